@@ -1,0 +1,89 @@
+# Everything a person or CI does here is a target; each installs what it needs.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+EXTENSION := vscode-extension
+VSIX := $(EXTENSION)/cairn.vsix
+EXTENSION_SOURCES := $(shell find $(EXTENSION)/src $(EXTENSION)/media -type f) \
+  $(addprefix $(EXTENSION)/,package.json package-lock.json esbuild.mjs tsconfig.json README.md .vscodeignore)
+
+.PHONY: help run test check-daemon test-daemon e2e bench bench-editor soak soak-review review-oracle oracle gen package install check-extension daemon-release system-packages
+
+help: ## say what there is
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
+
+run: package system-packages tests/e2e/node_modules ## try Cairn in a real VS Code (WORKSPACE=folder, else a fresh sample)
+	node tests/e2e/run.mjs $(if $(WORKSPACE),'$(WORKSPACE)')
+
+test: check-daemon test-daemon check-extension e2e ## everything CI runs
+
+check-daemon: ## format and lints of the daemon and the tests
+	cargo fmt --check
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+
+test-daemon: system-packages ## unit, property, protocol, agent-loop, lifecycle and Neovim tests
+	cargo build --locked -p cairn
+	cargo test --workspace --locked --no-fail-fast
+
+bench: daemon-release ## measure and print a table (docs/performance.md)
+	cargo run --release --locked -p cairn-tests --bin bench
+
+bench-editor: package system-packages tests/e2e/node_modules ## the same, as seen in a real VS Code
+	node tests/e2e/latency.mjs
+
+soak: daemon-release ## turns with faults, cancels and kills at random against the real daemon (TURNS=1000 SEED=1)
+	cargo run --release --locked -p cairn-tests --bin soak -- $(or $(TURNS),1000) $(or $(SEED),$$RANDOM)
+
+soak-review: package system-packages tests/e2e/node_modules review-oracle ## edits, keys and decisions at random in VS Code (SEED=1 MINUTES=60)
+	cd tests/e2e && SEED=$(or $(SEED),$$RANDOM) MINUTES=$(or $(MINUTES),60) node --test random.test.mjs
+
+oracle: ## the wire formats against third-party servers, with a small model and with faults
+	tests/oracle/run.sh
+
+gen: ## write the files that are generated from the protocol crate
+	UPDATE_EXPECT=1 cargo test --locked -p cairn-tests --test suite generated
+
+package: $(VSIX) ## the extension with the daemon in it, as a VSIX
+
+install: package ## install the extension into the VS Code of this machine
+	@command -v code >/dev/null || { echo "The program 'code' is not on the PATH. Install $(VSIX) by hand: Extensions, …, Install from VSIX." >&2; exit 1; }
+	code --install-extension $(VSIX) --force
+
+e2e: package system-packages tests/e2e/node_modules review-oracle ## drive the extension in a real VS Code
+	cd tests/e2e && node --test --test-concurrency=1
+
+check-extension: $(EXTENSION)/node_modules ## types, lint and unit tests of the extension
+	cd $(EXTENSION) && npm run --silent check && npm run --silent lint && npm test --silent
+
+review-oracle:
+	cargo build --locked -p cairn-tests --bin review_oracle
+
+daemon-release:
+	cargo build --release --locked -p cairn
+
+$(VSIX): daemon-release $(EXTENSION_SOURCES) $(EXTENSION)/node_modules
+	mkdir -p $(EXTENSION)/bin
+	cp -f target/release/cairn $(EXTENSION)/bin/cairn
+	cp -f LICENSE LICENSE-APACHE LICENSE-MIT $(EXTENSION)/
+	cd $(EXTENSION) && npm run --silent package
+
+%/node_modules: %/package-lock.json
+	cd $* && npm ci --no-audit --no-fund
+	touch $@
+
+# A browser for the window, Neovim as an editor that knows nothing of us, and what VS Code's native
+# modules are built with.
+system-packages:
+	@missing=(); \
+	command -v "$${CHROMIUM:-chromium}" >/dev/null || missing+=(chromium); \
+	command -v nvim >/dev/null || missing+=(neovim); \
+	for tool in python3 g++ make; do command -v "$$tool" >/dev/null || missing+=("$$tool"); done; \
+	[ -e /usr/include/gssapi/gssapi.h ] || missing+=(libkrb5-dev); \
+	[ $${#missing[@]} -eq 0 ] && exit 0; \
+	if command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
+	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq "$${missing[@]}"; \
+	else \
+	  echo "Please install: $${missing[*]} (these are Debian's names), then try again." >&2; exit 1; \
+	fi
