@@ -1,0 +1,219 @@
+//! The algebra of edits: apply, invert, compose, map an offset, find the change between two texts.
+//!
+//! Offsets count chars. Never applies to a text of another length than it was made for.
+
+use std::{cmp::Ordering, ops::Range};
+
+use crate::text::Text;
+
+mod between;
+mod compose;
+pub(crate) mod diff;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use between::{blocks, spread};
+pub(crate) use diff::Blocks;
+
+/// Replaces a range of the old text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Edit {
+    pub range: Range<usize>,
+    pub insert: String,
+}
+
+/// Edits that happen at once, all in offsets of the old text.
+///
+/// Invariant: sorted, none touches the next, each does something.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    len: usize,
+    edits: Vec<Edit>,
+}
+
+/// To which side an offset belongs when text is inserted right at it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Assoc {
+    /// Stays before the inserted text.
+    Before,
+    /// Goes behind the inserted text.
+    After,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidChange {
+    #[error("the edit {range:?} does not fit a text of {len} characters")]
+    OutOfBounds { range: Range<usize>, len: usize },
+    #[error("the edits {first:?} and {second:?} overlap")]
+    Overlap { first: Range<usize>, second: Range<usize> },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a change made for {expected} characters cannot apply to {found}")]
+pub struct LengthMismatch {
+    pub expected: usize,
+    pub found: usize,
+}
+
+impl Edit {
+    /// The same edit in a text that this one's is a part of.
+    #[must_use]
+    pub fn shifted(&self, by: usize) -> Edit {
+        let range = self.range.start + by..self.range.end + by;
+        Edit { range, insert: self.insert.clone() }
+    }
+}
+
+impl Change {
+    /// Takes edits in any order. Inserts at the same place keep theirs.
+    ///
+    /// # Errors
+    /// When an edit lies outside of the text or two edits overlap.
+    pub fn new(len: usize, mut edits: Vec<Edit>) -> Result<Change, InvalidChange> {
+        edits.sort_by_key(|edit| (edit.range.start, edit.range.end));
+        let mut end = 0..0;
+        for Edit { range, .. } in &edits {
+            if range.start > range.end || range.end > len {
+                return Err(InvalidChange::OutOfBounds { range: range.clone(), len });
+            }
+            if range.start < end.end {
+                return Err(InvalidChange::Overlap { first: end, second: range.clone() });
+            }
+            end = range.clone();
+        }
+        Ok(Change::normal(len, edits))
+    }
+
+    /// One edit.
+    ///
+    /// # Errors
+    /// When it lies outside of the text.
+    pub fn single(
+        len: usize,
+        range: Range<usize>,
+        insert: impl Into<String>,
+    ) -> Result<Change, InvalidChange> {
+        Change::new(len, vec![Edit { range, insert: insert.into() }])
+    }
+
+    /// The change that does nothing to a text of this length.
+    #[must_use]
+    pub fn none(len: usize) -> Change {
+        Change { len, edits: Vec::new() }
+    }
+
+    /// A small change that makes `new` from `old`: differing lines, trimmed to what differs in
+    /// them, so that cursors, folds and selections around it survive. Fewer than 1000 edits.
+    #[must_use]
+    pub fn between(old: &Text, new: &Text) -> Change {
+        Change::normal(old.len_chars(), between::edits(old, new))
+    }
+
+    #[must_use]
+    pub fn edits(&self) -> &[Edit] {
+        &self.edits
+    }
+
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.edits.is_empty()
+    }
+
+    /// The length of the text it applies to.
+    #[must_use]
+    pub fn len_before(&self) -> usize {
+        self.len
+    }
+
+    #[must_use]
+    pub fn len_after(&self) -> usize {
+        self.edits
+            .iter()
+            .fold(self.len, |len, edit| len - edit.range.len() + edit.insert.chars().count())
+    }
+
+    /// # Errors
+    /// When the text has another length than the one this change was made for.
+    pub fn apply(&self, text: &Text) -> Result<Text, LengthMismatch> {
+        if text.len_chars() != self.len {
+            return Err(LengthMismatch { expected: self.len, found: text.len_chars() });
+        }
+        let mut text = text.clone();
+        // From the last to the first, so that the offsets of the others stay valid.
+        for edit in self.edits.iter().rev() {
+            text.replace(edit.range.clone(), &edit.insert);
+        }
+        Ok(text)
+    }
+
+    /// The change that leads back to `old`, the text this one applies to.
+    #[must_use]
+    pub fn invert(&self, old: &Text) -> Change {
+        let (mut removed, mut inserted) = (0, 0);
+        let edits = self.edits.iter().map(|edit| {
+            let start = edit.range.start - removed + inserted;
+            let len = edit.insert.chars().count();
+            removed += edit.range.len();
+            inserted += len;
+            Edit { range: start..start + len, insert: old.slice(edit.range.clone()) }
+        });
+        let edits = edits.collect();
+        Change::normal(self.len_after(), edits)
+    }
+
+    /// First this change, then `next`, as one change.
+    ///
+    /// # Errors
+    /// When `next` was made for a text of another length than this one leaves.
+    pub fn compose(&self, next: &Change) -> Result<Change, LengthMismatch> {
+        let found = self.len_after();
+        if next.len != found {
+            return Err(LengthMismatch { expected: next.len, found });
+        }
+        Ok(Change::normal(self.len, compose::edits(self, next)))
+    }
+
+    /// Where an offset of the old text is in the new one. An offset inside replaced text goes to
+    /// the edge of the replacement that `assoc` names.
+    #[must_use]
+    pub fn map_offset(&self, offset: usize, assoc: Assoc) -> usize {
+        let mut mapped = offset.min(self.len);
+        let offset = mapped;
+        for edit in &self.edits {
+            let len = edit.insert.chars().count();
+            let inserts = edit.range.is_empty();
+            match (offset.cmp(&edit.range.start), offset.cmp(&edit.range.end)) {
+                (Ordering::Less, _) => break,
+                (Ordering::Equal, _) if !inserts => break,
+                (Ordering::Equal, _) | (Ordering::Greater, Ordering::Less) => {
+                    mapped -= offset - edit.range.start;
+                    match assoc {
+                        Assoc::Before => {}
+                        Assoc::After => mapped += len,
+                    }
+                    break;
+                }
+                (Ordering::Greater, Ordering::Equal | Ordering::Greater) => {
+                    mapped = mapped - edit.range.len() + len;
+                }
+            }
+        }
+        mapped
+    }
+
+    /// Joins edits that touch and drops those that do nothing. Takes sorted, disjoint edits.
+    fn normal(len: usize, edits: Vec<Edit>) -> Change {
+        let mut normal: Vec<Edit> = Vec::with_capacity(edits.len());
+        for edit in edits {
+            match normal.last_mut() {
+                Some(last) if last.range.end == edit.range.start => {
+                    last.range.end = edit.range.end;
+                    last.insert.push_str(&edit.insert);
+                }
+                _ => normal.push(edit),
+            }
+        }
+        normal.retain(|edit| !edit.range.is_empty() || !edit.insert.is_empty());
+        Change { len, edits: normal }
+    }
+}

@@ -1,0 +1,217 @@
+//! Children: what a loop with a clean context is told before its task, and what the agent that
+//! started it is told when it ends.
+//!
+//! A child that ends with a question gets no answer: its words go to its parent, which alone may
+//! ask the user.
+
+use crate::{model::Usage, turn::EndReason};
+
+/// Answers with tool calls that a child has if its parent names no limit.
+pub const DEFAULT_ROUNDS: u32 = 30;
+
+/// Told when one answer is left: a child that is stopped in its work would leave nothing to read.
+pub const LAST_ROUND: &str = "You have one answer left. Call no more tools: report what you found and did, and what is left to do.";
+
+/// A report beyond this many characters is cut.
+const REPORT_LIMIT: usize = 16_000;
+const FILES_NAMED: usize = 50;
+
+/// The system prompt of a child, made from its parent's.
+pub fn system(of_parent: &str) -> String {
+    format!(
+        "{of_parent}\n\
+         # You are a subagent\n\
+         Another agent gave you one part of its task. You see nothing of its conversation, and the person does not read your words: the text of your last answer is what that agent gets, and all it gets. Do the whole part, then report: what you found or changed, with paths and lines, what you checked, and what is left. Ask no questions; where something is unclear take the most sensible reading and say which.\n"
+    )
+}
+
+/// How a child ended.
+#[derive(Debug, Clone)]
+pub struct Ended {
+    pub reason: EndReason,
+    /// Its final words, or what went wrong.
+    pub summary: String,
+    /// The newest text it wrote.
+    pub last_words: String,
+    pub rounds: u32,
+    pub usage: Usage,
+    /// Paths of the files it changed.
+    pub files: Vec<String>,
+    /// What is open in its plan.
+    pub open: Vec<String>,
+}
+
+/// What the call that started a child is answered with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Report {
+    pub content: String,
+    pub is_error: bool,
+}
+
+impl Ended {
+    pub fn report(&self) -> Report {
+        let Self { reason, summary, last_words, rounds, usage, files, open } = self;
+        let (how, is_error) = match reason {
+            EndReason::Completed => ("ended", false),
+            EndReason::NeedsInput => (
+                "ended with a question; nobody answers it, so decide it yourself or ask the user",
+                false,
+            ),
+            EndReason::Cancelled => ("was cancelled by the user", true),
+            EndReason::Failed => ("failed", true),
+            EndReason::Limit => ("was stopped at its limit", true),
+        };
+        let rounds = counted(*rounds, "round");
+        let tokens = match usage.input_tokens + usage.output_tokens {
+            0 => String::new(),
+            tokens => format!(", {tokens} tokens"),
+        };
+        let mut content = format!("[The subagent {how}: {rounds} with tools{tokens}.]\n");
+        if !files.is_empty() {
+            let named: Vec<&str> = files.iter().take(FILES_NAMED).map(String::as_str).collect();
+            let more = match files.len() - named.len() {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            let them = if files.len() == 1 { "it" } else { "them" };
+            content += &format!(
+                "[It changed {}{more}. Read {them} again before you change {them}.]\n",
+                named.join(", ")
+            );
+        }
+        if !open.is_empty() {
+            content += &format!("[Open in its plan: {}.]\n", bounded(&open.join("; "), 2_000));
+        }
+        content.push('\n');
+        match reason {
+            EndReason::Completed | EndReason::NeedsInput => {
+                content += &bounded(summary, REPORT_LIMIT)
+            }
+            EndReason::Cancelled | EndReason::Failed | EndReason::Limit => {
+                // That it was stopped is said above.
+                if *reason == EndReason::Failed {
+                    content += &format!("{}\n", bounded(summary, 2_000));
+                }
+                if last_words.trim().is_empty() {
+                    content += "It left no words.";
+                } else {
+                    content += &format!("Its last words:\n{}", bounded(last_words, REPORT_LIMIT));
+                }
+            }
+        }
+        Report { content, is_error }
+    }
+}
+
+fn counted(count: u32, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+}
+
+fn bounded(text: &str, limit: usize) -> String {
+    match text.char_indices().nth(limit) {
+        Some((at, _)) => format!("{}\n[cut: the text goes on]", &text[..at]),
+        None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+
+    use super::*;
+
+    fn check(change: impl FnOnce(&mut Ended), expect: Expect) {
+        let mut ended = Ended {
+            reason: EndReason::Completed,
+            summary: "All three uses are in a.rs.".into(),
+            last_words: "Looking.".into(),
+            rounds: 2,
+            usage: Usage { input_tokens: 1_000, output_tokens: 20, cached_tokens: 900 },
+            files: Vec::new(),
+            open: Vec::new(),
+        };
+        change(&mut ended);
+        let Report { content, is_error } = ended.report();
+        let mark = if is_error { "error: " } else { "" };
+        expect.assert_eq(&format!("{mark}{content}"));
+    }
+
+    #[test]
+    fn a_report_says_how_it_ended_and_what_is_left() {
+        check(
+            |_| {},
+            expect![[r#"
+                [The subagent ended: 2 rounds with tools, 1020 tokens.]
+
+                All three uses are in a.rs."#]],
+        );
+        check(
+            |ended| {
+                ended.reason = EndReason::NeedsInput;
+                ended.summary = "Which one?".into();
+                ended.rounds = 1;
+                ended.files = vec!["a.rs".into(), "b.rs".into()];
+                ended.open = vec!["Tests".into(), "Docs".into()];
+            },
+            expect![[r#"
+                [The subagent ended with a question; nobody answers it, so decide it yourself or ask the user: 1 round with tools, 1020 tokens.]
+                [It changed a.rs, b.rs. Read them again before you change them.]
+                [Open in its plan: Tests; Docs.]
+
+                Which one?"#]],
+        );
+    }
+
+    #[test]
+    fn a_child_that_did_not_end_by_itself_is_bad_news_with_its_last_words() {
+        check(
+            |ended| {
+                ended.reason = EndReason::Failed;
+                ended.summary = "The key was refused.".into();
+            },
+            expect![[r#"
+                error: [The subagent failed: 2 rounds with tools, 1020 tokens.]
+
+                The key was refused.
+                Its last words:
+                Looking."#]],
+        );
+        check(
+            |ended| {
+                ended.reason = EndReason::Cancelled;
+                ended.last_words = String::new();
+            },
+            expect![[r#"
+                error: [The subagent was cancelled by the user: 2 rounds with tools, 1020 tokens.]
+
+                It left no words."#]],
+        );
+        check(
+            |ended| ended.reason = EndReason::Limit,
+            expect![[r#"
+                error: [The subagent was stopped at its limit: 2 rounds with tools, 1020 tokens.]
+
+                Its last words:
+                Looking."#]],
+        );
+    }
+
+    #[test]
+    fn a_report_is_bounded() {
+        let mut ended = Ended {
+            reason: EndReason::Completed,
+            summary: "é".repeat(REPORT_LIMIT + 1),
+            last_words: String::new(),
+            rounds: 0,
+            usage: Usage::default(),
+            files: (0..FILES_NAMED + 7).map(|n| n.to_string()).collect(),
+            open: vec!["x".repeat(3_000)],
+        };
+        let Report { content, .. } = ended.report();
+        assert_eq!(content.matches('é').count(), REPORT_LIMIT);
+        assert!(content.contains("49 and 7 more"), "{content}");
+        assert!(content.len() < 2 * REPORT_LIMIT + 4_000);
+        ended.summary.clear();
+        assert!(ended.report().content.contains("xxx\n[cut: the text goes on]"));
+    }
+}

@@ -1,0 +1,414 @@
+//! Replacing a passage of a text by another one, as a model asks for it: the old words, the new
+//! words, no positions.
+//!
+//! Line endings never decide a match: models write `\n` whatever the file has. Text that is not
+//! part of the change keeps its bytes, endings included. Never guesses: a passage that is not
+//! there, or is there twice, is an error that shows where to look.
+
+use std::{collections::HashMap, fmt, ops::Range};
+
+use crate::text::LineEnding;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Occurrences {
+    /// The old text must be there exactly once.
+    One,
+    All,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Replaced {
+    pub text: String,
+    pub count: usize,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum EditError {
+    #[error("`old_text` is empty. Give the exact text to replace.")]
+    EmptyOld,
+    #[error("`old_text` and `new_text` are the same; nothing would change.")]
+    Same,
+    #[error("`old_text` is not in the file. It must match exactly, whitespace included.{}", shown(nearest.as_ref()))]
+    NotFound { nearest: Option<Nearest> },
+    #[error(
+        "`old_text` is in the file {count} times (at lines {}). Add surrounding lines until it is \
+         unique, or set `replace_all`.",
+        listed(lines, *count)
+    )]
+    Ambiguous {
+        count: usize,
+        /// One-based, the first few.
+        lines: Vec<usize>,
+    },
+}
+
+/// The place that looks most like the text that was not found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Nearest {
+    /// One-based.
+    pub first_line: usize,
+    pub lines: Vec<String>,
+    /// The place differs from what was asked for in white space alone.
+    pub only_whitespace: bool,
+}
+
+pub fn replace(
+    text: &str,
+    old: &str,
+    new: &str,
+    occurrences: Occurrences,
+) -> Result<Replaced, EditError> {
+    let old = to_lf(old);
+    let new = to_lf(new);
+    if old.is_empty() {
+        return Err(EditError::EmptyOld);
+    }
+    if old == new {
+        return Err(EditError::Same);
+    }
+    let file = Normalized::new(text);
+    let found: Vec<usize> = match occurrences {
+        Occurrences::One => {
+            let mut all = overlapping(&file.text, &old);
+            let starts: Vec<usize> = all.by_ref().take(MAX_LISTED).collect();
+            if starts.len() > 1 {
+                let lines = starts.iter().map(|&at| line_of(&file.text, at)).collect();
+                return Err(EditError::Ambiguous { count: starts.len() + all.count(), lines });
+            }
+            starts
+        }
+        Occurrences::All => file.text.match_indices(&old).map(|(at, _)| at).collect(),
+    };
+    if found.is_empty() {
+        return Err(EditError::NotFound { nearest: nearest(&file.text, &old) });
+    }
+
+    // Only what differs between old and new is replaced, so that a line the model merely quoted
+    // keeps its ending in a file that mixes them.
+    let (prefix, suffix) = common_ends(&old, &new);
+    let inserted = with_endings(&new[prefix..new.len() - suffix], file.endings);
+    let mut out = String::with_capacity(text.len() + inserted.len());
+    let mut copied = 0;
+    for &at in &found {
+        let range = file.original(at + prefix..at + old.len() - suffix);
+        out.push_str(&text[copied..range.start]);
+        out.push_str(&inserted);
+        copied = range.end;
+    }
+    out.push_str(&text[copied..]);
+    Ok(Replaced { text: out, count: found.len() })
+}
+
+/// `content` as the new whole of a file that holds `old`: in the line endings of `old`.
+pub fn rewrite(old: &str, content: &str) -> String {
+    match Normalized::new(old).endings {
+        LineEnding::CrLf => with_endings(&to_lf(content), LineEnding::CrLf),
+        LineEnding::Lf => content.to_owned(),
+    }
+}
+
+const MAX_LISTED: usize = 10;
+/// Bounds of the search for the nearest place.
+const MAX_SEARCHED_LINES: usize = 20_000;
+const MAX_COMPARED_CHARS: usize = 300;
+const MAX_SHOWN_LINES: usize = 12;
+/// Below this, the nearest place is noise.
+const SIMILAR: f64 = 0.5;
+
+/// A text with `\n` endings that knows where its bytes came from.
+struct Normalized {
+    text: String,
+    /// Offsets in `text` of the `\n` that were `\r\n`, ascending.
+    crlf: Vec<usize>,
+    /// What most lines end with.
+    endings: LineEnding,
+}
+
+impl Normalized {
+    fn new(original: &str) -> Self {
+        let mut text = String::with_capacity(original.len());
+        let mut crlf = Vec::new();
+        let mut pieces = original.split("\r\n").peekable();
+        while let Some(piece) = pieces.next() {
+            text.push_str(piece);
+            if pieces.peek().is_some() {
+                crlf.push(text.len());
+                text.push('\n');
+            }
+        }
+        let breaks = text.bytes().filter(|&byte| byte == b'\n').count();
+        let endings = if crlf.len() * 2 > breaks { LineEnding::CrLf } else { LineEnding::Lf };
+        Self { text, crlf, endings }
+    }
+
+    /// An offset before a `\r\n` maps to before the `\r`: a pair is never split.
+    fn original(&self, range: Range<usize>) -> Range<usize> {
+        let shift = |at: usize| at + self.crlf.partition_point(|&newline| newline < at);
+        shift(range.start)..shift(range.end)
+    }
+}
+
+fn to_lf(text: &str) -> String {
+    text.replace("\r\n", "\n")
+}
+
+fn with_endings(lf: &str, endings: LineEnding) -> String {
+    lf.replace('\n', endings.as_str())
+}
+
+/// Starts of `needle`, overlapping ones too: `aa` is twice in `aaa`, and which one to replace is
+/// anyone's guess.
+fn overlapping<'a>(text: &'a str, needle: &'a str) -> impl Iterator<Item = usize> + 'a {
+    let step = needle.chars().next().map_or(1, char::len_utf8);
+    let mut from = 0;
+    std::iter::from_fn(move || {
+        let at = from + text[from..].find(needle)?;
+        from = at + step;
+        Some(at)
+    })
+}
+
+fn line_of(text: &str, at: usize) -> usize {
+    text[..at].bytes().filter(|&byte| byte == b'\n').count() + 1
+}
+
+/// Bytes that two texts share at the start and, beyond that, at the end, on char boundaries.
+fn common_ends(a: &str, b: &str) -> (usize, usize) {
+    let shared = |pairs: &mut dyn Iterator<Item = (char, char)>| -> usize {
+        pairs.take_while(|(x, y)| x == y).map(|(x, _)| x.len_utf8()).sum()
+    };
+    let prefix = shared(&mut a.chars().zip(b.chars()));
+    let suffix = shared(&mut a[prefix..].chars().rev().zip(b[prefix..].chars().rev()));
+    (prefix, suffix)
+}
+
+/// Finds the lines most like the longest line of `old`, and shows as many as `old` has around it.
+fn nearest(text: &str, old: &str) -> Option<Nearest> {
+    let wanted: Vec<&str> = old.lines().collect();
+    let (anchor_at, anchor) = wanted
+        .iter()
+        .enumerate()
+        .map(|(index, line)| (index, line.trim()))
+        .max_by_key(|(index, line)| (line.len(), usize::MAX - index))?;
+    if anchor.is_empty() {
+        return None;
+    }
+    let anchor = Bigrams::of(anchor);
+    let lines: Vec<&str> = text.lines().take(MAX_SEARCHED_LINES).collect();
+    let mut best: Option<(usize, f64)> = None;
+    for (index, line) in lines.iter().enumerate() {
+        let score = anchor.similarity(line.trim());
+        if best.is_none_or(|(_, top)| score > top) {
+            best = Some((index, score));
+        }
+    }
+    let (index, _) = best.filter(|(_, score)| *score >= SIMILAR)?;
+    let first = index.saturating_sub(anchor_at);
+    let end = (first + wanted.len()).min(lines.len());
+    let squeeze = |lines: &[&str]| lines.concat().split_whitespace().collect::<String>();
+    Some(Nearest {
+        first_line: first + 1,
+        only_whitespace: squeeze(&lines[first..end]) == squeeze(&wanted),
+        lines: lines[first..end.min(first + MAX_SHOWN_LINES)]
+            .iter()
+            .map(|line| line.chars().take(MAX_COMPARED_CHARS).collect())
+            .collect(),
+    })
+}
+
+/// The pairs of neighbouring chars of a line, counted: cheap to compare, blind to small slips.
+struct Bigrams {
+    counts: HashMap<(char, char), usize>,
+    total: usize,
+}
+
+impl Bigrams {
+    fn of(line: &str) -> Self {
+        let mut counts = HashMap::new();
+        let mut total = 0;
+        for pair in pairs(line) {
+            *counts.entry(pair).or_default() += 1;
+            total += 1;
+        }
+        Self { counts, total }
+    }
+
+    /// Dice's coefficient: 0 for nothing in common, 1 for the same pairs.
+    fn similarity(&self, other: &str) -> f64 {
+        let mut left = self.counts.clone();
+        let (mut shared, mut total) = (0, 0);
+        for pair in pairs(other) {
+            total += 1;
+            if let Some(count) = left.get_mut(&pair).filter(|count| **count > 0) {
+                *count -= 1;
+                shared += 1;
+            }
+        }
+        let all = self.total + total;
+        if all == 0 { 0.0 } else { 2.0 * f64::from(shared) / all as f64 }
+    }
+}
+
+fn pairs(line: &str) -> impl Iterator<Item = (char, char)> {
+    // A line break stands at the end, so that a line of one char has a pair too.
+    line.chars()
+        .take(MAX_COMPARED_CHARS)
+        .zip(line.chars().skip(1).chain(['\n']).take(MAX_COMPARED_CHARS))
+}
+
+fn shown(nearest: Option<&Nearest>) -> String {
+    match nearest {
+        None => " Nothing in the file resembles it; read the file again.".to_owned(),
+        Some(nearest) => format!("{nearest}"),
+    }
+}
+
+fn listed(lines: &[usize], count: usize) -> String {
+    let mut out = lines.iter().map(usize::to_string).collect::<Vec<_>>().join(", ");
+    if count > lines.len() {
+        out.push_str(", …");
+    }
+    out
+}
+
+impl fmt::Display for Nearest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let difference =
+            if self.only_whitespace { ", which differs in white space only" } else { "" };
+        write!(f, " The nearest place{difference}:")?;
+        for (index, line) in self.lines.iter().enumerate() {
+            write!(f, "\n{}\t{line}", self.first_line + index)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn check(text: &str, old: &str, new: &str, expect: Expect) {
+        let got = match replace(text, old, new, Occurrences::One) {
+            Ok(replaced) => format!("{:?}", replaced.text),
+            Err(error) => error.to_string(),
+        };
+        expect.assert_eq(&got);
+    }
+
+    #[test]
+    fn replaces_a_unique_passage() {
+        check("a\nb\nc\n", "b", "B", expect![[r#""a\nB\nc\n""#]]);
+        check("only", "only", "", expect![[r#""""#]]);
+        check("x é y", "é", "😀", expect![[r#""x 😀 y""#]]);
+    }
+
+    #[test]
+    fn tells_what_is_wrong() {
+        check("a", "", "b", expect!["`old_text` is empty. Give the exact text to replace."]);
+        check(
+            "a",
+            "a",
+            "a",
+            expect!["`old_text` and `new_text` are the same; nothing would change."],
+        );
+        check(
+            "a\nb\na\n",
+            "a",
+            "c",
+            expect![
+                "`old_text` is in the file 2 times (at lines 1, 3). Add surrounding lines until it is unique, or set `replace_all`."
+            ],
+        );
+        check(
+            "aaa",
+            "aa",
+            "b",
+            expect![
+                "`old_text` is in the file 2 times (at lines 1, 1). Add surrounding lines until it is unique, or set `replace_all`."
+            ],
+        );
+    }
+
+    #[test]
+    fn shows_the_nearest_lines() {
+        let text = "fn one() {\n    start();\n    let total = compute(items);\n}\n";
+        check(
+            text,
+            "let total = compute(item);",
+            "x",
+            expect![[r#"
+                `old_text` is not in the file. It must match exactly, whitespace included. The nearest place:
+                3	    let total = compute(items);"#]],
+        );
+        check(
+            text,
+            "start();\n  let total = compute(items);",
+            "x",
+            expect![[r#"
+                `old_text` is not in the file. It must match exactly, whitespace included. The nearest place, which differs in white space only:
+                2	    start();
+                3	    let total = compute(items);"#]],
+        );
+        check(
+            text,
+            "“quoted”",
+            "x",
+            expect![
+                "`old_text` is not in the file. It must match exactly, whitespace included. Nothing in the file resembles it; read the file again."
+            ],
+        );
+    }
+
+    #[test]
+    fn line_endings_do_not_decide_and_are_kept() {
+        check("a\r\nb\r\nc\r\n", "a\nb\n", "a\nx\nb\n", expect![[r#""a\r\nx\r\nb\r\nc\r\n""#]]);
+        check("a\r\nb\r\n", "b\r\n", "c\r\n", expect![[r#""a\r\nc\r\n""#]]);
+        check("a\nb\n", "a\r\nb", "a\r\nc", expect![[r#""a\nc\n""#]]);
+        // Mixed: the quoted lines keep their own endings.
+        check("a\r\nb\nc\r\nd\r\n", "a\nb\nc\n", "a\nB\nc\n", expect![[r#""a\r\nB\nc\r\nd\r\n""#]]);
+        check("a\r\nb", "\nb", "", expect![[r#""a""#]]);
+    }
+
+    #[test]
+    fn replaces_all() {
+        let got = replace("a.a.a", "a", "bb", Occurrences::All);
+        assert_eq!(got, Ok(Replaced { text: "bb.bb.bb".into(), count: 3 }));
+    }
+
+    #[test]
+    fn rewrite_keeps_the_endings_of_the_file() {
+        assert_eq!(rewrite("a\r\nb\r\n", "x\ny\r\n"), "x\r\ny\r\n");
+        assert_eq!(rewrite("a\nb\n", "x\r\n"), "x\r\n");
+        assert_eq!(rewrite("", "x\n"), "x\n");
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        /// Whatever the endings, bytes around the passage stay and the passage becomes the new one.
+        #[test]
+        fn only_the_passage_changes(
+            before in "([a-c é]{0,6}(\r\n|\n)){0,4}",
+            after in "((\r\n|\n)[a-c é]{0,6}){0,4}",
+            old in "Q[x-z\n]{0,8}",
+            new in "[x-z\n]{0,8}",
+        ) {
+            let in_file = old.replace('\n', "\r\n");
+            let text = format!("{before}{in_file}{after}");
+            let got = replace(&text, &old, &new, Occurrences::One).expect("unique by its Q");
+            prop_assert!(got.text.starts_with(&before));
+            prop_assert!(got.text.ends_with(&after));
+            let middle = &got.text[before.len()..got.text.len() - after.len()];
+            prop_assert_eq!(to_lf(middle), new);
+        }
+
+        #[test]
+        fn never_panics(text in ".{0,60}", old in ".{0,6}", new in ".{0,6}") {
+            let _ = replace(&text, &old, &new, Occurrences::One);
+            let _ = replace(&text, &old, &new, Occurrences::All);
+        }
+    }
+}

@@ -1,0 +1,15 @@
+//! Cairn's functional core. Everything here is pure: no IO, no clock, no async, no randomness, no
+//! LSP types. Time, ids and file contents come in as arguments; effects go out as values.
+
+pub mod change;
+pub mod child;
+pub mod context;
+pub mod conversation;
+pub mod edit;
+pub mod model;
+pub mod plan;
+pub mod policy;
+pub mod prompt;
+pub mod review;
+pub mod text;
+pub mod turn;

@@ -1,0 +1,126 @@
+//! What the loop and a model provider say to each other, free of any provider's format.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::conversation::AssistantMessage;
+
+/// A tool as the model is told of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ToolSpec {
+    pub name: String,
+    pub description: String,
+    /// JSON Schema of the arguments, an object.
+    pub schema: Value,
+    /// Calls of this tool in one message may run at the same time.
+    pub parallel: bool,
+}
+
+/// What a provider reports while an answer streams. Exactly one of `Finished` and `Failed` comes,
+/// and nothing after it.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ModelEvent {
+    /// Visible text, to append.
+    Text(String),
+    /// Thinking shown dimmed, to append.
+    Thinking(String),
+    /// The model began to write a call; its arguments are still streaming.
+    CallStarted {
+        id: String,
+        name: String,
+    },
+    /// The message ended properly. Only this makes tools run.
+    Finished(Reply),
+    Failed(Failure),
+}
+
+/// A complete answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reply {
+    pub message: AssistantMessage,
+    pub stop: Stop,
+    pub usage: Usage,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Stop {
+    EndTurn,
+    ToolUse,
+    /// The answer was cut at the output limit; a call in it is incomplete and never run.
+    MaxTokens,
+    Refusal,
+    ContextOverflow,
+    /// The server paused a long turn: send the conversation again as it is.
+    Pause,
+    /// Unknown: the turn stops and says so.
+    Other(String),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Usage {
+    /// All input tokens, cached ones included.
+    pub input_tokens: u64,
+    pub output_tokens: u64,
+    pub cached_tokens: u64,
+}
+
+impl std::ops::AddAssign for Usage {
+    fn add_assign(&mut self, other: Usage) {
+        self.input_tokens += other.input_tokens;
+        self.output_tokens += other.output_tokens;
+        self.cached_tokens += other.cached_tokens;
+    }
+}
+
+/// Why there is no answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    pub kind: FailureKind,
+    /// What happened, for the user; no secrets.
+    pub message: String,
+    /// What the user can do about it; may be empty.
+    pub hint: String,
+    /// The server's own wish, in milliseconds.
+    pub retry_after_ms: Option<u64>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FailureKind {
+    /// No connection, or it broke before an answer began.
+    Connect,
+    /// 408, or no byte for the idle limit.
+    Timeout,
+    /// 429.
+    RateLimited,
+    /// 500 and above, 529, 409, `overloaded_error` in the stream.
+    Server,
+    /// The stream ended or broke before the message did.
+    StreamCut,
+    /// Bytes that are not of the format: HTML instead of events, invalid JSON.
+    Protocol,
+    /// 401, 403: the key is missing, wrong or not allowed.
+    Auth,
+    /// 400, 404, 422: the server refuses this request; sending it again cannot help.
+    Rejected,
+    /// The conversation no longer fits the model.
+    ContextOverflow,
+    /// No model can be used: nothing configured, or a replay script is wrong.
+    Unusable,
+}
+
+impl FailureKind {
+    pub fn is_retryable(self) -> bool {
+        match self {
+            FailureKind::Connect
+            | FailureKind::Timeout
+            | FailureKind::RateLimited
+            | FailureKind::Server
+            | FailureKind::StreamCut
+            | FailureKind::Protocol => true,
+            FailureKind::Auth
+            | FailureKind::Rejected
+            | FailureKind::ContextOverflow
+            | FailureKind::Unusable => false,
+        }
+    }
+}

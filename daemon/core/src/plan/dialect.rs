@@ -1,0 +1,259 @@
+//! One plan, each model family's own tool: its name, schema, description and reading.
+//!
+//! Six of them send the whole list and differ only in words, so one reader, one schema and one
+//! table entry each serve them: the `ListDialect`s. The seventh edits a list task by task with four
+//! tools and keeps it on disk: its words and rules are in `graph`.
+//!
+//! Never: a fault that is found and not reported, a panic on what a model sent.
+
+mod guide;
+mod read;
+mod table;
+#[cfg(test)]
+mod tests;
+
+use std::{fmt, str::FromStr};
+
+use serde_json::{Map, Value, json};
+
+use self::table::{Entry, Ids};
+use super::{Draft, Faults, Plan};
+use crate::model::ToolSpec;
+
+/// How a model writes its plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Dialect {
+    /// One tool that sends the whole list each time.
+    List(ListDialect),
+    /// `TaskCreate`, `TaskGet`, `TaskUpdate`, `TaskList`: a graph of tasks that outlives a list.
+    Tasks,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ListDialect {
+    /// `TodoWrite`, for Claude and for whoever has no tool of its own.
+    TodoWrite,
+    /// `todo` with optional ids.
+    Todo,
+    /// `todo_write`, for Qwen and opencode.
+    TodoWriteSnake,
+    /// `update_plan`, for GPT and Codex.
+    UpdatePlan,
+    /// `write_todos`, for Gemini.
+    WriteTodos,
+    /// `manage_todo_list`, for Copilot.
+    ManageTodoList,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is not a plan dialect")]
+pub struct UnknownDialect(pub String);
+
+impl Dialect {
+    pub fn all() -> impl Iterator<Item = Dialect> {
+        ListDialect::ALL.into_iter().map(Dialect::List).chain([Dialect::Tasks])
+    }
+
+    /// The tool that a model was trained on, by the family in its name:
+    ///
+    /// | the name contains | dialect |
+    /// |---|---|
+    /// | `copilot` | `manage-todo-list` |
+    /// | `claude` | `todo-write` |
+    /// | `gpt`, `codex`, or begins with `o` and a digit | `update-plan` |
+    /// | `gemini`, `gemma` | `write-todos` |
+    /// | `qwen`, `qwq` | `todo-write-snake` |
+    /// | anything else | `todo-write` |
+    ///
+    /// A path before the name (`openai/o3`) only matters for `copilot`.
+    pub fn for_model(model_name: &str) -> Dialect {
+        use Dialect::List;
+        let path = model_name.to_ascii_lowercase();
+        let name = path.rsplit('/').next().unwrap_or(&path);
+        let has = |family: &str| name.contains(family);
+        let is_o_series = (name.strip_prefix('o'))
+            .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+        if path.contains("copilot") {
+            List(ListDialect::ManageTodoList)
+        } else if has("claude") {
+            List(ListDialect::TodoWrite)
+        } else if has("gpt") || has("codex") || is_o_series {
+            List(ListDialect::UpdatePlan)
+        } else if has("gemini") || has("gemma") {
+            List(ListDialect::WriteTodos)
+        } else if has("qwen") || has("qwq") {
+            List(ListDialect::TodoWriteSnake)
+        } else {
+            List(ListDialect::TodoWrite)
+        }
+    }
+
+    /// The value of the setting `plan.dialect`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Dialect::List(list) => list.entry().name,
+            Dialect::Tasks => "tasks",
+        }
+    }
+
+    /// What to call the tool in a sentence: `write it down with …`.
+    pub fn tool_in_words(self) -> &'static str {
+        match self {
+            Dialect::List(list) => list.tool_name(),
+            Dialect::Tasks => "TaskCreate and TaskUpdate",
+        }
+    }
+}
+
+impl ListDialect {
+    pub const ALL: [ListDialect; 6] = [
+        ListDialect::TodoWrite,
+        ListDialect::Todo,
+        ListDialect::TodoWriteSnake,
+        ListDialect::UpdatePlan,
+        ListDialect::WriteTodos,
+        ListDialect::ManageTodoList,
+    ];
+
+    /// The name of the tool the model calls.
+    pub fn tool_name(self) -> &'static str {
+        self.entry().tool
+    }
+
+    pub fn spec(self) -> ToolSpec {
+        ToolSpec {
+            name: self.tool_name().to_owned(),
+            description: guide::description(self.entry()),
+            schema: self.schema(),
+            // The newest list wins, so the order of two calls matters.
+            parallel: false,
+        }
+    }
+
+    /// Reads a call's arguments; the rules of the plan are `Plan::replace`'s matter.
+    pub fn parse(self, arguments: &Value) -> Result<Vec<Draft>, Faults> {
+        let (drafts, faults) = self.read(arguments);
+        if faults.is_empty() { Ok(drafts) } else { Err(faults) }
+    }
+
+    /// As `parse`, but whatever is faulty has a placeholder among the drafts, at its own index, so
+    /// that the rules can be checked on the rest and all faults be reported at once.
+    pub(super) fn read(self, arguments: &Value) -> (Vec<Draft>, Faults) {
+        read::read(self.entry(), arguments)
+    }
+
+    /// The same for all whole-list dialects: what helps a model read its plan is not its schema.
+    pub fn render(self, plan: &Plan) -> String {
+        plan.render()
+    }
+
+    pub(super) fn list_field(self) -> &'static str {
+        self.entry().list
+    }
+
+    pub(super) fn content_field(self) -> &'static str {
+        self.entry().content
+    }
+
+    pub(super) fn active_form_field(self) -> &'static str {
+        table::ACTIVE_FORM
+    }
+
+    pub(super) fn requires_active_form(self) -> bool {
+        self.entry().requires_active_form
+    }
+
+    fn entry(self) -> &'static Entry {
+        match self {
+            ListDialect::TodoWrite => &table::TODO_WRITE,
+            ListDialect::Todo => &table::TODO,
+            ListDialect::TodoWriteSnake => &table::TODO_WRITE_SNAKE,
+            ListDialect::UpdatePlan => &table::UPDATE_PLAN,
+            ListDialect::WriteTodos => &table::WRITE_TODOS,
+            ListDialect::ManageTodoList => &table::MANAGE_TODO_LIST,
+        }
+    }
+
+    fn schema(self) -> Value {
+        let entry = self.entry();
+        let mut item = Map::new();
+        let mut required = Vec::new();
+        match entry.ids {
+            Ids::Unasked => {}
+            Ids::Optional => {
+                let about = "Your own name for the item; its position if left out";
+                item.insert("id".into(), json!({ "type": "string", "description": about }));
+            }
+            Ids::Number => {
+                let about = "Your own number for the item, the same in every call";
+                item.insert("id".into(), json!({ "type": "integer", "description": about }));
+                required.push("id");
+            }
+        }
+        let about = "The step, in the imperative: `Add a retry to the upload`";
+        item.insert(
+            entry.content.into(),
+            json!({ "type": "string", "minLength": 1, "description": about }),
+        );
+        required.push(entry.content);
+        let states: Vec<&str> = entry.advertised().collect();
+        item.insert("status".into(), json!({ "type": "string", "enum": states }));
+        if !entry.status_is_optional {
+            required.push("status");
+        }
+        if entry.requires_active_form {
+            let about = "The step while it is worked on: `Adding a retry to the upload`";
+            item.insert(
+                table::ACTIVE_FORM.into(),
+                json!({ "type": "string", "minLength": 1, "description": about }),
+            );
+            required.push(table::ACTIVE_FORM);
+        }
+
+        let mut properties = Map::new();
+        if let Some((field, about)) = entry.remark {
+            properties.insert(field.into(), json!({ "type": "string", "description": about }));
+        }
+        properties.insert(
+            entry.list.into(),
+            json!({
+                "type": "array",
+                "description": "The whole list, in order; it replaces the old one",
+                "maxItems": super::rules::MAX_ITEMS,
+                "items": {
+                    "type": "object",
+                    "properties": item,
+                    "required": required,
+                    "additionalProperties": false,
+                },
+            }),
+        );
+        json!({
+            "type": "object",
+            "properties": properties,
+            "required": [entry.list],
+            "additionalProperties": false,
+        })
+    }
+}
+
+impl fmt::Display for ListDialect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.entry().name)
+    }
+}
+
+impl fmt::Display for Dialect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Dialect {
+    type Err = UnknownDialect;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        let known = Dialect::all().find(|dialect| dialect.name() == name);
+        known.ok_or_else(|| UnknownDialect(name.to_owned()))
+    }
+}

@@ -1,0 +1,120 @@
+//! Arguments of a call to drafts, tolerant in form and strict in meaning.
+
+use std::borrow::Cow;
+
+use serde_json::{Map, Value};
+
+use super::table::{ACTIVE_FORM, Entry, LIST_ALIASES};
+use crate::plan::{Draft, DraftStatus, FaultKind, Faults, fault::kind_of, rules::MAX_ITEMS};
+
+/// A longer list is refused for its length alone: reading it would only multiply the faults.
+const READ_ITEMS: usize = 100;
+const QUOTED_CHARS: usize = 40;
+
+pub(super) fn read(entry: &Entry, arguments: &Value) -> (Vec<Draft>, Faults) {
+    let mut faults = Faults::new(entry.list);
+    let arguments = unwrap_text(arguments);
+    let list = match arguments.as_ref() {
+        Value::Object(fields) => find_list(entry, fields).map(unwrap_text),
+        other => Some(Cow::Borrowed(other)),
+    };
+    // A list in a text may come with its field around it.
+    let list = list.map(|list| match list.as_ref() {
+        Value::Object(fields) => find_list(entry, fields).cloned().map_or(list, Cow::Owned),
+        _ => list,
+    });
+
+    let mut drafts = Vec::new();
+    match list.as_deref() {
+        Some(Value::Array(items)) => {
+            if items.len() > READ_ITEMS {
+                faults.push(
+                    None,
+                    None,
+                    FaultKind::TooMany { count: items.len(), limit: MAX_ITEMS },
+                );
+                return (drafts, faults);
+            }
+            for (index, item) in items.iter().enumerate() {
+                drafts.push(read_item(entry, item, index, &mut faults));
+            }
+        }
+        Some(other) => faults.push(None, None, wrong_type("an array of objects", other)),
+        None => faults.push(None, None, FaultKind::Missing),
+    }
+    (drafts, faults)
+}
+
+fn find_list<'a>(entry: &Entry, fields: &'a Map<String, Value>) -> Option<&'a Value> {
+    let own = fields.get(entry.list);
+    own.or_else(|| LIST_ALIASES.iter().find_map(|alias| fields.get(*alias)))
+}
+
+/// Some models send JSON as a text.
+fn unwrap_text(value: &Value) -> Cow<'_, Value> {
+    match value {
+        Value::String(text) => match serde_json::from_str(text) {
+            Ok(inner @ (Value::Array(_) | Value::Object(_))) => Cow::Owned(inner),
+            Ok(_) | Err(_) => Cow::Borrowed(value),
+        },
+        _ => Cow::Borrowed(value),
+    }
+}
+
+fn read_item(entry: &Entry, item: &Value, index: usize, faults: &mut Faults) -> Draft {
+    let mut draft =
+        Draft { id: None, content: String::new(), active_form: None, status: DraftStatus::Pending };
+    let Value::Object(fields) = item else {
+        faults.push(Some(index), None, wrong_type("an object", item));
+        return draft;
+    };
+    let mut fault = |field, kind| faults.push(Some(index), Some(field), kind);
+
+    match fields.get("id") {
+        Some(Value::String(id)) if !id.trim().is_empty() => draft.id = Some(id.trim().to_owned()),
+        Some(Value::Number(id)) if !id.is_f64() => draft.id = Some(id.to_string()),
+        None | Some(Value::Null | Value::String(_)) => {}
+        Some(other) => fault("id", wrong_type("a string or a whole number", other)),
+    }
+    match fields.get(entry.content) {
+        Some(Value::String(content)) => draft.content = content.clone(),
+        Some(other) => fault(entry.content, wrong_type("a string", other)),
+        None => fault(entry.content, FaultKind::Missing),
+    }
+    match fields.get(ACTIVE_FORM) {
+        Some(Value::String(form)) if entry.requires_active_form || !form.trim().is_empty() => {
+            draft.active_form = Some(form.clone());
+        }
+        // Whether it may be missing is a rule of the plan's.
+        None | Some(Value::Null | Value::String(_)) => {}
+        Some(other) => fault(ACTIVE_FORM, wrong_type("a string", other)),
+    }
+    match fields.get("status") {
+        Some(Value::String(word)) => match find_status(entry, word) {
+            Some(status) => draft.status = status,
+            None => fault("status", unknown_status(entry, word)),
+        },
+        None | Some(Value::Null) if entry.status_is_optional => {}
+        Some(other) => fault("status", wrong_type("a string", other)),
+        None => fault("status", FaultKind::Missing),
+    }
+    draft
+}
+
+fn find_status(entry: &Entry, word: &str) -> Option<DraftStatus> {
+    let word = word.trim();
+    let state = entry.states.iter().find(|state| state.word.eq_ignore_ascii_case(word));
+    state.map(|state| state.status)
+}
+
+fn unknown_status(entry: &Entry, word: &str) -> FaultKind {
+    let allowed: Vec<&str> = entry.advertised().collect();
+    FaultKind::UnknownStatus {
+        given: word.chars().take(QUOTED_CHARS).collect(),
+        allowed: allowed.join(", "),
+    }
+}
+
+fn wrong_type(expected: &'static str, found: &Value) -> FaultKind {
+    FaultKind::WrongType { expected, found: kind_of(found) }
+}

@@ -1,0 +1,150 @@
+//! The whole-list dialects, an entry each.
+
+use crate::plan::DraftStatus;
+
+pub(super) const ACTIVE_FORM: &str = "activeForm";
+
+/// The list under another dialect's name is still the list.
+pub(super) const LIST_ALIASES: [&str; 5] = ["todos", "items", "plan", "todoList", "todo_list"];
+
+pub(super) struct Entry {
+    /// The value of the setting.
+    pub(super) name: &'static str,
+    pub(super) tool: &'static str,
+    /// The field of the arguments that holds the list.
+    pub(super) list: &'static str,
+    /// The field of an item that holds its text.
+    pub(super) content: &'static str,
+    pub(super) requires_active_form: bool,
+    /// Pending if left out.
+    pub(super) status_is_optional: bool,
+    pub(super) ids: Ids,
+    pub(super) states: &'static [State],
+    /// A further argument that is read by people only, with what it is for.
+    pub(super) remark: Option<(&'static str, &'static str)>,
+}
+
+/// Ids are understood in every dialect; this is what the schema asks for.
+pub(super) enum Ids {
+    Unasked,
+    Optional,
+    Number,
+}
+
+pub(super) struct State {
+    /// In lower case; read in any.
+    pub(super) word: &'static str,
+    pub(super) status: DraftStatus,
+    pub(super) mark: Mark,
+}
+
+#[derive(PartialEq, Eq)]
+pub(super) enum Mark {
+    Advertised,
+    /// Understood, but not in the schema.
+    Understood,
+}
+
+pub(super) const TODO_WRITE: Entry = Entry {
+    name: "todo-write",
+    tool: "TodoWrite",
+    list: "todos",
+    content: "content",
+    requires_active_form: true,
+    status_is_optional: false,
+    ids: Ids::Unasked,
+    states: &[PENDING, IN_PROGRESS, COMPLETED],
+    remark: None,
+};
+
+pub(super) const TODO: Entry = Entry {
+    name: "todo",
+    tool: "todo",
+    list: "items",
+    content: "text",
+    requires_active_form: false,
+    status_is_optional: true,
+    ids: Ids::Optional,
+    states: &[PENDING, IN_PROGRESS, COMPLETED, understood("done", DraftStatus::Completed)],
+    remark: None,
+};
+
+pub(super) const TODO_WRITE_SNAKE: Entry = Entry {
+    name: "todo-write-snake",
+    tool: "todo_write",
+    list: "todos",
+    content: "content",
+    requires_active_form: false,
+    status_is_optional: false,
+    ids: Ids::Unasked,
+    states: &[PENDING, IN_PROGRESS, COMPLETED],
+    remark: None,
+};
+
+pub(super) const UPDATE_PLAN: Entry = Entry {
+    name: "update-plan",
+    tool: "update_plan",
+    list: "plan",
+    content: "step",
+    requires_active_form: false,
+    status_is_optional: false,
+    ids: Ids::Unasked,
+    states: &[PENDING, IN_PROGRESS, COMPLETED],
+    remark: Some(("explanation", "Why the plan changes, in a sentence")),
+};
+
+pub(super) const WRITE_TODOS: Entry = Entry {
+    name: "write-todos",
+    tool: "write_todos",
+    list: "todos",
+    content: "description",
+    requires_active_form: false,
+    status_is_optional: false,
+    ids: Ids::Unasked,
+    states: &[
+        PENDING,
+        IN_PROGRESS,
+        COMPLETED,
+        advertised("cancelled", DraftStatus::Cancelled),
+        advertised("blocked", DraftStatus::Blocked),
+        understood("canceled", DraftStatus::Cancelled),
+    ],
+    remark: None,
+};
+
+pub(super) const MANAGE_TODO_LIST: Entry = Entry {
+    name: "manage-todo-list",
+    tool: "manage_todo_list",
+    list: "todoList",
+    content: "title",
+    requires_active_form: false,
+    status_is_optional: false,
+    ids: Ids::Number,
+    states: &[
+        advertised("not-started", DraftStatus::Pending),
+        advertised("in-progress", DraftStatus::InProgress),
+        COMPLETED,
+        understood("pending", DraftStatus::Pending),
+        understood("in_progress", DraftStatus::InProgress),
+    ],
+    remark: None,
+};
+
+impl Entry {
+    /// The states the model is told of.
+    pub(super) fn advertised(&self) -> impl Iterator<Item = &'static str> {
+        self.states.iter().filter(|state| state.mark == Mark::Advertised).map(|state| state.word)
+    }
+}
+
+const PENDING: State = advertised("pending", DraftStatus::Pending);
+const IN_PROGRESS: State = advertised("in_progress", DraftStatus::InProgress);
+const COMPLETED: State = advertised("completed", DraftStatus::Completed);
+
+const fn advertised(word: &'static str, status: DraftStatus) -> State {
+    State { word, status, mark: Mark::Advertised }
+}
+
+const fn understood(word: &'static str, status: DraftStatus) -> State {
+    State { word, status, mark: Mark::Understood }
+}

@@ -1,0 +1,129 @@
+//! What is wrong with a todo call: every fault with its place, in words for the model.
+
+use std::fmt;
+
+use serde_json::Value;
+
+/// More are counted, not listed: the text goes into the model's context.
+const LISTED: usize = 40;
+
+/// All faults of one call, the list's own first, then in the order of the rules. Shown as the
+/// error the model gets.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub struct Faults {
+    list: &'static str,
+    all: Vec<Fault>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    /// Of the item in the list as it was sent, from 0; `None`: the list itself.
+    pub index: Option<usize>,
+    /// Of the item; `None`: the item itself.
+    pub field: Option<&'static str>,
+    pub kind: FaultKind,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum FaultKind {
+    #[error("is missing")]
+    Missing,
+    #[error("must be {expected}, not {found}")]
+    WrongType { expected: &'static str, found: &'static str },
+    #[error("{count} items, but at most {limit} are allowed")]
+    TooMany { count: usize, limit: usize },
+    #[error("is empty")]
+    Empty,
+    #[error("is {length} characters long, but at most {limit} are allowed")]
+    TooLong { length: usize, limit: usize },
+    #[error("contains the forbidden character U+{:04X}", u32::from(*.0))]
+    ForbiddenCharacter(char),
+    #[error("{given:?} is not a status; use {allowed}")]
+    UnknownStatus { given: String, allowed: String },
+    #[error("only one item may be in progress, and item {first} already is")]
+    SecondInProgress { first: usize },
+    #[error("{id:?} is already the id of item {first}")]
+    DuplicateId { id: String, first: usize },
+}
+
+impl Faults {
+    pub(super) fn new(list: &'static str) -> Self {
+        Self { list, all: Vec::new() }
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &Fault> {
+        self.all.iter()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    /// Only the first fault of a place counts, and none inside of an item that is wrong as a
+    /// whole: what follows from a fault is noise.
+    pub(super) fn push(
+        &mut self,
+        index: Option<usize>,
+        field: Option<&'static str>,
+        kind: FaultKind,
+    ) {
+        let known = self
+            .all
+            .iter()
+            .any(|fault| fault.index == index && (fault.field == field || fault.field.is_none()));
+        if !known {
+            self.all.push(Fault { index, field, kind });
+        }
+    }
+
+    /// The list's own faults first, then by rule and item.
+    pub(super) fn sort(&mut self) {
+        self.all.sort_by_key(|fault| (fault.index.is_some(), fault.kind.rule(), fault.index));
+    }
+}
+
+impl FaultKind {
+    /// The rule's place in the order of checking.
+    fn rule(&self) -> u8 {
+        match self {
+            FaultKind::Missing | FaultKind::WrongType { .. } => 0,
+            FaultKind::TooMany { .. } => 1,
+            FaultKind::Empty | FaultKind::TooLong { .. } | FaultKind::ForbiddenCharacter(_) => 2,
+            FaultKind::UnknownStatus { .. } => 3,
+            FaultKind::SecondInProgress { .. } => 4,
+            FaultKind::DuplicateId { .. } => 5,
+        }
+    }
+}
+
+impl fmt::Display for Faults {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "The list was not changed, because of:")?;
+        for fault in self.all.iter().take(LISTED) {
+            write!(f, "- {}", self.list)?;
+            if let Some(index) = fault.index {
+                write!(f, "[{index}]")?;
+            }
+            if let Some(field) = fault.field {
+                write!(f, ".{field}")?;
+            }
+            writeln!(f, ": {}", fault.kind)?;
+        }
+        if self.all.len() > LISTED {
+            writeln!(f, "- and {} more", self.all.len() - LISTED)?;
+        }
+        write!(f, "Correct this and send the whole list again.")
+    }
+}
+
+/// What a value is, for `WrongType`.
+pub(super) fn kind_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "an array",
+        Value::Object(_) => "an object",
+    }
+}

@@ -1,0 +1,460 @@
+//! The task graph: work that outlives one list, kept task by task, with what blocks what.
+//!
+//! Pure: the shell reads the tasks from disk, applies a call here, and writes what changed. A call
+//! changes all that it asks for, or nothing and all its faults are named. Only what a task waits
+//! for is stored; what it blocks is the same edge read backwards, and two records of one edge would
+//! disagree after a crash.
+//!
+//! Never: an id used twice, a circle, a task that is started or completed before what it waits for.
+
+mod call;
+mod fault;
+mod guide;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet, btree_map::Entry};
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+pub use self::{
+    call::{NewTask, TaskCall, TaskChange, TaskRequest, TaskTool},
+    fault::{TaskFault, TaskFaultKind, TaskFaults},
+};
+use super::{
+    FaultKind, Status, TodoItem, active_form, render_line,
+    rules::{is_bidi_control, text_fault},
+};
+
+pub const MAX_TASKS: usize = 500;
+const MAX_SUBJECT: usize = 200;
+const MAX_DESCRIPTION: usize = 10_000;
+const MAX_OWNER: usize = 64;
+/// Of the metadata as JSON text.
+const MAX_METADATA: usize = 4_000;
+/// Older completed tasks are only counted when the list is shown to a model.
+const COMPLETED_SHOWN: usize = 20;
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Task {
+    /// Counted up in its list and never used again.
+    pub id: u32,
+    pub subject: String,
+    pub description: String,
+    pub active_form: String,
+    pub status: Status,
+    pub owner: Option<String>,
+    /// The tasks it waits for, completed ones included.
+    pub blocked_by: BTreeSet<u32>,
+    /// The model's own notes; never interpreted.
+    pub metadata: Map<String, Value>,
+}
+
+/// All tasks of one list. A default graph is empty.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Graph {
+    tasks: BTreeMap<u32, Task>,
+    /// The newest id given out, perhaps to a task that is not here any more.
+    last_id: u32,
+}
+
+/// What a call did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TaskOutcome {
+    /// The tool result for the model.
+    pub content: String,
+    pub created: Option<u32>,
+    /// The task that was open before.
+    pub completed: Option<u32>,
+}
+
+impl Task {
+    /// The rules for its texts, whoever wrote them.
+    pub fn check(&self) -> Result<(), TaskFaults> {
+        let mut faults = TaskFaults::default();
+        self.check_texts(&mut faults);
+        faults.or(())
+    }
+
+    pub fn is_open(&self) -> bool {
+        match self.status {
+            Status::Pending | Status::InProgress => true,
+            Status::Completed => false,
+        }
+    }
+
+    fn check_texts(&self, faults: &mut TaskFaults) {
+        let mut check = |field, fault: Option<FaultKind>| {
+            if let Some(fault) = fault {
+                faults.push(field, None, fault.into());
+            }
+        };
+        check("subject", text_fault(&self.subject, MAX_SUBJECT));
+        // One that was derived is only as wrong as the subject.
+        if self.active_form != active_form::derive(&self.subject) {
+            check("activeForm", text_fault(&self.active_form, MAX_SUBJECT));
+        }
+        check("description", lines_fault(&self.description, MAX_DESCRIPTION));
+        check("owner", self.owner.as_ref().and_then(|owner| text_fault(owner, MAX_OWNER)));
+        let length = Value::Object(self.metadata.clone()).to_string().chars().count();
+        let limit = MAX_METADATA;
+        check("metadata", (length > limit).then_some(FaultKind::TooLong { length, limit }));
+    }
+}
+
+impl Graph {
+    /// The tasks as they were kept. `last_id` counts if it is beyond them.
+    pub fn load(tasks: impl IntoIterator<Item = Task>, last_id: u32) -> Self {
+        let tasks: BTreeMap<u32, Task> = tasks.into_iter().map(|task| (task.id, task)).collect();
+        let newest = tasks.last_key_value().map_or(0, |(id, _)| *id);
+        Self { tasks, last_id: last_id.max(newest) }
+    }
+
+    /// Does what a call asks for, or nothing.
+    pub fn apply(&mut self, request: &TaskRequest) -> Result<TaskOutcome, TaskFaults> {
+        let faults = request.faults.clone();
+        match &request.call {
+            TaskCall::Create(new) => self.create(new, faults),
+            TaskCall::Update(change) => self.update(change, faults),
+            TaskCall::Get { id } => self.show(*id, faults),
+            TaskCall::List => faults.or(TaskOutcome::of(self.render())),
+        }
+    }
+
+    pub fn get(&self, id: u32) -> Option<&Task> {
+        self.tasks.get(&id)
+    }
+
+    pub fn tasks(&self) -> impl Iterator<Item = &Task> {
+        self.tasks.values()
+    }
+
+    pub fn last_id(&self) -> u32 {
+        self.last_id
+    }
+
+    /// The tasks that wait for this one.
+    pub fn blocks(&self, id: u32) -> Vec<u32> {
+        let waiting = self.tasks.values().filter(|task| task.blocked_by.contains(&id));
+        waiting.map(|task| task.id).collect()
+    }
+
+    /// What a task still waits for. A task that is not here may be undone, so it counts as open.
+    pub fn open_blockers(&self, id: u32) -> Vec<u32> {
+        let open = |id: &u32| self.tasks.get(id).is_none_or(Task::is_open);
+        self.tasks
+            .get(&id)
+            .map(|task| task.blocked_by.iter().copied().filter(open).collect())
+            .unwrap_or_default()
+    }
+
+    /// The open tasks whose turn can never come, because they wait in a circle or for a task that
+    /// is not here. No call makes any; files that were changed by others may hold them.
+    pub fn stuck(&self) -> Vec<u32> {
+        let mut waiting: BTreeMap<u32, Vec<u32>> = self
+            .tasks
+            .values()
+            .filter(|task| task.is_open())
+            .map(|task| (task.id, self.open_blockers(task.id)))
+            .collect();
+        loop {
+            let ready: Vec<u32> = waiting
+                .iter()
+                .filter(|(_, blockers)| blockers.is_empty())
+                .map(|(id, _)| *id)
+                .collect();
+            if ready.is_empty() {
+                return waiting.into_keys().collect();
+            }
+            waiting.retain(|id, blockers| {
+                blockers.retain(|blocker| !ready.contains(blocker));
+                !ready.contains(id)
+            });
+        }
+    }
+
+    /// The graph as the plan shows it.
+    pub fn items(&self) -> Vec<TodoItem> {
+        self.tasks.values().map(|task| self.item(task)).collect()
+    }
+
+    /// The list as the model reads it.
+    pub fn render(&self) -> String {
+        if self.tasks.is_empty() {
+            return "No tasks.".to_owned();
+        }
+        let completed = self.tasks.values().filter(|task| !task.is_open()).count();
+        let mut hidden = completed.saturating_sub(COMPLETED_SHOWN);
+        let mut out = String::new();
+        if hidden > 0 {
+            out.push_str(&format!("({hidden} older completed tasks are not shown)\n"));
+        }
+        for task in self.tasks.values() {
+            if hidden > 0 && !task.is_open() {
+                hidden -= 1;
+                continue;
+            }
+            out.push_str(&render_line(&self.item(task)));
+            if let Some(owner) = &task.owner {
+                out.push_str(&format!(" (owner: {owner})"));
+            }
+            out.push('\n');
+        }
+        out.push_str(&format!("\n({completed}/{} completed)", self.tasks.len()));
+        out
+    }
+
+    /// A task with its edges in both directions, for hooks.
+    pub fn view(&self, id: u32) -> Option<Value> {
+        let task = self.tasks.get(&id)?;
+        let mut view = json!(task);
+        view["blocks"] = json!(self.blocks(id));
+        Some(view)
+    }
+
+    fn item(&self, task: &Task) -> TodoItem {
+        let blocked_by = match task.status {
+            Status::Pending => self.open_blockers(task.id),
+            Status::InProgress | Status::Completed => Vec::new(),
+        };
+        TodoItem {
+            id: task.id.to_string(),
+            given_id: None,
+            content: task.subject.clone(),
+            active_form: task.active_form.clone(),
+            status: task.status,
+            blocked: !blocked_by.is_empty(),
+            blocked_by: blocked_by.iter().map(u32::to_string).collect(),
+        }
+    }
+
+    fn create(&mut self, new: &NewTask, mut faults: TaskFaults) -> Result<TaskOutcome, TaskFaults> {
+        if self.tasks.len() >= MAX_TASKS {
+            faults.push("", None, TaskFaultKind::ListFull);
+        }
+        let Some(id) = self.last_id.checked_add(1) else {
+            faults.push("", None, TaskFaultKind::ListFull);
+            return Err(faults);
+        };
+        let subject = new.subject.trim().to_owned();
+        let task = Task {
+            id,
+            active_form: match &new.active_form {
+                Some(form) => form.trim().to_owned(),
+                None => active_form::derive(&subject),
+            },
+            subject,
+            description: new.description.trim().to_owned(),
+            status: Status::Pending,
+            owner: None,
+            blocked_by: BTreeSet::new(),
+            metadata: new.metadata.clone(),
+        };
+        task.check_texts(&mut faults);
+        faults.or(())?;
+        let said = format!("Created #{id} {}.", task.subject);
+        self.last_id = id;
+        self.tasks.insert(id, task);
+        let content = format!("{said}\n\n{}", self.render());
+        Ok(TaskOutcome { content, created: Some(id), completed: None })
+    }
+
+    fn update(
+        &mut self,
+        change: &TaskChange,
+        mut faults: TaskFaults,
+    ) -> Result<TaskOutcome, TaskFaults> {
+        let mut next = self.clone();
+        let known = change.id.filter(|id| self.tasks.contains_key(id));
+        if let (Some(id), None) = (change.id, known) {
+            faults.push("taskId", None, TaskFaultKind::UnknownTask { id });
+        }
+        for (field, others, direction) in [
+            ("addBlocks", &change.add_blocks, Direction::Blocks),
+            ("addBlockedBy", &change.add_blocked_by, Direction::BlockedBy),
+        ] {
+            for &(index, other) in others {
+                if let Err(kind) = next.connect(known, other, direction) {
+                    faults.push(field, Some(index), kind);
+                }
+            }
+        }
+        let Some((id, before)) = known.and_then(|id| Some((id, self.tasks.get(&id)?))) else {
+            return Err(faults);
+        };
+        if let Some(task) = next.tasks.get_mut(&id) {
+            change.write_to(task);
+            task.check_texts(&mut faults);
+        }
+        next.check_order(id, before, change, &mut faults);
+        faults.or(())?;
+        let was_open = before.is_open();
+        *self = next;
+        Ok(self.updated(id, was_open))
+    }
+
+    fn updated(&self, id: u32, was_open: bool) -> TaskOutcome {
+        let completed = was_open && self.get(id).is_some_and(|task| !task.is_open());
+        let mut content = format!("Updated #{id}.");
+        if completed {
+            let free = |id: &u32| self.open_blockers(*id).is_empty();
+            let unblocked: Vec<u32> = self.blocks(id).into_iter().filter(free).collect();
+            for task in unblocked.iter().filter_map(|id| self.get(*id)) {
+                content.push_str(&format!("\nUnblocked: #{} {}", task.id, task.subject));
+            }
+        }
+        content.push_str(&format!("\n\n{}", self.render()));
+        TaskOutcome { content, created: None, completed: completed.then_some(id) }
+    }
+
+    /// Adds an edge. Without a task of its own only the other one is looked for.
+    fn connect(
+        &mut self,
+        task: Option<u32>,
+        other: u32,
+        direction: Direction,
+    ) -> Result<(), TaskFaultKind> {
+        if !self.tasks.contains_key(&other) {
+            return Err(TaskFaultKind::UnknownTask { id: other });
+        }
+        let Some(task) = task else { return Ok(()) };
+        if task == other {
+            return Err(TaskFaultKind::SelfBlocking { id: task });
+        }
+        let (waiting, blocker) = match direction {
+            Direction::Blocks => (other, task),
+            Direction::BlockedBy => (task, other),
+        };
+        if let Some(path) = self.path(blocker, waiting) {
+            let path = std::iter::once(waiting).chain(path).collect();
+            return Err(TaskFaultKind::Circle { path });
+        }
+        if let Some(task) = self.tasks.get_mut(&waiting) {
+            task.blocked_by.insert(blocker);
+        }
+        Ok(())
+    }
+
+    /// How one task waits for another, both included.
+    fn path(&self, from: u32, to: u32) -> Option<Vec<u32>> {
+        let mut came_from: BTreeMap<u32, u32> = BTreeMap::from([(from, from)]);
+        let mut open = vec![from];
+        while let Some(at) = open.pop() {
+            if at == to {
+                let mut path = vec![at];
+                let mut at = at;
+                while at != from {
+                    at = *came_from.get(&at)?;
+                    path.push(at);
+                }
+                path.reverse();
+                return Some(path);
+            }
+            for &next in self.tasks.get(&at).iter().flat_map(|task| &task.blocked_by) {
+                if let Entry::Vacant(entry) = came_from.entry(next) {
+                    entry.insert(at);
+                    open.push(next);
+                }
+            }
+        }
+        None
+    }
+
+    /// Nothing is begun, claimed or completed before what it waits for. Judged by how things stand
+    /// after the whole call, and only where the call touched them.
+    fn check_order(&self, id: u32, before: &Task, change: &TaskChange, faults: &mut TaskFaults) {
+        let Some(task) = self.tasks.get(&id) else { return };
+        let waits_for = self.open_blockers(id);
+        if !waits_for.is_empty() {
+            let kind = || TaskFaultKind::Blocked { by: waits_for.clone() };
+            if begun(task) && task.status != before.status {
+                faults.push("status", None, kind());
+            } else if begun(task) && task.blocked_by != before.blocked_by {
+                let status = task.status;
+                faults.push("addBlockedBy", None, TaskFaultKind::AlreadyBegun { id, status });
+            }
+            if task.owner.is_some() && task.owner != before.owner {
+                faults.push("owner", None, kind());
+            }
+        }
+        if !task.is_open() {
+            return;
+        }
+        let reopened = !before.is_open();
+        for waiting in self.blocks(id).iter().filter_map(|id| self.tasks.get(id)) {
+            let added = change.add_blocks.iter().find(|(_, other)| *other == waiting.id);
+            let kind = || TaskFaultKind::AlreadyBegun { id: waiting.id, status: waiting.status };
+            match added {
+                _ if !begun(waiting) => {}
+                Some((index, _)) => faults.push("addBlocks", Some(*index), kind()),
+                None if reopened => faults.push("status", None, kind()),
+                None => {}
+            }
+        }
+    }
+
+    fn show(&self, id: Option<u32>, mut faults: TaskFaults) -> Result<TaskOutcome, TaskFaults> {
+        let task = id.and_then(|id| self.tasks.get(&id));
+        if let (Some(id), None) = (id, task) {
+            faults.push("taskId", None, TaskFaultKind::UnknownTask { id });
+        }
+        faults.or(())?;
+        let Some(task) = task else { return Err(TaskFaults::default()) };
+        let mut content = render_line(&self.item(task));
+        let mut line = |name: &str, value: String| {
+            if !value.is_empty() {
+                content.push_str(&format!("\n{name}: {value}"));
+            }
+        };
+        line("owner", task.owner.clone().unwrap_or_default());
+        line("blocked by", self.listed(task.blocked_by.iter().copied()));
+        line("blocks", self.listed(self.blocks(task.id)));
+        if !task.metadata.is_empty() {
+            line("metadata", Value::Object(task.metadata.clone()).to_string());
+        }
+        if !task.description.is_empty() {
+            content.push_str(&format!("\n\n{}", task.description));
+        }
+        Ok(TaskOutcome::of(content))
+    }
+
+    fn listed(&self, ids: impl IntoIterator<Item = u32>) -> String {
+        let shown = ids.into_iter().map(|id| match self.tasks.get(&id) {
+            Some(task) if task.is_open() => format!("#{id} (open)"),
+            Some(_) => format!("#{id} (completed)"),
+            None => format!("#{id} (missing)"),
+        });
+        shown.collect::<Vec<_>>().join(", ")
+    }
+}
+
+impl TaskOutcome {
+    fn of(content: String) -> Self {
+        Self { content, created: None, completed: None }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Direction {
+    Blocks,
+    BlockedBy,
+}
+
+fn begun(task: &Task) -> bool {
+    match task.status {
+        Status::Pending => false,
+        Status::InProgress | Status::Completed => true,
+    }
+}
+
+/// Text of several lines, which may be empty.
+fn lines_fault(text: &str, limit: usize) -> Option<FaultKind> {
+    let forbidden = |c: &char| (c.is_control() && !"\n\t\r".contains(*c)) || is_bidi_control(*c);
+    if let Some(forbidden) = text.chars().find(forbidden) {
+        return Some(FaultKind::ForbiddenCharacter(forbidden));
+    }
+    let length = text.chars().count();
+    (length > limit).then_some(FaultKind::TooLong { length, limit })
+}

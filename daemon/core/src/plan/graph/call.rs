@@ -1,0 +1,370 @@
+//! The four tools of the graph: their schemas, and their arguments as a call. Tolerant in form,
+//! strict in meaning: a field nobody knows is a fault, because the model meant something by it.
+
+use serde_json::{Map, Value, json};
+
+use super::{Task, TaskFaultKind, TaskFaults, guide};
+use crate::{
+    model::ToolSpec,
+    plan::{FaultKind, Status},
+};
+
+const MAX_IDS: usize = 100;
+const QUOTED_CHARS: usize = 40;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum TaskTool {
+    Create,
+    Get,
+    Update,
+    List,
+}
+
+/// A call as it was read. Whatever is faulty has a placeholder, so that the rules can be checked on
+/// the rest and all faults be reported at once.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TaskRequest {
+    pub call: TaskCall,
+    pub(super) faults: TaskFaults,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum TaskCall {
+    Create(NewTask),
+    Get { id: Option<u32> },
+    Update(TaskChange),
+    List,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewTask {
+    pub subject: String,
+    pub description: String,
+    /// `None`: derived from the subject.
+    pub active_form: Option<String>,
+    pub metadata: Map<String, Value>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct TaskChange {
+    pub id: Option<u32>,
+    pub subject: Option<String>,
+    pub description: Option<String>,
+    pub active_form: Option<String>,
+    pub status: Option<Status>,
+    /// An empty text gives the task up.
+    pub owner: Option<String>,
+    /// Merged; a null takes a key away.
+    pub metadata: Map<String, Value>,
+    /// With their place in the call.
+    pub add_blocks: Vec<(usize, u32)>,
+    pub add_blocked_by: Vec<(usize, u32)>,
+}
+
+impl TaskTool {
+    pub const ALL: [TaskTool; 4] =
+        [TaskTool::Create, TaskTool::Get, TaskTool::Update, TaskTool::List];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            TaskTool::Create => "TaskCreate",
+            TaskTool::Get => "TaskGet",
+            TaskTool::Update => "TaskUpdate",
+            TaskTool::List => "TaskList",
+        }
+    }
+
+    pub fn named(name: &str) -> Option<TaskTool> {
+        TaskTool::ALL.into_iter().find(|tool| tool.name() == name)
+    }
+
+    pub fn spec(self) -> ToolSpec {
+        let fields = self.fields();
+        let properties: Map<String, Value> =
+            fields.iter().map(|field| (field.name.to_owned(), (field.schema)())).collect();
+        let required: Vec<&str> =
+            fields.iter().filter(|field| field.required).map(|field| field.name).collect();
+        ToolSpec {
+            name: self.name().to_owned(),
+            description: guide::description(self).to_owned(),
+            schema: json!({
+                "type": "object",
+                "properties": properties,
+                "required": required,
+                "additionalProperties": false,
+            }),
+            // A call may depend on the one before: its id, its edges.
+            parallel: false,
+        }
+    }
+
+    pub fn read(self, arguments: &Value) -> TaskRequest {
+        let known = self.fields().iter().map(|field| field.name).collect();
+        let mut fields = Fields::new(arguments, known);
+        let call = match self {
+            TaskTool::Create => TaskCall::Create(NewTask {
+                subject: fields.required_text("subject"),
+                description: fields.text("description").unwrap_or_default(),
+                active_form: fields.text("activeForm").filter(|form| !form.trim().is_empty()),
+                metadata: fields.object("metadata"),
+            }),
+            TaskTool::Get => TaskCall::Get { id: fields.id("taskId") },
+            TaskTool::Update => TaskCall::Update(TaskChange {
+                id: fields.id("taskId"),
+                subject: fields.text("subject"),
+                description: fields.text("description"),
+                active_form: fields.text("activeForm").filter(|form| !form.trim().is_empty()),
+                status: fields.status("status"),
+                owner: fields.text("owner"),
+                metadata: fields.object("metadata"),
+                add_blocks: fields.ids("addBlocks"),
+                add_blocked_by: fields.ids("addBlockedBy"),
+            }),
+            TaskTool::List => TaskCall::List,
+        };
+        TaskRequest { call, faults: fields.faults }
+    }
+
+    fn fields(self) -> &'static [Field] {
+        match self {
+            TaskTool::Create => const { &[SUBJECT.required(), DESCRIPTION, ACTIVE_FORM, METADATA] },
+            TaskTool::Get => &[TASK_ID],
+            TaskTool::Update => &[
+                TASK_ID,
+                SUBJECT,
+                DESCRIPTION,
+                ACTIVE_FORM,
+                STATUS,
+                OWNER,
+                ADD_BLOCKS,
+                ADD_BLOCKED_BY,
+                METADATA,
+            ],
+            TaskTool::List => &[],
+        }
+    }
+}
+
+impl TaskRequest {
+    /// It asks for an update of the plan.
+    pub fn writes(&self) -> bool {
+        match self.call {
+            TaskCall::Create(_) | TaskCall::Update(_) => true,
+            TaskCall::Get { .. } | TaskCall::List => false,
+        }
+    }
+}
+
+impl TaskChange {
+    pub(super) fn write_to(&self, task: &mut Task) {
+        let trimmed = |text: &String| text.trim().to_owned();
+        if let Some(subject) = &self.subject {
+            task.subject = trimmed(subject);
+            // The old form would go on telling of the old subject.
+            task.active_form = super::active_form::derive(&task.subject);
+        }
+        if let Some(form) = &self.active_form {
+            task.active_form = trimmed(form);
+        }
+        if let Some(description) = &self.description {
+            task.description = trimmed(description);
+        }
+        if let Some(status) = self.status {
+            task.status = status;
+        }
+        if let Some(owner) = &self.owner {
+            task.owner = Some(trimmed(owner)).filter(|owner| !owner.is_empty());
+        }
+        for (key, value) in &self.metadata {
+            if value.is_null() {
+                task.metadata.shift_remove(key);
+            } else {
+                task.metadata.insert(key.clone(), value.clone());
+            }
+        }
+    }
+}
+
+struct Field {
+    name: &'static str,
+    schema: fn() -> Value,
+    required: bool,
+}
+
+impl Field {
+    const fn optional(name: &'static str, schema: fn() -> Value) -> Self {
+        Self { name, schema, required: false }
+    }
+
+    const fn required(self) -> Self {
+        Self { required: true, ..self }
+    }
+}
+
+const TASK_ID: Field =
+    Field::optional("taskId", || json!({ "type": "integer", "minimum": 1 })).required();
+const SUBJECT: Field = Field::optional("subject", || {
+    let about = "The result to reach, in the imperative: `Reject expired tokens`";
+    json!({ "type": "string", "minLength": 1, "description": about })
+});
+const DESCRIPTION: Field = Field::optional("description", || {
+    let about = "What someone needs who takes this up later: where, why, when it is done";
+    json!({ "type": "string", "description": about })
+});
+const ACTIVE_FORM: Field = Field::optional("activeForm", || {
+    let about = "The subject as it reads while you work on it: `Rejecting expired tokens`";
+    json!({ "type": "string", "description": about })
+});
+const STATUS: Field = Field::optional(
+    "status",
+    || json!({ "type": "string", "enum": ["pending", "in_progress", "completed"] }),
+);
+const OWNER: Field = Field::optional("owner", || {
+    let about = "Who works on it; an empty text gives it up";
+    json!({ "type": "string", "description": about })
+});
+const ADD_BLOCKS: Field = Field::optional("addBlocks", || {
+    let about = "Tasks that have to wait for this one";
+    json!({ "type": "array", "items": { "type": "integer" }, "description": about })
+});
+const ADD_BLOCKED_BY: Field = Field::optional("addBlockedBy", || {
+    let about = "Tasks that this one has to wait for";
+    json!({ "type": "array", "items": { "type": "integer" }, "description": about })
+});
+const METADATA: Field = Field::optional("metadata", || {
+    let about = "Notes of your own, merged with those that are there; null takes one away";
+    json!({ "type": "object", "description": about })
+});
+
+/// The arguments of a call, each taken once.
+struct Fields<'a> {
+    values: Option<&'a Map<String, Value>>,
+    faults: TaskFaults,
+}
+
+impl<'a> Fields<'a> {
+    fn new(arguments: &'a Value, known: Vec<&'static str>) -> Self {
+        let mut faults = TaskFaults::default();
+        let values = arguments.as_object();
+        if values.is_none() {
+            faults.push("", None, wrong_type("an object", arguments).into());
+        }
+        for name in values.into_iter().flat_map(Map::keys) {
+            if !known.contains(&name.as_str()) {
+                let quoted: String = name.chars().take(QUOTED_CHARS).collect();
+                let kind = TaskFaultKind::UnknownField { known: known.clone() };
+                faults.push(&quoted.escape_debug().to_string(), None, kind);
+            }
+        }
+        Self { values, faults }
+    }
+
+    /// A null is what some models write for a field they leave out.
+    fn get(&self, name: &str) -> Option<&'a Value> {
+        self.values?.get(name).filter(|value| !value.is_null())
+    }
+
+    fn fault(&mut self, name: &str, kind: FaultKind) {
+        self.faults.push(name, None, kind.into());
+    }
+
+    fn required_text(&mut self, name: &str) -> String {
+        if self.get(name).is_none() {
+            self.fault(name, FaultKind::Missing);
+        }
+        self.text(name).unwrap_or_default()
+    }
+
+    fn text(&mut self, name: &str) -> Option<String> {
+        match self.get(name)? {
+            Value::String(text) => Some(text.clone()),
+            other => {
+                self.fault(name, wrong_type("a string", other));
+                None
+            }
+        }
+    }
+
+    fn object(&mut self, name: &str) -> Map<String, Value> {
+        match self.get(name) {
+            Some(Value::Object(object)) => object.clone(),
+            Some(other) => {
+                self.fault(name, wrong_type("an object", other));
+                Map::new()
+            }
+            None => Map::new(),
+        }
+    }
+
+    fn status(&mut self, name: &str) -> Option<Status> {
+        let word = self.text(name)?;
+        let status = match word.trim().to_ascii_lowercase().as_str() {
+            "pending" => Some(Status::Pending),
+            "in_progress" => Some(Status::InProgress),
+            "completed" => Some(Status::Completed),
+            _ => None,
+        };
+        if status.is_none() {
+            let given = word.chars().take(QUOTED_CHARS).collect();
+            let allowed = "pending, in_progress, completed".to_owned();
+            self.fault(name, FaultKind::UnknownStatus { given, allowed });
+        }
+        status
+    }
+
+    fn id(&mut self, name: &str) -> Option<u32> {
+        let Some(value) = self.get(name) else {
+            self.fault(name, FaultKind::Missing);
+            return None;
+        };
+        let id = task_id(value);
+        if id.is_none() {
+            self.fault(name, wrong_type(AN_ID, value));
+        }
+        id
+    }
+
+    fn ids(&mut self, name: &str) -> Vec<(usize, u32)> {
+        let list = match self.get(name) {
+            Some(Value::Array(list)) => list.as_slice(),
+            // One that was not put into a list.
+            Some(one) if task_id(one).is_some() => std::slice::from_ref(one),
+            Some(other) => {
+                self.fault(name, wrong_type("a list of tasks' numbers", other));
+                &[]
+            }
+            None => &[],
+        };
+        if list.len() > MAX_IDS {
+            self.fault(name, FaultKind::TooMany { count: list.len(), limit: MAX_IDS });
+            return Vec::new();
+        }
+        let mut ids = Vec::new();
+        for (index, value) in list.iter().enumerate() {
+            match task_id(value) {
+                Some(id) => ids.push((index, id)),
+                None => self.faults.push(name, Some(index), wrong_type(AN_ID, value).into()),
+            }
+        }
+        ids
+    }
+}
+
+const AN_ID: &str = "a task's number";
+
+/// `3`, `"3"` and `"#3"`: it is shown to the model in the last form.
+fn task_id(value: &Value) -> Option<u32> {
+    let id = match value {
+        Value::Number(number) => number.as_u64()?.try_into().ok()?,
+        Value::String(text) => {
+            let text = text.trim();
+            text.strip_prefix('#').unwrap_or(text).parse().ok()?
+        }
+        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => return None,
+    };
+    (id > 0).then_some(id)
+}
+
+fn wrong_type(expected: &'static str, found: &Value) -> FaultKind {
+    FaultKind::WrongType { expected, found: crate::plan::fault::kind_of(found) }
+}

@@ -1,0 +1,205 @@
+//! When the model is reminded of its plan, and in which words: a pure policy.
+//!
+//! A reminder is guidance, never an error. Never in the round of an update or right after it: a
+//! model that just did what it should must not be told to.
+
+#[cfg(test)]
+mod tests;
+mod verifying;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Accepted, Dialect, Plan};
+
+/// Fewer items than this are too small a task to ask for proof.
+const VERIFIED_ITEMS: usize = 3;
+
+/// The user sees reminders too, so they are not to be answered but also no secret.
+const NO_ANSWER: &str = "This note is from the editor; it needs no answer.";
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReminderSettings {
+    pub initial: bool,
+    pub nag: NagPolicy,
+    pub verification: bool,
+    pub texts: ReminderTexts,
+}
+
+/// How to insist, in model rounds (not tool calls) without an accepted todo call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NagPolicy {
+    /// From that many rounds on, in each round.
+    EveryRound {
+        rounds: u32,
+    },
+    /// After that many rounds once, then the count begins anew.
+    Reset {
+        rounds: u32,
+    },
+    /// After more than that many rounds once, then the count begins anew.
+    Patient {
+        rounds: u32,
+    },
+    Off,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReminderTexts {
+    pub initial: String,
+    /// There is an open plan; a line that says how it stands follows.
+    pub stale: String,
+    /// The turn has several steps, and no plan is open.
+    pub unplanned: String,
+    pub verification: String,
+}
+
+/// What a session remembers of its reminders.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct ReminderState {
+    initial_given: bool,
+    /// Asked in this turn.
+    verification_given: bool,
+    rounds: u32,
+    /// The newest round had an update.
+    fresh: bool,
+}
+
+impl ReminderSettings {
+    /// Initial and verification on; nags once after 3 rounds and counts anew, since the same words
+    /// in each round are read as noise.
+    pub fn defaults(dialect: Dialect) -> Self {
+        Self {
+            initial: true,
+            nag: NagPolicy::Reset { rounds: NagPolicy::DEFAULT_ROUNDS },
+            verification: true,
+            texts: ReminderTexts::defaults(dialect),
+        }
+    }
+}
+
+impl NagPolicy {
+    pub const DEFAULT_ROUNDS: u32 = 3;
+    pub const DEFAULT_PATIENT_ROUNDS: u32 = 10;
+
+    /// From the values of the setting `plan.nag`; `None`: there is no such policy.
+    pub fn from_setting(policy: &str, rounds: Option<u32>) -> Option<Self> {
+        match policy {
+            "every-round" => {
+                Some(Self::EveryRound { rounds: rounds.unwrap_or(Self::DEFAULT_ROUNDS) })
+            }
+            "reset" => Some(Self::Reset { rounds: rounds.unwrap_or(Self::DEFAULT_ROUNDS) }),
+            "patient" => {
+                Some(Self::Patient { rounds: rounds.unwrap_or(Self::DEFAULT_PATIENT_ROUNDS) })
+            }
+            "off" => Some(Self::Off),
+            _ => None,
+        }
+    }
+}
+
+impl ReminderTexts {
+    pub fn defaults(dialect: Dialect) -> Self {
+        let tool = dialect.tool_in_words();
+        let bring_up_to_date = match dialect {
+            Dialect::List(_) => format!("send it again with {tool}"),
+            Dialect::Tasks => "bring it up to date with TaskUpdate".to_owned(),
+        };
+        Self {
+            initial: format!(
+                "If this takes three or more steps, write them down with {tool} before you begin, \
+                 and keep the list true as you go: one item in progress, each completed as soon as \
+                 it is done. For a single step or a question, leave the list alone. {NO_ANSWER}"
+            ),
+            stale: format!(
+                "The plan has not been updated for some rounds. If it no longer says what you are \
+                 doing, {bring_up_to_date}: complete what is done, mark what you work on now, add \
+                 what you found. If it is still true, just go on. {NO_ANSWER}"
+            ),
+            unplanned: format!(
+                "This has grown to several steps without an open plan. If more lie ahead, write \
+                 them down with {tool}; if you are nearly done, just finish. {NO_ANSWER}"
+            ),
+            verification: format!(
+                "All items are completed, and none of them was about checking the result. Before \
+                 you report, make sure that it works: run the tests, the build or the linter, or \
+                 read your changes once more. Say what you verified, and what you could not. \
+                 {NO_ANSWER}"
+            ),
+        }
+    }
+}
+
+impl ReminderState {
+    /// With the first user message of a session, and only then.
+    pub fn initial(&mut self, settings: &ReminderSettings) -> Option<String> {
+        let first = !std::mem::replace(&mut self.initial_given, true);
+        (first && settings.initial).then(|| settings.texts.initial.clone())
+    }
+
+    /// A user message began a turn: rounds of an earlier turn say nothing about this one.
+    pub fn turn_started(&mut self) {
+        self.rounds = 0;
+        self.verification_given = false;
+    }
+
+    /// After each model round that called tools. `updated`: a todo call in it was accepted;
+    /// `multi_step`: the turn is already one that deserves a plan.
+    pub fn after_round(
+        &mut self,
+        settings: &ReminderSettings,
+        plan: &Plan,
+        updated: bool,
+        multi_step: bool,
+    ) -> Option<String> {
+        let right_after = std::mem::replace(&mut self.fresh, updated);
+        if updated {
+            self.rounds = 0;
+            return None;
+        }
+        self.rounds = self.rounds.saturating_add(1);
+
+        let (due, count_anew) = match settings.nag {
+            NagPolicy::EveryRound { rounds } => (self.rounds >= rounds, false),
+            NagPolicy::Reset { rounds } => (self.rounds >= rounds, true),
+            NagPolicy::Patient { rounds } => (self.rounds > rounds, true),
+            NagPolicy::Off => (false, false),
+        };
+        let is_open = plan.open_count() > 0;
+        if !due || right_after || !(is_open || multi_step) {
+            return None;
+        }
+        if count_anew {
+            self.rounds = 0;
+        }
+        Some(if is_open {
+            format!("{}\n{}", settings.texts.stale, standing(plan))
+        } else {
+            settings.texts.unplanned.clone()
+        })
+    }
+
+    /// On the call that completes a list of three or more items, none of which is about verifying;
+    /// once in a turn.
+    pub fn verification(
+        &mut self,
+        settings: &ReminderSettings,
+        plan: &Plan,
+        accepted: &Accepted,
+    ) -> Option<String> {
+        let due = settings.verification
+            && !self.verification_given
+            && accepted.completed_all_now
+            && plan.items().len() >= VERIFIED_ITEMS
+            && !plan.items().iter().any(|item| verifying::is_about_verifying(&item.content));
+        self.verification_given |= due;
+        due.then(|| settings.texts.verification.clone())
+    }
+}
+
+fn standing(plan: &Plan) -> String {
+    let done = format!("{} of {} completed", plan.completed_count(), plan.items().len());
+    match plan.in_progress() {
+        Some(item) => format!("Now: {done}, in progress: #{} {}", item.label(), item.content),
+        None => format!("Now: {done}, nothing in progress"),
+    }
+}

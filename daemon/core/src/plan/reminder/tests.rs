@@ -1,0 +1,320 @@
+use expect_test::{Expect, expect};
+
+use super::{NagPolicy, ReminderSettings, ReminderState, verifying::is_about_verifying};
+use crate::plan::{Accepted, Dialect, Draft, DraftStatus, ListDialect, Plan};
+
+const ROUNDS: usize = 15;
+
+/// Plays 15 rounds of one turn: `u` a round with an accepted todo call, `.` one without, `|` a new
+/// turn begins. Shows under each round `!` where a reminder stands.
+fn check_rounds(nag: NagPolicy, situation: Situation, rounds: &str, expect: Expect) {
+    let settings = ReminderSettings {
+        nag,
+        ..ReminderSettings::defaults(Dialect::List(ListDialect::TodoWrite))
+    };
+    let (plan, multi_step) = match situation {
+        Situation::OpenPlan => (plan(&["[x] Read", "[>] Write", "[ ] Send"]), false),
+        Situation::MultiStep => (Plan::default(), true),
+        Situation::CompletedPlan => (plan(&["[x] Read", "[x] Write"]), false),
+    };
+    let mut state = ReminderState::default();
+    let marks: String = rounds
+        .chars()
+        .map(|round| match round {
+            '|' => {
+                state.turn_started();
+                '|'
+            }
+            _ => match state.after_round(&settings, &plan, round == 'u', multi_step) {
+                Some(_) => '!',
+                None => ' ',
+            },
+        })
+        .collect();
+    assert_eq!(rounds.matches(['u', '.']).count(), ROUNDS);
+    expect.assert_eq(&format!("{rounds}\n{}", marks.trim_end()));
+}
+
+enum Situation {
+    OpenPlan,
+    /// The turn is multi-step, and there is no plan.
+    MultiStep,
+    CompletedPlan,
+}
+
+fn plan(lines: &[&str]) -> Plan {
+    let mut plan = Plan::default();
+    complete(&mut plan, lines);
+    plan
+}
+
+fn complete(plan: &mut Plan, lines: &[&str]) -> Accepted {
+    let drafts = lines.iter().map(|line| draft(line)).collect();
+    plan.replace(drafts, ListDialect::Todo).expect("a right list")
+}
+
+fn draft(line: &str) -> Draft {
+    let (status, content) = line.split_at(4);
+    let status = match status {
+        "[ ] " => DraftStatus::Pending,
+        "[>] " => DraftStatus::InProgress,
+        "[x] " => DraftStatus::Completed,
+        other => panic!("no status: {other}"),
+    };
+    Draft { id: None, content: content.to_owned(), active_form: None, status }
+}
+
+#[test]
+fn every_round_insists() {
+    let nag = NagPolicy::EveryRound { rounds: 3 };
+    check_rounds(
+        nag,
+        Situation::OpenPlan,
+        "u.......u......",
+        expect![[r#"
+            u.......u......
+               !!!!!   !!!!"#]],
+    );
+}
+
+#[test]
+fn reset_counts_anew() {
+    let nag = NagPolicy::Reset { rounds: 3 };
+    check_rounds(
+        nag,
+        Situation::OpenPlan,
+        "u.......u......",
+        expect![[r#"
+            u.......u......
+               !  !    !  !"#]],
+    );
+}
+
+#[test]
+fn patient_waits_for_more_than_its_rounds() {
+    check_rounds(
+        NagPolicy::Patient { rounds: 10 },
+        Situation::OpenPlan,
+        "u..............",
+        expect![[r#"
+            u..............
+                       !"#]],
+    );
+    check_rounds(
+        NagPolicy::Patient { rounds: 4 },
+        Situation::OpenPlan,
+        "...............",
+        expect![[r#"
+            ...............
+                !    !    !"#]],
+    );
+}
+
+#[test]
+fn off_is_off() {
+    check_rounds(
+        NagPolicy::Off,
+        Situation::OpenPlan,
+        "...............",
+        expect![[r#"
+        ...............
+    "#]],
+    );
+}
+
+#[test]
+fn never_with_an_update_nor_right_after_it() {
+    for nag in [NagPolicy::EveryRound { rounds: 1 }, NagPolicy::Reset { rounds: 0 }] {
+        check_rounds(
+            nag,
+            Situation::OpenPlan,
+            "..u.u...uu..u..",
+            expect![[r#"
+                ..u.u...uu..u..
+                !!    !!   !  !"#]],
+        );
+    }
+}
+
+#[test]
+fn a_turn_of_several_steps_is_enough_and_a_completed_plan_is_not() {
+    let nag = NagPolicy::Reset { rounds: 3 };
+    check_rounds(
+        nag,
+        Situation::MultiStep,
+        "...............",
+        expect![[r#"
+            ...............
+              !  !  !  !  !"#]],
+    );
+    check_rounds(
+        nag,
+        Situation::CompletedPlan,
+        "...............",
+        expect![[r#"
+        ...............
+    "#]],
+    );
+}
+
+#[test]
+fn a_new_turn_counts_from_nothing() {
+    check_rounds(
+        NagPolicy::EveryRound { rounds: 3 },
+        Situation::OpenPlan,
+        "u...|..|.........",
+        expect![[r#"
+            u...|..|.........
+               !|  |  !!!!!!!"#]],
+    );
+}
+
+#[test]
+fn the_words_say_how_the_plan_stands_and_blame_nobody() {
+    let settings = ReminderSettings {
+        nag: NagPolicy::EveryRound { rounds: 1 },
+        ..ReminderSettings::defaults(Dialect::List(ListDialect::UpdatePlan))
+    };
+    let mut state = ReminderState::default();
+    let mut say = |plan: &Plan| state.after_round(&settings, plan, false, true).expect("due");
+    expect![[r#"
+        The plan has not been updated for some rounds. If it no longer says what you are doing, send it again with update_plan: complete what is done, mark what you work on now, add what you found. If it is still true, just go on. This note is from the editor; it needs no answer.
+        Now: 1 of 3 completed, in progress: #2 Write"#]]
+    .assert_eq(&say(&plan(&["[x] Read", "[>] Write", "[ ] Send"])));
+    assert!(say(&plan(&["[ ] Read"])).ends_with("\nNow: 0 of 1 completed, nothing in progress"));
+    expect![[r#"
+        This has grown to several steps without an open plan. If more lie ahead, write them down with update_plan; if you are nearly done, just finish. This note is from the editor; it needs no answer."#]]
+    .assert_eq(&say(&Plan::default()));
+}
+
+#[test]
+fn texts_are_the_settings_own() {
+    let mut settings = ReminderSettings::defaults(Dialect::List(ListDialect::Todo));
+    settings.texts.initial = "Plan ahead.".to_owned();
+    settings.texts.stale = "Still true?".to_owned();
+    let mut state = ReminderState::default();
+    assert_eq!(state.initial(&settings).as_deref(), Some("Plan ahead."));
+    let plan = plan(&["[>] Read"]);
+    let said: Vec<_> =
+        (0..3).filter_map(|_| state.after_round(&settings, &plan, false, false)).collect();
+    assert_eq!(said, ["Still true?\nNow: 0 of 1 completed, in progress: #1 Read"]);
+}
+
+#[test]
+fn the_initial_reminder_comes_once_in_a_session() {
+    let settings = ReminderSettings::defaults(Dialect::List(ListDialect::TodoWrite));
+    let mut state = ReminderState::default();
+    assert!(state.initial(&settings).is_some_and(|text| text.contains("TodoWrite")));
+    state.turn_started();
+    assert_eq!(state.initial(&settings), None);
+
+    // Turned on in the middle of a session it does not come late.
+    let off = ReminderSettings { initial: false, ..settings.clone() };
+    let mut state = ReminderState::default();
+    assert_eq!(state.initial(&off), None);
+    assert_eq!(state.initial(&settings), None);
+}
+
+#[test]
+fn verification_is_asked_for_once_by_the_completing_call() {
+    let settings = ReminderSettings::defaults(Dialect::List(ListDialect::TodoWrite));
+    let mut state = ReminderState::default();
+    let mut plan = Plan::default();
+    let mut asked = |lines: &[&str]| {
+        let accepted = complete(&mut plan, lines);
+        state.verification(&settings, &plan, &accepted).is_some()
+    };
+    let open = ["[x] Read", "[x] Write", "[>] Send"];
+    let done = ["[x] Read", "[x] Write", "[x] Send"];
+    assert!(!asked(&open));
+    assert!(asked(&done));
+    assert!(!asked(&done));
+    // Opened and completed again in the same turn.
+    assert!(!asked(&open));
+    assert!(!asked(&done));
+    state.turn_started();
+    let mut asked = |lines: &[&str]| {
+        let accepted = complete(&mut plan, lines);
+        state.verification(&settings, &plan, &accepted).is_some()
+    };
+    assert!(!asked(&["[x] Print", "[x] Fold"]));
+    assert!(!asked(&["[x] Draw", "[x] Paint", "[x] Run the tests"]));
+    assert!(asked(&["[x] Sow", "[x] Water", "[x] Reap"]));
+}
+
+#[test]
+fn verification_can_be_turned_off() {
+    let settings = ReminderSettings {
+        verification: false,
+        ..ReminderSettings::defaults(Dialect::List(ListDialect::TodoWrite))
+    };
+    let mut plan = Plan::default();
+    let accepted = complete(&mut plan, &["[x] Read", "[x] Write", "[x] Send"]);
+    assert!(accepted.completed_all_now);
+    assert_eq!(ReminderState::default().verification(&settings, &plan, &accepted), None);
+}
+
+#[test]
+fn items_about_verifying_are_known_in_our_languages() {
+    for verifying in [
+        "Run the tests",
+        "VERIFY the output",
+        "Type-check and lint",
+        "Review the diff",
+        "Build in release mode",
+        "pytest -q",
+        "Tests ausführen",
+        "Unittests laufen lassen",
+        "Ergebnis überprüfen",
+        "Prüfe die Migration",
+        "Alles bauen und kontrollieren",
+        "Vérifier le résultat",
+        "Contrôler les types",
+        "Relire les modifications",
+        "Lancer les essais",
+        "Ejecutar las pruebas",
+        "Comprobar el resultado",
+        "Revisar los cambios",
+        "テストを実行する",
+        "動作確認",
+        "差分をレビューする",
+        "运行测试",
+        "檢查結果",
+        "验证输出",
+    ] {
+        assert!(is_about_verifying(verifying), "{verifying}");
+    }
+    for other in [
+        "Add a date filter",
+        "Update to the latest version",
+        "Implement the checkout page",
+        "Add a checkbox to the form",
+        "Write the query builder",
+        "Add form validation",
+        "Add the controller",
+        "Binärbaum ausgeben",
+        "Neueste Version eintragen",
+        "Ajouter un filtre",
+        "Aprobar el texto",
+        "Añadir un filtro",
+        "チェックボックスを追加する",
+        "フィルタを追加する",
+        "添加验证码",
+        "添加筛选器",
+    ] {
+        assert!(!is_about_verifying(other), "{other}");
+    }
+}
+
+#[test]
+fn policies_are_found_by_their_setting() {
+    for (policy, rounds, nag) in [
+        ("every-round", None, Some(NagPolicy::EveryRound { rounds: 3 })),
+        ("reset", Some(5), Some(NagPolicy::Reset { rounds: 5 })),
+        ("patient", None, Some(NagPolicy::Patient { rounds: 10 })),
+        ("off", Some(5), Some(NagPolicy::Off)),
+        ("always", None, None),
+    ] {
+        assert_eq!(NagPolicy::from_setting(policy, rounds), nag);
+    }
+}

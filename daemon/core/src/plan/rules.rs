@@ -1,0 +1,82 @@
+//! The rules a new list must keep. They collect all faults and change nothing.
+
+use super::{Draft, DraftStatus, FaultKind, Faults, ListDialect};
+
+pub(super) const MAX_ITEMS: usize = 20;
+const MAX_TEXT: usize = 1_000;
+const MAX_ID: usize = 64;
+
+pub(super) fn check(
+    drafts: &[Draft],
+    dialect: ListDialect,
+    mut faults: Faults,
+) -> Result<(), Faults> {
+    let staying = drafts.iter().filter(|draft| draft.status != DraftStatus::Cancelled).count();
+    if staying > MAX_ITEMS {
+        faults.push(None, None, FaultKind::TooMany { count: staying, limit: MAX_ITEMS });
+    }
+
+    let mut in_progress = None;
+    for (index, draft) in drafts.iter().enumerate() {
+        let mut fault = |field, kind| faults.push(Some(index), Some(field), kind);
+
+        if let Some(kind) = text_fault(&draft.content, MAX_TEXT) {
+            fault(dialect.content_field(), kind);
+        }
+        match &draft.active_form {
+            Some(form) => {
+                if let Some(kind) = text_fault(form, MAX_TEXT) {
+                    fault(dialect.active_form_field(), kind);
+                }
+            }
+            None if dialect.requires_active_form() => {
+                fault(dialect.active_form_field(), FaultKind::Missing);
+            }
+            None => {}
+        }
+        match (draft.status, in_progress) {
+            (DraftStatus::InProgress, None) => in_progress = Some(index),
+            (DraftStatus::InProgress, Some(first)) => {
+                fault("status", FaultKind::SecondInProgress { first });
+            }
+            (
+                DraftStatus::Pending
+                | DraftStatus::Blocked
+                | DraftStatus::Completed
+                | DraftStatus::Cancelled,
+                _,
+            ) => {}
+        }
+        if let Some(id) = &draft.id {
+            let first = drafts.iter().position(|other| other.id.as_ref() == Some(id));
+            if let Some(first) = first.filter(|first| *first < index) {
+                fault("id", FaultKind::DuplicateId { id: id.clone(), first });
+            } else if let Some(kind) = text_fault(id, MAX_ID) {
+                fault("id", kind);
+            }
+        }
+    }
+
+    if faults.is_empty() {
+        return Ok(());
+    }
+    faults.sort();
+    Err(faults)
+}
+
+pub(super) fn text_fault(text: &str, limit: usize) -> Option<FaultKind> {
+    let text = text.trim();
+    if text.is_empty() {
+        return Some(FaultKind::Empty);
+    }
+    if let Some(forbidden) = text.chars().find(|c| c.is_control() || is_bidi_control(*c)) {
+        return Some(FaultKind::ForbiddenCharacter(forbidden));
+    }
+    let length = text.chars().count();
+    (length > limit).then_some(FaultKind::TooLong { length, limit })
+}
+
+/// Embeddings, overrides and isolates: they make text look like what it is not.
+pub(super) fn is_bidi_control(c: char) -> bool {
+    matches!(c, '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
+}

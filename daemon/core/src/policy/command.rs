@@ -1,0 +1,165 @@
+//! What a shell command would do, as far as it can be told without running it.
+//!
+//! A small part of the shell's grammar is understood, and only what lies wholly within it can be
+//! allowed unasked: plain words, quotes without expansion, `&&`, `||`, `;`, `|` and newlines.
+//! Whatever a shell might expand, redirect, group, substitute or run in the background is `Unclear`.
+//! Refusing to understand is safe; misunderstanding is not, so this must never guess.
+
+use std::fmt;
+
+mod readers;
+mod rules;
+
+pub use readers::only_reads;
+pub use rules::{CommandRules, Rule, Unasked};
+
+/// Longer than this, in bytes, is not looked into.
+pub const LONGEST: usize = 4 * 1024;
+/// More simple commands than this are not looked into.
+pub const MOST: usize = 32;
+
+/// The words of one simple command, as the program will get them.
+pub type Words = Vec<String>;
+
+/// Why a command is not understood.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unclear {
+    Empty,
+    TooLong,
+    TooMany,
+    /// Not printable ASCII: it may look like something else than it is.
+    Character,
+    /// The shell would make something else of it.
+    Expansion(char),
+    /// `&`, `>`, `(` and the like.
+    Operator(char),
+    /// A quote that does not end, or an operator without a command.
+    Incomplete,
+    /// `NAME=value` before a command changes what it does.
+    Assignment,
+}
+
+impl fmt::Display for Unclear {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Unclear::Empty => f.write_str("it is empty"),
+            Unclear::TooLong => write!(f, "it is longer than {LONGEST} bytes"),
+            Unclear::TooMany => write!(f, "it is more than {MOST} commands"),
+            Unclear::Character => f.write_str("it has characters other than plain ASCII"),
+            Unclear::Expansion(c) => write!(f, "the shell expands `{c}`"),
+            Unclear::Operator(c) => write!(f, "`{c}` does more than run a program"),
+            Unclear::Incomplete => f.write_str("it is incomplete"),
+            Unclear::Assignment => f.write_str("it sets a variable"),
+        }
+    }
+}
+
+/// The simple commands of a script, in the order in which they stand.
+pub fn parse(script: &str) -> Result<Vec<Words>, Unclear> {
+    if script.len() > LONGEST {
+        return Err(Unclear::TooLong);
+    }
+    if !script.chars().all(|c| c == '\n' || (' '..='~').contains(&c)) {
+        return Err(Unclear::Character);
+    }
+    let mut parser = Parser::default();
+    let mut chars = script.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            ' ' => parser.end_word(),
+            '\n' => parser.end_line()?,
+            '\'' => parser.quoted(&mut chars, '\'', |_| false)?,
+            '"' => parser.quoted(&mut chars, '"', |c| matches!(c, '$' | '`' | '\\' | '!'))?,
+            ';' => parser.end_command(Joint::Maybe)?,
+            '&' if chars.next_if_eq(&'&').is_some() => parser.end_command(Joint::Needed)?,
+            '|' => {
+                let _ = chars.next_if_eq(&'|');
+                parser.end_command(Joint::Needed)?;
+            }
+            '&' | '<' | '>' | '(' | ')' => return Err(Unclear::Operator(c)),
+            c if c.is_ascii_alphanumeric() || PLAIN.contains(c) => {
+                parser.word.get_or_insert_default().push(c);
+            }
+            c => return Err(Unclear::Expansion(c)),
+        }
+    }
+    parser.finish()
+}
+
+/// Characters besides letters and digits that mean nothing to a shell inside a word.
+const PLAIN: &str = "_@%+=:,./-";
+
+/// Whether a command must follow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Joint {
+    #[default]
+    Maybe,
+    Needed,
+}
+
+#[derive(Debug, Default)]
+struct Parser {
+    commands: Vec<Words>,
+    words: Words,
+    /// The one being read; a quoted one may be empty.
+    word: Option<String>,
+    joint: Joint,
+}
+
+impl Parser {
+    fn quoted(
+        &mut self,
+        chars: &mut impl Iterator<Item = char>,
+        end: char,
+        expands: impl Fn(char) -> bool,
+    ) -> Result<(), Unclear> {
+        let word = self.word.get_or_insert_default();
+        for c in chars {
+            match c {
+                _ if c == end => return Ok(()),
+                // A line that looks like another command.
+                '\n' => return Err(Unclear::Expansion('\n')),
+                _ if expands(c) => return Err(Unclear::Expansion(c)),
+                _ => word.push(c),
+            }
+        }
+        Err(Unclear::Incomplete)
+    }
+
+    fn end_word(&mut self) {
+        self.words.extend(self.word.take());
+    }
+
+    fn end_command(&mut self, joint: Joint) -> Result<(), Unclear> {
+        self.end_word();
+        let words = std::mem::take(&mut self.words);
+        match words.first() {
+            None => return Err(Unclear::Incomplete),
+            Some(name) if name.contains('=') => return Err(Unclear::Assignment),
+            Some(_) => self.commands.push(words),
+        }
+        if self.commands.len() > MOST {
+            return Err(Unclear::TooMany);
+        }
+        self.joint = joint;
+        Ok(())
+    }
+
+    /// An empty line ends nothing, and after `&&` the command goes on below.
+    fn end_line(&mut self) -> Result<(), Unclear> {
+        self.end_word();
+        if self.words.is_empty() { Ok(()) } else { self.end_command(Joint::Maybe) }
+    }
+
+    fn finish(mut self) -> Result<Vec<Words>, Unclear> {
+        self.end_line()?;
+        match (self.commands.is_empty(), self.joint) {
+            (true, _) => Err(Unclear::Empty),
+            (false, Joint::Needed) => Err(Unclear::Incomplete),
+            (false, Joint::Maybe) => Ok(self.commands),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,291 @@
+//! The review, slow and obviously right: for tests only, nothing shipped may use it.
+//!
+//! One list holds the lines of both texts: those that are in both, those that only the baseline
+//! has, and those that only the current text has. A hunk is a run of lines that are not in both.
+//! There are no offsets to keep in step, so there is nothing to get wrong about them.
+//!
+//! It knows whole lines that end in `\n`. There it must agree exactly: both texts, the lines of
+//! each hunk, and which of them the user wrote. Only ids have other names, and where the same line
+//! comes twice, two differences can be equally right. Edits inside of lines, other endings, undo
+//! and what happens out of sight are left to the laws, as any model of them would be as clever as
+//! what it is to check.
+
+use std::ops::Range;
+
+use super::{FileReview, Hunk};
+
+/// A review of whole lines.
+#[derive(Debug, Clone, Default)]
+pub struct Reference {
+    lines: Vec<Line>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Line {
+    Both(String),
+    Old(String),
+    New { text: String, user: bool },
+}
+
+/// A hunk without a name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Run {
+    /// Lines of the baseline.
+    pub old: Range<usize>,
+    /// Lines of the current text.
+    pub new: Range<usize>,
+    /// Which of the new lines the user wrote.
+    pub user: Vec<bool>,
+    /// Where it is in the list.
+    place: Range<usize>,
+}
+
+impl Reference {
+    #[must_use]
+    pub fn new(text: &str) -> Reference {
+        let lines = text.split_inclusive('\n').map(|line| Line::Both(line.to_owned()));
+        Reference { lines: lines.collect() }
+    }
+
+    #[must_use]
+    pub fn baseline(&self) -> String {
+        self.lines.iter().filter_map(Line::baseline).collect()
+    }
+
+    #[must_use]
+    pub fn current(&self) -> String {
+        self.lines.iter().filter_map(Line::current).collect()
+    }
+
+    #[must_use]
+    pub fn hunks(&self) -> Vec<Run> {
+        let (mut old, mut new) = (0, 0);
+        let mut runs: Vec<Run> = Vec::new();
+        for (at, line) in self.lines.iter().enumerate() {
+            let open = runs.last_mut().filter(|run| run.place.end == at);
+            let (is_old, is_new) = (line.baseline().is_some(), line.current().is_some());
+            if !(is_old && is_new) {
+                if open.is_none() {
+                    let (old, new, place) = (old..old, new..new, at..at);
+                    runs.push(Run { old, new, user: Vec::new(), place });
+                }
+                if let Some(run) = runs.last_mut() {
+                    run.place.end += 1;
+                    run.old.end += usize::from(is_old);
+                    run.new.end += usize::from(is_new);
+                    if let Line::New { user, .. } = line {
+                        run.user.push(*user);
+                    }
+                }
+            }
+            old += usize::from(is_old);
+            new += usize::from(is_new);
+        }
+        runs
+    }
+
+    /// The agent replaces lines of the current text. What the user wrote there becomes old text:
+    /// a rejection brings it back.
+    pub fn agent(&mut self, gone: Range<usize>, come: &[String]) {
+        let touched = self.adjoining(&gone);
+        let overwrites = touched.iter().flat_map(Run::user_lines).any(|line| gone.contains(&line));
+        if overwrites {
+            for run in touched.into_iter().rev() {
+                let new = self.lines[run.place.clone()].iter().filter_map(Line::current);
+                let new = new.map(|text| Line::New { text: text.to_owned(), user: false });
+                let kept = self.kept(&run).into_iter().map(Line::Old);
+                let lines: Vec<Line> = kept.chain(new).collect();
+                self.lines.splice(run.place, lines);
+            }
+        }
+        self.propose(&gone, come, false);
+    }
+
+    /// The user replaces lines of the current text. Outside of hunks that is accepted, unless it
+    /// brings back what a hunk deletes.
+    pub fn user(&mut self, gone: Range<usize>, come: &[String]) {
+        let overlaps = |run: &Run| run.new.end > gone.start && run.new.start < gone.end;
+        let deleted = |run: &Run| run.new.is_empty() && come.len() > gone.len();
+        let gives_back = self.adjoining(&gone).iter().filter(|run| deleted(run)).any(|run| {
+            self.lines[run.place.clone()]
+                .iter()
+                .filter_map(Line::baseline)
+                .any(|old| !old.trim().is_empty() && come.iter().any(|line| line == old))
+        });
+        if gives_back || self.hunks().iter().any(overlaps) {
+            return self.propose(&gone, come, true);
+        }
+        // Behind a deletion, before a replacement: the hunk's lines stay together.
+        let after = self
+            .hunks()
+            .iter()
+            .rev()
+            .find(|run| run.new.end <= gone.start)
+            .map_or(gone.start, |run| run.place.end + (gone.start - run.new.end));
+        let come: Vec<Line> = come.iter().cloned().map(Line::Both).collect();
+        self.lines.splice(after..after + gone.len(), come);
+        self.sort_runs();
+    }
+
+    pub fn accept(&mut self, index: usize) {
+        if let Some(run) = self.hunks().get(index).cloned() {
+            let new = self.lines[run.place.clone()].iter().filter_map(Line::current);
+            let new: Vec<Line> = new.map(|text| Line::Both(text.to_owned())).collect();
+            self.lines.splice(run.place, new);
+        }
+    }
+
+    pub fn reject(&mut self, index: usize) {
+        if let Some(run) = self.hunks().get(index).cloned() {
+            let kept: Vec<Line> = self.kept(&run).into_iter().map(Line::Both).collect();
+            self.lines.splice(run.place, kept);
+        }
+        // Where there is nothing to take back, there is nothing to decide.
+        for (index, run) in self.hunks().iter().enumerate().rev() {
+            let new: String =
+                self.lines[run.place.clone()].iter().filter_map(Line::current).collect();
+            if run.user.contains(&true) && self.kept(run).concat() == new {
+                self.accept(index);
+            }
+        }
+    }
+
+    /// # Errors
+    /// In what the review is another one.
+    pub fn agrees_with(&self, review: &FileReview) -> Result<(), String> {
+        let same = |what: &str, here: String, there: String| {
+            if here == there {
+                Ok(())
+            } else {
+                Err(format!("{what}: {here} is right, {there} is not"))
+            }
+        };
+        same("current", self.current(), review.current().to_string())?;
+        same("baseline", self.baseline(), review.baseline().to_string())?;
+        let here: Vec<_> =
+            self.hunks().into_iter().map(|run| (run.old, run.new, run.user)).collect();
+        let parts = |hunk: &Hunk| (hunk.old.clone(), hunk.new.clone(), hunk.user.clone());
+        let there: Vec<_> = review.hunks().iter().map(parts).collect();
+        same("hunks", format!("{here:?}"), format!("{there:?}"))
+    }
+
+    /// What a rejection leaves: the user's lines before everything of the agent's, the old lines,
+    /// the user's other lines.
+    fn kept(&self, run: &Run) -> Vec<String> {
+        let lines = &self.lines[run.place.clone()];
+        let old = lines.iter().filter_map(Line::baseline).map(str::to_owned);
+        let new = || lines.iter().filter(|line| line.current().is_some());
+        let is_users = |line: &&Line| matches!(line, Line::New { user: true, .. });
+        let text = |line: &Line| line.current().map(str::to_owned);
+        // Without a line of the agent's, there is nothing that the user wrote before one.
+        let first = new().position(|line| !is_users(&line)).unwrap_or(0);
+        let before = new().take(first).filter_map(text);
+        let after = new().skip(first).filter(is_users).filter_map(text);
+        before.chain(old).chain(after).collect()
+    }
+
+    /// Replaces lines of the current text alone, and compares the lines around anew.
+    fn propose(&mut self, gone: &Range<usize>, come: &[String], user: bool) {
+        let mut at = 0;
+        let mut lines = Vec::new();
+        let come = || come.iter().map(|text| Line::New { text: text.clone(), user });
+        for line in std::mem::take(&mut self.lines) {
+            let is_gone = line.current().is_some() && gone.contains(&at);
+            if line.current().is_some() {
+                if at == gone.start {
+                    lines.extend(come());
+                }
+                at += 1;
+            }
+            match line {
+                Line::Both(text) if is_gone => lines.push(Line::Old(text)),
+                Line::New { .. } if is_gone => {}
+                line => lines.push(line),
+            }
+        }
+        if at <= gone.start {
+            lines.extend(come());
+        }
+        self.lines = lines;
+        self.sort_runs();
+        if let Some(run) = self.adjoining(&(gone.start..gone.start)).first() {
+            self.compare(&run.place.clone());
+        }
+    }
+
+    /// The longest lines in common of a run are no longer a part of it.
+    fn compare(&mut self, place: &Range<usize>) {
+        let run = &self.lines[place.clone()];
+        let old: Vec<&Line> = run.iter().filter(|line| line.baseline().is_some()).collect();
+        let new: Vec<&Line> = run.iter().filter(|line| line.current().is_some()).collect();
+        // How many lines the rests have in common.
+        let mut common = vec![vec![0_usize; new.len() + 1]; old.len() + 1];
+        for a in (0..old.len()).rev() {
+            for b in (0..new.len()).rev() {
+                common[a][b] = if old[a].baseline() == new[b].current() {
+                    common[a + 1][b + 1] + 1
+                } else {
+                    common[a + 1][b].max(common[a][b + 1])
+                };
+            }
+        }
+        let (mut a, mut b) = (0, 0);
+        let mut lines = Vec::new();
+        while a < old.len() || b < new.len() {
+            let pair = old.get(a).and_then(|line| line.baseline()).filter(|_| b < new.len());
+            match pair.filter(|text| new[b].current() == Some(text)) {
+                Some(text) => {
+                    lines.push(Line::Both(text.to_owned()));
+                    (a, b) = (a + 1, b + 1);
+                }
+                None if b == new.len()
+                    || (a < old.len() && common[a + 1][b] >= common[a][b + 1]) =>
+                {
+                    lines.push(old[a].clone());
+                    a += 1;
+                }
+                None => {
+                    lines.push(new[b].clone());
+                    b += 1;
+                }
+            }
+        }
+        self.lines.splice(place.clone(), lines);
+        self.sort_runs();
+    }
+
+    /// In a run, the order of old and new lines says nothing: old ones first.
+    fn sort_runs(&mut self) {
+        for run in self.hunks() {
+            self.lines[run.place].sort_by_key(|line| line.current().is_some());
+        }
+    }
+
+    /// The hunks that overlap lines of the current text or border on them.
+    fn adjoining(&self, lines: &Range<usize>) -> Vec<Run> {
+        let adjoins = |run: &Run| run.new.end >= lines.start && run.new.start <= lines.end;
+        self.hunks().into_iter().filter(adjoins).collect()
+    }
+}
+
+impl Run {
+    fn user_lines(&self) -> impl Iterator<Item = usize> {
+        self.new.clone().zip(&self.user).filter(|&(_, &user)| user).map(|(line, _)| line)
+    }
+}
+
+impl Line {
+    fn baseline(&self) -> Option<&str> {
+        match self {
+            Line::Both(text) | Line::Old(text) => Some(text),
+            Line::New { .. } => None,
+        }
+    }
+
+    fn current(&self) -> Option<&str> {
+        match self {
+            Line::Both(text) | Line::New { text, .. } => Some(text),
+            Line::Old(_) => None,
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! A review written down, and taken up again by another process.
+//!
+//! What is read may be anything: a file that a user edited, or that an older version wrote. It is
+//! refused unless it is a correct difference. Must never panic on it.
+
+use std::{ops::Range, sync::Arc};
+
+use serde::{Deserialize, Serialize};
+
+use super::{FileReview, Hunk, HunkId, Memory, Origin, State};
+use crate::{
+    change::{Assoc, Change},
+    text::Text,
+};
+
+/// More ids than any file will ever need, and far enough from where they would run out.
+const MOST_IDS: u64 = u64::MAX / 2;
+
+/// A review without its memory of earlier texts. `T` stands for a text: itself, or what names it.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
+pub struct Snapshot<T> {
+    pub baseline: T,
+    pub current: T,
+    pub existed: bool,
+    pub next_id: u64,
+    pub hunks: Vec<HunkSnapshot>,
+}
+
+/// All there is to know of a [`Hunk`].
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
+pub struct HunkSnapshot {
+    pub id: HunkId,
+    pub old: Range<usize>,
+    pub new: Range<usize>,
+    pub origin: Arc<Origin>,
+    pub mixed: bool,
+    pub user: Vec<bool>,
+    pub kin: Vec<HunkId>,
+}
+
+/// A proposal of which nothing stands in the text any more.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outdated {
+    pub id: HunkId,
+    pub origin: Arc<Origin>,
+    pub old_text: String,
+    pub new_text: String,
+    /// The line of the text where it would be now.
+    pub line: usize,
+}
+
+impl<T> Snapshot<T> {
+    /// The same with other texts, baseline first.
+    pub fn map<U>(self, mut text: impl FnMut(T) -> U) -> Snapshot<U> {
+        let Snapshot { baseline, current, existed, next_id, hunks } = self;
+        let (baseline, current) = (text(baseline), text(current));
+        Snapshot { baseline, current, existed, next_id, hunks }
+    }
+
+    /// The same with other texts, baseline first.
+    ///
+    /// # Errors
+    /// The first one of `text`.
+    pub fn try_map<U, E>(self, mut text: impl FnMut(T) -> Result<U, E>) -> Result<Snapshot<U>, E> {
+        let Snapshot { baseline, current, existed, next_id, hunks } = self;
+        let (baseline, current) = (text(baseline)?, text(current)?);
+        Ok(Snapshot { baseline, current, existed, next_id, hunks })
+    }
+}
+
+impl FileReview {
+    #[must_use]
+    pub fn snapshot(&self) -> Snapshot<Text> {
+        Snapshot {
+            baseline: self.baseline().clone(),
+            current: self.current().clone(),
+            existed: self.existed,
+            next_id: self.next_id,
+            hunks: self.hunks().iter().cloned().map(HunkSnapshot::from).collect(),
+        }
+    }
+
+    /// The review of a snapshot. It knows of no earlier text: an undo to one is the user's edit.
+    ///
+    /// # Errors
+    /// Why the snapshot cannot be one of a review.
+    pub fn restore(snapshot: Snapshot<Text>) -> Result<FileReview, String> {
+        let Snapshot { baseline, current, existed, next_id, hunks } = snapshot;
+        let hunks = hunks.into_iter().map(Hunk::from).collect();
+        let state = State { baseline, current, hunks };
+        let review = FileReview { state, memory: Memory::default(), existed, next_id };
+        if next_id > MOST_IDS {
+            return Err(format!("{next_id} ids cannot have been given out"));
+        }
+        review.check_invariants()?;
+        Ok(review)
+    }
+
+    /// The text of a restored review is another one than was recorded. It is as if the user had
+    /// edited it, but hunks of which nothing is left are no longer pending.
+    ///
+    /// What then stands in their place is the user's. As soon as one visible character of the
+    /// agent's is left, a hunk stays: nothing of the agent's is accepted here.
+    pub fn reconcile_restored(&mut self, text: &Text) -> Vec<Outdated> {
+        if self.current() == text {
+            return Vec::new();
+        }
+        let change = Change::between(self.current(), text);
+        let former = self.state.clone();
+        self.apply_user(&change);
+        // Nobody will undo what happened while we were away.
+        self.memory = Memory::default();
+
+        let heirs: Vec<Option<usize>> =
+            former.hunks.iter().map(|hunk| self.heir(&former, hunk, &change)).collect();
+        let mut stands = vec![false; self.hunks().len()];
+        for (hunk, heir) in former.hunks.iter().zip(&heirs) {
+            if let Some(heir) = *heir {
+                stands[heir] |= former.is_left(hunk, &change);
+            }
+        }
+        let outdated = former.hunks.iter().zip(heirs);
+        let outdated = outdated
+            .filter(|(_, heir)| heir.is_none_or(|heir| !stands[heir]))
+            .map(|(hunk, _)| Outdated {
+                id: hunk.id,
+                origin: hunk.origin.clone(),
+                old_text: former.baseline.lines_slice(hunk.old.clone()),
+                new_text: former.current.lines_slice(hunk.new.clone()),
+                line: self.place(&former, hunk, &change).start,
+            })
+            .collect();
+        let fallen = self.hunks().iter().zip(stands).filter(|&(_, stands)| !stands);
+        let fallen = fallen.map(|(hunk, _)| hunk.id).collect();
+        self.state.accept(&fallen);
+        outdated
+    }
+
+    /// Which hunk a former one is, or is a part of, after a change.
+    fn heir(&self, former: &State, hunk: &Hunk, change: &Change) -> Option<usize> {
+        let place = self.place(former, hunk, change);
+        let adjoins = |heir: &Hunk| heir.new.start <= place.end && place.start <= heir.new.end;
+        let same = self.hunks().iter().position(|heir| heir.id == hunk.id);
+        same.or_else(|| self.hunks().iter().position(adjoins))
+    }
+
+    /// The lines that a former hunk has after a change.
+    fn place(&self, former: &State, hunk: &Hunk, change: &Change) -> Range<usize> {
+        let span = former.current.lines_to_chars(&hunk.new);
+        let start = change.map_offset(span.start, Assoc::Before);
+        let end = change.map_offset(span.end, Assoc::After);
+        let line = |at| self.current().char_to_line(at);
+        line(start)..line(end)
+    }
+}
+
+impl State {
+    /// Whether a change keeps anything of the agent's in a hunk. Where that was only to delete,
+    /// this cannot tell.
+    fn is_left(&self, hunk: &Hunk, change: &Change) -> bool {
+        let lines = hunk.new.clone().zip(&hunk.user).filter(|&(_, &user)| !user);
+        let spans: Vec<Range<usize>> =
+            lines.map(|(line, _)| self.current.lines_to_chars(&(line..line + 1))).collect();
+        let is_visible = |at: usize| self.current.char_at(at).is_some_and(|c| !c.is_whitespace());
+        let has_visible = spans.iter().cloned().flatten().any(is_visible);
+        let is_kept = |at: usize| !change.edits().iter().any(|edit| edit.range.contains(&at));
+        spans.is_empty()
+            || spans.into_iter().flatten().any(|at| is_visible(at) == has_visible && is_kept(at))
+    }
+}
+
+impl From<Hunk> for HunkSnapshot {
+    fn from(hunk: Hunk) -> HunkSnapshot {
+        let Hunk { id, old, new, origin, mixed, user, kin } = hunk;
+        HunkSnapshot { id, old, new, origin, mixed, user, kin }
+    }
+}
+
+impl From<HunkSnapshot> for Hunk {
+    fn from(hunk: HunkSnapshot) -> Hunk {
+        let HunkSnapshot { id, old, new, origin, mixed, user, kin } = hunk;
+        Hunk { id, old, new, origin, mixed, user, kin }
+    }
+}

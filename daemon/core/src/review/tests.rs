@@ -1,0 +1,423 @@
+mod large;
+mod laws;
+mod model;
+mod restart;
+mod unaccept;
+mod undo;
+
+use expect_test::{Expect, expect};
+
+use super::*;
+
+/// An editor with an undo stack, and the review that listens to it.
+struct Bench {
+    review: FileReview,
+    undo: Vec<Change>,
+    redo: Vec<Change>,
+}
+
+impl Bench {
+    fn new(text: &str) -> Bench {
+        Bench::of(FileReview::new(Text::new(text)))
+    }
+
+    fn of(review: FileReview) -> Bench {
+        Bench { review, undo: Vec::new(), redo: Vec::new() }
+    }
+
+    fn text(&self) -> String {
+        self.review.current().to_string()
+    }
+
+    fn baseline(&self) -> String {
+        self.review.baseline().to_string()
+    }
+
+    fn perform(&mut self, change: &Change, author: &Author) {
+        let before = self.review.current().clone();
+        self.review.apply(change, author).unwrap();
+        assert_eq!(*self.review.current(), change.apply(&before).unwrap());
+        if !change.is_empty() {
+            self.undo.push(change.invert(&before));
+            self.redo.clear();
+        }
+        self.check();
+    }
+
+    fn check(&self) {
+        if let Err(error) = self.review.check_invariants() {
+            panic!("{error}\n{:#?}", self.review.state);
+        }
+    }
+
+    fn splice(&mut self, range: Range<usize>, insert: &str, author: &Author) {
+        let change = Change::single(self.review.current().len_chars(), range, insert).unwrap();
+        self.perform(&change, author);
+    }
+
+    /// Replaces the first occurrence.
+    fn replace(&mut self, what: &str, with: &str, author: &Author) {
+        let text = self.text();
+        let start = text[..text.find(what).unwrap()].chars().count();
+        self.splice(start..start + what.chars().count(), with, author);
+    }
+
+    fn agent(&mut self, what: &str, with: &str) {
+        self.replace(what, with, &agent("call"));
+    }
+
+    fn user(&mut self, what: &str, with: &str) {
+        self.replace(what, with, &Author::User);
+    }
+
+    fn revert(&mut self, from_redo: bool) -> bool {
+        let stack = if from_redo { &mut self.redo } else { &mut self.undo };
+        let Some(change) = stack.pop() else { return false };
+        let inverse = change.invert(self.review.current());
+        self.review.apply(&change, &Author::User).unwrap();
+        if from_redo {
+            self.undo.push(inverse)
+        } else {
+            self.redo.push(inverse)
+        }
+        self.check();
+        true
+    }
+
+    fn undo(&mut self) -> bool {
+        self.revert(false)
+    }
+
+    /// As an editor that groups edits does.
+    fn undo_at_once(&mut self, steps: usize) {
+        let first = self.undo.len() - steps;
+        let grouped = self.undo.drain(first..).rev().reduce(|a, b| a.compose(&b).unwrap());
+        self.undo.extend(grouped);
+        self.undo();
+    }
+
+    fn redo(&mut self) -> bool {
+        self.revert(true)
+    }
+
+    fn accept(&mut self, index: usize) {
+        let id = self.review.hunks()[index].id;
+        assert!(self.review.accept(id));
+        self.check();
+    }
+
+    fn reject(&mut self, index: usize) {
+        let id = self.review.hunks()[index].id;
+        let change = self.review.reject(id).unwrap();
+        self.perform(&change, &Author::Decision);
+        assert!(self.review.hunk(id).is_none(), "rejected, but still there");
+    }
+
+    fn reject_all(&mut self) {
+        if let Some(change) = self.review.reject_all() {
+            self.perform(&change, &Author::Decision);
+        }
+        assert!(self.review.is_settled(), "{:#?}", self.review.hunks());
+    }
+
+    /// One line a hunk: id, what goes, what comes.
+    fn show(&self) -> String {
+        let show = |hunk: &Hunk| {
+            format!(
+                "{}{} {:?} → {:?}\n",
+                hunk.id.0,
+                if hunk.mixed { " mixed" } else { "" },
+                self.review.old_text(hunk),
+                self.review.new_text(hunk)
+            )
+        };
+        self.review.hunks().iter().map(show).collect()
+    }
+
+    fn shows(&self, expect: Expect) {
+        expect.assert_eq(&self.show());
+    }
+}
+
+fn agent(call: &str) -> Author {
+    Author::Agent(Origin {
+        session: "s".to_owned(),
+        turn: "t".to_owned(),
+        call: call.to_owned(),
+        child: None,
+        plan_item: None,
+    })
+}
+
+const FIVE: &str = "one\ntwo\nthree\nfour\nfive\n";
+
+#[test]
+fn an_agent_edit_is_a_hunk_and_a_user_edit_beside_it_is_not() {
+    let mut bench = Bench::new(FIVE);
+    bench.agent("three", "THREE");
+    bench.user("one", "uno");
+    bench.user("five", "cinque");
+    bench.shows(expect![[r#"
+        0 "three\n" → "THREE\n"
+    "#]]);
+    assert_eq!(bench.baseline(), "uno\ntwo\nthree\nfour\ncinque\n");
+    bench.reject_all();
+    assert_eq!(bench.text(), "uno\ntwo\nthree\nfour\ncinque\n");
+}
+
+#[test]
+fn hunks_keep_their_ids_when_others_are_decided() {
+    let mut bench = Bench::new(FIVE);
+    bench.agent("one\n", "");
+    bench.agent("three", "3\n3");
+    bench.agent("five", "5");
+    bench.shows(expect![[r#"
+        0 "one\n" → ""
+        1 "three\n" → "3\n3\n"
+        2 "five\n" → "5\n"
+    "#]]);
+    bench.accept(0);
+    bench.user("two", "zwei");
+    bench.reject(0);
+    bench.shows(expect![[r#"
+        2 "five\n" → "5\n"
+    "#]]);
+    assert_eq!(bench.text(), "zwei\nthree\nfour\n5\n");
+    assert_eq!(bench.baseline(), "zwei\nthree\nfour\nfive\n");
+}
+
+#[test]
+fn a_decision_on_a_hunk_that_is_gone_changes_nothing() {
+    let mut bench = Bench::new(FIVE);
+    bench.agent("three", "3");
+    let id = bench.review.hunks()[0].id;
+    bench.reject(0);
+    assert_eq!(bench.review.reject(id), None);
+    assert!(!bench.review.accept(id));
+    assert_eq!(bench.review.reject_all(), None);
+    assert_eq!(bench.text(), FIVE);
+}
+
+#[test]
+fn a_newer_agent_edit_takes_a_hunk_over() {
+    let mut bench = Bench::new(FIVE);
+    bench.replace("two", "2", &agent("first"));
+    bench.replace("four", "4", &agent("second"));
+    bench.replace("2\nthree", "2\n3", &agent("third"));
+    let calls: Vec<_> = bench.review.hunks().iter().map(|hunk| hunk.origin.call.clone()).collect();
+    assert_eq!(calls, ["third"]);
+    bench.shows(expect![[r#"
+        0 "two\nthree\nfour\n" → "2\n3\n4\n"
+    "#]]);
+}
+
+#[test]
+fn an_agent_that_takes_its_edit_back_leaves_no_hunk() {
+    let mut bench = Bench::new(FIVE);
+    bench.agent("three", "3");
+    bench.agent("3", "three");
+    bench.shows(expect![[""]]);
+}
+
+#[test]
+fn a_line_the_user_types_in_a_hunk_survives_its_rejection() {
+    let mut bench = Bench::new(FIVE);
+    bench.agent("three\n", "a\nb\nc\n");
+    bench.user("b\n", "b\nmine\n");
+    bench.shows(expect![[r#"
+        0 mixed "three\n" → "a\nb\nmine\nc\n"
+    "#]]);
+    bench.reject(0);
+    assert_eq!(bench.text(), "one\ntwo\nthree\nmine\nfour\nfive\n");
+    assert_eq!(bench.baseline(), bench.text());
+    assert!(bench.undo());
+    bench.shows(expect![[r#"
+        0 mixed "three\n" → "a\nb\nmine\nc\n"
+    "#]]);
+    bench.accept(0);
+    assert_eq!(bench.baseline(), "one\ntwo\na\nb\nmine\nc\nfour\nfive\n");
+}
+
+#[test]
+fn deleting_and_indenting_in_a_hunk_does_not_make_its_lines_the_users() {
+    let mut bench = Bench::new(FIVE);
+    bench.agent("three\n", "if a {\nb\n}\n");
+    bench.user("b\n", "    b\n\n");
+    bench.user(" a ", " ");
+    bench.reject(0);
+    assert_eq!(bench.text(), FIVE);
+}
+
+#[test]
+fn a_hunk_the_user_rewrote_entirely_can_still_be_decided() {
+    let mut bench = Bench::new(FIVE);
+    bench.agent("three\n", "three\nagent\n");
+    bench.user("agent", "my own");
+    bench.shows(expect![[r#"
+        0 mixed "" → "my own\n"
+    "#]]);
+    assert!(bench.review.reject_all().unwrap().is_empty());
+    bench.reject(0);
+    assert_eq!(bench.baseline(), "one\ntwo\nthree\nmy own\nfour\nfive\n");
+}
+
+/// Only the ending of the old line differs: the user's line came behind it.
+#[test]
+fn a_rejection_that_has_nothing_to_take_away_settles_the_hunk() {
+    let mut bench = Bench::new("a");
+    bench.splice(1..1, "\nb", &agent("call"));
+    bench.user("b", "bb");
+    bench.shows(expect![[r#"
+        0 mixed "a" → "a\nbb"
+    "#]]);
+    bench.reject_all();
+    assert_eq!(bench.text(), "a\nbb");
+}
+
+/// But other lines beside it are not a part of it.
+#[test]
+fn a_deleted_line_that_the_user_brings_back_is_no_longer_pending() {
+    let mut bench = Bench::new(FIVE);
+    bench.agent("two\nthree\n", "");
+    bench.user("four", "\nfour!");
+    bench.user("\nfour!", "three\n\nfour!");
+    bench.shows(expect![[r#"
+        0 mixed "two\n" → ""
+    "#]]);
+    bench.user("three", "two\nthree");
+    bench.shows(expect![]);
+    assert_eq!(bench.baseline(), bench.text());
+}
+
+#[test]
+fn an_agent_that_overwrites_the_users_lines_does_not_lose_them() {
+    let mut bench = Bench::new(FIVE);
+    bench.agent("three\n", "a\nb\n");
+    bench.user("a\n", "a\nmine\n");
+    bench.agent("mine\nb\n", "c\n");
+    assert_eq!(bench.text(), "one\ntwo\na\nc\nfour\nfive\n");
+    bench.reject_all();
+    assert_eq!(bench.text(), "one\ntwo\nthree\nmine\nfour\nfive\n");
+}
+
+/// Undoing the typing and redoing the deletion are the same step between the same texts.
+#[test]
+fn lines_the_user_inserts_between_a_hunk_and_its_neighbours_are_not_part_of_it() {
+    let mut bench = Bench::new(FIVE);
+    bench.agent("two\n", "");
+    bench.agent("four", "4");
+    bench.user("one\n", "one\nafter one\n");
+    bench.user("4\n", "4\nbefore five\n");
+    bench.user("4\n", "after three\n4\n");
+    bench.shows(expect![[r#"
+        0 "two\n" → ""
+        1 "four\n" → "4\n"
+    "#]]);
+    assert_eq!(
+        bench.baseline(),
+        "one\ntwo\nafter one\nthree\nafter three\nfour\nbefore five\nfive\n"
+    );
+    while bench.undo() {}
+    bench.shows(expect![[""]]);
+    assert_eq!(bench.baseline(), FIVE);
+}
+
+#[test]
+fn a_new_file_is_one_hunk_until_it_is_kept() {
+    let mut bench = Bench::of(FileReview::created());
+    bench.splice(0..0, "a\nb", &agent("call"));
+    bench.shows(expect![[r#"
+        0 "" → "a\nb"
+    "#]]);
+    bench.reject_all();
+    assert_eq!((bench.text().as_str(), bench.review.existed()), ("", false));
+    bench.undo();
+    bench.accept(0);
+    assert!(bench.review.existed());
+}
+
+#[test]
+fn text_at_the_end_of_a_file_without_a_final_newline() {
+    let mut bench = Bench::new("a\nb");
+    bench.agent("\nb", "\n");
+    bench.splice(2..2, "mine", &Author::User);
+    bench.shows(expect![[r#"
+        0 mixed "b" → "mine"
+    "#]]);
+    bench.reject_all();
+    assert_eq!(bench.text(), "a\nb\nmine");
+}
+
+#[test]
+fn a_text_changed_out_of_sight_is_a_user_edit() {
+    let mut bench = Bench::new(FIVE);
+    bench.agent("three", "3");
+    bench.review.reconcile(&Text::new("zero\none\ntwo\n3\nfour\n"));
+    bench.check();
+    bench.shows(expect![[r#"
+        0 "three\n" → "3\n"
+    "#]]);
+    bench.review.reconcile(&Text::new(FIVE));
+    bench.shows(expect![[""]]);
+}
+
+#[test]
+fn a_change_for_another_text_is_refused() {
+    let mut bench = Bench::new(FIVE);
+    assert!(bench.review.apply(&Change::none(3), &Author::User).is_err());
+}
+
+#[test]
+fn patches_apply_to_the_baseline() {
+    let mut bench = Bench::new("1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12");
+    bench.agent("2\n", "");
+    bench.agent("4", "four\nvier");
+    bench.agent("12", "end\n");
+    expect![[r#"
+        --- a/dir/file.txt
+        +++ b/dir/file.txt
+        @@ -1,7 +1,7 @@
+         1
+        -2
+         3
+        -4
+        +four
+        +vier
+         5
+         6
+         7
+        @@ -9,4 +9,4 @@
+         9
+         10
+         11
+        -12
+        \ No newline at end of file
+        +end
+    "#]]
+    .assert_eq(&bench.review.unified_patch(Hunks::All, "dir/file.txt"));
+
+    let last = bench.review.hunks()[2].id;
+    expect![[r#"
+        --- a/f
+        +++ b/f
+        @@ -9,4 +9,4 @@
+         9
+         10
+         11
+        -12
+        \ No newline at end of file
+        +end
+    "#]]
+    .assert_eq(&bench.review.unified_patch(Hunks::Only(&[last]), "f"));
+    assert_eq!(bench.review.unified_patch(Hunks::Only(&[]), "f"), "");
+
+    let mut bench = Bench::of(FileReview::created());
+    bench.splice(0..0, "new\n", &agent("call"));
+    expect![[r#"
+        --- /dev/null
+        +++ b/f
+        @@ -0,0 +1 @@
+        +new
+    "#]]
+    .assert_eq(&bench.review.unified_patch(Hunks::All, "f"));
+}

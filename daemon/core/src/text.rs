@@ -1,0 +1,241 @@
+//! A text document: a rope, UTF-16 positions and char offsets, line endings, bytes in and out.
+//!
+//! Offsets count chars (Unicode scalar values). Lines end at `\n`, `\r\n` or `\r`, as in LSP.
+//! Never panics on a position, offset or line that came from outside: everything clamps.
+
+use std::{fmt, ops::Range};
+
+use ropey::Rope;
+
+#[cfg(test)]
+mod tests;
+
+/// Zero-based line and UTF-16 code unit, as in LSP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Position {
+    pub line: u32,
+    pub character: u32,
+}
+
+/// Text without a byte order mark. Cloning is cheap, equality is by content.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Text(Rope);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LineEnding {
+    Lf,
+    CrLf,
+}
+
+/// What the bytes of a file hold.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Decoded {
+    pub text: Text,
+    /// The file began with a UTF-8 byte order mark, which is not part of `text`.
+    pub bom: bool,
+}
+
+/// Why bytes are not a text that we can edit and write back unharmed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum NotText {
+    #[error("the file is UTF-16; only UTF-8 is supported")]
+    Utf16,
+    #[error("the file is binary: it has a NUL byte at offset {offset}")]
+    Nul { offset: usize },
+    #[error("the file is not valid UTF-8 at byte offset {offset}")]
+    InvalidUtf8 { offset: usize },
+}
+
+impl Text {
+    #[must_use]
+    pub fn new(text: &str) -> Text {
+        Text(Rope::from_str(text))
+    }
+
+    #[must_use]
+    pub fn rope(&self) -> &Rope {
+        &self.0
+    }
+
+    #[must_use]
+    pub fn len_chars(&self) -> usize {
+        self.0.len_chars()
+    }
+
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len_chars() == 0
+    }
+
+    /// Lines as an editor counts them: an empty text has one, and a final line ending starts one.
+    #[must_use]
+    pub fn len_lines(&self) -> usize {
+        self.0.len_lines()
+    }
+
+    /// Lines as a diff counts them: those that hold something, be it only a line ending.
+    #[must_use]
+    pub fn filled_lines(&self) -> usize {
+        let last = self.len_lines() - 1;
+        if self.0.line_to_char(last) == self.len_chars() { last } else { last + 1 }
+    }
+
+    /// Where a line starts; the end of the text for lines beyond it.
+    #[must_use]
+    pub fn line_to_char(&self, line: usize) -> usize {
+        self.0.line_to_char(line.min(self.len_lines()))
+    }
+
+    /// The line an offset is on. Between `\r` and `\n` that is the line they end.
+    #[must_use]
+    pub fn char_to_line(&self, offset: usize) -> usize {
+        self.0.char_to_line(offset.min(self.len_chars()))
+    }
+
+    /// The char at an offset, unless the text ends there.
+    #[must_use]
+    pub fn char_at(&self, offset: usize) -> Option<char> {
+        self.0.get_char(offset)
+    }
+
+    /// The offset of a position. Past the end of a line means just before its line ending, past
+    /// the last line means the end of the text, inside a surrogate pair means before it.
+    #[must_use]
+    pub fn char_of(&self, position: Position) -> usize {
+        let line = position.line as usize;
+        if line >= self.len_lines() {
+            return self.len_chars();
+        }
+        let content = self.0.line(line);
+        let mut end = content.len_chars();
+        while end > 0 && matches!(content.char(end - 1), '\n' | '\r') {
+            end -= 1;
+        }
+        let column = (position.character as usize).min(content.char_to_utf16_cu(end));
+        self.0.line_to_char(line) + content.utf16_cu_to_char(column)
+    }
+
+    #[must_use]
+    pub fn position_of(&self, offset: usize) -> Position {
+        let offset = offset.min(self.len_chars());
+        let line = self.0.char_to_line(offset);
+        let start = self.0.char_to_utf16_cu(self.0.line_to_char(line));
+        let units = self.0.char_to_utf16_cu(offset) - start;
+        Position {
+            line: u32::try_from(line).unwrap_or(u32::MAX),
+            character: u32::try_from(units).unwrap_or(u32::MAX),
+        }
+    }
+
+    pub fn replace(&mut self, range: Range<usize>, insert: &str) {
+        let range = self.clamp(range);
+        if !range.is_empty() {
+            self.0.remove(range.clone());
+        }
+        if !insert.is_empty() {
+            self.0.insert(range.start, insert);
+        }
+    }
+
+    #[must_use]
+    pub fn slice(&self, range: Range<usize>) -> String {
+        self.0.slice(self.clamp(range)).to_string()
+    }
+
+    /// Whole lines with their line endings.
+    #[must_use]
+    pub fn lines_slice(&self, lines: Range<usize>) -> String {
+        self.slice(self.lines_to_chars(&lines))
+    }
+
+    /// The offsets that whole lines span.
+    #[must_use]
+    pub fn lines_to_chars(&self, lines: &Range<usize>) -> Range<usize> {
+        self.line_to_char(lines.start)..self.line_to_char(lines.end)
+    }
+
+    /// The text in pieces, to hash or write it without a copy.
+    pub fn chunks(&self) -> impl Iterator<Item = &str> {
+        self.0.chunks()
+    }
+
+    fn clamp(&self, range: Range<usize>) -> Range<usize> {
+        let end = range.end.min(self.len_chars());
+        range.start.min(end)..end
+    }
+}
+
+impl fmt::Display for Text {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.chunks().try_for_each(|chunk| f.write_str(chunk))
+    }
+}
+
+impl fmt::Debug for Text {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Text({:?})", self.to_string())
+    }
+}
+
+impl From<&str> for Text {
+    fn from(text: &str) -> Text {
+        Text::new(text)
+    }
+}
+
+impl LineEnding {
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            LineEnding::Lf => "\n",
+            LineEnding::CrLf => "\r\n",
+        }
+    }
+}
+
+/// Reads a file's bytes as UTF-8, and takes off the byte order mark.
+///
+/// # Errors
+/// When writing the text back would not give the same bytes, or the file is not text at all.
+pub fn decode(bytes: &[u8]) -> Result<Decoded, NotText> {
+    // Before the NUL check: UTF-16 is full of NULs, and "binary" would mislead.
+    if bytes.starts_with(&[0xFF, 0xFE]) || bytes.starts_with(&[0xFE, 0xFF]) {
+        return Err(NotText::Utf16);
+    }
+    if let Some(offset) = bytes.iter().position(|&byte| byte == 0) {
+        return Err(NotText::Nul { offset });
+    }
+    let text = str::from_utf8(bytes)
+        .map_err(|error| NotText::InvalidUtf8 { offset: error.valid_up_to() })?;
+    Ok(match text.strip_prefix('\u{feff}') {
+        Some(text) => Decoded { text: Text::new(text), bom: true },
+        None => Decoded { text: Text::new(text), bom: false },
+    })
+}
+
+/// The bytes of a file: the opposite of [`decode`].
+#[must_use]
+pub fn encode(text: &Text, bom: bool) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(text.rope().len_bytes() + 3);
+    if bom {
+        bytes.extend_from_slice("\u{feff}".as_bytes());
+    }
+    for chunk in text.chunks() {
+        bytes.extend_from_slice(chunk.as_bytes());
+    }
+    bytes
+}
+
+/// What most lines end with; `Lf` when undecided.
+#[must_use]
+pub fn line_ending(text: &Text) -> LineEnding {
+    let (mut lf, mut crlf) = (0_usize, 0_usize);
+    let mut after_cr = false;
+    for byte in text.chunks().flat_map(str::bytes) {
+        if byte == b'\n' {
+            if after_cr { crlf += 1 } else { lf += 1 }
+        }
+        after_cr = byte == b'\r';
+    }
+    if crlf > lf { LineEnding::CrLf } else { LineEnding::Lf }
+}

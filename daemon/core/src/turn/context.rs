@@ -1,0 +1,261 @@
+//! Keeping the conversation within the model's window: the budget before each request, and
+//! compaction between rounds.
+//!
+//! Must never cut between calls and their results, and never send a request again that the server
+//! found too long.
+
+use std::borrow::Cow;
+
+use super::*;
+use crate::context::{
+    self, Cost, Epoch, Fill, Meter, Parts, Price, Shortened, Shortening, Window, stated_window,
+};
+
+/// What a session knows of its own size.
+#[derive(Debug, Default)]
+pub(super) struct Room {
+    pub(super) window: Window,
+    pub(super) price: Option<Price>,
+    pub(super) epoch: Epoch,
+    /// Items that are digests: nobody said them.
+    pub(super) digests: Vec<usize>,
+    pub(super) meter: Meter,
+    pub(super) cost: Cost,
+    /// Not yet given out to be written down.
+    pub(super) unrecorded: Vec<Shortened>,
+}
+
+/// What a turn has to do with it.
+#[derive(Debug, Default)]
+pub(super) struct Upkeep {
+    /// The user wants it as soon as it can be.
+    asked: bool,
+    /// Nothing else was wanted: the turn ends with it.
+    only: bool,
+    running: Option<Compaction>,
+    /// The server refused a request as too long, and none was answered since.
+    overflowed: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Compaction {
+    /// By the user.
+    Asked,
+    /// The window is nearly full.
+    Full,
+    /// The server says that it is.
+    Overflow,
+}
+
+impl Session {
+    /// What the model that answers next can take. Also while a turn runs.
+    pub fn set_window(&mut self, window: Window) {
+        self.room.window = window;
+    }
+
+    /// What its tokens cost; `None`: not known.
+    pub fn set_price(&mut self, price: Option<Price>) {
+        self.room.price = price;
+    }
+
+    pub fn epoch(&self) -> Epoch {
+        self.room.epoch
+    }
+
+    /// What is sent of an item of this epoch.
+    pub fn sent(&self, index: usize) -> Cow<'_, Item> {
+        context::sent(&self.conversation, self.room.epoch, index)
+    }
+
+    /// Everything that is sent, with every result left out that can be.
+    pub fn sent_shortest(&self) -> impl Iterator<Item = Cow<'_, Item>> {
+        let epoch = Epoch { elided_before: self.conversation.len(), ..self.room.epoch };
+        let items = epoch.start..self.conversation.len();
+        items.map(move |index| context::sent(&self.conversation, epoch, index))
+    }
+
+    pub fn fill(&self) -> Fill {
+        let Room { window, epoch, meter, .. } = &self.room;
+        Fill { used: meter.used(&self.conversation, *epoch, window), window: window.tokens }
+    }
+
+    pub fn cost(&self) -> Cost {
+        self.room.cost
+    }
+
+    /// There is something to compact: more than a message of the user or a digest.
+    pub fn can_compact(&self) -> bool {
+        self.conversation.len() > self.room.epoch.start + 1
+    }
+
+    pub(super) fn compact_asked(&mut self, effects: &mut Vec<Effect>) {
+        if !self.can_compact() {
+            return;
+        }
+        match &mut self.turn {
+            Some(turn) => turn.upkeep.asked = true,
+            None => {
+                let upkeep = Upkeep { asked: true, only: true, ..Upkeep::default() };
+                self.turn = Some(Turn { upkeep, ..Turn::new() });
+                self.call_model(effects);
+            }
+        }
+    }
+
+    /// Before a request: makes room where that is due. Returns what is to be asked for, if that is
+    /// a summary.
+    pub(super) fn make_room(&mut self, effects: &mut Vec<Effect>) -> Option<Compaction> {
+        let Room { window, epoch, meter, .. } = &mut self.room;
+        meter.catch_up(&self.conversation, *epoch);
+        let upkeep = &mut self.turn.as_mut()?.upkeep;
+        if upkeep.running.is_none() {
+            if std::mem::take(&mut upkeep.asked) {
+                upkeep.running = Some(Compaction::Asked);
+            } else {
+                let before = meter.used(&self.conversation, *epoch, window);
+                if let Some(next) = meter.elide(&self.conversation, *epoch, window) {
+                    *epoch = next;
+                    let after = meter.used(&self.conversation, next, window);
+                    let how = Shortening::Elided;
+                    self.shortened(Shortened { epoch: next, how, before, after }, effects);
+                } else if meter.is_full(&self.conversation, *epoch, window) {
+                    upkeep.running = Some(Compaction::Full);
+                }
+            }
+        }
+        self.turn.as_ref()?.upkeep.running
+    }
+
+    fn shortened(&mut self, shortened: Shortened, effects: &mut Vec<Effect>) {
+        self.room.unrecorded.push(shortened);
+        effects.push(Effect::Shortened(shortened));
+    }
+
+    pub(super) fn spent(&mut self, usage: Usage, effects: &mut Vec<Effect>) {
+        self.usage += usage;
+        self.room.cost.add(usage, self.room.price);
+        if let Some(turn) = &mut self.turn {
+            turn.usage += usage;
+            if turn.upkeep.running.is_none() {
+                self.room.meter.report(usage, turn.asked_items);
+            }
+        }
+        effects.push(Effect::Spent);
+    }
+
+    /// An ordinary request was answered.
+    pub(super) fn fitted(&mut self) {
+        if let Some(turn) = &mut self.turn {
+            turn.upkeep.overflowed = false;
+        }
+    }
+
+    /// The running request asks for a summary.
+    pub(super) fn is_compacting(&self) -> bool {
+        self.turn.as_ref().is_some_and(|turn| turn.upkeep.running.is_some())
+    }
+
+    /// The server says that the request is too long.
+    pub(super) fn overflow(&mut self, failure: Failure, effects: &mut Vec<Effect>) {
+        let can_compact = self.can_compact();
+        let used = self.fill().used;
+        let Some(turn) = &mut self.turn else { return };
+        effects.push(Effect::MessageDropped { reason: failure.message.clone() });
+        // Without a word on how much it takes, a guess: it may also be that the refusal was about
+        // something else.
+        let guess = used.max(self.room.window.tokens / 2);
+        let window = stated_window(&failure.message).unwrap_or(guess);
+        if window < self.room.window.tokens {
+            self.room.window.tokens = window;
+            effects.push(Effect::WindowLearned { tokens: window });
+        }
+        if turn.upkeep.overflowed || !can_compact {
+            let message = failure.message.trim_end_matches('.');
+            let tried = if turn.upkeep.overflowed { ", also after it was compacted" } else { "" };
+            self.end(EndReason::Failed, format!("{message}. The conversation does not fit the model{tried}. Choose a model with more context with Agent: choose model, or start a new task with Agent: run task."), effects);
+            return;
+        }
+        turn.upkeep.overflowed = true;
+        turn.upkeep.running = Some(Compaction::Overflow);
+        self.call_model(effects);
+    }
+
+    pub(super) fn summarized(&mut self, reply: &Reply, effects: &mut Vec<Effect>) {
+        let text = reply.message.text();
+        let summary = (!text.trim().is_empty()).then(|| text.trim().to_owned());
+        self.take_stock(summary, "The model wrote no summary.", effects);
+    }
+
+    /// For good: whatever can be tried again was.
+    pub(super) fn summary_failed(&mut self, failure: &Failure, effects: &mut Vec<Effect>) {
+        self.take_stock(None, &failure.message, effects);
+    }
+
+    /// Has the shell say what is proposed at this moment. Whoever only asked for it keeps the
+    /// conversation as it is when there is no summary.
+    fn take_stock(&mut self, summary: Option<String>, why: &str, effects: &mut Vec<Effect>) {
+        let Some(turn) = &mut self.turn else { return };
+        turn.retries.succeeded();
+        match (&summary, turn.upkeep.running) {
+            (None, Some(Compaction::Asked)) => {
+                turn.upkeep.running = None;
+                if turn.upkeep.only {
+                    let why = why.trim_end_matches('.');
+                    self.end(
+                        EndReason::Failed,
+                        format!("Not compacted, nothing was changed: {why}."),
+                        effects,
+                    );
+                } else {
+                    self.call_model(effects);
+                }
+            }
+            (Some(_), _) | (None, Some(Compaction::Full | Compaction::Overflow) | None) => {
+                turn.phase = Phase::Stock { summary };
+                effects.push(Effect::TakeStock);
+            }
+        }
+    }
+
+    pub(super) fn compact(&mut self, proposals: &[String], effects: &mut Vec<Effect>) {
+        let Some(Turn { phase: Phase::Stock { summary }, upkeep, .. }) = &mut self.turn else {
+            return;
+        };
+        let summary = summary.take();
+        upkeep.running = None;
+        let only = upkeep.only;
+        let Room { window, epoch, meter, digests, .. } = &mut self.room;
+        let before = meter.used(&self.conversation, *epoch, window);
+        let parts = Parts {
+            items: &self.conversation,
+            digests,
+            plan: &self.plan,
+            proposals,
+            summary: summary.as_deref(),
+        };
+        let text = context::digest(&parts, window);
+        let start = self.conversation.len();
+        self.conversation.push(Item::User(UserMessage { text, notes: Vec::new() }));
+        digests.push(start);
+        *epoch = Epoch { start, elided_before: start };
+        *meter = Meter::begin(*epoch);
+        let after = meter.used(&self.conversation, *epoch, window);
+        let how = match summary {
+            Some(_) => Shortening::Summarized,
+            None => Shortening::Mechanical,
+        };
+        let shortened = Shortened { epoch: *epoch, how, before, after };
+        self.shortened(shortened, effects);
+        if only {
+            self.end(EndReason::Completed, format!("{}.", shortened.in_words()), effects);
+        } else {
+            self.call_model(effects);
+        }
+    }
+}
+
+impl Upkeep {
+    pub(super) fn is_all(&self) -> bool {
+        self.only
+    }
+}

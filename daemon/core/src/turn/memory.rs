@@ -1,0 +1,194 @@
+//! What a session must remember to be taken up again after its process died.
+//!
+//! The shell writes records in the order in which they come and reads them back into a
+//! [`Restored`]. Must never make the model believe that a call did not run when it may have.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Item, Panel, Phase, Session, ToolResult, Turn, TurnSettings, Usage, context::Room};
+use crate::{
+    context::{Cost, Epoch, Meter, Shortened},
+    plan::{Plan, reminder::ReminderState},
+};
+
+/// One step of a session's memory.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Record {
+    /// Joined the conversation.
+    Item(Item),
+    /// A call begins to run: from here on it may have had effects. Written by the shell, and
+    /// durable before the call has any.
+    Begun { call_id: String },
+    /// A result whose round is not closed yet.
+    Result(ToolResult),
+    /// What is sent of the conversation is another from here on. Comes after what it was compacted
+    /// to.
+    Shortened(Shortened),
+    /// Everything else as it now stands; the newest counts.
+    Memo(Memo),
+}
+
+/// What a session knows besides its conversation.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Memo {
+    pub plan: Plan,
+    reminders: ReminderState,
+    /// Facts and words of the user that the model has not been told yet.
+    notices: Vec<String>,
+    steers: Vec<String>,
+    running: bool,
+    interrupted: bool,
+    usage: Usage,
+    #[serde(default)]
+    meter: Meter,
+    #[serde(default)]
+    cost: Cost,
+}
+
+/// Records read back, in order.
+#[derive(Debug, Default)]
+pub struct Restored {
+    conversation: Vec<Item>,
+    /// Of the newest message.
+    results: Vec<ToolResult>,
+    begun: Vec<String>,
+    epoch: Epoch,
+    digests: Vec<usize>,
+    memo: Memo,
+}
+
+const MAY_HAVE_RUN: &str = "May have run: Cairn ended while this call ran, and its result is lost. It was not run again. Look at what it did before you repeat it.";
+const NOT_RUN: &str = "Not run: Cairn ended before it began.";
+
+impl Restored {
+    pub fn add(&mut self, record: Record) {
+        match record {
+            Record::Item(item) => {
+                self.conversation.push(item);
+                self.results.clear();
+                self.begun.clear();
+            }
+            Record::Begun { call_id } => self.begun.push(call_id),
+            Record::Result(result) => self.results.push(result),
+            Record::Shortened(Shortened { epoch, .. }) => {
+                if epoch.start > self.epoch.start {
+                    self.digests.push(epoch.start);
+                }
+                self.epoch = epoch;
+                // Until a memo says better: what it counted was sent before.
+                self.memo.meter = Meter::begin(epoch);
+            }
+            Record::Memo(memo) => self.memo = memo,
+        }
+    }
+
+    pub fn conversation(&self) -> &[Item] {
+        &self.conversation
+    }
+
+    /// A turn ran when the process ended.
+    pub fn was_running(&self) -> bool {
+        self.memo.running
+    }
+
+    /// The results of the newest message, if it still lacks them.
+    fn missing_results(&mut self) -> Option<Item> {
+        let Some(Item::Assistant(message)) = self.conversation.last() else { return None };
+        let results: Vec<ToolResult> = message
+            .tool_calls()
+            .map(|call| {
+                let known = self.results.iter().position(|result| result.call_id == call.id);
+                match known {
+                    Some(at) => self.results.swap_remove(at),
+                    None => ToolResult {
+                        call_id: call.id.clone(),
+                        content: if self.begun.contains(&call.id) { MAY_HAVE_RUN } else { NOT_RUN }
+                            .into(),
+                        is_error: true,
+                    },
+                }
+            })
+            .collect();
+        if results.is_empty() {
+            None
+        } else {
+            Some(Item::ToolResults { results, notes: Vec::new() })
+        }
+    }
+}
+
+impl Session {
+    /// The session as its records tell of it. A turn that ran is over; what it left open is paired.
+    pub fn restore(settings: TurnSettings, mut restored: Restored) -> Self {
+        let recorded = restored.conversation.len();
+        let missing = restored.missing_results();
+        restored.conversation.extend(missing);
+        let remembered = restored.memo.clone();
+        let Memo { plan, reminders, mut notices, steers, running, interrupted, usage, meter, cost } =
+            restored.memo;
+        let Restored { epoch, digests, .. } = restored;
+        notices.extend(steers.iter().map(|text| unheard(text)));
+        Self {
+            panel: if plan.is_empty() { Panel::Hidden } else { Panel::Collapsed },
+            conversation: restored.conversation,
+            recorded,
+            plan,
+            reminders,
+            notices,
+            interrupted: interrupted || running,
+            usage,
+            room: Room { epoch, digests, meter, cost, ..Room::default() },
+            remembered,
+            ..Self::new(settings)
+        }
+    }
+
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// The plan as it once was. Between turns only.
+    pub fn restore_plan(&mut self, plan: Plan) {
+        if self.turn.is_none() {
+            self.panel = if plan.is_empty() { Panel::Hidden } else { Panel::Collapsed };
+            self.plan = plan;
+        }
+    }
+
+    /// What is new since the last call, to be written down in this order.
+    pub fn take_records(&mut self) -> Vec<Record> {
+        let items = self.conversation.get(self.recorded..).unwrap_or_default();
+        let mut records: Vec<Record> = items.iter().cloned().map(Record::Item).collect();
+        self.recorded = self.conversation.len();
+        if let Some(Turn { phase: Phase::Tools(batch), .. }) = &mut self.turn {
+            records.extend(batch.unrecorded.drain(..).map(Record::Result));
+        }
+        records.extend(self.room.unrecorded.drain(..).map(Record::Shortened));
+        let memo = self.memo();
+        if memo != self.remembered {
+            records.push(Record::Memo(memo.clone()));
+            self.remembered = memo;
+        }
+        records
+    }
+
+    fn memo(&self) -> Memo {
+        Memo {
+            plan: self.plan.clone(),
+            reminders: self.reminders,
+            notices: self.notices.clone(),
+            steers: self.turn.as_ref().map(|turn| turn.steers.clone()).unwrap_or_default(),
+            running: self.turn.is_some(),
+            interrupted: self.interrupted,
+            usage: self.usage,
+            meter: self.room.meter,
+            cost: self.room.cost,
+        }
+    }
+}
+
+/// What the user said and the model never read must not be lost.
+pub(super) fn unheard(text: &str) -> String {
+    format!("The user had also said: {text}")
+}

@@ -1,0 +1,66 @@
+//! When to ask the model again after a failure, and how long to wait: exponential from half a
+//! second to eight, or what the server asked for. The shell may lengthen a wait, never shorten it.
+
+use crate::model::{Failure, FailureKind};
+
+/// A server that wants a longer wait than this is taken as down.
+pub const MAX_SERVER_WAIT_MS: u64 = 120_000;
+
+const FIRST_DELAY_MS: u64 = 500;
+const LONGEST_DELAY_MS: u64 = 8_000;
+
+/// The wait a server wishes for, where it is one that only the user can decide about.
+pub(super) fn too_long(failure: &Failure) -> Option<u64> {
+    failure
+        .retry_after_ms
+        .filter(|wanted| failure.kind.is_retryable() && *wanted > MAX_SERVER_WAIT_MS)
+}
+
+/// Failures since the last good answer.
+#[derive(Debug, Default)]
+pub(super) struct Retries {
+    failures: u32,
+    cuts: u32,
+    garbage: u32,
+}
+
+impl Retries {
+    pub(super) fn succeeded(&mut self) {
+        *self = Self::default();
+    }
+
+    /// The number of the next attempt (the first was 1) and the wait before it; `None`: give up.
+    pub(super) fn next(&mut self, failure: &Failure) -> Option<(u32, u64)> {
+        if !failure.kind.is_retryable() {
+            return None;
+        }
+        self.failures += 1;
+        let within_limit = match failure.kind {
+            FailureKind::StreamCut => {
+                self.cuts += 1;
+                self.cuts <= 3
+            }
+            FailureKind::Protocol => {
+                self.garbage += 1;
+                self.garbage <= 1
+            }
+            FailureKind::Connect
+            | FailureKind::Timeout
+            | FailureKind::RateLimited
+            | FailureKind::Server => true,
+            FailureKind::Auth
+            | FailureKind::Rejected
+            | FailureKind::ContextOverflow
+            | FailureKind::Unusable => false,
+        };
+        if !within_limit || self.failures > 4 {
+            return None;
+        }
+        let delay = match failure.retry_after_ms {
+            Some(_) if too_long(failure).is_some() => return None,
+            Some(wanted) => wanted,
+            None => (FIRST_DELAY_MS << (self.failures - 1)).min(LONGEST_DELAY_MS),
+        };
+        Some((self.failures + 1, delay))
+    }
+}

@@ -1,0 +1,673 @@
+//! The loop without a runtime: inputs in, effects out.
+
+use expect_test::{Expect, expect};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::plan::reminder::NagPolicy;
+
+mod context;
+mod memory;
+
+fn settings() -> TurnSettings {
+    TurnSettings {
+        max_rounds: 20,
+        dialect: Dialect::List(ListDialect::TodoWrite),
+        reminders: ReminderSettings::defaults(Dialect::List(ListDialect::TodoWrite)),
+        tools: ["read_file:p", "grep:p", "edit_file", "bash"]
+            .iter()
+            .map(|name| match name.strip_suffix(":p") {
+                Some(name) => ToolKind { name: name.into(), parallel: true },
+                None => ToolKind { name: (*name).into(), parallel: false },
+            })
+            .collect(),
+    }
+}
+
+fn call(id: &str, name: &str, arguments: Value) -> Block {
+    Block::ToolCall(ToolCall {
+        id: id.into(),
+        name: name.into(),
+        arguments: Arguments::Object(arguments),
+    })
+}
+
+fn text(text: &str) -> Block {
+    Block::Text(text.into())
+}
+
+fn todos(items: &[(&str, &str)]) -> Value {
+    let todos: Vec<Value> = items
+        .iter()
+        .map(|(content, status)| json!({"content": content, "status": status, "activeForm": format!("Doing {content}")}))
+        .collect();
+    json!({ "todos": todos })
+}
+
+fn failure(kind: FailureKind) -> Failure {
+    Failure {
+        kind,
+        message: format!("{kind:?} happened"),
+        hint: String::new(),
+        retry_after_ms: None,
+    }
+}
+
+/// Drives a session and writes down what it asks for.
+struct Game {
+    session: Session,
+    log: Vec<String>,
+    request: u32,
+    delay: Option<u64>,
+    records: Vec<Record>,
+}
+
+impl Game {
+    fn new(settings: TurnSettings) -> Self {
+        Self {
+            session: Session::new(settings),
+            log: Vec::new(),
+            request: 0,
+            delay: None,
+            records: Vec::new(),
+        }
+    }
+
+    fn start() -> Self {
+        let mut game = Self::new(settings());
+        game.say("fix it");
+        game
+    }
+
+    fn input(&mut self, input: Input) -> &mut Self {
+        for effect in self.session.step(input) {
+            match &effect {
+                Effect::CallModel { request } | Effect::Summarize { request, .. } => {
+                    self.request = *request;
+                }
+                Effect::Wait { delay_ms, .. } => self.delay = Some(*delay_ms),
+                _ => {}
+            }
+            self.log.push(describe(&effect));
+        }
+        self.records.extend(self.session.take_records());
+        assert_legal(self.session.conversation(), self.session.is_running());
+        self
+    }
+
+    fn say(&mut self, words: &str) -> &mut Self {
+        self.input(Input::UserMessage { text: words.into() })
+    }
+
+    fn reply(&mut self, blocks: Vec<Block>, stop: Stop) -> &mut Self {
+        let usage = Usage { input_tokens: 10, output_tokens: 1, cached_tokens: 0 };
+        let event =
+            ModelEvent::Finished(Reply { message: AssistantMessage { blocks }, stop, usage });
+        let request = self.request;
+        self.input(Input::Model { request, event })
+    }
+
+    fn fail(&mut self, kind: FailureKind) -> &mut Self {
+        let request = self.request;
+        self.input(Input::Model { request, event: ModelEvent::Failed(failure(kind)) })
+    }
+
+    fn done(&mut self, id: &str, content: &str) -> &mut Self {
+        self.input(Input::ToolDone { call_id: id.into(), content: content.into(), is_error: false })
+    }
+
+    fn log(&mut self) -> String {
+        if self.log.is_empty() {
+            return "nothing\n".into();
+        }
+        std::mem::take(&mut self.log).join("\n") + "\n"
+    }
+
+    fn check(&mut self, expected: Expect) -> &mut Self {
+        expected.assert_eq(&self.log());
+        self
+    }
+}
+
+fn describe(effect: &Effect) -> String {
+    let short =
+        |text: &str| text.lines().next().unwrap_or_default().chars().take(60).collect::<String>();
+    match effect {
+        Effect::CallModel { .. } => "call model".into(),
+        Effect::Summarize { shortest, .. } => format!("summarize, shortest: {shortest}"),
+        Effect::TakeStock => "take stock".into(),
+        Effect::Shortened(shortened) => shortened.in_words(),
+        Effect::WindowLearned { tokens } => format!("window: {tokens}"),
+        Effect::Wait { attempt, delay_ms, reason, .. } => {
+            format!("wait {delay_ms} ms before attempt {attempt}: {reason}")
+        }
+        Effect::RunTool { call, plan_item } => {
+            format!("run {} {} under {plan_item:?}", call.name, call.id)
+        }
+        Effect::ToolAnswered { call, is_error, content, .. } => {
+            format!("answered {} {} error={is_error}: {}", call.name, call.id, short(content))
+        }
+        Effect::CallAnnounced { name, .. } => format!("announce {name}"),
+        Effect::Text { delta } => format!("text {delta:?}"),
+        Effect::Thinking { delta } => format!("thinking {delta:?}"),
+        Effect::MessageDone { text } => format!("message done: {}", short(text)),
+        Effect::MessageDropped { reason } => format!("message dropped: {reason}"),
+        Effect::CallsDropped => "calls dropped".into(),
+        Effect::NoteAdded(note) => format!("note {:?}: {}", note.kind, short(&note.text)),
+        Effect::PublishPlan { dropped } => format!("plan dropped={dropped:?}"),
+        Effect::Spent => "spent".into(),
+        Effect::EndTurn(End { reason, summary }) => format!("end {reason:?}: {}", short(summary)),
+    }
+}
+
+/// Every call has exactly one result in the item after it; nothing else stands there; no empty
+/// assistant message.
+fn assert_legal(items: &[Item], running: bool) {
+    assert!(matches!(items.first(), None | Some(Item::User(_))), "starts with the user");
+    for (at, item) in items.iter().enumerate() {
+        match item {
+            Item::Assistant(message) => {
+                assert!(!message.blocks.is_empty(), "an empty assistant message");
+                let calls: Vec<&str> = message.tool_calls().map(|call| call.id.as_str()).collect();
+                match items.get(at + 1) {
+                    Some(Item::ToolResults { results, .. }) => {
+                        let answered: Vec<&str> =
+                            results.iter().map(|result| result.call_id.as_str()).collect();
+                        assert_eq!(calls, answered);
+                    }
+                    Some(Item::User(_) | Item::Assistant(_)) => {
+                        assert!(calls.is_empty(), "calls without results")
+                    }
+                    None => {
+                        assert!(calls.is_empty() || running, "calls without results at the end")
+                    }
+                }
+            }
+            Item::ToolResults { .. } => {
+                assert!(matches!(items[at - 1], Item::Assistant(_)), "results without calls")
+            }
+            Item::User(user) => assert!(!user.text.trim().is_empty() || !user.notes.is_empty()),
+        }
+    }
+}
+
+#[test]
+fn a_task_from_plan_to_final_words() {
+    let mut game = Game::start();
+    game.check(expect![[r#"
+        note Reminder: If this takes three or more steps, write them down with Todo
+        call model
+    "#]]);
+    game.reply(
+        vec![
+            text("Let me see."),
+            call(
+                "a",
+                "TodoWrite",
+                todos(&[("read", "in_progress"), ("fix", "pending"), ("test", "pending")]),
+            ),
+            call("b", "read_file", json!({"path": "x"})),
+            call("c", "grep", json!({"pattern": "y"})),
+            call("d", "edit_file", json!({"path": "x"})),
+        ],
+        Stop::ToolUse,
+    );
+    game.check(expect![[r#"
+        spent
+        message done: Let me see.
+        plan dropped=[]
+        answered TodoWrite a error=false: [>] #1 read <- Doing read
+        run read_file b under Some("1")
+        run grep c under Some("1")
+    "#]]);
+    game.done("c", "hit").check(expect![[r#"
+        nothing
+    "#]]);
+    game.done("b", "text").check(expect![[r#"
+        run edit_file d under Some("1")
+    "#]]);
+    game.done("d", "ok").check(expect![[r#"
+        call model
+    "#]]);
+    assert_eq!(game.session.panel(), Panel::Expanded);
+    game.reply(vec![text("All fixed.")], Stop::EndTurn);
+    game.check(expect![[r#"
+        spent
+        message done: All fixed.
+        plan dropped=[]
+        end Completed: All fixed.
+    "#]]);
+    assert_eq!(game.session.panel(), Panel::Collapsed);
+    let Some(Item::ToolResults { results, .. }) = game.session.conversation().get(2) else {
+        panic!()
+    };
+    let order: Vec<&str> = results.iter().map(|result| result.call_id.as_str()).collect();
+    assert_eq!(order, ["a", "b", "c", "d"], "results in call order, whatever finished first");
+    assert_eq!(game.session.usage().input_tokens, 20);
+    let (rounds, of_turn) = game.session.turn_usage();
+    assert_eq!((rounds, of_turn.input_tokens), (1, 20), "still known when it is told");
+}
+
+#[test]
+fn a_turn_that_asks_ends_so_and_shows_nothing_as_running() {
+    let mut game = Game::start();
+    game.reply(
+        vec![call("a", "TodoWrite", todos(&[("x", "in_progress"), ("y", "pending")]))],
+        Stop::ToolUse,
+    );
+    game.reply(vec![text("Shall I **also** do z?")], Stop::EndTurn);
+    assert!(game.log().ends_with("end NeedsInput: Shall I **also** do z?\n"));
+    assert!(game.session.plan_items().iter().all(|item| item.status == plan::Status::Pending));
+    // The next turn leaves the panel alone until the model plans again.
+    game.say("yes");
+    assert_eq!(game.session.panel(), Panel::Collapsed);
+    game.reply(
+        vec![call("b", "TodoWrite", todos(&[("x", "completed"), ("y", "in_progress")]))],
+        Stop::ToolUse,
+    );
+    assert_eq!(game.session.panel(), Panel::Expanded);
+}
+
+#[test]
+fn what_the_model_gets_wrong_is_answered_and_the_turn_goes_on() {
+    let mut game = Game::start();
+    game.log();
+    game.reply(
+        vec![
+            call("a", "teleport", json!({})),
+            Block::ToolCall(ToolCall {
+                id: "b".into(),
+                name: "bash".into(),
+                arguments: Arguments::Invalid { raw: "{".into(), error: "EOF".into() },
+            }),
+            call("c", "TodoWrite", json!({"todos": [{"content": ""}]})),
+        ],
+        Stop::ToolUse,
+    );
+    game.check(expect![[r#"
+        spent
+        message done: 
+        answered teleport a error=true: There is no tool named teleport. The tools are: read_file, g
+        answered bash b error=true: The arguments of bash are not a JSON object (EOF). Nothing w
+        answered TodoWrite c error=true: The list was not changed, because of:
+        call model
+    "#]]);
+    assert_eq!(game.session.panel(), Panel::Hidden);
+}
+
+#[test]
+fn cancel_pairs_every_call_and_late_news_change_nothing() {
+    let mut game = Game::start();
+    game.reply(
+        vec![
+            call("a", "TodoWrite", todos(&[("x", "in_progress"), ("y", "pending")])),
+            call("b", "bash", json!({})),
+            call("c", "bash", json!({})),
+        ],
+        Stop::ToolUse,
+    );
+    game.log();
+    game.input(Input::Cancel).check(expect![[r#"
+        plan dropped=[]
+        end Cancelled: Stopped.
+    "#]]);
+    let before = game.session.conversation().to_vec();
+    game.done("b", "late").reply(vec![text("late")], Stop::EndTurn).input(Input::Cancel);
+    game.check(expect![[r#"
+        nothing
+    "#]]);
+    assert_eq!(game.session.conversation(), before);
+    // The next request says how things stand.
+    game.say("go on").check(expect![[r#"
+        note Notice: The last turn ended before its work was done. What was in pr
+        call model
+    "#]]);
+}
+
+#[test]
+fn cancel_while_text_streams_keeps_what_was_said() {
+    let mut game = Game::start();
+    let request = game.request;
+    game.input(Input::Model { request, event: ModelEvent::Text("I will ".into()) });
+    game.input(Input::Cancel);
+    assert_eq!(
+        game.session.conversation().last(),
+        Some(&Item::Assistant(AssistantMessage { blocks: vec![text("I will")] }))
+    );
+}
+
+#[test]
+fn events_of_an_older_request_are_ignored() {
+    let mut game = Game::start();
+    game.fail(FailureKind::Server);
+    let stale = Input::Model { request: 1, event: ModelEvent::Text("ghost".into()) };
+    game.log();
+    game.input(stale.clone()).check(expect![[r#"
+        nothing
+    "#]]);
+    game.input(Input::RetryDue { request: 1 }).input(stale).check(expect![[r#"
+        call model
+    "#]]);
+}
+
+#[test]
+fn retries_back_off_and_give_up() {
+    let table = [
+        (FailureKind::Server, vec![500, 1000, 2000, 4000]),
+        (FailureKind::StreamCut, vec![500, 1000, 2000]),
+        (FailureKind::Protocol, vec![500]),
+        (FailureKind::Auth, vec![]),
+        (FailureKind::Rejected, vec![]),
+        (FailureKind::ContextOverflow, vec![]),
+    ];
+    for (kind, expected) in table {
+        let mut game = Game::start();
+        let mut waits = Vec::new();
+        loop {
+            game.delay = None;
+            game.fail(kind);
+            let Some(delay) = game.delay else { break };
+            waits.push(delay);
+            let request = game.request;
+            game.input(Input::RetryDue { request });
+        }
+        assert_eq!(waits, expected, "{kind:?}");
+        assert!(game.log().contains("end Failed"), "{kind:?}");
+        assert_eq!(game.session.conversation().len(), 1, "nothing of a failed answer is kept");
+    }
+}
+
+#[test]
+fn a_servers_own_wish_is_kept_unless_it_is_absurd() {
+    for (wish, expected) in [(2_000, Some(2_000)), (MAX_SERVER_WAIT_MS + 1, None)] {
+        let mut game = Game::start();
+        let request = game.request;
+        let failure = Failure { retry_after_ms: Some(wish), ..failure(FailureKind::RateLimited) };
+        game.input(Input::Model { request, event: ModelEvent::Failed(failure) });
+        assert_eq!(game.delay, expected);
+    }
+}
+
+#[test]
+fn an_empty_answer_is_asked_again_once() {
+    let mut game = Game::start();
+    game.log();
+    game.reply(vec![], Stop::EndTurn).check(expect![[r#"
+        spent
+        message dropped: The model answered with nothing
+        wait 500 ms before attempt 2: The model answered with nothing
+    "#]]);
+    let request = game.request;
+    game.input(Input::RetryDue { request }).reply(vec![text("  ")], Stop::EndTurn).check(expect![
+        [r#"
+        call model
+        spent
+        message dropped: The model answered with nothing
+        end Failed: The model answered with nothing. Try again, or choose anothe
+    "#]
+    ]);
+}
+
+#[test]
+fn a_call_cut_at_the_output_limit_never_runs() {
+    let mut game = Game::start();
+    game.log();
+    for _ in 0..2 {
+        game.reply(
+            vec![text("writing"), call("a", "bash", json!({"command": "rm"}))],
+            Stop::MaxTokens,
+        );
+    }
+    game.reply(vec![call("a", "bash", json!({"command": "rm"}))], Stop::MaxTokens).check(expect![
+        [r#"
+        spent
+        message done: writing
+        calls dropped
+        note Notice: Your last tool call was cut off at the output limit and was 
+        call model
+        spent
+        message done: writing
+        calls dropped
+        note Notice: Your last tool call was cut off at the output limit and was 
+        call model
+        spent
+        message done: 
+        calls dropped
+        end Limit: The answer was cut at the output limit. Raise cairn.model.ma
+    "#]
+    ]);
+}
+
+#[test]
+fn rounds_are_limited() {
+    let mut game = Game::new(TurnSettings { max_rounds: 2, ..settings() });
+    game.say("go");
+    for n in 0..2 {
+        game.reply(vec![call(&format!("c{n}"), "bash", json!({ "n": n }))], Stop::ToolUse)
+            .done(&format!("c{n}"), "ok");
+    }
+    assert!(game.log().contains("end Limit: Stopped after 2 rounds."));
+}
+
+#[test]
+fn the_same_call_again_and_again_is_warned_of_then_stopped() {
+    let mut game = Game::start();
+    for n in 0..5 {
+        game.log();
+        game.reply(vec![call(&format!("c{n}"), "bash", json!({"command": "ls"}))], Stop::ToolUse);
+        if n < 4 {
+            game.done(&format!("c{n}"), "same");
+            let warned = game.log().contains("note Notice: You made the same call");
+            assert_eq!(warned, n == 2, "round {n}");
+        }
+    }
+    assert!(
+        game.log().contains("end Failed: Stopped: the model kept making the same call of bash")
+    );
+}
+
+#[test]
+fn steering_reaches_the_model_after_the_tool_results() {
+    let mut game = Game::start();
+    game.reply(vec![call("a", "bash", json!({}))], Stop::ToolUse)
+        .input(Input::Steer { text: "use tabs".into() })
+        .done("a", "ok");
+    let Some(Item::ToolResults { notes, .. }) = game.session.conversation().last() else {
+        panic!()
+    };
+    assert_eq!(notes, &[Note { kind: NoteKind::Steer, text: "use tabs".into() }]);
+}
+
+#[test]
+fn steering_as_the_model_finishes_starts_another_round() {
+    let mut game = Game::start();
+    game.input(Input::Steer { text: "and b".into() });
+    game.log();
+    game.reply(vec![text("did a")], Stop::EndTurn).check(expect![[r#"
+        spent
+        message done: did a
+        note Steer: and b
+        call model
+    "#]]);
+}
+
+#[test]
+fn a_rejected_edit_is_told_at_the_next_safe_point_even_turns_later() {
+    let mut game = Game::start();
+    game.reply(vec![text("done")], Stop::EndTurn)
+        .input(Input::Notice { text: "rejected: -a".into() })
+        .say("more");
+    let Some(Item::User(user)) = game.session.conversation().last() else { panic!() };
+    assert_eq!(user.notes, [Note { kind: NoteKind::Notice, text: "rejected: -a".into() }]);
+}
+
+#[test]
+fn all_done_without_a_check_is_reminded_of_checking_once() {
+    let mut game = Game::start();
+    game.reply(
+        vec![call(
+            "a",
+            "TodoWrite",
+            todos(&[("one", "in_progress"), ("two", "pending"), ("three", "pending")]),
+        )],
+        Stop::ToolUse,
+    );
+    game.log();
+    game.reply(
+        vec![call(
+            "b",
+            "TodoWrite",
+            todos(&[("one", "completed"), ("two", "completed"), ("three", "completed")]),
+        )],
+        Stop::ToolUse,
+    );
+    assert!(game.log().contains("note Reminder: All items are completed"));
+    let Some(Item::ToolResults { results, .. }) = game.session.conversation().last() else {
+        panic!()
+    };
+    assert!(results[0].content.ends_with("</reminder>"));
+}
+
+/// Anything may arrive at any time.
+fn task_settings() -> TurnSettings {
+    let mut settings = TurnSettings {
+        dialect: Dialect::Tasks,
+        reminders: ReminderSettings {
+            nag: NagPolicy::EveryRound { rounds: 1 },
+            ..ReminderSettings::defaults(Dialect::Tasks)
+        },
+        ..settings()
+    };
+    let tasks = ["TaskCreate", "TaskUpdate", "TaskList"];
+    settings.tools.extend(tasks.map(|name| ToolKind { name: name.into(), parallel: false }));
+    settings
+}
+
+/// What the shell tells of the graph, in the form of `todos`.
+fn tasks(items: &[(&str, plan::Status)]) -> Vec<TodoItem> {
+    let item = |(at, (content, status)): (usize, &(&str, plan::Status))| TodoItem {
+        id: (at + 1).to_string(),
+        given_id: None,
+        content: (*content).to_owned(),
+        active_form: (*content).to_owned(),
+        status: *status,
+        blocked: false,
+        blocked_by: Vec::new(),
+    };
+    items.iter().enumerate().map(item).collect()
+}
+
+#[test]
+fn the_task_graph_is_run_outside_and_shown_as_the_plan() {
+    use plan::Status::{Completed, InProgress, Pending};
+    let mut game = Game::new(task_settings());
+    game.say("fix it").check(expect![[r#"
+        note Reminder: If this takes three or more steps, write them down with Task
+        call model
+    "#]]);
+    let create = |id| call(id, "TaskCreate", json!({"subject": id}));
+    game.reply(vec![create("a"), create("b"), call("c", "read_file", json!({}))], Stop::ToolUse);
+    // One after the other, although the news of the first is here before its result.
+    game.input(Input::TaskList { items: tasks(&[("read", Pending)]), updated: true });
+    game.done("a", "Created #1.");
+    game.input(Input::TaskList {
+        items: tasks(&[("read", Pending), ("fix", Pending)]),
+        updated: true,
+    });
+    game.done("b", "Created #2.").done("c", "text");
+    game.check(expect![[r#"
+        spent
+        message done: 
+        run TaskCreate a under None
+        plan dropped=[]
+        run TaskCreate b under None
+        plan dropped=[]
+        run read_file c under None
+        call model
+    "#]]);
+    assert_eq!(game.session.panel(), Panel::Expanded);
+
+    // A look is no update: the next round but one nags, though the look brought news.
+    game.reply(vec![call("d", "TaskList", json!({}))], Stop::ToolUse);
+    let news = tasks(&[("read", InProgress), ("fix", Pending)]);
+    game.input(Input::TaskList { items: news.clone(), updated: false }).done("d", "list");
+    game.reply(vec![call("e", "TaskList", json!({"again": 1}))], Stop::ToolUse);
+    game.input(Input::TaskList { items: news, updated: false }).done("e", "list");
+    game.check(expect![[r#"
+        spent
+        message done: 
+        run TaskList d under None
+        plan dropped=[]
+        call model
+        spent
+        message done: 
+        run TaskList e under Some("1")
+        note Reminder: The plan has not been updated for some rounds. If it no long
+        call model
+    "#]]);
+
+    // The call that completes the list is asked for proof, in its own result.
+    let done = [("read", Completed), ("fix", Completed), ("write", Completed)];
+    game.reply(vec![call("f", "TaskUpdate", json!({}))], Stop::ToolUse);
+    game.input(Input::TaskList { items: tasks(&done), updated: true }).done("f", "Updated #2.");
+    let Some(Item::ToolResults { results, .. }) = game.session.conversation().last() else {
+        panic!()
+    };
+    assert!(results[0].content.starts_with("Updated #2.\n\n<reminder>\nAll items are completed"));
+    game.reply(vec![text("Done.")], Stop::EndTurn);
+    assert_eq!(game.session.panel(), Panel::Collapsed);
+    // Late news of a turn that is over.
+    game.log();
+    game.input(Input::TaskList { items: Vec::new(), updated: true }).check(expect![[r#"
+        nothing
+    "#]]);
+    assert_eq!(game.session.plan_items().len(), 3);
+}
+
+fn any_input() -> impl Strategy<Value = (u8, u8, u8)> {
+    (0..14u8, 0..4u8, 0..4u8)
+}
+
+proptest! {
+    #[test]
+    fn whatever_happens_the_conversation_is_legal_and_only_grows(inputs in prop::collection::vec(any_input(), 1..60)) {
+        let mut game = Game::new(settings());
+        let mut before: Vec<Item> = Vec::new();
+        let mut calls = 0;
+        for (kind, a, b) in inputs {
+            let old_ids: Vec<String> = (0..calls).map(|n| format!("c{n}")).collect();
+            let pick = old_ids.get(old_ids.len().saturating_sub(1 + usize::from(a))).cloned().unwrap_or_default();
+            match kind {
+                0 => { game.say("hello"); }
+                1..=4 => {
+                    let mut blocks = Vec::new();
+                    if b == 0 { blocks.push(text("words")); }
+                    for n in 0..=a {
+                        let name = ["read_file", "bash", "TodoWrite", "nonsense"][usize::from((n + b) % 4)];
+                        blocks.push(call(&format!("c{calls}"), name, todos(&[("t", "in_progress"), ("u", "pending")])));
+                        calls += 1;
+                    }
+                    game.reply(blocks, if b == 3 { Stop::MaxTokens } else { Stop::ToolUse });
+                }
+                5 => { game.reply(vec![text("bye")], Stop::EndTurn); }
+                6 => { game.fail([FailureKind::Server, FailureKind::StreamCut, FailureKind::Auth, FailureKind::Protocol][usize::from(a)]); }
+                7 => { let request = game.request; game.input(Input::RetryDue { request }); }
+                8..=10 => { game.done(&pick, "result"); }
+                11 => { game.input(Input::Steer { text: "steer".into() }); }
+                12 => { game.input(Input::Notice { text: "notice".into() }); }
+                _ => { game.input(Input::Cancel); }
+            }
+            let now = game.session.conversation();
+            prop_assert!(now.len() >= before.len() && now[..before.len()] == before[..], "history only grows");
+            before = now.to_vec();
+        }
+        memory::resumes_at_every_record(&game.records, game.session.conversation());
+        game.input(Input::Cancel);
+        prop_assert!(!game.session.is_running());
+        let after = memory::resumed(&game.records);
+        prop_assert_eq!(after.conversation(), game.session.conversation());
+        prop_assert_eq!(after.plan_items(), game.session.plan_items());
+        prop_assert_eq!(after.usage(), game.session.usage());
+    }
+}

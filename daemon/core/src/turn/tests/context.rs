@@ -1,0 +1,291 @@
+//! The budget and compaction, without a runtime.
+
+use super::*;
+use crate::context::{Fill, Window};
+
+fn game(tokens: u64) -> Game {
+    let mut game = Game::new(settings());
+    game.session.set_window(Window { tokens, reserve: 0, head: 100 });
+    game.say("fix it");
+    game.log();
+    game
+}
+
+impl Game {
+    /// One round with a result of so many bytes, whose request had so many tokens.
+    fn round(&mut self, id: &str, bytes: usize, tokens: u64) -> &mut Self {
+        let blocks = vec![call(id, "read_file", json!({ "path": id }))];
+        self.reply_of(blocks, Stop::ToolUse, tokens);
+        self.done(id, &"x".repeat(bytes))
+    }
+
+    fn reply_of(&mut self, blocks: Vec<Block>, stop: Stop, tokens: u64) -> &mut Self {
+        let usage = Usage { input_tokens: tokens, output_tokens: 10, cached_tokens: 0 };
+        let event =
+            ModelEvent::Finished(Reply { message: AssistantMessage { blocks }, stop, usage });
+        let request = self.request;
+        self.input(Input::Model { request, event })
+    }
+
+    fn overflow(&mut self, message: &str) -> &mut Self {
+        let failure = Failure { message: message.into(), ..failure(FailureKind::ContextOverflow) };
+        let request = self.request;
+        self.input(Input::Model { request, event: ModelEvent::Failed(failure) })
+    }
+
+    fn stock(&mut self) -> &mut Self {
+        self.input(Input::Stock { proposals: vec!["--- a/x\n+++ b/x\n".into()] })
+    }
+
+    /// What is sent, and that it is legal.
+    fn view(&self) -> Vec<Item> {
+        let items = self.session.conversation();
+        let sent = self.session.epoch().start..items.len();
+        let sent: Vec<Item> = sent.map(|index| self.session.sent(index).into_owned()).collect();
+        assert_legal(&sent, self.session.is_running());
+        sent
+    }
+
+    /// Between two rounds: a round that is open is closed otherwise by a restart.
+    fn is_like_restored(&self) {
+        let mut restored = memory::resumed(&self.records);
+        restored.set_window(self.session.room.window);
+        assert_eq!(restored.conversation(), self.session.conversation());
+        assert_eq!(restored.epoch(), self.session.epoch());
+        assert_eq!(restored.room.digests, self.session.room.digests);
+        assert_eq!(restored.fill(), self.session.fill());
+        assert_eq!(restored.cost(), self.session.cost());
+    }
+}
+
+#[test]
+fn a_nearly_full_window_is_compacted_between_two_rounds() {
+    let mut game = game(10_000);
+    game.round("a", 100, 5_000).round("b", 100, 8_600);
+    game.check(expect![[r#"
+        spent
+        message done: 
+        run read_file a under None
+        call model
+        spent
+        message done: 
+        run read_file b under None
+        summarize, shortest: false
+    "#]]);
+    let request = game.request;
+    game.input(Input::Model { request, event: ModelEvent::Text("Read a".into()) });
+    game.input(Input::Steer { text: "Hurry".into() });
+    game.reply_of(vec![text("Read a and b.")], Stop::EndTurn, 8_800);
+    game.stock();
+    game.check(expect![[r#"
+        spent
+        take stock
+        Conversation compacted: 9k → 224 tokens
+        call model
+    "#]]);
+    let view = game.view();
+    let [Item::User(digest)] = view.as_slice() else { panic!("{view:?}") };
+    for kept in ["fix it", "--- a/x", "Read a and b."] {
+        assert!(digest.text.contains(kept), "{kept} in {}", digest.text);
+    }
+    game.is_like_restored();
+    // The summary's own count is not the conversation's.
+    assert_eq!(game.session.fill(), Fill { used: 224, window: 10_000 });
+    // What was said meanwhile comes with the next round, and the turn ends as any other.
+    game.round("c", 10, 300);
+    game.reply(vec![text("Done.")], Stop::EndTurn);
+    game.check(expect![[r#"
+        spent
+        message done: 
+        run read_file c under None
+        note Steer: Hurry
+        note Reminder: This has grown to several steps without an open plan. If mor
+        call model
+        spent
+        message done: Done.
+        end Completed: Done.
+    "#]]);
+}
+
+#[test]
+fn without_a_summary_the_newest_steps_are_kept() {
+    type Answer = fn(&mut Game);
+    let answers: [(&str, Answer); 3] = [
+        ("silence", |game| {
+            game.reply_of(vec![], Stop::EndTurn, 10);
+        }),
+        ("a call", |game| {
+            game.reply_of(vec![call("z", "bash", json!({}))], Stop::ToolUse, 10);
+        }),
+        ("a failure", |game| {
+            game.fail(FailureKind::Rejected);
+        }),
+    ];
+    for (what, answer) in answers {
+        let mut game = game(10_000);
+        game.round("a", 100, 9_000);
+        game.log();
+        answer(&mut game);
+        game.stock();
+        let log = game.log();
+        assert!(
+            log.contains("compacted without a summary") && log.ends_with("call model\n"),
+            "{what}: {log}"
+        );
+        assert!(!log.contains("run bash"), "{what}: {log}");
+        let Some(Item::User(digest)) = game.view().pop() else { panic!("{what}") };
+        assert!(digest.text.contains("You called read_file {\"path\":\"a\"}"), "{what}");
+        game.input(Input::Cancel).is_like_restored();
+    }
+}
+
+#[test]
+fn a_summary_is_waited_for_as_long_as_an_answer() {
+    let mut game = game(10_000);
+    game.round("a", 100, 9_000);
+    game.log();
+    game.fail(FailureKind::Server);
+    let request = game.request;
+    game.input(Input::RetryDue { request });
+    game.check(expect![[r#"
+        message dropped: Server happened
+        wait 500 ms before attempt 2: Server happened
+        summarize, shortest: false
+    "#]]);
+}
+
+#[test]
+fn a_refused_length_is_compacted_once_and_never_sent_again() {
+    let mut game = game(100_000);
+    game.round("a", 100, 50).round("b", 100, 80);
+    game.log();
+    game.overflow("Too long: 5000 tokens > 4096 maximum");
+    game.check(expect![[r#"
+        message dropped: Too long: 5000 tokens > 4096 maximum
+        window: 4096
+        summarize, shortest: true
+    "#]]);
+    game.overflow("Too long: 4500 tokens > 4096 maximum");
+    game.stock();
+    game.check(expect![[r#"
+        message dropped: Too long: 4500 tokens > 4096 maximum
+        take stock
+        Conversation compacted without a summary of the model: 143 → 309 tokens
+        call model
+    "#]]);
+    game.overflow("Too long: 4100 tokens > 4096 maximum");
+    game.check(expect![[r#"
+        message dropped: Too long: 4100 tokens > 4096 maximum
+        end Failed: Too long: 4100 tokens > 4096 maximum. The conversation does 
+    "#]]);
+    game.is_like_restored();
+}
+
+#[test]
+fn after_an_answer_a_refused_length_is_compacted_again() {
+    let mut game = game(100_000);
+    for id in ["a", "b"] {
+        game.round(id, 100, 50).overflow("Too long");
+        game.reply_of(vec![text("Summary.")], Stop::EndTurn, 50).stock();
+    }
+    assert_eq!(game.log().matches("Conversation compacted:").count(), 2);
+    assert!(game.session.is_running());
+}
+
+#[test]
+fn compacting_by_hand_is_a_turn_of_its_own_or_part_of_one() {
+    let mut game = game(10_000);
+    game.input(Input::Compact).check(expect![[r#"
+        nothing
+    "#]]);
+    game.round("a", 100, 50);
+    game.log();
+    game.input(Input::Compact);
+    game.round("b", 100, 80).check(expect![[r#"
+        spent
+        message done: 
+        run read_file b under None
+        summarize, shortest: false
+    "#]]);
+    game.reply_of(vec![text("Summary.")], Stop::EndTurn, 50).stock();
+    game.reply(vec![text("Done.")], Stop::EndTurn);
+    assert!(!game.session.is_running());
+    game.log();
+    // Idle.
+    game.input(Input::Compact);
+    game.reply_of(vec![text("Another.")], Stop::EndTurn, 50).stock();
+    game.check(expect![[r#"
+        summarize, shortest: false
+        spent
+        take stock
+        Conversation compacted: 11 → 222 tokens
+        end Completed: Conversation compacted: 11 → 222 tokens.
+    "#]]);
+    game.is_like_restored();
+    game.input(Input::Compact);
+    assert!(!game.session.is_running(), "nothing was said since");
+    game.say("go on");
+    assert_eq!(game.view().len(), 2);
+}
+
+#[test]
+fn compacting_by_hand_without_a_summary_changes_nothing() {
+    let mut game = game(10_000);
+    game.reply(vec![text("Half of it.")], Stop::MaxTokens);
+    game.input(Input::Compact);
+    game.log();
+    game.fail(FailureKind::Auth).check(expect![[r#"
+        message dropped: Auth happened
+        end Failed: Not compacted, nothing was changed: Auth happened.
+    "#]]);
+    assert_eq!(game.session.epoch(), Default::default());
+    // What was interrupted before still is.
+    assert!(game.session.interrupted);
+    game.input(Input::Compact).input(Input::Cancel);
+    assert!(!game.session.is_running());
+}
+
+#[test]
+fn old_results_are_left_out_first() {
+    let mut game = game(10_000);
+    for round in 0..10 {
+        // 570 tokens each.
+        game.round(&format!("c{round}"), 2_000, 500 + 600 * round);
+    }
+    let log = game.log();
+    assert_eq!(log.matches("Old tool results left out").count(), 1, "{log}");
+    assert!(!log.contains("summarize"), "{log}");
+    game.view();
+    game.is_like_restored();
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    /// Whatever is compacted when: what is sent is legal, what was kept is the same after a
+    /// restart, and the user's words are still there.
+    #[test]
+    fn every_cut_is_legal(inputs in prop::collection::vec((0..12u8, 0..4usize), 1..60)) {
+        let mut game = game(3_000);
+        let mut calls = 0;
+        for (kind, n) in inputs {
+            match kind {
+                0..=3 => {
+                    let blocks = (0..=n).map(|n| call(&format!("c{}", calls + n), "read_file", json!({ "n": calls + n })));
+                    let (blocks, stop) = (blocks.collect(), if kind == 3 { Stop::MaxTokens } else { Stop::ToolUse });
+                    calls += n + 1;
+                    game.reply_of(blocks, stop, 0);
+                }
+                4..=6 => for id in 0..calls { game.done(&format!("c{id}"), &"word ".repeat(150 * n)); },
+                7 => { game.reply_of(vec![text("words")], Stop::EndTurn, 0); }
+                8 => { game.input(Input::Compact); }
+                9 => { game.stock(); }
+                10 => { game.overflow("too long"); }
+                _ => { game.say("go on"); }
+            }
+            let view = game.view();
+            prop_assert!(view.iter().any(|item| matches!(item, Item::User(user) if user.text.contains("fix it"))) );
+        }
+        game.input(Input::Cancel).is_like_restored();
+    }
+}
