@@ -1,0 +1,151 @@
+//! What the daemon asks of an editor. A client that does not advertise
+//! `experimental.cairn` is never sent these; the daemon falls back to standard LSP.
+
+use serde::{Deserialize, Serialize};
+use ts_rs::TS;
+
+use crate::{ApprovalDecision, RequestMethod, TextEdit};
+
+/// Change one file. The editor applies all of it or nothing, as one undo step, opening no tab and
+/// moving no focus. A file that was not open, or was saved before the edit and not visible, is saved.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct ApplyEditParams {
+    pub uri: String,
+    /// Shown in the undo history.
+    pub label: String,
+    pub change: FileChange,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(tag = "kind", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum FileChange {
+    /// Edits against exactly the text whose SHA-256 is `expectedHash` (hex, of the UTF-8 text
+    /// without a byte order mark). Ascending and disjoint.
+    Edit {
+        /// Version of the open document the edits were made for.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        expected_version: Option<i32>,
+        expected_hash: String,
+        edits: Vec<TextEdit>,
+    },
+    /// Create the file, and missing folders, with this text. Refused as stale if it exists.
+    Create { text: String },
+    /// Delete the file if its text has this hash. Of these folders, innermost first, the ones that
+    /// are empty then go too: they were made for the file.
+    Delete {
+        expected_hash: String,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        #[ts(optional, as = "Option<Vec<String>>")]
+        empty_folders: Vec<String>,
+    },
+    /// Move the file, if its text has this hash, to where nothing is; missing folders are made.
+    /// Unsaved text moves along, unsaved. Of these folders the ones that are empty then go.
+    Rename {
+        to: String,
+        expected_hash: String,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        #[ts(optional, as = "Option<Vec<String>>")]
+        empty_folders: Vec<String>,
+    },
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct ApplyEditResult {
+    pub applied: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub reason: Option<RefusedEdit>,
+    /// Details of a refusal for the log and the model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub message: Option<String>,
+    /// The document had unsaved text of the user before the edit: it is theirs to save.
+    pub was_dirty: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub enum RefusedEdit {
+    /// The text is not the one the edit was made for.
+    Stale,
+    ReadOnly,
+    /// The file is gone or cannot be opened as text.
+    Closed,
+    Failed,
+}
+
+/// Save these documents if they are open and dirty. Never a document with the user's own unsaved
+/// text: the daemon names only ones that were clean before its edits.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct SaveParams {
+    pub uris: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct SaveResult {
+    /// Files that could not be saved, with the reason.
+    pub failed: Vec<SaveFailure>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct SaveFailure {
+    pub uri: String,
+    pub reason: String,
+}
+
+/// May this run? The prompt shows `command` whole, as data. Answered by the result or by
+/// `agent/answer`, whichever comes first; a turn that ends withdraws it (a `tool` notification
+/// takes the call out of `awaitingApproval`).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct ApproveParams {
+    pub approval_id: String,
+    pub session_id: String,
+    pub turn_id: String,
+    pub call_id: String,
+    /// `Run a command`, `Change a protected file`.
+    pub title: String,
+    /// Exactly what will run, byte for byte.
+    pub command: String,
+    /// Where it will run.
+    pub cwd: String,
+    /// Why it is asked, in a sentence.
+    pub reason: String,
+    /// The title of the child that asks; absent: the agent itself does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub child: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct ApproveResult {
+    pub decision: ApprovalDecision,
+    /// Words for the model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub feedback: Option<String>,
+}
+
+macro_rules! request {
+    ($name:ident, $method:literal, $params:ty, $result:ty) => {
+        #[doc = concat!("`", $method, "`, from the daemon to the editor")]
+        #[derive(Debug)]
+        pub struct $name;
+        impl RequestMethod for $name {
+            const METHOD: &'static str = $method;
+            type Params = $params;
+            type Result = $result;
+        }
+    };
+}
+
+request!(ApplyEdit, "agent/applyEdit", ApplyEditParams, ApplyEditResult);
+request!(Save, "agent/save", SaveParams, SaveResult);
+request!(Approve, "agent/approve", ApproveParams, ApproveResult);
