@@ -1,0 +1,114 @@
+//! The command line: what was asked for, or what is wrong with it.
+
+use std::path::PathBuf;
+
+#[derive(Debug, PartialEq, Eq)]
+pub enum Command {
+    /// Speak LSP on stdio.
+    Serve,
+    Run(RunArguments),
+    Version,
+    Help,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub struct RunArguments {
+    pub task: String,
+    pub workspace: PathBuf,
+    /// Allow every command without asking.
+    pub yes: bool,
+    pub replay: Option<PathBuf>,
+}
+
+pub const HELP: &str = "\
+Cairn, a coding agent that lives beside the editor.
+
+Usage:
+  cairn                      Serve an editor: LSP and agent/* on stdin and stdout
+  cairn run TASK [options]   Do one task in a folder, without an editor
+  cairn --version
+  cairn --help
+
+Options of run:
+  --workspace DIR   The folder to work in (default: the current one)
+  --yes             Run the agent's commands without asking. Without it, each is asked for on the
+                    terminal, and declined when there is none
+  --replay FILE     Answer from a script instead of a model
+
+The model is chosen by the environment: ANTHROPIC_API_KEY (and ANTHROPIC_BASE_URL), or
+OPENAI_API_KEY and OPENAI_BASE_URL for any OpenAI-compatible server, with CAIRN_MODEL for its
+name and CAIRN_MODEL_API=chat or responses for the format; without them a built-in replay answers.
+Logs go to stderr (CAIRN_LOG=debug).
+
+Exit code of run: 0 completed, 1 failed, 2 wrong usage, 3 the agent asks something, 4 a limit was
+reached, 130 cancelled.
+";
+
+/// `arguments` without the program's own name.
+pub fn parse(arguments: impl IntoIterator<Item = std::ffi::OsString>) -> Result<Command, String> {
+    use lexopt::prelude::{Long, Short, Value};
+    let mut parser = lexopt::Parser::from_args(arguments);
+    let mut positional: Vec<String> = Vec::new();
+    let (mut workspace, mut yes, mut replay) = (None, false, None);
+    let text = |error: lexopt::Error| error.to_string();
+    while let Some(argument) = parser.next().map_err(text)? {
+        match argument {
+            Short('h') | Long("help") => return Ok(Command::Help),
+            Short('V') | Long("version") => return Ok(Command::Version),
+            // Editors name the transport by habit; it is the only one.
+            Long("stdio") => {}
+            Long("workspace") => workspace = Some(PathBuf::from(parser.value().map_err(text)?)),
+            Long("replay") => replay = Some(PathBuf::from(parser.value().map_err(text)?)),
+            Long("yes") => yes = true,
+            Value(value) => positional.push(value.to_string_lossy().into_owned()),
+            Short(_) | Long(_) => return Err(argument.unexpected().to_string()),
+        }
+    }
+    let mut positional = positional.into_iter();
+    match positional.next().as_deref() {
+        None if workspace.is_none() && replay.is_none() && !yes => Ok(Command::Serve),
+        None => Err("these options belong to `cairn run TASK`".into()),
+        Some("run") => {
+            let task = positional.next().filter(|task| !task.trim().is_empty());
+            let task = task.ok_or("say what to do: cairn run \"TASK\"")?;
+            if let Some(more) = positional.next() {
+                return Err(format!(
+                    "one task at a time: put it in quotes (unexpected \"{more}\")"
+                ));
+            }
+            let workspace = workspace.unwrap_or_else(|| PathBuf::from("."));
+            Ok(Command::Run(RunArguments { task, workspace, yes, replay }))
+        }
+        Some(other) => Err(format!("unknown command \"{other}\"")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(line: &str) -> Result<Command, String> {
+        parse(line.split('|').filter(|word| !word.is_empty()).map(Into::into))
+    }
+
+    #[test]
+    fn lines() {
+        assert_eq!(check(""), Ok(Command::Serve));
+        assert_eq!(check("--stdio"), Ok(Command::Serve));
+        assert_eq!(check("--version"), Ok(Command::Version));
+        assert_eq!(check("run|--help"), Ok(Command::Help));
+        let run = |task: &str, workspace: &str, yes| {
+            Ok(Command::Run(RunArguments {
+                task: task.into(),
+                workspace: workspace.into(),
+                yes,
+                replay: None,
+            }))
+        };
+        assert_eq!(check("run|fix it"), run("fix it", ".", false));
+        assert_eq!(check("run|fix it|--workspace|d|--yes"), run("fix it", "d", true));
+        for wrong in ["run", "run| ", "run|a|b", "fly", "--yes", "--what", "run|a|--workspace"] {
+            assert!(check(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,398 @@
+//! The settings, one section `cairn`, the same keys wherever they come from. An unknown key or a
+//! wrong type is reported by its name and ignored; it never stops the daemon.
+
+use std::{sync::Arc, time::Duration};
+
+use cairn_core::{
+    context::Price,
+    plan::{
+        Dialect,
+        reminder::{NagPolicy, ReminderSettings, ReminderTexts},
+    },
+    policy::command::{CommandRules, Rule},
+};
+use cairn_protocol::ReviewMode;
+use serde_json::{Map, Value};
+
+use crate::{
+    model::choose::{ApiChoice, ModelSettings, ProviderChoice},
+    tools::tasks::TaskHooks,
+};
+
+#[derive(Debug, Clone)]
+pub struct Settings {
+    pub model: ModelSettings,
+    /// `None`: by the model's name.
+    pub dialect: Option<Dialect>,
+    pub reminders: Reminders,
+    pub task_hooks: TaskHooks,
+    pub review_mode: ReviewMode,
+    pub save_at_turn_end: bool,
+    pub max_rounds: u32,
+    pub tool_timeout: Duration,
+    pub commands: Arc<CommandRules>,
+}
+
+/// Which reminders are given; their words depend on the dialect.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reminders {
+    pub initial: bool,
+    pub nag: NagPolicy,
+    pub verification: bool,
+    pub texts: OwnTexts,
+}
+
+/// The user's own words for reminders, where they have any.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct OwnTexts {
+    pub initial: Option<String>,
+    pub stale: Option<String>,
+    pub unplanned: Option<String>,
+    pub verification: Option<String>,
+}
+
+impl Reminders {
+    pub fn in_words_of(&self, dialect: Dialect) -> ReminderSettings {
+        let Reminders { initial, nag, verification, ref texts } = *self;
+        let usual = ReminderTexts::defaults(dialect);
+        let or = |own: &Option<String>, usual| own.clone().unwrap_or(usual);
+        ReminderSettings {
+            initial,
+            nag,
+            verification,
+            texts: ReminderTexts {
+                initial: or(&texts.initial, usual.initial),
+                stale: or(&texts.stale, usual.stale),
+                unplanned: or(&texts.unplanned, usual.unplanned),
+                verification: or(&texts.verification, usual.verification),
+            },
+        }
+    }
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            model: ModelSettings::default(),
+            dialect: None,
+            reminders: Reminders {
+                initial: true,
+                nag: NagPolicy::Reset { rounds: NagPolicy::DEFAULT_ROUNDS },
+                verification: true,
+                texts: OwnTexts::default(),
+            },
+            task_hooks: TaskHooks::default(),
+            review_mode: ReviewMode::Review,
+            save_at_turn_end: true,
+            max_rounds: 100,
+            tool_timeout: Duration::from_secs(120),
+            commands: Arc::default(),
+        }
+    }
+}
+
+/// Reads the `cairn` section. Nested objects and dotted keys mean the same. Returns the settings
+/// and one sentence for each key that was ignored.
+pub fn read(section: &Value) -> (Settings, Vec<String>) {
+    let mut reader = Reader {
+        settings: Settings::default(),
+        faults: Vec::new(),
+        nag_policy: None,
+        nag_rounds: None,
+        commands: CommandRules::default(),
+        price: [None; 3],
+    };
+    match section {
+        Value::Null => {}
+        Value::Object(map) => reader.object("", map),
+        other => reader
+            .faults
+            .push(format!("cairn: expected an object of settings, found {}", type_of(other))),
+    }
+    reader.finish()
+}
+
+struct Reader {
+    settings: Settings,
+    faults: Vec<String>,
+    nag_policy: Option<String>,
+    nag_rounds: Option<u32>,
+    commands: CommandRules,
+    /// Dollars for a million tokens of input, cached input and output.
+    price: [Option<f64>; 3],
+}
+
+impl Reader {
+    fn object(&mut self, prefix: &str, map: &Map<String, Value>) {
+        for (key, value) in map {
+            let path = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
+            match value {
+                // An editor may send a whole section with nulls for what is not set.
+                Value::Null => {}
+                Value::Object(inner) => self.object(&path, inner),
+                value => self.key(&path, value),
+            }
+        }
+    }
+
+    fn key(&mut self, path: &str, value: &Value) {
+        match path {
+            "model.provider" => {
+                let choice = self.one_of(path, value, &["auto", "anthropic", "openai", "replay"]);
+                self.settings.model.provider =
+                    choice.and_then(ProviderChoice::parse).unwrap_or_default();
+            }
+            "model.api" => {
+                let choice = self.one_of(path, value, &["auto", "chat", "responses"]);
+                self.settings.model.api = choice.and_then(ApiChoice::parse).unwrap_or_default();
+            }
+            "model.name" => self.settings.model.name = self.text(path, value),
+            "model.baseUrl" => self.settings.model.base_url = self.text(path, value),
+            "model.replayFile" => {
+                self.settings.model.replay_file = self.text(path, value).map(Into::into)
+            }
+            "model.maxTokens" => self.settings.model.max_tokens = self.positive(path, value),
+            "model.contextTokens" => {
+                self.settings.model.context.tokens = self.positive(path, value).map(u64::from)
+            }
+            "model.price.input" => self.price[0] = self.dollars(path, value),
+            "model.price.cachedInput" => self.price[1] = self.dollars(path, value),
+            "model.price.output" => self.price[2] = self.dollars(path, value),
+            "plan.dialect" => {
+                if let Some(name) = self.text(path, value).filter(|name| name != "auto") {
+                    match name.parse::<Dialect>() {
+                        Ok(dialect) => self.settings.dialect = Some(dialect),
+                        Err(error) => self.faults.push(format!("cairn.{path}: {error}")),
+                    }
+                }
+            }
+            "plan.initialReminder" => {
+                set(&mut self.settings.reminders.initial, self.faults.as_mut(), path, value)
+            }
+            "plan.verification" => {
+                set(&mut self.settings.reminders.verification, self.faults.as_mut(), path, value)
+            }
+            "plan.texts.initial" => self.settings.reminders.texts.initial = self.text(path, value),
+            "plan.texts.stale" => self.settings.reminders.texts.stale = self.text(path, value),
+            "plan.texts.unplanned" => {
+                self.settings.reminders.texts.unplanned = self.text(path, value)
+            }
+            "plan.texts.verification" => {
+                self.settings.reminders.texts.verification = self.text(path, value)
+            }
+            "plan.hooks.taskCreated" => self.settings.task_hooks.created = self.text(path, value),
+            "plan.hooks.taskCompleted" => {
+                self.settings.task_hooks.completed = self.text(path, value)
+            }
+            "plan.nag.policy" => {
+                self.nag_policy = self
+                    .one_of(path, value, &["every-round", "reset", "patient", "off"])
+                    .map(str::to_owned);
+            }
+            "plan.nag.rounds" => self.nag_rounds = self.positive(path, value),
+            "review.mode" => {
+                self.settings.review_mode =
+                    match self.one_of(path, value, &["review", "ask", "auto", "plan"]) {
+                        Some("ask") => ReviewMode::Ask,
+                        Some("auto") => ReviewMode::Auto,
+                        Some("plan") => ReviewMode::Plan,
+                        _ => ReviewMode::Review,
+                    };
+            }
+            "review.saveAtTurnEnd" => {
+                set(&mut self.settings.save_at_turn_end, self.faults.as_mut(), path, value)
+            }
+            "shell.approval" => {
+                let approval = self.one_of(path, value, &["ask", "allowlist"]);
+                self.commands.unasked = approval == Some("allowlist");
+            }
+            "shell.allow" => self.commands.allow = self.rules(path, value),
+            "shell.deny" => self.commands.deny = self.rules(path, value),
+            "limits.rounds" => {
+                if let Some(rounds) = self.positive(path, value) {
+                    self.settings.max_rounds = rounds;
+                }
+            }
+            "limits.toolSeconds" => {
+                if let Some(seconds) = self.positive(path, value) {
+                    self.settings.tool_timeout = Duration::from_secs(seconds.into());
+                }
+            }
+            // Settings of the editor's side; other clients may send them along.
+            "daemon.path" | "review.follow" | "trace.server" => {}
+            _ => self.faults.push(format!("cairn.{path}: there is no such setting")),
+        }
+    }
+
+    fn finish(mut self) -> (Settings, Vec<String>) {
+        let policy = self.nag_policy.as_deref().unwrap_or("reset");
+        if let Some(nag) = NagPolicy::from_setting(policy, self.nag_rounds) {
+            self.settings.reminders.nag = nag;
+        }
+        self.settings.model.context.price = match self.price {
+            [Some(input), cached, Some(output)] => {
+                Price::per_million(input, cached.unwrap_or(input), output)
+            }
+            [None, None, None] => None,
+            [..] => {
+                let fault = "cairn.model.price: input and output must both be set";
+                self.faults.push(fault.to_owned());
+                None
+            }
+        };
+        self.settings.commands = Arc::new(self.commands);
+        (self.settings, self.faults)
+    }
+
+    fn dollars(&mut self, path: &str, value: &Value) -> Option<f64> {
+        let dollars = value.as_f64().filter(|dollars| *dollars >= 0.0);
+        if dollars.is_none() {
+            self.wrong(path, "a number, not below zero", value);
+        }
+        dollars
+    }
+
+    /// Those that can be read; the others are named.
+    fn rules(&mut self, path: &str, value: &Value) -> Vec<Rule> {
+        let Some(entries) = value.as_array() else {
+            self.wrong(path, "a list of commands", value);
+            return Vec::new();
+        };
+        let mut rules = Vec::new();
+        for entry in entries {
+            match entry.as_str().map(|text| (text, Rule::parse(text))) {
+                Some((_, Some(rule))) => rules.push(rule),
+                Some((text, None)) => self.faults.push(format!(
+                    "cairn.{path}: `{text}` is not one plain command (a last word `*` stands for any further words)"
+                )),
+                None => self.wrong(path, "commands as strings", entry),
+            }
+        }
+        rules
+    }
+
+    /// Text with something in it; an empty string means "not set", as editors send it.
+    fn text(&mut self, path: &str, value: &Value) -> Option<String> {
+        match value.as_str() {
+            Some(text) => Some(text.trim().to_owned()).filter(|text| !text.is_empty()),
+            None => {
+                self.wrong(path, "a string", value);
+                None
+            }
+        }
+    }
+
+    fn one_of<'a>(&mut self, path: &str, value: &'a Value, names: &[&str]) -> Option<&'a str> {
+        match value.as_str() {
+            Some(name) if names.contains(&name) => Some(name),
+            Some(name) => {
+                self.faults
+                    .push(format!("cairn.{path}: \"{name}\" is not one of {}", names.join(", ")));
+                None
+            }
+            None => {
+                self.wrong(path, "a string", value);
+                None
+            }
+        }
+    }
+
+    fn positive(&mut self, path: &str, value: &Value) -> Option<u32> {
+        let number = value
+            .as_u64()
+            .and_then(|number| u32::try_from(number).ok())
+            .filter(|number| *number > 0);
+        if number.is_none() {
+            self.wrong(path, "a whole number above zero", value);
+        }
+        number
+    }
+
+    fn wrong(&mut self, path: &str, expected: &str, value: &Value) {
+        self.faults.push(format!("cairn.{path}: expected {expected}, found {}", type_of(value)));
+    }
+}
+
+fn set(target: &mut bool, faults: &mut Vec<String>, path: &str, value: &Value) {
+    match value.as_bool() {
+        Some(on) => *target = on,
+        None => {
+            faults.push(format!("cairn.{path}: expected true or false, found {}", type_of(value)))
+        }
+    }
+}
+
+fn type_of(value: &Value) -> String {
+    match value {
+        Value::Null => "null".into(),
+        Value::Bool(_) => "a boolean".into(),
+        Value::Number(number) => format!("the number {number}"),
+        Value::String(_) => "a string".into(),
+        Value::Array(_) => "a list".into(),
+        Value::Object(_) => "an object".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn nested_and_dotted_keys_mean_the_same() {
+        let nested =
+            read(&json!({"model": {"name": "m", "maxTokens": 5}, "limits": {"rounds": 7}}));
+        let dotted = read(&json!({"model.name": "m", "model.maxTokens": 5, "limits.rounds": 7}));
+        for (settings, faults) in [nested, dotted] {
+            assert_eq!(faults, Vec::<String>::new());
+            assert_eq!(settings.model.name.as_deref(), Some("m"));
+            assert_eq!(settings.model.max_tokens, Some(5));
+            assert_eq!(settings.max_rounds, 7);
+        }
+    }
+
+    #[test]
+    fn the_users_own_words_and_hooks_replace_the_usual() {
+        let (settings, faults) = read(&json!({"plan": {
+            "dialect": "tasks",
+            "texts": {"stale": "Still true?", "initial": "", "unplanned": 1},
+            "hooks": {"taskCompleted": "npm test", "taskCreated": ""},
+        }}));
+        assert_eq!(faults, ["cairn.plan.texts.unplanned: expected a string, found the number 1"]);
+        assert_eq!(settings.dialect, Some(Dialect::Tasks));
+        let hooks = TaskHooks { created: None, completed: Some("npm test".into()) };
+        assert_eq!(settings.task_hooks, hooks);
+        let texts = settings.reminders.in_words_of(Dialect::Tasks).texts;
+        let usual = ReminderTexts::defaults(Dialect::Tasks);
+        assert_eq!(texts, ReminderTexts { stale: "Still true?".into(), ..usual });
+    }
+
+    #[test]
+    fn every_wrong_key_is_named_and_the_rest_counts() {
+        let (settings, faults) = read(&json!({
+            "model": {"provider": "clippy", "name": 3, "nam": "x"},
+            "plan": {"nag": {"policy": "often"}, "verification": "yes", "dialect": "esperanto"},
+            "limits": {"rounds": 0, "toolSeconds": 9},
+        }));
+        assert_eq!(settings.tool_timeout, Duration::from_secs(9));
+        for name in [
+            "model.provider",
+            "model.name",
+            "model.nam:",
+            "plan.nag.policy",
+            "plan.verification",
+            "plan.dialect",
+            "limits.rounds",
+        ] {
+            assert!(faults.iter().any(|fault| fault.contains(name)), "{name} in {faults:?}");
+        }
+        assert_eq!(faults.len(), 7, "{faults:?}");
+    }
+
+    #[test]
+    fn a_section_that_is_no_object_is_a_fault() {
+        assert_eq!(read(&json!([1])).1.len(), 1);
+        assert_eq!(read(&Value::Null).1.len(), 0);
+    }
+}

@@ -1,0 +1,42 @@
+//! The documents the editor holds open: the hub writes, everyone else reads immutable snapshots.
+//!
+//! A guard of the map is never handed out: `get` clones an `Arc`.
+
+use std::sync::Arc;
+
+use cairn_core::text::Text;
+use dashmap::DashMap;
+
+/// An open document at one version.
+#[derive(Debug, Clone)]
+pub struct Document {
+    /// The canonical URI: the name under which the document is found.
+    pub key: String,
+    /// The URI exactly as the client spells it.
+    pub uri: String,
+    pub version: i32,
+    pub text: Text,
+}
+
+#[derive(Debug, Default)]
+pub struct Docs {
+    open: DashMap<String, Arc<Document>>,
+}
+
+impl Docs {
+    pub fn get(&self, key: &str) -> Option<Arc<Document>> {
+        self.open.get(key).map(|entry| Arc::clone(entry.value()))
+    }
+
+    pub fn put(&self, document: Document) {
+        self.open.insert(document.key.clone(), Arc::new(document));
+    }
+
+    pub fn remove(&self, key: &str) -> Option<Arc<Document>> {
+        self.open.remove(key).map(|(_, document)| document)
+    }
+
+    pub fn keys(&self) -> Vec<String> {
+        self.open.iter().map(|entry| entry.key().clone()).collect()
+    }
+}

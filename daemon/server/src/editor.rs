@@ -1,0 +1,22 @@
+//! The port: what the engine needs from an editor, whichever it is. The LSP outbox and the
+//! headless run implement it. It knows no session and no tool.
+
+use cairn_protocol::{
+    ApplyEditParams, ApplyEditResult, ApproveParams, ApproveResult, Notice, SaveParams, SaveResult,
+};
+use futures_util::future::BoxFuture;
+
+pub trait Editor: Send + Sync + 'static {
+    /// Tell the user something. Never blocks; an editor that is gone swallows it.
+    fn notify(&self, notice: Notice);
+
+    /// Change one file. An answer that does not come within a bound is `Failed`. `applied: true`
+    /// is a claim; the hub believes the text.
+    fn apply(&self, params: ApplyEditParams) -> BoxFuture<'static, ApplyEditResult>;
+
+    fn save(&self, params: SaveParams) -> BoxFuture<'static, SaveResult>;
+
+    /// Ask the user; pending for as long as they think. An editor that cannot ask, or is gone,
+    /// answers `Deny` with the reason in `feedback`.
+    fn approve(&self, params: ApproveParams) -> BoxFuture<'static, ApproveResult>;
+}

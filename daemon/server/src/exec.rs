@@ -1,0 +1,128 @@
+//! The only place that starts processes: one shell command at a time, in its own process group,
+//! with a clean environment, bounded output and bounded time.
+//!
+//! Nothing a command started outlives it. It never inherits the protocol's stdio, never sees a
+//! key of the daemon, and never signals a process that it did not start.
+
+use std::{io, path::PathBuf, time::Duration};
+
+use tokio::{
+    io::AsyncReadExt,
+    net::unix::pipe,
+    time::{Instant, timeout_at},
+};
+use tokio_util::sync::CancellationToken;
+
+mod environment;
+mod group;
+mod output;
+#[cfg(target_os = "linux")]
+mod proc;
+#[cfg(test)]
+#[cfg(target_os = "linux")]
+mod tests;
+
+pub use group::kill_all;
+pub use output::Captured;
+
+use group::Group;
+use output::Collector;
+
+#[derive(Debug, Clone)]
+pub struct Spec {
+    /// Run by the shell exactly as it stands.
+    pub command: String,
+    pub cwd: PathBuf,
+    pub timeout: Duration,
+    /// What it reads from its standard input; nothing if it is empty.
+    pub input: String,
+    /// Added to the allowed part of the daemon's environment.
+    pub env: Vec<(String, String)>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outcome {
+    pub exit: Exit,
+    pub output: Captured,
+    pub duration: Duration,
+    /// Processes that were still running when the shell had ended, and were killed.
+    pub left_running: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    Code(i32),
+    Signal(i32),
+    TimedOut,
+    Cancelled,
+}
+
+/// How long output is read once the shell has ended: a process in the background may hold the pipe
+/// for ever.
+const DRAIN: Duration = Duration::from_millis(200);
+/// From TERM to KILL. Leaves room to be gone two seconds after a cancel.
+const GRACE: Duration = Duration::from_millis(1500);
+
+/// Runs a command to its end. Dropping the future kills everything it started.
+pub async fn run(spec: Spec, cancel: CancellationToken) -> io::Result<Outcome> {
+    let started = Instant::now();
+    let (reader, writer) = io::pipe()?;
+    let mut reader = pipe::Receiver::from_owned_fd(reader.into())?;
+    let group = Group::start(&spec, writer)?;
+    let mut output = Collector::default();
+
+    let mut exited = group.exited();
+    let forced = tokio::select! {
+        _ = &mut exited => None,
+        () = read_to_end(&mut reader, &mut output) => {
+            // The command closed its output and may go on for long.
+            tokio::select! {
+                _ = &mut exited => None,
+                exit = cut_short(started + spec.timeout, &cancel) => Some(exit),
+            }
+        }
+        exit = cut_short(started + spec.timeout, &cancel) => Some(exit),
+    };
+    let drain_until = if forced.is_some() {
+        group.terminate();
+        // Shutting down gracefully, it may still write; and it must not block on a full pipe.
+        let grace = Instant::now() + GRACE;
+        tokio::select! {
+            _ = timeout_at(grace, &mut exited) => {}
+            () = async {
+                read_to_end(&mut reader, &mut output).await;
+                std::future::pending().await
+            } => {}
+        }
+        Instant::now()
+    } else {
+        Instant::now() + DRAIN
+    };
+    let _ = timeout_at(drain_until, read_to_end(&mut reader, &mut output)).await;
+    let duration = started.elapsed();
+    let ended = group.end().await?;
+    Ok(Outcome {
+        exit: forced.unwrap_or(ended.exit),
+        output: output.finish(),
+        duration,
+        left_running: ended.left_running,
+    })
+}
+
+async fn cut_short(deadline: Instant, cancel: &CancellationToken) -> Exit {
+    tokio::select! {
+        () = cancel.cancelled() => Exit::Cancelled,
+        () = tokio::time::sleep_until(deadline) => Exit::TimedOut,
+    }
+}
+
+/// Cancel safe: what was read is collected.
+async fn read_to_end(reader: &mut pipe::Receiver, output: &mut Collector) {
+    let mut buffer = [0; 8192];
+    loop {
+        match reader.read(&mut buffer).await {
+            Ok(0) | Err(_) => return,
+            Ok(count) => output.push(&buffer[..count]),
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! What a command sees of the daemon's environment: an allow-list, because keys hide under any
+//! name.
+
+use std::{
+    env,
+    ffi::{OsStr, OsString},
+};
+
+/// Names the variable that marks everything one command started.
+pub(super) const MARK: &str = "CAIRN_CALL";
+
+const ALLOWED: &[&str] = &[
+    "HOME",
+    "LANG",
+    "LC_ALL",
+    "LC_CTYPE",
+    "LOGNAME",
+    "PATH",
+    "SHELL",
+    "TMPDIR",
+    "TZ",
+    "USER",
+    // Where toolchains live, when not in their usual place.
+    "CARGO_HOME",
+    "GOPATH",
+    "GOROOT",
+    "JAVA_HOME",
+    "NVM_DIR",
+    "PYENV_ROOT",
+    "RUSTUP_HOME",
+    "VIRTUAL_ENV",
+];
+
+/// No colours, no pager and no password prompt: nobody is there to answer.
+const FIXED: &[(&str, &str)] =
+    &[("TERM", "dumb"), ("PAGER", "cat"), ("GIT_PAGER", "cat"), ("GIT_TERMINAL_PROMPT", "0")];
+
+pub(super) fn for_command(
+    inherited: impl Iterator<Item = (OsString, OsString)>,
+    added: &[(String, String)],
+    mark: &str,
+) -> Vec<(OsString, OsString)> {
+    let allowed = inherited
+        .filter(|(name, _)| name.to_str().is_some_and(|name| ALLOWED.contains(&name)))
+        .map(|(name, value)| if name == "PATH" { (name, absolute(&value)) } else { (name, value) });
+    let fixed = FIXED.iter().map(|(name, value)| (name.into(), value.into()));
+    let added = added.iter().map(|(name, value)| (name.into(), value.into()));
+    allowed.chain(fixed).chain(added).chain([(MARK.into(), mark.into())]).collect()
+}
+
+/// Without the folders that are others wherever a command runs: a repository must not say which
+/// program `ls` is.
+fn absolute(path: &OsStr) -> OsString {
+    let folders = env::split_paths(path).filter(|folder| folder.is_absolute());
+    // Folders that were split out of a path can be joined to one.
+    env::join_paths(folders).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lets_through_only_what_is_named() {
+        let daemon = [
+            ("PATH", ".:/bin::node_modules/.bin:/usr/bin"),
+            ("ANTHROPIC_API_KEY", "x"),
+            ("LD_PRELOAD", "x"),
+            ("BASH_ENV", "x"),
+            ("GIT_DIR", "x"),
+            ("NODE_OPTIONS", "x"),
+            ("PAGER", "less"),
+            ("SSH_AUTH_SOCK", "x"),
+            ("HOME", "/home/me"),
+        ];
+        let inherited = daemon.iter().map(|(name, value)| (name.into(), value.into()));
+        let added = [("EXTRA".to_owned(), "1".to_owned())];
+        let names: Vec<_> = for_command(inherited, &added, "m")
+            .into_iter()
+            .map(|(name, value)| format!("{}={}", name.display(), value.display()))
+            .collect();
+        expect_test::expect!["PATH=/bin:/usr/bin HOME=/home/me TERM=dumb PAGER=cat GIT_PAGER=cat GIT_TERMINAL_PROMPT=0 EXTRA=1 CAIRN_CALL=m"]
+            .assert_eq(&names.join(" "));
+    }
+}

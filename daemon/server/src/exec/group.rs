@@ -1,0 +1,248 @@
+//! The processes of one command, and the register of all that live.
+//!
+//! The shell leads a process group. It is waited for without being reaped first: as long as its
+//! zombie holds the number, no other process can be hit by a signal to the group. What leaves the
+//! group (`setsid`) is found by `proc`.
+
+use std::{
+    io::{self, Seek, Write},
+    os::unix::process::{CommandExt, ExitStatusExt},
+    process::{Child, Command, ExitStatus, Stdio},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+use tokio::task::{JoinHandle, spawn_blocking};
+
+use super::{Exit, Spec, environment};
+
+/// Kills everything that any command started, and lets none start again. For the end of the
+/// process: blocks, but not for long.
+pub fn kill_all() {
+    let groups = {
+        let mut live = lock(&LIVE);
+        live.closed = true;
+        live.groups.clone()
+    };
+    let deadline = Instant::now() + KILL_LIMIT;
+    for group in &groups {
+        group.signal(Signal::KILL);
+    }
+    for group in &groups {
+        group.kill(deadline);
+    }
+}
+
+/// Owns what a command started: dropping it leaves nothing alive.
+pub(super) struct Group {
+    processes: Arc<Processes>,
+}
+
+pub(super) struct Ended {
+    pub(super) exit: Exit,
+    pub(super) left_running: usize,
+}
+
+impl Group {
+    pub(super) fn start(spec: &Spec, output: io::PipeWriter) -> io::Result<Self> {
+        // Held while the child is born, so that nobody takes it for a stray before it is listed.
+        let mut live = lock(&LIVE);
+        if live.closed {
+            return Err(io::Error::other("Cairn is closing"));
+        }
+        #[cfg(target_os = "linux")]
+        if !live.adopts {
+            // Orphans of a command come to us, where they can be found.
+            rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
+            live.adopts = true;
+        }
+        let mark = format!("{}-{}", std::process::id(), live.next);
+        live.next += 1;
+        let child = match spawn("bash", &["--noprofile", "--norc", "-c"], spec, &mark, &output) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                spawn("sh", &["-c"], spec, &mark, &output)?
+            }
+            result => result?,
+        };
+        let processes = Arc::new(Processes {
+            leader: Pid::from_child(&child),
+            mark,
+            state: Mutex::new(State::Running(child)),
+        });
+        live.groups.push(Arc::clone(&processes));
+        Ok(Self { processes })
+    }
+
+    /// Ends when the shell did.
+    pub(super) fn exited(&self) -> JoinHandle<()> {
+        let leader = self.processes.leader;
+        spawn_blocking(move || {
+            let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+            while let Err(rustix::io::Errno::INTR) = waitid(WaitId::Pid(leader), options) {}
+        })
+    }
+
+    /// Asks the group to end.
+    pub(super) fn terminate(&self) {
+        self.processes.signal(Signal::TERM);
+    }
+
+    /// Kills what is left and tells how the shell ended.
+    pub(super) async fn end(self) -> io::Result<Ended> {
+        let processes = Arc::clone(&self.processes);
+        let ended = spawn_blocking(move || processes.kill(Instant::now() + KILL_LIMIT)).await;
+        ended.ok().flatten().ok_or_else(|| io::Error::other("the command could not be killed"))
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        self.processes.kill(Instant::now() + KILL_LIMIT);
+        lock(&LIVE).groups.retain(|other| !Arc::ptr_eq(other, &self.processes));
+    }
+}
+
+static LIVE: Mutex<Live> =
+    Mutex::new(Live { closed: false, adopts: false, next: 0, groups: Vec::new() });
+
+/// How long the dead may take to disappear.
+const KILL_LIMIT: Duration = Duration::from_secs(1);
+const POLL: Duration = Duration::from_millis(5);
+
+struct Live {
+    /// The process is ending.
+    closed: bool,
+    /// Orphans are reparented to us.
+    adopts: bool,
+    next: u64,
+    groups: Vec<Arc<Processes>>,
+}
+
+struct Processes {
+    leader: Pid,
+    mark: String,
+    state: Mutex<State>,
+}
+
+enum State {
+    /// Not reaped, so the leader's number is still ours.
+    Running(Child),
+    Ended {
+        status: ExitStatus,
+        left_running: usize,
+    },
+}
+
+impl Processes {
+    fn signal(&self, signal: Signal) {
+        if let State::Running(_) = *lock(&self.state) {
+            // The only error is that nobody is left.
+            let _ = kill_process_group(self.leader, signal);
+        }
+    }
+
+    /// Kills all of them, waits until they are gone, and reaps the leader. `None` if one would not
+    /// go. A second call only tells again.
+    fn kill(&self, deadline: Instant) -> Option<Ended> {
+        let mut state = lock(&self.state);
+        if let State::Running(child) = &mut *state {
+            let left_running = self.count_alive();
+            let _ = kill_process_group(self.leader, Signal::KILL);
+            while !self.kill_strays() && Instant::now() < deadline {
+                std::thread::sleep(POLL);
+            }
+            let status = loop {
+                match child.try_wait() {
+                    Ok(Some(status)) => break status,
+                    Ok(None) if Instant::now() < deadline => std::thread::sleep(POLL),
+                    Ok(None) | Err(_) => return None,
+                }
+            };
+            *state = State::Ended { status, left_running };
+        }
+        match &*state {
+            State::Running(_) => None,
+            State::Ended { status, left_running } => {
+                Some(Ended { exit: exit_of(*status), left_running: *left_running })
+            }
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    fn count_alive(&self) -> usize {
+        super::proc::members(self.leader, &self.mark).iter().filter(|one| one.is_alive()).count()
+    }
+
+    /// Kills what is not in the group any more. True when nothing is left.
+    #[cfg(target_os = "linux")]
+    fn kill_strays(&self) -> bool {
+        let members = super::proc::members(self.leader, &self.mark);
+        // What carries no mark and left its session is attributed only without a doubt.
+        let live = lock(&LIVE);
+        let alone = live.groups.iter().all(|group| group.leader == self.leader);
+        let strays = if alone { super::proc::adopted(self.leader) } else { Vec::new() };
+        let mut none_left = true;
+        for process in members.into_iter().chain(strays) {
+            if process.is_alive() {
+                none_left = false;
+            }
+            process.kill_and_reap();
+        }
+        none_left
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn count_alive(&self) -> usize {
+        0
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn kill_strays(&self) -> bool {
+        true
+    }
+}
+
+#[allow(clippy::disallowed_methods, reason = "this is the module that starts processes")]
+fn spawn(
+    shell: &str,
+    flags: &[&str],
+    spec: &Spec,
+    mark: &str,
+    output: &io::PipeWriter,
+) -> io::Result<Child> {
+    Command::new(shell)
+        .args(flags)
+        .arg(&spec.command)
+        .current_dir(&spec.cwd)
+        .env_clear()
+        .envs(environment::for_command(std::env::vars_os(), &spec.env, mark))
+        .stdin(input(&spec.input)?)
+        .stdout(output.try_clone()?)
+        .stderr(output.try_clone()?)
+        .process_group(0)
+        .spawn()
+}
+
+/// A file and not a pipe, so that nobody has to write while the command runs or leaves it unread.
+fn input(text: &str) -> io::Result<Stdio> {
+    if text.is_empty() {
+        return Ok(Stdio::null());
+    }
+    let mut file = tempfile::tempfile()?;
+    file.write_all(text.as_bytes())?;
+    file.rewind()?;
+    Ok(file.into())
+}
+
+fn exit_of(status: ExitStatus) -> Exit {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => Exit::Code(code),
+        (None, signal) => Exit::Signal(signal.unwrap_or_default()),
+    }
+}
+
+/// A panic elsewhere must not keep us from killing.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

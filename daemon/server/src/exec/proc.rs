@@ -1,0 +1,138 @@
+//! Finds in `/proc` what a command started and its process group lost: `setsid`, `nohup`, daemons.
+//!
+//! Looks only below this process, which adopts the orphans of its children. A process that leaves
+//! its session and clears its environment is attributed as soon as only one command runs.
+
+use std::{
+    collections::{HashMap, HashSet},
+    fs,
+};
+
+use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, waitpid};
+
+use super::environment::MARK;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Process {
+    pid: Pid,
+    parent: i32,
+    group: i32,
+    session: i32,
+    zombie: bool,
+    /// In clock ticks since boot.
+    started: u64,
+}
+
+impl Process {
+    pub(super) fn is_alive(&self) -> bool {
+        !self.zombie
+    }
+
+    pub(super) fn kill_and_reap(&self) {
+        // Errors mean that it is gone, or not yet ours to reap: the next look will tell.
+        let _ = kill_process(self.pid, Signal::KILL);
+        if self.parent == getpid().as_raw_pid() {
+            let _ = waitpid(Some(self.pid), WaitOptions::NOHANG);
+        }
+    }
+}
+
+/// All processes of a command except its leader: by group, by mark, by descent.
+pub(super) fn members(leader: Pid, mark: &str) -> Vec<Process> {
+    let leader = leader.as_raw_pid();
+    let ours = descendants(getpid().as_raw_pid());
+    let mut members: HashSet<i32> = HashSet::from([leader]);
+    // Parents come before their children.
+    for process in &ours {
+        if process.group == leader
+            || members.contains(&process.parent)
+            || has_mark(process.pid.as_raw_pid(), mark)
+        {
+            members.insert(process.pid.as_raw_pid());
+        }
+    }
+    members.remove(&leader);
+    ours.into_iter().filter(|process| members.contains(&process.pid.as_raw_pid())).collect()
+}
+
+/// Orphans that came to us in a session of their own since the leader began: a command starts in
+/// our session, so they are not one, but what one left behind. Our session is read like theirs: in
+/// a container it may be one from outside, which has the number 0 and is no `Pid`.
+pub(super) fn adopted(leader: Pid) -> Vec<Process> {
+    let me = getpid();
+    let all = all();
+    let find = |pid| all.iter().find(|process| process.pid == pid);
+    let (Some(this), Some(since)) = (find(me), find(leader)) else { return Vec::new() };
+    let (session, since) = (this.session, since.started);
+    all.into_iter()
+        .filter(|process| {
+            process.parent == me.as_raw_pid()
+                && process.session != session
+                && process.started >= since
+        })
+        .collect()
+}
+
+fn descendants(root: i32) -> Vec<Process> {
+    let mut children: HashMap<i32, Vec<Process>> = HashMap::new();
+    for process in all() {
+        children.entry(process.parent).or_default().push(process);
+    }
+    let mut found = children.remove(&root).unwrap_or_default();
+    let mut next = 0;
+    while let Some(process) = found.get(next) {
+        found.extend(children.remove(&process.pid.as_raw_pid()).unwrap_or_default());
+        next += 1;
+    }
+    found
+}
+
+fn all() -> Vec<Process> {
+    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
+    entries
+        .filter_map(|entry| {
+            let name = entry.ok()?.file_name();
+            let pid: i32 = name.to_str()?.parse().ok()?;
+            parse(pid, &fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+        })
+        .collect()
+}
+
+/// `pid (name) state ppid pgrp session …`, the start time as the 22nd; the name may hold anything,
+/// parentheses too.
+fn parse(pid: i32, stat: &str) -> Option<Process> {
+    let (_, rest) = stat.rsplit_once(") ")?;
+    let mut fields = rest.split(' ');
+    let state = fields.next()?;
+    let mut number = || fields.next()?.parse::<i32>().ok();
+    Some(Process {
+        pid: Pid::from_raw(pid)?,
+        parent: number()?,
+        group: number()?,
+        session: number()?,
+        zombie: matches!(state, "Z" | "X"),
+        started: fields.nth(15)?.parse().ok()?,
+    })
+}
+
+fn has_mark(pid: i32, mark: &str) -> bool {
+    let wanted = format!("{MARK}={mark}");
+    fs::read(format!("/proc/{pid}/environ"))
+        .is_ok_and(|environ| environ.split(|&byte| byte == 0).any(|var| var == wanted.as_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_stat_lines() {
+        let rest = "0 -1 4194560 89 0 0 0 0 1 0 0 20 0 1 0 8815 3133440 419";
+        let process = parse(7, &format!("7 (a) b (c) S 3 4 5 {rest}")).expect("a process");
+        assert_eq!((process.parent, process.group, process.session), (3, 4, 5));
+        assert_eq!(process.started, 8815);
+        assert!(process.is_alive());
+        assert!(!parse(7, &format!("7 (x) Z 3 4 5 {rest}")).expect("a zombie").is_alive());
+        assert_eq!(parse(7, "7 (x"), None);
+    }
+}

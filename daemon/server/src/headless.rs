@@ -1,0 +1,328 @@
+//! `cairn run`: the same engine with a small editor of its own, on disk alone. Prints the plan as
+//! it changes, the agent's words and calls, and the diff at the end.
+//!
+//! Never changes a file except by an edit the engine asked for, through `disk`.
+
+use std::{
+    io::{BufRead, IsTerminal, Write},
+    path::Path,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use anyhow::{Context, anyhow, bail};
+use cairn_core::{
+    change::Change,
+    review::{Author, FileReview, Hunks, Origin},
+    text::{Text, decode},
+};
+use cairn_protocol::{
+    ApplyEditParams, ApplyEditResult, ApprovalDecision, ApproveParams, ApproveResult,
+    BaselineParams, CancelParams, ChildPhase, Connection, EndReason, ItemStatus, MessageRole,
+    Notice, PlanNotification, RunTaskParams, SaveParams, SaveResult, ToolState, TurnPhase, Usage,
+};
+use futures_util::{FutureExt, future::BoxFuture};
+use tokio::sync::{mpsc, oneshot};
+
+use crate::{
+    cli::RunArguments,
+    disk,
+    editor::Editor,
+    event::{AgentRequest, ClientEvent, Initialized, Remember, Reply},
+    exec, hub,
+    model::choose::Environment,
+    signals,
+    workspace::path_of,
+};
+
+/// Does one task; the exit code says how it ended.
+pub async fn run(arguments: RunArguments) -> u8 {
+    let outcome = work(arguments).await;
+    exec::kill_all();
+    match outcome {
+        Ok(EndReason::Completed) => 0,
+        Ok(EndReason::Failed | EndReason::Interrupted) => 1,
+        Ok(EndReason::NeedsInput) => 3,
+        Ok(EndReason::Limit) => 4,
+        Ok(EndReason::Cancelled) => 130,
+        Err(error) => {
+            let _ = writeln!(std::io::stderr(), "cairn: {error:#}");
+            1
+        }
+    }
+}
+
+async fn work(arguments: RunArguments) -> anyhow::Result<EndReason> {
+    let RunArguments { task, workspace, yes, replay } = arguments;
+    let folder = workspace
+        .canonicalize()
+        .with_context(|| format!("{} cannot be opened", workspace.display()))?;
+    if !folder.is_dir() {
+        bail!("{} is not a folder", folder.display());
+    }
+    let (ended, mut end) = mpsc::unbounded_channel();
+    let terminal = Arc::new(Terminal { yes, shown: Mutex::new(Shown::default()), ended });
+    let (client, tasks) =
+        hub::spawn(terminal.clone(), Environment::read(|name| std::env::var(name).ok()));
+    client
+        .send(ClientEvent::Initialized(Initialized {
+            folders: vec![folder.clone()],
+            settings: settings(replay.as_deref())?,
+            speaks_agent: true,
+            remember: Remember::Nothing,
+        }))
+        .ok();
+    let started = ask(&client, |reply| {
+        AgentRequest::RunTask(RunTaskParams { text: task, ..RunTaskParams::default() }, reply)
+    })
+    .await?;
+    let reason = loop {
+        tokio::select! {
+            reason = end.recv() => break reason.ok_or_else(|| anyhow!("the engine stopped"))?,
+            asked = signals::asked_to_end(false) => {
+                asked.context("cannot listen for signals")?;
+                let cancel = CancelParams { session_id: started.session_id.clone(), turn_id: started.turn_id.clone() };
+                ask(&client, |reply| AgentRequest::Cancel(cancel, reply)).await?;
+            }
+        }
+    };
+    print_diff(&client, &terminal).await?;
+    drop(client);
+    tasks.wait().await;
+    Ok(reason)
+}
+
+fn settings(replay: Option<&Path>) -> anyhow::Result<serde_json::Value> {
+    let mut model = serde_json::Map::new();
+    if let Ok(name) = std::env::var("CAIRN_MODEL") {
+        model.insert("name".into(), name.into());
+    }
+    if let Ok(api) = std::env::var("CAIRN_MODEL_API") {
+        model.insert("api".into(), api.into());
+    }
+    if let Some(file) = replay {
+        let file =
+            file.canonicalize().with_context(|| format!("{} cannot be opened", file.display()))?;
+        model.insert("provider".into(), "replay".into());
+        model.insert("replayFile".into(), file.to_string_lossy().into());
+    }
+    Ok(serde_json::json!({ "model": model }))
+}
+
+async fn ask<T>(
+    client: &mpsc::UnboundedSender<ClientEvent>,
+    request: impl FnOnce(Reply<T>) -> AgentRequest,
+) -> anyhow::Result<T> {
+    let (reply, answer) = oneshot::channel();
+    client.send(ClientEvent::Request(request(reply))).ok();
+    let answer = answer.await.context("the engine stopped")?;
+    answer.map_err(|error| anyhow!("{}. {}", error.message, error.data.hint))
+}
+
+async fn print_diff(
+    client: &mpsc::UnboundedSender<ClientEvent>,
+    terminal: &Terminal,
+) -> anyhow::Result<()> {
+    let state = ask(client, AgentRequest::State).await?;
+    for review in state.reviews {
+        let uri = review.uri.clone();
+        let before =
+            ask(client, |reply| AgentRequest::Baseline(BaselineParams { uri }, reply)).await?;
+        let Some(path) = path_of(&review.uri) else { continue };
+        let after = std::fs::read(&path)
+            .ok()
+            .and_then(|bytes| decode(&bytes).ok())
+            .map(|decoded| decoded.text);
+        let before = Text::new(&before.text.unwrap_or_default());
+        terminal.print(&format!("\n{}", diff(before, &after.unwrap_or_default(), &review.path)?));
+    }
+    Ok(())
+}
+
+fn diff(before: Text, after: &Text, path: &str) -> anyhow::Result<String> {
+    let change = Change::between(&before, after);
+    let mut review = FileReview::new(before);
+    review.apply(&change, &Author::Agent(Origin::default()))?;
+    Ok(review.unified_patch(Hunks::All, path))
+}
+
+/// The editor of a headless run: the disk is its only buffer, the terminal its only window.
+struct Terminal {
+    yes: bool,
+    shown: Mutex<Shown>,
+    ended: mpsc::UnboundedSender<EndReason>,
+}
+
+#[derive(Default)]
+struct Shown {
+    /// The message whose deltas are being printed.
+    streaming: Option<String>,
+    plan: String,
+    /// Said already.
+    banners: Vec<String>,
+}
+
+impl Editor for Terminal {
+    fn notify(&self, notice: Notice) {
+        match notice {
+            Notice::Turn(turn) => match turn.phase {
+                TurnPhase::Started { .. } => {}
+                TurnPhase::Ended { reason, summary, open_items, .. } => {
+                    let open = match open_items {
+                        0 => "",
+                        1 => " (1 plan item is open)",
+                        _ => &format!(" ({open_items} plan items are open)"),
+                    };
+                    match reason {
+                        EndReason::Completed => {}
+                        // The question was said already.
+                        EndReason::NeedsInput if open.is_empty() => {}
+                        EndReason::NeedsInput => self.print(&format!("\n{}\n", open.trim_start())),
+                        EndReason::Cancelled
+                        | EndReason::Failed
+                        | EndReason::Limit
+                        | EndReason::Interrupted => {
+                            self.print(&format!("\n{}{open}\n", printable(&summary)));
+                        }
+                    }
+                    // The receiver is gone only when the run is.
+                    self.ended.send(reason).ok();
+                }
+            },
+            Notice::Plan(plan) => self.plan(&plan),
+            Notice::Message(message) => {
+                let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+                let first = shown.streaming.as_deref() != Some(&message.item_id);
+                let text = if first {
+                    message.text.as_ref().unwrap_or(&message.delta)
+                } else {
+                    &message.delta
+                };
+                let out = match message.role {
+                    MessageRole::Assistant if first => format!("\n{text}"),
+                    MessageRole::Assistant => text.clone(),
+                    MessageRole::Notice => format!("\n{text}\n"),
+                    MessageRole::User | MessageRole::Thinking | MessageRole::Reminder => return,
+                };
+                shown.streaming = message.text.is_none().then_some(message.item_id);
+                let end = if message.text.is_some() { "\n" } else { "" };
+                drop(shown);
+                self.print(&format!("{}{end}", printable(&out)));
+            }
+            Notice::Tool(tool) => {
+                let mark = match tool.state {
+                    ToolState::Done => "done",
+                    ToolState::Failed => "failed",
+                    ToolState::Declined => "declined",
+                    ToolState::Cancelled => "stopped",
+                    ToolState::Queued | ToolState::AwaitingApproval | ToolState::Running => return,
+                };
+                let indent = if tool.parent.is_some() { "    " } else { "" };
+                self.print(&format!("{indent}  - {} ({mark})\n", printable(&tool.title)));
+            }
+            Notice::Status(status) => {
+                if let Connection::Retrying { delay_ms, reason, .. } = &status.connection {
+                    let seconds = delay_ms.div_ceil(1000);
+                    self.print(&format!(
+                        "\n  - {}: asking again in {seconds} s\n",
+                        printable(reason)
+                    ));
+                }
+                let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+                for banner in status.banners {
+                    if !shown.banners.contains(&banner.text) {
+                        tracing::warn!("{}", banner.text);
+                        shown.banners.push(banner.text);
+                    }
+                }
+            }
+            Notice::Child(child) => {
+                // Once; its end is the end of its parent's call.
+                let began = child.rounds == 0 && child.usage == Usage::default();
+                if child.phase == ChildPhase::Running && began && child.total == 0 {
+                    self.print(&format!("  - Task: {} (started)\n", printable(&child.title)));
+                }
+            }
+            Notice::Review(_) | Notice::Usage(_) | Notice::Queue(_) => {}
+        }
+    }
+
+    fn apply(&self, params: ApplyEditParams) -> BoxFuture<'static, ApplyEditResult> {
+        disk::apply(params).boxed()
+    }
+
+    fn save(&self, _: SaveParams) -> BoxFuture<'static, SaveResult> {
+        async { SaveResult::default() }.boxed()
+    }
+
+    fn approve(&self, params: ApproveParams) -> BoxFuture<'static, ApproveResult> {
+        if self.yes {
+            let result = ApproveResult { decision: ApprovalDecision::AllowOnce, feedback: None };
+            return async move { result }.boxed();
+        }
+        if !std::io::stdin().is_terminal() {
+            let feedback = Some("nobody is there to ask; commands run only with --yes".to_owned());
+            return async move { ApproveResult { decision: ApprovalDecision::Deny, feedback } }
+                .boxed();
+        }
+        self.print(&format!(
+            "\n{}{} in {}:\n  {}\nAllow? [y]es, [a]lways in this run, [N]o: ",
+            params.title,
+            params
+                .child
+                .as_ref()
+                .map(|title| format!(" [{}]", printable(title)))
+                .unwrap_or_default(),
+            params.cwd,
+            printable(&params.command)
+        ));
+        async move {
+            let line = tokio::task::spawn_blocking(|| {
+                let mut line = String::new();
+                std::io::stdin().lock().read_line(&mut line).map(|_| line)
+            });
+            let decision = match line.await {
+                Ok(Ok(line)) => match line.trim().to_lowercase().as_str() {
+                    "y" | "yes" => ApprovalDecision::AllowOnce,
+                    "a" | "always" => ApprovalDecision::AllowSession,
+                    _ => ApprovalDecision::Deny,
+                },
+                Ok(Err(_)) | Err(_) => ApprovalDecision::Deny,
+            };
+            ApproveResult { decision, feedback: None }
+        }
+        .boxed()
+    }
+}
+
+impl Terminal {
+    fn plan(&self, plan: &PlanNotification) {
+        let mut out = format!("\nPlan {}/{}\n", plan.completed, plan.total);
+        for item in &plan.items {
+            let (mark, label) = match item.status {
+                ItemStatus::Pending => (' ', &item.content),
+                ItemStatus::InProgress => ('>', &item.active_form),
+                ItemStatus::Completed => ('x', &item.content),
+            };
+            out.push_str(&format!("  [{mark}] {}\n", printable(label)));
+        }
+        let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        if shown.plan != out {
+            shown.plan.clone_from(&out);
+            drop(shown);
+            self.print(&out);
+        }
+    }
+
+    /// Whoever closed the pipe does not want to read on.
+    fn print(&self, text: &str) {
+        let mut out = std::io::stdout().lock();
+        let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    }
+}
+
+/// Text of the model or of a tool on a terminal: no control characters but line breaks and tabs.
+fn printable(text: &str) -> String {
+    text.chars()
+        .map(|c| if c.is_control() && c != '\n' && c != '\t' { '\u{fffd}' } else { c })
+        .collect()
+}

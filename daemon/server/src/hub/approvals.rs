@@ -1,0 +1,76 @@
+//! Questions to the user that a tool call waits for. The first answer counts, whichever way it
+//! comes; the end of a turn withdraws its questions.
+
+use std::collections::HashMap;
+
+use cairn_protocol::{AnswerParams, AnswerResult, ApprovalDecision, ApproveParams, ApproveResult};
+use tokio::sync::oneshot;
+
+use super::{Event, Hub};
+
+#[derive(Debug, Default)]
+pub(super) struct Approvals {
+    waiting: HashMap<String, Waiting>,
+}
+
+#[derive(Debug)]
+struct Waiting {
+    params: ApproveParams,
+    reply: oneshot::Sender<ApproveResult>,
+}
+
+impl Hub {
+    pub(super) fn ask_approval(
+        &mut self,
+        mut params: ApproveParams,
+        reply: oneshot::Sender<ApproveResult>,
+    ) {
+        // The turn may have ended while the question was on its way; the caller sees it withdrawn.
+        let session = self
+            .sessions
+            .get(&params.session_id)
+            .filter(|session| session.is_turn(&params.turn_id));
+        if session.is_none() {
+            return;
+        }
+        params.child = self.children.title_of(&params.session_id);
+        let root = self.sessions.get(self.root_of(&params.session_id));
+        if root.is_some_and(|root| root.allowed.contains(&params.command)) {
+            drop(
+                reply.send(ApproveResult {
+                    decision: ApprovalDecision::AllowSession,
+                    feedback: None,
+                }),
+            );
+            return;
+        }
+        let asked = self.editor.approve(params.clone());
+        let handle = self.handle.clone();
+        let approval_id = params.approval_id.clone();
+        self.approvals.waiting.insert(approval_id.clone(), Waiting { params, reply });
+        self.spawn(async move {
+            let result = asked.await;
+            handle.send(Event::Approved { approval_id, result });
+        });
+    }
+
+    pub(super) fn approved(&mut self, approval_id: &str, result: ApproveResult) -> bool {
+        let Some(waiting) = self.approvals.waiting.remove(approval_id) else { return false };
+        let root = self.root_of(&waiting.params.session_id).to_owned();
+        if result.decision == ApprovalDecision::AllowSession
+            && let Some(session) = self.sessions.get_mut(&root)
+        {
+            session.allowed.insert(waiting.params.command);
+        }
+        waiting.reply.send(result).is_ok()
+    }
+
+    pub(super) fn answer(&mut self, params: AnswerParams) -> AnswerResult {
+        let result = ApproveResult { decision: params.decision, feedback: params.feedback };
+        AnswerResult { accepted: self.approved(&params.approval_id, result) }
+    }
+
+    pub(super) fn withdraw_approvals(&mut self, turn_id: &str) {
+        self.approvals.waiting.retain(|_, waiting| waiting.params.turn_id != turn_id);
+    }
+}

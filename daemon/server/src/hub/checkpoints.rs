@@ -1,0 +1,390 @@
+//! Checkpoints: how files, their review and the plan were before each turn, and the way back.
+//!
+//! A file is remembered before the agent first changes it in a turn. Must never overwrite what
+//! somebody else wrote since without being told to: such files are named first, with both texts.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use cairn_core::{change::Change, context::WENT_BACK, review::FileReview, text::Text};
+use cairn_protocol::{
+    CheckpointConflict, CheckpointsResult, ErrorKind, FileChange, RestoreCheckpointParams,
+    RestoreCheckpointResult,
+};
+use futures_util::future::join_all;
+use tokio::sync::oneshot;
+
+use super::{
+    Event, Hub,
+    decisions::Former,
+    edits::{Outcome, Work, edit_of, hash},
+    fates::Standing,
+};
+use crate::{
+    event::{Reply, RequestError},
+    store::reviews::{self, CHECKPOINTS_KEPT},
+    tools::Proposed,
+    workspace::{path_of, uri_of},
+};
+
+/// Oldest first.
+#[derive(Debug, Default)]
+pub(super) struct Checkpoints {
+    known: Vec<Checkpoint>,
+}
+
+#[derive(Debug)]
+struct Checkpoint {
+    turn: String,
+    session: String,
+    task: String,
+    plan: cairn_core::plan::Plan,
+    /// By canonical URI.
+    files: BTreeMap<String, Before>,
+}
+
+/// A file before the agent changed it.
+#[derive(Debug, Clone)]
+pub(super) struct Before {
+    standing: Standing,
+    /// `None`: there was no file.
+    text: Option<Text>,
+    /// What the agent, or a decision, left last.
+    left: Option<Text>,
+    /// Somebody else wrote in it since.
+    touched: bool,
+}
+
+/// What the files of a checkpoint hold now.
+#[derive(Debug)]
+pub(crate) struct GoingBack {
+    params: RestoreCheckpointParams,
+    /// Of files that are not open.
+    disk: BTreeMap<String, Option<Text>>,
+    reply: Reply<RestoreCheckpointResult>,
+}
+
+/// What became of it.
+#[derive(Debug)]
+pub(crate) struct WentBack {
+    turn: String,
+    done: Vec<Former>,
+    result: RestoreCheckpointResult,
+    reply: Reply<RestoreCheckpointResult>,
+}
+
+impl Checkpoints {
+    /// Somebody else than the agent changed a file.
+    fn touched(&mut self, key: &str) -> Vec<usize> {
+        let mut changed = Vec::new();
+        for (index, checkpoint) in self.known.iter_mut().enumerate() {
+            if let Some(before) = checkpoint.files.get_mut(key).filter(|before| !before.touched) {
+                before.touched = true;
+                changed.push(index);
+            }
+        }
+        changed
+    }
+
+    /// Every file as it was before this turn: the oldest memory of it since counts.
+    fn before(&self, turn: &str) -> Option<BTreeMap<String, Before>> {
+        let at = self.known.iter().position(|checkpoint| checkpoint.turn == turn)?;
+        let mut files: BTreeMap<String, Before> = BTreeMap::new();
+        for (key, before) in self.known[at..].iter().flat_map(|checkpoint| &checkpoint.files) {
+            match files.get_mut(key) {
+                Some(oldest) => oldest.left.clone_from(&before.left),
+                None => drop(files.insert(key.clone(), before.clone())),
+            }
+        }
+        Some(files)
+    }
+}
+
+impl Hub {
+    pub(super) fn begin_checkpoint(&mut self, session_id: &str, turn_id: &str, task: &str) {
+        let Some(session) = self.sessions.get(session_id) else { return };
+        self.checkpoints.known.push(Checkpoint {
+            turn: turn_id.to_owned(),
+            session: session_id.to_owned(),
+            task: task.to_owned(),
+            plan: session.machine.plan().clone(),
+            files: BTreeMap::new(),
+        });
+        if self.checkpoints.known.len() > CHECKPOINTS_KEPT {
+            self.checkpoints.known.remove(0);
+        }
+    }
+
+    /// The agent is about to change a file.
+    pub(super) fn remember_before(&mut self, key: &str, turn: &str, text: Option<&Text>) {
+        let standing =
+            self.files.entries.get(key).map_or_else(Standing::nothing, |entry| entry.standing());
+        let checkpoints = &mut self.checkpoints.known;
+        let Some(at) = checkpoints.iter().position(|checkpoint| checkpoint.turn == turn) else {
+            return;
+        };
+        let (text, left) = (text.cloned(), text.cloned());
+        checkpoints[at].files.entry(key.to_owned()).or_insert_with(|| Before {
+            standing,
+            text,
+            left,
+            touched: false,
+        });
+        self.keep_checkpoint(at);
+    }
+
+    /// The agent, or a decision, left this text.
+    pub(super) fn remember_left(&mut self, key: &str, text: Option<&Text>) {
+        let mut changed = Vec::new();
+        for (index, checkpoint) in self.checkpoints.known.iter_mut().enumerate() {
+            if let Some(before) = checkpoint.files.get_mut(key) {
+                before.left = text.cloned();
+                changed.push(index);
+            }
+        }
+        // The others are older: the newest alone is asked for what was left.
+        if let Some(newest) = changed.pop() {
+            self.keep_checkpoint(newest);
+        }
+    }
+
+    pub(super) fn remember_touched(&mut self, key: &str) {
+        for index in self.checkpoints.touched(key) {
+            self.keep_checkpoint(index);
+        }
+    }
+
+    fn keep_checkpoint(&self, index: usize) {
+        if let (Some(keeper), Some(checkpoint)) =
+            (&self.keeper, self.checkpoints.known.get(index).filter(|it| !it.files.is_empty()))
+        {
+            keeper.checkpoint(checkpoint.kept());
+        }
+    }
+
+    pub(super) fn take_up_checkpoints(&mut self, kept: Vec<reviews::Checkpoint<Text>>) {
+        let older = kept.into_iter().filter_map(|kept| match Checkpoint::known(kept) {
+            Ok(checkpoint) => Some(checkpoint),
+            Err(error) => {
+                tracing::warn!("a checkpoint was lost: {error}");
+                None
+            }
+        });
+        self.checkpoints.known.splice(0..0, older);
+    }
+
+    pub(super) fn list_checkpoints(&self) -> CheckpointsResult {
+        let known = self.checkpoints.known.iter().rev();
+        let checkpoints = known.filter(|checkpoint| !checkpoint.files.is_empty());
+        let display = |key: &String| path_of(key).map(|path| self.display(&path));
+        CheckpointsResult {
+            checkpoints: checkpoints
+                .map(|checkpoint| cairn_protocol::Checkpoint {
+                    session_id: checkpoint.session.clone(),
+                    turn_id: checkpoint.turn.clone(),
+                    task: checkpoint.task.clone(),
+                    files: checkpoint.files.keys().filter_map(display).collect(),
+                })
+                .collect(),
+        }
+    }
+
+    /// Looks at the disk first, for files that are not open.
+    pub(super) fn restore_checkpoint(
+        &mut self,
+        params: RestoreCheckpointParams,
+        reply: Reply<RestoreCheckpointResult>,
+    ) {
+        if self.sessions.values().any(|session| session.turn.is_some()) {
+            return drop(reply.send(Err(RequestError::new(
+                ErrorKind::TurnMismatch,
+                "The agent is working",
+                "Cancel the turn first, then restore the checkpoint.",
+            ))));
+        }
+        let (Some(files), Some(workspace)) =
+            (self.checkpoints.before(&params.turn_id), self.workspace.clone())
+        else {
+            return drop(reply.send(Err(RequestError::new(
+                ErrorKind::UnknownSession,
+                "There is no such checkpoint any more",
+                "Choose another one with Agent: restore checkpoint.",
+            ))));
+        };
+        let closed: Vec<String> =
+            files.into_keys().filter(|key| self.docs.get(key).is_none()).collect();
+        let handle = self.handle.clone();
+        self.spawn(async move {
+            let read = tokio::task::spawn_blocking(move || {
+                let text = |key: &String| {
+                    let path = workspace.resolve(&path_of(key)?.to_string_lossy()).ok()?;
+                    workspace.read_text(&path).ok().map(|decoded| decoded.text)
+                };
+                closed.into_iter().map(|key| (key.clone(), text(&key))).collect()
+            });
+            let disk = read.await.unwrap_or_default();
+            handle.send(Event::GoingBack(Box::new(GoingBack { params, disk, reply })));
+        });
+    }
+
+    pub(super) fn going_back(&mut self, going: GoingBack) {
+        let GoingBack { params, disk, reply } = going;
+        let files = self.checkpoints.before(&params.turn_id).unwrap_or_default();
+        let mut result = RestoreCheckpointResult::default();
+        let mut back = Vec::new();
+        for (key, before) in files {
+            let open = self.docs.get(&key).map(|document| document.text.clone());
+            let now = open.or_else(|| disk.get(&key).cloned().flatten());
+            if now == before.text && before.standing.is_nothing() {
+                continue;
+            }
+            let Some(path) = path_of(&key) else { continue };
+            if now != before.text && (before.touched || now != before.left) {
+                result.conflicts.push(CheckpointConflict {
+                    uri: uri_of(&path).unwrap_or_else(|| key.clone()),
+                    path: self.display(&path),
+                    text: before.text.as_ref().map(Text::to_string),
+                });
+            }
+            back.push((key, self.display(&path), now, before));
+        }
+        if !result.conflicts.is_empty() && !params.overwrite {
+            return drop(reply.send(Ok(result)));
+        }
+        let mut waits = Vec::new();
+        for (key, path, now, before) in back {
+            let former = self.former(&key, now.as_ref(), &before);
+            let (done, wait) = oneshot::channel();
+            self.enqueue(&key, Work::GoBack { now, before: Box::new(before), reply: done });
+            waits.push(async move { (path, former, wait.await) });
+        }
+        let handle = self.handle.clone();
+        self.spawn(async move {
+            let mut done = Vec::new();
+            for (path, former, outcome) in join_all(waits).await {
+                match outcome {
+                    Ok(Proposed::Applied { .. }) => {
+                        result.restored.push(path);
+                        done.push(former);
+                    }
+                    Ok(Proposed::Stale) => {
+                        result.failed.push(format!("{path}: it changed in this very moment"));
+                    }
+                    Ok(Proposed::Refused(reason)) => {
+                        result.failed.push(format!("{path}: {reason}"));
+                    }
+                    Err(_) => result.failed.push(format!("{path}: the edit was given up")),
+                }
+            }
+            let turn = params.turn_id;
+            handle.send(Event::WentBack(Box::new(WentBack { turn, done, result, reply })));
+        });
+    }
+
+    /// To undo it all the same way as a decision.
+    fn former(&self, key: &str, now: Option<&Text>, before: &Before) -> Former {
+        let mut standing =
+            self.files.entries.get(key).map_or_else(Standing::nothing, |entry| entry.standing());
+        if let (None, Some(now)) = (&standing.review, now) {
+            standing.review = Some(FileReview::new(now.clone()));
+        }
+        let (key, after) = (key.to_owned(), before.text.clone());
+        Former { key, standing, after, accepted: None, moved_to: None, told: BTreeSet::new() }
+    }
+
+    pub(super) fn start_going_back(
+        &mut self,
+        key: &str,
+        now: Option<Text>,
+        before: Before,
+        reply: oneshot::Sender<Proposed>,
+    ) {
+        let open = self.docs.get(key);
+        let Some(entry) = self.files.entries.get_mut(key) else { return };
+        if open.as_ref().is_some_and(|document| Some(&document.text) != now.as_ref()) {
+            return drop(reply.send(Proposed::Stale));
+        }
+        let former = Box::new(before.standing);
+        let label = format!("Cairn: {} as it was", entry.path);
+        let change = match (&now, &before.text) {
+            (Some(now), Some(text)) if now != text => {
+                edit_of(now, &Change::between(now, text), open.as_deref())
+            }
+            (Some(now), None) => FileChange::Delete {
+                expected_hash: hash(now),
+                empty_folders: self.made_folders(key),
+            },
+            (None, Some(text)) => FileChange::Create { text: text.to_string() },
+            (Some(_), Some(_)) | (None, None) => {
+                (entry.review, entry.fate) = (former.review, former.fate);
+                entry.absent = before.text.is_none();
+                entry.touch();
+                return drop(reply.send(Proposed::Applied { added: 0, removed: 0 }));
+            }
+        };
+        let outcome = Outcome::Restore { before: now, former };
+        self.send_edit(key, label, change, before.text, outcome, (0, 0), reply);
+    }
+
+    pub(super) fn went_back(&mut self, went: WentBack) {
+        let WentBack { turn, done, result, reply } = went;
+        let at = self.checkpoints.known.iter().position(|checkpoint| checkpoint.turn == turn);
+        if let Some(at) = at.filter(|_| result.failed.is_empty()) {
+            let gone = self.checkpoints.known.split_off(at);
+            if let Some(keeper) = &self.keeper {
+                keeper.went_back(turn);
+            }
+            self.plans_go_back(&gone, &result.restored);
+        }
+        self.can_undo(done);
+        drop(reply.send(Ok(result)));
+    }
+
+    fn plans_go_back(&mut self, gone: &[Checkpoint], restored: &[String]) {
+        let mut told = BTreeSet::new();
+        for checkpoint in gone {
+            let id = &checkpoint.session;
+            // The oldest of a session counts.
+            if !told.insert(id.clone()) {
+                continue;
+            }
+            let Some(session) = self.sessions.get_mut(id) else { continue };
+            session.machine.restore_plan(checkpoint.plan.clone());
+            let turn = session.last_turn.as_ref().map(|turn| turn.turn_id.clone());
+            self.publish_plan(id, &turn.unwrap_or_default(), Vec::new());
+            let text = format!(
+                "{WENT_BACK} to how everything was before you began with: {}\nThese files are as they were then: {}. The plan is too. Read a file again before you change it.",
+                checkpoint.task,
+                restored.join(", ")
+            );
+            self.tell_models(&BTreeSet::from([id.clone()]), &text);
+        }
+    }
+}
+
+impl Checkpoint {
+    fn kept(&self) -> reviews::Checkpoint<Text> {
+        let before = |before: &Before| reviews::Before {
+            standing: super::pending::kept_standing(&before.standing),
+            text: before.text.clone(),
+            left: before.left.clone(),
+            touched: before.touched,
+        };
+        reviews::Checkpoint {
+            turn: self.turn.clone(),
+            session: self.session.clone(),
+            task: self.task.clone(),
+            plan: self.plan.clone(),
+            files: self.files.iter().map(|(key, it)| (key.clone(), before(it))).collect(),
+        }
+    }
+
+    fn known(kept: reviews::Checkpoint<Text>) -> Result<Self, String> {
+        let reviews::Checkpoint { turn, session, task, plan, files } = kept;
+        let mut known = BTreeMap::new();
+        for (key, reviews::Before { standing, text, left, touched }) in files {
+            let standing = super::pending::known_standing(&standing)?;
+            known.insert(key, Before { standing, text, left, touched });
+        }
+        Ok(Self { turn, session, task, plan, files: known })
+    }
+}

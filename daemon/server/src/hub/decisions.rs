@@ -1,0 +1,564 @@
+//! Accept, reject and undo: what the user decides about hunks.
+//!
+//! An accept changes only the baseline. A reject is an ordinary edit through the editor. A
+//! decision about a hunk that is gone or changed since the user saw it does nothing and says so.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use cairn_core::{
+    context::{REJECTED, TAKEN_BACK},
+    review::{FileReview, HunkId, Hunks, Origin, StaysAccepted},
+    text::Text,
+    turn::Input,
+};
+use cairn_protocol::{
+    BaselineParams, BaselineResult, DecideParams, DecideResult, Decision, Scope, UndoDecisionResult,
+};
+use futures_util::future::join_all;
+use tokio::sync::oneshot;
+
+use super::{
+    Event, Hub,
+    edits::Work,
+    fates::{FateKind, Standing, brought_back},
+};
+use crate::{event::Reply, tools::Proposed, workspace::path_of};
+
+/// Decisions that can be taken back, newest last.
+#[derive(Debug, Default)]
+pub(super) struct Undo {
+    stack: VecDeque<Vec<Former>>,
+    /// What the user did, in order, since the oldest rejection that is still under way.
+    waiting: VecDeque<Step>,
+    /// Rejections so far.
+    rejections: u64,
+}
+
+#[derive(Debug)]
+enum Step {
+    /// The rejection of this number is under way.
+    Rejecting(u64),
+    Decided(Vec<Former>),
+    TakeBack(Reply<UndoDecisionResult>),
+}
+
+/// A file as it was before a decision.
+#[derive(Debug)]
+pub(super) struct Former {
+    pub(super) key: String,
+    pub(super) standing: Standing,
+    /// The text the decision left: only that can be taken back. `None`: no file.
+    pub(super) after: Option<Text>,
+    /// Where the decision moved the file back to.
+    pub(super) moved_to: Option<String>,
+    /// Sessions whose model was told that the change is gone.
+    pub(super) told: BTreeSet<String>,
+    /// What it accepted; `None`: it was a rejection.
+    pub(super) accepted: Option<Vec<HunkId>>,
+}
+
+/// A rejection on its way through the editor.
+#[derive(Debug)]
+pub(crate) struct Rejection {
+    former: Former,
+    path: String,
+    hunks: u32,
+    /// For the model.
+    notice: String,
+}
+
+/// What became of the rejections of one decision.
+#[derive(Debug)]
+pub(crate) struct Rejected {
+    number: u64,
+    /// The files in question, by canonical URI.
+    keys: Vec<String>,
+    done: Vec<Rejection>,
+    result: DecideResult,
+    reply: Reply<DecideResult>,
+}
+
+/// What became of taking a decision back.
+#[derive(Debug)]
+pub(crate) struct Restored {
+    /// Path and sessions of each file that is as it was.
+    done: Vec<(String, BTreeSet<String>)>,
+    message: Option<String>,
+    reply: Reply<UndoDecisionResult>,
+}
+
+const MOST_UNDOS: usize = 50;
+
+/// Hunks of one file that a decision is about.
+struct Target {
+    key: String,
+    ids: Vec<HunkId>,
+    /// Proposals of which nothing stands in the text any more.
+    outdated: Vec<HunkId>,
+    /// And about what was done to the file as a whole.
+    fate: bool,
+}
+
+impl Target {
+    fn count(&self) -> u32 {
+        (self.ids.len() + self.outdated.len()) as u32 + u32::from(self.fate)
+    }
+}
+
+impl Undo {
+    /// Decisions from before this process, oldest first.
+    pub(super) fn remember_older(&mut self, older: Vec<Vec<Former>>) {
+        for formers in older.into_iter().rev() {
+            self.stack.push_front(formers);
+        }
+    }
+
+    /// A file is at another path now.
+    pub(super) fn moved(&mut self, from: &str, to: &str) {
+        let waiting = self.waiting.iter_mut().filter_map(|step| match step {
+            Step::Decided(formers) => Some(formers),
+            Step::Rejecting(_) | Step::TakeBack(_) => None,
+        });
+        for former in self.stack.iter_mut().chain(waiting).flatten() {
+            let key = former.moved_to.as_mut().unwrap_or(&mut former.key);
+            if key == from {
+                to.clone_into(key);
+            }
+        }
+    }
+}
+
+impl Hub {
+    pub(super) fn decide(&mut self, params: DecideParams, reply: Reply<DecideResult>) {
+        // What changed in this very moment makes what the user saw stale.
+        self.publish_reviews();
+        let mut result = DecideResult::default();
+        let mut targets = self.targets(&params, &mut result.stale);
+        match params.decision {
+            Decision::Accept => {
+                let former =
+                    targets.iter().filter_map(|target| self.accept(target, &mut result)).collect();
+                self.can_undo(former);
+                self.apply_all_outdated(&targets, result, reply);
+            }
+            Decision::Reject => {
+                for Target { key, outdated, .. } in &mut targets {
+                    result.applied += self.forget_outdated(key, &std::mem::take(outdated));
+                }
+                targets.retain(|target| target.count() > 0);
+                self.reject(&targets, params.feedback.as_deref(), result, reply);
+            }
+        }
+    }
+
+    pub(super) fn can_undo(&mut self, former: Vec<Former>) {
+        self.decisions.waiting.push_back(Step::Decided(former));
+        self.go_on_deciding();
+    }
+
+    /// As far as it can be said what the user decided last.
+    fn go_on_deciding(&mut self) {
+        while let Some(step) = self.decisions.waiting.pop_front() {
+            match step {
+                Step::Rejecting(_) => return self.decisions.waiting.push_front(step),
+                Step::TakeBack(reply) => self.take_back(reply),
+                Step::Decided(former) if former.is_empty() => {}
+                Step::Decided(former) => {
+                    self.keep_decision(&former);
+                    self.decisions.stack.push_back(former);
+                    while self.decisions.stack.len() > MOST_UNDOS {
+                        self.decisions.stack.pop_front();
+                    }
+                }
+            }
+        }
+    }
+
+    fn accept(&mut self, target: &Target, result: &mut DecideResult) -> Option<Former> {
+        if target.ids.is_empty() && !target.fate {
+            return None;
+        }
+        let entry = self.files.entries.get_mut(&target.key)?;
+        let standing = entry.standing();
+        let review = entry.review.as_mut()?;
+        let former = Former {
+            key: target.key.clone(),
+            standing,
+            after: (!entry.absent).then(|| review.current().clone()),
+            moved_to: None,
+            told: BTreeSet::new(),
+            accepted: Some(target.ids.clone()),
+        };
+        let accepted = review.accept_many(&target.ids) as u32;
+        result.applied += accepted;
+        result.stale += target.ids.len() as u32 - accepted;
+        if target.fate && entry.fate.take().is_some_and(|fate| fate.is_deletion()) {
+            entry.review = None;
+        }
+        result.applied += u32::from(target.fate);
+        entry.touch();
+        Some(former)
+    }
+
+    /// To accept what is outdated is to make it again, through the editor.
+    fn apply_all_outdated(
+        &mut self,
+        targets: &[Target],
+        mut result: DecideResult,
+        reply: Reply<DecideResult>,
+    ) {
+        let mut waits = Vec::new();
+        for Target { key, outdated, .. } in targets {
+            let path = path_of(key).map(|path| self.display(&path)).unwrap_or_default();
+            for id in outdated {
+                let (done, wait) = oneshot::channel();
+                self.enqueue(key, Work::ApplyOutdated { id: *id, reply: done });
+                let (path, key, id) = (path.clone(), key.clone(), *id);
+                waits.push(async move { (path, key, id, wait.await) });
+            }
+        }
+        if waits.is_empty() {
+            return drop(reply.send(Ok(result)));
+        }
+        let handle = self.handle.clone();
+        self.spawn(async move {
+            for (path, key, id, outcome) in join_all(waits).await {
+                match outcome {
+                    Ok(Proposed::Applied { .. }) => {
+                        result.applied += 1;
+                        handle.send(Event::MadeAgain { key, id });
+                    }
+                    Ok(Proposed::Stale) => result.stale += 1,
+                    Ok(Proposed::Refused(reason)) => {
+                        result.failed.push(format!("{path}: {reason}"))
+                    }
+                    Err(_) => result.failed.push(format!("{path}: the edit was given up")),
+                }
+            }
+            drop(reply.send(Ok(result)));
+        });
+    }
+
+    pub(super) fn forget_outdated(&mut self, key: &str, ids: &[HunkId]) -> u32 {
+        let Some(entry) = self.files.entries.get_mut(key) else { return 0 };
+        let before = entry.outdated.len();
+        entry.outdated.retain(|outdated| !ids.contains(&outdated.id));
+        entry.touch();
+        (before - entry.outdated.len()) as u32
+    }
+
+    /// In mode `auto`: nobody was asked, so the user must be able to take it back.
+    pub(super) fn accept_fate(&mut self, key: &str) {
+        if self.files.entries.get(key).is_some_and(|entry| entry.fate.is_some()) {
+            let (ids, outdated) = (Vec::new(), Vec::new());
+            let target = Target { key: key.to_owned(), ids, outdated, fate: true };
+            let former = self.accept(&target, &mut DecideResult::default());
+            self.can_undo(former.into_iter().collect());
+        }
+    }
+
+    fn reject(
+        &mut self,
+        targets: &[Target],
+        feedback: Option<&str>,
+        mut result: DecideResult,
+        reply: Reply<DecideResult>,
+    ) {
+        let mut waits = Vec::new();
+        let mut keys = Vec::new();
+        for target in targets {
+            let Some(rejection) = self.rejection(target, feedback) else {
+                result.stale += target.count();
+                continue;
+            };
+            let mut steps = Vec::new();
+            if !target.ids.is_empty() {
+                let (reply, step) = oneshot::channel();
+                self.enqueue(&target.key, Work::Reject { ids: target.ids.clone(), reply });
+                steps.push(step);
+            }
+            if target.fate {
+                let (reply, step) = oneshot::channel();
+                self.enqueue(&target.key, Work::RejectFate { reply });
+                steps.push(step);
+            }
+            if let Some(entry) = self.files.entries.get_mut(&target.key) {
+                entry.rejecting += 1;
+                keys.push(target.key.clone());
+            }
+            // All of them, or the first that failed.
+            let whole = async move {
+                let mut last = Ok(Proposed::Stale);
+                for step in steps {
+                    last = step.await;
+                    if !matches!(last, Ok(Proposed::Applied { .. })) {
+                        break;
+                    }
+                }
+                last
+            };
+            waits.push(async move { (rejection, whole.await) });
+        }
+        self.decisions.rejections += 1;
+        let number = self.decisions.rejections;
+        self.decisions.waiting.push_back(Step::Rejecting(number));
+        let handle = self.handle.clone();
+        self.spawn(async move {
+            let mut done = Vec::new();
+            for (rejection, outcome) in join_all(waits).await {
+                let Rejection { path, hunks, .. } = &rejection;
+                match outcome {
+                    Ok(Proposed::Applied { .. }) => {
+                        result.applied += hunks;
+                        done.push(rejection);
+                    }
+                    Ok(Proposed::Stale) => result.stale += hunks,
+                    Ok(Proposed::Refused(reason)) => {
+                        result.failed.push(format!("{path}: {reason}"))
+                    }
+                    Err(_) => result.failed.push(format!("{path}: the edit was given up")),
+                }
+            }
+            handle.send(Event::Rejected(Rejected { number, keys, done, result, reply }));
+        });
+    }
+
+    fn rejection(&self, target: &Target, feedback: Option<&str>) -> Option<Rejection> {
+        let entry = self.files.entries.get(&target.key)?;
+        let standing = entry.standing();
+        let (review, path) = (entry.review.as_ref()?, &entry.path);
+        let mut told: BTreeSet<String> = review
+            .hunks()
+            .iter()
+            .filter(|hunk| target.ids.contains(&hunk.id))
+            .flat_map(|hunk| hunk.origin.sessions().cloned())
+            .collect();
+        let mut after = review.current().clone();
+        let (mut notices, mut moved_to) = (Vec::new(), None);
+        if !target.ids.is_empty() {
+            after = review.reject_many(&target.ids)?.apply(&after).ok()?;
+            let patch = bounded(review.unified_patch(Hunks::Only(&target.ids), path));
+            notices.push(format!(
+                "{REJECTED} this change of yours in {path}; it is no longer in the file. Do not propose it again unless they ask:\n{patch}"
+            ));
+        }
+        if let Some(fate) = entry.fate.as_ref().filter(|_| target.fate) {
+            told.extend(fate.origin.sessions().cloned());
+            notices.push(match &fate.kind {
+                FateKind::Deleted => {
+                    after = brought_back(review).1;
+                    format!("{REJECTED} that you deleted {path}: the file is there again. Do not delete it again unless they ask.")
+                }
+                FateKind::MovedFrom(key) => {
+                    moved_to = Some(key.clone());
+                    let from = path_of(key).map(|path| self.display(&path)).unwrap_or_default();
+                    format!("{REJECTED} that you moved {from} to {path}: it is {from} again. Do not move it again unless they ask.")
+                }
+            });
+        }
+        let hunks = target.count();
+        let (path, notice) = (path.clone(), notices.join("\n") + &reason(feedback));
+        let former = Former {
+            key: target.key.clone(),
+            standing,
+            after: Some(after),
+            moved_to,
+            told,
+            accepted: None,
+        };
+        Some(Rejection { former, path, hunks, notice })
+    }
+
+    /// Now that it is so, the model learns at its next safe point what the user did not want.
+    pub(super) fn rejected(&mut self, rejected: Rejected) {
+        let Rejected { number, keys, done, result, reply } = rejected;
+        for Rejection { former, notice, .. } in &done {
+            self.tell_models(&former.told, notice);
+        }
+        for key in keys {
+            // A rejected move took the entry along.
+            let gone_to = done.iter().map(|rejection| &rejection.former);
+            let gone_to = gone_to.filter(|former| former.key == key);
+            let key = gone_to.filter_map(|former| former.moved_to.clone()).next().unwrap_or(key);
+            if let Some(entry) = self.files.entries.get_mut(&key) {
+                entry.rejecting = entry.rejecting.saturating_sub(1);
+                entry.touch();
+            }
+        }
+        let former = done.into_iter().map(|rejection| rejection.former).collect();
+        let mut steps = self.decisions.waiting.iter_mut();
+        if let Some(step) = steps.find(|step| matches!(step, Step::Rejecting(it) if *it == number))
+        {
+            *step = Step::Decided(former);
+        }
+        self.go_on_deciding();
+        drop(reply.send(Ok(result)));
+    }
+
+    pub(super) fn tell_models(&mut self, sessions: &BTreeSet<String>, text: &str) {
+        for id in sessions {
+            if let Some(session) = self.sessions.get_mut(id) {
+                session.machine.step(Input::Notice { text: text.to_owned() });
+                self.write_steps(id);
+            }
+        }
+    }
+
+    /// The hunks of the scope, in files and order; ones that are not as the user saw them are
+    /// counted as stale.
+    fn targets(&self, params: &DecideParams, stale: &mut u32) -> Vec<Target> {
+        let mut targets = Vec::new();
+        let mut keys: Vec<&String> = self.files.entries.keys().collect();
+        keys.sort();
+        for key in keys {
+            let Some(entry) = self.files.entries.get(key) else { continue };
+            let mut wanted = |id: &str, origin: &Origin| {
+                let wanted = match &params.scope {
+                    Scope::Hunk { uri, hunk_id } => {
+                        self.key_of(uri).as_ref() == Some(key) && id == hunk_id
+                    }
+                    Scope::File { uri } => self.key_of(uri).as_ref() == Some(key),
+                    Scope::PlanItem { session_id, plan_item } => {
+                        let is_item = |session: &str, item: Option<&str>| {
+                            session == session_id && item == Some(plan_item)
+                        };
+                        let child = origin.child.as_deref();
+                        is_item(&origin.session, origin.plan_item.as_deref())
+                            || child.is_some_and(|it| is_item(&it.session, it.plan_item.as_deref()))
+                    }
+                    Scope::Turn { turn_id } => origin.turn == *turn_id,
+                    Scope::All => true,
+                };
+                let as_seen = entry.shown_since(id, params.rev);
+                *stale += u32::from(wanted && !as_seen);
+                wanted && as_seen
+            };
+            let fate = entry.fate.as_ref().is_some_and(|fate| wanted(&fate.id(), &fate.origin));
+            let hunks = entry.lines().iter();
+            let ids: Vec<HunkId> = hunks
+                .filter(|hunk| wanted(&hunk.id.0.to_string(), &hunk.origin))
+                .map(|hunk| hunk.id)
+                .collect();
+            let outdated = entry.outdated.iter();
+            let outdated: Vec<HunkId> = outdated
+                .filter(|it| wanted(&it.id.0.to_string(), &it.origin))
+                .map(|it| it.id)
+                .collect();
+            if fate || !ids.is_empty() || !outdated.is_empty() {
+                targets.push(Target { key: key.clone(), ids, outdated, fate });
+            }
+        }
+        if targets.is_empty() && *stale == 0 && matches!(params.scope, Scope::Hunk { .. }) {
+            *stale = 1;
+        }
+        targets
+    }
+
+    /// A rejection that is still on its way is a decision too: it is waited for.
+    pub(super) fn undo_decision(&mut self, reply: Reply<UndoDecisionResult>) {
+        self.decisions.waiting.push_back(Step::TakeBack(reply));
+        self.go_on_deciding();
+    }
+
+    fn take_back(&mut self, reply: Reply<UndoDecisionResult>) {
+        let Some(former) = self.decisions.stack.pop_back() else {
+            let message = Some("There is no decision to undo.".into());
+            return drop(reply.send(Ok(UndoDecisionResult { undone: false, message })));
+        };
+        self.keep_undo();
+        let mut waits = Vec::new();
+        for Former { key, standing, after, moved_to, told, accepted } in former {
+            let (reply, wait) = oneshot::channel();
+            let fate = standing.fate.clone();
+            let restore =
+                Work::Restore { former: Box::new(standing), after: after.clone(), accepted, reply };
+            match (moved_to, after) {
+                (Some(at), Some(base)) => {
+                    let then = Box::new(restore);
+                    self.enqueue(&at, Work::MoveAgain { to: key.clone(), base, fate, then });
+                }
+                _ => self.enqueue(&key, restore),
+            }
+            let path = path_of(&key).map(|path| self.display(&path)).unwrap_or_default();
+            waits.push(async move { (path, told, wait.await) });
+        }
+        let handle = self.handle.clone();
+        self.spawn(async move {
+            let (mut done, mut message) = (Vec::new(), None);
+            for (path, told, outcome) in join_all(waits).await {
+                match outcome {
+                    Ok(Proposed::Applied { .. }) => done.push((path, told)),
+                    Ok(Proposed::Stale) => {
+                        message = Some(format!(
+                            "{path} changed since that decision; it was left as it is."
+                        ));
+                    }
+                    Ok(Proposed::Refused(reason)) => message = Some(format!("{path}: {reason}")),
+                    Err(_) => message = Some(format!("{path}: the edit was given up")),
+                }
+            }
+            handle.send(Event::Restored(Restored { done, message, reply }));
+        });
+    }
+
+    pub(super) fn restored(&mut self, restored: Restored) {
+        let Restored { done, message, reply } = restored;
+        for (path, told) in done {
+            let text = format!(
+                "{TAKEN_BACK}: your change in {path} is in the file again, for them to decide."
+            );
+            self.tell_models(&told, &text);
+        }
+        drop(reply.send(Ok(UndoDecisionResult { undone: message.is_none(), message })));
+    }
+
+    pub(super) fn baseline(&self, params: &BaselineParams) -> BaselineResult {
+        let text = self
+            .key_of(&params.uri)
+            .and_then(|key| self.files.entries.get(&key))
+            .and_then(|entry| entry.review.as_ref())
+            .map(|review| review.baseline().to_string());
+        BaselineResult { text }
+    }
+}
+
+/// For the user: which edits stay accepted, and why.
+pub(super) fn still_accepted(former: &FileReview, stays: &[(HunkId, StaysAccepted)]) -> String {
+    const MOST_NAMED: usize = 3;
+    const MOST_CHARS: usize = 40;
+    let named = stays.iter().take(MOST_NAMED).map(|(id, why)| {
+        let lines = former.hunk(*id).map(|hunk| match former.new_text(hunk) {
+            text if text.is_empty() => former.old_text(hunk),
+            text => text,
+        });
+        let lines = lines.unwrap_or_default();
+        let line: String =
+            lines.lines().next().unwrap_or_default().trim().chars().take(MOST_CHARS).collect();
+        format!("the edit “{line}” stays accepted: {why}")
+    });
+    let more = stays.len().saturating_sub(MOST_NAMED);
+    let more = (more > 0).then(|| format!("and {more} more stay accepted"));
+    named.chain(more).collect::<Vec<_>>().join("; ")
+}
+
+/// Why the user did not want it, in their words.
+fn reason(feedback: Option<&str>) -> String {
+    const MOST_CHARS: usize = 2_000;
+    match feedback.map(str::trim) {
+        None | Some("") => String::new(),
+        Some(words) => {
+            let words: String = words.chars().take(MOST_CHARS).collect();
+            format!("The user's reason: {words}\n")
+        }
+    }
+}
+
+/// A notice stays in the conversation for good: what the model proposed itself, it need not read
+/// again in full.
+fn bounded(patch: String) -> String {
+    const MOST_CHARS: usize = 4_000;
+    match patch.char_indices().nth(MOST_CHARS) {
+        Some((at, _)) => format!("{}\n[the patch goes on]\n", &patch[..at]),
+        None => patch,
+    }
+}

@@ -1,0 +1,173 @@
+//! A change of a text in the words of an editor. Pure.
+
+use std::{borrow::Cow, collections::HashSet};
+
+use cairn_core::{
+    change::{Change, Edit},
+    text::Text,
+};
+use cairn_protocol::{FileChange, Position, Range, TextEdit};
+use sha2::{Digest, Sha256};
+
+use crate::docs::Document;
+
+/// SHA-256 of the text as UTF-8, in hex.
+pub(crate) fn hash(text: &Text) -> String {
+    let mut hasher = Sha256::new();
+    for chunk in text.chunks() {
+        hasher.update(chunk.as_bytes());
+    }
+    hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+pub(in crate::hub) fn edit_of(base: &Text, change: &Change, open: Option<&Document>) -> FileChange {
+    let at = |char: usize| {
+        let position = base.position_of(char);
+        Position { line: position.line, character: position.character }
+    };
+    let mut edits = Vec::new();
+    let mut done = 0;
+    for edit in fewer(change.edits(), base).iter() {
+        let (range, new_text) = before_the_end(base, edit, done);
+        done = edit.range.end;
+        let range = Range { start: at(range.start), end: at(range.end) };
+        edits.push(TextEdit { range, new_text });
+    }
+    FileChange::Edit {
+        expected_version: open.map(|document| document.version),
+        expected_hash: hash(base),
+        edits,
+    }
+}
+
+/// To some editors there is no line after the last line break (Neovim 0.11 makes an empty one of
+/// what is inserted there): whole lines go in before that break, which makes the same text. Edits
+/// up to `done` came before this one.
+fn before_the_end(base: &Text, edit: &Edit, done: usize) -> (std::ops::Range<usize>, String) {
+    let end = base.len_chars();
+    let tail = base.slice(end.saturating_sub(2)..end);
+    let line_break = if tail == "\r\n" { "\r\n" } else { "\n" };
+    let at = end.saturating_sub(line_break.len());
+    match edit.insert.strip_suffix(line_break) {
+        Some(lines) if edit.range.start == end && at >= done && tail.ends_with(line_break) => {
+            (at..at, format!("{line_break}{lines}"))
+        }
+        Some(_) | None => (edit.range.clone(), edit.insert.clone()),
+    }
+}
+
+/// To editors whose every text ends with a line break these are one text.
+pub(super) fn same_but_last_break(a: &Text, b: &Text) -> bool {
+    let length = |text: &Text| {
+        let end = text.len_chars();
+        let tail = text.slice(end.saturating_sub(2)..end);
+        end - if tail == "\r\n" { 2 } else { usize::from(tail.ends_with('\n')) }
+    };
+    let (a_length, b_length) = (length(a), length(b));
+    a_length == b_length && a.slice(0..a_length) == b.slice(0..b_length)
+}
+
+/// At most so many edits go to an editor at once: VS Code takes a thousand for one of the whole
+/// text, and needs half a minute for it in a large file.
+const MOST_EDITS: usize = 900;
+
+/// The same change in so few edits that an editor takes them as edits: the ones with the least
+/// text between them are joined, with that text.
+fn fewer<'a>(edits: &'a [Edit], base: &Text) -> Cow<'a, [Edit]> {
+    let Some(too_many) = edits.len().checked_sub(MOST_EDITS).filter(|&more| more > 0) else {
+        return Cow::Borrowed(edits);
+    };
+    let mut gaps: Vec<(usize, usize)> = edits
+        .windows(2)
+        .enumerate()
+        .map(|(at, pair)| (pair[1].range.start - pair[0].range.end, at + 1))
+        .collect();
+    gaps.sort_unstable();
+    let joined: HashSet<usize> = gaps.into_iter().take(too_many).map(|(_, at)| at).collect();
+    let mut out: Vec<Edit> = Vec::with_capacity(MOST_EDITS);
+    for (at, edit) in edits.iter().enumerate() {
+        match out.last_mut() {
+            Some(last) if joined.contains(&at) => {
+                last.insert += &base.slice(last.range.end..edit.range.start);
+                last.insert += &edit.insert;
+                last.range.end = edit.range.end;
+            }
+            Some(_) | None => out.push(edit.clone()),
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// Lines added and removed, for the one-line summary.
+pub(super) fn line_counts(before: &Text, change: &Change) -> (u32, u32) {
+    let lines = |text: &str| text.lines().count() as u32;
+    change.edits().iter().fold((0, 0), |(added, removed), edit| {
+        (added + lines(&edit.insert), removed + lines(&before.slice(edit.range.clone())))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn very_many_edits_become_few_that_do_the_same() {
+        let base = Text::new(&"ab\n".repeat(MOST_EDITS + 50));
+        let edits = |count: usize| -> Vec<Edit> {
+            (0..count).map(|n| Edit { range: n * 3..n * 3 + 1, insert: "xy".into() }).collect()
+        };
+        for (count, expected) in [(0, 0), (MOST_EDITS, MOST_EDITS), (MOST_EDITS + 50, MOST_EDITS)] {
+            let edits = edits(count);
+            let few = fewer(&edits, &base);
+            assert_eq!(few.len(), expected);
+            let apply = |edits: &[Edit]| {
+                let change = Change::new(base.len_chars(), edits.to_vec()).expect("in order");
+                change.apply(&base).expect("made for this text")
+            };
+            assert_eq!(apply(&few), apply(&edits));
+        }
+    }
+
+    #[test]
+    fn whole_lines_at_the_end_go_in_before_the_last_break() {
+        for (base, done, insert, at, expected) in [
+            ("a\n", 0, "b\n", 1, "\nb"),
+            ("a\r\n", 0, "b\r\n", 1, "\r\nb"),
+            ("\n", 0, "b\n", 0, "\nb"),
+            ("a\n", 1, "b\n", 1, "\nb"),
+            // The break itself was changed before.
+            ("a\n", 2, "b\n", 2, "b\n"),
+            // No whole line, or none before it.
+            ("a\n", 0, "b", 2, "b"),
+            ("a", 0, "b\n", 1, "b\n"),
+            ("", 0, "b\n", 0, "b\n"),
+            ("a\r\n", 0, "b\n", 3, "b\n"),
+        ] {
+            let base = Text::new(base);
+            let end = base.len_chars();
+            let edit = Edit { range: end..end, insert: insert.into() };
+            let (range, text) = before_the_end(&base, &edit, done);
+            assert_eq!((range.clone(), text.as_str()), (at..at, expected), "{base}{insert}");
+            let mut after = base.clone();
+            after.replace(range, &text);
+            assert_eq!(after.to_string(), format!("{base}{insert}"));
+        }
+    }
+
+    #[test]
+    fn texts_that_are_the_same_but_for_the_last_line_break() {
+        for (a, b, same) in [
+            ("a\nb", "a\nb\n", true),
+            ("a\r\nb", "a\r\nb\r\n", true),
+            ("a", "a", true),
+            ("", "\n", true),
+            ("a\n", "a\n\n", false),
+            ("a", "a\n\n", false),
+            ("a\n", "b\n", false),
+            ("a", "ab", false),
+        ] {
+            assert_eq!(same_but_last_break(&Text::new(a), &Text::new(b)), same, "{a:?} {b:?}");
+            assert_eq!(same_but_last_break(&Text::new(b), &Text::new(a)), same, "{b:?} {a:?}");
+        }
+    }
+}

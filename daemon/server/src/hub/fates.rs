@@ -1,0 +1,392 @@
+//! What the agent does to files as a whole: it deletes and moves them, and the user takes that
+//! back.
+//!
+//! A deleted file keeps its review as it was, and shows only the deletion. A move takes the review
+//! along, and shows beside its hunks that the file was elsewhere. Each is one decision.
+
+use std::path::Path;
+
+use cairn_core::{
+    review::{FileReview, Origin},
+    text::Text,
+};
+use cairn_protocol::{FileChange, Hunk, Position, Range, WholeFile};
+use tokio::sync::oneshot;
+
+use super::{
+    DiskPurpose, Hub,
+    edits::{InFlight, Landing, Outcome, Work, hash},
+    files::Entry,
+};
+use crate::{
+    tools::Proposed,
+    workspace::{path_of, uri_of},
+};
+
+/// What was done to a file as a whole, and nobody has decided yet.
+#[derive(Debug, Clone)]
+pub(super) struct Fate {
+    pub(super) kind: FateKind,
+    pub(super) origin: Origin,
+    /// Names it among all fates.
+    pub(super) number: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum FateKind {
+    Deleted,
+    /// The file was at the path of this key.
+    MovedFrom(String),
+}
+
+/// All that is to be decided about a file.
+#[derive(Debug, Clone)]
+pub(super) struct Standing {
+    pub(super) review: Option<FileReview>,
+    pub(super) fate: Option<Fate>,
+}
+
+impl Standing {
+    /// Of a file in which nothing is to be decided.
+    pub(super) fn nothing() -> Self {
+        Self { review: None, fate: None }
+    }
+
+    pub(super) fn is_nothing(&self) -> bool {
+        self.fate.is_none() && self.review.as_ref().is_none_or(FileReview::is_settled)
+    }
+}
+
+impl Fate {
+    pub(super) fn id(&self) -> String {
+        format!("file-{}", self.number)
+    }
+
+    pub(super) fn is_deletion(&self) -> bool {
+        self.kind == FateKind::Deleted
+    }
+
+    /// As the client sees it, at the start of the file.
+    pub(super) fn hunk(&self, review: Option<&FileReview>) -> Hunk {
+        let start = Position { line: 0, character: 0 };
+        let (whole_file, old) = match self.kind {
+            FateKind::Deleted => (WholeFile::Deleted, review.map(brought_back)),
+            FateKind::MovedFrom(_) => (WholeFile::Moved, None),
+        };
+        let old = old.map(|(_, text)| text).unwrap_or_default();
+        Hunk {
+            id: self.id(),
+            session_id: self.origin.session.clone(),
+            turn_id: self.origin.turn.clone(),
+            plan_item: self.origin.plan_item.clone(),
+            range: Range { start, end: start },
+            removed_lines: old.filled_lines() as u32,
+            old_text: super::files::without_last_break(old.to_string()),
+            new_text: String::new(),
+            added_lines: 0,
+            mixed: false,
+            outdated: false,
+            whole_file: Some(whole_file),
+            child: super::files::child_item(&self.origin),
+        }
+    }
+}
+
+/// What the rejection of a deletion restores: the file without what the agent proposed in it, and
+/// with what the user wrote.
+pub(super) fn brought_back(review: &FileReview) -> (FileReview, Text) {
+    let mut review = review.clone();
+    if let Some(change) = review.reject_all()
+        && let Err(error) = review.apply(&change, &cairn_core::review::Author::Decision)
+    {
+        tracing::error!("a deleted file could not be restored: {error}");
+    }
+    let text = review.current().clone();
+    (review, text)
+}
+
+impl Entry {
+    pub(super) fn standing(&self) -> Standing {
+        Standing { review: self.review.clone(), fate: self.fate.clone() }
+    }
+
+    /// A move by the agent or a decision is on its way.
+    pub(super) fn is_moving(&self) -> bool {
+        matches!(&self.in_flight, Some(InFlight { outcome: Outcome::Moved { .. }, .. }))
+    }
+
+    /// The agent's deletion is seen.
+    pub(super) fn deleted(&mut self, base: &Text, origin: &Origin, number: u64) {
+        let review = self.review.get_or_insert_with(|| FileReview::new(base.clone()));
+        // A file that only the agent ever had a part in leaves nothing to decide.
+        if !review.existed() && brought_back(review).1.is_empty() {
+            (self.review, self.fate) = (None, None);
+        } else {
+            self.fate = Some(Fate { kind: FateKind::Deleted, origin: origin.clone(), number });
+        }
+    }
+
+    /// Somebody else put a file where one was deleted.
+    pub(super) fn returned(&mut self) {
+        self.absent = false;
+        self.fate = self.fate.take().filter(|fate| !fate.is_deletion());
+    }
+}
+
+impl Hub {
+    pub(super) fn start_deletion(
+        &mut self,
+        key: &str,
+        base: Text,
+        origin: Origin,
+        landing: Landing,
+        reply: oneshot::Sender<Proposed>,
+    ) {
+        let Some(entry) = self.files.entries.get(key) else { return };
+        let label = format!("Cairn: delete {}", entry.path);
+        let change = FileChange::Delete {
+            expected_hash: hash(&base),
+            empty_folders: self.made_folders(key),
+        };
+        let counts = (0, base.filled_lines() as u32);
+        let outcome = Outcome::Deleted { base, origin, landing };
+        self.send_edit(key, label, change, None, outcome, counts, reply);
+    }
+
+    pub(super) fn start_move(
+        &mut self,
+        key: &str,
+        to: &Path,
+        base: &Text,
+        origin: Origin,
+        landing: Landing,
+        reply: oneshot::Sender<Proposed>,
+    ) {
+        let Some(to) = uri_of(to) else {
+            return drop(
+                reply.send(Proposed::Refused("the path cannot be written as a URI".into())),
+            );
+        };
+        let busy = self
+            .files
+            .entries
+            .get(&to)
+            .is_some_and(|entry| entry.in_flight.is_some() || !entry.queue.is_empty());
+        if busy || self.docs.get(&to).is_some() {
+            return drop(
+                reply.send(Proposed::Refused("something is happening at that path".into())),
+            );
+        }
+        let number = self.files.tickets + 1;
+        let Some(entry) = self.files.entries.get(key) else { return };
+        let created = entry.review.as_ref().is_some_and(|review| !review.existed());
+        let from = match &entry.fate {
+            Some(Fate { kind: FateKind::MovedFrom(first), .. }) => Some(first.clone()),
+            Some(Fate { kind: FateKind::Deleted, .. }) | None => (!created).then(|| key.to_owned()),
+        };
+        let fate = from.filter(|from| *from != to).map(|from| Fate {
+            kind: FateKind::MovedFrom(from),
+            origin: origin.clone(),
+            number,
+        });
+        let outcome =
+            Outcome::Moved { to, base: base.clone(), fate, origin: Some(origin), landing };
+        self.send_move(key, base, outcome, None, reply);
+    }
+
+    /// The user does not want what was done to the file as a whole.
+    pub(super) fn start_fate_rejection(&mut self, key: &str, reply: oneshot::Sender<Proposed>) {
+        let open = self.docs.get(key);
+        let Some(entry) = self.files.entries.get(key) else { return };
+        match (entry.fate.as_ref().map(|fate| fate.kind.clone()), &entry.review) {
+            (Some(FateKind::Deleted), Some(review)) if entry.absent => {
+                let (review, text) = brought_back(review);
+                let label = format!("Cairn: restore {}", entry.path);
+                let change = FileChange::Create { text: text.to_string() };
+                let former = Standing { review: Some(review), fate: None };
+                let outcome = Outcome::Restore { before: None, former: Box::new(former) };
+                self.send_edit(key, label, change, Some(text), outcome, (0, 0), reply);
+            }
+            (Some(FateKind::MovedFrom(to)), Some(review)) => {
+                let base = open.map_or_else(|| review.current().clone(), |it| it.text.clone());
+                let outcome = Outcome::Moved {
+                    to,
+                    base: base.clone(),
+                    fate: None,
+                    origin: None,
+                    landing: Landing::Accept,
+                };
+                self.send_move(key, &base, outcome, None, reply);
+            }
+            (Some(FateKind::Deleted) | None, _) | (Some(FateKind::MovedFrom(_)), None) => {
+                drop(reply.send(Proposed::Stale));
+            }
+        }
+    }
+
+    /// A decision about a move is taken back: the file goes there again, and then `then` is done.
+    pub(super) fn start_move_again(
+        &mut self,
+        key: &str,
+        to: String,
+        base: Text,
+        fate: Option<Fate>,
+        then: Work,
+    ) {
+        if self.docs.get(key).is_some_and(|document| document.text != base) {
+            return then.answer(Proposed::Stale);
+        }
+        let (reply, _) = oneshot::channel();
+        let outcome = Outcome::Moved {
+            to,
+            base: base.clone(),
+            fate,
+            origin: None,
+            landing: Landing::Propose,
+        };
+        self.send_move(key, &base, outcome, Some(then), reply);
+    }
+
+    fn send_move(
+        &mut self,
+        key: &str,
+        base: &Text,
+        outcome: Outcome,
+        then: Option<Work>,
+        reply: oneshot::Sender<Proposed>,
+    ) {
+        let Outcome::Moved { to, .. } = &outcome else { return };
+        let Some(path) = path_of(to) else { return };
+        let Some(entry) = self.files.entries.get(key) else { return };
+        let label = format!("Cairn: move {} to {}", entry.path, self.display(&path));
+        let change = FileChange::Rename {
+            to: to.clone(),
+            expected_hash: hash(base),
+            empty_folders: self.made_folders(key),
+        };
+        self.send_edit(key, label, change, None, outcome, (0, 0), reply);
+        if let Some(in_flight) =
+            self.files.entries.get_mut(key).and_then(|entry| entry.in_flight.as_mut())
+        {
+            in_flight.then = then.map(Box::new);
+        }
+    }
+
+    /// The move in flight is seen; where its entry is now.
+    pub(super) fn land_move(&mut self, from: &str) -> String {
+        let Some(entry) = self.files.entries.get_mut(from) else { return from.to_owned() };
+        let Some(InFlight { outcome, ticket, .. }) = &entry.in_flight else {
+            return from.to_owned();
+        };
+        let (outcome, number) = (outcome.clone(), *ticket);
+        let Outcome::Moved { to, base, fate, origin, landing } = outcome else {
+            return from.to_owned();
+        };
+        let deleted_there = self.files.entries.get(&to).is_some_and(|it| {
+            it.fate.as_ref().is_some_and(Fate::is_deletion) && it.review.is_some()
+        });
+        let told: Vec<String> = match (&origin, &fate) {
+            (Some(origin), _) | (None, Some(Fate { origin, .. })) => {
+                origin.sessions().cloned().collect()
+            }
+            (None, None) => self
+                .files
+                .entries
+                .get(from)
+                .and_then(|entry| entry.fate.as_ref())
+                .map(|fate| fate.origin.sessions().cloned().collect())
+                .unwrap_or_default(),
+        };
+        if let (Some(origin), true) = (origin, deleted_there) {
+            // What was deleted there is what is edited now, and this file is what is deleted.
+            if let Some(entry) = self.files.entries.get_mut(from) {
+                entry.deleted(&base, &origin, number);
+                (entry.absent, entry.dirty) = (true, true);
+            }
+            if let Some(there) = self.files.entries.get_mut(&to) {
+                there.rewritten(&base, &origin, landing);
+            }
+            self.files.seen.moved(from, &to, "", &told);
+            return from.to_owned();
+        }
+        self.carry(from, &to, &told);
+        if let Some(entry) = self.files.entries.get_mut(&to) {
+            entry.fate = fate;
+            entry.review.get_or_insert_with(|| FileReview::new(base));
+        }
+        // In this order: between the two it is better known twice than not at all.
+        self.keep_file(&to);
+        self.keep_file(from);
+        to
+    }
+
+    /// The file is at another path now: all that is to be decided about it goes along.
+    pub(super) fn carry(&mut self, from: &str, to: &str, told: &[String]) {
+        let Some(path) = path_of(to) else { return };
+        let known_as = path_of(from).map(|path| self.display(&path)).unwrap_or_default();
+        self.files.seen.moved(from, to, &known_as, told);
+        self.decisions.moved(from, to);
+        let Some(mut entry) = self.files.entries.remove(from) else {
+            return self.read_disk(to, DiskPurpose::Reconcile(self.files.tickets));
+        };
+        if !std::mem::take(&mut entry.published).is_empty() {
+            self.files.left.push((entry.uri.clone(), entry.path.clone()));
+        }
+        let open = self.docs.get(to);
+        if let Some(uri) = open.as_ref().map(|it| it.uri.clone()).or_else(|| uri_of(&path)) {
+            entry.uri = uri;
+        }
+        entry.path = self.display(&path);
+        (entry.absent, entry.dirty) = (false, true);
+        let there = FateKind::MovedFrom(to.to_owned());
+        entry.fate = entry.fate.take().filter(|fate| !fate.is_deletion() && fate.kind != there);
+        for work in std::mem::take(&mut entry.queue) {
+            match work {
+                // It was made for the other path.
+                Work::Propose(_, reply) => drop(reply.send(Proposed::Stale)),
+                other => entry.queue.push_back(other),
+            }
+        }
+        if let Some(replaced) = self.files.entries.remove(to) {
+            entry.published = replaced.published;
+            entry.undecided.extend(replaced.undecided);
+            entry.queue.extend(replaced.queue);
+            if let Some(in_flight) = replaced.in_flight {
+                drop(in_flight.reply.send(Proposed::Stale));
+            }
+        }
+        if let Some(document) = &open {
+            entry.saw(&document.text);
+            // Nobody said whether the user's unsaved text went along.
+            entry.saveable &= !told.is_empty();
+        }
+        self.files.entries.insert(to.to_owned(), entry);
+        if open.is_none() {
+            self.read_disk(to, DiskPurpose::Reconcile(self.files.tickets));
+        }
+    }
+
+    /// A file is on its way to this path.
+    pub(super) fn is_arriving(&self, key: &str) -> bool {
+        self.files.entries.values().any(|entry| match &entry.in_flight {
+            Some(InFlight { outcome: Outcome::Moved { to, .. }, .. }) => to == key,
+            Some(_) | None => false,
+        })
+    }
+
+    /// Folders above a file that were made for files of the agent, innermost first, as URIs.
+    pub(super) fn made_folders(&self, key: &str) -> Vec<String> {
+        let Some(path) = path_of(key) else { return Vec::new() };
+        path.ancestors()
+            .skip(1)
+            .take_while(|folder| self.files.made.contains(*folder))
+            .filter_map(uri_of)
+            .collect()
+    }
+
+    /// Before a file is made: the folders that will be made for it.
+    pub(super) fn remember_folders(&mut self, path: &Path) {
+        let missing = path.ancestors().skip(1).take_while(|folder| !folder.exists());
+        self.files.made.extend(missing.map(Path::to_owned));
+    }
+}

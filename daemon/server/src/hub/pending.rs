@@ -1,0 +1,453 @@
+//! What is pending in files, over restarts: handed to its keeper as it changes, and taken up again
+//! when the workspace is opened.
+//!
+//! An edit of the agent is written down before it is sent: should this process end while it is on
+//! its way, the next one still knows whose text that is. Must never take text of the agent for the
+//! user's, nor drop a proposal that no longer stands in the text: it is shown as outdated.
+
+use std::{collections::BTreeSet, ops::Range};
+
+use cairn_core::{
+    change::Change,
+    review::{Author, FileReview, HunkId, Origin, Outdated},
+    text::Text,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use tokio::sync::oneshot;
+
+use super::{
+    Hub,
+    decisions::Former,
+    edits::{InFlight, Landing, Outcome, edit_of},
+    fates::{Fate, FateKind, Standing},
+    files::Entry,
+};
+use crate::{
+    store::reviews::{self, Keeper, Kept, UnderWay},
+    tools::Proposed,
+    workspace::{path_of, uri_of},
+};
+
+/// What was found of a file, and the text it has on disk.
+#[derive(Debug)]
+pub(crate) struct FoundFile {
+    pub(crate) kept: Kept<Text>,
+    pub(crate) disk: Option<Text>,
+    /// It was on its way from the path of this key, and is here.
+    pub(crate) left: Option<String>,
+}
+
+impl FoundFile {
+    /// `disk` reads the file of a key.
+    pub(crate) fn find(kept: Kept<Text>, disk: impl Fn(&str) -> Option<Text>) -> Self {
+        let text = disk(&kept.key);
+        let moved = kept.under_way.as_ref().filter(|_| text.is_none()).and_then(|it| {
+            match serde_json::from_value(it.what.clone()).ok()? {
+                Whose::Moved { to, fate } => Some((to, fate, it.expected.clone())),
+                Whose::Agent { .. } | Whose::Deletion { .. } | Whose::User => None,
+            }
+        });
+        let Some((to, fate, base)) = moved.filter(|(to, _, base)| disk(to).as_ref() == Some(base))
+        else {
+            return Self { kept, disk: text, left: None };
+        };
+        let review = kept.standing.review;
+        let standing = reviews::Standing {
+            review: review.or_else(|| Some(FileReview::new(base.clone()).snapshot())),
+            fate: serde_json::to_value(fate).unwrap_or_default(),
+        };
+        let left = Some(kept.key);
+        Self { kept: Kept { key: to, standing, under_way: None, ..kept }, disk: Some(base), left }
+    }
+}
+
+/// What was known of a file when it was written down, until its text has gone on from there.
+#[derive(Debug, Clone)]
+pub(super) struct Recorded {
+    review: Option<FileReview>,
+    fate: Option<Fate>,
+    under_way: Option<UnderWay<Text>>,
+}
+
+/// Whose the text of an edit under way is.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum Whose {
+    Agent {
+        origin: Origin,
+        accepted: bool,
+        created: bool,
+    },
+    /// The agent deletes the file.
+    Deletion {
+        origin: Origin,
+    },
+    /// The file goes to the path of this key.
+    Moved {
+        to: String,
+        fate: Option<KeptFate>,
+    },
+    /// A rejection.
+    User,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct KeptFate {
+    deleted: bool,
+    moved_from: Option<String>,
+    origin: Origin,
+    number: u64,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct KeptOutdated {
+    id: HunkId,
+    origin: Origin,
+    old_text: String,
+    new_text: String,
+    line: usize,
+}
+
+/// The rest of a decision.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct KeptDecision {
+    moved_to: Option<String>,
+    told: BTreeSet<String>,
+    accepted: Option<Vec<HunkId>>,
+}
+
+impl Hub {
+    /// The file is written down as it now stands, soon.
+    pub(super) fn keep_file(&self, key: &str) {
+        let Some(keeper) = &self.keeper else { return };
+        match self.files.entries.get(key).filter(|entry| entry.is_pending()) {
+            Some(entry) => keeper.file(entry.kept(key)),
+            None => keeper.settled(key.to_owned()),
+        }
+    }
+
+    /// Resolves when the file is on record as it now stands. `None`: nothing is kept.
+    pub(super) fn keep_now(&self, key: &str) -> Option<oneshot::Receiver<Result<(), String>>> {
+        self.keep_file(key);
+        self.keeper.as_ref().map(Keeper::sync)
+    }
+
+    pub(super) fn keep_decision(&self, formers: &[Former]) {
+        // With what it decided: a decision that can be undone was made.
+        for former in formers {
+            self.keep_file(&former.key);
+        }
+        let Some(keeper) = &self.keeper else { return };
+        keeper.decided(formers.iter().map(kept_former).collect());
+        drop(keeper.sync());
+    }
+
+    pub(super) fn keep_undo(&self) {
+        if let Some(keeper) = &self.keeper {
+            keeper.undone();
+            drop(keeper.sync());
+        }
+    }
+
+    /// What was pending when the workspace was open last.
+    pub(super) fn take_up_pending(
+        &mut self,
+        keeper: Keeper,
+        files: Vec<FoundFile>,
+        decisions: Vec<Vec<reviews::Former<Text>>>,
+        checkpoints: Vec<reviews::Checkpoint<Text>>,
+    ) {
+        for FoundFile { kept, disk, left } in files {
+            if let Some(left) = left {
+                keeper.settled(left);
+            }
+            let Some(path) = path_of(&kept.key) else { continue };
+            let open = self.docs.get(&kept.key);
+            let uri = open.as_ref().map(|document| document.uri.clone()).or_else(|| uri_of(&path));
+            let Some(uri) = uri else { continue };
+            if self.files.entries.contains_key(&kept.key) {
+                // The agent was quicker; the file is in its hands already.
+                continue;
+            }
+            let mut entry = Entry::new(uri, self.display(&path));
+            let text = open.map(|document| document.text.clone()).or(disk);
+            if let Err(error) = entry.take_up(&kept, text.as_ref()) {
+                tracing::warn!("what is pending in {} is not shown: {error}", path.display());
+                continue;
+            }
+            // Numbers name fates of all files.
+            let number = entry.fate.as_ref().map_or(0, |fate| fate.number);
+            self.files.tickets = self.files.tickets.max(number);
+            self.files.entries.insert(kept.key, entry);
+        }
+        let known = decisions.into_iter().filter_map(|formers| {
+            formers.into_iter().map(|former| known_former(former).ok()).collect::<Option<Vec<_>>>()
+        });
+        self.decisions.remember_older(known.collect());
+        self.take_up_checkpoints(checkpoints);
+        self.keeper = Some(keeper);
+        let keys: Vec<String> = self.files.entries.keys().cloned().collect();
+        for key in keys {
+            self.keep_file(&key);
+        }
+    }
+
+    /// The user wants a proposal again of which nothing stands in the text any more.
+    pub(super) fn apply_outdated(
+        &mut self,
+        key: &str,
+        id: HunkId,
+        reply: oneshot::Sender<Proposed>,
+    ) {
+        let open = self.docs.get(key);
+        let Some(entry) = self.files.entries.get_mut(key) else {
+            return drop(reply.send(Proposed::Stale));
+        };
+        let found = entry.outdated.iter().find(|outdated| outdated.id == id).cloned();
+        let (Some(outdated), Some(review)) = (found, &entry.review) else {
+            return drop(reply.send(Proposed::Stale));
+        };
+        let current = review.current().clone();
+        let Some(range) = place(&current, &outdated).filter(|_| !entry.absent) else {
+            let why =
+                "the lines it was made for are not there any more; copy what you need from it";
+            return drop(reply.send(Proposed::Refused(why.into())));
+        };
+        let mut after = current.clone();
+        after.replace(range, &outdated.new_text);
+        let change = Change::between(&current, &after);
+        let edit = edit_of(&current, &change, open.as_deref());
+        let label = format!("Cairn: accept in {}", entry.path);
+        let origin = (*outdated.origin).clone();
+        let landing = Landing::Accept;
+        let outcome = Outcome::Agent { base: Some(current), change, origin, landing };
+        self.send_edit(key, label, edit, Some(after), outcome, (0, 0), reply);
+    }
+}
+
+impl Entry {
+    /// Something of it is undecided, or may be.
+    fn is_pending(&self) -> bool {
+        let lines = self.review.as_ref().is_some_and(|review| !review.is_settled());
+        let created = self.review.as_ref().is_some_and(|review| !review.existed());
+        lines
+            || created
+            || self.fate.is_some()
+            || self.in_flight.is_some()
+            || !self.outdated.is_empty()
+    }
+
+    fn kept(&self, key: &str) -> Kept<Text> {
+        let outdated: Vec<KeptOutdated> = self.outdated.iter().map(KeptOutdated::of).collect();
+        let mut standing = self.standing();
+        if let (None, Some(InFlight { outcome, .. })) = (&standing.review, &self.in_flight) {
+            // The first edit of a file: what it is made for is what is accepted.
+            standing.review = outcome.base().cloned().map(FileReview::new);
+        }
+        Kept {
+            key: key.to_owned(),
+            saveable: self.saveable,
+            standing: kept_standing(&standing),
+            under_way: self.in_flight.as_ref().and_then(under_way),
+            rest: serde_json::to_value(outdated).unwrap_or_default(),
+        }
+    }
+
+    fn take_up(&mut self, kept: &Kept<Text>, text: Option<&Text>) -> Result<(), String> {
+        let Standing { review, fate } = known_standing(&kept.standing)?;
+        let outdated: Vec<KeptOutdated> =
+            serde_json::from_value(kept.rest.clone()).map_err(|error| error.to_string())?;
+        self.saveable = kept.saveable;
+        self.outdated = outdated.into_iter().map(KeptOutdated::known).collect();
+        let recorded = Recorded { review, fate, under_way: kept.under_way.clone() };
+        self.resume(&recorded, text);
+        self.recorded = Some(recorded);
+        self.dirty = true;
+        Ok(())
+    }
+
+    /// Goes on from what was recorded with the text that is there now.
+    pub(super) fn resume(&mut self, recorded: &Recorded, text: Option<&Text>) {
+        let Recorded { review, fate, under_way } = recorded.clone();
+        (self.review, self.fate) = (review, fate);
+        self.absent = text.is_none();
+        let whose = under_way.and_then(|it| {
+            let arrived = text.map_or(it.expected.is_empty(), |text| *text == it.expected);
+            serde_json::from_value::<Whose>(it.what).ok().filter(|_| arrived)
+        });
+        match (text, whose) {
+            (None, Some(Whose::Deletion { origin })) => {
+                self.fate = Some(Fate { kind: FateKind::Deleted, origin, number: 0 });
+            }
+            // If it comes back, so does what is undecided in it.
+            (None, _) => {}
+            (Some(text), Some(Whose::Agent { origin, accepted, created })) => {
+                if created {
+                    self.review.get_or_insert_with(FileReview::created);
+                }
+                let Some(review) = &mut self.review else { return };
+                arrived(review, text, &Author::Agent(origin.clone()));
+                if accepted {
+                    let ids: Vec<HunkId> = review
+                        .hunks()
+                        .iter()
+                        .filter(|hunk| *hunk.origin == origin)
+                        .map(|hunk| hunk.id)
+                        .collect();
+                    review.accept_many(&ids);
+                }
+            }
+            (Some(text), Some(Whose::User)) => {
+                if let Some(review) = &mut self.review {
+                    arrived(review, text, &Author::Decision);
+                }
+            }
+            (Some(text), Some(Whose::Deletion { .. } | Whose::Moved { .. }) | None) => {
+                if let Some(review) = &mut self.review {
+                    self.outdated.extend(review.reconcile_restored(text));
+                }
+            }
+        }
+    }
+
+    /// The text of the file is seen for the first time since, or again. True when that was all
+    /// there is to say about it.
+    pub(super) fn seen_again(&mut self, text: &Text) -> bool {
+        let Some(recorded) = self.recorded.take() else { return false };
+        if self.review.as_ref().is_some_and(|review| review.current() == text) {
+            // Nothing of it was unsaved, and something may have been decided since.
+            return true;
+        }
+        let of_record = recorded.review.as_ref().is_some_and(|review| review.current() == text);
+        let of_edit = recorded.under_way.as_ref().is_some_and(|it| it.expected == *text);
+        if of_record || of_edit {
+            // The editor brought back what was not saved.
+            self.outdated.clear();
+            self.resume(&recorded, Some(text));
+        }
+        of_record || of_edit
+    }
+}
+
+fn arrived(review: &mut FileReview, text: &Text, author: &Author) {
+    let change = Change::between(review.current(), text);
+    if let Err(error) = review.apply(&change, author) {
+        tracing::error!("a review had to be reconciled: {error}");
+        review.reconcile(text);
+    }
+}
+
+/// Where the old lines of an outdated proposal stand now: where it was, or else in one place only.
+fn place(text: &Text, outdated: &Outdated) -> Option<Range<usize>> {
+    let at = text.line_to_char(outdated.line.min(text.filled_lines()));
+    let old = &outdated.old_text;
+    let length = old.chars().count();
+    if at + length <= text.len_chars() && text.slice(at..at + length) == *old {
+        return Some(at..at + length);
+    }
+    let whole = text.to_string();
+    let mut places = whole.match_indices(old.as_str());
+    match (places.next(), places.next()) {
+        (Some((byte, _)), None) if !old.is_empty() => {
+            let at = whole[..byte].chars().count();
+            Some(at..at + length)
+        }
+        _ => None,
+    }
+}
+
+fn under_way(in_flight: &InFlight) -> Option<UnderWay<Text>> {
+    let whose = match &in_flight.outcome {
+        _ if in_flight.seen => return None,
+        Outcome::Agent { base, origin, landing, .. } => Whose::Agent {
+            origin: origin.clone(),
+            accepted: *landing == Landing::Accept,
+            created: base.is_none(),
+        },
+        Outcome::Deleted { origin, .. } => Whose::Deletion { origin: origin.clone() },
+        Outcome::Moved { to, fate, landing, .. } => {
+            let fate = fate.as_ref().filter(|_| *landing != Landing::Accept);
+            Whose::Moved { to: to.clone(), fate: fate.map(kept_fate) }
+        }
+        Outcome::Reject { .. } => Whose::User,
+        // Nothing of the agent's comes into the text by these.
+        Outcome::Restore { .. } | Outcome::Delete { .. } => return None,
+    };
+    let expected = match &in_flight.outcome {
+        Outcome::Moved { base, .. } => base.clone(),
+        _ => in_flight.expected.clone().unwrap_or_default(),
+    };
+    Some(UnderWay { expected, what: serde_json::to_value(whose).ok()? })
+}
+
+pub(super) fn kept_standing(standing: &Standing) -> reviews::Standing<Text> {
+    let fate = standing.fate.as_ref().map(kept_fate);
+    reviews::Standing {
+        review: standing.review.as_ref().map(FileReview::snapshot),
+        fate: serde_json::to_value(fate).unwrap_or_default(),
+    }
+}
+
+fn kept_fate(Fate { kind, origin, number }: &Fate) -> KeptFate {
+    KeptFate {
+        deleted: *kind == FateKind::Deleted,
+        moved_from: match kind {
+            FateKind::Deleted => None,
+            FateKind::MovedFrom(key) => Some(key.clone()),
+        },
+        origin: origin.clone(),
+        number: *number,
+    }
+}
+
+pub(super) fn known_standing(kept: &reviews::Standing<Text>) -> Result<Standing, String> {
+    let review = kept.review.clone().map(FileReview::restore).transpose()?;
+    let fate: Option<KeptFate> =
+        serde_json::from_value(kept.fate.clone()).map_err(|error| error.to_string())?;
+    let fate = fate.map(|KeptFate { deleted, moved_from, origin, number }| Fate {
+        kind: match moved_from {
+            Some(key) if !deleted => FateKind::MovedFrom(key),
+            Some(_) | None => FateKind::Deleted,
+        },
+        origin,
+        number,
+    });
+    Ok(Standing { review, fate })
+}
+
+fn kept_former(former: &Former) -> reviews::Former<Text> {
+    let rest = KeptDecision {
+        moved_to: former.moved_to.clone(),
+        told: former.told.clone(),
+        accepted: former.accepted.clone(),
+    };
+    reviews::Former {
+        key: former.key.clone(),
+        standing: kept_standing(&former.standing),
+        after: former.after.clone(),
+        rest: serde_json::to_value(rest).unwrap_or(Value::Null),
+    }
+}
+
+fn known_former(kept: reviews::Former<Text>) -> Result<Former, String> {
+    let standing = known_standing(&kept.standing)?;
+    let KeptDecision { moved_to, told, accepted } =
+        serde_json::from_value(kept.rest).map_err(|error| error.to_string())?;
+    Ok(Former { key: kept.key, standing, after: kept.after, moved_to, told, accepted })
+}
+
+impl KeptOutdated {
+    fn of(outdated: &Outdated) -> Self {
+        let Outdated { id, origin, old_text, new_text, line } = outdated.clone();
+        Self { id, origin: (*origin).clone(), old_text, new_text, line }
+    }
+
+    fn known(self) -> Outdated {
+        let Self { id, origin, old_text, new_text, line } = self;
+        Outdated { id, origin: origin.into(), old_text, new_text, line }
+    }
+}

@@ -1,0 +1,67 @@
+//! Saving for the agent's sake: only documents that were clean before its edits.
+//!
+//! Must never save a document with unsaved text of the user.
+
+use cairn_protocol::SaveParams;
+use tokio::sync::oneshot;
+
+use super::Hub;
+
+impl Hub {
+    /// Saves what may be saved; answers with the reviewed files that stay unsaved.
+    pub(super) fn flush(&mut self, reply: oneshot::Sender<Vec<String>>) {
+        let mut unsaved: Vec<String> = self
+            .files
+            .entries
+            .iter()
+            .filter(|(key, entry)| {
+                entry.review.is_some() && !entry.saveable && self.docs.get(key).is_some()
+            })
+            .map(|(_, entry)| entry.path.clone())
+            .collect();
+        let saving = self.editor.save(SaveParams { uris: self.saveable() });
+        let paths: Vec<(String, String)> = self
+            .files
+            .entries
+            .values()
+            .map(|entry| (entry.uri.clone(), entry.path.clone()))
+            .collect();
+        self.spawn(async move {
+            for failure in saving.await.failed {
+                tracing::warn!("not saved: {}: {}", failure.uri, failure.reason);
+                unsaved.extend(
+                    paths.iter().find(|(uri, _)| *uri == failure.uri).map(|(_, path)| path.clone()),
+                );
+            }
+            drop(reply.send(unsaved));
+        });
+    }
+
+    pub(super) fn save_at_turn_end(&mut self) {
+        let uris = self.saveable();
+        if self.settings.save_at_turn_end && !uris.is_empty() {
+            self.save_later(uris);
+        }
+    }
+
+    pub(super) fn save_later(&self, uris: Vec<String>) {
+        let saving = self.editor.save(SaveParams { uris });
+        self.spawn(async move {
+            for failure in saving.await.failed {
+                tracing::warn!("not saved: {}: {}", failure.uri, failure.reason);
+            }
+        });
+    }
+
+    /// Open documents that were clean before the agent touched them.
+    fn saveable(&self) -> Vec<String> {
+        self.files
+            .entries
+            .iter()
+            .filter(|(key, entry)| {
+                entry.review.is_some() && entry.saveable && self.docs.get(key).is_some()
+            })
+            .map(|(_, entry)| entry.uri.clone())
+            .collect()
+    }
+}

@@ -1,0 +1,578 @@
+//! Sessions and their turns: feeds inputs to the pure machine and has its effects performed.
+
+use std::{collections::HashSet, sync::Arc};
+
+use cairn_core::{
+    conversation::ToolCall,
+    model::{ModelEvent, ToolSpec},
+    plan::{Dialect, graph::TaskTool},
+    prompt::{self, InView, SelectedText, Surroundings, instructions::Instructions},
+    turn::{self, Effect, End, Input, Session},
+};
+use cairn_protocol::{
+    CancelParams, Connection, Empty, EndReason, ErrorKind, ItemStatus, MessageRole, PlanItem,
+    PlanNotification, ReadOnly, ReviewMode, RunTaskParams, RunTaskResult, StateResult, SteerParams,
+    SteerResult, TaskContext, ToolNotification, ToolState, TranscriptEntry, TurnNotification,
+    TurnPhase,
+};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    Hub, ToolBox, ToolUpdate,
+    context::Wire,
+    edits::Landing,
+    keeping,
+    plans::Work,
+    queue::Queue,
+    transcript::{Stream, usage},
+};
+use crate::{
+    event::{Reply, RequestError},
+    runner,
+    store::{
+        journal::Writer,
+        sessions::{self, EndedLine, Header, Line, TurnLine, VERSION},
+    },
+    tools::ToolContext,
+    workspace::path_of,
+};
+
+/// Sessions kept in memory; the oldest idle one goes first.
+const SESSIONS_KEPT: usize = 50;
+
+/// Told when the mode becomes this one: to learn it from a call that is refused costs a round.
+const PLANNING: &str = "The user wants a plan first: for now no file may be changed and no command may run. Look at what you need, then present the plan.";
+const PLANNED: &str = "Planning is over: from now on you may edit files and run commands again.";
+
+pub(super) struct SessionEntry {
+    pub(super) machine: Session,
+    pub(super) id: String,
+    pub(super) turn: Option<RunningTurn>,
+    pub(super) wire: Option<Wire>,
+    pub(super) surroundings: Surroundings,
+    /// Names of the instructions it was told of after its beginning.
+    pub(super) instructed: HashSet<String>,
+    pub(super) mode: ReviewMode,
+    /// Commands the user allowed for this session, byte for byte.
+    pub(super) allowed: HashSet<String>,
+    pub(super) last_turn: Option<TurnNotification>,
+    /// The words the newest turn began with.
+    pub(super) task: Option<String>,
+    /// The words the session began with, cut.
+    pub(super) title: Option<String>,
+    pub(super) turns: u32,
+    pub(super) plan: Option<PlanNotification>,
+    /// The work under the plan changed since it was shown.
+    pub(super) plan_stale: bool,
+    pub(super) work: Work,
+    pub(super) tools: Vec<ToolNotification>,
+    pub(super) queue: Queue,
+    pub(super) stream: Option<Stream>,
+    pub(super) messages: u32,
+    /// `None`: it is not written down.
+    pub(super) journal: Option<Arc<Writer>>,
+    /// What was said before this process, for clients that ask.
+    pub(super) before: Vec<TranscriptEntry>,
+    /// The number of the first of these, if more was said before it.
+    pub(super) earlier: Option<u64>,
+    /// Why no turn can start in it.
+    pub(super) read_only: Option<ReadOnly>,
+}
+
+/// What a turn begins with besides the words of the user.
+#[derive(Debug, Default)]
+pub(super) struct Opening {
+    /// For a session that begins.
+    pub(super) instructions: Vec<Instructions>,
+    /// The follow-up it was.
+    pub(super) follow_up: Option<String>,
+}
+
+pub(super) struct RunningTurn {
+    pub(super) id: String,
+    pub(super) cancel: CancellationToken,
+    pub(super) system: Arc<str>,
+    pub(super) specs: Arc<[ToolSpec]>,
+    pub(super) tools: ToolBox,
+    pub(super) max_tokens: Option<u32>,
+}
+
+impl SessionEntry {
+    /// In which nothing has happened yet, and which is not written down.
+    pub(super) fn new(
+        id: String,
+        machine: Session,
+        surroundings: Surroundings,
+        mode: ReviewMode,
+    ) -> Self {
+        Self {
+            machine,
+            id,
+            turn: None,
+            wire: None,
+            surroundings,
+            instructed: HashSet::new(),
+            mode,
+            allowed: HashSet::new(),
+            last_turn: None,
+            task: None,
+            title: None,
+            turns: 0,
+            plan: None,
+            plan_stale: false,
+            work: Work::default(),
+            tools: Vec::new(),
+            queue: Queue::default(),
+            stream: None,
+            messages: 0,
+            journal: None,
+            read_only: None,
+            before: Vec::new(),
+            earlier: None,
+        }
+    }
+
+    pub(super) fn is_turn(&self, turn_id: &str) -> bool {
+        self.turn.as_ref().is_some_and(|turn| turn.id == turn_id)
+    }
+
+    pub(super) fn landing(&self) -> Landing {
+        match self.mode {
+            ReviewMode::Auto => Landing::Accept,
+            ReviewMode::Ask => Landing::Wait,
+            // Plan mode lets no edit come this far.
+            ReviewMode::Review | ReviewMode::Plan => Landing::Propose,
+        }
+    }
+}
+
+impl Hub {
+    pub(super) fn run_task(
+        &mut self,
+        params: RunTaskParams,
+        opening: Opening,
+    ) -> Result<RunTaskResult, RequestError> {
+        if params.text.trim().is_empty() {
+            return Err(RequestError::new(
+                ErrorKind::InvalidParams,
+                "The task is empty",
+                "Say what the agent should do.",
+            ));
+        }
+        let Some(workspace) = self.workspace.clone() else {
+            return Err(RequestError::new(
+                ErrorKind::NotReady,
+                "No folder is open",
+                "Open a folder (File: Open Folder…); the agent works inside it.",
+            ));
+        };
+        if params.session_id.is_none() && self.choice.info.replay {
+            // A new session reads the script anew; older ones keep their place in theirs.
+            self.choose_model();
+        }
+        let turn_settings = self.turn_settings(&self.choice.info.name);
+        let session_id = match &params.session_id {
+            Some(id) => match self.sessions.get(id) {
+                Some(session) if session.turn.is_some() => {
+                    return Err(RequestError::new(
+                        ErrorKind::TurnMismatch,
+                        "The agent is still working in this session",
+                        "Cancel the turn first, or send your words to it with agent/steer.",
+                    ));
+                }
+                Some(session) => match session.locked() {
+                    Some(error) => return Err(error),
+                    None => id.clone(),
+                },
+                None => {
+                    return Err(RequestError::new(
+                        ErrorKind::UnknownSession,
+                        "This session is not known any more",
+                        "Open it with Agent: open session, or start a new task.",
+                    ));
+                }
+            },
+            None => self.new_session(&turn_settings, &workspace, opening.instructions),
+        };
+        let turn_id = new_id("t");
+        let text = prompt::user_message(&params.text, &self.in_view(params.context.as_ref()));
+        let mode = params.mode.unwrap_or(self.settings.review_mode);
+        self.begin_turn(&session_id, &turn_id)?;
+        let session = self.known(&session_id)?;
+        let was_planning = session.task.is_some() && session.mode == ReviewMode::Plan;
+        let notice = match (was_planning, mode == ReviewMode::Plan) {
+            (false, true) => Some(PLANNING),
+            (true, false) => Some(PLANNED),
+            (false, false) | (true, true) => None,
+        };
+        if let Some(text) = notice {
+            session.machine.step(Input::Notice { text: text.to_owned() });
+        }
+        session.mode = mode;
+        session.task = Some(params.text.clone());
+        session.title.get_or_insert_with(|| sessions::title(&params.text));
+        session.turns += 1;
+        session.tools.clear();
+        self.begin_checkpoint(&session_id, &turn_id, &params.text);
+        let line = TurnLine {
+            turn_id: turn_id.clone(),
+            task: params.text.clone(),
+            mode,
+            follow_up: opening.follow_up,
+        };
+        self.write(&session_id, &Line::Turn(line));
+        self.bring_into_view(&session_id);
+        self.publish_turn(&session_id, &turn_id, TurnPhase::Started { text: params.text.clone() });
+        self.message(&session_id, &turn_id, MessageRole::User, params.text);
+        if params.session_id.is_none() {
+            self.show_instructions(&session_id, &turn_id);
+        }
+        self.status_dirty = true;
+        self.turn_input(&session_id, &turn_id, Input::UserMessage { text });
+        Ok(RunTaskResult { session_id, turn_id })
+    }
+
+    /// Whom a turn asks, with what at hand, as settings and keys are now.
+    pub(super) fn begin_turn(
+        &mut self,
+        session_id: &str,
+        turn_id: &str,
+    ) -> Result<(), RequestError> {
+        let turn_settings = self.turn_settings(&self.choice.info.name);
+        let tools = self.tools_of(turn_settings.dialect);
+        let of_plan = match turn_settings.dialect {
+            Dialect::List(list) => Some(list.spec()),
+            Dialect::Tasks => None,
+        };
+        let specs: Vec<ToolSpec> =
+            of_plan.into_iter().chain(tools.iter().map(|(spec, _)| spec.clone())).collect();
+        let (provider, generation) = (Arc::clone(&self.choice.provider), self.generation);
+        let (cancel, max_tokens) = (self.shutdown.child_token(), self.choice.max_tokens);
+        let session = self.known(session_id)?;
+        if session.wire.as_ref().is_none_or(|wire| wire.generation != generation) {
+            session.wire = Some(Wire::new(provider, generation));
+        }
+        session.machine.configure(turn_settings);
+        let system = prompt::system(&session.surroundings);
+        session.turn = Some(RunningTurn {
+            id: turn_id.to_owned(),
+            cancel,
+            system: system.as_str().into(),
+            specs: specs.as_slice().into(),
+            tools,
+            max_tokens,
+        });
+        self.measure(session_id, &system, &specs);
+        Ok(())
+    }
+
+    fn new_session(
+        &mut self,
+        settings: &turn::TurnSettings,
+        workspace: &crate::workspace::Workspace,
+        instructions: Vec<Instructions>,
+    ) -> String {
+        if self.session_order.len() >= SESSIONS_KEPT
+            && let Some(at) = self
+                .session_order
+                .iter()
+                .position(|id| self.sessions.get(id).is_none_or(|s| s.turn.is_none()))
+        {
+            let id = self.session_order.remove(at);
+            self.sessions.remove(&id);
+            self.children.forget(&id);
+        }
+        let id = new_id("s");
+        let surroundings = Surroundings {
+            folders: workspace
+                .folders()
+                .iter()
+                .map(|folder| folder.display().to_string())
+                .collect(),
+            os: std::env::consts::OS.to_owned(),
+            date: crate::clock::today(),
+            plan_tool: settings.dialect.tool_in_words().to_owned(),
+            instructions,
+        };
+        let header =
+            Header { version: VERSION, session_id: id.clone(), surroundings, forked_from: None };
+        let machine = Session::new(settings.clone());
+        let (surroundings, mode) = (header.surroundings.clone(), self.settings.review_mode);
+        let entry = SessionEntry {
+            journal: self.begin_journal(&header),
+            ..SessionEntry::new(id.clone(), machine, surroundings, mode)
+        };
+        self.sessions.insert(id.clone(), entry);
+        self.session_order.push(id.clone());
+        self.write(&id, &Line::Session(header));
+        id
+    }
+
+    fn in_view(&self, context: Option<&TaskContext>) -> InView {
+        let (Some(context), Some(workspace)) = (context, &self.workspace) else {
+            return InView::default();
+        };
+        let inside = |uri: &str| {
+            let path = path_of(uri)?;
+            workspace.resolve(&path.to_string_lossy()).ok().map(|path| path.display().to_owned())
+        };
+        InView {
+            active_file: context.active_file.as_deref().and_then(inside),
+            selection: context.selection.as_ref().and_then(|selection| {
+                Some(SelectedText {
+                    path: inside(&selection.uri)?,
+                    first_line: selection.range.start.line + 1,
+                    last_line: selection.range.end.line + 1,
+                    text: selection.text.clone(),
+                })
+            }),
+        }
+    }
+
+    pub(super) fn steer(&mut self, params: SteerParams) -> Result<SteerResult, RequestError> {
+        let session = self.known(&params.session_id)?;
+        if !session.is_turn(&params.expected_turn_id) {
+            return Err(RequestError::new(
+                ErrorKind::TurnMismatch,
+                "That turn is over",
+                "Send your words as a reply: agent/runTask with the session's id.",
+            ));
+        }
+        let (session_id, turn_id) = (params.session_id, params.expected_turn_id);
+        self.message(&session_id, &turn_id, MessageRole::User, params.text.clone());
+        self.turn_input(&session_id, &turn_id, Input::Steer { text: params.text });
+        Ok(SteerResult { queued: true })
+    }
+
+    pub(super) fn cancel(&mut self, params: &CancelParams) -> Result<Empty, RequestError> {
+        if self.cancel_waiting_child(params) {
+            return Ok(Empty {});
+        }
+        self.known(&params.session_id)?;
+        self.turn_input(&params.session_id, &params.turn_id, Input::Cancel);
+        Ok(Empty {})
+    }
+
+    pub(super) fn known(&mut self, id: &str) -> Result<&mut SessionEntry, RequestError> {
+        self.sessions.get_mut(id).ok_or_else(|| {
+            RequestError::new(
+                ErrorKind::UnknownSession,
+                "This session is not known",
+                "Start a new task with Agent: run task.",
+            )
+        })
+    }
+
+    /// Inputs of a turn that is over are dropped here.
+    pub(super) fn turn_input(&mut self, session_id: &str, turn_id: &str, input: Input) {
+        self.tell_of_changes(session_id, &input);
+        self.warn_child(session_id, &input);
+        let Some(session) =
+            self.sessions.get_mut(session_id).filter(|session| session.is_turn(turn_id))
+        else {
+            return;
+        };
+        let is_piece = matches!(
+            &input,
+            Input::Model { event: ModelEvent::Text(_) | ModelEvent::Thinking(_), .. }
+        );
+        let effects = session.machine.step(input);
+        if !is_piece {
+            // Before the effects: what led to them is durable before they are.
+            self.write_steps(session_id);
+        }
+        for effect in effects {
+            self.perform(session_id, turn_id, effect);
+        }
+    }
+
+    fn perform(&mut self, session_id: &str, turn_id: &str, effect: Effect) {
+        let Some(effect) = self.child_effect(session_id, turn_id, effect) else { return };
+        match effect {
+            Effect::CallModel { request } => self.call_model(session_id, turn_id, request),
+            Effect::Summarize { request, shortest } => {
+                self.connection(Connection::Streaming);
+                self.summarize(session_id, turn_id, request, shortest)
+            }
+            Effect::TakeStock => self.take_stock(session_id, turn_id),
+            Effect::Shortened(shortened) => self.shortened(session_id, turn_id, shortened),
+            Effect::WindowLearned { tokens } => self.window_learned(tokens),
+            Effect::Wait { request, attempt, delay_ms, reason } => {
+                self.connection(Connection::Retrying { attempt, delay_ms, reason });
+                if let Some(cancel) = self.cancel_token(session_id) {
+                    let waiting = runner::wait(
+                        self.handle.clone(),
+                        session_id.into(),
+                        turn_id.into(),
+                        request,
+                        delay_ms,
+                    );
+                    self.spawn_in_turn(cancel, waiting);
+                }
+            }
+            Effect::RunTool { call, plan_item } => {
+                self.connection(Connection::Working);
+                self.run_tool(session_id, turn_id, call, plan_item)
+            }
+            Effect::ToolAnswered { call, plan_item, content, is_error } => {
+                let update = ToolUpdate {
+                    state: Some(if is_error { ToolState::Failed } else { ToolState::Done }),
+                    title: Some(if is_error {
+                        format!("{} was not run", call.name)
+                    } else {
+                        "Update the plan".into()
+                    }),
+                    detail: Some(content),
+                    ..ToolUpdate::default()
+                };
+                self.announce(session_id, turn_id, &call.id, &call.name, plan_item);
+                self.tool_update(session_id, turn_id, &call.id, update);
+            }
+            Effect::CallAnnounced { id, name } => {
+                self.announce(session_id, turn_id, &id, &name, None)
+            }
+            Effect::Text { delta } => self.stream(session_id, MessageRole::Assistant, &delta),
+            Effect::Thinking { delta } => self.stream(session_id, MessageRole::Thinking, &delta),
+            Effect::MessageDone { text } => self.end_stream(session_id, turn_id, Some(text)),
+            Effect::MessageDropped { .. } => {
+                self.end_stream(session_id, turn_id, None);
+                self.drop_announced(session_id, turn_id);
+            }
+            Effect::CallsDropped => self.drop_announced(session_id, turn_id),
+            Effect::NoteAdded(note) => self.show_note(session_id, turn_id, note),
+            Effect::PublishPlan { dropped } => self.publish_plan(session_id, turn_id, dropped),
+            Effect::Spent => self.publish_usage(session_id, turn_id),
+            Effect::EndTurn(end) => self.end_turn(session_id, turn_id, end),
+        }
+    }
+
+    fn call_model(&mut self, session_id: &str, turn_id: &str, number: u32) {
+        self.connection(Connection::Streaming);
+        let Some(session) = self.sessions.get_mut(session_id) else { return };
+        let Some(wire) = &mut session.wire else { return };
+        let messages = wire.catch_up(&session.machine);
+        self.ask(session_id, turn_id, number, messages);
+    }
+
+    fn run_tool(
+        &mut self,
+        session_id: &str,
+        turn_id: &str,
+        call: ToolCall,
+        plan_item: Option<String>,
+    ) {
+        self.announce(session_id, turn_id, &call.id, &call.name, plan_item.clone());
+        let Some(session) = self.sessions.get_mut(session_id) else { return };
+        // Keeping the plan is no work on an item of it.
+        let plan_item = plan_item.filter(|_| TaskTool::named(&call.name).is_none());
+        if let Some(item) = &plan_item {
+            session.work.call_started(item);
+            session.plan_stale = true;
+        }
+        let origin = self.origin_of(session_id, turn_id, &call.id, plan_item);
+        let root = self.sessions.get(&origin.session);
+        let journal = root.and_then(|root| root.journal.clone());
+        let Some(session) = self.sessions.get(session_id) else { return };
+        let (Some(turn), Some(workspace)) = (&session.turn, self.workspace.clone()) else { return };
+        let context = ToolContext {
+            workspace,
+            docs: Arc::clone(&self.docs),
+            edits: Arc::new(self.handle.clone()),
+            children: Arc::new(self.handle.clone()),
+            cancel: turn.cancel.clone(),
+            commands: Arc::clone(&self.settings.commands),
+            timeout: self.settings.tool_timeout,
+            origin,
+            journal,
+        };
+        let tool = turn.tools.iter().find(|(spec, _)| spec.name == call.name);
+        let tool = tool.map(|(_, tool)| Arc::clone(tool));
+        let mode = session.mode;
+        // Not cut by the token: a command must get the chance to end its processes.
+        self.tasks.spawn(runner::run_tool(self.handle.clone(), tool, call, context, mode));
+    }
+
+    pub(super) fn spawn_in_turn(
+        &self,
+        cancel: CancellationToken,
+        task: impl Future<Output = ()> + Send + 'static,
+    ) {
+        self.tasks.spawn(async move {
+            tokio::select! {
+                () = cancel.cancelled() => {}
+                () = task => {}
+            }
+        });
+    }
+
+    fn cancel_token(&self, session_id: &str) -> Option<CancellationToken> {
+        self.sessions.get(session_id)?.turn.as_ref().map(|turn| turn.cancel.clone())
+    }
+
+    fn end_turn(&mut self, session_id: &str, turn_id: &str, end: End) {
+        let Some(session) = self.sessions.get_mut(session_id) else { return };
+        let Some(turn) = session.turn.take() else { return };
+        turn.cancel.cancel();
+        self.end_children(session_id);
+        let Some(session) = self.sessions.get_mut(session_id) else { return };
+        let open_items = keeping::open_items(&session.machine);
+        // A turn that did not touch the plan still worked under it.
+        let in_progress = |item: &PlanItem| item.status == ItemStatus::InProgress;
+        session.plan_stale |=
+            session.plan.as_ref().is_some_and(|plan| plan.items.iter().any(in_progress));
+        self.end_stream(session_id, turn_id, None);
+        self.withdraw_approvals(turn_id);
+        self.stop_waiting(turn_id);
+        self.close_tools(session_id, turn_id);
+        self.publish_stale_plans();
+        let reason = end_reason(end.reason);
+        let Some(session) = self.sessions.get(session_id) else { return };
+        let (task, usage) = (session.task.clone(), usage(session.machine.usage()));
+        self.keep_plan(session_id, turn_id, task.unwrap_or_default(), reason);
+        let line = EndedLine {
+            turn_id: turn_id.into(),
+            reason,
+            summary: end.summary.clone(),
+            open_items,
+            usage,
+        };
+        self.write(session_id, &Line::Ended(line));
+        self.publish_turn(
+            session_id,
+            turn_id,
+            TurnPhase::Ended { reason, summary: end.summary, open_items, usage },
+        );
+        self.queue_goes_on(session_id, reason == EndReason::Completed);
+        if self.sessions.values().all(|session| session.turn.is_none()) {
+            self.connection(Connection::Idle);
+            self.save_at_turn_end();
+        }
+    }
+
+    pub(super) fn tell_state(&mut self, reply: Reply<StateResult>) {
+        self.publish();
+        let state = self.state();
+        drop(reply.send(Ok(state)));
+    }
+
+    fn state(&mut self) -> StateResult {
+        let order = self.session_order.clone();
+        let sessions = order.iter().filter_map(|id| self.snapshot_of(id)).collect();
+        StateResult { sessions, reviews: self.reviews(), status: self.status() }
+    }
+}
+
+pub(super) fn end_reason(reason: turn::EndReason) -> EndReason {
+    match reason {
+        turn::EndReason::Completed => EndReason::Completed,
+        turn::EndReason::NeedsInput => EndReason::NeedsInput,
+        turn::EndReason::Cancelled => EndReason::Cancelled,
+        turn::EndReason::Failed => EndReason::Failed,
+        turn::EndReason::Limit => EndReason::Limit,
+    }
+}
+
+/// Ids sort by time of creation; the prefix says of what.
+pub(super) fn new_id(prefix: &str) -> String {
+    format!("{prefix}-{}", uuid::Uuid::now_v7().simple())
+}

@@ -1,0 +1,131 @@
+//! Finds the files that say how to work here: `AGENTS.md` and `CLAUDE.md` in the folders above the
+//! work, and the user's own. Blocks on the disk.
+//!
+//! Must never read what a tool may not: the same jail, and no link that leads out of it.
+
+use std::path::Path;
+
+use cairn_core::prompt::instructions::{Instructions, fit};
+
+use crate::{
+    docs::Docs,
+    workspace::{Workspace, WorkspacePath},
+};
+
+/// In the order in which they count. A copy of the first is told once.
+const NAMES: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];
+const OWN: &str = "AGENTS.md";
+
+/// What a session begins with: from the folder of the active file upwards, then of the other
+/// workspace folders, then the user's own.
+pub(crate) fn at_start(
+    workspace: &Workspace,
+    docs: &Docs,
+    active: Option<&str>,
+    config: Option<&Path>,
+) -> Vec<Instructions> {
+    let active = active.and_then(|given| workspace.resolve(given).ok());
+    let above = active.iter().flat_map(|file| above(workspace, docs, file));
+    let roots = workspace.folders().iter().flat_map(|folder| of_folder(workspace, docs, folder));
+    let own = config.and_then(|folder| own(&folder.join(OWN)));
+    let mut found: Vec<(String, String)> = Vec::new();
+    for file in above.chain(roots).chain(own) {
+        if found.iter().all(|(name, _)| *name != file.0) {
+            found.push(file);
+        }
+    }
+    fit(found)
+}
+
+/// Of the folders from the file's own upwards.
+pub(crate) fn around(workspace: &Workspace, docs: &Docs, file: &str) -> Vec<Instructions> {
+    match workspace.resolve(file) {
+        Ok(file) => fit(above(workspace, docs, &file)),
+        Err(_) => Vec::new(),
+    }
+}
+
+fn above(workspace: &Workspace, docs: &Docs, file: &WorkspacePath) -> Vec<(String, String)> {
+    let levels = file.inside().components().count();
+    file.as_path()
+        .ancestors()
+        .skip(1)
+        .take(levels)
+        .flat_map(|folder| of_folder(workspace, docs, folder))
+        .collect()
+}
+
+fn of_folder(workspace: &Workspace, docs: &Docs, folder: &Path) -> Vec<(String, String)> {
+    NAMES
+        .iter()
+        .filter_map(|name| {
+            let path = workspace.resolve(&folder.join(name).to_string_lossy()).ok()?;
+            let text = match docs.get(&path.uri()) {
+                Some(document) => document.text.to_string(),
+                None => workspace.read_text(&path).ok()?.text.to_string(),
+            };
+            // As it is called here, also where it is a link to another one.
+            Some((workspace.display(&folder.join(name)), text))
+        })
+        .collect()
+}
+
+fn own(path: &Path) -> Option<(String, String)> {
+    let text = std::fs::read(path).ok().and_then(|bytes| String::from_utf8(bytes).ok())?;
+    Some((format!("your own {OWN}"), text))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn names(found: &[Instructions]) -> Vec<&str> {
+        found.iter().map(|one| one.name.as_str()).collect()
+    }
+
+    #[test]
+    fn the_nearest_come_first_and_the_users_own_last() {
+        let folder = tempfile::tempdir().unwrap();
+        let (first, second, config) = ("first", "second", "config");
+        for (path, text) in [
+            ("first/AGENTS.md", "root"),
+            ("first/a/b/CLAUDE.md", "b"),
+            ("first/a/AGENTS.md", "a"),
+            ("first/c/AGENTS.md", "not on the way"),
+            ("second/AGENTS.md", "second"),
+            ("config/AGENTS.md", "mine"),
+            ("AGENTS.md", "outside"),
+        ] {
+            let path = folder.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        let at = |name: &str| folder.path().join(name);
+        let workspace = Workspace::new(vec![at(first), at(second)]).unwrap();
+        let docs = Docs::default();
+        let active = at("first/a/b/new.rs");
+        let found = at_start(&workspace, &docs, active.to_str(), Some(&at(config)));
+        let second = at("second/AGENTS.md").display().to_string();
+        let expected =
+            ["a/b/CLAUDE.md", "a/AGENTS.md", "AGENTS.md", second.as_str(), "your own AGENTS.md"];
+        assert_eq!(names(&found), expected);
+        assert_eq!(names(&around(&workspace, &docs, "c/x")), ["c/AGENTS.md", "AGENTS.md"]);
+        assert!(around(&workspace, &docs, "../x").is_empty());
+        assert_eq!(names(&at_start(&workspace, &docs, None, None)), ["AGENTS.md", second.as_str()]);
+    }
+
+    #[test]
+    fn what_is_no_text_or_leads_out_is_not_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join("root");
+        fs::create_dir(&root).unwrap();
+        fs::write(folder.path().join("private"), "outside").unwrap();
+        std::os::unix::fs::symlink("../private", root.join("AGENTS.md")).unwrap();
+        fs::write(root.join("CLAUDE.md"), [0xff, 0xfe, 0x00]).unwrap();
+        let workspace = Workspace::new(vec![root]).unwrap();
+        let found = at_start(&workspace, &Docs::default(), None, Some(folder.path()));
+        assert_eq!(found, []);
+    }
+}

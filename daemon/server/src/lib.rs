@@ -1,0 +1,23 @@
+//! The Cairn daemon as a library, so that tests can drive it in process. `main.rs` is only the
+//! command line.
+
+pub mod approval;
+pub mod cli;
+pub mod clock;
+pub mod config;
+mod disk;
+pub mod docs;
+pub mod editor;
+pub mod event;
+pub mod exec;
+pub mod headless;
+pub mod hub;
+mod instructions;
+pub mod lsp;
+pub mod model;
+mod runner;
+pub mod signals;
+pub mod store;
+pub mod telemetry;
+pub mod tools;
+pub mod workspace;

@@ -1,0 +1,167 @@
+//! `workspace/executeCommand`: the same requests as `agent/*`, for an editor that has no client of
+//! ours. Reads them; must never do anything itself.
+
+use cairn_protocol::{CancelParams, DecideParams, Decision, ErrorKind, RunTaskParams, Scope};
+use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::{Value, json};
+use tower_lsp::{jsonrpc::Error, lsp_types};
+
+use super::convert;
+use crate::workspace::path_of;
+
+pub(super) const EXECUTE: &str = "workspace/executeCommand";
+
+pub(super) const ACCEPT_HUNK: &str = "cairn.acceptHunk";
+pub(super) const REJECT_HUNK: &str = "cairn.rejectHunk";
+pub(super) const ACCEPT_FILE: &str = "cairn.acceptFile";
+pub(super) const REJECT_FILE: &str = "cairn.rejectFile";
+pub(super) const ACCEPT_ALL: &str = "cairn.acceptAll";
+pub(super) const REJECT_ALL: &str = "cairn.rejectAll";
+const UNDO_DECISION: &str = "cairn.undoDecision";
+const RUN_TASK: &str = "cairn.runTask";
+const REPLY: &str = "cairn.reply";
+const CANCEL: &str = "cairn.cancel";
+
+/// What `initialize` promises.
+pub(super) const ALL: [&str; 10] = [
+    ACCEPT_HUNK,
+    REJECT_HUNK,
+    ACCEPT_FILE,
+    REJECT_FILE,
+    ACCEPT_ALL,
+    REJECT_ALL,
+    UNDO_DECISION,
+    RUN_TASK,
+    REPLY,
+    CANCEL,
+];
+
+#[derive(Debug)]
+pub(super) enum Command {
+    Decide(DecideParams),
+    UndoDecision,
+    RunTask(RunTaskParams),
+    Reply(RunTaskParams),
+    /// That turn, or whatever runs.
+    Cancel(Option<CancelParams>),
+}
+
+#[derive(Deserialize)]
+struct Execute {
+    command: String,
+    #[serde(default)]
+    arguments: Option<Vec<Value>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct OfHunk {
+    uri: String,
+    hunk_id: String,
+    rev: Option<u32>,
+}
+
+#[derive(Deserialize)]
+struct OfFile {
+    uri: String,
+    rev: Option<u32>,
+}
+
+#[derive(Deserialize, Default)]
+struct OfAll {
+    rev: Option<u32>,
+}
+
+/// A command of ours as an editor sends it back.
+pub(super) fn offer(title: String, command: &str, argument: Value) -> lsp_types::Command {
+    lsp_types::Command { title, command: command.to_owned(), arguments: Some(vec![argument]) }
+}
+
+pub(super) fn parse(params: Option<Value>) -> Result<Command, Error> {
+    let Execute { command, arguments } = convert::params(EXECUTE, params)?;
+    let arguments = Argument { command: &command, given: arguments.unwrap_or_default() };
+    let decide = |decision, scope, rev| {
+        Command::Decide(DecideParams { decision, scope, rev, feedback: None })
+    };
+    let decision = match command.as_str() {
+        ACCEPT_HUNK | ACCEPT_FILE | ACCEPT_ALL => Decision::Accept,
+        _ => Decision::Reject,
+    };
+    Ok(match command.as_str() {
+        ACCEPT_HUNK | REJECT_HUNK => {
+            let OfHunk { uri, hunk_id, rev } = arguments.one("{uri, hunkId, rev?}")?;
+            decide(decision, Scope::Hunk { uri: file(&command, uri)?, hunk_id }, rev)
+        }
+        ACCEPT_FILE | REJECT_FILE => {
+            let OfFile { uri, rev } = arguments.one("{uri, rev?}")?;
+            decide(decision, Scope::File { uri: file(&command, uri)? }, rev)
+        }
+        ACCEPT_ALL | REJECT_ALL => {
+            let all: Option<OfAll> = arguments.at_most_one("{rev?}")?;
+            decide(decision, Scope::All, all.unwrap_or_default().rev)
+        }
+        UNDO_DECISION => {
+            arguments.at_most_one::<Value>("nothing")?;
+            Command::UndoDecision
+        }
+        RUN_TASK => Command::RunTask(arguments.words()?),
+        REPLY => Command::Reply(arguments.words()?),
+        CANCEL => Command::Cancel(arguments.at_most_one("{sessionId, turnId}, or nothing")?),
+        _ => {
+            let hint = format!("The commands are {}", ALL.join(", "));
+            let message = format!("`{command}` is no command of Cairn's");
+            return Err(convert::refused(ErrorKind::InvalidParams, message, &hint));
+        }
+    })
+}
+
+fn file(command: &str, uri: String) -> Result<String, Error> {
+    match path_of(&uri) {
+        Some(_) => Ok(uri),
+        None => Err(wrong(command, &format!("`uri` is {}, which is no file", json!(uri)), "{uri}")),
+    }
+}
+
+/// What comes with a command.
+struct Argument<'c> {
+    command: &'c str,
+    given: Vec<Value>,
+}
+
+impl Argument<'_> {
+    fn one<T: DeserializeOwned>(self, form: &str) -> Result<T, Error> {
+        let command = self.command;
+        self.at_most_one(form)?.ok_or_else(|| wrong(command, "the argument is missing", form))
+    }
+
+    fn at_most_one<T: DeserializeOwned>(self, form: &str) -> Result<Option<T>, Error> {
+        if self.given.len() > 1 {
+            let why = format!("{} arguments are too many", self.given.len());
+            return Err(wrong(self.command, &why, form));
+        }
+        match self.given.into_iter().next() {
+            None | Some(Value::Null) => Ok(None),
+            // What an empty object is in Lua.
+            Some(Value::Array(given)) if given.is_empty() => Ok(None),
+            Some(given) => serde_json::from_value(given)
+                .map(Some)
+                .map_err(|error| wrong(self.command, &error.to_string(), form)),
+        }
+    }
+
+    /// A task: a string, or the object that `agent/runTask` takes.
+    fn words(self) -> Result<RunTaskParams, Error> {
+        const FORM: &str = "the text, or {text, sessionId?}";
+        let command = self.command;
+        match self.one(FORM)? {
+            Value::String(text) => Ok(RunTaskParams { text, ..RunTaskParams::default() }),
+            given => serde_json::from_value(given)
+                .map_err(|error| wrong(command, &error.to_string(), FORM)),
+        }
+    }
+}
+
+fn wrong(command: &str, why: &str, form: &str) -> Error {
+    let hint = format!("`arguments` is a list of one: {form}");
+    convert::refused(ErrorKind::InvalidParams, format!("{command}: {why}. It takes {form}"), &hint)
+}

@@ -1,0 +1,372 @@
+//! LSP's shapes to ours and back.
+//!
+//! URIs stay exactly as the client spells them: they are keys, and a parsed URL would be
+//! spelled anew. Must never log a text or a key.
+
+use std::path::PathBuf;
+
+use cairn_core::text::Position;
+use cairn_protocol::{self as protocol, ErrorData, ErrorKind, PROTOCOL_VERSION};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde_json::{Value, json};
+use tower_lsp::{
+    jsonrpc::{Error, ErrorCode},
+    lsp_types::{
+        self as lsp, ClientCapabilities, InitializeParams, InitializeResult, PositionEncodingKind,
+        ServerCapabilities, ServerInfo, TextDocumentSyncKind, TextDocumentSyncOptions, Url,
+    },
+};
+
+use super::{lifecycle::Parent, review};
+use crate::event::{ClientEvent, ContentChange, Initialized, Remember, RequestError};
+
+/// What `initialize` agreed on.
+#[derive(Debug)]
+pub(super) struct Accepted {
+    pub(super) hello: Initialized,
+    pub(super) parent: Option<Parent>,
+    pub(super) supports: Support,
+}
+
+/// What the client can do of what LSP leaves to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Support {
+    /// `workspace/applyEdit` may name the version it is made for.
+    pub(super) versioned_edits: bool,
+    /// It shows work-done progress.
+    pub(super) progress: bool,
+    pub(super) diagnostics: bool,
+    /// Code actions may be more than commands.
+    pub(super) action_literals: bool,
+    /// It can be told that code lenses are others now.
+    pub(super) lens_refresh: bool,
+}
+
+/// Reads `initialize`; refuses a client that speaks another version of `agent/*`.
+pub(super) fn accept(params: InitializeParams) -> Result<Accepted, Error> {
+    let experimental = params.capabilities.experimental.as_ref();
+    let speaks_agent = match experimental.and_then(|experimental| experimental.get("cairn")) {
+        None | Some(Value::Null) => false,
+        Some(cairn) => {
+            agree(&cairn["protocolVersion"])?;
+            true
+        }
+    };
+    let settings = params.initialization_options.as_ref().map(|options| &options["settings"]);
+    let hello = Initialized {
+        settings: settings.map(section).unwrap_or_default(),
+        speaks_agent,
+        folders: folders(&params),
+        remember: Remember::Sessions,
+    };
+    let parent = params.process_id.and_then(Parent::visible);
+    Ok(Accepted { hello, parent, supports: supports(&params.capabilities) })
+}
+
+fn supports(capabilities: &ClientCapabilities) -> Support {
+    let workspace = capabilities.workspace.as_ref();
+    let edit = workspace.and_then(|workspace| workspace.workspace_edit.as_ref());
+    let lens = workspace.and_then(|workspace| workspace.code_lens.as_ref());
+    let document = capabilities.text_document.as_ref();
+    let action = document.and_then(|document| document.code_action.as_ref());
+    let window = capabilities.window.as_ref();
+    Support {
+        // Neovim names only the operations on files. These exist nowhere but among
+        // `documentChanges`, and it does compare the version, which saves what was just typed.
+        versioned_edits: edit.is_some_and(|edit| {
+            edit.document_changes.unwrap_or_default() || edit.resource_operations.is_some()
+        }),
+        progress: window.and_then(|window| window.work_done_progress).unwrap_or_default(),
+        diagnostics: document.is_some_and(|document| document.publish_diagnostics.is_some()),
+        action_literals: action.is_some_and(|action| action.code_action_literal_support.is_some()),
+        lens_refresh: lens.and_then(|lens| lens.refresh_support).unwrap_or_default(),
+    }
+}
+
+/// The answer to `initialize`.
+pub(super) fn welcome(accepted: &Accepted) -> InitializeResult {
+    // An editor of ours has lenses and commands of its own, under the same names.
+    let reviewing = if accepted.hello.speaks_agent {
+        ServerCapabilities::default()
+    } else {
+        review::provided(accepted.supports)
+    };
+    InitializeResult {
+        capabilities: ServerCapabilities {
+            position_encoding: Some(PositionEncodingKind::UTF16),
+            text_document_sync: Some(
+                TextDocumentSyncOptions {
+                    open_close: Some(true),
+                    change: Some(TextDocumentSyncKind::INCREMENTAL),
+                    save: Some(true.into()),
+                    ..Default::default()
+                }
+                .into(),
+            ),
+            workspace: Some(lsp::WorkspaceServerCapabilities {
+                workspace_folders: Some(lsp::WorkspaceFoldersServerCapabilities {
+                    supported: Some(true),
+                    change_notifications: None,
+                }),
+                file_operations: Some(file_operations()),
+            }),
+            experimental: Some(json!({ "cairn": { "protocolVersion": PROTOCOL_VERSION } })),
+            ..reviewing
+        },
+        server_info: Some(ServerInfo {
+            name: "cairn".to_owned(),
+            version: Some(env!("CARGO_PKG_VERSION").to_owned()),
+        }),
+    }
+}
+
+/// Which of the user's own operations we want to hear of: all of them, on files and folders.
+fn file_operations() -> lsp::WorkspaceFileOperationsServerCapabilities {
+    let all = lsp::FileOperationRegistrationOptions {
+        filters: vec![lsp::FileOperationFilter {
+            scheme: Some("file".to_owned()),
+            pattern: lsp::FileOperationPattern {
+                glob: "**/*".to_owned(),
+                matches: None,
+                options: None,
+            },
+        }],
+    };
+    lsp::WorkspaceFileOperationsServerCapabilities {
+        did_create: Some(all.clone()),
+        did_rename: Some(all.clone()),
+        did_delete: Some(all),
+        ..Default::default()
+    }
+}
+
+fn agree(version: &Value) -> Result<(), Error> {
+    if version.as_u64() == Some(u64::from(PROTOCOL_VERSION)) {
+        return Ok(());
+    }
+    let message = format!(
+        "This Cairn daemon speaks version {PROTOCOL_VERSION} of the agent protocol and the editor \
+         speaks version {version}"
+    );
+    let hint = "Install the extension and the daemon from the same release";
+    let mut error = refused(ErrorKind::InvalidParams, message, hint);
+    // LSP's own field of this error: trying again would not help.
+    if let Some(Value::Object(data)) = &mut error.data {
+        data.insert("retry".to_owned(), Value::Bool(false));
+    }
+    Err(error)
+}
+
+fn folders(params: &InitializeParams) -> Vec<PathBuf> {
+    let path = |uri: &Url| uri.to_file_path().ok();
+    let folders = params.workspace_folders.iter().flatten();
+    let folders: Vec<_> = folders.filter_map(|folder| path(&folder.uri)).collect();
+    if !folders.is_empty() {
+        return folders;
+    }
+    #[allow(deprecated, reason = "older clients send nothing else")]
+    let root = params
+        .root_uri
+        .as_ref()
+        .and_then(path)
+        .or_else(|| params.root_path.as_ref().map(PathBuf::from));
+    root.into_iter().collect()
+}
+
+/// The `cairn` section, whether it comes alone or inside the whole settings.
+fn section(settings: &Value) -> Value {
+    settings.get("cairn").unwrap_or(settings).clone()
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Document<T> {
+    text_document: T,
+    #[serde(default)]
+    content_changes: Vec<WireChange>,
+}
+
+#[derive(Deserialize)]
+struct OpenedItem {
+    uri: String,
+    version: i32,
+    text: String,
+}
+
+#[derive(Deserialize)]
+struct VersionedItem {
+    uri: String,
+    version: i32,
+}
+
+#[derive(Deserialize)]
+struct Item {
+    uri: String,
+}
+
+#[derive(Deserialize)]
+struct WireChange {
+    range: Option<protocol::Range>,
+    text: String,
+}
+
+#[derive(Deserialize)]
+struct Watched {
+    changes: Vec<Item>,
+}
+
+#[derive(Deserialize)]
+struct Files<T> {
+    files: Vec<T>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Renamed {
+    old_uri: String,
+    new_uri: String,
+}
+
+#[derive(Deserialize)]
+struct Configuration {
+    settings: Value,
+}
+
+/// A notification the hub hears of. `None`: not one of these; `Some(Ok(None))`: nothing to tell.
+pub(super) fn notification(
+    method: &str,
+    params: Option<&Value>,
+) -> Option<serde_json::Result<Option<ClientEvent>>> {
+    let params = params.unwrap_or(&Value::Null);
+    Some(match method {
+        "textDocument/didOpen" => read(params).map(|Document { text_document, .. }| {
+            let OpenedItem { uri, version, text } = text_document;
+            Some(ClientEvent::DidOpen { uri, version, text })
+        }),
+        "textDocument/didChange" => {
+            read(params).map(|Document { text_document, content_changes }| {
+                let VersionedItem { uri, version } = text_document;
+                let changes = content_changes.into_iter().map(content_change).collect();
+                Some(ClientEvent::DidChange { uri, version, changes })
+            })
+        }
+        "textDocument/didSave" => read(params).map(|Document { text_document, .. }| {
+            let Item { uri } = text_document;
+            Some(ClientEvent::DidSave { uri })
+        }),
+        "textDocument/didClose" => read(params).map(|Document { text_document, .. }| {
+            let Item { uri } = text_document;
+            Some(ClientEvent::DidClose { uri })
+        }),
+        "workspace/didChangeConfiguration" => {
+            // A client that wants to be asked sends null, which says nothing about the values.
+            read(params).map(|Configuration { settings }| {
+                let section = section(&settings);
+                (!section.is_null()).then_some(ClientEvent::Settings(section))
+            })
+        }
+        "workspace/didChangeWatchedFiles" => read(params).map(|Watched { changes }| {
+            let uris = changes.into_iter().map(|change| change.uri).collect();
+            Some(ClientEvent::WatchedFiles(uris))
+        }),
+        "workspace/didCreateFiles" | "workspace/didDeleteFiles" => {
+            read(params).map(|Files::<Item> { files }| {
+                let uris = files.into_iter().map(|file| file.uri).collect();
+                Some(ClientEvent::WatchedFiles(uris))
+            })
+        }
+        "workspace/didRenameFiles" => read(params).map(|Files::<Renamed> { files }| {
+            let renames = files.into_iter().map(|file| (file.old_uri, file.new_uri)).collect();
+            Some(ClientEvent::RenamedFiles(renames))
+        }),
+        protocol::CREDENTIALS => {
+            read(params).map(|credentials| Some(ClientEvent::Credentials(credentials)))
+        }
+        _ => return None,
+    })
+}
+
+fn read<'v, T: Deserialize<'v>>(params: &'v Value) -> serde_json::Result<T> {
+    T::deserialize(params)
+}
+
+fn content_change(change: WireChange) -> ContentChange {
+    let position = |at: protocol::Position| Position { line: at.line, character: at.character };
+    ContentChange {
+        range: change.range.map(|range| (position(range.start), position(range.end))),
+        text: change.text,
+    }
+}
+
+/// The params of a request. Absent ones count as an empty object.
+pub(super) fn params<P: DeserializeOwned>(method: &str, params: Option<Value>) -> Result<P, Error> {
+    let params = match params {
+        None | Some(Value::Null) => json!({}),
+        Some(params) => params,
+    };
+    let read = match params {
+        Value::Object(_) => serde_json::from_value(params).map_err(|error| error.to_string()),
+        _ => Err("params must be one object".to_owned()),
+    };
+    read.map_err(|why| {
+        let hint = "Send one object as the protocol describes";
+        refused(ErrorKind::InvalidParams, format!("{method}: {why}"), hint)
+    })
+}
+
+pub(super) fn result(result: &impl Serialize) -> Result<Value, Error> {
+    serde_json::to_value(result).map_err(|_| Error::internal_error())
+}
+
+pub(super) fn error(RequestError { message, data }: RequestError) -> Error {
+    let code = match data.kind {
+        ErrorKind::NotReady => -32002,
+        ErrorKind::InvalidParams => -32602,
+        ErrorKind::Overloaded => -32001,
+        ErrorKind::NoModel
+        | ErrorKind::StaleRevision
+        | ErrorKind::UnknownSession
+        | ErrorKind::SessionLocked
+        | ErrorKind::TurnMismatch
+        | ErrorKind::Untrusted
+        | ErrorKind::Internal => -32803,
+    };
+    let data = serde_json::to_value(data).ok();
+    Error { code: ErrorCode::from(code), message: message.into(), data }
+}
+
+pub(super) fn not_initialized() -> Error {
+    refused(ErrorKind::NotReady, "Not initialized yet", "Send `initialize` first")
+}
+
+pub(super) fn shut_down() -> Error {
+    let error = refused(ErrorKind::NotReady, "Already shut down", "Send `exit`, then start anew");
+    Error { code: ErrorCode::InvalidRequest, ..error }
+}
+
+pub(super) fn overloaded() -> Error {
+    refused(ErrorKind::Overloaded, "Too many requests are waiting", "Wait for answers, then retry")
+}
+
+/// The hub dropped a request.
+pub(super) fn unanswered() -> Error {
+    refused(ErrorKind::Internal, "Cairn could not answer", "Try again; the log says more")
+}
+
+pub(super) fn panicked() -> Error {
+    let error = refused(ErrorKind::Internal, "Cairn failed inside", "Try again; the log says more");
+    Error { code: ErrorCode::InternalError, ..error }
+}
+
+pub(super) fn duplicate_id() -> Error {
+    Error {
+        code: ErrorCode::InvalidRequest,
+        message: "another request with this id still waits for its answer".into(),
+        data: None,
+    }
+}
+
+pub(super) fn refused(kind: ErrorKind, message: impl Into<String>, hint: &str) -> Error {
+    let data = ErrorData { kind, hint: hint.to_owned() };
+    error(RequestError { message: message.into(), data })
+}

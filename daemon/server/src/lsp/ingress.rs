@@ -1,0 +1,391 @@
+//! The gate: what the client says, in wire order, becomes events for the hub.
+//!
+//! `call` does everything that order matters for before it returns. It must never wait, and never
+//! let anything but the handshake through before `initialize` or after `shutdown`.
+
+use std::{
+    collections::{HashMap, hash_map::Entry},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use cairn_protocol::{self as protocol, RequestMethod};
+use futures_util::{
+    FutureExt,
+    future::{AbortHandle, Abortable, BoxFuture, ready},
+};
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::Value;
+use tokio::{
+    sync::{SetOnce, mpsc, oneshot},
+    time::timeout,
+};
+use tower_lsp::{
+    ExitedError,
+    jsonrpc::{Error, Id, Request, Response},
+};
+use tower_service::Service;
+
+use super::{
+    commands::{self, Command},
+    convert::{self, Accepted, Support},
+    outbox::Outbox,
+    plain::{self, Words},
+    review,
+};
+use crate::event::{AgentRequest, ClientEvent, Reply};
+
+/// Most decisions are done by then. Not at once, because of editors that leave unread what comes
+/// right after the answer they wait for: that would be the edit.
+const SOON: Duration = Duration::from_millis(300);
+
+pub(super) struct Ingress<S> {
+    inner: S,
+    handshake: Arc<SetOnce<Accepted>>,
+    events: mpsc::UnboundedSender<ClientEvent>,
+    outbox: Arc<Outbox>,
+    phase: Phase,
+    live: Live,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// `initialize` has not succeeded yet.
+    Waiting,
+    Open,
+    ShutDown,
+}
+
+type Answer = BoxFuture<'static, Result<Option<Response>, ExitedError>>;
+
+impl<S> Ingress<S> {
+    pub(super) fn new(
+        inner: S,
+        handshake: Arc<SetOnce<Accepted>>,
+        events: mpsc::UnboundedSender<ClientEvent>,
+        outbox: Arc<Outbox>,
+    ) -> Self {
+        Self { inner, handshake, events, outbox, phase: Phase::Waiting, live: Live::default() }
+    }
+
+    pub(super) fn is_shut_down(&self) -> bool {
+        self.phase == Phase::ShutDown
+    }
+
+    fn emit(&self, event: ClientEvent) {
+        // A hub that is gone ends the session; until then its requests are answered by the
+        // dropped reply.
+        let _ = self.events.send(event);
+    }
+}
+
+impl<S> Service<Request> for Ingress<S>
+where
+    S: Service<Request, Response = Option<Response>, Error = ExitedError, Future = Answer>,
+{
+    type Response = Option<Response>;
+    type Error = ExitedError;
+    type Future = Answer;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), ExitedError>> {
+        self.inner.poll_ready(context)
+    }
+
+    fn call(&mut self, request: Request) -> Answer {
+        if self.phase == Phase::Waiting
+            && let Some(accepted) = self.handshake.get()
+        {
+            // Not earlier: the answer to `initialize` must be the first thing the client reads,
+            // and by the next message it is on its way.
+            self.phase = Phase::Open;
+            self.emit(ClientEvent::Initialized(accepted.hello.clone()));
+        }
+        match (self.phase, request.method()) {
+            (_, "$/cancelRequest") => {
+                self.live.cancel(request.params());
+                nothing()
+            }
+            (_, "initialize") => self.inner.call(request),
+            (Phase::Waiting, _) => refuse(request, convert::not_initialized()),
+            (Phase::ShutDown, _) => refuse(request, convert::shut_down()),
+            (Phase::Open, "shutdown") => self.shut_down(request),
+            (Phase::Open, _) => self.open(request),
+        }
+    }
+}
+
+impl<S> Ingress<S>
+where
+    S: Service<Request, Response = Option<Response>, Error = ExitedError, Future = Answer>,
+{
+    fn shut_down(&mut self, request: Request) -> Answer {
+        let (_, Some(id), _) = request.into_parts() else { return nothing() };
+        self.phase = Phase::ShutDown;
+        // Clients send null or an empty object along, and tower-lsp refuses both.
+        self.inner.call(Request::build("shutdown").id(id).finish())
+    }
+
+    fn open(&mut self, request: Request) -> Answer {
+        if request.id().is_some() {
+            return match self.handshake.get() {
+                Some(Accepted { hello, supports, .. }) if !hello.speaks_agent => {
+                    self.plain(request, *supports)
+                }
+                _ => self.agent(request),
+            };
+        }
+        match convert::notification(request.method(), request.params()) {
+            Some(Ok(Some(event))) => {
+                self.emit(event);
+                nothing()
+            }
+            Some(Ok(None)) => nothing(),
+            Some(Err(error)) => {
+                // The params themselves may hold a key or a text: never log them.
+                let method = request.method();
+                tracing::error!(method, %error, "a notification was not understood");
+                nothing()
+            }
+            None => self.inner.call(request),
+        }
+    }
+
+    fn agent(&mut self, request: Request) -> Answer {
+        use AgentRequest as A;
+        match request.method() {
+            protocol::RunTask::METHOD => self.ask::<protocol::RunTask>(request, A::RunTask),
+            protocol::Steer::METHOD => self.ask::<protocol::Steer>(request, A::Steer),
+            protocol::QueueAdd::METHOD => self.ask::<protocol::QueueAdd>(request, A::QueueAdd),
+            protocol::QueueEdit::METHOD => self.ask::<protocol::QueueEdit>(request, A::QueueEdit),
+            protocol::QueueDrop::METHOD => self.ask::<protocol::QueueDrop>(request, A::QueueDrop),
+            protocol::QueueSend::METHOD => self.ask::<protocol::QueueSend>(request, A::QueueSend),
+            protocol::Cancel::METHOD => self.ask::<protocol::Cancel>(request, A::Cancel),
+            protocol::Compact::METHOD => self.ask::<protocol::Compact>(request, A::Compact),
+            protocol::Answer::METHOD => self.ask::<protocol::Answer>(request, A::Answer),
+            protocol::Decide::METHOD => self.ask::<protocol::Decide>(request, A::Decide),
+            protocol::UndoDecision::METHOD => {
+                self.ask::<protocol::UndoDecision>(request, |_, reply| A::UndoDecision(reply))
+            }
+            protocol::Baseline::METHOD => self.ask::<protocol::Baseline>(request, A::Baseline),
+            protocol::PlanHistory::METHOD => {
+                self.ask::<protocol::PlanHistory>(request, A::PlanHistory)
+            }
+            protocol::Checkpoints::METHOD => {
+                self.ask::<protocol::Checkpoints>(request, |_, reply| A::Checkpoints(reply))
+            }
+            protocol::RestoreCheckpoint::METHOD => {
+                self.ask::<protocol::RestoreCheckpoint>(request, A::RestoreCheckpoint)
+            }
+            protocol::ListSessions::METHOD => {
+                self.ask::<protocol::ListSessions>(request, A::ListSessions)
+            }
+            protocol::OpenSession::METHOD => {
+                self.ask::<protocol::OpenSession>(request, A::OpenSession)
+            }
+            protocol::ForkSession::METHOD => {
+                self.ask::<protocol::ForkSession>(request, A::ForkSession)
+            }
+            protocol::DeleteSession::METHOD => {
+                self.ask::<protocol::DeleteSession>(request, A::DeleteSession)
+            }
+            protocol::ExportSession::METHOD => {
+                self.ask::<protocol::ExportSession>(request, A::ExportSession)
+            }
+            protocol::State::METHOD => {
+                self.ask::<protocol::State>(request, |_, reply| A::State(reply))
+            }
+            protocol::Models::METHOD => {
+                self.ask::<protocol::Models>(request, |_, reply| A::Models(reply))
+            }
+            _ => self.inner.call(request),
+        }
+    }
+
+    /// Reviewing by the means of LSP alone. `agent/*` is there for such an editor too.
+    fn plain(&mut self, request: Request, supports: Support) -> Answer {
+        use AgentRequest::Pending;
+        match request.method() {
+            review::LENSES => self.show(request, Pending, |reviews, params| {
+                convert::result(&review::lenses(&reviews, &params))
+            }),
+            review::ACTIONS => self.show(request, Pending, move |reviews, params| {
+                convert::result(&review::actions(&reviews, &params, supports))
+            }),
+            commands::EXECUTE => self.execute(request),
+            _ => self.agent(request),
+        }
+    }
+
+    fn execute(&mut self, request: Request) -> Answer {
+        let (_, id, params) = request.into_parts();
+        let Some(id) = id else { return nothing() };
+        let command = match commands::parse(params) {
+            Ok(command) => command,
+            Err(error) => return answer(id, Err(error)),
+        };
+        match command {
+            Command::RunTask(task) => {
+                self.hand_over(id, |reply| AgentRequest::RunTask(task, reply), as_it_is)
+            }
+            Command::Reply(words) => {
+                self.hand_over(id, |reply| AgentRequest::GoOn(words, reply), as_it_is)
+            }
+            Command::Cancel(Some(turn)) => {
+                self.hand_over(id, |reply| AgentRequest::Cancel(turn, reply), as_it_is)
+            }
+            Command::Cancel(None) => self.hand_over(id, AgentRequest::CancelAll, as_it_is),
+            Command::Decide(decision) => {
+                self.decide(id, |reply| AgentRequest::Decide(decision, reply), plain::decided)
+            }
+            Command::UndoDecision => self.decide(id, AgentRequest::UndoDecision, plain::undone),
+        }
+    }
+
+    /// A decision goes through the editor, which may wait for the answer to its command before it
+    /// shows what became of it: so the answer comes soon, and the user is told the rest.
+    fn decide<T: Serialize + Send + 'static>(
+        &self,
+        id: Id,
+        event: impl FnOnce(Reply<T>) -> AgentRequest,
+        words: fn(&T) -> Option<Words>,
+    ) -> Answer {
+        let (reply, replied) = oneshot::channel();
+        let (known, knows) = oneshot::channel();
+        self.emit(ClientEvent::Request(event(reply)));
+        self.outbox.tell_when_known(async move {
+            let result = replied.await.ok()?.ok()?;
+            let _ = known.send(convert::result(&result));
+            words(&result)
+        });
+        async move {
+            let known = timeout(SOON, knows).await;
+            let outcome = known.unwrap_or(Ok(Ok(Value::Null)));
+            Ok(Some(Response::from_parts(
+                id,
+                outcome.unwrap_or_else(|_| Err(convert::unanswered())),
+            )))
+        }
+        .boxed()
+    }
+
+    /// Answers a request of LSP's own from what the hub says.
+    fn show<P: DeserializeOwned + Send + 'static, T: Send + 'static>(
+        &self,
+        request: Request,
+        event: impl FnOnce(Reply<T>) -> AgentRequest,
+        show: impl FnOnce(T, P) -> Result<Value, Error> + Send + 'static,
+    ) -> Answer {
+        let (method, id, params) = request.into_parts();
+        let Some(id) = id else { return nothing() };
+        match convert::params::<P>(&method, params) {
+            Ok(params) => self.hand_over(id, event, |result| show(result, params)),
+            Err(error) => answer(id, Err(error)),
+        }
+    }
+
+    fn ask<M: RequestMethod>(
+        &self,
+        request: Request,
+        event: impl FnOnce(M::Params, Reply<M::Result>) -> AgentRequest,
+    ) -> Answer {
+        let (_, id, params) = request.into_parts();
+        let Some(id) = id else { return nothing() };
+        match convert::params::<M::Params>(M::METHOD, params) {
+            Ok(params) => self.hand_over(id, |reply| event(params, reply), as_it_is),
+            Err(error) => answer(id, Err(error)),
+        }
+    }
+
+    /// Hands a request to the hub, now, and gives back the future of its answer.
+    fn hand_over<T: Send + 'static>(
+        &self,
+        id: Id,
+        event: impl FnOnce(Reply<T>) -> AgentRequest,
+        show: impl FnOnce(T) -> Result<Value, Error> + Send + 'static,
+    ) -> Answer {
+        let Some((slot, abort)) = self.live.enter(id.clone()) else {
+            return answer(id, Err(convert::duplicate_id()));
+        };
+        let (reply, replied) = oneshot::channel();
+        self.emit(ClientEvent::Request(event(reply)));
+        async move {
+            let _slot = slot;
+            let outcome = match Abortable::new(replied, abort).await {
+                Ok(Ok(Ok(result))) => show(result),
+                Ok(Ok(Err(error))) => Err(convert::error(error)),
+                Ok(Err(_dropped)) => Err(convert::unanswered()),
+                Err(_aborted) => Err(Error::request_cancelled()),
+            };
+            Ok(Some(Response::from_parts(id, outcome)))
+        }
+        .boxed()
+    }
+}
+
+/// Requests whose answer is not there yet, for `$/cancelRequest`. tower-lsp keeps such a list
+/// too, but only of what goes through its router.
+#[derive(Clone, Default)]
+struct Live(Arc<Mutex<HashMap<Id, AbortHandle>>>);
+
+impl Live {
+    /// `None` if the id is in use.
+    fn enter(&self, id: Id) -> Option<(Slot, futures_util::future::AbortRegistration)> {
+        let (handle, registration) = AbortHandle::new_pair();
+        match self.lock().entry(id.clone()) {
+            Entry::Occupied(_) => return None,
+            Entry::Vacant(entry) => entry.insert(handle),
+        };
+        Some((Slot { live: self.clone(), id }, registration))
+    }
+
+    fn cancel(&self, params: Option<&Value>) {
+        let id = match params.and_then(|params| params.get("id")) {
+            Some(Value::String(id)) => Id::String(id.clone()),
+            Some(id) => match id.as_i64() {
+                Some(id) => Id::Number(id),
+                None => return,
+            },
+            None => return,
+        };
+        if let Some(handle) = self.lock().get(&id) {
+            handle.abort();
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<Id, AbortHandle>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A place in `Live`, given up when dropped.
+struct Slot {
+    live: Live,
+    id: Id,
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        self.live.lock().remove(&self.id);
+    }
+}
+
+fn as_it_is<T: Serialize>(result: T) -> Result<Value, Error> {
+    convert::result(&result)
+}
+
+fn nothing() -> Answer {
+    ready(Ok(None)).boxed()
+}
+
+fn answer(id: Id, outcome: Result<Value, Error>) -> Answer {
+    ready(Ok(Some(Response::from_parts(id, outcome)))).boxed()
+}
+
+/// A notification that comes at the wrong time is dropped.
+fn refuse(request: Request, error: Error) -> Answer {
+    match request.into_parts() {
+        (_, Some(id), _) => answer(id, Err(error)),
+        (_, None, _) => nothing(),
+    }
+}

@@ -1,0 +1,330 @@
+//! The one owner of tower-lsp's `Client`: everything the daemon says or asks of its own accord.
+//!
+//! One queue keeps notifications and questions in the order they were made. A question lives on
+//! after its asker gave up, because tower-lsp panics on an answer that nobody expects any more.
+//! It must never block a caller.
+
+use std::{sync::Arc, task::Poll, time::Duration};
+
+use cairn_protocol::{
+    ApplyEdit, ApplyEditParams, ApplyEditResult, ApprovalDecision, Approve, ApproveParams,
+    ApproveResult, FileChange, Notice, RefusedEdit, RequestMethod, ReviewNotification, Save,
+    SaveFailure, SaveParams, SaveResult,
+};
+use futures_util::{FutureExt, future::BoxFuture, poll};
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::Value;
+use tokio::{
+    sync::{SetOnce, mpsc, oneshot},
+    task::JoinSet,
+    time::timeout,
+};
+use tower_lsp::{
+    Client,
+    jsonrpc::{Request, Response},
+};
+use tower_service::Service;
+
+use super::{
+    convert::{Accepted, Support},
+    plain::{self, Words},
+    progress::{self, Shown},
+    review,
+};
+use crate::{disk, editor::Editor};
+
+/// An editor that takes longer is stuck, and the hub must go on.
+const ANSWER: Duration = Duration::from_secs(10);
+/// Messages that wait for a client that does not read. Beyond it notices are dropped: each is a
+/// snapshot that the next one repairs.
+const MAX_QUEUED: usize = 16 * 1024;
+
+pub(super) struct Outbox {
+    handshake: Arc<SetOnce<Accepted>>,
+    queue: mpsc::Sender<Outgoing>,
+    running: progress::Running,
+    told: review::Told,
+    said: plain::Said,
+}
+
+enum Outgoing {
+    /// A place for a plan, and then how it goes.
+    Show(Shown),
+    Tell {
+        method: &'static str,
+        params: Value,
+    },
+    Ask {
+        method: &'static str,
+        params: Value,
+        answer: oneshot::Sender<Result<Value, String>>,
+    },
+    /// Words that are not known yet, or none.
+    Await(BoxFuture<'static, Option<Words>>),
+}
+
+impl Outbox {
+    /// The second half delivers; it must run as long as answers are read.
+    pub(super) fn new(
+        client: Option<Client>,
+        handshake: Arc<SetOnce<Accepted>>,
+    ) -> (Self, impl Future<Output = ()> + Send + 'static) {
+        let (queue, queued) = mpsc::channel(MAX_QUEUED);
+        let delivering = async move {
+            if let Some(client) = client {
+                deliver(client, queued).await;
+            }
+        };
+        let outbox = Self {
+            handshake,
+            queue,
+            running: progress::Running::default(),
+            told: review::Told::default(),
+            said: plain::Said::default(),
+        };
+        (outbox, delivering)
+    }
+
+    fn tell(&self, method: &'static str, params: &impl Serialize) {
+        let Ok(params) = serde_json::to_value(params) else { return };
+        if self.queue.try_send(Outgoing::Tell { method, params }).is_err() {
+            tracing::warn!(method, "a notification is lost: the client does not read");
+        }
+    }
+
+    /// Tells the user how something ended, when it has.
+    pub(super) fn tell_when_known(
+        &self,
+        words: impl Future<Output = Option<Words>> + Send + 'static,
+    ) {
+        if self.queue.try_send(Outgoing::Await(words.boxed())).is_err() {
+            tracing::warn!("the end of a command is not told: the client does not read");
+        }
+    }
+
+    /// Shows what is pending in a file.
+    fn show(&self, review: &ReviewNotification, supports: Support) {
+        let changed = self.told.hear(review);
+        if supports.diagnostics {
+            if let Some(uri) = &changed.former_uri {
+                self.tell(review::DIAGNOSTICS, &review::nothing_at(uri));
+            }
+            self.tell(review::DIAGNOSTICS, &review::diagnostics(review));
+        }
+        if supports.lens_refresh && changed.hunks {
+            // It is for the editor to ask again; its answer says nothing.
+            drop(self.ask::<Value>(review::REFRESH, &Value::Null));
+        }
+    }
+
+    /// Queues the question at once; an error is a sentence for the log.
+    fn ask<R: DeserializeOwned>(
+        &self,
+        method: &'static str,
+        params: &impl Serialize,
+    ) -> impl Future<Output = Result<R, String>> + Send + 'static {
+        let (answer, answered) = oneshot::channel();
+        let queued = match serde_json::to_value(params) {
+            Ok(params) => self
+                .queue
+                .try_send(Outgoing::Ask { method, params, answer })
+                .map_err(|_| "the editor does not read".to_owned()),
+            Err(error) => Err(error.to_string()),
+        };
+        async move {
+            queued?;
+            let value = answered.await.map_err(|_| "the editor is gone".to_owned())??;
+            serde_json::from_value(value)
+                .map_err(|error| format!("the editor's answer is not understood: {error}"))
+        }
+    }
+
+    async fn within<R>(question: impl Future<Output = Result<R, String>>) -> Result<R, String> {
+        timeout(ANSWER, question)
+            .await
+            .unwrap_or_else(|_| Err("the editor did not answer in time".to_owned()))
+    }
+}
+
+impl Editor for Outbox {
+    fn notify(&self, notice: Notice) {
+        let Some(accepted) = self.handshake.get() else { return };
+        if accepted.hello.speaks_agent {
+            self.tell(notice.method(), &notice);
+            return;
+        }
+        let supports = accepted.supports;
+        match &notice {
+            Notice::Review(review) => return self.show(review, supports),
+            Notice::Status(status) => {
+                for (method, params) in self.said.news(status) {
+                    self.tell(method, &params);
+                }
+                return;
+            }
+            Notice::Turn(_)
+            | Notice::Plan(_)
+            | Notice::Child(_)
+            | Notice::Message(_)
+            | Notice::Tool(_)
+            | Notice::Queue(_)
+            | Notice::Usage(_) => {}
+        }
+        if supports.progress
+            && let Some(shown) = self.running.hear(&notice)
+            && self.queue.try_send(Outgoing::Show(shown)).is_err()
+        {
+            tracing::warn!("a plan is not shown: the client does not read");
+        }
+        // A plan that is shown needs no log.
+        if supports.progress && matches!(notice, Notice::Plan(_)) {
+            return;
+        }
+        if let Some((method, params)) = plain::notice(&notice) {
+            self.tell(method, &params);
+        }
+    }
+
+    fn apply(&self, params: ApplyEditParams) -> BoxFuture<'static, ApplyEditResult> {
+        let failed = |message| ApplyEditResult {
+            applied: false,
+            reason: Some(RefusedEdit::Failed),
+            message: Some(message),
+            // Nothing is known, so nothing may be saved.
+            was_dirty: true,
+        };
+        let Some(accepted) = self.handshake.get() else {
+            return async move { failed("no editor is connected".to_owned()) }.boxed();
+        };
+        if accepted.hello.speaks_agent {
+            let question = self.ask(ApplyEdit::METHOD, &params);
+            return async move { Self::within(question).await.unwrap_or_else(failed) }.boxed();
+        }
+        let ApplyEditParams { uri, label, change } = params;
+        let (version, edits) = match change {
+            FileChange::Edit { expected_version: Some(version), edits, .. } => (version, edits),
+            // Many editors would take it into a hidden buffer that nobody saves, and tell nothing
+            // of it: builds would go on with the old text.
+            change => {
+                let deletes =
+                    matches!(change, FileChange::Delete { .. } | FileChange::Rename { .. });
+                let changing = disk::apply(ApplyEditParams { uri, label, change });
+                return changing.map(move |result| plain::on_disk(result, deletes)).boxed();
+            }
+        };
+        match plain::workspace_edit(&uri, label, version, edits, accepted.supports) {
+            Ok(edit) => {
+                let question = self.ask("workspace/applyEdit", &edit);
+                async move {
+                    Self::within(question).await.map(plain::applied).unwrap_or_else(failed)
+                }
+                .boxed()
+            }
+            Err(why) => async move { failed(why) }.boxed(),
+        }
+    }
+
+    fn save(&self, params: SaveParams) -> BoxFuture<'static, SaveResult> {
+        let speaks_agent = self.handshake.get().is_some_and(|it| it.hello.speaks_agent);
+        let question = speaks_agent.then(|| self.ask(Save::METHOD, &params));
+        async move {
+            let saved = match question {
+                Some(question) => Self::within(question).await,
+                None => Err("this editor cannot be asked to save".to_owned()),
+            };
+            saved.unwrap_or_else(|reason| SaveResult {
+                failed: params
+                    .uris
+                    .into_iter()
+                    .map(|uri| SaveFailure { uri, reason: reason.clone() })
+                    .collect(),
+            })
+        }
+        .boxed()
+    }
+
+    fn approve(&self, params: ApproveParams) -> BoxFuture<'static, ApproveResult> {
+        let denied = |why| ApproveResult { decision: ApprovalDecision::Deny, feedback: Some(why) };
+        let Some(accepted) = self.handshake.get() else {
+            return async move { denied("no editor is connected".to_owned()) }.boxed();
+        };
+        if accepted.hello.speaks_agent {
+            let question = self.ask(Approve::METHOD, &params);
+            async move { question.await.unwrap_or_else(denied) }.boxed()
+        } else {
+            let question = self.ask("window/showMessageRequest", &plain::question(&params));
+            async move { question.await.map(plain::decision).unwrap_or_else(denied) }.boxed()
+        }
+    }
+}
+
+/// Sends in order. When the outbox is gone it still waits for the answers that are due.
+async fn deliver(client: Client, mut queue: mpsc::Receiver<Outgoing>) {
+    let mut asked = JoinSet::new();
+    loop {
+        tokio::select! {
+            outgoing = queue.recv() => match outgoing {
+                Some(outgoing) => send(&client, outgoing, &mut asked).await,
+                None => break,
+            },
+            Some(_) = asked.join_next() => {}
+        }
+    }
+    while asked.join_next().await.is_some() {}
+}
+
+async fn send(client: &Client, outgoing: Outgoing, asked: &mut JoinSet<()>) {
+    let mut client = client.clone();
+    match outgoing {
+        Outgoing::Tell { method, params } => {
+            let _ = client.call(Request::build(method).params(params).finish()).await;
+        }
+        Outgoing::Ask { method, params, answer } => {
+            let id = client.next_request_id();
+            let request = Request::build(method).id(id);
+            // No params are not null params.
+            let request = if params.is_null() { request } else { request.params(params) };
+            let mut call = client.call(request.finish());
+            // The first poll puts it on the wire's queue, so that what is said later comes later.
+            let answered = poll!(&mut call);
+            asked.spawn(async move {
+                let response = match answered {
+                    Poll::Ready(response) => response,
+                    Poll::Pending => call.await,
+                };
+                let outcome = match response.ok().flatten().map(Response::into_parts) {
+                    Some((_, Ok(value))) => Ok(value),
+                    Some((_, Err(error))) => Err(format!("the editor refused: {}", error.message)),
+                    None => Err("the editor is gone".to_owned()),
+                };
+                // Whoever asked may have stopped waiting.
+                let _ = answer.send(outcome);
+            });
+        }
+        Outgoing::Await(words) => {
+            asked.spawn(async move {
+                let Some((method, params)) = words.await else { return };
+                let Ok(params) = serde_json::to_value(params) else { return };
+                let _ = client.call(Request::build(method).params(params).finish()).await;
+            });
+        }
+        Outgoing::Show(mut shown) => {
+            let Ok(place) = serde_json::to_value(shown.place()) else { return };
+            let id = client.next_request_id();
+            let create = Request::build(progress::CREATE).params(place).id(id).finish();
+            let created = client.call(create);
+            asked.spawn(async move {
+                // No place is a no: then nothing must be said.
+                let Some((_, Ok(_))) = created.await.ok().flatten().map(Response::into_parts)
+                else {
+                    return;
+                };
+                while let Some(params) = shown.next().await {
+                    let Ok(params) = serde_json::to_value(params) else { return };
+                    let told = Request::build(progress::PROGRESS).params(params).finish();
+                    let _ = client.call(told).await;
+                }
+            });
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! What an editor that only speaks LSP gets instead of `agent/*`.
+//!
+//! It promises less: the editor checks no hash, nothing can be saved, and `applied` is hearsay.
+//! The hub believes the text.
+
+use std::{
+    collections::HashMap,
+    sync::{Mutex, PoisonError},
+};
+
+use cairn_protocol::{
+    ApplyEditResult, ApprovalDecision, ApproveParams, ApproveResult, BannerKind, ChildPhase,
+    Connection, DecideResult, EndReason, ItemStatus, MessageRole, Notice, RefusedEdit,
+    StatusNotification, TextEdit, TurnPhase, UndoDecisionResult, Usage,
+};
+use serde_json::Value;
+use tower_lsp::lsp_types::{
+    ApplyWorkspaceEditParams, ApplyWorkspaceEditResponse, DocumentChanges, LogMessageParams,
+    MessageActionItem, MessageType, OneOf, OptionalVersionedTextDocumentIdentifier, Position,
+    Range, ShowMessageRequestParams, TextDocumentEdit, TextEdit as LspEdit, Url, WorkspaceEdit,
+};
+
+use super::convert::Support;
+
+/// Words for a person: `window/showMessage` if they should see them now, else
+/// `window/logMessage`.
+pub(super) type Words = (&'static str, LogMessageParams);
+
+/// What a person should read of a notice.
+pub(super) fn notice(notice: &Notice) -> Option<Words> {
+    match notice {
+        Notice::Turn(turn) => match &turn.phase {
+            TurnPhase::Started { .. } => None,
+            TurnPhase::Ended { reason, summary, .. } => {
+                let typ = match reason {
+                    EndReason::Completed | EndReason::NeedsInput | EndReason::Cancelled => {
+                        MessageType::INFO
+                    }
+                    EndReason::Failed => MessageType::ERROR,
+                    EndReason::Limit | EndReason::Interrupted => MessageType::WARNING,
+                };
+                Some(show(typ, summary.clone()))
+            }
+        },
+        Notice::Plan(plan) => {
+            let current = plan.items.iter().find(|item| item.status == ItemStatus::InProgress);
+            let current = current.map_or("", |item| item.active_form.as_str());
+            let message = format!("Plan {}/{} {current}", plan.completed, plan.total);
+            Some(log(MessageType::INFO, message.trim_end().to_owned()))
+        }
+        Notice::Message(message) => match (message.role, &message.text) {
+            (MessageRole::Assistant | MessageRole::Notice, Some(text)) => {
+                Some(log(MessageType::INFO, text.clone()))
+            }
+            _ => None,
+        },
+        Notice::Child(child) => match child.phase {
+            ChildPhase::Waiting => None,
+            // It is told of again with each thing it does.
+            ChildPhase::Running if child.usage != Usage::default() || child.total > 0 => None,
+            ChildPhase::Running => Some(log(MessageType::INFO, format!("Task: {}", child.title))),
+            ChildPhase::Ended { reason } => {
+                let how = match reason {
+                    EndReason::Completed | EndReason::NeedsInput => "done",
+                    EndReason::Cancelled => "cancelled",
+                    EndReason::Failed => "failed",
+                    EndReason::Limit => "stopped at its limit",
+                    EndReason::Interrupted => "interrupted",
+                };
+                Some(log(MessageType::INFO, format!("Task: {} ({how})", child.title)))
+            }
+        },
+        Notice::Tool(_)
+        | Notice::Review(_)
+        | Notice::Usage(_)
+        | Notice::Queue(_)
+        | Notice::Status(_) => None,
+    }
+}
+
+const REPLAY: &str = "No model is configured: answers are played from a script. Set \
+    ANTHROPIC_API_KEY or OPENAI_API_KEY for the editor, or cairn.model.baseUrl to a local server.";
+
+/// What was said of the daemon's state, so that nothing is said twice.
+#[derive(Default)]
+pub(super) struct Said(Mutex<Option<StatusNotification>>);
+
+impl Said {
+    pub(super) fn news(&self, status: &StatusNotification) -> Vec<Words> {
+        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = last.replace(status.clone());
+        let known = before.as_ref().map(|before| before.banners.as_slice()).unwrap_or_default();
+        let mut words: Vec<_> = status
+            .banners
+            .iter()
+            .filter(|banner| !known.contains(banner))
+            .map(|banner| {
+                match banner.kind {
+                    // The usual words name a command of our extension.
+                    BannerKind::Replay => show(MessageType::INFO, REPLAY.to_owned()),
+                    BannerKind::Setting
+                    | BannerKind::Model
+                    | BannerKind::Internal
+                    | BannerKind::Storage
+                    | BannerKind::Elsewhere => show(MessageType::WARNING, banner.text.clone()),
+                }
+            })
+            .collect();
+        if let Connection::Retrying { delay_ms, reason, .. } = &status.connection
+            && before.is_none_or(|before| before.connection != status.connection)
+        {
+            let seconds = delay_ms.div_ceil(1000);
+            let message = format!("{reason}: asking again in {seconds} s");
+            words.push(log(MessageType::WARNING, message));
+        }
+        words
+    }
+}
+
+/// What a person should hear of their decision; nothing when all went as they wanted.
+pub(super) fn decided(result: &DecideResult) -> Option<Words> {
+    let DecideResult { applied, stale, failed } = result;
+    let message = match (*applied, *stale) {
+        (_, 0) if !failed.is_empty() => failed.join("; "),
+        (0, 0) => "Nothing is pending there".to_owned(),
+        (_, 0) => return None,
+        (_, stale) => {
+            let these = if stale == 1 { "1 change" } else { &format!("{stale} changes") };
+            let gone = format!(
+                "{these} had changed or gone since you looked; nothing was done to them. Look again"
+            );
+            [gone].iter().chain(failed).map(String::as_str).collect::<Vec<_>>().join("; ")
+        }
+    };
+    Some(show(MessageType::WARNING, format!("Cairn: {message}")))
+}
+
+pub(super) fn undone(result: &UndoDecisionResult) -> Option<Words> {
+    let message = result.message.as_ref()?;
+    Some(show(MessageType::WARNING, format!("Cairn: {message}")))
+}
+
+fn show(typ: MessageType, message: String) -> Words {
+    ("window/showMessage", LogMessageParams { typ, message })
+}
+
+fn log(typ: MessageType, message: String) -> Words {
+    ("window/logMessage", LogMessageParams { typ, message })
+}
+
+/// `workspace/applyEdit` for a document that is open, in the form the client takes.
+pub(super) fn workspace_edit(
+    uri: &str,
+    label: String,
+    version: i32,
+    edits: Vec<TextEdit>,
+    support: Support,
+) -> Result<ApplyWorkspaceEditParams, String> {
+    let uri = Url::parse(uri).map_err(|error| format!("{uri}: {error}"))?;
+    let edits = edits.into_iter().map(lsp_edit);
+    let edit = if support.versioned_edits {
+        let version = Some(version);
+        let document = TextDocumentEdit {
+            text_document: OptionalVersionedTextDocumentIdentifier { uri, version },
+            edits: edits.map(OneOf::Left).collect(),
+        };
+        WorkspaceEdit {
+            document_changes: Some(DocumentChanges::Edits(vec![document])),
+            ..WorkspaceEdit::default()
+        }
+    } else {
+        WorkspaceEdit::new(HashMap::from([(uri, edits.collect())]))
+    };
+    Ok(ApplyWorkspaceEditParams { label: Some(label), edit })
+}
+
+pub(super) fn applied(response: ApplyWorkspaceEditResponse) -> ApplyEditResult {
+    ApplyEditResult {
+        applied: response.applied,
+        reason: (!response.applied).then_some(RefusedEdit::Failed),
+        message: response.failure_reason,
+        // It could not be saved anyway.
+        was_dirty: true,
+    }
+}
+
+/// A file may be open and unsaved when its creation is rejected, and nobody but the user may decide
+/// which of the two texts counts.
+pub(super) fn on_disk(result: ApplyEditResult, deletes: bool) -> ApplyEditResult {
+    if !deletes || result.reason != Some(RefusedEdit::Stale) {
+        return result;
+    }
+    let message = "the file on disk is not the text that you reviewed: save it, then decide again";
+    ApplyEditResult {
+        reason: Some(RefusedEdit::Failed),
+        message: Some(message.to_owned()),
+        ..result
+    }
+}
+
+const ALLOW_ONCE: &str = "Allow once";
+const ALLOW_SESSION: &str = "Allow for this session";
+const DENY: &str = "Deny";
+
+pub(super) fn question(params: &ApproveParams) -> ShowMessageRequestParams {
+    let ApproveParams { title, command, cwd, reason, child, .. } = params;
+    let whose = child.as_ref().map(|title| format!(" [{title}]")).unwrap_or_default();
+    let action =
+        |title: &str| MessageActionItem { title: title.to_owned(), properties: HashMap::default() };
+    ShowMessageRequestParams {
+        typ: MessageType::WARNING,
+        message: format!("{title}{whose}: {command}\n(in {cwd}) {reason}"),
+        actions: Some([ALLOW_ONCE, ALLOW_SESSION, DENY].map(action).into()),
+    }
+}
+
+/// Only the exact words allow; a dismissed question is a no.
+pub(super) fn decision(answer: Value) -> ApproveResult {
+    match answer.get("title").and_then(Value::as_str) {
+        Some(ALLOW_ONCE) => ApproveResult { decision: ApprovalDecision::AllowOnce, feedback: None },
+        Some(ALLOW_SESSION) => {
+            ApproveResult { decision: ApprovalDecision::AllowSession, feedback: None }
+        }
+        Some(_) => ApproveResult { decision: ApprovalDecision::Deny, feedback: None },
+        None => ApproveResult {
+            decision: ApprovalDecision::Deny,
+            feedback: Some("the question was dismissed".to_owned()),
+        },
+    }
+}
+
+fn lsp_edit(edit: TextEdit) -> LspEdit {
+    let position = |at: cairn_protocol::Position| Position::new(at.line, at.character);
+    LspEdit {
+        range: Range::new(position(edit.range.start), position(edit.range.end)),
+        new_text: edit.new_text,
+    }
+}

@@ -1,0 +1,296 @@
+//! Pending hunks as an editor that only speaks LSP can show them: code lenses, code actions and
+//! diagnostics. Pure but for `Told`. What the model wrote is plain text here, shortened.
+
+use std::{
+    collections::HashMap,
+    sync::{Mutex, PoisonError},
+};
+
+use cairn_protocol::{Hunk, ReviewNotification, WholeFile};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tower_lsp::lsp_types::{
+    CodeAction, CodeActionKind, CodeActionOptions, CodeActionOrCommand,
+    CodeActionProviderCapability, CodeLens, CodeLensOptions, Command, Diagnostic,
+    DiagnosticSeverity, ExecuteCommandOptions, Position, Range, ServerCapabilities,
+};
+
+use super::{
+    commands::{
+        self, ACCEPT_ALL, ACCEPT_FILE, ACCEPT_HUNK, REJECT_ALL, REJECT_FILE, REJECT_HUNK, offer,
+    },
+    convert::Support,
+};
+use crate::workspace::canonical_uri;
+
+pub(super) const LENSES: &str = "textDocument/codeLens";
+pub(super) const ACTIONS: &str = "textDocument/codeAction";
+pub(super) const DIAGNOSTICS: &str = "textDocument/publishDiagnostics";
+pub(super) const REFRESH: &str = "workspace/codeLens/refresh";
+
+/// What of it the server promises.
+pub(super) fn provided(supports: Support) -> ServerCapabilities {
+    let actions = if supports.action_literals {
+        CodeActionProviderCapability::Options(CodeActionOptions {
+            code_action_kinds: Some(vec![CodeActionKind::QUICKFIX, CodeActionKind::REFACTOR]),
+            ..CodeActionOptions::default()
+        })
+    } else {
+        CodeActionProviderCapability::Simple(true)
+    };
+    ServerCapabilities {
+        code_lens_provider: Some(CodeLensOptions { resolve_provider: Some(false) }),
+        code_action_provider: Some(actions),
+        execute_command_provider: Some(ExecuteCommandOptions {
+            commands: commands::ALL.map(str::to_owned).into(),
+            ..ExecuteCommandOptions::default()
+        }),
+        ..ServerCapabilities::default()
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct LensParams {
+    text_document: Document,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ActionParams {
+    text_document: Document,
+    range: Range,
+    #[serde(default)]
+    context: Context,
+}
+
+#[derive(Deserialize)]
+struct Document {
+    uri: String,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase")]
+struct Context {
+    only: Option<Vec<String>>,
+    trigger_kind: Option<u32>,
+}
+
+impl Context {
+    /// `refactor` asks for `refactor.rewrite` too.
+    fn wants(&self, kind: &CodeActionKind) -> bool {
+        let within = |wanted: &String| {
+            let rest = kind.as_str().strip_prefix(wanted.as_str());
+            wanted.is_empty() || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        };
+        self.only.as_ref().is_none_or(|only| only.iter().any(within))
+    }
+
+    /// The editor asks of its own accord, to show that there is something here.
+    fn is_automatic(&self) -> bool {
+        self.trigger_kind == Some(2)
+    }
+}
+
+pub(super) fn lenses(reviews: &[ReviewNotification], params: &LensParams) -> Vec<CodeLens> {
+    let Some(review) = of(reviews, &params.text_document) else { return Vec::new() };
+    let mut lenses = Vec::new();
+    // Of a deleted file there is no text: what shows one is a leftover, or of a file that came back.
+    let shown = review.hunks.iter().filter(|hunk| hunk.whole_file != Some(WholeFile::Deleted));
+    for (index, hunk) in shown.enumerate() {
+        let start = place(hunk).start;
+        let mut lens = |title: String, command, argument| {
+            let command = Some(offer(title, command, argument));
+            lenses.push(CodeLens { range: Range::new(start, start), command, data: None });
+        };
+        let what = if hunk.whole_file.is_some() { " move" } else { "" };
+        lens(format!("Accept{what}"), ACCEPT_HUNK, this_hunk(review, hunk));
+        lens(format!("Reject{what}"), REJECT_HUNK, this_hunk(review, hunk));
+        if index == 0 {
+            let count = review.hunks.len();
+            lens(format!("Accept file ({count})"), ACCEPT_FILE, this_file(review));
+            lens(format!("Reject file ({count})"), REJECT_FILE, this_file(review));
+        }
+    }
+    lenses
+}
+
+pub(super) fn actions(
+    reviews: &[ReviewNotification],
+    params: &ActionParams,
+    supports: Support,
+) -> Vec<CodeActionOrCommand> {
+    let Some(review) = of(reviews, &params.text_document) else { return Vec::new() };
+    let touched: Vec<&Hunk> =
+        review.hunks.iter().filter(|hunk| touches(hunk, params.range)).collect();
+    // Else a light bulb would burn in every line of the file.
+    if touched.is_empty() && params.context.is_automatic() {
+        return Vec::new();
+    }
+    let mut actions = Vec::new();
+    let mut action = |kind: CodeActionKind, command: Command| {
+        if params.context.wants(&kind) {
+            actions.push(if supports.action_literals {
+                CodeActionOrCommand::CodeAction(CodeAction {
+                    title: command.title.clone(),
+                    kind: Some(kind),
+                    command: Some(command),
+                    ..CodeAction::default()
+                })
+            } else {
+                CodeActionOrCommand::Command(command)
+            });
+        }
+    };
+    for hunk in touched {
+        let what = match hunk.whole_file {
+            Some(WholeFile::Moved) => "the move".to_owned() + &from(review),
+            Some(WholeFile::Deleted) => format!("the deletion of {}", review.path),
+            None => format!("the change at line {} ({})", place(hunk).start.line + 1, size(hunk)),
+        };
+        for (verb, command) in [("Accept", ACCEPT_HUNK), ("Reject", REJECT_HUNK)] {
+            let command = offer(format!("{verb} {what}"), command, this_hunk(review, hunk));
+            action(CodeActionKind::QUICKFIX, command);
+        }
+    }
+    let in_file = format!("every change in {} ({})", review.path, review.hunks.len());
+    for (verb, command) in [("Accept", ACCEPT_FILE), ("Reject", REJECT_FILE)] {
+        let command = offer(format!("{verb} {in_file}"), command, this_file(review));
+        action(CodeActionKind::REFACTOR, command);
+    }
+    let count: usize = reviews.iter().map(|review| review.hunks.len()).sum();
+    // Revisions count over all files, so the newest covers what is on view in each.
+    let rev = reviews.iter().map(|review| review.rev).max();
+    for (verb, command) in [("Accept", ACCEPT_ALL), ("Reject", REJECT_ALL)] {
+        let title = format!("{verb} every change in all files ({count})");
+        action(CodeActionKind::REFACTOR, offer(title, command, json!({ "rev": rev })));
+    }
+    actions
+}
+
+/// The params of `DIAGNOSTICS`; without hunks they clear what was there.
+pub(super) fn diagnostics(review: &ReviewNotification) -> Value {
+    let diagnostics: Vec<Diagnostic> = review
+        .hunks
+        .iter()
+        .map(|hunk| Diagnostic {
+            range: place(hunk),
+            severity: Some(DiagnosticSeverity::INFORMATION),
+            source: Some("cairn".to_owned()),
+            message: match hunk.whole_file {
+                Some(WholeFile::Moved) => format!("Proposed: the file was moved{}", from(review)),
+                Some(WholeFile::Deleted) => "Proposed: the file was deleted".to_owned(),
+                None => message(hunk),
+            },
+            ..Diagnostic::default()
+        })
+        .collect();
+    let mut params = json!({ "uri": review.uri, "diagnostics": diagnostics });
+    if let Some(version) = review.version {
+        params["version"] = version.into();
+    }
+    params
+}
+
+/// Takes away what is shown under this URI.
+pub(super) fn nothing_at(uri: &str) -> Value {
+    json!({ "uri": uri, "diagnostics": [] })
+}
+
+/// What the editor was told of each file, by canonical URI.
+#[derive(Default)]
+pub(super) struct Told(Mutex<HashMap<String, File>>);
+
+struct File {
+    uri: String,
+    hunks: Vec<String>,
+}
+
+/// What is to be done about a review besides showing it.
+pub(super) struct Changed {
+    /// The URI under which the file was shown, if it is spelt otherwise now.
+    pub(super) former_uri: Option<String>,
+    /// There are other hunks than before. That they moved the editor knows: it moved them.
+    pub(super) hunks: bool,
+}
+
+impl Told {
+    pub(super) fn hear(&self, review: &ReviewNotification) -> Changed {
+        let key = canonical_uri(&review.uri).unwrap_or_else(|| review.uri.clone());
+        let hunks: Vec<_> = review.hunks.iter().map(|hunk| hunk.id.clone()).collect();
+        let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = told.remove(&key);
+        let changed = Changed {
+            hunks: before.as_ref().map_or(&[][..], |before| &before.hunks) != hunks,
+            former_uri: before.map(|before| before.uri).filter(|uri| *uri != review.uri),
+        };
+        if !hunks.is_empty() {
+            told.insert(key, File { uri: review.uri.clone(), hunks });
+        }
+        changed
+    }
+}
+
+fn of<'r>(
+    reviews: &'r [ReviewNotification],
+    document: &Document,
+) -> Option<&'r ReviewNotification> {
+    let key = canonical_uri(&document.uri)?;
+    reviews.iter().find(|review| canonical_uri(&review.uri).as_ref() == Some(&key))
+}
+
+/// Never beyond the end of the text: some editors take that badly.
+fn place(hunk: &Hunk) -> Range {
+    let (first, after) = (hunk.range.start.line, hunk.range.end.line);
+    if after <= first {
+        // Lines are gone: there is only the one before them to show it at.
+        let at = Position::new(first.saturating_sub(1), 0);
+        return Range::new(at, at);
+    }
+    let last = hunk.new_text.rsplit('\n').next().unwrap_or_default();
+    let width = last.trim_end_matches('\r').encode_utf16().count() as u32;
+    Range::new(Position::new(first, 0), Position::new(after - 1, width))
+}
+
+fn touches(hunk: &Hunk, range: Range) -> bool {
+    let place = place(hunk);
+    // A cursor below the lines that are gone is at them too.
+    let last = if hunk.added_lines == 0 { hunk.range.start.line } else { place.end.line };
+    range.start.line <= last && place.start.line <= range.end.line
+}
+
+fn this_hunk(review: &ReviewNotification, hunk: &Hunk) -> Value {
+    json!({ "uri": review.uri, "hunkId": hunk.id, "rev": review.rev })
+}
+
+fn this_file(review: &ReviewNotification) -> Value {
+    json!({ "uri": review.uri, "rev": review.rev })
+}
+
+fn from(review: &ReviewNotification) -> String {
+    review.from.as_ref().map(|from| format!(" from {from}")).unwrap_or_default()
+}
+
+fn size(hunk: &Hunk) -> String {
+    format!("+{} −{}", hunk.added_lines, hunk.removed_lines)
+}
+
+/// The text says what is new; what was there before only the message can say.
+fn message(hunk: &Hunk) -> String {
+    const MOST_LINES: usize = 10;
+    const MOST_CHARS: usize = 200;
+    let mut message = format!("Proposed: {} lines", size(hunk));
+    if hunk.removed_lines == 0 {
+        return message;
+    }
+    message.push_str(". Before:");
+    for line in hunk.old_text.lines().take(MOST_LINES) {
+        let shown = line.chars().filter(|c| *c == '\t' || !c.is_control()).take(MOST_CHARS);
+        message.push('\n');
+        message.extend(shown);
+    }
+    if hunk.old_text.lines().count() > MOST_LINES {
+        message.push_str("\n…");
+    }
+    message
+}

@@ -1,0 +1,78 @@
+//! Arguments, runtime, exit code. No logic.
+
+use std::{io::Write, process::ExitCode};
+
+use cairn::{
+    cli::{self, Command},
+    exec, headless, hub, lsp,
+    model::choose::Environment,
+    signals, telemetry,
+};
+use tokio::runtime::{Builder, Runtime};
+
+fn main() -> ExitCode {
+    match cli::parse(std::env::args_os().skip(1)) {
+        Ok(Command::Help) => say(cli::HELP),
+        Ok(Command::Version) => {
+            let protocol = cairn_protocol::PROTOCOL_VERSION;
+            say(&format!("cairn {} (protocol {protocol})\n", env!("CARGO_PKG_VERSION")))
+        }
+        Ok(Command::Serve) => with_runtime(serve),
+        Ok(Command::Run(arguments)) => {
+            with_runtime(|runtime| runtime.block_on(headless::run(arguments)).into())
+        }
+        Err(reason) => {
+            complain(&format!("cairn: {reason}\nTry: cairn --help\n"));
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn with_runtime(job: impl FnOnce(&Runtime) -> ExitCode) -> ExitCode {
+    telemetry::start();
+    // Two threads: one may wait in a file read while the hub goes on.
+    match Builder::new_multi_thread().worker_threads(2).enable_all().build() {
+        Ok(runtime) => {
+            let code = job(&runtime);
+            runtime.shutdown_background();
+            code
+        }
+        Err(error) => {
+            complain(&format!("cairn: cannot start: {error}\n"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn serve(runtime: &Runtime) -> ExitCode {
+    let environment = Environment::read(|name| std::env::var(name).ok());
+    let start = |editor| {
+        let _entered = runtime.enter();
+        hub::spawn(editor, environment)
+    };
+    let farewell = async { exec::kill_all() };
+    let code = runtime.block_on(async {
+        tokio::select! {
+            exit = lsp::serve(tokio::io::stdin(), tokio::io::stdout(), start, farewell) => exit.code(),
+            Ok(()) = signals::asked_to_end(true) => {
+                exec::kill_all();
+                1
+            }
+        }
+    });
+    // Not a clean end of the runtime: it would wait for the read of stdin that is under way.
+    #[expect(clippy::exit, reason = "the only place that may")]
+    std::process::exit(code.into());
+}
+
+/// Output of a command that is for people. A closed pipe is theirs to close.
+fn say(text: &str) -> ExitCode {
+    match std::io::stdout().write_all(text.as_bytes()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(_) => ExitCode::FAILURE,
+    }
+}
+
+fn complain(text: &str) {
+    let _ = std::io::stderr().write_all(text.as_bytes());
+}

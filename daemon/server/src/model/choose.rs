@@ -1,0 +1,536 @@
+//! Which provider answers: settings, keys and environment in, a provider out.
+//!
+//! Pure: reads no file, no variable and no clock. A choice that cannot work is not replaced by
+//! another one in silence; it becomes a provider that says why.
+
+use std::{path::PathBuf, sync::Arc};
+
+use cairn_core::{
+    conversation::Item,
+    model::{Failure, FailureKind, ModelEvent},
+};
+use cairn_protocol::{ModelInfo, ProviderStatus};
+use futures_util::future::BoxFuture;
+use secrecy::{ExposeSecret, SecretString};
+use tokio::sync::mpsc;
+
+use super::{
+    Provider, Request,
+    anthropic::{self, Anthropic},
+    failure,
+    http::BaseUrl,
+    openai::{self, OpenAi},
+    replay::ReplayProvider,
+    responses::Responses,
+    window::ContextSettings,
+};
+use crate::store;
+
+/// Best first; the first is the default.
+pub const ANTHROPIC_MODELS: [&str; 3] =
+    ["claude-sonnet-5-5", "claude-opus-5-5", "claude-haiku-5-5"];
+/// Best first; the first is the default.
+pub const OPENAI_MODELS: [&str; 2] = ["gpt-5.5", "gpt-5.4-mini"];
+/// For a server of the user's own without `model.name`: servers with one model ignore it, others
+/// answer 404, whose hint names the setting.
+pub const LOCAL_MODEL: &str = "local";
+
+/// The `model` section of the settings.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ModelSettings {
+    pub provider: ProviderChoice,
+    pub api: ApiChoice,
+    pub name: Option<String>,
+    pub base_url: Option<String>,
+    pub max_tokens: Option<u32>,
+    pub replay_file: Option<PathBuf>,
+    pub context: ContextSettings,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ProviderChoice {
+    #[default]
+    Auto,
+    Anthropic,
+    OpenAi,
+    Replay,
+}
+
+impl ProviderChoice {
+    /// `None` for a word that is no value of `cairn.model.provider`.
+    pub fn parse(word: &str) -> Option<Self> {
+        match word {
+            "auto" => Some(Self::Auto),
+            "anthropic" => Some(Self::Anthropic),
+            "openai" => Some(Self::OpenAi),
+            "replay" => Some(Self::Replay),
+            _ => None,
+        }
+    }
+}
+
+/// Which of OpenAI's formats is spoken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ApiChoice {
+    /// Responses with OpenAI itself, and what everybody else speaks with everybody else.
+    #[default]
+    Auto,
+    Chat,
+    Responses,
+}
+
+impl ApiChoice {
+    /// `None` for a word that is no value of `cairn.model.api`.
+    pub fn parse(word: &str) -> Option<Self> {
+        match word {
+            "auto" => Some(Self::Auto),
+            "chat" => Some(Self::Chat),
+            "responses" => Some(Self::Responses),
+            _ => None,
+        }
+    }
+
+    fn provider(self, config: openai::Config) -> Arc<dyn Provider> {
+        let responses = match self {
+            Self::Auto => openai::is_official(&config.base_url),
+            Self::Chat => false,
+            Self::Responses => true,
+        };
+        if responses { Arc::new(Responses::new(config)) } else { Arc::new(OpenAi::new(config)) }
+    }
+}
+
+/// What `agent/credentials` brought.
+#[derive(Debug, Clone, Default)]
+pub struct Keys {
+    pub anthropic: Option<SecretString>,
+    pub openai: Option<SecretString>,
+}
+
+impl Keys {
+    /// Sets or forgets a key; false when the provider has none.
+    pub fn set(&mut self, provider: &str, key: Option<String>) -> bool {
+        let place = match provider {
+            "anthropic" => &mut self.anthropic,
+            "openai" => &mut self.openai,
+            _ => return false,
+        };
+        *place = key.filter(|key| !key.trim().is_empty()).map(SecretString::from);
+        true
+    }
+}
+
+/// What the daemon's environment said at its start.
+#[derive(Debug, Clone, Default)]
+pub struct Environment {
+    pub anthropic_key: Option<SecretString>,
+    pub anthropic_base_url: Option<String>,
+    pub openai_key: Option<SecretString>,
+    pub openai_base_url: Option<String>,
+    /// Where to keep what outlives the daemon.
+    pub state_dir: Option<PathBuf>,
+    /// Where the user's own instructions lie.
+    pub config_dir: Option<PathBuf>,
+}
+
+impl Environment {
+    /// The variables read for models. They are to be kept from child processes.
+    pub const VARIABLES: [&'static str; 4] =
+        ["ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "OPENAI_API_KEY", "OPENAI_BASE_URL"];
+
+    pub fn read(variable: impl Fn(&str) -> Option<String>) -> Self {
+        let [anthropic_key, anthropic_base_url, openai_key, openai_base_url] =
+            Self::VARIABLES.map(|name| variable(name).filter(|value| !value.trim().is_empty()));
+        Self {
+            anthropic_key: anthropic_key.map(SecretString::from),
+            anthropic_base_url,
+            openai_key: openai_key.map(SecretString::from),
+            openai_base_url,
+            state_dir: store::state_dir(&variable),
+            config_dir: store::config_dir(variable),
+        }
+    }
+}
+
+/// The provider that answers now, and how it came to be.
+pub struct Choice {
+    pub provider: Arc<dyn Provider>,
+    pub info: ModelInfo,
+    /// `None`: the format's own default.
+    pub max_tokens: Option<u32>,
+    /// Another server than the vendor's own answers.
+    pub own_server: bool,
+    /// All providers, usable or not, with the reason.
+    pub providers: Vec<ProviderStatus>,
+}
+
+/// `auto`: a base URL in the settings means a server that speaks OpenAI's format, for that is
+/// what local servers and gateways speak, and no other vendor's key shall go there. Else
+/// Anthropic with a key, else OpenAI with a key or a base URL, else the replay.
+pub fn choose(settings: &ModelSettings, keys: &Keys, environment: &Environment) -> Choice {
+    let anthropic = anthropic_candidate(settings, keys, environment);
+    let openai = openai_candidate(settings, keys, environment);
+    let wanted = match settings.provider {
+        ProviderChoice::Auto if set(&settings.base_url).is_some() => ProviderChoice::OpenAi,
+        ProviderChoice::Auto if anthropic.is_ok() => ProviderChoice::Anthropic,
+        ProviderChoice::Auto if openai.is_ok() => ProviderChoice::OpenAi,
+        ProviderChoice::Auto => ProviderChoice::Replay,
+        ProviderChoice::Anthropic | ProviderChoice::OpenAi | ProviderChoice::Replay => {
+            settings.provider
+        }
+    };
+    let providers = vec![
+        status("anthropic", reason(&anthropic), &ANTHROPIC_MODELS),
+        status("openai", reason(&openai), &OPENAI_MODELS),
+        status("replay", String::new(), &[]),
+    ];
+    let (name, model, provider): (_, _, Arc<dyn Provider>) = match wanted {
+        ProviderChoice::Anthropic => match anthropic {
+            Ok(config) => ("anthropic", config.model.clone(), Arc::new(Anthropic::new(config))),
+            Err(reason) => ("anthropic", name_or(settings, ANTHROPIC_MODELS[0]), unusable(reason)),
+        },
+        ProviderChoice::OpenAi => match openai {
+            Ok(config) => ("openai", config.model.clone(), settings.api.provider(config)),
+            Err(reason) => ("openai", name_or(settings, OPENAI_MODELS[0]), unusable(reason)),
+        },
+        ProviderChoice::Auto | ProviderChoice::Replay => {
+            let (name, provider) = replay(settings);
+            ("replay", name, Arc::new(provider))
+        }
+    };
+    let info = ModelInfo { provider: name.to_owned(), name: model, replay: name == "replay" };
+    let max_tokens = settings.max_tokens.filter(|&tokens| tokens > 0);
+    let own_server = match wanted {
+        ProviderChoice::Anthropic => {
+            set(&settings.base_url).or(set(&environment.anthropic_base_url)).is_some()
+        }
+        ProviderChoice::OpenAi => {
+            set(&settings.base_url).or(set(&environment.openai_base_url)).is_some()
+        }
+        ProviderChoice::Auto | ProviderChoice::Replay => true,
+    };
+    Choice { provider, info, max_tokens, own_server, providers }
+}
+
+fn anthropic_candidate(
+    settings: &ModelSettings,
+    keys: &Keys,
+    environment: &Environment,
+) -> Result<anthropic::Config, String> {
+    // In `auto` a base URL belongs to the OpenAI format.
+    let own = match settings.provider {
+        ProviderChoice::Anthropic => set(&settings.base_url),
+        ProviderChoice::Auto | ProviderChoice::OpenAi | ProviderChoice::Replay => None,
+    };
+    let address = own.or(set(&environment.anthropic_base_url));
+    let base = parse_base(address.unwrap_or(anthropic::OFFICIAL_BASE_URL))?;
+    let key = present(&keys.anthropic).or(present(&environment.anthropic_key));
+    if key.is_none() && !base.is_loopback() {
+        return Err("No API key: run the command `Agent: set API key`, or start the editor with \
+                    ANTHROPIC_API_KEY in its environment."
+            .to_owned());
+    }
+    Ok(anthropic::Config::new(base, name_or(settings, ANTHROPIC_MODELS[0]), key.cloned()))
+}
+
+fn openai_candidate(
+    settings: &ModelSettings,
+    keys: &Keys,
+    environment: &Environment,
+) -> Result<openai::Config, String> {
+    let own = match settings.provider {
+        ProviderChoice::OpenAi | ProviderChoice::Auto => set(&settings.base_url),
+        ProviderChoice::Anthropic | ProviderChoice::Replay => None,
+    };
+    let address = own.or(set(&environment.openai_base_url));
+    let base = parse_base(address.unwrap_or(openai::OFFICIAL_BASE_URL))?;
+    let key = present(&keys.openai).or(present(&environment.openai_key));
+    if key.is_none() && !base.is_loopback() {
+        return Err("No API key: run the command `Agent: set API key`, start the editor with \
+                    OPENAI_API_KEY in its environment, or set `cairn.model.baseUrl` to a server \
+                    on this machine, which needs none."
+            .to_owned());
+    }
+    let default = if address.is_some() { LOCAL_MODEL } else { OPENAI_MODELS[0] };
+    Ok(openai::Config::new(base, name_or(settings, default), key.cloned()))
+}
+
+fn replay(settings: &ModelSettings) -> (String, ReplayProvider) {
+    match &settings.replay_file {
+        Some(path) => {
+            let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
+            (name.unwrap_or_default(), ReplayProvider::file(path))
+        }
+        None => ("demo".to_owned(), ReplayProvider::demo()),
+    }
+}
+
+fn parse_base(text: &str) -> Result<BaseUrl, String> {
+    BaseUrl::parse(text).map_err(|error| format!("Not usable: {error}."))
+}
+
+fn name_or(settings: &ModelSettings, default: &str) -> String {
+    set(&settings.name).unwrap_or(default).to_owned()
+}
+
+fn set(text: &Option<String>) -> Option<&str> {
+    text.as_deref().map(str::trim).filter(|text| !text.is_empty())
+}
+
+fn present(key: &Option<SecretString>) -> Option<&SecretString> {
+    key.as_ref().filter(|key| !key.expose_secret().trim().is_empty())
+}
+
+fn reason<T>(candidate: &Result<T, String>) -> String {
+    candidate.as_ref().err().cloned().unwrap_or_default()
+}
+
+fn status(provider: &str, reason: String, models: &[&str]) -> ProviderStatus {
+    ProviderStatus {
+        provider: provider.to_owned(),
+        usable: reason.is_empty(),
+        reason,
+        models: models.iter().map(|&name| name.to_owned()).collect(),
+    }
+}
+
+fn unusable(reason: String) -> Arc<dyn Provider> {
+    Arc::new(Unusable(reason))
+}
+
+/// Stands for a provider that was asked for and cannot work.
+struct Unusable(String);
+
+impl Provider for Unusable {
+    fn encode(&self, _item: &Item, _out: &mut Vec<u8>) {}
+
+    fn answer(
+        &self,
+        _request: Request,
+        events: mpsc::Sender<ModelEvent>,
+    ) -> BoxFuture<'static, ()> {
+        let failure = Failure {
+            kind: FailureKind::Unusable,
+            message: self.0.clone(),
+            hint: failure::hint(FailureKind::Unusable).to_owned(),
+            retry_after_ms: None,
+        };
+        Box::pin(async move {
+            // A receiver that is gone does not want to know.
+            let _ = events.send(ModelEvent::Failed(failure)).await;
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+
+    use super::*;
+
+    fn check(settings: ModelSettings, variables: &[(&str, &str)], expect: Expect) {
+        let environment = Environment::read(|name| {
+            variables.iter().find(|(known, _)| *known == name).map(|(_, value)| value.to_string())
+        });
+        let choice = choose(&settings, &Keys::default(), &environment);
+        let mut shown = format!(
+            "{}/{} replay={} max={:?}\n",
+            choice.info.provider, choice.info.name, choice.info.replay, choice.max_tokens
+        );
+        for status in choice.providers {
+            let reason: String = status.reason.chars().take(40).collect();
+            shown.push_str(&format!("{} {} {reason}\n", status.provider, status.usable));
+        }
+        expect.assert_eq(&shown);
+    }
+
+    fn with(provider: ProviderChoice, base_url: Option<&str>) -> ModelSettings {
+        ModelSettings {
+            provider,
+            base_url: base_url.map(str::to_owned),
+            ..ModelSettings::default()
+        }
+    }
+
+    #[test]
+    fn auto_takes_the_first_that_works() {
+        let auto = || with(ProviderChoice::Auto, None);
+        check(
+            auto(),
+            &[],
+            expect![[r#"
+                replay/demo replay=true max=None
+                anthropic false No API key: run the command `Agent: set 
+                openai false No API key: run the command `Agent: set 
+                replay true 
+            "#]],
+        );
+        check(
+            auto(),
+            &[("ANTHROPIC_API_KEY", "a"), ("OPENAI_API_KEY", "o")],
+            expect![[r#"
+                anthropic/claude-sonnet-5-5 replay=false max=None
+                anthropic true 
+                openai true 
+                replay true 
+            "#]],
+        );
+        check(
+            auto(),
+            &[("OPENAI_API_KEY", "o")],
+            expect![[r#"
+                openai/gpt-5.5 replay=false max=None
+                anthropic false No API key: run the command `Agent: set 
+                openai true 
+                replay true 
+            "#]],
+        );
+        check(
+            auto(),
+            &[("OPENAI_BASE_URL", "http://localhost:8080/v1")],
+            expect![[r#"
+                openai/local replay=false max=None
+                anthropic false No API key: run the command `Agent: set 
+                openai true 
+                replay true 
+            "#]],
+        );
+        check(
+            auto(),
+            &[("ANTHROPIC_API_KEY", " ")],
+            expect![[r#"
+                replay/demo replay=true max=None
+                anthropic false No API key: run the command `Agent: set 
+                openai false No API key: run the command `Agent: set 
+                replay true 
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_base_url_in_auto_gets_no_other_vendors_key() {
+        check(
+            with(ProviderChoice::Auto, Some("http://127.0.0.1:1")),
+            &[("ANTHROPIC_API_KEY", "a")],
+            expect![[r#"
+                openai/local replay=false max=None
+                anthropic true 
+                openai true 
+                replay true 
+            "#]],
+        );
+    }
+
+    #[test]
+    fn an_explicit_choice_is_never_replaced() {
+        check(
+            with(ProviderChoice::Anthropic, None),
+            &[("OPENAI_API_KEY", "o")],
+            expect![[r#"
+                anthropic/claude-sonnet-5-5 replay=false max=None
+                anthropic false No API key: run the command `Agent: set 
+                openai true 
+                replay true 
+            "#]],
+        );
+        check(
+            with(ProviderChoice::OpenAi, Some("http://example.com")),
+            &[],
+            expect![[r#"
+                openai/gpt-5.5 replay=false max=None
+                anthropic false No API key: run the command `Agent: set 
+                openai false Not usable: the base URL must begin with
+                replay true 
+            "#]],
+        );
+        check(
+            with(ProviderChoice::Replay, None),
+            &[("OPENAI_API_KEY", "o")],
+            expect![[r#"
+                replay/demo replay=true max=None
+                anthropic false No API key: run the command `Agent: set 
+                openai true 
+                replay true 
+            "#]],
+        );
+        check(
+            ModelSettings {
+                name: Some("mine".into()),
+                max_tokens: Some(99),
+                ..with(ProviderChoice::Anthropic, Some("https://gate.example.com"))
+            },
+            &[("ANTHROPIC_API_KEY", "a")],
+            expect![[r#"
+                anthropic/mine replay=false max=Some(99)
+                anthropic true 
+                openai false No API key: run the command `Agent: set 
+                replay true 
+            "#]],
+        );
+    }
+
+    #[test]
+    fn openai_itself_is_asked_in_its_own_format() {
+        let check = |api: &str, base_url: Option<&str>, expect: &str| {
+            let settings = ModelSettings {
+                api: ApiChoice::parse(api).unwrap(),
+                ..with(ProviderChoice::OpenAi, base_url)
+            };
+            let mut keys = Keys::default();
+            keys.set("openai", Some("k".into()));
+            let choice = choose(&settings, &keys, &Environment::default());
+            let mut out = Vec::new();
+            let notes = Vec::new();
+            let said = cairn_core::conversation::UserMessage { text: "a".into(), notes };
+            choice.provider.encode(&Item::User(said), &mut out);
+            let is_responses = String::from_utf8(out).unwrap().contains("input_text");
+            let used = if is_responses { "responses" } else { "chat" };
+            assert_eq!(used, expect, "{api} {base_url:?}");
+        };
+        check("auto", None, "responses");
+        check("auto", Some("https://api.openai.com/v1"), "responses");
+        check("auto", Some("https://eu.api.openai.com/v1"), "responses");
+        check("auto", Some("https://xapi.openai.com/v1"), "chat");
+        check("auto", Some("https://gate.example.com/v1"), "chat");
+        check("auto", Some("http://localhost:11434/v1"), "chat");
+        check("chat", None, "chat");
+        check("responses", Some("http://localhost:8080"), "responses");
+        assert_eq!(ApiChoice::parse("messages"), None);
+    }
+
+    #[tokio::test]
+    async fn an_unusable_provider_says_why() {
+        let choice = choose(
+            &with(ProviderChoice::Anthropic, None),
+            &Keys::default(),
+            &Environment::default(),
+        );
+        let (sender, mut events) = mpsc::channel(4);
+        let request = Request {
+            system: "".into(),
+            tools: Arc::new([]),
+            messages: bytes::Bytes::new(),
+            session: "s".into(),
+            max_tokens: None,
+        };
+        choice.provider.answer(request, sender).await;
+        let Some(ModelEvent::Failed(failure)) = events.recv().await else { panic!("no failure") };
+        assert_eq!(failure.kind, FailureKind::Unusable);
+        assert!(failure.message.starts_with("No API key"), "{failure:?}");
+        assert_eq!(events.recv().await, None);
+    }
+
+    #[test]
+    fn keys_are_set_forgotten_and_never_shown() {
+        let mut keys = Keys::default();
+        assert!(keys.set("anthropic", Some("secret-word".into())));
+        assert!(!keys.set("replay", Some("x".into())));
+        assert!(!format!("{keys:?}").contains("secret-word"));
+        assert!(
+            choose(&ModelSettings::default(), &keys, &Environment::default()).info.provider
+                == "anthropic"
+        );
+        assert!(keys.set("anthropic", None));
+        assert!(keys.anthropic.is_none());
+    }
+}

@@ -1,0 +1,396 @@
+//! Refusals of a server as `Failure`s: HTTP statuses, error bodies, errors inside a stream.
+//!
+//! Pure: the clock comes in as an argument. Reads the error formats of both APIs and of the
+//! servers that only resemble them.
+
+use std::time::{Duration, SystemTime};
+
+use cairn_core::model::{Failure, FailureKind};
+use reqwest::header::{HeaderMap, RETRY_AFTER};
+use serde_json::Value;
+
+/// An answer with a status other than success.
+pub(super) fn from_status(
+    status: u16,
+    headers: &HeaderMap,
+    body: &str,
+    now: SystemTime,
+) -> Failure {
+    let error = serde_json::from_str(body).ok().and_then(|body| WireError::find(&body));
+    let (tags, message) = match error {
+        Some(WireError { tags, message }) => (tags, message),
+        None => (Vec::new(), describe_body(body)),
+    };
+    let mut kind = special_kind(&tags, &message, Some(status)).unwrap_or(status_kind(status));
+    match header(headers, "x-should-retry") {
+        Some("false") if kind.is_retryable() => kind = FailureKind::Rejected,
+        Some("true") if kind == FailureKind::Rejected => kind = FailureKind::Server,
+        Some(_) | None => {}
+    }
+    let hint = match (kind, status) {
+        (FailureKind::Rejected, 404) => {
+            "Check the settings `cairn.model.name` and `cairn.model.baseUrl`.".to_owned()
+        }
+        (FailureKind::Rejected, 300..=399) => {
+            "Set `cairn.model.baseUrl` to the final address; redirects are not followed.".to_owned()
+        }
+        _ => hint(kind).to_owned(),
+    };
+    Failure {
+        kind,
+        message: format!("The model server answered {status}: {message}"),
+        hint,
+        retry_after_ms: retry_after(headers, now).map(millis),
+    }
+}
+
+/// An error object after the answer had begun with 200; `None` when there is none in `value`.
+pub(super) fn from_stream(value: &Value) -> Option<Failure> {
+    let WireError { tags, message } = WireError::find(value)?;
+    let kind = special_kind(&tags, &message, None)
+        .or_else(|| tags.iter().find_map(|tag| tag_kind(tag)))
+        .unwrap_or(FailureKind::Server);
+    Some(Failure {
+        kind,
+        message: format!("The model server reported an error: {message}"),
+        hint: hint(kind).to_owned(),
+        retry_after_ms: None,
+    })
+}
+
+/// What the user can do about it.
+pub(super) fn hint(kind: FailureKind) -> &'static str {
+    match kind {
+        FailureKind::Auth => "Check the API key (command `Agent: set API key`).",
+        FailureKind::Connect => "Check the network and the setting `cairn.model.baseUrl`.",
+        FailureKind::Rejected => "Check the account and the `cairn.model.*` settings.",
+        FailureKind::ContextOverflow => "Start a new session, or use a model with more context.",
+        FailureKind::Unusable => {
+            "Set an API key (command `Agent: set API key`) or the `cairn.model.*` settings."
+        }
+        FailureKind::Timeout
+        | FailureKind::RateLimited
+        | FailureKind::Server
+        | FailureKind::StreamCut
+        | FailureKind::Protocol => "",
+    }
+}
+
+struct WireError {
+    /// Types and codes, however they are called and nested.
+    tags: Vec<String>,
+    message: String,
+}
+
+impl WireError {
+    /// `{"error": {…}}`, `{"error": "text"}`, `{"object": "error", …}`, `{"detail": …}` and the
+    /// bare `{"code", "message", "type"}`.
+    fn find(value: &Value) -> Option<WireError> {
+        let object = match value.get("error") {
+            Some(Value::Object(_)) => &value["error"],
+            Some(Value::String(text)) => {
+                return Some(WireError { tags: Vec::new(), message: text.clone() });
+            }
+            Some(_) | None => value,
+        };
+        let mut tags = Vec::new();
+        for place in [object.get("code"), object.get("type"), object.pointer("/details/error_code")]
+        {
+            match place {
+                Some(Value::String(tag)) => tags.push(tag.clone()),
+                Some(Value::Number(code)) => tags.push(code.to_string()),
+                Some(_) | None => {}
+            }
+        }
+        let message = match (object.get("message"), value.get("detail")) {
+            (Some(Value::String(message)), _) => message.clone(),
+            (_, Some(Value::String(detail))) => detail.clone(),
+            (_, Some(detail)) => detail.to_string(),
+            (_, None) if !std::ptr::eq(object, value) => object.to_string(),
+            (_, None) => return None,
+        };
+        // How much llama.cpp takes is not always in its words.
+        let message = match object.get("n_ctx").and_then(Value::as_u64) {
+            Some(tokens) => format!("{message} (n_ctx: {tokens})"),
+            None => message,
+        };
+        Some(WireError { tags, message })
+    }
+}
+
+fn describe_body(body: &str) -> String {
+    let text = body.trim();
+    match text {
+        "" => "(no explanation)".to_owned(),
+        _ if text.starts_with('<') => format!("an HTML page of {} bytes", body.len()),
+        _ => text.to_owned(),
+    }
+}
+
+/// Kinds that the status alone does not tell.
+fn special_kind(tags: &[String], message: &str, status: Option<u16>) -> Option<FailureKind> {
+    const OVERFLOW_TAGS: [&str; 4] = [
+        "context_length_exceeded",
+        "exceed_context_size_error",
+        "model_context_window_exceeded",
+        "request_too_large",
+    ];
+    const OVERFLOW_WORDS: [&str; 5] = [
+        "prompt is too long",
+        "maximum context length",
+        "exceeds the available context size",
+        "exceed context limit",
+        "context window",
+    ];
+    const QUOTA_TAGS: [&str; 3] =
+        ["billing_error", "billing_hard_limit_reached", "insufficient_quota"];
+    let tagged = |known: &[&str]| tags.iter().any(|tag| known.contains(&tag.as_str()));
+    let text = message.to_lowercase();
+    let may_overflow = matches!(status, None | Some(400 | 413 | 422));
+    if tagged(&OVERFLOW_TAGS)
+        || may_overflow && OVERFLOW_WORDS.iter().any(|words| text.contains(words))
+    {
+        return Some(FailureKind::ContextOverflow);
+    }
+    // A 429 that waiting does not cure.
+    tagged(&QUOTA_TAGS).then_some(FailureKind::Rejected)
+}
+
+fn status_kind(status: u16) -> FailureKind {
+    match status {
+        401 | 403 => FailureKind::Auth,
+        408 => FailureKind::Timeout,
+        413 => FailureKind::ContextOverflow,
+        429 => FailureKind::RateLimited,
+        409 | 500.. => FailureKind::Server,
+        _ => FailureKind::Rejected,
+    }
+}
+
+fn tag_kind(tag: &str) -> Option<FailureKind> {
+    if let Ok(code) = tag.parse::<u16>() {
+        return (code >= 400).then(|| status_kind(code));
+    }
+    match tag {
+        "api_error"
+        | "conflict_error"
+        | "overloaded_error"
+        | "server_error"
+        | "internal_server_error"
+        | "unavailable_error" => Some(FailureKind::Server),
+        "rate_limit_error" | "rate_limit_exceeded" => Some(FailureKind::RateLimited),
+        "timeout_error" => Some(FailureKind::Timeout),
+        "authentication_error" | "permission_error" | "invalid_api_key" => Some(FailureKind::Auth),
+        "invalid_request_error" | "invalid_prompt" | "not_found_error" => {
+            Some(FailureKind::Rejected)
+        }
+        _ => None,
+    }
+}
+
+fn header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    headers.get(name)?.to_str().ok()
+}
+
+fn millis(wait: Duration) -> u64 {
+    u64::try_from(wait.as_millis()).unwrap_or(u64::MAX)
+}
+
+fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
+    let seconds = |text: &str| {
+        text.trim().parse::<f64>().ok().and_then(|value| Duration::try_from_secs_f64(value).ok())
+    };
+    if let Some(wait) = header(headers, "retry-after-ms").and_then(seconds) {
+        return Some(wait / 1000);
+    }
+    let text = header(headers, RETRY_AFTER.as_str())?;
+    // A date that has passed means: now.
+    seconds(text).or_else(|| Some(http_date(text)?.duration_since(now).unwrap_or(Duration::ZERO)))
+}
+
+/// `Sun, 06 Nov 1994 08:49:37 GMT`, the only date form that servers may still send.
+fn http_date(text: &str) -> Option<SystemTime> {
+    const MONTHS: [&str; 12] =
+        ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+    let (_, rest) = text.trim().split_once(", ")?;
+    let mut parts = rest.split(' ');
+    let day: u64 = parts.next()?.parse().ok()?;
+    let name = parts.next()?;
+    let month = MONTHS.iter().position(|month| *month == name)? as u64 + 1;
+    let year: u64 = parts.next()?.parse().ok()?;
+    let mut clock = parts.next()?.split(':').map(|part| part.parse::<u64>().ok());
+    let (hours, minutes, seconds) = (clock.next()??, clock.next()??, clock.next()??);
+    if parts.next() != Some("GMT")
+        || !(1..=31).contains(&day)
+        || !(1970..=9999).contains(&year)
+        || hours > 23
+        || minutes > 59
+        || seconds > 60
+    {
+        return None;
+    }
+    // Years that begin in March put the leap day last, so months need no table.
+    let (years, months) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
+    let days = 365 * years + years / 4 - years / 100 + years / 400 + (153 * months + 2) / 5 + day;
+    const DAYS_TO_1970: u64 = 719_469;
+    let days = days.checked_sub(DAYS_TO_1970)?;
+    let seconds = ((days * 24 + hours) * 60 + minutes) * 60 + seconds;
+    SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(seconds))
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+    use serde_json::json;
+
+    use super::*;
+
+    fn check(status: u16, headers: &[(&'static str, &str)], body: &str, expect: Expect) {
+        let mut map = HeaderMap::new();
+        for (name, value) in headers {
+            map.insert(*name, value.parse().unwrap());
+        }
+        let now = SystemTime::UNIX_EPOCH + Duration::from_secs(784_111_777);
+        let failure = from_status(status, &map, body, now);
+        expect.assert_eq(&format!(
+            "{:?} {:?} | {}",
+            failure.kind, failure.retry_after_ms, failure.message
+        ));
+    }
+
+    #[test]
+    fn statuses_and_bodies() {
+        check(
+            429,
+            &[("retry-after", "7")],
+            r#"{"type":"error","error":{"type":"rate_limit_error","message":"slow down"}}"#,
+            expect!["RateLimited Some(7000) | The model server answered 429: slow down"],
+        );
+        check(
+            429,
+            &[("retry-after-ms", "250"), ("retry-after", "9")],
+            "",
+            expect!["RateLimited Some(250) | The model server answered 429: (no explanation)"],
+        );
+        check(
+            529,
+            &[("retry-after", "Sun, 06 Nov 1994 08:50:37 GMT")],
+            "{}",
+            expect!["Server Some(60000) | The model server answered 529: {}"],
+        );
+        check(
+            503,
+            &[("retry-after", "Sun, 06 Nov 1994 08:00:00 GMT")],
+            r#"{"error":{"code":503,"message":"Loading model","type":"unavailable_error"}}"#,
+            expect!["Server Some(0) | The model server answered 503: Loading model"],
+        );
+        check(
+            503,
+            &[("retry-after", "soon")],
+            r#"{"error":"busy"}"#,
+            expect!["Server None | The model server answered 503: busy"],
+        );
+        check(
+            401,
+            &[],
+            r#"{"error":{"message":"bad key","type":"invalid_request_error","code":"invalid_api_key"}}"#,
+            expect!["Auth None | The model server answered 401: bad key"],
+        );
+        check(
+            400,
+            &[],
+            r#"{"error":{"code":400,"message":"too big","type":"exceed_context_size_error","n_prompt_tokens":9,"n_ctx":4}}"#,
+            expect!["ContextOverflow None | The model server answered 400: too big (n_ctx: 4)"],
+        );
+        check(
+            400,
+            &[],
+            r#"{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 2 tokens > 1 maximum"}}"#,
+            expect![
+                "ContextOverflow None | The model server answered 400: prompt is too long: 2 tokens > 1 maximum"
+            ],
+        );
+        check(
+            400,
+            &[],
+            r#"{"object":"error","message":"bad","type":"BadRequestError","code":400}"#,
+            expect!["Rejected None | The model server answered 400: bad"],
+        );
+        check(
+            422,
+            &[],
+            r#"{"detail":[{"loc":["max_tokens"]}]}"#,
+            expect![[r#"Rejected None | The model server answered 422: [{"loc":["max_tokens"]}]"#]],
+        );
+        check(
+            429,
+            &[],
+            r#"{"error":{"message":"pay","type":"insufficient_quota","code":"insufficient_quota"}}"#,
+            expect!["Rejected None | The model server answered 429: pay"],
+        );
+        check(
+            500,
+            &[("x-should-retry", "false")],
+            "",
+            expect!["Rejected None | The model server answered 500: (no explanation)"],
+        );
+        check(
+            400,
+            &[("x-should-retry", "true")],
+            "",
+            expect!["Server None | The model server answered 400: (no explanation)"],
+        );
+        check(
+            502,
+            &[],
+            "<html>bad gateway</html>",
+            expect!["Server None | The model server answered 502: an HTML page of 24 bytes"],
+        );
+        check(
+            302,
+            &[],
+            "",
+            expect!["Rejected None | The model server answered 302: (no explanation)"],
+        );
+    }
+
+    #[test]
+    fn errors_in_a_stream() {
+        let kind = |value| from_stream(&value).map(|failure| failure.kind);
+        assert_eq!(
+            kind(json!({"type":"error","error":{"type":"overloaded_error","message":"x"}})),
+            Some(FailureKind::Server)
+        );
+        assert_eq!(
+            kind(json!({"code":500,"message":"x","type":"server_error"})),
+            Some(FailureKind::Server)
+        );
+        assert_eq!(
+            kind(json!({"error":{"code":429,"message":"x"}})),
+            Some(FailureKind::RateLimited)
+        );
+        assert_eq!(
+            kind(json!({"error":{"type":"authentication_error","message":"x"}})),
+            Some(FailureKind::Auth)
+        );
+        assert_eq!(
+            kind(json!({"error":{"code":"context_length_exceeded","message":"x"}})),
+            Some(FailureKind::ContextOverflow)
+        );
+        assert_eq!(kind(json!({"error":{"odd":1}})), Some(FailureKind::Server));
+        assert_eq!(kind(json!({"error":null,"choices":[]})), None);
+    }
+
+    #[test]
+    fn dates() {
+        let seconds = |text| {
+            http_date(text).map(|t| t.duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs())
+        };
+        assert_eq!(seconds("Thu, 01 Jan 1970 00:00:00 GMT"), Some(0));
+        assert_eq!(seconds("Sun, 06 Nov 1994 08:49:37 GMT"), Some(784_111_777));
+        assert_eq!(seconds("Thu, 29 Feb 2024 12:00:00 GMT"), Some(1_709_208_000));
+        assert_eq!(seconds("Sat, 21 Nov 2026 00:00:00 GMT"), Some(1_795_219_200));
+        assert_eq!(seconds("Sunday, 06-Nov-94 08:49:37 GMT"), None);
+        assert_eq!(seconds("x"), None);
+    }
+}

@@ -1,0 +1,103 @@
+//! A conversation in a provider's own encoding: grown with it, and never rewritten within an epoch.
+//!
+//! Must never encode an item twice, nor copy what is there, except when an epoch begins or when a
+//! request that is over still holds it.
+
+use bytes::Bytes;
+use cairn_core::{context::Epoch, turn::Session};
+
+use super::Provider;
+
+#[derive(Debug, Default)]
+pub struct History {
+    epoch: Epoch,
+    bytes: Bytes,
+    items: usize,
+    copied: usize,
+}
+
+impl History {
+    /// The conversation as it is sent now.
+    pub fn catch_up(&mut self, provider: &dyn Provider, session: &Session) -> Bytes {
+        if self.epoch != session.epoch() {
+            self.epoch = session.epoch();
+            self.bytes = Bytes::new();
+            self.items = self.epoch.start;
+        }
+        let items = session.conversation().len();
+        if self.items == items {
+            return self.bytes.clone();
+        }
+        let (at, held) = (self.bytes.as_ptr(), self.bytes.len());
+        // Takes the buffer itself when nobody else has it.
+        let mut bytes = Vec::from(std::mem::take(&mut self.bytes));
+        for index in self.items..items {
+            provider.encode(&session.sent(index), &mut bytes);
+        }
+        if bytes.as_ptr() != at {
+            self.copied += held;
+        }
+        self.items = items;
+        self.bytes = bytes.into();
+        self.bytes.clone()
+    }
+
+    /// Bytes that were copied so far: by a buffer that grew, or because somebody held them.
+    pub fn copied(&self) -> usize {
+        self.copied
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use cairn_core::{
+        context::Window,
+        conversation::{AssistantMessage, Block},
+        model::{ModelEvent, Reply, Stop, Usage},
+        plan::{Dialect, ListDialect, reminder::ReminderSettings},
+        turn::{Input, TurnSettings},
+    };
+
+    use super::*;
+    use crate::model::{
+        http::BaseUrl,
+        openai::{Config, OpenAi},
+    };
+
+    #[test]
+    fn what_was_encoded_is_kept_where_it_is() {
+        let base = BaseUrl::parse("http://localhost:1").unwrap();
+        let provider = OpenAi::new(Config::new(base, "m", None));
+        let dialect = Dialect::List(ListDialect::TodoWrite);
+        let mut session = Session::new(TurnSettings {
+            max_rounds: 10,
+            dialect,
+            reminders: ReminderSettings::defaults(dialect),
+            tools: Vec::new(),
+        });
+        session.set_window(Window { tokens: 10_000_000, reserve: 0, head: 0 });
+        let mut history = History::default();
+        let mut before = Bytes::new();
+        for turn in 1..=500 {
+            session.step(Input::UserMessage { text: "word ".repeat(100) });
+            let sent = history.catch_up(&provider, &session);
+            assert!(sent.starts_with(&before), "turn {turn}");
+            assert_eq!(history.catch_up(&provider, &session), sent, "nothing is new");
+            let message = AssistantMessage { blocks: vec![Block::Text("Done.".into())] };
+            let reply = Reply { message, stop: Stop::EndTurn, usage: Usage::default() };
+            session.step(Input::Model { request: turn, event: ModelEvent::Finished(reply) });
+            before = Bytes::copy_from_slice(&sent);
+        }
+        // A buffer that doubles is copied once for each byte it holds; the system may move it
+        // without that, so this is the most.
+        assert!(history.copied() <= 2 * before.len(), "{} of {}", history.copied(), before.len());
+        // A request that is still held is not changed under its feet.
+        let held = history.catch_up(&provider, &session);
+        let was = held.to_vec();
+        session.step(Input::UserMessage { text: "more".into() });
+        let copied = history.copied();
+        let next = history.catch_up(&provider, &session);
+        assert!(held == was && next.starts_with(&was));
+        assert_eq!(history.copied(), copied + was.len());
+    }
+}

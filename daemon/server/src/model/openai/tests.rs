@@ -1,0 +1,397 @@
+use expect_test::{Expect, expect};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::{super::testing, *};
+
+fn provider(base: &str, model: &str) -> OpenAi {
+    OpenAi::new(Config::new(BaseUrl::parse(base).unwrap(), model, None))
+}
+
+fn body(provider: &OpenAi) -> Value {
+    let messages = testing::encoded(provider, &testing::conversation());
+    serde_json::from_slice(&provider.body(&testing::request(messages)).concat()).unwrap()
+}
+
+#[test]
+fn requests() {
+    let body = body(&provider(OFFICIAL_BASE_URL, "gpt-x"));
+    expect![[r#"
+        {
+          "model": "gpt-x",
+          "stream": true,
+          "stream_options": {
+            "include_usage": true
+          },
+          "max_completion_tokens": 100,
+          "tools": [
+            {
+              "type": "function",
+              "function": {
+                "name": "read_file",
+                "description": "Reads.",
+                "parameters": {
+                  "type": "object",
+                  "properties": {
+                    "path": {
+                      "type": "string"
+                    }
+                  }
+                }
+              }
+            }
+          ],
+          "messages": [
+            {
+              "role": "system",
+              "content": "Be brief."
+            },
+            {
+              "role": "user",
+              "content": "Fix \"it\"\n\n<reminder>\nplan\n</reminder>\n\nquick"
+            },
+            {
+              "role": "assistant",
+              "content": "Looking.\n  ",
+              "tool_calls": [
+                {
+                  "id": "a:1",
+                  "type": "function",
+                  "function": {
+                    "name": "read_file",
+                    "arguments": "{\"path\":\"a.rs\",\"n\":1}"
+                  }
+                },
+                {
+                  "id": "b",
+                  "type": "function",
+                  "function": {
+                    "name": "odd_name_",
+                    "arguments": "{\"invalid_json\":\"{\\\"x\"}"
+                  }
+                }
+              ]
+            },
+            {
+              "role": "tool",
+              "tool_call_id": "a:1",
+              "content": "fn a() {}"
+            },
+            {
+              "role": "tool",
+              "tool_call_id": "b",
+              "content": "Error: bad arguments"
+            },
+            {
+              "role": "user",
+              "content": "<notice>\nchanged\n</notice>\n\n<reminder>\ngo on\n</reminder>"
+            },
+            {
+              "role": "user",
+              "content": "(empty message)"
+            }
+          ]
+        }"#]]
+    .assert_eq(&serde_json::to_string_pretty(&body).unwrap());
+}
+
+#[test]
+fn other_servers() {
+    let other = body(&provider("http://localhost:1", "deepseek-reasoner"));
+    assert_eq!(
+        (&other["max_tokens"], &other["max_completion_tokens"]),
+        (&json!(100), &Value::Null)
+    );
+    assert_eq!(other["messages"][2]["reasoning_content"], "unsigned");
+}
+
+fn check(events: &[Value], expect: Expect) {
+    let decoder = ChatDecoder::new("made", testing::no_history());
+    expect.assert_eq(&testing::decode(decoder, events));
+}
+
+fn delta(delta: Value) -> Value {
+    json!({"choices": [{"index": 0, "delta": delta, "finish_reason": null}], "usage": null})
+}
+
+fn finish(reason: &str) -> Value {
+    json!({"choices": [{"index": 0, "delta": {}, "finish_reason": reason}]})
+}
+
+fn usage() -> Value {
+    json!({"choices": [], "usage": {"prompt_tokens": 8, "completion_tokens": 4, "prompt_tokens_details": {"cached_tokens": 3}}})
+}
+
+fn done() -> Value {
+    json!("[DONE]")
+}
+
+fn calls(pieces: Value) -> Value {
+    delta(json!({ "tool_calls": pieces }))
+}
+
+fn piece(index: Option<u64>, id: Option<&str>, name: Option<&str>, arguments: &str) -> Value {
+    json!({"index": index, "id": id, "type": "function", "function": {"name": name, "arguments": arguments}})
+}
+
+#[test]
+fn whole_messages() {
+    check(
+        &[
+            delta(json!({"role": "assistant", "content": null})),
+            delta(json!({"reasoning_content": "h"})),
+            delta(json!({"reasoning": "m"})),
+            delta(json!({"content": "A"})),
+            delta(json!({"content": "b", "obfuscation": "xx"})),
+            finish("stop"),
+            usage(),
+            done(),
+        ],
+        expect![[r#"
+            thinking "h"
+            thinking "m"
+            text "A"
+            text "b"
+            EndTurn 8/3/4 thinking("hm", None) "Ab""#]],
+    );
+    // Two calls, interleaved by index.
+    check(
+        &[
+            calls(json!([piece(Some(0), Some("a"), Some("f"), "")])),
+            calls(json!([piece(Some(1), Some("b"), Some("g"), "")])),
+            calls(json!([
+                piece(Some(0), None, None, "{\"x\":"),
+                piece(Some(1), Some(""), None, "{}")
+            ])),
+            calls(json!([piece(Some(0), Some("a"), None, "1}")])),
+            finish("tool_calls"),
+            done(),
+        ],
+        expect![[r#"
+            call a f
+            call b g
+            ToolUse 0/0/0 a=f({"x":1}) b=g({})"#]],
+    );
+    check(
+        &[delta(json!({"content": "A"})), finish("stop")],
+        expect![[r#"
+        text "A"
+        EndTurn 0/0/0 "A""#]],
+    );
+    check(
+        &[delta(json!({"content": "A"})), done()],
+        expect![[r#"
+        text "A"
+        EndTurn 0/0/0 "A""#]],
+    );
+    check(
+        &[delta(json!({"refusal": "No."})), finish("stop"), done()],
+        expect![[r#"
+        text "No."
+        Refusal 0/0/0 "No.""#]],
+    );
+    check(&[finish("tool_calls"), done()], expect!["EndTurn 0/0/0 "]);
+}
+
+#[test]
+fn what_servers_get_wrong_about_calls() {
+    // All parallel calls have index zero.
+    check(
+        &[
+            calls(json!([piece(Some(0), Some("a"), Some("f"), "{\"x\":1}")])),
+            calls(json!([piece(Some(0), Some("b"), Some("f"), "{\"x\":2}")])),
+            finish("stop"),
+            done(),
+        ],
+        expect![[r#"
+            call a f
+            call b f
+            ToolUse 0/0/0 a=f({"x":1}) b=f({"x":2})"#]],
+    );
+    // Neither ids nor indexes, whole calls.
+    check(
+        &[
+            calls(json!([
+                piece(None, None, Some("f"), "{\"x\":1}"),
+                piece(None, None, Some("g"), "{}")
+            ])),
+            finish("tool_calls"),
+            done(),
+        ],
+        expect![[r#"
+            call made_1 f
+            call made_2 g
+            ToolUse 0/0/0 made_1=f({"x":1}) made_2=g({})"#]],
+    );
+    // Index zero and no ids.
+    check(
+        &[
+            calls(json!([piece(Some(0), None, Some("f"), "{\"x\":1}")])),
+            calls(json!([piece(Some(0), None, Some("f"), "{\"x\":1}")])),
+            finish("stop"),
+            done(),
+        ],
+        expect![[r#"
+            call made_1 f
+            call made_2 f
+            ToolUse 0/0/0 made_1=f({"x":1}) made_2=f({"x":1})"#]],
+    );
+    // No index, pieces told apart by id or by standing after their call.
+    check(
+        &[
+            calls(json!([piece(None, Some("a"), Some("f"), "{\"x\":")])),
+            calls(json!([piece(None, Some("a"), None, "1")])),
+            calls(json!([piece(None, None, None, "}")])),
+            finish("stop"),
+            done(),
+        ],
+        expect![[r#"
+            call a f
+            ToolUse 0/0/0 a=f({"x":1})"#]],
+    );
+    // The name in every piece; the id late; arguments as an object.
+    check(
+        &[
+            calls(json!([piece(Some(0), None, Some("f"), "{\"x\":")])),
+            calls(json!([piece(Some(0), Some("a"), Some("f"), "1}")])),
+            finish("stop"),
+            done(),
+        ],
+        expect![[r#"
+            call made_1 f
+            ToolUse 0/0/0 made_1=f({"x":1})"#]],
+    );
+    check(
+        &[
+            calls(json!([{"id": "a", "function": {"name": "f", "arguments": {"x": 1}}}])),
+            finish("tool_calls"),
+            done(),
+        ],
+        expect![[r#"
+            call a f
+            ToolUse 0/0/0 a=f({"x":1})"#]],
+    );
+    // The name is lost.
+    check(
+        &[calls(json!([piece(Some(0), Some("a"), None, "{}")])), finish("tool_calls"), done()],
+        expect!["ToolUse 0/0/0 a=({})"],
+    );
+    check(
+        &[
+            calls(json!([piece(Some(0), Some("a"), Some("f"), "{\"x")])),
+            finish("tool_calls"),
+            done(),
+        ],
+        expect![[r#"
+            call a f
+            ToolUse 0/0/0 a=f(invalid "{\"x": EOF while parsing a string at line 1 column 3)"#]],
+    );
+    check(
+        &[
+            calls(json!([piece(Some(0), Some("a"), Some("f"), "[1]")])),
+            finish("tool_calls"),
+            done(),
+        ],
+        expect![[r#"
+            call a f
+            ToolUse 0/0/0 a=f(invalid "[1]": the arguments are not a JSON object)"#]],
+    );
+}
+
+#[test]
+fn finish_reasons() {
+    check(
+        &[calls(json!([piece(Some(0), Some("a"), Some("f"), "{\"x")])), finish("length"), done()],
+        expect![[r#"
+            call a f
+            MaxTokens 0/0/0 a=f(invalid "{\"x": EOF while parsing a string at line 1 column 3)"#]],
+    );
+    check(&[finish("content_filter"), done()], expect!["Refusal 0/0/0 "]);
+    check(&[finish("invented"), done()], expect![[r#"Other("invented") 0/0/0 "#]]);
+    check(&[finish(""), finish("stop")], expect!["EndTurn 0/0/0 "]);
+}
+
+#[test]
+fn faults() {
+    check(
+        &[],
+        expect![
+            "StreamCut: The connection broke in the middle of the answer (the stream ended early)."
+        ],
+    );
+    check(
+        &[done()],
+        expect![
+            "Protocol: The model's answer is not in its format: the stream ended before it began."
+        ],
+    );
+    check(
+        &[calls(json!([piece(Some(0), Some("a"), Some("f"), "{}")]))],
+        expect![[r#"
+        call a f
+        StreamCut: The connection broke in the middle of the answer (the stream ended early)."#]],
+    );
+    check(
+        &[json!("{\"choices\":")],
+        expect![
+            "Protocol: The model's answer is not in its format: an event is not JSON (EOF while parsing a value at line 1 column 11)."
+        ],
+    );
+    check(
+        &[
+            delta(json!({"content": "A"})),
+            json!({"error": {"code": 500, "message": "no", "type": "server_error"}}),
+        ],
+        expect![[r#"
+            text "A"
+            Server: The model server reported an error: no"#]],
+    );
+    check(
+        &[json!({"object": "error", "message": "no", "code": 400})],
+        expect!["Rejected: The model server reported an error: no"],
+    );
+    check(&[finish("error")], expect!["Server: The model server ended the answer with an error."]);
+    check(
+        &[calls(json!([
+            piece(Some(0), Some("a"), Some("f"), "{}"),
+            piece(Some(1), Some("a"), Some("f"), "{}")
+        ]))],
+        expect![[r#"
+            call a f
+            Protocol: The model's answer is not in its format: two tool calls have the same id "a"."#]],
+    );
+}
+
+fn any_event() -> impl Strategy<Value = Value> {
+    let call = (
+        prop::option::of(0..2_u64),
+        prop::option::of(prop::sample::select(vec!["a", "b", ""])),
+        prop::option::of(prop::sample::select(vec!["f", "g"])),
+        prop::sample::select(vec!["", "{}", "{\"x\":", "1}"]),
+    );
+    let call = call.prop_map(|(index, id, name, arguments)| piece(index, id, name, arguments));
+    prop_oneof![
+        6 => prop::collection::vec(call, 0..3).prop_map(|pieces| calls(pieces.into())),
+        2 => Just(delta(json!({"content": "x", "reasoning": "y"}))),
+        1 => prop::sample::select(vec!["stop", "tool_calls", "length", ""]).prop_map(finish),
+        1 => Just(done()),
+        1 => Just(usage()),
+        1 => prop::sample::select(vec![json!(null), json!([]), json!("{"), json!({"choices": 7})]),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
+
+    #[test]
+    fn whatever_comes_has_one_end(events in prop::collection::vec(any_event(), 0..12)) {
+        // `decode` asserts one end, and nothing after it.
+        let shown = testing::decode(ChatDecoder::new("made", testing::no_history()), &events);
+        if shown.lines().last().is_some_and(|line| line.starts_with("ToolUse")) {
+            let says_its_end = |event: &Value| {
+                *event == done() || event["choices"][0]["finish_reason"].is_string()
+            };
+            prop_assert!(events.iter().any(says_its_end));
+        }
+    }
+}

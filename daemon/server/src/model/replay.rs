@@ -1,0 +1,360 @@
+//! The `replay` provider: answers come from a script, not from a model.
+//!
+//! For the demo without a network, for tests, and for bug reports. A wrong script and an unmet
+//! expectation are told by file, step and fault; they never pass for an answer of a model.
+//!
+//! # The script format
+//!
+//! ```json
+//! {
+//!   "cairnReplay": 1,
+//!   "name": "what this script shows",
+//!   "steps": [
+//!     {
+//!       "expect": { "contains": ["…"], "lastContains": ["…"] },
+//!       "thinking": "…",
+//!       "text": "…",
+//!       "calls": [{ "name": "read_file", "arguments": { "path": "a.rs" } }],
+//!       "chunkChars": 12,
+//!       "delayMs": 20,
+//!       "stop": "toolUse"
+//!     },
+//!     { "fail": { "kind": "rateLimited", "message": "…", "retryAfterMs": 500 } }
+//!   ],
+//!   "children": [{ "prompt": "…", "steps": [] }]
+//! }
+//! ```
+//!
+//! Every request of a session takes the next step. All members of a step are optional.
+//! - `expect`: text that must occur in what is sent: `contains` anywhere in the system prompt and
+//!   the conversation, `lastContains` in its newest item. The conversation is one line of JSON per
+//!   item (see `encode`); the text may be given as it reads or as it stands in the JSON.
+//! - `chunkChars`: the size of the streamed pieces, 0 for all at once; `delayMs`: the pause before
+//!   each piece.
+//! - `fail`: the answer fails after the text so far. `kind` is one of `connect`, `timeout`,
+//!   `rateLimited`, `server`, `streamCut`, `protocol`, `auth`, `rejected`, `contextOverflow`,
+//!   `unusable`.
+//! - `children`: a conversation whose first message contains `prompt` plays these steps instead, so
+//!   that a `task` call plays like any other.
+//! - `stop`: `endTurn`, `toolUse`, `maxTokens`, `refusal`, `contextOverflow`, `pause`, or any other
+//!   word for an unknown reason. Without it `toolUse` where there are calls, else `endTurn`.
+
+mod script;
+
+use std::{
+    collections::HashMap,
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use cairn_core::{
+    conversation::{Arguments, AssistantMessage, Block, Item, Note, NoteKind, ToolCall},
+    model::{Failure, FailureKind, ModelEvent, Reply, Stop, Usage},
+};
+use futures_util::future::BoxFuture;
+use serde_json::{Value, json};
+use tokio::{
+    io::AsyncReadExt,
+    sync::{OnceCell, mpsc},
+};
+
+pub use script::{Call, ChildScript, Expectation, Fail, Script, ScriptError, Step};
+
+use super::{Provider, Request, wire::CallIds};
+
+/// What plays when no model is configured: works in any workspace.
+const DEMO: &str = include_str!("demo.json");
+const MAX_SCRIPT_BYTES: u64 = 16 * 1024 * 1024;
+
+const ENDED: &str = "This replay has ended: its script has no further step. To work with a real \
+    model, run the command `Agent: set API key`, or point `cairn.model.provider` and \
+    `cairn.model.baseUrl` to a server of your own.";
+
+/// Plays a script. Each session has its own place in it.
+pub struct ReplayProvider(Arc<Player>);
+
+struct Player {
+    source: Source,
+    script: OnceCell<Arc<Script>>,
+    places: Mutex<HashMap<String, usize>>,
+}
+
+enum Source {
+    Ready(Arc<Script>),
+    Demo,
+    File(PathBuf),
+}
+
+impl ReplayProvider {
+    pub fn new(script: Arc<Script>) -> Self {
+        Self::from_source(Source::Ready(script))
+    }
+
+    /// The built-in script.
+    pub fn demo() -> Self {
+        Self::from_source(Source::Demo)
+    }
+
+    /// Reads the file with the first request, and again until it has a good script.
+    pub fn file(path: impl Into<PathBuf>) -> Self {
+        Self::from_source(Source::File(path.into()))
+    }
+
+    fn from_source(source: Source) -> Self {
+        Self(Arc::new(Player {
+            source,
+            script: OnceCell::new(),
+            places: Mutex::new(HashMap::new()),
+        }))
+    }
+}
+
+impl Provider for ReplayProvider {
+    /// One line per item: `{"user":…}`, `{"assistant":[…]}` or `{"results":[…]}`, with `notes`.
+    fn encode(&self, item: &Item, out: &mut Vec<u8>) {
+        if !out.is_empty() {
+            out.extend_from_slice(b",\n");
+        }
+        out.extend_from_slice(readable(item).to_string().as_bytes());
+    }
+
+    fn answer(&self, request: Request, events: mpsc::Sender<ModelEvent>) -> BoxFuture<'static, ()> {
+        let player = Arc::clone(&self.0);
+        Box::pin(async move {
+            let end = match player.play(&request, &events).await {
+                Ok(reply) => ModelEvent::Finished(reply),
+                Err(failure) => ModelEvent::Failed(failure),
+            };
+            // A receiver that is gone does not want to know.
+            let _ = events.send(end).await;
+        })
+    }
+}
+
+impl Player {
+    async fn play(
+        &self,
+        request: &Request,
+        events: &mpsc::Sender<ModelEvent>,
+    ) -> Result<Reply, Failure> {
+        let script = self.script.get_or_try_init(|| self.load()).await?;
+        let place = self.place(request);
+        let (part, steps) = script.part(&request.messages);
+        let Some(step) = steps.get(place) else {
+            let _ = events.send(ModelEvent::Text(ENDED.to_owned())).await;
+            let message = AssistantMessage { blocks: vec![Block::Text(ENDED.to_owned())] };
+            return Ok(Reply { message, stop: Stop::EndTurn, usage: Usage::default() });
+        };
+        let unmet = step.expect.unmet(&request.system, &request.messages);
+        if !unmet.is_empty() {
+            return Err(unusable(format!(
+                "{}: {part}steps[{place}]: the request does not meet the expectation: {}",
+                script.origin,
+                unmet.join("; ")
+            )));
+        }
+        self.advance(&request.session, place);
+        step.stream(&step.thinking, ModelEvent::Thinking, events).await;
+        step.stream(&step.text, ModelEvent::Text, events).await;
+        if let Some(fail) = &step.fail {
+            return Err(fail.failure());
+        }
+        let mut blocks = Vec::new();
+        if !step.thinking.is_empty() {
+            blocks.push(Block::Thinking { text: step.thinking.clone(), signature: None });
+        }
+        if !step.text.is_empty() {
+            blocks.push(Block::Text(step.text.clone()));
+        }
+        // A resumed session may hold this script's ids already.
+        let mut ids = CallIds::new(super::http::call_id_prefix(), request.messages.clone());
+        for (number, call) in step.calls.iter().enumerate() {
+            let wanted = format!("replay_{place}_{number}");
+            let id = ids.admit(Some(&wanted)).unwrap_or(wanted);
+            let (name, arguments) = (call.name.clone(), call.arguments.clone());
+            let started = ModelEvent::CallStarted { id: id.clone(), name: name.clone() };
+            let _ = events.send(started).await;
+            let arguments = Arguments::Object(arguments);
+            blocks.push(Block::ToolCall(ToolCall { id, name, arguments }));
+        }
+        let message = AssistantMessage { blocks };
+        Ok(Reply { message, stop: step.stop.clone(), usage: Usage::default() })
+    }
+
+    async fn load(&self) -> Result<Arc<Script>, Failure> {
+        let parsed = match &self.source {
+            Source::Ready(script) => return Ok(Arc::clone(script)),
+            Source::Demo => Script::parse(DEMO, "the built-in demo"),
+            Source::File(path) => {
+                let text = read(path).await.map_err(|error| {
+                    unusable(format!("The script {} cannot be read: {error}", path.display()))
+                })?;
+                Script::parse(&text, &path.display().to_string())
+            }
+        };
+        parsed.map(Arc::new).map_err(|error| unusable(error.to_string()))
+    }
+
+    fn place(&self, request: &Request) -> usize {
+        let places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
+        places.get(&request.session).copied().unwrap_or_else(|| {
+            // A session from before this process goes on where it was: each answer in it was a step.
+            let answers = request.messages.split(|&byte| byte == b'\n');
+            answers.filter(|line| line.starts_with(br#"{"assistant":"#)).count()
+        })
+    }
+
+    fn advance(&self, session: &str, place: usize) {
+        let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
+        places.insert(session.to_owned(), place + 1);
+    }
+}
+
+impl Script {
+    /// The steps of this conversation, and how their place in the script begins.
+    fn part(&self, messages: &[u8]) -> (String, &[Step]) {
+        let first = messages.split(|&byte| byte == b'\n').next().unwrap_or_default();
+        let first = String::from_utf8_lossy(first);
+        let mut children = self.children.iter().enumerate();
+        match children.find(|(_, child)| occurs(&child.prompt, &first)) {
+            Some((index, child)) => (format!("children[{index}]."), &child.steps),
+            None => (String::new(), &self.steps),
+        }
+    }
+}
+
+impl Step {
+    async fn stream(
+        &self,
+        text: &str,
+        event: fn(String) -> ModelEvent,
+        events: &mpsc::Sender<ModelEvent>,
+    ) {
+        let mut rest = text;
+        while !rest.is_empty() {
+            let end = match rest.char_indices().nth(self.chunk_chars) {
+                Some((end, _)) if self.chunk_chars > 0 => end,
+                Some(_) | None => rest.len(),
+            };
+            let (piece, after) = rest.split_at(end);
+            rest = after;
+            if !self.delay.is_zero() {
+                tokio::time::sleep(self.delay).await;
+            }
+            if events.send(event(piece.to_owned())).await.is_err() {
+                return;
+            }
+        }
+    }
+}
+
+impl Expectation {
+    /// The texts that do not occur.
+    fn unmet(&self, system: &str, messages: &[u8]) -> Vec<String> {
+        let messages = String::from_utf8_lossy(messages);
+        let last = messages.rsplit('\n').next().unwrap_or_default();
+        let all = self
+            .contains
+            .iter()
+            .filter(|text| !system.contains(text.as_str()) && !occurs(text, &messages));
+        let newest = self.last_contains.iter().filter(|text| !occurs(text, last));
+        all.map(|text| format!("no {text:?} in it"))
+            .chain(
+                newest
+                    .map(|text| format!("no {text:?} in its newest item, which is {}", cut(last))),
+            )
+            .collect()
+    }
+}
+
+fn occurs(text: &str, json: &str) -> bool {
+    let quoted = Value::from(text).to_string();
+    json.contains(text) || json.contains(quoted.trim_matches('"'))
+}
+
+fn cut(text: &str) -> String {
+    match text.char_indices().nth(400) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+impl Fail {
+    fn failure(&self) -> Failure {
+        Failure {
+            kind: self.kind,
+            message: self.message.clone(),
+            hint: super::failure::hint(self.kind).to_owned(),
+            retry_after_ms: self.retry_after.map(|wait: Duration| wait.as_millis() as u64),
+        }
+    }
+}
+
+fn unusable(message: String) -> Failure {
+    Failure {
+        kind: FailureKind::Unusable,
+        message,
+        hint: "Correct the script or the setting `cairn.model.replayFile`.".to_owned(),
+        retry_after_ms: None,
+    }
+}
+
+async fn read(path: &std::path::Path) -> std::io::Result<String> {
+    let mut text = String::new();
+    let file = tokio::fs::File::open(path).await?;
+    file.take(MAX_SCRIPT_BYTES).read_to_string(&mut text).await?;
+    Ok(text)
+}
+
+fn readable(item: &Item) -> Value {
+    let mut value = match item {
+        Item::User(message) => json!({ "user": message.text }),
+        Item::Assistant(message) => {
+            let blocks: Vec<Value> = message.blocks.iter().map(readable_block).collect();
+            json!({ "assistant": blocks })
+        }
+        Item::ToolResults { results, .. } => {
+            let results: Vec<Value> = results
+                .iter()
+                .map(|result| match result.is_error {
+                    true => json!({ "call": result.call_id, "error": result.content }),
+                    false => json!({ "call": result.call_id, "content": result.content }),
+                })
+                .collect();
+            json!({ "results": results })
+        }
+    };
+    let notes = match item {
+        Item::User(message) => message.notes.as_slice(),
+        Item::ToolResults { notes, .. } => notes.as_slice(),
+        Item::Assistant(_) => &[],
+    };
+    if !notes.is_empty() {
+        value["notes"] = notes.iter().map(readable_note).collect();
+    }
+    value
+}
+
+fn readable_block(block: &Block) -> Value {
+    match block {
+        Block::Text(text) => json!({ "text": text }),
+        Block::Thinking { text, .. } => json!({ "thinking": text }),
+        Block::RedactedThinking(_) | Block::Reasoning { .. } => json!({ "thinking": null }),
+        Block::ToolCall(ToolCall { id, name, arguments }) => {
+            let arguments = super::wire::wire_arguments(arguments);
+            json!({ "call": id, "name": name, "arguments": arguments })
+        }
+    }
+}
+
+fn readable_note(note: &Note) -> Value {
+    match note.kind {
+        NoteKind::Reminder => json!({ "reminder": note.text }),
+        NoteKind::Steer => json!({ "steer": note.text }),
+        NoteKind::Notice => json!({ "notice": note.text }),
+    }
+}
+
+#[cfg(test)]
+mod tests;

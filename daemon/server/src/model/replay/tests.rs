@@ -1,0 +1,248 @@
+//! Scripts right and wrong, and sessions that play them.
+
+use bytes::Bytes;
+use expect_test::{Expect, expect};
+use tokio::time::Instant;
+
+use super::{super::testing, *};
+
+fn request(session: &str, messages: Vec<u8>) -> Request {
+    Request { session: session.into(), ..testing::request(messages) }
+}
+
+async fn answer(provider: &ReplayProvider, request: Request) -> Vec<ModelEvent> {
+    let (sender, mut receiver) = mpsc::channel(1);
+    let work = provider.answer(request, sender);
+    let read = async {
+        let mut events = Vec::new();
+        while let Some(event) = receiver.recv().await {
+            events.push(event);
+        }
+        events
+    };
+    tokio::join!(work, read).1
+}
+
+fn provider(script: &str) -> ReplayProvider {
+    ReplayProvider::new(Arc::new(Script::parse(script, "test.json").unwrap()))
+}
+
+fn failure(events: &[ModelEvent]) -> &Failure {
+    match events.last() {
+        Some(ModelEvent::Failed(failure)) => failure,
+        other => panic!("expected a failure, got {other:?}"),
+    }
+}
+
+fn reply(events: &[ModelEvent]) -> &Reply {
+    match events.last() {
+        Some(ModelEvent::Finished(reply)) => reply,
+        other => panic!("expected a reply, got {other:?}"),
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn steps_stream_in_pieces_and_end_politely() {
+    let provider = provider(
+        r#"{"cairnReplay": 1, "steps": [
+            {"thinking": "ab", "text": "äöü", "chunkChars": 2, "delayMs": 10,
+             "calls": [{"name": "f", "arguments": {"x": 1}}, {"name": "g"}]}]}"#,
+    );
+    let begun = Instant::now();
+    let events = answer(&provider, request("s", Vec::new())).await;
+    assert_eq!(begun.elapsed(), Duration::from_millis(30));
+    assert_eq!(
+        events[..5],
+        [
+            ModelEvent::Thinking("ab".into()),
+            ModelEvent::Text("äö".into()),
+            ModelEvent::Text("ü".into()),
+            ModelEvent::CallStarted { id: "replay_0_0".into(), name: "f".into() },
+            ModelEvent::CallStarted { id: "replay_0_1".into(), name: "g".into() },
+        ]
+    );
+    assert_eq!(reply(&events).stop, Stop::ToolUse);
+    assert_eq!(reply(&events).message.tool_calls().count(), 2);
+    let events = answer(&provider, request("s", Vec::new())).await;
+    assert_eq!(reply(&events).message.text(), ENDED);
+    // Another session begins at the start.
+    let events = answer(&provider, request("t", Vec::new())).await;
+    assert_eq!(reply(&events).message.text(), "äöü");
+}
+
+#[tokio::test]
+async fn a_failing_step_is_followed_by_the_next() {
+    let provider = provider(
+        r#"{"cairnReplay": 1, "steps": [
+            {"text": "so far", "fail": {"kind": "rateLimited", "message": "slow", "retryAfterMs": 5}},
+            {"text": "again", "stop": "maxTokens"}]}"#,
+    );
+    let events = answer(&provider, request("s", Vec::new())).await;
+    assert_eq!(events[0], ModelEvent::Text("so far".into()));
+    assert_eq!(failure(&events).kind, FailureKind::RateLimited);
+    assert_eq!(failure(&events).retry_after_ms, Some(5));
+    let events = answer(&provider, request("s", Vec::new())).await;
+    assert_eq!(reply(&events).stop, Stop::MaxTokens);
+}
+
+#[tokio::test]
+async fn expectations_read_the_conversation() {
+    let script = |expect: &str| {
+        // The conversation has one answer: the next is the second step.
+        format!(r#"{{"cairnReplay": 1, "steps": [{{}}, {{"expect": {expect}, "text": "ok"}}]}}"#)
+    };
+    let mut messages = Vec::new();
+    let scripted = provider(&script("{}"));
+    for item in testing::conversation().into_iter().take(3) {
+        scripted.encode(&item, &mut messages);
+    }
+    let check = async |expect: &str, outcome: Expect| {
+        let provider = provider(&script(expect));
+        let events = answer(&provider, request("s", messages.clone())).await;
+        outcome.assert_eq(match events.last() {
+            Some(ModelEvent::Finished(_)) => "met",
+            _ => &failure(&events).message,
+        });
+    };
+    check(r#"{"contains": ["Fix \"it\"", "Be brief.", "\"path\":\"a.rs\""]}"#, expect!["met"])
+        .await;
+    check(
+        r#"{"lastContains": ["fn a() {}", "\"reminder\":\"go on\"", "bad arguments"]}"#,
+        expect!["met"],
+    )
+    .await;
+    check(r#"{"contains": ["absent"], "lastContains": ["Fix"]}"#, expect![[r#"test.json: steps[1]: the request does not meet the expectation: no "absent" in it; no "Fix" in its newest item, which is {"results":[{"call":"a:1","content":"fn a() {}"},{"call":"b","error":"bad arguments"}],"notes":[{"notice":"changed"},{"reminder":"go on"}]}"#]]).await;
+}
+
+#[test]
+fn encoding_is_one_line_per_item() {
+    let provider = provider(r#"{"cairnReplay": 1, "steps": []}"#);
+    let text = testing::encoded(&provider, &testing::conversation());
+    expect![[r#"
+        {"user":"Fix \"it\"","notes":[{"reminder":"plan"},{"steer":"quick"}]},
+        {"assistant":[{"thinking":"hm"},{"thinking":"unsigned"},{"thinking":null},{"thinking":null},{"text":"Looking."},{"text":"  "},{"call":"a:1","name":"read_file","arguments":{"path":"a.rs","n":1}},{"call":"b","name":"odd name!","arguments":{"invalid_json":"{\"x"}}]},
+        {"results":[{"call":"a:1","content":"fn a() {}"},{"call":"b","error":"bad arguments"}],"notes":[{"notice":"changed"},{"reminder":"go on"}]},
+        {"assistant":[{"thinking":"nothing"}]},
+        {"user":" "}"#]].assert_eq(std::str::from_utf8(&text).unwrap());
+}
+
+#[tokio::test]
+async fn ids_in_a_resumed_session_stay_unique() {
+    let provider =
+        provider(r#"{"cairnReplay": 1, "steps": [{"calls": [{"name": "f"}, {"name": "f"}]}]}"#);
+    let taken = Bytes::from_static(br#"{"call":"replay_0_0"}"#).to_vec();
+    let events = answer(&provider, request("s", taken)).await;
+    let ids: Vec<&str> = reply(&events).message.tool_calls().map(|call| call.id.as_str()).collect();
+    assert!(ids[0].starts_with("call_") && ids[1] == "replay_0_1", "{ids:?}");
+}
+
+#[tokio::test]
+async fn a_session_from_before_goes_on_where_it_was() {
+    let provider = provider(
+        r#"{"cairnReplay": 1, "steps": [{"text": "one"}, {"text": "two"}, {"text": "three"}]}"#,
+    );
+    let mut said = Vec::new();
+    let message = AssistantMessage { blocks: vec![Block::Text("one".into())] };
+    provider.encode(&Item::Assistant(message), &mut said);
+    let events = answer(&provider, request("s", said.clone())).await;
+    assert_eq!(reply(&events).message.text(), "two");
+    let events = answer(&provider, request("s", said)).await;
+    assert_eq!(reply(&events).message.text(), "three");
+}
+
+#[tokio::test]
+async fn a_child_plays_its_own_part() {
+    let said = |text: &str| {
+        Item::User(cairn_core::conversation::UserMessage { text: text.into(), notes: Vec::new() })
+    };
+    let provider = provider(
+        r#"{"cairnReplay": 1, "steps": [{"text": "mine"}], "children": [
+            {"prompt": "look \"here\"", "steps": [{"text": "first"}, {"expect": {"contains": ["absent"]}}]}
+        ]}"#,
+    );
+    let mut prompt = Vec::new();
+    provider.encode(&said("Please look \"here\"."), &mut prompt);
+    assert_eq!(
+        reply(&answer(&provider, request("c", prompt.clone())).await).message.text(),
+        "first"
+    );
+    let failed = answer(&provider, request("c", prompt)).await;
+    let told = &failure(&failed).message;
+    assert!(told.contains("children[0].steps[1]: the request"), "{told}");
+    let mut other = Vec::new();
+    provider.encode(&said("Something else"), &mut other);
+    assert_eq!(reply(&answer(&provider, request("s", other)).await).message.text(), "mine");
+}
+
+#[test]
+fn every_fault_of_a_script_is_named() {
+    let check = |text: &str, expect: Expect| {
+        let error = Script::parse(text, "test.json").unwrap_err();
+        expect.assert_eq(&error.faults.join("\n"));
+    };
+    check("{", expect!["not JSON: EOF while parsing an object at line 1 column 1"]);
+    check("[]", expect!["must be an object"]);
+    check(
+        "{}",
+        expect![[r#"
+        cairnReplay: missing
+        steps: missing"#]],
+    );
+    check(
+        r#"{"cairnReplay": 2, "name": 1, "extra": 0, "steps": [
+            {"txt": "a", "delayMs": -1, "chunkChars": "x"},
+            7,
+            {"calls": [{"arguments": []}, {"name": "f", "args": {}}], "expect": {"contains": [1], "has": []}},
+            {"fail": {"kind": "odd"}, "delayMs": 90000},
+            {"fail": {"kind": "server"}, "calls": [{"name": "f"}]}]}"#,
+        expect![[r#"
+            extra: unknown; known are cairnReplay, name, steps, children
+            cairnReplay: must be 1
+            name: must be a string
+            steps[0].txt: unknown; known are expect, thinking, text, calls, delayMs, chunkChars, fail, stop
+            steps[0].delayMs: must be a whole number, zero or more
+            steps[0].chunkChars: must be a whole number, zero or more
+            steps[1]: must be an object
+            steps[2].expect.has: unknown; known are contains, lastContains
+            steps[2].expect.contains[0]: must be a string
+            steps[2].calls[0].name: missing
+            steps[2].calls[0].arguments: must be an object
+            steps[2].calls[1].args: unknown; known are name, arguments
+            steps[3].delayMs: at most 60000
+            steps[3].fail.kind: must be one of connect, timeout, rateLimited, server, streamCut, protocol, auth, rejected, contextOverflow, unusable
+            steps[4]: a step that fails has no calls"#]],
+    );
+}
+
+#[tokio::test]
+async fn a_script_file_is_read_when_it_is_good() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("script.json");
+    let provider = ReplayProvider::file(&path);
+    let events = answer(&provider, request("s", Vec::new())).await;
+    assert!(failure(&events).message.contains("cannot be read"), "{events:?}");
+    std::fs::write(&path, r#"{"cairnReplay": 1, "steps": [{"text": 1}]}"#).unwrap();
+    let events = answer(&provider, request("s", Vec::new())).await;
+    let message = &failure(&events).message;
+    assert!(message.contains("script.json") && message.contains("steps[0].text"), "{message}");
+    std::fs::write(&path, r#"{"cairnReplay": 1, "steps": [{"text": "now"}]}"#).unwrap();
+    let events = answer(&provider, request("s", Vec::new())).await;
+    assert_eq!(reply(&events).message.text(), "now");
+}
+
+#[test]
+fn the_demo_is_a_good_script() {
+    let demo = Script::parse(DEMO, "demo").unwrap();
+    let tools: Vec<&str> =
+        demo.steps.iter().flat_map(|step| &step.calls).map(|call| call.name.as_str()).collect();
+    assert_eq!(tools, ["TodoWrite", "write_file", "TodoWrite", "edit_file", "TodoWrite"]);
+    let last = demo.steps.last().unwrap();
+    assert!(last.calls.is_empty() && last.text.contains("Agent: set API key"));
+    // The edit fits what was written.
+    let arguments = |name: &str, field: &str| {
+        let call = demo.steps.iter().flat_map(|step| &step.calls).find(|call| call.name == name);
+        call.unwrap().arguments[field].as_str().unwrap().to_owned()
+    };
+    let written = arguments("write_file", "content");
+    assert_eq!(written.matches(&arguments("edit_file", "old_text")).count(), 1);
+}

@@ -1,0 +1,154 @@
+//! What the tests of the wire formats share: a conversation with everything in it, and decoding
+//! of events written as JSON.
+
+use bytes::Bytes;
+use cairn_core::{
+    conversation::{
+        Arguments, AssistantMessage, Block, Item, Note, NoteKind, ToolCall, ToolResult, UserMessage,
+    },
+    model::ModelEvent,
+};
+use serde_json::{Value, json};
+
+use super::{Provider, Request, sse::Event, wire::Decoder};
+
+pub(super) fn conversation() -> Vec<Item> {
+    vec![
+        Item::User(UserMessage {
+            text: "Fix \"it\"".into(),
+            notes: vec![note(NoteKind::Reminder, "plan"), note(NoteKind::Steer, "quick")],
+        }),
+        Item::Assistant(AssistantMessage {
+            blocks: vec![
+                Block::Thinking { text: "hm".into(), signature: Some("sig".into()) },
+                Block::Thinking { text: "unsigned".into(), signature: None },
+                Block::RedactedThinking("opaque".into()),
+                Block::Reasoning {
+                    id: "rs".into(),
+                    summary: vec!["why".into()],
+                    sealed: "sealed".into(),
+                },
+                Block::Text("Looking.".into()),
+                Block::Text("  ".into()),
+                call("a:1", "read_file", Arguments::Object(json!({"path": "a.rs", "n": 1}))),
+                call(
+                    "b",
+                    "odd name!",
+                    Arguments::Invalid { raw: "{\"x".into(), error: "cut".into() },
+                ),
+            ],
+        }),
+        Item::ToolResults {
+            results: vec![result("a:1", "fn a() {}", false), result("b", "bad arguments", true)],
+            notes: vec![note(NoteKind::Notice, "changed"), note(NoteKind::Reminder, "go on")],
+        },
+        Item::Assistant(AssistantMessage {
+            blocks: vec![Block::Thinking { text: "nothing".into(), signature: Some("s".into()) }],
+        }),
+        Item::User(UserMessage { text: " ".into(), notes: Vec::new() }),
+    ]
+}
+
+/// The encoded items, and each checked to be independent of what stands before it.
+pub(super) fn encoded(provider: &impl Provider, items: &[Item]) -> Vec<u8> {
+    let mut all = Vec::new();
+    let mut parts = Vec::new();
+    for item in items {
+        let before = all.clone();
+        provider.encode(item, &mut all);
+        assert!(all.starts_with(&before), "history was rewritten");
+        let mut alone = Vec::new();
+        provider.encode(item, &mut alone);
+        parts.push(alone);
+    }
+    parts.retain(|part| !part.is_empty());
+    let joined: Vec<u8> = parts.join(&b','.to_owned());
+    let plain: Vec<u8> = all.iter().copied().filter(|&byte| byte != b'\n').collect();
+    assert_eq!(plain, joined, "an item depends on its neighbours");
+    all
+}
+
+pub(super) fn request(messages: Vec<u8>) -> Request {
+    let tool = cairn_core::model::ToolSpec {
+        name: "read_file".into(),
+        description: "Reads.".into(),
+        schema: json!({"type": "object", "properties": {"path": {"type": "string"}}}),
+        parallel: true,
+    };
+    Request {
+        system: "Be brief.".into(),
+        tools: [tool].into(),
+        messages: messages.into(),
+        session: "s".into(),
+        max_tokens: Some(100),
+    }
+}
+
+/// Events one a line, `name` of each taken from its type.
+pub(super) fn decode(mut decoder: impl Decoder, events: &[Value]) -> String {
+    let mut out = Vec::new();
+    for data in events {
+        let name = data["type"].as_str().unwrap_or_default().to_owned();
+        let data = data.as_str().map_or_else(|| data.to_string(), str::to_owned);
+        out.extend(decoder.push(&Event { name, data }));
+    }
+    out.extend(decoder.end());
+    assert_eq!(decoder.end(), [], "an end after the end");
+    let is_end =
+        |event: &&ModelEvent| matches!(event, ModelEvent::Finished(_) | ModelEvent::Failed(_));
+    assert_eq!(out.iter().filter(is_end).count(), 1, "{out:?}");
+    assert!(out.last().as_ref().is_some_and(is_end), "{out:?}");
+    out.iter().map(shown).collect::<Vec<_>>().join("\n")
+}
+
+pub(super) fn no_history() -> Bytes {
+    Bytes::new()
+}
+
+fn shown(event: &ModelEvent) -> String {
+    match event {
+        ModelEvent::Text(text) => format!("text {text:?}"),
+        ModelEvent::Thinking(text) => format!("thinking {text:?}"),
+        ModelEvent::CallStarted { id, name } => format!("call {id} {name}"),
+        ModelEvent::Finished(reply) => {
+            let blocks: Vec<String> = reply.message.blocks.iter().map(shown_block).collect();
+            let usage = reply.usage;
+            format!(
+                "{:?} {}/{}/{} {}",
+                reply.stop,
+                usage.input_tokens,
+                usage.cached_tokens,
+                usage.output_tokens,
+                blocks.join(" ")
+            )
+        }
+        ModelEvent::Failed(failure) => format!("{:?}: {}", failure.kind, failure.message),
+    }
+}
+
+fn shown_block(block: &Block) -> String {
+    match block {
+        Block::Text(text) => format!("{text:?}"),
+        Block::Thinking { text, signature } => format!("thinking({text:?}, {signature:?})"),
+        Block::RedactedThinking(data) => format!("redacted({data})"),
+        Block::Reasoning { id, summary, sealed } => {
+            format!("reasoning({id}, {summary:?}, {sealed})")
+        }
+        Block::ToolCall(ToolCall { id, name, arguments }) => match arguments {
+            Arguments::Object(object) => format!("{id}={name}({object})"),
+            Arguments::Invalid { raw, error } => format!("{id}={name}(invalid {raw:?}: {error})"),
+        },
+    }
+}
+
+fn note(kind: NoteKind, text: &str) -> Note {
+    Note { kind, text: text.into() }
+}
+
+fn call(id: &str, name: &str, arguments: Arguments) -> Block {
+    Block::ToolCall(ToolCall { id: id.into(), name: name.into(), arguments })
+}
+
+fn result(id: &str, content: &str, is_error: bool) -> ToolResult {
+    ToolResult { call_id: id.into(), content: content.into(), is_error }
+}

@@ -1,0 +1,223 @@
+//! Texts by the hash of what they hold, so that a record names one instead of repeating it.
+//!
+//! ```text
+//! <folder>/ab/cdef…        the text whose SHA-256 is abcdef…
+//!             cdef….bad    what was found there and was another text
+//!             .new-…       a file that is being written, or was when its writer died
+//! ```
+//!
+//! A text takes its place whole, by a rename. Everything here blocks.
+//!
+//! Never hands out a text that is not the one that was asked for, and never makes a path of anything
+//! but sixty-four hexadecimal digits.
+
+use std::{
+    fmt::{self, Write as _},
+    fs::{self, File, OpenOptions},
+    io::{self, ErrorKind, Read, Write},
+    os::unix::fs::OpenOptionsExt,
+    path::{Path, PathBuf},
+    str::FromStr,
+    time::{Duration, SystemTime},
+};
+
+use rustix::fs::OFlags;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::{create_folder, sync_folder};
+
+const TEMPORARY: &str = ".new-";
+const BAD: &str = ".bad";
+const DIGITS: usize = 64;
+const FAN: usize = 2;
+/// Far beyond what is reviewed.
+const MAX_TEXT: usize = 64 * 1024 * 1024;
+
+/// Nothing is on disk before the first text.
+#[derive(Debug, Clone)]
+pub struct Blobs {
+    folder: PathBuf,
+}
+
+/// A SHA-256 in sixty-four lower-case hexadecimal digits.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Sha256Hex(String);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("is not the SHA-256 of a text in lower-case hexadecimal digits")]
+pub struct NotAHash;
+
+/// What a collection of garbage came to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Collected {
+    pub files: usize,
+    pub bytes: u64,
+}
+
+impl Blobs {
+    pub fn new(folder: impl Into<PathBuf>) -> Self {
+        Self { folder: folder.into() }
+    }
+
+    /// The text is on the disk when this returns.
+    pub fn put(&self, text: &[u8]) -> io::Result<Sha256Hex> {
+        if text.len() > MAX_TEXT {
+            return Err(io::Error::new(ErrorKind::InvalidInput, "the text is too long to keep"));
+        }
+        let hash = Sha256Hex::of(text);
+        let (folder, path) = self.place(&hash);
+        if let Ok(found) = path.symlink_metadata()
+            && found.is_file()
+            && found.len() == text.len() as u64
+        {
+            // Young again, or it could be collected before anybody names it. When that cannot be
+            // done, nothing can be removed there either.
+            let _ = File::open(&path).and_then(|file| file.set_modified(SystemTime::now()));
+            return Ok(hash);
+        }
+        let is_new = !folder.exists();
+        create_folder(&folder)?;
+        // Made 0600.
+        let mut file = tempfile::Builder::new().prefix(TEMPORARY).tempfile_in(&folder)?;
+        file.write_all(text)?;
+        file.as_file().sync_all()?;
+        file.persist(&path)?;
+        sync_folder(&folder)?;
+        if is_new {
+            sync_folder(&self.folder)?;
+        }
+        Ok(hash)
+    }
+
+    /// `None`: it is not here, or what is here is another text, which is then set aside.
+    pub fn get(&self, hash: &Sha256Hex) -> io::Result<Option<Vec<u8>>> {
+        let (_, path) = self.place(hash);
+        let Some(text) = read(&path)? else { return Ok(None) };
+        if Sha256Hex::of(&text) == *hash {
+            return Ok(Some(text));
+        }
+        let mut aside = path.clone().into_os_string();
+        aside.push(BAD);
+        // Where that cannot be done, it is found to be bad again.
+        let _ = fs::rename(&path, aside);
+        Ok(None)
+    }
+
+    /// Removes the texts that are not to be kept, and what dead writers left, unless younger than
+    /// `age`: whoever has just put a text has not named it in a record yet.
+    pub fn retain(
+        &self,
+        age: Duration,
+        mut keep: impl FnMut(&Sha256Hex) -> bool,
+    ) -> io::Result<Collected> {
+        let mut collected = Collected::default();
+        for folder in entries(&self.folder)? {
+            let folder = folder?;
+            if !folder.file_type()?.is_dir() {
+                continue;
+            }
+            let first = folder.file_name();
+            let Some(first) = first.to_str().filter(|name| name.len() == FAN) else { continue };
+            for entry in entries(&folder.path())? {
+                let entry = entry?;
+                let name = entry.file_name();
+                let Some(name) = name.to_str() else { continue };
+                let unwanted = name.starts_with(TEMPORARY)
+                    || format!("{first}{name}").parse().is_ok_and(|hash| !keep(&hash));
+                // Whoever else collects may have been faster.
+                let Some(found) = present(entry.path().symlink_metadata())? else { continue };
+                // One of the future is young.
+                let old = found.modified()?.elapsed().is_ok_and(|passed| passed >= age);
+                if unwanted && old && present(fs::remove_file(entry.path()))?.is_some() {
+                    collected.files += 1;
+                    collected.bytes += found.len();
+                }
+            }
+        }
+        Ok(collected)
+    }
+
+    fn place(&self, hash: &Sha256Hex) -> (PathBuf, PathBuf) {
+        let (first, rest) = hash.0.split_at(FAN);
+        let folder = self.folder.join(first);
+        let path = folder.join(rest);
+        (folder, path)
+    }
+}
+
+impl Sha256Hex {
+    pub fn of(text: &[u8]) -> Self {
+        let mut digits = String::with_capacity(DIGITS);
+        for byte in Sha256::digest(text) {
+            // Writing to a string cannot fail.
+            let _ = write!(digits, "{byte:02x}");
+        }
+        Self(digits)
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl TryFrom<String> for Sha256Hex {
+    type Error = NotAHash;
+
+    fn try_from(digits: String) -> Result<Self, NotAHash> {
+        let hexadecimal = |digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f');
+        if digits.len() == DIGITS && digits.bytes().all(hexadecimal) {
+            Ok(Self(digits))
+        } else {
+            Err(NotAHash)
+        }
+    }
+}
+
+impl FromStr for Sha256Hex {
+    type Err = NotAHash;
+
+    fn from_str(digits: &str) -> Result<Self, NotAHash> {
+        digits.to_owned().try_into()
+    }
+}
+
+impl From<Sha256Hex> for String {
+    fn from(hash: Sha256Hex) -> Self {
+        hash.0
+    }
+}
+
+impl fmt::Display for Sha256Hex {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Follows no link, waits for no pipe. More than a text can be is enough to see that it is none.
+fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let opened = OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path);
+    let Some(file) = present(opened)? else { return Ok(None) };
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::new(ErrorKind::InvalidInput, "is not a regular file"));
+    }
+    let mut text = Vec::new();
+    file.take(MAX_TEXT as u64 + 1).read_to_end(&mut text)?;
+    Ok(Some(text))
+}
+
+fn entries(folder: &Path) -> io::Result<impl Iterator<Item = io::Result<fs::DirEntry>>> {
+    Ok(present(fs::read_dir(folder))?.into_iter().flatten())
+}
+
+fn present<T>(found: io::Result<T>) -> io::Result<Option<T>> {
+    match found {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        found => found.map(Some),
+    }
+}
+
+#[cfg(test)]
+mod tests;

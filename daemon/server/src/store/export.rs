@@ -1,0 +1,109 @@
+//! A session as a text of its own: Markdown to read, or a script that the `replay` provider plays.
+//!
+//! Written as the journal is read, line by line, so that its length costs no memory. Must never let
+//! a text of a model or of a tool pass for Markdown: each stands in a fence that it cannot close.
+
+use std::{
+    io::{self, BufWriter, Read, Seek, Write},
+    ops::ControlFlow,
+    path::{Path, PathBuf},
+};
+
+use cairn_protocol::ExportFormat;
+
+use super::{
+    create_folder, journal,
+    sessions::{self, Line},
+};
+
+mod markdown;
+mod replay;
+
+/// What an export came to.
+#[derive(Debug)]
+pub enum Exported {
+    Text(String),
+    /// Too long for an answer.
+    File(PathBuf),
+}
+
+/// The longest text that is answered.
+const LONGEST: u64 = 4 * 1024 * 1024;
+
+/// Takes the lines of a journal in order.
+trait Form {
+    fn line(&mut self, line: Line, out: &mut dyn Write) -> io::Result<()>;
+    /// `left_out`: so many lines of the file could not be read.
+    fn end(&mut self, left_out: u64, out: &mut dyn Write) -> io::Result<()>;
+}
+
+/// A long one is left in the folder `exports`, where the next one of this session takes its place.
+pub fn export(folder: &Path, id: &str, format: ExportFormat) -> io::Result<Exported> {
+    let exports = folder.join("exports");
+    create_folder(&exports)?;
+    // Made 0600.
+    let mut file = tempfile::NamedTempFile::new_in(&exports)?;
+    write(&sessions::journal_path(folder, id), format, file.as_file_mut())?;
+    let length = file.as_file().metadata()?.len();
+    if length <= LONGEST {
+        let mut text = String::new();
+        file.rewind()?;
+        file.read_to_string(&mut text)?;
+        return Ok(Exported::Text(text));
+    }
+    let path = path(folder, id, format);
+    file.persist(&path)?;
+    Ok(Exported::File(path))
+}
+
+/// Removes what was exported of a session that is no more.
+pub fn forget(folder: &Path, id: &str) {
+    for format in [ExportFormat::Markdown, ExportFormat::Replay] {
+        // Mostly there is none.
+        let _ = std::fs::remove_file(path(folder, id, format));
+    }
+}
+
+fn path(folder: &Path, id: &str, format: ExportFormat) -> PathBuf {
+    let name = match format {
+        ExportFormat::Markdown => format!("{id}.md"),
+        ExportFormat::Replay => format!("{id}.json"),
+    };
+    folder.join("exports").join(name)
+}
+
+fn write(journal: &Path, format: ExportFormat, out: impl Write) -> io::Result<()> {
+    let mut out = BufWriter::new(out);
+    let mut form: Box<dyn Form> = match format {
+        ExportFormat::Markdown => Box::new(markdown::Markdown::default()),
+        ExportFormat::Replay => Box::new(replay::Replay::default()),
+    };
+    let (mut fault, mut unknown) = (None, 0);
+    let recovery = journal::read(journal, |record| {
+        let written = match serde_json::from_slice(record.json) {
+            Ok(line) => form.line(line, &mut out),
+            Err(_) => {
+                unknown += 1;
+                Ok(())
+            }
+        };
+        match written {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => {
+                fault = Some(error);
+                ControlFlow::Break(())
+            }
+        }
+    })?;
+    fault.map_or(Ok(()), Err)?;
+    let lost = match recovery.damage {
+        journal::Damage::Corrupt { lost } => lost,
+        // What its writer is at, or died at.
+        journal::Damage::None | journal::Damage::Torn { .. } => 0,
+    };
+    form.end(unknown + lost, &mut out)?;
+    out.flush()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,240 @@
+//! Markdown for people.
+
+use std::{
+    fmt::Write as _,
+    io::{self, Write},
+};
+
+use cairn_core::{
+    conversation::{
+        Arguments, AssistantMessage, Block, Item, Note, NoteKind, ToolCall, ToolResult,
+    },
+    turn::Record,
+};
+use cairn_protocol::{EndReason, ItemStatus, PlanNotification};
+
+use super::Form;
+use crate::store::sessions::{EndedLine, Header, Line, TurnLine};
+
+#[derive(Default)]
+pub(super) struct Markdown {
+    turns: u32,
+    /// As it was shown last.
+    plan: String,
+    /// Of a round that is not closed: the item that closes it tells them again.
+    results: Vec<ToolResult>,
+}
+
+impl Form for Markdown {
+    fn line(&mut self, line: Line, out: &mut dyn Write) -> io::Result<()> {
+        match line {
+            Line::Session(header) => session(&header, out),
+            Line::Turn(turn) => {
+                self.turns += 1;
+                self.turn(&turn, out)
+            }
+            Line::Step(_) | Line::Steps(_) => {
+                line.records().iter().try_for_each(|record| self.record(record, out))
+            }
+            Line::Plan(plan) => self.plan(&plan, out),
+            Line::Ended(ended) => end(&ended, out),
+            // Of a child its parent's result tells.
+            Line::Tool(_)
+            | Line::Child(_)
+            | Line::ChildStep(_)
+            | Line::Queue(_)
+            | Line::Digest(_) => Ok(()),
+        }
+    }
+
+    fn end(&mut self, left_out: u64, out: &mut dyn Write) -> io::Result<()> {
+        results(&self.results, out)?;
+        if left_out > 0 {
+            writeln!(out, "*{left_out} lines of the journal could not be read and are left out.*")?;
+        }
+        Ok(())
+    }
+}
+
+impl Markdown {
+    fn turn(
+        &self,
+        TurnLine { turn_id, task, .. }: &TurnLine,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
+        writeln!(out, "## Turn {} ({})\n", self.turns, code(turn_id))?;
+        writeln!(out, "### User\n\n{}", fenced("text", task))
+    }
+
+    fn record(&mut self, record: &Record, out: &mut dyn Write) -> io::Result<()> {
+        match record {
+            Record::Item(item) => {
+                self.results.clear();
+                self.item(item, out)
+            }
+            Record::Result(result) => {
+                self.results.push(result.clone());
+                Ok(())
+            }
+            Record::Shortened(shortened) => {
+                writeln!(out, "*{}*\n", one_line(&shortened.in_words()))
+            }
+            Record::Begun { .. } | Record::Memo(_) => Ok(()),
+        }
+    }
+
+    fn item(&self, item: &Item, out: &mut dyn Write) -> io::Result<()> {
+        match item {
+            // The words themselves are told by the turn; what stands around them is for the model.
+            Item::User(message) => notes(&message.notes, out),
+            Item::Assistant(message) => assistant(message, out),
+            Item::ToolResults { results: all, notes: after } => {
+                results(all, out)?;
+                notes(after, out)
+            }
+        }
+    }
+
+    fn plan(&mut self, plan: &PlanNotification, out: &mut dyn Write) -> io::Result<()> {
+        let mut text = String::new();
+        for item in &plan.items {
+            let mark = match item.status {
+                ItemStatus::Pending => ' ',
+                ItemStatus::InProgress => '>',
+                ItemStatus::Completed => 'x',
+            };
+            // Writing to a string cannot fail.
+            let _ = writeln!(text, "[{mark}] {}", one_line(&item.content));
+        }
+        if text == self.plan {
+            return Ok(());
+        }
+        self.plan = text;
+        let (done, all) = (plan.completed, plan.total);
+        writeln!(out, "### Plan, {done} of {all} done\n\n{}", fenced("text", &self.plan))
+    }
+}
+
+fn session(header: &Header, out: &mut dyn Write) -> io::Result<()> {
+    let Header { session_id, surroundings, forked_from, .. } = header;
+    writeln!(out, "# Session {}\n", code(session_id))?;
+    writeln!(out, "- Began on {}", code(&surroundings.date))?;
+    for folder in &surroundings.folders {
+        writeln!(out, "- In {}", code(folder))?;
+    }
+    if let Some(from) = forked_from {
+        let turn = from.turn_id.as_deref().map(|turn| format!(" after turn {}", code(turn)));
+        writeln!(out, "- Forked from {}{}", code(&from.session_id), turn.unwrap_or_default())?;
+    }
+    writeln!(out)
+}
+
+fn assistant(message: &AssistantMessage, out: &mut dyn Write) -> io::Result<()> {
+    for block in &message.blocks {
+        match block {
+            Block::Text(text) if text.trim().is_empty() => {}
+            Block::Text(text) => writeln!(out, "### Assistant\n\n{}", fenced("markdown", text))?,
+            Block::Thinking { text, .. } if text.trim().is_empty() => {}
+            Block::Thinking { text, .. } => {
+                writeln!(out, "### Assistant, thinking\n\n{}", fenced("text", text))?;
+            }
+            Block::Reasoning { summary, .. } if summary.is_empty() => {}
+            Block::Reasoning { summary, .. } => {
+                let text = summary.join("\n\n");
+                writeln!(out, "### Assistant, thinking\n\n{}", fenced("text", &text))?;
+            }
+            Block::RedactedThinking(_) => {}
+            Block::ToolCall(call) => tool_call(call, out)?,
+        }
+    }
+    Ok(())
+}
+
+fn tool_call(call: &ToolCall, out: &mut dyn Write) -> io::Result<()> {
+    let (language, arguments) = match &call.arguments {
+        Arguments::Object(value) => {
+            ("json", serde_json::to_string_pretty(value).unwrap_or_default())
+        }
+        Arguments::Invalid { raw, .. } => ("text", raw.clone()),
+    };
+    let (name, id) = (code(&call.name), code(&call.id));
+    writeln!(out, "### Call of {name} ({id})\n\n{}", fenced(language, &arguments))
+}
+
+fn results(results: &[ToolResult], out: &mut dyn Write) -> io::Result<()> {
+    for ToolResult { call_id, content, is_error } in results {
+        let what = if *is_error { "Error" } else { "Result" };
+        writeln!(out, "### {what} of {}\n\n{}", code(call_id), fenced("text", content))?;
+    }
+    Ok(())
+}
+
+fn notes(notes: &[Note], out: &mut dyn Write) -> io::Result<()> {
+    for note in notes {
+        let title = match note.kind {
+            NoteKind::Reminder => "Reminder to the model",
+            NoteKind::Notice => "Told to the model",
+            NoteKind::Steer => "User, meanwhile",
+        };
+        writeln!(out, "### {title}\n\n{}", fenced("text", &note.text))?;
+    }
+    Ok(())
+}
+
+fn end(EndedLine { reason, open_items, .. }: &EndedLine, out: &mut dyn Write) -> io::Result<()> {
+    let reason = match reason {
+        EndReason::Completed => "completed",
+        EndReason::NeedsInput => "with a question",
+        EndReason::Cancelled => "cancelled",
+        EndReason::Failed => "failed",
+        EndReason::Limit => "at a limit",
+        EndReason::Interrupted => "interrupted",
+    };
+    writeln!(out, "*The turn ended: {reason}. Open items: {open_items}.*\n")
+}
+
+/// In a fence longer than any in the text, with a line break at its end.
+pub(super) fn fenced(language: &str, text: &str) -> String {
+    let fence = "`".repeat(longest_run(text).max(2) + 1);
+    let text = visible(text);
+    format!("{fence}{language}\n{}\n{fence}\n", text.trim_end_matches('\n'))
+}
+
+fn code(text: &str) -> String {
+    let text = one_line(text);
+    let fence = "`".repeat(longest_run(&text) + 1);
+    // A backtick at either end would belong to the fence.
+    let space = if text.starts_with('`') || text.ends_with('`') { " " } else { "" };
+    format!("{fence}{space}{text}{space}{fence}")
+}
+
+fn one_line(text: &str) -> String {
+    visible(&text.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+fn longest_run(text: &str) -> usize {
+    let (mut longest, mut run) = (0, 0);
+    for character in text.chars() {
+        run = if character == '`' { run + 1 } else { 0 };
+        longest = longest.max(run);
+    }
+    longest
+}
+
+/// Controls of a terminal and of the direction of writing are shown, not obeyed.
+fn visible(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for character in text.chars() {
+        let hidden = match character {
+            '\n' | '\t' => false,
+            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200b}'..='\u{200f}' => true,
+            other => other.is_control(),
+        };
+        if hidden {
+            shown.extend(character.escape_unicode());
+        } else {
+            shown.push(character);
+        }
+    }
+    shown
+}

@@ -1,0 +1,140 @@
+//! A script for the `replay` provider (`model/replay.rs`): each answer of the model is a step.
+//!
+//! Who plays it gives the same tasks in the same order; they are in its name. What failed on the way
+//! to a model is not in a journal, so a script has no failures. A call whose arguments were no JSON
+//! object has none in the script, which fails as well.
+
+use std::io::{self, Write};
+
+use cairn_core::{
+    conversation::{Arguments, AssistantMessage, Block, Item},
+    turn::Record,
+};
+use serde_json::{Value, json};
+
+use super::Form;
+use crate::store::sessions::{self, ChildStep, Line};
+
+#[derive(Default)]
+pub(super) struct Replay {
+    tasks: Vec<String>,
+    /// The answer that was written last waits to see what follows it.
+    last: Option<Value>,
+    steps: u64,
+    /// Each with its id, its prompt and its answers.
+    children: Vec<(String, String, Vec<Value>)>,
+}
+
+const TASKS: usize = 20;
+
+impl Form for Replay {
+    fn line(&mut self, line: Line, out: &mut dyn Write) -> io::Result<()> {
+        match line {
+            Line::Turn(turn) => {
+                if self.tasks.len() < TASKS {
+                    self.tasks.push(sessions::title(&turn.task));
+                }
+                Ok(())
+            }
+            Line::Step(_) | Line::Steps(_) => {
+                line.records().iter().try_for_each(|record| self.record(record, out))
+            }
+            Line::ChildStep(ChildStep { session_id, step }) => {
+                self.child(session_id, &step);
+                Ok(())
+            }
+            Line::Session(_)
+            | Line::Plan(_)
+            | Line::Tool(_)
+            | Line::Child(_)
+            | Line::Ended(_)
+            | Line::Queue(_)
+            | Line::Digest(_) => Ok(()),
+        }
+    }
+
+    fn end(&mut self, _: u64, out: &mut dyn Write) -> io::Result<()> {
+        self.flush(out)?;
+        if self.steps == 0 {
+            out.write_all(b"{\n  \"cairnReplay\": 1,\n  \"steps\": [")?;
+        }
+        let name = Value::from(self.tasks.join(" / "));
+        let children: Vec<Value> = self
+            .children
+            .iter()
+            .map(|(_, prompt, steps)| json!({ "prompt": prompt, "steps": steps }))
+            .collect();
+        let children = Value::from(children);
+        write!(out, "\n  ],\n  \"children\": {children},\n  \"name\": {name}\n}}\n")
+    }
+}
+
+impl Replay {
+    fn record(&mut self, record: &Record, out: &mut dyn Write) -> io::Result<()> {
+        match record {
+            Record::Item(Item::Assistant(message)) => {
+                if let Some(last) = &mut self.last {
+                    // The server had paused: it was asked again as it was.
+                    last["stop"] = "pause".into();
+                }
+                self.flush(out)?;
+                self.last = Some(step(message));
+                Ok(())
+            }
+            Record::Item(Item::User(_) | Item::ToolResults { .. }) => self.flush(out),
+            Record::Begun { .. } | Record::Result(_) | Record::Memo(_) | Record::Shortened(_) => {
+                Ok(())
+            }
+        }
+    }
+
+    fn child(&mut self, session_id: String, record: &Record) {
+        let known = self.children.iter_mut().find(|(id, ..)| *id == session_id);
+        match (record, known) {
+            (Record::Item(Item::User(message)), None) => {
+                self.children.push((session_id, message.text.clone(), Vec::new()));
+            }
+            (Record::Item(Item::Assistant(message)), Some((_, _, steps))) => {
+                steps.push(step(message));
+            }
+            _ => {}
+        }
+    }
+
+    fn flush(&mut self, out: &mut dyn Write) -> io::Result<()> {
+        let Some(step) = self.last.take() else { return Ok(()) };
+        let before = if self.steps == 0 { "{\n  \"cairnReplay\": 1,\n  \"steps\": [" } else { "," };
+        self.steps += 1;
+        write!(out, "{before}\n    {step}")
+    }
+}
+
+fn step(message: &AssistantMessage) -> Value {
+    let mut step = json!({});
+    let thinking = message.blocks.iter().filter_map(|block| match block {
+        Block::Thinking { text, .. } => Some(text.clone()),
+        Block::Reasoning { summary, .. } => Some(summary.join("\n")),
+        Block::Text(_) | Block::RedactedThinking(_) | Block::ToolCall(_) => None,
+    });
+    let thinking = thinking.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n");
+    let text = message.text();
+    for (name, text) in [("thinking", thinking), ("text", text)] {
+        if !text.is_empty() {
+            step[name] = text.into();
+        }
+    }
+    let calls: Vec<Value> = message
+        .tool_calls()
+        .map(|call| {
+            let arguments = match &call.arguments {
+                Arguments::Object(value) => value.clone(),
+                Arguments::Invalid { .. } => json!({}),
+            };
+            json!({ "name": call.name, "arguments": arguments })
+        })
+        .collect();
+    if !calls.is_empty() {
+        step["calls"] = calls.into();
+    }
+    step
+}

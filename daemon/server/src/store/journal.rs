@@ -1,0 +1,408 @@
+//! An append-only file of records, one a line, that outlives whatever ends its writer.
+//!
+//! ```text
+//! 1 e630f43a {"session":"…"}
+//! 2 9cdaf54e {"said":"…"}
+//! │ │        └ JSON: no line break in it, at most 32 MiB
+//! │ └ CRC-32 (IEEE) of the line without it, `2 {"said":"…"}`: eight lower-case hexadecimal digits
+//! └ sequence number: counts from 1, one up a line
+//!
+//! <name>          the records
+//! <name>.lock     held by the one who writes; the system frees it when its holder dies
+//! <name>.torn-1   what stood behind the last good record when the file was opened
+//! ```
+//!
+//! A line counts when it ends in a line break, its checksum is right and it is the next one. What
+//! follows the last such line is what a writer that died left half written: it is saved aside and
+//! cut off. When there are good lines behind a bad one, something else harmed the file: what stands
+//! before the bad line is read, and the file is left as it is, for a person to see.
+//!
+//! Everything in this file blocks; [`Writer`] is for those who must not wait.
+//!
+//! Never follows a link, never changes a file without its lock, never writes behind bytes that are
+//! not a whole record, never looks into a record: its version is the caller's to keep.
+
+use std::{
+    ffi::OsString,
+    fs::{self, File, OpenOptions, TryLockError},
+    io::{self, ErrorKind, Seek, SeekFrom, Write},
+    ops::ControlFlow,
+    os::unix::fs::{MetadataExt, OpenOptionsExt},
+    path::{Path, PathBuf},
+    thread,
+    time::Duration,
+};
+
+use rustix::fs::OFlags;
+
+use self::lines::Scan;
+pub use self::{
+    lines::{Malformed, Record},
+    writer::{Refused, State, Writer},
+};
+use super::{create_folder, sync_folder};
+
+mod lines;
+mod writer;
+
+/// Nobody keeps more wrecks of one file than this.
+const MAX_TORN: u32 = 1_000;
+/// A buffer that a large batch needed is not kept for the small ones.
+const KEPT_BUFFER: usize = 1024 * 1024;
+
+/// The one that may write. Freed for the next when it is dropped.
+pub struct Journal {
+    sink: Box<dyn Sink>,
+    written: Mark,
+    durable: Mark,
+    /// There are bytes behind `written` that could not be cut off yet.
+    torn: bool,
+    buffer: Vec<u8>,
+    _lock: Lock,
+}
+
+/// A journal as it was found.
+#[derive(Debug)]
+pub struct Opened {
+    pub access: Access,
+    pub recovery: Recovery,
+}
+
+#[derive(Debug)]
+pub enum Access {
+    Write(Journal),
+    Read(ReadOnly),
+}
+
+/// Why nothing can be appended.
+#[derive(Debug)]
+pub enum ReadOnly {
+    /// Another one writes: another window, most likely.
+    Locked,
+    /// Good records stand behind a bad one.
+    Corrupt,
+    /// The system does not let us write here, or not mend it now.
+    Refused(io::Error),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Recovery {
+    /// How many records were read.
+    pub records: u64,
+    pub damage: Damage,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Damage {
+    None,
+    /// The file ended in a record that is not whole. `saved` is where it is now; without it, it was
+    /// left where it is, because we may not write: its writer may still be at it.
+    Torn {
+        bytes: u64,
+        saved: Option<PathBuf>,
+    },
+    /// So many lines were not read: the first bad one and all behind it.
+    Corrupt {
+        lost: u64,
+    },
+}
+
+/// A place between two records.
+#[derive(Debug, Clone, Copy)]
+struct Mark {
+    end: u64,
+    next: u64,
+}
+
+/// The file, as far as appending needs it; a test puts a full disk here.
+trait Sink: Write + Send {
+    fn cut(&mut self, length: u64) -> io::Result<()>;
+    fn sync(&mut self) -> io::Result<()>;
+}
+
+impl Sink for File {
+    fn cut(&mut self, length: u64) -> io::Result<()> {
+        self.set_len(length)
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        self.sync_data()
+    }
+}
+
+impl Journal {
+    /// A new, empty file. Fails when there is one.
+    pub fn create(path: &Path) -> io::Result<Self> {
+        let folder = folder_of(path)?;
+        create_folder(folder)?;
+        let lock = Lock::take(path)?
+            .ok_or_else(|| io::Error::new(ErrorKind::WouldBlock, "another process writes it"))?;
+        let file = options().append(true).create_new(true).mode(0o600).open(path)?;
+        file.sync_all()?;
+        sync_folder(folder)?;
+        Ok(Self::at(file, Mark { end: 0, next: 1 }, lock))
+    }
+
+    /// Hands over every good record, in order, and mends the end of the file.
+    pub fn open(path: &Path, mut visit: impl FnMut(Record<'_>)) -> io::Result<Opened> {
+        let (file, refused) = match open_file(path, options().append(true)) {
+            Err(error) if is_refusal(&error) => (open_file(path, &mut options())?, Some(error)),
+            file => (file?, None),
+        };
+        let lock = match refused {
+            Some(error) => Err(ReadOnly::Refused(error)),
+            None => match Lock::take(path) {
+                Ok(Some(lock)) => Ok(lock),
+                Ok(None) => Err(ReadOnly::Locked),
+                Err(error) => Err(ReadOnly::Refused(error)),
+            },
+        };
+        // It may have been removed between the two.
+        if file.metadata()?.nlink() == 0 {
+            return Err(ErrorKind::NotFound.into());
+        }
+        let scan = lines::scan(&file, |record| {
+            visit(record);
+            ControlFlow::Continue(())
+        })?;
+        let mut recovery = Recovery::of(&scan);
+        let access = match (lock, &mut recovery.damage) {
+            (Err(reason), _) => Access::Read(reason),
+            (Ok(_), Damage::Corrupt { .. }) => Access::Read(ReadOnly::Corrupt),
+            (Ok(lock), Damage::None) => Access::Write(Self::at(file, Mark::behind(&scan), lock)),
+            (Ok(lock), Damage::Torn { saved, .. }) => match cut_off(path, &file, scan.end) {
+                Ok(path) => {
+                    *saved = Some(path);
+                    Access::Write(Self::at(file, Mark::behind(&scan), lock))
+                }
+                Err(error) => Access::Read(ReadOnly::Refused(error)),
+            },
+        };
+        Ok(Opened { access, recovery })
+    }
+
+    /// Appends all of them with one write, or none: then they are still the caller's to keep.
+    pub fn append(&mut self, records: &[impl AsRef<[u8]>]) -> io::Result<()> {
+        if self.torn {
+            self.sink.cut(self.written.end)?;
+            self.torn = false;
+        }
+        let mut next = self.written.next;
+        self.buffer.clear();
+        self.buffer.shrink_to(KEPT_BUFFER);
+        for record in records {
+            lines::encode(&mut self.buffer, next, record.as_ref())
+                .map_err(|fault| io::Error::new(ErrorKind::InvalidInput, fault))?;
+            next += 1;
+        }
+        if let Err(error) = self.sink.write_all(&self.buffer) {
+            self.go_back(self.written);
+            return Err(error);
+        }
+        self.written = Mark { end: self.written.end + self.buffer.len() as u64, next };
+        Ok(())
+    }
+
+    /// What was appended is on the disk. When this fails, nothing that was appended since it last
+    /// succeeded is in the journal any more, and the caller appends it again: the system forgets
+    /// what it could not write, so a second try on the same bytes would succeed and mean nothing.
+    pub fn sync(&mut self) -> io::Result<()> {
+        if let Err(error) = self.sink.sync() {
+            self.go_back(self.durable);
+            return Err(error);
+        }
+        self.durable = self.written;
+        Ok(())
+    }
+
+    fn at(file: File, mark: Mark, lock: Lock) -> Self {
+        Self {
+            sink: Box::new(file),
+            written: mark,
+            durable: mark,
+            torn: false,
+            buffer: Vec::new(),
+            _lock: lock,
+        }
+    }
+
+    fn go_back(&mut self, to: Mark) {
+        self.written = to;
+        self.torn = self.sink.cut(to.end).is_err();
+    }
+}
+
+impl std::fmt::Debug for Journal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Journal").field("written", &self.written).finish_non_exhaustive()
+    }
+}
+
+impl Mark {
+    fn behind(scan: &Scan) -> Self {
+        Self { end: scan.end, next: scan.records + 1 }
+    }
+}
+
+impl Recovery {
+    fn of(scan: &Scan) -> Self {
+        let damage = if scan.rest == 0 {
+            Damage::None
+        } else if scan.good_in_rest {
+            Damage::Corrupt { lost: scan.lines_in_rest }
+        } else {
+            Damage::Torn { bytes: scan.rest, saved: None }
+        };
+        Self { records: scan.records, damage }
+    }
+}
+
+/// The good records in order, for as long as `visit` wants them. Takes no lock and changes nothing;
+/// tells of no damage behind the place where `visit` stopped.
+pub fn read(path: &Path, visit: impl FnMut(Record<'_>) -> ControlFlow<()>) -> io::Result<Recovery> {
+    let file = open_file(path, &mut options())?;
+    Ok(Recovery::of(&lines::scan(&file, visit)?))
+}
+
+/// Reads the beginning of the file only.
+pub fn first_record(path: &Path) -> io::Result<Option<Vec<u8>>> {
+    let mut first = None;
+    read(path, |record| {
+        first = Some(record.json.to_vec());
+        ControlFlow::Break(())
+    })?;
+    Ok(first)
+}
+
+/// The last good records, oldest first. Reads the end of the file only: that what stands before
+/// them is good is for [`Journal::open`] to say.
+pub fn last_records(path: &Path, count: usize) -> io::Result<Vec<(u64, Vec<u8>)>> {
+    lines::last(&open_file(path, &mut options())?, count)
+}
+
+/// The good lines in the last `bytes` of the file, oldest first, whatever stands before them.
+pub fn tail(path: &Path, bytes: u64, visit: impl FnMut(&[u8])) -> io::Result<()> {
+    lines::tail(&open_file(path, &mut options())?, bytes, visit)
+}
+
+/// Whether somebody writes it now, this process included.
+pub fn is_locked(path: &Path) -> bool {
+    // Shared, so that those who look do not see each other; whoever wants to write meanwhile tries
+    // again.
+    open_file(&beside(path, ".lock"), &mut options())
+        .is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
+}
+
+/// Removes a journal and what was saved beside it. `false`: somebody writes it.
+pub fn remove(path: &Path) -> io::Result<bool> {
+    open_file(path, &mut options())?;
+    let Some(lock) = Lock::take(path)? else { return Ok(false) };
+    fs::remove_file(path)?;
+    for number in 1..=MAX_TORN {
+        if fs::remove_file(beside(path, &format!(".torn-{number}"))).is_err() {
+            break;
+        }
+    }
+    // While it is held: whoever finds it must not find a journal too.
+    fs::remove_file(beside(path, ".lock"))?;
+    drop(lock);
+    sync_folder(folder_of(path)?)?;
+    Ok(true)
+}
+
+/// Held while a journal may be written.
+struct Lock(File);
+
+/// Somebody may have looked whether it is held, which takes no time.
+const TRIES: u32 = 3;
+const BETWEEN_TRIES: Duration = Duration::from_millis(3);
+
+impl Lock {
+    /// `None`: another one has it.
+    fn take(path: &Path) -> io::Result<Option<Self>> {
+        let path = beside(path, ".lock");
+        let file =
+            open_file(&path, options().write(true).create(true).truncate(false).mode(0o600))?;
+        for _ in 0..TRIES {
+            match file.try_lock() {
+                Ok(()) => return Ok(Some(Self(file))),
+                Err(TryLockError::WouldBlock) => thread::sleep(BETWEEN_TRIES),
+                Err(TryLockError::Error(error)) => return Err(error),
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl Drop for Lock {
+    /// A child between fork and exec holds the file open too, so closing ours would not do.
+    fn drop(&mut self) {
+        let _ = self.0.unlock();
+    }
+}
+
+/// Saves what stands behind `end` aside, then cuts it off.
+fn cut_off(path: &Path, file: &File, end: u64) -> io::Result<PathBuf> {
+    let (saved, mut copy) = new_beside(path)?;
+    let copied = (|| {
+        let mut rest = file;
+        rest.seek(SeekFrom::Start(end))?;
+        io::copy(&mut rest, &mut copy)?;
+        copy.sync_all()?;
+        sync_folder(folder_of(path)?)
+    })();
+    if let Err(error) = copied {
+        // A full disk must not be filled further by each try.
+        let _ = fs::remove_file(&saved);
+        return Err(error);
+    }
+    file.set_len(end)?;
+    file.sync_all()?;
+    Ok(saved)
+}
+
+fn new_beside(path: &Path) -> io::Result<(PathBuf, File)> {
+    for number in 1..=MAX_TORN {
+        let path = beside(path, &format!(".torn-{number}"));
+        match options().write(true).create_new(true).mode(0o600).open(&path) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            file => return Ok((path, file?)),
+        }
+    }
+    Err(io::Error::new(ErrorKind::AlreadyExists, "too many torn ends were saved"))
+}
+
+fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = OsString::from(path);
+    name.push(suffix);
+    name.into()
+}
+
+fn folder_of(path: &Path) -> io::Result<&Path> {
+    path.parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+        .ok_or_else(|| io::Error::new(ErrorKind::InvalidInput, "a journal needs a folder"))
+}
+
+/// Follows no link, waits for no pipe.
+fn options() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.read(true).custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed());
+    options
+}
+
+fn open_file(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
+    let file = options.open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::new(ErrorKind::InvalidInput, "is not a regular file"));
+    }
+    Ok(file)
+}
+
+/// Whether the same file can perhaps still be read.
+fn is_refusal(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,352 @@
+//! The owner of a journal for those who must not wait: a thread that saves what it is handed.
+//!
+//! Whatever gathers while it writes goes into the next write, so that a slow disk makes the batches
+//! larger and nobody's wait longer. A record is kept until it is on the disk, so that a disk that is
+//! full or that fails loses nothing while we live.
+//!
+//! Never drops a record it has taken, never takes one behind one it has refused.
+
+use std::{
+    io, mem,
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    thread,
+    time::{Duration, Instant},
+};
+
+use tokio::sync::oneshot;
+
+use super::{
+    Journal,
+    lines::{self, Malformed},
+};
+
+/// What waits to be saved is at most this much.
+const MAX_UNSAVED: usize = 64 * 1024 * 1024;
+/// What nobody waits for is synced when it is this much, or when it is this old.
+const SYNC_BYTES: usize = 1024 * 1024;
+const SYNC_AFTER: Duration = Duration::from_secs(2);
+
+/// Dropping it has everything saved, once more if need be, and ends the thread; [`Writer::close`]
+/// also tells when that is done.
+pub struct Writer {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum State {
+    /// Everything is saved, or soon will be.
+    Well,
+    /// Nothing is lost yet, and it is tried again and again. Why, for a person to read.
+    Failing(String),
+    /// Failing, and so much waits that nothing more is taken.
+    Full,
+}
+
+/// Why a record was not taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Refused {
+    #[error(transparent)]
+    Malformed(#[from] Malformed),
+    #[error("too much waits to be saved")]
+    Full,
+    #[error("the journal is closed")]
+    Closed,
+}
+
+type Saved = Result<(), String>;
+
+struct Shared {
+    queue: Mutex<Queue>,
+    wake: Condvar,
+    limit: usize,
+}
+
+#[derive(Default)]
+struct Queue {
+    records: Vec<Vec<u8>>,
+    syncs: Vec<oneshot::Sender<Saved>>,
+    /// Of the records here and of those the thread holds.
+    unsaved: usize,
+    /// One was refused. None is taken before all are saved, or there would be a hole.
+    full: bool,
+    told_full: bool,
+    closing: bool,
+    /// The thread is gone.
+    ended: bool,
+    closed: Option<oneshot::Sender<Saved>>,
+}
+
+const USUAL: Limits = Limits { unsaved: MAX_UNSAVED, sync_after: SYNC_AFTER };
+
+/// How patient, and how much: a test is less so.
+#[derive(Clone, Copy)]
+struct Limits {
+    unsaved: usize,
+    sync_after: Duration,
+}
+
+impl Writer {
+    /// `on_state` is called on the thread of the writer, once a change. It begins with
+    /// [`State::Well`], which is not told.
+    pub fn spawn(journal: Journal, on_state: impl Fn(State) + Send + 'static) -> io::Result<Self> {
+        Self::with(USUAL, Source::Open(journal), on_state)
+    }
+
+    /// The journal is opened on the thread of the writer, with the first record; if that fails it
+    /// is tried again as a write is.
+    pub fn spawn_with(
+        open: impl FnMut() -> io::Result<Journal> + Send + 'static,
+        on_state: impl Fn(State) + Send + 'static,
+    ) -> io::Result<Self> {
+        Self::with(USUAL, Source::Later(Box::new(open)), on_state)
+    }
+
+    fn with(
+        limits: Limits,
+        source: Source,
+        on_state: impl Fn(State) + Send + 'static,
+    ) -> io::Result<Self> {
+        let shared = Arc::new(Shared {
+            queue: Mutex::default(),
+            wake: Condvar::new(),
+            limit: limits.unsaved,
+        });
+        let keeper = Keeper {
+            source,
+            held: Vec::new(),
+            written: 0,
+            due: None,
+            state: State::Well,
+            on_state,
+            sync_after: limits.sync_after,
+        };
+        let end = End(Arc::clone(&shared));
+        thread::Builder::new().name("journal".to_owned()).spawn(move || keeper.run(&end))?;
+        Ok(Self { shared })
+    }
+
+    /// Hands a record over; it is saved soon, in the order of these calls.
+    pub fn append(&self, record: impl Into<Vec<u8>>) -> Result<(), Refused> {
+        let record = record.into();
+        lines::check(&record)?;
+        let mut queue = self.shared.lock();
+        if queue.closing {
+            return Err(Refused::Closed);
+        }
+        if queue.full || queue.unsaved + record.len() > self.shared.limit {
+            queue.full = true;
+            self.shared.wake.notify_one();
+            return Err(Refused::Full);
+        }
+        queue.unsaved += record.len();
+        queue.records.push(record);
+        self.shared.wake.notify_one();
+        Ok(())
+    }
+
+    /// Resolves when everything handed over before is on the disk, or could not be saved for now:
+    /// then it is kept and tried again.
+    pub fn sync(&self) -> oneshot::Receiver<Saved> {
+        let (answer, saved) = oneshot::channel();
+        let mut queue = self.shared.lock();
+        if !queue.closing {
+            queue.syncs.push(answer);
+            self.shared.wake.notify_one();
+        }
+        saved
+    }
+
+    /// Resolves when everything is saved and another one may write the journal, or when it could
+    /// not be saved and is given up. Whoever still has this writer is refused from now on.
+    pub async fn close(&self) -> Saved {
+        let closed = {
+            let (answer, closed) = oneshot::channel();
+            let mut queue = self.shared.lock();
+            // Of a thread that is gone nobody would answer.
+            if !queue.ended {
+                queue.closed = Some(answer);
+                queue.closing = true;
+            }
+            closed
+        };
+        self.shared.wake.notify_one();
+        closed.await.unwrap_or_else(|_| Err("the thread of the journal has ended".to_owned()))
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.shared.lock().closing = true;
+        self.shared.wake.notify_one();
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        // Nothing that can panic is done under the lock.
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until there is something to do.
+    fn next(&self, due: Option<Instant>) -> Work {
+        let mut queue = self.lock();
+        loop {
+            let is_due = due.is_some_and(|due| due <= Instant::now());
+            let full = queue.full && !queue.told_full;
+            if is_due || full || queue.has_work() {
+                queue.told_full |= full;
+                return Work {
+                    records: mem::take(&mut queue.records),
+                    syncs: mem::take(&mut queue.syncs),
+                    full,
+                    is_due,
+                    closing: queue.closing,
+                };
+            }
+            queue = match due {
+                None => self.wake.wait(queue).unwrap_or_else(PoisonError::into_inner),
+                Some(due) => {
+                    let left = due.saturating_duration_since(Instant::now());
+                    let waited = self.wake.wait_timeout(queue, left);
+                    waited.unwrap_or_else(PoisonError::into_inner).0
+                }
+            };
+        }
+    }
+
+    fn saved(&self, bytes: usize) {
+        let mut queue = self.lock();
+        queue.unsaved -= bytes;
+        (queue.full, queue.told_full) = (false, false);
+    }
+}
+
+impl Queue {
+    fn has_work(&self) -> bool {
+        !self.records.is_empty() || !self.syncs.is_empty() || self.closing
+    }
+}
+
+struct Work {
+    records: Vec<Vec<u8>>,
+    syncs: Vec<oneshot::Sender<Saved>>,
+    full: bool,
+    is_due: bool,
+    closing: bool,
+}
+
+/// However the thread ends, nobody waits for it any more.
+struct End(Arc<Shared>);
+
+impl Drop for End {
+    fn drop(&mut self) {
+        let mut queue = self.0.lock();
+        *queue = Queue { closing: true, ended: true, ..Queue::default() };
+    }
+}
+
+enum Source {
+    Open(Journal),
+    Later(Box<dyn FnMut() -> io::Result<Journal> + Send>),
+}
+
+impl Source {
+    fn journal(&mut self) -> io::Result<&mut Journal> {
+        if let Source::Later(open) = self {
+            *self = Source::Open(open()?);
+        }
+        match self {
+            Source::Open(journal) => Ok(journal),
+            Source::Later(_) => Err(io::Error::other("the journal is not open")),
+        }
+    }
+}
+
+struct Keeper<F> {
+    source: Source,
+    /// What is not on the disk for sure, and how many of it are in the file.
+    held: Vec<Vec<u8>>,
+    written: usize,
+    /// When what is held is synced or tried again at the latest.
+    due: Option<Instant>,
+    state: State,
+    on_state: F,
+    sync_after: Duration,
+}
+
+impl<F: Fn(State)> Keeper<F> {
+    fn run(mut self, End(shared): &End) {
+        loop {
+            let work = shared.next(self.due);
+            self.held.extend(work.records);
+            let sync = work.is_due
+                || work.closing
+                || work.full
+                || !work.syncs.is_empty()
+                || self.state != State::Well
+                || self.held_bytes() > SYNC_BYTES;
+            let saved = self.save(sync, shared).map_err(|error| error.to_string());
+            match &saved {
+                Ok(()) if sync => self.tell(State::Well),
+                Ok(()) => {}
+                Err(reason) => {
+                    if self.state == State::Well {
+                        self.tell(State::Failing(reason.clone()));
+                    }
+                    if work.full {
+                        self.tell(State::Full);
+                    }
+                }
+            }
+            for answer in work.syncs {
+                // Whoever asked may have gone.
+                let _ = answer.send(saved.clone());
+            }
+            if work.closing {
+                let closed = shared.lock().closed.take();
+                // Frees the lock before anybody is told.
+                drop(self);
+                if let Some(closed) = closed {
+                    let _ = closed.send(saved);
+                }
+                return;
+            }
+            self.due = match (&saved, self.due) {
+                _ if self.held.is_empty() => None,
+                (Ok(()), Some(due)) => Some(due),
+                (Ok(()), None) | (Err(_), _) => Some(Instant::now() + self.sync_after),
+            };
+        }
+    }
+
+    fn save(&mut self, sync: bool, shared: &Shared) -> io::Result<()> {
+        if self.written < self.held.len() {
+            self.source.journal()?.append(&self.held[self.written..])?;
+            self.written = self.held.len();
+        }
+        if sync {
+            // Either all of it is safe now, or the journal has taken all of it out again.
+            self.written = 0;
+            if !self.held.is_empty() {
+                self.source.journal()?.sync()?;
+            }
+            shared.saved(self.held_bytes());
+            self.held.clear();
+        }
+        Ok(())
+    }
+
+    fn held_bytes(&self) -> usize {
+        self.held.iter().map(Vec::len).sum()
+    }
+
+    fn tell(&mut self, state: State) {
+        if self.state != state {
+            self.state = state.clone();
+            (self.on_state)(state);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,295 @@
+use std::{ops::ControlFlow, sync::mpsc};
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::store::journal::{
+    Access, Journal,
+    tests::{Disk, Fault, folder, on_faulty_disk, records},
+};
+
+/// A test that waits so long has failed.
+const LONG: Duration = Duration::from_secs(30);
+/// Nothing happens by the clock.
+const NEVER: Duration = Duration::from_secs(3_600);
+
+struct Bench {
+    _folder: tempfile::TempDir,
+    path: std::path::PathBuf,
+    disk: Arc<Mutex<Disk>>,
+    states: mpsc::Receiver<State>,
+    writer: Writer,
+}
+
+impl Bench {
+    fn new(limits: Limits) -> Self {
+        let (folder, path) = folder();
+        let mut journal = Journal::create(&path).unwrap();
+        let disk = on_faulty_disk(&mut journal, &path);
+        let (told, states) = mpsc::channel();
+        let tell = move |state| told.send(state).unwrap();
+        let writer = Writer::with(limits, Source::Open(journal), tell).unwrap();
+        Self { _folder: folder, path, disk, states, writer }
+    }
+
+    fn patient() -> Self {
+        Self::new(Limits { unsaved: MAX_UNSAVED, sync_after: NEVER })
+    }
+
+    fn fail(&self, faults: impl IntoIterator<Item = Fault>) {
+        self.disk.lock().unwrap().faults.extend(faults);
+    }
+
+    fn state(&self) -> State {
+        self.states.recv_timeout(LONG).unwrap()
+    }
+
+    fn sync(&self) -> Saved {
+        self.writer.sync().blocking_recv().unwrap()
+    }
+
+    /// Whether the file holds so many records, synced or not, before long.
+    fn reaches(&self, count: u64) -> bool {
+        let deadline = Instant::now() + LONG;
+        loop {
+            let read = super::super::read(&self.path, |_| ControlFlow::Continue(()));
+            if read.is_ok_and(|recovery| recovery.records == count) {
+                return true;
+            }
+            if Instant::now() > deadline {
+                return false;
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+}
+
+fn close(writer: Writer) -> Saved {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    runtime.block_on(writer.close())
+}
+
+#[test]
+fn what_gathers_goes_out_in_one_write_and_in_order() {
+    let bench = Bench::patient();
+    bench.writer.append("0").unwrap();
+    assert!(bench.reaches(1));
+    // The disk is busy until we let go.
+    let busy = bench.disk.lock().unwrap();
+    let (writes, syncs) = (busy.writes, busy.syncs);
+    bench.writer.append("1").unwrap();
+    let mut waiting = vec![bench.writer.sync()];
+    for number in 2..=500 {
+        bench.writer.append(number.to_string()).unwrap();
+        waiting.push(bench.writer.sync());
+    }
+    drop(busy);
+    for answer in waiting {
+        assert_eq!(answer.blocking_recv().unwrap(), Ok(()));
+    }
+    let disk = bench.disk.lock().unwrap();
+    // What the thread had taken before it met the busy disk, and all the others.
+    assert!((1..=2).contains(&(disk.writes - writes)), "{} writes", disk.writes - writes);
+    assert!((1..=2).contains(&(disk.syncs - syncs)), "{} syncs", disk.syncs - syncs);
+    drop(disk);
+    assert_eq!(close(bench.writer), Ok(()));
+    let expected: Vec<String> = (0..=500).map(|number: u32| number.to_string()).collect();
+    assert_eq!(records(&bench.path), expected);
+    assert!(bench.states.try_recv().is_err(), "nothing went wrong");
+}
+
+#[test]
+fn what_nobody_waits_for_is_written_at_once_and_synced_in_time() {
+    let bench = Bench::patient();
+    bench.writer.append("1").unwrap();
+    assert!(bench.reaches(1));
+    assert_eq!(bench.disk.lock().unwrap().syncs, 0);
+    // Enough to be worth it.
+    bench.writer.append(vec![b'1'; SYNC_BYTES]).unwrap();
+    assert_eq!(bench.sync(), Ok(()));
+    assert!(bench.disk.lock().unwrap().syncs >= 1);
+
+    let bench = Bench::new(Limits { unsaved: 100, sync_after: Duration::from_millis(1) });
+    bench.writer.append("1").unwrap();
+    let deadline = Instant::now() + LONG;
+    while bench.disk.lock().unwrap().syncs == 0 {
+        assert!(Instant::now() < deadline, "it is never synced");
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
+#[test]
+fn a_full_disk_is_told_once_and_loses_nothing() {
+    let bench = Bench::patient();
+    // More of them than there will be tries, and some leave bytes behind.
+    bench.fail([Fault::Write(3), Fault::WriteAndCut(12, 1)].repeat(50));
+    bench.writer.append("1").unwrap();
+    let State::Failing(reason) = bench.state() else { panic!("a full disk is a failure") };
+    assert!(!reason.is_empty());
+    for number in 2..=5 {
+        bench.writer.append(number.to_string()).unwrap();
+        bench.sync().expect_err("whoever waits is not left waiting");
+    }
+    assert!(bench.states.try_recv().is_err(), "it is told once");
+    {
+        let mut disk = bench.disk.lock().unwrap();
+        disk.faults.clear();
+        disk.cuts_failing = 0;
+    }
+    assert_eq!(bench.sync(), Ok(()));
+    assert_eq!(bench.state(), State::Well);
+    assert_eq!(records_when_closed(bench), ["1", "2", "3", "4", "5"]);
+}
+
+#[test]
+fn it_is_tried_again_though_nobody_asks() {
+    let bench = Bench::new(Limits { unsaved: 100, sync_after: Duration::from_millis(1) });
+    bench.fail([Fault::Write(3), Fault::Sync, Fault::WriteAndCut(2, 2), Fault::Sync]);
+    bench.writer.append("1").unwrap();
+    assert!(matches!(bench.state(), State::Failing(_)));
+    assert_eq!(bench.state(), State::Well);
+    assert_eq!(records_when_closed(bench), ["1"]);
+}
+
+#[test]
+fn a_failed_sync_is_answered_and_its_records_are_written_again() {
+    let bench = Bench::patient();
+    bench.writer.append("1").unwrap();
+    assert!(bench.reaches(1));
+    bench.fail([Fault::Sync]);
+    assert_eq!(bench.sync(), Err("the disk does not answer".to_owned()));
+    assert_eq!(bench.state(), State::Failing("the disk does not answer".to_owned()));
+    assert!(bench.reaches(0), "what may not be on the disk was taken out");
+    bench.writer.append("2").unwrap();
+    assert_eq!(bench.state(), State::Well);
+    assert_eq!(records_when_closed(bench), ["1", "2"]);
+}
+
+#[test]
+fn too_much_is_refused_until_all_is_saved() {
+    let bench = Bench::new(Limits { unsaved: 10, sync_after: NEVER });
+    // More of them than there will be tries.
+    bench.fail([Fault::Write(0); 100]);
+    bench.writer.append("123456").unwrap();
+    assert!(matches!(bench.state(), State::Failing(_)));
+    bench.writer.append("7890").unwrap();
+    assert_eq!(bench.writer.append("\"too much\""), Err(Refused::Full));
+    assert_eq!(bench.state(), State::Full);
+    bench.sync().unwrap_err();
+    assert_eq!(bench.writer.append("1"), Err(Refused::Full), "it would stand behind a hole");
+    bench.disk.lock().unwrap().faults.clear();
+    assert_eq!(bench.sync(), Ok(()));
+    assert_eq!(bench.state(), State::Well);
+    bench.writer.append("1").unwrap();
+    assert_eq!(records_when_closed(bench), ["123456", "7890", "1"]);
+}
+
+#[test]
+fn what_can_be_no_record_does_not_reach_the_queue() {
+    let bench = Bench::patient();
+    assert_eq!(bench.writer.append("{\n}"), Err(Refused::Malformed(Malformed::LineBreak)));
+    assert_eq!(bench.writer.append(""), Err(Refused::Malformed(Malformed::Empty)));
+    bench.writer.append("1").unwrap();
+    assert_eq!(records_when_closed(bench), ["1"]);
+}
+
+#[test]
+fn closing_saves_frees_the_lock_and_says_what_it_could_not_save() {
+    let bench = Bench::patient();
+    bench.writer.append("1").unwrap();
+    assert_eq!(close(bench.writer), Ok(()));
+    let opened = Journal::open(&bench.path, |_| ()).unwrap();
+    assert!(matches!(opened.access, Access::Write(_)));
+    drop(opened);
+    assert_eq!(records(&bench.path), ["1"]);
+
+    let bench = Bench::patient();
+    bench.fail([Fault::Write(0), Fault::Write(0), Fault::Write(0)]);
+    bench.writer.append("1").unwrap();
+    close(bench.writer).unwrap_err();
+    let opened = Journal::open(&bench.path, |_| ()).unwrap();
+    assert!(matches!(opened.access, Access::Write(_)));
+}
+
+#[test]
+fn dropping_saves_and_ends_the_thread() {
+    let bench = Bench::patient();
+    bench.writer.append("1").unwrap();
+    let waiting = bench.writer.sync();
+    drop(bench.writer);
+    assert_eq!(waiting.blocking_recv().unwrap(), Ok(()));
+    // The thread owned the other end.
+    assert_eq!(bench.states.recv_timeout(LONG), Err(mpsc::RecvTimeoutError::Disconnected));
+    assert_eq!(records(&bench.path), ["1"]);
+}
+
+#[test]
+fn nobody_waits_for_a_thread_that_has_died() {
+    let (_folder, path) = folder();
+    let mut journal = Journal::create(&path).unwrap();
+    let disk = on_faulty_disk(&mut journal, &path);
+    disk.lock().unwrap().faults = vec![Fault::Write(0)];
+    let writer = Writer::spawn(journal, |_| panic!("whoever is told is broken")).unwrap();
+    writer.append("1").unwrap();
+    // The thread may end before it is asked or after.
+    assert!(writer.sync().blocking_recv().is_err());
+    let deadline = Instant::now() + LONG;
+    while writer.append("2") != Err(Refused::Closed) {
+        assert!(Instant::now() < deadline, "nobody takes this");
+    }
+    close(writer).unwrap_err();
+}
+
+fn records_when_closed(bench: Bench) -> Vec<String> {
+    assert_eq!(close(bench.writer), Ok(()));
+    records(&bench.path)
+}
+
+fn faults() -> impl Strategy<Value = Vec<Fault>> {
+    let fault = prop_oneof![
+        (0..60_usize).prop_map(Fault::Write),
+        (0..60_usize, 0..3_usize).prop_map(|(room, cuts)| Fault::WriteAndCut(room, cuts)),
+        Just(Fault::Sync),
+    ];
+    proptest::collection::vec(fault, 0..6)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
+    /// Each round: the disk gets its faults, some records come, perhaps somebody waits. In the end
+    /// the disk is mended.
+    #[test]
+    fn all_that_was_taken_is_there_once(
+        rounds in proptest::collection::vec((faults(), 0..5_usize, any::<bool>()), 1..12),
+    ) {
+        let bench = Bench::new(Limits { unsaved: MAX_UNSAVED, sync_after: Duration::from_millis(1) });
+        let mut made = Vec::new();
+        for (faults, count, sync) in rounds {
+            bench.fail(faults);
+            for _ in 0..count {
+                made.push(format!("{{\"n\":{}}}", made.len()));
+                bench.writer.append(made[made.len() - 1].clone()).unwrap();
+            }
+            if sync && bench.sync().is_ok() {
+                let mut found = Vec::new();
+                super::super::read(&bench.path, |record| {
+                    found.push(String::from_utf8(record.json.to_vec()).unwrap());
+                    ControlFlow::Continue(())
+                }).unwrap();
+                prop_assert_eq!(&found, &made);
+            }
+        }
+        bench.disk.lock().unwrap().faults.clear();
+        let told: Vec<State> = bench.states.try_iter().collect();
+        for pair in told.windows(2) {
+            prop_assert_ne!(&pair[0], &pair[1], "each state is told once");
+        }
+        // What cannot be cut can still fail the last try: that is answered, and kept.
+        let deadline = Instant::now() + LONG;
+        while bench.sync().is_err() {
+            prop_assert!(Instant::now() < deadline);
+        }
+        prop_assert_eq!(records_when_closed(bench), made);
+    }
+}

@@ -1,0 +1,560 @@
+//! What is pending in the files of a workspace, kept over restarts: one journal a workspace, whose
+//! lines name texts by hash, and the texts beside it.
+//!
+//! The newest line of a file counts, so only the newest of what gathers is written. A decision that
+//! can be undone is a line of its own. Must never let the hub wait: a thread owns the files.
+
+use std::{
+    collections::BTreeMap,
+    fs, io, mem,
+    path::{Path, PathBuf},
+    sync::mpsc::{self, RecvTimeoutError},
+    thread,
+    time::{Duration, Instant},
+};
+
+use cairn_core::{plan::Plan, review::Snapshot, text::Text};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use tokio::sync::oneshot;
+
+use super::{
+    blobs::{Blobs, Sha256Hex},
+    journal::{Access, Journal, ReadOnly, State},
+};
+
+/// Of the lines below; a journal with a higher one is left alone.
+const VERSION: u32 = 1;
+
+/// What is known of a file. `T` stands for a text: itself, or its hash.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Kept<T> {
+    /// Its canonical URI.
+    pub key: String,
+    pub saveable: bool,
+    pub standing: Standing<T>,
+    /// The text an edit of the agent was about to make, and whose: when the file holds it, the
+    /// edit was made.
+    pub under_way: Option<UnderWay<T>>,
+    /// The hub's to read.
+    #[serde(default)]
+    pub rest: Value,
+}
+
+/// All that is to be decided about a file.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Standing<T> {
+    pub review: Option<Snapshot<T>>,
+    /// What was done to the file as a whole; the hub's to read.
+    pub fate: Value,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct UnderWay<T> {
+    pub expected: T,
+    /// The hub's to read.
+    pub what: Value,
+}
+
+/// A file as it was before a decision.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Former<T> {
+    pub key: String,
+    pub standing: Standing<T>,
+    /// The text the decision left; `None`: no file.
+    pub after: Option<T>,
+    /// The hub's to read.
+    pub rest: Value,
+}
+
+/// The state before a turn of every file the agent changed in it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Checkpoint<T> {
+    pub turn: String,
+    pub session: String,
+    /// The words the turn began with.
+    pub task: String,
+    pub plan: Plan,
+    /// By canonical URI.
+    pub files: BTreeMap<String, Before<T>>,
+}
+
+/// A file before the agent changed it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Before<T> {
+    pub standing: Standing<T>,
+    /// `None`: there was no file.
+    pub text: Option<T>,
+    /// The text that the agent, or a decision, left last; `None`: no file.
+    pub left: Option<T>,
+    /// Somebody else wrote in it since.
+    pub touched: bool,
+}
+
+/// What was found when the workspace was opened.
+#[derive(Debug, Default)]
+pub struct Found {
+    pub files: Vec<Kept<Text>>,
+    /// Oldest first.
+    pub decisions: Vec<Vec<Former<Text>>>,
+    /// Oldest first.
+    pub checkpoints: Vec<Checkpoint<Text>>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum Line {
+    Reviews {
+        version: u32,
+    },
+    File(Box<Kept<Sha256Hex>>),
+    /// Nothing is pending in the file of this key any more.
+    Settled(String),
+    Decided(Vec<Former<Sha256Hex>>),
+    Undone,
+    Checkpoint(Checkpoint<Sha256Hex>),
+    /// This checkpoint and those after it are no more.
+    WentBack(String),
+}
+
+/// Where what is pending is handed over. Dropping it has everything saved.
+#[derive(Debug)]
+pub struct Keeper {
+    orders: mpsc::Sender<Order>,
+}
+
+#[derive(Debug)]
+enum Order {
+    File(Box<Kept<Text>>),
+    Settled(String),
+    Decided(Vec<Former<Text>>),
+    Undone,
+    Checkpoint(Box<Checkpoint<Text>>),
+    WentBack(String),
+    Sync(oneshot::Sender<Result<(), String>>),
+    /// Answered when the lock is free.
+    Close(oneshot::Sender<()>),
+}
+
+/// Undoable decisions that are kept.
+const DECISIONS_KEPT: usize = 50;
+pub const CHECKPOINTS_KEPT: usize = 50;
+/// Texts younger than this may be named by a line that is yet to be written.
+const YOUNG: Duration = Duration::from_secs(24 * 60 * 60);
+const RETRY: Duration = Duration::from_secs(2);
+/// What nobody waits for gathers so long.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+impl Keeper {
+    /// Takes up what is pending; blocks. An error says why nothing is kept in this process.
+    pub fn open(
+        folder: &Path,
+        on_state: impl Fn(State) + Send + 'static,
+    ) -> io::Result<(Self, Found)> {
+        let path = folder.join("reviews.log");
+        let blobs = Blobs::new(folder.join("texts"));
+        let (journal, live) = open(&path)?;
+        let journal = rewrite(&path, journal, &live)?;
+        let named: Vec<&Sha256Hex> = live.texts().collect();
+        if let Err(error) = blobs.retain(YOUNG, |hash| named.contains(&hash)) {
+            tracing::warn!("old texts were not removed: {error}");
+        }
+        let found = live.with_texts(&blobs);
+        let (orders, todo) = mpsc::channel();
+        let worker = Worker { journal, blobs, todo: Vec::new(), on_state, state: State::Well };
+        thread::Builder::new().name("reviews".into()).spawn(move || worker.run(&todo))?;
+        Ok((Self { orders }, found))
+    }
+
+    pub fn file(&self, kept: Kept<Text>) {
+        self.order(Order::File(Box::new(kept)));
+    }
+
+    pub fn settled(&self, key: String) {
+        self.order(Order::Settled(key));
+    }
+
+    pub fn decided(&self, formers: Vec<Former<Text>>) {
+        self.order(Order::Decided(formers));
+    }
+
+    /// The newest decision was taken back.
+    pub fn undone(&self) {
+        self.order(Order::Undone);
+    }
+
+    pub fn checkpoint(&self, checkpoint: Checkpoint<Text>) {
+        self.order(Order::Checkpoint(Box::new(checkpoint)));
+    }
+
+    /// The workspace is as it was before this turn.
+    pub fn went_back(&self, turn: String) {
+        self.order(Order::WentBack(turn));
+    }
+
+    /// Resolves when everything handed over before is on the disk, or could not be saved for now.
+    pub fn sync(&self) -> oneshot::Receiver<Result<(), String>> {
+        let (answer, saved) = oneshot::channel();
+        self.order(Order::Sync(answer));
+        saved
+    }
+
+    /// Resolves when everything is saved, or given up, and another one may keep them.
+    pub async fn close(self) {
+        let (answer, closed) = oneshot::channel();
+        self.order(Order::Close(answer));
+        let _ = closed.await;
+    }
+
+    /// A thread that is gone drops the order; whoever waits for it hears so.
+    fn order(&self, order: Order) {
+        let _ = self.orders.send(order);
+    }
+}
+
+/// What came of waiting for orders.
+#[derive(Default)]
+struct Gathered {
+    waiting: Vec<oneshot::Sender<Result<(), String>>>,
+    /// This is the end; and who is to be told.
+    closing: Option<Option<oneshot::Sender<()>>>,
+}
+
+struct Worker<F> {
+    journal: Journal,
+    blobs: Blobs,
+    /// What could not be saved yet, in order.
+    todo: Vec<Order>,
+    on_state: F,
+    state: State,
+}
+
+impl<F: Fn(State)> Worker<F> {
+    fn run(mut self, orders: &mpsc::Receiver<Order>) {
+        loop {
+            let Gathered { waiting, closing } = self.gather(orders);
+            let saved = self.save().map_err(|error| error.to_string());
+            self.tell(match &saved {
+                Ok(()) => State::Well,
+                Err(reason) => State::Failing(reason.clone()),
+            });
+            for answer in waiting {
+                // Whoever asked may have gone.
+                let _ = answer.send(saved.clone());
+            }
+            if let Some(closed) = closing {
+                // Frees the lock before anybody is told.
+                drop(self);
+                if let Some(closed) = closed {
+                    let _ = closed.send(());
+                }
+                return;
+            }
+        }
+    }
+
+    /// Waits for something to do. While a user types, each of his keys would be a text to write:
+    /// what nobody waits for gathers for a while.
+    fn gather(&mut self, orders: &mpsc::Receiver<Order>) -> Gathered {
+        let mut gathered = Gathered::default();
+        let first = if self.todo.is_empty() {
+            orders.recv().map_err(|_| RecvTimeoutError::Disconnected)
+        } else {
+            orders.recv_timeout(RETRY)
+        };
+        let due = Instant::now() + PATIENCE;
+        let mut next = first;
+        loop {
+            match next {
+                Ok(Order::Sync(answer)) => gathered.waiting.push(answer),
+                Ok(Order::Close(answer)) => gathered.closing = Some(Some(answer)),
+                Ok(order) => self.todo.push(order),
+                Err(RecvTimeoutError::Timeout) => return gathered,
+                Err(RecvTimeoutError::Disconnected) => {
+                    gathered.closing.get_or_insert_with(|| None);
+                    return gathered;
+                }
+            }
+            let patience = if gathered.waiting.is_empty() && gathered.closing.is_none() {
+                due.saturating_duration_since(Instant::now())
+            } else {
+                Duration::ZERO
+            };
+            next = orders.recv_timeout(patience);
+        }
+    }
+
+    /// All or nothing.
+    fn save(&mut self) -> io::Result<()> {
+        newest_only(&mut self.todo);
+        if self.todo.is_empty() {
+            return Ok(());
+        }
+        let mut lines = Vec::with_capacity(self.todo.len());
+        for order in &self.todo {
+            let put = |text: &Text| self.blobs.put(text.to_string().as_bytes());
+            lines.push(encode(&match order {
+                Order::File(kept) => Line::File(Box::new(kept.try_map(put)?)),
+                Order::Settled(key) => Line::Settled(key.clone()),
+                Order::Decided(formers) => Line::Decided(
+                    formers.iter().map(|one| one.try_map(put)).collect::<Result<_, _>>()?,
+                ),
+                Order::Undone => Line::Undone,
+                Order::Checkpoint(checkpoint) => Line::Checkpoint(checkpoint.try_map(put)?),
+                Order::WentBack(turn) => Line::WentBack(turn.clone()),
+                Order::Sync(_) | Order::Close(_) => continue,
+            })?);
+        }
+        self.journal.append(&lines)?;
+        self.journal.sync()?;
+        self.todo.clear();
+        Ok(())
+    }
+
+    fn tell(&mut self, state: State) {
+        if self.state != state {
+            self.state = state.clone();
+            (self.on_state)(state);
+        }
+    }
+}
+
+/// Of each file only its newest state is worth writing.
+fn newest_only(todo: &mut Vec<Order>) {
+    let mut seen = std::collections::HashSet::new();
+    let mut kept: Vec<Order> = mem::take(todo)
+        .into_iter()
+        .rev()
+        .filter(|order| match order {
+            Order::File(kept) => seen.insert(kept.key.clone()),
+            Order::Settled(key) => seen.insert(key.clone()),
+            Order::Checkpoint(checkpoint) => seen.insert(checkpoint.turn.clone()),
+            Order::Decided(_)
+            | Order::Undone
+            | Order::WentBack(_)
+            | Order::Sync(_)
+            | Order::Close(_) => true,
+        })
+        .collect();
+    kept.reverse();
+    *todo = kept;
+}
+
+fn encode(line: &Line) -> io::Result<Vec<u8>> {
+    serde_json::to_vec(line).map_err(io::Error::other)
+}
+
+/// What the lines of a journal come to.
+#[derive(Debug, Default)]
+struct Live {
+    version: u32,
+    files: BTreeMap<String, Kept<Sha256Hex>>,
+    decisions: Vec<Vec<Former<Sha256Hex>>>,
+    checkpoints: Vec<Checkpoint<Sha256Hex>>,
+    lines: usize,
+}
+
+impl Live {
+    fn add(&mut self, line: Line) {
+        self.lines += 1;
+        match line {
+            Line::Reviews { version } => self.version = version,
+            Line::File(kept) => drop(self.files.insert(kept.key.clone(), *kept)),
+            Line::Settled(key) => drop(self.files.remove(&key)),
+            Line::Decided(formers) => {
+                self.decisions.push(formers);
+                if self.decisions.len() > DECISIONS_KEPT {
+                    self.decisions.remove(0);
+                }
+            }
+            Line::Undone => drop(self.decisions.pop()),
+            Line::Checkpoint(checkpoint) => {
+                match self.checkpoints.iter_mut().find(|known| known.turn == checkpoint.turn) {
+                    Some(known) => *known = checkpoint,
+                    None => self.checkpoints.push(checkpoint),
+                }
+                if self.checkpoints.len() > CHECKPOINTS_KEPT {
+                    self.checkpoints.remove(0);
+                }
+            }
+            Line::WentBack(turn) => {
+                let kept = self.checkpoints.iter().position(|known| known.turn == turn);
+                self.checkpoints.truncate(kept.unwrap_or(self.checkpoints.len()));
+            }
+        }
+    }
+
+    fn texts(&self) -> impl Iterator<Item = &Sha256Hex> {
+        let files = self.files.values().flat_map(|kept| {
+            let under_way = kept.under_way.as_ref().map(|it| &it.expected);
+            standing_texts(&kept.standing).chain(under_way)
+        });
+        let decisions = self.decisions.iter().flatten();
+        let checkpoints = self.checkpoints.iter().flat_map(|checkpoint| checkpoint.files.values());
+        let checkpoints = checkpoints.flat_map(|before| {
+            standing_texts(&before.standing).chain(&before.text).chain(&before.left)
+        });
+        files
+            .chain(decisions.flat_map(|one| standing_texts(&one.standing).chain(&one.after)))
+            .chain(checkpoints)
+    }
+
+    /// What names a text that is lost is left out.
+    fn with_texts(self, blobs: &Blobs) -> Found {
+        let get = |hash: &Sha256Hex| -> io::Result<Text> {
+            let bytes = blobs.get(hash)?.ok_or_else(|| io::Error::other("a text is lost"))?;
+            String::from_utf8(bytes).map(|text| Text::new(&text)).map_err(io::Error::other)
+        };
+        let lost = |error: io::Error| tracing::warn!("something pending was lost: {error}");
+        let files = self.files.values();
+        let files = files.filter_map(|kept| kept.try_map(get).map_err(lost).ok()).collect();
+        // Behind a decision that is lost, those before it cannot be undone either.
+        let mut decisions = Vec::new();
+        for formers in self.decisions.iter().rev() {
+            match formers.iter().map(|one| one.try_map(get)).collect::<io::Result<Vec<_>>>() {
+                Ok(formers) => decisions.push(formers),
+                Err(error) => {
+                    lost(error);
+                    break;
+                }
+            }
+        }
+        decisions.reverse();
+        // A checkpoint brings everything back or nothing.
+        let checkpoints = self.checkpoints.iter();
+        let checkpoints = checkpoints.filter_map(|it| it.try_map(get).map_err(lost).ok()).collect();
+        Found { files, decisions, checkpoints }
+    }
+}
+
+fn standing_texts(standing: &Standing<Sha256Hex>) -> impl Iterator<Item = &Sha256Hex> {
+    let review = standing.review.as_ref();
+    review.into_iter().flat_map(|review| [&review.baseline, &review.current])
+}
+
+fn open(path: &Path) -> io::Result<(Journal, Live)> {
+    let mut live = Live::default();
+    if !path.exists() {
+        let mut journal = Journal::create(path)?;
+        journal.append(&[encode(&Line::Reviews { version: VERSION })?])?;
+        journal.sync()?;
+        return Ok((journal, Live { version: VERSION, ..live }));
+    }
+    let mut fault = None;
+    let opened = Journal::open(path, |record| match serde_json::from_slice(record.json) {
+        Ok(line) => live.add(line),
+        Err(error) => fault = fault.take().or(Some((record.sequence, error))),
+    })?;
+    let refused = |why: String| Err(io::Error::new(io::ErrorKind::InvalidData, why));
+    if live.version > VERSION {
+        return refused(format!("version {} is newer than this Cairn", live.version));
+    }
+    if let Some((sequence, error)) = fault {
+        return refused(format!("line {sequence}: {error}"));
+    }
+    match opened.access {
+        Access::Write(journal) => Ok((journal, live)),
+        Access::Read(ReadOnly::Locked) => {
+            Err(io::Error::new(io::ErrorKind::WouldBlock, "another window keeps them"))
+        }
+        Access::Read(ReadOnly::Corrupt) => refused("they are damaged".into()),
+        Access::Read(ReadOnly::Refused(error)) => Err(error),
+    }
+}
+
+/// A journal of many lines that come to little is written anew.
+fn rewrite(path: &Path, journal: Journal, live: &Live) -> io::Result<Journal> {
+    const FEW: usize = 200;
+    if live.lines <= FEW + 4 * (live.files.len() + live.decisions.len() + live.checkpoints.len()) {
+        return Ok(journal);
+    }
+    let mut next = PathBuf::from(path);
+    next.set_extension("new");
+    let _ = fs::remove_file(&next);
+    let mut fresh = Journal::create(&next)?;
+    let mut lines = vec![encode(&Line::Reviews { version: VERSION })?];
+    for kept in live.files.values() {
+        lines.push(encode(&Line::File(Box::new(kept.clone())))?);
+    }
+    for formers in &live.decisions {
+        lines.push(encode(&Line::Decided(formers.clone()))?);
+    }
+    for checkpoint in &live.checkpoints {
+        lines.push(encode(&Line::Checkpoint(checkpoint.clone()))?);
+    }
+    fresh.append(&lines)?;
+    fresh.sync()?;
+    drop(fresh);
+    fs::rename(&next, path)?;
+    if let Some(folder) = path.parent() {
+        super::sync_folder(folder)?;
+    }
+    // The lock is a file of its own, and free for a moment now: whoever takes it reads the same.
+    drop(journal);
+    open(path).map(|(journal, _)| journal)
+}
+
+impl<T> Kept<T> {
+    fn try_map<U>(&self, mut text: impl FnMut(&T) -> io::Result<U>) -> io::Result<Kept<U>>
+    where
+        T: Clone,
+    {
+        Ok(Kept {
+            key: self.key.clone(),
+            saveable: self.saveable,
+            standing: self.standing.try_map(&mut text)?,
+            under_way: match &self.under_way {
+                Some(it) => Some(UnderWay { expected: text(&it.expected)?, what: it.what.clone() }),
+                None => None,
+            },
+            rest: self.rest.clone(),
+        })
+    }
+}
+
+impl<T: Clone> Checkpoint<T> {
+    fn try_map<U>(&self, mut text: impl FnMut(&T) -> io::Result<U>) -> io::Result<Checkpoint<U>> {
+        let mut files = BTreeMap::new();
+        for (key, Before { standing, text: before, left, touched }) in &self.files {
+            let before = Before {
+                standing: standing.try_map(&mut text)?,
+                text: before.as_ref().map(&mut text).transpose()?,
+                left: left.as_ref().map(&mut text).transpose()?,
+                touched: *touched,
+            };
+            files.insert(key.clone(), before);
+        }
+        let Checkpoint { turn, session, task, plan, files: _ } = self.clone();
+        Ok(Checkpoint { turn, session, task, plan, files })
+    }
+}
+
+impl<T> Standing<T> {
+    fn try_map<U>(&self, text: &mut impl FnMut(&T) -> io::Result<U>) -> io::Result<Standing<U>>
+    where
+        T: Clone,
+    {
+        let review = self.review.clone();
+        let review = review.map(|review| review.try_map(|it| text(&it))).transpose()?;
+        Ok(Standing { review, fate: self.fate.clone() })
+    }
+}
+
+impl<T> Former<T> {
+    fn try_map<U>(&self, mut text: impl FnMut(&T) -> io::Result<U>) -> io::Result<Former<U>>
+    where
+        T: Clone,
+    {
+        Ok(Former {
+            key: self.key.clone(),
+            standing: self.standing.try_map(&mut text)?,
+            after: self.after.as_ref().map(&mut text).transpose()?,
+            rest: self.rest.clone(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

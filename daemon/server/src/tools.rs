@@ -1,0 +1,204 @@
+//! The tools a model can call. Each parses its arguments, says what it will touch, and runs.
+//!
+//! Nothing is changed without an `Approved` value, and only `policy`'s verdict or the user's
+//! answer makes one (in `approval`). Two kinds of failure: tell the model, or end the turn.
+
+use std::{path::PathBuf, sync::Arc, time::Duration};
+
+pub use cairn_core::policy::Touch;
+use cairn_core::{
+    child::Report, model::ToolSpec, plan::TodoItem, policy::command::CommandRules, text::Text,
+};
+use futures_util::future::BoxFuture;
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+pub use crate::approval::Approved;
+use crate::{docs::Docs, store::journal::Writer, workspace::Workspace};
+
+mod arguments;
+mod bash;
+mod delete_file;
+mod edit_file;
+mod glob;
+mod grep;
+mod move_file;
+mod propose;
+mod read_file;
+mod snapshot;
+pub(crate) mod task;
+pub mod tasks;
+#[cfg(test)]
+mod testing;
+mod write_file;
+
+/// Every tool that acts on the workspace, in the order the model is told of them.
+pub fn all() -> Vec<Arc<dyn Tool>> {
+    vec![
+        Arc::new(read_file::ReadFile),
+        Arc::new(glob::Glob),
+        Arc::new(grep::Grep),
+        Arc::new(edit_file::EditFile),
+        Arc::new(write_file::WriteFile),
+        Arc::new(delete_file::DeleteFile),
+        Arc::new(move_file::MoveFile),
+        Arc::new(bash::Bash),
+        Arc::new(task::Task),
+    ]
+}
+
+/// A kind of call.
+pub trait Tool: Send + Sync + 'static {
+    fn spec(&self) -> ToolSpec;
+
+    /// Checks the arguments; an error names every wrong field and goes to the model.
+    fn parse(&self, arguments: Value, context: &ToolContext) -> Result<Box<dyn Call>, ToolFailure>;
+}
+
+/// A call whose arguments are right.
+pub trait Call: Send + 'static {
+    /// One line for people: `Read src/cart.mjs`, `Run npm test`.
+    fn title(&self) -> String;
+    fn touch(&self) -> Touch;
+    fn run(
+        self: Box<Self>,
+        context: ToolContext,
+        approved: Approved,
+    ) -> BoxFuture<'static, Result<ToolOutput, ToolFailure>>;
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ToolOutput {
+    /// For the model; bounded by the tool.
+    pub content: String,
+    /// For people: bounded output, a diff summary. `None`: the title says it all.
+    pub detail: Option<String>,
+    /// The call did its work and the news is bad (a command that exited with 1).
+    pub is_error: bool,
+    /// The text of a file that the model knows now.
+    pub saw: Option<Saw>,
+    /// How the task graph stands, of a call that dealt with it.
+    pub tasks: Option<TaskNews>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Saw {
+    /// By the canonical URI.
+    pub key: String,
+    pub text: Text,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TaskNews {
+    pub items: Vec<TodoItem>,
+    /// The call was an update, not a look.
+    pub updated: bool,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum ToolFailure {
+    /// The model made a mistake or met an obstacle; it is told and goes on.
+    #[error("{0}")]
+    Tell(String),
+    /// Cairn itself cannot go on; the turn fails.
+    #[error("{0:#}")]
+    Fatal(anyhow::Error),
+}
+
+impl ToolFailure {
+    fn tell(message: impl ToString) -> Self {
+        Self::Tell(message.to_string())
+    }
+}
+
+/// What a running call may use.
+#[derive(Clone)]
+pub struct ToolContext {
+    pub workspace: Arc<Workspace>,
+    pub docs: Arc<Docs>,
+    pub edits: Arc<dyn Edits>,
+    pub children: Arc<dyn Children>,
+    /// Cancelled with the turn.
+    pub cancel: CancellationToken,
+    /// Which commands run unasked, and which never.
+    pub commands: Arc<CommandRules>,
+    /// Limit for a command.
+    pub timeout: Duration,
+    pub origin: cairn_core::review::Origin,
+    /// Where it is written that a call begins, before it has an effect.
+    pub journal: Option<Arc<Writer>>,
+}
+
+/// How a tool changes files: only through this, never on disk.
+pub trait Edits: Send + Sync + 'static {
+    /// Proposes to change one file, to delete or to move it. `base` is the text the change was
+    /// made from: if the live text is another one by now the answer is `Stale` and nothing was
+    /// changed.
+    fn propose(&self, proposal: Proposal) -> BoxFuture<'static, Proposed>;
+
+    /// Makes sure that text the agent changed is on disk before a command reads it. Returns the
+    /// paths (workspace-relative) that stay unsaved because they hold the user's own unsaved text.
+    fn flush(&self) -> BoxFuture<'static, Vec<String>>;
+}
+
+/// How a tool hands work to a child.
+pub trait Children: Send + Sync + 'static {
+    /// Has a child do it, when there is room for one more. `None`: the turn is over.
+    fn run(&self, errand: Errand) -> BoxFuture<'static, Option<Report>>;
+}
+
+/// What a child is started with.
+#[derive(Debug, Clone)]
+pub struct Errand {
+    /// In a few words, for people.
+    pub title: String,
+    pub prompt: String,
+    pub tools: ChildTools,
+    pub max_rounds: Option<u32>,
+    /// The call that starts it.
+    pub origin: cairn_core::review::Origin,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ChildTools {
+    Read,
+    All,
+}
+
+impl ChildTools {
+    /// A child starts no children.
+    pub fn have(self, name: &str) -> bool {
+        match self {
+            ChildTools::Read => matches!(name, "read_file" | "glob" | "grep"),
+            ChildTools::All => name != task::NAME,
+        }
+    }
+}
+
+#[derive(Debug, Clone)]
+pub struct Proposal {
+    pub path: PathBuf,
+    /// `None`: the file must not exist yet.
+    pub base: Option<Text>,
+    pub wanted: Wanted,
+    pub origin: cairn_core::review::Origin,
+}
+
+/// What shall become of the file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Wanted {
+    Text(String),
+    Gone,
+    /// The same text at another path, where nothing is.
+    At(PathBuf),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Proposed {
+    /// The text is there. Counts of lines for the title.
+    Applied { added: u32, removed: u32 },
+    /// Someone changed the text since it was read: read again and retry.
+    Stale,
+    /// The editor would not, with the reason.
+    Refused(String),
+}

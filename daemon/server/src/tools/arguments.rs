@@ -1,0 +1,137 @@
+//! Reading a call's arguments so that the model learns of every mistake at once.
+//!
+//! Unknown fields are ignored, and a number or boolean written as a string is taken as meant:
+//! models do both, and refusing costs a round.
+
+use serde_json::{Map, Value};
+
+use super::ToolFailure;
+
+pub(super) struct Arguments {
+    tool: &'static str,
+    fields: Map<String, Value>,
+    faults: Vec<String>,
+}
+
+impl Arguments {
+    pub(super) fn new(tool: &'static str, value: Value) -> Self {
+        match value {
+            Value::Object(fields) => Self { tool, fields, faults: Vec::new() },
+            other => Self {
+                tool,
+                fields: Map::new(),
+                faults: vec![format!("the arguments are {} (object expected)", kind(&other))],
+            },
+        }
+    }
+
+    /// Empty if it is missing or wrong; `finish` tells.
+    pub(super) fn string(&mut self, name: &str) -> String {
+        if matches!(self.fields.get(name), None | Some(Value::Null)) {
+            self.faults.push(format!("`{name}` is missing (string expected)"));
+        }
+        self.optional_string(name).unwrap_or_default()
+    }
+
+    pub(super) fn optional_string(&mut self, name: &str) -> Option<String> {
+        self.take(name, "string", |value| match value {
+            Value::String(text) => Some(text),
+            _ => None,
+        })
+    }
+
+    pub(super) fn optional_count(&mut self, name: &str) -> Option<usize> {
+        self.take(name, "whole number from 0", |value| match value {
+            Value::Number(number) => number.as_u64()?.try_into().ok(),
+            Value::String(text) => text.trim().parse().ok(),
+            _ => None,
+        })
+    }
+
+    pub(super) fn optional_bool(&mut self, name: &str) -> Option<bool> {
+        self.take(name, "boolean", |value| match value {
+            Value::Bool(flag) => Some(flag),
+            Value::String(text) => text.trim().to_ascii_lowercase().parse().ok(),
+            _ => None,
+        })
+    }
+
+    /// Must be called before the values are used.
+    pub(super) fn finish(self) -> Result<(), ToolFailure> {
+        if self.faults.is_empty() {
+            return Ok(());
+        }
+        Err(ToolFailure::Tell(format!("{}: {}.", self.tool, self.faults.join("; "))))
+    }
+
+    fn take<T>(
+        &mut self,
+        name: &str,
+        expected: &str,
+        read: impl FnOnce(Value) -> Option<T>,
+    ) -> Option<T> {
+        let value = self.fields.remove(name).filter(|value| !value.is_null())?;
+        let found = kind(&value);
+        let read = read(value);
+        if read.is_none() {
+            self.faults.push(format!("`{name}` is {found} ({expected} expected)"));
+        }
+        read
+    }
+}
+
+fn kind(value: &Value) -> String {
+    match value {
+        Value::Null => "null".to_owned(),
+        Value::Bool(flag) => flag.to_string(),
+        Value::Number(number) => number.to_string(),
+        Value::String(_) => "a string".to_owned(),
+        Value::Array(_) => "an array".to_owned(),
+        Value::Object(_) => "an object".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+    use serde_json::json;
+
+    use super::*;
+
+    fn check(value: Value, expect: Expect) {
+        let mut arguments = Arguments::new("tool", value);
+        let values = (
+            arguments.string("path"),
+            arguments.optional_string("glob"),
+            arguments.optional_count("limit"),
+            arguments.optional_bool("all"),
+        );
+        let got = match arguments.finish() {
+            Ok(()) => format!("{values:?}"),
+            Err(error) => error.to_string(),
+        };
+        expect.assert_eq(&got);
+    }
+
+    #[test]
+    fn names_every_fault() {
+        check(json!({"path": "a"}), expect![[r#"("a", None, None, None)"#]]);
+        check(
+            json!({"path": "a", "glob": null, "limit": "7", "all": "True", "more": 1}),
+            expect![[r#"("a", None, Some(7), Some(true))"#]],
+        );
+        check(
+            json!({"glob": 3, "limit": -1, "all": []}),
+            expect![
+                "tool: `path` is missing (string expected); `glob` is 3 (string expected); `limit` is -1 (whole number from 0 expected); `all` is an array (boolean expected)."
+            ],
+        );
+        check(json!({"path": {}}), expect!["tool: `path` is an object (string expected)."]);
+        check(
+            json!("a"),
+            expect![
+                "tool: the arguments are a string (object expected); `path` is missing (string expected)."
+            ],
+        );
+    }
+}

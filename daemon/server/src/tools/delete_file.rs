@@ -1,0 +1,125 @@
+//! `delete_file`: deletes a file, as a proposal that the user can take back.
+
+use cairn_core::{model::ToolSpec, policy::Touch, text::Text};
+use futures_util::future::{BoxFuture, FutureExt};
+use serde_json::{Value, json};
+
+use super::{
+    Approved, Call, Tool, ToolContext, ToolFailure, ToolOutput, Wanted,
+    arguments::Arguments,
+    propose::{change, counts},
+    snapshot,
+};
+use crate::workspace::WorkspacePath;
+
+pub(super) struct DeleteFile;
+
+struct DeleteCall {
+    path: WorkspacePath,
+}
+
+impl Tool for DeleteFile {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            name: "delete_file".to_owned(),
+            description:
+                "Deletes a text file. Use it instead of `rm` in a shell: the user sees the \
+                deletion in their review and can take it back. Deletes one file, not folders."
+                    .to_owned(),
+            schema: json!({
+                "type": "object",
+                "properties": {
+                    "path": {"type": "string", "description": "Path relative to the workspace folder"}
+                },
+                "required": ["path"]
+            }),
+            parallel: false,
+        }
+    }
+
+    fn parse(&self, arguments: Value, context: &ToolContext) -> Result<Box<dyn Call>, ToolFailure> {
+        let mut arguments = Arguments::new("delete_file", arguments);
+        let path = arguments.string("path");
+        arguments.finish()?;
+        let path = context.workspace.resolve(&path).map_err(ToolFailure::tell)?;
+        Ok(Box::new(DeleteCall { path }))
+    }
+}
+
+impl Call for DeleteCall {
+    fn title(&self) -> String {
+        format!("Delete {}", self.path)
+    }
+
+    fn touch(&self) -> Touch {
+        let (path, inside) = (self.path.as_path().to_owned(), self.path.inside().to_owned());
+        Touch::Delete { path, inside }
+    }
+
+    fn run(
+        self: Box<Self>,
+        context: ToolContext,
+        _approved: Approved,
+    ) -> BoxFuture<'static, Result<ToolOutput, ToolFailure>> {
+        async move {
+            let path = self.path.clone();
+            let looking = context.clone();
+            let delete = move |base: Option<&Text>| match base {
+                Some(_) => Ok((Wanted::Gone, ())),
+                None => Err(snapshot::missing(&looking, &self.path)),
+            };
+            let done = change(&context, &path, delete).await?;
+            let counts = counts(&done);
+            Ok(ToolOutput {
+                content: format!("Deleted {path} ({counts})."),
+                detail: Some(counts),
+                ..ToolOutput::default()
+            })
+        }
+        .boxed()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+
+    use super::*;
+    use crate::tools::testing::Bench;
+
+    async fn check(bench: &Bench, path: &str, expect: Expect) {
+        expect.assert_eq(&bench.call("delete_file", json!({"path": path})).await);
+    }
+
+    #[tokio::test]
+    async fn deletes_text_files_inside() {
+        let bench = Bench::new(&[("src/a", "one\ntwo\n"), (".git/x", "x")]);
+        check(&bench, "src/a", expect!["Deleted src/a (+0 −2)."]).await;
+        assert_eq!(bench.present("src/a"), None);
+        check(
+            &bench,
+            "src/a",
+            expect!["failure: `src/a` does not exist. Use `glob` to find files."],
+        )
+        .await;
+        check(&bench, "src", expect!["failure: `src` is a folder, not a regular file."]).await;
+        check(&bench, ".git/x", expect!["failure: `.git/x` belongs to Git's own data, which file tools do not touch. Use git commands."]).await;
+        std::fs::write(bench.path("bin"), b"\xff\xfe").expect("a file");
+        check(
+            &bench,
+            "bin",
+            expect![
+                "failure: `bin` cannot be used as text: the file is UTF-16; only UTF-8 is supported"
+            ],
+        )
+        .await;
+        assert!(bench.path("bin").exists());
+    }
+
+    #[tokio::test]
+    async fn deletes_what_the_user_sees_now() {
+        let bench = Bench::new(&[("a", "one\n")]);
+        bench.user_types_first("a", &["zero\none\n"]);
+        check(&bench, "a", expect!["Deleted a (+0 −2)."]).await;
+    }
+}

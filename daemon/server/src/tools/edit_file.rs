@@ -1,0 +1,209 @@
+//! `edit_file`: replaces a passage of a file, as a proposal in the editor.
+
+use cairn_core::{
+    edit::{self, Occurrences},
+    model::ToolSpec,
+    policy::Touch,
+    text::Text,
+};
+use futures_util::future::{BoxFuture, FutureExt};
+use serde_json::{Value, json};
+
+use super::{
+    Approved, Call, Tool, ToolContext, ToolFailure, ToolOutput, Wanted,
+    arguments::Arguments,
+    propose::{change, counts},
+    snapshot,
+};
+use crate::workspace::WorkspacePath;
+
+pub(super) struct EditFile;
+
+struct EditCall {
+    path: WorkspacePath,
+    old: String,
+    new: String,
+    occurrences: Occurrences,
+}
+
+impl Tool for EditFile {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            name: "edit_file".to_owned(),
+            description: "Replaces text in a file. `old_text` must be in the file exactly once, with \
+                the same whitespace and without line numbers; include surrounding lines until it is \
+                unique, or set `replace_all` to replace every occurrence. The change appears in the \
+                user's editor for review; go on without waiting for it. Line endings are kept as \
+                the file has them."
+                .to_owned(),
+            schema: json!({
+                "type": "object",
+                "properties": {
+                    "path": {"type": "string", "description": "Path relative to the workspace folder"},
+                    "old_text": {"type": "string", "description": "Exact text to replace"},
+                    "new_text": {"type": "string", "description": "Text to put in its place; may be empty"},
+                    "replace_all": {"type": "boolean", "description": "Replace every occurrence"}
+                },
+                "required": ["path", "old_text", "new_text"]
+            }),
+            parallel: false,
+        }
+    }
+
+    fn parse(&self, arguments: Value, context: &ToolContext) -> Result<Box<dyn Call>, ToolFailure> {
+        let mut arguments = Arguments::new("edit_file", arguments);
+        let path = arguments.string("path");
+        let old = arguments.string("old_text");
+        let new = arguments.string("new_text");
+        let all = arguments.optional_bool("replace_all").unwrap_or(false);
+        arguments.finish()?;
+        let path = context.workspace.resolve(&path).map_err(ToolFailure::tell)?;
+        let occurrences = if all { Occurrences::All } else { Occurrences::One };
+        Ok(Box::new(EditCall { path, old, new, occurrences }))
+    }
+}
+
+impl Call for EditCall {
+    fn title(&self) -> String {
+        format!("Edit {}", self.path)
+    }
+
+    fn touch(&self) -> Touch {
+        Touch::Edit { path: self.path.as_path().to_owned(), inside: self.path.inside().to_owned() }
+    }
+
+    fn run(
+        self: Box<Self>,
+        context: ToolContext,
+        _approved: Approved,
+    ) -> BoxFuture<'static, Result<ToolOutput, ToolFailure>> {
+        async move {
+            let path = self.path.clone();
+            let looking = context.clone();
+            let replace = move |base: Option<&Text>| {
+                let base = base.ok_or_else(|| snapshot::missing(&looking, &self.path))?;
+                let text = base.to_string();
+                let replaced = edit::replace(&text, &self.old, &self.new, self.occurrences)
+                    .map_err(|error| ToolFailure::Tell(format!("{}: {error}", self.path)))?;
+                Ok((Wanted::Text(replaced.text), replaced.count))
+            };
+            let done = change(&context, &path, replace).await?;
+            let counts = counts(&done);
+            let times =
+                if done.note > 1 { format!(", {} places", done.note) } else { String::new() };
+            Ok(ToolOutput {
+                content: format!("Edited {path} ({counts}{times})."),
+                detail: Some(counts),
+                ..ToolOutput::default()
+            })
+        }
+        .boxed()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+
+    use super::*;
+    use crate::tools::testing::Bench;
+
+    async fn check(bench: &Bench, arguments: Value, expect: Expect) {
+        expect.assert_eq(&bench.call("edit_file", arguments).await);
+    }
+
+    fn edit(path: &str, old: &str, new: &str) -> Value {
+        json!({"path": path, "old_text": old, "new_text": new})
+    }
+
+    #[tokio::test]
+    async fn proposes_the_new_text() {
+        let bench = Bench::new(&[("a.txt", "one\r\ntwo\r\n"), ("all", "x y x\n")]);
+        check(&bench, edit("a.txt", "one\ntwo", "one\n2"), expect!["Edited a.txt (+1 −1)."]).await;
+        assert_eq!(bench.proposed("a.txt"), "one\r\n2\r\n");
+        let all = json!({"path": "all", "old_text": "x", "new_text": "z", "replace_all": true});
+        check(&bench, all, expect!["Edited all (+1 −1, 2 places)."]).await;
+        assert_eq!(bench.proposed("all"), "z y z\n");
+    }
+
+    #[tokio::test]
+    async fn works_on_the_buffer() {
+        let bench = Bench::new(&[("a", "disk\n")]);
+        bench.open("a", "buffer\n");
+        check(&bench, edit("a", "buffer", "edited"), expect!["Edited a (+1 −1)."]).await;
+        assert_eq!(bench.proposed("a"), "edited\n");
+    }
+
+    #[tokio::test]
+    async fn tells_what_is_wrong() {
+        let bench = Bench::new(&[("src/cart.mjs", "total(items)\n"), ("linked", "x")]);
+        let alias = bench.path("alias");
+        std::fs::hard_link(bench.path("linked"), alias).expect("a link");
+        check(
+            &bench,
+            edit("src/cart.mjs", "total(item)", "x"),
+            expect!["failure: src/cart.mjs: `old_text` is not in the file. It must match exactly, whitespace included. The nearest place:\n1\ttotal(items)"],
+        )
+        .await;
+        check(
+            &bench,
+            edit("cart.mjs", "a", "b"),
+            expect!["failure: `cart.mjs` does not exist. Similar: `src/cart.mjs`."],
+        )
+        .await;
+        check(
+            &bench,
+            json!({"path": 1, "old_text": "a"}),
+            expect!["failure: edit_file: `path` is 1 (string expected); `new_text` is missing (string expected)."],
+        )
+        .await;
+        check(
+            &bench,
+            edit("linked", "x", "y"),
+            expect!["failure: `linked` has other names (hard links), maybe outside the workspace, that would change with it. Nothing was changed."],
+        )
+        .await;
+        check(
+            &bench,
+            edit(".git/config", "x", "y"),
+            expect!["failure: `.git/config` belongs to Git's own data, which file tools do not touch. Use git commands."],
+        )
+        .await;
+        bench.refuse("it is read-only");
+        check(
+            &bench,
+            edit("src/cart.mjs", "total", "sum"),
+            expect!["failure: The editor did not change `src/cart.mjs`: it is read-only. Nothing was changed."],
+        )
+        .await;
+    }
+
+    #[tokio::test]
+    async fn computes_anew_when_the_user_was_faster() {
+        let bench = Bench::new(&[("a", "one\ntwo\n")]);
+        bench.user_types_first("a", &["zero\none\ntwo\n"]);
+        check(&bench, edit("a", "two", "2"), expect!["Edited a (+1 −1)."]).await;
+        assert_eq!(bench.proposed("a"), "zero\none\n2\n");
+
+        let bench = Bench::new(&[("a", "one\ntwo\n")]);
+        bench.user_types_first("a", &["one\n"]);
+        check(
+            &bench,
+            edit("a", "two", "2"),
+            expect!["failure: a: `old_text` is not in the file. It must match exactly, whitespace included. Nothing in the file resembles it; read the file again."],
+        )
+        .await;
+
+        let bench = Bench::new(&[("a", "one")]);
+        bench.user_types_first(
+            "a",
+            &["one1", "one12", "one123", "0\n1\n2\n3\n4\none1234\n6\n7\n8\n9\n"],
+        );
+        check(
+            &bench,
+            edit("a", "one", "1"),
+            expect!["failure: `a` kept changing while this edit was made (4 tries); nothing was changed. The user may be typing in it: read it again before the next edit.\nThe place as it is now:\n3\t2\n4\t3\n5\t4\n6\tone1234\n7\t6\n8\t7\n9\t8"],
+        )
+        .await;
+    }
+}

@@ -1,0 +1,216 @@
+//! `glob`: finds files by their path.
+
+use std::{ops::ControlFlow, path::Path};
+
+use cairn_core::{model::ToolSpec, policy::Touch};
+use futures_util::future::{BoxFuture, FutureExt};
+use globset::{GlobBuilder, GlobMatcher};
+use serde_json::{Value, json};
+
+use super::{
+    Approved, Call, Tool, ToolContext, ToolFailure, ToolOutput, arguments::Arguments,
+    snapshot::blocking,
+};
+use crate::workspace::{Hidden, Walked, WorkspacePath};
+
+const MAX_FILES: usize = 200;
+
+pub(super) struct Glob;
+
+struct GlobCall {
+    pattern: PathPattern,
+    from: WorkspacePath,
+}
+
+/// A glob over paths relative to a folder.
+pub(super) struct PathPattern {
+    pub(super) text: String,
+    matcher: GlobMatcher,
+}
+
+impl PathPattern {
+    /// A pattern without `/` matches names at any depth.
+    pub(super) fn new(text: &str) -> Result<Self, ToolFailure> {
+        let plain = text.strip_prefix("./").unwrap_or(text);
+        if plain.starts_with('/') || plain.split('/').any(|part| part == "..") {
+            return Err(ToolFailure::Tell(format!(
+                "The pattern `{text}` must be relative, without `..`; give the folder in `path`."
+            )));
+        }
+        let anywhere = if plain.contains('/') { plain.to_owned() } else { format!("**/{plain}") };
+        let matcher = GlobBuilder::new(&anywhere)
+            .literal_separator(true)
+            .build()
+            .map_err(|error| ToolFailure::Tell(format!("The pattern is not a glob: {error}.")))?
+            .compile_matcher();
+        Ok(Self { text: text.to_owned(), matcher })
+    }
+
+    pub(super) fn matches(&self, path: &WorkspacePath, from: &WorkspacePath) -> bool {
+        let below = path.as_path().strip_prefix(from.as_path()).unwrap_or(path.as_path());
+        // `from` is the file itself.
+        let below = if below.as_os_str().is_empty() {
+            Path::new(path.as_path().file_name().unwrap_or_default())
+        } else {
+            below
+        };
+        self.matcher.is_match(below)
+    }
+
+    /// Hidden files are looked at when the pattern names one.
+    pub(super) fn hidden(&self) -> Hidden {
+        let named = self.text.split('/').any(|part| part.starts_with('.') && part != ".");
+        if named { Hidden::Include } else { Hidden::Skip }
+    }
+}
+
+impl Tool for Glob {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            name: "glob".to_owned(),
+            description:
+                "Finds files by path pattern, such as `src/**/*.ts` or `*.{json,toml}`. A \
+                pattern without `/` matches file names at any depth. Files that Git ignores are \
+                left out, and hidden ones too unless the pattern names them. Answers with paths \
+                sorted by name."
+                    .to_owned(),
+            schema: json!({
+                "type": "object",
+                "properties": {
+                    "pattern": {"type": "string", "description": "Glob, relative to `path`"},
+                    "path": {"type": "string", "description": "Folder to search; the workspace folder if left out"}
+                },
+                "required": ["pattern"]
+            }),
+            parallel: true,
+        }
+    }
+
+    fn parse(&self, arguments: Value, context: &ToolContext) -> Result<Box<dyn Call>, ToolFailure> {
+        let mut arguments = Arguments::new("glob", arguments);
+        let pattern = arguments.string("pattern");
+        let path = arguments.optional_string("path");
+        arguments.finish()?;
+        Ok(Box::new(GlobCall {
+            pattern: PathPattern::new(&pattern)?,
+            from: start(context, path.as_deref())?,
+        }))
+    }
+}
+
+/// Where a search begins.
+pub(super) fn start(
+    context: &ToolContext,
+    path: Option<&str>,
+) -> Result<WorkspacePath, ToolFailure> {
+    let given = path.filter(|path| !path.is_empty()).unwrap_or(".");
+    let from = context.workspace.resolve(given).map_err(ToolFailure::tell)?;
+    if from.as_path().exists() {
+        Ok(from)
+    } else {
+        Err(ToolFailure::Tell(format!("`{from}` does not exist.")))
+    }
+}
+
+impl Call for GlobCall {
+    fn title(&self) -> String {
+        match self.from.display() {
+            "." => format!("Find {}", self.pattern.text),
+            folder => format!("Find {} in {folder}", self.pattern.text),
+        }
+    }
+
+    fn touch(&self) -> Touch {
+        Touch::Read { path: None }
+    }
+
+    fn run(
+        self: Box<Self>,
+        context: ToolContext,
+        _approved: Approved,
+    ) -> BoxFuture<'static, Result<ToolOutput, ToolFailure>> {
+        async move {
+            let (found, walked) = blocking(move || {
+                context.workspace.recheck(&self.from).map_err(ToolFailure::tell)?;
+                let mut found: Vec<String> = Vec::new();
+                let walked = context.workspace.walk(&self.from, self.pattern.hidden(), |path| {
+                    if context.cancel.is_cancelled() || found.len() > MAX_FILES {
+                        return ControlFlow::Break(());
+                    }
+                    if self.pattern.matches(&path, &self.from) {
+                        found.push(path.to_string());
+                    }
+                    ControlFlow::Continue(())
+                });
+                Ok((found, walked))
+            })
+            .await?;
+            Ok(ToolOutput { content: listed(found, walked), ..ToolOutput::default() })
+        }
+        .boxed()
+    }
+}
+
+fn listed(mut found: Vec<String>, walked: Walked) -> String {
+    let more = found.len() > MAX_FILES;
+    found.truncate(MAX_FILES);
+    let mut out = if found.is_empty() { "No files found.".to_owned() } else { found.join("\n") };
+    if more {
+        out.push_str(&format!("\n[Only the first {MAX_FILES} files; use a narrower pattern.]"));
+    } else if walked != Walked::All {
+        out.push_str("\n[The search was cut short; there may be more. Search a smaller folder.]");
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+
+    use super::*;
+    use crate::tools::testing::Bench;
+
+    async fn check(bench: &Bench, arguments: Value, expect: Expect) {
+        expect.assert_eq(&bench.call("glob", arguments).await);
+    }
+
+    #[tokio::test]
+    async fn finds_files() {
+        let bench = Bench::new(&[
+            (".gitignore", "out/"),
+            ("out/a.ts", ""),
+            ("a.ts", ""),
+            ("src/b.ts", ""),
+            ("src/deep/c.tsx", ""),
+            (".github/ci.yml", ""),
+        ]);
+        check(&bench, json!({"pattern": "*.ts"}), expect!["a.ts\nsrc/b.ts"]).await;
+        check(&bench, json!({"pattern": "src/*"}), expect!["src/b.ts"]).await;
+        check(
+            &bench,
+            json!({"pattern": "**/*.{ts,tsx}", "path": "src"}),
+            expect!["src/b.ts\nsrc/deep/c.tsx"],
+        )
+        .await;
+        check(&bench, json!({"pattern": ".github/**"}), expect![".github/ci.yml"]).await;
+        check(&bench, json!({"pattern": "*.yml"}), expect!["No files found."]).await;
+        check(&bench, json!({"pattern": "../*"}), expect!["failure: The pattern `../*` must be relative, without `..`; give the folder in `path`."]).await;
+        check(
+            &bench,
+            json!({"pattern": "*", "path": "gone"}),
+            expect!["failure: `gone` does not exist."],
+        )
+        .await;
+        check(&bench, json!({"pattern": "a{"}), expect!["failure: The pattern is not a glob: error parsing glob '**/a{': unclosed alternate group; missing '}' (maybe escape '{' with '[{]'?)."]).await;
+    }
+
+    #[tokio::test]
+    async fn is_bounded() {
+        let names: Vec<String> = (0..300).map(|n| format!("f{n:03}")).collect();
+        let files: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "")).collect();
+        let bench = Bench::new(&files);
+        let found = bench.call("glob", json!({"pattern": "f*"})).await;
+        assert_eq!(found.lines().count(), MAX_FILES + 1);
+        assert!(found.ends_with("f199\n[Only the first 200 files; use a narrower pattern.]"));
+    }
+}

@@ -1,0 +1,104 @@
+//! Changing a file: look, compute what it shall become, propose it, and look again when the user
+//! was faster.
+
+use std::sync::Arc;
+
+use cairn_core::{change::Change as TextChange, text::Text};
+
+use super::{
+    Proposal, Proposed, ToolContext, ToolFailure, Wanted,
+    snapshot::{self, blocking},
+};
+use crate::workspace::WorkspacePath;
+
+/// How often a change is computed anew because the file changed under it.
+const RETRIES: usize = 3;
+
+pub(super) struct Change<T> {
+    pub(super) added: u32,
+    pub(super) removed: u32,
+    /// What the computation had to say.
+    pub(super) note: T,
+}
+
+/// `compute` says from the present text (`None`: no such file) what the file shall become, with a
+/// note. It may block, and may be called again.
+pub(super) async fn change<T: Send + 'static>(
+    context: &ToolContext,
+    path: &WorkspacePath,
+    compute: impl Fn(Option<&Text>) -> Result<(Wanted, T), ToolFailure> + Send + Sync + 'static,
+) -> Result<Change<T>, ToolFailure> {
+    let compute = Arc::new(compute);
+    if path.has_hard_links() {
+        return Err(ToolFailure::Tell(format!(
+            "`{path}` has other names (hard links), maybe outside the workspace, that would change \
+             with it. Nothing was changed."
+        )));
+    }
+    for _ in 0..=RETRIES {
+        let (looking, looked_at, compute) = (context.clone(), path.clone(), Arc::clone(&compute));
+        let (base, wanted, note) = blocking(move || {
+            let base = snapshot::look(&looking, &looked_at)?.map(|snapshot| snapshot.text);
+            let (wanted, note) = compute(base.as_ref())?;
+            Ok((base, wanted, note))
+        })
+        .await?;
+        let proposal = Proposal {
+            path: path.as_path().to_owned(),
+            base,
+            wanted,
+            origin: context.origin.clone(),
+        };
+        let proposed = tokio::select! {
+            proposed = context.edits.propose(proposal) => proposed,
+            () = context.cancel.cancelled() => {
+                return Err(ToolFailure::Tell("Cancelled; the change may be in the file.".to_owned()));
+            }
+        };
+        match proposed {
+            Proposed::Applied { added, removed } => return Ok(Change { added, removed, note }),
+            Proposed::Stale => {}
+            Proposed::Refused(reason) => {
+                return Err(ToolFailure::Tell(format!(
+                    "The editor did not change `{path}`: {reason}. Nothing was changed."
+                )));
+            }
+        }
+    }
+    let (looking, looked_at) = (context.clone(), path.clone());
+    let place = blocking(move || {
+        let base = snapshot::look(&looking, &looked_at)?.map(|snapshot| snapshot.text);
+        let (wanted, _) = compute(base.as_ref())?;
+        Ok(base.map(|base| place(&base, &wanted)).unwrap_or_default())
+    })
+    .await?;
+    Err(ToolFailure::Tell(format!(
+        "`{path}` kept changing while this edit was made ({} tries); nothing was changed. The user \
+         may be typing in it: read it again before the next edit.{place}",
+        RETRIES + 1
+    )))
+}
+
+/// The lines where a change would begin, as they are now.
+fn place(base: &Text, wanted: &Wanted) -> String {
+    const AROUND: usize = 3;
+    const MOST_LINES: usize = 12;
+    const MOST_CHARS: usize = 300;
+    let Wanted::Text(wanted) = wanted else { return String::new() };
+    let change = TextChange::between(base, &Text::new(wanted));
+    let Some(edit) = change.edits().first() else { return String::new() };
+    let first = base.char_to_line(edit.range.start).saturating_sub(AROUND);
+    let last = base.char_to_line(edit.range.end) + AROUND;
+    let lines = first..(last + 1).min(first + MOST_LINES).min(base.filled_lines());
+    let mut shown = "\nThe place as it is now:".to_owned();
+    for line in lines {
+        let text: String = base.lines_slice(line..line + 1).chars().take(MOST_CHARS).collect();
+        shown += &format!("\n{}\t{}", line + 1, text.trim_end_matches(['\n', '\r']));
+    }
+    shown
+}
+
+/// `+3 −1`
+pub(super) fn counts<T>(change: &Change<T>) -> String {
+    format!("+{} −{}", change.added, change.removed)
+}

@@ -1,0 +1,214 @@
+//! `read_file`: a file as the user sees it, with line numbers.
+
+use cairn_core::{model::ToolSpec, policy::Touch, text::Text};
+use futures_util::future::{BoxFuture, FutureExt};
+use serde_json::{Value, json};
+
+use super::{
+    Approved, Call, Saw, Tool, ToolContext, ToolFailure, ToolOutput,
+    arguments::Arguments,
+    snapshot::{self, blocking},
+};
+use crate::workspace::WorkspacePath;
+
+const MAX_LINES: usize = 2000;
+const MAX_BYTES: usize = 100 * 1024;
+const MAX_LINE_CHARS: usize = 2000;
+const UNSAVED: &str = "\n[The editor holds unsaved changes of this file; they are shown.]";
+
+pub(super) struct ReadFile;
+
+struct ReadCall {
+    path: WorkspacePath,
+    /// One-based.
+    offset: usize,
+    limit: usize,
+}
+
+impl Tool for ReadFile {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            name: "read_file".to_owned(),
+            description:
+                "Reads a text file of the workspace, including the user's unsaved changes. \
+                Each line comes as its number, a tab, and its text; the number and the tab are not \
+                part of the file. Without `offset` and `limit` it reads up to 2000 lines from the \
+                start. Read a file before you edit it."
+                    .to_owned(),
+            schema: json!({
+                "type": "object",
+                "properties": {
+                    "path": {"type": "string", "description": "Path relative to the workspace folder"},
+                    "offset": {"type": "integer", "minimum": 1, "description": "First line to read, counted from 1"},
+                    "limit": {"type": "integer", "minimum": 1, "description": "How many lines to read"}
+                },
+                "required": ["path"]
+            }),
+            parallel: true,
+        }
+    }
+
+    fn parse(&self, arguments: Value, context: &ToolContext) -> Result<Box<dyn Call>, ToolFailure> {
+        let mut arguments = Arguments::new("read_file", arguments);
+        let path = arguments.string("path");
+        let offset = arguments.optional_count("offset").unwrap_or(1).max(1);
+        let limit = arguments.optional_count("limit").unwrap_or(MAX_LINES).max(1);
+        arguments.finish()?;
+        let path = context.workspace.resolve(&path).map_err(ToolFailure::tell)?;
+        Ok(Box::new(ReadCall { path, offset, limit }))
+    }
+}
+
+impl Call for ReadCall {
+    fn title(&self) -> String {
+        format!("Read {}", self.path)
+    }
+
+    fn touch(&self) -> Touch {
+        Touch::Read { path: Some(self.path.as_path().to_owned()) }
+    }
+
+    fn run(
+        self: Box<Self>,
+        context: ToolContext,
+        _approved: Approved,
+    ) -> BoxFuture<'static, Result<ToolOutput, ToolFailure>> {
+        async move {
+            let (content, saw) = blocking(move || {
+                let snapshot = snapshot::look(&context, &self.path)?
+                    .ok_or_else(|| snapshot::missing(&context, &self.path))?;
+                let mut content = numbered(&snapshot.text, self.offset, self.limit)?;
+                if snapshot.unsaved {
+                    content.push_str(UNSAVED);
+                }
+                Ok((content, Saw { key: self.path.uri(), text: snapshot.text }))
+            })
+            .await?;
+            Ok(ToolOutput { content, saw: Some(saw), ..ToolOutput::default() })
+        }
+        .boxed()
+    }
+}
+
+fn numbered(text: &Text, offset: usize, limit: usize) -> Result<String, ToolFailure> {
+    let total = text.filled_lines();
+    if total == 0 {
+        return Ok("[The file is empty.]".to_owned());
+    }
+    if offset > total {
+        return Err(ToolFailure::Tell(format!(
+            "`offset` is {offset}, but the file has {total} {}.",
+            if total == 1 { "line" } else { "lines" }
+        )));
+    }
+    let wanted = total.min((offset - 1).saturating_add(limit.min(MAX_LINES)));
+    let mut out = String::new();
+    let mut shown = offset - 1;
+    while shown < wanted {
+        let line = text.lines_slice(shown..shown + 1);
+        let line = line.trim_end_matches(['\n', '\r']);
+        let chars = line.chars().count();
+        let piece = if chars > MAX_LINE_CHARS {
+            let start: String = line.chars().take(MAX_LINE_CHARS).collect();
+            format!("{}\t{start}… [{} more characters]\n", shown + 1, chars - MAX_LINE_CHARS)
+        } else {
+            format!("{}\t{line}\n", shown + 1)
+        };
+        if out.len() + piece.len() > MAX_BYTES && !out.is_empty() {
+            break;
+        }
+        out.push_str(&piece);
+        shown += 1;
+    }
+    if offset > 1 || shown < total {
+        out.push_str(&format!("[Lines {offset} to {shown} of {total}."));
+        if shown < total {
+            out.push_str(&format!(" Read on with offset {}.", shown + 1));
+        }
+        out.push(']');
+    } else {
+        out.pop();
+    }
+    Ok(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+
+    use super::*;
+    use crate::tools::testing::Bench;
+
+    async fn check(bench: &Bench, arguments: Value, expect: Expect) {
+        expect.assert_eq(&bench.call("read_file", arguments).await);
+    }
+
+    #[tokio::test]
+    async fn reads_ranges() {
+        let bench = Bench::new(&[("src/a.txt", "one\ntwo\r\nthree"), ("empty", "")]);
+        check(&bench, json!({"path": "src/a.txt"}), expect!["1\tone\n2\ttwo\n3\tthree"]).await;
+        check(
+            &bench,
+            json!({"path": "src/a.txt", "offset": 2, "limit": 1}),
+            expect!["2\ttwo\n[Lines 2 to 2 of 3. Read on with offset 3.]"],
+        )
+        .await;
+        check(
+            &bench,
+            json!({"path": "src/a.txt", "offset": 9}),
+            expect!["failure: `offset` is 9, but the file has 3 lines."],
+        )
+        .await;
+        check(&bench, json!({"path": "empty"}), expect!["[The file is empty.]"]).await;
+        check(
+            &bench,
+            json!({"path": "a.txt"}),
+            expect!["failure: `a.txt` does not exist. Similar: `src/a.txt`."],
+        )
+        .await;
+        check(
+            &bench,
+            json!({"path": "src"}),
+            expect!["failure: `src` is a folder, not a regular file."],
+        )
+        .await;
+        check(
+            &bench,
+            json!({"path": "../x"}),
+            expect!["failure: `../x` is outside the workspace. Only files below the workspace folder can be used."],
+        )
+        .await;
+    }
+
+    #[tokio::test]
+    async fn prefers_the_buffer() {
+        let bench = Bench::new(&[("a", "disk\n")]);
+        bench.open("a", "buffer\n");
+        check(
+            &bench,
+            json!({"path": "a"}),
+            expect!["1\tbuffer\n[The editor holds unsaved changes of this file; they are shown.]"],
+        )
+        .await;
+        bench.open("a", "disk\n");
+        check(&bench, json!({"path": "a"}), expect!["1\tdisk"]).await;
+    }
+
+    #[test]
+    fn is_bounded() {
+        let lines = Text::new(&"line\n".repeat(5000));
+        let read = numbered(&lines, 1, usize::MAX).expect("a range");
+        assert!(read.ends_with("2000\tline\n[Lines 1 to 2000 of 5000. Read on with offset 2001.]"));
+        let wide = Text::new(&format!("{}\n", "é".repeat(1500)).repeat(200));
+        let read = numbered(&wide, 1, usize::MAX).expect("a range");
+        assert!(read.len() < MAX_BYTES + 100);
+        assert!(
+            read.ends_with("[Lines 1 to 34 of 200. Read on with offset 35.]"),
+            "{}",
+            &read[read.len() - 80..]
+        );
+        let long = Text::new(&"x".repeat(1_000_000));
+        let read = numbered(&long, 1, 1).expect("a range");
+        assert!(read.ends_with("x… [998000 more characters]"));
+    }
+}

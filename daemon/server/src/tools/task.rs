@@ -1,0 +1,160 @@
+//! `task`: hands a part of the work to a child, a loop of its own with a clean context.
+//!
+//! Must never run the loop itself: the hub has it, like every other.
+
+use cairn_core::{child::Report, model::ToolSpec, policy::Touch};
+use futures_util::future::{BoxFuture, FutureExt};
+use serde_json::{Value, json};
+
+use super::{
+    Approved, Call, ChildTools, Errand, Tool, ToolContext, ToolFailure, ToolOutput,
+    arguments::Arguments,
+};
+
+pub(crate) const NAME: &str = "task";
+
+const MAX_TITLE_CHARS: usize = 80;
+
+pub(super) struct Task;
+
+struct TaskCall {
+    title: String,
+    prompt: String,
+    tools: ChildTools,
+    max_rounds: Option<u32>,
+}
+
+impl Tool for Task {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            name: NAME.to_owned(),
+            description: "Gives a part of the work to a subagent that starts with an empty \
+                context, and answers with its report. It pays for broad searches whose findings \
+                are short, and for parts that can be done independently of each other: several \
+                task calls in one message run at the same time. It does not pay for what a few \
+                calls of your own would do. The subagent sees nothing but the prompt: put \
+                everything into it that it must know, what it shall do, where, and what you want \
+                to be told. It works in the same workspace; its edits are proposals like yours. \
+                It cannot ask questions and has no task tool."
+                .to_owned(),
+            schema: json!({
+                "type": "object",
+                "properties": {
+                    "description": {"type": "string", "description": "What it is about, in three to six words; people see it"},
+                    "prompt": {"type": "string", "description": "Everything the subagent is told"},
+                    "tools": {"type": "string", "enum": ["read", "all"], "description": "`read`: only read, find and search files; `all` (if left out): edit and run commands too"},
+                    "max_rounds": {"type": "integer", "minimum": 1, "description": "Answers with tool calls it may make; 30 if left out"}
+                },
+                "required": ["description", "prompt"]
+            }),
+            parallel: true,
+        }
+    }
+
+    fn parse(&self, arguments: Value, _: &ToolContext) -> Result<Box<dyn Call>, ToolFailure> {
+        let mut arguments = Arguments::new(NAME, arguments);
+        let title = arguments.string("description");
+        let prompt = arguments.string("prompt");
+        let tools = arguments.optional_string("tools");
+        let max_rounds = arguments.optional_count("max_rounds");
+        arguments.finish()?;
+        if prompt.trim().is_empty() {
+            return Err(ToolFailure::tell(
+                "task: `prompt` is empty. The subagent sees nothing else.",
+            ));
+        }
+        let tools = match tools.as_deref() {
+            None | Some("all") => ChildTools::All,
+            Some("read") => ChildTools::Read,
+            Some(other) => {
+                return Err(ToolFailure::Tell(format!(
+                    "task: `tools` is \"{other}\" (\"read\" or \"all\" expected)."
+                )));
+            }
+        };
+        let max_rounds = max_rounds.map(|rounds| u32::try_from(rounds).unwrap_or(u32::MAX));
+        Ok(Box::new(TaskCall { title: one_line(&title), prompt, tools, max_rounds }))
+    }
+}
+
+impl Call for TaskCall {
+    fn title(&self) -> String {
+        format!("Task: {}", self.title)
+    }
+
+    fn touch(&self) -> Touch {
+        Touch::Child
+    }
+
+    fn run(
+        self: Box<Self>,
+        context: ToolContext,
+        _: Approved,
+    ) -> BoxFuture<'static, Result<ToolOutput, ToolFailure>> {
+        let Self { title, prompt, tools, max_rounds } = *self;
+        let errand = Errand { title, prompt, tools, max_rounds, origin: context.origin };
+        // The rest of the context goes now: a journal is not closed while a call holds it.
+        let ended = context.children.run(errand);
+        async move {
+            let Some(Report { content, is_error }) = ended.await else {
+                return Err(ToolFailure::tell("The turn ended before the subagent did."));
+            };
+            let detail = Some(content.clone());
+            Ok(ToolOutput { content, detail, is_error, ..ToolOutput::default() })
+        }
+        .boxed()
+    }
+}
+
+fn one_line(text: &str) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let line = if words.is_empty() { "a part of the task".to_owned() } else { words.join(" ") };
+    match line.char_indices().nth(MAX_TITLE_CHARS) {
+        Some((at, _)) => format!("{}…", &line[..at]),
+        None => line,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+
+    use super::{super::testing::Bench, *};
+
+    async fn check(arguments: Value, expect: Expect) {
+        expect.assert_eq(&Bench::new(&[]).call(NAME, arguments).await);
+    }
+
+    #[tokio::test]
+    async fn the_child_gets_the_prompt_and_its_report_is_the_result() {
+        check(
+            json!({"description": "Find\n the  uses", "prompt": "Where is f used?", "tools": "read", "max_rounds": "3"}),
+            expect![[r#"Find the uses|Where is f used?|Read|Some(3)"#]],
+        )
+        .await;
+        check(
+            json!({"description": "", "prompt": "Look"}),
+            expect![[r#"a part of the task|Look|All|None"#]],
+        )
+        .await;
+    }
+
+    #[tokio::test]
+    async fn wrong_arguments_are_named() {
+        check(
+            json!({"max_rounds": "many"}),
+            expect!["failure: task: `description` is missing (string expected); `prompt` is missing (string expected); `max_rounds` is a string (whole number from 0 expected)."],
+        )
+        .await;
+        check(
+            json!({"description": "x", "prompt": " "}),
+            expect!["failure: task: `prompt` is empty. The subagent sees nothing else."],
+        )
+        .await;
+        check(
+            json!({"description": "x", "prompt": "y", "tools": "write"}),
+            expect![[r#"failure: task: `tools` is "write" ("read" or "all" expected)."#]],
+        )
+        .await;
+    }
+}

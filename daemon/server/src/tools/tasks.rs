@@ -1,0 +1,246 @@
+//! `TaskCreate`, `TaskGet`, `TaskUpdate`, `TaskList`: the task graph of a session, on disk.
+//!
+//! Rules and words are core's; here is what takes time: the files, and the user's hooks. A hook is
+//! never run while the list is locked, since it may take seconds.
+
+use std::{path::PathBuf, sync::Arc, time::Duration};
+
+use anyhow::Context;
+use cairn_core::{
+    model::ToolSpec,
+    plan::{
+        Status,
+        graph::{TaskCall, TaskChange, TaskOutcome, TaskRequest, TaskTool},
+    },
+};
+use futures_util::future::{BoxFuture, FutureExt};
+use serde_json::Value;
+
+use super::{Approved, Call, TaskNews, Tool, ToolContext, ToolFailure, ToolOutput, Touch};
+use crate::{
+    exec::{self, Exit, Spec},
+    store::tasks::{Contents, TaskList},
+};
+
+const HOOK_LIMIT: Duration = Duration::from_secs(10);
+const HOOK_OUTPUT_CHARS: usize = 4_000;
+const MAX_TITLE_CHARS: usize = 80;
+
+/// Commands of the user's, each run with the task as JSON on its standard input.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct TaskHooks {
+    /// After a task was created; how it ends is only told.
+    pub created: Option<String>,
+    /// Before a task is completed; any exit but 0 refuses that.
+    pub completed: Option<String>,
+}
+
+/// The four tools, keeping their lists below `state`.
+pub fn all(state: Option<PathBuf>, hooks: TaskHooks) -> Vec<Arc<dyn Tool>> {
+    let desk = Arc::new(Desk { state, hooks });
+    let one = |tool| Arc::new(GraphTool { tool, desk: Arc::clone(&desk) }) as Arc<dyn Tool>;
+    TaskTool::ALL.map(one).into()
+}
+
+struct Desk {
+    state: Option<PathBuf>,
+    hooks: TaskHooks,
+}
+
+struct GraphTool {
+    tool: TaskTool,
+    desk: Arc<Desk>,
+}
+
+struct GraphCall {
+    request: TaskRequest,
+    desk: Arc<Desk>,
+}
+
+impl Tool for GraphTool {
+    fn spec(&self) -> ToolSpec {
+        self.tool.spec()
+    }
+
+    /// Faults of form are told with those of meaning, which only the list knows.
+    fn parse(&self, arguments: Value, _: &ToolContext) -> Result<Box<dyn Call>, ToolFailure> {
+        let request = self.tool.read(&arguments);
+        Ok(Box::new(GraphCall { request, desk: Arc::clone(&self.desk) }))
+    }
+}
+
+impl Call for GraphCall {
+    fn title(&self) -> String {
+        let id = |id: &Option<u32>| id.map(|id| format!(" #{id}")).unwrap_or_default();
+        match &self.request.call {
+            TaskCall::Create(new) => {
+                let words: Vec<&str> = new.subject.split_whitespace().collect();
+                let subject: String = words.join(" ").chars().take(MAX_TITLE_CHARS).collect();
+                format!("Add task: {subject}")
+            }
+            TaskCall::Get { id: task } => format!("Look at task{}", id(task)),
+            TaskCall::Update(TaskChange { id: task, status, .. }) => {
+                let verb = match status {
+                    Some(Status::InProgress) => "Start",
+                    Some(Status::Completed) => "Complete",
+                    Some(Status::Pending) | None => "Update",
+                };
+                format!("{verb} task{}", id(task))
+            }
+            TaskCall::List => "Look at the tasks".to_owned(),
+        }
+    }
+
+    fn touch(&self) -> Touch {
+        Touch::Plan
+    }
+
+    fn run(
+        self: Box<Self>,
+        context: ToolContext,
+        _approved: Approved,
+    ) -> BoxFuture<'static, Result<ToolOutput, ToolFailure>> {
+        self.perform(context).boxed()
+    }
+}
+
+impl GraphCall {
+    async fn perform(self, context: ToolContext) -> Result<ToolOutput, ToolFailure> {
+        let list = self.list(&context).map_err(obstacle)?;
+        let hooks = &self.desk.hooks;
+        let mut reports = Vec::new();
+        if let (Some(hook), Some(task)) = (&hooks.completed, self.completing(&list).await?) {
+            let report = run_hook("TaskCompleted", hook, &task, &context).await;
+            if !report.passed {
+                return Err(ToolFailure::Tell(format!(
+                    "Nothing was changed: the user's own check of completed tasks refused. {}",
+                    report.text
+                )));
+            }
+            reports.push(report.text);
+        }
+        let updated = self.request.writes();
+        let (outcome, contents) = apply(list, self.request).await?;
+        let mut content = outcome.content;
+        if let Some(damage) = damage(&contents) {
+            content.push_str(&damage);
+        }
+        let created = outcome.created.and_then(|id| contents.graph.view(id));
+        if let (Some(hook), Some(task)) = (&hooks.created, created) {
+            let report = run_hook("TaskCreated", hook, &task, &context).await;
+            if !report.passed {
+                content.push_str(&format!("\n\n{}", report.text));
+            }
+            reports.push(report.text);
+        }
+        let detail = std::iter::once(content.clone()).chain(reports).collect::<Vec<_>>();
+        Ok(ToolOutput {
+            saw: None,
+            content,
+            detail: Some(detail.join("\n\n")),
+            is_error: false,
+            tasks: Some(TaskNews { items: contents.graph.items(), updated }),
+        })
+    }
+
+    fn list(&self, context: &ToolContext) -> anyhow::Result<TaskList> {
+        let state = self.desk.state.as_ref();
+        let state = state.context("no folder is known; set CAIRN_STATE_DIR to an absolute path")?;
+        TaskList::new(state, &context.origin.session)
+    }
+
+    /// The task this call is about to complete, as it will be.
+    async fn completing(&self, list: &TaskList) -> Result<Option<Value>, ToolFailure> {
+        match &self.request.call {
+            TaskCall::Update(TaskChange { status: Some(Status::Completed), .. }) => {}
+            TaskCall::Update(_) | TaskCall::Create(_) | TaskCall::Get { .. } | TaskCall::List => {
+                return Ok(None);
+            }
+        }
+        let (list, request) = (list.clone(), self.request.clone());
+        blocking(move || {
+            let mut contents = list.read()?;
+            Ok(contents
+                .graph
+                .apply(&request)
+                .map(|outcome| contents.graph.view(outcome.completed?)))
+        })
+        .await?
+        .map_err(ToolFailure::tell)
+    }
+}
+
+async fn apply(
+    list: TaskList,
+    request: TaskRequest,
+) -> Result<(TaskOutcome, Contents), ToolFailure> {
+    let (outcome, contents) = blocking(move || {
+        if request.writes() {
+            list.change(|graph| graph.apply(&request))
+        } else {
+            let mut contents = list.read()?;
+            Ok((contents.graph.apply(&request), contents))
+        }
+    })
+    .await?;
+    match outcome {
+        Ok(outcome) => Ok((outcome, contents)),
+        Err(faults) => {
+            let damage = damage(&contents).unwrap_or_default();
+            Err(ToolFailure::Tell(format!("{faults}{damage}")))
+        }
+    }
+}
+
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> anyhow::Result<T> + Send + 'static,
+) -> Result<T, ToolFailure> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.map_err(anyhow::Error::from).flatten().map_err(obstacle)
+}
+
+fn obstacle(error: anyhow::Error) -> ToolFailure {
+    ToolFailure::Tell(format!("The task list could not be used: {error:#}."))
+}
+
+fn damage(contents: &Contents) -> Option<String> {
+    (!contents.damage.is_empty()).then(|| {
+        let lines = contents.damage.join("\n- ");
+        format!("\n\nParts of the list on disk are damaged; they are left as they are:\n- {lines}")
+    })
+}
+
+struct Report {
+    passed: bool,
+    text: String,
+}
+
+async fn run_hook(name: &str, command: &str, task: &Value, context: &ToolContext) -> Report {
+    let spec = Spec {
+        command: command.to_owned(),
+        cwd: context.workspace.root().to_owned(),
+        timeout: HOOK_LIMIT,
+        input: task.to_string(),
+        env: Vec::new(),
+    };
+    let outcome = match exec::run(spec, context.cancel.clone()).await {
+        Ok(outcome) => outcome,
+        Err(error) => {
+            let text = format!("The hook {name} could not be run: {error}.");
+            return Report { passed: false, text };
+        }
+    };
+    let ended = match outcome.exit {
+        Exit::Code(code) => format!("exited with {code}"),
+        Exit::Signal(signal) => format!("was ended by signal {signal}"),
+        Exit::TimedOut => format!("did not end within {} s", HOOK_LIMIT.as_secs()),
+        Exit::Cancelled => "was cancelled".to_owned(),
+    };
+    let printed: String = outcome.output.text().trim().chars().take(HOOK_OUTPUT_CHARS).collect();
+    let text = if printed.is_empty() {
+        format!("The hook {name} {ended}.")
+    } else {
+        format!("The hook {name} {ended}:\n{printed}")
+    };
+    Report { passed: outcome.exit == Exit::Code(0), text }
+}

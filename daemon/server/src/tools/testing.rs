@@ -1,0 +1,223 @@
+//! A workspace on disk with an editor double that takes every edit, for the tests of the tools.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    fs,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use cairn_core::{child::Report, text::Text};
+use cairn_protocol::ReviewMode;
+use futures_util::future::{BoxFuture, FutureExt};
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use super::{Children, Edits, Errand, Proposal, Proposed, ToolContext, ToolFailure, Wanted};
+use crate::{
+    approval::{self, Gate},
+    docs::{Docs, Document},
+    workspace::{Workspace, uri_of},
+};
+
+pub(super) struct Bench {
+    dir: tempfile::TempDir,
+    context: ToolContext,
+    editor: Arc<Editor>,
+}
+
+/// A child that reports what it was started with.
+struct Echo;
+
+impl Children for Echo {
+    fn run(&self, errand: Errand) -> BoxFuture<'static, Option<Report>> {
+        let Errand { title, prompt, tools, max_rounds, .. } = errand;
+        let content = format!("{title}|{prompt}|{tools:?}|{max_rounds:?}");
+        std::future::ready(Some(Report { content, is_error: false })).boxed()
+    }
+}
+
+impl Bench {
+    pub(super) fn new(files: &[(&str, &str)]) -> Self {
+        let dir = tempfile::tempdir().expect("a temporary folder");
+        for (name, text) in files {
+            let path = dir.path().join(name);
+            fs::create_dir_all(path.parent().expect("a parent")).expect("a folder");
+            fs::write(path, text).expect("a file");
+        }
+        let workspace = Workspace::new(vec![dir.path().to_owned()]).expect("a workspace");
+        let docs = Arc::new(Docs::default());
+        let editor = Arc::new(Editor { docs: Arc::clone(&docs), state: Mutex::default() });
+        let context = ToolContext {
+            workspace: Arc::new(workspace),
+            docs,
+            edits: Arc::clone(&editor) as Arc<dyn Edits>,
+            children: Arc::new(Echo),
+            cancel: CancellationToken::new(),
+            commands: Arc::default(),
+            timeout: Duration::from_secs(30),
+            origin: cairn_core::review::Origin {
+                session: "s".into(),
+                turn: "t".into(),
+                call: "c".into(),
+                plan_item: None,
+                child: None,
+            },
+            journal: None,
+        };
+        Self { dir, context, editor }
+    }
+
+    /// What the model gets: the content, after `failed: ` when the news is bad, or `failure: ` and
+    /// what it is told instead. The user says yes to everything.
+    pub(super) async fn call(&self, tool: &str, arguments: Value) -> String {
+        let tool = super::all()
+            .into_iter()
+            .find(|one| one.spec().name == tool)
+            .expect("a tool of this name");
+        let call = match tool.parse(arguments, &self.context) {
+            Ok(call) => call,
+            Err(error) => return format!("failure: {error}"),
+        };
+        let approved = match approval::gate(
+            &call.touch(),
+            ReviewMode::Review,
+            &self.context.commands,
+            &self.context.workspace,
+        ) {
+            Gate::Open(approved) => approved,
+            Gate::Ask(question) => question.allowed(),
+            Gate::Closed(reason) => return format!("failure: {reason}"),
+        };
+        match call.run(self.context.clone(), approved).await {
+            Ok(output) if output.is_error => format!("failed: {}", output.content),
+            Ok(output) => output.content,
+            Err(ToolFailure::Tell(text)) => format!("failure: {text}"),
+            Err(ToolFailure::Fatal(error)) => panic!("fatal: {error:#}"),
+        }
+    }
+
+    pub(super) fn context(&self) -> &ToolContext {
+        &self.context
+    }
+
+    pub(super) fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    /// The user has this file open with this text.
+    pub(super) fn open(&self, name: &str, text: &str) {
+        self.editor.show(&self.path(name), text);
+    }
+
+    /// The text a tool proposed for a file.
+    pub(super) fn proposed(&self, name: &str) -> String {
+        let state = self.editor.state.lock().expect("not poisoned");
+        state.proposed.get(&self.path(name)).cloned().expect("a proposal")
+    }
+
+    /// The text of a file now; `None`: there is none.
+    pub(super) fn present(&self, name: &str) -> Option<String> {
+        self.editor.present(&self.path(name)).map(|text| text.to_string())
+    }
+
+    /// Before each of the next proposals for a file, it gets the next of these texts.
+    pub(super) fn user_types_first(&self, name: &str, texts: &[&str]) {
+        let texts = texts.iter().map(|&text| (self.path(name), text.to_owned()));
+        self.editor.state.lock().expect("not poisoned").typing.extend(texts);
+    }
+
+    pub(super) fn refuse(&self, reason: &str) {
+        self.editor.state.lock().expect("not poisoned").refusal = Some(reason.to_owned());
+    }
+
+    pub(super) fn stays_unsaved(&self, names: &[&str]) {
+        let names = names.iter().map(|&name| name.to_owned());
+        self.editor.state.lock().expect("not poisoned").unsaved = names.collect();
+    }
+
+    pub(super) fn cancel(&self) {
+        self.context.cancel.cancel();
+    }
+}
+
+struct Editor {
+    docs: Arc<Docs>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    proposed: HashMap<PathBuf, String>,
+    typing: VecDeque<(PathBuf, String)>,
+    refusal: Option<String>,
+    unsaved: Vec<String>,
+}
+
+impl Editor {
+    fn show(&self, path: &Path, text: &str) {
+        let uri = uri_of(path).expect("an absolute path");
+        self.docs.put(Document { key: uri.clone(), uri, version: 1, text: Text::new(text) });
+    }
+
+    fn remove(&self, path: &Path) {
+        self.docs.remove(&uri_of(path).expect("an absolute path"));
+        // It may have been in the editor alone.
+        let _ = fs::remove_file(path);
+    }
+
+    fn present(&self, path: &Path) -> Option<Text> {
+        let open = self.docs.get(&uri_of(path).expect("an absolute path"));
+        open.map(|document| document.text.clone())
+            .or_else(|| fs::read_to_string(path).ok().map(|text| Text::new(&text)))
+    }
+}
+
+impl Edits for Editor {
+    fn propose(&self, proposal: Proposal) -> BoxFuture<'static, Proposed> {
+        let typed = self.state.lock().expect("not poisoned").typing.pop_front();
+        if let Some((path, text)) = typed {
+            self.show(&path, &text);
+        }
+        let mut state = self.state.lock().expect("not poisoned");
+        let answer = if let Some(reason) = &state.refusal {
+            Proposed::Refused(reason.clone())
+        } else if self.present(&proposal.path) != proposal.base {
+            Proposed::Stale
+        } else {
+            let old = proposal.base.map(|base| base.to_string()).unwrap_or_default();
+            match proposal.wanted {
+                Wanted::Text(text) => {
+                    let answer = counted(&old, &text);
+                    self.show(&proposal.path, &text);
+                    state.proposed.insert(proposal.path, text);
+                    answer
+                }
+                Wanted::Gone => {
+                    self.remove(&proposal.path);
+                    counted(&old, "")
+                }
+                Wanted::At(to) => {
+                    self.remove(&proposal.path);
+                    self.show(&to, &old);
+                    Proposed::Applied { added: 0, removed: 0 }
+                }
+            }
+        };
+        async move { answer }.boxed()
+    }
+
+    fn flush(&self) -> BoxFuture<'static, Vec<String>> {
+        let unsaved = self.state.lock().expect("not poisoned").unsaved.clone();
+        async move { unsaved }.boxed()
+    }
+}
+
+/// Lines that are only in one of the texts.
+fn counted(old: &str, new: &str) -> Proposed {
+    let missing_from = |a: &str, b: &str| {
+        a.lines().filter(|line| !b.lines().any(|other| other == *line)).count() as u32
+    };
+    Proposed::Applied { added: missing_from(new, old), removed: missing_from(old, new) }
+}

@@ -1,0 +1,159 @@
+//! `write_file`: creates a file, or replaces all of its text, as a proposal in the editor.
+
+use cairn_core::{edit, model::ToolSpec, policy::Touch, text::Text};
+use futures_util::future::{BoxFuture, FutureExt};
+use serde_json::{Value, json};
+
+use super::{
+    Approved, Call, Tool, ToolContext, ToolFailure, ToolOutput, Wanted,
+    arguments::Arguments,
+    propose::{change, counts},
+};
+use crate::workspace::{MAX_FILE_BYTES, WorkspacePath};
+
+pub(super) struct WriteFile;
+
+struct WriteCall {
+    path: WorkspacePath,
+    content: String,
+}
+
+enum Done {
+    Created,
+    Replaced,
+}
+
+impl Tool for WriteFile {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            name: "write_file".to_owned(),
+            description: "Creates a file with this content, and missing folders, or replaces the \
+                whole text of an existing one. To change a part of a file use `edit_file`. The \
+                change appears in the user's editor for review; go on without waiting for it."
+                .to_owned(),
+            schema: json!({
+                "type": "object",
+                "properties": {
+                    "path": {"type": "string", "description": "Path relative to the workspace folder"},
+                    "content": {"type": "string", "description": "The whole text of the file"}
+                },
+                "required": ["path", "content"]
+            }),
+            parallel: false,
+        }
+    }
+
+    fn parse(&self, arguments: Value, context: &ToolContext) -> Result<Box<dyn Call>, ToolFailure> {
+        let mut arguments = Arguments::new("write_file", arguments);
+        let path = arguments.string("path");
+        let content = arguments.string("content");
+        arguments.finish()?;
+        if content.len() as u64 > MAX_FILE_BYTES {
+            return Err(ToolFailure::tell("`content` is too long for one file."));
+        }
+        if content.contains('\0') {
+            return Err(ToolFailure::tell("`content` has a NUL character; only text is written."));
+        }
+        let path = context.workspace.resolve(&path).map_err(ToolFailure::tell)?;
+        Ok(Box::new(WriteCall { path, content }))
+    }
+}
+
+impl Call for WriteCall {
+    fn title(&self) -> String {
+        format!("Write {}", self.path)
+    }
+
+    fn touch(&self) -> Touch {
+        Touch::Edit { path: self.path.as_path().to_owned(), inside: self.path.inside().to_owned() }
+    }
+
+    fn run(
+        self: Box<Self>,
+        context: ToolContext,
+        _approved: Approved,
+    ) -> BoxFuture<'static, Result<ToolOutput, ToolFailure>> {
+        async move {
+            let path = self.path.clone();
+            let rewrite = move |base: Option<&Text>| {
+                let Some(base) = base else {
+                    return Ok((Wanted::Text(self.content.clone()), Done::Created));
+                };
+                let old = base.to_string();
+                let new = edit::rewrite(&old, &self.content);
+                if new == old {
+                    return Err(ToolFailure::Tell(format!(
+                        "`{}` has exactly this content already; nothing was changed.",
+                        self.path
+                    )));
+                }
+                Ok((Wanted::Text(new), Done::Replaced))
+            };
+            let done = change(&context, &path, rewrite).await?;
+            let counts = counts(&done);
+            let verb = match done.note {
+                Done::Created => "Created",
+                Done::Replaced => "Replaced the text of",
+            };
+            Ok(ToolOutput {
+                content: format!("{verb} {path} ({counts})."),
+                detail: Some(counts),
+                ..ToolOutput::default()
+            })
+        }
+        .boxed()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+
+    use super::*;
+    use crate::tools::testing::Bench;
+
+    async fn check(bench: &Bench, path: &str, content: &str, expect: Expect) {
+        let arguments = json!({"path": path, "content": content});
+        expect.assert_eq(&bench.call("write_file", arguments).await);
+    }
+
+    #[tokio::test]
+    async fn creates_and_replaces() {
+        let bench = Bench::new(&[("crlf", "a\r\nb\r\n"), ("dir/x", "")]);
+        check(&bench, "new/deep.txt", "a\nb\n", expect!["Created new/deep.txt (+2 −0)."]).await;
+        assert_eq!(bench.proposed("new/deep.txt"), "a\nb\n");
+        check(&bench, "crlf", "a\nc\n", expect!["Replaced the text of crlf (+1 −1)."]).await;
+        assert_eq!(bench.proposed("crlf"), "a\r\nc\r\n");
+        check(
+            &bench,
+            "crlf",
+            "a\nc\n",
+            expect!["failure: `crlf` has exactly this content already; nothing was changed."],
+        )
+        .await;
+        check(&bench, "dir", "x", expect!["failure: `dir` is a folder, not a regular file."]).await;
+        check(
+            &bench,
+            "dir/x/y",
+            "x",
+            expect!["failure: `dir/x/y` leads through a file as if it were a folder."],
+        )
+        .await;
+        check(&bench, "../x", "x", expect!["failure: `../x` is outside the workspace. Only files below the workspace folder can be used."]).await;
+        check(
+            &bench,
+            "bin",
+            "\0",
+            expect!["failure: `content` has a NUL character; only text is written."],
+        )
+        .await;
+    }
+
+    #[tokio::test]
+    async fn a_file_that_appears_meanwhile_is_not_overwritten_blindly() {
+        let bench = Bench::new(&[]);
+        bench.user_types_first("a", &["theirs\n"]);
+        check(&bench, "a", "mine\n", expect!["Replaced the text of a (+1 −1)."]).await;
+        assert_eq!(bench.proposed("a"), "mine\n");
+    }
+}

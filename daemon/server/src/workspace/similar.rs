@@ -1,0 +1,69 @@
+//! Names like one that does not exist: a model that misremembers a path finds it by itself.
+
+use std::{ops::ControlFlow, path::Path};
+
+use super::{Hidden, Workspace, WorkspacePath};
+
+const MAX_NAMES: usize = 3;
+const MAX_SEEN: usize = 20_000;
+
+impl Workspace {
+    /// Files with the same name elsewhere, or with almost the same name; best first. Blocks.
+    pub fn similar_to(&self, missing: &WorkspacePath) -> Vec<WorkspacePath> {
+        let wanted = file_name(missing);
+        let mut found: Vec<(usize, WorkspacePath)> = Vec::new();
+        let mut seen = 0;
+        self.walk(&self.path_in(self.root(), Path::new("")), Hidden::Skip, |path| {
+            seen += 1;
+            if let Some(distance) = distance(&wanted, &file_name(&path)) {
+                found.push((distance, path));
+                found.sort();
+                found.truncate(MAX_NAMES);
+            }
+            if seen < MAX_SEEN { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        });
+        found.into_iter().map(|(_, path)| path).collect()
+    }
+}
+
+fn file_name(path: &WorkspacePath) -> String {
+    path.as_path().file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default()
+}
+
+/// Edits from one name to the other, if they are few for names of this length.
+fn distance(a: &str, b: &str) -> Option<usize> {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let limit = a.len().min(b.len()) / 4;
+    if a.len().abs_diff(b.len()) > limit {
+        return None;
+    }
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.iter().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let substituted = diagonal + usize::from(x != y);
+            diagonal = row[j + 1];
+            row[j + 1] = substituted.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row.last().copied().filter(|&distance| distance <= limit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn distances() {
+        for (a, b, expected) in [
+            ("cart.mjs", "cart.mjs", Some(0)),
+            ("cart.mjs", "carts.mjs", Some(1)),
+            ("cart.mjs", "card.mjs", Some(1)),
+            ("cart.mjs", "main.rs", None),
+            ("a", "b", None),
+        ] {
+            assert_eq!(distance(a, b), expected, "{a} {b}");
+        }
+    }
+}

@@ -1,0 +1,234 @@
+//! Real folders: the jail is about what the file system does.
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    ops::ControlFlow,
+    os::unix::fs::symlink,
+    path::{Path, PathBuf},
+};
+
+use super::*;
+
+/// `outside/` beside the workspace folder `ws/`.
+struct Place {
+    dir: tempfile::TempDir,
+    workspace: Workspace,
+}
+
+impl Place {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().expect("a temporary folder");
+        for folder in ["ws/src", "ws-evil", "outside"] {
+            fs::create_dir_all(dir.path().join(folder)).expect("a folder");
+        }
+        fs::write(dir.path().join("ws/src/a.rs"), "a\n").expect("a file");
+        fs::write(dir.path().join("ws-evil/x"), "x").expect("a file");
+        fs::write(dir.path().join("outside/secret"), "s").expect("a file");
+        let workspace = Workspace::new(vec![dir.path().join("ws")]).expect("a workspace");
+        Self { dir, workspace }
+    }
+
+    fn at(&self, path: &str) -> PathBuf {
+        self.dir.path().join(path)
+    }
+
+    fn link(&self, target: impl AsRef<Path>, at: &str) {
+        symlink(target, self.at(at)).expect("a link");
+    }
+
+    /// Where a path leads, or the kind of its error.
+    fn resolved(&self, given: &str) -> String {
+        match self.workspace.resolve(given) {
+            Ok(path) => path.to_string(),
+            Err(error) => {
+                let debug = format!("{error:?}");
+                debug.split(['(', ' ', '{']).next().unwrap_or_default().to_owned()
+            }
+        }
+    }
+}
+
+#[test]
+fn paths() {
+    let place = Place::new();
+    place.link(place.at("outside"), "ws/out");
+    place.link(place.at("outside/new-file"), "ws/dangling");
+    place.link("../src", "ws/src/self");
+    place.link("a.rs", "ws/src/inner.rs");
+    place.link("loop-b", "ws/loop-a");
+    place.link("loop-a", "ws/loop-b");
+    place.link(place.at("ws"), "ws/again");
+    place.link(".git", "ws/not-git");
+    fs::create_dir(place.at("ws/.git")).expect("a folder");
+    let inside = place.at("ws/src/a.rs").display().to_string();
+    let ws = place.at("ws").display().to_string();
+
+    for (given, expected) in [
+        ("src/a.rs", "src/a.rs"),
+        ("./src//a.rs", "src/a.rs"),
+        ("src/new/deep.rs", "src/new/deep.rs"),
+        ("src/../src/a.rs", "src/a.rs"),
+        (".", "."),
+        (inside.as_str(), "src/a.rs"),
+        (ws.as_str(), "."),
+        ("a/../../ws/src/a.rs", "src/a.rs"),
+        ("src/self/a.rs", "src/a.rs"),
+        ("src/inner.rs", "src/a.rs"),
+        ("again/again/src/a.rs", "src/a.rs"),
+        ("../../etc/passwd", "Outside"),
+        ("/etc/passwd", "Outside"),
+        ("../ws-evil/x", "Outside"),
+        (&format!("{ws}-evil/x"), "Outside"),
+        ("out/secret", "Outside"),
+        ("out/new", "Outside"),
+        ("out/..", "Outside"),
+        ("dangling", "Outside"),
+        ("missing/../../outside/secret", "Outside"),
+        ("loop-a", "Loop"),
+        ("loop-a/x", "Loop"),
+        ("src/a.rs/x", "NotAFolder"),
+        ("src/a.rs/../x", "NotAFolder"),
+        (".git/config", "Git"),
+        (".GIT/config", "Git"),
+        ("src/.git", "Git"),
+        ("not-git/config", "Git"),
+        (".gitignore", ".gitignore"),
+        ("", "Empty"),
+        (" ", "Empty"),
+        ("a\0b", "ControlCharacter"),
+        ("a\nb", "ControlCharacter"),
+        ("a\u{202e}b", "ControlCharacter"),
+        ("~/.bashrc", "Home"),
+        (&"x/".repeat(2500), "TooLong"),
+        (&"x".repeat(4000), "Io"),
+        (&format!("file://{ws}/src/a.rs"), "src/a.rs"),
+        (&format!("file://{ws}/%2e%2e/x"), "Outside"),
+        ("file:///ws%00", "NotAPath"),
+        ("https://example.org/x", "NotAPath"),
+        ("/proc/self/mem", "Outside"),
+    ] {
+        assert_eq!(place.resolved(given), expected, "{given:.60}");
+    }
+}
+
+#[test]
+fn a_folder_keeps_the_name_the_editor_gave_it() {
+    let place = Place::new();
+    place.link(place.at("ws"), "alias");
+    let workspace = Workspace::new(vec![place.at("alias")]).expect("a workspace");
+    for given in ["src/a.rs", &place.at("ws/src/a.rs").display().to_string()] {
+        let path = workspace.resolve(given).expect("inside");
+        assert_eq!(path.as_path(), place.at("alias/src/a.rs"));
+        assert_eq!(path.display(), "src/a.rs");
+    }
+}
+
+#[test]
+fn a_second_folder_has_absolute_names() {
+    let place = Place::new();
+    let folders = vec![place.at("ws"), place.at("outside")];
+    let workspace = Workspace::new(folders).expect("a workspace");
+    let secret = place.at("outside/secret").display().to_string();
+    let path = workspace.resolve(&secret).expect("inside");
+    assert_eq!(path.display(), secret);
+    assert_eq!(path.inside(), Path::new("secret"));
+    assert!(workspace.resolve("../ws-evil/x").is_err());
+}
+
+#[test]
+fn a_link_put_in_the_way_is_noticed() {
+    let place = Place::new();
+    let path = place.workspace.resolve("src/new.rs").expect("inside");
+    assert_eq!(place.workspace.recheck(&path), Ok(()));
+    place.link(place.at("outside/secret"), "ws/src/new.rs");
+    assert!(place.workspace.recheck(&path).is_err());
+}
+
+#[test]
+fn reads_only_regular_text_files() {
+    let place = Place::new();
+    let read = |name: &str| {
+        let path = place.workspace.resolve(name).expect("inside");
+        match place.workspace.read_text(&path) {
+            Ok(decoded) => format!("{:?} {}", decoded.text.to_string(), decoded.bom),
+            Err(error) => error.to_string(),
+        }
+    };
+    let write = |name: &str, bytes: &[u8]| fs::write(place.at("ws").join(name), bytes).expect(name);
+    write("bom", b"\xef\xbb\xbfa\r\n");
+    write("latin1", b"caf\xe9");
+    write("utf16", b"\xff\xfea\0");
+    write("nul", b"a\0b");
+    fs::File::create(place.at("ws/huge")).expect("a file").set_len(1 << 30).expect("sparse");
+    rustix::fs::mkfifoat(rustix::fs::CWD, place.at("ws/pipe"), 0o600.into()).expect("a pipe");
+    let _socket = std::os::unix::net::UnixListener::bind(place.at("ws/socket")).expect("a socket");
+
+    for (name, expected) in [
+        ("src/a.rs", r#""a\n" false"#),
+        ("bom", r#""a\r\n" true"#),
+        ("missing", "`missing` does not exist."),
+        ("src", "`src` is a folder, not a regular file."),
+        ("pipe", "`pipe` is a named pipe, not a regular file."),
+        ("socket", "`socket` is a socket, not a regular file."),
+        ("latin1", "`latin1` cannot be used as text: the file is not valid UTF-8 at byte offset 3"),
+        ("utf16", "`utf16` cannot be used as text: the file is UTF-16; only UTF-8 is supported"),
+        ("nul", "`nul` cannot be used as text: the file is binary: it has a NUL byte at offset 1"),
+    ] {
+        assert_eq!(read(name), expected);
+    }
+    assert!(read("huge").starts_with("`huge` has 1073741824 bytes; files over 10 MiB"));
+}
+
+#[test]
+fn walks_what_is_of_interest_in_order() {
+    let place = Place::new();
+    for (name, text) in [
+        (".gitignore", "target/\n*.log\n"),
+        ("target/out", ""),
+        ("b.log", ""),
+        (".github/ci.yml", ""),
+        (".git/config", ""),
+        ("src/b.rs", ""),
+        ("lib/.gitignore", "x\n"),
+        ("lib/x", ""),
+        ("lib/y", ""),
+    ] {
+        let path = place.at("ws").join(name);
+        fs::create_dir_all(path.parent().expect("a parent")).expect("a folder");
+        fs::write(path, text).expect("a file");
+    }
+    place.link("/", "ws/everything");
+    place.link(place.at("outside/secret"), "ws/secret");
+    let list = |from: &str, hidden| {
+        let from = place.workspace.resolve(from).expect("inside");
+        let mut names = Vec::new();
+        let walked = place.workspace.walk(&from, hidden, |path| {
+            names.push(path.to_string());
+            ControlFlow::Continue(())
+        });
+        assert_eq!(walked, Walked::All);
+        names.join(" ")
+    };
+    assert_eq!(list(".", Hidden::Skip), "lib/y src/a.rs src/b.rs");
+    assert_eq!(list("src", Hidden::Skip), "src/a.rs src/b.rs");
+    assert_eq!(
+        list(".", Hidden::Include),
+        ".github/ci.yml .gitignore lib/.gitignore lib/y src/a.rs src/b.rs"
+    );
+    assert_eq!(list("target", Hidden::Skip), "target/out");
+}
+
+#[test]
+fn finds_similar_names() {
+    let place = Place::new();
+    fs::create_dir_all(place.at("ws/lib")).expect("a folder");
+    for name in ["src/cart.mjs", "lib/cart.mjs", "lib/carts.mjs", "lib/other.mjs"] {
+        fs::write(place.at("ws").join(name), "").expect("a file");
+    }
+    let missing = place.workspace.resolve("cart.mjs").expect("inside");
+    let names: BTreeSet<String> =
+        place.workspace.similar_to(&missing).iter().map(ToString::to_string).collect();
+    let expected = ["lib/cart.mjs", "lib/carts.mjs", "src/cart.mjs"].map(str::to_owned);
+    assert_eq!(names, BTreeSet::from(expected));
+}
