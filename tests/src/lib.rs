@@ -1,0 +1,13 @@
+//! Doubles shared by the suites: an editor that really applies edits, and a model server.
+
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a double that meets the unexpected fails its test"
+)]
+
+pub mod editor_double;
+pub mod lsp_client;
+pub mod model_server;
+pub mod soak;

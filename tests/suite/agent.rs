@@ -1,0 +1,252 @@
+//! Around the turns: approvals, the state a client can ask for, models, settings and keys.
+
+use cairn_protocol::{
+    Answer, AnswerParams, ApprovalDecision, BannerKind, Connection, EndReason, Models, Notice,
+    Panel, State, StatusNotification, ToolState,
+};
+use cairn_tests::{
+    editor_double::Approval,
+    model_server::{Reply, Response, Wire},
+};
+use serde_json::json;
+
+use crate::desk::*;
+
+async fn reply_to(desk: &Desk, approval_id: &str, decision: ApprovalDecision) -> bool {
+    let params = AnswerParams { approval_id: approval_id.to_owned(), decision, feedback: None };
+    desk.editor.request::<Answer>(params).await.unwrap().accepted
+}
+
+#[tokio::test]
+async fn a_command_is_asked_for_whole_and_runs_only_after_a_yes() {
+    let desk = Desk::open(Wire::OpenAi, &[]).await;
+    let command = "echo 'a\tb' >\n out # really";
+    desk.script([bash("c1", "echo x > out"), bash("c2", "printf x > out"), say("Done.")]);
+    desk.editor.will_answer(answer(ApprovalDecision::Deny, Some("Not there.")));
+    desk.editor.will_answer(allow());
+    let end = desk.editor.run("Run it").await;
+    assert_eq!(end.reason, EndReason::Completed);
+    assert_eq!(desk.disk("out"), "x");
+    let asked = desk.editor.asked();
+    assert_eq!(asked[0].title, "Run a command");
+    assert_eq!(asked[0].command, "echo x > out");
+    assert_eq!(asked[0].cwd, desk.path("").to_str().unwrap().trim_end_matches('/'));
+    assert_eq!((&asked[0].session_id, &asked[0].call_id), (&end.session_id, &"c1".to_owned()));
+    desk.editor.will_answer(answer(ApprovalDecision::Deny, None));
+    desk.play_on(&end.session_id, [bash("c3", command), say("Done.")]).await;
+    assert_eq!(desk.editor.asked()[2].command, command);
+    let requests = desk.finish().await;
+    let told = result(&requests[1], "c1");
+    assert!(told.contains("declined; nothing was run. They said: Not there."), "{told}");
+}
+
+#[tokio::test]
+async fn the_first_answer_counts() {
+    let desk = Desk::open(Wire::Anthropic, &[]).await;
+    desk.script([bash("c1", "echo x > out"), say("Done.")]);
+    desk.editor.will_answer(Approval::Silence);
+    let turn = desk.editor.run_task("Run it").await;
+    desk.tool("c1", ToolState::AwaitingApproval).await;
+    let id = desk.editor.asked().remove(0).approval_id;
+    assert!(!reply_to(&desk, "another", ApprovalDecision::AllowOnce).await);
+    assert!(reply_to(&desk, &id, ApprovalDecision::AllowOnce).await);
+    assert!(!reply_to(&desk, &id, ApprovalDecision::Deny).await);
+    assert_eq!(desk.editor.turn_end(&turn.turn_id).await.reason, EndReason::Completed);
+    assert_eq!(desk.disk("out"), "x\n");
+    // The other way round: the editor's own answer came first.
+    desk.editor.will_answer(allow());
+    desk.play_on(&turn.session_id, [bash("c2", "true"), say("Done.")]).await;
+    let id = desk.editor.asked().remove(1).approval_id;
+    assert!(!reply_to(&desk, &id, ApprovalDecision::Deny).await);
+    desk.finish().await;
+}
+
+#[tokio::test]
+async fn a_yes_for_the_session_is_for_these_bytes_in_this_session() {
+    let desk = Desk::open(Wire::OpenAi, &[]).await;
+    desk.editor.will_answer(answer(ApprovalDecision::AllowSession, None));
+    let end =
+        desk.play([bash("c1", "echo 1 >> out"), bash("c2", "echo 1 >> out"), say("Done.")]).await;
+    assert_eq!(end.reason, EndReason::Completed);
+    assert_eq!((desk.disk("out").as_str(), desk.editor.asked().len()), ("1\n1\n", 1));
+    desk.play_on(&end.session_id, [bash("c3", "echo 1 >> out"), say("Done.")]).await;
+    assert_eq!(desk.editor.asked().len(), 1);
+    // One byte more, or another session: asked.
+    desk.editor.will_answer(answer(ApprovalDecision::Deny, None));
+    desk.play_on(&end.session_id, [bash("c4", "echo 1 >> out "), say("Done.")]).await;
+    desk.editor.will_answer(answer(ApprovalDecision::Deny, None));
+    desk.play([bash("c5", "echo 1 >> out"), say("Done.")]).await;
+    assert_eq!((desk.disk("out").as_str(), desk.editor.asked().len()), ("1\n1\n1\n", 3));
+    desk.finish().await;
+}
+
+#[tokio::test]
+async fn a_command_sees_what_the_agent_changed() {
+    let desk = Desk::open(Wire::Anthropic, &[("a", "one\n")]).await;
+    desk.open_file("a");
+    desk.editor.will_answer(allow());
+    desk.play([edit("c1", "a", "one", "1"), bash("c2", "cat a"), say("Done.")]).await;
+    let requests = desk.finish().await;
+    assert!(result(&requests[2], "c2").starts_with("1\n"));
+}
+
+#[tokio::test]
+async fn the_state_is_all_a_client_needs() {
+    let desk = Desk::open(Wire::Anthropic, &[("a", "one\n"), ("b", "two\n")]).await;
+    let state = async || desk.editor.request::<State>(Default::default()).await.unwrap();
+    assert!(state().await.sessions.is_empty());
+    let end = desk
+        .play([
+            plan("c1", &[('>', "First"), (' ', "Second")]),
+            edit("c2", "a", "one", "1"),
+            say("Shall I go on?"),
+        ])
+        .await;
+    assert_eq!((end.reason, end.open_items), (EndReason::NeedsInput, 2));
+    desk.play([edit("c3", "b", "two", "2"), say("Done.")]).await;
+    let state = state().await;
+    assert_eq!(state.reviews.iter().map(|it| it.path.as_str()).collect::<Vec<_>>(), ["a", "b"]);
+    assert_eq!(state.status.connection, Connection::Idle);
+    assert_eq!(state.sessions.len(), 2);
+    let first = &state.sessions[0];
+    assert_eq!(first.session_id, end.session_id);
+    let plan = first.plan.clone().unwrap();
+    assert_eq!((plan.panel, plan.total, plan.completed), (Panel::Collapsed, 2, 0));
+    assert_eq!(first.tools.iter().map(|it| it.call_id.as_str()).collect::<Vec<_>>(), ["c1", "c2"]);
+    // Each snapshot is the newest that was told.
+    let notices = desk.editor.notices();
+    let told = |wanted: &Notice| notices.iter().any(|notice| notice == wanted);
+    assert!(told(&Notice::Plan(plan)));
+    assert!(told(&Notice::Turn(first.turn.clone().unwrap())));
+    for tool in &first.tools {
+        assert!(told(&Notice::Tool(tool.clone())));
+    }
+    desk.finish().await;
+}
+
+#[tokio::test]
+async fn requests_that_cannot_be_met_say_why() {
+    let desk = Desk::open(Wire::Anthropic, &[]).await;
+    let (held, mut gate) = Response::reply(say("Done.")).held_at(0);
+    desk.model.push(held);
+    let turn = desk.editor.run_task("Do it").await;
+    gate.reached().await;
+    let check = async |method: &str, params, kind: &str| {
+        let error = desk.editor.client.request(method, params).await.unwrap_err();
+        assert_eq!(error["data"]["kind"], kind, "{error}");
+        assert!(!error["data"]["hint"].as_str().unwrap().is_empty());
+    };
+    let session = &turn.session_id;
+    check("agent/runTask", json!({ "text": " " }), "invalidParams").await;
+    check("agent/runTask", json!({ "text": "x", "sessionId": "none" }), "unknownSession").await;
+    check("agent/runTask", json!({ "text": "x", "sessionId": session }), "turnMismatch").await;
+    check("agent/cancel", json!({ "sessionId": "none", "turnId": "t" }), "unknownSession").await;
+    let steer = json!({ "sessionId": session, "expectedTurnId": "t", "text": "x" });
+    check("agent/steer", steer, "turnMismatch").await;
+    gate.open();
+    desk.editor.turn_end(&turn.turn_id).await;
+    let steer = json!({ "sessionId": session, "expectedTurnId": turn.turn_id, "text": "x" });
+    check("agent/steer", steer, "turnMismatch").await;
+    desk.finish().await;
+}
+
+fn status(desk: &Desk) -> StatusNotification {
+    let notices = desk.editor.notices();
+    let newest = notices.into_iter().rev().find_map(|notice| match notice {
+        Notice::Status(status) => Some(status),
+        _ => None,
+    });
+    newest.unwrap()
+}
+
+#[tokio::test]
+async fn wrong_settings_are_named_and_the_rest_counts() {
+    let settings = json!({
+        "limits": { "rounds": 1, "toolSeconds": "soon" },
+        "plan": { "nag": { "policy": "often" } },
+        "colour": "blue",
+    });
+    let desk = Desk::with(Wire::Anthropic, &[("a", "x\n")], settings).await;
+    let end = desk.play([call("c1", "read_file", json!({ "path": "a" }))]).await;
+    assert_eq!(end.reason, EndReason::Limit);
+    let banners = status(&desk).banners;
+    assert!(banners.iter().all(|banner| banner.kind == BannerKind::Setting));
+    for name in ["cairn.limits.toolSeconds", "cairn.plan.nag.policy", "cairn.colour"] {
+        assert!(banners.iter().any(|banner| banner.text.contains(name)), "{name}: {banners:?}");
+    }
+    assert_eq!(banners.len(), 3);
+    // Put right, also in the middle of a session.
+    let settings = json!({ "settings": { "cairn": {
+        "model": { "provider": "openai", "baseUrl": desk.model.base_url(), "name": "other" },
+    } } });
+    desk.editor.client.notify("workspace/didChangeConfiguration", settings);
+    let end = desk.play_on(&end.session_id, [say("Read.")]).await;
+    assert_eq!(end.reason, EndReason::Completed);
+    let status = status(&desk);
+    assert!(status.banners.is_empty(), "{status:?}");
+    assert_eq!((status.model.provider.as_str(), status.model.name.as_str()), ("openai", "other"));
+    let requests = desk.finish().await;
+    assert_eq!(Wire::of(&requests[1].path), Some(Wire::OpenAi));
+    assert_eq!(result(&requests[1], "c1"), "1\tx");
+}
+
+#[tokio::test]
+async fn models_are_told_with_what_keeps_them_from_use() {
+    let desk = Desk::open(Wire::OpenAi, &[]).await;
+    let models = async || desk.editor.request::<Models>(Default::default()).await.unwrap();
+    let told = models().await;
+    assert_eq!((told.active.provider.as_str(), told.active.replay), ("openai", false));
+    let names: Vec<_> = told.providers.iter().map(|it| (it.provider.as_str(), it.usable)).collect();
+    assert_eq!(names, [("anthropic", false), ("openai", true), ("replay", true)]);
+    assert!(told.providers[0].reason.contains("Agent: set API key"), "{:?}", told.providers[0]);
+    let key = json!({ "provider": "anthropic", "key": "key-of-the-tests" });
+    desk.editor.client.notify("agent/credentials", key);
+    assert!(models().await.providers[0].usable);
+    desk.editor.client.notify("agent/credentials", json!({ "provider": "anthropic", "key": null }));
+    assert!(!models().await.providers[0].usable);
+    desk.finish().await;
+}
+
+#[tokio::test]
+async fn a_key_goes_to_the_server_and_nowhere_else() {
+    const KEY: &str = "key-of-the-tests";
+    for (wire, provider) in [(Wire::Anthropic, "anthropic"), (Wire::OpenAi, "openai")] {
+        let desk = Desk::open(wire, &[]).await;
+        desk.editor.client.notify("agent/credentials", json!({ "provider": provider, "key": KEY }));
+        desk.editor.will_answer(allow());
+        desk.model.push(
+            Response::error(503, "error", &format!("busy, {KEY}")).header("retry-after", "0"),
+        );
+        desk.model.push(Response::reply(bash("c1", "env")));
+        desk.model.push(Response::error(400, "error", &format!("no such key: {KEY}")));
+        let end = desk.editor.run("Do it").await;
+        assert_eq!(end.reason, EndReason::Failed);
+        let state = desk.editor.request::<State>(Default::default()).await.unwrap();
+        let said = format!("{:?} {state:?} {end:?}", desk.editor.notices());
+        assert!(!said.contains(KEY), "{said}");
+        let requests = desk.finish().await;
+        assert_eq!(requests.len(), 3);
+        for request in requests {
+            assert!(request.headers.iter().any(|(_, value)| value.contains(KEY)));
+            assert!(!String::from_utf8_lossy(&request.body).contains(KEY));
+        }
+    }
+}
+
+#[tokio::test]
+async fn two_sessions_work_at_once() {
+    let desk = Desk::open(Wire::Anthropic, &[("a", "one\ntwo\n")]).await;
+    desk.open_file("a");
+    let (held, mut gate) = Response::reply(edit("c1", "a", "one", "1")).held_at(0);
+    desk.model.push(held);
+    let first = desk.editor.run_task("First").await;
+    gate.reached().await;
+    desk.play([edit("c1", "a", "two", "2"), say("Second done.")]).await;
+    desk.script([Reply::text("First done.")]);
+    gate.open();
+    assert_eq!(desk.editor.turn_end(&first.turn_id).await.summary, "First done.");
+    assert_eq!(desk.text("a"), "1\n2\n");
+    let sessions: Vec<_> = desk.hunks("a").await.into_iter().map(|hunk| hunk.session_id).collect();
+    assert!(sessions.contains(&first.session_id));
+    desk.finish().await;
+}

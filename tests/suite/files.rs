@@ -1,0 +1,549 @@
+//! Files as wholes: created, deleted, moved, by the agent and by others. Whatever happens to a
+//! file, what is undecided is decided by the user, and the model learns what is not as it thinks.
+
+use std::{fs, os::unix::fs::PermissionsExt};
+
+use cairn_protocol::{
+    Decide, DecideParams, DecideResult, Decision, EndReason, ReviewNotification, Scope, ToolState,
+    UndoDecision, WholeFile,
+};
+use cairn_tests::{
+    editor_double::range,
+    model_server::{Reply, Wire, assert_append_only},
+};
+use serde_json::json;
+
+use crate::desk::*;
+
+async fn desk(files: &[(&str, &str)]) -> Desk {
+    Desk::open(Wire::Anthropic, files).await
+}
+
+fn delete(id: &str, path: &str) -> Reply {
+    call(id, "delete_file", json!({ "path": path }))
+}
+
+fn relocate(id: &str, from: &str, to: &str) -> Reply {
+    call(id, "move_file", json!({ "from": from, "to": to }))
+}
+
+fn write(id: &str, path: &str, content: &str) -> Reply {
+    call(id, "write_file", json!({ "path": path, "content": content }))
+}
+
+/// Plays these answers to the end; the session.
+async fn play(desk: &Desk, replies: impl IntoIterator<Item = Reply>) -> String {
+    let end = desk.play(replies.into_iter().chain([say("Done.")])).await;
+    assert_eq!(end.reason, EndReason::Completed, "{}", end.summary);
+    end.session_id
+}
+
+async fn decide(desk: &Desk, decision: Decision, scope: Scope) -> DecideResult {
+    desk.editor
+        .request::<Decide>(DecideParams { decision, scope, rev: None, feedback: None })
+        .await
+        .unwrap()
+}
+
+async fn decided(desk: &Desk, decision: Decision, name: &str, count: u32) {
+    let result = decide(desk, decision, Scope::File { uri: desk.uri(name) }).await;
+    assert_eq!(result, DecideResult { applied: count, ..DecideResult::default() });
+}
+
+async fn undo(desk: &Desk) {
+    let result = desk.editor.request::<UndoDecision>(Default::default()).await.unwrap();
+    assert!(result.undone, "{result:?}");
+}
+
+/// What is shown of a file, in a line.
+fn shown(review: Option<ReviewNotification>) -> String {
+    let Some(review) = review else { return "nothing".to_owned() };
+    let mut out = format!("{:?} {}", review.kind, review.path);
+    if let Some(from) = &review.from {
+        out += &format!(" from {from}");
+    }
+    for hunk in &review.hunks {
+        out += &match hunk.whole_file {
+            Some(WholeFile::Deleted) => format!(" [deleted -{:?}]", hunk.old_text),
+            Some(WholeFile::Moved) => " [moved]".to_owned(),
+            None => format!(" [-{:?} +{:?}]", hunk.old_text, hunk.new_text),
+        };
+    }
+    out
+}
+
+async fn review(desk: &Desk, name: &str) -> String {
+    shown(desk.review(name).await)
+}
+
+/// Waits for what a reading of the disk brings.
+async fn until(desk: &Desk, name: &str, expected: &str) {
+    let settled = async { while review(desk, name).await != expected {} };
+    let limit = std::time::Duration::from_secs(10);
+    if tokio::time::timeout(limit, settled).await.is_err() {
+        panic!("{expected} was expected, but it is {}", review(desk, name).await);
+    }
+}
+
+/// What the model is told with the user's next words, after everything that was said so far.
+async fn told(desk: Desk, session_id: &str) -> String {
+    desk.play_on(session_id, [say("I see.")]).await;
+    let requests = desk.finish().await;
+    assert_append_only(&requests);
+    newest(requests.last().unwrap())
+}
+
+#[tokio::test]
+async fn a_deletion_is_a_proposal() {
+    for open in [true, false] {
+        let desk = desk(&[("src/a", "one\ntwo\n")]).await;
+        if open {
+            desk.open_file("src/a");
+        }
+        let session = play(&desk, [delete("c1", "src/a")]).await;
+        let pending = "Deleted src/a [deleted -\"one\\ntwo\"]";
+        assert!(!desk.path("src/a").exists());
+        assert_eq!(review(&desk, "src/a").await, pending);
+
+        decided(&desk, Decision::Accept, "src/a", 1).await;
+        assert_eq!(review(&desk, "src/a").await, "nothing");
+        assert!(!desk.path("src/a").exists());
+        undo(&desk).await;
+        assert_eq!(review(&desk, "src/a").await, pending);
+
+        decided(&desk, Decision::Reject, "src/a", 1).await;
+        assert_eq!(desk.disk("src/a"), "one\ntwo\n");
+        assert_eq!(review(&desk, "src/a").await, "nothing");
+        undo(&desk).await;
+        assert!(!desk.path("src/a").exists());
+        assert_eq!(review(&desk, "src/a").await, pending);
+        let told = told(desk, &session).await;
+        let rejected = told.find("rejected that you deleted src/a").expect(&told);
+        assert!(told.find("took back a rejection").expect(&told) > rejected);
+        assert!(!told.contains("Not as you last saw"), "{told}");
+    }
+}
+
+#[tokio::test]
+async fn a_deletion_that_is_rejected_keeps_what_the_user_wrote() {
+    let desk = desk(&[("a", "one\ntwo\n")]).await;
+    let uri = desk.open_file("a");
+    play(&desk, [edit("c1", "a", "one", "1")]).await;
+    desk.editor.type_in(&uri, range((0, 1), (0, 1)), "\nmine");
+    play(&desk, [delete("c2", "a")]).await;
+    assert_eq!(review(&desk, "a").await, "Deleted a [deleted -\"one\\nmine\\ntwo\"]");
+    decided(&desk, Decision::Reject, "a", 1).await;
+    assert_eq!(desk.disk("a"), "one\nmine\ntwo\n");
+    assert_eq!(review(&desk, "a").await, "nothing");
+    desk.finish().await;
+}
+
+#[tokio::test]
+async fn what_only_the_agent_made_leaves_no_trace() {
+    let desk = desk(&[]).await;
+    play(&desk, [write("c1", "new", "one\n"), delete("c2", "new")]).await;
+    assert!(!desk.path("new").exists());
+    assert_eq!(review(&desk, "new").await, "nothing");
+    desk.finish().await;
+}
+
+#[tokio::test]
+async fn a_deleted_file_that_is_written_anew_is_an_edited_one() {
+    let desk = desk(&[("a", "one\ntwo\n"), ("b", "old\n")]).await;
+    play(&desk, [delete("c1", "a"), write("c2", "a", "one\n2\n")]).await;
+    assert_eq!(review(&desk, "a").await, "Edited a [-\"two\" +\"2\"]");
+    decided(&desk, Decision::Reject, "a", 1).await;
+    assert_eq!(desk.disk("a"), "one\ntwo\n");
+    // One file in the place of another.
+    play(&desk, [delete("c3", "b"), relocate("c4", "a", "b")]).await;
+    assert_eq!(review(&desk, "a").await, "Deleted a [deleted -\"one\\ntwo\"]");
+    assert_eq!(review(&desk, "b").await, "Edited b [-\"old\" +\"one\\ntwo\"]");
+    decided(&desk, Decision::Reject, "b", 1).await;
+    decided(&desk, Decision::Reject, "a", 1).await;
+    assert_eq!((desk.disk("a"), desk.disk("b")), ("one\ntwo\n".into(), "old\n".into()));
+    desk.finish().await;
+}
+
+#[tokio::test]
+async fn a_move_is_one_decision() {
+    for open in [true, false] {
+        let desk = desk(&[("a", "one\ntwo\n")]).await;
+        if open {
+            desk.open_file("a");
+        }
+        let steps = [
+            edit("c1", "a", "one", "1"),
+            relocate("c2", "a", "new/b"),
+            edit("c3", "new/b", "two", "2"),
+        ];
+        let session = play(&desk, steps).await;
+        let pending = "Moved new/b from a [moved] [-\"one\\ntwo\" +\"1\\n2\"]";
+        assert_eq!(review(&desk, "new/b").await, pending);
+        assert_eq!(review(&desk, "a").await, "nothing");
+        assert!(!desk.path("a").exists());
+        assert!(!desk.editor.is_open(&desk.uri("a")));
+
+        decided(&desk, Decision::Reject, "new/b", 2).await;
+        assert_eq!(desk.disk("a"), "one\ntwo\n");
+        // The folder was made for the file.
+        assert!(!desk.path("new").exists());
+        assert_eq!(review(&desk, "new/b").await, "nothing");
+        undo(&desk).await;
+        assert_eq!(review(&desk, "new/b").await, pending);
+        assert_eq!(desk.disk("new/b"), "1\n2\n");
+        assert!(!desk.path("a").exists());
+
+        // The move alone, then the rest where the file is.
+        let hunk = desk.hunks("new/b").await.remove(0);
+        let scope = Scope::Hunk { uri: desk.uri("new/b"), hunk_id: hunk.id };
+        assert_eq!(decide(&desk, Decision::Reject, scope).await.applied, 1);
+        assert_eq!(review(&desk, "a").await, "Edited a [-\"one\\ntwo\" +\"1\\n2\"]");
+        undo(&desk).await;
+        assert_eq!(review(&desk, "new/b").await, pending);
+        decided(&desk, Decision::Accept, "new/b", 2).await;
+        assert_eq!(review(&desk, "new/b").await, "nothing");
+        undo(&desk).await;
+        assert_eq!(review(&desk, "new/b").await, pending);
+        let told = told(desk, &session).await;
+        assert!(told.contains("rejected that you moved a to new/b: it is a again"), "{told}");
+        assert!(!told.contains("Not as you last saw"), "{told}");
+    }
+}
+
+#[tokio::test]
+async fn a_file_that_comes_back_to_its_place_was_not_moved() {
+    let desk = desk(&[("a", "one\n")]).await;
+    play(&desk, [relocate("c1", "a", "b"), relocate("c2", "b", "c")]).await;
+    assert_eq!(review(&desk, "c").await, "Moved c from a [moved]");
+    play(&desk, [relocate("c3", "c", "a")]).await;
+    for name in ["a", "b", "c"] {
+        assert_eq!(review(&desk, name).await, "nothing");
+    }
+    // A file that the agent created is created where it is.
+    play(&desk, [write("c4", "x", "new\n"), relocate("c5", "x", "y")]).await;
+    assert_eq!(review(&desk, "y").await, "Created y [-\"\" +\"new\"]");
+    decided(&desk, Decision::Reject, "y", 1).await;
+    assert!(!desk.path("x").exists() && !desk.path("y").exists());
+    desk.finish().await;
+}
+
+#[tokio::test]
+async fn unsaved_text_of_the_user_moves_along_unsaved() {
+    let desk = desk(&[("a", "one\n")]).await;
+    let uri = desk.open_file("a");
+    desk.editor.type_in(&uri, range((0, 0), (0, 3)), "mine");
+    play(&desk, [relocate("c1", "a", "b")]).await;
+    assert_eq!(review(&desk, "b").await, "Moved b from a [moved]");
+    assert_eq!((desk.text("b"), desk.disk("b")), ("mine\n".into(), "one\n".into()));
+    assert!(desk.editor.is_dirty(&desk.uri("b")));
+    decided(&desk, Decision::Reject, "b", 1).await;
+    assert_eq!((desk.text("a"), desk.disk("a")), ("mine\n".into(), "one\n".into()));
+    desk.finish().await;
+}
+
+#[tokio::test]
+async fn modes_treat_deletions_and_moves_as_edits() {
+    let desk = desk(&[("a", "one\n"), ("b", "one\n"), (".env", "KEY=1\n")]).await;
+    let run = async |mode: &str, replies: Vec<Reply>| {
+        desk.script(replies);
+        let params = json!({ "text": "Do it", "mode": mode });
+        let started = desk.editor.client.request("agent/runTask", params).await.unwrap();
+        started["turnId"].as_str().unwrap().to_owned()
+    };
+    let turn = run("plan", vec![delete("c1", "a"), relocate("c2", "a", "x"), say("A plan.")]).await;
+    desk.editor.turn_end(&turn).await;
+    assert!(desk.editor.edits().is_empty());
+
+    let turn = run("auto", vec![delete("c3", "a"), relocate("c4", "b", "c"), say("Done.")]).await;
+    desk.editor.turn_end(&turn).await;
+    for name in ["a", "b", "c"] {
+        assert_eq!(review(&desk, name).await, "nothing");
+    }
+    assert!(!desk.path("a").exists() && desk.path("c").exists());
+    // Done without a question, and still the user's to take back.
+    undo(&desk).await;
+    assert_eq!(review(&desk, "c").await, "Moved c from b [moved]");
+    decided(&desk, Decision::Reject, "c", 1).await;
+    undo(&desk).await;
+    undo(&desk).await;
+    decided(&desk, Decision::Reject, "c", 1).await;
+    decided(&desk, Decision::Reject, "a", 1).await;
+    assert!(desk.path("a").exists() && desk.path("b").exists() && !desk.path("c").exists());
+
+    let turn = run("ask", vec![delete("c5", "a"), relocate("c6", "b", "d"), say("Done.")]).await;
+    until(&desk, "a", "Deleted a [deleted -\"one\"]").await;
+    decided(&desk, Decision::Reject, "a", 1).await;
+    until(&desk, "d", "Moved d from b [moved]").await;
+    decided(&desk, Decision::Accept, "d", 1).await;
+    desk.editor.turn_end(&turn).await;
+    assert!(desk.path("a").exists() && desk.path("d").exists());
+
+    desk.editor.will_answer(allow());
+    desk.editor.will_answer(allow());
+    let turn =
+        run("auto", vec![relocate("c7", "a", ".envrc"), delete("c8", ".env"), say("Done.")]).await;
+    desk.editor.turn_end(&turn).await;
+    let asked: Vec<_> = desk.editor.asked().into_iter().map(|it| it.command).collect();
+    assert_eq!(asked, ["Move a to .envrc", "Delete .env"]);
+    desk.finish().await;
+}
+
+#[tokio::test]
+async fn a_rejected_creation_takes_its_folders_with_it() {
+    let desk = desk(&[("keep/x", "")]).await;
+    play(&desk, [write("c1", "keep/new/deep/a", "a\n"), write("c2", "keep/new/b", "b\n")]).await;
+    decided(&desk, Decision::Reject, "keep/new/deep/a", 1).await;
+    assert!(desk.path("keep/new/b").exists() && !desk.path("keep/new/deep").exists());
+    decided(&desk, Decision::Reject, "keep/new/b", 1).await;
+    assert!(!desk.path("keep/new").exists() && desk.path("keep/x").exists());
+    undo(&desk).await;
+    undo(&desk).await;
+    assert_eq!(desk.disk("keep/new/deep/a"), "a\n");
+    // What somebody else put there stays.
+    fs::write(desk.path("keep/new/deep/theirs"), "").unwrap();
+    decided(&desk, Decision::Reject, "keep/new/deep/a", 1).await;
+    assert!(desk.path("keep/new/deep/theirs").exists());
+    desk.finish().await;
+}
+
+#[tokio::test]
+async fn what_cannot_be_changed_stays_as_it_is() {
+    for (bytes, words) in [
+        (&b"caf\xe9\n"[..], "cannot be used as text"),
+        (&b"\xff\xfea\0\n\0"[..], "UTF-16"),
+        (&b"a\0b"[..], "cannot be used as text"),
+    ] {
+        for open in [true, false] {
+            let desk = desk(&[("a", "x")]).await;
+            if open {
+                // An editor shows it all the same, in an encoding that it guessed.
+                desk.open_file("a");
+            }
+            fs::write(desk.path("a"), bytes).unwrap();
+            let calls = [
+                edit("c1", "a", "a", "b"),
+                write("c2", "a", "b"),
+                delete("c3", "a"),
+                relocate("c4", "a", "b"),
+            ];
+            play(&desk, calls).await;
+            assert!(desk.editor.edits().is_empty());
+            assert_eq!(fs::read(desk.path("a")).unwrap(), bytes);
+            let requests = desk.finish().await;
+            for id in ["c1", "c2", "c3", "c4"] {
+                let told = result(requests.last().unwrap(), id);
+                assert!(told.contains(words), "{told}");
+            }
+        }
+    }
+
+    let desk = desk(&[("a", "one\n")]).await;
+    fs::set_permissions(desk.path("a"), fs::Permissions::from_mode(0o444)).unwrap();
+    play(&desk, [edit("c1", "a", "one", "1"), delete("c2", "a"), relocate("c3", "a", "b")]).await;
+    assert_eq!(desk.disk("a"), "one\n");
+    let requests = desk.finish().await;
+    for id in ["c1", "c2", "c3"] {
+        assert_eq!(
+            result(requests.last().unwrap(), id),
+            "The editor did not change `a`: the file is read-only. Nothing was changed."
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_link_and_its_file_are_one_file() {
+    for open in ["link", "real/a", ""] {
+        let desk = desk(&[("real/a", "one\ntwo\n")]).await;
+        std::os::unix::fs::symlink("real/a", desk.path("link")).unwrap();
+        let name = if open == "link" { "link" } else { "real/a" };
+        if !open.is_empty() {
+            desk.open_file(open);
+        }
+        play(&desk, [edit("c1", "link", "one", "1"), edit("c2", "real/a", "two", "2")]).await;
+        assert_eq!(review(&desk, name).await, "Edited real/a [-\"one\\ntwo\" +\"1\\n2\"]");
+        assert_eq!(desk.disk("real/a"), "1\n2\n");
+        assert!(desk.path("link").is_symlink());
+        if open == "link" {
+            // The tab goes; a decision by its name is still one about the file.
+            desk.editor.close(&desk.uri("link"));
+        }
+        decided(&desk, Decision::Reject, name, 1).await;
+        assert_eq!(desk.disk("real/a"), "one\ntwo\n");
+        desk.finish().await;
+    }
+}
+
+/// Two edits pending in an open file, in a folder.
+async fn pending() -> (Desk, String) {
+    let desk = desk(&[("src/a", "one\ntwo\nthree\n")]).await;
+    desk.open_file("src/a");
+    let session =
+        play(&desk, [edit("c1", "src/a", "one", "1"), edit("c2", "src/a", "three", "3")]).await;
+    (desk, session)
+}
+
+#[tokio::test]
+async fn the_review_follows_a_rename_by_the_user() {
+    let hunks = "[-\"one\" +\"1\"] [-\"three\" +\"3\"]";
+    for (from, to, name, open) in [
+        ("src/a", "src/b", "src/b", true),
+        ("src/a", "src/b", "src/b", false),
+        ("src", "lib", "lib/a", true),
+        ("src", "lib", "lib/a", false),
+    ] {
+        let (desk, session) = pending().await;
+        if !open {
+            desk.editor.close(&desk.uri("src/a"));
+        }
+        desk.editor.rename(&desk.path(from), &desk.path(to));
+        assert_eq!(review(&desk, name).await, format!("Edited {name} {hunks}"));
+        assert_eq!(review(&desk, "src/a").await, "nothing");
+        decided(&desk, Decision::Reject, name, 2).await;
+        if open {
+            assert_eq!(desk.text(name), "one\ntwo\nthree\n");
+        }
+        undo(&desk).await;
+        assert_eq!(review(&desk, name).await, format!("Edited {name} {hunks}"));
+        let told = told(desk, &session).await;
+        assert!(told.contains(&format!("- src/a: it is {name} now")), "{told}");
+    }
+}
+
+#[tokio::test]
+async fn a_file_that_the_user_deletes_takes_its_review_along_and_back() {
+    for what in ["src/a", "src"] {
+        let (desk, session) = pending().await;
+        desk.editor.delete(&desk.path(what));
+        until(&desk, "src/a", "nothing").await;
+        let all = decide(&desk, Decision::Reject, Scope::All).await;
+        assert_eq!(all, DecideResult::default(), "there is nothing to decide");
+        assert!(!desk.path("src/a").exists(), "it was recreated silently");
+        let end = desk.play_on(&session, [edit("c3", "src/a", "two", "2"), say("Done.")]).await;
+        assert_eq!(end.reason, EndReason::Completed);
+        assert!(!desk.path("src/a").exists());
+        let requests = desk.finish().await;
+        let told = newest(&requests[requests.len() - 2]);
+        assert!(told.contains("- src/a: it is gone"), "{told}");
+        let failed = result(requests.last().unwrap(), "c3");
+        assert!(failed.contains("`src/a` does not exist"), "{failed}");
+    }
+    // Whoever brings the file back brings back what was undecided in it.
+    let (desk, _) = pending().await;
+    let text = desk.disk("src/a");
+    desk.editor.delete(&desk.path("src/a"));
+    until(&desk, "src/a", "nothing").await;
+    desk.editor.changed_on_disk(&desk.path("src/a"), &text);
+    until(&desk, "src/a", "Edited src/a [-\"one\" +\"1\"] [-\"three\" +\"3\"]").await;
+    desk.finish().await;
+}
+
+#[tokio::test]
+async fn a_deletion_that_the_user_undoes_in_the_editor_is_not_accepted() {
+    let desk = desk(&[("a", "one\n")]).await;
+    play(&desk, [edit("c1", "a", "one", "1"), delete("c2", "a")]).await;
+    assert_eq!(review(&desk, "a").await, "Deleted a [deleted -\"one\"]");
+    desk.editor.changed_on_disk(&desk.path("a"), "1\n");
+    until(&desk, "a", "Edited a [-\"one\" +\"1\"]").await;
+    desk.finish().await;
+}
+
+#[tokio::test]
+async fn a_file_that_others_change_is_reconciled_by_its_text() {
+    type Step = fn(&Desk);
+    let cases: [(&str, Step, &str, usize); 5] = [
+        (
+            "reverted",
+            |desk| {
+                fs::write(desk.path("src/a"), "one\ntwo\nthree\n").unwrap();
+                desk.editor.revert(&desk.uri("src/a"));
+            },
+            "nothing",
+            1,
+        ),
+        (
+            "changed on disk while open",
+            |desk| desk.editor.changed_on_disk(&desk.path("src/a"), "1\ntwo and more\n3\n"),
+            "Edited src/a [-\"one\" +\"1\"] [-\"three\" +\"3\"]",
+            1,
+        ),
+        (
+            "changed on disk while closed",
+            |desk| {
+                desk.editor.close(&desk.uri("src/a"));
+                desk.editor.changed_on_disk(&desk.path("src/a"), "one\ntwo\n3\n");
+            },
+            "Edited src/a [-\"three\" +\"3\"]",
+            1,
+        ),
+        (
+            "formatted on save",
+            |desk| {
+                let uri = desk.uri("src/a");
+                desk.editor.type_in(&uri, range((1, 0), (1, 0)), "  ");
+                desk.editor.save(&uri);
+            },
+            "Edited src/a [-\"one\" +\"1\"] [-\"three\" +\"3\"]",
+            1,
+        ),
+        (
+            "closed with unsaved text",
+            |desk| {
+                let uri = desk.uri("src/a");
+                desk.editor.type_in(&uri, range((0, 0), (2, 0)), "");
+                desk.editor.close(&uri);
+            },
+            "Edited src/a [-\"one\" +\"1\"] [-\"three\" +\"3\"]",
+            0,
+        ),
+    ];
+    for (what, step, expected, times) in cases {
+        let (desk, session) = pending().await;
+        step(&desk);
+        until(&desk, "src/a", expected).await;
+        let told = told(desk, &session).await;
+        assert_eq!(told.matches("- src/a\n").count(), times, "{what}: {told}");
+    }
+}
+
+#[tokio::test]
+async fn the_model_hears_at_its_next_step_which_files_changed_under_it() {
+    let desk = desk(&[("a", "a\n"), ("b", "b\n"), ("c", "c\n")]).await;
+    let uri = desk.open_file("a");
+    let read = |id: &str, path: &str| call(id, "read_file", json!({ "path": path }));
+    let session = play(&desk, [read("c1", "a"), read("c2", "b"), edit("c3", "b", "b", "B")]).await;
+    // Its own edit, and what it has never seen, is no news.
+    desk.editor.changed_on_disk(&desk.path("c"), "else\n");
+    // What is back as it was is none either.
+    desk.editor.type_in(&uri, range((0, 0), (0, 1)), "x");
+    desk.editor.type_in(&uri, range((0, 0), (0, 1)), "a");
+    desk.play_on(&session, [say("Yes.")]).await;
+    desk.editor.type_in(&uri, range((0, 0), (0, 1)), "x");
+    decided(&desk, Decision::Accept, "b", 1).await;
+    desk.play_on(&session, [read("c4", "c"), say("Yes.")]).await;
+    desk.play_on(&session, [say("Yes.")]).await;
+    // In the middle of a turn: the call's own result comes with it.
+    let typed = desk.uri("a");
+    desk.script([bash("c5", "true")]);
+    desk.editor.will_answer(cairn_tests::editor_double::Approval::Silence);
+    let turn = desk.go_on(&session).await;
+    desk.tool("c5", ToolState::AwaitingApproval).await;
+    desk.editor.type_in(&typed, range((0, 0), (0, 1)), "y");
+    desk.script([say("Done.")]);
+    let asked = desk.editor.asked().pop().unwrap();
+    let deny = json!({ "approvalId": asked.approval_id, "decision": "deny" });
+    desk.editor.client.request("agent/answer", deny).await.unwrap();
+    desk.editor.turn_end(&turn.turn_id).await;
+    let requests = desk.finish().await;
+    assert_append_only(&requests);
+    let news: Vec<String> = requests
+        .iter()
+        .enumerate()
+        .filter(|(_, request)| newest(request).contains("Not as you last saw"))
+        .map(|(at, request)| {
+            let listed = newest(request);
+            let files: Vec<&str> = listed.lines().filter(|it| it.starts_with("- ")).collect();
+            format!("{at}: {}", files.join(" "))
+        })
+        .collect();
+    assert_eq!(news, ["5: - a", "9: - a"]);
+}

@@ -1,0 +1,170 @@
+//! Rules of the house that no compiler checks.
+
+use std::{collections::BTreeSet, fs, path::Path, process::Command};
+
+fn root() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
+}
+
+/// Everything `cairn-core` may be built from: ropes, diffs, serialisation. No runtime, IO, clock,
+/// randomness or LSP type among them. A new name here is an argument to be made in its commit.
+const CORE_DEPENDENCIES: &[&str] = &[
+    "cfg-if",
+    "hashbrown",
+    "imara-diff",
+    "indexmap",
+    "itoa",
+    "memchr",
+    "proc-macro2",
+    "quote",
+    "ropey",
+    "ryu",
+    "serde",
+    "serde_core",
+    "serde_derive",
+    "serde_json",
+    "smallvec",
+    "str_indices",
+    "syn",
+    "thiserror",
+    "thiserror-impl",
+    "unicode-ident",
+    "equivalent",
+    "zmij",
+    "foldhash",
+    "allocator-api2",
+    "cairn-core",
+];
+
+#[test]
+fn core_is_built_from_pure_crates_only() {
+    #[expect(clippy::disallowed_methods, reason = "a test asks cargo about its own workspace")]
+    let output = Command::new(env!("CARGO"))
+        .args([
+            "tree",
+            "-p",
+            "cairn-core",
+            "--edges=normal",
+            "--prefix=none",
+            "--offline",
+            "--locked",
+        ])
+        .current_dir(root())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let listing = String::from_utf8(output.stdout).unwrap();
+    let seen: BTreeSet<&str> = listing.lines().filter_map(|line| line.split(' ').next()).collect();
+    assert!(
+        seen.contains("cairn-core") && seen.contains("ropey"),
+        "the walk found nothing: {listing}"
+    );
+    let foreign: Vec<_> = seen.iter().filter(|name| !CORE_DEPENDENCIES.contains(name)).collect();
+    assert!(foreign.is_empty(), "cairn-core must stay pure, but is built from {foreign:?}");
+}
+
+#[test]
+fn core_names_no_effect_of_the_standard_library() {
+    let forbidden = [
+        "std::fs",
+        "std::net",
+        "std::time",
+        "std::thread",
+        "std::env",
+        "std::process",
+        "std::io",
+        "SystemTime",
+        "Instant::",
+        "async fn",
+        "println!",
+        "eprintln!",
+    ];
+    let mut files = 0;
+    each_source(&root().join("daemon/core/src"), &mut |path, text| {
+        files += 1;
+        let shipped = text.split("#[cfg(test)]").next().unwrap_or_default();
+        if path.components().any(|part| part.as_os_str() == "tests") || path.ends_with("tests.rs") {
+            return;
+        }
+        for word in forbidden {
+            assert!(!shipped.contains(word), "{} names {word}", path.display());
+        }
+    });
+    assert!(files > 10, "looked in the wrong place");
+}
+
+/// Only the front door knows LSP; only `exec` starts processes.
+#[test]
+fn the_shell_keeps_its_walls() {
+    each_source(&root().join("daemon/server/src"), &mut |path, text| {
+        let relative = path.strip_prefix(root().join("daemon/server/src")).unwrap();
+        if !relative.starts_with("lsp") && relative != Path::new("lsp.rs") {
+            for word in ["tower_lsp", "lsp_types"] {
+                assert!(!text.contains(word), "{} names {word}", relative.display());
+            }
+        }
+        if !relative.starts_with("exec") && relative != Path::new("exec.rs") {
+            assert!(!text.contains("Command::new("), "{} starts a process", relative.display());
+        }
+    });
+}
+
+/// A long file is asked why; a very long one is refused.
+#[test]
+fn no_room_does_many_jobs() {
+    const MOST_LINES: usize = 800;
+    for folder in ["daemon", "tests/src", "tests/suite", "vscode-extension/src"] {
+        each_source(&root().join(folder), &mut |path, text| {
+            let lines = text.lines().count();
+            let generated = text.starts_with("// Generated");
+            assert!(generated || lines <= MOST_LINES, "{} has {lines} lines", path.display());
+        });
+    }
+}
+
+#[test]
+fn every_module_says_what_it_is_for() {
+    each_source(&root().join("daemon"), &mut |path, text| {
+        if path.ends_with("tests.rs") {
+            return;
+        }
+        assert!(text.trim_start().starts_with("//!"), "{} has no header", path.display());
+    });
+}
+
+fn each_source(folder: &Path, visit: &mut impl FnMut(&Path, &str)) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            if !path.ends_with("target") && !path.ends_with("node_modules") {
+                each_source(&path, visit);
+            }
+        } else if path.extension().is_some_and(|extension| extension == "rs" || extension == "ts") {
+            visit(&path, &fs::read_to_string(&path).unwrap());
+        }
+    }
+}
+
+/// What the editor shows as a default is what the daemon does without the setting: VS Code sends
+/// the defaults of the manifest like settings that were made.
+#[test]
+fn the_extension_has_the_defaults_of_the_daemon() {
+    let manifest = fs::read_to_string(root().join("vscode-extension/package.json")).unwrap();
+    let manifest: serde_json::Value = serde_json::from_str(&manifest).unwrap();
+    let mut section = serde_json::Map::new();
+    for group in manifest["contributes"]["configuration"].as_array().unwrap() {
+        for (key, property) in group["properties"].as_object().unwrap() {
+            let key = key.strip_prefix("cairn.").unwrap();
+            let default = &property["default"];
+            assert!(property.get("default").is_some(), "{key} has no default");
+            // As the extension does: what is empty is not set, and the daemon's place is its own.
+            if key != "daemon.path" && default != "" {
+                section.insert(key.to_owned(), default.clone());
+            }
+        }
+    }
+    assert!(section.contains_key("plan.nag"), "{section:?}");
+    let (settings, faults) = cairn::config::read(&serde_json::Value::Object(section));
+    assert_eq!(faults, Vec::<String>::new());
+    assert_eq!(format!("{settings:#?}"), format!("{:#?}", cairn::config::Settings::default()));
+}

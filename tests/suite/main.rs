@@ -1,0 +1,39 @@
+//! One integration binary; each module is one suite.
+
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a helper that meets what a test did not expect fails it on the spot"
+)]
+
+mod agent;
+mod ask_mode;
+mod checkpoints;
+mod children;
+mod context;
+mod decisions;
+mod desk;
+mod dialects;
+mod edits;
+mod faults;
+mod files;
+mod front_door;
+mod generated;
+mod headless;
+mod house;
+mod instructions;
+mod kills;
+mod library;
+mod lifecycle;
+mod models;
+mod neovim;
+mod pending;
+mod plain_lsp;
+mod queue;
+mod reminders;
+mod sessions;
+mod shell_policy;
+mod soak;
+mod tasks;
+mod turns;

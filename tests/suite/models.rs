@@ -1,0 +1,7 @@
+//! The wire formats: recorded streams of third-party software, cut everywhere, and live
+//! requests to a server that checks the rules.
+
+mod live;
+mod reasoning;
+mod recorded;
+mod rules;

@@ -1,0 +1,81 @@
+//! What a model thought, sealed or signed, goes back to it unchanged, also after a restart; to
+//! another provider it is not sent at all.
+
+use cairn_core::model::Stop;
+use cairn_protocol::EndReason;
+use cairn_tests::model_server::{Recorded, Reply, Wire, assert_append_only};
+use serde_json::{Value, json};
+
+use crate::desk::*;
+
+fn thinks(id: &str) -> Reply {
+    Reply::text("I look.").thinking("Which one?").call(id, "read_file", json!({ "path": "a" }))
+}
+
+/// The thoughts that a request brings back.
+fn thoughts(request: &Recorded) -> Vec<Value> {
+    let mut found = Vec::new();
+    for item in request.items() {
+        if item["type"] == "reasoning" || !item["reasoning_content"].is_null() {
+            found.push(item.clone());
+        }
+        let blocks = item["content"].as_array().into_iter().flatten();
+        found.extend(blocks.filter(|block| block["type"] == "thinking").cloned());
+    }
+    found
+}
+
+#[tokio::test]
+async fn it_survives_a_restart() {
+    let signed = json!({ "type": "thinking", "thinking": "Which one?", "signature": "scripted" });
+    let sealed = json!({
+        "type": "reasoning",
+        "id": "rs_1",
+        "summary": [{ "type": "summary_text", "text": "Which one?" }],
+        "encrypted_content": "scripted",
+    });
+    for (wire, thought) in [(Wire::Anthropic, signed), (Wire::Responses, sealed)] {
+        let desk = Desk::open(wire, &[("a", "x\n")]).await;
+        let end = desk.play([thinks("c1"), say("Read.")]).await;
+        let desk = desk.restart().await;
+        let after = desk.play_on(&end.session_id, [thinks("c2"), say("Again.")]).await;
+        assert_eq!(after.reason, EndReason::Completed);
+        let requests = desk.finish().await;
+        assert_append_only(&requests);
+        let brought: Vec<_> = requests.iter().map(thoughts).collect();
+        let times = |count| vec![thought.clone(); count];
+        assert_eq!(brought, [times(0), times(1), times(1), times(2)], "{wire:?}");
+    }
+}
+
+#[tokio::test]
+async fn another_provider_does_not_get_it() {
+    for first in ALL {
+        for second in ALL.into_iter().filter(|second| *second != first) {
+            let desk = Desk::open(first, &[("a", "x\n")]).await;
+            let end = desk.play([thinks("c1"), say("Read.")]).await;
+            let model = desk.model.settings(second);
+            let settings = json!({ "settings": { "cairn": { "model": model } } });
+            desk.editor.client.notify("workspace/didChangeConfiguration", settings);
+            let end = desk.play_on(&end.session_id, [thinks("c2"), say("Again.")]).await;
+            assert_eq!(end.reason, EndReason::Completed);
+            // The checker of the server has read the rest of the history.
+            let requests = desk.finish().await;
+            assert_eq!(thoughts(&requests[2]), [Value::Null; 0], "{first:?} to {second:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn thoughts_alone_are_no_answer() {
+    for wire in ALL {
+        let desk = Desk::open(wire, &[]).await;
+        let end = desk.play([Reply::text("").thinking("Hm."), say("Yes.")]).await;
+        assert_eq!((end.reason, end.summary.as_str()), (EndReason::Completed, "Yes."));
+        let cut = Reply::text("").thinking("Hm.").stop(Stop::MaxTokens);
+        let end = desk.play_on(&end.session_id, [cut]).await;
+        assert_eq!(end.reason, EndReason::Limit);
+        desk.play_on(&end.session_id, [say("Back again.")]).await;
+        desk.finish().await;
+    }
+}

@@ -1,0 +1,115 @@
+//! The part of the shell's grammar that the policy understands, against a real shell: what is
+//! understood must mean the same to it.
+
+use std::{cell::Cell, collections::BTreeSet, process::Command};
+
+use cairn_core::policy::command::{Words, parse};
+use cairn_protocol::{ApprovalDecision, Notice, State, ToolState};
+use cairn_tests::model_server::Wire;
+use proptest::{prelude::*, test_runner::Config};
+use serde_json::json;
+
+use crate::desk::*;
+
+/// Has the shell tell of each program that it would have run, with its words in one write, for
+/// programs of a pipe speak at once; and has them succeed.
+const TELL: &str = "command_not_found_handle() { printf '%s\\0' \"$@\" $'\\1' >&9; }\n";
+
+/// What bash makes of a script: no program is found, so each is told instead.
+fn by_bash(script: &str) -> BTreeSet<Words> {
+    let (mut told, tell) = std::io::pipe().unwrap();
+    #[expect(clippy::disallowed_methods, reason = "a test is not the daemon")]
+    let mut bash = Command::new("/bin/bash")
+        .args(["--noprofile", "--norc", "-c", &format!("exec 9>&0 0</dev/null\n{TELL}{script}")])
+        .env_clear()
+        .env("PATH", "/nonexistent")
+        .stdin(tell)
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut bytes = Vec::new();
+    // The pipe ends with the shell: ours was handed over whole.
+    std::io::Read::read_to_end(&mut told, &mut bytes).unwrap();
+    bash.wait().unwrap();
+    let text = String::from_utf8(bytes).unwrap();
+    let commands = text.split_terminator("\u{1}\0");
+    commands.map(|words| words.split_terminator('\0').map(str::to_owned).collect()).collect()
+}
+
+/// Scripts of programs that are none, with all that could be misread around them.
+fn scripts() -> impl Strategy<Value = String> {
+    let word = prop_oneof![
+        4 => "x[a-z0-9_@%+:,.=-]{0,3}",
+        2 => "'[ -&(-~]{0,4}'",
+        2 => "\"[ #-&'-\\[\\]-_a-~]{0,4}\"",
+        1 => "x'[ ;&|]'\"[ ;&|]\"",
+        1 => r"[\\$`*?~!#^\[\]{}<>()&]{1,2}[a-z]?",
+    ];
+    let joint = prop_oneof![
+        6 => Just(" "), 1 => Just(" && "), 1 => Just("&&"), 1 => Just(" ; "), 1 => Just(";"),
+        1 => Just(" | "), 1 => Just("|"), 1 => Just("\n"), 1 => Just(" &&\n"), 1 => Just(" || "),
+        1 => Just("  "), 1 => Just(" & "), 1 => Just(" \n\n"),
+    ];
+    prop::collection::vec((word, joint), 1..8).prop_map(|parts| {
+        let text: String = parts.into_iter().map(|(word, joint)| word + joint).collect();
+        format!("xx {text}")
+    })
+}
+
+#[test]
+fn what_is_understood_is_what_a_shell_would_run() {
+    let understood = Cell::new(0);
+    let config = Config { cases: 600, ..Config::default() };
+    proptest!(config, |(script in scripts())| {
+        let Ok(commands) = parse(&script) else { return Ok(()) };
+        // A path is not looked up, and a builtin is not told.
+        let told = |words: &Words| words[0].starts_with('x') && !words[0].contains('/');
+        if !commands.iter().all(told) {
+            return Ok(());
+        }
+        understood.set(understood.get() + 1);
+        let ours: BTreeSet<Words> = commands.into_iter().collect();
+        let theirs = by_bash(&script);
+        if script.contains("||") {
+            prop_assert!(theirs.is_subset(&ours), "{script:?}: {ours:?} but {theirs:?}");
+        } else {
+            prop_assert_eq!(&theirs, &ours, "{:?}", script);
+        }
+    });
+    // Most are refused, as they should be; some must be left to compare.
+    assert!(understood.get() > 30, "{understood:?}");
+}
+
+#[tokio::test]
+async fn the_settings_say_what_runs_unasked_and_what_never() {
+    let shell =
+        json!({ "approval": "allowlist", "allow": ["touch made *"], "deny": ["rm", "a; b"] });
+    let desk = Desk::with(Wire::Anthropic, &[("a", "one\n")], json!({ "shell": shell })).await;
+    let status = desk.editor.request::<State>(Default::default()).await.unwrap().status;
+    let banners: Vec<_> = status.banners.into_iter().map(|banner| banner.text).collect();
+    assert!(
+        banners.iter().any(|text| text.contains("cairn.shell.deny: `a; b` is not")),
+        "{banners:?}"
+    );
+    desk.editor.will_answer(answer(ApprovalDecision::Deny, None));
+    desk.play([
+        bash("c1", "cat a | wc -l && touch made too"),
+        bash("c2", "sudo rm a"),
+        bash("c3", "touch other"),
+        say("Done."),
+    ])
+    .await;
+    let asked = desk.editor.asked();
+    assert_eq!(asked.len(), 1);
+    assert_eq!(asked[0].reason, "`touch other` may do more than read files of the workspace.");
+    let declined = |notice: &Notice| matches!(notice, Notice::Tool(tool) if tool.call_id == "c2" && tool.state == ToolState::Declined);
+    assert!(desk.editor.notices().iter().any(declined));
+    assert!(
+        desk.path("made").exists() && desk.path("too").exists() && !desk.path("other").exists()
+    );
+    let requests = desk.finish().await;
+    assert!(result(&requests[1], "c1").contains('1'));
+    let refused = result(&requests[2], "c2");
+    assert!(refused.contains("forbid `rm`"), "{refused}");
+}
