@@ -1,0 +1,18 @@
+import * as vscode from "vscode";
+
+import { type Agent, reasonOf } from "../daemon/agent";
+import { requests } from "../protocol";
+import type { SessionStore } from "../stores/session";
+
+/** At once, or after the round that runs. What came of it is said in the conversation. */
+export async function compactConversation(agent: Agent, { current }: SessionStore): Promise<void> {
+  if (current === undefined) {
+    vscode.window.setStatusBarMessage("Cairn: there is no conversation to compact.", 5_000);
+    return;
+  }
+  try {
+    await agent.request(requests.compact, { sessionId: current });
+  } catch (error) {
+    void vscode.window.showInformationMessage(reasonOf(error));
+  }
+}

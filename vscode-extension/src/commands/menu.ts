@@ -1,0 +1,42 @@
+import * as vscode from "vscode";
+
+import { readyPlan } from "../plan/ready";
+import { openItems } from "../plan/rows";
+import type { Stores } from "../status/statusBar";
+import { modeText } from "../text/modes";
+
+interface Entry extends vscode.QuickPickItem {
+  readonly command: string;
+}
+
+/** What the status bar item leads to: the few things that make sense now. */
+export async function showMenu({ status, sessions, plans, reviews, modes }: Stores): Promise<void> {
+  const running = sessions.running;
+  const ready = readyPlan(sessions, modes) !== undefined;
+  const open = !running && plans.plan !== undefined && openItems(plans.plan) > 0;
+  const entries: (Entry | false)[] = [
+    running && { label: "$(debug-stop) Cancel the task", command: "cairn.cancel" },
+    running && { label: "$(comment) Tell the running task…", command: "cairn.reply" },
+    ready && { label: "$(play) Run this plan", command: "cairn.runPlan" },
+    !running && { label: "$(add) Run a task…", command: "cairn.runTask" },
+    !running && sessions.turn !== undefined && { label: "$(comment) Reply…", command: "cairn.reply" },
+    open && !ready && { label: "$(debug-continue) Continue the plan", command: "cairn.continue" },
+    reviews.pending > 0 && { label: "$(diff-multiple) Review all edits", command: "cairn.reviewAll" },
+    reviews.pending > 0 && { label: "$(arrow-down) Next edit", command: "cairn.nextHunk" },
+    { label: "$(list-tree) Show the plan", command: "cairn.plan.focus" },
+    { label: "$(comment-discussion) Show the conversation", command: "cairn.showConversation" },
+    sessions.turn !== undefined && { label: "$(fold) Compact the conversation", command: "cairn.compact" },
+    !running && { label: "$(folder-opened) Open an earlier session…", command: "cairn.openSession" },
+    sessions.current !== undefined && { label: "$(markdown) Export the session as Markdown", command: "cairn.exportMarkdown" },
+    { label: "$(settings) Choose how edits are treated…", description: modeText(modes.of(sessions.current)).name, command: "cairn.chooseMode" },
+    { label: "$(server) Choose a model…", description: status.status?.model.name ?? "", command: "cairn.chooseModel" },
+    { label: "$(key) Set an API key…", command: "cairn.setApiKey" },
+    { label: "$(output) Show the log", command: "cairn.showLog" },
+    { label: "$(debug-restart) Restart the daemon", command: "cairn.restart" },
+  ];
+  const title = status.link.kind === "failed" ? status.link.message : "Cairn";
+  const picked = await vscode.window.showQuickPick(entries.filter((entry) => entry !== false), { title });
+  if (picked !== undefined) {
+    await vscode.commands.executeCommand(picked.command);
+  }
+}

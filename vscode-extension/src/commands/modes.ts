@@ -1,0 +1,25 @@
+import * as vscode from "vscode";
+
+import type { ReviewMode } from "../protocol";
+import type { ModeStore } from "../stores/mode";
+import type { SessionStore } from "../stores/session";
+import { MODES, modeText } from "../text/modes";
+
+interface Choice extends vscode.QuickPickItem {
+  readonly mode: ReviewMode;
+}
+
+export async function chooseMode(modes: ModeStore, sessions: SessionStore): Promise<void> {
+  const current = modes.of(sessions.current);
+  const choices = MODES.map((mode): Choice => {
+    const { name, icon, explanation } = modeText(mode);
+    return { mode, label: `$(${icon}) ${name}`, description: mode === current ? "current" : "", detail: explanation };
+  });
+  const picked = await vscode.window.showQuickPick(choices, {
+    title: "How edits are treated",
+    placeHolder: sessions.running ? "From the next turn on: a running one keeps its mode" : "In this conversation and in new ones",
+  });
+  if (picked !== undefined) {
+    modes.choose(picked.mode, sessions.current);
+  }
+}

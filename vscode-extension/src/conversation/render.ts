@@ -1,0 +1,154 @@
+import type { MessageRole, ToolState } from "../protocol";
+import { endText } from "../plan/words";
+import type { Entry } from "../stores/transcript";
+import { oneLine, visible } from "../text/display";
+
+/** Lines of a tool's output shown from its beginning and its end, where the news is. */
+const HEAD_LINES = 8;
+const TAIL_LINES = 20;
+/** Calls of a child that are shown under the call that started it, the newest ones. */
+const CHILD_CALLS = 12;
+
+type Tool = Extract<Entry, { kind: "tool" }>;
+
+/** The conversation as plain text. Marks at the start of a line are all the grammar there is. */
+export function renderConversation(entries: readonly Entry[]): string {
+  if (entries.length === 0) {
+    return "No conversation yet. “Agent: run task” starts one.\n";
+  }
+  let text = "";
+  let last: Entry["kind"] | undefined;
+  const known = new Set(entries.map(({ id }) => id));
+  const below = childCalls(entries);
+  for (const entry of entries) {
+    if (entry.kind === "tool" && entry.parent !== undefined && known.has(entry.parent)) {
+      continue;
+    }
+    const block = renderEntry(entry, below.get(entry.id));
+    if (block !== "") {
+      // Calls made one after the other stand together.
+      text += last === undefined ? block : `${last === "tool" && entry.kind === "tool" ? "\n" : "\n\n"}${block}`;
+      last = entry.kind;
+    }
+  }
+  return `${text}\n`;
+}
+
+/** The calls of children, by the call that started each. */
+function childCalls(entries: readonly Entry[]): Map<string, Tool[]> {
+  const below = new Map<string, Tool[]>();
+  for (const entry of entries) {
+    if (entry.kind === "tool" && entry.parent !== undefined) {
+      below.set(entry.parent, [...(below.get(entry.parent) ?? []), entry]);
+    }
+  }
+  return below;
+}
+
+/** In one line each: what matters of them is in the child's report. */
+function renderChildCalls(calls: readonly Tool[]): string[] {
+  const left = Math.max(0, calls.length - CHILD_CALLS);
+  return [
+    ...(left === 0 ? [] : [`    … ${left} earlier ${left === 1 ? "call" : "calls"} …`]),
+    ...calls.slice(left).map((call) => {
+      const { state, command } = call;
+      const asked = state === "awaitingApproval" && command !== undefined ? quoted(command, "      $ ") : [];
+      return [`    ${toolLine(call)}`, ...asked].join("\n");
+    }),
+  ];
+}
+
+function toolLine({ title, state }: Tool): string {
+  return `${mark(state)} ${oneLine(title, 160)}${stateText(state)}`;
+}
+
+function renderEntry(entry: Entry, below: readonly Tool[] = []): string {
+  switch (entry.kind) {
+    case "message":
+      return renderMessage(entry.role, entry.text, entry.incomplete);
+    case "tool":
+      return renderTool(entry, below);
+    case "end":
+      return [`■ ${capital(endText(entry.reason))}`, ...quoted(entry.summary, "  ")].join("\n");
+  }
+}
+
+function renderMessage(role: MessageRole, text: string, incomplete: boolean): string {
+  const shown = visible(text).trimEnd();
+  if (shown === "") {
+    return "";
+  }
+  const cut = incomplete ? "\n[cut off: not part of the conversation]" : "";
+  switch (role) {
+    case "user":
+      return prefixed(shown, "❯ ", "  ");
+    case "assistant":
+      return shown + cut;
+    case "thinking":
+      return prefixed(shown + cut, "┊ ", "┊ ");
+    case "reminder":
+      return prefixed(shown, "· reminder: ", "· ");
+    case "notice":
+      return prefixed(shown, "! ", "! ");
+  }
+}
+
+function renderTool(tool: Tool, below: readonly Tool[]): string {
+  const { detail, command } = tool;
+  const whole = command === undefined ? [] : quoted(command, "  $ ");
+  return [toolLine(tool), ...whole, ...renderChildCalls(below), ...shortened(quoted(detail, "  │ "))].join("\n");
+}
+
+function mark(state: ToolState): string {
+  switch (state) {
+    case "queued":
+    case "running":
+      return "○";
+    case "awaitingApproval":
+      return "?";
+    case "done":
+      return "✓";
+    case "failed":
+      return "✗";
+    case "declined":
+    case "cancelled":
+      return "⊘";
+  }
+}
+
+function stateText(state: ToolState): string {
+  switch (state) {
+    case "done":
+      return "";
+    case "awaitingApproval":
+      return "  (waits for approval)";
+    case "queued":
+    case "running":
+    case "failed":
+    case "declined":
+    case "cancelled":
+      return `  (${state})`;
+  }
+}
+
+function quoted(text: string, prefix: string): string[] {
+  return text.trim() === "" ? [] : visible(text).trimEnd().split("\n").map((line) => `${prefix}${line}`);
+}
+
+function shortened(lines: string[]): string[] {
+  const left = lines.length - HEAD_LINES - TAIL_LINES;
+  return left <= 1
+    ? lines
+    : [...lines.slice(0, HEAD_LINES), `  │ … ${left} lines …`, ...lines.slice(-TAIL_LINES)];
+}
+
+function prefixed(text: string, first: string, rest: string): string {
+  return text
+    .split("\n")
+    .map((line, index) => (index === 0 ? first : rest) + line)
+    .join("\n");
+}
+
+function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}

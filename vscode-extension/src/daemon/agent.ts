@@ -1,0 +1,236 @@
+import { accessSync, constants, statSync } from "node:fs";
+
+import * as vscode from "vscode";
+import {
+  type ClientCapabilities,
+  type FeatureState,
+  LanguageClient,
+  type LanguageClientOptions,
+  ResponseError,
+  type ServerOptions,
+  State,
+  type StaticFeature,
+  TransportKind,
+} from "vscode-languageclient/node";
+
+import { type ErrorData, type NotificationMethod, PROTOCOL_VERSION, type RequestMethod } from "../protocol";
+import { Emitter } from "../stores/emitter";
+import type { Link } from "../stores/status";
+import { discover } from "./discover";
+import { daemonSettings } from "./settings";
+import { versionFault } from "./version";
+
+/** What the daemon's requests are answered with. */
+export type Answer<P, R> = (params: P, token: vscode.CancellationToken) => Promise<R>;
+
+/**
+ * The one connection to the daemon: finds it, starts it, speaks the contract with it, and says
+ * how it is. Knows no store and no view.
+ */
+export class Agent implements vscode.Disposable {
+  readonly #context: vscode.ExtensionContext;
+  readonly #log: vscode.LogOutputChannel;
+  #client: LanguageClient | undefined;
+  #listeners: vscode.Disposable[] = [];
+  readonly #wiring: ((client: LanguageClient) => vscode.Disposable)[] = [];
+  readonly #subscriptions: vscode.Disposable[] = [];
+  readonly #link = new Emitter<Link>();
+  #transition: Promise<void> = Promise.resolve();
+
+  /** Fires `running` after each (re)connect, before which no request can succeed. */
+  readonly onDidChangeLink = this.#link.event;
+
+  constructor(context: vscode.ExtensionContext, log: vscode.LogOutputChannel) {
+    this.#context = context;
+    this.#log = log;
+    this.#subscriptions.push(
+      vscode.workspace.onDidChangeConfiguration((event) => {
+        if (event.affectsConfiguration("cairn.daemon.path")) {
+          void this.restart();
+        } else if (event.affectsConfiguration("cairn")) {
+          void this.#pushSettings();
+        }
+      }),
+    );
+  }
+
+  /** Handles notifications of one kind, on this connection and every later one. */
+  onNotification<P>(kind: NotificationMethod<P>, handler: (params: P) => void): void {
+    this.#wiring.push((client) => client.onNotification(kind.method, handler));
+  }
+
+  /** Answers requests of one kind, on this connection and every later one. */
+  onRequest<P, R>(kind: RequestMethod<P, R>, answer: Answer<P, R>): void {
+    this.#wiring.push((client) => client.onRequest(kind.method, answer));
+  }
+
+  async request<P extends object, R>(kind: RequestMethod<P, R>, params: P): Promise<R> {
+    const client = this.#client;
+    if (client?.state !== State.Running) {
+      throw new Error("The Cairn daemon is not running. Use “Agent: restart”, or look at its log.");
+    }
+    return await client.sendRequest<R>(kind.method, params);
+  }
+
+  async notify<P extends object>(kind: NotificationMethod<P>, params: P): Promise<void> {
+    if (this.#client?.state === State.Running) {
+      await this.#client.sendNotification(kind.method, params);
+    }
+  }
+
+  start(): Promise<void> {
+    return this.#exclusively(() => this.#start());
+  }
+
+  restart(): Promise<void> {
+    return this.#exclusively(async () => {
+      await this.#stop();
+      await this.#start();
+    });
+  }
+
+  /** For `deactivate`: resolves when the daemon has been told and is gone. */
+  stop(): Promise<void> {
+    return this.#exclusively(() => this.#stop());
+  }
+
+  dispose(): void {
+    for (const subscription of this.#subscriptions) {
+      subscription.dispose();
+    }
+    void this.stop();
+  }
+
+  #exclusively(job: () => Promise<void>): Promise<void> {
+    this.#transition = this.#transition.then(job, job);
+    return this.#transition;
+  }
+
+  async #start(): Promise<void> {
+    this.#link.fire({ kind: "starting" });
+    const found = discover({
+      setting: vscode.workspace.getConfiguration("cairn").get("daemon.path", "").trim(),
+      extension: this.#context.extensionPath,
+      path: process.env["PATH"] ?? "",
+      windows: process.platform === "win32",
+      isExecutable,
+    });
+    if (found.kind === "missing") {
+      this.#link.fire({ kind: "failed", message: found.message });
+      return;
+    }
+    this.#log.info(`Daemon: ${found.path} (${found.from})`);
+    const client = this.#create(found.path);
+    this.#client = client;
+    this.#listeners = this.#wiring.map((wire) => wire(client));
+    this.#listeners.push(client.onDidChangeState(({ newState }) => this.#follow(client, newState)));
+    try {
+      await client.start();
+    } catch (error) {
+      this.#log.error(error instanceof Error ? error : String(error));
+      this.#link.fire({ kind: "failed", message: `The Cairn daemon at ${found.path} did not start: ${reasonOf(error)}` });
+    }
+  }
+
+  async #stop(): Promise<void> {
+    const client = this.#client;
+    this.#client = undefined;
+    for (const listener of this.#listeners) {
+      listener.dispose();
+    }
+    this.#listeners = [];
+    if (client?.state === State.Running || client?.state === State.Starting) {
+      await client.stop().catch((error: unknown) => this.#log.warn(`The daemon did not stop in order: ${reasonOf(error)}`));
+    }
+    await client?.dispose().catch(() => undefined);
+  }
+
+  /** Starts and restarts, ours and those the client makes by itself after a crash. */
+  #follow(client: LanguageClient, state: State): void {
+    if (client !== this.#client) {
+      return;
+    }
+    if (state === State.Running) {
+      const fault = versionFault(protocolVersionOf(client));
+      if (fault === undefined) {
+        this.#link.fire({ kind: "running", version: client.initializeResult?.serverInfo?.version ?? "" });
+      } else {
+        this.#link.fire({ kind: "failed", message: fault });
+        void this.stop();
+      }
+    } else if (state === State.Stopped) {
+      this.#link.fire({ kind: "failed", message: "The Cairn daemon has stopped." });
+    } else {
+      this.#link.fire({ kind: "starting" });
+    }
+  }
+
+  #create(command: string): LanguageClient {
+    const server: ServerOptions = { command, transport: TransportKind.stdio };
+    const options: LanguageClientOptions = {
+      documentSelector: [{ scheme: "file" }],
+      outputChannel: this.#log,
+      initializationOptions: () => ({ settings: daemonSettings() }),
+      diagnosticCollectionName: "cairn",
+      // What the daemon offers to editors that know only LSP, this extension shows in its own way.
+      middleware: {
+        provideCodeLenses: () => [],
+        provideCodeActions: () => [],
+        handleDiagnostics: () => undefined,
+      },
+    };
+    const client = new LanguageClient("cairn", "Cairn", server, options);
+    client.registerFeature(new SpeaksCairn());
+    return client;
+  }
+
+  async #pushSettings(): Promise<void> {
+    if (this.#client?.state === State.Running) {
+      await this.#client.sendNotification("workspace/didChangeConfiguration", { settings: { cairn: daemonSettings() } });
+    }
+  }
+}
+
+/** Why a request failed and what to do about it, in the daemon's words. */
+export function reasonOf(error: unknown): string {
+  if (error instanceof ResponseError) {
+    const hint = (error.data as Partial<ErrorData> | undefined)?.hint;
+    return hint === undefined || hint === "" ? error.message : `${error.message} ${hint}`;
+  }
+  return error instanceof Error ? error.message : String(error);
+}
+
+class SpeaksCairn implements StaticFeature {
+  fillClientCapabilities(capabilities: ClientCapabilities): void {
+    const experimental = (capabilities.experimental ?? {}) as Record<string, unknown>;
+    capabilities.experimental = { ...experimental, cairn: { protocolVersion: PROTOCOL_VERSION } };
+  }
+
+  initialize(): void {
+    // Nothing to set up: the daemon speaks first.
+  }
+
+  getState(): FeatureState {
+    return { kind: "static" };
+  }
+
+  clear(): void {
+    // Holds nothing.
+  }
+}
+
+function protocolVersionOf(client: LanguageClient): unknown {
+  const experimental = client.initializeResult?.capabilities.experimental as
+    | { cairn?: { protocolVersion?: unknown } }
+    | undefined;
+  return experimental?.cairn?.protocolVersion;
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,42 @@
+import { delimiter, join } from "node:path";
+
+/** Where a daemon may be, and what the machine says about a path. */
+export interface Places {
+  /** The setting `cairn.daemon.path`; empty when it is not set. */
+  readonly setting: string;
+  /** Folder of this extension. */
+  readonly extension: string;
+  readonly path: string;
+  readonly windows: boolean;
+  readonly isExecutable: (path: string) => boolean;
+}
+
+export type Found =
+  | { readonly kind: "found"; readonly path: string; readonly from: "setting" | "bundle" | "path" }
+  | { readonly kind: "missing"; readonly message: string };
+
+/** The setting, else the binary shipped in the package, else the first one on the PATH. */
+export function discover(places: Places): Found {
+  const { setting, isExecutable } = places;
+  if (setting !== "") {
+    return isExecutable(setting)
+      ? { kind: "found", path: setting, from: "setting" }
+      : { kind: "missing", message: `The setting cairn.daemon.path names ${setting}, which is not an executable file.` };
+  }
+  const name = places.windows ? "cairn.exe" : "cairn";
+  const bundled = join(places.extension, "bin", name);
+  if (isExecutable(bundled)) {
+    return { kind: "found", path: bundled, from: "bundle" };
+  }
+  const onPath = places.path
+    .split(delimiter)
+    .filter((folder) => folder !== "")
+    .map((folder) => join(folder, name))
+    .find(isExecutable);
+  return onPath === undefined
+    ? {
+        kind: "missing",
+        message: "The Cairn daemon was not found: this package brings none for this machine, and there is no `cairn` on the PATH.",
+      }
+    : { kind: "found", path: onPath, from: "path" };
+}

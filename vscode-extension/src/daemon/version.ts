@@ -1,0 +1,10 @@
+import { PROTOCOL_VERSION } from "../protocol";
+
+/** What to tell the user about a daemon that says it speaks `theirs`; nothing when that is our protocol. */
+export function versionFault(theirs: unknown): string | undefined {
+  if (theirs === PROTOCOL_VERSION) {
+    return undefined;
+  }
+  const said = theirs === undefined ? "does not say which protocol it speaks" : `speaks protocol ${JSON.stringify(theirs)}`;
+  return `The Cairn daemon ${said}, and this extension speaks ${PROTOCOL_VERSION}. Install the two of the same release.`;
+}

@@ -1,0 +1,133 @@
+import * as vscode from "vscode";
+
+import type { ApplyEditParams, ApplyEditResult, FileChange, SaveParams, SaveResult } from "../protocol";
+import { textHash } from "../text/hash";
+import { fewer } from "./fewer";
+import { KeyedQueue } from "./queue";
+import { StrayTabs, hasTab } from "./strayTabs";
+import { create, isReadOnly, move, openDocument, refused, remove } from "./wholeFile";
+
+type TextChange = Extract<FileChange, { kind: "edit" }>;
+
+/** From a thousand pieces on, VS Code replaces the whole text instead, which takes it half a minute. */
+const MOST_PIECES = 999;
+
+/**
+ * Applies the daemon's edits through the editor: all of one or nothing, as one undo step, without
+ * opening a tab or moving the focus. Edits of one document wait for each other.
+ */
+export class EditPort implements vscode.Disposable {
+  readonly #queue = new KeyedQueue();
+  readonly #strayTabs = new StrayTabs();
+
+  dispose(): void {
+    this.#strayTabs.dispose();
+  }
+
+  apply({ uri, change }: ApplyEditParams): Promise<ApplyEditResult> {
+    const target = vscode.Uri.parse(uri, true);
+    return this.#queue.run(target.toString(), async () => {
+      try {
+        switch (change.kind) {
+          case "edit":
+            return await edit(target, change, this.#strayTabs);
+          case "create":
+            return await create(target, change.text);
+          case "delete":
+            return await remove(target, change);
+          case "rename":
+            return await move(target, change);
+        }
+      } catch (error) {
+        return refused("failed", error instanceof Error ? error.message : String(error));
+      }
+    });
+  }
+
+  async save({ uris }: SaveParams): Promise<SaveResult> {
+    const results = await Promise.all(
+      uris.map((uri) => {
+        const target = vscode.Uri.parse(uri, true);
+        return this.#queue.run(target.toString(), async () => ({ uri, reason: await save(openDocument(target)) }));
+      }),
+    );
+    return { failed: results.flatMap(({ uri, reason }) => (reason === undefined ? [] : [{ uri, reason }])) };
+  }
+}
+
+async function edit(uri: vscode.Uri, change: TextChange, strayTabs: StrayTabs): Promise<ApplyEditResult> {
+  const wasOpen = openDocument(uri) !== undefined;
+  let document: vscode.TextDocument;
+  try {
+    document = await vscode.workspace.openTextDocument(uri);
+  } catch (error) {
+    return refused("closed", error instanceof Error ? error.message : String(error));
+  }
+  if (await isReadOnly(uri)) {
+    return refused("readOnly", "The file is read-only.", document.isDirty);
+  }
+  // From here to `applyEdit` nothing may wait: a key in between would have the edit applied to a text
+  // that it was not made for.
+  const wasDirty = document.isDirty;
+  if (change.expectedVersion !== undefined && wasOpen && document.version !== change.expectedVersion) {
+    return refused("stale", `The document is at version ${document.version}, not ${change.expectedVersion}.`, wasDirty);
+  }
+  if (textHash(document.getText()) !== change.expectedHash) {
+    return refused("stale", "The document holds another text.", wasDirty);
+  }
+  const wasVisible = vscode.window.visibleTextEditors.some((editor) => editor.document === document);
+  if (!wasDirty && !wasVisible && !hasTab(uri)) {
+    strayTabs.expect(uri);
+  }
+  const { version } = document;
+  const workspaceEdit = new vscode.WorkspaceEdit();
+  for (const { range, newText } of pieces(change, document)) {
+    workspaceEdit.replace(uri, range, newText);
+  }
+  if (!(await vscode.workspace.applyEdit(workspaceEdit))) {
+    if (document.version !== version) {
+      return refused("stale", "The user typed at that moment.", wasDirty);
+    }
+    return refused("failed", "The editor did not apply the edit.", wasDirty);
+  }
+  if (!wasDirty && !wasVisible) {
+    // Unsaved, it would get a tab of its own, and a command would read the old text.
+    const failure = await save(document);
+    if (failure !== undefined) {
+      return { applied: true, message: `Not saved: ${failure}`, wasDirty };
+    }
+  }
+  return { applied: true, wasDirty };
+}
+
+/** The reason it could not be saved; `undefined` when it is on disk. */
+async function save(document: vscode.TextDocument | undefined): Promise<string | undefined> {
+  if (document?.isDirty !== true) {
+    return undefined;
+  }
+  try {
+    return (await document.save()) ? undefined : "The editor did not save it.";
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
+/** All of the change at once, so that it is one step of undo, in as many pieces as the editor likes. */
+function pieces({ edits }: TextChange, document: vscode.TextDocument): vscode.TextEdit[] {
+  const all = edits.map(({ range, newText }) => new vscode.TextEdit(toRange(range), newText));
+  if (all.length <= MOST_PIECES) {
+    return all;
+  }
+  const splices = all.map(({ range, newText }) => ({
+    start: document.offsetAt(range.start),
+    end: document.offsetAt(range.end),
+    text: newText,
+  }));
+  return fewer(splices, document.getText(), MOST_PIECES).map(
+    ({ start, end, text }) => new vscode.TextEdit(new vscode.Range(document.positionAt(start), document.positionAt(end)), text),
+  );
+}
+
+function toRange({ start, end }: TextChange["edits"][number]["range"]): vscode.Range {
+  return new vscode.Range(start.line, start.character, end.line, end.character);
+}

@@ -1,0 +1,109 @@
+import { TextDecoder, TextEncoder } from "node:util";
+
+import * as vscode from "vscode";
+
+import type { ApplyEditResult, FileChange, RefusedEdit } from "../protocol";
+import { textHash } from "../text/hash";
+
+type Deletion = Extract<FileChange, { kind: "delete" }>;
+type Move = Extract<FileChange, { kind: "rename" }>;
+
+export async function create(uri: vscode.Uri, text: string): Promise<ApplyEditResult> {
+  if (await exists(uri)) {
+    return refused("stale", "The file exists already.");
+  }
+  const workspaceEdit = new vscode.WorkspaceEdit();
+  workspaceEdit.createFile(uri, { contents: new TextEncoder().encode(text), overwrite: false });
+  return (await vscode.workspace.applyEdit(workspaceEdit))
+    ? { applied: true, wasDirty: false }
+    : refused("failed", "The editor did not create the file.");
+}
+
+export async function remove(uri: vscode.Uri, change: Deletion): Promise<ApplyEditResult> {
+  const { refusal, wasDirty } = await check(uri, change.expectedHash);
+  if (refusal !== undefined) {
+    return refusal;
+  }
+  const workspaceEdit = new vscode.WorkspaceEdit();
+  workspaceEdit.deleteFile(uri);
+  if (!(await vscode.workspace.applyEdit(workspaceEdit))) {
+    return refused("failed", "The editor did not delete the file.", wasDirty);
+  }
+  await removeEmpty(change.emptyFolders);
+  return { applied: true, wasDirty };
+}
+
+/** By the editor's own rename: tabs, unsaved text and permissions go along. */
+export async function move(uri: vscode.Uri, change: Move): Promise<ApplyEditResult> {
+  const { refusal, wasDirty } = await check(uri, change.expectedHash);
+  if (refusal !== undefined) {
+    return refusal;
+  }
+  const target = vscode.Uri.parse(change.to, true);
+  if (await exists(target)) {
+    return refused("stale", "There is a file at the new path already.", wasDirty);
+  }
+  const workspaceEdit = new vscode.WorkspaceEdit();
+  workspaceEdit.renameFile(uri, target, { overwrite: false });
+  if (!(await vscode.workspace.applyEdit(workspaceEdit))) {
+    return refused("failed", "The editor did not move the file.", wasDirty);
+  }
+  await removeEmpty(change.emptyFolders);
+  return { applied: true, wasDirty };
+}
+
+export function openDocument(uri: vscode.Uri): vscode.TextDocument | undefined {
+  const key = uri.toString();
+  return vscode.workspace.textDocuments.find((document) => !document.isClosed && document.uri.toString() === key);
+}
+
+export async function isReadOnly(uri: vscode.Uri): Promise<boolean> {
+  const stat = await vscode.workspace.fs.stat(uri);
+  return ((stat.permissions ?? 0) & vscode.FilePermission.Readonly) !== 0;
+}
+
+export function refused(reason: RefusedEdit, message: string, wasDirty = false): ApplyEditResult {
+  return { applied: false, reason, message, wasDirty };
+}
+
+/** Why the file must be left alone, if it must. */
+async function check(uri: vscode.Uri, expectedHash: string): Promise<{ refusal?: ApplyEditResult; wasDirty: boolean }> {
+  const document = openDocument(uri);
+  const wasDirty = document?.isDirty ?? false;
+  if (!(await exists(uri))) {
+    return { refusal: refused("closed", "The file is gone.", wasDirty), wasDirty };
+  }
+  const text = document?.getText() ?? new TextDecoder().decode(await vscode.workspace.fs.readFile(uri));
+  if (textHash(text) !== expectedHash) {
+    return { refusal: refused("stale", "The file holds another text.", wasDirty), wasDirty };
+  }
+  if (await isReadOnly(uri)) {
+    return { refusal: refused("readOnly", "The file is read-only.", wasDirty), wasDirty };
+  }
+  return { wasDirty };
+}
+
+/** Innermost first; the first that still holds something ends it. */
+async function removeEmpty(folders: readonly string[] = []): Promise<void> {
+  for (const folder of folders) {
+    const uri = vscode.Uri.parse(folder, true);
+    try {
+      if ((await vscode.workspace.fs.readDirectory(uri)).length > 0) {
+        return;
+      }
+      await vscode.workspace.fs.delete(uri, { recursive: false });
+    } catch {
+      // Gone already, or not ours to remove: the file's own change is done all the same.
+      return;
+    }
+  }
+}
+
+async function exists(uri: vscode.Uri): Promise<boolean> {
+  try {
+    await vscode.workspace.fs.stat(uri);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,203 @@
+import * as vscode from "vscode";
+
+import { cancelChild } from "./commands/children";
+import { Credentials } from "./commands/credentials";
+import { compactConversation } from "./commands/compact";
+import { showMenu } from "./commands/menu";
+import { chooseModel } from "./commands/models";
+import { chooseMode } from "./commands/modes";
+import { QueueCommands } from "./commands/queue";
+import { SessionCommands, type Stage } from "./commands/sessions";
+import { TaskCommands } from "./commands/tasks";
+import { ConversationDocument } from "./conversation/document";
+import { Agent, reasonOf } from "./daemon/agent";
+import { EditPort } from "./edits/applyEdit";
+import { ApprovalPrompt } from "./plan/approvals";
+import { PlanCommands } from "./plan/commands";
+import { PlanHistory } from "./plan/history";
+import { readyPlan } from "./plan/ready";
+import type { Row } from "./plan/rows";
+import { PlanTree } from "./plan/tree";
+import { type ReviewMode, type ReviewNotification, editorRequests, notifications, requests } from "./protocol";
+import { HunkActions } from "./review/actions";
+import { FileBadges } from "./review/badges";
+import { Baselines } from "./review/baseline";
+import { CheckpointCommands } from "./review/checkpoints";
+import { ReviewCommands } from "./review/commands";
+import { reviewContext } from "./review/context";
+import { HunkLenses } from "./review/lenses";
+import { Painter } from "./review/painter";
+import { EditsTree } from "./review/tree";
+import { FileWatcher } from "./review/watcher";
+import { RemovedZones } from "./review/zones";
+import { contextKeys } from "./status/contextKeys";
+import { Notices } from "./status/notices";
+import { ContextItem } from "./status/contextItem";
+import { ReviewItems } from "./status/reviewItems";
+import { StatusBar } from "./status/statusBar";
+import { ApprovalStore } from "./stores/approval";
+import { Burst } from "./stores/burst";
+import { ChildStore } from "./stores/children";
+import { ModeStore } from "./stores/mode";
+import { PlanStore } from "./stores/plan";
+import { QueueStore } from "./stores/queue";
+import { ReviewStore } from "./stores/review";
+import { SessionStore } from "./stores/session";
+import { StatusStore } from "./stores/status";
+import { TranscriptStore } from "./stores/transcript";
+
+let agent: Agent | undefined;
+
+/** Composes: the connection, the stores it fills, and the views that paint them. */
+export async function activate(context: vscode.ExtensionContext): Promise<void> {
+  const log = vscode.window.createOutputChannel("Cairn", { log: true });
+  const daemon = new Agent(context, log);
+  agent = daemon;
+
+  const plans = new PlanStore();
+  const reviews = new ReviewStore((uri) => vscode.Uri.parse(uri).toString());
+  const sessions = new SessionStore();
+  const approvals = new ApprovalStore();
+  const transcript = new TranscriptStore();
+  const status = new StatusStore();
+  const children = new ChildStore();
+  const modes = new ModeStore(context.workspaceState, () =>
+    vscode.workspace.getConfiguration("cairn").get<ReviewMode>("review.mode", "review"),
+  );
+  const queue = new QueueStore();
+  const stores = { plans, reviews, sessions, approvals, status, modes, queue };
+
+  const credentials = new Credentials(daemon, context.secrets);
+  const baselines = new Baselines(daemon, reviews);
+  const edits = new EditPort();
+  const setContext = contextKeys();
+  const history = new PlanHistory(daemon, plans, sessions, log);
+  const stage: Stage = {
+    show: async (session) => {
+      transcript.open(session.transcript);
+      sessions.open(session);
+      queue.open(session);
+      session.children.forEach((child) => children.update(child));
+      plans.restore(session.plan);
+      await history.refresh();
+    },
+    clear: (sessionId) => {
+      if (sessions.current === sessionId) {
+        transcript.open([]);
+        plans.restore(undefined);
+      }
+      sessions.remove(sessionId);
+    },
+  };
+  context.subscriptions.push(
+    log,
+    daemon,
+    credentials,
+    baselines,
+    edits,
+    new PlanTree({ ...stores, children }),
+    history,
+    new PlanCommands(plans, reviews),
+    new EditsTree(reviews, plans, context.workspaceState),
+    new Painter(reviews, context.extensionUri),
+    new RemovedZones(reviews),
+    new HunkLenses(reviews),
+    new FileBadges(reviews),
+    new FileWatcher(daemon, reviews),
+    new ConversationDocument(transcript),
+    new ApprovalPrompt(approvals, transcript),
+    new ReviewCommands(daemon, reviews, baselines),
+    new CheckpointCommands(daemon),
+    new TaskCommands(daemon, sessions, modes),
+    new QueueCommands(daemon, sessions, modes),
+    new SessionCommands(daemon, sessions, stage),
+    new StatusBar(stores),
+    new ReviewItems(stores),
+    new ContextItem(sessions),
+    new Notices(status, sessions, modes),
+    reviewContext(reviews),
+    sessions.onDidChange(() => setContext("cairn.running", sessions.running)),
+    sessions.onDidChange(() => setContext("cairn.hasSession", sessions.turn !== undefined)),
+    sessions.onDidChange(() => setContext("cairn.planReady", readyPlan(sessions, modes) !== undefined)),
+    modes.onDidChange(() => setContext("cairn.planReady", readyPlan(sessions, modes) !== undefined)),
+    vscode.workspace.onDidChangeConfiguration((event) => {
+      if (event.affectsConfiguration("cairn.review.mode")) {
+        modes.settingChanged();
+      }
+    }),
+    vscode.languages.registerCodeActionsProvider({ scheme: "file" }, new HunkActions(reviews), {
+      providedCodeActionKinds: HunkActions.kinds,
+    }),
+    vscode.commands.registerCommand("cairn.chooseModel", () => chooseModel(daemon)),
+    vscode.commands.registerCommand("cairn.chooseMode", () => chooseMode(modes, sessions)),
+    vscode.commands.registerCommand("cairn.cancelChild", (row?: Row) => cancelChild(daemon, row)),
+    vscode.commands.registerCommand("cairn.compact", () => compactConversation(daemon, sessions)),
+    vscode.commands.registerCommand("cairn.menu", () => showMenu(stores)),
+    vscode.commands.registerCommand("cairn.showLog", () => log.show(true)),
+    vscode.commands.registerCommand("cairn.restart", () => daemon.restart()),
+  );
+
+  daemon.onNotification(notifications.turn, (turn) => {
+    approvals.turn(turn);
+    transcript.turn(turn);
+    sessions.update(turn);
+  });
+  daemon.onNotification(notifications.plan, (plan) => plans.update(plan));
+  daemon.onNotification(notifications.child, (child) => children.update(child));
+  daemon.onNotification(notifications.message, (message) => transcript.message(message));
+  daemon.onNotification(notifications.tool, (tool) => {
+    approvals.tool(tool);
+    transcript.tool(tool);
+    sessions.updateTool(tool);
+  });
+  const reviewNews = new Burst<ReviewNotification>((news) => reviews.update(...news));
+  daemon.onNotification(notifications.review, (review) => reviewNews.add(review));
+  daemon.onNotification(notifications.queue, (next) => queue.update(next));
+  daemon.onNotification(notifications.usage, (usage) => sessions.updateUsage(usage));
+  daemon.onNotification(notifications.status, (next) => status.update(next));
+
+  daemon.onRequest(editorRequests.applyEdit, (params) => edits.apply(params));
+  daemon.onRequest(editorRequests.save, (params) => edits.save(params));
+  daemon.onRequest(editorRequests.approve, (params, token) => {
+    token.onCancellationRequested(() => approvals.withdraw(params.approvalId));
+    return approvals.ask(params);
+  });
+
+  context.subscriptions.push(
+    daemon.onDidChangeLink((link) => {
+      status.setLink(link);
+      if (link.kind === "running") {
+        void connected();
+      } else {
+        approvals.clear();
+        sessions.disconnect();
+      }
+    }),
+  );
+
+  /** A daemon is there, perhaps another one than before: what it says replaces what we knew. */
+  async function connected(): Promise<void> {
+    try {
+      await credentials.sendAll();
+      status.reconnect();
+      const state = await daemon.request(requests.state, {});
+      transcript.reconnect(state.sessions.flatMap((session) => session.transcript));
+      status.restore(state.status);
+      reviewNews.flush();
+      reviews.restore(state.reviews);
+      sessions.restore(state.sessions);
+      queue.restore(state.sessions);
+      children.restore(state.sessions.flatMap((session) => session.children));
+      plans.restore(state.sessions.find(({ sessionId }) => sessionId === sessions.current)?.plan);
+      await history.refresh();
+    } catch (error) {
+      log.error(`The daemon's state could not be read: ${reasonOf(error)}`);
+    }
+  }
+
+  await daemon.start();
+}
+
+export async function deactivate(): Promise<void> {
+  await agent?.stop();
+}

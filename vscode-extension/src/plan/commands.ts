@@ -1,0 +1,116 @@
+import * as vscode from "vscode";
+
+import type { LinkedFile } from "../protocol";
+import type { PlanStore } from "../stores/plan";
+import type { ReviewStore } from "../stores/review";
+import { oneLine } from "../text/display";
+import { planMarkdown, plain } from "./markdown";
+import type { FileRow, ItemRow, Row } from "./rows";
+
+/**
+ * What can be done with a row of the plan, apart from what tasks and the review do. Each command
+ * is given its row by the row's menu: VS Code tells no one which row the keyboard is on, so a key
+ * of our own would act on another one.
+ */
+export class PlanCommands implements vscode.Disposable {
+  readonly #subscriptions: vscode.Disposable[];
+
+  constructor(
+    private readonly plans: PlanStore,
+    private readonly reviews: ReviewStore,
+  ) {
+    const on = (command: string, run: (row: Row | undefined) => unknown): vscode.Disposable =>
+      vscode.commands.registerCommand(command, run);
+    this.#subscriptions = [
+      on("cairn.copyPlan", (row) => this.#copyPlan(row)),
+      on("cairn.copyPlanText", (row) => this.#copyText(row)),
+      on("cairn.openPlanFile", (row) => this.#openFile(row)),
+      on("cairn.runPlanItem", (row) => runItem(row)),
+    ];
+  }
+
+  dispose(): void {
+    for (const subscription of this.#subscriptions) {
+      subscription.dispose();
+    }
+  }
+
+  async #copyPlan(row: Row | undefined): Promise<void> {
+    const plan = row?.kind === "earlier" ? row.earlier.plan : row?.kind === "root" ? row.plan : this.plans.plan;
+    if (plan === undefined) {
+      vscode.window.setStatusBarMessage("Cairn: there is no plan.", 5_000);
+    } else {
+      await vscode.env.clipboard.writeText(planMarkdown(plan.items));
+    }
+  }
+
+  async #copyText(row: Row | undefined): Promise<void> {
+    const text = textOf(row);
+    if (text !== undefined) {
+      await vscode.env.clipboard.writeText(text);
+    }
+  }
+
+  /** At its first edit of this step that waits, else at its beginning. */
+  async #openFile(row: Row | undefined): Promise<void> {
+    const picked = row?.kind === "item" ? await pickFile(row) : row?.kind === "file" ? row : undefined;
+    if (picked === undefined) {
+      return;
+    }
+    const { file, parent } = picked;
+    const [first] = this.reviews.ofItem(parent.sessionId, parent.item.id, file.uri);
+    if (first === undefined) {
+      await vscode.commands.executeCommand("vscode.open", vscode.Uri.parse(file.uri), { preview: true, preserveFocus: true });
+    } else {
+      await vscode.commands.executeCommand("cairn.revealHunk", { uri: first.file.uri, hunkId: first.hunk.id });
+    }
+  }
+}
+
+async function pickFile(row: ItemRow): Promise<Pick<FileRow, "file" | "parent"> | undefined> {
+  const { files } = row.item;
+  const file = files.length > 1 ? await choose(files) : files[0];
+  return file === undefined ? undefined : { file, parent: row };
+}
+
+async function choose(files: readonly LinkedFile[]): Promise<LinkedFile | undefined> {
+  const picked = await vscode.window.showQuickPick(
+    files.map((file) => ({ label: oneLine(file.path, 200), file })),
+    { title: "Open a file of this step" },
+  );
+  return picked?.file;
+}
+
+async function runItem(row: Row | undefined): Promise<void> {
+  if (row?.kind === "item") {
+    await vscode.commands.executeCommand("cairn.followUp", plain(row.item.content));
+  }
+}
+
+function textOf(row: Row | undefined): string | undefined {
+  switch (row?.kind) {
+    case "root":
+      return planMarkdown(row.plan.items);
+    case "earlier":
+      return planMarkdown(row.earlier.plan.items);
+    case "item":
+      return plain(row.item.content);
+    case "file":
+      return row.file.path;
+    case "command":
+      return plain(row.command.title);
+    case "dropped":
+      return row.texts.map((text) => `${plain(text)}\n`).join("");
+    case "turn":
+      return plain(row.turn.text);
+    case "queued":
+      return plain(row.item.text);
+    case "child":
+      return plain(row.child.title);
+    case "approval":
+    case "ready":
+    case "history":
+    case undefined:
+      return undefined;
+  }
+}

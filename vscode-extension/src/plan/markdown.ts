@@ -1,0 +1,12 @@
+import type { PlanItem } from "../protocol";
+import { visible } from "../text/display";
+
+/** A plan as a task list of Markdown, one line an item, with nothing in it that cannot be seen. */
+export function planMarkdown(items: readonly PlanItem[]): string {
+  return items.map(({ content, status }) => `- [${status === "completed" ? "x" : " "}] ${plain(content)}\n`).join("");
+}
+
+/** What a model wrote, as one line to paste. */
+export function plain(text: string): string {
+  return visible(text).trim().replace(/\s*\n\s*/g, " ");
+}

@@ -1,0 +1,20 @@
+import type { ModeStore } from "../stores/mode";
+import type { SessionStore, Turn } from "../stores/session";
+
+/** The turn in view, if it only planned, has ended in order, and its plan waits for a yes. */
+export function readyPlan(sessions: SessionStore, modes: ModeStore): Turn | undefined {
+  const { turn } = sessions;
+  if (turn?.phase.kind !== "ended" || !modes.isPlanning(turn.sessionId, turn.turnId)) {
+    return undefined;
+  }
+  switch (turn.phase.reason) {
+    case "completed":
+    case "needsInput":
+      return turn;
+    case "cancelled":
+    case "failed":
+    case "limit":
+    case "interrupted":
+      return undefined;
+  }
+}

@@ -1,0 +1,361 @@
+import * as vscode from "vscode";
+
+import type { ChildNotification } from "../protocol";
+import type { ApprovalStore } from "../stores/approval";
+import type { ChildStore } from "../stores/children";
+import type { ModeStore } from "../stores/mode";
+import type { PlanStore } from "../stores/plan";
+import type { QueueStore } from "../stores/queue";
+import type { ReviewStore } from "../stores/review";
+import type { SessionStore } from "../stores/session";
+import { oneLine } from "../text/display";
+import { iconOf } from "./icons";
+import { readyPlan } from "./ready";
+import { type ChildRow, type EarlierRow, type HistoryRow, type ItemRow, type RootRow, type Row, type TurnRow, contextOf, idOf, isLive, itemRows, openItems } from "./rows";
+import { rowText } from "./words";
+
+interface Sources {
+  readonly plans: PlanStore;
+  readonly sessions: SessionStore;
+  readonly approvals: ApprovalStore;
+  readonly reviews: ReviewStore;
+  readonly modes: ModeStore;
+  readonly queue: QueueStore;
+  readonly children: ChildStore;
+}
+
+const REVEAL_TRIES = 3;
+
+/** The Plan view: a thin painter of what the stores say. Text of the model is shown as plain text. */
+export class PlanTree implements vscode.TreeDataProvider<Row>, vscode.Disposable {
+  readonly #changed = new vscode.EventEmitter<undefined>();
+  readonly #view: vscode.TreeView<Row>;
+  readonly #subscriptions: vscode.Disposable[];
+  /**
+   * Rows the user opened, by id: VS Code forgets them when the root above them is another one. It
+   * asks for the children of open rows only; its event of opening is lost during a refresh.
+   */
+  readonly #opened = new Set<string>();
+  /** Rows that had opened by themselves and that the user folded. */
+  readonly #folded = new Set<string>();
+  #session: string | undefined;
+  #drawn = "";
+
+  readonly onDidChangeTreeData = this.#changed.event;
+
+  constructor(private readonly sources: Sources) {
+    const { plans, sessions, approvals, reviews, modes, queue, children } = sources;
+    this.#view = vscode.window.createTreeView<Row>("cairn.plan", { treeDataProvider: this });
+    this.#subscriptions = [
+      this.#changed,
+      this.#view,
+      this.#view.onDidCollapseElement(({ element }) => {
+        this.#opened.delete(idOf(element));
+        if (isLive(element)) {
+          this.#folded.add(idOf(element));
+        }
+      }),
+      children.onDidChange(() => this.#refresh()),
+      plans.onDidChange(({ reveal }) => {
+        this.#refresh();
+        if (reveal) {
+          void this.#reveal();
+        }
+      }),
+      sessions.onDidChange(() => this.#refresh()),
+      approvals.onDidAdd(() => this.#refresh()),
+      approvals.onDidSettle(() => this.#refresh()),
+      reviews.onDidChange(() => this.#refresh()),
+      modes.onDidChange(() => this.#refresh()),
+      queue.onDidChange(() => this.#refresh()),
+    ];
+  }
+
+  getChildren(row?: Row): Row[] {
+    if (row === undefined) {
+      return this.#top();
+    }
+    this.#opened.add(idOf(row));
+    this.#folded.delete(idOf(row));
+    return this.#children(row);
+  }
+
+  #children(row: Row): Row[] {
+    switch (row.kind) {
+      case "root":
+        return [
+          ...this.#items(row),
+          ...this.#loose(row),
+          ...(row.dropped.length === 0 ? [] : [{ kind: "dropped", parent: row, texts: row.dropped } as const]),
+        ];
+      case "item":
+        return this.#work(row);
+      case "history":
+        return row.turns.map((earlier) => ({ kind: "earlier", parent: row, earlier }));
+      case "earlier":
+        return this.#past(row);
+      case "child":
+        return this.#ofChild(row);
+      case "approval":
+      case "ready":
+      case "turn":
+      case "file":
+      case "command":
+      case "dropped":
+      case "queued":
+        return [];
+    }
+  }
+
+  /** Needed by `reveal`. */
+  getParent(row: Row): Row | undefined {
+    return "parent" in row ? row.parent : undefined;
+  }
+
+  getTreeItem(row: Row): vscode.TreeItem {
+    const { label, description, tooltip, spoken } = rowText(row);
+    const id = idOf(row);
+    const item = new vscode.TreeItem(label, expansionOf(row, this.#opened.has(id), this.#folded.has(id)));
+    item.id = id;
+    item.description = description;
+    item.tooltip = tooltip;
+    item.accessibilityInformation = { label: spoken };
+    item.iconPath = iconOf(row);
+    item.contextValue = contextOf(row);
+    if (row.kind === "file") {
+      item.resourceUri = vscode.Uri.parse(row.file.uri);
+    }
+    const command = commandOf(row);
+    if (command !== undefined) {
+      item.command = command;
+    }
+    return item;
+  }
+
+  dispose(): void {
+    for (const subscription of this.#subscriptions) {
+      subscription.dispose();
+    }
+  }
+
+  #top(): Row[] {
+    const { plans, sessions, approvals, modes } = this.sources;
+    const plan = this.#currentPlan();
+    const turn = sessions.turn;
+    const ready = readyPlan(sessions, modes);
+    const waiting: Row[] = approvals.waiting.map((params) => ({ kind: "approval", params }));
+    if (ready !== undefined) {
+      waiting.push({ kind: "ready", turn: ready, open: plan?.turnId === ready.turnId ? openItems(plan) : 0 });
+    }
+    if (plan === undefined) {
+      return turn === undefined ? waiting : [...waiting, ...this.#turn({ kind: "turn", turn }), ...this.#queued()];
+    }
+    const own = turn?.turnId === plan.turnId;
+    const root: RootRow = {
+      kind: "root",
+      plan,
+      generation: plans.generation,
+      // What is to be approved has to be seen.
+      collapsed: plans.collapsed && !(own && ready !== undefined),
+      running: turn?.phase.kind === "started",
+      turn: own ? turn : undefined,
+      ready: own && ready !== undefined,
+      dropped: plans.dropped,
+    };
+    const earlier = plans.earlier;
+    const history: HistoryRow[] = earlier.length === 0 ? [] : [{ kind: "history", sessionId: plan.sessionId, turns: earlier }];
+    // A turn that has made no plan (yet) leaves the older one closed, and says what it is at.
+    return [...waiting, ...(own || turn === undefined ? [] : this.#turn({ kind: "turn", turn })), root, ...this.#queued(), ...history];
+  }
+
+  #queued(): Row[] {
+    const sessionId = this.sources.sessions.current;
+    const { items, held } = this.sources.queue.of(sessionId);
+    return items.map((item, index) => ({ kind: "queued", sessionId: sessionId ?? "", item, place: index + 1, held }));
+  }
+
+  #items(root: RootRow): ItemRow[] {
+    const { sessions, reviews } = this.sources;
+    const activity = (root.running ? sessions.activeTool?.title : undefined) ?? "";
+    const children = this.#childrenOf(root);
+    return itemRows(root, ({ id, status }) => ({
+      activity: status === "inProgress" ? activity : "",
+      edits: reviews.ofItem(root.plan.sessionId, id).length,
+      children: children.some(({ parent }) => parent.planItem === id),
+      live: root.running && children.some(({ parent, phase }) => parent.planItem === id && phase.kind !== "ended"),
+    }));
+  }
+
+  #childrenOf({ plan }: RootRow): ChildNotification[] {
+    return this.sources.children.ofTurn(plan.sessionId, plan.turnId);
+  }
+
+  /** Children that no item of the plan was in progress for, or one that is not in it any more. */
+  #loose(root: RootRow): ChildRow[] {
+    const ids = new Set(root.plan.items.map(({ id }) => id));
+    const loose = this.#childrenOf(root).filter(({ parent }) => parent.planItem === undefined || !ids.has(parent.planItem));
+    return loose.map((child) => this.#child(root, child, root.running));
+  }
+
+  /** A turn without a plan, and its children beside it. */
+  #turn(row: TurnRow): Row[] {
+    const { sessionId, turnId, phase } = row.turn;
+    const children = this.sources.children.ofTurn(sessionId, turnId);
+    return [row, ...children.map((child) => this.#child(row, child, phase.kind === "started"))];
+  }
+
+  #child(parent: ChildRow["parent"], child: ChildNotification, running: boolean): ChildRow {
+    const live = running && child.phase.kind !== "ended";
+    return { kind: "child", parent, child, live, activity: live ? (this.sources.sessions.activeToolOf(child.turnId)?.title ?? "") : "" };
+  }
+
+  #ofChild(row: ChildRow): ItemRow[] {
+    return itemRows(row, ({ id, status }) => ({
+      activity: status === "inProgress" ? row.activity : "",
+      edits: this.sources.reviews.ofItem(row.child.sessionId, id).length,
+    }));
+  }
+
+  /** Items of a plan that is over: to be read. What waits for review hangs on the newest plan. */
+  #past(row: EarlierRow): ItemRow[] {
+    return itemRows(row, () => ({ activity: "", edits: 0 }));
+  }
+
+  #work(row: ItemRow): Row[] {
+    const { parent } = row;
+    if (parent.kind === "earlier") {
+      return [];
+    }
+    const { files, id } = row.item;
+    const children = parent.kind === "root" ? this.#childrenOf(parent).filter((child) => child.parent.planItem === id) : [];
+    // What is listed under a child's own step is not listed twice.
+    const below = new Set(
+      children.flatMap(({ sessionId, items }) => items.flatMap((item) => item.commands.map(({ callId }) => `${sessionId}/${callId}`))),
+    );
+    const commands = row.item.commands.filter(({ callId }) => !below.has(callId));
+    return [
+      ...children.map((child) => this.#child(row, child, row.running)),
+      ...files.map((file): Row => {
+        const edits = this.sources.reviews.ofItem(row.sessionId, id, file.uri).length;
+        return { kind: "file", parent: row, file, edits };
+      }),
+      ...commands.map((command): Row => ({ kind: "command", parent: row, command })),
+    ];
+  }
+
+  /** The plan, unless it is another session's than the one in view. */
+  #currentPlan(): PlanStore["plan"] {
+    const { plan } = this.sources.plans;
+    const { current } = this.sources.sessions;
+    return current === undefined || plan?.sessionId === current ? plan : undefined;
+  }
+
+  #refresh(): void {
+    const plan = this.#currentPlan();
+    if (plan?.sessionId !== this.#session) {
+      this.#session = plan?.sessionId;
+      this.#opened.clear();
+      this.#folded.clear();
+    }
+    const open = plan === undefined ? 0 : openItems(plan);
+    this.#view.description = plan === undefined ? "" : `${plan.completed}/${plan.total}`;
+    this.#view.badge = open === 0 ? undefined : { value: open, tooltip: `Cairn: ${open} open` };
+    const { readOnly } = this.sources.sessions;
+    const message = readOnly === undefined ? "" : `Read only: ${oneLine(readOnly.text, 200)}`;
+    if ((this.#view.message ?? "") !== message) {
+      this.#view.message = message;
+    }
+    // VS Code draws a view at most every 0.2 s: drawing it for news that change no row would make
+    // the next plan wait.
+    const drawn = this.#asDrawn();
+    if (drawn !== this.#drawn) {
+      this.#drawn = drawn;
+      this.#changed.fire(undefined);
+    }
+  }
+
+  /** All that can be seen of the rows. Plans of earlier turns do not change any more. */
+  #asDrawn(): string {
+    const lines: string[] = [];
+    const visit = (rows: readonly Row[]): void => {
+      for (const row of rows) {
+        lines.push(JSON.stringify([idOf(row), rowText(row), contextOf(row), iconOf(row), expansionOf(row, false, false)]));
+        if (row.kind === "history") {
+          lines.push(...row.turns.map(({ turnId }) => turnId));
+        } else {
+          visit(this.#children(row));
+        }
+      }
+    };
+    visit(this.#top());
+    return lines.join("\n");
+  }
+
+  /** A root that is replaced while the view comes up cannot be revealed any more; its successor can. */
+  async #reveal(): Promise<void> {
+    for (let tries = 0; tries < REVEAL_TRIES; tries++) {
+      const root = this.#top().find((row) => row.kind === "root");
+      if (root === undefined) {
+        return;
+      }
+      try {
+        // It is open by itself, being new: an `expand` that comes late would undo the user's folding.
+        await this.#view.reveal(root, { expand: false, focus: false, select: false });
+        return;
+      } catch {
+        // Again, with the root as it is now.
+      }
+    }
+  }
+}
+
+function expansionOf(row: Row, opened: boolean, folded: boolean): vscode.TreeItemCollapsibleState {
+  const { None, Collapsed, Expanded } = vscode.TreeItemCollapsibleState;
+  const own = opened ? Expanded : Collapsed;
+  switch (row.kind) {
+    case "root":
+      return row.collapsed ? Collapsed : Expanded;
+    case "child":
+      return row.child.total === 0 ? None : row.live && !folded ? Expanded : own;
+    case "item":
+      if (row.live) {
+        return folded ? Collapsed : Expanded;
+      }
+      return row.parent.kind !== "earlier" && (row.children || row.item.files.length + row.item.commands.length > 0) ? own : None;
+    case "history":
+    case "earlier":
+      return own;
+    case "approval":
+    case "ready":
+    case "turn":
+    case "file":
+    case "command":
+    case "dropped":
+    case "queued":
+      return None;
+  }
+}
+
+/** What a click, or Enter, does. Rows with children open and close instead. */
+function commandOf(row: Row): vscode.Command | undefined {
+  switch (row.kind) {
+    case "approval":
+      return { command: "cairn.approval.show", title: "Show", arguments: [row.params.approvalId] };
+    case "ready":
+      return { command: "cairn.runPlan", title: "Run this plan" };
+    case "turn":
+    case "command":
+      return { command: "cairn.showConversation", title: "Show conversation" };
+    case "file":
+      return { command: "cairn.openPlanFile", title: "Open", arguments: [row] };
+    case "child":
+      return row.child.total === 0 ? { command: "cairn.showConversation", title: "Show conversation" } : undefined;
+    case "root":
+    case "item":
+    case "dropped":
+    case "queued":
+    case "history":
+    case "earlier":
+      return undefined;
+  }
+}

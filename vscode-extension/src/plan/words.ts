@@ -1,0 +1,308 @@
+import type { ApproveParams, ChildPhase, EndReason, ToolState } from "../protocol";
+import type { Turn } from "../stores/session";
+import { count, oneLine } from "../text/display";
+import { duration, spokenDuration } from "../text/duration";
+import {
+  type ChildRow,
+  type CommandRow,
+  type DroppedRow,
+  type EarlierRow,
+  type FileRow,
+  type HistoryRow,
+  type ItemRow,
+  type QueuedRow,
+  type ReadyRow,
+  type RootRow,
+  type Row,
+  isDeclaredOnly,
+  openItems,
+} from "./rows";
+
+/** A row in words: for the eye, for the pointer that rests on it, and for the ear. */
+export interface RowText {
+  readonly label: string;
+  readonly description: string;
+  readonly tooltip: string;
+  readonly spoken: string;
+}
+
+export function rowText(row: Row): RowText {
+  switch (row.kind) {
+    case "approval":
+      return approvalText(row.params);
+    case "ready":
+      return readyText(row);
+    case "turn":
+      return turnText(row.turn);
+    case "root":
+      return rootText(row);
+    case "item":
+      return itemText(row);
+    case "child":
+      return childText(row);
+    case "file":
+      return fileText(row);
+    case "command":
+      return commandText(row);
+    case "dropped":
+      return droppedText(row);
+    case "queued":
+      return queuedText(row);
+    case "history":
+      return historyText(row);
+    case "earlier":
+      return earlierText(row);
+  }
+}
+
+export function endText(reason: EndReason): string {
+  switch (reason) {
+    case "completed":
+      return "done";
+    case "needsInput":
+      return "waits for your reply";
+    case "cancelled":
+      return "cancelled";
+    case "failed":
+      return "failed";
+    case "limit":
+      return "stopped at a limit";
+    case "interrupted":
+      return "interrupted";
+  }
+}
+
+/** How a command stands, when nothing runs any more that could change it. */
+export function stateText(state: ToolState, running: boolean): string {
+  switch (state) {
+    case "queued":
+      return running ? "queued" : "interrupted";
+    case "awaitingApproval":
+      return running ? "waits for approval" : "interrupted";
+    case "running":
+      return running ? "running" : "interrupted";
+    case "done":
+      return "passed";
+    case "failed":
+    case "declined":
+    case "cancelled":
+      return state;
+  }
+}
+
+function approvalText({ title, command, reason, cwd, child }: ApproveParams): RowText {
+  const whose = child === undefined ? "" : oneLine(child, 80);
+  return {
+    label: oneLine(command, 120),
+    description: ["waits for approval", whose].filter((part) => part !== "").join(" · "),
+    tooltip: `${whose === "" ? "" : `${whose}\n`}${oneLine(title)}: ${oneLine(command, 1_000)}\nin ${oneLine(cwd)}\n${oneLine(reason)}`,
+    spoken: `Approval needed. ${oneLine(title)}: ${oneLine(command)}${whose === "" ? "" : `, for ${whose}`}`,
+  };
+}
+
+function readyText({ open }: ReadyRow): RowText {
+  const steps = count(open, "step");
+  return {
+    label: "Run this plan",
+    description: steps,
+    tooltip: lines("The plan waits for your approval: nothing has been changed yet.", "Reply to have it changed."),
+    spoken: ["The plan waits for your approval. Run this plan", steps].filter((part) => part !== "").join(", "),
+  };
+}
+
+function queuedText({ item, place, held }: QueuedRow): RowText {
+  const task = oneLine(item.text, 120);
+  const when = held ? "waits for you" : place === 1 ? "next" : "queued";
+  const why = held ? "The task before did not complete, so this does not begin by itself." : "Begins when the task before it has completed.";
+  return { label: task, description: when, tooltip: lines(oneLine(item.text, 1_000), why), spoken: `To be done next: ${task}, ${when}` };
+}
+
+function turnText(turn: Turn): RowText {
+  const task = turn.text === "" ? "Task" : oneLine(turn.text, 120);
+  switch (turn.phase.kind) {
+    case "started":
+      return { label: task, description: "working", tooltip: task, spoken: `Working on: ${task}` };
+    case "interrupted":
+      return { label: task, description: "interrupted", tooltip: task, spoken: `${task}: interrupted` };
+    case "ended": {
+      const outcome = endText(turn.phase.reason);
+      const summary = oneLine(turn.phase.summary, 600);
+      return { label: task, description: outcome, tooltip: lines(task, summary), spoken: `${task}: ${outcome}` };
+    }
+  }
+}
+
+function rootText({ plan, running, turn, ready }: RootRow): RowText {
+  const state = [ready ? "waits for your approval" : outcomeText(turn, running), remainder(openItems(plan))].filter((part) => part !== "").join(", ");
+  const shown = running && turn !== undefined ? "working" : state;
+  const task = turn === undefined || turn.text === "" ? "" : oneLine(turn.text, 300);
+  return {
+    label: `Plan ${plan.completed}/${plan.total}`,
+    description: shown,
+    tooltip: lines(task, `${plan.completed} of ${plan.total} done`, question(turn)),
+    spoken: `Plan, ${plan.completed} of ${plan.total} done, ${shown}`,
+  };
+}
+
+/** How the turn of the plan ended, where that is more than what its items say. */
+function outcomeText(turn: Turn | undefined, running: boolean): string {
+  if (turn === undefined || running) {
+    return "";
+  }
+  switch (turn.phase.kind) {
+    case "started":
+      return "";
+    case "interrupted":
+      return "interrupted";
+    case "ended":
+      return turn.phase.reason === "completed" ? "" : endText(turn.phase.reason);
+  }
+}
+
+function question(turn: Turn | undefined): string {
+  const phase = turn?.phase;
+  return phase?.kind === "ended" && phase.reason === "needsInput" ? oneLine(phase.summary, 600) : "";
+}
+
+const remainder = (open: number): string => (open === 0 ? "done" : `${open} open`);
+
+function itemText(row: ItemRow): RowText {
+  const { item } = row;
+  const number = row.numbered ? `#${oneLine(item.id, 12)} ` : "";
+  const content = `${number}${oneLine(item.content, 300)}`;
+  const active = `${number}${oneLine(item.activeForm, 300) || oneLine(item.content, 300)}`;
+  const inProgress = item.status === "inProgress" && row.running;
+  const label = inProgress ? active : content;
+  const { shown, said } = itemState(row, inProgress);
+  const counts = [
+    count(item.files.length, "file"),
+    count(item.commands.length, "command"),
+    row.edits === 0 ? "" : `${count(row.edits, "edit")} to review`,
+  ].filter((part) => part !== "");
+  return {
+    label,
+    description: shown,
+    tooltip: lines(
+      `${number}${oneLine(item.content, 1_000)}`,
+      capitalised(said),
+      ...row.blockers.map((blocker) => `Waits for #${oneLine(blocker.id, 12)} ${oneLine(blocker.content, 300)}`),
+      counts.join(", "),
+    ),
+    spoken: [label, said, ...counts].join(", "),
+  };
+}
+
+function itemState({ item, blockers, activity }: ItemRow, inProgress: boolean): { shown: string; said: string } {
+  const took = item.elapsedMs >= 1_000;
+  if (inProgress) {
+    const shown = oneLine(activity, 80);
+    return { shown, said: ["in progress", ...(shown === "" ? [] : [shown])].join(", ") };
+  }
+  if (item.status === "completed") {
+    if (isDeclaredOnly(item)) {
+      return { shown: "no recorded work", said: "completed, no recorded work" };
+    }
+    return took
+      ? { shown: duration(whole(item.elapsedMs)), said: `completed in ${spokenDuration(whole(item.elapsedMs))}` }
+      : { shown: "", said: "completed" };
+  }
+  if (item.blocked || blockers.length > 0) {
+    const by = blockers.map(({ id }) => `#${oneLine(id, 12)}`).join(", ");
+    const shown = by === "" ? "blocked" : `blocked by ${by}`;
+    return { shown, said: shown };
+  }
+  return { shown: "", said: took ? `open, ${spokenDuration(whole(item.elapsedMs))} so far` : "open" };
+}
+
+function childText({ child, activity, live }: ChildRow): RowText {
+  const title = oneLine(child.title, 120);
+  const state = childState(child.phase, live);
+  const progress = child.total === 0 ? "" : `${child.completed}/${child.total}`;
+  const doing = live ? oneLine(activity, 80) : "";
+  // That it works or is done is what its icon says.
+  const quiet = state === "done" || (state === "working" && (progress !== "" || doing !== ""));
+  const said = child.total === 0 ? "" : `${child.completed} of ${child.total} done`;
+  const tokens = child.usage.inputTokens + child.usage.outputTokens;
+  const spent = [count(child.rounds, "round"), count(tokens, "token")].filter((part) => part !== "");
+  const present = (parts: string[]): string[] => parts.filter((part) => part !== "");
+  return {
+    label: title,
+    description: present([progress, quiet ? "" : state, doing]).join(" · "),
+    tooltip: lines(`Subagent: ${oneLine(child.title, 600)}`, capitalised(present([state, said]).join(", ")), spent.join(", ")),
+    spoken: present([`Subagent ${title}`, state, said, doing]).join(", "),
+  };
+}
+
+function childState(phase: ChildPhase, live: boolean): string {
+  switch (phase.kind) {
+    case "waiting":
+      return live ? "waits for others" : "interrupted";
+    case "running":
+      return live ? "working" : "interrupted";
+    case "ended":
+      // Nobody waits for the user: the agent has the question.
+      return phase.reason === "completed" || phase.reason === "needsInput" ? "done" : endText(phase.reason);
+  }
+}
+
+function fileText({ file, edits }: FileRow): RowText {
+  const name = oneLine(file.path.split("/").at(-1) ?? file.path);
+  const folder = oneLine(file.path.split("/").slice(0, -1).join("/"));
+  const pending = edits === 0 ? "" : count(edits, "edit");
+  return {
+    label: name,
+    description: [pending, folder].filter((part) => part !== "").join("  "),
+    tooltip: lines(oneLine(file.path, 400), pending === "" ? "" : `${pending} of this step to review`),
+    spoken: `File ${oneLine(file.path)}, ${pending === "" ? "nothing to review" : `${pending} to review`}`,
+  };
+}
+
+function commandText({ command, parent }: CommandRow): RowText {
+  const { elapsedMs } = command;
+  const title = oneLine(command.title, 300);
+  const state = stateText(command.state, parent.running);
+  // That a command passed is what its icon says; how long it took is news.
+  const quiet = command.state === "done" && elapsedMs !== undefined;
+  return {
+    label: title,
+    description: [...(quiet ? [] : [state]), ...(elapsedMs === undefined ? [] : [duration(elapsedMs)])].join(", "),
+    tooltip: lines(oneLine(command.title, 1_000), capitalised(elapsedMs === undefined ? state : `${state} after ${duration(elapsedMs)}`)),
+    spoken: [title, state, ...(elapsedMs === undefined ? [] : [spokenDuration(elapsedMs)])].join(", "),
+  };
+}
+
+function droppedText({ texts }: DroppedRow): RowText {
+  const label = texts.length === 1 ? "1 step was dropped" : `${texts.length} steps were dropped`;
+  return {
+    label,
+    description: "",
+    tooltip: lines("Left out of the plan while still open:", ...texts.map((text) => oneLine(text, 300))),
+    spoken: `${label}: ${texts.map((text) => oneLine(text)).join("; ")}`,
+  };
+}
+
+function historyText({ turns }: HistoryRow): RowText {
+  return {
+    label: "Earlier turns",
+    description: String(turns.length),
+    tooltip: "Plans of earlier turns of this conversation, newest first",
+    spoken: `Earlier turns, ${count(turns.length, "plan")}`,
+  };
+}
+
+function earlierText({ earlier: { task, reason, plan } }: EarlierRow): RowText {
+  const label = oneLine(task, 120) || "Task";
+  const outcome = reason === "completed" ? remainder(openItems(plan)) : endText(reason);
+  return {
+    label,
+    description: `${plan.completed}/${plan.total} · ${outcome}`,
+    tooltip: lines(oneLine(task, 600), `${plan.completed} of ${plan.total} done, ${outcome}`),
+    spoken: `${label}, ${plan.completed} of ${plan.total} done, ${outcome}`,
+  };
+}
+
+const lines = (...parts: string[]): string => parts.filter((part) => part !== "").join("\n");
+
+const capitalised = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+
+const whole = (ms: number): number => Math.floor(ms / 1_000) * 1_000;

@@ -1,0 +1,86 @@
+import * as vscode from "vscode";
+
+import { requests } from "../protocol";
+import type { Agent } from "../daemon/agent";
+import type { ReviewStore } from "../stores/review";
+
+const SCHEME = "cairn-baseline";
+
+/** The accepted text of files under review, as virtual documents for the diff editors. */
+export class Baselines implements vscode.TextDocumentContentProvider, vscode.Disposable {
+  readonly #changed = new vscode.EventEmitter<vscode.Uri>();
+  readonly #subscriptions: vscode.Disposable[];
+
+  readonly onDidChange = this.#changed.event;
+
+  constructor(
+    private readonly agent: Agent,
+    private readonly reviews: ReviewStore,
+  ) {
+    this.#subscriptions = [
+      this.#changed,
+      vscode.workspace.registerTextDocumentContentProvider(SCHEME, this),
+      reviews.onDidChange((uris) => this.#refresh(uris)),
+    ];
+  }
+
+  async provideTextDocumentContent(uri: vscode.Uri): Promise<string> {
+    const live = liveUri(uri);
+    const file = this.reviews.get(live.toString());
+    const { text } = await this.agent.request(requests.baseline, { uri: file?.uri ?? live.toString() });
+    if (text !== undefined) {
+      return text;
+    }
+    // Nothing is pending there any more: the accepted text is the live one.
+    return (await vscode.workspace.openTextDocument(live)).getText();
+  }
+
+  async openFile(uri: string, selection?: vscode.Range): Promise<void> {
+    const live = vscode.Uri.parse(uri);
+    const name = live.path.split("/").at(-1) ?? "";
+    const options: vscode.TextDocumentShowOptions = selection === undefined ? {} : { selection };
+    await vscode.commands.executeCommand("vscode.diff", baselineUri(live), live, `${name} (proposed edits)`, options);
+  }
+
+  async openAll(): Promise<void> {
+    const resources = this.reviews.files.map(({ uri }) => {
+      const live = vscode.Uri.parse(uri);
+      return [live, baselineUri(live), live];
+    });
+    if (resources.length === 0) {
+      void vscode.window.showInformationMessage("There are no proposed edits to review.");
+      return;
+    }
+    await vscode.commands.executeCommand("vscode.changes", "Proposed edits", resources);
+  }
+
+  dispose(): void {
+    for (const subscription of this.#subscriptions) {
+      subscription.dispose();
+    }
+  }
+
+  /** Baselines move with every accept, and with what the user types outside the edits. */
+  #refresh(changed: readonly string[] | undefined): void {
+    for (const { uri } of vscode.workspace.textDocuments) {
+      if (uri.scheme === SCHEME && (changed === undefined || changed.includes(liveUri(uri).toString()))) {
+        this.#changed.fire(uri);
+      }
+    }
+  }
+}
+
+/** Whether a tab compares a file with its accepted text. */
+export function isComparison(tab: vscode.Tab | undefined): boolean {
+  return tab?.input instanceof vscode.TabInputTextDiff && tab.input.original.scheme === SCHEME;
+}
+
+/** The path stays, so that the language and the file's name do. */
+function baselineUri(live: vscode.Uri): vscode.Uri {
+  return live.with({ scheme: SCHEME, query: JSON.stringify({ scheme: live.scheme }) });
+}
+
+function liveUri(baseline: vscode.Uri): vscode.Uri {
+  const { scheme } = JSON.parse(baseline.query) as { scheme: string };
+  return baseline.with({ scheme, query: "" });
+}

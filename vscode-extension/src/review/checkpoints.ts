@@ -1,0 +1,117 @@
+import * as vscode from "vscode";
+
+import { type Agent, reasonOf } from "../daemon/agent";
+import { type Checkpoint, type CheckpointConflict, requests } from "../protocol";
+import { inert, oneLine } from "../text/display";
+
+const SCHEME = "cairn-checkpoint";
+
+/**
+ * `Agent: restore checkpoint`: back to how everything was before a turn. What somebody else than the
+ * agent wrote since is shown first, beside the text it would be replaced by.
+ */
+export class CheckpointCommands implements vscode.TextDocumentContentProvider, vscode.Disposable {
+  readonly #subscriptions: vscode.Disposable[];
+  readonly #changed = new vscode.EventEmitter<vscode.Uri>();
+  /** The texts at the checkpoint that was shown last, by the URI they are shown under. */
+  readonly #texts = new Map<string, string>();
+
+  readonly onDidChange = this.#changed.event;
+
+  constructor(private readonly agent: Agent) {
+    this.#subscriptions = [
+      this.#changed,
+      vscode.workspace.registerTextDocumentContentProvider(SCHEME, this),
+      vscode.commands.registerCommand("cairn.restoreCheckpoint", () => this.#restore()),
+    ];
+  }
+
+  provideTextDocumentContent(uri: vscode.Uri): string {
+    return this.#texts.get(uri.toString()) ?? "";
+  }
+
+  dispose(): void {
+    for (const subscription of this.#subscriptions) {
+      subscription.dispose();
+    }
+  }
+
+  async #restore(): Promise<void> {
+    try {
+      const { checkpoints } = await this.agent.request(requests.checkpoints, {});
+      const picked = await pick(checkpoints);
+      if (picked !== undefined) {
+        await this.#goBack(picked, false);
+      }
+    } catch (error) {
+      void vscode.window.showErrorMessage(reasonOf(error));
+    }
+  }
+
+  async #goBack(checkpoint: Checkpoint, overwrite: boolean): Promise<void> {
+    const { restored, conflicts, failed } = await this.agent.request(requests.restoreCheckpoint, {
+      turnId: checkpoint.turnId,
+      overwrite,
+    });
+    if (conflicts.length > 0 && !overwrite) {
+      await this.#askToOverwrite(checkpoint, conflicts);
+    } else if (failed.length > 0) {
+      void vscode.window.showWarningMessage(inert(`Not everything could be brought back: ${oneLine(failed.join("; "), 400)}`));
+    } else {
+      const files = restored.length === 1 ? "1 file is" : `${restored.length} files are`;
+      const undo = "Undo";
+      const answer = await vscode.window.showInformationMessage(inert(`${files} as before “${oneLine(checkpoint.task, 80)}”.`), undo);
+      if (answer === undo) {
+        await vscode.commands.executeCommand("cairn.undoDecision");
+      }
+    }
+  }
+
+  async #askToOverwrite(checkpoint: Checkpoint, conflicts: readonly CheckpointConflict[]): Promise<void> {
+    const names = conflicts.map(({ path }) => oneLine(path, 100)).join("\n");
+    const show = "Show changes";
+    const overwrite = "Overwrite";
+    const answer = await vscode.window.showWarningMessage(
+      conflicts.length === 1 ? "One file has changes that are not the agent's" : `${conflicts.length} files have changes that are not the agent's`,
+      { modal: true, detail: `${names}\n\nGoing back would replace them. Nothing has been changed so far.` },
+      show,
+      overwrite,
+    );
+    if (answer === overwrite) {
+      await this.#goBack(checkpoint, true);
+    } else if (answer === show) {
+      await this.#show(conflicts);
+    }
+  }
+
+  /** Left what is there now, right what it would become. */
+  async #show(conflicts: readonly CheckpointConflict[]): Promise<void> {
+    const resources = conflicts.map(({ uri, text }) => {
+      const live = vscode.Uri.parse(uri);
+      const then = live.with({ scheme: SCHEME });
+      this.#texts.set(then.toString(), text ?? "");
+      this.#changed.fire(then);
+      return [live, live, then];
+    });
+    await vscode.commands.executeCommand("vscode.changes", "Now and at the checkpoint", resources);
+  }
+}
+
+async function pick(checkpoints: readonly Checkpoint[]): Promise<Checkpoint | undefined> {
+  if (checkpoints.length === 0) {
+    void vscode.window.showInformationMessage("There is no checkpoint yet: the agent has changed no file here.");
+    return undefined;
+  }
+  const items = checkpoints.map((checkpoint) => ({
+    label: inert(`Before “${oneLine(checkpoint.task, 80)}”`),
+    description: checkpoint.files.length === 1 ? "1 file" : `${checkpoint.files.length} files`,
+    detail: oneLine(checkpoint.files.join(", "), 160),
+    checkpoint,
+  }));
+  const picked = await vscode.window.showQuickPick(items, {
+    title: "Restore checkpoint",
+    placeHolder: "Back to how files, review and plan were before a task",
+    matchOnDetail: true,
+  });
+  return picked?.checkpoint;
+}

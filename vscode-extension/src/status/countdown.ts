@@ -1,0 +1,38 @@
+import type { Connection } from "../protocol";
+
+const SECOND_MS = 1000;
+
+/** How long it is until the model is asked again; says so each second while there is something to count. */
+export class Countdown {
+  #attempt: string | undefined;
+  #due = 0;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(
+    private readonly tick: () => void,
+    private readonly now: () => number = Date.now,
+  ) {}
+
+  /** The same wait is told again with everything else that changes; only a new one begins anew. */
+  left(connection: Connection | undefined): number {
+    clearTimeout(this.#timer);
+    if (connection?.kind !== "retrying") {
+      this.#attempt = undefined;
+      return 0;
+    }
+    const attempt = `${connection.attempt} ${connection.delayMs} ${connection.reason}`;
+    if (attempt !== this.#attempt) {
+      this.#attempt = attempt;
+      this.#due = this.now() + connection.delayMs;
+    }
+    const left = Math.max(0, this.#due - this.now());
+    if (left > 0) {
+      this.#timer = setTimeout(this.tick, Math.min(left, left % SECOND_MS || SECOND_MS));
+    }
+    return left;
+  }
+
+  dispose(): void {
+    clearTimeout(this.#timer);
+  }
+}

@@ -1,0 +1,67 @@
+import type { Connection, ModelInfo } from "../protocol";
+import type { Link } from "../stores/status";
+
+/** What the status bar is made from. */
+export interface Facts {
+  readonly link: Link;
+  readonly model: ModelInfo | undefined;
+  readonly connection: Connection | undefined;
+  /** Until the model is asked again. */
+  readonly retryInMs: number;
+  readonly approvals: number;
+  readonly running: boolean;
+  readonly plan: { readonly completed: number; readonly total: number } | undefined;
+  readonly failed: boolean;
+  /** The last turn ended with a question. */
+  readonly asks: boolean;
+  /** The last turn ended with a plan to approve. */
+  readonly planReady: boolean;
+  /** Why no turn can start in the session in view. */
+  readonly readOnly?: string | undefined;
+}
+
+export interface Label {
+  readonly text: string;
+  readonly state: string;
+  readonly severity: "none" | "warning" | "error";
+}
+
+/** The most urgent thing first. A replay is named whatever else there is to say. */
+export function statusLabel(facts: Facts): Label {
+  const label = urgent(facts);
+  return facts.model?.replay === true ? { ...label, text: `${label.text} · replay` } : label;
+}
+
+function urgent({ link, connection, retryInMs, approvals, running, plan, failed, asks, planReady, readOnly }: Facts): Label {
+  if (link.kind === "failed") {
+    return { text: "$(error) Cairn: not running", state: link.message, severity: "error" };
+  }
+  if (link.kind === "starting") {
+    return { text: "$(loading~spin) Cairn", state: "starting", severity: "none" };
+  }
+  if (approvals > 0) {
+    return { text: "$(warning) Cairn: approval needed", state: "waiting for your approval", severity: "warning" };
+  }
+  if (running) {
+    const progress = plan === undefined || plan.total === 0 ? "" : ` ${plan.completed}/${plan.total}`;
+    if (connection?.kind === "retrying") {
+      const when = retryInMs > 0 ? ` in ${Math.ceil(retryInMs / 1000)} s` : "";
+      const state = `attempt ${connection.attempt}${when}: ${connection.reason}`;
+      return { text: `$(sync~spin) Cairn: retrying${when}`, state, severity: "none" };
+    }
+    return { text: `$(loading~spin) Cairn${progress}`, state: "working", severity: "none" };
+  }
+  if (readOnly !== undefined) {
+    return { text: "$(lock) Cairn: read only", state: `this session can only be read: ${readOnly}`, severity: "none" };
+  }
+  if (planReady) {
+    return { text: "$(checklist) Cairn: plan ready", state: "the plan waits for your approval", severity: "none" };
+  }
+  if (asks) {
+    return { text: "$(question) Cairn: reply", state: "waiting for your reply", severity: "none" };
+  }
+  if (failed) {
+    return { text: "$(error) Cairn", state: "the last task failed", severity: "none" };
+  }
+  return { text: "$(layers) Cairn", state: "idle", severity: "none" };
+}

@@ -1,0 +1,40 @@
+import type { UsageNotification } from "../protocol";
+
+/** How full the model's window is, and what the session cost. */
+export interface Meter {
+  readonly text: string;
+  readonly lines: readonly string[];
+  readonly severity: "none" | "warning";
+}
+
+const WARN_PERCENT = 80;
+
+export function meter({ context, session, costMicros }: UsageNotification): Meter | undefined {
+  if (context.window === 0) {
+    return undefined;
+  }
+  const percent = Math.round((context.used * 100) / context.window);
+  const cost = costMicros === undefined ? undefined : dollars(costMicros);
+  const share = session.inputTokens === 0 ? 0 : Math.round((session.cachedTokens * 100) / session.inputTokens);
+  return {
+    text: [`$(dashboard) ${tokens(context.used)}/${tokens(context.window)}`, ...(cost === undefined ? [] : [cost.startsWith("<") ? cost : `≈ ${cost}`])].join(" · "),
+    lines: [
+      `Context: ${percent} % of ${tokens(context.window)} tokens are in use. It is compacted by itself when it is nearly full.`,
+      `Tokens of this session: ${session.inputTokens.toLocaleString("en")} in (${share} % from the cache), ${session.outputTokens.toLocaleString("en")} out`,
+      ...(cost === undefined ? [] : [`Cost of this session: about ${cost}, an estimate from known prices`]),
+    ],
+    severity: percent >= WARN_PERCENT ? "warning" : "none",
+  };
+}
+
+function tokens(count: number): string {
+  if (count < 1_000) {
+    return `${count}`;
+  }
+  return count < 999_500 ? `${Math.round(count / 1_000)}k` : `${(count / 1_000_000).toFixed(1).replace(/\.0$/u, "")}M`;
+}
+
+function dollars(micros: number): string {
+  const amount = micros / 1e6;
+  return amount < 0.01 ? "< $0.01" : `$${amount.toFixed(2)}`;
+}

@@ -1,0 +1,161 @@
+import type { Hunk, ReviewNotification } from "../protocol";
+import { Emitter } from "./emitter";
+
+/** A hunk and the file it is in. */
+export interface PlacedHunk {
+  readonly file: ReviewNotification;
+  readonly hunk: Hunk;
+  /** 1-based place among the hunks of its file, for people only. */
+  readonly ordinal: number;
+}
+
+/**
+ * The proposed edits of every file, exactly as the daemon reports them. Hunks are known by id;
+ * places are computed when asked for and never kept.
+ */
+export class ReviewStore {
+  readonly #canonical: (uri: string) => string;
+  readonly #files = new Map<string, ReviewNotification>();
+  /** Newest revision of files that have nothing pending any more, so that a late one stays out. */
+  readonly #settled = new Map<string, number>();
+  readonly #changed = new Emitter<readonly string[] | undefined>();
+
+  /** The URIs of the files that changed; `undefined` when all may have. */
+  readonly onDidChange = this.#changed.event;
+
+  /** `canonical` gives one spelling to URIs that mean the same file. */
+  constructor(canonical: (uri: string) => string = (uri) => uri) {
+    this.#canonical = canonical;
+  }
+
+  /** Files with something pending, by path. */
+  get files(): ReviewNotification[] {
+    return [...this.#files.values()].sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0));
+  }
+
+  get pending(): number {
+    let count = 0;
+    for (const file of this.#files.values()) {
+      count += file.hunks.length;
+    }
+    return count;
+  }
+
+  get(uri: string): ReviewNotification | undefined {
+    return this.#files.get(this.#canonical(uri));
+  }
+
+  /** News of files, in order. However many, the views are told once. */
+  update(...news: readonly ReviewNotification[]): void {
+    const changed = new Set<string>();
+    for (const next of news) {
+      const key = this.#canonical(next.uri);
+      const newest = this.#files.get(key)?.rev ?? this.#settled.get(key);
+      if (newest === undefined || next.rev > newest) {
+        this.#put(key, next);
+        changed.add(key);
+      }
+    }
+    if (changed.size > 0) {
+      this.#changed.fire([...changed]);
+    }
+  }
+
+  /** What `agent/state` says after a (re)connect: everything known before is void. */
+  restore(files: readonly ReviewNotification[]): void {
+    this.#files.clear();
+    this.#settled.clear();
+    for (const file of files) {
+      this.#put(this.#canonical(file.uri), file);
+    }
+    this.#changed.fire(undefined);
+  }
+
+  /** The hunk whose lines (or the place where lines were removed) hold this line. */
+  at(uri: string, line: number): PlacedHunk | undefined {
+    return this.touching(uri, line).at(0);
+  }
+
+  /** Every hunk that can be decided at this line, those about lines first. */
+  touching(uri: string, line: number): PlacedHunk[] {
+    const here = this.placed(uri).filter(({ hunk }) => touchesLine(hunk, line));
+    return [...here.filter(({ hunk }) => isOfLines(hunk)), ...here.filter(({ hunk }) => !isOfLines(hunk))];
+  }
+
+  placed(uri: string): PlacedHunk[] {
+    const file = this.get(uri);
+    return file === undefined ? [] : file.hunks.map((hunk, index) => ({ file, hunk, ordinal: index + 1 }));
+  }
+
+  /** What waits that was done under a plan item, the agent's or a child's, in one file or in all. */
+  ofItem(sessionId: string, planItem: string, uri?: string): PlacedHunk[] {
+    const files = uri === undefined ? this.files.map((file) => file.uri) : [uri];
+    return files
+      .flatMap((file) => this.placed(file))
+      .filter(({ hunk }) => [hunk, hunk.child].some((of) => of?.sessionId === sessionId && of.planItem === planItem));
+  }
+
+  /**
+   * The next hunk after a place, going on in the next file and around at the end. From a file with
+   * nothing pending (or from nowhere) it is the first one (the last one when going back).
+   */
+  neighbour(uri: string | undefined, line: number, direction: "next" | "previous"): PlacedHunk | undefined {
+    const files = this.files.filter((file) => file.hunks.length > 0);
+    const key = uri === undefined ? undefined : this.#canonical(uri);
+    const here = files.findIndex((file) => this.#canonical(file.uri) === key);
+    const forward = direction === "next";
+    if (here >= 0) {
+      const placed = this.placed(files[here]?.uri ?? "");
+      const found = forward
+        ? placed.find(({ hunk }) => hunk.range.start.line > line)
+        : placed.findLast(({ hunk }) => hunk.range.start.line < line && !touchesLine(hunk, line));
+      if (found !== undefined) {
+        return found;
+      }
+    }
+    const step = forward ? 1 : -1;
+    const start = here >= 0 ? here + step : forward ? 0 : files.length - 1;
+    const file = files[(start + files.length) % files.length];
+    return file === undefined ? undefined : this.placed(file.uri).at(forward ? 0 : -1);
+  }
+
+  #put(key: string, next: ReviewNotification): void {
+    if (next.hunks.length === 0) {
+      this.#files.delete(key);
+      this.#settled.set(key, next.rev);
+    } else {
+      this.#files.set(key, next);
+      this.#settled.delete(key);
+    }
+  }
+}
+
+/** `+2 −1`, with a real minus sign. */
+export function counts(hunk: Hunk): string {
+  return `+${hunk.addedLines} −${hunk.removedLines}`;
+}
+
+export function lineCounts(hunks: readonly Hunk[]): string {
+  const added = hunks.reduce((sum, hunk) => sum + hunk.addedLines, 0);
+  const removed = hunks.reduce((sum, hunk) => sum + hunk.removedLines, 0);
+  return `+${added} −${removed}`;
+}
+
+/** Not about the file as a whole, which no line of the text can show. */
+export function isOfLines(hunk: Hunk): boolean {
+  return hunk.wholeFile === undefined;
+}
+
+/** Only removed lines: nothing of it is in the live text. */
+export function isRemoval(hunk: Hunk): boolean {
+  return hunk.addedLines === 0;
+}
+
+function touchesLine(hunk: Hunk, line: number): boolean {
+  const { start, end } = hunk.range;
+  if (start.line === end.line && start.character === end.character) {
+    return line === start.line || line === start.line - 1;
+  }
+  // A range of whole lines ends at column 0 of the line after, except at the end of the text.
+  return line >= start.line && (line < end.line || (line === end.line && end.character > 0));
+}

@@ -1,0 +1,57 @@
+import type { Banner, StatusNotification } from "../protocol";
+import { Emitter } from "./emitter";
+
+/** Whether there is a daemon at all; what it says about itself is in `StatusStore.status`. */
+export type Link =
+  | { readonly kind: "starting" }
+  | { readonly kind: "running"; readonly version: string }
+  | { readonly kind: "failed"; readonly message: string };
+
+export class StatusStore {
+  #link: Link = { kind: "starting" };
+  #status: StatusNotification | undefined;
+  readonly #seen = new Set<string>();
+  readonly #changed = new Emitter<void>();
+  readonly #banner = new Emitter<Banner>();
+
+  readonly onDidChange = this.#changed.event;
+  /** A banner that was not there before, once for each text. */
+  readonly onDidAddBanner = this.#banner.event;
+
+  get link(): Link {
+    return this.#link;
+  }
+
+  get status(): StatusNotification | undefined {
+    return this.#link.kind === "running" ? this.#status : undefined;
+  }
+
+  setLink(link: Link): void {
+    this.#link = link;
+    this.#changed.fire();
+  }
+
+  update(next: StatusNotification): void {
+    if (this.#status !== undefined && next.rev <= this.#status.rev) {
+      return;
+    }
+    this.restore(next);
+  }
+
+  restore(status: StatusNotification): void {
+    this.#status = status;
+    this.#changed.fire();
+    for (const banner of status.banners) {
+      const key = `${banner.kind}\n${banner.text}`;
+      if (!this.#seen.has(key)) {
+        this.#seen.add(key);
+        this.#banner.fire(banner);
+      }
+    }
+  }
+
+  /** A new daemon counts its revisions anew. */
+  reconnect(): void {
+    this.#status = undefined;
+  }
+}

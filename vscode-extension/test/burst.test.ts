@@ -1,0 +1,142 @@
+import { describe, expect, it } from "vitest";
+import type { Uri } from "vscode";
+
+import { PlanTree } from "../src/plan/tree";
+import type { Hunk, ReviewNotification } from "../src/protocol";
+import { FileBadges } from "../src/review/badges";
+import { reviewContext } from "../src/review/context";
+import { HunkLenses } from "../src/review/lenses";
+import { Painter } from "../src/review/painter";
+import { EditsTree } from "../src/review/tree";
+import { RemovedZones } from "../src/review/zones";
+import { ReviewItems } from "../src/status/reviewItems";
+import { ApprovalStore } from "../src/stores/approval";
+import { Burst } from "../src/stores/burst";
+import { type Memory, ModeStore } from "../src/stores/mode";
+import { PlanStore } from "../src/stores/plan";
+import { ChildStore } from "../src/stores/children";
+import { QueueStore } from "../src/stores/queue";
+import { ReviewStore } from "../src/stores/review";
+import { SessionStore } from "../src/stores/session";
+import { FakeEditor, desk, drawn } from "./vscode";
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+async function turns(count: number): Promise<void> {
+  for (let at = 0; at < count; at++) {
+    await turn();
+  }
+}
+
+describe("a burst", () => {
+  const delivered: number[][] = [];
+  const burst = new Burst<number>((news) => delivered.push([...news]));
+  const taken = (): number[][] => delivered.splice(0);
+
+  it("is handed on as one, though each message takes a turn", async () => {
+    for (let message = 0; message < 100; message++) {
+      burst.add(message);
+      await turn();
+    }
+    expect(taken()).toEqual([]);
+    await turns(10);
+    expect(taken()).toEqual([Array.from({ length: 100 }, (_, message) => message)]);
+  });
+
+  it("of one is handed on within some turns", async () => {
+    burst.add(1);
+    await turns(10);
+    burst.add(2);
+    await turns(10);
+    expect(taken()).toEqual([[1], [2]]);
+  });
+
+  it("that does not end is shown meanwhile", async () => {
+    for (let message = 0; taken().length === 0; message++) {
+      expect(message).toBeLessThan(10_000_000);
+      burst.add(message);
+      await turn();
+    }
+  });
+
+  it("can be ended, and then hands on nothing twice", async () => {
+    burst.flush();
+    taken();
+    burst.add(1);
+    burst.flush();
+    expect(taken()).toEqual([[1]]);
+    await turns(10);
+    expect(taken()).toEqual([]);
+  });
+});
+
+describe("news of a hundred files at once", () => {
+  const hunk = (line: number): Hunk => ({
+    id: String(line),
+    sessionId: "s",
+    turnId: "t",
+    range: { start: { line, character: 0 }, end: { line: line + 1, character: 0 } },
+    oldText: "old",
+    newText: "new",
+    removedLines: 1,
+    addedLines: 1,
+    mixed: false,
+    outdated: false,
+  });
+  const memory: Memory = { get: () => undefined, update: () => undefined };
+
+  /** What is drawn when proposals come for so many files, and when all of them are accepted. */
+  async function drawnFor(files: number): Promise<{ proposed: string[]; accepted: string[]; painted: number }> {
+    const reviews = new ReviewStore();
+    const plans = new PlanStore();
+    const sessions = new SessionStore();
+    const modes = new ModeStore(memory, () => "review");
+    const editor = new FakeEditor("file:///w/0");
+    desk.editors = [editor];
+    new EditsTree(reviews, plans, memory);
+    new PlanTree({ plans, sessions, approvals: new ApprovalStore(), reviews, modes, queue: new QueueStore(), children: new ChildStore() });
+    new FileBadges(reviews);
+    new HunkLenses(reviews);
+    new Painter(reviews, "ext" as unknown as Uri);
+    new RemovedZones(reviews);
+    new ReviewItems({ reviews, modes, sessions });
+    reviewContext(reviews);
+    const burst = new Burst<ReviewNotification>((news) => reviews.update(...news));
+    let rev = 0;
+    const tell = async (hunks: Hunk[]): Promise<string[]> => {
+      drawn.length = 0;
+      for (let file = 0; file < files; file++) {
+        rev += 1;
+        burst.add({ uri: `file:///w/${file}`, path: String(file), rev, version: 1, kind: "edited", hunks });
+        await turn();
+      }
+      await turns(10);
+      return [...drawn];
+    };
+    const proposed = await tell([hunk(1), hunk(5)]);
+    const accepted = await tell([]);
+    return { proposed, accepted, painted: editor.resets.length };
+  }
+
+  it("is drawn as often as that of one", async () => {
+    const counted = ({ proposed, accepted, painted }: Awaited<ReturnType<typeof drawnFor>>): string[][] =>
+      [proposed, accepted, [`painted ${painted}`]].map((lines) => lines.map((line) => line.replaceAll(/\d+/g, "N").replaceAll("edits", "edit")));
+    const one = await drawnFor(1);
+    const hundred = await drawnFor(100);
+    expect(counted(hundred)).toEqual(counted(one));
+    expect(one.accepted.filter((line) => line === "event").length).toBe(3);
+    expect(hundred.proposed.filter((line) => line.startsWith("badge cairn.edits"))).toEqual(["badge cairn.edits 200"]);
+  });
+
+  it("comes folded beyond what anybody reads at a glance", () => {
+    const opened = (files: number): unknown[] => {
+      const reviews = new ReviewStore();
+      const tree = new EditsTree(reviews, new PlanStore(), memory);
+      reviews.update(...Array.from({ length: files }, (_, file): ReviewNotification => (
+        { uri: `file:///w/${file}`, path: String(file), rev: file + 1, version: 1, kind: "edited", hunks: [hunk(1)] }
+      )));
+      return [...new Set(tree.getChildren().map((row) => row.kind === "file" && row.opened))];
+    };
+    expect([opened(1), opened(20), opened(21)]).toEqual([[true], [true], [false]]);
+  });
+});

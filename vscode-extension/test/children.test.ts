@@ -1,0 +1,204 @@
+import { describe, expect, it } from "vitest";
+
+import { renderConversation } from "../src/conversation/render";
+import { type ChildRow, type RootRow, contextOf, idOf, isLive, itemRows } from "../src/plan/rows";
+import { rowText } from "../src/plan/words";
+import type { ApproveParams, ChildNotification, ChildPhase, PlanItem, ToolNotification } from "../src/protocol";
+import { ChildStore } from "../src/stores/children";
+import { ReviewStore } from "../src/stores/review";
+import { SessionStore } from "../src/stores/session";
+import { TranscriptStore } from "../src/stores/transcript";
+import { approvalNotice } from "../src/text/approval";
+
+const usage = { inputTokens: 0, outputTokens: 0, cachedTokens: 0 };
+const parent = { sessionId: "s", turnId: "t", callId: "k1", planItem: "1" };
+
+const item = (over: Partial<PlanItem> = {}): PlanItem => ({
+  id: "1",
+  content: "Read it",
+  activeForm: "Reading it",
+  status: "inProgress",
+  blocked: false,
+  blockedBy: [],
+  files: [],
+  commands: [],
+  calls: 1,
+  elapsedMs: 0,
+  ...over,
+});
+
+const child = (rev: number, over: Partial<ChildNotification> = {}): ChildNotification => ({
+  sessionId: "c",
+  turnId: "ct",
+  rev,
+  parent,
+  place: 0,
+  title: "Look at a",
+  phase: { kind: "running" },
+  items: [],
+  completed: 0,
+  total: 0,
+  rounds: 0,
+  usage,
+  ...over,
+});
+
+const root: RootRow = {
+  kind: "root",
+  plan: { sessionId: "s", turnId: "t", rev: 1, panel: "expanded", items: [item()], completed: 0, total: 1, dropped: [] },
+  generation: 1,
+  collapsed: false,
+  running: true,
+  turn: undefined,
+  ready: false,
+  dropped: [],
+};
+
+const row = (over: Partial<ChildNotification> = {}, { live = true, activity = "" } = {}): ChildRow => ({
+  kind: "child",
+  parent: root,
+  child: child(1, over),
+  live,
+  activity,
+});
+
+const ended = (reason: Extract<ChildPhase, { kind: "ended" }>["reason"]): ChildPhase => ({ kind: "ended", reason });
+const planned = { items: [item({ status: "completed" }), item({ id: "2" })], completed: 1, total: 2 };
+
+describe("the row of a child", () => {
+  it.each([
+    [row(), "working", "Subagent Look at a, working", "child running"],
+    [row({}, { activity: "Read a" }), "Read a", "Subagent Look at a, working, Read a", "child running"],
+    [row(planned, { activity: "Read a" }), "1/2 · Read a", "Subagent Look at a, working, 1 of 2 done, Read a", "child running"],
+    [row({ phase: { kind: "waiting" } }), "waits for others", "Subagent Look at a, waits for others", "child running"],
+    [row({ ...planned, phase: ended("completed") }, { live: false }), "1/2", "Subagent Look at a, done, 1 of 2 done", "child"],
+    [row({ phase: ended("completed") }, { live: false }), "", "Subagent Look at a, done", "child"],
+    // The agent has its question, and nobody waits for the user.
+    [row({ phase: ended("needsInput") }, { live: false }), "", "Subagent Look at a, done", "child"],
+    [row({ phase: ended("failed") }, { live: false }), "failed", "Subagent Look at a, failed", "child"],
+    [row({ phase: ended("limit") }, { live: false }), "stopped at a limit", "Subagent Look at a, stopped at a limit", "child"],
+    // Its daemon is gone: nothing works.
+    [row({}, { live: false }), "interrupted", "Subagent Look at a, interrupted", "child"],
+  ] satisfies [ChildRow, string, string, string][])("case %#", (it, description, spoken, context) => {
+    const text = rowText(it);
+    expect([text.description, text.spoken, contextOf(it)]).toEqual([description, spoken, context]);
+  });
+
+  it("says what it cost to a pointer that rests on it", () => {
+    const spent = { rounds: 3, usage: { inputTokens: 900, outputTokens: 100, cachedTokens: 0 } };
+    expect(rowText(row({ ...planned, ...spent })).tooltip).toBe("Subagent: Look at a\nWorking, 1 of 2 done\n3 rounds, 1000 tokens");
+  });
+
+  it("is another row when it gets a plan and when it ends, so that it opens and folds", () => {
+    const rows = [row(), row(planned), row({ ...planned, phase: ended("completed") }, { live: false })];
+    expect(rows.map(idOf)).toEqual(["child:c live", "child:c live planned", "child:c planned"]);
+    expect(rows.map(isLive)).toEqual([true, true, false]);
+  });
+
+  it("has the steps of its own plan, which spin while it works only", () => {
+    const steps = (of: ChildRow): unknown[] =>
+      itemRows({ ...of, child: { ...of.child, ...planned } }, () => ({ activity: "", edits: 0 })).map((it) => [idOf(it), it.running, contextOf(it)]);
+    expect(steps(row())).toEqual([
+      ["item:c:1", true, "item"],
+      ["item:c:2", true, "item"],
+    ]);
+    expect(steps(row({ phase: ended("completed") }, { live: false }))[0]).toEqual(["item:c:1", false, "item"]);
+  });
+
+  it("opens the item above it while it works", () => {
+    const [of] = itemRows(root, () => ({ activity: "", edits: 0, children: true, live: true }));
+    const [after] = itemRows(root, () => ({ activity: "", edits: 0, children: true, live: false }));
+    expect([of, after].map((it) => it && [idOf(it), isLive(it)])).toEqual([
+      ["item:s:1 live", true],
+      ["item:s:1", false],
+    ]);
+  });
+});
+
+describe("the child store", () => {
+  it("keeps the newest of each, in the order of the calls", () => {
+    const store = new ChildStore();
+    store.update(child(2, { place: 1 }));
+    store.update(child(3, { sessionId: "d", title: "First" }));
+    store.update(child(4, { place: 1, title: "Second" }));
+    store.update(child(1, { title: "Late" }));
+    expect(store.ofTurn("s", "t").map(({ title }) => title)).toEqual(["First", "Second"]);
+    expect(store.ofTurn("s", "other")).toEqual([]);
+    store.restore([child(1, { title: "Restored" })]);
+    expect(store.ofTurn("s", "t").map(({ title }) => title)).toEqual(["Restored"]);
+  });
+});
+
+describe("the calls of a child", () => {
+  const tool = (rev: number, callId: string, over: Partial<ToolNotification> = {}): ToolNotification => ({
+    sessionId: "c",
+    turnId: "ct",
+    rev,
+    callId,
+    name: "read_file",
+    title: `Read ${callId}`,
+    state: "done",
+    parent,
+    ...over,
+  });
+  const ofParent = (rev: number): ToolNotification => ({
+    sessionId: "s",
+    turnId: "t",
+    rev,
+    callId: "k1",
+    name: "task",
+    title: "Task: Look at a",
+    state: "running",
+  });
+
+  it("are not the agent's, and go with its turn", () => {
+    const store = new SessionStore();
+    store.update({ sessionId: "s", turnId: "t", rev: 1, phase: { kind: "started", text: "Do it" } });
+    store.updateTool(ofParent(2));
+    store.updateTool(tool(3, "c1", { state: "running" }));
+    expect(store.activeTool?.title).toBe("Task: Look at a");
+    expect(store.activeToolOf("ct")?.title).toBe("Read c1");
+    store.update({ sessionId: "s", turnId: "t2", rev: 4, phase: { kind: "started", text: "Go on" } });
+    expect(store.activeToolOf("ct")).toBeUndefined();
+  });
+
+  it("stand under the call that started it, the newest of them", () => {
+    const store = new TranscriptStore();
+    store.tool(ofParent(1));
+    store.tool({ ...ofParent(2), callId: "k2", title: "Task: Look at b" });
+    for (let n = 1; n <= 14; n++) {
+      store.tool(tool(2 + n, `c${n}`));
+    }
+    store.tool(tool(20, "c15", { state: "awaitingApproval", title: "Run x" }));
+    store.approval({ approvalId: "a", sessionId: "c", turnId: "ct", callId: "c15", title: "Run a command", command: "x", cwd: "/w", reason: "", child: "Look at a" });
+    const lines = renderConversation(store.entries).split("\n");
+    expect(lines.slice(0, 3)).toEqual(["○ Task: Look at a  (running)", "    … 3 earlier calls …", "    ✓ Read c4"]);
+    expect(lines.slice(-4)).toEqual(["    ? Run x  (waits for approval)", "      $ x", "○ Task: Look at b  (running)", ""]);
+  });
+
+  it("stand by themselves when that call is too old to be kept", () => {
+    const store = new TranscriptStore();
+    store.tool(tool(1, "c1"));
+    expect(renderConversation(store.entries)).toBe("✓ Read c1\n");
+  });
+});
+
+describe("an edit of a child", () => {
+  it("is counted under the agent's step and under its own", () => {
+    const range = { start: { line: 0, character: 0 }, end: { line: 1, character: 0 } };
+    const hunk = { id: "h", sessionId: "s", turnId: "t", planItem: "1", range, oldText: "", newText: "", removedLines: 0, addedLines: 1, mixed: false, outdated: false };
+    const store = new ReviewStore();
+    store.update({ uri: "file:///a", path: "a", rev: 1, kind: "edited", hunks: [{ ...hunk, child: { sessionId: "c", planItem: "7" } }] });
+    expect([store.ofItem("s", "1").length, store.ofItem("c", "7").length, store.ofItem("c", "1").length]).toEqual([1, 1, 0]);
+  });
+});
+
+describe("a question of a child", () => {
+  const asked: ApproveParams = { approvalId: "a", sessionId: "c", turnId: "ct", callId: "c1", title: "Run a command", command: "npm test", cwd: "/w", reason: "Because.", child: "Look at a" };
+
+  it("says whose it is", () => {
+    const text = rowText({ kind: "approval", params: asked });
+    expect([text.description, text.spoken]).toEqual(["waits for approval · Look at a", "Approval needed. Run a command: npm test, for Look at a"]);
+    expect(approvalNotice(asked).message).toBe("Run a command (Look at a)? npm test");
+  });
+});

@@ -1,0 +1,270 @@
+import { describe, expect, it, vi } from "vitest";
+
+import { renderConversation } from "../src/conversation/render";
+import { KeyedQueue } from "../src/edits/queue";
+import { discover } from "../src/daemon/discover";
+import { versionFault } from "../src/daemon/version";
+import { PROTOCOL_VERSION } from "../src/protocol";
+import { Countdown } from "../src/status/countdown";
+import { type Facts, statusLabel } from "../src/status/label";
+import { meter } from "../src/status/meter";
+import type { Entry } from "../src/stores/transcript";
+import { approvalNotice } from "../src/text/approval";
+import { inert, oneLine, visible } from "../src/text/display";
+import { textHash } from "../src/text/hash";
+import { removedLines } from "../src/text/html";
+import { sessionText } from "../src/text/sessions";
+
+describe("text for eyes", () => {
+  it.each([
+    ["plain text, ünï¢ode and 🙂 stay", "plain text, ünï¢ode and 🙂 stay"],
+    ["a\tb\nc", "a\tb\nc"],
+    ["a\r\nb", "a\nb"],
+    ["over\rwrite", "over\\x0dwrite"],
+    ["\u001b[31mred", "\\x1b[31mred"],
+    ["rm \u202ecod.txt", "rm \\u{202e}cod.txt"],
+    ["zero\u200bwidth", "zero\\u{200b}width"],
+    ["tag\u{e0041}", "tag\\u{e0041}"],
+  ])("%j is shown as %j", (text, shown) => {
+    expect(visible(text)).toBe(shown);
+  });
+
+  it("is one line, cut between characters", () => {
+    expect(oneLine("  a\n  b\tc ")).toBe("a ⏎ b c");
+    expect(oneLine("🙂🙂🙂🙂", 3)).toBe("🙂🙂…");
+  });
+
+  it("holds no link and no icon", () => {
+    expect(inert("[Allow](command:evil) $(check)")).toBe("[Allow]\u2060(command:evil) $\u2060(check)");
+  });
+});
+
+describe("a session in the list", () => {
+  const DAY = 24 * 3_600_000;
+  const session = {
+    sessionId: "s-1", task: "Fix $(it)\nnow", updatedMs: 0, turns: 2, running: false, doneItems: 4, openItems: 1, current: false, lockedElsewhere: false,
+  };
+
+  it.each([
+    [{}, 3 * DAY, "3 days ago · 4/5 done"],
+    [{}, DAY, "1 day ago · 4/5 done"],
+    [{ doneItems: 0, openItems: 0 }, 90 * 60_000, "1 hour ago · 2 turns"],
+    [{ doneItems: 0, openItems: 0, turns: 1, running: true }, 5 * 60_000, "5 minutes ago · 1 turn · running"],
+    [{ lockedElsewhere: true }, -5, "just now · 4/5 done · open in another window"],
+  ])("%j is described", (change, now, expected) => {
+    expect(sessionText({ ...session, ...change }, now).description).toBe(expected);
+  });
+
+  it("has the words it began with, in one line and without icons of theirs", () => {
+    expect(sessionText(session, 0).label).toBe("$(comment-discussion) Fix $\u2060(it) ⏎ now");
+    expect(sessionText({ ...session, task: "", current: true }, 0).label).toBe("$(check) Nothing said yet");
+  });
+});
+
+describe("the notification of an approval", () => {
+  it.each([
+    ["npm test", true, "npm test"],
+    ["npm test\n", true, "npm test"],
+    ["x".repeat(240), true, "x".repeat(240)],
+    ["x".repeat(300), false, `${"x".repeat(239)}…`],
+    ["npm test\nrm -r src", false, "npm test ⏎ rm -r src"],
+    ["echo \u202ecod", false, "echo \\u{202e}cod"],
+  ])("of %j shows it whole: %j", (command, whole, shown) => {
+    expect(approvalNotice({ title: "Run a command", command })).toEqual({ message: `Run a command? ${shown}`, whole });
+  });
+});
+
+describe("removed lines as HTML", () => {
+  it("keeps nothing that Markdown or HTML could read", () => {
+    const html = removedLines("<img src=x> **b** [l](command:x) `c` &amp; $(x)\n- item");
+    const inner = html.replaceAll(/<\/?(?:code|span|br)\b[^>]*>/g, "").replaceAll(/&(?:nbsp|#\d+);/g, "");
+    expect(inner).toMatch(/^[\p{L}\p{N}]*$/u);
+  });
+
+  it("cuts a long removal and says so", () => {
+    expect(removedLines("x\n".repeat(50).trimEnd())).toContain("… 10 more lines removed");
+  });
+});
+
+describe("the hash of a text", () => {
+  it("leaves a byte order mark out", () => {
+    expect(textHash("\ufeffä\n")).toBe(textHash("ä\n"));
+    expect(textHash("")).toBe("e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+  });
+});
+
+describe("jobs of one key", () => {
+  it("run in order, and a failure stops no one", async () => {
+    const queue = new KeyedQueue();
+    const order: string[] = [];
+    let release = (): void => undefined;
+    const gate = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const first = queue.run("a", async () => {
+      await gate;
+      order.push("first");
+      throw new Error("no");
+    });
+    const second = queue.run("a", () => Promise.resolve(order.push("second")));
+    await queue.run("b", () => Promise.resolve(order.push("other key")));
+    release();
+    await expect(first).rejects.toThrow("no");
+    await second;
+    expect(order).toEqual(["other key", "first", "second"]);
+  });
+});
+
+describe("finding the daemon", () => {
+  const find = (setting: string, ...present: string[]): string => {
+    const found = discover({
+      setting,
+      extension: "/ext",
+      path: "/usr/bin:/opt/bin",
+      windows: false,
+      isExecutable: (path) => present.includes(path),
+    });
+    return found.kind === "found" ? `${found.from} ${found.path}` : found.message;
+  };
+
+  it("prefers the setting, then the package, then the PATH", () => {
+    expect(find("/my/cairn", "/my/cairn", "/ext/bin/cairn")).toBe("setting /my/cairn");
+    expect(find("", "/ext/bin/cairn", "/opt/bin/cairn")).toBe("bundle /ext/bin/cairn");
+    expect(find("", "/opt/bin/cairn")).toBe("path /opt/bin/cairn");
+  });
+
+  it("never looks past a setting that is wrong", () => {
+    expect(find("/my/cairn", "/ext/bin/cairn")).toContain("cairn.daemon.path names /my/cairn");
+    expect(find("")).toContain("was not found");
+  });
+});
+
+describe("the status bar", () => {
+  const idle: Facts = {
+    link: { kind: "running", version: "1" },
+    model: { provider: "anthropic", name: "m", replay: false },
+    connection: { kind: "idle" },
+    retryInMs: 0,
+    approvals: 0,
+    running: false,
+    plan: undefined,
+    failed: false,
+    asks: false,
+    planReady: false,
+  };
+  const replay = { provider: "replay", name: "r", replay: true };
+  const waiting = { kind: "retrying", attempt: 2, delayMs: 12_000, reason: "busy" } as const;
+
+  it.each([
+    [{}, "$(layers) Cairn"],
+    [{ running: true }, "$(loading~spin) Cairn"],
+    [{ running: true, plan: { completed: 2, total: 5 } }, "$(loading~spin) Cairn 2/5"],
+    [{ running: true, connection: { kind: "working" } }, "$(loading~spin) Cairn"],
+    [{ running: true, connection: waiting, retryInMs: 11_001 }, "$(sync~spin) Cairn: retrying in 12 s"],
+    [{ running: true, connection: waiting }, "$(sync~spin) Cairn: retrying"],
+    [{ running: true, approvals: 1, model: replay }, "$(warning) Cairn: approval needed · replay"],
+    [{ model: replay }, "$(layers) Cairn · replay"],
+    [{ asks: true }, "$(question) Cairn: reply"],
+    [{ asks: true, planReady: true }, "$(checklist) Cairn: plan ready"],
+    [{ failed: true }, "$(error) Cairn"],
+    [{ link: { kind: "failed", message: "gone" }, approvals: 1 }, "$(error) Cairn: not running"],
+  ] satisfies [Partial<Facts>, string][])("%j is %s", (facts, text) => {
+    expect(statusLabel({ ...idle, ...facts }).text).toBe(text);
+  });
+});
+
+describe("the meter", () => {
+  const none = { inputTokens: 0, outputTokens: 0, cachedTokens: 0 };
+  const usage = (used: number, window: number, costMicros?: number) =>
+    meter({
+      sessionId: "s",
+      turnId: "t",
+      rev: 1,
+      rounds: 1,
+      turn: none,
+      session: { inputTokens: 12_000, outputTokens: 800, cachedTokens: 9_000 },
+      context: { used, window },
+      ...(costMicros === undefined ? {} : { costMicros }),
+    });
+
+  it.each([
+    [usage(34_000, 200_000, 123_456), "$(dashboard) 34k/200k · ≈ $0.12", "none"],
+    [usage(999, 32_000), "$(dashboard) 999/32k", "none"],
+    [usage(160_000, 200_000, 4_000), "$(dashboard) 160k/200k · < $0.01", "warning"],
+    [usage(200_000, 1_000_000), "$(dashboard) 200k/1M", "none"],
+  ])("%j is %s", (shown, text, severity) => {
+    expect(shown).toMatchObject({ text, severity });
+  });
+
+  it("says how much came from the cache and that the cost is an estimate", () => {
+    expect(usage(34_000, 200_000, 123_456)?.lines.join("\n")).toMatch(/17 % of 200k[^]*12,000 in \(75 % from the cache\), 800 out[^]*about \$0\.12, an estimate/u);
+    expect(usage(1, 0)).toBeUndefined();
+  });
+});
+
+describe("the countdown to the next attempt", () => {
+  it("begins with a new wait only, and ends", () => {
+    vi.useFakeTimers();
+    const ticks = vi.fn();
+    const countdown = new Countdown(ticks);
+    const waiting = (attempt: number) => ({ kind: "retrying", attempt, delayMs: 2500, reason: "busy" }) as const;
+    expect(countdown.left(waiting(2))).toBe(2500);
+    vi.advanceTimersByTime(500);
+    expect(ticks).toHaveBeenCalledTimes(1);
+    expect(countdown.left(waiting(2))).toBe(2000);
+    vi.advanceTimersByTime(2100);
+    expect(countdown.left(waiting(2))).toBe(0);
+    vi.advanceTimersByTime(5000);
+    expect(ticks).toHaveBeenCalledTimes(2);
+    expect(countdown.left(waiting(3))).toBe(2500);
+    expect(countdown.left({ kind: "streaming" })).toBe(0);
+    expect(countdown.left(waiting(3))).toBe(2500);
+    countdown.dispose();
+    vi.useRealTimers();
+  });
+});
+
+describe("the conversation as text", () => {
+  it("marks who speaks and what was done", () => {
+    const entries: Entry[] = [
+      { kind: "message", id: "1", role: "user", text: "Fix it\nplease", incomplete: false },
+      { kind: "message", id: "2", role: "reminder", text: "Plan first.", incomplete: false },
+      { kind: "message", id: "3", role: "assistant", text: "I look.", incomplete: true },
+      { kind: "tool", id: "4", title: "Read a", state: "done", detail: "", command: undefined, parent: undefined },
+      { kind: "tool", id: "5", title: "Run x", state: "awaitingApproval", detail: "", command: "x \u202e", parent: undefined },
+      { kind: "end", id: "6", reason: "completed", summary: "" },
+    ];
+    expect(renderConversation(entries)).toBe(
+      [
+        "❯ Fix it",
+        "  please",
+        "",
+        "· reminder: Plan first.",
+        "",
+        "I look.",
+        "[cut off: not part of the conversation]",
+        "",
+        "✓ Read a",
+        "? Run x  (waits for approval)",
+        "  $ x \\u{202e}",
+        "",
+        "■ Done",
+        "",
+      ].join("\n"),
+    );
+  });
+});
+
+describe("a daemon of another release", () => {
+  it.each([
+    [PROTOCOL_VERSION, undefined],
+    [PROTOCOL_VERSION + 1, `The Cairn daemon speaks protocol ${PROTOCOL_VERSION + 1}, and this extension speaks`],
+    [undefined, "The Cairn daemon does not say which protocol it speaks, and this extension speaks"],
+  ])("that says protocol %j is told as %j", (theirs, told) => {
+    const fault = versionFault(theirs);
+    expect(fault?.slice(0, told?.length)).toBe(told);
+    if (told !== undefined) {
+      expect(fault).toContain("Install the two of the same release.");
+    }
+  });
+});
