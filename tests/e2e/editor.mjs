@@ -1,0 +1,214 @@
+// The recipe for a real VS Code in a browser: installed once into a cache, started with folders of
+// its own, so that the user's editor is not touched. `make run` and the end-to-end tests share it.
+
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { access, constants, cp, mkdir, mkdtemp, rename, rm, stat, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { homedir, tmpdir } from "node:os";
+import { delimiter, dirname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+
+const run = promisify(execFile);
+
+const CODE_SERVER = "4.139.1";
+const NODE = "24.21.0";
+
+export const repository = resolve(dirname(fileURLToPath(import.meta.url)), "../..");
+export const sample = join(repository, "tests/sample");
+export const replay = (name) => join(repository, "tests/replays", `${name}.json`);
+export const vsix = join(repository, "vscode-extension/cairn.vsix");
+
+const editorHome = join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "cairn", `vscode-${CODE_SERVER}`);
+const editorNode = join(editorHome, "node_modules/node/bin/node");
+const editorEntry = join(editorHome, "node_modules/code-server/out/node/entry.js");
+
+/** Settings of a quiet window: no welcome, no chat, no update, nothing that asks or moves. */
+const QUIET = {
+  "workbench.startupEditor": "none",
+  "security.workspace.trust.enabled": false,
+  "telemetry.telemetryLevel": "off",
+  "workbench.secondarySideBar.defaultVisibility": "hidden",
+  "chat.disableAIFeatures": true,
+  "extensions.autoUpdate": false,
+  "extensions.autoCheckUpdates": false,
+  "extensions.ignoreRecommendations": true,
+  "update.mode": "none",
+  "workbench.tips.enabled": false,
+  "workbench.enableExperiments": false,
+  "window.confirmBeforeClose": "never",
+  "files.autoSave": "off",
+};
+
+/** Installs the editor unless it is there and whole. Takes some minutes the first time. */
+export async function ensureEditor(say = () => {}) {
+  if (await isWhole()) {
+    return;
+  }
+  say(`Installing VS Code (code-server ${CODE_SERVER}) into ${editorHome}: some minutes, once.`);
+  await mkdir(editorHome, { recursive: true });
+  const manifest = { private: true, dependencies: { "code-server": CODE_SERVER, node: NODE } };
+  // Node first: code-server's install scripts must run on the version it asks for.
+  await writeFile(join(editorHome, "package.json"), JSON.stringify({ private: true, dependencies: { node: NODE } }));
+  await npmInstall({});
+  await writeFile(join(editorHome, "package.json"), JSON.stringify(manifest));
+  await npmInstall({ PATH: [dirname(editorNode), process.env.PATH].join(delimiter), npm_config_unsafe_perm: "true" });
+  if (!(await isWhole())) {
+    throw new Error(`The native parts of code-server were not built. Remove ${editorHome} and look at npm's output.`);
+  }
+}
+
+/**
+ * Starts an editor on a folder.
+ *
+ * @param {object} options
+ * @param {string} options.workspace  folder to open
+ * @param {string} options.home       folder for everything the editor keeps
+ * @param {object} [options.settings] user settings over the quiet ones
+ * @param {object} [options.machine]  settings of this machine: paths
+ * @param {object} [options.env]      environment of the extension and the daemon, over this one
+ * @param {string} [options.extension] another package than Cairn's
+ */
+export async function startEditor({ workspace, home, settings = {}, machine = {}, env = {}, extension = vsix }) {
+  const data = join(home, "data");
+  const extensions = join(home, "extensions");
+  const config = join(home, "config.yaml");
+  await writeJson(join(data, "User/settings.json"), { ...QUIET, ...settings });
+  await writeJson(join(data, "Machine/settings.json"), machine);
+  await mkdir(extensions, { recursive: true });
+  await writeFile(config, "auth: none\n");
+
+  const environment = { ...process.env, ...env };
+  const folders = ["--config", config, "--user-data-dir", data, "--extensions-dir", extensions];
+  await run(editorNode, [editorEntry, ...folders, "--install-extension", extension, "--force"], { env: environment });
+
+  const port = await freePort();
+  const server = spawn(
+    editorNode,
+    [editorEntry, "--auth", "none", "--bind-addr", `127.0.0.1:${port}`, ...folders,
+      "--disable-telemetry", "--disable-update-check", "--disable-workspace-trust", workspace],
+    // A group of its own: ended whole, with the extension host and the daemon in it.
+    { env: environment, stdio: ["ignore", "pipe", "pipe"], detached: true },
+  );
+  let log = "";
+  for (const stream of [server.stdout, server.stderr]) {
+    stream.on("data", (chunk) => {
+      log = (log + chunk).slice(-20_000);
+    });
+  }
+  const origin = `http://127.0.0.1:${port}`;
+  await until(async () => {
+    if (server.exitCode !== null) {
+      throw new Error(`The editor ended at its start:\n${log}`);
+    }
+    return (await fetch(`${origin}/healthz`).catch(() => undefined))?.ok;
+  }, 60_000, "the editor's server");
+
+  return {
+    url: `${origin}/?folder=${encodeURIComponent(workspace)}`,
+    log: () => log,
+    /** Changes the settings of this machine under the running editor, as a hand in the file would. */
+    configure: (changed) => writeJson(join(data, "Machine/settings.json"), { ...machine, ...changed }),
+    async stop() {
+      if (server.exitCode === null && server.signalCode === null) {
+        const gone = once(server, "exit");
+        process.kill(-server.pid, "SIGTERM");
+        await gone;
+      }
+    },
+    exited: once(server, "exit"),
+  };
+}
+
+/**
+ * An environment that keeps the user's files out of a test, and the test's out of theirs. Not for
+ * `make run`: there the agent runs the user's tools, which have their set-up at home.
+ */
+export function privateHome(home) {
+  const folders = { CONFIG: ".config", DATA: ".local/share", STATE: ".local/state", CACHE: ".cache" };
+  const entries = Object.entries(folders).map(([name, folder]) => [`XDG_${name}_HOME`, join(home, folder)]);
+  return { HOME: home, ...Object.fromEntries(entries) };
+}
+
+/** The browser that $CHROMIUM names, else `chromium`: a path, or a name on the PATH. */
+export async function findChromium() {
+  const name = process.env.CHROMIUM || "chromium";
+  const folders = name.includes("/") ? [""] : (process.env.PATH ?? "").split(delimiter).filter((folder) => folder !== "");
+  for (const path of folders.map((folder) => resolve(folder, name))) {
+    if (await access(path, constants.X_OK).then(() => true, () => false)) {
+      return path;
+    }
+  }
+  throw new Error(`There is no program ${name}. Install Chromium, or set CHROMIUM to a browser of its kind.`);
+}
+
+/** A fresh copy of a folder, so that a run never changes what it is made from. */
+export async function freshCopy(from, to) {
+  await rm(to, { recursive: true, force: true });
+  await mkdir(dirname(to), { recursive: true });
+  await cp(from, to, { recursive: true });
+  return to;
+}
+
+export function temporaryFolder(name) {
+  return mkdtemp(join(tmpdir(), `cairn-${name}-`));
+}
+
+/** Waits for a condition by asking again; the deadline is for failures only. */
+export async function until(condition, timeout, what) {
+  const deadline = Date.now() + timeout;
+  for (;;) {
+    const value = await condition();
+    if (value) {
+      return value;
+    }
+    if (Date.now() > deadline) {
+      throw new Error(`Waited ${timeout / 1000} s for ${what}`);
+    }
+    await new Promise((wake) => setTimeout(wake, 50));
+  }
+}
+
+/** The parts that npm builds or fetches by script, which some set-ups silently leave out. */
+async function isWhole() {
+  const parts = [editorNode, editorEntry, join(editorHome, "node_modules/code-server/lib/vscode/out/server-main.js"), ...nativeModules()];
+  try {
+    await Promise.all(parts.map((part) => stat(part)));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function nativeModules() {
+  const modules = join(editorHome, "node_modules/code-server/lib/vscode/node_modules");
+  return [
+    join(modules, "@vscode/spdlog/build/Release/spdlog.node"),
+    join(modules, "@vscode/native-watchdog/build/Release/watchdog.node"),
+  ];
+}
+
+async function npmInstall(env) {
+  await run("npm", ["install", "--no-audit", "--no-fund", "--no-package-lock", "--foreground-scripts"], {
+    cwd: editorHome,
+    env: { ...process.env, ...env },
+    maxBuffer: 64 << 20,
+  });
+}
+
+async function writeJson(path, value) {
+  await mkdir(dirname(path), { recursive: true });
+  const temporary = `${path}.new`;
+  await writeFile(temporary, JSON.stringify(value, null, 2));
+  await rename(temporary, path);
+}
+
+async function freePort() {
+  const probe = createServer().listen(0, "127.0.0.1");
+  await once(probe, "listening");
+  const { port } = probe.address();
+  probe.close();
+  await once(probe, "close");
+  return port;
+}

@@ -1,0 +1,91 @@
+// What every file of end-to-end tests has: one editor with Cairn in it, one window, and a copy of
+// the sample workspace. Tests of a file go on where the one before them ended.
+
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+
+import { ensureEditor, freshCopy, privateHome, replay, sample, startEditor, temporaryFolder } from "./editor.mjs";
+import { openBrowser, openWindow } from "./window.mjs";
+
+export const SECOND = 1_000;
+
+/** Another daemon than the one in the package: a debug build, for those who work on it. */
+const daemon = process.env.CAIRN_DAEMON ? { "cairn.daemon.path": process.env.CAIRN_DAEMON } : {};
+
+/**
+ * Registers set-up and tear-down.
+ *
+ * @param {object} options
+ * @param {string} [options.script]  the replay that answers
+ * @param {(workspace: string) => object | Promise<object>} [options.prepare]
+ *   called before the editor starts: may change the workspace, and gives further settings
+ * @param {(it: object) => void | Promise<void>} [options.ready]  called before the first test
+ */
+export function cairn({ script, prepare = () => ({}), ready = () => {} }) {
+  const it = { workspace: "", window: undefined, play, configure, step };
+  let broken = false;
+  let folder;
+  let editor;
+  let browser;
+
+  before(async () => {
+    await ensureEditor((line) => process.stderr.write(`${line}\n`));
+    folder = await temporaryFolder("e2e");
+    const home = join(folder, "home");
+    it.workspace = await freshCopy(sample, join(folder, "shop"));
+    editor = await startEditor({
+      workspace: it.workspace,
+      home,
+      settings: {
+        "workbench.reduceMotion": "on",
+        "editor.cursorBlinking": "solid",
+        "editor.minimap.enabled": false,
+        "git.enabled": false,
+        "typescript.tsserver.enabled": false,
+        ...(await prepare(it.workspace)),
+      },
+      machine: { ...daemon, ...(script === undefined ? {} : { "cairn.model.replayFile": replay(script) }) },
+      env: { ...privateHome(home), ANTHROPIC_API_KEY: "", OPENAI_API_KEY: "", ANTHROPIC_BASE_URL: "", OPENAI_BASE_URL: "" },
+    });
+    browser = await openBrowser();
+    it.window = await openWindow(browser, editor.url);
+    await ready(it);
+  });
+
+  after(async () => {
+    await browser?.close();
+    await editor?.stop();
+    await rm(folder, { recursive: true, force: true, maxRetries: 5 });
+  });
+
+  return it;
+
+  /** Changes the settings of the machine over those of the start. */
+  function configure(settings) {
+    return editor.configure(settings);
+  }
+
+  /** Has later tasks play another script, with other settings beside it. */
+  async function play(name, settings = {}) {
+    await editor.configure({ "cairn.model.replayFile": replay(name), ...settings });
+    await it.window.page.locator(`.statusbar-item[id*="cairn.status"] [aria-label*="${name}.json"]`).waitFor();
+  }
+
+  /** A test that fails leaves a picture of how it ended, and nothing for the next to go on from. */
+  function step(name, body) {
+    test(name, async (context) => {
+      if (broken) {
+        context.skip("goes on where a failed one ended");
+        return;
+      }
+      try {
+        await body();
+      } catch (error) {
+        broken = true;
+        await it.window?.screenshot(`failed ${name}`);
+        throw error;
+      }
+    });
+  }
+}

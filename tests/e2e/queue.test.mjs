@@ -1,0 +1,65 @@
+// What is to be done next: queued while a task runs, changed, dropped, begun by itself.
+
+import assert from "node:assert/strict";
+
+import { SECOND, cairn } from "./harness.mjs";
+
+let window;
+const { step } = cairn({
+  script: "queue",
+  ready: (it) => {
+    window = it.window;
+  },
+});
+
+const plan = (spoken) => window.row("Plan", spoken);
+const queued = (words) => plan(`To be done next: ${words}`);
+
+async function queue(text) {
+  await window.command("Agent: queue follow-up");
+  await window.answer("What should be done next?", text);
+}
+
+step("what is queued while a task runs waits in the plan view", async () => {
+  await window.status().filter({ hasText: "replay" }).waitFor({ timeout: 30 * SECOND });
+  await window.command("Agent: run task");
+  await window.answer("What should be done?", "Do the first");
+  await plan("Approval needed. Run a command: node --version").waitFor();
+  await queue("Do the secnd");
+  await queue("Do the third");
+  // A task that is given while another runs can be queued, too.
+  await window.command("Agent: run task");
+  await window.choose("Queue it for afterwards");
+  await window.answer("What should be done next?", "Do what nobody wants");
+  await queued("Do the secnd, next").waitFor();
+  await queued("Do the third, queued").waitFor();
+  await queued("Do what nobody wants, queued").waitFor();
+});
+
+step("it can be changed and dropped", async () => {
+  await window.rowAction(queued("Do the secnd"), "Change");
+  await window.answer("Change what should be done next", "Do the second");
+  await queued("Do the second, next").waitFor();
+  await window.rowAction(queued("Do what nobody wants"), "Drop");
+  await queued("Do what nobody wants").waitFor({ state: "hidden" });
+  await window.screenshot("queue-01 waits");
+});
+
+step("it begins when the task before it has completed, and what follows a cancelled one waits", async () => {
+  await window.rowAction(plan("Approval needed. Run a command: node --version"), "Agent: allow once");
+  await plan("Working on: Do the second").waitFor();
+  await queued("Do the third, next").waitFor();
+  await plan("Approval needed. Run a command: node --test").waitFor();
+  await window.command("Agent: cancel");
+  await plan("Do the second: cancelled").waitFor();
+  await queued("Do the third, waits for you").waitFor();
+  await window.screenshot("queue-02 held");
+});
+
+step("a window that is loaded anew has it, and it is done when the user says so", async () => {
+  await window.reload();
+  await queued("Do the third, waits for you").waitFor({ timeout: 30 * SECOND });
+  await window.rowAction(queued("Do the third"), "Do it now");
+  await plan("Do the third: done").waitFor();
+  assert.equal(await queued("Do the third").count(), 0);
+});

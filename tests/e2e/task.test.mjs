@@ -1,0 +1,150 @@
+// The three things a user does, in a real VS Code: run a task, watch the plan, decide on the edits.
+// One editor and one window for all; each test goes on where the one before it ended.
+
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+
+import { until } from "./editor.mjs";
+import { SECOND, cairn } from "./harness.mjs";
+
+let window;
+let workspace;
+let original;
+const { step } = cairn({
+  script: "sample",
+  ready: async (it) => {
+    ({ window, workspace } = it);
+    original = await onDisk("src/cart.mjs");
+  },
+});
+
+const onDisk = (path) => readFile(join(workspace, path), "utf8");
+
+step("a replay says that it is one, before anything is asked of it", async () => {
+  await window.status().filter({ hasText: "replay" }).waitFor({ timeout: 30 * SECOND });
+  await window.open("src/cart.mjs");
+  await window.screenshot("01 ready");
+});
+
+step("a task runs from the palette, and its plan appears without taking the focus", async () => {
+  await window.command("Agent: run task");
+  await window.answer("What should be done?", "Find out why the tests fail, and fix it");
+  await window.row("Plan", "Reading the tests and the code, in progress").waitFor();
+  assert.equal(await window.rows("Plan").first().getAttribute("aria-expanded"), "true");
+  assert.equal(await window.page.locator(".monaco-editor.focused").count(), 1, "the editor keeps the focus");
+  await window.screenshot("02 plan");
+});
+
+step("each step shows as it is done", async () => {
+  await window.row("Plan", "Find out which test fails and why, completed").waitFor();
+  await window.page.locator(".pane [role=treeitem] .codicon-loading.codicon-modifier-spin").first().waitFor();
+});
+
+step("edits appear in the text, each with its accept and reject", async () => {
+  await window.lens("Accept").first().waitFor();
+  await window.row("Proposed Edits", "cart.mjs, ").waitFor();
+  await window.page.locator(".review-widget", { hasText: "let sum = 0;" }).waitFor();
+});
+
+step("a command waits for approval, shown whole", async () => {
+  await window.notification("node --test").waitFor();
+  await window.row("Plan", "Approval needed. Run a command: node --test").waitFor();
+  await window.status().filter({ hasText: "approval needed" }).waitFor();
+  await window.screenshot("03 approval");
+});
+
+step("the user types in the same file meanwhile", async () => {
+  await window.goTo(await lineOf("What the customer pays"));
+  await window.page.keyboard.press("End");
+  await window.page.keyboard.insertText(" // mine");
+  await window.page.locator(".view-line", { hasText: "// mine" }).waitFor();
+  // What is typed outside of an edit is the user's: no new edit comes of it.
+  assert.equal(await window.row("Proposed Edits", "mine").count(), 0);
+  await window.page.keyboard.press("Control+Home");
+});
+
+step("allowing it lets the turn end, and the plan folds away", async () => {
+  await window.button("Allow once", window.notification("node --test")).click();
+  const root = window.row("Plan", "Plan, 5 of 5 done");
+  await root.and(window.page.locator('[aria-expanded="false"]')).waitFor();
+  assert.equal(await window.row("Plan", "Run the tests").count(), 0, "its steps are folded");
+  await window.status().filter({ hasText: "edits to review" }).waitFor();
+  await window.screenshot("04 folded");
+});
+
+step("files that were not open are on disk, and have no unsaved text", async () => {
+  assert.match(await onDisk("src/pricing.mjs"), /export function toCents/);
+  assert.match(await onDisk("test/pricing.test.mjs"), /a discount is whole cents/);
+  await until(async () => (await window.tab("pricing.mjs").count()) === 0, 5 * SECOND, "no tab of a file nobody opened");
+});
+
+step("a file with the user's unsaved text is not saved for them", async () => {
+  await window.page.locator('.tab.dirty[data-resource-name="cart.mjs"]').waitFor();
+  assert.equal(await onDisk("src/cart.mjs"), original);
+});
+
+step("accepting one edit keeps it and leaves the others", async () => {
+  const before = await window.rows("Proposed Edits").count();
+  // Not right after a scroll: VS Code takes a moment until a lens that came into view can be clicked.
+  await window.clickLens("Accept");
+  await until(async () => (await window.rows("Proposed Edits").count()) === before - 1, 10 * SECOND, "one edit less");
+});
+
+step("rejecting one puts its old text back, and leaves the user's words alone", async () => {
+  await window.page.locator(".review-widget", { hasText: "let sum = 0;" }).waitFor();
+  await window.goTo(await lineOf("return cents / 100;"));
+  await window.command("Agent: reject hunk");
+  await window.page.locator(".view-line", { hasText: "let sum = 0;" }).waitFor();
+  await window.save("cart.mjs");
+  const text = await onDisk("src/cart.mjs");
+  assert.match(text, /import \{ discount, format, toCents \}/, "the accepted edit stays");
+  assert.match(text, /let sum = 0;/, "the rejected one is gone");
+  assert.match(text, /What the customer pays.*\/\/ mine/, "what the user typed stays");
+  await window.screenshot("05 decided");
+});
+
+step("the last decision can be taken back", async () => {
+  await window.command("Agent: undo last decision");
+  await window.page.locator(".view-line", { hasText: "cents / 100" }).waitFor();
+});
+
+step("every theme shows the edits", async () => {
+  await window.open("src/pricing.mjs");
+  for (const [theme, name] of [["Dark Modern", "dark"], ["Light Modern", "light"], ["Dark High Contrast", "high contrast"]]) {
+    await window.theme(theme);
+    await window.lens("Accept").first().waitFor();
+    await window.screenshot(`06 ${name}`);
+  }
+  await window.theme("Dark Modern");
+});
+
+step("all edits are seen together, and the conversation can be read", async () => {
+  await window.command("Agent: review all edits");
+  await window.page.locator(".multiDiffEditor .codelens-decoration a").first().waitFor();
+  await window.screenshot("07 all edits");
+  await window.command("Agent: show conversation");
+  await window.page.locator(".view-line", { hasText: "■ Done" }).waitFor();
+  await window.screenshot("08 conversation");
+});
+
+step("rejecting everything leaves what the user accepted and typed, and nothing else", async () => {
+  // From within the view of all edits: the file that the agent created is open there.
+  await window.command("Agent: review all edits");
+  await window.page.locator(".multiDiffEditor .codelens-decoration a").first().waitFor();
+  await window.command("Agent: reject all");
+  await until(async () => (await window.rows("Proposed Edits").count()) === 0, 10 * SECOND, "no edits");
+  await window.open("src/cart.mjs");
+  const expected = original
+    .replace("{ discount }", "{ discount, format, toCents }")
+    .replace("of a code. */", "of a code. */ // mine");
+  assert.equal(await window.text(), expected);
+});
+
+/** 1-based line of the active editor that holds this text, as the window shows it. */
+async function lineOf(text) {
+  const lines = (await window.text()).split("\n");
+  const index = lines.findIndex((line) => line.includes(text));
+  assert.notEqual(index, -1, `no line with ${text}`);
+  return index + 1;
+}

@@ -1,0 +1,231 @@
+// A window of the editor as a person uses it: keys, clicks, and what can be seen. Knows VS Code's
+// page and nothing of Cairn. Every wait is for something visible.
+
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+
+import { chromium } from "playwright-core";
+
+import { findChromium, repository, until } from "./editor.mjs";
+
+const SECOND = 1_000;
+const artifacts = join(repository, "artifacts");
+
+export async function openBrowser() {
+  return await chromium.launch({
+    executablePath: await findChromium(),
+    args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+      "--disable-background-networking", "--disable-component-update", "--disable-sync"],
+  });
+}
+
+export async function openWindow(browser, url, { width = 1280, height = 800 } = {}) {
+  const context = await browser.newContext({
+    viewport: { width, height },
+    permissions: ["clipboard-read", "clipboard-write"],
+  });
+  const page = await context.newPage();
+  page.setDefaultTimeout(20 * SECOND);
+  await page.goto(url);
+  await page.locator(".monaco-workbench .statusbar-item").first().waitFor({ timeout: 60 * SECOND });
+  return new Window(page, context);
+}
+
+export class Window {
+  constructor(page, context) {
+    this.page = page;
+    this.context = context;
+  }
+
+  /** The page goes and comes again: extension and daemon with it. */
+  async reload() {
+    await this.page.reload();
+    await this.page.locator(".monaco-workbench .statusbar-item").first().waitFor({ timeout: 60 * SECOND });
+  }
+
+  /** Runs a command by its title, as the palette shows it. */
+  async command(title) {
+    await this.page.keyboard.press("F1");
+    const input = this.page.locator(".quick-input-widget:visible input[type=text]");
+    await input.fill(`>${title}`);
+    // A click on the row itself: Enter might run whatever else has the focus.
+    await this.page
+      .locator(`.quick-input-list .monaco-list-row:is([aria-label="${title}"], [aria-label^="${title},"])`)
+      .first()
+      .click();
+  }
+
+  /** Answers an input box that has this title. */
+  async answer(title, text) {
+    await this.page.locator(".quick-input-widget:visible .quick-input-title", { hasText: title }).waitFor();
+    await this.page.locator(".quick-input-widget:visible input[type=text]").fill(text);
+    await this.page.keyboard.press("Enter");
+  }
+
+  /** Picks an entry of the list that is open. */
+  async choose(label) {
+    await this.page.locator(".quick-input-list .monaco-list-row", { hasText: label }).first().click();
+  }
+
+  async open(path) {
+    const name = path.split("/").at(-1);
+    await this.page.keyboard.press("Control+p");
+    await this.page.locator(".quick-input-widget:visible input[type=text]").fill(path);
+    await this.page.locator(`.quick-input-list .monaco-list-row.focused[aria-label^="${name}"]`).waitFor();
+    await this.page.keyboard.press("Enter");
+    await this.page.locator(`.tab.active[data-resource-name="${name}"]`).waitFor();
+  }
+
+  tab(name) {
+    return this.page.locator(`.tab[data-resource-name="${name}"]`);
+  }
+
+  /** Puts the cursor into a line of the active editor. */
+  async goTo(line) {
+    await this.page.keyboard.press("Control+g");
+    await this.page.locator(".quick-input-widget:visible input[type=text]").fill(`:${line}`);
+    await this.page.locator(".quick-input-list .monaco-list-row.focused").waitFor();
+    await this.page.keyboard.press("Enter");
+    await this.page.locator(".monaco-editor.focused").waitFor();
+  }
+
+  /** The exact text of the active editor. */
+  async text() {
+    await this.page.locator(".editor-instance .view-lines").first().click();
+    await this.page.keyboard.press("Control+a");
+    await this.page.keyboard.press("Control+c");
+    const text = await this.page.evaluate(() => navigator.clipboard.readText());
+    await this.page.keyboard.press("ArrowUp");
+    return text;
+  }
+
+  async save(name) {
+    await this.page.keyboard.press("Control+s");
+    await this.page.locator(`.tab.active[data-resource-name="${name}"]:not(.dirty)`).waitFor();
+  }
+
+  /** Rows of a view, by the words a screen reader says. */
+  rows(view) {
+    return this.page.locator(`.pane:has(.pane-header[aria-label^="${view}"]) [role=treeitem]`);
+  }
+
+  row(view, spoken) {
+    return this.page.locator(`.pane:has(.pane-header[aria-label^="${view}"]) [role=treeitem][aria-label*="${spoken}"]`);
+  }
+
+  /** Chooses from the context menu of a row. */
+  async menu(row, entry) {
+    await row.click({ button: "right" });
+    // Not with a second click: VS Code takes one that comes soon for the end of the first.
+    await this.page.locator(".monaco-menu .action-item", { hasText: entry }).last().hover();
+    await this.page.keyboard.press("Enter");
+    await this.page.locator(".monaco-menu").waitFor({ state: "hidden" });
+  }
+
+  /** The entries of the context menu of a row, which is closed again. */
+  async menuEntries(row) {
+    await row.click({ button: "right" });
+    const labels = this.page.locator(".monaco-menu .action-item:not(.disabled) .action-label:not(.separator)");
+    await labels.first().waitFor();
+    const entries = await labels.allInnerTexts();
+    await this.page.keyboard.press("Escape");
+    await this.page.locator(".monaco-menu").waitFor({ state: "hidden" });
+    return entries;
+  }
+
+  /** One of the buttons that a row shows under the pointer. */
+  async rowAction(row, title) {
+    await row.hover();
+    await row.locator(`.action-label[aria-label^="${title}"]`).click();
+  }
+
+  /** Opens or closes a row with children. */
+  async twist(row) {
+    await row.locator(".monaco-tl-twistie").click();
+  }
+
+  /** What moves in a view: icons that say that something runs. */
+  spinning(view) {
+    return this.page.locator(`.pane:has(.pane-header[aria-label^="${view}"]) .codicon-modifier-spin`);
+  }
+
+  clipboard() {
+    return this.page.evaluate(() => navigator.clipboard.readText());
+  }
+
+  async sideBarWidth(width) {
+    const box = await this.page.locator(".part.sidebar").boundingBox();
+    const y = box.y + box.height / 2;
+    await this.page.mouse.move(box.x + box.width, y);
+    await this.page.mouse.down();
+    await this.page.mouse.move(box.x + width, y, { steps: 4 });
+    await this.page.mouse.up();
+  }
+
+  lens(text) {
+    return this.page.locator(".codelens-decoration a", { hasText: text }).filter({ visible: true });
+  }
+
+  /** Clicks a lens with this text, the uppermost or one below it, once it has come to rest and nothing covers it. */
+  async clickLens(text, index = 0) {
+    const find = () =>
+      this.page.evaluate(({ wanted, index }) => {
+        const centres = [...document.querySelectorAll(".codelens-decoration a")]
+          .filter((link) => link.textContent.trim() === wanted)
+          .map((link) => ({ link, box: link.getBoundingClientRect() }))
+          // Its end: the beginning may be scrolled out of sight.
+          .map(({ link, box }) => ({ link, x: box.right - 4, y: box.y + box.height / 2 }))
+          .filter(({ link, x, y }) => link.contains(document.elementFromPoint(x, y)))
+          .sort((a, b) => a.y - b.y);
+        return centres[index] === undefined ? undefined : { x: centres[index].x, y: centres[index].y };
+      }, { wanted: text, index });
+    const spot = await until(async () => {
+      const [first, second] = [await find(), await find()];
+      return first !== undefined && first.x === second?.x && first.y === second?.y ? first : undefined;
+    }, 20 * SECOND, `the lens ${text}`);
+    await this.page.mouse.click(spot.x, spot.y);
+  }
+
+  notification(text) {
+    return this.page.locator(".notification-toast", { hasText: text });
+  }
+
+  button(text, within = this.page) {
+    return within.locator(".monaco-button", { hasText: new RegExp(`^${text}$`) });
+  }
+
+  status() {
+    return this.page.locator('.statusbar-item[id*="cairn.status"]');
+  }
+
+  async theme(name) {
+    await this.command("Preferences: Color Theme");
+    await this.page.locator(".quick-input-widget:visible input[type=text]").fill(name);
+    await this.page.locator(`.quick-input-list .monaco-list-row[aria-label^="${name}"]`).first().click();
+    await this.page.locator(".quick-input-widget:visible").waitFor({ state: "hidden" });
+    const kind = /High Contrast/.test(name) ? (/Light/.test(name) ? "hc-light" : "hc-black") : /Light/.test(name) ? "vs" : "vs-dark";
+    await this.page.locator(`.monaco-workbench.${kind}`).waitFor();
+  }
+
+  /** What is said of a row under the pointer, which must come anew if the row was drawn anew meanwhile. */
+  async tooltip(row) {
+    const hover = this.page.locator(".workbench-hover-container .hover-contents");
+    for (let left = 3; ; left--) {
+      await row.hover();
+      try {
+        await hover.waitFor({ timeout: 5_000 });
+        return hover;
+      } catch (error) {
+        if (left === 0) {
+          throw error;
+        }
+        await this.page.mouse.move(900, 500);
+      }
+    }
+  }
+
+  async screenshot(name) {
+    await mkdir(artifacts, { recursive: true });
+    await this.page.screenshot({ path: join(artifacts, `${name}.png`) });
+  }
+}
