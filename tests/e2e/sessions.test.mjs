@@ -92,7 +92,6 @@ step("a second window on the folder says so, and can only look at it", async () 
     await second.notification("another window").waitFor();
     await second.command("Agent: open session…");
     await page.locator(".quick-input-list .monaco-list-row", { hasText: "open in another window" }).first().click();
-    await second.screenshot("sessions-05 second window");
     await second.row("Plan", "Plan, 1 of 2 done").waitFor();
     await second.status().filter({ hasText: /read.only/i }).waitFor();
     await second.screenshot("sessions-05 second window");

@@ -213,9 +213,14 @@ async fn a_damaged_session_is_left_alone() {
     let desk = Desk::open(Wire::Anthropic, &[]).await;
     desk.play([say("One.")]).await;
     let path = journals(desk.state()).remove(0);
-    let mut bytes = fs::read(&path).unwrap();
-    bytes[20] ^= 1;
-    let desk = desk.restart_after(|| fs::write(&path, &bytes).unwrap()).await;
+    let mut bytes = Vec::new();
+    // Only now is its last record written.
+    let damage = || {
+        bytes = fs::read(&path).unwrap();
+        bytes[20] ^= 1;
+        fs::write(&path, &bytes).unwrap();
+    };
+    let desk = desk.restart_after(damage).await;
     assert!(sessions(&desk).await.is_empty());
     assert!(fs::read(&path).unwrap() == bytes, "it was changed");
     desk.play([say("Two.")]).await;

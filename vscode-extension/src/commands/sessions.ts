@@ -114,6 +114,10 @@ export class SessionCommands implements vscode.Disposable {
   async #show(opened: { readonly kind: "opened"; readonly session: SessionSnapshot } | { readonly kind: "earlier" }): Promise<void> {
     if (opened.kind === "opened") {
       await this.stage.show(opened.session);
+      // Where the side bar shows something else, who opens a session wants to see its plan.
+      if (opened.session.plan !== undefined) {
+        await vscode.commands.executeCommand("cairn.plan.focus");
+      }
       await vscode.commands.executeCommand("cairn.showConversation");
     }
   }
