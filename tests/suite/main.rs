@@ -21,6 +21,7 @@ mod files;
 mod front_door;
 mod generated;
 mod headless;
+mod hooks;
 mod house;
 mod instructions;
 mod kills;

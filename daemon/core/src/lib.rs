@@ -6,6 +6,7 @@ pub mod child;
 pub mod context;
 pub mod conversation;
 pub mod edit;
+pub mod hook;
 pub mod model;
 pub mod plan;
 pub mod policy;

@@ -152,6 +152,11 @@ impl Session {
         }
     }
 
+    /// The plan is a list that each call replaces.
+    pub fn keeps_a_list(&self) -> bool {
+        matches!(self.settings.dialect, Dialect::List(_))
+    }
+
     pub fn conversation(&self) -> &[Item] {
         &self.conversation
     }

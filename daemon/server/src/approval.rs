@@ -78,7 +78,8 @@ pub fn uri(touch: &Touch) -> Option<String> {
     }
 }
 
-fn question(touch: &Touch, reason: String) -> Question {
+/// What the user is asked about a call.
+pub fn question(touch: &Touch, reason: String) -> Question {
     match touch {
         Touch::Read { path } => Question {
             title: "Read a file".to_owned(),

@@ -5,6 +5,7 @@ use std::{sync::Arc, time::Duration};
 
 use cairn_core::{
     context::Price,
+    hook::{Hook, Hooks, Moment, USUAL_SECONDS},
     plan::{
         Dialect,
         reminder::{NagPolicy, ReminderSettings, ReminderTexts},
@@ -14,10 +15,7 @@ use cairn_core::{
 use cairn_protocol::ReviewMode;
 use serde_json::{Map, Value};
 
-use crate::{
-    model::choose::{ApiChoice, ModelSettings, ProviderChoice},
-    tools::tasks::TaskHooks,
-};
+use crate::model::choose::{ApiChoice, ModelSettings, ProviderChoice};
 
 #[derive(Debug, Clone)]
 pub struct Settings {
@@ -25,7 +23,7 @@ pub struct Settings {
     /// `None`: by the model's name.
     pub dialect: Option<Dialect>,
     pub reminders: Reminders,
-    pub task_hooks: TaskHooks,
+    pub hooks: Arc<Hooks>,
     pub review_mode: ReviewMode,
     pub save_at_turn_end: bool,
     pub max_rounds: u32,
@@ -81,7 +79,7 @@ impl Default for Settings {
                 verification: true,
                 texts: OwnTexts::default(),
             },
-            task_hooks: TaskHooks::default(),
+            hooks: Arc::default(),
             review_mode: ReviewMode::Review,
             save_at_turn_end: true,
             max_rounds: 100,
@@ -100,6 +98,7 @@ pub fn read(section: &Value) -> (Settings, Vec<String>) {
         nag_policy: None,
         nag_rounds: None,
         commands: CommandRules::default(),
+        hooks: Hooks::default(),
         price: [None; 3],
     };
     match section {
@@ -118,6 +117,7 @@ struct Reader {
     nag_policy: Option<String>,
     nag_rounds: Option<u32>,
     commands: CommandRules,
+    hooks: Hooks,
     /// Dollars for a million tokens of input, cached input and output.
     price: [Option<f64>; 3],
 }
@@ -180,10 +180,6 @@ impl Reader {
             "plan.texts.verification" => {
                 self.settings.reminders.texts.verification = self.text(path, value)
             }
-            "plan.hooks.taskCreated" => self.settings.task_hooks.created = self.text(path, value),
-            "plan.hooks.taskCompleted" => {
-                self.settings.task_hooks.completed = self.text(path, value)
-            }
             "plan.nag.policy" => {
                 self.nag_policy = self
                     .one_of(path, value, &["every-round", "reset", "patient", "off"])
@@ -220,7 +216,10 @@ impl Reader {
             }
             // Settings of the editor's side; other clients may send them along.
             "daemon.path" | "review.follow" | "trace.server" => {}
-            _ => self.faults.push(format!("cairn.{path}: there is no such setting")),
+            _ => match path.strip_prefix("hooks.").and_then(Moment::named) {
+                Some(moment) => self.hooks(path, moment, value),
+                None => self.faults.push(format!("cairn.{path}: there is no such setting")),
+            },
         }
     }
 
@@ -241,6 +240,7 @@ impl Reader {
             }
         };
         self.settings.commands = Arc::new(self.commands);
+        self.settings.hooks = Arc::new(self.hooks);
         (self.settings, self.faults)
     }
 
@@ -250,6 +250,20 @@ impl Reader {
             self.wrong(path, "a number, not below zero", value);
         }
         dollars
+    }
+
+    /// Each a command, or an object with a `command` and, if it likes, `tools` and `seconds`. One
+    /// that cannot be read whole does not run: half a guard is none.
+    fn hooks(&mut self, path: &str, moment: Moment, value: &Value) {
+        let Some(entries) = value.as_array() else {
+            return self.wrong(path, "a list of hooks", value);
+        };
+        for entry in entries {
+            match hook(moment, entry) {
+                Ok(hook) => self.hooks.0.push(hook),
+                Err(fault) => self.faults.push(format!("cairn.{path}: {fault}")),
+            }
+        }
     }
 
     /// Those that can be read; the others are named.
@@ -322,6 +336,49 @@ fn set(target: &mut bool, faults: &mut Vec<String>, path: &str, value: &Value) {
     }
 }
 
+const LONGEST_HOOK_SECONDS: u64 = 600;
+
+fn hook(moment: Moment, entry: &Value) -> Result<Hook, String> {
+    let mut hook =
+        Hook { moment, command: String::new(), tools: Vec::new(), seconds: USUAL_SECONDS };
+    match entry {
+        Value::String(command) => hook.command = command.trim().to_owned(),
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                let wrong = |expected| format!("`{name}` of a hook must be {expected}");
+                match name.as_str() {
+                    "command" => {
+                        let command = value.as_str().ok_or_else(|| wrong("a string"))?;
+                        hook.command = command.trim().to_owned();
+                    }
+                    "tools" => {
+                        let names = value.as_array().map(|names| names.iter().map(Value::as_str));
+                        let names = names.and_then(|names| names.collect::<Option<Vec<_>>>());
+                        let names = names.ok_or_else(|| wrong("a list of names of tools"))?;
+                        hook.tools = names.into_iter().map(str::to_owned).collect();
+                    }
+                    "seconds" => {
+                        let seconds =
+                            value.as_u64().filter(|it| (1..=LONGEST_HOOK_SECONDS).contains(it));
+                        let seconds = seconds.and_then(|seconds| u32::try_from(seconds).ok());
+                        hook.seconds =
+                            seconds.ok_or_else(|| wrong("a whole number from 1 to 600"))?;
+                    }
+                    _ => return Err(format!("a hook has no `{name}`")),
+                }
+            }
+        }
+        other => return Err(format!("expected a command or an object, found {}", type_of(other))),
+    }
+    if hook.command.is_empty() {
+        return Err("a hook needs a command".to_owned());
+    }
+    if !hook.tools.is_empty() && !matches!(moment, Moment::BeforeTool | Moment::AfterTool) {
+        return Err("only beforeTool and afterTool are about tools".to_owned());
+    }
+    Ok(hook)
+}
+
 fn type_of(value: &Value) -> String {
     match value {
         Value::Null => "null".into(),
@@ -353,19 +410,49 @@ mod tests {
     }
 
     #[test]
-    fn the_users_own_words_and_hooks_replace_the_usual() {
+    fn the_users_own_words_replace_the_usual() {
         let (settings, faults) = read(&json!({"plan": {
             "dialect": "tasks",
             "texts": {"stale": "Still true?", "initial": "", "unplanned": 1},
-            "hooks": {"taskCompleted": "npm test", "taskCreated": ""},
         }}));
         assert_eq!(faults, ["cairn.plan.texts.unplanned: expected a string, found the number 1"]);
         assert_eq!(settings.dialect, Some(Dialect::Tasks));
-        let hooks = TaskHooks { created: None, completed: Some("npm test".into()) };
-        assert_eq!(settings.task_hooks, hooks);
         let texts = settings.reminders.in_words_of(Dialect::Tasks).texts;
         let usual = ReminderTexts::defaults(Dialect::Tasks);
         assert_eq!(texts, ReminderTexts { stale: "Still true?".into(), ..usual });
+    }
+
+    #[test]
+    fn hooks_are_read_whole_or_named() {
+        let (settings, faults) = read(&json!({"hooks": {
+            "beforeTool": [{"command": " check ", "tools": ["bash"], "seconds": 3}, "look"],
+            "turnEnd": ["notify", {"tools": ["bash"], "command": "x"}, {"command": ""}, 7],
+            "afterTool": [{"command": "x", "seconds": 0}, {"command": "x", "when": 1}],
+            "never": ["x"],
+            "taskCreated": "x",
+        }}));
+        let hook = |moment, command: &str, tools: &[&str], seconds| Hook {
+            moment,
+            command: command.into(),
+            tools: tools.iter().map(|&name| name.into()).collect(),
+            seconds,
+        };
+        let expected = [
+            hook(Moment::BeforeTool, "check", &["bash"], 3),
+            hook(Moment::BeforeTool, "look", &[], USUAL_SECONDS),
+            hook(Moment::TurnEnd, "notify", &[], USUAL_SECONDS),
+        ];
+        assert_eq!(settings.hooks.0, expected);
+        let expected = [
+            "cairn.hooks.turnEnd: only beforeTool and afterTool are about tools",
+            "cairn.hooks.turnEnd: a hook needs a command",
+            "cairn.hooks.turnEnd: expected a command or an object, found the number 7",
+            "cairn.hooks.afterTool: `seconds` of a hook must be a whole number from 1 to 600",
+            "cairn.hooks.afterTool: a hook has no `when`",
+            "cairn.hooks.never: there is no such setting",
+            "cairn.hooks.taskCreated: expected a list of hooks, found a string",
+        ];
+        assert_eq!(faults, expected);
     }
 
     #[test]

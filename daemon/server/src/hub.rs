@@ -19,8 +19,8 @@ use cairn_core::{
     turn::{self, Input},
 };
 use cairn_protocol::{
-    ApplyEditResult, ApproveParams, ApproveResult, Banner, BannerKind, Connection, ModelsResult,
-    Notice, StatusNotification,
+    ApplyEditResult, ApproveParams, ApproveResult, Banner, BannerKind, Connection, MessageRole,
+    ModelsResult, Notice, StatusNotification,
 };
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -45,6 +45,7 @@ mod documents;
 mod edits;
 mod fates;
 mod files;
+mod hooks;
 mod instructions;
 mod keeping;
 mod library;
@@ -130,6 +131,12 @@ pub(crate) enum Event {
     },
     /// What was left in this workspace the last time.
     Found(Box<keeping::Found>),
+    /// What a hook of the user's said, for people.
+    HookSaid {
+        session: String,
+        turn: String,
+        text: String,
+    },
     /// The instructions for a task were read.
     Instructed(Box<instructions::Instructed>),
     /// A session, or a part of one, was read from the disk.
@@ -425,6 +432,9 @@ impl Hub {
             Event::MadeAgain { key, id } => drop(self.forget_outdated(&key, &[id])),
             Event::Found(found) => self.found(*found),
             Event::Instructed(instructed) => self.instructed(*instructed),
+            Event::HookSaid { session, turn, text } => {
+                self.message(&session, &turn, MessageRole::Notice, text)
+            }
             Event::Read(read) => self.read(read),
             Event::Storage(state) => self.storage(state),
         }
@@ -551,7 +561,7 @@ impl Hub {
             Dialect::List(_) => Arc::clone(&self.tools),
             Dialect::Tasks => {
                 let state = self.environment.state_dir.clone();
-                let graph = tools::tasks::all(state, self.settings.task_hooks.clone());
+                let graph = tools::tasks::all(state);
                 with_specs(graph).chain(self.tools.iter().cloned()).collect()
             }
         }

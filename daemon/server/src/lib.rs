@@ -11,6 +11,7 @@ pub mod editor;
 pub mod event;
 pub mod exec;
 pub mod headless;
+mod hooks;
 pub mod hub;
 mod instructions;
 pub mod lsp;

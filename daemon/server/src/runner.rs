@@ -6,16 +6,19 @@ use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use cairn_core::{
     conversation::{Arguments, ToolCall},
+    hook::{Decision, Moment},
     model::{Failure, FailureKind, ModelEvent},
     review::Origin,
     turn::Input,
 };
 use cairn_protocol::{ApprovalDecision, ApproveParams, ReviewMode, ToolState};
 use futures_util::{FutureExt, future::BoxFuture};
+use serde_json::json;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::{
     approval::{self, Gate},
+    hooks,
     hub::{Event, HubHandle, ToolUpdate, TouchKind},
     instructions,
     model::{Provider, Request},
@@ -35,12 +38,23 @@ pub(crate) async fn ask_model(
     session: String,
     turn: String,
     number: u32,
+    desk: Option<hooks::Desk>,
 ) {
     let (events, mut incoming) = mpsc::channel(MODEL_QUEUE);
     let send = |event| {
         let input = Input::Model { request: number, event };
         hub.send(Event::Turn { session: session.clone(), turn: turn.clone(), input });
     };
+    let about = || json!({"request": number});
+    let verdict = hooks::run(desk.as_ref(), Moment::BeforeModel, None, about).await;
+    if verdict.decision == Decision::Refuse {
+        return send(ModelEvent::Failed(Failure {
+            kind: FailureKind::Unusable,
+            message: verdict.messages.join("\n"),
+            hint: "This is a hook of your settings (cairn.hooks). Nothing was sent.".into(),
+            retry_after_ms: None,
+        }));
+    }
     let answering = AssertUnwindSafe(provider.answer(request, events)).catch_unwind();
     let forwarding = async {
         let mut ended = false;
@@ -169,9 +183,9 @@ async fn run(
         )));
     };
     let parsed = tool.parse(arguments.clone(), &context)?;
-    let touch = parsed.touch();
+    let (touch, title) = (parsed.touch(), parsed.title());
     shown.update(ToolUpdate {
-        title: Some(parsed.title()),
+        title: Some(title.clone()),
         uri: approval::uri(&touch),
         touch: Some(match &touch {
             Touch::Read { .. } | Touch::Plan | Touch::Child => TouchKind::Read,
@@ -180,7 +194,28 @@ async fn run(
         }),
         ..ToolUpdate::default()
     });
-    let approved = match approval::gate(&touch, mode, &context.commands, &context.workspace) {
+    let mut gate = approval::gate(&touch, mode, &context.commands, &context.workspace);
+    let about = || {
+        json!({
+            "callId": shown.call,
+            "tool": {"name": call.name, "arguments": arguments, "title": title},
+        })
+    };
+    let desk = context.hooks.clone();
+    let desk = desk.as_ref();
+    // What the policy forbids is not worth a hook.
+    if !matches!(gate, Gate::Closed(_)) {
+        let verdict = hooks::run(desk, Moment::BeforeTool, Some(&call.name), about).await;
+        match (verdict.decision, &gate) {
+            (Decision::Refuse, _) => return Ok(Ran::Declined(refused(&verdict.messages))),
+            (Decision::Ask, Gate::Open(_)) => {
+                let reason = "A hook of your settings wants you to be asked.".to_owned();
+                gate = Gate::Ask(approval::question(&touch, reason));
+            }
+            (Decision::Ask | Decision::GoOn, _) => {}
+        }
+    }
+    let approved = match gate {
         Gate::Open(approved) => approved,
         Gate::Closed(reason) => return Ok(Ran::Declined(reason)),
         Gate::Ask(question) => {
@@ -239,7 +274,24 @@ async fn run(
     if matches!(touch, Touch::Command { .. }) {
         shown.hub.send(Event::CommandRan);
     }
-    ran.map(|output| Ran::Output(output, edited))
+    let mut output = ran?;
+    let about = || {
+        let mut about = about();
+        about["result"] = json!({"content": output.content, "isError": output.is_error});
+        about
+    };
+    let verdict = hooks::run(desk, Moment::AfterTool, Some(&call.name), about).await;
+    for message in verdict.messages {
+        output.content.push_str(&format!("\n\n[{message}]"));
+    }
+    Ok(Ran::Output(output, edited))
+}
+
+fn refused(messages: &[String]) -> String {
+    format!(
+        "Nothing was run: a check of the user's refused. {} Do not try to reach the same by another way.",
+        messages.join("\n")
+    )
 }
 
 /// From here on the call may have effects: that it began is durable first, and everything that led

@@ -14,7 +14,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 pub use crate::approval::Approved;
-use crate::{docs::Docs, store::journal::Writer, workspace::Workspace};
+use crate::{docs::Docs, hooks::Desk, store::journal::Writer, workspace::Workspace};
 
 mod arguments;
 mod bash;
@@ -125,6 +125,8 @@ pub struct ToolContext {
     /// Limit for a command.
     pub timeout: Duration,
     pub origin: cairn_core::review::Origin,
+    /// The user's own commands around calls.
+    pub(crate) hooks: Option<Desk>,
     /// Where it is written that a call begins, before it has an effect.
     pub journal: Option<Arc<Writer>>,
 }

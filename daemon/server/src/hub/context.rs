@@ -117,6 +117,7 @@ impl Hub {
             max_tokens: turn.max_tokens,
         };
         let (provider, cancel) = (Arc::clone(&wire.provider), turn.cancel.clone());
+        let hooks = self.hook_desk(session_id, turn_id, cancel.clone());
         let asking = runner::ask_model(
             self.handle.clone(),
             provider,
@@ -124,6 +125,7 @@ impl Hub {
             session_id.into(),
             turn_id.into(),
             number,
+            hooks,
         );
         self.spawn_in_turn(cancel, asking);
     }

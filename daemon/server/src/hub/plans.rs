@@ -234,7 +234,10 @@ impl Hub {
             items,
             dropped,
         };
-        session.plan = Some(note.clone());
+        let before = session.plan.replace(note.clone());
+        if session.is_turn(turn_id) && session.machine.keeps_a_list() {
+            self.hooks_of_plan(before.as_ref(), &note);
+        }
         self.write(session_id, &Line::Plan(note.clone()));
         self.editor.notify(Notice::Plan(note));
     }

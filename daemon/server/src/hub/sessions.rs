@@ -483,6 +483,7 @@ impl Hub {
             commands: Arc::clone(&self.settings.commands),
             timeout: self.settings.tool_timeout,
             origin,
+            hooks: self.hook_desk(session_id, turn_id, turn.cancel.clone()),
             journal,
         };
         let tool = turn.tools.iter().find(|(spec, _)| spec.name == call.name);
@@ -540,8 +541,9 @@ impl Hub {
         self.publish_turn(
             session_id,
             turn_id,
-            TurnPhase::Ended { reason, summary: end.summary, open_items, usage },
+            TurnPhase::Ended { reason, summary: end.summary.clone(), open_items, usage },
         );
+        self.hooks_of_end(session_id, turn_id, reason, &end.summary);
         self.queue_goes_on(session_id, reason == EndReason::Completed);
         if self.sessions.values().all(|session| session.turn.is_none()) {
             self.connection(Connection::Idle);

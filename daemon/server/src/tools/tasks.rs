@@ -3,10 +3,11 @@
 //! Rules and words are core's; here is what takes time: the files, and the user's hooks. A hook is
 //! never run while the list is locked, since it may take seconds.
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{path::PathBuf, sync::Arc};
 
 use anyhow::Context;
 use cairn_core::{
+    hook::{Decision, Moment},
     model::ToolSpec,
     plan::{
         Status,
@@ -14,37 +15,25 @@ use cairn_core::{
     },
 };
 use futures_util::future::{BoxFuture, FutureExt};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{Approved, Call, TaskNews, Tool, ToolContext, ToolFailure, ToolOutput, Touch};
 use crate::{
-    exec::{self, Exit, Spec},
+    hooks,
     store::tasks::{Contents, TaskList},
 };
 
-const HOOK_LIMIT: Duration = Duration::from_secs(10);
-const HOOK_OUTPUT_CHARS: usize = 4_000;
 const MAX_TITLE_CHARS: usize = 80;
 
-/// Commands of the user's, each run with the task as JSON on its standard input.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct TaskHooks {
-    /// After a task was created; how it ends is only told.
-    pub created: Option<String>,
-    /// Before a task is completed; any exit but 0 refuses that.
-    pub completed: Option<String>,
-}
-
 /// The four tools, keeping their lists below `state`.
-pub fn all(state: Option<PathBuf>, hooks: TaskHooks) -> Vec<Arc<dyn Tool>> {
-    let desk = Arc::new(Desk { state, hooks });
+pub fn all(state: Option<PathBuf>) -> Vec<Arc<dyn Tool>> {
+    let desk = Arc::new(Desk { state });
     let one = |tool| Arc::new(GraphTool { tool, desk: Arc::clone(&desk) }) as Arc<dyn Tool>;
     TaskTool::ALL.map(one).into()
 }
 
 struct Desk {
     state: Option<PathBuf>,
-    hooks: TaskHooks,
 }
 
 struct GraphTool {
@@ -107,17 +96,14 @@ impl Call for GraphCall {
 impl GraphCall {
     async fn perform(self, context: ToolContext) -> Result<ToolOutput, ToolFailure> {
         let list = self.list(&context).map_err(obstacle)?;
-        let hooks = &self.desk.hooks;
-        let mut reports = Vec::new();
-        if let (Some(hook), Some(task)) = (&hooks.completed, self.completing(&list).await?) {
-            let report = run_hook("TaskCompleted", hook, &task, &context).await;
-            if !report.passed {
+        if let Some(task) = self.completing(&list).await? {
+            let verdict = ask_hooks(&context, Moment::TaskCompleted, task).await;
+            if verdict.decision == Decision::Refuse {
                 return Err(ToolFailure::Tell(format!(
                     "Nothing was changed: the user's own check of completed tasks refused. {}",
-                    report.text
+                    verdict.messages.join("\n")
                 )));
             }
-            reports.push(report.text);
         }
         let updated = self.request.writes();
         let (outcome, contents) = apply(list, self.request).await?;
@@ -125,19 +111,16 @@ impl GraphCall {
         if let Some(damage) = damage(&contents) {
             content.push_str(&damage);
         }
-        let created = outcome.created.and_then(|id| contents.graph.view(id));
-        if let (Some(hook), Some(task)) = (&hooks.created, created) {
-            let report = run_hook("TaskCreated", hook, &task, &context).await;
-            if !report.passed {
-                content.push_str(&format!("\n\n{}", report.text));
+        if let Some(task) = outcome.created.and_then(|id| contents.graph.view(id)) {
+            let verdict = ask_hooks(&context, Moment::TaskCreated, task).await;
+            for message in verdict.messages {
+                content.push_str(&format!("\n\n{message}"));
             }
-            reports.push(report.text);
         }
-        let detail = std::iter::once(content.clone()).chain(reports).collect::<Vec<_>>();
         Ok(ToolOutput {
             saw: None,
+            detail: Some(content.clone()),
             content,
-            detail: Some(detail.join("\n\n")),
             is_error: false,
             tasks: Some(TaskNews { items: contents.graph.items(), updated }),
         })
@@ -203,44 +186,13 @@ fn obstacle(error: anyhow::Error) -> ToolFailure {
     ToolFailure::Tell(format!("The task list could not be used: {error:#}."))
 }
 
+async fn ask_hooks(context: &ToolContext, moment: Moment, task: Value) -> hooks::Verdict {
+    hooks::run(context.hooks.as_ref(), moment, None, || json!({"task": task})).await
+}
+
 fn damage(contents: &Contents) -> Option<String> {
     (!contents.damage.is_empty()).then(|| {
         let lines = contents.damage.join("\n- ");
         format!("\n\nParts of the list on disk are damaged; they are left as they are:\n- {lines}")
     })
-}
-
-struct Report {
-    passed: bool,
-    text: String,
-}
-
-async fn run_hook(name: &str, command: &str, task: &Value, context: &ToolContext) -> Report {
-    let spec = Spec {
-        command: command.to_owned(),
-        cwd: context.workspace.root().to_owned(),
-        timeout: HOOK_LIMIT,
-        input: task.to_string(),
-        env: Vec::new(),
-    };
-    let outcome = match exec::run(spec, context.cancel.clone()).await {
-        Ok(outcome) => outcome,
-        Err(error) => {
-            let text = format!("The hook {name} could not be run: {error}.");
-            return Report { passed: false, text };
-        }
-    };
-    let ended = match outcome.exit {
-        Exit::Code(code) => format!("exited with {code}"),
-        Exit::Signal(signal) => format!("was ended by signal {signal}"),
-        Exit::TimedOut => format!("did not end within {} s", HOOK_LIMIT.as_secs()),
-        Exit::Cancelled => "was cancelled".to_owned(),
-    };
-    let printed: String = outcome.output.text().trim().chars().take(HOOK_OUTPUT_CHARS).collect();
-    let text = if printed.is_empty() {
-        format!("The hook {name} {ended}.")
-    } else {
-        format!("The hook {name} {ended}:\n{printed}")
-    };
-    Report { passed: outcome.exit == Exit::Code(0), text }
 }

@@ -64,6 +64,7 @@ impl Bench {
                 plan_item: None,
                 child: None,
             },
+            hooks: None,
             journal: None,
         };
         Self { dir, context, editor }

@@ -1,0 +1,273 @@
+//! The user's own commands at certain moments of a turn: which there are, which one a moment calls
+//! for, and what its end means.
+//!
+//! Must never let a hook allow what the policy asks or denies: a hook can only be stricter.
+
+use serde_json::Value;
+
+/// Without a limit of its own a hook has this long.
+pub const USUAL_SECONDS: u32 = 10;
+/// Of what a hook prints, for people and models.
+const MAX_TEXT_CHARS: usize = 4_000;
+
+/// When a hook runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Moment {
+    /// A call is about to run; it can be refused, or the user asked.
+    BeforeTool,
+    /// A call has run; the model can be told something about it.
+    AfterTool,
+    /// The model is about to be asked; the turn can be ended instead.
+    BeforeModel,
+    /// The turn is over.
+    TurnEnd,
+    /// An item or a task came into the plan.
+    TaskCreated,
+    /// One is completed. Where the plan is a task graph that can be refused.
+    TaskCompleted,
+}
+
+impl Moment {
+    pub const ALL: [Moment; 6] = [
+        Moment::BeforeTool,
+        Moment::AfterTool,
+        Moment::BeforeModel,
+        Moment::TurnEnd,
+        Moment::TaskCreated,
+        Moment::TaskCompleted,
+    ];
+
+    /// As it is called in settings, in what a hook reads, and in what is shown.
+    pub fn name(self) -> &'static str {
+        match self {
+            Moment::BeforeTool => "beforeTool",
+            Moment::AfterTool => "afterTool",
+            Moment::BeforeModel => "beforeModel",
+            Moment::TurnEnd => "turnEnd",
+            Moment::TaskCreated => "taskCreated",
+            Moment::TaskCompleted => "taskCompleted",
+        }
+    }
+
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|moment| moment.name() == name)
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hook {
+    pub moment: Moment,
+    /// Run by the shell.
+    pub command: String,
+    /// Of these tools only; of all if it is empty.
+    pub tools: Vec<String>,
+    /// Out of this time it is ended, and has refused.
+    pub seconds: u32,
+}
+
+/// All of the user's hooks, in the order in which they run.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Hooks(pub Vec<Hook>);
+
+impl Hooks {
+    /// Those of a moment; `tool` is the one it is about, if it is about one.
+    pub fn at<'a>(
+        &'a self,
+        moment: Moment,
+        tool: Option<&'a str>,
+    ) -> impl Iterator<Item = &'a Hook> {
+        self.0.iter().filter(move |hook| {
+            hook.moment == moment
+                && (hook.tools.is_empty()
+                    || tool.is_some_and(|tool| hook.tools.iter().any(|name| name == tool)))
+        })
+    }
+
+    pub fn has(&self, moment: Moment) -> bool {
+        self.0.iter().any(|hook| hook.moment == moment)
+    }
+}
+
+/// How a hook's process ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    Code(i32),
+    /// In words: by a signal, out of time, cancelled.
+    Otherwise(&'static str),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Decision {
+    GoOn,
+    /// The user is to be asked, whatever the policy says.
+    Ask,
+    Refuse,
+}
+
+/// What a hook said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Said {
+    pub decision: Decision,
+    /// For whom the hook answers: the model, when it refuses or has a message.
+    pub message: Option<String>,
+    /// For people; `None`: it passed without a word.
+    pub shown: Option<String>,
+}
+
+/// Reads a hook's end. Exit 0 goes on, anything else refuses: a check that broke has checked
+/// nothing. At exit 0 the last line may be a JSON object with `decision` (`allow`, `ask`, `refuse`)
+/// and `message`.
+pub fn read(moment: Moment, ended: Ended, printed: &str) -> Said {
+    let name = moment.name();
+    let printed: String = printed.trim().chars().take(MAX_TEXT_CHARS).collect();
+    let how = match ended {
+        Ended::Code(0) => return passed(name, &printed),
+        Ended::Code(code) => format!("exited with {code}"),
+        Ended::Otherwise(how) => how.to_owned(),
+    };
+    let text = with(&format!("The hook {name} {how}"), &printed);
+    Said { decision: Decision::Refuse, message: Some(text.clone()), shown: Some(text) }
+}
+
+fn passed(name: &str, printed: &str) -> Said {
+    let (before, last) = printed.rsplit_once('\n').unwrap_or(("", printed));
+    let Ok(Value::Object(answer)) = serde_json::from_str::<Value>(last) else {
+        let shown =
+            (!printed.is_empty()).then(|| with(&format!("The hook {name} passed"), printed));
+        return Said { decision: Decision::GoOn, message: None, shown };
+    };
+    let message = answer.get("message").and_then(Value::as_str).map(str::to_owned);
+    let (decision, how) = match answer.get("decision").map(Value::as_str) {
+        None | Some(Some("allow")) => (Decision::GoOn, "passed".to_owned()),
+        Some(Some("ask")) => (Decision::Ask, "wants you to be asked".to_owned()),
+        Some(Some("refuse")) => (Decision::Refuse, "refused".to_owned()),
+        // Who decides something that we do not know means more than "go on".
+        Some(other) => {
+            let found = other.unwrap_or("something that is no string");
+            (Decision::Refuse, format!("decided `{found}`, which is none of allow, ask, refuse"))
+        }
+    };
+    let words: Vec<&str> = [Some(before.trim()), message.as_deref()]
+        .into_iter()
+        .flatten()
+        .filter(|it| !it.is_empty())
+        .collect();
+    let text = with(&format!("The hook {name} {how}"), &words.join("\n"));
+    let quiet = decision == Decision::GoOn && words.is_empty();
+    let message = match decision {
+        Decision::Refuse => Some(text.clone()),
+        Decision::Ask | Decision::GoOn => message,
+    };
+    Said { decision, message, shown: (!quiet).then_some(text) }
+}
+
+fn with(head: &str, words: &str) -> String {
+    if words.is_empty() { format!("{head}.") } else { format!("{head}:\n{words}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_end_says_what_it_means() {
+        use Decision::{Ask, GoOn, Refuse};
+        for (ended, printed, decision, message, shown) in [
+            (Ended::Code(0), "", GoOn, None, None),
+            (Ended::Code(0), "fine\n", GoOn, None, Some("The hook beforeTool passed:\nfine")),
+            (Ended::Code(0), r#"{"decision":"allow"}"#, GoOn, None, None),
+            (
+                Ended::Code(0),
+                r#"{"message":"Mind the gap."}"#,
+                GoOn,
+                Some("Mind the gap."),
+                Some("The hook beforeTool passed:\nMind the gap."),
+            ),
+            (
+                Ended::Code(0),
+                "log\n{\"decision\":\"ask\"}",
+                Ask,
+                None,
+                Some("The hook beforeTool wants you to be asked:\nlog"),
+            ),
+            (
+                Ended::Code(0),
+                r#"{"decision":"refuse","message":"Not now."}"#,
+                Refuse,
+                Some("The hook beforeTool refused:\nNot now."),
+                Some("The hook beforeTool refused:\nNot now."),
+            ),
+            (
+                Ended::Code(0),
+                r#"{"decision":"maybe"}"#,
+                Refuse,
+                Some("The hook beforeTool decided `maybe`, which is none of allow, ask, refuse."),
+                Some("The hook beforeTool decided `maybe`, which is none of allow, ask, refuse."),
+            ),
+            (
+                Ended::Code(0),
+                r#"{"decision":1}"#,
+                Refuse,
+                Some(
+                    "The hook beforeTool decided `something that is no string`, which is none of allow, ask, refuse.",
+                ),
+                Some(
+                    "The hook beforeTool decided `something that is no string`, which is none of allow, ask, refuse.",
+                ),
+            ),
+            // Only an object is an answer.
+            (Ended::Code(0), "[1]", GoOn, None, Some("The hook beforeTool passed:\n[1]")),
+            // A refusal by exit cannot be taken back by words.
+            (
+                Ended::Code(2),
+                r#"{"decision":"allow"}"#,
+                Refuse,
+                Some("The hook beforeTool exited with 2:\n{\"decision\":\"allow\"}"),
+                Some("The hook beforeTool exited with 2:\n{\"decision\":\"allow\"}"),
+            ),
+            (
+                Ended::Otherwise("did not end in time"),
+                "",
+                Refuse,
+                Some("The hook beforeTool did not end in time."),
+                Some("The hook beforeTool did not end in time."),
+            ),
+        ] {
+            let said = read(Moment::BeforeTool, ended, printed);
+            let expected = Said {
+                decision,
+                message: message.map(str::to_owned),
+                shown: shown.map(str::to_owned),
+            };
+            assert_eq!(said, expected, "{ended:?} {printed}");
+        }
+    }
+
+    #[test]
+    fn a_hook_of_some_tools_runs_for_those() {
+        let hook = |moment, tools: &[&str]| Hook {
+            moment,
+            command: "true".into(),
+            tools: tools.iter().map(|&name| name.into()).collect(),
+            seconds: USUAL_SECONDS,
+        };
+        let hooks = Hooks(vec![
+            hook(Moment::BeforeTool, &["bash", "grep"]),
+            hook(Moment::BeforeTool, &[]),
+            hook(Moment::TurnEnd, &[]),
+        ]);
+        let count = |moment, tool| hooks.at(moment, tool).count();
+        assert_eq!(count(Moment::BeforeTool, Some("bash")), 2);
+        assert_eq!(count(Moment::BeforeTool, Some("glob")), 1);
+        assert_eq!(count(Moment::TurnEnd, None), 1);
+        assert!(hooks.has(Moment::TurnEnd) && !hooks.has(Moment::AfterTool));
+    }
+
+    #[test]
+    fn names_are_read_back() {
+        for moment in Moment::ALL {
+            assert_eq!(Moment::named(moment.name()), Some(moment));
+        }
+        assert_eq!(Moment::named("never"), None);
+    }
+}
