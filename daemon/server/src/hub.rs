@@ -19,8 +19,8 @@ use cairn_core::{
     turn::{self, Input},
 };
 use cairn_protocol::{
-    ApplyEditResult, ApproveParams, ApproveResult, Banner, BannerKind, Connection, ModelsResult,
-    Notice, StatusNotification,
+    ApplyEditResult, ApproveParams, ApproveResult, Banner, BannerKind, Connection, MessageRole,
+    ModelsResult, Notice, StatusNotification,
 };
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -52,6 +52,7 @@ mod pending;
 mod plain;
 mod plans;
 mod queue;
+mod rules;
 mod saving;
 mod seen;
 mod sessions;
@@ -115,6 +116,8 @@ pub(crate) enum Event {
     Restored(decisions::Restored),
     Approve {
         params: ApproveParams,
+        /// What a yes for the session is remembered by.
+        touch: tools::Touch,
         reply: oneshot::Sender<ApproveResult>,
     },
     Approved {
@@ -136,6 +139,12 @@ pub(crate) enum Event {
     Read(library::Read),
     /// Whether what sessions must remember can be written.
     Storage(journal::State),
+    /// Words for the user in a turn.
+    Tell {
+        session: String,
+        turn: String,
+        text: String,
+    },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -388,6 +397,8 @@ impl Hub {
                 let (active, providers) = (self.choice.info.clone(), self.choice.providers.clone());
                 drop(reply.send(Ok(ModelsResult { active, providers })));
             }
+            AgentRequest::ListRules(reply) => self.list_rules(reply),
+            AgentRequest::RevokeRule(params, reply) => self.revoke_rule(params, reply),
             AgentRequest::Pending(reply) => drop(reply.send(Ok(self.pending()))),
             AgentRequest::GoOn(params, reply) => drop(reply.send(self.go_on(params))),
             AgentRequest::CancelAll(reply) => drop(reply.send(Ok(self.cancel_all()))),
@@ -418,7 +429,7 @@ impl Hub {
             }
             Event::Rejected(rejected) => self.rejected(rejected),
             Event::Restored(restored) => self.restored(restored),
-            Event::Approve { params, reply } => self.ask_approval(params, reply),
+            Event::Approve { params, touch, reply } => self.ask_approval(params, touch, reply),
             Event::Approved { approval_id, result } => drop(self.approved(&approval_id, result)),
             Event::GoingBack(going) => self.going_back(*going),
             Event::WentBack(went) => self.went_back(*went),
@@ -427,6 +438,9 @@ impl Hub {
             Event::Instructed(instructed) => self.instructed(*instructed),
             Event::Read(read) => self.read(read),
             Event::Storage(state) => self.storage(state),
+            Event::Tell { session, turn, text } => {
+                self.message(&session, &turn, MessageRole::Notice, text)
+            }
         }
     }
 

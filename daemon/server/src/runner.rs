@@ -10,12 +10,12 @@ use cairn_core::{
     review::Origin,
     turn::Input,
 };
-use cairn_protocol::{ApprovalDecision, ApproveParams, ReviewMode, ToolState};
+use cairn_protocol::{ReviewMode, ToolState};
 use futures_util::{FutureExt, future::BoxFuture};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::{
-    approval::{self, Gate},
+    approval,
     hub::{Event, HubHandle, ToolUpdate, TouchKind},
     instructions,
     model::{Provider, Request},
@@ -24,6 +24,10 @@ use crate::{
         Edits, Proposal, Proposed, Saw, TaskNews, Tool, ToolContext, ToolFailure, ToolOutput, Touch,
     },
 };
+
+mod consent;
+
+use consent::{Consent, consent, with_words};
 
 /// Model events waiting for the hub; a provider that is faster waits.
 const MODEL_QUEUE: usize = 256;
@@ -180,46 +184,9 @@ async fn run(
         }),
         ..ToolUpdate::default()
     });
-    let approved = match approval::gate(&touch, mode, &context.commands, &context.workspace) {
-        Gate::Open(approved) => approved,
-        Gate::Closed(reason) => return Ok(Ran::Declined(reason)),
-        Gate::Ask(question) => {
-            shown.update(ToolUpdate {
-                state: Some(ToolState::AwaitingApproval),
-                detail: Some(question.command.clone()),
-                ..ToolUpdate::default()
-            });
-            let params = ApproveParams {
-                approval_id: format!("{}/{}", shown.turn, shown.call),
-                session_id: shown.session.clone(),
-                turn_id: shown.turn.clone(),
-                call_id: shown.call.clone(),
-                title: question.title.clone(),
-                command: question.command.clone(),
-                cwd: question.cwd.clone(),
-                reason: question.reason.clone(),
-                child: None,
-            };
-            let (reply, answer) = oneshot::channel();
-            shown.hub.send(Event::Approve { params, reply });
-            let answer = tokio::select! {
-                () = context.cancel.cancelled() => None,
-                answer = answer => answer.ok(),
-            };
-            match answer {
-                Some(answer) => match answer.decision {
-                    ApprovalDecision::AllowOnce | ApprovalDecision::AllowSession => {
-                        question.allowed()
-                    }
-                    ApprovalDecision::Deny => return Ok(Ran::Declined(declined(answer.feedback))),
-                },
-                None => {
-                    return Ok(Ran::Declined(
-                        "The turn ended before the user answered; nothing was run.".into(),
-                    ));
-                }
-            }
-        }
+    let (approved, words) = match consent(shown, &touch, mode, &context).await {
+        Consent::Given { approved, words } => (approved, words),
+        Consent::Refused(reason) => return Ok(Ran::Declined(reason)),
     };
     match &touch {
         Touch::Read { .. } => {}
@@ -239,7 +206,16 @@ async fn run(
     if matches!(touch, Touch::Command { .. }) {
         shown.hub.send(Event::CommandRan);
     }
-    ran.map(|output| Ran::Output(output, edited))
+    let Some(words) = words else { return ran.map(|output| Ran::Output(output, edited)) };
+    match ran {
+        Ok(output) => {
+            let content = with_words(&output.content, &words);
+            let detail = with_words(output.detail.as_deref().unwrap_or_default(), &words);
+            Ok(Ran::Output(ToolOutput { content, detail: Some(detail), ..output }, edited))
+        }
+        Err(ToolFailure::Tell(text)) => Err(ToolFailure::Tell(with_words(&text, &words))),
+        Err(fatal @ ToolFailure::Fatal(_)) => Err(fatal),
+    }
 }
 
 /// From here on the call may have effects: that it began is durable first, and everything that led
@@ -255,16 +231,6 @@ async fn begin(journal: Option<&Writer>, origin: &Origin) -> Result<(), ToolFail
             "Nothing was done: this session cannot be written down ({reason}), and until it can nothing is changed. Tell the user."
         ))
     })
-}
-
-fn declined(feedback: Option<String>) -> String {
-    let said = feedback
-        .filter(|text| !text.trim().is_empty())
-        .map(|text| format!(" They said: {text}"))
-        .unwrap_or_default();
-    format!(
-        "The user declined; nothing was run.{said} Do not try to reach the same by another command."
-    )
 }
 
 struct Shown {

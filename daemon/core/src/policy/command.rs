@@ -7,11 +7,12 @@
 
 use std::fmt;
 
+mod forbidden;
 mod readers;
 mod rules;
 
 pub use readers::only_reads;
-pub use rules::{CommandRules, Rule, Unasked};
+pub use rules::{CommandRules, Rule, Unasked, World};
 
 /// Longer than this, in bytes, is not looked into.
 pub const LONGEST: usize = 4 * 1024;
@@ -37,6 +38,8 @@ pub enum Unclear {
     Incomplete,
     /// `NAME=value` before a command changes what it does.
     Assignment,
+    /// A word of the shell's own grammar: `if`, `time` and the like.
+    Reserved(&'static str),
 }
 
 impl fmt::Display for Unclear {
@@ -50,8 +53,14 @@ impl fmt::Display for Unclear {
             Unclear::Operator(c) => write!(f, "`{c}` does more than run a program"),
             Unclear::Incomplete => f.write_str("it is incomplete"),
             Unclear::Assignment => f.write_str("it sets a variable"),
+            Unclear::Reserved(word) => write!(f, "`{word}` is a word of the shell's own"),
         }
     }
+}
+
+/// No shell would do anything at all: there are only blanks and comments.
+pub fn says_nothing(script: &str) -> bool {
+    script.lines().map(str::trim).all(|line| line.is_empty() || line.starts_with('#'))
 }
 
 /// The simple commands of a script, in the order in which they stand.
@@ -88,6 +97,13 @@ pub fn parse(script: &str) -> Result<Vec<Words>, Unclear> {
 
 /// Characters besides letters and digits that mean nothing to a shell inside a word.
 const PLAIN: &str = "_@%+=:,./-";
+
+/// Words that mean something else to the shell where a command begins. Those with other characters
+/// than plain ones are refused for these.
+const RESERVED: &[&str] = &[
+    "case", "coproc", "do", "done", "elif", "else", "esac", "fi", "for", "function", "if", "in",
+    "select", "then", "time", "until", "while",
+];
 
 /// Whether a command must follow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -136,7 +152,10 @@ impl Parser {
         match words.first() {
             None => return Err(Unclear::Incomplete),
             Some(name) if name.contains('=') => return Err(Unclear::Assignment),
-            Some(_) => self.commands.push(words),
+            Some(name) => match RESERVED.iter().find(|word| *word == name) {
+                Some(word) => return Err(Unclear::Reserved(word)),
+                None => self.commands.push(words),
+            },
         }
         if self.commands.len() > MOST {
             return Err(Unclear::TooMany);
