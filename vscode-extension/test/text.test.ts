@@ -237,9 +237,8 @@ describe("the answers to a question", () => {
       "$(comment) Allow and say… | words for the agent",
       "$(circle-slash) Deny",
       "$(comment) Deny and say why… | words for the agent",
-      "-- Command",
-      "npm test",
       "-- in /w",
+      "npm test",
     ]);
     expect(rows("npm test > log", []).filter((row) => row.includes("lways"))).toEqual([]);
   });
@@ -247,7 +246,7 @@ describe("the answers to a question", () => {
   it("list several rules, and the whole command, line by line", () => {
     const shown = rows("npm run lint &&\nnpm test", ["npm run lint", "npm test"]);
     expect(shown[2]).toBe("$(shield) Always allow in this folder | 2 commands, word for word: see below");
-    expect(shown.slice(6)).toEqual(["-- Command", "npm run lint &&", "npm test", "-- in /w", "-- Always would allow, word for word", "npm run lint", "npm test"]);
+    expect(shown.slice(6)).toEqual(["-- in /w", "npm run lint &&", "npm test", "-- Always would allow, word for word", "npm run lint", "npm test"]);
     const long = `npm ${"x".repeat(120)}`;
     expect(rows(long, [long]).at(-1)).toBe(long);
   });

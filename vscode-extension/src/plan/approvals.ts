@@ -141,7 +141,9 @@ export class ApprovalPrompt implements vscode.Disposable {
     pick.ignoreFocusOut = true;
     pick.items = choices(params);
     const active = pick.items.find(({ answer }) => answer !== undefined && answer.decision === decision);
-    pick.activeItems = active === undefined ? [] : [active];
+    if (active !== undefined) {
+      pick.activeItems = [active];
+    }
     pick.onDidAccept(() => {
       const [choice] = pick.selectedItems;
       if (choice?.answer !== undefined) {

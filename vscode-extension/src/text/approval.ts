@@ -50,9 +50,8 @@ export function answerRows({ command, cwd, rules }: Pick<ApproveParams, "command
     { label: "$(comment) Allow and say…", description: "words for the agent", answer: { decision: "allowOnce", words: true } },
     { label: "$(circle-slash) Deny", answer: { decision: "deny" } },
     { label: "$(comment) Deny and say why…", description: "words for the agent", answer: { decision: "deny", words: true } },
-    { label: "Command", separator: true },
-    ...lines(command),
     { label: `in ${oneLine(cwd)}`, separator: true },
+    ...lines(command),
     ...(rules.length === 0 || inDetail ? [] : [{ label: "Always would allow, word for word", separator: true as const }, ...rules.flatMap(lines)]),
   ];
 }

@@ -1,11 +1,11 @@
 //! What a shell command would do, as far as it can be told without running it.
 //!
 //! A small part of the shell's grammar is understood, and only what lies wholly within it can be
-//! allowed unasked: plain words, quotes without expansion, `&&`, `||`, `;`, `|` and newlines.
+//! allowed unasked: plain words, quotes without expansion, `&&`, `||`, `;`, `|`, `2>&1` and newlines.
 //! Whatever a shell might expand, redirect, group, substitute or run in the background is `Unclear`.
 //! Refusing to understand is safe; misunderstanding is not, so this must never guess.
 
-use std::fmt;
+use std::{fmt, iter::Peekable, str::Chars};
 
 mod forbidden;
 mod readers;
@@ -79,6 +79,10 @@ pub fn parse(script: &str) -> Result<Vec<Words>, Unclear> {
             '\n' => parser.end_line()?,
             '\'' => parser.quoted(&mut chars, '\'', |_| false)?,
             '"' => parser.quoted(&mut chars, '"', |c| matches!(c, '$' | '`' | '\\' | '!'))?,
+            // Errors to where the output goes: the one redirection that changes nothing.
+            '2' if parser.word.is_none() && joins_errors(&chars) => {
+                chars.by_ref().take(JOIN_ERRORS.len()).for_each(drop);
+            }
             ';' => parser.end_command(Joint::Maybe)?,
             '&' if chars.next_if_eq(&'&').is_some() => parser.end_command(Joint::Needed)?,
             '|' => {
@@ -93,6 +97,15 @@ pub fn parse(script: &str) -> Result<Vec<Words>, Unclear> {
         }
     }
     parser.finish()
+}
+
+/// What follows the `2` of `2>&1`.
+const JOIN_ERRORS: &str = ">&1";
+
+fn joins_errors(rest: &Peekable<Chars<'_>>) -> bool {
+    let mut rest = rest.clone();
+    let is_it = JOIN_ERRORS.chars().all(|c| rest.next() == Some(c));
+    is_it && rest.next().is_none_or(|c| " \n;|&".contains(c))
 }
 
 /// Characters besides letters and digits that mean nothing to a shell inside a word.

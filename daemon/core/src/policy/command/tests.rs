@@ -32,6 +32,10 @@ fn what_is_plain_is_split_as_a_shell_would() {
     check("a &&\n b\n\n", expect![[r#"["a"] ["b"]"#]]);
     check("a;", expect![[r#"["a"]"#]]);
     check("echo '$HOME *'", expect![[r#"["echo", "$HOME *"]"#]]);
+    check("a 2>&1 | b 2>&1; c 2>&1", expect![[r#"["a"] ["b"] ["c"]"#]]);
+    // By itself it is nothing, to a shell too.
+    check("a; 2>&1", expect![[r#"["a"]"#]]);
+    check("a 2>&1 b 22 2 && 2>&1 c", expect![[r#"["a", "b", "22", "2"] ["c"]"#]]);
 }
 
 #[test]
@@ -49,6 +53,16 @@ fn what_a_shell_would_change_is_not_understood() {
         "a & b",
         "a |& b",
         "a > f",
+        "a2>&1",
+        "a 2>&1f",
+        "a 2>&1 >f",
+        "a 2>&2",
+        "a 2>1",
+        "a 2> &1",
+        "a 1>&2",
+        "a 12>&1",
+        "''2>&1",
+        "2>&1",
         "a < f",
         "a << E",
         "a <(b)",
@@ -263,7 +277,11 @@ fn commands_are_judged_by_what_can_be_told_of_them() {
         ("[[ $(id) ]]", "ask"),
         ("cat <<E\nx\nE", "ask"),
         ("ls > f", "ask"),
-        ("ls 2>&1", "ask"),
+        ("ls 2>&1", "auto"),
+        ("ls 2>&1 | touch x", "ask"),
+        ("ls 2>&1 > f", "ask"),
+        ("ls 2>f", "ask"),
+        ("ls &> f", "ask"),
         ("if true; then ls; fi", "ask"),
         ("while true; do ls; done", "ask"),
         ("cat /etc/passwd", "ask"),
