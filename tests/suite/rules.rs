@@ -163,11 +163,11 @@ async fn words_reach_the_model_with_a_yes_and_with_a_no() {
     ])
     .await;
     let shown = |id: &str, wanted: ToolState| {
-        let details = desk.editor.notices().into_iter().filter_map(|notice| match notice {
+        let mut details = desk.editor.notices().into_iter().filter_map(|notice| match notice {
             Notice::Tool(tool) if tool.call_id == id && tool.state == wanted => tool.detail,
             _ => None,
         });
-        details.last().unwrap()
+        details.next_back().unwrap()
     };
     let (done, declined) = (shown("c1", ToolState::Done), shown("c3", ToolState::Declined));
     assert!(done.contains("said: Only this once"), "{done}");
@@ -191,10 +191,11 @@ async fn words_reach_the_model_with_a_yes_and_with_a_no() {
                 "[The user allowed this and said: It fails on purpose.]",
             ],
             [
-                "The user declined; nothing was run. They said: Ask Ada first. Do not try to reach the same by another command.",
+                "The user declined; nothing was run. Do not try to reach the same by another command",
             ],
         ]"#]]
     .assert_eq(&said);
+    assert!(result(last, "c3").ends_with("They said: Ask Ada first."));
     assert!(result(last, "c4").ends_with("said: Keep it short.]"));
 }
 

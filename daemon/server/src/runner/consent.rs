@@ -141,10 +141,12 @@ fn params(shown: &Shown, question: &Question) -> ApproveParams {
 }
 
 fn declined(words: Option<&str>) -> String {
-    let said = words.map(|words| format!(" They said: {words}")).unwrap_or_default();
-    format!(
-        "The user declined; nothing was run.{said} Do not try to reach the same by another command."
-    )
+    const DECLINED: &str =
+        "The user declined; nothing was run. Do not try to reach the same by another command";
+    match words {
+        None => format!("{DECLINED}."),
+        Some(words) => format!("{DECLINED}, unless their words ask for it. They said: {words}"),
+    }
 }
 
 /// What the user said when they allowed a call, below what came of it.
