@@ -136,7 +136,7 @@ export class Window {
   /** One of the buttons that a row shows under the pointer. */
   async rowAction(row, title) {
     await row.hover();
-    await row.locator(`.action-label[aria-label^="${title}"]`).click();
+    await row.locator(`.action-label[aria-label^="${title}"]`).first().click();
   }
 
   /** Opens or closes a row with children. */

@@ -37,7 +37,10 @@ async fn a_command_is_asked_for_whole_and_runs_only_after_a_yes() {
     assert_eq!(desk.editor.asked()[2].command, command);
     let requests = desk.finish().await;
     let told = result(&requests[1], "c1");
-    assert!(told.contains("declined; nothing was run. They said: Not there."), "{told}");
+    assert!(
+        told.contains("declined; nothing was run.") && told.ends_with("said: Not there."),
+        "{told}"
+    );
 }
 
 #[tokio::test]

@@ -137,6 +137,7 @@ fn approve() -> ApproveParams {
         command: "npm test".into(),
         cwd: "/w".into(),
         reason: "It is not on the list.".into(),
+        rules: Vec::new(),
         child: None,
     }
 }

@@ -33,6 +33,7 @@ mod pending;
 mod plain_lsp;
 mod queue;
 mod reminders;
+mod rules;
 mod sessions;
 mod shell_policy;
 mod soak;

@@ -49,7 +49,7 @@ fn scripts() -> impl Strategy<Value = String> {
     let joint = prop_oneof![
         6 => Just(" "), 1 => Just(" && "), 1 => Just("&&"), 1 => Just(" ; "), 1 => Just(";"),
         1 => Just(" | "), 1 => Just("|"), 1 => Just("\n"), 1 => Just(" &&\n"), 1 => Just(" || "),
-        1 => Just("  "), 1 => Just(" & "), 1 => Just(" \n\n"),
+        1 => Just("  "), 1 => Just(" & "), 1 => Just(" 2>&1 "), 1 => Just(" 2>&1"), 1 => Just("2>&1 "), 1 => Just(" \n\n"),
     ];
     prop::collection::vec((word, joint), 1..8).prop_map(|parts| {
         let text: String = parts.into_iter().map(|(word, joint)| word + joint).collect();

@@ -7,6 +7,7 @@ import { showMenu } from "./commands/menu";
 import { chooseModel } from "./commands/models";
 import { chooseMode } from "./commands/modes";
 import { QueueCommands } from "./commands/queue";
+import { manageRules } from "./commands/rules";
 import { SessionCommands, type Stage } from "./commands/sessions";
 import { TaskCommands } from "./commands/tasks";
 import { ConversationDocument } from "./conversation/document";
@@ -132,6 +133,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     vscode.commands.registerCommand("cairn.chooseMode", () => chooseMode(modes, sessions)),
     vscode.commands.registerCommand("cairn.cancelChild", (row?: Row) => cancelChild(daemon, row)),
     vscode.commands.registerCommand("cairn.compact", () => compactConversation(daemon, sessions)),
+    vscode.commands.registerCommand("cairn.manageRules", () => manageRules(daemon)),
     vscode.commands.registerCommand("cairn.menu", () => showMenu(stores)),
     vscode.commands.registerCommand("cairn.showLog", () => log.show(true)),
     vscode.commands.registerCommand("cairn.restart", () => daemon.restart()),

@@ -31,6 +31,8 @@ export const requests = {
   exportSession: { method: "agent/sessions/export" } as RequestMethod<ExportSessionParams, ExportSessionResult>,
   state: { method: "agent/state" } as RequestMethod<Empty, StateResult>,
   models: { method: "agent/models" } as RequestMethod<Empty, ModelsResult>,
+  listRules: { method: "agent/rules/list" } as RequestMethod<Empty, ListRulesResult>,
+  revokeRule: { method: "agent/rules/revoke" } as RequestMethod<RevokeRuleParams, RevokeRuleResult>,
 } as const;
 
 /** Requests of the daemon to the editor. */
@@ -120,7 +122,7 @@ export type AnswerResult = {
  */
 accepted: boolean, };
 
-export type ApprovalDecision = "allowOnce" | "allowSession" | "deny";
+export type ApprovalDecision = "allowOnce" | "allowSession" | "allowAlways" | "deny";
 
 export type Decision = "accept" | "reject";
 
@@ -640,12 +642,45 @@ cwd: string,
  */
 reason: string, 
 /**
+ * What "always" would keep: exact commands, one for each part of this one that is still asked
+ * for. Empty: "always" is no answer to this question.
+ */
+rules: Array<string>, 
+/**
  * The title of the child that asks; absent: the agent itself does.
  */
 child?: string, };
 
 export type ApproveResult = { decision: ApprovalDecision, 
 /**
- * Words for the model.
+ * Words of the user for the model, whatever the decision.
  */
 feedback?: string, };
+
+export type ListRulesResult = { 
+/**
+ * Those of this workspace first, each group with the oldest first.
+ */
+rules: Array<AllowedCommand>, };
+
+export type AllowedCommand = { 
+/**
+ * The folder it runs in, as an absolute path without symbolic links.
+ */
+folder: string, 
+/**
+ * Its exact words.
+ */
+command: string, 
+/**
+ * The folder is of this workspace.
+ */
+here: boolean, };
+
+export type RevokeRuleParams = { folder: string, command: string, };
+
+export type RevokeRuleResult = { 
+/**
+ * False when there was no such rule any more.
+ */
+revoked: boolean, };

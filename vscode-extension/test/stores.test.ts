@@ -90,6 +90,7 @@ const approval: ApproveParams = {
   command: "npm test",
   cwd: "/w",
   reason: "It may change something.",
+  rules: [],
 };
 
 describe("the plan store", () => {
@@ -341,6 +342,17 @@ describe("the approval store", () => {
     const answer = store.ask(approval);
     expect([store.answer("a1", "allowOnce"), store.answer("a1", "deny")]).toEqual([true, false]);
     await expect(answer).resolves.toEqual({ decision: "allowOnce" });
+  });
+
+  it("hands on the words of an answer, if there are any", async () => {
+    const store = new ApprovalStore();
+    const answered = async (words: string): Promise<unknown> => {
+      const answer = store.ask(approval);
+      store.answer("a1", "deny", words);
+      return await answer;
+    };
+    expect(await answered(" Ask Ada. ")).toEqual({ decision: "deny", feedback: "Ask Ada." });
+    expect(await answered("  ")).toEqual({ decision: "deny" });
   });
 
   it.each([

@@ -9,10 +9,11 @@ import { Countdown } from "../src/status/countdown";
 import { type Facts, statusLabel } from "../src/status/label";
 import { meter } from "../src/status/meter";
 import type { Entry } from "../src/stores/transcript";
-import { approvalNotice } from "../src/text/approval";
+import { answerRows, approvalNotice } from "../src/text/approval";
 import { inert, oneLine, visible } from "../src/text/display";
 import { textHash } from "../src/text/hash";
 import { removedLines } from "../src/text/html";
+import { ruleRows } from "../src/text/rules";
 import { sessionText } from "../src/text/sessions";
 
 describe("text for eyes", () => {
@@ -221,6 +222,47 @@ describe("the countdown to the next attempt", () => {
     expect(countdown.left(waiting(3))).toBe(2500);
     countdown.dispose();
     vi.useRealTimers();
+  });
+});
+
+describe("the answers to a question", () => {
+  const rows = (command: string, rules: string[]): string[] =>
+    answerRows({ command, cwd: "/w", rules }).map(({ label, description = "", detail = "", separator }) => [separator === true ? `-- ${label}` : label, description, detail].filter((part) => part !== "").join(" | "));
+
+  it("offer always only with the exact words it would keep", () => {
+    expect(rows("npm test", ["npm test"])).toEqual([
+      "$(check) Allow once",
+      "$(check-all) Allow for this session | exactly this, again",
+      "$(shield) Always allow in this folder | word for word: | npm test",
+      "$(comment) Allow and say… | words for the agent",
+      "$(circle-slash) Deny",
+      "$(comment) Deny and say why… | words for the agent",
+      "-- in /w",
+      "npm test",
+    ]);
+    expect(rows("npm test > log", []).filter((row) => row.includes("lways"))).toEqual([]);
+  });
+
+  it("list several rules, and the whole command, line by line", () => {
+    const shown = rows("npm run lint &&\nnpm test", ["npm run lint", "npm test"]);
+    expect(shown[2]).toBe("$(shield) Always allow in this folder | 2 commands, word for word: see below");
+    expect(shown.slice(6)).toEqual(["-- in /w", "npm run lint &&", "npm test", "-- Always would allow, word for word", "npm run lint", "npm test"]);
+    const long = `npm ${"x".repeat(120)}`;
+    expect(rows(long, [long]).at(-1)).toBe(long);
+  });
+
+  it("show as data what would be an icon, a link or nothing at all", () => {
+    expect(rows("echo $(check)\u202e", ["echo '$(check)'"]).join("\n")).not.toMatch(/ \$\(check\)'|\u202e/u);
+  });
+});
+
+describe("the allowed commands", () => {
+  it("stand under the folder they hold in", () => {
+    const rule = (folder: string, command: string, here: boolean) => ({ folder, command, here });
+    const shown = (...rules: ReturnType<typeof rule>[]): string[] => ruleRows(rules).map((row) => ("separator" in row ? `-- ${row.separator}` : `${row.label} ${row.description}`.trim()));
+    expect(shown(rule("/a", "npm test", true), rule("/b", "make", false))).toEqual(["-- In this workspace", "npm test", "-- In other folders", "make /b"]);
+    expect(shown(rule("/a", "npm test", true), rule("/b", "make", true))).toEqual(["-- In this workspace", "npm test /a", "make /b"]);
+    expect(shown()).toEqual([]);
   });
 });
 

@@ -1,16 +1,16 @@
 //! May a call run? Allow, ask the user, or deny, from what it will touch.
 //!
 //! Never reads what the model says about itself, and never allows by default: a command is asked
-//! for unless the user wants those unasked that only read, or has a rule for it.
+//! for unless the user wants those unasked that only read, or has a rule for each part of it.
 
 use std::path::{Component, Path, PathBuf};
 
 pub mod command;
 
-use command::{CommandRules, Unasked};
+use command::{CommandRules, Unasked, World};
 
 /// What a call will touch, for the policy and for the user's eyes.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Touch {
     /// Only reads, inside the workspace.
     Read { path: Option<PathBuf> },
@@ -56,13 +56,8 @@ pub enum Mode {
 }
 
 /// A yes that a user gave for the rest of a session is not looked up here: it is their answer to
-/// the question. `may_read`: whether a command may read the file of this name without asking.
-pub fn judge(
-    touch: &Touch,
-    mode: Mode,
-    rules: &CommandRules,
-    may_read: impl Fn(&str) -> bool,
-) -> Verdict {
+/// the question.
+pub fn judge(touch: &Touch, mode: Mode, rules: &CommandRules, world: &World<'_>) -> Verdict {
     match touch {
         Touch::Read { path: _ } | Touch::Plan | Touch::Child => Verdict::Allow,
         Touch::Edit { path: _, inside } | Touch::Delete { path: _, inside } => {
@@ -74,7 +69,7 @@ pub fn judge(
                 other @ (Verdict::Ask { .. } | Verdict::Deny { .. }) => other,
             }
         }
-        Touch::Command { command, cwd: _ } => judge_command(command, mode, rules, may_read),
+        Touch::Command { command, cwd: _ } => judge_command(command, mode, rules, world),
     }
 }
 
@@ -162,12 +157,7 @@ fn judge_edit(path: &Path, mode: Mode) -> Verdict {
     }
 }
 
-fn judge_command(
-    command: &str,
-    mode: Mode,
-    rules: &CommandRules,
-    may_read: impl Fn(&str) -> bool,
-) -> Verdict {
+fn judge_command(command: &str, mode: Mode, rules: &CommandRules, world: &World<'_>) -> Verdict {
     if let Some(reason) = destroys(command) {
         return Verdict::Deny { reason };
     }
@@ -180,7 +170,7 @@ fn judge_command(
         Mode::Plan => Verdict::Deny {
             reason: "Plan mode: no command may run. Present the plan instead.".to_owned(),
         },
-        Mode::Review | Mode::Ask | Mode::Auto => match rules.unasked(command, may_read) {
+        Mode::Review | Mode::Ask | Mode::Auto => match rules.unasked(command, world) {
             Unasked::Yes => Verdict::Allow,
             Unasked::No(why) => Verdict::Ask { reason: why },
         },
@@ -248,7 +238,8 @@ mod tests {
     use super::*;
 
     fn judged(touch: &Touch, mode: Mode) -> &'static str {
-        match judge(touch, mode, &CommandRules::default(), |_| true) {
+        let world = World { may_read: &|_| true, finds: &|_| true };
+        match judge(touch, mode, &CommandRules::default(), &world) {
             Verdict::Allow => "allow",
             Verdict::Ask { .. } => "ask",
             Verdict::Deny { .. } => "deny",

@@ -117,6 +117,10 @@ pub struct ApproveParams {
     pub cwd: String,
     /// Why it is asked, in a sentence.
     pub reason: String,
+    /// What "always" would keep: exact commands, one for each part of this one that is still asked
+    /// for. Empty: "always" is no answer to this question.
+    #[serde(default)]
+    pub rules: Vec<String>,
     /// The title of the child that asks; absent: the agent itself does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
@@ -127,7 +131,7 @@ pub struct ApproveParams {
 #[serde(rename_all = "camelCase")]
 pub struct ApproveResult {
     pub decision: ApprovalDecision,
-    /// Words for the model.
+    /// Words of the user for the model, whatever the decision.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub feedback: Option<String>,

@@ -16,6 +16,7 @@ pub mod library;
 pub mod notify;
 pub mod queue;
 pub mod request;
+pub mod rules;
 pub mod typescript;
 
 pub use child::*;
@@ -26,6 +27,7 @@ pub use library::*;
 pub use notify::*;
 pub use queue::*;
 pub use request::*;
+pub use rules::*;
 
 /// Exchanged at `initialize` under `capabilities.experimental.cairn.protocolVersion`; the two
 /// sides must agree exactly.

@@ -103,6 +103,9 @@ pub enum ApprovalDecision {
     AllowOnce,
     /// The same command, byte for byte, for the rest of this session.
     AllowSession,
+    /// From now on, in the folder it runs in: the `rules` of the question are kept. Counts as
+    /// `allowOnce` for a question that offered none.
+    AllowAlways,
     Deny,
 }
 

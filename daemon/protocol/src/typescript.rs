@@ -60,6 +60,8 @@ fn client_requests(out: &mut String) {
     request::<ExportSession>(out, "exportSession");
     request::<State>(out, "state");
     request::<Models>(out, "models");
+    request::<ListRules>(out, "listRules");
+    request::<RevokeRule>(out, "revokeRule");
 }
 
 fn request<M: RequestMethod>(out: &mut String, name: &str)
@@ -97,5 +99,6 @@ fn types(out: &mut String) {
         UsageNotification, ContextUse, CompactParams, CompactResult, ModelInfo, StatusNotification, Connection, Banner, BannerKind,
         ApplyEditParams, FileChange, ApplyEditResult, RefusedEdit, SaveParams, SaveResult, SaveFailure,
         ApproveParams, ApproveResult,
+        ListRulesResult, AllowedCommand, RevokeRuleParams, RevokeRuleResult,
     );
 }

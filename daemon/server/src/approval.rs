@@ -3,10 +3,18 @@
 
 use std::path::Path;
 
-use cairn_core::policy::{self, Mode, Touch, Verdict, command::CommandRules};
+use cairn_core::policy::{
+    self, Mode, Touch, Verdict,
+    command::{CommandRules, Rule, World},
+};
 use cairn_protocol::ReviewMode;
 
-use crate::workspace::{Workspace, uri_of};
+use crate::{
+    exec,
+    workspace::{Workspace, uri_of},
+};
+
+mod programs;
 
 /// Proof that a call may run.
 #[derive(Debug)]
@@ -28,6 +36,8 @@ pub struct Question {
     pub command: String,
     pub cwd: String,
     pub reason: String,
+    /// What "always" would keep. None: it is no answer.
+    pub rules: Vec<Rule>,
 }
 
 impl Question {
@@ -60,10 +70,23 @@ pub fn gate(touch: &Touch, mode: ReviewMode, rules: &CommandRules, workspace: &W
             .resolve(&path.to_string_lossy())
             .is_ok_and(|path| !policy::is_secret(path.as_path()))
     };
-    match policy::judge(touch, mode, rules, may_read) {
+    let path = exec::search_path();
+    let finds = |program: &str| programs::lies_outside(program, &path, workspace);
+    let world = World { may_read: &may_read, finds: &finds };
+    match policy::judge(touch, mode, rules, &world) {
         Verdict::Allow => Gate::Open(Approved(())),
         Verdict::Deny { reason } => Gate::Closed(reason),
-        Verdict::Ask { reason } => Gate::Ask(question(touch, reason)),
+        Verdict::Ask { reason } => Gate::Ask(match touch {
+            Touch::Command { command, .. } => {
+                Question { rules: rules.offered(command, &world), ..question(touch, reason) }
+            }
+            Touch::Read { .. }
+            | Touch::Plan
+            | Touch::Child
+            | Touch::Edit { .. }
+            | Touch::Delete { .. }
+            | Touch::Move { .. } => question(touch, reason),
+        }),
     }
 }
 
@@ -86,44 +109,50 @@ pub fn question(touch: &Touch, reason: String) -> Question {
             command: path.as_deref().map(|path| path.display().to_string()).unwrap_or_default(),
             cwd: String::new(),
             reason,
+            rules: Vec::new(),
         },
-        // Never the bare path: that is a command too, and a yes for a session is remembered by
-        // these words.
+        // Never the bare path: that is a command too.
         Touch::Edit { path, inside } => Question {
             title: "Change a protected file".to_owned(),
             command: format!("Change {}", inside.display()),
             cwd: folder_of(path, inside),
             reason,
+            rules: Vec::new(),
         },
         Touch::Delete { path, inside } => Question {
             title: "Delete a protected file".to_owned(),
             command: format!("Delete {}", inside.display()),
             cwd: folder_of(path, inside),
             reason,
+            rules: Vec::new(),
         },
         Touch::Move { from, from_inside, to: _, to_inside } => Question {
             title: "Move a protected file".to_owned(),
             command: format!("Move {} to {}", from_inside.display(), to_inside.display()),
             cwd: folder_of(from, from_inside),
             reason,
+            rules: Vec::new(),
         },
         Touch::Plan => Question {
             title: "Change the plan".to_owned(),
             command: String::new(),
             cwd: String::new(),
             reason,
+            rules: Vec::new(),
         },
         Touch::Child => Question {
             title: "Start a subagent".to_owned(),
             command: String::new(),
             cwd: String::new(),
             reason,
+            rules: Vec::new(),
         },
         Touch::Command { command, cwd } => Question {
             title: "Run a command".to_owned(),
             command: command.clone(),
             cwd: cwd.display().to_string(),
             reason,
+            rules: Vec::new(),
         },
     }
 }

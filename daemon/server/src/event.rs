@@ -5,11 +5,11 @@ use cairn_protocol::{
     AnswerParams, AnswerResult, BaselineParams, BaselineResult, CancelParams, CheckpointsResult,
     CompactParams, CompactResult, CredentialsParams, DecideParams, DecideResult,
     DeleteSessionParams, Empty, ErrorData, ErrorKind, ExportSessionParams, ExportSessionResult,
-    ForkSessionParams, ListSessionsParams, ListSessionsResult, ModelsResult, OpenSessionParams,
-    OpenSessionResult, PlanHistoryParams, PlanHistoryResult, QueueAddParams, QueueAddResult,
-    QueueDropParams, QueueEditParams, QueueSendParams, RestoreCheckpointParams,
-    RestoreCheckpointResult, ReviewNotification, RunTaskParams, RunTaskResult, StateResult,
-    SteerParams, SteerResult, UndoDecisionResult,
+    ForkSessionParams, ListRulesResult, ListSessionsParams, ListSessionsResult, ModelsResult,
+    OpenSessionParams, OpenSessionResult, PlanHistoryParams, PlanHistoryResult, QueueAddParams,
+    QueueAddResult, QueueDropParams, QueueEditParams, QueueSendParams, RestoreCheckpointParams,
+    RestoreCheckpointResult, ReviewNotification, RevokeRuleParams, RevokeRuleResult, RunTaskParams,
+    RunTaskResult, StateResult, SteerParams, SteerResult, UndoDecisionResult,
 };
 use serde_json::Value;
 use tokio::sync::oneshot;
@@ -96,6 +96,8 @@ pub enum AgentRequest {
     ExportSession(ExportSessionParams, Reply<ExportSessionResult>),
     State(Reply<StateResult>),
     Models(Reply<ModelsResult>),
+    ListRules(Reply<ListRulesResult>),
+    RevokeRule(RevokeRuleParams, Reply<RevokeRuleResult>),
     /// The files in which something is pending, as they are at this moment.
     Pending(Reply<Vec<ReviewNotification>>),
     /// Words for a session, the newest one if none is named: for the turn that runs, else a turn

@@ -63,6 +63,11 @@ const DRAIN: Duration = Duration::from_millis(200);
 /// From TERM to KILL. Leaves room to be gone two seconds after a cancel.
 const GRACE: Duration = Duration::from_millis(1500);
 
+/// Where a command will look for its programs, first to last.
+pub fn search_path() -> Vec<PathBuf> {
+    environment::search_path(std::env::var_os("PATH").as_deref())
+}
+
 /// Runs a command to its end. Dropping the future kills everything it started.
 pub async fn run(spec: Spec, cancel: CancellationToken) -> io::Result<Outcome> {
     let started = Instant::now();

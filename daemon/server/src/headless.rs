@@ -264,8 +264,13 @@ impl Editor for Terminal {
             return async move { ApproveResult { decision: ApprovalDecision::Deny, feedback } }
                 .boxed();
         }
+        let always = if params.rules.is_empty() {
+            String::new()
+        } else {
+            format!(", [f]rom now on in this folder ({})", printable(&params.rules.join("; ")))
+        };
         self.print(&format!(
-            "\n{}{} in {}:\n  {}\nAllow? [y]es, [a]lways in this run, [N]o: ",
+            "\n{}{} in {}:\n  {}\nAllow? [y]es, [a]lways in this run{always}, [N]o; words after it are for the agent: ",
             params.title,
             params
                 .child
@@ -280,18 +285,31 @@ impl Editor for Terminal {
                 let mut line = String::new();
                 std::io::stdin().lock().read_line(&mut line).map(|_| line)
             });
-            let decision = match line.await {
-                Ok(Ok(line)) => match line.trim().to_lowercase().as_str() {
-                    "y" | "yes" => ApprovalDecision::AllowOnce,
-                    "a" | "always" => ApprovalDecision::AllowSession,
-                    _ => ApprovalDecision::Deny,
-                },
-                Ok(Err(_)) | Err(_) => ApprovalDecision::Deny,
-            };
-            ApproveResult { decision, feedback: None }
+            match line.await {
+                Ok(Ok(line)) => typed(&line),
+                Ok(Err(_)) | Err(_) => {
+                    ApproveResult { decision: ApprovalDecision::Deny, feedback: None }
+                }
+            }
         }
         .boxed()
     }
+}
+
+/// An answer and words with it. What is no answer is a no, with all of it as words.
+fn typed(line: &str) -> ApproveResult {
+    let line = line.trim();
+    let (first, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+    let first = first.trim_end_matches([',', ':', ';', '.']).to_lowercase();
+    let (decision, words) = match first.as_str() {
+        "y" | "yes" => (ApprovalDecision::AllowOnce, rest),
+        "a" | "always" => (ApprovalDecision::AllowSession, rest),
+        "f" | "forever" => (ApprovalDecision::AllowAlways, rest),
+        "n" | "no" => (ApprovalDecision::Deny, rest),
+        _ => (ApprovalDecision::Deny, line),
+    };
+    let words = words.trim();
+    ApproveResult { decision, feedback: (!words.is_empty()).then(|| words.to_owned()) }
 }
 
 impl Terminal {
@@ -325,4 +343,29 @@ fn printable(text: &str) -> String {
     text.chars()
         .map(|c| if c.is_control() && c != '\n' && c != '\t' { '\u{fffd}' } else { c })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_may_have_words_and_words_alone_are_a_no() {
+        use ApprovalDecision::{AllowAlways, AllowOnce, AllowSession, Deny};
+        for (line, decision, words) in [
+            ("y\n", AllowOnce, None),
+            (" YES ", AllowOnce, None),
+            ("y, but only once", AllowOnce, Some("but only once")),
+            ("a", AllowSession, None),
+            ("f", AllowAlways, None),
+            ("n", Deny, None),
+            ("no: use pnpm", Deny, Some("use pnpm")),
+            ("yep", Deny, Some("yep")),
+            ("use pnpm instead", Deny, Some("use pnpm instead")),
+            ("", Deny, None),
+        ] {
+            let answer = ApproveResult { decision, feedback: words.map(str::to_owned) };
+            assert_eq!(typed(line), answer, "{line:?}");
+        }
+    }
 }

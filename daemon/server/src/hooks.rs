@@ -53,7 +53,7 @@ pub(crate) async fn run(
         let said = desk.ask(hook, &input).await;
         if let Some(text) = said.shown {
             let (session, turn) = (desk.session.clone(), desk.turn.clone());
-            desk.hub.send(Event::HookSaid { session, turn, text });
+            desk.hub.send(Event::Tell { session, turn, text });
         }
         verdict.messages.extend(said.message);
         match said.decision {

@@ -53,6 +53,7 @@ mod pending;
 mod plain;
 mod plans;
 mod queue;
+mod rules;
 mod saving;
 mod seen;
 mod sessions;
@@ -116,6 +117,8 @@ pub(crate) enum Event {
     Restored(decisions::Restored),
     Approve {
         params: ApproveParams,
+        /// What a yes for the session is remembered by.
+        touch: tools::Touch,
         reply: oneshot::Sender<ApproveResult>,
     },
     Approved {
@@ -131,18 +134,18 @@ pub(crate) enum Event {
     },
     /// What was left in this workspace the last time.
     Found(Box<keeping::Found>),
-    /// What a hook of the user's said, for people.
-    HookSaid {
-        session: String,
-        turn: String,
-        text: String,
-    },
     /// The instructions for a task were read.
     Instructed(Box<instructions::Instructed>),
     /// A session, or a part of one, was read from the disk.
     Read(library::Read),
     /// Whether what sessions must remember can be written.
     Storage(journal::State),
+    /// Words for the user in a turn.
+    Tell {
+        session: String,
+        turn: String,
+        text: String,
+    },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -395,6 +398,8 @@ impl Hub {
                 let (active, providers) = (self.choice.info.clone(), self.choice.providers.clone());
                 drop(reply.send(Ok(ModelsResult { active, providers })));
             }
+            AgentRequest::ListRules(reply) => self.list_rules(reply),
+            AgentRequest::RevokeRule(params, reply) => self.revoke_rule(params, reply),
             AgentRequest::Pending(reply) => drop(reply.send(Ok(self.pending()))),
             AgentRequest::GoOn(params, reply) => drop(reply.send(self.go_on(params))),
             AgentRequest::CancelAll(reply) => drop(reply.send(Ok(self.cancel_all()))),
@@ -425,18 +430,18 @@ impl Hub {
             }
             Event::Rejected(rejected) => self.rejected(rejected),
             Event::Restored(restored) => self.restored(restored),
-            Event::Approve { params, reply } => self.ask_approval(params, reply),
+            Event::Approve { params, touch, reply } => self.ask_approval(params, touch, reply),
             Event::Approved { approval_id, result } => drop(self.approved(&approval_id, result)),
             Event::GoingBack(going) => self.going_back(*going),
             Event::WentBack(went) => self.went_back(*went),
             Event::MadeAgain { key, id } => drop(self.forget_outdated(&key, &[id])),
             Event::Found(found) => self.found(*found),
             Event::Instructed(instructed) => self.instructed(*instructed),
-            Event::HookSaid { session, turn, text } => {
-                self.message(&session, &turn, MessageRole::Notice, text)
-            }
             Event::Read(read) => self.read(read),
             Event::Storage(state) => self.storage(state),
+            Event::Tell { session, turn, text } => {
+                self.message(&session, &turn, MessageRole::Notice, text)
+            }
         }
     }
 

@@ -11,14 +11,13 @@ use cairn_core::{
     review::Origin,
     turn::Input,
 };
-use cairn_protocol::{ApprovalDecision, ApproveParams, ReviewMode, ToolState};
+use cairn_protocol::{ReviewMode, ToolState};
 use futures_util::{FutureExt, future::BoxFuture};
 use serde_json::json;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::{
-    approval::{self, Gate},
-    hooks,
+    approval, hooks,
     hub::{Event, HubHandle, ToolUpdate, TouchKind},
     instructions,
     model::{Provider, Request},
@@ -27,6 +26,10 @@ use crate::{
         Edits, Proposal, Proposed, Saw, TaskNews, Tool, ToolContext, ToolFailure, ToolOutput, Touch,
     },
 };
+
+mod consent;
+
+use consent::{Consent, Guard, consent, with_words};
 
 /// Model events waiting for the hub; a provider that is faster waits.
 const MODEL_QUEUE: usize = 256;
@@ -194,67 +197,16 @@ async fn run(
         }),
         ..ToolUpdate::default()
     });
-    let mut gate = approval::gate(&touch, mode, &context.commands, &context.workspace);
     let about = || {
         json!({
             "callId": shown.call,
             "tool": {"name": call.name, "arguments": arguments, "title": title},
         })
     };
-    let desk = context.hooks.clone();
-    let desk = desk.as_ref();
-    // What the policy forbids is not worth a hook.
-    if !matches!(gate, Gate::Closed(_)) {
-        let verdict = hooks::run(desk, Moment::BeforeTool, Some(&call.name), about).await;
-        match (verdict.decision, &gate) {
-            (Decision::Refuse, _) => return Ok(Ran::Declined(refused(&verdict.messages))),
-            (Decision::Ask, Gate::Open(_)) => {
-                let reason = "A hook of your settings wants you to be asked.".to_owned();
-                gate = Gate::Ask(approval::question(&touch, reason));
-            }
-            (Decision::Ask | Decision::GoOn, _) => {}
-        }
-    }
-    let approved = match gate {
-        Gate::Open(approved) => approved,
-        Gate::Closed(reason) => return Ok(Ran::Declined(reason)),
-        Gate::Ask(question) => {
-            shown.update(ToolUpdate {
-                state: Some(ToolState::AwaitingApproval),
-                detail: Some(question.command.clone()),
-                ..ToolUpdate::default()
-            });
-            let params = ApproveParams {
-                approval_id: format!("{}/{}", shown.turn, shown.call),
-                session_id: shown.session.clone(),
-                turn_id: shown.turn.clone(),
-                call_id: shown.call.clone(),
-                title: question.title.clone(),
-                command: question.command.clone(),
-                cwd: question.cwd.clone(),
-                reason: question.reason.clone(),
-                child: None,
-            };
-            let (reply, answer) = oneshot::channel();
-            shown.hub.send(Event::Approve { params, reply });
-            let answer = tokio::select! {
-                () = context.cancel.cancelled() => None,
-                answer = answer => answer.ok(),
-            };
-            match answer {
-                Some(answer) => match answer.decision {
-                    ApprovalDecision::AllowOnce | ApprovalDecision::AllowSession => {
-                        question.allowed()
-                    }
-                    ApprovalDecision::Deny => return Ok(Ran::Declined(declined(answer.feedback))),
-                },
-                None => {
-                    return Ok(Ran::Declined(
-                        "The turn ended before the user answered; nothing was run.".into(),
-                    ));
-                }
-            }
-        }
+    let guard = Guard { tool: &call.name, about: &about };
+    let (approved, words) = match consent(shown, &touch, mode, &context, guard).await {
+        Consent::Given { approved, words } => (approved, words),
+        Consent::Refused(reason) => return Ok(Ran::Declined(reason)),
     };
     match &touch {
         Touch::Read { .. } => {}
@@ -270,28 +222,36 @@ async fn run(
         Touch::Edit { .. } | Touch::Delete { .. } | Touch::Move { .. } => approval::uri(&touch),
         Touch::Read { .. } | Touch::Command { .. } | Touch::Plan | Touch::Child => None,
     };
+    let desk = context.hooks.clone();
     let ran = parsed.run(context, approved).await;
     if matches!(touch, Touch::Command { .. }) {
         shown.hub.send(Event::CommandRan);
     }
-    let mut output = ran?;
+    let mut output = match ran {
+        Ok(output) => output,
+        Err(ToolFailure::Tell(text)) => {
+            return Err(ToolFailure::Tell(match words {
+                Some(words) => with_words(&text, &words),
+                None => text,
+            }));
+        }
+        Err(fatal @ ToolFailure::Fatal(_)) => return Err(fatal),
+    };
     let about = || {
         let mut about = about();
         about["result"] = json!({"content": output.content, "isError": output.is_error});
         about
     };
-    let verdict = hooks::run(desk, Moment::AfterTool, Some(&call.name), about).await;
+    let verdict = hooks::run(desk.as_ref(), Moment::AfterTool, Some(&call.name), about).await;
     for message in verdict.messages {
         output.content.push_str(&format!("\n\n[{message}]"));
     }
+    if let Some(words) = words {
+        output.content = with_words(&output.content, &words);
+        let detail = output.detail.as_deref().unwrap_or_default();
+        output.detail = Some(with_words(detail, &words));
+    }
     Ok(Ran::Output(output, edited))
-}
-
-fn refused(messages: &[String]) -> String {
-    format!(
-        "Nothing was run: a check of the user's refused. {} Do not try to reach the same by another way.",
-        messages.join("\n")
-    )
 }
 
 /// From here on the call may have effects: that it began is durable first, and everything that led
@@ -307,16 +267,6 @@ async fn begin(journal: Option<&Writer>, origin: &Origin) -> Result<(), ToolFail
             "Nothing was done: this session cannot be written down ({reason}), and until it can nothing is changed. Tell the user."
         ))
     })
-}
-
-fn declined(feedback: Option<String>) -> String {
-    let said = feedback
-        .filter(|text| !text.trim().is_empty())
-        .map(|text| format!(" They said: {text}"))
-        .unwrap_or_default();
-    format!(
-        "The user declined; nothing was run.{said} Do not try to reach the same by another command."
-    )
 }
 
 struct Shown {

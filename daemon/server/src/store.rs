@@ -10,6 +10,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+pub mod allowed;
 pub mod blobs;
 pub mod export;
 pub mod journal;

@@ -14,7 +14,12 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 pub use crate::approval::Approved;
-use crate::{docs::Docs, hooks::Desk, store::journal::Writer, workspace::Workspace};
+use crate::{
+    docs::Docs,
+    hooks::Desk,
+    store::{allowed::Allowed, journal::Writer},
+    workspace::Workspace,
+};
 
 mod arguments;
 mod bash;
@@ -122,6 +127,8 @@ pub struct ToolContext {
     pub cancel: CancellationToken,
     /// Which commands run unasked, and which never.
     pub commands: Arc<CommandRules>,
+    /// What the user allowed for good; `None`: nothing is kept.
+    pub allowed: Option<Allowed>,
     /// Limit for a command.
     pub timeout: Duration,
     pub origin: cairn_core::review::Origin,

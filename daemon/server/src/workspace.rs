@@ -86,6 +86,11 @@ impl Workspace {
         &self.folders
     }
 
+    /// Whether a path without symbolic links is one of the folders or below one.
+    pub fn holds(&self, canonical: &Path) -> bool {
+        self.canonical.iter().any(|folder| canonical.starts_with(folder))
+    }
+
     /// A path as people and models see it: relative to the first folder with `/`, or absolute.
     pub fn display(&self, path: &Path) -> String {
         // Only the first folder has short names: a name must lead back to its file.

@@ -39,7 +39,7 @@ async fn a_strange_answer_is_a_failure_in_words() {
     client.respond(&question["id"], json!({ "decision": "perhaps" }));
     let answer = asking.await.unwrap();
     assert_eq!(answer.decision, ApprovalDecision::Deny);
-    expect!["the editor's answer is not understood: unknown variant `perhaps`, expected one of `allowOnce`, `allowSession`, `deny`"]
+    expect!["the editor's answer is not understood: unknown variant `perhaps`, expected one of `allowOnce`, `allowSession`, `allowAlways`, `deny`"]
         .assert_eq(&answer.feedback.unwrap());
 
     let asking = tokio::spawn(hub.editor.approve(approve()));
@@ -146,6 +146,13 @@ async fn a_plain_editor_is_asked_and_told_in_messages() {
         client.respond(&question["id"], answer);
         assert_eq!(asking.await.unwrap().decision, decision);
     }
+    let rules = vec!["npm test".to_owned(), "npm run 'a b'".to_owned()];
+    let asking = tokio::spawn(hub.editor.approve(ApproveParams { rules, ..approve() }));
+    let question = client.server_request("window/showMessageRequest").await;
+    expect![[r#"{"type":2,"message":"Run a command: npm test\n(in /w) It is not on the list.\nAlways would allow here, word for word:\n  npm test\n  npm run 'a b'","actions":[{"title":"Allow once"},{"title":"Allow for this session"},{"title":"Always allow in this folder"},{"title":"Deny"}]}"#]]
+        .assert_eq(&question["params"].to_string());
+    client.respond(&question["id"], json!({ "title": "Always allow in this folder" }));
+    assert_eq!(asking.await.unwrap().decision, ApprovalDecision::AllowAlways);
     hub.editor.notify(status(1));
     hub.editor.notify(Notice::Message(MessageNotification {
         session_id: "s1".into(),

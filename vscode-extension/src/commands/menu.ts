@@ -30,6 +30,7 @@ export async function showMenu({ status, sessions, plans, reviews, modes }: Stor
     sessions.current !== undefined && { label: "$(markdown) Export the session as Markdown", command: "cairn.exportMarkdown" },
     { label: "$(settings) Choose how edits are treated…", description: modeText(modes.of(sessions.current)).name, command: "cairn.chooseMode" },
     { label: "$(server) Choose a model…", description: status.status?.model.name ?? "", command: "cairn.chooseModel" },
+    { label: "$(shield) Manage allowed commands…", command: "cairn.manageRules" },
     { label: "$(key) Set an API key…", command: "cairn.setApiKey" },
     { label: "$(output) Show the log", command: "cairn.showLog" },
     { label: "$(debug-restart) Restart the daemon", command: "cairn.restart" },

@@ -3,16 +3,17 @@ import * as vscode from "vscode";
 import type { ApprovalDecision, ApproveParams } from "../protocol";
 import type { ApprovalStore } from "../stores/approval";
 import type { TranscriptStore } from "../stores/transcript";
-import { approvalNotice } from "../text/approval";
-import { inert, oneLine, visible } from "../text/display";
+import { type Answer, answerRows, approvalNotice } from "../text/approval";
+import { inert, oneLine } from "../text/display";
 
 interface Choice extends vscode.QuickPickItem {
-  readonly decision?: ApprovalDecision;
-  readonly conversation?: true;
+  readonly answer?: Answer;
+  readonly command?: string;
 }
 
 const ONCE = "Allow once";
 const SESSION = "Allow for this session";
+const ALWAYS = "Always…";
 const DENY = "Deny";
 const SHOW = "Show…";
 
@@ -25,6 +26,8 @@ export class ApprovalPrompt implements vscode.Disposable {
   /** The approval whose answer came from its notification, which is gone by itself. */
   #notified: string | undefined;
   #picker: { readonly id: string; readonly pick: vscode.QuickPick<Choice> } | undefined;
+  /** The box in which words for an answer are written. */
+  #writing: { readonly id: string; readonly cancel: vscode.CancellationTokenSource } | undefined;
 
   constructor(
     private readonly approvals: ApprovalStore,
@@ -39,6 +42,9 @@ export class ApprovalPrompt implements vscode.Disposable {
         if (this.#picker?.id === id) {
           this.#picker.pick.hide();
         }
+        if (this.#writing?.id === id) {
+          this.#writing.cancel.cancel();
+        }
         // A notification cannot be taken back, but what asks for nothing any more can be put away.
         if (id !== this.#notified && approvals.waiting.length === 0) {
           void vscode.commands.executeCommand("notifications.hideToasts");
@@ -46,42 +52,83 @@ export class ApprovalPrompt implements vscode.Disposable {
       }),
       // Called from a row (which is the argument), or from the status bar and the palette (none).
       vscode.commands.registerCommand("cairn.approval.show", (id?: unknown) => this.#show(id)),
-      vscode.commands.registerCommand("cairn.approval.allowOnce", (row?: unknown) => this.#answer(row, "allowOnce")),
-      vscode.commands.registerCommand("cairn.approval.allowSession", (row?: unknown) => this.#answer(row, "allowSession")),
-      vscode.commands.registerCommand("cairn.approval.deny", (row?: unknown) => this.#answer(row, "deny")),
+      this.#command("cairn.approval.allowOnce", { decision: "allowOnce" }),
+      this.#command("cairn.approval.allowSession", { decision: "allowSession" }),
+      this.#command("cairn.approval.allowWithWords", { decision: "allowOnce", words: true }),
+      this.#command("cairn.approval.deny", { decision: "deny" }),
+      this.#command("cairn.approval.denyWithReason", { decision: "deny", words: true }),
+      // What it would keep is shown first.
+      vscode.commands.registerCommand("cairn.approval.always", (row?: unknown) => this.#show(row, "allowAlways")),
     ];
+  }
+
+  #command(name: string, answer: Answer): vscode.Disposable {
+    return vscode.commands.registerCommand(name, (row?: unknown) => {
+      const params = this.#find(row);
+      return params === undefined ? undefined : this.#answer(params.approvalId, answer);
+    });
   }
 
   dispose(): void {
     this.#picker?.pick.hide();
+    this.#writing?.cancel.cancel();
     for (const subscription of this.#subscriptions) {
       subscription.dispose();
     }
   }
 
   async #notify(params: ApproveParams): Promise<void> {
-    const { approvalId } = params;
+    const { approvalId, rules } = params;
     const { message, whole } = approvalNotice(params);
-    const answer = await vscode.window.showWarningMessage(message, ...(whole ? [ONCE, SESSION, DENY] : [SHOW, DENY]));
-    if (answer === SHOW) {
-      this.#show(approvalId);
+    const always = rules.length > 0 ? [ALWAYS] : [];
+    const answer = await vscode.window.showWarningMessage(message, ...(whole ? [ONCE, SESSION, ...always, DENY] : [SHOW, DENY]));
+    if (answer === SHOW || answer === ALWAYS) {
+      this.#show(approvalId, answer === ALWAYS ? "allowAlways" : undefined);
       return;
     }
     const decision = decisionOf(answer);
     this.#notified = decision === undefined ? undefined : approvalId;
-    if (decision !== undefined && !this.approvals.answer(approvalId, decision)) {
+    if (decision !== undefined) {
+      await this.#answer(approvalId, { decision });
+    }
+  }
+
+  async #answer(approvalId: string, { decision, words }: Answer): Promise<void> {
+    const said = words === true ? await this.#write(approvalId, decision) : "";
+    if (said === undefined) {
+      // Thought better of it: the question is still there, unless someone else answered.
+      this.#show(approvalId);
+    } else if (!this.approvals.answer(approvalId, decision, said)) {
       void vscode.window.setStatusBarMessage("Cairn: this was answered or withdrawn before.", 5_000);
     }
   }
 
-  #answer(row: unknown, decision: ApprovalDecision): void {
-    const params = this.#find(row);
-    if (params !== undefined) {
-      this.approvals.answer(params.approvalId, decision);
+  /** Asks for the words; `undefined` when the user leaves the box. */
+  async #write(id: string, decision: ApprovalDecision): Promise<string | undefined> {
+    const cancel = new vscode.CancellationTokenSource();
+    this.#writing?.cancel.cancel();
+    this.#writing = { id, cancel };
+    const command = oneLine(this.approvals.get(id)?.command ?? "", 80);
+    try {
+      return await vscode.window.showInputBox(
+        {
+          title: decision === "deny" ? "Deny and say why" : "Allow and say",
+          prompt: inert(command),
+          placeHolder: "Words for the agent",
+          ignoreFocusOut: true,
+        },
+        cancel.token,
+      );
+    } finally {
+      if (this.#writing.cancel === cancel) {
+        this.#writing = undefined;
+      }
+      cancel.dispose();
     }
   }
 
-  #show(row: unknown): void {
+  /** The list of answers, with this one under the cursor. */
+  #show(row: unknown, decision?: ApprovalDecision): void {
     const params = this.#find(row);
     if (params === undefined) {
       return;
@@ -93,13 +140,18 @@ export class ApprovalPrompt implements vscode.Disposable {
     pick.placeholder = oneLine(params.reason, 200);
     pick.ignoreFocusOut = true;
     pick.items = choices(params);
+    const active = pick.items.find(({ answer }) => answer !== undefined && answer.decision === decision);
+    if (active !== undefined) {
+      pick.activeItems = [active];
+    }
     pick.onDidAccept(() => {
       const [choice] = pick.selectedItems;
-      if (choice?.decision !== undefined) {
-        this.approvals.answer(params.approvalId, choice.decision);
-      } else if (choice?.conversation === true) {
+      if (choice?.answer !== undefined) {
         pick.hide();
-        void vscode.commands.executeCommand("cairn.showConversation");
+        void this.#answer(params.approvalId, choice.answer);
+      } else if (choice?.command !== undefined) {
+        pick.hide();
+        void vscode.commands.executeCommand(choice.command);
       }
     });
     pick.onDidHide(() => {
@@ -120,17 +172,16 @@ export class ApprovalPrompt implements vscode.Disposable {
   }
 }
 
-/** The answers, then the command line by line: a pick can show no longer text than that. */
-function choices({ command, cwd }: ApproveParams): Choice[] {
-  const lines = visible(command).split("\n");
+function choices(params: ApproveParams): Choice[] {
   return [
-    { label: `$(check) ${ONCE}`, decision: "allowOnce", alwaysShow: true },
-    { label: `$(check-all) ${SESSION}`, description: "exactly this command", decision: "allowSession", alwaysShow: true },
-    { label: `$(circle-slash) ${DENY}`, decision: "deny", alwaysShow: true },
-    { label: "Command", kind: vscode.QuickPickItemKind.Separator },
-    ...lines.map((line): Choice => ({ label: inert(line === "" ? " " : line), alwaysShow: true })),
-    { label: `in ${oneLine(cwd)}`, kind: vscode.QuickPickItemKind.Separator },
-    { label: "$(comment-discussion) Show the conversation", conversation: true, alwaysShow: true },
+    ...answerRows(params).map(({ separator, answer, ...row }): Choice =>
+      separator === true
+        ? { ...row, kind: vscode.QuickPickItemKind.Separator }
+        : { ...row, alwaysShow: true, ...(answer === undefined ? {} : { answer }) },
+    ),
+    { label: "", kind: vscode.QuickPickItemKind.Separator },
+    { label: "$(comment-discussion) Show the conversation", command: "cairn.showConversation", alwaysShow: true },
+    { label: "$(list-unordered) Manage allowed commands…", command: "cairn.manageRules", alwaysShow: true },
   ];
 }
 

@@ -198,6 +198,7 @@ export function idOf(row: Row): string {
 export function contextOf(row: Row): string {
   switch (row.kind) {
     case "approval":
+      return row.params.rules.length > 0 ? "approval always" : "approval";
     case "ready":
     case "file":
     case "command":

@@ -27,14 +27,14 @@ export class ApprovalStore {
     });
   }
 
-  /** False when it was answered or withdrawn before. */
-  answer(approvalId: string, decision: ApprovalDecision): boolean {
+  /** With words for the agent, or none. False when it was answered or withdrawn before. */
+  answer(approvalId: string, decision: ApprovalDecision, words = ""): boolean {
     const entry = this.#waiting.get(approvalId);
     if (entry === undefined) {
       return false;
     }
     this.#waiting.delete(approvalId);
-    entry.resolve({ decision });
+    entry.resolve(words.trim() === "" ? { decision } : { decision, feedback: words.trim() });
     this.#settled.fire(approvalId);
     return true;
   }

@@ -1,14 +1,61 @@
-import type { ApproveParams } from "../protocol";
-import { inert, oneLine } from "./display";
+import type { ApprovalDecision, ApproveParams } from "../protocol";
+import { count, inert, oneLine, visible } from "./display";
 
 /** Longest command that a notification shows well. */
 const COMMAND_CHARS = 240;
+/** Longest rule that is shown whole below its answer; others have lines of their own. */
+const RULE_CHARS = 100;
+
+type Asked = Pick<ApproveParams, "title" | "command" | "child">;
 
 /**
  * The text of the notification that asks for an approval. Only when it is `whole` does it show
  * exactly what would run; else nobody may allow it from there.
  */
-export function approvalNotice({ title, command, child }: Pick<ApproveParams, "title" | "command" | "child">): { message: string; whole: boolean } {
+export function approvalNotice({ title, command, child }: Asked): { message: string; whole: boolean } {
   const shown = oneLine(command, COMMAND_CHARS);
   return { message: inert(`${oneLine(title, 80)}${child === undefined ? "" : ` (${oneLine(child, 60)})`}? ${shown}`), whole: shown === command.trim() };
+}
+
+/** A line of the list in which a question is answered. */
+export interface AnswerRow {
+  readonly label: string;
+  readonly description?: string;
+  readonly detail?: string;
+  /** Divides what is below from what is above. */
+  readonly separator?: true;
+  readonly answer?: Answer;
+}
+
+export interface Answer {
+  readonly decision: ApprovalDecision;
+  /** Words are asked for first. */
+  readonly words?: true;
+}
+
+/** The answers, then what they are about, line by line: a list can show no longer text than that. */
+export function answerRows({ command, cwd, rules }: Pick<ApproveParams, "command" | "cwd" | "rules">): AnswerRow[] {
+  const [only] = rules;
+  const inDetail = rules.length === 1 && only !== undefined && only.length <= RULE_CHARS;
+  const always: AnswerRow = {
+    label: "$(shield) Always allow in this folder",
+    description: inDetail ? "word for word:" : `${count(rules.length, "command")}, word for word: see below`,
+    ...(inDetail ? { detail: inert(visible(only)) } : {}),
+    answer: { decision: "allowAlways" },
+  };
+  return [
+    { label: "$(check) Allow once", answer: { decision: "allowOnce" } },
+    { label: "$(check-all) Allow for this session", description: "exactly this, again", answer: { decision: "allowSession" } },
+    ...(rules.length === 0 ? [] : [always]),
+    { label: "$(comment) Allow and say…", description: "words for the agent", answer: { decision: "allowOnce", words: true } },
+    { label: "$(circle-slash) Deny", answer: { decision: "deny" } },
+    { label: "$(comment) Deny and say why…", description: "words for the agent", answer: { decision: "deny", words: true } },
+    { label: `in ${oneLine(cwd)}`, separator: true },
+    ...lines(command),
+    ...(rules.length === 0 || inDetail ? [] : [{ label: "Always would allow, word for word", separator: true as const }, ...rules.flatMap(lines)]),
+  ];
+}
+
+function lines(text: string): AnswerRow[] {
+  return visible(text).split("\n").map((line) => ({ label: inert(line === "" ? " " : line) }));
 }

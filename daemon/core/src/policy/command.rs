@@ -1,17 +1,18 @@
 //! What a shell command would do, as far as it can be told without running it.
 //!
 //! A small part of the shell's grammar is understood, and only what lies wholly within it can be
-//! allowed unasked: plain words, quotes without expansion, `&&`, `||`, `;`, `|` and newlines.
+//! allowed unasked: plain words, quotes without expansion, `&&`, `||`, `;`, `|`, `2>&1` and newlines.
 //! Whatever a shell might expand, redirect, group, substitute or run in the background is `Unclear`.
 //! Refusing to understand is safe; misunderstanding is not, so this must never guess.
 
-use std::fmt;
+use std::{fmt, iter::Peekable, str::Chars};
 
+mod forbidden;
 mod readers;
 mod rules;
 
 pub use readers::only_reads;
-pub use rules::{CommandRules, Rule, Unasked};
+pub use rules::{CommandRules, Rule, Unasked, World};
 
 /// Longer than this, in bytes, is not looked into.
 pub const LONGEST: usize = 4 * 1024;
@@ -37,6 +38,8 @@ pub enum Unclear {
     Incomplete,
     /// `NAME=value` before a command changes what it does.
     Assignment,
+    /// A word of the shell's own grammar: `if`, `time` and the like.
+    Reserved(&'static str),
 }
 
 impl fmt::Display for Unclear {
@@ -50,8 +53,14 @@ impl fmt::Display for Unclear {
             Unclear::Operator(c) => write!(f, "`{c}` does more than run a program"),
             Unclear::Incomplete => f.write_str("it is incomplete"),
             Unclear::Assignment => f.write_str("it sets a variable"),
+            Unclear::Reserved(word) => write!(f, "`{word}` is a word of the shell's own"),
         }
     }
+}
+
+/// No shell would do anything at all: there are only blanks and comments.
+pub fn says_nothing(script: &str) -> bool {
+    script.lines().map(str::trim).all(|line| line.is_empty() || line.starts_with('#'))
 }
 
 /// The simple commands of a script, in the order in which they stand.
@@ -70,6 +79,10 @@ pub fn parse(script: &str) -> Result<Vec<Words>, Unclear> {
             '\n' => parser.end_line()?,
             '\'' => parser.quoted(&mut chars, '\'', |_| false)?,
             '"' => parser.quoted(&mut chars, '"', |c| matches!(c, '$' | '`' | '\\' | '!'))?,
+            // Errors to where the output goes: the one redirection that changes nothing.
+            '2' if parser.word.is_none() && joins_errors(&chars) => {
+                chars.by_ref().take(JOIN_ERRORS.len()).for_each(drop);
+            }
             ';' => parser.end_command(Joint::Maybe)?,
             '&' if chars.next_if_eq(&'&').is_some() => parser.end_command(Joint::Needed)?,
             '|' => {
@@ -86,8 +99,24 @@ pub fn parse(script: &str) -> Result<Vec<Words>, Unclear> {
     parser.finish()
 }
 
+/// What follows the `2` of `2>&1`.
+const JOIN_ERRORS: &str = ">&1";
+
+fn joins_errors(rest: &Peekable<Chars<'_>>) -> bool {
+    let mut rest = rest.clone();
+    let is_it = JOIN_ERRORS.chars().all(|c| rest.next() == Some(c));
+    is_it && rest.next().is_none_or(|c| " \n;|&".contains(c))
+}
+
 /// Characters besides letters and digits that mean nothing to a shell inside a word.
 const PLAIN: &str = "_@%+=:,./-";
+
+/// Words that mean something else to the shell where a command begins. Those with other characters
+/// than plain ones are refused for these.
+const RESERVED: &[&str] = &[
+    "case", "coproc", "do", "done", "elif", "else", "esac", "fi", "for", "function", "if", "in",
+    "select", "then", "time", "until", "while",
+];
 
 /// Whether a command must follow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -136,7 +165,10 @@ impl Parser {
         match words.first() {
             None => return Err(Unclear::Incomplete),
             Some(name) if name.contains('=') => return Err(Unclear::Assignment),
-            Some(_) => self.commands.push(words),
+            Some(name) => match RESERVED.iter().find(|word| *word == name) {
+                Some(word) => return Err(Unclear::Reserved(word)),
+                None => self.commands.push(words),
+            },
         }
         if self.commands.len() > MOST {
             return Err(Unclear::TooMany);

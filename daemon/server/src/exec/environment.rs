@@ -4,6 +4,7 @@
 use std::{
     env,
     ffi::{OsStr, OsString},
+    path::PathBuf,
 };
 
 /// Names the variable that marks everything one command started.
@@ -46,6 +47,11 @@ pub(super) fn for_command(
     let fixed = FIXED.iter().map(|(name, value)| (name.into(), value.into()));
     let added = added.iter().map(|(name, value)| (name.into(), value.into()));
     allowed.chain(fixed).chain(added).chain([(MARK.into(), mark.into())]).collect()
+}
+
+/// Where a command looks for programs, first to last.
+pub(super) fn search_path(path: Option<&OsStr>) -> Vec<PathBuf> {
+    path.map(absolute).iter().flat_map(env::split_paths).collect()
 }
 
 /// Without the folders that are others wherever a command runs: a repository must not say which

@@ -7,6 +7,7 @@ use cairn_protocol::{AnswerParams, AnswerResult, ApprovalDecision, ApproveParams
 use tokio::sync::oneshot;
 
 use super::{Event, Hub};
+use crate::tools::Touch;
 
 #[derive(Debug, Default)]
 pub(super) struct Approvals {
@@ -16,6 +17,7 @@ pub(super) struct Approvals {
 #[derive(Debug)]
 struct Waiting {
     params: ApproveParams,
+    touch: Touch,
     reply: oneshot::Sender<ApproveResult>,
 }
 
@@ -23,6 +25,7 @@ impl Hub {
     pub(super) fn ask_approval(
         &mut self,
         mut params: ApproveParams,
+        touch: Touch,
         reply: oneshot::Sender<ApproveResult>,
     ) {
         // The turn may have ended while the question was on its way; the caller sees it withdrawn.
@@ -35,7 +38,7 @@ impl Hub {
         }
         params.child = self.children.title_of(&params.session_id);
         let root = self.sessions.get(self.root_of(&params.session_id));
-        if root.is_some_and(|root| root.allowed.contains(&params.command)) {
+        if root.is_some_and(|root| root.allowed.contains(&touch)) {
             drop(
                 reply.send(ApproveResult {
                     decision: ApprovalDecision::AllowSession,
@@ -47,20 +50,24 @@ impl Hub {
         let asked = self.editor.approve(params.clone());
         let handle = self.handle.clone();
         let approval_id = params.approval_id.clone();
-        self.approvals.waiting.insert(approval_id.clone(), Waiting { params, reply });
+        self.approvals.waiting.insert(approval_id.clone(), Waiting { params, touch, reply });
         self.spawn(async move {
             let result = asked.await;
             handle.send(Event::Approved { approval_id, result });
         });
     }
 
-    pub(super) fn approved(&mut self, approval_id: &str, result: ApproveResult) -> bool {
+    pub(super) fn approved(&mut self, approval_id: &str, mut result: ApproveResult) -> bool {
         let Some(waiting) = self.approvals.waiting.remove(approval_id) else { return false };
+        if result.decision == ApprovalDecision::AllowAlways && waiting.params.rules.is_empty() {
+            tracing::warn!("{approval_id}: always was not offered; it is allowed once");
+            result.decision = ApprovalDecision::AllowOnce;
+        }
         let root = self.root_of(&waiting.params.session_id).to_owned();
         if result.decision == ApprovalDecision::AllowSession
             && let Some(session) = self.sessions.get_mut(&root)
         {
-            session.allowed.insert(waiting.params.command);
+            session.allowed.insert(waiting.touch);
         }
         waiting.reply.send(result).is_ok()
     }

@@ -274,7 +274,7 @@ impl Hub {
         });
     }
 
-    fn answer_in_background<T: Send + 'static>(
+    pub(super) fn answer_in_background<T: Send + 'static>(
         &self,
         reply: Reply<T>,
         work: impl FnOnce() -> Outcome<T> + Send + 'static,

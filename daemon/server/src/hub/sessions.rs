@@ -33,7 +33,7 @@ use crate::{
         journal::Writer,
         sessions::{self, EndedLine, Header, Line, TurnLine, VERSION},
     },
-    tools::ToolContext,
+    tools::{ToolContext, Touch},
     workspace::path_of,
 };
 
@@ -53,8 +53,9 @@ pub(super) struct SessionEntry {
     /// Names of the instructions it was told of after its beginning.
     pub(super) instructed: HashSet<String>,
     pub(super) mode: ReviewMode,
-    /// Commands the user allowed for this session, byte for byte.
-    pub(super) allowed: HashSet<String>,
+    /// What the user allowed for this session: a command byte for byte, in its folder. A question
+    /// about a file can never pass for one, whatever the file is called.
+    pub(super) allowed: HashSet<Touch>,
     pub(super) last_turn: Option<TurnNotification>,
     /// The words the newest turn began with.
     pub(super) task: Option<String>,
@@ -481,6 +482,7 @@ impl Hub {
             children: Arc::new(self.handle.clone()),
             cancel: turn.cancel.clone(),
             commands: Arc::clone(&self.settings.commands),
+            allowed: self.allowed(),
             timeout: self.settings.tool_timeout,
             origin,
             hooks: self.hook_desk(session_id, turn_id, turn.cancel.clone()),

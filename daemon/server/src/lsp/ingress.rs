@@ -198,6 +198,12 @@ where
             protocol::Models::METHOD => {
                 self.ask::<protocol::Models>(request, |_, reply| A::Models(reply))
             }
+            protocol::ListRules::METHOD => {
+                self.ask::<protocol::ListRules>(request, |_, reply| A::ListRules(reply))
+            }
+            protocol::RevokeRule::METHOD => {
+                self.ask::<protocol::RevokeRule>(request, A::RevokeRule)
+            }
             _ => self.inner.call(request),
         }
     }

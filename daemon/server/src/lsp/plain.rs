@@ -200,28 +200,42 @@ pub(super) fn on_disk(result: ApplyEditResult, deletes: bool) -> ApplyEditResult
 
 const ALLOW_ONCE: &str = "Allow once";
 const ALLOW_SESSION: &str = "Allow for this session";
+const ALLOW_ALWAYS: &str = "Always allow in this folder";
 const DENY: &str = "Deny";
 
 pub(super) fn question(params: &ApproveParams) -> ShowMessageRequestParams {
-    let ApproveParams { title, command, cwd, reason, child, .. } = params;
+    let ApproveParams { title, command, cwd, reason, child, rules, .. } = params;
     let whose = child.as_ref().map(|title| format!(" [{title}]")).unwrap_or_default();
     let action =
         |title: &str| MessageActionItem { title: title.to_owned(), properties: HashMap::default() };
+    let answers: &[&str] = if rules.is_empty() {
+        &[ALLOW_ONCE, ALLOW_SESSION, DENY]
+    } else {
+        &[ALLOW_ONCE, ALLOW_SESSION, ALLOW_ALWAYS, DENY]
+    };
     ShowMessageRequestParams {
         typ: MessageType::WARNING,
-        message: format!("{title}{whose}: {command}\n(in {cwd}) {reason}"),
-        actions: Some([ALLOW_ONCE, ALLOW_SESSION, DENY].map(action).into()),
+        message: format!("{title}{whose}: {command}\n(in {cwd}) {reason}{}", always(rules)),
+        actions: Some(answers.iter().copied().map(action).collect()),
     }
+}
+
+fn always(rules: &[String]) -> String {
+    if rules.is_empty() {
+        return String::new();
+    }
+    let rules: Vec<String> = rules.iter().map(|rule| format!("\n  {rule}")).collect();
+    format!("\nAlways would allow here, word for word:{}", rules.concat())
 }
 
 /// Only the exact words allow; a dismissed question is a no.
 pub(super) fn decision(answer: Value) -> ApproveResult {
+    let without_words = |decision| ApproveResult { decision, feedback: None };
     match answer.get("title").and_then(Value::as_str) {
-        Some(ALLOW_ONCE) => ApproveResult { decision: ApprovalDecision::AllowOnce, feedback: None },
-        Some(ALLOW_SESSION) => {
-            ApproveResult { decision: ApprovalDecision::AllowSession, feedback: None }
-        }
-        Some(_) => ApproveResult { decision: ApprovalDecision::Deny, feedback: None },
+        Some(ALLOW_ONCE) => without_words(ApprovalDecision::AllowOnce),
+        Some(ALLOW_SESSION) => without_words(ApprovalDecision::AllowSession),
+        Some(ALLOW_ALWAYS) => without_words(ApprovalDecision::AllowAlways),
+        Some(_) => without_words(ApprovalDecision::Deny),
         None => ApproveResult {
             decision: ApprovalDecision::Deny,
             feedback: Some("the question was dismissed".to_owned()),

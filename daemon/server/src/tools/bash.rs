@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use cairn_core::{model::ToolSpec, policy::Touch};
+use cairn_core::{
+    model::ToolSpec,
+    policy::{Touch, command},
+};
 use futures_util::future::{BoxFuture, FutureExt};
 use serde_json::{Value, json};
 
@@ -47,11 +50,7 @@ impl Tool for Bash {
         let command = arguments.string("command");
         let timeout = arguments.optional_count("timeout_ms");
         arguments.finish()?;
-        let says_nothing = command
-            .lines()
-            .map(str::trim_start)
-            .all(|line| line.trim_end().is_empty() || line.starts_with('#'));
-        if says_nothing {
+        if command::says_nothing(&command) {
             return Err(ToolFailure::tell("`command` is empty."));
         }
         if command.contains('\0') {

@@ -143,7 +143,7 @@ mod tests {
                 &call.touch(),
                 Default::default(),
                 &Default::default(),
-                |_| true,
+                &cairn_core::policy::command::World { may_read: &|_| true, finds: &|_| true },
             );
             assert!(matches!(verdict, cairn_core::policy::Verdict::Ask { .. }), "{from} {to}");
         }

@@ -56,6 +56,7 @@ impl Bench {
             children: Arc::new(Echo),
             cancel: CancellationToken::new(),
             commands: Arc::default(),
+            allowed: None,
             timeout: Duration::from_secs(30),
             origin: cairn_core::review::Origin {
                 session: "s".into(),

@@ -7,6 +7,7 @@
 // A measurement that cannot be made ends the program, and the table goes to the terminal.
 #![allow(clippy::expect_used, clippy::panic, clippy::print_stdout, clippy::print_stderr)]
 
+mod commands;
 mod daemon;
 mod engine;
 mod history;
@@ -19,7 +20,7 @@ use table::Table;
 
 type Measurement = fn(&mut Table);
 
-const MEASUREMENTS: [(&str, Measurement); 9] = [
+const MEASUREMENTS: [(&str, Measurement); 11] = [
     ("start", engine::start),
     ("floor", engine::floor),
     ("plan", engine::plan),
@@ -29,6 +30,8 @@ const MEASUREMENTS: [(&str, Measurement); 9] = [
     ("todo", pure::todo_call),
     ("review", pure::review),
     ("pending", pure::pending),
+    ("commands", commands::judged),
+    ("prompts", commands::prompts),
 ];
 
 fn main() {

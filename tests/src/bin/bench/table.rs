@@ -20,6 +20,7 @@ pub(crate) enum Unit {
     MegaBytes,
     Bytes,
     Ratio,
+    Count,
 }
 
 impl Table {
@@ -53,7 +54,9 @@ impl Unit {
         match self {
             Unit::Micros => time.as_secs_f64() * 1e6,
             Unit::Millis => time.as_secs_f64() * 1e3,
-            Unit::MegaBytes | Unit::Bytes | Unit::Ratio => panic!("a time has another unit"),
+            Unit::MegaBytes | Unit::Bytes | Unit::Ratio | Unit::Count => {
+                panic!("a time has another unit")
+            }
         }
     }
 
@@ -64,6 +67,7 @@ impl Unit {
             Unit::MegaBytes => format!("{value:.1} MB"),
             Unit::Bytes => format!("{value:.0} B"),
             Unit::Ratio => format!("{value:.2}"),
+            Unit::Count => format!("{value:.1}"),
         }
     }
 }

@@ -4,15 +4,19 @@
 
 use std::fmt;
 
-use super::{PLAIN, Words, only_reads, parse};
+use super::{PLAIN, Words, forbidden::forbidden, only_reads, parse};
 
-/// The settings `cairn.shell`. By default everything is asked for.
+/// The settings `cairn.shell`, and what the user allowed for good. By default everything is asked
+/// for.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CommandRules {
     /// Programs that only read run unasked, and what `allow` covers.
     pub unasked: bool,
     pub allow: Vec<Rule>,
     pub deny: Vec<Rule>,
+    /// Answered with "always", where this command runs. It was said of exactly these commands, so
+    /// it holds whatever `unasked` is.
+    pub always: Vec<Rule>,
 }
 
 /// Whether a command may run without a question.
@@ -23,29 +27,142 @@ pub enum Unasked {
     No(String),
 }
 
+/// What the rules must know of the world, and cannot look up themselves.
+pub struct World<'a> {
+    /// A command may read the file of this name without asking.
+    pub may_read: &'a dyn Fn(&str) -> bool,
+    /// The shell will find the program of this bare name, and not in a workspace: there the agent
+    /// writes, and a repository must not say which program `ls` is.
+    pub finds: &'a dyn Fn(&str) -> bool,
+}
+
+impl World<'_> {
+    /// The name says which program it is: the shell's own, one by its path (which only a rule with
+    /// that very path can allow), or one that the shell finds where nobody else wrote it.
+    fn knows(&self, program: &str) -> bool {
+        BUILTIN.contains(&program) || program.contains('/') || (self.finds)(program)
+    }
+}
+
+/// Commands of the shell itself that it runs without looking for a program, and that leave it as it
+/// is.
+const BUILTIN: &[&str] =
+    &[":", "echo", "exit", "false", "kill", "printf", "pwd", "test", "true", "type"];
+
+/// Commands of the shell itself that change what the words after them mean: where names lead to,
+/// which program runs. Nothing beside them is what it looks like, so no rule covers them.
+const CHANGES_SHELL: &[&str] = &[
+    ".",
+    "alias",
+    "bg",
+    "bind",
+    "builtin",
+    "cd",
+    "command",
+    "declare",
+    "dirs",
+    "disown",
+    "enable",
+    "eval",
+    "exec",
+    "export",
+    "fc",
+    "fg",
+    "getopts",
+    "hash",
+    "history",
+    "jobs",
+    "let",
+    "local",
+    "logout",
+    "mapfile",
+    "popd",
+    "pushd",
+    "read",
+    "readarray",
+    "readonly",
+    "return",
+    "set",
+    "shift",
+    "shopt",
+    "source",
+    "suspend",
+    "trap",
+    "typeset",
+    "ulimit",
+    "umask",
+    "unalias",
+    "unset",
+    "wait",
+];
+
 impl CommandRules {
     pub fn forbids(&self, script: &str) -> Option<&Rule> {
         forbidden(script, &self.deny)
     }
 
-    pub fn unasked(&self, script: &str, may_read: impl Fn(&str) -> bool) -> Unasked {
-        if !self.unasked {
-            return Unasked::No("Commands run with your rights.".to_owned());
+    pub fn unasked(&self, script: &str, world: &World<'_>) -> Unasked {
+        if !self.unasked && self.always.is_empty() {
+            return Unasked::No(RIGHTS.to_owned());
         }
         let commands = match parse(script) {
             Ok(commands) => commands,
+            Err(_) if !self.unasked => return Unasked::No(RIGHTS.to_owned()),
             Err(why) => return Unasked::No(format!("What it does cannot be told: {why}.")),
         };
-        let free = |words: &Words| {
-            self.allow.iter().any(|rule| rule.covers(words)) || only_reads(words, &may_read)
+        let Some(words) = commands.iter().find(|words| !self.is_free(words, world)) else {
+            return Unasked::Yes;
         };
-        match commands.iter().find(|words| !free(words)) {
-            None => Unasked::Yes,
-            Some(words) => {
-                let rule = Rule::exactly(words);
-                Unasked::No(format!("`{rule}` may do more than read files of the workspace."))
+        if !self.unasked {
+            return Unasked::No(RIGHTS.to_owned());
+        }
+        let (rule, program) = (Rule::exactly(words), &words[0]);
+        Unasked::No(if changes_shell(words) {
+            format!("`{rule}` may change what the commands after it do.")
+        } else if world.knows(program) {
+            format!("`{rule}` may do more than read files of the workspace.")
+        } else {
+            format!("`{program}` is not installed, or a program of the workspace.")
+        })
+    }
+
+    /// The rules that would let this script run unasked from now on: exactly its words, one for each
+    /// command that does not yet. None for what is not wholly understood, and for what no rule
+    /// would help.
+    pub fn offered(&self, script: &str, world: &World<'_>) -> Vec<Rule> {
+        let Ok(commands) = parse(script) else { return Vec::new() };
+        let helps = |words: &Words| !changes_shell(words) && world.knows(&words[0]);
+        if !commands.iter().all(helps) {
+            return Vec::new();
+        }
+        let mut offered: Vec<Rule> = Vec::new();
+        for words in commands {
+            // What only reads is free in one mode and asked for in the other: then it needs a rule.
+            if !self.is_free(&words, world) && !offered.iter().any(|rule| rule.covers(&words)) {
+                offered.push(Rule::exactly(&words));
             }
         }
+        // A rule is kept as it is written. Quotes within quotes have no way to be.
+        let kept = |rule: &Rule| Rule::parse(&rule.to_string()).as_ref() == Some(rule);
+        if offered.iter().all(kept) { offered } else { Vec::new() }
+    }
+
+    fn is_free(&self, words: &Words, world: &World<'_>) -> bool {
+        let covers = |rules: &[Rule]| rules.iter().any(|rule| rule.covers(words));
+        let allowed = covers(&self.always)
+            || (self.unasked && (covers(&self.allow) || only_reads(words, world.may_read)));
+        allowed && !changes_shell(words) && world.knows(&words[0])
+    }
+}
+
+const RIGHTS: &str = "Commands run with your rights.";
+
+fn changes_shell(words: &[String]) -> bool {
+    let sets_variable = |words: &[String]| words.iter().any(|word| word.starts_with("-v"));
+    match words.split_first() {
+        Some((program, rest)) if program == "printf" => sets_variable(rest),
+        Some((program, _)) => CHANGES_SHELL.contains(&program.as_str()),
+        None => false,
     }
 }
 
@@ -53,7 +170,7 @@ impl CommandRules {
 /// for any further words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rule {
-    words: Words,
+    pub(super) words: Words,
     and_more: bool,
 }
 
@@ -77,16 +194,6 @@ impl Rule {
     pub fn covers(&self, words: &[String]) -> bool {
         if self.and_more { words.starts_with(&self.words) } else { words == self.words }
     }
-
-    /// The rule forbids this command, whatever words follow, wherever the program lies, and
-    /// whichever program it is handed to.
-    fn forbids(&self, words: &[String]) -> bool {
-        let Some((name, rest)) = self.words.split_first() else { return false };
-        (0..words.len()).any(|at| {
-            let handed_on = words[..at].first().is_none_or(|first| hands_on(first));
-            handed_on && same_program(&words[at], name) && words[at + 1..].starts_with(rest)
-        })
-    }
 }
 
 impl fmt::Display for Rule {
@@ -104,48 +211,4 @@ impl fmt::Display for Rule {
         f.write_str(&words.join(" "))?;
         f.write_str(if self.and_more { " *" } else { "" })
     }
-}
-
-/// The first rule that forbids something in the script. What is not understood is searched for the
-/// words of a rule anywhere in it: too much is forbidden then rather than too little.
-pub(super) fn forbidden<'a>(script: &str, rules: &'a [Rule]) -> Option<&'a Rule> {
-    match parse(script) {
-        Ok(commands) => rules.iter().find(|rule| commands.iter().any(|words| rule.forbids(words))),
-        Err(_) => {
-            let words = loose_words(script);
-            rules.iter().find(|rule| rule.occurs_in(&words))
-        }
-    }
-}
-
-impl Rule {
-    fn occurs_in(&self, words: &[String]) -> bool {
-        let Some((name, rest)) = self.words.split_first() else { return false };
-        (0..words.len())
-            .any(|at| same_program(&words[at], name) && words[at + 1..].starts_with(rest))
-    }
-}
-
-/// Programs that run the command that is among their words.
-fn hands_on(program: &str) -> bool {
-    const RUNNERS: &[&str] = &[
-        "bash", "builtin", "busybox", "chroot", "command", "coproc", "dash", "doas", "env", "eval",
-        "exec", "find", "flock", "ionice", "nice", "nohup", "npx", "parallel", "setsid", "sh",
-        "ssh", "stdbuf", "strace", "su", "sudo", "time", "timeout", "trap", "unshare", "watch",
-        "xargs", "zsh",
-    ];
-    RUNNERS.iter().any(|runner| same_program(program, runner))
-}
-
-fn same_program(word: &str, name: &str) -> bool {
-    word == name || word.rsplit('/').next() == Some(name)
-}
-
-/// Words as they might come out, whatever the shell does with the rest.
-fn loose_words(script: &str) -> Vec<String> {
-    let bare: String = script.chars().filter(|c| !matches!(c, '\'' | '"' | '\\')).collect();
-    bare.split(|c: char| c.is_whitespace() || "&|;<>(){}`$,=[]".contains(c))
-        .filter(|word| !word.is_empty())
-        .map(str::to_owned)
-        .collect()
 }

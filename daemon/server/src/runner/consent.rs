@@ -1,0 +1,187 @@
+//! Consent to a call: from the policy and the user's rules, else from the user's answer.
+//!
+//! The only place that makes rules of "always". Must never ask for less than what will be done, nor
+//! keep more than what was shown.
+
+use std::{fs, sync::Arc};
+
+use cairn_core::{
+    hook::{Decision, Moment},
+    policy::command::{CommandRules, Rule},
+};
+use cairn_protocol::{ApprovalDecision, ApproveParams, ReviewMode, ToolState};
+use serde_json::Value;
+use tokio::{sync::oneshot, task::spawn_blocking};
+
+use super::Shown;
+use crate::{
+    approval::{self, Approved, Gate, Question},
+    hooks,
+    hub::{Event, ToolUpdate},
+    tools::{ToolContext, Touch},
+};
+
+pub(super) enum Consent {
+    Given {
+        approved: Approved,
+        /// What the user said with it, for the model.
+        words: Option<String>,
+    },
+    /// With the reason, for the model.
+    Refused(String),
+}
+
+/// The call as the user's hooks read it.
+pub(super) struct Guard<'a> {
+    pub(super) tool: &'a str,
+    pub(super) about: &'a (dyn Fn() -> Value + Sync),
+}
+
+pub(super) async fn consent(
+    shown: &Shown,
+    touch: &Touch,
+    mode: ReviewMode,
+    context: &ToolContext,
+    guard: Guard<'_>,
+) -> Consent {
+    let (rules, keeps) = match touch {
+        Touch::Command { .. } => rules_for(shown, touch, context).await,
+        Touch::Read { .. }
+        | Touch::Plan
+        | Touch::Child
+        | Touch::Edit { .. }
+        | Touch::Delete { .. }
+        | Touch::Move { .. } => (Arc::clone(&context.commands), false),
+    };
+    let gate = approval::gate(touch, mode, &rules, &context.workspace);
+    // What the policy forbids is not worth a hook.
+    if let Gate::Closed(reason) = gate {
+        return Consent::Refused(reason);
+    }
+    let (desk, Guard { tool, about }) = (context.hooks.as_ref(), guard);
+    let verdict = hooks::run(desk, Moment::BeforeTool, Some(tool), about).await;
+    let mut question = match (gate, verdict.decision) {
+        (_, Decision::Refuse) => return Consent::Refused(refused(&verdict.messages)),
+        (Gate::Open(_), Decision::Ask) => {
+            let reason = "A hook of your settings wants you to be asked.".to_owned();
+            approval::question(touch, reason)
+        }
+        (Gate::Open(approved), Decision::GoOn) => return Consent::Given { approved, words: None },
+        (Gate::Closed(reason), Decision::Ask | Decision::GoOn) => return Consent::Refused(reason),
+        (Gate::Ask(question), Decision::Ask | Decision::GoOn) => question,
+    };
+    if !keeps {
+        question.rules.clear();
+    }
+    shown.update(ToolUpdate {
+        state: Some(ToolState::AwaitingApproval),
+        detail: Some(question.command.clone()),
+        ..ToolUpdate::default()
+    });
+    let (reply, answer) = oneshot::channel();
+    let params = params(shown, &question);
+    shown.hub.send(Event::Approve { params, touch: touch.clone(), reply });
+    let answer = tokio::select! {
+        () = context.cancel.cancelled() => None,
+        answer = answer => answer.ok(),
+    };
+    let Some(answer) = answer else {
+        let refused = "The turn ended before the user answered; nothing was run.";
+        return Consent::Refused(refused.to_owned());
+    };
+    let words = answer.feedback.filter(|words| !words.trim().is_empty());
+    match answer.decision {
+        ApprovalDecision::AllowOnce | ApprovalDecision::AllowSession => {}
+        ApprovalDecision::AllowAlways => keep(shown, touch, context, &question.rules).await,
+        ApprovalDecision::Deny => return Consent::Refused(declined(words.as_deref())),
+    }
+    Consent::Given { approved: question.allowed(), words }
+}
+
+/// The user's settings with what they allowed for good where the command runs, as it is at this
+/// moment; and whether more can be kept.
+async fn rules_for(
+    shown: &Shown,
+    touch: &Touch,
+    context: &ToolContext,
+) -> (Arc<CommandRules>, bool) {
+    let settings = || Arc::clone(&context.commands);
+    let (Touch::Command { cwd, .. }, Some(allowed)) = (touch, context.allowed.clone()) else {
+        return (settings(), false);
+    };
+    let cwd = cwd.clone();
+    let read = spawn_blocking(move || {
+        let folder = fs::canonicalize(cwd)?;
+        let kept = allowed.read()?.into_iter().filter(|kept| kept.folder == folder);
+        anyhow::Ok(kept.map(|kept| kept.rule).collect::<Vec<Rule>>())
+    });
+    match read.await {
+        Ok(Ok(always)) if always.is_empty() => (settings(), true),
+        Ok(Ok(always)) => (Arc::new(CommandRules { always, ..(*context.commands).clone() }), true),
+        Ok(Err(error)) => {
+            tell(shown, context, format!("What may always run cannot be read: {error:#}."));
+            (settings(), false)
+        }
+        Err(_) => (settings(), false),
+    }
+}
+
+/// The command was allowed in any case; that it is asked for again is told.
+async fn keep(shown: &Shown, touch: &Touch, context: &ToolContext, rules: &[Rule]) {
+    let (Touch::Command { cwd, .. }, Some(allowed)) = (touch, context.allowed.clone()) else {
+        return;
+    };
+    let (cwd, rules) = (cwd.clone(), rules.to_vec());
+    let kept = spawn_blocking(move || allowed.add(&fs::canonicalize(cwd)?, &rules)).await;
+    let fault = match kept {
+        Ok(Ok(())) => return,
+        Ok(Err(error)) => format!("{error:#}"),
+        Err(_) => "Cairn failed".to_owned(),
+    };
+    let text = format!("“Always” could not be kept, so this command is asked for again: {fault}.");
+    tell(shown, context, text);
+}
+
+fn tell(shown: &Shown, context: &ToolContext, text: String) {
+    tracing::warn!("{text}");
+    // In the turn that the user sees, also for a child.
+    let (session, turn) = (context.origin.session.clone(), context.origin.turn.clone());
+    shown.hub.send(Event::Tell { session, turn, text });
+}
+
+fn params(shown: &Shown, question: &Question) -> ApproveParams {
+    ApproveParams {
+        approval_id: format!("{}/{}", shown.turn, shown.call),
+        session_id: shown.session.clone(),
+        turn_id: shown.turn.clone(),
+        call_id: shown.call.clone(),
+        title: question.title.clone(),
+        command: question.command.clone(),
+        cwd: question.cwd.clone(),
+        reason: question.reason.clone(),
+        rules: question.rules.iter().map(Rule::to_string).collect(),
+        child: None,
+    }
+}
+
+fn refused(messages: &[String]) -> String {
+    format!(
+        "Nothing was run: a check of the user's refused. {} Do not try to reach the same by another way.",
+        messages.join("\n")
+    )
+}
+
+fn declined(words: Option<&str>) -> String {
+    const DECLINED: &str =
+        "The user declined; nothing was run. Do not try to reach the same by another command";
+    match words {
+        None => format!("{DECLINED}."),
+        Some(words) => format!("{DECLINED}, unless their words ask for it. They said: {words}"),
+    }
+}
+
+/// What the user said when they allowed a call, below what came of it.
+pub(super) fn with_words(content: &str, words: &str) -> String {
+    let gap = if content.is_empty() || content.ends_with('\n') { "" } else { "\n" };
+    format!("{content}{gap}[The user allowed this and said: {words}]")
+}

@@ -1,0 +1,337 @@
+//! What the user allowed for good: exact commands, each for the folder it was allowed in, in one
+//! file that every daemon of the user shares and that people can read.
+//!
+//! ```text
+//! <state>/allowed-commands.json  {"version": 1, "rules": [{"folder": "/home/me/shop", "command": "npm test"}]}
+//!         allowed-commands.lock  held while it is changed
+//! ```
+//!
+//! Read at each question, so that a rule that was revoked anywhere is gone everywhere. Everything
+//! here blocks. Never makes a rule of its own, and never writes over what it could not read: that
+//! is set aside and told.
+
+use std::{
+    fs::{self, File, OpenOptions, TryLockError},
+    io::{self, ErrorKind, Read, Write},
+    os::unix::fs::OpenOptionsExt,
+    path::{Path, PathBuf},
+    thread,
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context, bail, ensure};
+use cairn_core::policy::command::Rule;
+use rustix::fs::OFlags;
+use serde::{Deserialize, Serialize};
+use tempfile::NamedTempFile;
+
+use super::{create_folder, sync_folder};
+
+const FILE: &str = "allowed-commands.json";
+const LOCK: &str = "allowed-commands.lock";
+const DAMAGED: &str = "allowed-commands.damaged";
+const VERSION: u64 = 1;
+/// Others hold the lock for milliseconds; whoever holds it longer is stuck.
+const LOCK_WAIT: Duration = Duration::from_secs(5);
+const LOCK_POLL: Duration = Duration::from_millis(2);
+const MAX_FILE: u64 = 1024 * 1024;
+const MAX_RULES: usize = 1_000;
+
+#[derive(Debug, Clone)]
+pub struct Allowed {
+    state: PathBuf,
+}
+
+/// A rule with the folder in which it holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Kept {
+    /// Without symbolic links.
+    pub folder: PathBuf,
+    pub rule: Rule,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Contents {
+    version: u64,
+    rules: Vec<Entry>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Entry {
+    folder: PathBuf,
+    command: String,
+}
+
+/// Why the file says nothing.
+#[derive(Debug)]
+enum Unread {
+    Missing,
+    /// It is there and cannot be meant.
+    Damaged(String),
+    /// It is as its writer wanted it: a newer Cairn's, or not for us to read.
+    Foreign(anyhow::Error),
+}
+
+impl Allowed {
+    /// Below the folder of state.
+    pub fn new(state: &Path) -> Self {
+        Self { state: state.to_owned() }
+    }
+
+    /// All rules, the oldest first. Damage is an error once: the file is set aside then.
+    pub fn read(&self) -> anyhow::Result<Vec<Kept>> {
+        match self.load() {
+            Ok(rules) => Ok(rules),
+            Err(Unread::Missing) => Ok(Vec::new()),
+            Err(Unread::Foreign(error)) => Err(error),
+            Err(Unread::Damaged(_)) => {
+                let _lock = self.lock()?;
+                self.load_or_set_aside()
+            }
+        }
+    }
+
+    /// Adds what is not there yet.
+    pub fn add(&self, folder: &Path, rules: &[Rule]) -> anyhow::Result<()> {
+        create_folder(&self.state)
+            .with_context(|| format!("{} cannot be made", self.state.display()))?;
+        let _lock = self.lock()?;
+        let mut kept = self.load_or_set_aside()?;
+        for rule in rules {
+            let new = Kept { folder: folder.to_owned(), rule: rule.clone() };
+            if !kept.contains(&new) {
+                kept.push(new);
+            }
+        }
+        ensure!(kept.len() <= MAX_RULES, "there are {MAX_RULES} rules already; revoke some");
+        self.save(&kept)
+    }
+
+    /// False: there was no such rule.
+    pub fn revoke(&self, folder: &Path, rule: &Rule) -> anyhow::Result<bool> {
+        if !self.state.join(FILE).exists() {
+            return Ok(false);
+        }
+        let _lock = self.lock()?;
+        let mut kept = self.load_or_set_aside()?;
+        let before = kept.len();
+        kept.retain(|kept| kept.folder != folder || kept.rule != *rule);
+        let revoked = kept.len() < before;
+        if revoked {
+            self.save(&kept)?;
+        }
+        Ok(revoked)
+    }
+
+    /// Under the lock.
+    fn load_or_set_aside(&self) -> anyhow::Result<Vec<Kept>> {
+        match self.load() {
+            Ok(rules) => Ok(rules),
+            Err(Unread::Missing) => Ok(Vec::new()),
+            Err(Unread::Foreign(error)) => Err(error),
+            Err(Unread::Damaged(reason)) => {
+                let aside = self.state.join(format!("{DAMAGED}-{}", uuid::Uuid::now_v7().simple()));
+                fs::rename(self.state.join(FILE), &aside)
+                    .with_context(|| format!("{FILE} is damaged and cannot be set aside"))?;
+                bail!(
+                    "the rules of “always” are damaged ({reason}) and were set aside as {}; commands are asked for again",
+                    aside.display()
+                )
+            }
+        }
+    }
+
+    fn load(&self) -> Result<Vec<Kept>, Unread> {
+        let path = self.state.join(FILE);
+        let text = match read_text(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Err(Unread::Missing),
+            Err(error) if error.kind() == ErrorKind::InvalidData => {
+                return Err(Unread::Damaged(error.to_string()));
+            }
+            Err(error) => {
+                let error = anyhow::Error::new(error);
+                return Err(Unread::Foreign(
+                    error.context(format!("{} cannot be read", path.display())),
+                ));
+            }
+        };
+        let damaged = |error: serde_json::Error| Unread::Damaged(error.to_string());
+        let value: serde_json::Value = serde_json::from_str(&text).map_err(damaged)?;
+        if let Some(version) = value["version"].as_u64().filter(|version| *version > VERSION) {
+            return Err(Unread::Foreign(anyhow::anyhow!(
+                "{} is of version {version}, and this Cairn knows version {VERSION}",
+                path.display()
+            )));
+        }
+        let contents: Contents = serde_json::from_value(value).map_err(damaged)?;
+        let rule = |Entry { folder, command }: Entry| match Rule::parse(&command) {
+            Some(rule) if folder.is_absolute() => Ok(Kept { folder, rule }),
+            Some(_) | None => Err(Unread::Damaged(format!(
+                "`{}` in `{}` is no rule",
+                command.escape_debug(),
+                folder.display()
+            ))),
+        };
+        contents.rules.into_iter().map(rule).collect()
+    }
+
+    fn save(&self, kept: &[Kept]) -> anyhow::Result<()> {
+        let entry = |Kept { folder, rule }: &Kept| Entry {
+            folder: folder.clone(),
+            command: rule.to_string(),
+        };
+        let contents = Contents { version: VERSION, rules: kept.iter().map(entry).collect() };
+        // Made 0600.
+        let mut file = NamedTempFile::new_in(&self.state)?;
+        file.write_all(&serde_json::to_vec_pretty(&contents)?)?;
+        file.as_file().sync_all()?;
+        file.persist(self.state.join(FILE))?;
+        sync_folder(&self.state)?;
+        Ok(())
+    }
+
+    fn lock(&self) -> anyhow::Result<File> {
+        let path = self.state.join(LOCK);
+        let file = OpenOptions::new()
+            .create(true)
+            .write(true)
+            .truncate(false)
+            .mode(0o600)
+            .custom_flags(OFlags::NOFOLLOW.bits().cast_signed())
+            .open(&path)
+            .with_context(|| format!("{} cannot be opened", path.display()))?;
+        let deadline = Instant::now() + LOCK_WAIT;
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Ok(file),
+                Err(TryLockError::WouldBlock) if Instant::now() < deadline => {
+                    thread::sleep(LOCK_POLL);
+                }
+                Err(TryLockError::WouldBlock) => {
+                    bail!("another process holds {} for too long", path.display())
+                }
+                Err(TryLockError::Error(error)) => return Err(error).context("cannot lock"),
+            }
+        }
+    }
+}
+
+/// Follows no link, waits for no pipe. What is no text, or far too long, is `InvalidData`.
+fn read_text(path: &Path) -> io::Result<String> {
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let file = OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path)?;
+    let found = file.metadata()?;
+    if !found.is_file() || found.len() > MAX_FILE {
+        return Err(io::Error::new(ErrorKind::InvalidData, "it is no file of rules"));
+    }
+    let mut text = String::new();
+    file.take(MAX_FILE).read_to_string(&mut text)?;
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    fn rule(text: &str) -> Rule {
+        Rule::parse(text).unwrap()
+    }
+
+    fn shown(kept: &[Kept]) -> Vec<String> {
+        kept.iter().map(|kept| format!("{}: {}", kept.folder.display(), kept.rule)).collect()
+    }
+
+    #[test]
+    fn rules_are_kept_and_revoked_by_folder_for_nobody_else_to_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let state = folder.path().join("a/state");
+        let allowed = Allowed::new(&state);
+        assert_eq!(allowed.read().unwrap(), []);
+        assert!(!allowed.revoke(Path::new("/a"), &rule("x")).unwrap());
+        assert!(!state.exists(), "nothing is made to say that there is nothing");
+        allowed.add(Path::new("/a"), &[rule("npm test"), rule("x 'b c'")]).unwrap();
+        allowed.add(Path::new("/b"), &[rule("npm test")]).unwrap();
+        allowed.add(Path::new("/a"), &[rule("npm test")]).unwrap();
+        // Another daemon.
+        let other = Allowed::new(&state);
+        let kept = other.read().unwrap();
+        assert_eq!(shown(&kept), ["/a: npm test", "/a: x 'b c'", "/b: npm test"]);
+        assert!(other.revoke(Path::new("/a"), &rule("npm test")).unwrap());
+        assert!(!other.revoke(Path::new("/a"), &rule("npm test")).unwrap());
+        assert_eq!(shown(&allowed.read().unwrap()), ["/a: x 'b c'", "/b: npm test"]);
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!((mode(&state), mode(&state.join(FILE))), (0o700, 0o600));
+    }
+
+    #[test]
+    fn what_cannot_be_meant_is_set_aside_and_told_once() {
+        let entry = |folder: &str, command: &str| {
+            serde_json::json!({"version": 1, "rules": [{"folder": folder, "command": command}]})
+                .to_string()
+        };
+        for text in [
+            "",
+            "{",
+            "[]",
+            "{\"version\": 1}",
+            "{\"version\": 1, \"rules\": [], \"more\": 1}",
+            &entry("relative", "npm test"),
+            &entry("/a", "npm test; rm x"),
+            &entry("/a", "npm $X"),
+            &entry("/a", ""),
+        ] {
+            let state = tempfile::tempdir().unwrap();
+            let allowed = Allowed::new(state.path());
+            fs::write(state.path().join(FILE), text).unwrap();
+            let told = allowed.read().unwrap_err().to_string();
+            assert!(told.contains("set aside"), "{text}: {told}");
+            assert_eq!(allowed.read().unwrap(), [], "{text}");
+            let names = fs::read_dir(state.path()).unwrap();
+            let aside = names
+                .map(|entry| entry.unwrap().path())
+                .find(|path| path.to_string_lossy().contains(DAMAGED));
+            assert_eq!(fs::read_to_string(aside.unwrap()).unwrap(), text);
+        }
+    }
+
+    #[test]
+    fn what_is_not_ours_to_read_stays_and_allows_nothing() {
+        let state = tempfile::tempdir().unwrap();
+        let allowed = Allowed::new(state.path());
+        let file = state.path().join(FILE);
+        let newer = r#"{"version": 2, "wider": true}"#;
+        fs::write(&file, newer).unwrap();
+        assert!(allowed.read().is_err());
+        assert!(allowed.add(Path::new("/a"), &[rule("x")]).is_err());
+        assert_eq!(fs::read_to_string(&file).unwrap(), newer);
+        fs::remove_file(&file).unwrap();
+        fs::write(state.path().join("elsewhere"), "{}").unwrap();
+        std::os::unix::fs::symlink("elsewhere", &file).unwrap();
+        assert!(allowed.read().is_err());
+        assert!(allowed.add(Path::new("/a"), &[rule("x")]).is_err());
+        assert_eq!(fs::read_to_string(state.path().join("elsewhere")).unwrap(), "{}");
+    }
+
+    #[test]
+    fn two_that_add_at_once_lose_nothing() {
+        let state = tempfile::tempdir().unwrap();
+        thread::scope(|scope| {
+            for writer in 0..4 {
+                let allowed = Allowed::new(state.path());
+                scope.spawn(move || {
+                    for number in 0..10 {
+                        allowed
+                            .add(Path::new("/a"), &[rule(&format!("x {writer} {number}"))])
+                            .unwrap();
+                    }
+                });
+            }
+        });
+        assert_eq!(Allowed::new(state.path()).read().unwrap().len(), 40);
+    }
+}

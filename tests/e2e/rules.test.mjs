@@ -1,0 +1,113 @@
+// Questions about commands: always, revoked, answered with words, with the keyboard alone.
+
+import assert from "node:assert/strict";
+
+import { SECOND, cairn } from "./harness.mjs";
+
+let window;
+const { step, play } = cairn({
+  script: "rules",
+  ready: (it) => {
+    window = it.window;
+  },
+});
+
+const SCRIPT = "node --version && node --check src/cart.mjs";
+const question = (command) => window.row("Plan", `Approval needed. Run a command: ${command}`);
+const listed = (label) => window.page.locator(".quick-input-list .monaco-list-row", { hasText: label });
+const picker = () => window.page.locator(".quick-input-widget:visible");
+
+async function task() {
+  await window.command("Agent: run task");
+  await window.answer("What should be done?", "Check the cart");
+}
+
+const done = () => window.notification("The cart is a program.").waitFor();
+
+step("a question offers always, and shows the exact rules it would keep", async () => {
+  await window.status().filter({ hasText: "replay" }).waitFor({ timeout: 30 * SECOND });
+  await task();
+  await question(SCRIPT).waitFor();
+  const toast = window.notification("Run a command");
+  await toast.waitFor();
+  await window.screenshot("rules-01 question");
+  await window.button("Always…", toast).click();
+  await listed("Always allow in this folder").waitFor();
+  await listed("2 commands, word for word: see below").waitFor();
+  const rows = await window.page.locator(".quick-input-list .monaco-list-row").allInnerTexts();
+  assert.ok(rows.some((text) => text.includes(SCRIPT)), "the whole command is shown");
+  // Below, each rule in a line of its own.
+  assert.equal(await window.page.locator('.quick-input-list .monaco-list-row[aria-label^="node --version"]').count(), 2);
+  await window.page.locator('.quick-input-list .monaco-list-row[aria-label^="node --check src/cart.mjs"]').waitFor();
+  await window.page.locator(".quick-input-list .monaco-list-row.focused", { hasText: "Always allow" }).waitFor();
+  await window.screenshot("rules-02 always");
+  await window.page.keyboard.press("Enter");
+  await done();
+});
+
+step("the same command runs unasked from then on, also after a reload", async () => {
+  await window.reload();
+  await window.status().filter({ hasText: "replay" }).waitFor({ timeout: 30 * SECOND });
+  await task();
+  await done();
+  assert.equal(await question(SCRIPT).count(), 0);
+});
+
+step("the rules are listed, and revoked with the mouse or with the keyboard", async () => {
+  await window.command("Agent: manage allowed commands…");
+  await listed("node --check src/cart.mjs").waitFor();
+  await window.screenshot("rules-03 list");
+  assert.equal(await listed("node --").count(), 2);
+  await listed("node --check").hover();
+  await listed("node --check").locator('[aria-label^="Revoke"]').click();
+  await listed("node --check").waitFor({ state: "hidden" });
+  await window.page.keyboard.press("ArrowDown");
+  await window.page.keyboard.press("Enter");
+  await picker().waitFor({ state: "hidden" });
+  await window.screenshot("rules-04 none left");
+});
+
+step("what was revoked is asked for again", async () => {
+  await task();
+  await question(SCRIPT).waitFor();
+  await window.rowAction(question(SCRIPT), "Agent: deny");
+  await question(SCRIPT).waitFor({ state: "hidden" });
+  await window.status().filter({ hasText: "Cairn: reply" }).waitFor();
+});
+
+step("a question is denied with words, and the agent hears them", async () => {
+  await play("words");
+  await task();
+  await question("node --test").waitFor();
+  await window.rowAction(question("node --test"), "Agent: deny and say why");
+  await picker().locator(".quick-input-title", { hasText: "Deny and say why" }).waitFor();
+  // Whoever thinks better of it has the question back.
+  await window.page.keyboard.press("Escape");
+  await listed("Deny and say why…").waitFor();
+  await window.screenshot("rules-05 answers");
+  await listed("Deny and say why…").click();
+  await window.answer("Deny and say why", "Only the syntax, please.");
+  await question("node --check src/pricing.mjs").waitFor();
+});
+
+step("with the keyboard alone a question is allowed with words", async () => {
+  await window.command("Agent: show the waiting approval");
+  await listed("Always allow in this folder").waitFor();
+  const focused = window.page.locator(".quick-input-list .monaco-list-row.focused");
+  await focused.filter({ hasText: "Allow once" }).waitFor();
+  for (let row = 0; row < 3; row += 1) {
+    await window.page.keyboard.press("ArrowDown");
+  }
+  await focused.filter({ hasText: "Allow and say…" }).waitFor();
+  assert.match(await focused.getAttribute("aria-label"), /Allow and say…, words for the agent$/);
+  await window.page.keyboard.press("Enter");
+  await window.answer("Allow and say", "The cart next.");
+  await window.notification("Your words were heard.").waitFor();
+});
+
+step("the conversation shows what the user said", async () => {
+  await window.command("Agent: show conversation");
+  await window.page.locator(".view-line", { hasText: "Only the syntax, please." }).first().waitFor();
+  await window.page.locator(".view-line", { hasText: "The cart next." }).first().waitFor();
+  await window.screenshot("rules-06 conversation");
+});

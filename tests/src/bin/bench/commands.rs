@@ -1,0 +1,108 @@
+//! What the policy of commands costs: in time for each command, and in questions to the user.
+
+use std::time::{Duration, Instant};
+
+use cairn_core::policy::{
+    Mode, Touch, Verdict,
+    command::{CommandRules, Rule, World},
+    judge,
+};
+use serde::Deserialize;
+
+use crate::table::{Aim::Below, Aim::None, Table, Unit};
+
+const TIMES: usize = 1000;
+/// Tasks of every day with the commands that agents run for them, written down by hand: the sessions
+/// that the tests play have too few.
+const TASKS: &str = include_str!("tasks.json");
+
+/// How commands are treated.
+#[derive(Clone, Copy)]
+enum Approval {
+    Ask,
+    Allowlist,
+    /// As the one before, and the user says always where it is offered.
+    Always,
+}
+
+#[derive(Deserialize)]
+struct Task {
+    /// In this order, in folders that are all the same one.
+    commands: Vec<String>,
+}
+
+pub(crate) fn judged(table: &mut Table) {
+    let rule = |text: String| Rule::parse(&text).expect("a rule");
+    // As many as a careful user may have after some months.
+    let rules = CommandRules {
+        unasked: true,
+        allow: (0..20).map(|n| rule(format!("npm run script{n} *"))).collect(),
+        deny: (0..20).map(|n| rule(format!("forbidden{n} word --option"))).collect(),
+        always: (0..100).map(|n| rule(format!("make target{n} --jobs 4"))).collect(),
+    };
+    let long = format!("cat {}", "src/file.rs ".repeat(340));
+    let hostile = format!("{} forbidden", "forbidden19 -a word -b $(".repeat(4000));
+    for (what, script) in [
+        ("a typical command judged: `cd src && cargo test 2>&1 | tail -20`", TYPICAL),
+        ("a command of 4 KiB judged, understood", long.as_str()),
+        ("a hostile one of 100 KB judged: nothing but beginnings of 20 deny rules", &hostile),
+    ] {
+        let touch = Touch::Command { command: script.to_owned(), cwd: "/ws".into() };
+        let times: Vec<Duration> = (0..TIMES.min(10_000_000 / script.len()))
+            .map(|_| {
+                let began = Instant::now();
+                let verdict = judge(&touch, Mode::Review, &rules, &WORLD);
+                let took = began.elapsed();
+                assert!(!matches!(verdict, Verdict::Deny { .. }), "{script}");
+                took
+            })
+            .collect();
+        let aim = if script == hostile { None } else { Below(100.0) };
+        table.times(what, Unit::Micros, aim, &times);
+    }
+}
+
+const TYPICAL: &str = "cd src && cargo test 2>&1 | tail -20";
+
+/// Every file may be read and every program is known: the policy alone.
+const WORLD: World<'_> = World { may_read: &|path| !path.contains(".env"), finds: &|_| true };
+
+pub(crate) fn prompts(table: &mut Table) {
+    let tasks: Vec<Task> = serde_json::from_str(TASKS).expect("a list of tasks");
+    let commands: usize = tasks.iter().map(|task| task.commands.len()).sum();
+    let all = format!("{} tasks, {commands} commands", tasks.len());
+    for (what, approval) in [
+        ("`ask`", Approval::Ask),
+        ("`allowlist`", Approval::Allowlist),
+        ("`allowlist`, always where it is offered", Approval::Always),
+    ] {
+        let mut rules =
+            CommandRules { unasked: !matches!(approval, Approval::Ask), ..CommandRules::default() };
+        let asked: Vec<f64> =
+            tasks.iter().map(|task| asked(task, approval, &mut rules) as f64).collect();
+        let sum: f64 = asked.iter().sum();
+        let mean = sum / tasks.len() as f64;
+        table.row(&format!("questions a task with {what} ({all})"), Unit::Count, None, asked);
+        table.row(&format!("and in the mean with {what}"), Unit::Count, None, vec![mean]);
+    }
+}
+
+/// Questions of one task. An answer for the session holds to its end, as it does for people.
+fn asked(task: &Task, approval: Approval, rules: &mut CommandRules) -> usize {
+    let mut allowed: Vec<&str> = Vec::new();
+    let mut asked = 0;
+    for command in &task.commands {
+        let touch = Touch::Command { command: command.clone(), cwd: "/ws".into() };
+        let verdict = judge(&touch, Mode::Review, rules, &WORLD);
+        if verdict == Verdict::Allow || allowed.contains(&command.as_str()) {
+            continue;
+        }
+        asked += 1;
+        match approval {
+            Approval::Ask | Approval::Allowlist => {}
+            Approval::Always => rules.always.extend(rules.offered(command, &WORLD)),
+        }
+        allowed.push(command);
+    }
+    asked
+}

@@ -1,0 +1,296 @@
+//! Questions about commands and what is kept of their answers: "always", words, the session.
+
+use std::{fs, os::unix::fs::PermissionsExt, path::Path};
+
+use cairn_protocol::{
+    AllowedCommand, ApprovalDecision, ListRules, MessageRole, Notice, RevokeRule, RevokeRuleParams,
+    ToolState,
+};
+use cairn_tests::{
+    editor_double::EditorDouble,
+    lsp_client::Daemon,
+    model_server::{ModelServer, Response, Wire},
+};
+use expect_test::expect;
+use serde_json::json;
+
+use crate::desk::*;
+
+async fn rules(editor: &EditorDouble) -> Vec<AllowedCommand> {
+    editor.request::<ListRules>(Default::default()).await.unwrap().rules
+}
+
+async fn revoke(editor: &EditorDouble, rule: &AllowedCommand) -> bool {
+    let AllowedCommand { folder, command, here: _ } = rule.clone();
+    let params = RevokeRuleParams { folder, command };
+    editor.request::<RevokeRule>(params).await.unwrap().revoked
+}
+
+#[tokio::test]
+async fn always_is_kept_for_the_folder_until_it_is_revoked_in_every_window() {
+    let desk = Desk::open(Wire::Anthropic, &[]).await;
+    desk.editor.will_answer(answer(ApprovalDecision::AllowAlways, None));
+    desk.play([
+        bash("c1", "mkdir -p a && touch a/b; mkdir -p a"),
+        bash("c2", "touch a/b"),
+        bash("c3", "mkdir -p a"),
+        bash("c4", "touch  'a/b' && mkdir -p a\n"),
+        say("Done."),
+    ])
+    .await;
+    let asked = desk.editor.asked();
+    assert_eq!(asked.len(), 1);
+    assert_eq!(asked[0].rules, ["mkdir -p a", "touch a/b"]);
+    let kept = rules(&desk.editor).await;
+    let folder = fs::canonicalize(desk.folder()).unwrap().display().to_string();
+    let rule = |command: &str| AllowedCommand {
+        folder: folder.clone(),
+        command: command.into(),
+        here: true,
+    };
+    assert_eq!(kept, [rule("mkdir -p a"), rule("touch a/b")]);
+    let file = desk.state().join("allowed-commands.json");
+    assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+
+    // Nothing more than these words, and only what is covered whole.
+    for _ in 0..3 {
+        desk.editor.will_answer(answer(ApprovalDecision::Deny, None));
+    }
+    desk.play([
+        bash("c5", "touch a/b c"),
+        bash("c6", "touch a/b && touch d"),
+        bash("c7", "touch a/b > e"),
+        say("Done."),
+    ])
+    .await;
+    let asked: Vec<_> = desk.editor.asked().split_off(1);
+    let offered: Vec<_> = asked.iter().map(|question| question.rules.join(", ")).collect();
+    assert_eq!(offered, ["touch a/b c", "touch d", ""]);
+
+    // After a restart, and in another window.
+    let desk = desk.restart().await;
+    desk.play([bash("c8", "touch a/b"), say("Done.")]).await;
+    let window = desk.second_window().await;
+    desk.script([bash("c9", "touch a/b"), say("Done.")]);
+    window.run("Do it").await;
+    assert_eq!((desk.editor.asked().len(), window.asked().len()), (0, 0));
+
+    assert!(revoke(&window, &kept[1]).await);
+    assert!(!revoke(&window, &kept[1]).await);
+    assert_eq!(rules(&desk.editor).await, [rule("mkdir -p a")]);
+    desk.editor.will_answer(answer(ApprovalDecision::Deny, None));
+    desk.play([bash("c10", "touch a/b"), say("Done.")]).await;
+    assert_eq!(desk.editor.asked().len(), 1);
+    window.finish();
+    desk.finish().await;
+}
+
+#[tokio::test]
+async fn a_rule_holds_in_its_own_folder_and_never_against_what_is_forbidden() {
+    let elsewhere = json!({"version": 1, "rules": [
+        {"folder": "/somewhere/else", "command": "touch a"},
+    ]});
+    let desk =
+        Desk::with(Wire::Anthropic, &[], json!({ "shell": { "deny": ["touch forbidden"] } })).await;
+    let file = desk.state().join("allowed-commands.json");
+    fs::write(&file, elsewhere.to_string()).unwrap();
+    desk.editor.will_answer(answer(ApprovalDecision::Deny, None));
+    desk.play([bash("c1", "touch a"), say("Done.")]).await;
+    assert_eq!(desk.editor.asked().len(), 1);
+    assert!(!rules(&desk.editor).await[0].here);
+
+    let folder = fs::canonicalize(desk.folder()).unwrap();
+    let rule = |command: &str| json!({ "folder": &folder, "command": command });
+    let here = json!({"version": 1, "rules": [rule("touch a"), rule("touch forbidden")]});
+    fs::write(&file, here.to_string()).unwrap();
+    desk.play([bash("c2", "touch a"), bash("c3", "touch forbidden"), say("Done.")]).await;
+    assert_eq!(desk.editor.asked().len(), 1);
+    assert!(desk.path("a").exists() && !desk.path("forbidden").exists());
+    let requests = desk.finish().await;
+    assert!(result(requests.last().unwrap(), "c3").contains("forbid `touch forbidden`"));
+}
+
+#[tokio::test]
+async fn always_to_a_question_that_offered_none_counts_once() {
+    let desk = Desk::open(Wire::OpenAi, &[]).await;
+    for _ in 0..2 {
+        desk.editor.will_answer(answer(ApprovalDecision::AllowAlways, None));
+    }
+    desk.play([bash("c1", "echo 1 >> out"), bash("c2", "echo 1 >> out"), say("Done.")]).await;
+    let asked = desk.editor.asked();
+    assert!(asked.len() == 2 && asked.iter().all(|question| question.rules.is_empty()));
+    assert_eq!(desk.disk("out"), "1\n1\n");
+    assert!(rules(&desk.editor).await.is_empty());
+    assert!(!desk.state().join("allowed-commands.json").exists());
+    desk.finish().await;
+}
+
+#[tokio::test]
+async fn rules_that_cannot_be_read_are_told_and_allow_nothing() {
+    let desk = Desk::open(Wire::Anthropic, &[]).await;
+    fs::write(desk.state().join("allowed-commands.json"), "{\"version\": 1, \"ru").unwrap();
+    for _ in 0..2 {
+        desk.editor.will_answer(answer(ApprovalDecision::AllowAlways, None));
+    }
+    desk.play([bash("c1", "touch a"), bash("c2", "touch a"), bash("c3", "touch a"), say("Done.")])
+        .await;
+    // Not offered as long as nothing can be kept; set aside, the next one can be.
+    let offered: Vec<_> = desk.editor.asked().iter().map(|question| question.rules.len()).collect();
+    assert_eq!(offered, [0, 1]);
+    let told = |notice: &Notice| {
+        matches!(notice, Notice::Message(message)
+            if message.role == MessageRole::Notice
+                && message.text.as_deref().is_some_and(|text| text.contains("set aside")))
+    };
+    assert_eq!(desk.editor.notices().iter().filter(|notice| told(notice)).count(), 1);
+    desk.finish().await;
+}
+
+#[tokio::test]
+async fn words_reach_the_model_with_a_yes_and_with_a_no() {
+    let desk = Desk::open(Wire::Responses, &[(".env", "A=1\n")]).await;
+    let says = |decision, words| desk.editor.will_answer(answer(decision, Some(words)));
+    says(ApprovalDecision::AllowOnce, "Only this once, then use pnpm.");
+    says(ApprovalDecision::AllowSession, "It fails on purpose.");
+    says(ApprovalDecision::Deny, "Ask Ada first.");
+    says(ApprovalDecision::AllowOnce, "Keep it short.");
+    desk.play([
+        bash("c1", "printf done"),
+        bash("c2", "exit 3"),
+        bash("c3", "touch a"),
+        edit("c4", ".env", "A=1", "A=2"),
+        say("Done."),
+    ])
+    .await;
+    let shown = |id: &str, wanted: ToolState| {
+        let mut details = desk.editor.notices().into_iter().filter_map(|notice| match notice {
+            Notice::Tool(tool) if tool.call_id == id && tool.state == wanted => tool.detail,
+            _ => None,
+        });
+        details.next_back().unwrap()
+    };
+    let (done, declined) = (shown("c1", ToolState::Done), shown("c3", ToolState::Declined));
+    assert!(done.contains("said: Only this once"), "{done}");
+    assert!(declined.contains("Ask Ada first."), "{declined}");
+    let requests = desk.finish().await;
+    let last = requests.last().unwrap();
+    let untimed = |id| {
+        let said = result(last, id);
+        said.lines().map(|line| line.split(", ").next().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let said = format!("{:#?}", [untimed("c1"), untimed("c2"), untimed("c3")]);
+    expect![[r#"
+        [
+            [
+                "done",
+                "[exit code 0",
+                "[The user allowed this and said: Only this once",
+            ],
+            [
+                "[exit code 3",
+                "[The user allowed this and said: It fails on purpose.]",
+            ],
+            [
+                "The user declined; nothing was run. Do not try to reach the same by another command",
+            ],
+        ]"#]]
+    .assert_eq(&said);
+    assert!(result(last, "c3").ends_with("They said: Ask Ada first."));
+    assert!(result(last, "c4").ends_with("said: Keep it short.]"));
+}
+
+#[tokio::test]
+async fn a_yes_about_a_file_is_none_about_a_command_of_the_same_words() {
+    let desk = Desk::open(Wire::Anthropic, &[(".env", "A=1\n")]).await;
+    desk.editor.will_answer(answer(ApprovalDecision::AllowSession, None));
+    desk.editor.will_answer(answer(ApprovalDecision::Deny, None));
+    desk.play([
+        edit("c1", ".env", "A=1", "A=2"),
+        edit("c2", ".env", "A=2", "A=3"),
+        bash("c3", "Change .env"),
+        say("Done."),
+    ])
+    .await;
+    let asked = desk.editor.asked();
+    assert_eq!(asked.len(), 2);
+    assert_eq!(asked[0].command, asked[1].command);
+    desk.finish().await;
+}
+
+/// The real binary with a search path of its own: what runs unasked, what asks, what never runs.
+#[tokio::test]
+async fn commands_of_the_table_ask_or_do_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = fs::canonicalize(folder.path()).unwrap();
+    fs::create_dir(root.join("bin")).unwrap();
+    for name in ["head", "mine"] {
+        let program = root.join("bin").join(name);
+        fs::write(&program, "#!/bin/sh\ntouch shadowed\n").unwrap();
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    fs::write(root.join("a"), "one\n").unwrap();
+    let path = format!("{}:/usr/bin:/bin", root.join("bin").display());
+    let daemon = Daemon::spawn(|command| {
+        command.env("PATH", &path).env("CANARY_KEY", "swordfish");
+    });
+    let model = ModelServer::start([]).await;
+    let settings = json!({
+        "model": model.settings(Wire::Anthropic),
+        "shell": { "approval": "allowlist", "allow": ["mine *", "touch made"], "deny": ["rm", "curl"] },
+    });
+    let editor = EditorDouble::connect(daemon.client.clone(), &root, settings).await;
+    editor.will_always_answer(answer(ApprovalDecision::Deny, Some("Never.")));
+    let fifty_one = format!("{}curl http://127.0.0.1:9", "true && ".repeat(51));
+    let table = [
+        ("ls && pwd", "auto"),
+        ("cat a | wc -l", "auto"),
+        ("touch made", "auto"),
+        ("ls; touch x", "ask"),
+        ("ls\ntouch x", "ask"),
+        ("echo $(id)", "ask"),
+        ("find . -delete", "ask"),
+        ("git status", "ask"),
+        ("FOO=1 ls", "ask"),
+        ("./ls", "ask"),
+        ("ls > f", "ask"),
+        ("cat /etc/passwd", "ask"),
+        ("cat ../a", "ask"),
+        ("env rm x", "deny"),
+        ("bash -c 'rm x'", "deny"),
+        (fifty_one.as_str(), "deny"),
+        ("rm -rf ~ .", "deny"),
+        // A program of the workspace, by its name, before another one and by itself.
+        ("head a", "ask"),
+        ("mine", "ask"),
+        ("# nothing", "error"),
+    ];
+    for (at, (script, _)) in table.iter().enumerate() {
+        model.push(Response::reply(bash(&format!("c{at}"), script)));
+    }
+    model.push(Response::reply(say("Done.")));
+    editor.run("Do it").await;
+    let requests = model.finish();
+    let last = requests.last().unwrap();
+    let asked = editor.asked();
+    for (at, (script, expected)) in table.iter().enumerate() {
+        let said = result(last, &format!("c{at}"));
+        let was_asked = asked.iter().any(|question| question.command == *script);
+        let verdict = match said {
+            _ if was_asked => "ask",
+            said if said.contains("is empty") => "error",
+            said if said.starts_with("Refused") => "deny",
+            _ => "auto",
+        };
+        assert_eq!(verdict, *expected, "{script}");
+    }
+    // What would shadow is no rule either.
+    let shadowed = asked.iter().find(|question| question.command == "head a").unwrap();
+    assert_eq!(shadowed.rules, [""; 0]);
+    assert!(shadowed.reason.contains("a program of the workspace"), "{}", shadowed.reason);
+    assert!(made(&root, "made") && !made(&root, "shadowed") && !made(&root, "x"));
+    editor.finish();
+}
+
+fn made(root: &Path, name: &str) -> bool {
+    root.join(name).exists()
+}

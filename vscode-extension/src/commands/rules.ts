@@ -1,0 +1,57 @@
+import * as vscode from "vscode";
+
+import { type Agent, reasonOf } from "../daemon/agent";
+import { type AllowedCommand, requests } from "../protocol";
+import { inert } from "../text/display";
+import { ruleRows } from "../text/rules";
+
+interface Row extends vscode.QuickPickItem {
+  readonly rule?: AllowedCommand;
+}
+
+const REVOKE: vscode.QuickInputButton = { iconPath: new vscode.ThemeIcon("trash"), tooltip: "Revoke: ask again" };
+
+/** What runs without a question from now on because the user said "always": all of it, to be revoked. */
+export async function manageRules(agent: Agent): Promise<void> {
+  const pick = vscode.window.createQuickPick<Row>();
+  pick.title = "Commands that are always allowed";
+  pick.placeholder = "Choose one to revoke it: from then on it is asked for again";
+  pick.matchOnDescription = true;
+  pick.busy = true;
+  pick.onDidHide(() => pick.dispose());
+  const fail = (error: unknown): void => {
+    pick.hide();
+    void vscode.window.showErrorMessage(inert(reasonOf(error)));
+  };
+  const load = async (): Promise<void> => {
+    const { rules } = await agent.request(requests.listRules, {});
+    pick.items = ruleRows(rules).map((row): Row =>
+      "separator" in row
+        ? { label: row.separator, kind: vscode.QuickPickItemKind.Separator }
+        : { label: inert(row.label), description: inert(row.description), rule: row.rule, buttons: [REVOKE] },
+    );
+    pick.busy = false;
+    if (rules.length === 0) {
+      pick.hide();
+      vscode.window.setStatusBarMessage("Cairn: no command is always allowed. “Always” in a question allows one.", 8_000);
+    }
+  };
+  const revoke = async ({ rule }: Row): Promise<void> => {
+    if (rule !== undefined) {
+      pick.busy = true;
+      await agent.request(requests.revokeRule, { folder: rule.folder, command: rule.command });
+      vscode.window.setStatusBarMessage(`Cairn: “${inert(rule.command)}” is asked for again.`, 5_000);
+      await load();
+    }
+  };
+  pick.onDidTriggerItemButton(({ item }) => void revoke(item).catch(fail));
+  // The keyboard comes to no button. To be asked once too often does no harm.
+  pick.onDidAccept(() => {
+    const [row] = pick.selectedItems;
+    if (row !== undefined) {
+      void revoke(row).catch(fail);
+    }
+  });
+  pick.show();
+  await load().catch(fail);
+}
