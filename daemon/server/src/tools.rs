@@ -120,6 +120,8 @@ pub struct ToolContext {
     pub children: Arc<dyn Children>,
     /// Cancelled with the turn.
     pub cancel: CancellationToken,
+    /// Without it nothing but reading is allowed.
+    pub trusted: bool,
     /// Which commands run unasked, and which never.
     pub commands: Arc<CommandRules>,
     /// Limit for a command.
