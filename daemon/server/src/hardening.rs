@@ -5,9 +5,15 @@
 
 use rustix::process::{Resource, Rlimit, setrlimit};
 
+/// Set to 1 it leaves the process open, for a debugger, a profiler, and tests that weigh it.
+pub const TRACEABLE: &str = "CAIRN_TRACEABLE";
+
 /// No core dumps, here and in commands. On Linux nobody else of the same user may trace this process
 /// or read its memory and environment. What could not be had, for the log.
-pub fn begin() -> Vec<String> {
+pub fn begin(variable: impl Fn(&str) -> Option<String>) -> Vec<String> {
+    if variable(TRACEABLE).as_deref() == Some("1") {
+        return vec![format!("{TRACEABLE} is set: other programs of this user can read the keys")];
+    }
     let mut faults = Vec::new();
     let none = Rlimit { current: Some(0), maximum: Some(0) };
     if let Err(error) = setrlimit(Resource::Core, none) {

@@ -82,3 +82,30 @@ impl Write for CleanStderr {
         io::stderr().flush()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_is_known_is_not_said() {
+        const KEY: &str = "known-to-this-test";
+        learn(&SecretString::from(KEY));
+        learn(&SecretString::from(KEY));
+        let text = format!("a {KEY} b");
+        let mut said = text.clone();
+        clean(&mut said);
+        assert_eq!(said, "a [key] b");
+        assert_eq!(clean_bytes(text.clone().into_bytes()), b"a [key] b");
+        let mut value = json!({ "a": [text] });
+        clean_json(&mut value);
+        assert_eq!(value, json!({ "a": ["a [key] b"] }));
+        // What was there before is not touched.
+        let mut bytes = format!("{KEY}{KEY}").into_bytes();
+        clean_from(&mut bytes, KEY.len());
+        assert_eq!(bytes, format!("{KEY}[key]").into_bytes());
+        assert_eq!(clean_bytes(b"nothing".to_vec()), b"nothing");
+    }
+}

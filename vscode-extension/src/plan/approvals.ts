@@ -3,8 +3,8 @@ import * as vscode from "vscode";
 import type { ApprovalDecision, ApproveParams } from "../protocol";
 import type { ApprovalStore } from "../stores/approval";
 import type { TranscriptStore } from "../stores/transcript";
-import { approvalNotice } from "../text/approval";
-import { inert, oneLine, visible } from "../text/display";
+import { approvalNotice, commandRows } from "../text/approval";
+import { label, oneLine } from "../text/display";
 
 interface Choice extends vscode.QuickPickItem {
   readonly decision?: ApprovalDecision;
@@ -122,14 +122,13 @@ export class ApprovalPrompt implements vscode.Disposable {
 
 /** The answers, then the command line by line: a pick can show no longer text than that. */
 function choices({ command, cwd }: ApproveParams): Choice[] {
-  const lines = visible(command).split("\n");
   return [
     { label: `$(check) ${ONCE}`, decision: "allowOnce", alwaysShow: true },
     { label: `$(check-all) ${SESSION}`, description: "exactly this command", decision: "allowSession", alwaysShow: true },
     { label: `$(circle-slash) ${DENY}`, decision: "deny", alwaysShow: true },
     { label: "Command", kind: vscode.QuickPickItemKind.Separator },
-    ...lines.map((line): Choice => ({ label: inert(line === "" ? " " : line), alwaysShow: true })),
-    { label: `in ${oneLine(cwd)}`, kind: vscode.QuickPickItemKind.Separator },
+    ...commandRows(command).map((row): Choice => ({ label: row, alwaysShow: true })),
+    { label: `in ${label(cwd)}`, kind: vscode.QuickPickItemKind.Separator },
     { label: "$(comment-discussion) Show the conversation", conversation: true, alwaysShow: true },
   ];
 }
