@@ -39,7 +39,7 @@ pub(crate) fn at_start(
 
 /// What a session begins with in a workspace that is not trusted: what it says of itself is data.
 pub(crate) fn users_own(config: Option<&Path>) -> Vec<Instructions> {
-    fit(config.and_then(|folder| own(&folder.join(OWN))).into_iter())
+    fit(config.and_then(|folder| own(&folder.join(OWN))))
 }
 
 /// Of the folders from the file's own upwards.
