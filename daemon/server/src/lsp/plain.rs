@@ -180,7 +180,7 @@ pub(super) fn workspace_edit(
     } else {
         WorkspaceEdit::new(HashMap::from([(uri, edits.collect())]))
     };
-    Ok(ApplyWorkspaceEditParams { label: Some(label), edit })
+    Ok(ApplyWorkspaceEditParams { label: Some(visible(&label)), edit })
 }
 
 pub(super) fn applied(response: ApplyWorkspaceEditResponse) -> ApplyEditResult {
