@@ -41,6 +41,13 @@ const QUIET = {
   "files.autoSave": "off",
 };
 
+/** A folder is not trusted until somebody says so, and nobody is asked at the start. */
+const ASKS_FOR_TRUST = {
+  "security.workspace.trust.enabled": true,
+  "security.workspace.trust.startupPrompt": "never",
+  "security.workspace.trust.banner": "never",
+};
+
 /** Installs the editor unless it is there and whole. Takes some minutes the first time. */
 export async function ensureEditor(say = () => {}) {
   if (await isWhole()) {
@@ -69,12 +76,13 @@ export async function ensureEditor(say = () => {}) {
  * @param {object} [options.machine]  settings of this machine: paths
  * @param {object} [options.env]      environment of the extension and the daemon, over this one
  * @param {string} [options.extension] another package than Cairn's
+ * @param {boolean} [options.trusted] whether the editor trusts every folder, or asks for it
  */
-export async function startEditor({ workspace, home, settings = {}, machine = {}, env = {}, extension = vsix }) {
+export async function startEditor({ workspace, home, settings = {}, machine = {}, env = {}, extension = vsix, trusted = true }) {
   const data = join(home, "data");
   const extensions = join(home, "extensions");
   const config = join(home, "config.yaml");
-  await writeJson(join(data, "User/settings.json"), { ...QUIET, ...settings });
+  await writeJson(join(data, "User/settings.json"), { ...QUIET, ...(trusted ? {} : ASKS_FOR_TRUST), ...settings });
   await writeJson(join(data, "Machine/settings.json"), machine);
   await mkdir(extensions, { recursive: true });
   await writeFile(config, "auth: none\n");
@@ -87,7 +95,7 @@ export async function startEditor({ workspace, home, settings = {}, machine = {}
   const server = spawn(
     editorNode,
     [editorEntry, "--auth", "none", "--bind-addr", `127.0.0.1:${port}`, ...folders,
-      "--disable-telemetry", "--disable-update-check", "--disable-workspace-trust", workspace],
+      "--disable-telemetry", "--disable-update-check", ...(trusted ? ["--disable-workspace-trust"] : []), workspace],
     // A group of its own: ended whole, with the extension host and the daemon in it.
     { env: environment, stdio: ["ignore", "pipe", "pipe"], detached: true },
   );

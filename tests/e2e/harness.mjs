@@ -18,11 +18,12 @@ const daemon = process.env.CAIRN_DAEMON ? { "cairn.daemon.path": process.env.CAI
  *
  * @param {object} options
  * @param {string} [options.script]  the replay that answers
+ * @param {boolean} [options.trusted]  whether the editor trusts the workspace from the start
  * @param {(workspace: string) => object | Promise<object>} [options.prepare]
  *   called before the editor starts: may change the workspace, and gives further settings
  * @param {(it: object) => void | Promise<void>} [options.ready]  called before the first test
  */
-export function cairn({ script, prepare = () => ({}), ready = () => {} }) {
+export function cairn({ script, trusted = true, prepare = () => ({}), ready = () => {} }) {
   const it = { workspace: "", window: undefined, play, configure, step };
   let broken = false;
   let folder;
@@ -37,6 +38,7 @@ export function cairn({ script, prepare = () => ({}), ready = () => {} }) {
     editor = await startEditor({
       workspace: it.workspace,
       home,
+      trusted,
       settings: {
         "workbench.reduceMotion": "on",
         "editor.cursorBlinking": "solid",

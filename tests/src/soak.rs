@@ -498,7 +498,7 @@ impl Soak {
 impl Life {
     async fn begin(folder: &Path, state: &Path, model: &ModelServer, wire: Wire) -> Self {
         let daemon = Daemon::spawn(|command| {
-            command.env("CAIRN_STATE_DIR", state);
+            command.env("CAIRN_STATE_DIR", state).env(cairn::hardening::TRACEABLE, "1");
         });
         let settings = json!({
             "model": model.settings(wire),

@@ -215,7 +215,9 @@ async fn a_key_goes_to_the_server_and_nowhere_else() {
     const KEY: &str = "key-of-the-tests";
     for (wire, provider) in [(Wire::Anthropic, "anthropic"), (Wire::OpenAi, "openai")] {
         let desk = Desk::open(wire, &[]).await;
-        desk.editor.client.notify("agent/credentials", json!({ "provider": provider, "key": KEY }));
+        let origin = desk.model.base_url();
+        let key = json!({ "provider": provider, "key": KEY, "origin": origin });
+        desk.editor.client.notify("agent/credentials", key);
         desk.editor.will_answer(allow());
         desk.model.push(
             Response::error(503, "error", &format!("busy, {KEY}")).header("retry-after", "0"),

@@ -9,6 +9,7 @@ fn root() -> &'static Path {
 /// Everything `cairn-core` may be built from: ropes, diffs, serialisation. No runtime, IO, clock,
 /// randomness or LSP type among them. A new name here is an argument to be made in its commit.
 const CORE_DEPENDENCIES: &[&str] = &[
+    "aho-corasick",
     "cfg-if",
     "hashbrown",
     "imara-diff",

@@ -58,6 +58,7 @@ export const notifications = {
 /** Notifications of the editor. */
 export const editorNotifications = {
   credentials: { method: "agent/credentials" } as NotificationMethod<CredentialsParams>,
+  trust: { method: "agent/trust" } as NotificationMethod<TrustParams>,
 } as const;
 
 export type Position = { line: number, character: number, };
@@ -349,9 +350,20 @@ reason: string,
 /**
  * Model names known for it, best first.
  */
-models: Array<string>, };
+models: Array<string>, 
+/**
+ * Where its requests go, as scheme, host and port: what a key that is entered for it now is
+ * for. Empty where there is no key.
+ */
+origin: string, };
 
-export type CredentialsParams = { provider: string, key: string | null, };
+export type CredentialsParams = { provider: string, key: string | null, 
+/**
+ * The only server it is sent to, as in `ProviderStatus`. Absent: the provider's own.
+ */
+origin?: string, };
+
+export type TrustParams = { trusted: boolean, };
 
 export type ErrorData = { kind: ErrorKind, 
 /**
@@ -588,7 +600,7 @@ export type Banner = {
  */
 kind: BannerKind, text: string, };
 
-export type BannerKind = "replay" | "setting" | "model" | "internal" | "storage" | "elsewhere";
+export type BannerKind = "replay" | "setting" | "model" | "internal" | "storage" | "elsewhere" | "untrusted";
 
 export type ApplyEditParams = { uri: string, 
 /**

@@ -152,6 +152,7 @@ describe("the status bar", () => {
     failed: false,
     asks: false,
     planReady: false,
+    untrusted: false,
   };
   const replay = { provider: "replay", name: "r", replay: true };
   const waiting = { kind: "retrying", attempt: 2, delayMs: 12_000, reason: "busy" } as const;

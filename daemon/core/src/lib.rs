@@ -11,6 +11,8 @@ pub mod model;
 pub mod plan;
 pub mod policy;
 pub mod prompt;
+pub mod redact;
 pub mod review;
 pub mod text;
 pub mod turn;
+pub mod visible;

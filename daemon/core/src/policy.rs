@@ -6,6 +6,7 @@
 use std::path::{Component, Path, PathBuf};
 
 pub mod command;
+pub mod trust;
 
 use command::{CommandRules, Unasked, World};
 

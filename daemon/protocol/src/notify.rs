@@ -366,6 +366,8 @@ pub enum BannerKind {
     Storage,
     /// Another window works in the same folders and holds what is kept for them.
     Elsewhere,
+    /// The user does not trust this workspace: the agent only reads.
+    Untrusted,
 }
 
 macro_rules! notices {

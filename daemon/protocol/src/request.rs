@@ -354,15 +354,22 @@ pub struct ProviderStatus {
     pub reason: String,
     /// Model names known for it, best first.
     pub models: Vec<String>,
+    /// Where its requests go, as scheme, host and port: what a key that is entered for it now is
+    /// for. Empty where there is no key.
+    pub origin: String,
 }
 
-/// Sets or (with `key: null`) forgets the API key of a provider. A notification: the key comes
-/// from the editor's secret store and is kept in memory only.
+/// Sets or (with `key: null`) forgets the API key of a provider for one origin. A notification: the
+/// key comes from the editor's secret store and is kept in memory only.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct CredentialsParams {
     pub provider: String,
     pub key: Option<String>,
+    /// The only server it is sent to, as in `ProviderStatus`. Absent: the provider's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub origin: Option<String>,
 }
 
 impl std::fmt::Debug for CredentialsParams {
@@ -371,6 +378,7 @@ impl std::fmt::Debug for CredentialsParams {
         f.debug_struct("CredentialsParams")
             .field("provider", &self.provider)
             .field("key", &key)
+            .field("origin", &self.origin)
             .finish()
     }
 }
@@ -441,5 +449,15 @@ request!(PlanHistory, "agent/plan/history", PlanHistoryParams, PlanHistoryResult
 request!(State, "agent/state", Empty, StateResult);
 request!(Models, "agent/models", Empty, ModelsResult);
 
+/// Says whether the user trusts the workspace now. A notification; before it counts what
+/// `initializationOptions.trusted` said, and without that a workspace is trusted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct TrustParams {
+    pub trusted: bool,
+}
+
+/// `agent/trust`, a notification from the client.
+pub const TRUST: &str = "agent/trust";
 /// `agent/credentials`, a notification from the client.
 pub const CREDENTIALS: &str = "agent/credentials";

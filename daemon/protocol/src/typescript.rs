@@ -31,7 +31,8 @@ pub fn render() -> String {
     }
     out.push_str(&format!(
         "}} as const;\n\n/** Notifications of the editor. */\nexport const editorNotifications = {{\n  \
-         credentials: {{ method: \"{CREDENTIALS}\" }} as NotificationMethod<CredentialsParams>,\n}} as const;\n"
+         credentials: {{ method: \"{CREDENTIALS}\" }} as NotificationMethod<CredentialsParams>,\n  \
+         trust: {{ method: \"{TRUST}\" }} as NotificationMethod<TrustParams>,\n}} as const;\n"
     ));
     types(&mut out);
     out
@@ -93,7 +94,7 @@ fn types(out: &mut String) {
         AnswerParams, AnswerResult, ApprovalDecision, Decision, Scope, DecideParams, DecideResult,
         UndoDecisionResult, BaselineParams, BaselineResult, StateResult, SessionSnapshot, TranscriptEntry, PlanHistoryParams, PlanHistoryResult, CheckpointsResult, Checkpoint, RestoreCheckpointParams, RestoreCheckpointResult, CheckpointConflict, EarlierPlan, ModelsResult,
         ReadOnly, ReadOnlyReason, ListSessionsParams, ListSessionsResult, SessionSummary, OpenSessionParams, OpenSessionResult, ForkSessionParams, DeleteSessionParams, ExportSessionParams, ExportFormat, ExportSessionResult,
-        ProviderStatus, CredentialsParams, ErrorData, ErrorKind,
+        ProviderStatus, CredentialsParams, TrustParams, ErrorData, ErrorKind,
         TurnNotification, TurnPhase, EndReason, Usage, PlanNotification, Panel, PlanItem, ChildNotification, ChildPhase, ParentCall, ChildItem, LinkedFile, LinkedCommand, ItemStatus,
         MessageNotification, MessageRole, ToolNotification, ToolState, ReviewNotification, FileKind, WholeFile, Hunk,
         UsageNotification, ContextUse, CompactParams, CompactResult, ModelInfo, StatusNotification, Connection, Banner, BannerKind,

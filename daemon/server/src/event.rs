@@ -42,6 +42,8 @@ pub enum ClientEvent {
     /// The user moved files or folders: old and new URIs.
     RenamedFiles(Vec<(String, String)>),
     Credentials(CredentialsParams),
+    /// Whether the user trusts the workspace now.
+    Trust(bool),
     Request(AgentRequest),
 }
 
@@ -53,6 +55,8 @@ pub struct Initialized {
     pub settings: Value,
     /// The client speaks `agent/*` (advertised `experimental.cairn`).
     pub speaks_agent: bool,
+    /// The user trusts the workspace. An editor that does not know of trust says so of all.
+    pub trusted: bool,
     pub remember: Remember,
 }
 
@@ -105,6 +109,26 @@ pub enum AgentRequest {
     GoOn(RunTaskParams, Reply<RunTaskResult>),
     /// Every turn that runs.
     CancelAll(Reply<Empty>),
+}
+
+impl AgentRequest {
+    /// Takes out of the words of the user what must not be kept.
+    pub fn clean_words(&mut self, clean: impl Fn(&mut String)) {
+        match self {
+            Self::RunTask(params, _) | Self::GoOn(params, _) => {
+                clean(&mut params.text);
+                let selected = params.context.as_mut().and_then(|it| it.selection.as_mut());
+                if let Some(selection) = selected {
+                    clean(&mut selection.text);
+                }
+            }
+            Self::Steer(params, _) => clean(&mut params.text),
+            Self::QueueAdd(params, _) => clean(&mut params.text),
+            Self::QueueEdit(params, _) => clean(&mut params.text),
+            Self::Answer(params, _) => params.feedback.iter_mut().for_each(clean),
+            _ => {}
+        }
+    }
 }
 
 pub type Reply<T> = oneshot::Sender<Result<T, RequestError>>;

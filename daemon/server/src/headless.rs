@@ -14,6 +14,7 @@ use cairn_core::{
     change::Change,
     review::{Author, FileReview, Hunks, Origin},
     text::{Text, decode},
+    visible::{exact, visible as printable},
 };
 use cairn_protocol::{
     ApplyEditParams, ApplyEditResult, ApprovalDecision, ApproveParams, ApproveResult,
@@ -30,7 +31,7 @@ use crate::{
     event::{AgentRequest, ClientEvent, Initialized, Remember, Reply},
     exec, hub,
     model::choose::Environment,
-    signals,
+    secrets, signals,
     workspace::path_of,
 };
 
@@ -68,6 +69,8 @@ async fn work(arguments: RunArguments) -> anyhow::Result<EndReason> {
             folders: vec![folder.clone()],
             settings: settings(replay.as_deref())?,
             speaks_agent: true,
+            // Who names a folder on the command line wants work done in it.
+            trusted: true,
             remember: Remember::Nothing,
         }))
         .ok();
@@ -133,7 +136,10 @@ async fn print_diff(
             .and_then(|bytes| decode(&bytes).ok())
             .map(|decoded| decoded.text);
         let before = Text::new(&before.text.unwrap_or_default());
-        terminal.print(&format!("\n{}", diff(before, &after.unwrap_or_default(), &review.path)?));
+        let diff = diff(before, &after.unwrap_or_default(), &review.path)?;
+        // A pipe may lead to `patch`, which wants the bytes; a terminal would obey them.
+        let diff = if std::io::stdout().is_terminal() { printable(&diff) } else { diff };
+        terminal.print(&format!("\n{diff}"));
     }
     Ok(())
 }
@@ -271,14 +277,14 @@ impl Editor for Terminal {
         };
         self.print(&format!(
             "\n{}{} in {}:\n  {}\nAllow? [y]es, [a]lways in this run{always}, [N]o; words after it are for the agent: ",
-            params.title,
+            printable(&params.title),
             params
                 .child
                 .as_ref()
                 .map(|title| format!(" [{}]", printable(title)))
                 .unwrap_or_default(),
-            params.cwd,
-            printable(&params.command)
+            printable(&params.cwd),
+            exact(&params.command)
         ));
         async move {
             let line = tokio::task::spawn_blocking(|| {
@@ -334,15 +340,9 @@ impl Terminal {
     /// Whoever closed the pipe does not want to read on.
     fn print(&self, text: &str) {
         let mut out = std::io::stdout().lock();
+        let text = secrets::redactor().text(text).into_owned();
         let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
     }
-}
-
-/// Text of the model or of a tool on a terminal: no control characters but line breaks and tabs.
-fn printable(text: &str) -> String {
-    text.chars()
-        .map(|c| if c.is_control() && c != '\n' && c != '\t' { '\u{fffd}' } else { c })
-        .collect()
 }
 
 #[cfg(test)]

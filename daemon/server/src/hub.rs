@@ -13,15 +13,17 @@ use cairn_core::{
     child::Report,
     model::ToolSpec,
     plan::Dialect,
+    policy::trust,
     prompt::instructions::Instructions,
     review::HunkId,
     text::Text,
     turn::{self, Input},
 };
 use cairn_protocol::{
-    ApplyEditResult, ApproveParams, ApproveResult, Banner, BannerKind, Connection, MessageRole,
-    ModelsResult, Notice, StatusNotification,
+    ApplyEditResult, ApproveParams, ApproveResult, Banner, BannerKind, Connection,
+    CredentialsParams, MessageRole, ModelsResult, Notice, StatusNotification,
 };
+use secrecy::SecretString;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
@@ -31,6 +33,7 @@ use crate::{
     editor::Editor,
     event::{AgentRequest, ClientEvent, Initialized},
     model::choose::{self, Choice, Environment, Keys},
+    secrets,
     store::{journal, reviews::Keeper},
     tools::{self, Proposal, Proposed, Tool},
     workspace::Workspace,
@@ -225,6 +228,8 @@ pub(crate) struct Hub {
     /// Cancelled when the hub ends.
     shutdown: CancellationToken,
     workspace: Option<Arc<Workspace>>,
+    /// The user trusts the workspace; else the agent only reads.
+    trusted: bool,
     docs: Arc<Docs>,
     tools: ToolBox,
     settings: Settings,
@@ -270,12 +275,16 @@ impl Hub {
         let docs = Arc::new(Docs::default());
         let settings = Settings::default();
         let keys = Keys::default();
+        for key in [&environment.anthropic_key, &environment.openai_key].into_iter().flatten() {
+            secrets::learn(key);
+        }
         Self {
             editor,
             handle,
             tasks,
             shutdown: CancellationToken::new(),
             workspace: None,
+            trusted: true,
             docs,
             tools: with_specs(tools::all()).collect(),
             choice: choose::choose(&settings.model, &keys, &environment),
@@ -345,16 +354,16 @@ impl Hub {
             ClientEvent::Settings(section) => self.configure(&section),
             ClientEvent::WatchedFiles(uris) => self.watched(&uris),
             ClientEvent::RenamedFiles(renames) => self.user_renamed(&renames),
-            ClientEvent::Credentials(credentials) => {
-                if self.keys.set(&credentials.provider, credentials.key) {
-                    self.generation += 1;
-                    self.choose_model();
+            ClientEvent::Credentials(credentials) => self.credentials(credentials),
+            ClientEvent::Trust(trusted) => self.trust(trusted),
+            ClientEvent::Request(mut request) => {
+                request.clean_words(secrets::clean);
+                if self.looking {
+                    self.asked_meanwhile.push(request);
                 } else {
-                    tracing::warn!("a key for an unknown provider was ignored");
+                    self.request(request);
                 }
             }
-            ClientEvent::Request(request) if self.looking => self.asked_meanwhile.push(request),
-            ClientEvent::Request(request) => self.request(request),
         }
     }
 
@@ -453,8 +462,32 @@ impl Hub {
                 self.workspace = None;
             }
         }
+        self.trusted = initialized.trusted;
         self.configure(&initialized.settings);
         self.look_for_sessions(initialized.remember);
+    }
+
+    fn credentials(&mut self, CredentialsParams { provider, key, origin }: CredentialsParams) {
+        let key = key.filter(|key| !key.trim().is_empty()).map(SecretString::from);
+        if let Some(key) = &key {
+            secrets::learn(key);
+        }
+        match self.keys.set(&provider, origin.as_deref(), key) {
+            Ok(()) => {
+                self.generation += 1;
+                self.choose_model();
+            }
+            Err(reason) => tracing::warn!("a key was ignored: {reason}"),
+        }
+    }
+
+    /// Holds from the next turn on; what is denied without trust is denied at once.
+    fn trust(&mut self, trusted: bool) {
+        if self.trusted != trusted {
+            self.trusted = trusted;
+            self.generation += 1;
+            self.choose_model();
+        }
     }
 
     fn configure(&mut self, section: &serde_json::Value) {
@@ -471,7 +504,12 @@ impl Hub {
     }
 
     fn choose_model(&mut self) {
-        self.choice = choose::choose(&self.settings.model, &self.keys, &self.environment);
+        let mut model = self.settings.model.clone();
+        if !self.trusted {
+            // A script plays a model, and it may lie in the workspace.
+            model.replay_file = None;
+        }
+        self.choice = choose::choose(&model, &self.keys, &self.environment);
         self.status_dirty = true;
     }
 
@@ -494,6 +532,12 @@ impl Hub {
             banners.push(Banner {
                 kind: BannerKind::Replay,
                 text: "No model is configured: answers are played from a script. Add a model with Agent: set API key, or set cairn.model.baseUrl to a local server.".into(),
+            });
+        }
+        if !self.trusted {
+            banners.push(Banner {
+                kind: BannerKind::Untrusted,
+                text: "This workspace is not trusted: the agent only reads in it, runs nothing and follows none of its instructions. Trust it in the editor to let the agent work.".into(),
             });
         }
         banners.extend(self.setting_faults.iter().map(|fault| Banner {
@@ -562,12 +606,14 @@ impl Hub {
 
     /// What the shell runs in a turn whose plan is kept in this dialect.
     fn tools_of(&self, dialect: Dialect) -> ToolBox {
+        let tools = self.tools.iter().filter(|(spec, _)| self.trusted || trust::offers(&spec.name));
         match dialect {
-            Dialect::List(_) => Arc::clone(&self.tools),
+            Dialect::List(_) if self.trusted => Arc::clone(&self.tools),
+            Dialect::List(_) => tools.cloned().collect(),
             Dialect::Tasks => {
                 let state = self.environment.state_dir.clone();
                 let graph = tools::tasks::all(state);
-                with_specs(graph).chain(self.tools.iter().cloned()).collect()
+                with_specs(graph).chain(tools.cloned()).collect()
             }
         }
     }

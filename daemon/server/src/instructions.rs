@@ -37,6 +37,11 @@ pub(crate) fn at_start(
     fit(found)
 }
 
+/// What a session begins with in a workspace that is not trusted: what it says of itself is data.
+pub(crate) fn users_own(config: Option<&Path>) -> Vec<Instructions> {
+    fit(config.and_then(|folder| own(&folder.join(OWN))))
+}
+
 /// Of the folders from the file's own upwards.
 pub(crate) fn around(workspace: &Workspace, docs: &Docs, file: &str) -> Vec<Instructions> {
     match workspace.resolve(file) {

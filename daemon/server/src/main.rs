@@ -4,7 +4,7 @@ use std::{io::Write, process::ExitCode};
 
 use cairn::{
     cli::{self, Command},
-    exec, headless, hub, lsp,
+    exec, hardening, headless, hub, lsp,
     model::choose::Environment,
     signals, telemetry,
 };
@@ -29,7 +29,12 @@ fn main() -> ExitCode {
 }
 
 fn with_runtime(job: impl FnOnce(&Runtime) -> ExitCode) -> ExitCode {
+    // Before anything is read that must stay here, and while there is one thread.
+    let faults = hardening::begin(|name| std::env::var(name).ok());
     telemetry::start();
+    for fault in faults {
+        tracing::warn!("{fault}");
+    }
     // Two threads: one may wait in a file read while the hub goes on.
     match Builder::new_multi_thread().worker_threads(2).enable_all().build() {
         Ok(runtime) => {

@@ -3,6 +3,7 @@
 
 pub mod anthropic;
 pub mod choose;
+pub mod clean;
 mod failure;
 pub mod history;
 pub mod http;

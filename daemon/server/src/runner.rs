@@ -8,6 +8,7 @@ use cairn_core::{
     conversation::{Arguments, ToolCall},
     hook::{Decision, Moment},
     model::{Failure, FailureKind, ModelEvent},
+    policy::trust,
     review::Origin,
     turn::Input,
 };
@@ -20,7 +21,8 @@ use crate::{
     approval, hooks,
     hub::{Event, HubHandle, ToolUpdate, TouchKind},
     instructions,
-    model::{Provider, Request},
+    model::{Provider, Request, clean::Cleaner},
+    secrets,
     store::{journal::Writer, sessions},
     tools::{
         Edits, Proposal, Proposed, Saw, TaskNews, Tool, ToolContext, ToolFailure, ToolOutput, Touch,
@@ -60,10 +62,10 @@ pub(crate) async fn ask_model(
     }
     let answering = AssertUnwindSafe(provider.answer(request, events)).catch_unwind();
     let forwarding = async {
-        let mut ended = false;
+        let (mut ended, mut cleaner) = (false, Cleaner::default());
         while let Some(event) = incoming.recv().await {
             ended |= matches!(event, ModelEvent::Finished(_) | ModelEvent::Failed(_));
-            send(event);
+            cleaner.pass(event).into_iter().for_each(send);
         }
         ended
     };
@@ -112,6 +114,7 @@ pub(crate) async fn run_tool(
 ) {
     let origin = context.origin.clone();
     let (workspace, docs) = (Arc::clone(&context.workspace), Arc::clone(&context.docs));
+    let trusted = context.trusted;
     // A child's calls are its own business, whoever its work belongs to.
     let (session, turn, _) = origin.doer();
     let (session, turn) = (session.to_owned(), turn.to_owned());
@@ -150,8 +153,13 @@ pub(crate) async fn run_tool(
             (ToolState::Failed, text.clone(), Some(text))
         }
     };
+    // Here for the model and for whoever reads along: a command may have printed a key.
+    let redactor = secrets::redactor();
+    let content = redactor.text(&content).into_owned();
+    let detail = detail.map(|text| redactor.text(&text).into_owned());
     let is_error = state != ToolState::Done;
-    let near = match edited.clone().or(saw.as_ref().map(|saw| saw.key.clone())) {
+    let touched = edited.clone().or(saw.as_ref().map(|saw| saw.key.clone()));
+    let near = match touched.filter(|_| trusted) {
         Some(file) => {
             let look = move || instructions::around(&workspace, &docs, &file);
             tokio::task::spawn_blocking(look).await.unwrap_or_default()
@@ -197,6 +205,9 @@ async fn run(
         }),
         ..ToolUpdate::default()
     });
+    if let Some(reason) = trust::refusal(&touch).filter(|_| !context.trusted) {
+        return Ok(Ran::Declined(reason.to_owned()));
+    }
     let about = || {
         json!({
             "callId": shown.call,

@@ -125,6 +125,8 @@ pub struct ToolContext {
     pub children: Arc<dyn Children>,
     /// Cancelled with the turn.
     pub cancel: CancellationToken,
+    /// Without it nothing but reading is allowed.
+    pub trusted: bool,
     /// Which commands run unasked, and which never.
     pub commands: Arc<CommandRules>,
     /// What the user allowed for good; `None`: nothing is kept.

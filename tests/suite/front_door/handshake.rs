@@ -80,6 +80,27 @@ async fn initialize_tells_both_sides_what_to_expect() {
     assert_eq!(hello.folders, [PathBuf::from("/w/one two")]);
     assert_eq!(hello.settings, json!({ "plan.nag": { "rounds": 3 } }));
     assert!(hello.speaks_agent);
+    assert!(hello.trusted, "who does not know of trust means all");
+}
+
+#[tokio::test]
+async fn only_a_clear_yes_is_trust() {
+    for (said, trusted) in [
+        (json!({}), true),
+        (json!({ "trusted": null }), true),
+        (json!({ "trusted": true }), true),
+        (json!({ "trusted": false }), false),
+        (json!({ "trusted": "yes" }), false),
+        (json!({ "trusted": 1 }), false),
+    ] {
+        let mut door = knock().await;
+        let params = json!({ "capabilities": {}, "initializationOptions": said });
+        door.client.initialize(params).await;
+        door.client.notify("agent/trust", json!({ "trusted": !trusted }));
+        let ClientEvent::Initialized(hello) = door.hub.next().await else { panic!("not first") };
+        assert_eq!(hello.trusted, trusted, "{said}");
+        assert_eq!(format!("{:?}", door.hub.next().await), format!("Trust({})", !trusted));
+    }
 }
 
 #[tokio::test]

@@ -103,7 +103,7 @@ async fn settings_files_and_keys_reach_the_hub() {
         WatchedFiles(["file:///w/a%20b"])
         DidSave { uri: "file:///w/a%20b" }
         DidClose { uri: "file:///w/a%20b" }
-        Credentials(CredentialsParams { provider: "openai", key: "[redacted]" })
+        Credentials(CredentialsParams { provider: "openai", key: "[redacted]", origin: None })
     "#]]
     .assert_eq(&seen);
 }

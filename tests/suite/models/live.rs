@@ -30,18 +30,19 @@ fn provider(wire: Wire, base_url: &str, idle: Duration) -> Arc<dyn Provider> {
     let base = BaseUrl::parse(base_url).unwrap();
     let patience = Patience { idle, ..Patience::default() };
     let mut keys = Keys::default();
-    assert!(keys.set("anthropic", Some(KEY.into())));
+    keys.set("anthropic", Some(base_url), Some(KEY.into())).unwrap();
+    let key = keys.anthropic.into_values().next();
     match wire {
         Wire::Anthropic => {
-            let config = anthropic::Config::new(base, "m", keys.anthropic);
+            let config = anthropic::Config::new(base, "m", key);
             Arc::new(Anthropic::new(anthropic::Config { patience, ..config }))
         }
         Wire::OpenAi => {
-            let config = openai::Config::new(base, "m", keys.anthropic);
+            let config = openai::Config::new(base, "m", key);
             Arc::new(OpenAi::new(openai::Config { patience, ..config }))
         }
         Wire::Responses => {
-            let config = openai::Config::new(base, "m", keys.anthropic);
+            let config = openai::Config::new(base, "m", key);
             Arc::new(Responses::new(openai::Config { patience, ..config }))
         }
     }

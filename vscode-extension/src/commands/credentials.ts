@@ -1,14 +1,17 @@
 import * as vscode from "vscode";
 
-import type { Agent } from "../daemon/agent";
-import { editorNotifications } from "../protocol";
+import { type Agent, reasonOf } from "../daemon/agent";
+import { editorNotifications, requests } from "../protocol";
+import { type Key, readKeys, withKey } from "../stores/keys";
+import { oneLine } from "../text/display";
 
-const PROVIDERS = [
-  { label: "Anthropic", provider: "anthropic" },
-  { label: "OpenAI", provider: "openai", description: "or a server that speaks its protocol" },
-];
+const NAMES: Record<string, string> = { anthropic: "Anthropic", openai: "OpenAI, or a server that speaks its protocol" };
+const KEPT = "cairn.keys";
 
-/** API keys: kept in the editor's secret store, handed to the daemon's memory and nowhere else. */
+/**
+ * API keys: kept in the editor's secret store, each with the server it is for, handed to the daemon's
+ * memory and nowhere else. Where a provider's requests go is for the daemon to say.
+ */
 export class Credentials implements vscode.Disposable {
   readonly #command: vscode.Disposable;
 
@@ -24,40 +27,43 @@ export class Credentials implements vscode.Disposable {
   }
 
   async sendAll(): Promise<void> {
-    for (const { provider } of PROVIDERS) {
-      const key = await this.secrets.get(secretName(provider));
-      if (key !== undefined) {
-        await this.agent.notify(editorNotifications.credentials, { provider, key });
-      }
+    for (const key of readKeys(await this.secrets.get(KEPT))) {
+      await this.#send(key);
     }
   }
 
   async #set(): Promise<void> {
-    const choice = await vscode.window.showQuickPick(PROVIDERS, { title: "API key of which provider?", ignoreFocusOut: true });
-    if (choice === undefined) {
-      return;
+    try {
+      const { providers } = await this.agent.request(requests.models, {});
+      const choices = providers
+        .filter(({ origin }) => origin !== "")
+        .map(({ provider, origin }) => ({ label: NAMES[provider] ?? provider, description: oneLine(origin), provider, origin }));
+      const choice = await vscode.window.showQuickPick(choices, { title: "API key of which provider?", ignoreFocusOut: true });
+      if (choice !== undefined) {
+        await this.#ask(choice.provider, choice.origin);
+      }
+    } catch (error) {
+      void vscode.window.showErrorMessage(reasonOf(error));
     }
-    const { provider, label } = choice;
+  }
+
+  async #ask(provider: string, origin: string): Promise<void> {
     const typed = await vscode.window.showInputBox({
-      title: `API key of ${label}`,
-      prompt: "Kept in the editor's secret storage. Leave it empty to forget the key.",
+      title: `API key for ${oneLine(origin)}`,
+      prompt: "Kept in the editor's secret storage and sent to this server only. Leave it empty to forget the key.",
       password: true,
       ignoreFocusOut: true,
     });
     if (typed === undefined) {
       return;
     }
-    const key = typed.trim();
-    if (key === "") {
-      await this.secrets.delete(secretName(provider));
-    } else {
-      await this.secrets.store(secretName(provider), key);
-    }
-    await this.agent.notify(editorNotifications.credentials, { provider, key: key === "" ? null : key });
-    void vscode.window.showInformationMessage(key === "" ? `The key of ${label} is forgotten.` : `The key of ${label} is kept.`);
+    const key = { provider, origin, key: typed.trim() };
+    await this.secrets.store(KEPT, JSON.stringify(withKey(readKeys(await this.secrets.get(KEPT)), key)));
+    await this.#send(key);
+    void vscode.window.showInformationMessage(`The key for ${oneLine(origin)} is ${key.key === "" ? "forgotten" : "kept"}.`);
   }
-}
 
-function secretName(provider: string): string {
-  return `cairn.key.${provider}`;
+  async #send({ provider, origin, key }: Key): Promise<void> {
+    await this.agent.notify(editorNotifications.credentials, { provider, origin, key: key === "" ? null : key });
+  }
 }

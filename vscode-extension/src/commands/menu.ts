@@ -3,6 +3,7 @@ import * as vscode from "vscode";
 import { readyPlan } from "../plan/ready";
 import { openItems } from "../plan/rows";
 import type { Stores } from "../status/statusBar";
+import { label, oneLine } from "../text/display";
 import { modeText } from "../text/modes";
 
 interface Entry extends vscode.QuickPickItem {
@@ -29,13 +30,14 @@ export async function showMenu({ status, sessions, plans, reviews, modes }: Stor
     !running && { label: "$(folder-opened) Open an earlier session…", command: "cairn.openSession" },
     sessions.current !== undefined && { label: "$(markdown) Export the session as Markdown", command: "cairn.exportMarkdown" },
     { label: "$(settings) Choose how edits are treated…", description: modeText(modes.of(sessions.current)).name, command: "cairn.chooseMode" },
-    { label: "$(server) Choose a model…", description: status.status?.model.name ?? "", command: "cairn.chooseModel" },
+    { label: "$(server) Choose a model…", description: label(status.status?.model.name ?? ""), command: "cairn.chooseModel" },
     { label: "$(shield) Manage allowed commands…", command: "cairn.manageRules" },
+    status.untrusted && { label: "$(workspace-untrusted) Manage workspace trust…", command: "workbench.trust.manage" },
     { label: "$(key) Set an API key…", command: "cairn.setApiKey" },
     { label: "$(output) Show the log", command: "cairn.showLog" },
     { label: "$(debug-restart) Restart the daemon", command: "cairn.restart" },
   ];
-  const title = status.link.kind === "failed" ? status.link.message : "Cairn";
+  const title = status.link.kind === "failed" ? oneLine(status.link.message, 300) : "Cairn";
   const picked = await vscode.window.showQuickPick(entries.filter((entry) => entry !== false), { title });
   if (picked !== undefined) {
     await vscode.commands.executeCommand(picked.command);

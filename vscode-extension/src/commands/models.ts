@@ -2,7 +2,7 @@ import * as vscode from "vscode";
 
 import { type Agent, reasonOf } from "../daemon/agent";
 import { type ModelsResult, type ProviderStatus, requests } from "../protocol";
-import { oneLine } from "../text/display";
+import { label, oneLine } from "../text/display";
 
 interface Choice extends vscode.QuickPickItem {
   readonly run?: () => Thenable<unknown>;
@@ -19,7 +19,7 @@ export async function chooseModel(agent: Agent): Promise<void> {
   }
   const choice = await vscode.window.showQuickPick(choices(models), {
     title: "Model",
-    placeHolder: `Now: ${models.active.name} (${models.active.provider})`,
+    placeHolder: oneLine(`Now: ${models.active.name} (${models.active.provider})`),
     ignoreFocusOut: true,
     matchOnDescription: true,
   });
@@ -42,13 +42,13 @@ function providerChoices({ provider, usable, reason, models }: ProviderStatus, a
     const openSettings = (): Thenable<unknown> => vscode.commands.executeCommand("workbench.action.openSettings", "cairn.model");
     return [
       separator,
-      { label: "$(circle-slash) Not usable now", detail: oneLine(reason, 300), run: provider === "replay" ? openSettings : setKey },
+      { label: "$(circle-slash) Not usable now", detail: label(reason, 400), run: provider === "replay" ? openSettings : setKey },
     ];
   }
   const named = models.map((name): Choice => {
     const chosen = provider === active.provider && name === active.name;
     return {
-      label: `${chosen ? "$(check)" : "$(blank)"} ${oneLine(name, 100)}`,
+      label: `${chosen ? "$(check)" : "$(blank)"} ${label(name, 100)}`,
       ...(provider === "replay" ? { description: "answers from a script" } : {}),
       run: () => write(provider, name),
     };

@@ -1,7 +1,7 @@
 import type { MessageRole, ToolState } from "../protocol";
 import { endText } from "../plan/words";
 import type { Entry } from "../stores/transcript";
-import { oneLine, visible } from "../text/display";
+import { exact, oneLine, plainHosts, visible } from "../text/display";
 
 /** Lines of a tool's output shown from its beginning and its end, where the news is. */
 const HEAD_LINES = 8;
@@ -52,7 +52,7 @@ function renderChildCalls(calls: readonly Tool[]): string[] {
     ...(left === 0 ? [] : [`    … ${left} earlier ${left === 1 ? "call" : "calls"} …`]),
     ...calls.slice(left).map((call) => {
       const { state, command } = call;
-      const asked = state === "awaitingApproval" && command !== undefined ? quoted(command, "      $ ") : [];
+      const asked = state === "awaitingApproval" && command !== undefined ? prefixedLines(exact(command), "      $ ") : [];
       return [`    ${toolLine(call)}`, ...asked].join("\n");
     }),
   ];
@@ -74,7 +74,7 @@ function renderEntry(entry: Entry, below: readonly Tool[] = []): string {
 }
 
 function renderMessage(role: MessageRole, text: string, incomplete: boolean): string {
-  const shown = visible(text).trimEnd();
+  const shown = plainHosts(visible(text)).trimEnd();
   if (shown === "") {
     return "";
   }
@@ -95,7 +95,7 @@ function renderMessage(role: MessageRole, text: string, incomplete: boolean): st
 
 function renderTool(tool: Tool, below: readonly Tool[]): string {
   const { detail, command } = tool;
-  const whole = command === undefined ? [] : quoted(command, "  $ ");
+  const whole = command === undefined ? [] : prefixedLines(exact(command), "  $ ");
   return [toolLine(tool), ...whole, ...renderChildCalls(below), ...shortened(quoted(detail, "  │ "))].join("\n");
 }
 
@@ -132,7 +132,11 @@ function stateText(state: ToolState): string {
 }
 
 function quoted(text: string, prefix: string): string[] {
-  return text.trim() === "" ? [] : visible(text).trimEnd().split("\n").map((line) => `${prefix}${line}`);
+  return text.trim() === "" ? [] : prefixedLines(plainHosts(visible(text)).trimEnd(), prefix);
+}
+
+function prefixedLines(text: string, prefix: string): string[] {
+  return text.split("\n").map((line) => `${prefix}${line}`);
 }
 
 function shortened(lines: string[]): string[] {

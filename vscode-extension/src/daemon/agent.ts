@@ -13,11 +13,12 @@ import {
   TransportKind,
 } from "vscode-languageclient/node";
 
-import { type ErrorData, type NotificationMethod, PROTOCOL_VERSION, type RequestMethod } from "../protocol";
+import { type ErrorData, type NotificationMethod, PROTOCOL_VERSION, type RequestMethod, editorNotifications } from "../protocol";
 import { Emitter } from "../stores/emitter";
 import type { Link } from "../stores/status";
+import { inert, oneLine } from "../text/display";
 import { discover } from "./discover";
-import { daemonSettings } from "./settings";
+import { Configuration } from "./configuration";
 import { versionFault } from "./version";
 
 /** What the daemon's requests are answered with. */
@@ -30,6 +31,7 @@ export type Answer<P, R> = (params: P, token: vscode.CancellationToken) => Promi
 export class Agent implements vscode.Disposable {
   readonly #context: vscode.ExtensionContext;
   readonly #log: vscode.LogOutputChannel;
+  readonly #configuration: Configuration;
   #client: LanguageClient | undefined;
   #listeners: vscode.Disposable[] = [];
   readonly #wiring: ((client: LanguageClient) => vscode.Disposable)[] = [];
@@ -43,6 +45,7 @@ export class Agent implements vscode.Disposable {
   constructor(context: vscode.ExtensionContext, log: vscode.LogOutputChannel) {
     this.#context = context;
     this.#log = log;
+    this.#configuration = new Configuration(context.extension.packageJSON);
     this.#subscriptions.push(
       vscode.workspace.onDidChangeConfiguration((event) => {
         if (event.affectsConfiguration("cairn.daemon.path")) {
@@ -51,6 +54,7 @@ export class Agent implements vscode.Disposable {
           void this.#pushSettings();
         }
       }),
+      vscode.workspace.onDidGrantWorkspaceTrust(() => void this.notify(editorNotifications.trust, { trusted: true })),
     );
   }
 
@@ -109,7 +113,7 @@ export class Agent implements vscode.Disposable {
   async #start(): Promise<void> {
     this.#link.fire({ kind: "starting" });
     const found = discover({
-      setting: vscode.workspace.getConfiguration("cairn").get("daemon.path", "").trim(),
+      setting: this.#configuration.text("daemon.path"),
       extension: this.#context.extensionPath,
       path: process.env["PATH"] ?? "",
       windows: process.platform === "win32",
@@ -153,6 +157,8 @@ export class Agent implements vscode.Disposable {
     if (state === State.Running) {
       const fault = versionFault(protocolVersionOf(client));
       if (fault === undefined) {
+        // It may have been granted while the daemon was starting.
+        void this.notify(editorNotifications.trust, { trusted: vscode.workspace.isTrusted });
         this.#link.fire({ kind: "running", version: client.initializeResult?.serverInfo?.version ?? "" });
       } else {
         this.#link.fire({ kind: "failed", message: fault });
@@ -170,7 +176,7 @@ export class Agent implements vscode.Disposable {
     const options: LanguageClientOptions = {
       documentSelector: [{ scheme: "file" }],
       outputChannel: this.#log,
-      initializationOptions: () => ({ settings: daemonSettings() }),
+      initializationOptions: () => ({ settings: this.#configuration.forDaemon(), trusted: vscode.workspace.isTrusted }),
       diagnosticCollectionName: "cairn",
       // What the daemon offers to editors that know only LSP, this extension shows in its own way.
       middleware: {
@@ -186,18 +192,16 @@ export class Agent implements vscode.Disposable {
 
   async #pushSettings(): Promise<void> {
     if (this.#client?.state === State.Running) {
-      await this.#client.sendNotification("workspace/didChangeConfiguration", { settings: { cairn: daemonSettings() } });
+      await this.#client.sendNotification("workspace/didChangeConfiguration", { settings: { cairn: this.#configuration.forDaemon() } });
     }
   }
 }
 
-/** Why a request failed and what to do about it, in the daemon's words. */
+/** Why a request failed and what to do about it, in the daemon's words, fit for a notification. */
 export function reasonOf(error: unknown): string {
-  if (error instanceof ResponseError) {
-    const hint = (error.data as Partial<ErrorData> | undefined)?.hint;
-    return hint === undefined || hint === "" ? error.message : `${error.message} ${hint}`;
-  }
-  return error instanceof Error ? error.message : String(error);
+  const message = error instanceof Error ? error.message : String(error);
+  const hint = error instanceof ResponseError ? (error.data as Partial<ErrorData> | undefined)?.hint : undefined;
+  return inert(oneLine(hint === undefined || hint === "" ? message : `${message} ${hint}`, 600));
 }
 
 class SpeaksCairn implements StaticFeature {

@@ -1,4 +1,4 @@
-import { delimiter, join } from "node:path";
+import { delimiter, isAbsolute, join } from "node:path";
 
 /** Where a daemon may be, and what the machine says about a path. */
 export interface Places {
@@ -30,7 +30,8 @@ export function discover(places: Places): Found {
   }
   const onPath = places.path
     .split(delimiter)
-    .filter((folder) => folder !== "")
+    // A relative one would be another in each workspace, and a repository must not bring a daemon.
+    .filter((folder) => isAbsolute(folder))
     .map((folder) => join(folder, name))
     .find(isExecutable);
   return onPath === undefined

@@ -4,7 +4,7 @@ import type { ApprovalDecision, ApproveParams } from "../protocol";
 import type { ApprovalStore } from "../stores/approval";
 import type { TranscriptStore } from "../stores/transcript";
 import { type Answer, answerRows, approvalNotice } from "../text/approval";
-import { inert, oneLine } from "../text/display";
+import { inert, oneExactLine, oneLine } from "../text/display";
 
 interface Choice extends vscode.QuickPickItem {
   readonly answer?: Answer;
@@ -108,7 +108,7 @@ export class ApprovalPrompt implements vscode.Disposable {
     const cancel = new vscode.CancellationTokenSource();
     this.#writing?.cancel.cancel();
     this.#writing = { id, cancel };
-    const command = oneLine(this.approvals.get(id)?.command ?? "", 80);
+    const command = oneExactLine(this.approvals.get(id)?.command ?? "", 80);
     try {
       return await vscode.window.showInputBox(
         {

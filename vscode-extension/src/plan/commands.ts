@@ -3,7 +3,7 @@ import * as vscode from "vscode";
 import type { LinkedFile } from "../protocol";
 import type { PlanStore } from "../stores/plan";
 import type { ReviewStore } from "../stores/review";
-import { oneLine } from "../text/display";
+import { label } from "../text/display";
 import { planMarkdown, plain } from "./markdown";
 import type { FileRow, ItemRow, Row } from "./rows";
 
@@ -75,7 +75,7 @@ async function pickFile(row: ItemRow): Promise<Pick<FileRow, "file" | "parent"> 
 
 async function choose(files: readonly LinkedFile[]): Promise<LinkedFile | undefined> {
   const picked = await vscode.window.showQuickPick(
-    files.map((file) => ({ label: oneLine(file.path, 200), file })),
+    files.map((file) => ({ label: label(file.path, 200), file })),
     { title: "Open a file of this step" },
   );
   return picked?.file;

@@ -8,7 +8,7 @@ import type { PlanStore } from "../stores/plan";
 import type { QueueStore } from "../stores/queue";
 import type { ReviewStore } from "../stores/review";
 import type { SessionStore } from "../stores/session";
-import { oneLine } from "../text/display";
+import { label } from "../text/display";
 import { iconOf } from "./icons";
 import { readyPlan } from "./ready";
 import { type ChildRow, type EarlierRow, type HistoryRow, type ItemRow, type RootRow, type Row, type TurnRow, contextOf, idOf, isLive, itemRows, openItems } from "./rows";
@@ -261,7 +261,7 @@ export class PlanTree implements vscode.TreeDataProvider<Row>, vscode.Disposable
     this.#view.description = plan === undefined ? "" : `${plan.completed}/${plan.total}`;
     this.#view.badge = open === 0 ? undefined : { value: open, tooltip: `Cairn: ${open} open` };
     const { readOnly } = this.sources.sessions;
-    const message = readOnly === undefined ? "" : `Read only: ${oneLine(readOnly.text, 200)}`;
+    const message = readOnly === undefined ? "" : `Read only: ${label(readOnly.text, 200)}`;
     if ((this.#view.message ?? "") !== message) {
       this.#view.message = message;
     }

@@ -1,6 +1,6 @@
 import type { ApproveParams, ChildPhase, EndReason, ToolState } from "../protocol";
 import type { Turn } from "../stores/session";
-import { count, oneLine } from "../text/display";
+import { count, oneExactLine, oneLine } from "../text/display";
 import { duration, spokenDuration } from "../text/duration";
 import {
   type ChildRow,
@@ -93,9 +93,9 @@ export function stateText(state: ToolState, running: boolean): string {
 function approvalText({ title, command, reason, cwd, child }: ApproveParams): RowText {
   const whose = child === undefined ? "" : oneLine(child, 80);
   return {
-    label: oneLine(command, 120),
+    label: oneExactLine(command, 120),
     description: ["waits for approval", whose].filter((part) => part !== "").join(" · "),
-    tooltip: `${whose === "" ? "" : `${whose}\n`}${oneLine(title)}: ${oneLine(command, 1_000)}\nin ${oneLine(cwd)}\n${oneLine(reason)}`,
+    tooltip: `${whose === "" ? "" : `${whose}\n`}${oneLine(title)}: ${oneExactLine(command, 1_000)}\nin ${oneLine(cwd)}\n${oneLine(reason)}`,
     spoken: `Approval needed. ${oneLine(title)}: ${oneLine(command)}${whose === "" ? "" : `, for ${whose}`}`,
   };
 }

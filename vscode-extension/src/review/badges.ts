@@ -1,6 +1,7 @@
 import * as vscode from "vscode";
 
 import type { ReviewStore } from "../stores/review";
+import { oneLine } from "../text/display";
 
 /** Marks files with proposed edits in tabs, in the explorer and in our own tree. */
 export class FileBadges implements vscode.FileDecorationProvider, vscode.Disposable {
@@ -25,7 +26,7 @@ export class FileBadges implements vscode.FileDecorationProvider, vscode.Disposa
     const count = file.hunks.length;
     const edits = count === 1 ? "1 proposed edit" : `${count} proposed edits`;
     const badge = file.kind === "deleted" ? "D" : count > 9 ? "9+" : String(count);
-    const tooltip = file.kind === "moved" ? `${edits}, moved from ${file.from ?? "elsewhere"}` : edits;
+    const tooltip = file.kind === "moved" ? `${edits}, moved from ${oneLine(file.from ?? "elsewhere")}` : edits;
     return new vscode.FileDecoration(badge, tooltip, new vscode.ThemeColor("cairn.pendingForeground"));
   }
 

@@ -3,6 +3,7 @@ import * as vscode from "vscode";
 import { requests } from "../protocol";
 import type { Agent } from "../daemon/agent";
 import type { ReviewStore } from "../stores/review";
+import { oneLine } from "../text/display";
 
 const SCHEME = "cairn-baseline";
 
@@ -39,7 +40,7 @@ export class Baselines implements vscode.TextDocumentContentProvider, vscode.Dis
     const live = vscode.Uri.parse(uri);
     const name = live.path.split("/").at(-1) ?? "";
     const options: vscode.TextDocumentShowOptions = selection === undefined ? {} : { selection };
-    await vscode.commands.executeCommand("vscode.diff", baselineUri(live), live, `${name} (proposed edits)`, options);
+    await vscode.commands.executeCommand("vscode.diff", baselineUri(live), live, `${oneLine(name)} (proposed edits)`, options);
   }
 
   async openAll(): Promise<void> {

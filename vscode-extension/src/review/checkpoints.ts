@@ -2,7 +2,7 @@ import * as vscode from "vscode";
 
 import { type Agent, reasonOf } from "../daemon/agent";
 import { type Checkpoint, type CheckpointConflict, requests } from "../protocol";
-import { inert, oneLine } from "../text/display";
+import { inert, label, oneLine } from "../text/display";
 
 const SCHEME = "cairn-checkpoint";
 
@@ -105,7 +105,7 @@ async function pick(checkpoints: readonly Checkpoint[]): Promise<Checkpoint | un
   const items = checkpoints.map((checkpoint) => ({
     label: inert(`Before “${oneLine(checkpoint.task, 80)}”`),
     description: checkpoint.files.length === 1 ? "1 file" : `${checkpoint.files.length} files`,
-    detail: oneLine(checkpoint.files.join(", "), 160),
+    detail: label(checkpoint.files.join(", "), 160),
     checkpoint,
   }));
   const picked = await vscode.window.showQuickPick(items, {

@@ -3,6 +3,7 @@ import * as vscode from "vscode";
 import { type Agent, reasonOf } from "../daemon/agent";
 import { type DecideResult, type Decision, type Hunk, type Scope, requests } from "../protocol";
 import type { PlacedHunk, ReviewStore } from "../stores/review";
+import { inert, oneLine } from "../text/display";
 import { type Baselines, isComparison } from "./baseline";
 import { addedLines } from "./editors";
 import type { Group } from "./groups";
@@ -139,7 +140,7 @@ export class ReviewCommands implements vscode.Disposable {
       void vscode.window.showErrorMessage(reasonOf(error));
     }
     if (result.failed.length > 0) {
-      void vscode.window.showWarningMessage(`Not decided: ${result.failed.join("; ")}`);
+      void vscode.window.showWarningMessage(inert(`Not decided: ${oneLine(result.failed.join("; "), 400)}`));
     } else if (result.stale > 0) {
       say(`${result.stale === 1 ? "An edit" : `${result.stale} edits`} had changed meanwhile and stayed as they are: look again.`);
     }
@@ -248,5 +249,5 @@ function activeUri(): string | undefined {
 }
 
 function say(text: string): void {
-  vscode.window.setStatusBarMessage(`Cairn: ${text}`, 6_000);
+  vscode.window.setStatusBarMessage(inert(`Cairn: ${oneLine(text)}`), 6_000);
 }

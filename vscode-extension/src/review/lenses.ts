@@ -1,7 +1,7 @@
 import * as vscode from "vscode";
 
 import { type PlacedHunk, type ReviewStore, counts } from "../stores/review";
-import { oneLine } from "../text/display";
+import { label } from "../text/display";
 import { isCurrent } from "./editors";
 
 /** `Accept | Reject | Edit 2/5 (+1 −5)` above each proposed edit, and a move at the top. */
@@ -81,7 +81,7 @@ function lenses(placed: PlacedHunk, document: vscode.TextDocument): vscode.CodeL
     return [];
   }
   const moved = hunk.wholeFile === "moved";
-  const what = moved ? `Moved from ${oneLine(file.from ?? "elsewhere")}` : `Edit ${ordinal}/${file.hunks.length} (${counts(hunk)}${yours})`;
+  const what = moved ? `Moved from ${label(file.from ?? "elsewhere")}` : `Edit ${ordinal}/${file.hunks.length} (${counts(hunk)}${yours})`;
   const [accept, reject] = moved ? ["Accept move", "Reject move"] : ["Accept", "Reject"];
   // The editor swallows an ordinary space after an icon.
   const shown = [

@@ -16,6 +16,8 @@ export interface Facts {
   readonly asks: boolean;
   /** The last turn ended with a plan to approve. */
   readonly planReady: boolean;
+  /** The user does not trust the workspace, so that the agent only reads. */
+  readonly untrusted: boolean;
   /** Why no turn can start in the session in view. */
   readonly readOnly?: string | undefined;
 }
@@ -32,7 +34,7 @@ export function statusLabel(facts: Facts): Label {
   return facts.model?.replay === true ? { ...label, text: `${label.text} · replay` } : label;
 }
 
-function urgent({ link, connection, retryInMs, approvals, running, plan, failed, asks, planReady, readOnly }: Facts): Label {
+function urgent({ link, connection, retryInMs, approvals, running, plan, failed, asks, planReady, untrusted, readOnly }: Facts): Label {
   if (link.kind === "failed") {
     return { text: "$(error) Cairn: not running", state: link.message, severity: "error" };
   }
@@ -50,6 +52,10 @@ function urgent({ link, connection, retryInMs, approvals, running, plan, failed,
       return { text: `$(sync~spin) Cairn: retrying${when}`, state, severity: "none" };
     }
     return { text: `$(loading~spin) Cairn${progress}`, state: "working", severity: "none" };
+  }
+  if (untrusted) {
+    const state = "read-only: workspace not trusted. Click to manage the trust of this workspace";
+    return { text: "$(workspace-untrusted) Cairn: read-only", state, severity: "none" };
   }
   if (readOnly !== undefined) {
     return { text: "$(lock) Cairn: read only", state: `this session can only be read: ${readOnly}`, severity: "none" };

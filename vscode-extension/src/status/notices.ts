@@ -40,6 +40,7 @@ export class Notices implements vscode.Disposable {
           case "internal":
             void offer(vscode.window.showWarningMessage, text, { "Show log": ["cairn.showLog"] });
             break;
+          case "untrusted":
           case "replay":
             // The status bar says so all the time.
             break;

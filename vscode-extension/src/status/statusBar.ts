@@ -55,7 +55,9 @@ export class StatusBar implements vscode.Disposable {
     const { turn } = sessions;
     const reason = turn?.phase.kind === "ended" ? turn.phase.reason : undefined;
     const planReady = readyPlan(sessions, modes) !== undefined;
+    const untrusted = status.untrusted;
     const { text, state, severity } = statusLabel({
+      untrusted,
       link: status.link,
       model: status.status?.model,
       connection: status.status?.connection,
@@ -69,16 +71,24 @@ export class StatusBar implements vscode.Disposable {
       readOnly: sessions.readOnly && oneLine(sessions.readOnly.text, 200),
     });
     const model = status.status?.model;
-    const lines = [
+    const said = [
       `Cairn: ${state}`,
       ...(model === undefined ? [] : [model.replay ? `Answers come from a replay script (${model.name})` : `Model: ${model.name} (${model.provider})`]),
-      ...(status.status?.banners.map((banner) => oneLine(banner.text, 300)) ?? []),
+      ...(status.status?.banners.map((banner) => banner.text) ?? []),
     ];
+    // Names of models and reasons of servers are not ours.
+    const lines = said.map((line) => oneLine(line, 300));
     this.#item.text = text;
     this.#item.tooltip = lines.join("\n");
     this.#item.accessibilityInformation = { label: lines.join(". "), role: "button" };
     this.#item.command =
-      approvals.waiting.length > 0 ? "cairn.approval.show" : reason === "needsInput" && !planReady ? "cairn.reply" : "cairn.menu";
+      approvals.waiting.length > 0
+        ? "cairn.approval.show"
+        : untrusted && !sessions.running
+          ? "workbench.trust.manage"
+          : reason === "needsInput" && !planReady
+            ? "cairn.reply"
+            : "cairn.menu";
     this.#item.backgroundColor =
       severity === "none" ? undefined : new vscode.ThemeColor(`statusBarItem.${severity}Background`);
   }

@@ -26,6 +26,11 @@ export class StatusStore {
     return this.#link.kind === "running" ? this.#status : undefined;
   }
 
+  /** The user does not trust the workspace, so that the agent only reads. */
+  get untrusted(): boolean {
+    return this.status?.banners.some(({ kind }) => kind === "untrusted") === true;
+  }
+
   setLink(link: Link): void {
     this.#link = link;
     this.#changed.fire();

@@ -1,10 +1,14 @@
 import type { ApprovalDecision, ApproveParams } from "../protocol";
-import { count, inert, oneLine, visible } from "./display";
+import { count, exact, inert, label, oneExactLine, oneLine } from "./display";
 
 /** Longest command that a notification shows well. */
 const COMMAND_CHARS = 240;
 /** Longest rule that is shown whole below its answer; others have lines of their own. */
 const RULE_CHARS = 100;
+/** Longest line that a list shows without cutting it. */
+const ROW_CHARS = 90;
+/** At the beginning of what belongs to the line above. */
+const GOES_ON = "↪ ";
 
 type Asked = Pick<ApproveParams, "title" | "command" | "child">;
 
@@ -13,8 +17,23 @@ type Asked = Pick<ApproveParams, "title" | "command" | "child">;
  * exactly what would run; else nobody may allow it from there.
  */
 export function approvalNotice({ title, command, child }: Asked): { message: string; whole: boolean } {
-  const shown = oneLine(command, COMMAND_CHARS);
-  return { message: inert(`${oneLine(title, 80)}${child === undefined ? "" : ` (${oneLine(child, 60)})`}? ${shown}`), whole: shown === command.trim() };
+  const shown = oneExactLine(command, COMMAND_CHARS);
+  return { message: inert(`${oneLine(title, 80)}${child === undefined ? "" : ` (${oneLine(child, 60)})`}? ${shown}`), whole: shown === command.replace(/\n+$/, "") };
+}
+
+/** The whole command, line by line; a line that is too long to be shown goes on in the next row. */
+export function commandRows(command: string): string[] {
+  return exact(command)
+    .split("\n")
+    .flatMap((line) => {
+      const chars = [...line];
+      const rows = [];
+      for (let at = 0; at === 0 || at < chars.length; at += ROW_CHARS) {
+        rows.push((at === 0 ? "" : GOES_ON) + chars.slice(at, at + ROW_CHARS).join(""));
+      }
+      return rows;
+    })
+    .map((row) => inert(row === "" ? " " : row));
 }
 
 /** A line of the list in which a question is answered. */
@@ -40,7 +59,7 @@ export function answerRows({ command, cwd, rules }: Pick<ApproveParams, "command
   const always: AnswerRow = {
     label: "$(shield) Always allow in this folder",
     description: inDetail ? "word for word:" : `${count(rules.length, "command")}, word for word: see below`,
-    ...(inDetail ? { detail: inert(visible(only)) } : {}),
+    ...(inDetail ? { detail: inert(exact(only)) } : {}),
     answer: { decision: "allowAlways" },
   };
   return [
@@ -50,12 +69,12 @@ export function answerRows({ command, cwd, rules }: Pick<ApproveParams, "command
     { label: "$(comment) Allow and say…", description: "words for the agent", answer: { decision: "allowOnce", words: true } },
     { label: "$(circle-slash) Deny", answer: { decision: "deny" } },
     { label: "$(comment) Deny and say why…", description: "words for the agent", answer: { decision: "deny", words: true } },
-    { label: `in ${oneLine(cwd)}`, separator: true },
+    { label: `in ${label(cwd)}`, separator: true },
     ...lines(command),
     ...(rules.length === 0 || inDetail ? [] : [{ label: "Always would allow, word for word", separator: true as const }, ...rules.flatMap(lines)]),
   ];
 }
 
 function lines(text: string): AnswerRow[] {
-  return visible(text).split("\n").map((line) => ({ label: inert(line === "" ? " " : line) }));
+  return commandRows(text).map((row) => ({ label: row }));
 }

@@ -18,7 +18,7 @@ use super::{Hub, fates::FateKind, sessions::new_id};
 use crate::{
     event::RequestError,
     model::{Provider, Request, history::History, window},
-    runner,
+    runner, secrets,
     store::sessions::{Line, TurnLine},
     workspace::path_of,
 };
@@ -53,7 +53,7 @@ impl Wire {
             for item in machine.sent_shortest() {
                 self.provider.encode(&item, &mut bytes);
             }
-            bytes
+            secrets::clean_bytes(bytes)
         } else {
             self.catch_up(machine).to_vec()
         };

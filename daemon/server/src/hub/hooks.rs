@@ -20,7 +20,8 @@ impl Hub {
         turn_id: &str,
         cancel: CancellationToken,
     ) -> Option<Desk> {
-        if self.settings.hooks.0.is_empty() {
+        // They are the user's own, and would run in a folder that the user does not trust.
+        if self.settings.hooks.0.is_empty() || !self.trusted {
             return None;
         }
         Some(Desk {

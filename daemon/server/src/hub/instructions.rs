@@ -33,10 +33,15 @@ impl Hub {
         };
         let (docs, handle) = (Arc::clone(&self.docs), self.handle.clone());
         let config = self.environment.config_dir.clone();
+        let trusted = self.trusted;
         self.spawn(async move {
             let active = params.context.as_ref().and_then(|context| context.active_file.clone());
             let found = tokio::task::spawn_blocking(move || {
-                instructions::at_start(&workspace, &docs, active.as_deref(), config.as_deref())
+                if trusted {
+                    instructions::at_start(&workspace, &docs, active.as_deref(), config.as_deref())
+                } else {
+                    instructions::users_own(config.as_deref())
+                }
             });
             let instructions = found.await.unwrap_or_default();
             handle.send(Event::Instructed(Box::new(Instructed { params, reply, instructions })));

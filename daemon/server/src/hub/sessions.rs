@@ -6,6 +6,7 @@ use cairn_core::{
     conversation::ToolCall,
     model::{ModelEvent, ToolSpec},
     plan::{Dialect, graph::TaskTool},
+    policy::trust,
     prompt::{self, InView, SelectedText, Surroundings, instructions::Instructions},
     turn::{self, Effect, End, Input, Session},
 };
@@ -28,7 +29,7 @@ use super::{
 };
 use crate::{
     event::{Reply, RequestError},
-    runner,
+    runner, secrets,
     store::{
         journal::Writer,
         sessions::{self, EndedLine, Header, Line, TurnLine, VERSION},
@@ -53,6 +54,8 @@ pub(super) struct SessionEntry {
     /// Names of the instructions it was told of after its beginning.
     pub(super) instructed: HashSet<String>,
     pub(super) mode: ReviewMode,
+    /// What it was told last about the workspace; it begins with trust.
+    pub(super) trusted: bool,
     /// What the user allowed for this session: a command byte for byte, in its folder. A question
     /// about a file can never pass for one, whatever the file is called.
     pub(super) allowed: HashSet<Touch>,
@@ -114,6 +117,7 @@ impl SessionEntry {
             surroundings,
             instructed: HashSet::new(),
             mode,
+            trusted: true,
             allowed: HashSet::new(),
             last_turn: None,
             task: None,
@@ -199,6 +203,7 @@ impl Hub {
         let text = prompt::user_message(&params.text, &self.in_view(params.context.as_ref()));
         let mode = params.mode.unwrap_or(self.settings.review_mode);
         self.begin_turn(&session_id, &turn_id)?;
+        let trusted = self.trusted;
         let session = self.known(&session_id)?;
         let was_planning = session.task.is_some() && session.mode == ReviewMode::Plan;
         let notice = match (was_planning, mode == ReviewMode::Plan) {
@@ -209,6 +214,15 @@ impl Hub {
         if let Some(text) = notice {
             session.machine.step(Input::Notice { text: text.to_owned() });
         }
+        let trust = match (trusted, session.trusted) {
+            (false, true) => Some(trust::UNTRUSTED),
+            (true, false) => Some(trust::TRUSTED),
+            (true, true) | (false, false) => None,
+        };
+        if let Some(text) = trust {
+            session.machine.step(Input::Notice { text: text.to_owned() });
+        }
+        session.trusted = trusted;
         session.mode = mode;
         session.task = Some(params.text.clone());
         session.title.get_or_insert_with(|| sessions::title(&params.text));
@@ -254,7 +268,8 @@ impl Hub {
             session.wire = Some(Wire::new(provider, generation));
         }
         session.machine.configure(turn_settings);
-        let system = prompt::system(&session.surroundings);
+        let mut system = prompt::system(&session.surroundings);
+        secrets::clean(&mut system);
         session.turn = Some(RunningTurn {
             id: turn_id.to_owned(),
             cancel,
@@ -480,6 +495,7 @@ impl Hub {
             docs: Arc::clone(&self.docs),
             edits: Arc::new(self.handle.clone()),
             children: Arc::new(self.handle.clone()),
+            trusted: self.trusted,
             cancel: turn.cancel.clone(),
             commands: Arc::clone(&self.settings.commands),
             allowed: self.allowed(),

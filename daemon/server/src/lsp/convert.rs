@@ -52,10 +52,17 @@ pub(super) fn accept(params: InitializeParams) -> Result<Accepted, Error> {
             true
         }
     };
-    let settings = params.initialization_options.as_ref().map(|options| &options["settings"]);
+    let options = params.initialization_options.as_ref();
+    let settings = options.map(|options| &options["settings"]);
+    // Only a clear yes, where anything is said at all.
+    let trusted = match options.and_then(|options| options.get("trusted")) {
+        None | Some(Value::Null) => true,
+        Some(said) => *said == Value::Bool(true),
+    };
     let hello = Initialized {
         settings: settings.map(section).unwrap_or_default(),
         speaks_agent,
+        trusted,
         folders: folders(&params),
         remember: Remember::Sessions,
     };
@@ -279,6 +286,9 @@ pub(super) fn notification(
             let renames = files.into_iter().map(|file| (file.old_uri, file.new_uri)).collect();
             Some(ClientEvent::RenamedFiles(renames))
         }),
+        protocol::TRUST => {
+            read(params).map(|protocol::TrustParams { trusted }| Some(ClientEvent::Trust(trusted)))
+        }
         protocol::CREDENTIALS => {
             read(params).map(|credentials| Some(ClientEvent::Credentials(credentials)))
         }

@@ -34,7 +34,10 @@ use super::{
     plain::{self, Words},
     review,
 };
-use crate::event::{AgentRequest, ClientEvent, Reply};
+use crate::{
+    event::{AgentRequest, ClientEvent, Reply},
+    secrets,
+};
 
 /// Most decisions are done by then. Not at once, because of editors that leave unread what comes
 /// right after the answer they wait for: that would be the edit.
@@ -144,7 +147,12 @@ where
             Some(Err(error)) => {
                 // The params themselves may hold a key or a text: never log them.
                 let method = request.method();
-                tracing::error!(method, %error, "a notification was not understood");
+                if method == protocol::CREDENTIALS {
+                    // The error may quote what it was given.
+                    tracing::error!(method, "a notification was not understood");
+                } else {
+                    tracing::error!(method, %error, "a notification was not understood");
+                }
                 nothing()
             }
             None => self.inner.call(request),
@@ -298,6 +306,10 @@ where
         let (_, id, params) = request.into_parts();
         let Some(id) = id else { return nothing() };
         match convert::params::<M::Params>(M::METHOD, params) {
+            // A text of the user must be theirs byte for byte.
+            Ok(params) if M::METHOD == protocol::Baseline::METHOD => {
+                self.hand_over(id, |reply| event(params, reply), exactly)
+            }
             Ok(params) => self.hand_over(id, |reply| event(params, reply), as_it_is),
             Err(error) => answer(id, Err(error)),
         }
@@ -319,7 +331,10 @@ where
             let _slot = slot;
             let outcome = match Abortable::new(replied, abort).await {
                 Ok(Ok(Ok(result))) => show(result),
-                Ok(Ok(Err(error))) => Err(convert::error(error)),
+                Ok(Ok(Err(mut error))) => {
+                    secrets::clean(&mut error.message);
+                    Err(convert::error(error))
+                }
                 Ok(Err(_dropped)) => Err(convert::unanswered()),
                 Err(_aborted) => Err(Error::request_cancelled()),
             };
@@ -376,7 +391,14 @@ impl Drop for Slot {
     }
 }
 
+/// With nothing left out but keys.
 fn as_it_is<T: Serialize>(result: T) -> Result<Value, Error> {
+    let mut result = convert::result(&result)?;
+    secrets::clean_json(&mut result);
+    Ok(result)
+}
+
+fn exactly<T: Serialize>(result: T) -> Result<Value, Error> {
     convert::result(&result)
 }
 

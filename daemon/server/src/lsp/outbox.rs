@@ -31,8 +31,9 @@ use super::{
     progress::{self, Shown},
     review,
 };
-use crate::{disk, editor::Editor};
+use crate::{disk, editor::Editor, secrets};
 
+const APPLY_EDIT: &str = "workspace/applyEdit";
 /// An editor that takes longer is stuck, and the hub must go on.
 const ANSWER: Duration = Duration::from_secs(10);
 /// Messages that wait for a client that does not read. Beyond it notices are dropped: each is a
@@ -214,7 +215,7 @@ impl Editor for Outbox {
         };
         match plain::workspace_edit(&uri, label, version, edits, accepted.supports) {
             Ok(edit) => {
-                let question = self.ask("workspace/applyEdit", &edit);
+                let question = self.ask(APPLY_EDIT, &edit);
                 async move {
                     Self::within(question).await.map(plain::applied).unwrap_or_else(failed)
                 }
@@ -276,10 +277,15 @@ async fn deliver(client: Client, mut queue: mpsc::Receiver<Outgoing>) {
 async fn send(client: &Client, outgoing: Outgoing, asked: &mut JoinSet<()>) {
     let mut client = client.clone();
     match outgoing {
-        Outgoing::Tell { method, params } => {
+        Outgoing::Tell { method, mut params } => {
+            secrets::clean_json(&mut params);
             let _ = client.call(Request::build(method).params(params).finish()).await;
         }
-        Outgoing::Ask { method, params, answer } => {
+        Outgoing::Ask { method, mut params, answer } => {
+            // The user's own text must come back byte for byte.
+            if !matches!(method, ApplyEdit::METHOD | APPLY_EDIT) {
+                secrets::clean_json(&mut params);
+            }
             let id = client.next_request_id();
             let request = Request::build(method).id(id);
             // No params are not null params.
@@ -304,7 +310,8 @@ async fn send(client: &Client, outgoing: Outgoing, asked: &mut JoinSet<()>) {
         Outgoing::Await(words) => {
             asked.spawn(async move {
                 let Some((method, params)) = words.await else { return };
-                let Ok(params) = serde_json::to_value(params) else { return };
+                let Ok(mut params) = serde_json::to_value(params) else { return };
+                secrets::clean_json(&mut params);
                 let _ = client.call(Request::build(method).params(params).finish()).await;
             });
         }
@@ -320,7 +327,8 @@ async fn send(client: &Client, outgoing: Outgoing, asked: &mut JoinSet<()>) {
                     return;
                 };
                 while let Some(params) = shown.next().await {
-                    let Ok(params) = serde_json::to_value(params) else { return };
+                    let Ok(mut params) = serde_json::to_value(params) else { return };
+                    secrets::clean_json(&mut params);
                     let told = Request::build(progress::PROGRESS).params(params).finish();
                     let _ = client.call(told).await;
                 }

@@ -8,6 +8,7 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
+use cairn_core::visible::{exact, one_line, visible};
 use cairn_protocol::{
     ApplyEditResult, ApprovalDecision, ApproveParams, ApproveResult, BannerKind, ChildPhase,
     Connection, DecideResult, EndReason, ItemStatus, MessageRole, Notice, RefusedEdit,
@@ -39,37 +40,41 @@ pub(super) fn notice(notice: &Notice) -> Option<Words> {
                     EndReason::Failed => MessageType::ERROR,
                     EndReason::Limit | EndReason::Interrupted => MessageType::WARNING,
                 };
-                Some(show(typ, summary.clone()))
+                Some(show(typ, visible(summary)))
             }
         },
         Notice::Plan(plan) => {
             let current = plan.items.iter().find(|item| item.status == ItemStatus::InProgress);
-            let current = current.map_or("", |item| item.active_form.as_str());
+            let current =
+                current.map_or_else(String::new, |item| one_line(&item.active_form, TITLE));
             let message = format!("Plan {}/{} {current}", plan.completed, plan.total);
             Some(log(MessageType::INFO, message.trim_end().to_owned()))
         }
         Notice::Message(message) => match (message.role, &message.text) {
             (MessageRole::Assistant | MessageRole::Notice, Some(text)) => {
-                Some(log(MessageType::INFO, text.clone()))
+                Some(log(MessageType::INFO, visible(text)))
             }
             _ => None,
         },
-        Notice::Child(child) => match child.phase {
-            ChildPhase::Waiting => None,
-            // It is told of again with each thing it does.
-            ChildPhase::Running if child.usage != Usage::default() || child.total > 0 => None,
-            ChildPhase::Running => Some(log(MessageType::INFO, format!("Task: {}", child.title))),
-            ChildPhase::Ended { reason } => {
-                let how = match reason {
-                    EndReason::Completed | EndReason::NeedsInput => "done",
-                    EndReason::Cancelled => "cancelled",
-                    EndReason::Failed => "failed",
-                    EndReason::Limit => "stopped at its limit",
-                    EndReason::Interrupted => "interrupted",
-                };
-                Some(log(MessageType::INFO, format!("Task: {} ({how})", child.title)))
+        Notice::Child(child) => {
+            let title = one_line(&child.title, TITLE);
+            match child.phase {
+                ChildPhase::Waiting => None,
+                // It is told of again with each thing it does.
+                ChildPhase::Running if child.usage != Usage::default() || child.total > 0 => None,
+                ChildPhase::Running => Some(log(MessageType::INFO, format!("Task: {title}"))),
+                ChildPhase::Ended { reason } => {
+                    let how = match reason {
+                        EndReason::Completed | EndReason::NeedsInput => "done",
+                        EndReason::Cancelled => "cancelled",
+                        EndReason::Failed => "failed",
+                        EndReason::Limit => "stopped at its limit",
+                        EndReason::Interrupted => "interrupted",
+                    };
+                    Some(log(MessageType::INFO, format!("Task: {title} ({how})")))
+                }
             }
-        },
+        }
         Notice::Tool(_)
         | Notice::Review(_)
         | Notice::Usage(_)
@@ -77,6 +82,9 @@ pub(super) fn notice(notice: &Notice) -> Option<Words> {
         | Notice::Status(_) => None,
     }
 }
+
+/// The longest title of a piece of work, in characters.
+const TITLE: usize = 200;
 
 const REPLAY: &str = "No model is configured: answers are played from a script. Set \
     ANTHROPIC_API_KEY or OPENAI_API_KEY for the editor, or cairn.model.baseUrl to a local server.";
@@ -102,7 +110,8 @@ impl Said {
                     | BannerKind::Model
                     | BannerKind::Internal
                     | BannerKind::Storage
-                    | BannerKind::Elsewhere => show(MessageType::WARNING, banner.text.clone()),
+                    | BannerKind::Elsewhere
+                    | BannerKind::Untrusted => show(MessageType::WARNING, visible(&banner.text)),
                 }
             })
             .collect();
@@ -110,7 +119,7 @@ impl Said {
             && before.is_none_or(|before| before.connection != status.connection)
         {
             let seconds = delay_ms.div_ceil(1000);
-            let message = format!("{reason}: asking again in {seconds} s");
+            let message = format!("{}: asking again in {seconds} s", visible(reason));
             words.push(log(MessageType::WARNING, message));
         }
         words
@@ -132,12 +141,12 @@ pub(super) fn decided(result: &DecideResult) -> Option<Words> {
             [gone].iter().chain(failed).map(String::as_str).collect::<Vec<_>>().join("; ")
         }
     };
-    Some(show(MessageType::WARNING, format!("Cairn: {message}")))
+    Some(show(MessageType::WARNING, format!("Cairn: {}", visible(&message))))
 }
 
 pub(super) fn undone(result: &UndoDecisionResult) -> Option<Words> {
     let message = result.message.as_ref()?;
-    Some(show(MessageType::WARNING, format!("Cairn: {message}")))
+    Some(show(MessageType::WARNING, format!("Cairn: {}", visible(message))))
 }
 
 fn show(typ: MessageType, message: String) -> Words {
@@ -171,7 +180,7 @@ pub(super) fn workspace_edit(
     } else {
         WorkspaceEdit::new(HashMap::from([(uri, edits.collect())]))
     };
-    Ok(ApplyWorkspaceEditParams { label: Some(label), edit })
+    Ok(ApplyWorkspaceEditParams { label: Some(visible(&label)), edit })
 }
 
 pub(super) fn applied(response: ApplyWorkspaceEditResponse) -> ApplyEditResult {
@@ -205,7 +214,10 @@ const DENY: &str = "Deny";
 
 pub(super) fn question(params: &ApproveParams) -> ShowMessageRequestParams {
     let ApproveParams { title, command, cwd, reason, child, rules, .. } = params;
-    let whose = child.as_ref().map(|title| format!(" [{title}]")).unwrap_or_default();
+    let whose = child.as_ref().map(|title| format!(" [{}]", one_line(title, TITLE)));
+    let (title, whose) = (one_line(title, TITLE), whose.unwrap_or_default());
+    // Whole, and so that nothing in it passes for something else.
+    let (command, cwd, reason) = (exact(command), visible(cwd), visible(reason));
     let action =
         |title: &str| MessageActionItem { title: title.to_owned(), properties: HashMap::default() };
     let answers: &[&str] = if rules.is_empty() {
@@ -224,7 +236,7 @@ fn always(rules: &[String]) -> String {
     if rules.is_empty() {
         return String::new();
     }
-    let rules: Vec<String> = rules.iter().map(|rule| format!("\n  {rule}")).collect();
+    let rules: Vec<String> = rules.iter().map(|rule| format!("\n  {}", exact(rule))).collect();
     format!("\nAlways would allow here, word for word:{}", rules.concat())
 }
 

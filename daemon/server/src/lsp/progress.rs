@@ -8,6 +8,7 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
+use cairn_core::visible::one_line;
 use cairn_protocol::{
     ChildNotification, ChildPhase, ItemStatus, Notice, Panel, PlanNotification, TurnPhase,
 };
@@ -20,6 +21,9 @@ use tower_lsp::lsp_types::{
 
 pub(super) const CREATE: &str = "window/workDoneProgress/create";
 pub(super) const PROGRESS: &str = "$/progress";
+
+/// The longest title of a piece of work, in characters.
+const TITLE: usize = 200;
 
 /// The turns whose plan is being shown, by id. Forgetting one ends what is shown of it.
 #[derive(Default)]
@@ -122,7 +126,7 @@ impl Step {
     fn of(plan: &PlanNotification) -> Self {
         let PlanNotification { completed, total, items, .. } = plan;
         let current = items.iter().find(|item| item.status == ItemStatus::InProgress);
-        let current = current.map_or("", |item| item.active_form.as_str());
+        let current = current.map_or_else(String::new, |item| one_line(&item.active_form, TITLE));
         Self {
             message: format!("{completed}/{total} {current}").trim_end().to_owned(),
             percentage: completed.saturating_mul(100).checked_div(*total).unwrap_or_default(),
@@ -133,7 +137,7 @@ impl Step {
     fn words(&self) -> String {
         match self.children.as_slice() {
             [] => self.message.clone(),
-            [(_, title)] => format!("{} · {title}", self.message),
+            [(_, title)] => format!("{} · {}", self.message, one_line(title, TITLE)),
             many => format!("{} · {} subagents", self.message, many.len()),
         }
     }

@@ -6,6 +6,7 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
+use cairn_core::visible::visible;
 use cairn_protocol::{Hunk, ReviewNotification, WholeFile};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -145,7 +146,7 @@ pub(super) fn actions(
     for hunk in touched {
         let what = match hunk.whole_file {
             Some(WholeFile::Moved) => "the move".to_owned() + &from(review),
-            Some(WholeFile::Deleted) => format!("the deletion of {}", review.path),
+            Some(WholeFile::Deleted) => format!("the deletion of {}", visible(&review.path)),
             None => format!("the change at line {} ({})", place(hunk).start.line + 1, size(hunk)),
         };
         for (verb, command) in [("Accept", ACCEPT_HUNK), ("Reject", REJECT_HUNK)] {
@@ -153,7 +154,7 @@ pub(super) fn actions(
             action(CodeActionKind::QUICKFIX, command);
         }
     }
-    let in_file = format!("every change in {} ({})", review.path, review.hunks.len());
+    let in_file = format!("every change in {} ({})", visible(&review.path), review.hunks.len());
     for (verb, command) in [("Accept", ACCEPT_FILE), ("Reject", REJECT_FILE)] {
         let command = offer(format!("{verb} {in_file}"), command, this_file(review));
         action(CodeActionKind::REFACTOR, command);
@@ -268,7 +269,7 @@ fn this_file(review: &ReviewNotification) -> Value {
 }
 
 fn from(review: &ReviewNotification) -> String {
-    review.from.as_ref().map(|from| format!(" from {from}")).unwrap_or_default()
+    review.from.as_ref().map(|from| format!(" from {}", visible(from))).unwrap_or_default()
 }
 
 fn size(hunk: &Hunk) -> String {
@@ -292,5 +293,5 @@ fn message(hunk: &Hunk) -> String {
     if hunk.old_text.lines().count() > MOST_LINES {
         message.push_str("\n…");
     }
-    message
+    visible(&message)
 }

@@ -3,7 +3,7 @@
 //! Pure: reads no file, no variable and no clock. A choice that cannot work is not replaced by
 //! another one in silence; it becomes a provider that says why.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{collections::HashMap, path::PathBuf, sync::Arc};
 
 use cairn_core::{
     conversation::Item,
@@ -100,23 +100,32 @@ impl ApiChoice {
     }
 }
 
-/// What `agent/credentials` brought.
+/// What `agent/credentials` brought: each key with the one origin it is for.
 #[derive(Debug, Clone, Default)]
 pub struct Keys {
-    pub anthropic: Option<SecretString>,
-    pub openai: Option<SecretString>,
+    pub anthropic: HashMap<String, SecretString>,
+    pub openai: HashMap<String, SecretString>,
 }
 
 impl Keys {
-    /// Sets or forgets a key; false when the provider has none.
-    pub fn set(&mut self, provider: &str, key: Option<String>) -> bool {
-        let place = match provider {
-            "anthropic" => &mut self.anthropic,
-            "openai" => &mut self.openai,
-            _ => return false,
+    /// Sets or forgets a key for an origin, the provider's own if none is named.
+    pub fn set(
+        &mut self,
+        provider: &str,
+        origin: Option<&str>,
+        key: Option<SecretString>,
+    ) -> Result<(), String> {
+        let (keys, own) = match provider {
+            "anthropic" => (&mut self.anthropic, anthropic::OFFICIAL_BASE_URL),
+            "openai" => (&mut self.openai, openai::OFFICIAL_BASE_URL),
+            _ => return Err("it is for an unknown provider".to_owned()),
         };
-        *place = key.filter(|key| !key.trim().is_empty()).map(SecretString::from);
-        true
+        let origin = BaseUrl::parse(origin.unwrap_or(own)).map_err(|error| error.to_string())?;
+        match key {
+            Some(key) => keys.insert(origin.origin(), key),
+            None => keys.remove(&origin.origin()),
+        };
+        Ok(())
     }
 }
 
@@ -179,10 +188,11 @@ pub fn choose(settings: &ModelSettings, keys: &Keys, environment: &Environment) 
             settings.provider
         }
     };
+    let [at_anthropic, at_openai] = origins(settings, environment);
     let providers = vec![
-        status("anthropic", reason(&anthropic), &ANTHROPIC_MODELS),
-        status("openai", reason(&openai), &OPENAI_MODELS),
-        status("replay", String::new(), &[]),
+        status("anthropic", reason(&anthropic), &ANTHROPIC_MODELS, at_anthropic),
+        status("openai", reason(&openai), &OPENAI_MODELS, at_openai),
+        status("replay", String::new(), &[], String::new()),
     ];
     let (name, model, provider): (_, _, Arc<dyn Provider>) = match wanted {
         ProviderChoice::Anthropic => match anthropic {
@@ -217,14 +227,15 @@ fn anthropic_candidate(
     keys: &Keys,
     environment: &Environment,
 ) -> Result<anthropic::Config, String> {
-    // In `auto` a base URL belongs to the OpenAI format.
-    let own = match settings.provider {
-        ProviderChoice::Anthropic => set(&settings.base_url),
-        ProviderChoice::Auto | ProviderChoice::OpenAi | ProviderChoice::Replay => None,
+    let home = set(&environment.anthropic_base_url).unwrap_or(anthropic::OFFICIAL_BASE_URL);
+    let base = parse_base(own_address(settings, ProviderChoice::Anthropic).unwrap_or(home))?;
+    let purse = Purse {
+        entered: &keys.anthropic,
+        variable: "ANTHROPIC_API_KEY",
+        inherited: present(&environment.anthropic_key),
+        home,
     };
-    let address = own.or(set(&environment.anthropic_base_url));
-    let base = parse_base(address.unwrap_or(anthropic::OFFICIAL_BASE_URL))?;
-    let key = present(&keys.anthropic).or(present(&environment.anthropic_key));
+    let key = purse.key_for(&base)?;
     if key.is_none() && !base.is_loopback() {
         return Err("No API key: run the command `Agent: set API key`, or start the editor with \
                     ANTHROPIC_API_KEY in its environment."
@@ -238,13 +249,17 @@ fn openai_candidate(
     keys: &Keys,
     environment: &Environment,
 ) -> Result<openai::Config, String> {
-    let own = match settings.provider {
-        ProviderChoice::OpenAi | ProviderChoice::Auto => set(&settings.base_url),
-        ProviderChoice::Anthropic | ProviderChoice::Replay => None,
-    };
+    let own = own_address(settings, ProviderChoice::OpenAi);
     let address = own.or(set(&environment.openai_base_url));
-    let base = parse_base(address.unwrap_or(openai::OFFICIAL_BASE_URL))?;
-    let key = present(&keys.openai).or(present(&environment.openai_key));
+    let home = set(&environment.openai_base_url).unwrap_or(openai::OFFICIAL_BASE_URL);
+    let base = parse_base(own.unwrap_or(home))?;
+    let purse = Purse {
+        entered: &keys.openai,
+        variable: "OPENAI_API_KEY",
+        inherited: present(&environment.openai_key),
+        home,
+    };
+    let key = purse.key_for(&base)?;
     if key.is_none() && !base.is_loopback() {
         return Err("No API key: run the command `Agent: set API key`, start the editor with \
                     OPENAI_API_KEY in its environment, or set `cairn.model.baseUrl` to a server \
@@ -253,6 +268,73 @@ fn openai_candidate(
     }
     let default = if address.is_some() { LOCAL_MODEL } else { OPENAI_MODELS[0] };
     Ok(openai::Config::new(base, name_or(settings, default), key.cloned()))
+}
+
+/// The base URL of the settings, where it is one for this provider. In `auto` it belongs to the
+/// OpenAI format.
+fn own_address(settings: &ModelSettings, provider: ProviderChoice) -> Option<&str> {
+    let meant = match settings.provider {
+        ProviderChoice::Auto => ProviderChoice::OpenAi,
+        chosen @ (ProviderChoice::Anthropic | ProviderChoice::OpenAi | ProviderChoice::Replay) => {
+            chosen
+        }
+    };
+    set(&settings.base_url).filter(|_| meant == provider)
+}
+
+/// Where requests to Anthropic and to OpenAI would go; empty where that is no usable address.
+fn origins(settings: &ModelSettings, environment: &Environment) -> [String; 2] {
+    let at = |provider, variable: &Option<String>, official| {
+        let own = own_address(settings, provider).or(set(variable));
+        BaseUrl::parse(own.unwrap_or(official)).map(|base| base.origin()).unwrap_or_default()
+    };
+    use ProviderChoice::{Anthropic, OpenAi};
+    [
+        at(Anthropic, &environment.anthropic_base_url, anthropic::OFFICIAL_BASE_URL),
+        at(OpenAi, &environment.openai_base_url, openai::OFFICIAL_BASE_URL),
+    ]
+}
+
+/// The keys of a provider, and where each may go.
+struct Purse<'k> {
+    entered: &'k HashMap<String, SecretString>,
+    variable: &'static str,
+    inherited: Option<&'k SecretString>,
+    /// Where the environment says that its key belongs.
+    home: &'k str,
+}
+
+impl<'k> Purse<'k> {
+    /// The key for this server. An error where there are keys, but for others: who gave a key to one
+    /// server did not give it to the next one that a setting names. On this machine none is needed.
+    fn key_for(&self, base: &BaseUrl) -> Result<Option<&'k SecretString>, String> {
+        let origin = base.origin();
+        if let Some(key) = self.entered.get(&origin) {
+            return Ok(Some(key));
+        }
+        let home = BaseUrl::parse(self.home).ok();
+        let is_home = home.as_ref().is_some_and(|home| {
+            home.origin() == origin || (openai::is_official(home) && openai::is_official(base))
+        });
+        if let Some(key) = self.inherited.filter(|_| is_home) {
+            return Ok(Some(key));
+        }
+        let inherited = self.inherited.and(home).map(|home| home.origin());
+        let mut owners: Vec<String> = self.entered.keys().cloned().chain(inherited).collect();
+        owners.sort();
+        owners.dedup();
+        if owners.is_empty() || base.is_loopback() {
+            return Ok(None);
+        }
+        let base_url = self.variable.replace("_API_KEY", "_BASE_URL");
+        Err(format!(
+            "The API key was given for {} and is not sent to {origin}. If it belongs there, run the \
+             command `Agent: set API key` and enter it for this server, or start the editor with \
+             {base_url} beside {} in its environment.",
+            owners.join(" and "),
+            self.variable
+        ))
+    }
 }
 
 fn replay(settings: &ModelSettings) -> (String, ReplayProvider) {
@@ -285,12 +367,13 @@ fn reason<T>(candidate: &Result<T, String>) -> String {
     candidate.as_ref().err().cloned().unwrap_or_default()
 }
 
-fn status(provider: &str, reason: String, models: &[&str]) -> ProviderStatus {
+fn status(provider: &str, reason: String, models: &[&str], origin: String) -> ProviderStatus {
     ProviderStatus {
         provider: provider.to_owned(),
         usable: reason.is_empty(),
         reason,
         models: models.iter().map(|&name| name.to_owned()).collect(),
+        origin,
     }
 }
 
@@ -459,7 +542,7 @@ mod tests {
                 max_tokens: Some(99),
                 ..with(ProviderChoice::Anthropic, Some("https://gate.example.com"))
             },
-            &[("ANTHROPIC_API_KEY", "a")],
+            &[("ANTHROPIC_API_KEY", "a"), ("ANTHROPIC_BASE_URL", "https://gate.example.com")],
             expect![[r#"
                 anthropic/mine replay=false max=Some(99)
                 anthropic true 
@@ -477,7 +560,7 @@ mod tests {
                 ..with(ProviderChoice::OpenAi, base_url)
             };
             let mut keys = Keys::default();
-            keys.set("openai", Some("k".into()));
+            keys.set("openai", base_url, Some("k".into())).unwrap();
             let choice = choose(&settings, &keys, &Environment::default());
             let mut out = Vec::new();
             let notes = Vec::new();
@@ -523,14 +606,107 @@ mod tests {
     #[test]
     fn keys_are_set_forgotten_and_never_shown() {
         let mut keys = Keys::default();
-        assert!(keys.set("anthropic", Some("secret-word".into())));
-        assert!(!keys.set("replay", Some("x".into())));
+        keys.set("anthropic", None, Some("secret-word".into())).unwrap();
+        assert!(keys.set("replay", None, Some("x".into())).is_err());
+        assert!(keys.set("openai", Some("http://example.com"), Some("x".into())).is_err());
         assert!(!format!("{keys:?}").contains("secret-word"));
         assert!(
             choose(&ModelSettings::default(), &keys, &Environment::default()).info.provider
                 == "anthropic"
         );
-        assert!(keys.set("anthropic", None));
-        assert!(keys.anthropic.is_none());
+        keys.set("anthropic", Some("https://api.anthropic.com:443/v1"), None).unwrap();
+        assert!(keys.anthropic.is_empty());
+    }
+
+    /// The key that a request to this base URL carries, or the beginning of the reason for none.
+    fn key_at(
+        base_url: Option<&str>,
+        entered: &[(Option<&str>, &str)],
+        variables: &[(&str, &str)],
+    ) -> String {
+        let mut keys = Keys::default();
+        for (origin, key) in entered {
+            keys.set("openai", *origin, Some((*key).into())).unwrap();
+        }
+        let environment = Environment::read(|name| {
+            variables.iter().find(|(known, _)| *known == name).map(|(_, value)| value.to_string())
+        });
+        match openai_candidate(&with(ProviderChoice::OpenAi, base_url), &keys, &environment) {
+            Ok(config) => config.key.map_or("none".into(), |key| key.expose_secret().to_owned()),
+            Err(reason) => reason.split(". ").next().unwrap_or_default().to_owned(),
+        }
+    }
+
+    #[test]
+    fn a_key_goes_to_the_origin_it_was_given_for_and_nowhere_else() {
+        let gate = "https://gate.example.com";
+        let inherited = ("OPENAI_API_KEY", "inherited");
+        let withheld = "The API key was given for https://api.openai.com and is not sent to https://gate.example.com";
+        for (base_url, entered, variables, expected) in [
+            (None, &[(None, "own")][..], &[][..], "own"),
+            (Some("https://api.openai.com:443/v2"), &[(None, "own")], &[], "own"),
+            (Some("https://gate.example.com/v1"), &[(None, "own")], &[], withheld),
+            (
+                Some("https://gate.example.com/v1"),
+                &[(Some(gate), "gate"), (None, "own")],
+                &[],
+                "gate",
+            ),
+            // Another port and another host that ends alike are other origins.
+            (
+                Some("https://gate.example.com:8443"),
+                &[(Some(gate), "gate")],
+                &[],
+                "The API key was given for https://gate.example.com and is not sent to https://gate.example.com:8443",
+            ),
+            (
+                Some("https://api.openai.com.example.com"),
+                &[(None, "own")],
+                &[],
+                "The API key was given for https://api.openai.com and is not sent to https://api.openai.com.example.com",
+            ),
+            // A server on this machine needs none and gets none that is not its own.
+            (Some("http://localhost:1/v1"), &[(None, "own")], &[inherited], "none"),
+            (
+                Some("http://localhost:1/v1"),
+                &[(Some("http://localhost:1"), "local")],
+                &[inherited],
+                "local",
+            ),
+            // What the environment brings belongs where the environment says.
+            (None, &[], &[inherited], "inherited"),
+            (Some("https://eu.api.openai.com/v1"), &[], &[inherited], "inherited"),
+            (Some(gate), &[], &[inherited], withheld),
+            (None, &[], &[inherited, ("OPENAI_BASE_URL", gate)], "inherited"),
+            (Some(gate), &[], &[inherited, ("OPENAI_BASE_URL", gate)], "inherited"),
+            (
+                Some("https://api.openai.com/v1"),
+                &[],
+                &[inherited, ("OPENAI_BASE_URL", gate)],
+                "The API key was given for https://gate.example.com and is not sent to https://api.openai.com",
+            ),
+            (None, &[(None, "own")], &[inherited], "own"),
+        ] {
+            assert_eq!(
+                key_at(base_url, entered, variables),
+                expected,
+                "{base_url:?} {entered:?} {variables:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn each_provider_says_where_its_requests_go() {
+        let origins = |settings: ModelSettings| -> Vec<String> {
+            let choice = choose(&settings, &Keys::default(), &Environment::default());
+            choice.providers.into_iter().map(|status| status.origin).collect()
+        };
+        let (anthropic, openai) = ("https://api.anthropic.com", "https://api.openai.com");
+        assert_eq!(origins(with(ProviderChoice::Auto, None)), [anthropic, openai, ""]);
+        let local = "http://localhost:8080";
+        let base_url = Some("http://localhost:8080/v1");
+        assert_eq!(origins(with(ProviderChoice::Auto, base_url)), [anthropic, local, ""]);
+        assert_eq!(origins(with(ProviderChoice::Anthropic, base_url)), [local, openai, ""]);
+        assert_eq!(origins(with(ProviderChoice::OpenAi, Some("ftp://x"))), [anthropic, "", ""]);
     }
 }

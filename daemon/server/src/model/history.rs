@@ -7,6 +7,7 @@ use bytes::Bytes;
 use cairn_core::{context::Epoch, turn::Session};
 
 use super::Provider;
+use crate::secrets;
 
 #[derive(Debug, Default)]
 pub struct History {
@@ -31,9 +32,12 @@ impl History {
         let (at, held) = (self.bytes.as_ptr(), self.bytes.len());
         // Takes the buffer itself when nobody else has it.
         let mut bytes = Vec::from(std::mem::take(&mut self.bytes));
+        let new = bytes.len();
         for index in self.items..items {
             provider.encode(&session.sent(index), &mut bytes);
         }
+        // Words and files of the user may hold a key too, and no model needs it.
+        secrets::clean_from(&mut bytes, new);
         if bytes.as_ptr() != at {
             self.copied += held;
         }

@@ -94,6 +94,11 @@ impl BaseUrl {
             || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
     }
 
+    /// Scheme, host and port: what a key is for.
+    pub fn origin(&self) -> String {
+        self.0.origin().ascii_serialization()
+    }
+
     pub fn host(&self) -> &str {
         self.0.host_str().unwrap_or_default()
     }

@@ -15,6 +15,7 @@ use super::{
     create_folder, journal,
     sessions::{self, Line},
 };
+use crate::secrets;
 
 mod markdown;
 mod replay;
@@ -79,8 +80,10 @@ fn write(journal: &Path, format: ExportFormat, out: impl Write) -> io::Result<()
         ExportFormat::Replay => Box::new(replay::Replay::default()),
     };
     let (mut fault, mut unknown) = (None, 0);
+    // A journal may be older than what we know of keys.
+    let redactor = secrets::redactor();
     let recovery = journal::read(journal, |record| {
-        let written = match serde_json::from_slice(record.json) {
+        let written = match serde_json::from_slice(&redactor.bytes(record.json)) {
             Ok(line) => form.line(line, &mut out),
             Err(_) => {
                 unknown += 1;

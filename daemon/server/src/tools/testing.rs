@@ -50,6 +50,7 @@ impl Bench {
         let docs = Arc::new(Docs::default());
         let editor = Arc::new(Editor { docs: Arc::clone(&docs), state: Mutex::default() });
         let context = ToolContext {
+            trusted: true,
             workspace: Arc::new(workspace),
             docs,
             edits: Arc::clone(&editor) as Arc<dyn Edits>,

@@ -52,7 +52,7 @@ impl Daemon {
         for name in Environment::VARIABLES {
             command.env_remove(name);
         }
-        command.env("CAIRN_STATE_DIR", state);
+        command.env("CAIRN_STATE_DIR", state).env(cairn::hardening::TRACEABLE, "1");
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().expect("`cargo build --release -p cairn` made the binary");
         let input = child.stdin.take().expect("piped");

@@ -19,6 +19,7 @@ use super::{
     Journal,
     lines::{self, Malformed},
 };
+use crate::secrets;
 
 /// What waits to be saved is at most this much.
 const MAX_UNSAVED: usize = 64 * 1024 * 1024;
@@ -127,7 +128,7 @@ impl Writer {
 
     /// Hands a record over; it is saved soon, in the order of these calls.
     pub fn append(&self, record: impl Into<Vec<u8>>) -> Result<(), Refused> {
-        let record = record.into();
+        let record = secrets::clean_bytes(record.into());
         lines::check(&record)?;
         let mut queue = self.shared.lock();
         if queue.closing {

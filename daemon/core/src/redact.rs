@@ -1,0 +1,284 @@
+//! Takes secrets out of text by their value: as they are, as JSON writes them, percent-encoded, and
+//! in base64 wherever they stand in what was encoded.
+//!
+//! It must never be the only thing between a secret and a reader: who may change the text before it
+//! comes here (reverse it, split it) gets it through.
+
+use std::borrow::Cow;
+
+use aho_corasick::{AhoCorasick, MatchKind};
+use serde_json::Value;
+
+/// What stands where a secret stood.
+pub const MARK: &str = "[key]";
+
+/// A shorter value is too likely a word of its own.
+const SHORTEST: usize = 8;
+
+#[derive(Debug, Clone, Default)]
+pub struct Redactor {
+    finder: Option<AhoCorasick>,
+    forms: Forms,
+}
+
+/// Every way a secret may be written. Not to be printed.
+#[derive(Clone, Default)]
+struct Forms(Vec<String>);
+
+impl std::fmt::Debug for Forms {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} forms", self.0.len())
+    }
+}
+
+impl Redactor {
+    pub fn new<'s>(secrets: impl IntoIterator<Item = &'s str>) -> Self {
+        let long = secrets.into_iter().map(str::trim).filter(|secret| secret.len() >= SHORTEST);
+        let mut forms: Vec<String> = long.flat_map(forms_of).collect();
+        forms.sort();
+        forms.dedup();
+        if forms.is_empty() {
+            return Self::default();
+        }
+        let finder = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(&forms);
+        // It fails on gigabytes of patterns only.
+        Self { finder: finder.ok(), forms: Forms(forms) }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.finder.is_none()
+    }
+
+    pub fn text<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        let mut matches = self.matches(text.as_bytes()).peekable();
+        if matches.peek().is_none() {
+            return Cow::Borrowed(text);
+        }
+        let (mut out, mut at) = (String::with_capacity(text.len()), 0);
+        for (start, end) in matches {
+            out.push_str(&text[at..start]);
+            out.push_str(MARK);
+            at = end;
+        }
+        out.push_str(&text[at..]);
+        Cow::Owned(out)
+    }
+
+    pub fn bytes<'t>(&self, bytes: &'t [u8]) -> Cow<'t, [u8]> {
+        let mut matches = self.matches(bytes).peekable();
+        if matches.peek().is_none() {
+            return Cow::Borrowed(bytes);
+        }
+        let (mut out, mut at) = (Vec::with_capacity(bytes.len()), 0);
+        for (start, end) in matches {
+            out.extend_from_slice(&bytes[at..start]);
+            out.extend_from_slice(MARK.as_bytes());
+            at = end;
+        }
+        out.extend_from_slice(&bytes[at..]);
+        Cow::Owned(out)
+    }
+
+    /// Every string in it, names of fields included.
+    pub fn json(&self, value: &mut Value) {
+        match value {
+            Value::String(text) => self.string(text),
+            Value::Array(items) => items.iter_mut().for_each(|item| self.json(item)),
+            Value::Object(fields) => {
+                if fields.keys().any(|name| self.matches(name.as_bytes()).next().is_some()) {
+                    *fields = std::mem::take(fields)
+                        .into_iter()
+                        .map(|(name, value)| (self.text(&name).into_owned(), value))
+                        .collect();
+                }
+                fields.values_mut().for_each(|value| self.json(value));
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+
+    pub fn string(&self, text: &mut String) {
+        if let Cow::Owned(clean) = self.text(text) {
+            *text = clean;
+        }
+    }
+
+    fn matches<'a>(&'a self, bytes: &'a [u8]) -> impl Iterator<Item = (usize, usize)> + 'a {
+        let found = self.finder.iter().flat_map(move |finder| finder.find_iter(bytes));
+        found.map(|found| (found.start(), found.end()))
+    }
+
+    /// Where the end of the text begins that may go on as a secret.
+    fn open_end(&self, text: &str) -> Option<usize> {
+        let longest = self.forms.0.iter().map(String::len).max()?;
+        let from = text.len().saturating_sub(longest);
+        (from..text.len()).filter(|&at| text.is_char_boundary(at)).find(|&at| {
+            let rest = &text[at..];
+            self.forms.0.iter().any(|form| form.len() > rest.len() && form.starts_with(rest))
+        })
+    }
+}
+
+/// Text that comes in pieces: what may be the beginning of a secret waits for the next piece.
+#[derive(Debug, Default)]
+pub struct Stream(String);
+
+impl Stream {
+    /// What can be shown now.
+    pub fn push(&mut self, redactor: &Redactor, piece: &str) -> String {
+        if redactor.is_empty() && self.0.is_empty() {
+            return piece.to_owned();
+        }
+        self.0.push_str(piece);
+        let (mut out, mut at) = (String::new(), 0);
+        loop {
+            let rest = &self.0[at..];
+            let open = redactor.open_end(rest);
+            let found = redactor.matches(rest.as_bytes()).next();
+            match found.filter(|(start, _)| open.is_none_or(|open| *start < open)) {
+                Some((start, end)) => {
+                    out.push_str(&rest[..start]);
+                    out.push_str(MARK);
+                    at += end;
+                }
+                None => {
+                    let cut = open.unwrap_or(rest.len());
+                    out.push_str(&rest[..cut]);
+                    self.0.drain(..at + cut);
+                    return out;
+                }
+            }
+        }
+    }
+
+    /// What was held back, when nothing more comes.
+    pub fn end(&mut self, redactor: &Redactor) -> String {
+        let rest = std::mem::take(&mut self.0);
+        redactor.text(&rest).into_owned()
+    }
+}
+
+fn forms_of(secret: &str) -> Vec<String> {
+    let json = Value::from(secret).to_string();
+    let mut forms = vec![
+        secret.to_owned(),
+        json[1..json.len() - 1].to_owned(),
+        percent_encoded(secret, |byte| format!("%{byte:02X}")),
+        percent_encoded(secret, |byte| format!("%{byte:02x}")),
+    ];
+    for before in 0..3 {
+        let plain = base64_inside(secret.as_bytes(), before);
+        forms.push(plain.replace('+', "-").replace('/', "_"));
+        forms.push(plain);
+    }
+    // Of a short secret little is left that is the same wherever it stands.
+    forms.retain(|form| form.len() >= SHORTEST);
+    forms
+}
+
+fn percent_encoded(secret: &str, escape: impl Fn(u8) -> String) -> String {
+    let stays = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+    let written = |byte: u8| if stays(byte) { char::from(byte).to_string() } else { escape(byte) };
+    secret.bytes().map(written).collect()
+}
+
+/// Those digits of base64 that the bytes alone decide, with so many bytes before them.
+fn base64_inside(bytes: &[u8], before: usize) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let bit = |at: usize| {
+        let byte = bytes.get((at / 8).wrapping_sub(before)).copied().unwrap_or_default();
+        byte >> (7 - at % 8) & 1
+    };
+    let (first, end) = ((before * 8).div_ceil(6), (before + bytes.len()) * 8 / 6);
+    (first..end)
+        .map(|digit| (digit * 6..digit * 6 + 6).fold(0, |value, at| value << 1 | bit(at)))
+        .map(|value| char::from(DIGITS[usize::from(value)]))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    const SECRET: &str = "pass/word+of \"tests\"";
+
+    #[test]
+    fn a_secret_is_found_in_every_form() {
+        let redactor = Redactor::new([SECRET, "short"]);
+        for (given, expected) in [
+            ("nothing here", "nothing here"),
+            (&format!("a {SECRET} b {SECRET}"), "a [key] b [key]"),
+            (r#"{"a":"pass/word+of \"tests\""}"#, r#"{"a":"[key]"}"#),
+            ("?k=pass%2Fword%2Bof%20%22tests%22&x", "?k=[key]&x"),
+            ("?k=pass%2fword%2bof%20%22tests%22&x", "?k=[key]&x"),
+            ("short", "short"),
+            // Of `SECRET`, of `u:SECRET` and of `me:SECRET!`. What is left is too little to tell.
+            ("cGFzcy93b3JkK29mICJ0ZXN0cyI=", "[key]I="),
+            ("dTpwYXNzL3dvcmQrb2YgInRlc3RzIg==", "dTp[key]g=="),
+            ("bWU6cGFzcy93b3JkK29mICJ0ZXN0cyIh", "bWU6[key]Ih"),
+        ] {
+            assert_eq!(redactor.text(given), expected, "{given}");
+            assert_eq!(redactor.bytes(given.as_bytes()), expected.as_bytes(), "{given}");
+        }
+    }
+
+    #[test]
+    fn json_is_cleaned_to_its_leaves_and_names() {
+        let redactor = Redactor::new([SECRET]);
+        let mut value = json!({ "a": [1, { SECRET: format!("x{SECRET}") }], "b": true });
+        redactor.json(&mut value);
+        assert_eq!(value, json!({ "a": [1, { "[key]": "x[key]" }], "b": true }));
+    }
+
+    #[test]
+    fn nothing_is_known_of_short_values_and_nothing_is_shown_of_any() {
+        assert!(Redactor::new(["", "1234567", "  short "]).is_empty());
+        assert!(!format!("{:?}", Redactor::new(["12345678"]).forms).contains("1234"));
+    }
+
+    #[test]
+    fn the_beginning_of_a_secret_waits() {
+        let redactor = Redactor::new(["abcdefgh", "abcdefghij"]);
+        let mut stream = Stream::default();
+        let mut shown = Vec::new();
+        for piece in ["x abc", "defg", "h", "i", "j y ab", "c z", "abcdefgh", "?", " ab"] {
+            shown.push(stream.push(&redactor, piece));
+        }
+        shown.push(stream.end(&redactor));
+        let expected = ["x ", "", "", "", "[key] y ", "abc z", "", "[key]?", " ", "ab"];
+        assert_eq!(shown, expected);
+    }
+
+    proptest! {
+        /// However it is cut into pieces, a stream says what the whole text says.
+        #[test]
+        fn a_stream_says_what_the_whole_says(
+            parts in proptest::collection::vec(
+                prop_oneof![
+                    Just("abababab".to_owned()),
+                    Just("babababbé".to_owned()),
+                    Just("abababababba".to_owned()),
+                    "[abé]{0,5}",
+                ],
+                0..8,
+            ),
+            cuts in proptest::collection::vec(1usize..6, 1..20),
+        ) {
+            let redactor = Redactor::new(["abababab", "babababbé", "abababababba"]);
+            let whole: String = parts.concat();
+            let (mut stream, mut said) = (Stream::default(), String::new());
+            let mut chars = whole.chars().peekable();
+            let mut sizes = cuts.iter().cycle();
+            while chars.peek().is_some() {
+                let size = sizes.next().copied().unwrap_or(1);
+                let piece: String = chars.by_ref().take(size).collect();
+                said += &stream.push(&redactor, &piece);
+            }
+            said += &stream.end(&redactor);
+            prop_assert_eq!(said, redactor.text(&whole).into_owned());
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! Text of a model, a file or a command, made fit to be seen: nothing in it can move the cursor,
+//! reverse the reading direction or hide. The extension has the same in `text/display.ts`, and both
+//! are tested with one table, `tests/tables/visible.json`.
+//!
+//! For eyes only: what runs, and what is written, must never have come through here.
+
+use std::fmt::Write;
+
+/// Controls other than tab and line feed, and what Unicode says is ignored where it is not known.
+const UNSEEN: [(u32, u32); 20] = [
+    (0x00, 0x08),
+    (0x0b, 0x1f),
+    (0x7f, 0x9f),
+    (0xad, 0xad),
+    (0x34f, 0x34f),
+    (0x61c, 0x61c),
+    (0x115f, 0x1160),
+    (0x17b4, 0x17b5),
+    (0x180b, 0x180f),
+    (0x200b, 0x200f),
+    (0x2028, 0x202e),
+    (0x2060, 0x206f),
+    (0x3164, 0x3164),
+    (0xfe00, 0xfe0f),
+    (0xfeff, 0xfeff),
+    (0xffa0, 0xffa0),
+    (0xfff0, 0xfffb),
+    (0x1bca0, 0x1bca3),
+    (0x1d173, 0x1d17a),
+    (0xe0000, 0xe0fff),
+];
+
+/// They look like a space, and to a shell they are letters.
+const BLANK: [(u32, u32); 7] = [
+    (0xa0, 0xa0),
+    (0x1680, 0x1680),
+    (0x2000, 0x200a),
+    (0x202f, 0x202f),
+    (0x205f, 0x205f),
+    (0x2800, 0x2800),
+    (0x3000, 0x3000),
+];
+
+/// What cannot be seen is shown by its number.
+pub fn visible(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let (mut chars, mut before) = (text.chars().peekable(), None);
+    while let Some(c) = chars.next() {
+        if c == '\r' && chars.peek() == Some(&'\n') {
+            continue;
+        }
+        // The style of an emoji, which says nothing where it stands alone or twice.
+        let styles = ('\u{fe0e}'..='\u{fe0f}').contains(&c)
+            && before.is_some_and(|c: char| !c.is_ascii() && !is_in(&UNSEEN, c));
+        if is_in(&UNSEEN, c) && !styles {
+            escape(c, &mut out);
+        } else {
+            out.push(c);
+        }
+        before = Some(c);
+    }
+    out
+}
+
+/// For what is going to run just as it stands: a tab, a blank that is no space and a space at the
+/// end of a line are shown too.
+pub fn exact(text: &str) -> String {
+    let text = text.replace("\r\n", "\n");
+    let mut out = String::with_capacity(text.len());
+    for (index, line) in text.split('\n').enumerate() {
+        if index > 0 {
+            out.push('\n');
+        }
+        let end = line.trim_end_matches(' ').len();
+        for (at, c) in line.char_indices() {
+            if at >= end || c == '\t' || is_in(&BLANK, c) || is_in(&UNSEEN, c) {
+                escape(c, &mut out);
+            } else {
+                out.push(c);
+            }
+        }
+    }
+    out
+}
+
+/// One line, cut to so many characters.
+pub fn one_line(text: &str, limit: usize) -> String {
+    let shown = visible(text);
+    let lines = shown.trim().split('\n').map(str::trim).filter(|line| !line.is_empty());
+    let line = lines.collect::<Vec<_>>().join(" ⏎ ").replace('\t', " ");
+    match line.char_indices().nth(limit) {
+        None => line,
+        Some(_) => line.chars().take(limit.saturating_sub(1)).chain(['…']).collect(),
+    }
+}
+
+fn is_in(ranges: &[(u32, u32)], c: char) -> bool {
+    let code = u32::from(c);
+    ranges.iter().any(|&(first, last)| (first..=last).contains(&code))
+}
+
+fn escape(c: char, out: &mut String) {
+    let code = u32::from(c);
+    let written =
+        if code < 0x100 { write!(out, "\\x{code:02x}") } else { write!(out, "\\u{{{code:04x}}}") };
+    // A string takes everything.
+    debug_assert!(written.is_ok());
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+
+    #[test]
+    fn the_table_holds() {
+        let table: Value =
+            serde_json::from_str(include_str!("../../../tests/tables/visible.json")).unwrap();
+        for case in table["cases"].as_array().unwrap() {
+            let text = |key: &str| case[key].as_str().unwrap();
+            assert_eq!(visible(text("given")), text("visible"), "{}", case["name"]);
+            assert_eq!(exact(text("given")), text("exact"), "{}", case["name"]);
+        }
+        let ranges = |name: &str| -> Vec<(u32, u32)> {
+            serde_json::from_value(table[name].clone()).unwrap()
+        };
+        assert_eq!(ranges("unseen"), UNSEEN);
+        assert_eq!(ranges("blank"), BLANK);
+        for c in char::MIN..=char::MAX {
+            let shown = is_in(&UNSEEN, c);
+            assert_eq!(visible(&c.to_string()) != c.to_string(), shown, "{:x}", u32::from(c));
+        }
+    }
+
+    #[test]
+    fn one_line_is_one_line() {
+        for (given, limit, expected) in [
+            (" a\tb \n\n  c\u{202e} ", 20, r"a b ⏎ c\u{202e}"),
+            ("abcdef", 6, "abcdef"),
+            ("abcdefg", 6, "abcde…"),
+            ("", 6, ""),
+        ] {
+            assert_eq!(one_line(given, limit), expected);
+        }
+    }
+}

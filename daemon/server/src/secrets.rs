@@ -1,0 +1,111 @@
+//! The keys this process knows, for everything it says and writes to be cleaned of them.
+//!
+//! One for the process and not one for each part, because the log and a panic belong to the process.
+//! It must never give a key back: who needs one to send it has it from where it came.
+
+use std::{
+    borrow::Cow,
+    collections::VecDeque,
+    io::{self, Write},
+    sync::{Arc, LazyLock, PoisonError, RwLock},
+};
+
+use cairn_core::redact::Redactor;
+use secrecy::{ExposeSecret, SecretString};
+use serde_json::Value;
+
+/// A key that is forgotten may still turn up somewhere, so it stays known. Far more than a person
+/// enters.
+const MOST: usize = 64;
+
+#[derive(Default)]
+struct Known {
+    keys: VecDeque<SecretString>,
+    redactor: Arc<Redactor>,
+}
+
+static KNOWN: LazyLock<RwLock<Known>> = LazyLock::new(RwLock::default);
+
+/// From now on this one is not said.
+pub fn learn(key: &SecretString) {
+    let mut known = KNOWN.write().unwrap_or_else(PoisonError::into_inner);
+    if known.keys.iter().any(|one| one.expose_secret() == key.expose_secret()) {
+        return;
+    }
+    known.keys.push_back(key.clone());
+    if known.keys.len() > MOST {
+        known.keys.pop_front();
+    }
+    known.redactor = Arc::new(Redactor::new(known.keys.iter().map(ExposeSecret::expose_secret)));
+}
+
+pub fn redactor() -> Arc<Redactor> {
+    Arc::clone(&KNOWN.read().unwrap_or_else(PoisonError::into_inner).redactor)
+}
+
+pub fn clean(text: &mut String) {
+    redactor().string(text);
+}
+
+pub fn clean_json(value: &mut Value) {
+    let redactor = redactor();
+    if !redactor.is_empty() {
+        redactor.json(value);
+    }
+}
+
+pub fn clean_bytes(bytes: Vec<u8>) -> Vec<u8> {
+    match redactor().bytes(&bytes) {
+        Cow::Owned(clean) => clean,
+        Cow::Borrowed(_) => bytes,
+    }
+}
+
+/// What was appended from there on.
+pub fn clean_from(bytes: &mut Vec<u8>, from: usize) {
+    if let Cow::Owned(clean) = redactor().bytes(&bytes[from..]) {
+        bytes.truncate(from);
+        bytes.extend_from_slice(&clean);
+    }
+}
+
+/// Standard error, for lines that are written whole.
+pub struct CleanStderr;
+
+impl Write for CleanStderr {
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        io::stderr().write_all(&redactor().bytes(line))?;
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        io::stderr().flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_is_known_is_not_said() {
+        const KEY: &str = "known-to-this-test";
+        learn(&SecretString::from(KEY));
+        learn(&SecretString::from(KEY));
+        let text = format!("a {KEY} b");
+        let mut said = text.clone();
+        clean(&mut said);
+        assert_eq!(said, "a [key] b");
+        assert_eq!(clean_bytes(text.clone().into_bytes()), b"a [key] b");
+        let mut value = json!({ "a": [text] });
+        clean_json(&mut value);
+        assert_eq!(value, json!({ "a": ["a [key] b"] }));
+        // What was there before is not touched.
+        let mut bytes = format!("{KEY}{KEY}").into_bytes();
+        clean_from(&mut bytes, KEY.len());
+        assert_eq!(bytes, format!("{KEY}[key]").into_bytes());
+        assert_eq!(clean_bytes(b"nothing".to_vec()), b"nothing");
+    }
+}

@@ -1,0 +1,141 @@
+import { readFileSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+
+import { describe, expect, it } from "vitest";
+
+import { renderConversation } from "../src/conversation/render";
+import { rowText } from "../src/plan/words";
+import type { Row } from "../src/plan/rows";
+import type { ApproveParams, ToolState } from "../src/protocol";
+import type { Entry } from "../src/stores/transcript";
+import { approvalNotice, commandRows } from "../src/text/approval";
+import { exact, label, plainHosts, visible } from "../src/text/display";
+import { addedText, removedLines } from "../src/text/html";
+
+interface Table {
+  readonly unseen: [number, number][];
+  readonly blank: [number, number][];
+  readonly cases: { name: string; given: string; visible: string; exact: string }[];
+}
+
+const file = (path: string): string => readFileSync(join(import.meta.dirname, path), "utf8");
+const table = JSON.parse(file("../../tests/tables/visible.json")) as Table;
+const within = (ranges: [number, number][], code: number): boolean => ranges.some(([first, last]) => first <= code && code <= last);
+
+describe("what cannot be seen", () => {
+  it.each(table.cases)("$name: is shown as the daemon shows it", ({ given, visible: shown, exact: whole }) => {
+    expect(visible(given)).toBe(shown);
+    expect(exact(given)).toBe(whole);
+  });
+
+  it("is the same characters as for the daemon, of all there are", () => {
+    const wrong: string[] = [];
+    for (let code = 0; code <= 0x10ffff; code++) {
+      const char = String.fromCodePoint(code);
+      const half = code >= 0xd800 && code <= 0xdfff;
+      const unseen = within(table.unseen, code) || half;
+      if ((visible(char) !== char) !== unseen || (exact(`a${char}b`) !== `a${char}b`) !== (unseen || code === 9 || within(table.blank, code))) {
+        wrong.push(code.toString(16));
+      }
+    }
+    expect(wrong).toEqual([]);
+  });
+});
+
+describe("an approval", () => {
+  it("shows every line of a long command, and every character of a long line", () => {
+    const lines = Array.from({ length: 300 }, (_, index) => `echo ${index}\t${"x".repeat(index)} `);
+    const rows = commandRows(lines.join("\n"));
+    const shown = rows.map((row) => (row.startsWith("↪ ") ? row.slice(2) : `\n${row}`)).join("");
+    expect(shown.slice(1)).toBe(lines.map((line) => line.replace("\t", "\\x09").replace(/ $/, "\\x20")).join("\n"));
+    expect(Math.max(...rows.map((row) => row.length))).toBeLessThanOrEqual(92);
+    expect(commandRows("a\n\nb")).toEqual(["a", " ", "b"]);
+  });
+
+  it.each([
+    ["ls\u00a0-l", "ls\\xa0-l"],
+    ["ls\t-l", "ls\\x09-l"],
+    ["rm a\\ ", "rm a\\\\x20"],
+    ["ls\ufe0f", "ls\\u{fe0f}"],
+    ["echo \u001b[2K\u001b[1Gls", "echo \\x1b[2K\\x1b[1Gls"],
+  ])("of %j can be given only where it is shown whole", (command, shown) => {
+    expect(approvalNotice({ title: "Run", command })).toEqual({ message: `Run? ${shown}`, whole: false });
+  });
+});
+
+// An escape sequence, a link, an icon, a turned direction, something that is not seen, an image.
+const EVIL = "x\u001b[2J [l](command:evil) $(trash) \u202e \u200b\u3164\u{e0041} ![i](https://e.example/?q=1)";
+const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u200b\u3164\u{e0000}-\u{e0fff}]/u;
+
+describe("text of others in rows", () => {
+  const params: ApproveParams = {
+    approvalId: "1", sessionId: "s", turnId: "t", callId: "c", title: EVIL, command: EVIL, cwd: EVIL, reason: EVIL, child: EVIL,
+  };
+  const rows: Row[] = [
+    { kind: "approval", params },
+    { kind: "turn", turn: { sessionId: "s", turnId: "t", text: EVIL, phase: { kind: "started", text: EVIL } } },
+    { kind: "queued", sessionId: "s", item: { id: "q", text: EVIL, mode: "review" }, place: 1, held: false },
+  ];
+
+  it.each(rows)("hides nothing in a row of kind $kind", (row) => {
+    const shown = Object.values(rowText(row)) as string[];
+    expect(shown.filter((text) => HIDDEN.test(text))).toEqual([]);
+  });
+
+  it("is no link and no icon in a label", () => {
+    expect(label(EVIL)).not.toMatch(/\]\(|\$\(/);
+  });
+});
+
+describe("the conversation", () => {
+  const message = (text: string): Entry => ({ kind: "message", id: "1", role: "assistant", text, incomplete: false });
+
+  it("is plain text, in which an image is its own words", () => {
+    const images = "![a](https://e.example/?q=secret)\n![a][r]\n<img src='https://e.example'>\n\n[r]: https://e.example/i.png";
+    expect(renderConversation([message(images)])).toBe(`${images}\n`);
+    // A document of this language is opened in an editor, which draws text and fetches nothing.
+    expect(file("../src/conversation/document.ts")).toContain('setTextDocumentLanguage(document, "cairn-conversation")');
+  });
+
+  it("hides nothing in what is said, done and asked", () => {
+    const state: ToolState = "awaitingApproval";
+    const tool: Entry = { kind: "tool", id: "2", title: EVIL, state, detail: EVIL, command: `${EVIL}\t `, parent: undefined };
+    const text = renderConversation([message(EVIL), tool, { kind: "end", id: "3", reason: "failed", summary: EVIL }]);
+    expect(HIDDEN.test(text)).toBe(false);
+    expect(text).toContain("\\x09\\x20");
+  });
+
+  it("names hosts as the network does", () => {
+    const apple = "https://\u0430pple.com";
+    expect(renderConversation([message(`See ${apple}/a?b.`)])).toBe("See https://xn--pple-43d.com/a?b.\n");
+    for (const [given, shown] of [
+      [`${apple}:8443/ä`, "https://xn--pple-43d.com:8443/ä"],
+      [`http://github.com@\u0435vil.example/x`, "http://github.com@xn--vil-qdd.example/x"],
+      ["https://example.com/ä and ä://x", "https://example.com/ä and ä://x"],
+      ["https://ä%zz", "https://ä%zz"],
+    ] as const) {
+      expect(plainHosts(given)).toBe(shown);
+    }
+  });
+});
+
+describe("the sources", () => {
+  const sources = readdirSync(join(import.meta.dirname, "../src"), { recursive: true, encoding: "utf8" })
+    .filter((path) => path.endsWith(".ts"))
+    .map((path): [string, string] => [path, file(`../src/${path}`)]);
+  const naming = (word: RegExp): string[] => sources.filter(([, text]) => word.test(text)).map(([path]) => path);
+
+  it("trust no Markdown, show no web page, and allow HTML in one place", () => {
+    expect(sources.length).toBeGreaterThan(50);
+    expect(naming(/isTrusted = |isTrusted: true/)).toEqual([]);
+    expect(naming(/createWebview|registerWebview|markdown\.showPreview|markdown\.api/)).toEqual([]);
+    expect(naming(/MarkdownString|supportHtml/)).toEqual([join("review", "zones.ts")]);
+  });
+
+  it("and there nothing of the text is left that could be HTML or Markdown", () => {
+    for (const html of [removedLines(EVIL), addedText(EVIL)]) {
+      const inner = html.replaceAll(/<\/?(?:code|span|br)\b[^>]*>/g, "").replaceAll(/&(?:nbsp|#\d+);/g, "");
+      expect(inner).toMatch(/^[\p{L}\p{N}]*$/u);
+    }
+  });
+});

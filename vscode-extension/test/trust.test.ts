@@ -1,0 +1,89 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+
+import { describe, expect, it } from "vitest";
+
+import { type Made, isUsersOwn, propertiesOf, settingsOf } from "../src/daemon/settings";
+import { type Facts, statusLabel } from "../src/status/label";
+import { readKeys, withKey } from "../src/stores/keys";
+import { StatusStore } from "../src/stores/status";
+
+interface Manifest {
+  readonly capabilities: { readonly untrustedWorkspaces: { supported: unknown; restrictedConfigurations: string[] } };
+}
+
+const manifest = JSON.parse(readFileSync(join(import.meta.dirname, "../package.json"), "utf8")) as Manifest;
+const properties = propertiesOf(manifest);
+
+/** What a repository may say: how a plan is kept, and whether the agent's edits are saved. */
+const HARMLESS = ["cairn.plan.dialect", "cairn.plan.initialReminder", "cairn.plan.verification", "cairn.plan.nag", "cairn.review.saveAtTurnEnd"];
+
+describe("settings of a repository", () => {
+  it.each(Object.entries(properties))("%s is the user's own, or harmless", (name, property) => {
+    expect(isUsersOwn(property)).toBe(!HARMLESS.includes(name));
+  });
+
+  it("are not even read where the workspace is not trusted", () => {
+    const { supported, restrictedConfigurations } = manifest.capabilities.untrustedWorkspaces;
+    expect(supported).toBe("limited");
+    expect(restrictedConfigurations).toEqual(Object.keys(properties).filter((name) => !HARMLESS.includes(name)));
+  });
+
+  it("do not reach the daemon, whatever the manifest or VS Code make of them", () => {
+    const fromRepository = settingsOf(properties, (): Made => ({ defaultValue: "default", globalValue: undefined, effective: "of the repository" }));
+    const says = Object.entries(fromRepository).filter(([, value]) => value === "of the repository").map(([key]) => `cairn.${key}`);
+    expect(says).toEqual(HARMLESS);
+    expect(fromRepository["model.baseUrl"]).toBe("default");
+    expect("daemon.path" in fromRepository).toBe(false);
+  });
+
+  it("leave those of the user, and what is empty is not set", () => {
+    const made: Record<string, Made> = {
+      "cairn.model.name": { defaultValue: "", globalValue: "mine", effective: "theirs" },
+      "cairn.model.baseUrl": { defaultValue: "", globalValue: undefined, effective: "https://theirs.example" },
+      "cairn.plan.nag": { effective: { policy: "off", rounds: null } },
+    };
+    const settings = settingsOf(properties, (name) => made[name] ?? { effective: undefined });
+    expect(settings).toEqual({ "model.name": "mine", "plan.nag": { policy: "off" } });
+  });
+});
+
+describe("keys", () => {
+  const [openai, gate] = ["https://api.openai.com", "https://gate.example.com"];
+
+  it("are kept one for each server", () => {
+    const one = withKey([], { provider: "openai", origin: openai, key: "a" });
+    const two = withKey(one, { provider: "openai", origin: gate, key: "b" });
+    expect(two.map(({ origin, key }) => `${origin} ${key}`)).toEqual([`${openai} a`, `${gate} b`]);
+    expect(withKey(two, { provider: "openai", origin: openai, key: "c" }).map(({ key }) => key)).toEqual(["b", "c"]);
+    expect(withKey(two, { provider: "openai", origin: openai, key: "" })).toEqual(two.slice(1));
+    expect(readKeys(JSON.stringify(two))).toEqual(two);
+  });
+
+  it.each([undefined, "", "no JSON", "{}", '[{"provider":"openai","key":"without a server"}]'])("that cannot be read (%j) are none", (kept) => {
+    expect(readKeys(kept)).toEqual([]);
+  });
+});
+
+describe("a workspace that is not trusted", () => {
+  it("is told in the status bar, and what is more urgent comes first", () => {
+    const idle: Facts = {
+      link: { kind: "running", version: "1" }, model: undefined, connection: undefined, retryInMs: 0, approvals: 0,
+      running: false, plan: undefined, failed: false, asks: true, planReady: true, untrusted: true,
+    };
+    expect(statusLabel(idle)).toMatchObject({ text: "$(workspace-untrusted) Cairn: read-only" });
+    expect(statusLabel(idle).state).toContain("read-only: workspace not trusted");
+    expect(statusLabel({ ...idle, running: true }).text).toBe("$(loading~spin) Cairn");
+    expect(statusLabel({ ...idle, link: { kind: "starting" } }).state).toBe("starting");
+  });
+
+  it("is what the daemon says it is", () => {
+    const store = new StatusStore();
+    store.setLink({ kind: "running", version: "1" });
+    const status = { rev: 1, model: { provider: "m", name: "m", replay: false }, connection: { kind: "idle" } } as const;
+    store.restore({ ...status, banners: [{ kind: "untrusted", text: "" }] });
+    expect(store.untrusted).toBe(true);
+    store.update({ ...status, rev: 2, banners: [] });
+    expect(store.untrusted).toBe(false);
+  });
+});
