@@ -223,7 +223,8 @@ pub(super) fn question(params: &ApproveParams) -> ShowMessageRequestParams {
     let answers: &[&str] = if rules.is_empty() {
         &[ALLOW_ONCE, ALLOW_SESSION, DENY]
     } else {
-        &[ALLOW_ONCE, ALLOW_SESSION, ALLOW_ALWAYS, DENY]
+        // The last: in editors that number their answers, a no keeps its number.
+        &[ALLOW_ONCE, ALLOW_SESSION, DENY, ALLOW_ALWAYS]
     };
     ShowMessageRequestParams {
         typ: MessageType::WARNING,
