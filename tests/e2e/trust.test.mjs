@@ -1,7 +1,7 @@
 // A workspace that nobody trusts yet, with settings of its own that want more than they may.
 
 import assert from "node:assert/strict";
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { access, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import { SECOND, cairn } from "./harness.mjs";
@@ -41,6 +41,7 @@ step("a task ends with nothing changed and nothing asked", async () => {
   assert.equal(await window.rows("Proposed Edits").count(), 0);
   assert.equal(await window.notification("Run a command").count(), 0);
   assert.equal(await readFile(join(workspace, "src/cart.mjs"), "utf8"), original);
+  await assert.rejects(access(join(workspace, "cairn-demo.md")), "what plays without a script would have made it");
 });
 
 step("trust is granted from the status bar, and the agent works without a restart", async () => {
