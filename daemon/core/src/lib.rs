@@ -7,6 +7,7 @@ pub mod context;
 pub mod conversation;
 pub mod edit;
 pub mod model;
+pub mod names;
 pub mod plan;
 pub mod policy;
 pub mod prompt;
