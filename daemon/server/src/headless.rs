@@ -10,11 +10,7 @@ use std::{
 };
 
 use anyhow::{Context, anyhow, bail};
-use cairn_core::{
-    change::Change,
-    review::{Author, FileReview, Hunks, Origin},
-    text::{Text, decode},
-};
+use cairn_core::{review::patch, text::Text};
 use cairn_protocol::{
     ApplyEditParams, ApplyEditResult, ApprovalDecision, ApproveParams, ApproveResult,
     BaselineParams, CancelParams, ChildPhase, Connection, EndReason, ItemStatus, MessageRole,
@@ -31,7 +27,7 @@ use crate::{
     exec, hub,
     model::choose::Environment,
     signals,
-    workspace::path_of,
+    workspace::Workspace,
 };
 
 /// Does one task; the exit code says how it ended.
@@ -85,7 +81,7 @@ async fn work(arguments: RunArguments) -> anyhow::Result<EndReason> {
             }
         }
     };
-    print_diff(&client, &terminal).await?;
+    print_diff(&client, &terminal, &Workspace::new(vec![folder])?).await?;
     drop(client);
     tasks.wait().await;
     Ok(reason)
@@ -121,28 +117,21 @@ async fn ask<T>(
 async fn print_diff(
     client: &mpsc::UnboundedSender<ClientEvent>,
     terminal: &Terminal,
+    workspace: &Workspace,
 ) -> anyhow::Result<()> {
     let state = ask(client, AgentRequest::State).await?;
     for review in state.reviews {
         let uri = review.uri.clone();
         let before =
             ask(client, |reply| AgentRequest::Baseline(BaselineParams { uri }, reply)).await?;
-        let Some(path) = path_of(&review.uri) else { continue };
-        let after = std::fs::read(&path)
-            .ok()
-            .and_then(|bytes| decode(&bytes).ok())
-            .map(|decoded| decoded.text);
+        let path = workspace.resolve(&review.uri).ok();
+        let after = path.and_then(|path| workspace.read_text(&path).ok());
+        let after = after.map(|decoded| decoded.text);
         let before = Text::new(&before.text.unwrap_or_default());
-        terminal.print(&format!("\n{}", diff(before, &after.unwrap_or_default(), &review.path)?));
+        let patch = patch::between(Some(&before), &after.unwrap_or_default(), &review.path);
+        terminal.print(&format!("\n{patch}"));
     }
     Ok(())
-}
-
-fn diff(before: Text, after: &Text, path: &str) -> anyhow::Result<String> {
-    let change = Change::between(&before, after);
-    let mut review = FileReview::new(before);
-    review.apply(&change, &Author::Agent(Origin::default()))?;
-    Ok(review.unified_patch(Hunks::All, path))
 }
 
 /// The editor of a headless run: the disk is its only buffer, the terminal its only window.
@@ -246,8 +235,12 @@ impl Editor for Terminal {
         }
     }
 
-    fn apply(&self, params: ApplyEditParams) -> BoxFuture<'static, ApplyEditResult> {
-        disk::apply(params).boxed()
+    fn apply(
+        &self,
+        params: ApplyEditParams,
+        workspace: Arc<Workspace>,
+    ) -> BoxFuture<'static, ApplyEditResult> {
+        disk::apply(params, workspace).boxed()
     }
 
     fn save(&self, _: SaveParams) -> BoxFuture<'static, SaveResult> {
@@ -263,6 +256,9 @@ impl Editor for Terminal {
             let feedback = Some("nobody is there to ask; commands run only with --yes".to_owned());
             return async move { ApproveResult { decision: ApprovalDecision::Deny, feedback } }
                 .boxed();
+        }
+        if let Some(preview) = &params.preview {
+            self.print(&format!("\n{}\n", printable(preview)));
         }
         self.print(&format!(
             "\n{}{} in {}:\n  {}\nAllow? [y]es, [a]lways in this run, [N]o: ",

@@ -31,7 +31,7 @@ use super::{
     progress::{self, Shown},
     review,
 };
-use crate::{disk, editor::Editor};
+use crate::{disk, editor::Editor, workspace::Workspace};
 
 /// An editor that takes longer is stuck, and the hub must go on.
 const ANSWER: Duration = Duration::from_secs(10);
@@ -185,7 +185,11 @@ impl Editor for Outbox {
         }
     }
 
-    fn apply(&self, params: ApplyEditParams) -> BoxFuture<'static, ApplyEditResult> {
+    fn apply(
+        &self,
+        params: ApplyEditParams,
+        workspace: Arc<Workspace>,
+    ) -> BoxFuture<'static, ApplyEditResult> {
         let failed = |message| ApplyEditResult {
             applied: false,
             reason: Some(RefusedEdit::Failed),
@@ -208,7 +212,8 @@ impl Editor for Outbox {
             change => {
                 let deletes =
                     matches!(change, FileChange::Delete { .. } | FileChange::Rename { .. });
-                let changing = disk::apply(ApplyEditParams { uri, label, change });
+                let params = ApplyEditParams { uri, label, change };
+                let changing = disk::apply(params, workspace);
                 return changing.map(move |result| plain::on_disk(result, deletes)).boxed();
             }
         };
