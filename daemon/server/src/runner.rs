@@ -168,7 +168,7 @@ async fn run(
             call.name
         )));
     };
-    let parsed = tool.parse(arguments.clone(), &context)?;
+    let mut parsed = tool.parse(arguments.clone(), &context)?;
     let touch = parsed.touch();
     shown.update(ToolUpdate {
         title: Some(parsed.title()),
@@ -184,6 +184,11 @@ async fn run(
         Gate::Open(approved) => approved,
         Gate::Closed(reason) => return Ok(Ran::Declined(reason)),
         Gate::Ask(question) => {
+            let looking = context.clone();
+            let look = move || parsed.preview(&looking).map(|preview| (parsed, preview));
+            let looked = tokio::task::spawn_blocking(look).await;
+            let preview;
+            (parsed, preview) = looked.map_err(|error| ToolFailure::Fatal(error.into()))??;
             shown.update(ToolUpdate {
                 state: Some(ToolState::AwaitingApproval),
                 detail: Some(question.command.clone()),
@@ -199,6 +204,7 @@ async fn run(
                 cwd: question.cwd.clone(),
                 reason: question.reason.clone(),
                 child: None,
+                preview,
             };
             let (reply, answer) = oneshot::channel();
             shown.hub.send(Event::Approve { params, reply });

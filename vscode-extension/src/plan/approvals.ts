@@ -3,18 +3,20 @@ import * as vscode from "vscode";
 import type { ApprovalDecision, ApproveParams } from "../protocol";
 import type { ApprovalStore } from "../stores/approval";
 import type { TranscriptStore } from "../stores/transcript";
-import { approvalNotice } from "../text/approval";
+import { approvalNotice, previewName } from "../text/approval";
 import { inert, oneLine, visible } from "../text/display";
 
 interface Choice extends vscode.QuickPickItem {
   readonly decision?: ApprovalDecision;
   readonly conversation?: true;
+  readonly change?: true;
 }
 
 const ONCE = "Allow once";
 const SESSION = "Allow for this session";
 const DENY = "Deny";
 const SHOW = "Show…";
+const CHANGE = "Show the change";
 
 /**
  * Asks the user whether something may run. Nothing is modal: a notification, a row in the plan
@@ -22,6 +24,7 @@ const SHOW = "Show…";
  */
 export class ApprovalPrompt implements vscode.Disposable {
   readonly #subscriptions: vscode.Disposable[];
+  readonly #previews = new Previews();
   /** The approval whose answer came from its notification, which is gone by itself. */
   #notified: string | undefined;
   #picker: { readonly id: string; readonly pick: vscode.QuickPick<Choice> } | undefined;
@@ -31,6 +34,7 @@ export class ApprovalPrompt implements vscode.Disposable {
     transcript: TranscriptStore,
   ) {
     this.#subscriptions = [
+      this.#previews,
       approvals.onDidAdd((params) => {
         transcript.approval(params);
         void this.#notify(params);
@@ -62,8 +66,12 @@ export class ApprovalPrompt implements vscode.Disposable {
   async #notify(params: ApproveParams): Promise<void> {
     const { approvalId } = params;
     const { message, whole } = approvalNotice(params);
-    const answer = await vscode.window.showWarningMessage(message, ...(whole ? [ONCE, SESSION, DENY] : [SHOW, DENY]));
-    if (answer === SHOW) {
+    const change = params.preview === undefined ? [] : [CHANGE];
+    const answer = await vscode.window.showWarningMessage(message, ...change, ...(whole ? [ONCE, SESSION, DENY] : [SHOW, DENY]));
+    if (answer === CHANGE) {
+      await this.#previews.open(params);
+    }
+    if (answer === SHOW || answer === CHANGE) {
       this.#show(approvalId);
       return;
     }
@@ -100,6 +108,8 @@ export class ApprovalPrompt implements vscode.Disposable {
       } else if (choice?.conversation === true) {
         pick.hide();
         void vscode.commands.executeCommand("cairn.showConversation");
+      } else if (choice?.change === true) {
+        void this.#previews.open(params);
       }
     });
     pick.onDidHide(() => {
@@ -121,7 +131,7 @@ export class ApprovalPrompt implements vscode.Disposable {
 }
 
 /** The answers, then the command line by line: a pick can show no longer text than that. */
-function choices({ command, cwd }: ApproveParams): Choice[] {
+function choices({ command, cwd, preview }: ApproveParams): Choice[] {
   const lines = visible(command).split("\n");
   return [
     { label: `$(check) ${ONCE}`, decision: "allowOnce", alwaysShow: true },
@@ -130,6 +140,7 @@ function choices({ command, cwd }: ApproveParams): Choice[] {
     { label: "Command", kind: vscode.QuickPickItemKind.Separator },
     ...lines.map((line): Choice => ({ label: inert(line === "" ? " " : line), alwaysShow: true })),
     { label: `in ${oneLine(cwd)}`, kind: vscode.QuickPickItemKind.Separator },
+    ...(preview === undefined ? [] : [{ label: `$(diff) ${CHANGE}`, change: true, alwaysShow: true } as const]),
     { label: "$(comment-discussion) Show the conversation", conversation: true, alwaysShow: true },
   ];
 }
@@ -137,4 +148,27 @@ function choices({ command, cwd }: ApproveParams): Choice[] {
 function decisionOf(answer: string | undefined): ApprovalDecision | undefined {
   const decisions: Record<string, ApprovalDecision> = { [ONCE]: "allowOnce", [SESSION]: "allowSession", [DENY]: "deny" };
   return answer === undefined ? undefined : decisions[answer];
+}
+
+/** What a file would become, to be read before the answer: a document that nobody can write. */
+class Previews implements vscode.TextDocumentContentProvider, vscode.Disposable {
+  static readonly #scheme = "cairn-preview";
+  readonly #texts = new Map<string, string>();
+  readonly #provider = vscode.workspace.registerTextDocumentContentProvider(Previews.#scheme, this);
+
+  provideTextDocumentContent(uri: vscode.Uri): string {
+    return this.#texts.get(uri.query) ?? "This question was answered or withdrawn.";
+  }
+
+  async open(params: ApproveParams): Promise<void> {
+    this.#texts.clear();
+    this.#texts.set(params.approvalId, visible(params.preview ?? ""));
+    const uri = vscode.Uri.from({ scheme: Previews.#scheme, path: previewName(params), query: params.approvalId });
+    const document = await vscode.languages.setTextDocumentLanguage(await vscode.workspace.openTextDocument(uri), "diff");
+    await vscode.window.showTextDocument(document, { preview: true, preserveFocus: true });
+  }
+
+  dispose(): void {
+    this.#provider.dispose();
+  }
 }

@@ -12,3 +12,8 @@ export function approvalNotice({ title, command, child }: Pick<ApproveParams, "t
   const shown = oneLine(command, COMMAND_CHARS);
   return { message: inert(`${oneLine(title, 80)}${child === undefined ? "" : ` (${oneLine(child, 60)})`}? ${shown}`), whole: shown === command.trim() };
 }
+
+/** The name of the document that shows what would change: `Change package.json.diff`. */
+export function previewName({ command }: Pick<ApproveParams, "command">): string {
+  return `${oneLine(command, 80).replaceAll(/[/\\?#]/g, "∕")}.diff`;
+}
