@@ -11,6 +11,7 @@ use cairn::{
     editor::Editor,
     event::{AgentRequest, ClientEvent, RequestError},
     lsp::{self, Ended, Exit},
+    workspace::Workspace,
 };
 use cairn_protocol::{
     ApplyEditParams, ApplyEditResult, ApprovalDecision, ApproveParams, ApproveResult, Connection,
@@ -139,7 +140,13 @@ fn approve() -> ApproveParams {
         reason: "It is not on the list.".into(),
         rules: Vec::new(),
         child: None,
+        preview: None,
     }
+}
+
+/// Of the folder of all temporary files.
+fn workspace() -> Arc<Workspace> {
+    Arc::new(Workspace::new(vec![std::env::temp_dir()]).unwrap())
 }
 
 fn edit(uri: &str, text: &str, version: Option<i32>, edits: &[TextEdit]) -> ApplyEditParams {

@@ -6,7 +6,7 @@ fn root() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
 }
 
-/// Everything `cairn-core` may be built from: ropes, diffs, serialisation. No runtime, IO, clock,
+/// Everything `cairn-core` may be built from: ropes, diffs, serialisation, forms of Unicode. No runtime, IO, clock,
 /// randomness or LSP type among them. A new name here is an argument to be made in its commit.
 const CORE_DEPENDENCIES: &[&str] = &[
     "aho-corasick",
@@ -34,6 +34,9 @@ const CORE_DEPENDENCIES: &[&str] = &[
     "zmij",
     "foldhash",
     "allocator-api2",
+    "tinyvec",
+    "tinyvec_macros",
+    "unicode-normalization",
     "cairn-core",
 ];
 

@@ -29,6 +29,7 @@ mod library;
 mod lifecycle;
 mod models;
 mod neovim;
+mod paths;
 mod pending;
 mod plain_lsp;
 mod queue;

@@ -661,7 +661,12 @@ rules: Array<string>,
 /**
  * The title of the child that asks; absent: the agent itself does.
  */
-child?: string, };
+child?: string, 
+/**
+ * What would become of the file, as a unified diff: nothing of it is in the file or in its
+ * document yet. Bounded; one that was cut says so at its end.
+ */
+preview?: string, };
 
 export type ApproveResult = { decision: ApprovalDecision, 
 /**

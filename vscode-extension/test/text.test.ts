@@ -9,7 +9,7 @@ import { Countdown } from "../src/status/countdown";
 import { type Facts, statusLabel } from "../src/status/label";
 import { meter } from "../src/status/meter";
 import type { Entry } from "../src/stores/transcript";
-import { answerRows, approvalNotice } from "../src/text/approval";
+import { answerRows, approvalNotice, previewName } from "../src/text/approval";
 import { inert, oneLine, visible } from "../src/text/display";
 import { textHash } from "../src/text/hash";
 import { removedLines } from "../src/text/html";
@@ -72,6 +72,16 @@ describe("the notification of an approval", () => {
     ["echo \u202ecod", false, "echo \\u{202e}cod"],
   ])("of %j shows it whole: %j", (command, whole, shown) => {
     expect(approvalNotice({ title: "Run a command", command })).toEqual({ message: `Run a command? ${shown}`, whole });
+  });
+});
+
+describe("the document of a change that is asked for", () => {
+  it.each([
+    ["Change package.json", "Change package.json.diff"],
+    ["Change a/.env", "Change a∕.env.diff"],
+    ["Change /ws/\u202eb?c#d", "Change ∕ws∕∕u{202e}b∕c∕d.diff"],
+  ])("of %j has a name without a path: %j", (command, name) => {
+    expect(previewName({ command })).toBe(name);
   });
 });
 

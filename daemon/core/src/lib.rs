@@ -8,6 +8,7 @@ pub mod conversation;
 pub mod edit;
 pub mod hook;
 pub mod model;
+pub mod names;
 pub mod plan;
 pub mod policy;
 pub mod prompt;

@@ -3,18 +3,22 @@
 //! Never reads what the model says about itself, and never allows by default: a command is asked
 //! for unless the user wants those unasked that only read, or has a rule for each part of it.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::PathBuf;
 
 pub mod command;
+mod protected;
 pub mod trust;
 
 use command::{CommandRules, Unasked, World};
+pub use protected::{is_protected, is_secret, protected_roots};
 
-/// What a call will touch, for the policy and for the user's eyes.
+/// What a call will touch, for the policy and for the user's eyes. `aliases` are other names of its
+/// files below their workspace folder: links by which they were reached, or can be.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Touch {
-    /// Only reads, inside the workspace.
-    Read { path: Option<PathBuf> },
+    /// Only reads, inside the workspace. `path`: exactly this file or folder, with all its names
+    /// below its workspace folder.
+    Read { path: Option<PathBuf>, names: Vec<PathBuf> },
     /// Changes the plan only, which is Cairn's own.
     Plan,
     /// Starts a child. Each of its calls is judged by itself.
@@ -24,11 +28,18 @@ pub enum Touch {
         path: PathBuf,
         /// The same below its workspace folder: names above it say nothing about the file.
         inside: PathBuf,
+        aliases: Vec<PathBuf>,
     },
     /// Proposes to delete one file inside the workspace.
-    Delete { path: PathBuf, inside: PathBuf },
+    Delete { path: PathBuf, inside: PathBuf, aliases: Vec<PathBuf> },
     /// Proposes to move one file inside the workspace.
-    Move { from: PathBuf, from_inside: PathBuf, to: PathBuf, to_inside: PathBuf },
+    Move {
+        from: PathBuf,
+        from_inside: PathBuf,
+        to: PathBuf,
+        to_inside: PathBuf,
+        aliases: Vec<PathBuf>,
+    },
     /// Runs exactly this command.
     Command { command: String, cwd: PathBuf },
 }
@@ -60,100 +71,38 @@ pub enum Mode {
 /// the question.
 pub fn judge(touch: &Touch, mode: Mode, rules: &CommandRules, world: &World<'_>) -> Verdict {
     match touch {
-        Touch::Read { path: _ } | Touch::Plan | Touch::Child => Verdict::Allow,
-        Touch::Edit { path: _, inside } | Touch::Delete { path: _, inside } => {
-            judge_edit(inside, mode)
+        Touch::Plan | Touch::Child => Verdict::Allow,
+        Touch::Read { path: _, names } => judge_read(names),
+        Touch::Edit { path: _, inside, aliases } | Touch::Delete { path: _, inside, aliases } => {
+            judge_edit([inside].into_iter().chain(aliases), mode)
         }
-        Touch::Move { from: _, from_inside, to: _, to_inside } => {
-            match judge_edit(from_inside, mode) {
-                Verdict::Allow => judge_edit(to_inside, mode),
-                other @ (Verdict::Ask { .. } | Verdict::Deny { .. }) => other,
-            }
+        Touch::Move { from: _, from_inside, to: _, to_inside, aliases } => {
+            judge_edit([from_inside, to_inside].into_iter().chain(aliases), mode)
         }
         Touch::Command { command, cwd: _ } => judge_command(command, mode, rules, world),
     }
 }
 
-/// True for files that change what runs, or what an agent may do, outside of any review: hooks,
-/// editor and agent settings, secrets, build manifests. Compared without regard to letter case, as
-/// some file systems do. `path` is relative to its workspace folder.
-pub fn is_protected(path: &Path) -> bool {
-    let names = path.components().filter_map(|component| match component {
-        Component::Normal(name) => Some(name.to_string_lossy().to_lowercase()),
-        Component::Prefix(_) | Component::RootDir | Component::CurDir | Component::ParentDir => {
-            None
-        }
-    });
-    let mut last = String::new();
-    for name in names {
-        if PROTECTED_ANYWHERE.contains(&name.as_str()) || name.starts_with(".git") {
-            return true;
-        }
-        last = name;
+/// In any mode, a plan being made among them: what is read goes to whoever runs the model.
+fn judge_read(names: &[PathBuf]) -> Verdict {
+    if names.iter().any(|name| is_secret(name)) {
+        return Verdict::Ask {
+            reason: "This file may hold secrets, and what is read goes to the model.".to_owned(),
+        };
     }
-    PROTECTED_FILES.contains(&last.as_str())
-        || PROTECTED_PREFIXES.iter().any(|prefix| last.starts_with(prefix))
-        || PROTECTED_SUFFIXES.iter().any(|suffix| last.ends_with(suffix))
+    Verdict::Allow
 }
 
-/// True for files that are likely to hold secrets: reading them asks, too.
-pub fn is_secret(path: &Path) -> bool {
-    let name = path.file_name().map(|name| name.to_string_lossy().to_lowercase());
-    name.is_some_and(|name| {
-        [".env", ".netrc", ".npmrc", ".pypirc", "id_", "credentials"]
-            .iter()
-            .any(|prefix| name.starts_with(prefix))
-            || [".key", ".p12", ".pem", ".pfx"].iter().any(|suffix| name.ends_with(suffix))
-    })
-}
-
-/// Folders whose whole contents are protected, and files whose name alone says it.
-const PROTECTED_ANYWHERE: &[&str] = &[
-    ".agents",
-    ".cairn",
-    ".cargo",
-    ".claude",
-    ".codex",
-    ".cursor",
-    ".devcontainer",
-    ".envrc",
-    ".husky",
-    ".idea",
-    ".mcp.json",
-    ".npmrc",
-    ".ssh",
-    ".vscode",
-];
-const PROTECTED_FILES: &[&str] = &[
-    ".bash_profile",
-    ".bashrc",
-    ".profile",
-    ".zprofile",
-    ".zshenv",
-    ".zshrc",
-    "agents.md",
-    "build.rs",
-    "cargo.lock",
-    "cargo.toml",
-    "claude.md",
-    "package-lock.json",
-    "package.json",
-    "pnpm-lock.yaml",
-    "pnpm-workspace.yaml",
-    "yarn.lock",
-];
-const PROTECTED_PREFIXES: &[&str] = &[".env", ".pnpmfile.", ".yarnrc"];
-const PROTECTED_SUFFIXES: &[&str] =
-    &[".code-workspace", ".csproj", ".gradle", ".gradle.kts", ".props", ".targets"];
-
-fn judge_edit(path: &Path, mode: Mode) -> Verdict {
+fn judge_edit<'a>(mut names: impl Iterator<Item = &'a PathBuf>, mode: Mode) -> Verdict {
     match mode {
         Mode::Plan => Verdict::Deny {
             reason: "Plan mode: no file may be changed. Present the plan instead.".to_owned(),
         },
-        Mode::Review | Mode::Ask | Mode::Auto if is_protected(path) => Verdict::Ask {
-            reason: "This file decides what runs or what an agent may do.".to_owned(),
-        },
+        Mode::Review | Mode::Ask | Mode::Auto if names.any(|name| is_protected(name)) => {
+            Verdict::Ask {
+                reason: "This file decides what runs or what an agent may do.".to_owned(),
+            }
+        }
         Mode::Review | Mode::Ask | Mode::Auto => Verdict::Allow,
     }
 }
@@ -236,6 +185,8 @@ fn is_precious(target: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
 
     fn judged(touch: &Touch, mode: Mode) -> &'static str {
@@ -248,7 +199,23 @@ mod tests {
     }
 
     fn edit(inside: &str) -> Touch {
-        Touch::Edit { path: Path::new("/home/me/.cargo/ws").join(inside), inside: inside.into() }
+        edit_by(inside, &[])
+    }
+
+    fn edit_by(inside: &str, aliases: &[&str]) -> Touch {
+        Touch::Edit {
+            path: Path::new("/home/me/.cargo/ws").join(inside),
+            inside: inside.into(),
+            aliases: aliases.iter().map(PathBuf::from).collect(),
+        }
+    }
+
+    fn read(names: &[&str]) -> Touch {
+        let names: Vec<PathBuf> = names.iter().map(PathBuf::from).collect();
+        Touch::Read {
+            path: names.first().map(|name| Path::new("/home/me/.ssh/ws").join(name)),
+            names,
+        }
     }
 
     fn command(command: &str) -> Touch {
@@ -257,29 +224,36 @@ mod tests {
 
     #[test]
     fn modes() {
-        let read = Touch::Read { path: Some("/ws/a".into()) };
+        let source_read = read(&["a"]);
         let source = edit("a.rs");
         let protected = edit(".vscode/tasks.json");
         let run = command("ls");
+        let secret = read(&[".env"]);
         for (mode, expected) in [
-            (Mode::Review, ["allow", "allow", "ask", "ask"]),
-            (Mode::Ask, ["allow", "allow", "ask", "ask"]),
-            (Mode::Auto, ["allow", "allow", "ask", "ask"]),
-            (Mode::Plan, ["allow", "deny", "deny", "deny"]),
+            (Mode::Review, ["allow", "allow", "ask", "ask", "ask"]),
+            (Mode::Ask, ["allow", "allow", "ask", "ask", "ask"]),
+            (Mode::Auto, ["allow", "allow", "ask", "ask", "ask"]),
+            (Mode::Plan, ["allow", "deny", "deny", "deny", "ask"]),
         ] {
-            let got = [&read, &source, &protected, &run].map(|touch| judged(touch, mode));
+            let got =
+                [&source_read, &source, &protected, &run, &secret].map(|touch| judged(touch, mode));
             assert_eq!(got, expected, "{mode:?}");
         }
     }
 
     #[test]
     fn deletions_and_moves_are_judged_as_edits_of_every_path() {
-        let delete = |inside: &str| Touch::Delete { path: "/ws".into(), inside: inside.into() };
+        let delete = |inside: &str| Touch::Delete {
+            path: "/ws".into(),
+            inside: inside.into(),
+            aliases: Vec::new(),
+        };
         let relocate = |from: &str, to: &str| Touch::Move {
             from: "/ws".into(),
             from_inside: from.into(),
             to: "/ws".into(),
             to_inside: to.into(),
+            aliases: Vec::new(),
         };
         for (touch, expected) in [
             (delete("a.rs"), ["allow", "deny"]),
@@ -290,6 +264,19 @@ mod tests {
         ] {
             let got = [Mode::Auto, Mode::Plan].map(|mode| judged(&touch, mode));
             assert_eq!(got, expected, "{touch:?}");
+        }
+    }
+
+    #[test]
+    fn a_file_is_judged_by_every_name_it_has() {
+        for (touch, expected) in [
+            (edit_by("config/tasks.json", &[]), "allow"),
+            (edit_by("config/tasks.json", &[".vscode/tasks.json"]), "ask"),
+            (read(&["notes"]), "allow"),
+            (read(&["notes", ".env"]), "ask"),
+            (read(&[]), "allow"),
+        ] {
+            assert_eq!(judged(&touch, Mode::Auto), expected, "{touch:?}");
         }
     }
 
@@ -315,26 +302,6 @@ mod tests {
         for line in ["rm -rf target", "rm /tmp/x", "rm -rf ./build/*", "ls ~", "echo rm", ""] {
             let verdict = judged(&command(line), Mode::Auto);
             assert_eq!(verdict, "ask", "{line}");
-        }
-    }
-
-    #[test]
-    fn protected_files() {
-        for path in [
-            ".vscode/tasks.json",
-            ".VSCode/settings.json",
-            ".github/workflows/ci.yml",
-            ".gitignore",
-            "sub/.env.local",
-            "package.json",
-            "Cargo.toml",
-            "AGENTS.md",
-            "app.code-workspace",
-        ] {
-            assert!(is_protected(Path::new(path)), "{path}");
-        }
-        for path in ["src/main.rs", "env.rs", "docs/git.md", "vscode/x", ""] {
-            assert!(!is_protected(Path::new(path)), "{path}");
         }
     }
 }

@@ -20,7 +20,7 @@ use state::State;
 pub use unaccept::StaysAccepted;
 
 mod memory;
-mod patch;
+pub mod patch;
 #[cfg(any(test, feature = "reference"))]
 pub mod reference;
 mod snapshot;

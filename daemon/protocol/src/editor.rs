@@ -125,6 +125,11 @@ pub struct ApproveParams {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub child: Option<String>,
+    /// What would become of the file, as a unified diff: nothing of it is in the file or in its
+    /// document yet. Bounded; one that was cut says so at its end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub preview: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]

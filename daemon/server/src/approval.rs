@@ -66,9 +66,7 @@ pub fn gate(touch: &Touch, mode: ReviewMode, rules: &CommandRules, workspace: &W
     // Not a lock: what lies there may be another file when the command runs. It can only be read.
     let may_read = |path: &str| {
         let path = cwd.join(path);
-        workspace
-            .resolve(&path.to_string_lossy())
-            .is_ok_and(|path| !policy::is_secret(path.as_path()))
+        workspace.resolve(&path.to_string_lossy()).is_ok_and(|path| !path.is_secret())
     };
     let path = exec::search_path();
     let finds = |program: &str| programs::lies_outside(program, &path, workspace);
@@ -77,15 +75,16 @@ pub fn gate(touch: &Touch, mode: ReviewMode, rules: &CommandRules, workspace: &W
         Verdict::Allow => Gate::Open(Approved(())),
         Verdict::Deny { reason } => Gate::Closed(reason),
         Verdict::Ask { reason } => Gate::Ask(match touch {
-            Touch::Command { command, .. } => {
-                Question { rules: rules.offered(command, &world), ..question(touch, reason) }
-            }
+            Touch::Command { command, .. } => Question {
+                rules: rules.offered(command, &world),
+                ..question(touch, reason, workspace)
+            },
             Touch::Read { .. }
             | Touch::Plan
             | Touch::Child
             | Touch::Edit { .. }
             | Touch::Delete { .. }
-            | Touch::Move { .. } => question(touch, reason),
+            | Touch::Move { .. } => question(touch, reason, workspace),
         }),
     }
 }
@@ -93,43 +92,48 @@ pub fn gate(touch: &Touch, mode: ReviewMode, rules: &CommandRules, workspace: &W
 /// The file a call touches, for links in the editor.
 pub fn uri(touch: &Touch) -> Option<String> {
     match touch {
-        Touch::Read { path } => path.as_deref().and_then(uri_of),
-        Touch::Edit { path, inside: _ }
-        | Touch::Delete { path, inside: _ }
-        | Touch::Move { to: path, .. } => uri_of(path),
+        Touch::Read { path, names: _ } => path.as_deref().and_then(uri_of),
+        Touch::Edit { path, .. } | Touch::Delete { path, .. } | Touch::Move { to: path, .. } => {
+            uri_of(path)
+        }
         Touch::Command { .. } | Touch::Plan | Touch::Child => None,
     }
 }
 
 /// What the user is asked about a call.
-pub fn question(touch: &Touch, reason: String) -> Question {
+pub fn question(touch: &Touch, reason: String, workspace: &Workspace) -> Question {
+    // Absolute in all folders but the first: a yes for one file must not be one for its namesake.
+    let named = |path: &Path| workspace.display(path);
     match touch {
-        Touch::Read { path } => Question {
-            title: "Read a file".to_owned(),
-            command: path.as_deref().map(|path| path.display().to_string()).unwrap_or_default(),
-            cwd: String::new(),
+        Touch::Read { path, names: _ } => Question {
+            title: "Read a file that may hold secrets".to_owned(),
+            command: path
+                .as_deref()
+                .map(|path| format!("Read {}", named(path)))
+                .unwrap_or_default(),
+            cwd: path.as_deref().map(|path| folder_of(workspace, path)).unwrap_or_default(),
             reason,
             rules: Vec::new(),
         },
         // Never the bare path: that is a command too.
-        Touch::Edit { path, inside } => Question {
+        Touch::Edit { path, .. } => Question {
             title: "Change a protected file".to_owned(),
-            command: format!("Change {}", inside.display()),
-            cwd: folder_of(path, inside),
+            command: format!("Change {}", named(path)),
+            cwd: folder_of(workspace, path),
             reason,
             rules: Vec::new(),
         },
-        Touch::Delete { path, inside } => Question {
+        Touch::Delete { path, .. } => Question {
             title: "Delete a protected file".to_owned(),
-            command: format!("Delete {}", inside.display()),
-            cwd: folder_of(path, inside),
+            command: format!("Delete {}", named(path)),
+            cwd: folder_of(workspace, path),
             reason,
             rules: Vec::new(),
         },
-        Touch::Move { from, from_inside, to: _, to_inside } => Question {
+        Touch::Move { from, to, .. } => Question {
             title: "Move a protected file".to_owned(),
-            command: format!("Move {} to {}", from_inside.display(), to_inside.display()),
-            cwd: folder_of(from, from_inside),
+            command: format!("Move {} to {}", named(from), named(to)),
+            cwd: folder_of(workspace, from),
             reason,
             rules: Vec::new(),
         },
@@ -158,8 +162,8 @@ pub fn question(touch: &Touch, reason: String) -> Question {
 }
 
 /// The workspace folder a path is in.
-fn folder_of(path: &Path, inside: &Path) -> String {
-    let folder = path.ancestors().nth(inside.components().count());
+fn folder_of(workspace: &Workspace, path: &Path) -> String {
+    let folder = workspace.folders().iter().find(|folder| path.starts_with(folder));
     folder.map(|folder| folder.display().to_string()).unwrap_or_default()
 }
 
@@ -207,16 +211,40 @@ mod tests {
         let Gate::Ask(question) = at(&command, ReviewMode::Auto) else { panic!("must ask") };
         assert_eq!((question.command.as_str(), question.cwd.as_str()), ("ls\t-l", "/ws"));
 
-        let edit = Touch::Edit { path: "/ws/a/.env".into(), inside: "a/.env".into() };
-        let Gate::Ask(question) = at(&edit, ReviewMode::Review) else { panic!("must ask") };
-        assert_eq!((question.command.as_str(), question.cwd.as_str()), ("Change a/.env", "/ws"));
-        assert!(matches!(at(&edit, ReviewMode::Plan), Gate::Closed(_)));
-        assert!(matches!(at(&Touch::Read { path: None }, ReviewMode::Plan), Gate::Open(_)));
+        let folder = tempfile::tempdir().unwrap();
+        let [first, second] = ["first", "second"].map(|name| folder.path().join(name));
+        std::fs::create_dir(&first).unwrap();
+        std::fs::create_dir(&second).unwrap();
+        let workspace = Workspace::new(vec![first.clone(), second.clone()]).unwrap();
+        let asked =
+            |touch: &Touch, mode| match gate(touch, mode, &CommandRules::default(), &workspace) {
+                Gate::Ask(question) => format!("{} in {}", question.command, question.cwd),
+                Gate::Open(_) => "open".to_owned(),
+                Gate::Closed(_) => "closed".to_owned(),
+            };
+        let edit = |root: &Path| Touch::Edit {
+            path: root.join("a/.env"),
+            inside: "a/.env".into(),
+            aliases: Vec::new(),
+        };
+        let read = Touch::Read { path: Some(first.join(".env")), names: vec![".env".into()] };
+        let (one, two) = (first.display(), second.display());
+        for (touch, mode, expected) in [
+            (edit(&first), ReviewMode::Review, format!("Change a/.env in {one}")),
+            (edit(&second), ReviewMode::Review, format!("Change {two}/a/.env in {two}")),
+            (edit(&first), ReviewMode::Plan, "closed".to_owned()),
+            (read.clone(), ReviewMode::Auto, format!("Read .env in {one}")),
+            (read, ReviewMode::Plan, format!("Read .env in {one}")),
+            (Touch::Read { path: None, names: Vec::new() }, ReviewMode::Plan, "open".to_owned()),
+        ] {
+            assert_eq!(asked(&touch, mode), expected, "{touch:?}");
+        }
     }
 
     #[test]
     fn names_the_file() {
-        let edit = Touch::Edit { path: "/ws/a b".into(), inside: "a b".into() };
+        let edit =
+            Touch::Edit { path: "/ws/a b".into(), inside: "a b".into(), aliases: Vec::new() };
         assert_eq!(uri(&edit).as_deref(), Some("file:///ws/a%20b"));
     }
 }

@@ -1,18 +1,21 @@
 //! Edits of files that no editor holds: made on disk.
 //!
-//! Must never write over a text other than the one the edit was made for, nor leave half a file.
+//! Must never write over a text other than the one the edit was made for, nor leave half a file, nor
+//! follow a link.
 
-use std::{io::Write, path::Path};
+use std::{fs::File, io, sync::Arc};
 
-use anyhow::Context;
-use cairn_core::text::{Decoded, Position, decode, encode};
+use cairn_core::text::{Decoded, Position, encode};
 use cairn_protocol::{ApplyEditParams, ApplyEditResult, FileChange, RefusedEdit};
 
-use crate::{hub::hash, workspace::path_of};
+use crate::{
+    hub::hash,
+    workspace::{Done, PathError, ReadError, Workspace, WorkspacePath},
+};
 
 /// Changes one file, or says why not.
-pub(crate) async fn apply(params: ApplyEditParams) -> ApplyEditResult {
-    let applied = tokio::task::spawn_blocking(move || write(&params)).await;
+pub(crate) async fn apply(params: ApplyEditParams, workspace: Arc<Workspace>) -> ApplyEditResult {
+    let applied = tokio::task::spawn_blocking(move || write(&params, &workspace)).await;
     let (reason, message) = match applied {
         Ok(Ok(())) => (None, None),
         Ok(Err(Refusal { reason, message })) => (Some(reason), Some(message)),
@@ -26,42 +29,46 @@ struct Refusal {
     message: String,
 }
 
-fn write(params: &ApplyEditParams) -> Result<(), Refusal> {
-    let failed = |message: String| Refusal { reason: RefusedEdit::Failed, message };
-    let stale =
-        || Refusal { reason: RefusedEdit::Stale, message: "the file is another one by now".into() };
-    let path = path_of(&params.uri).ok_or_else(|| failed("not a file".into()))?;
-    let read = || -> Result<Decoded, Refusal> {
-        let bytes = std::fs::read(&path)
-            .map_err(|error| Refusal { reason: RefusedEdit::Closed, message: error.to_string() })?;
-        decode(&bytes).map_err(|error| failed(error.to_string()))
-    };
-    // In a folder that is writable a file can be replaced whatever its own permissions say.
-    let writable = || match std::fs::metadata(&path) {
-        Ok(meta) if meta.permissions().readonly() => {
-            Err(Refusal { reason: RefusedEdit::ReadOnly, message: "the file is read-only".into() })
+impl Refusal {
+    fn stale() -> Self {
+        Self { reason: RefusedEdit::Stale, message: "the file is another one by now".into() }
+    }
+}
+
+impl From<PathError> for Refusal {
+    fn from(error: PathError) -> Self {
+        Self { reason: RefusedEdit::Failed, message: error.to_string() }
+    }
+}
+
+impl From<io::Error> for Refusal {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::AlreadyExists => Self::stale(),
+            _ => Self { reason: RefusedEdit::Failed, message: error.to_string() },
         }
-        Ok(_) | Err(_) => Ok(()),
-    };
+    }
+}
+
+impl From<ReadError> for Refusal {
+    fn from(error: ReadError) -> Self {
+        let reason = match error {
+            ReadError::NotText { .. } | ReadError::TooLarge { .. } => RefusedEdit::Failed,
+            ReadError::Missing(_) | ReadError::NotRegular { .. } | ReadError::Io { .. } => {
+                RefusedEdit::Closed
+            }
+        };
+        Self { reason, message: error.to_string() }
+    }
+}
+
+fn write(params: &ApplyEditParams, workspace: &Workspace) -> Result<(), Refusal> {
+    // What was decided about a file is not done to another one that a link leads to by now.
+    let path = workspace.exactly(&params.uri)?;
     match &params.change {
-        FileChange::Create { text } => {
-            if let Some(folder) = path.parent() {
-                std::fs::create_dir_all(folder).map_err(|error| failed(error.to_string()))?;
-            }
-            match std::fs::File::create_new(&path) {
-                Ok(mut file) => {
-                    file.write_all(text.as_bytes()).map_err(|error| failed(error.to_string()))
-                }
-                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Err(stale()),
-                Err(error) => Err(failed(error.to_string())),
-            }
-        }
+        FileChange::Create { text } => Ok(workspace.create_new(&path, text.as_bytes())?),
         FileChange::Edit { expected_hash, edits, .. } => {
-            writable()?;
-            let mut decoded = read()?;
-            if hash(&decoded.text) != *expected_hash {
-                return Err(stale());
-            }
+            let (mut decoded, file) = expected(workspace, &path, expected_hash)?;
             for edit in edits.iter().rev() {
                 let at = |position: cairn_protocol::Position| {
                     decoded
@@ -71,49 +78,60 @@ fn write(params: &ApplyEditParams) -> Result<(), Refusal> {
                 let range = at(edit.range.start)..at(edit.range.end);
                 decoded.text.replace(range, &edit.new_text);
             }
-            replace(&path, &encode(&decoded.text, decoded.bom))
-                .map_err(|error| failed(format!("{error:#}")))
+            done(workspace.replace(&path, &file, &encode(&decoded.text, decoded.bom))?)
         }
         FileChange::Delete { expected_hash, empty_folders } => {
-            writable()?;
-            if hash(&read()?.text) != *expected_hash {
-                return Err(stale());
-            }
-            std::fs::remove_file(&path).map_err(|error| failed(error.to_string()))?;
-            remove_empty(empty_folders);
+            let (_, file) = expected(workspace, &path, expected_hash)?;
+            done(workspace.remove(&path, &file)?)?;
+            remove_empty(workspace, empty_folders);
             Ok(())
         }
         FileChange::Rename { to, expected_hash, empty_folders } => {
-            writable()?;
-            let to = path_of(to).ok_or_else(|| failed("not a file".into()))?;
-            if hash(&read()?.text) != *expected_hash || to.symlink_metadata().is_ok() {
-                return Err(stale());
+            let (_, file) = expected(workspace, &path, expected_hash)?;
+            let to = workspace.exactly(to)?;
+            if workspace.is_there(&to) {
+                return Err(Refusal::stale());
             }
-            if let Some(folder) = to.parent() {
-                std::fs::create_dir_all(folder).map_err(|error| failed(error.to_string()))?;
-            }
-            std::fs::rename(&path, &to).map_err(|error| failed(error.to_string()))?;
-            remove_empty(empty_folders);
+            done(workspace.rename(&path, &file, &to)?)?;
+            remove_empty(workspace, empty_folders);
             Ok(())
         }
     }
 }
 
-/// Innermost first; the first that still holds something ends it.
-fn remove_empty(folders: &[String]) {
-    let mut folders = folders.iter().filter_map(|uri| path_of(uri));
-    while folders.next().is_some_and(|folder| std::fs::remove_dir(folder).is_ok()) {}
+/// The file with exactly this text, which may be written.
+fn expected(
+    workspace: &Workspace,
+    path: &WorkspacePath,
+    expected_hash: &str,
+) -> Result<(Decoded, File), Refusal> {
+    let (decoded, file) = workspace.open_text(path)?;
+    // In a folder that is writable a file can be replaced whatever its own permissions say.
+    if file.metadata()?.permissions().readonly() {
+        let message = "the file is read-only".into();
+        return Err(Refusal { reason: RefusedEdit::ReadOnly, message });
+    }
+    if hash(&decoded.text) != expected_hash {
+        return Err(Refusal::stale());
+    }
+    Ok((decoded, file))
 }
 
-/// Old or new, never half: a temporary file beside it, then a rename. Keeps the permissions.
-fn replace(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
-    let folder = path.parent().context("a file without a folder")?;
-    let mut file = tempfile::Builder::new().prefix(".cairn-").tempfile_in(folder)?;
-    file.write_all(bytes)?;
-    file.as_file().sync_all()?;
-    file.as_file().set_permissions(std::fs::metadata(path)?.permissions())?;
-    file.persist(path)?;
-    Ok(())
+fn done(done: Done) -> Result<(), Refusal> {
+    match done {
+        Done::Done => Ok(()),
+        Done::Changed => Err(Refusal::stale()),
+    }
+}
+
+/// Innermost first; the first that still holds something ends it.
+fn remove_empty(workspace: &Workspace, folders: &[String]) {
+    let mut folders = folders.iter().map(|uri| workspace.exactly(uri));
+    while folders
+        .next()
+        .is_some_and(|folder| folder.is_ok_and(|folder| workspace.remove_empty(&folder).is_ok()))
+    {
+    }
 }
 
 #[cfg(test)]
@@ -130,9 +148,11 @@ mod tests {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = |name: &str| folder.path().join(name);
         let uri = |name: &str| uri_of(&path(name)).expect("an absolute path");
+        let workspace = Workspace::new(vec![folder.path().to_owned()]).expect("a workspace");
+        let workspace = Arc::new(workspace);
         let change = async |name: &str, change: FileChange| {
             let params = ApplyEditParams { uri: uri(name), label: String::new(), change };
-            apply(params).await.reason
+            apply(params, Arc::clone(&workspace)).await.reason
         };
         let one = || hash(&Text::new("one\n"));
         let delete = |expected_hash: String, folders: &[&str]| FileChange::Delete {

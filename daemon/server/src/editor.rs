@@ -1,18 +1,26 @@
 //! The port: what the engine needs from an editor, whichever it is. The LSP outbox and the
 //! headless run implement it. It knows no session and no tool.
 
+use std::sync::Arc;
+
 use cairn_protocol::{
     ApplyEditParams, ApplyEditResult, ApproveParams, ApproveResult, Notice, SaveParams, SaveResult,
 };
 use futures_util::future::BoxFuture;
+
+use crate::workspace::Workspace;
 
 pub trait Editor: Send + Sync + 'static {
     /// Tell the user something. Never blocks; an editor that is gone swallows it.
     fn notify(&self, notice: Notice);
 
     /// Change one file. An answer that does not come within a bound is `Failed`. `applied: true`
-    /// is a claim; the hub believes the text.
-    fn apply(&self, params: ApplyEditParams) -> BoxFuture<'static, ApplyEditResult>;
+    /// is a claim; the hub believes the text. `workspace`: for an editor whose buffer is the disk.
+    fn apply(
+        &self,
+        params: ApplyEditParams,
+        workspace: Arc<Workspace>,
+    ) -> BoxFuture<'static, ApplyEditResult>;
 
     fn save(&self, params: SaveParams) -> BoxFuture<'static, SaveResult>;
 

@@ -11,9 +11,8 @@ use std::{
 
 use anyhow::{Context, anyhow, bail};
 use cairn_core::{
-    change::Change,
-    review::{Author, FileReview, Hunks, Origin},
-    text::{Text, decode},
+    review::patch,
+    text::Text,
     visible::{exact, visible as printable},
 };
 use cairn_protocol::{
@@ -32,7 +31,7 @@ use crate::{
     exec, hub,
     model::choose::Environment,
     secrets, signals,
-    workspace::path_of,
+    workspace::Workspace,
 };
 
 /// Does one task; the exit code says how it ended.
@@ -88,7 +87,7 @@ async fn work(arguments: RunArguments) -> anyhow::Result<EndReason> {
             }
         }
     };
-    print_diff(&client, &terminal).await?;
+    print_diff(&client, &terminal, &Workspace::new(vec![folder])?).await?;
     drop(client);
     tasks.wait().await;
     Ok(reason)
@@ -124,31 +123,23 @@ async fn ask<T>(
 async fn print_diff(
     client: &mpsc::UnboundedSender<ClientEvent>,
     terminal: &Terminal,
+    workspace: &Workspace,
 ) -> anyhow::Result<()> {
     let state = ask(client, AgentRequest::State).await?;
     for review in state.reviews {
         let uri = review.uri.clone();
         let before =
             ask(client, |reply| AgentRequest::Baseline(BaselineParams { uri }, reply)).await?;
-        let Some(path) = path_of(&review.uri) else { continue };
-        let after = std::fs::read(&path)
-            .ok()
-            .and_then(|bytes| decode(&bytes).ok())
-            .map(|decoded| decoded.text);
+        let path = workspace.resolve(&review.uri).ok();
+        let after = path.and_then(|path| workspace.read_text(&path).ok());
+        let after = after.map(|decoded| decoded.text);
         let before = Text::new(&before.text.unwrap_or_default());
-        let diff = diff(before, &after.unwrap_or_default(), &review.path)?;
+        let patch = patch::between(Some(&before), &after.unwrap_or_default(), &review.path);
         // A pipe may lead to `patch`, which wants the bytes; a terminal would obey them.
-        let diff = if std::io::stdout().is_terminal() { printable(&diff) } else { diff };
-        terminal.print(&format!("\n{diff}"));
+        let patch = if std::io::stdout().is_terminal() { printable(&patch) } else { patch };
+        terminal.print(&format!("\n{patch}"));
     }
     Ok(())
-}
-
-fn diff(before: Text, after: &Text, path: &str) -> anyhow::Result<String> {
-    let change = Change::between(&before, after);
-    let mut review = FileReview::new(before);
-    review.apply(&change, &Author::Agent(Origin::default()))?;
-    Ok(review.unified_patch(Hunks::All, path))
 }
 
 /// The editor of a headless run: the disk is its only buffer, the terminal its only window.
@@ -252,8 +243,12 @@ impl Editor for Terminal {
         }
     }
 
-    fn apply(&self, params: ApplyEditParams) -> BoxFuture<'static, ApplyEditResult> {
-        disk::apply(params).boxed()
+    fn apply(
+        &self,
+        params: ApplyEditParams,
+        workspace: Arc<Workspace>,
+    ) -> BoxFuture<'static, ApplyEditResult> {
+        disk::apply(params, workspace).boxed()
     }
 
     fn save(&self, _: SaveParams) -> BoxFuture<'static, SaveResult> {
@@ -275,6 +270,9 @@ impl Editor for Terminal {
         } else {
             format!(", [f]rom now on in this folder ({})", printable(&params.rules.join("; ")))
         };
+        if let Some(preview) = &params.preview {
+            self.print(&format!("\n{}\n", printable(preview)));
+        }
         self.print(&format!(
             "\n{}{} in {}:\n  {}\nAllow? [y]es, [a]lways in this run{always}, [N]o; words after it are for the agent: ",
             printable(&params.title),

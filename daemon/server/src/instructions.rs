@@ -1,7 +1,7 @@
 //! Finds the files that say how to work here: `AGENTS.md` and `CLAUDE.md` in the folders above the
 //! work, and the user's own. Blocks on the disk.
 //!
-//! Must never read what a tool may not: the same jail, and no link that leads out of it.
+//! Must never read what a tool may not unasked: the same jail, no link out of it, no secrets.
 
 use std::path::Path;
 
@@ -65,6 +65,10 @@ fn of_folder(workspace: &Workspace, docs: &Docs, folder: &Path) -> Vec<(String, 
         .iter()
         .filter_map(|name| {
             let path = workspace.resolve(&folder.join(name).to_string_lossy()).ok()?;
+            // A link to a secret is not told to the model unasked.
+            if path.is_secret() {
+                return None;
+            }
             let text = match docs.get(&path.uri()) {
                 Some(document) => document.text.to_string(),
                 None => workspace.read_text(&path).ok()?.text.to_string(),

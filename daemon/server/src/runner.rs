@@ -215,8 +215,8 @@ async fn run(
         })
     };
     let guard = Guard { tool: &call.name, about: &about };
-    let (approved, words) = match consent(shown, &touch, mode, &context, guard).await {
-        Consent::Given { approved, words } => (approved, words),
+    let (parsed, approved, words) = match consent(shown, parsed, mode, &context, guard).await? {
+        Consent::Given { call, approved, words } => (call, approved, words),
         Consent::Refused(reason) => return Ok(Ran::Declined(reason)),
     };
     match &touch {

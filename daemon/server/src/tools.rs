@@ -65,6 +65,11 @@ pub trait Call: Send + 'static {
     /// One line for people: `Read src/cart.mjs`, `Run npm test`.
     fn title(&self) -> String;
     fn touch(&self) -> Touch;
+    /// What would become of a file, for a user who is asked. When another text is there by the
+    /// time it runs, the call changes nothing. A call that cannot succeed asks nobody. Blocks.
+    fn preview(&mut self, _context: &ToolContext) -> Result<Option<String>, ToolFailure> {
+        Ok(None)
+    }
     fn run(
         self: Box<Self>,
         context: ToolContext,

@@ -1,24 +1,32 @@
 //! The folders the agent works in: the path jail, file URIs, reading text, ignore rules.
 //!
 //! A path that a model or a client gave becomes a `WorkspacePath` here or is refused; nothing
-//! below takes a bare path. Never writes.
+//! below takes a bare path. Files are opened from their folder, which is held open. Writes only for
+//! `disk`, which is the editor of files that no editor holds.
 
 use std::{
     fmt,
     fs::{self, File},
     io::{self, Read},
-    os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt},
     path::{Path, PathBuf},
 };
 
 use anyhow::Context;
-use cairn_core::text::{self, Decoded, NotText};
+use cairn_core::{
+    policy,
+    text::{self, Decoded, NotText},
+};
+use rustix::fs::FileType;
 
+mod beneath;
+mod change;
 mod resolve;
 mod similar;
 pub mod uri;
 mod walk;
 
+pub use beneath::Done;
+use beneath::{Beneath, file_type};
 pub use resolve::PathError;
 pub use uri::{canonical_uri, path_of, uri_of};
 pub use walk::{Hidden, Walked};
@@ -33,6 +41,10 @@ pub struct Workspace {
     folders: Vec<PathBuf>,
     /// The same without symbolic links: what the jail compares.
     canonical: Vec<PathBuf>,
+    /// The same, held open: where files are read and written from.
+    held: Vec<Beneath>,
+    /// The user's own folder, without symbolic links.
+    home: Option<PathBuf>,
 }
 
 /// A path inside a workspace folder, whether or not something is there. Absolute; below its folder
@@ -40,8 +52,11 @@ pub struct Workspace {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct WorkspacePath {
     absolute: PathBuf,
+    /// Which of the folders it is in.
+    folder: usize,
     inside: PathBuf,
     display: String,
+    aliases: Vec<PathBuf>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -65,12 +80,17 @@ pub enum ReadError {
 impl Workspace {
     pub fn new(folders: Vec<PathBuf>) -> anyhow::Result<Self> {
         anyhow::ensure!(!folders.is_empty(), "no workspace folder is open");
-        let mut workspace = Self { folders: Vec::new(), canonical: Vec::new() };
+        let home = std::env::var_os("HOME").and_then(|home| fs::canonicalize(home).ok());
+        let mut workspace =
+            Self { folders: Vec::new(), canonical: Vec::new(), held: Vec::new(), home };
         for folder in folders {
             let folder = std::path::absolute(&folder)?;
             let canonical = fs::canonicalize(&folder)
                 .with_context(|| format!("workspace folder {}", folder.display()))?;
             anyhow::ensure!(canonical.is_dir(), "{} is not a folder", folder.display());
+            let held = Beneath::open(&folder)
+                .with_context(|| format!("workspace folder {}", folder.display()))?;
+            workspace.held.push(held);
             workspace.folders.push(folder);
             workspace.canonical.push(canonical);
         }
@@ -103,16 +123,60 @@ impl Workspace {
 
     /// Reads a regular file as text. Blocks.
     pub fn read_text(&self, path: &WorkspacePath) -> Result<Decoded, ReadError> {
-        let bytes = read_regular(path)?;
-        text::decode(&bytes).map_err(|reason| ReadError::NotText { path: path.to_string(), reason })
+        self.open_text(path).map(|(decoded, _)| decoded)
     }
 
-    fn path_in(&self, folder: &Path, inside: &Path) -> WorkspacePath {
+    /// The same, with the file that was read.
+    pub fn open_text(&self, path: &WorkspacePath) -> Result<(Decoded, File), ReadError> {
+        let mut file = self.open(path)?;
+        let bytes = read_bounded(path, &mut file)?;
+        let not_text = |reason| ReadError::NotText { path: path.to_string(), reason };
+        Ok((text::decode(&bytes).map_err(not_text)?, file))
+    }
+
+    /// A regular file that is not too large. Blocks.
+    pub fn open(&self, path: &WorkspacePath) -> Result<File, ReadError> {
+        let io = |error: io::Error| match error.kind() {
+            io::ErrorKind::NotFound => ReadError::Missing(path.to_string()),
+            _ => ReadError::Io { path: path.to_string(), error },
+        };
+        if path.inside.as_os_str().is_empty() {
+            return Err(ReadError::NotRegular { path: path.to_string(), kind: "a folder" });
+        }
+        let folder = &self.held[path.folder];
+        let file = folder.open_read(&path.inside).map_err(|error| {
+            // The first look is at what nearly all files are.
+            match folder.stat(&path.inside).map(|stat| file_type(&stat)) {
+                Ok(FileType::RegularFile) | Err(_) => io(error),
+                Ok(kind) => ReadError::NotRegular { path: path.to_string(), kind: in_words(kind) },
+            }
+        })?;
+        match file.metadata().map_err(io)?.len() {
+            bytes if bytes > MAX_FILE_BYTES => {
+                Err(ReadError::TooLarge { path: path.to_string(), bytes })
+            }
+            _ => Ok(file),
+        }
+    }
+
+    /// Whether something is there, whatever it is.
+    pub fn is_there(&self, path: &WorkspacePath) -> bool {
+        path.inside.as_os_str().is_empty() || self.held[path.folder].stat(&path.inside).is_ok()
+    }
+
+    /// The file has other names: a change through this one would change them unseen.
+    pub fn has_hard_links(&self, path: &WorkspacePath) -> bool {
+        self.held[path.folder]
+            .stat(&path.inside)
+            .is_ok_and(|stat| file_type(&stat) == FileType::RegularFile && stat.st_nlink > 1)
+    }
+
+    fn path_in(&self, folder: usize, inside: &Path) -> WorkspacePath {
+        let root = &self.folders[folder];
         // Joining an empty path would add a slash.
-        let absolute =
-            if inside.as_os_str().is_empty() { folder.to_owned() } else { folder.join(inside) };
+        let absolute = if inside.as_os_str().is_empty() { root.clone() } else { root.join(inside) };
         let display = self.display(&absolute);
-        WorkspacePath { absolute, inside: inside.to_owned(), display }
+        WorkspacePath { absolute, folder, inside: inside.to_owned(), display, aliases: Vec::new() }
     }
 }
 
@@ -136,9 +200,19 @@ impl WorkspacePath {
         uri::of_absolute(&self.absolute)
     }
 
-    /// The file has other names: a change through this one would change them unseen.
-    pub fn has_hard_links(&self) -> bool {
-        fs::symlink_metadata(&self.absolute).is_ok_and(|meta| meta.is_file() && meta.nlink() > 1)
+    /// Other names of it below its workspace folder: by which links it was reached, or can be.
+    pub fn aliases(&self) -> &[PathBuf] {
+        &self.aliases
+    }
+
+    /// All its names below its workspace folder.
+    pub fn names(&self) -> Vec<PathBuf> {
+        [&self.inside].into_iter().chain(&self.aliases).cloned().collect()
+    }
+
+    /// By any of its names.
+    pub fn is_secret(&self) -> bool {
+        policy::is_secret(&self.inside) || self.aliases.iter().any(|name| policy::is_secret(name))
     }
 }
 
@@ -148,33 +222,11 @@ impl fmt::Display for WorkspacePath {
     }
 }
 
-/// Looks before it opens, so that a pipe cannot block, and again after, so that a file that was
-/// swapped in between is not read.
-fn read_regular(path: &WorkspacePath) -> Result<Vec<u8>, ReadError> {
-    let io = |error: io::Error| match error.kind() {
-        io::ErrorKind::NotFound => ReadError::Missing(path.to_string()),
-        _ => ReadError::Io { path: path.to_string(), error },
-    };
-    let check = |meta: &fs::Metadata| {
-        if !meta.is_file() {
-            return Err(ReadError::NotRegular { path: path.to_string(), kind: kind(meta) });
-        }
-        if meta.len() > MAX_FILE_BYTES {
-            return Err(ReadError::TooLarge { path: path.to_string(), bytes: meta.len() });
-        }
-        Ok(())
-    };
-    check(&fs::symlink_metadata(path.as_path()).map_err(io)?)?;
-    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
-    let file = File::options()
-        .read(true)
-        .custom_flags(flags.bits().cast_signed())
-        .open(path.as_path())
-        .map_err(io)?;
-    let meta = file.metadata().map_err(io)?;
-    check(&meta)?;
+fn read_bounded(path: &WorkspacePath, file: &mut File) -> Result<Vec<u8>, ReadError> {
+    let io = |error| ReadError::Io { path: path.to_string(), error };
     // `take` hides the size, and reading would begin with 32 bytes.
-    let mut bytes = Vec::with_capacity(usize::try_from(meta.len()).unwrap_or_default() + 1);
+    let expected = file.metadata().map_err(io)?.len();
+    let mut bytes = Vec::with_capacity(usize::try_from(expected).unwrap_or_default() + 1);
     file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(io)?;
     if bytes.len() as u64 > MAX_FILE_BYTES {
         return Err(ReadError::TooLarge { path: path.to_string(), bytes: bytes.len() as u64 });
@@ -182,20 +234,15 @@ fn read_regular(path: &WorkspacePath) -> Result<Vec<u8>, ReadError> {
     Ok(bytes)
 }
 
-fn kind(meta: &fs::Metadata) -> &'static str {
-    let kind = meta.file_type();
-    if kind.is_dir() {
-        "a folder"
-    } else if kind.is_symlink() {
-        "a symbolic link"
-    } else if kind.is_fifo() {
-        "a named pipe"
-    } else if kind.is_socket() {
-        "a socket"
-    } else if kind.is_block_device() || kind.is_char_device() {
-        "a device"
-    } else {
-        "something else"
+fn in_words(kind: FileType) -> &'static str {
+    match kind {
+        FileType::RegularFile => "a file",
+        FileType::Directory => "a folder",
+        FileType::Symlink => "a symbolic link",
+        FileType::Fifo => "a named pipe",
+        FileType::Socket => "a socket",
+        FileType::BlockDevice | FileType::CharacterDevice => "a device",
+        FileType::Unknown => "something else",
     }
 }
 

@@ -23,7 +23,7 @@ impl Studio {
     }
 
     async fn apply(&self, params: ApplyEditParams) -> ApplyEditResult {
-        self.hub.editor.apply(params).await
+        self.hub.editor.apply(params, workspace()).await
     }
 }
 

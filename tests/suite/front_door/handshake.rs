@@ -135,7 +135,7 @@ async fn another_protocol_version_is_refused_in_words() {
 async fn nothing_is_said_before_the_handshake() {
     let mut door = knock().await;
     door.hub.editor.notify(status(1));
-    let refused = door.hub.editor.apply(edit("file:///w/a", "", None, &[])).await;
+    let refused = door.hub.editor.apply(edit("file:///w/a", "", None, &[]), workspace()).await;
     assert_eq!(refused.reason, Some(RefusedEdit::Failed));
     assert_eq!(door.hub.editor.approve(approve()).await.decision, ApprovalDecision::Deny);
     door.client.initialize(hello()).await;

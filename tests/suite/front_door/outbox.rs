@@ -5,7 +5,7 @@ use super::*;
 #[tokio::test(start_paused = true)]
 async fn a_late_answer_harms_nobody() {
     let Door { client, hub, serving: _serving } = open().await;
-    let applying = tokio::spawn(hub.editor.apply(edit("file:///w/a", "", None, &[])));
+    let applying = tokio::spawn(hub.editor.apply(edit("file:///w/a", "", None, &[]), workspace()));
     let saving = tokio::spawn(hub.editor.save(SaveParams { uris: vec!["file:///w/a".into()] }));
     let apply = client.server_request("agent/applyEdit").await;
     let save = client.server_request("agent/save").await;
@@ -71,7 +71,8 @@ async fn a_plain_editor_is_asked_for_the_edits_it_can_do() {
         let capabilities = json!({ "workspace": { "workspaceEdit": support } });
         let Door { client, hub, serving: _serving } = open_plain(capabilities).await;
         let edits = [TextEdit { range: range((0, 1), (0, 2)), new_text: "x".into() }];
-        let applying = tokio::spawn(hub.editor.apply(edit("file:///w/a", "", Some(3), &edits)));
+        let applying =
+            tokio::spawn(hub.editor.apply(edit("file:///w/a", "", Some(3), &edits), workspace()));
         let request = client.server_request("workspace/applyEdit").await;
         expect.assert_eq(&request["params"]["edit"].to_string());
         client.respond(&request["id"], json!({ "applied": true }));
@@ -101,7 +102,7 @@ async fn what_a_plain_editor_has_not_open_is_changed_on_disk() {
     let Door { client, hub, serving: _serving } = open_plain(json!({})).await;
     let apply = async |change| {
         let params = ApplyEditParams { uri: uri.clone(), label: "Cairn".into(), change };
-        let result = hub.editor.apply(params).await;
+        let result = hub.editor.apply(params, workspace()).await;
         (result.applied, result.reason)
     };
     const STALE: (bool, Option<RefusedEdit>) = (false, Some(RefusedEdit::Stale));

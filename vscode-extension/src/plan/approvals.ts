@@ -3,12 +3,13 @@ import * as vscode from "vscode";
 import type { ApprovalDecision, ApproveParams } from "../protocol";
 import type { ApprovalStore } from "../stores/approval";
 import type { TranscriptStore } from "../stores/transcript";
-import { type Answer, answerRows, approvalNotice } from "../text/approval";
-import { inert, oneExactLine, oneLine } from "../text/display";
+import { type Answer, answerRows, approvalNotice, previewName } from "../text/approval";
+import { inert, oneExactLine, oneLine, visible } from "../text/display";
 
 interface Choice extends vscode.QuickPickItem {
   readonly answer?: Answer;
   readonly command?: string;
+  readonly change?: true;
 }
 
 const ONCE = "Allow once";
@@ -16,6 +17,7 @@ const SESSION = "Allow for this session";
 const ALWAYS = "Always…";
 const DENY = "Deny";
 const SHOW = "Show…";
+const CHANGE = "Show the change";
 
 /**
  * Asks the user whether something may run. Nothing is modal: a notification, a row in the plan
@@ -23,6 +25,7 @@ const SHOW = "Show…";
  */
 export class ApprovalPrompt implements vscode.Disposable {
   readonly #subscriptions: vscode.Disposable[];
+  readonly #previews = new Previews();
   /** The approval whose answer came from its notification, which is gone by itself. */
   #notified: string | undefined;
   #picker: { readonly id: string; readonly pick: vscode.QuickPick<Choice> } | undefined;
@@ -34,6 +37,7 @@ export class ApprovalPrompt implements vscode.Disposable {
     transcript: TranscriptStore,
   ) {
     this.#subscriptions = [
+      this.#previews,
       approvals.onDidAdd((params) => {
         transcript.approval(params);
         void this.#notify(params);
@@ -81,8 +85,12 @@ export class ApprovalPrompt implements vscode.Disposable {
     const { approvalId, rules } = params;
     const { message, whole } = approvalNotice(params);
     const always = rules.length > 0 ? [ALWAYS] : [];
-    const answer = await vscode.window.showWarningMessage(message, ...(whole ? [ONCE, SESSION, ...always, DENY] : [SHOW, DENY]));
-    if (answer === SHOW || answer === ALWAYS) {
+    const change = params.preview === undefined ? [] : [CHANGE];
+    const answer = await vscode.window.showWarningMessage(message, ...change, ...(whole ? [ONCE, SESSION, ...always, DENY] : [SHOW, DENY]));
+    if (answer === CHANGE) {
+      await this.#previews.open(params);
+    }
+    if (answer === SHOW || answer === ALWAYS || answer === CHANGE) {
       this.#show(approvalId, answer === ALWAYS ? "allowAlways" : undefined);
       return;
     }
@@ -149,6 +157,8 @@ export class ApprovalPrompt implements vscode.Disposable {
       if (choice?.answer !== undefined) {
         pick.hide();
         void this.#answer(params.approvalId, choice.answer);
+      } else if (choice?.change === true) {
+        void this.#previews.open(params);
       } else if (choice?.command !== undefined) {
         pick.hide();
         void vscode.commands.executeCommand(choice.command);
@@ -180,6 +190,7 @@ function choices(params: ApproveParams): Choice[] {
         : { ...row, alwaysShow: true, ...(answer === undefined ? {} : { answer }) },
     ),
     { label: "", kind: vscode.QuickPickItemKind.Separator },
+    ...(params.preview === undefined ? [] : [{ label: `$(diff) ${CHANGE}`, change: true, alwaysShow: true } as const]),
     { label: "$(comment-discussion) Show the conversation", command: "cairn.showConversation", alwaysShow: true },
     { label: "$(list-unordered) Manage allowed commands…", command: "cairn.manageRules", alwaysShow: true },
   ];
@@ -188,4 +199,27 @@ function choices(params: ApproveParams): Choice[] {
 function decisionOf(answer: string | undefined): ApprovalDecision | undefined {
   const decisions: Record<string, ApprovalDecision> = { [ONCE]: "allowOnce", [SESSION]: "allowSession", [DENY]: "deny" };
   return answer === undefined ? undefined : decisions[answer];
+}
+
+/** What a file would become, to be read before the answer: a document that nobody can write. */
+class Previews implements vscode.TextDocumentContentProvider, vscode.Disposable {
+  static readonly #scheme = "cairn-preview";
+  readonly #texts = new Map<string, string>();
+  readonly #provider = vscode.workspace.registerTextDocumentContentProvider(Previews.#scheme, this);
+
+  provideTextDocumentContent(uri: vscode.Uri): string {
+    return this.#texts.get(uri.query) ?? "This question was answered or withdrawn.";
+  }
+
+  async open(params: ApproveParams): Promise<void> {
+    this.#texts.clear();
+    this.#texts.set(params.approvalId, visible(params.preview ?? ""));
+    const uri = vscode.Uri.from({ scheme: Previews.#scheme, path: previewName(params), query: params.approvalId });
+    const document = await vscode.languages.setTextDocumentLanguage(await vscode.workspace.openTextDocument(uri), "diff");
+    await vscode.window.showTextDocument(document, { preview: true, preserveFocus: true });
+  }
+
+  dispose(): void {
+    this.#provider.dispose();
+  }
 }

@@ -78,3 +78,8 @@ export function answerRows({ command, cwd, rules }: Pick<ApproveParams, "command
 function lines(text: string): AnswerRow[] {
   return commandRows(text).map((row) => ({ label: row }));
 }
+
+/** The name of the document that shows what would change: `Change package.json.diff`. */
+export function previewName({ command }: Pick<ApproveParams, "command">): string {
+  return `${oneLine(command, 80).replaceAll(/[/\\?#]/g, "∕")}.diff`;
+}

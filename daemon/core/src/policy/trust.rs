@@ -40,17 +40,18 @@ mod tests {
     fn without_trust_there_is_only_reading() {
         let (path, inside) = (std::path::PathBuf::from("/ws/a"), std::path::PathBuf::from("a"));
         for (touch, allowed) in [
-            (Touch::Read { path: Some(path.clone()) }, true),
+            (Touch::Read { path: Some(path.clone()), names: vec![] }, true),
             (Touch::Plan, true),
             (Touch::Child, false),
-            (Touch::Edit { path: path.clone(), inside: inside.clone() }, false),
-            (Touch::Delete { path: path.clone(), inside: inside.clone() }, false),
+            (Touch::Edit { path: path.clone(), inside: inside.clone(), aliases: vec![] }, false),
+            (Touch::Delete { path: path.clone(), inside: inside.clone(), aliases: vec![] }, false),
             (
                 Touch::Move {
                     from: path.clone(),
                     from_inside: inside.clone(),
                     to: path.clone(),
                     to_inside: inside,
+                    aliases: vec![],
                 },
                 false,
             ),

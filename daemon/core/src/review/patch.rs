@@ -2,10 +2,21 @@
 
 use std::{fmt::Write, ops::Range};
 
-use super::{FileReview, Hunk};
-use crate::text::Text;
+use super::{Author, FileReview, Hunk, Hunks, Origin};
+use crate::{change::Change, text::Text};
 
 const CONTEXT: usize = 3;
+
+/// What lies between two texts; before `None` there is no file.
+pub fn between(before: Option<&Text>, after: &Text, path: &str) -> String {
+    let mut review = before.map_or_else(FileReview::created, |it| FileReview::new(it.clone()));
+    let change = Change::between(review.current(), after);
+    match review.apply(&change, &Author::Agent(Origin::default())) {
+        Ok(()) => review.unified_patch(Hunks::All, path),
+        // The change was made from this very text.
+        Err(_) => String::new(),
+    }
+}
 
 /// The given hunks, sorted, as changes of the baseline: it applies to that text.
 pub(super) fn unified(review: &FileReview, hunks: &[&Hunk], path: &str) -> String {

@@ -23,7 +23,7 @@ use super::{
 };
 use crate::{
     tools::{Proposal, Proposed, Wanted},
-    workspace::{canonical_uri, path_of, uri_of},
+    workspace::{Workspace, canonical_uri, path_of, uri_of},
 };
 
 mod flight;
@@ -344,6 +344,7 @@ impl Hub {
         let params = ApplyEditParams { uri: entry.uri.clone(), label, change };
         let of_agent = entry.in_flight.as_ref().is_some_and(|edit| edit.outcome.is_of_agent());
         let recorded = self.keep_now(key);
+        let (workspace, key) = (self.workspace.clone(), key.to_owned());
         let (handle, editor) = (self.handle.clone(), Arc::clone(&self.editor));
         self.spawn(async move {
             // Should we end while the edit is on its way, the next one must know whose it is.
@@ -351,15 +352,19 @@ impl Hub {
                 Some(recorded) => recorded.await.unwrap_or(Ok(())),
                 None => Ok(()),
             };
-            let result = match recorded {
-                Err(reason) if of_agent => ApplyEditResult {
-                    applied: false,
-                    reason: Some(RefusedEdit::Failed),
-                    message: Some(format!("it cannot be written down what is proposed ({reason})")),
-                    was_dirty: false,
-                },
+            let refused = |message: String| ApplyEditResult {
+                applied: false,
+                reason: Some(RefusedEdit::Failed),
+                message: Some(message),
+                was_dirty: false,
+            };
+            let result = match (recorded, still_leads(workspace, &key, &params).await) {
+                (Err(reason), _) if of_agent => {
+                    refused(format!("it cannot be written down what is proposed ({reason})"))
+                }
+                (_, Err(reason)) => refused(reason),
                 // A user who takes something back is not kept from it.
-                Err(_) | Ok(()) => editor.apply(params).await,
+                (Err(_) | Ok(()), Ok(workspace)) => editor.apply(params, workspace).await,
             };
             handle.send(Event::Applied { ticket, result });
         });
@@ -465,7 +470,6 @@ impl Hub {
         let deciding =
             matches!(in_flight.outcome, Outcome::Reject { .. } | Outcome::Restore { .. });
         let save = deciding && entry.saveable && done;
-        let uri = entry.uri.clone();
         match in_flight.then {
             Some(then) if done => entry.queue.push_front(*then),
             Some(then) => then.answer(answer.clone()),
@@ -496,7 +500,7 @@ impl Hub {
         }
         if save && self.docs.get(key).is_some() {
             // The proposal may be on disk already; what was rejected must not stay there.
-            self.save_later(vec![uri]);
+            self.save_later(self.may_be_saved(key));
         }
         self.next_work(key);
     }
@@ -543,4 +547,27 @@ impl Hub {
             })
             .map(|(key, _)| key.clone())
     }
+}
+
+/// Looks again, right before an edit is sent, whether the names it is sent with lead to the files it
+/// was made for: a link may have been put in the way. An editor opens them by name, after that.
+async fn still_leads(
+    workspace: Option<Arc<Workspace>>,
+    key: &str,
+    params: &ApplyEditParams,
+) -> Result<Arc<Workspace>, String> {
+    let workspace = workspace.ok_or("no workspace folder is open")?;
+    let mut names = vec![(params.uri.clone(), key.to_owned())];
+    if let FileChange::Rename { to, .. } = &params.change {
+        names.push((to.clone(), to.clone()));
+    }
+    let looking = tokio::task::spawn_blocking(move || {
+        for (uri, file) in names {
+            if workspace.resolve(&uri).map_err(|error| error.to_string())?.uri() != file {
+                return Err("a link leads from there to another file by now".to_owned());
+            }
+        }
+        Ok(workspace)
+    });
+    looking.await.map_err(|error| error.to_string())?
 }

@@ -1,6 +1,7 @@
 //! Saving for the agent's sake: only documents that were clean before its edits.
 //!
-//! Must never save a document with unsaved text of the user.
+//! Must never save a document with unsaved text of the user, nor through a link that was put in its
+//! way.
 
 use cairn_protocol::SaveParams;
 use tokio::sync::oneshot;
@@ -44,8 +45,8 @@ impl Hub {
         }
     }
 
-    pub(super) fn save_later(&self, uris: Vec<String>) {
-        let saving = self.editor.save(SaveParams { uris });
+    pub(super) fn save_later(&self, uris: impl IntoIterator<Item = String>) {
+        let saving = self.editor.save(SaveParams { uris: uris.into_iter().collect() });
         self.spawn(async move {
             for failure in saving.await.failed {
                 tracing::warn!("not saved: {}: {}", failure.uri, failure.reason);
@@ -61,7 +62,14 @@ impl Hub {
             .filter(|(key, entry)| {
                 entry.review.is_some() && entry.saveable && self.docs.get(key).is_some()
             })
-            .map(|(_, entry)| entry.uri.clone())
+            .filter_map(|(key, _)| self.may_be_saved(key))
             .collect()
+    }
+
+    /// By which name, unless a link leads from there to another file by now.
+    pub(super) fn may_be_saved(&self, key: &str) -> Option<String> {
+        let uri = &self.files.entries.get(key)?.uri;
+        let file = self.workspace.as_ref()?.resolve(uri).ok()?;
+        (file.uri() == key).then(|| uri.clone())
     }
 }

@@ -31,7 +31,7 @@ use super::{
     progress::{self, Shown},
     review,
 };
-use crate::{disk, editor::Editor, secrets};
+use crate::{disk, editor::Editor, secrets, workspace::Workspace};
 
 const APPLY_EDIT: &str = "workspace/applyEdit";
 /// An editor that takes longer is stuck, and the hub must go on.
@@ -186,7 +186,11 @@ impl Editor for Outbox {
         }
     }
 
-    fn apply(&self, params: ApplyEditParams) -> BoxFuture<'static, ApplyEditResult> {
+    fn apply(
+        &self,
+        params: ApplyEditParams,
+        workspace: Arc<Workspace>,
+    ) -> BoxFuture<'static, ApplyEditResult> {
         let failed = |message| ApplyEditResult {
             applied: false,
             reason: Some(RefusedEdit::Failed),
@@ -209,7 +213,8 @@ impl Editor for Outbox {
             change => {
                 let deletes =
                     matches!(change, FileChange::Delete { .. } | FileChange::Rename { .. });
-                let changing = disk::apply(ApplyEditParams { uri, label, change });
+                let params = ApplyEditParams { uri, label, change };
+                let changing = disk::apply(params, workspace);
                 return changing.map(move |result| plain::on_disk(result, deletes)).boxed();
             }
         };

@@ -18,11 +18,13 @@ use crate::{
     approval::{self, Approved, Gate, Question},
     hooks,
     hub::{Event, ToolUpdate},
-    tools::{ToolContext, Touch},
+    tools::{Call, ToolContext, ToolFailure, Touch},
 };
 
 pub(super) enum Consent {
     Given {
+        /// With what it looked at before it asked.
+        call: Box<dyn Call>,
         approved: Approved,
         /// What the user said with it, for the model.
         words: Option<String>,
@@ -39,11 +41,12 @@ pub(super) struct Guard<'a> {
 
 pub(super) async fn consent(
     shown: &Shown,
-    touch: &Touch,
+    mut call: Box<dyn Call>,
     mode: ReviewMode,
     context: &ToolContext,
     guard: Guard<'_>,
-) -> Consent {
+) -> Result<Consent, ToolFailure> {
+    let touch = &call.touch();
     let (rules, keeps) = match touch {
         Touch::Command { .. } => rules_for(shown, touch, context).await,
         Touch::Read { .. }
@@ -56,30 +59,39 @@ pub(super) async fn consent(
     let gate = approval::gate(touch, mode, &rules, &context.workspace);
     // What the policy forbids is not worth a hook.
     if let Gate::Closed(reason) = gate {
-        return Consent::Refused(reason);
+        return Ok(Consent::Refused(reason));
     }
     let (desk, Guard { tool, about }) = (context.hooks.as_ref(), guard);
     let verdict = hooks::run(desk, Moment::BeforeTool, Some(tool), about).await;
     let mut question = match (gate, verdict.decision) {
-        (_, Decision::Refuse) => return Consent::Refused(refused(&verdict.messages)),
+        (_, Decision::Refuse) => return Ok(Consent::Refused(refused(&verdict.messages))),
         (Gate::Open(_), Decision::Ask) => {
             let reason = "A hook of your settings wants you to be asked.".to_owned();
-            approval::question(touch, reason)
+            approval::question(touch, reason, &context.workspace)
         }
-        (Gate::Open(approved), Decision::GoOn) => return Consent::Given { approved, words: None },
-        (Gate::Closed(reason), Decision::Ask | Decision::GoOn) => return Consent::Refused(reason),
+        (Gate::Open(approved), Decision::GoOn) => {
+            return Ok(Consent::Given { call, approved, words: None });
+        }
+        (Gate::Closed(reason), Decision::Ask | Decision::GoOn) => {
+            return Ok(Consent::Refused(reason));
+        }
         (Gate::Ask(question), Decision::Ask | Decision::GoOn) => question,
     };
     if !keeps {
         question.rules.clear();
     }
+    let looking = context.clone();
+    let look = move || call.preview(&looking).map(|preview| (call, preview));
+    let looked = spawn_blocking(look).await;
+    let preview;
+    (call, preview) = looked.map_err(|error| ToolFailure::Fatal(error.into()))??;
     shown.update(ToolUpdate {
         state: Some(ToolState::AwaitingApproval),
         detail: Some(question.command.clone()),
         ..ToolUpdate::default()
     });
     let (reply, answer) = oneshot::channel();
-    let params = params(shown, &question);
+    let params = ApproveParams { preview, ..params(shown, &question) };
     shown.hub.send(Event::Approve { params, touch: touch.clone(), reply });
     let answer = tokio::select! {
         () = context.cancel.cancelled() => None,
@@ -87,15 +99,15 @@ pub(super) async fn consent(
     };
     let Some(answer) = answer else {
         let refused = "The turn ended before the user answered; nothing was run.";
-        return Consent::Refused(refused.to_owned());
+        return Ok(Consent::Refused(refused.to_owned()));
     };
     let words = answer.feedback.filter(|words| !words.trim().is_empty());
     match answer.decision {
         ApprovalDecision::AllowOnce | ApprovalDecision::AllowSession => {}
         ApprovalDecision::AllowAlways => keep(shown, touch, context, &question.rules).await,
-        ApprovalDecision::Deny => return Consent::Refused(declined(words.as_deref())),
+        ApprovalDecision::Deny => return Ok(Consent::Refused(declined(words.as_deref()))),
     }
-    Consent::Given { approved: question.allowed(), words }
+    Ok(Consent::Given { call, approved: question.allowed(), words })
 }
 
 /// The user's settings with what they allowed for good where the command runs, as it is at this
@@ -161,6 +173,7 @@ fn params(shown: &Shown, question: &Question) -> ApproveParams {
         reason: question.reason.clone(),
         rules: question.rules.iter().map(Rule::to_string).collect(),
         child: None,
+        preview: None,
     }
 }
 

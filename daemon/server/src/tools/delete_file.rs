@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{
     Approved, Call, Tool, ToolContext, ToolFailure, ToolOutput, Wanted,
     arguments::Arguments,
-    propose::{change, counts},
+    propose::{Asked, change, counts, preview},
     snapshot,
 };
 use crate::workspace::WorkspacePath;
@@ -16,6 +16,20 @@ pub(super) struct DeleteFile;
 
 struct DeleteCall {
     path: WorkspacePath,
+    asked: Asked,
+}
+
+impl DeleteCall {
+    fn compute(
+        &self,
+        context: &ToolContext,
+        base: Option<&Text>,
+    ) -> Result<(Wanted, ()), ToolFailure> {
+        match base {
+            Some(_) => Ok((Wanted::Gone, ())),
+            None => Err(snapshot::missing(context, &self.path)),
+        }
+    }
 }
 
 impl Tool for DeleteFile {
@@ -42,7 +56,7 @@ impl Tool for DeleteFile {
         let path = arguments.string("path");
         arguments.finish()?;
         let path = context.workspace.resolve(&path).map_err(ToolFailure::tell)?;
-        Ok(Box::new(DeleteCall { path }))
+        Ok(Box::new(DeleteCall { path, asked: None }))
     }
 }
 
@@ -52,23 +66,29 @@ impl Call for DeleteCall {
     }
 
     fn touch(&self) -> Touch {
-        let (path, inside) = (self.path.as_path().to_owned(), self.path.inside().to_owned());
-        Touch::Delete { path, inside }
+        Touch::Delete {
+            path: self.path.as_path().to_owned(),
+            inside: self.path.inside().to_owned(),
+            aliases: self.path.aliases().to_vec(),
+        }
+    }
+
+    fn preview(&mut self, context: &ToolContext) -> Result<Option<String>, ToolFailure> {
+        let mut asked = None;
+        let patch = preview(context, &self.path, &mut asked, |base| self.compute(context, base))?;
+        self.asked = asked;
+        Ok(patch)
     }
 
     fn run(
-        self: Box<Self>,
+        mut self: Box<Self>,
         context: ToolContext,
         _approved: Approved,
     ) -> BoxFuture<'static, Result<ToolOutput, ToolFailure>> {
         async move {
-            let path = self.path.clone();
-            let looking = context.clone();
-            let delete = move |base: Option<&Text>| match base {
-                Some(_) => Ok((Wanted::Gone, ())),
-                None => Err(snapshot::missing(&looking, &self.path)),
-            };
-            let done = change(&context, &path, delete).await?;
+            let (path, asked, looking) = (self.path.clone(), self.asked.take(), context.clone());
+            let delete = move |base: Option<&Text>| self.compute(&looking, base);
+            let done = change(&context, &path, asked, delete).await?;
             let counts = counts(&done);
             Ok(ToolOutput {
                 content: format!("Deleted {path} ({counts})."),

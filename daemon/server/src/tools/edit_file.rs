@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::{
     Approved, Call, Tool, ToolContext, ToolFailure, ToolOutput, Wanted,
     arguments::Arguments,
-    propose::{change, counts},
+    propose::{Asked, change, counts, preview},
     snapshot,
 };
 use crate::workspace::WorkspacePath;
@@ -24,6 +24,21 @@ struct EditCall {
     old: String,
     new: String,
     occurrences: Occurrences,
+    asked: Asked,
+}
+
+impl EditCall {
+    fn compute(
+        &self,
+        context: &ToolContext,
+        base: Option<&Text>,
+    ) -> Result<(Wanted, usize), ToolFailure> {
+        let base = base.ok_or_else(|| snapshot::missing(context, &self.path))?;
+        let text = base.to_string();
+        let replaced = edit::replace(&text, &self.old, &self.new, self.occurrences)
+            .map_err(|error| ToolFailure::Tell(format!("{}: {error}", self.path)))?;
+        Ok((Wanted::Text(replaced.text), replaced.count))
+    }
 }
 
 impl Tool for EditFile {
@@ -59,7 +74,7 @@ impl Tool for EditFile {
         arguments.finish()?;
         let path = context.workspace.resolve(&path).map_err(ToolFailure::tell)?;
         let occurrences = if all { Occurrences::All } else { Occurrences::One };
-        Ok(Box::new(EditCall { path, old, new, occurrences }))
+        Ok(Box::new(EditCall { path, old, new, occurrences, asked: None }))
     }
 }
 
@@ -69,25 +84,29 @@ impl Call for EditCall {
     }
 
     fn touch(&self) -> Touch {
-        Touch::Edit { path: self.path.as_path().to_owned(), inside: self.path.inside().to_owned() }
+        Touch::Edit {
+            path: self.path.as_path().to_owned(),
+            inside: self.path.inside().to_owned(),
+            aliases: self.path.aliases().to_vec(),
+        }
+    }
+
+    fn preview(&mut self, context: &ToolContext) -> Result<Option<String>, ToolFailure> {
+        let mut asked = None;
+        let patch = preview(context, &self.path, &mut asked, |base| self.compute(context, base))?;
+        self.asked = asked;
+        Ok(patch)
     }
 
     fn run(
-        self: Box<Self>,
+        mut self: Box<Self>,
         context: ToolContext,
         _approved: Approved,
     ) -> BoxFuture<'static, Result<ToolOutput, ToolFailure>> {
         async move {
-            let path = self.path.clone();
-            let looking = context.clone();
-            let replace = move |base: Option<&Text>| {
-                let base = base.ok_or_else(|| snapshot::missing(&looking, &self.path))?;
-                let text = base.to_string();
-                let replaced = edit::replace(&text, &self.old, &self.new, self.occurrences)
-                    .map_err(|error| ToolFailure::Tell(format!("{}: {error}", self.path)))?;
-                Ok((Wanted::Text(replaced.text), replaced.count))
-            };
-            let done = change(&context, &path, replace).await?;
+            let (path, asked, looking) = (self.path.clone(), self.asked.take(), context.clone());
+            let replace = move |base: Option<&Text>| self.compute(&looking, base);
+            let done = change(&context, &path, asked, replace).await?;
             let counts = counts(&done);
             let times =
                 if done.note > 1 { format!(", {} places", done.note) } else { String::new() };

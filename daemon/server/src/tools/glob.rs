@@ -105,7 +105,7 @@ pub(super) fn start(
 ) -> Result<WorkspacePath, ToolFailure> {
     let given = path.filter(|path| !path.is_empty()).unwrap_or(".");
     let from = context.workspace.resolve(given).map_err(ToolFailure::tell)?;
-    if from.as_path().exists() {
+    if context.workspace.is_there(&from) {
         Ok(from)
     } else {
         Err(ToolFailure::Tell(format!("`{from}` does not exist.")))
@@ -121,7 +121,7 @@ impl Call for GlobCall {
     }
 
     fn touch(&self) -> Touch {
-        Touch::Read { path: None }
+        Touch::Read { path: None, names: Vec::new() }
     }
 
     fn run(
@@ -137,7 +137,9 @@ impl Call for GlobCall {
                     if context.cancel.is_cancelled() || found.len() > MAX_FILES {
                         return ControlFlow::Break(());
                     }
-                    if self.pattern.matches(&path, &self.from) {
+                    // What was listed may have been seen through a link that was put there meanwhile.
+                    if self.pattern.matches(&path, &self.from) && context.workspace.is_there(&path)
+                    {
                         found.push(path.to_string());
                     }
                     ControlFlow::Continue(())
@@ -157,8 +159,8 @@ fn listed(mut found: Vec<String>, walked: Walked) -> String {
     let mut out = if found.is_empty() { "No files found.".to_owned() } else { found.join("\n") };
     if more {
         out.push_str(&format!("\n[Only the first {MAX_FILES} files; use a narrower pattern.]"));
-    } else if walked != Walked::All {
-        out.push_str("\n[The search was cut short; there may be more. Search a smaller folder.]");
+    } else if let Some(note) = walked.note() {
+        out.push_str(&format!("\n{note}"));
     }
     out
 }

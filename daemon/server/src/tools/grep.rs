@@ -16,7 +16,7 @@ use super::{
     glob::{PathPattern, start},
     snapshot::blocking,
 };
-use crate::workspace::{Hidden, MAX_FILE_BYTES, Walked, WorkspacePath};
+use crate::workspace::{Hidden, Walked, WorkspacePath};
 
 const MAX_MATCHES: usize = 200;
 const MAX_BYTES: usize = 50 * 1024;
@@ -105,7 +105,12 @@ impl Call for GrepCall {
     }
 
     fn touch(&self) -> Touch {
-        Touch::Read { path: None }
+        match self.from.is_secret() {
+            true => {
+                Touch::Read { path: Some(self.from.as_path().to_owned()), names: self.from.names() }
+            }
+            false => Touch::Read { path: None, names: Vec::new() },
+        }
     }
 
     fn run(
@@ -141,7 +146,12 @@ impl GrepCall {
                 return ControlFlow::Break(());
             }
             if self.files.as_ref().is_none_or(|files| files.matches(&path, &self.from)) {
-                self.search_file(context, &path, &mut searcher, &mut results);
+                // Where the user was asked for it by name, they said yes.
+                if path.is_secret() && !self.from.is_secret() {
+                    results.secrets += 1;
+                } else {
+                    self.search_file(context, &path, &mut searcher, &mut results);
+                }
             }
             ControlFlow::Continue(())
         });
@@ -162,16 +172,10 @@ impl GrepCall {
                 let text = document.text.to_string();
                 searcher.search_slice(&self.matcher, text.as_bytes(), results)
             }
-            None => {
-                let small = path
-                    .as_path()
-                    .symlink_metadata()
-                    .is_ok_and(|meta| meta.is_file() && meta.len() <= MAX_FILE_BYTES);
-                if !small {
-                    return;
-                }
-                searcher.search_path(&self.matcher, path.as_path(), results)
-            }
+            None => match context.workspace.open(path) {
+                Ok(file) => searcher.search_file(&self.matcher, &file, results),
+                Err(error) => return tracing::debug!("{error}"),
+            },
         };
         if let Err(error) = searched {
             tracing::debug!("{path} was not searched: {error}");
@@ -187,6 +191,8 @@ struct Results {
     file: Option<String>,
     matches: usize,
     full: bool,
+    /// Files that were passed over because they may hold secrets.
+    secrets: usize,
 }
 
 impl Results {
@@ -222,11 +228,17 @@ impl Results {
                 self.matches
             );
             self.out.push_str(&shown);
-        } else if walked != Walked::All {
-            self.out.push_str(
-                "[The search was cut short; there may be more. Search a smaller folder.]\n",
-            );
+        } else if let Some(note) = walked.note() {
+            self.out.push_str(&format!("{note}\n"));
         }
+        self.out.push_str(&match self.secrets {
+            0 => String::new(),
+            1 => "[1 file that may hold secrets was not searched; to search it, name it in `path`.]\n"
+                .to_owned(),
+            n => format!(
+                "[{n} files that may hold secrets were not searched; to search one, name it in `path`.]\n"
+            ),
+        });
         self.out.pop();
         self.out
     }

@@ -60,6 +60,7 @@ impl Call for MoveCall {
             from_inside: self.from.inside().to_owned(),
             to: self.to.as_path().to_owned(),
             to_inside: self.to.inside().to_owned(),
+            aliases: [self.from.aliases(), self.to.aliases()].concat(),
         }
     }
 
@@ -78,7 +79,7 @@ impl Call for MoveCall {
                 }
                 looking.workspace.recheck(&to).map_err(ToolFailure::tell)?;
                 let open = looking.docs.get(&to.uri()).is_some();
-                if open || to.as_path().symlink_metadata().is_ok() {
+                if open || looking.workspace.is_there(&to) {
                     let folder = to.as_path().is_dir();
                     let hint = if folder { " as a folder: give the whole new path" } else { "" };
                     return Err(ToolFailure::Tell(format!(
@@ -87,7 +88,7 @@ impl Call for MoveCall {
                 }
                 Ok((Wanted::At(to.as_path().to_owned()), ()))
             };
-            change(&context, &path, relocate).await?;
+            change(&context, &path, None, relocate).await?;
             Ok(ToolOutput { content, ..ToolOutput::default() })
         }
         .boxed()

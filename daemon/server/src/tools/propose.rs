@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use cairn_core::{change::Change as TextChange, text::Text};
+use cairn_core::{change::Change as TextChange, review::patch, text::Text};
 
 use super::{
     Proposal, Proposed, ToolContext, ToolFailure, Wanted,
@@ -21,24 +21,67 @@ pub(super) struct Change<T> {
     pub(super) note: T,
 }
 
-/// `compute` says from the present text (`None`: no such file) what the file shall become, with a
-/// note. It may block, and may be called again.
-pub(super) async fn change<T: Send + 'static>(
+/// The text that the user was shown a change of; the outer `None`: nobody was asked.
+pub(super) type Asked = Option<Option<Text>>;
+
+/// The change as a patch, for the user to decide about it.
+pub(super) fn preview<T>(
     context: &ToolContext,
     path: &WorkspacePath,
-    compute: impl Fn(Option<&Text>) -> Result<(Wanted, T), ToolFailure> + Send + Sync + 'static,
-) -> Result<Change<T>, ToolFailure> {
-    let compute = Arc::new(compute);
-    if path.has_hard_links() {
+    asked: &mut Asked,
+    compute: impl Fn(Option<&Text>) -> Result<(Wanted, T), ToolFailure>,
+) -> Result<Option<String>, ToolFailure> {
+    const MOST_CHARS: usize = 100_000;
+    let base = present(context, path)?;
+    let after = match compute(base.as_ref()) {
+        Ok((Wanted::Text(text), _)) => Text::new(&text),
+        Ok((Wanted::Gone, _)) => Text::default(),
+        Ok((Wanted::At(_), _)) => return Ok(None),
+        // What is wrong may quote the file, which the user has not allowed yet.
+        Err(_) if path.is_secret() => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let mut patch = patch::between(base.as_ref(), &after, path.display());
+    if let Some((cut, _)) = patch.char_indices().nth(MOST_CHARS) {
+        let more = patch[cut..].lines().count();
+        patch.truncate(cut);
+        patch.push_str(&format!("\n[… {more} more lines: this is not the whole change]\n"));
+    }
+    *asked = Some(base);
+    Ok(Some(patch))
+}
+
+/// The text that is to be changed; `None`: no such file.
+fn present(context: &ToolContext, path: &WorkspacePath) -> Result<Option<Text>, ToolFailure> {
+    if context.workspace.has_hard_links(path) {
         return Err(ToolFailure::Tell(format!(
             "`{path}` has other names (hard links), maybe outside the workspace, that would change \
              with it. Nothing was changed."
         )));
     }
+    Ok(snapshot::look(context, path)?.map(|snapshot| snapshot.text))
+}
+
+/// `compute` says from the present text (`None`: no such file) what the file shall become, with a
+/// note. It may block, and may be called again.
+pub(super) async fn change<T: Send + 'static>(
+    context: &ToolContext,
+    path: &WorkspacePath,
+    asked: Asked,
+    compute: impl Fn(Option<&Text>) -> Result<(Wanted, T), ToolFailure> + Send + Sync + 'static,
+) -> Result<Change<T>, ToolFailure> {
+    let compute = Arc::new(compute);
     for _ in 0..=RETRIES {
         let (looking, looked_at, compute) = (context.clone(), path.clone(), Arc::clone(&compute));
+        let asked = asked.clone();
         let (base, wanted, note) = blocking(move || {
-            let base = snapshot::look(&looking, &looked_at)?.map(|snapshot| snapshot.text);
+            let base = present(&looking, &looked_at)?;
+            if asked.is_some_and(|asked| asked != base) {
+                return Err(ToolFailure::Tell(format!(
+                    "`{looked_at}` changed while the user was asked about this change; nothing was \
+                     changed. Read the file again, then propose it anew."
+                )));
+            }
             let (wanted, note) = compute(base.as_ref())?;
             Ok((base, wanted, note))
         })

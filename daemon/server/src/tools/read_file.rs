@@ -65,7 +65,7 @@ impl Call for ReadCall {
     }
 
     fn touch(&self) -> Touch {
-        Touch::Read { path: Some(self.path.as_path().to_owned()) }
+        Touch::Read { path: Some(self.path.as_path().to_owned()), names: self.path.names() }
     }
 
     fn run(

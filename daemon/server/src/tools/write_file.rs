@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{
     Approved, Call, Tool, ToolContext, ToolFailure, ToolOutput, Wanted,
     arguments::Arguments,
-    propose::{change, counts},
+    propose::{Asked, change, counts, preview},
 };
 use crate::workspace::{MAX_FILE_BYTES, WorkspacePath};
 
@@ -16,6 +16,24 @@ pub(super) struct WriteFile;
 struct WriteCall {
     path: WorkspacePath,
     content: String,
+    asked: Asked,
+}
+
+impl WriteCall {
+    fn compute(&self, base: Option<&Text>) -> Result<(Wanted, Done), ToolFailure> {
+        let Some(base) = base else {
+            return Ok((Wanted::Text(self.content.clone()), Done::Created));
+        };
+        let old = base.to_string();
+        let new = edit::rewrite(&old, &self.content);
+        if new == old {
+            return Err(ToolFailure::Tell(format!(
+                "`{}` has exactly this content already; nothing was changed.",
+                self.path
+            )));
+        }
+        Ok((Wanted::Text(new), Done::Replaced))
+    }
 }
 
 enum Done {
@@ -55,7 +73,7 @@ impl Tool for WriteFile {
             return Err(ToolFailure::tell("`content` has a NUL character; only text is written."));
         }
         let path = context.workspace.resolve(&path).map_err(ToolFailure::tell)?;
-        Ok(Box::new(WriteCall { path, content }))
+        Ok(Box::new(WriteCall { path, content, asked: None }))
     }
 }
 
@@ -65,31 +83,29 @@ impl Call for WriteCall {
     }
 
     fn touch(&self) -> Touch {
-        Touch::Edit { path: self.path.as_path().to_owned(), inside: self.path.inside().to_owned() }
+        Touch::Edit {
+            path: self.path.as_path().to_owned(),
+            inside: self.path.inside().to_owned(),
+            aliases: self.path.aliases().to_vec(),
+        }
+    }
+
+    fn preview(&mut self, context: &ToolContext) -> Result<Option<String>, ToolFailure> {
+        let mut asked = None;
+        let patch = preview(context, &self.path, &mut asked, |base| self.compute(base))?;
+        self.asked = asked;
+        Ok(patch)
     }
 
     fn run(
-        self: Box<Self>,
+        mut self: Box<Self>,
         context: ToolContext,
         _approved: Approved,
     ) -> BoxFuture<'static, Result<ToolOutput, ToolFailure>> {
         async move {
-            let path = self.path.clone();
-            let rewrite = move |base: Option<&Text>| {
-                let Some(base) = base else {
-                    return Ok((Wanted::Text(self.content.clone()), Done::Created));
-                };
-                let old = base.to_string();
-                let new = edit::rewrite(&old, &self.content);
-                if new == old {
-                    return Err(ToolFailure::Tell(format!(
-                        "`{}` has exactly this content already; nothing was changed.",
-                        self.path
-                    )));
-                }
-                Ok((Wanted::Text(new), Done::Replaced))
-            };
-            let done = change(&context, &path, rewrite).await?;
+            let (path, asked) = (self.path.clone(), self.asked.take());
+            let rewrite = move |base: Option<&Text>| self.compute(base);
+            let done = change(&context, &path, asked, rewrite).await?;
             let counts = counts(&done);
             let verb = match done.note {
                 Done::Created => "Created",

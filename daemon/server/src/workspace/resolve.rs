@@ -7,6 +7,11 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
+use cairn_core::{
+    names::{Case, WindowsOddity, below, is_deceptive, plain, windows_oddity},
+    policy::protected_roots,
+};
+
 use super::{Workspace, WorkspacePath, path_of};
 
 /// A refused path. The message tells the model what to do.
@@ -22,6 +27,8 @@ pub enum PathError {
     NotAPath(String),
     #[error("`{0}`: `~` is not expanded. Give a path relative to the workspace folder.")]
     Home(String),
+    #[error("`{0}` cannot be used on Windows: {1}.")]
+    Windows(String, WindowsOddity),
     #[error("`{0}` is outside the workspace. Only files below the workspace folder can be used.")]
     Outside(String),
     #[error("`{0}` belongs to Git's own data, which file tools do not touch. Use git commands.")]
@@ -30,6 +37,11 @@ pub enum PathError {
     Loop(String),
     #[error("`{0}` leads through a file as if it were a folder.")]
     NotAFolder(String),
+    #[error(
+        "The workspace folder `{0}` is another one than when it was opened, or is gone; nothing in \
+         it is read or changed. The user has to open it again (Agent: restart)."
+    )]
+    Replaced(String),
     #[error("`{path}` cannot be looked up: {reason}.")]
     Io { path: String, reason: String },
 }
@@ -44,26 +56,36 @@ impl Workspace {
     /// Blocks on the disk.
     pub fn resolve(&self, given: &str) -> Result<WorkspacePath, PathError> {
         let path = self.absolute(given)?;
-        let mut walker = Walker { workspace: self, given, at: PathBuf::from("/"), links: 0 };
+        let mut walker = Walker::new(self, given);
         walker.follow(&path)?;
-        self.folders
-            .iter()
-            .zip(&self.canonical)
-            .find_map(|(folder, canonical)| {
-                let inside = walker.at.strip_prefix(canonical).ok()?;
-                Some(self.path_in(folder, inside))
-            })
-            .ok_or_else(|| PathError::Outside(given.to_owned()))
+        let (folder, inside) =
+            self.place_of(&walker.at).ok_or_else(|| PathError::Outside(given.to_owned()))?;
+        if !self.held[folder].is_in_place() {
+            return Err(PathError::Replaced(self.folders[folder].display().to_string()));
+        }
+        let mut aliases: Vec<PathBuf> =
+            walker.passed.iter().filter_map(|it| self.place_of(it)).map(|(_, it)| it).collect();
+        aliases.extend(self.by_protected_links(&walker.at));
+        aliases.extend(self.in_home(folder, &walker.at));
+        aliases.retain(|alias| *alias != inside);
+        Ok(WorkspacePath { aliases, ..self.path_in(folder, &inside) })
     }
 
     /// Resolves again what was resolved before: a link may have been put in its way meanwhile.
     pub fn recheck(&self, path: &WorkspacePath) -> Result<(), PathError> {
         let now = path.as_path().to_str().map(|absolute| self.resolve(absolute));
         match now {
-            Some(Ok(now)) if now == *path => Ok(()),
+            Some(Ok(now)) if now.as_path() == path.as_path() => Ok(()),
             Some(Err(error)) => Err(error),
             Some(Ok(_)) | None => Err(PathError::Outside(path.to_string())),
         }
+    }
+
+    /// The file of this URI, which must be its own name: no link leads there.
+    pub fn exactly(&self, uri: &str) -> Result<WorkspacePath, PathError> {
+        let path = self.resolve(uri)?;
+        let plain = path_of(uri).is_some_and(|given| given == path.as_path());
+        if plain { Ok(path) } else { Err(PathError::Outside(uri.to_owned())) }
     }
 
     fn absolute(&self, given: &str) -> Result<PathBuf, PathError> {
@@ -78,19 +100,50 @@ impl Workspace {
         } else {
             PathBuf::from(given)
         };
-        if decoded.to_string_lossy().chars().any(is_deceptive) {
+        let text = decoded.to_string_lossy();
+        if text.chars().any(is_deceptive) {
             return Err(PathError::ControlCharacter);
+        }
+        if cfg!(windows)
+            && let Some(oddity) = windows_oddity(&text)
+        {
+            return Err(PathError::Windows(given.to_owned(), oddity));
         }
         if decoded.starts_with("~") {
             return Err(PathError::Home(given.to_owned()));
         }
         Ok(self.root().join(decoded))
     }
-}
 
-/// Control characters, and those that make a path read as another one.
-fn is_deceptive(c: char) -> bool {
-    c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    /// The folder that a path without links is in, and the path below it.
+    fn place_of(&self, path: &Path) -> Option<(usize, PathBuf)> {
+        let folders = self.canonical.iter().enumerate();
+        folders.into_iter().find_map(|(at, it)| Some((at, below(path, it, Case::HERE)?)))
+    }
+
+    /// Names by which programs reach a path that find their settings at the top of a folder, where
+    /// a name of theirs is a link.
+    fn by_protected_links(&self, path: &Path) -> Vec<PathBuf> {
+        let links = self.canonical.iter().flat_map(|folder| {
+            protected_roots()
+                .map(|name| (name, folder.join(name)))
+                .filter(|(_, at)| at.is_symlink())
+        });
+        links
+            .filter_map(|(name, at)| {
+                let mut walker = Walker::new(self, name);
+                walker.follow(&at).ok()?;
+                Some(Path::new(name).join(below(path, &walker.at, Case::HERE)?))
+            })
+            .collect()
+    }
+
+    /// In a workspace that holds the user's own folder, hidden files are the user's settings.
+    fn in_home(&self, folder: usize, path: &Path) -> Option<PathBuf> {
+        let home = self.home.as_deref()?;
+        below(home, &self.canonical[folder], Case::HERE)?;
+        Some(Path::new("~").join(below(path, home, Case::HERE)?))
+    }
 }
 
 /// Goes a path component by component, as the kernel does, but goes on where nothing exists.
@@ -99,9 +152,15 @@ struct Walker<'a> {
     given: &'a str,
     at: PathBuf,
     links: usize,
+    /// What the path was called before each link on it.
+    passed: Vec<PathBuf>,
 }
 
-impl Walker<'_> {
+impl<'a> Walker<'a> {
+    fn new(workspace: &'a Workspace, given: &'a str) -> Self {
+        Self { workspace, given, at: PathBuf::from("/"), links: 0, passed: Vec::new() }
+    }
+
     fn follow(&mut self, path: &Path) -> Result<(), PathError> {
         let mut ahead: VecDeque<OsString> = VecDeque::new();
         queue(&mut ahead, path);
@@ -110,8 +169,8 @@ impl Walker<'_> {
                 self.at.pop();
                 continue;
             }
-            self.at.push(&name);
             self.refuse_git(&name)?;
+            self.at.push(&name);
             match fs::symlink_metadata(&self.at) {
                 Ok(meta) if meta.is_symlink() => {
                     self.links += 1;
@@ -119,6 +178,7 @@ impl Walker<'_> {
                         return Err(PathError::Loop(self.given.to_owned()));
                     }
                     let target = fs::read_link(&self.at).map_err(|error| self.io(&error))?;
+                    self.passed.push(ahead.iter().fold(self.at.clone(), |at, name| at.join(name)));
                     self.at.pop();
                     if target.is_absolute() {
                         self.at = PathBuf::from("/");
@@ -136,12 +196,15 @@ impl Walker<'_> {
         Ok(())
     }
 
-    /// Git's folder, or the file that points to it, by any of its spellings. Looked at on the way,
-    /// so that a link to elsewhere does not hide it.
+    /// Git's folder, or the file that points to it, by any of its spellings; and any folder that
+    /// Git would take for one of its own, wherever a pointer says it is. Looked at on the way, so
+    /// that a link to elsewhere does not hide it.
     fn refuse_git(&self, name: &OsStr) -> Result<(), PathError> {
-        let is_git = name.eq_ignore_ascii_case(".git") || name.eq_ignore_ascii_case("git~1");
-        let inside = |root: &PathBuf| self.at != *root && self.at.starts_with(root);
-        if is_git && self.workspace.canonical.iter().any(inside) {
+        if !self.workspace.canonical.iter().any(|root| self.at.starts_with(root)) {
+            return Ok(());
+        }
+        let name = plain(&name.to_string_lossy());
+        if name == ".git" || name == "git~1" || is_git_folder(&self.at, Some(&name)) {
             return Err(PathError::Git(self.given.to_owned()));
         }
         Ok(())
@@ -150,6 +213,17 @@ impl Walker<'_> {
     fn io(&self, error: &io::Error) -> PathError {
         PathError::Io { path: self.given.to_owned(), reason: error.kind().to_string() }
     }
+}
+
+/// Git takes a folder for a repository, and does what its `config` says, that has these; a folder
+/// of a linked worktree has the last one instead. `coming`: a name in lower case that is about to
+/// be there, so that nobody makes one piece by piece.
+pub(super) fn is_git_folder(folder: &Path, coming: Option<&str>) -> bool {
+    let has = |name: &str| {
+        coming == Some(name.to_lowercase().as_str())
+            || fs::symlink_metadata(folder.join(name)).is_ok()
+    };
+    has("HEAD") && ((has("objects") && has("refs")) || has("commondir"))
 }
 
 /// Puts the components of a path before those that are still to go.

@@ -13,9 +13,12 @@ impl Workspace {
         let wanted = file_name(missing);
         let mut found: Vec<(usize, WorkspacePath)> = Vec::new();
         let mut seen = 0;
-        self.walk(&self.path_in(self.root(), Path::new("")), Hidden::Skip, |path| {
+        self.walk(&self.path_in(0, Path::new("")), Hidden::Skip, |path| {
             seen += 1;
-            if let Some(distance) = distance(&wanted, &file_name(&path)) {
+            // What was listed may have been seen through a link that was put there meanwhile.
+            if let Some(distance) = distance(&wanted, &file_name(&path))
+                && self.is_there(&path)
+            {
                 found.push((distance, path));
                 found.sort();
                 found.truncate(MAX_NAMES);

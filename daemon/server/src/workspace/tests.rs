@@ -137,6 +137,101 @@ fn a_second_folder_has_absolute_names() {
 }
 
 #[test]
+fn in_several_folders_each_file_has_one_path() {
+    let place = Place::new();
+    fs::create_dir_all(place.at("ws/nested/src")).expect("a folder");
+    place.link(place.at("outside"), "alias");
+    place.link(place.at("outside/secret"), "ws/to-secret");
+    let folders = ["ws", "ws/nested", "alias"].map(|name| place.at(name));
+    let workspace = Workspace::new(folders.to_vec()).expect("a workspace");
+    let base = place.dir.path().display();
+    for (given, expected) in [
+        ("src/a.rs".to_owned(), Some("ws/src/a.rs")),
+        ("nested/src/x".to_owned(), Some("ws/nested/src/x")),
+        (format!("{base}/ws/nested/src/x"), Some("ws/nested/src/x")),
+        // By the name that the editor has for it, however it is given.
+        (format!("{base}/alias/secret"), Some("alias/secret")),
+        (format!("{base}/outside/secret"), Some("alias/secret")),
+        ("to-secret".to_owned(), Some("alias/secret")),
+        ("alias/secret".to_owned(), Some("ws/alias/secret")),
+        ("../outside/secret".to_owned(), Some("alias/secret")),
+        (format!("{base}/ws-evil/x"), None),
+        (format!("{base}/alias/../ws-evil/x"), None),
+    ] {
+        let resolved = workspace.resolve(&given).ok();
+        let expected = expected.map(|name| place.at(name));
+        assert_eq!(resolved.as_ref().map(WorkspacePath::as_path), expected.as_deref(), "{given}");
+        if let Some(path) = resolved {
+            let again = workspace.resolve(path.display()).expect("its name leads back");
+            assert_eq!(again.as_path(), path.as_path());
+            assert_eq!(workspace.read_text(&path).is_ok(), path.as_path().is_file(), "{given}");
+        }
+    }
+}
+
+#[test]
+fn another_folder_in_the_place_of_the_workspace_is_not_used() {
+    let place = Place::new();
+    let path = place.workspace.resolve("src/a.rs").expect("inside");
+    fs::rename(place.at("ws"), place.at("was")).expect("moved");
+    assert_eq!(place.resolved("src/a.rs"), "Replaced");
+    place.link(place.at("outside"), "ws");
+    assert_eq!(place.resolved("secret"), "Outside");
+    fs::remove_file(place.at("ws")).expect("a link");
+    fs::create_dir_all(place.at("ws/src")).expect("a folder");
+    fs::write(place.at("ws/src/a.rs"), "other").expect("a file");
+    assert_eq!(place.resolved("src/a.rs"), "Replaced");
+    assert!(place.workspace.recheck(&path).is_err());
+}
+
+#[test]
+fn a_file_has_every_name_by_which_links_lead_to_it() {
+    let mut place = Place::new();
+    fs::create_dir_all(place.at("ws/conf")).expect("a folder");
+    place.link("conf", "ws/.vscode");
+    place.link(".vscode", "ws/vs");
+    let names = |workspace: &Workspace, given: &str| {
+        let path = workspace.resolve(given).expect("inside");
+        let names: BTreeSet<String> =
+            path.names().iter().map(|name| name.display().to_string()).collect();
+        names.into_iter().collect::<Vec<_>>().join(" ")
+    };
+    for (given, expected) in [
+        ("src/a.rs", "src/a.rs"),
+        ("conf/x", ".vscode/x conf/x"),
+        (".vscode/x", ".vscode/x conf/x"),
+        ("vs/x", ".vscode/x conf/x vs/x"),
+    ] {
+        assert_eq!(names(&place.workspace, given), expected, "{given}");
+    }
+    // The workspace is the user's own folder.
+    place.workspace.home = Some(place.at("ws").canonicalize().expect("it is there"));
+    assert_eq!(names(&place.workspace, ".face"), ".face ~/.face");
+    // A project below it is none of that.
+    place.workspace.home = Some(place.dir.path().canonicalize().expect("it is there"));
+    assert_eq!(names(&place.workspace, ".face"), ".face");
+}
+
+#[test]
+fn ignore_rules_without_end_are_not_read() {
+    let place = Place::new();
+    fs::create_dir_all(place.at("ws/trap/deep")).expect("a folder");
+    fs::write(place.at("ws/trap/deep/x"), "").expect("a file");
+    place.link("/dev/zero", "ws/trap/.gitignore");
+    let list = |from: &str| {
+        let from = place.workspace.resolve(from).expect("inside");
+        let mut names = Vec::new();
+        let walked = place.workspace.walk(&from, Hidden::Skip, |path| {
+            names.push(path.to_string());
+            ControlFlow::Continue(())
+        });
+        (names.join(" "), walked)
+    };
+    assert_eq!(list("."), ("src/a.rs".to_owned(), Walked::All));
+    assert_eq!(list("trap/deep"), (String::new(), Walked::Trapped));
+}
+
+#[test]
 fn a_link_put_in_the_way_is_noticed() {
     let place = Place::new();
     let path = place.workspace.resolve("src/new.rs").expect("inside");

@@ -3,12 +3,13 @@
 
 use std::{
     ops::ControlFlow,
+    path::Path,
     time::{Duration, Instant},
 };
 
 use ignore::WalkBuilder;
 
-use super::{Workspace, WorkspacePath};
+use super::{Workspace, WorkspacePath, resolve::is_git_folder};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hidden {
@@ -24,6 +25,24 @@ pub enum Walked {
     Stopped,
     /// There are more files, or it took longer, than a walk may.
     Cut,
+    /// Ignore rules that are a trap: nothing below them was looked at.
+    Trapped,
+}
+
+impl Walked {
+    /// For a model that was not shown everything.
+    pub fn note(self) -> Option<&'static str> {
+        match self {
+            Walked::All => None,
+            Walked::Stopped | Walked::Cut => {
+                Some("[The search was cut short; there may be more. Search a smaller folder.]")
+            }
+            Walked::Trapped => Some(
+                "[Nothing was searched: .gitignore, .ignore or .git/info/exclude is no regular \
+                 file or too large to be read. Tell the user.]",
+            ),
+        }
+    }
 }
 
 const MAX_FILES: usize = 100_000;
@@ -38,15 +57,22 @@ impl Workspace {
         mut visit: impl FnMut(WorkspacePath) -> ControlFlow<()>,
     ) -> Walked {
         let started = Instant::now();
-        let folder = self.folders.iter().find(|folder| from.as_path().starts_with(folder));
-        let Some(folder) = folder else { return Walked::All };
+        let folder = &self.folders[from.folder];
+        let above = from.as_path().ancestors().take_while(|it| it.starts_with(folder));
+        if above.into_iter().any(has_trap) {
+            return Walked::Trapped;
+        }
         let walk = WalkBuilder::new(from.as_path())
             .hidden(hidden == Hidden::Skip)
             .require_git(false)
             .follow_links(false)
             .sort_by_file_name(std::ffi::OsStr::cmp)
             .filter_entry(|entry| {
-                entry.depth() == 0 || !entry.file_name().eq_ignore_ascii_case(".git")
+                let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
+                entry.depth() == 0
+                    || !(entry.file_name().eq_ignore_ascii_case(".git")
+                        || is_folder
+                            && (is_git_folder(entry.path(), None) || has_trap(entry.path())))
             })
             .build();
         // An entry that cannot be read is passed over, as it would be in a listing.
@@ -56,11 +82,20 @@ impl Workspace {
             }
             let Ok(inside) = entry.path().strip_prefix(folder) else { continue };
             if entry.file_type().is_some_and(|kind| kind.is_file())
-                && visit(self.path_in(folder, inside)).is_break()
+                && visit(self.path_in(from.folder, inside)).is_break()
             {
                 return Walked::Stopped;
             }
         }
         Walked::All
     }
+}
+
+/// Ignore rules that would be read without end, or block who reads them: nothing below is looked at.
+fn has_trap(folder: &Path) -> bool {
+    const LARGEST: u64 = 1024 * 1024;
+    [".gitignore", ".ignore", ".git/info/exclude"].iter().any(|name| {
+        let meta = std::fs::symlink_metadata(folder.join(name));
+        meta.is_ok_and(|meta| !meta.is_file() || meta.len() > LARGEST)
+    })
 }

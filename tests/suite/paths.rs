@@ -1,0 +1,417 @@
+//! Attacks on the path jail and on protected files: through the tools of the real binary where the
+//! disk is the editor, and at a desk where the user is asked.
+
+use std::{
+    fs,
+    os::unix::fs::symlink,
+    path::{Path, PathBuf},
+    process::Stdio,
+    time::Duration,
+};
+
+use cairn_protocol::{
+    Answer, AnswerParams, ApprovalDecision, Decide, DecideParams, Decision, Scope, ToolState,
+};
+use cairn_tests::{
+    editor_double::{Approval, range},
+    lsp_client::start,
+    model_server::Wire,
+};
+use serde_json::{Value, json};
+
+use crate::desk::*;
+
+/// `work/` with every trap in it, beside `outside/`, of which nothing may be seen or changed.
+struct Traps {
+    folder: tempfile::TempDir,
+    _socket: std::os::unix::net::UnixListener,
+}
+
+const SECRET: &str = "top-secret-text";
+
+impl Traps {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |path: &str| folder.path().join(path);
+        for path in [
+            "work/src",
+            "work/conf",
+            "work/.git/hooks",
+            "work/sub",
+            "work/meta/objects",
+            "work/meta/refs",
+            "work/meta/hooks",
+            "work-evil",
+            "outside",
+        ] {
+            fs::create_dir_all(at(path)).unwrap();
+        }
+        for (path, text) in [
+            ("work/a.txt", "one\n"),
+            ("work/src/b.txt", "two\n"),
+            ("work/conf/x.xml", "<x/>\n"),
+            ("work/package.json", "{}\n"),
+            ("work/.env", "KEY=top-secret-text\n"),
+            ("work/src/.env.local", "KEY=top-secret-text\n"),
+            ("work/server.pem", "top-secret-text\n"),
+            ("work/.git/HEAD", "ref: refs/heads/main\n"),
+            ("work/.git/config", "[core]\n"),
+            ("work/sub/.git", "gitdir: ../meta\n"),
+            ("work/meta/HEAD", "ref: refs/heads/main\n"),
+            ("work/meta/config", "[core]\n"),
+            ("work-evil/x", SECRET),
+            ("outside/secret", SECRET),
+        ] {
+            fs::write(at(path), text).unwrap();
+        }
+        for (target, link) in [
+            ("../outside", "work/out"),
+            ("../outside/new", "work/dangling"),
+            ("loop-b", "work/loop-a"),
+            ("loop-a", "work/loop-b"),
+            ("/", "work/everything"),
+            ("/dev/zero", "work/zero"),
+            ("/proc/self/mem", "work/mem"),
+            (".git", "work/not-git"),
+            (".env", "work/notes"),
+            (".vscode", "work/vs"),
+            ("conf", "work/.idea"),
+        ] {
+            symlink(target, at(link)).unwrap();
+        }
+        fs::hard_link(at("outside/secret"), at("work/hard")).unwrap();
+        rustix::fs::mkfifoat(rustix::fs::CWD, at("work/pipe"), 0o600.into()).unwrap();
+        let socket = std::os::unix::net::UnixListener::bind(at("work/socket")).unwrap();
+        Self { folder, _socket: socket }
+    }
+
+    fn at(&self, path: &str) -> PathBuf {
+        self.folder.path().join(path)
+    }
+
+    /// Plays the calls in the real binary, where nobody is there to be asked; the model must be
+    /// told this of each.
+    async fn meets(&self, rows: &[(Value, &str)]) {
+        let mut steps: Vec<Value> = Vec::new();
+        for (at, (call, _)) in rows.iter().enumerate() {
+            let mut step = json!({ "calls": [call] });
+            if let Some((_, told)) = at.checked_sub(1).map(|before| &rows[before]) {
+                step["expect"] = json!({ "lastContains": [told] });
+            }
+            steps.push(step);
+        }
+        let (_, told) = rows.last().unwrap();
+        steps.push(json!({ "expect": { "lastContains": [told] }, "text": "Done." }));
+        let script = self.at("script.json");
+        fs::write(&script, json!({ "cairnReplay": 1, "steps": steps }).to_string()).unwrap();
+        let child = start(|command| {
+            command.args(["run", "Do it", "--workspace"]).arg(self.at("work"));
+            command.arg("--replay").arg(&script);
+            command.stdin(Stdio::null()).stderr(Stdio::piped()).env_remove("CAIRN_MODEL");
+        });
+        let output = tokio::time::timeout(Duration::from_secs(60), child.wait_with_output());
+        let output = output.await.expect("it ends").unwrap();
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success(), "{said}\n{}", String::from_utf8_lossy(&output.stderr));
+        assert!(!said.contains(SECRET), "{said}");
+    }
+
+    fn assert_untouched(&self) {
+        for (path, expected) in [
+            ("outside/secret", SECRET),
+            ("work-evil/x", SECRET),
+            ("work/.git/config", "[core]\n"),
+            ("work/meta/config", "[core]\n"),
+            ("work/package.json", "{}\n"),
+            ("work/conf/x.xml", "<x/>\n"),
+            ("work/.env", "KEY=top-secret-text\n"),
+        ] {
+            assert_eq!(fs::read_to_string(self.at(path)).unwrap(), expected, "{path}");
+        }
+        for (folder, count) in [
+            ("outside", 1),
+            ("work-evil", 1),
+            ("work/.git/hooks", 0),
+            ("work/meta/hooks", 0),
+            ("work/conf", 1),
+        ] {
+            assert_eq!(fs::read_dir(self.at(folder)).unwrap().count(), count, "{folder}");
+        }
+        for path in ["work/.vscode", "work/.VSCODE", "work/.husky", "work/.vscode ", "x"] {
+            assert!(!self.at(path).exists(), "{path}");
+        }
+    }
+}
+
+fn tool(name: &str, arguments: Value) -> Value {
+    json!({ "name": name, "arguments": arguments })
+}
+
+fn read(path: impl AsRef<str>) -> Value {
+    tool("read_file", json!({ "path": path.as_ref() }))
+}
+
+fn write(path: impl AsRef<str>) -> Value {
+    tool("write_file", json!({ "path": path.as_ref(), "content": "evil\n" }))
+}
+
+fn edit(path: &str, old: &str) -> Value {
+    tool("edit_file", json!({ "path": path, "old_text": old, "new_text": "evil" }))
+}
+
+fn delete(path: &str) -> Value {
+    tool("delete_file", json!({ "path": path }))
+}
+
+fn relocate(from: &str, to: &str) -> Value {
+    tool("move_file", json!({ "from": from, "to": to }))
+}
+
+const OUTSIDE: &str = "is outside the workspace";
+const GIT: &str = "belongs to Git's own data";
+const ASKED: &str = "nobody is there to ask";
+const LINKED: &str = "has other names (hard links)";
+
+#[tokio::test]
+async fn no_path_leads_out() {
+    let traps = Traps::new();
+    let work = traps.at("work").display().to_string();
+    traps
+        .meets(&[
+            (read("../../etc/passwd"), OUTSIDE),
+            (read("/etc/passwd"), OUTSIDE),
+            (read(format!("{work}-evil/x")), OUTSIDE),
+            (read("../work-evil/x"), OUTSIDE),
+            (read("src/../../work/a.txt"), "1\\tone"),
+            (read("src/../../outside/secret"), OUTSIDE),
+            (read(format!("file://{work}/%2e%2e/outside/secret")), OUTSIDE),
+            (read(format!("file://{work}/%252e%252e/outside/secret")), "does not exist"),
+            (read(format!("file://{work}/a.txt")), "1\\tone"),
+            (read("file://server/share/x"), "is not a file path"),
+            (read("out/secret"), OUTSIDE),
+            (read("everything/etc/passwd"), OUTSIDE),
+            (read("zero"), OUTSIDE),
+            (read("mem"), OUTSIDE),
+            (read("/dev/zero"), OUTSIDE),
+            (read("/proc/self/mem"), OUTSIDE),
+            (read("loop-a"), "too many symbolic links"),
+            (read("pipe"), "is a named pipe, not a regular file"),
+            (read("socket"), "is a socket, not a regular file"),
+            (read("src"), "is a folder, not a regular file"),
+            (read("a\0b"), "control character"),
+            (read("a\nb"), "control character"),
+            (read("gpj.\u{202e}a.txt"), "control character"),
+            (read("~/.bashrc"), "is not expanded"),
+            (read(""), "The path is empty"),
+        ])
+        .await;
+    traps
+        .meets(&[
+            (write("out/new"), OUTSIDE),
+            (write("out/deep/er/new"), OUTSIDE),
+            (write("dangling"), OUTSIDE),
+            (write("loop-a/x"), "too many symbolic links"),
+            (write("../x"), OUTSIDE),
+            (write("pipe"), "is a named pipe"),
+            (write("zero"), OUTSIDE),
+            (edit("out/secret", SECRET), OUTSIDE),
+            (edit("hard", SECRET), LINKED),
+            (write("hard"), LINKED),
+            (delete("hard"), LINKED),
+            (delete("out/secret"), OUTSIDE),
+            (relocate("hard", "mine"), LINKED),
+            (relocate("a.txt", "../x"), OUTSIDE),
+            (relocate("a.txt", "out/x"), OUTSIDE),
+            (relocate("out/secret", "mine"), OUTSIDE),
+            (write("x".repeat(5_000)), "too long"),
+            (write("x".repeat(300)), "cannot be looked up"),
+            (tool("glob", json!({ "pattern": "**/secret" })), "No files found."),
+            (tool("glob", json!({ "pattern": "**/passwd" })), "No files found."),
+            (tool("glob", json!({ "pattern": "*", "path": "everything" })), OUTSIDE),
+            (tool("grep", json!({ "pattern": "root:", "path": "out" })), OUTSIDE),
+            (read("a.txt"), "1\\tone"),
+        ])
+        .await;
+    traps.assert_untouched();
+}
+
+#[tokio::test]
+async fn what_is_gits_is_denied_and_what_is_protected_is_asked_for() {
+    let traps = Traps::new();
+    traps
+        .meets(&[
+            (read(".git/config"), GIT),
+            (write(".git/hooks/pre-commit"), GIT),
+            (write(".GIT/hooks/pre-commit"), GIT),
+            (write(".g\u{200c}it/hooks/pre-commit"), GIT),
+            (write(".git./hooks/pre-commit"), GIT),
+            (write("git~1/hooks/pre-commit"), GIT),
+            (edit(".git/config", "[core]"), GIT),
+            (delete(".git/config"), GIT),
+            (write("not-git/config"), GIT),
+            (relocate("a.txt", ".git/hooks/pre-commit"), GIT),
+            // A pointer file, and where it leads.
+            (write("sub/.git"), GIT),
+            (delete("sub/.git"), GIT),
+            (write("meta/hooks/post-checkout"), GIT),
+            (edit("meta/config", "[core]"), GIT),
+            // A repository, piece by piece.
+            (write("bare/config"), "Created bare/config"),
+            (write("bare/refs/keep"), "Created bare/refs/keep"),
+            (write("bare/HEAD"), "Created bare/HEAD"),
+            (write("bare/objects/keep"), GIT),
+        ])
+        .await;
+    traps
+        .meets(&[
+            (write(".vscode/tasks.json"), ASKED),
+            (write("src/../.vscode/settings.json"), ASKED),
+            (write(".VSCODE/tasks.json"), ASKED),
+            (write(".v\u{17f}code/tasks.json"), ASKED),
+            (write(".vscode /tasks.json"), ASKED),
+            (write(".vs\u{2060}code/tasks.json"), ASKED),
+            (write("vs/tasks.json"), ASKED),
+            (write(".idea/x.xml"), ASKED),
+            // What a protected name leads to.
+            (write("conf/x.xml"), ASKED),
+            (write(".husky/pre-commit"), ASKED),
+            (relocate("a.txt", ".husky/pre-commit"), ASKED),
+            (relocate("package.json", "b.json"), ASKED),
+            (edit("package.json", "{}"), ASKED),
+            (delete("package.json"), ASKED),
+            (write("CARGO.TOML"), ASKED),
+            (edit("package.json", "not there"), "is not in the file"),
+        ])
+        .await;
+    traps.assert_untouched();
+}
+
+#[tokio::test]
+async fn secrets_are_read_only_after_a_yes() {
+    let traps = Traps::new();
+    let grep = |arguments: Value| {
+        let mut arguments = arguments;
+        arguments["pattern"] = "top-secret|one".into();
+        tool("grep", arguments)
+    };
+    traps
+        .meets(&[
+            (read(".env"), ASKED),
+            (read("notes"), ASKED),
+            (read("server.pem"), ASKED),
+            (grep(json!({ "path": ".env" })), ASKED),
+            (grep(json!({ "path": "server.pem" })), ASKED),
+            (grep(json!({})), "[1 file that may hold secrets was not searched"),
+            (grep(json!({ "glob": ".env*" })), "[2 files that may hold secrets were not searched"),
+            (grep(json!({ "glob": "*.txt" })), "a.txt\\n1:one"),
+            // Wrong for what is there, which it must not quote.
+            (edit(".env", "KEY=other"), ASKED),
+        ])
+        .await;
+    traps.assert_untouched();
+
+    let desk = Desk::open(Wire::Anthropic, &[(".env", "KEY=1\n"), ("a", "KEY\n")]).await;
+    desk.editor.will_answer(allow());
+    desk.editor.will_answer(allow());
+    desk.play([
+        call("c1", "read_file", json!({ "path": ".env" })),
+        call("c2", "grep", json!({ "pattern": "KEY", "path": ".env" })),
+        say("Done."),
+    ])
+    .await;
+    let asked: Vec<String> = desk.editor.asked().into_iter().map(|it| it.command).collect();
+    assert_eq!(asked, ["Read .env", "Read .env"]);
+    let requests = desk.finish().await;
+    assert_eq!(result(&requests[1], "c1"), "1\tKEY=1");
+    assert_eq!(result(&requests[2], "c2"), ".env\n1:KEY=1");
+}
+
+async fn yes(desk: &Desk, asked: usize) {
+    let approval_id = desk.editor.asked()[asked].approval_id.clone();
+    let decision = ApprovalDecision::AllowOnce;
+    let params = AnswerParams { approval_id, decision, feedback: None };
+    assert!(desk.editor.request::<Answer>(params).await.unwrap().accepted);
+}
+
+#[tokio::test]
+async fn nothing_of_a_protected_file_changes_before_the_yes() {
+    let desk = Desk::open(Wire::Anthropic, &[("package.json", "{\n}\n")]).await;
+    let uri = desk.open_file("package.json");
+    desk.editor.will_always_answer(Approval::Silence);
+    desk.script([
+        call("c1", "write_file", json!({ "path": "package.json", "content": "{ 1 }\n" })),
+        call("c2", "write_file", json!({ "path": "package.json", "content": "{ 2 }\n" })),
+        say("Done."),
+    ]);
+    let turn = desk.editor.run_task("Do it").await;
+    let unchanged = |text: &str| {
+        assert_eq!(
+            (desk.disk("package.json").as_str(), desk.text("package.json").as_str()),
+            ("{\n}\n", text)
+        );
+        assert_eq!(desk.editor.edits(), []);
+    };
+    desk.tool("c1", ToolState::AwaitingApproval).await;
+    wait_until(Duration::from_secs(10), || desk.editor.asked().len() == 1).await;
+    unchanged("{\n}\n");
+    let preview = desk.editor.asked()[0].preview.clone().unwrap();
+    assert_eq!(preview, "--- a/package.json\n+++ b/package.json\n@@ -1,2 +1 @@\n-{\n-}\n+{ 1 }\n");
+
+    // What the user said yes to is not what would be written now.
+    desk.editor.type_in(&uri, range((0, 1), (0, 1)), " ");
+    yes(&desk, 0).await;
+    desk.tool("c2", ToolState::AwaitingApproval).await;
+    wait_until(Duration::from_secs(10), || desk.editor.asked().len() == 2).await;
+    unchanged("{ \n}\n");
+    yes(&desk, 1).await;
+    desk.editor.turn_end(&turn.turn_id).await;
+    assert_eq!(desk.text("package.json"), "{ 2 }\n");
+    let requests = desk.finish().await;
+    let told = result(&requests[1], "c1");
+    assert!(told.contains("changed while the user was asked"), "{told}");
+}
+
+fn swap_for_link(folder: &Path, outside: &Path) {
+    fs::rename(folder, folder.with_extension("was")).unwrap();
+    symlink(outside, folder).unwrap();
+}
+
+#[tokio::test]
+async fn a_link_that_is_put_in_the_way_while_the_user_is_asked_is_noticed() {
+    let desk = Desk::open(Wire::Anthropic, &[("pkg/package.json", "{}\n")]).await;
+    let outside = tempfile::tempdir().unwrap();
+    fs::write(outside.path().join("package.json"), "{}\n").unwrap();
+    desk.editor.will_answer(Approval::Silence);
+    desk.script([
+        call("c1", "write_file", json!({ "path": "pkg/package.json", "content": "{ 1 }\n" })),
+        say("Done."),
+    ]);
+    let turn = desk.editor.run_task("Do it").await;
+    desk.tool("c1", ToolState::AwaitingApproval).await;
+    wait_until(Duration::from_secs(10), || desk.editor.asked().len() == 1).await;
+    swap_for_link(&desk.path("pkg"), outside.path());
+    yes(&desk, 0).await;
+    desk.editor.turn_end(&turn.turn_id).await;
+    assert_eq!(fs::read_to_string(outside.path().join("package.json")).unwrap(), "{}\n");
+    let requests = desk.finish().await;
+    let told = result(&requests[1], "c1");
+    assert!(told.contains(OUTSIDE), "{told}");
+}
+
+#[tokio::test]
+async fn a_decision_is_not_sent_through_a_link_either() {
+    let desk = Desk::open(Wire::Anthropic, &[("src/a", "one\n")]).await;
+    let outside = tempfile::tempdir().unwrap();
+    fs::write(outside.path().join("a"), "1\n").unwrap();
+    desk.play([crate::desk::edit("c1", "src/a", "one", "1"), say("Done.")]).await;
+    desk.editor.close(&desk.uri("src/a"));
+    swap_for_link(&desk.path("src"), outside.path());
+    let sent = desk.editor.edits().len();
+    let scope = Scope::File { uri: desk.uri("src/a") };
+    let params = DecideParams { decision: Decision::Reject, scope, rev: None, feedback: None };
+    let decided = desk.editor.request::<Decide>(params).await.unwrap();
+    assert_eq!(decided.applied, 0, "{decided:?}");
+    assert_eq!(desk.editor.edits().len(), sent);
+    assert_eq!(fs::read_to_string(outside.path().join("a")).unwrap(), "1\n");
+    desk.finish().await;
+}
