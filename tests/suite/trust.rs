@@ -95,10 +95,10 @@ async fn trust_that_is_taken_away_holds_for_the_turn_that_runs() {
 
 #[tokio::test]
 async fn no_hook_runs_and_no_script_plays_in_a_workspace_without_trust() {
-    let settings = json!({ "plan": {
-        "dialect": "tasks", "initialReminder": false,
-        "hooks": { "taskCreated": "touch hooked; exit 1" },
-    } });
+    let settings = json!({
+        "plan": { "dialect": "tasks", "initialReminder": false },
+        "hooks": { "taskCreated": ["touch hooked; exit 1"] },
+    });
     let desk = Desk::with(Wire::Anthropic, &[], settings).await;
     trust(&desk, false);
     let create = |id: &str| call(id, "TaskCreate", json!({ "subject": "Look" }));
