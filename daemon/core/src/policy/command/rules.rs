@@ -97,8 +97,10 @@ impl fmt::Display for Rule {
         };
         let quoted = |word: &String| match word {
             word if plain(word) => word.clone(),
-            word if word.contains('\'') => format!("\"{word}\""),
-            word => format!("'{word}'"),
+            word if word.contains('\'') && !word.contains(['"', '$', '`', '\\', '!']) => {
+                format!("\"{word}\"")
+            }
+            word => format!("'{}'", word.replace('\'', r#"'"'"'"#)),
         };
         let words: Vec<String> = self.words.iter().map(quoted).collect();
         f.write_str(&words.join(" "))?;
@@ -120,7 +122,9 @@ pub(super) fn forbidden<'a>(script: &str, rules: &'a [Rule]) -> Option<&'a Rule>
 
 impl Rule {
     fn occurs_in(&self, words: &[String]) -> bool {
-        let Some((name, rest)) = self.words.split_first() else { return false };
+        // Taken apart as the script was, or `make x=1` is never found in it.
+        let loose: Words = self.words.iter().flat_map(|word| loose_words(word)).collect();
+        let Some((name, rest)) = loose.split_first() else { return false };
         (0..words.len())
             .any(|at| same_program(&words[at], name) && words[at + 1..].starts_with(rest))
     }
