@@ -9,7 +9,7 @@ VSIX := $(EXTENSION)/cairn.vsix
 EXTENSION_SOURCES := $(shell find $(EXTENSION)/src $(EXTENSION)/media -type f) \
   $(addprefix $(EXTENSION)/,package.json package-lock.json esbuild.mjs tsconfig.json README.md .vscodeignore)
 
-.PHONY: help run test check-daemon test-daemon e2e bench bench-editor soak soak-review review-oracle oracle gen package install check-extension daemon-release system-packages
+.PHONY: help run test check-daemon test-daemon e2e bench bench-editor fuzz soak soak-review review-oracle oracle gen package install check-extension daemon-release system-packages
 
 help: ## say what there is
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -32,6 +32,9 @@ bench: daemon-release ## measure and print a table (docs/performance.md)
 
 bench-editor: package system-packages tests/e2e/node_modules ## the same, as seen in a real VS Code
 	node tests/e2e/latency.mjs
+
+fuzz: system-packages ## look for inputs that break what is promised of all inputs (TARGET=command SECONDS=60)
+	tests/fuzz/run.sh $(or $(SECONDS),60) $(TARGET)
 
 soak: daemon-release ## turns with faults, cancels and kills at random against the real daemon (TURNS=1000 SEED=1)
 	cargo run --release --locked -p cairn-tests --bin soak -- $(or $(TURNS),1000) $(or $(SEED),$$RANDOM)

@@ -8,6 +8,10 @@
 )]
 
 pub mod editor_double;
+pub mod fuzz;
 pub mod lsp_client;
 pub mod model_server;
+mod shell;
 pub mod soak;
+
+pub use shell::by_bash;

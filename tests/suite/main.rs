@@ -19,6 +19,7 @@ mod edits;
 mod faults;
 mod files;
 mod front_door;
+mod fuzz;
 mod generated;
 mod headless;
 mod hooks;

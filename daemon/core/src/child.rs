@@ -62,7 +62,7 @@ impl Ended {
             EndReason::Limit => ("was stopped at its limit", true),
         };
         let rounds = counted(*rounds, "round");
-        let tokens = match usage.input_tokens + usage.output_tokens {
+        let tokens = match usage.input_tokens.saturating_add(usage.output_tokens) {
             0 => String::new(),
             tokens => format!(", {tokens} tokens"),
         };

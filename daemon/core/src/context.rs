@@ -105,7 +105,11 @@ impl Shortened {
 }
 
 fn rounded(tokens: u64) -> String {
-    if tokens < 1_000 { tokens.to_string() } else { format!("{}k", (tokens + 500) / 1_000) }
+    if tokens < 1_000 {
+        tokens.to_string()
+    } else {
+        format!("{}k", tokens.saturating_add(500) / 1_000)
+    }
 }
 
 /// How full a window is.
@@ -140,7 +144,8 @@ impl Meter {
             let known =
                 std::mem::take(&mut self.answer_counted) && matches!(item, Item::Assistant(_));
             if !known {
-                self.tokens += item_tokens(&sent(items, epoch, index));
+                let added = item_tokens(&sent(items, epoch, index));
+                self.tokens = self.tokens.saturating_add(added);
             }
         }
         self.counted = items.len();
@@ -168,7 +173,7 @@ impl Meter {
     /// Tokens of the next request. Items that were not taken in yet are estimated.
     pub fn used(mut self, items: &[Item], epoch: Epoch, window: &Window) -> u64 {
         self.catch_up(items, epoch);
-        self.tokens + if self.reported { 0 } else { window.head }
+        self.tokens.saturating_add(if self.reported { 0 } else { window.head })
     }
 
     /// From here on old results are left out. `None`: that would free too little, or there is

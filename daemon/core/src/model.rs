@@ -65,10 +65,11 @@ pub struct Usage {
 }
 
 impl std::ops::AddAssign for Usage {
+    /// A server can claim any number; a claim must end neither the turn nor the sum.
     fn add_assign(&mut self, other: Usage) {
-        self.input_tokens += other.input_tokens;
-        self.output_tokens += other.output_tokens;
-        self.cached_tokens += other.cached_tokens;
+        self.input_tokens = self.input_tokens.saturating_add(other.input_tokens);
+        self.output_tokens = self.output_tokens.saturating_add(other.output_tokens);
+        self.cached_tokens = self.cached_tokens.saturating_add(other.cached_tokens);
     }
 }
 
@@ -122,5 +123,18 @@ impl FailureKind {
             | FailureKind::ContextOverflow
             | FailureKind::Unusable => false,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_server_claims_to_have_used_does_not_overflow() {
+        let absurd = Usage { input_tokens: u64::MAX, output_tokens: u64::MAX, cached_tokens: 1 };
+        let mut total = absurd;
+        total += absurd;
+        assert_eq!(total, Usage { cached_tokens: 2, ..absurd });
     }
 }

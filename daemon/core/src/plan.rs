@@ -211,6 +211,8 @@ impl Plan {
             });
         }
 
+        show_each_by_its_own_name(&mut items);
+
         let dropped = (self.items.iter().enumerate())
             .filter(|(index, old)| old.is_open() && !continued.contains(&Some(*index)))
             .map(|(_, old)| old.content.clone())
@@ -286,6 +288,19 @@ impl TodoItem {
             Status::Pending | Status::InProgress => true,
             Status::Completed => false,
         }
+    }
+}
+
+/// An item that goes on without a given id is shown by ours, and another may now be given the same:
+/// that one is shown by ours, too.
+fn show_each_by_its_own_name(items: &mut [TodoItem]) {
+    let taken = |items: &[TodoItem], index: usize| {
+        let mut others = items.iter().enumerate().filter(|(other, _)| *other != index);
+        items[index].given_id.is_some()
+            && others.any(|(_, other)| other.label() == items[index].label())
+    };
+    while let Some(index) = (0..items.len()).find(|index| taken(items, *index)) {
+        items[index].given_id = None;
     }
 }
 

@@ -9,7 +9,7 @@
 
 mod commands;
 mod convert;
-mod frame;
+pub mod frame;
 mod ingress;
 mod lifecycle;
 mod message;

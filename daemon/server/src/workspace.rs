@@ -116,7 +116,13 @@ impl Workspace {
         // Only the first folder has short names: a name must lead back to its file.
         match path.strip_prefix(self.root()) {
             Ok(inside) if inside.as_os_str().is_empty() => ".".to_owned(),
-            Ok(inside) => inside.to_string_lossy().into_owned(),
+            Ok(inside) => {
+                let name = inside.to_string_lossy();
+                // What would be read as a home folder, a URI or nothing at all.
+                let misread =
+                    name.starts_with('~') || name.starts_with("file:") || name.trim().is_empty();
+                if misread { format!("./{name}") } else { name.into_owned() }
+            }
             Err(_) => path.to_string_lossy().into_owned(),
         }
     }

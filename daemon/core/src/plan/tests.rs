@@ -242,6 +242,26 @@ fn a_given_id_helps_to_recognise_an_item_and_is_not_its_identity() {
 }
 
 #[test]
+fn no_two_items_are_shown_under_one_name() {
+    check_lists(
+        &[
+            &["[ ] Write the manual", "[ ] Draw the figures"],
+            // The model calls another item what the first one is called.
+            &["[ ] Write the manual", "[x] 1:Something else", "[ ] 3:Draw the figures"],
+        ],
+        expect![[r#"
+            rev 1
+              1 [ ] #1 Write the manual
+              2 [ ] #2 Draw the figures
+            rev 2
+              1 [ ] #1 Write the manual
+              3 [x] #3 Something else
+              2 [ ] #2 Draw the figures
+        "#]],
+    );
+}
+
+#[test]
 fn a_completed_item_comes_back_only_under_its_own_text() {
     check_lists(
         &[&["[x] Add tests", "[x] Write docs"], &["[ ] Add tests for errors", "[ ] Write docs"]],

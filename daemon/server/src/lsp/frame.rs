@@ -3,26 +3,48 @@
 //! Pure and incremental: bytes may come in any pieces. It must never wait for bytes that an
 //! unbelievable header announces, hold more than one body, or give up because of one bad frame.
 
-use bytes::{Buf, Bytes, BytesMut};
+use bytes::{Buf, BytesMut};
 
 /// A header block never needs more.
-pub(super) const MAX_HEADER: usize = 8 * 1024;
+pub const MAX_HEADER: usize = 8 * 1024;
 /// The largest body that is read.
-pub(super) const MAX_BODY: usize = 64 * 1024 * 1024;
-/// A larger announcement is noise: skipping so much would be deafness.
-const MAX_SKIP: u64 = 4 * MAX_BODY as u64;
-/// Garbage that is passed over in search of the next header: at most a body that lost its header.
-const MAX_GARBAGE: usize = MAX_BODY;
+pub const MAX_BODY: usize = 64 * 1024 * 1024;
+
+/// How much is read of a header block and of a body.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    pub header: usize,
+    pub body: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { header: MAX_HEADER, body: MAX_BODY }
+    }
+}
+
+impl Limits {
+    /// A larger announcement is noise: skipping so much would be deafness.
+    fn skip(self) -> u64 {
+        4 * self.body as u64
+    }
+
+    /// Garbage that is passed over in search of the next header: at most a body that lost its
+    /// header.
+    fn garbage(self) -> usize {
+        self.body
+    }
+}
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Framed {
-    Body(Bytes),
+pub enum Framed {
+    Body(BytesMut),
     Fault(Fault),
 }
 
 /// What was wrong on the wire.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(super) enum Fault {
+pub enum Fault {
     #[error("a line that is no header: frames begin with Content-Length")]
     Garbage,
     #[error("a header block without Content-Length")]
@@ -35,13 +57,13 @@ pub(super) enum Fault {
     HeaderTooLong,
     #[error("an announced length nobody would wait for")]
     AbsurdLength,
-    #[error("no header in {MAX_GARBAGE} bytes")]
+    #[error("no header in {MAX_BODY} bytes")]
     Lost,
 }
 
 impl Fault {
     /// There is no next frame to be found after this.
-    pub(super) fn is_fatal(&self) -> bool {
+    pub fn is_fatal(&self) -> bool {
         match self {
             Fault::Garbage | Fault::NoLength | Fault::BadLength | Fault::BodyTooLarge { .. } => {
                 false
@@ -52,7 +74,8 @@ impl Fault {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Frames {
+pub struct Frames {
+    limits: Limits,
     buffer: BytesMut,
     state: State,
     /// Bytes before here hold no line end.
@@ -87,14 +110,24 @@ impl Default for State {
 }
 
 impl Frames {
-    pub(super) fn feed(&mut self, bytes: &[u8]) {
+    pub fn with_limits(limits: Limits) -> Self {
+        Self { limits, ..Self::default() }
+    }
+
+    /// Bytes that are kept until more come.
+    pub fn held(&self) -> usize {
+        self.buffer.len()
+    }
+
+    pub fn feed(&mut self, bytes: &[u8]) {
         if self.state != State::Dead {
             self.buffer.extend_from_slice(bytes);
         }
     }
 
     /// The next body or fault; `None` until more bytes come.
-    pub(super) fn next(&mut self) -> Option<Framed> {
+    #[expect(clippy::should_implement_trait, reason = "after a `None` more may come")]
+    pub fn next(&mut self) -> Option<Framed> {
         loop {
             let step = match self.state {
                 State::Header { length, seen } => self.header_line(length, seen)?,
@@ -112,7 +145,7 @@ impl Frames {
                     if self.buffer.len() < length {
                         return None;
                     }
-                    let body = self.buffer.split_to(length).freeze();
+                    let body = self.buffer.split_to(length);
                     Step::Yield(State::default(), Framed::Body(body))
                 }
                 State::Dead => return None,
@@ -124,6 +157,9 @@ impl Frames {
                     return Some(framed);
                 }
                 Step::Fail(fault) => {
+                    if fault.is_fatal() {
+                        self.buffer = BytesMut::new();
+                    }
                     self.state = match fault {
                         Fault::BodyTooLarge { length } => State::Skip { left: length },
                         _ if fault.is_fatal() => State::Dead,
@@ -137,30 +173,26 @@ impl Frames {
 
     /// The body just yielded was no JSON, so its length may have been wrong. If it swallowed the
     /// header of another frame, reading goes on there; what is left of it is passed over.
-    pub(super) fn distrust(&mut self, body: &Bytes) {
-        if let Some(at) = swallowed_header(body) {
-            let mut buffer = BytesMut::with_capacity(body.len() - at + self.buffer.len());
-            buffer.extend_from_slice(&body[at..]);
-            buffer.extend_from_slice(&self.buffer);
-            self.buffer = buffer;
-            self.scanned = 0;
+    pub fn distrust(&mut self, mut body: BytesMut) {
+        if let Some(at) = swallowed_header(&body, self.limits) {
+            self.unread(body.split_off(at));
         }
         self.state = State::Resync { passed: 0 };
     }
 
     fn header_line(&mut self, length: Option<u64>, seen: usize) -> Option<Step> {
         let Some(line) = self.line() else {
-            let too_long = seen + self.buffer.len() > MAX_HEADER;
+            let too_long = seen + self.buffer.len() > self.limits.header;
             return too_long.then_some(Step::Fail(Fault::HeaderTooLong));
         };
         let seen = seen + line.len();
-        if seen > MAX_HEADER {
+        if seen > self.limits.header {
             return Some(Step::Fail(Fault::HeaderTooLong));
         }
         let text = line.trim_ascii();
         if text.is_empty() {
             return Some(match length {
-                Some(length) => body_of(length),
+                Some(length) => body_of(length, self.limits),
                 // Blank lines between frames are harmless.
                 None if seen == line.len() => Step::Go(State::default()),
                 None => Step::Fail(Fault::NoLength),
@@ -172,7 +204,7 @@ impl Frames {
             Header::BadLength => Step::Fail(Fault::BadLength),
             Header::None => {
                 // Garbage may end where the next header begins, on the same line.
-                self.unread_header(&line);
+                self.unread_header(line);
                 Step::Fail(Fault::Garbage)
             }
         })
@@ -181,45 +213,50 @@ impl Frames {
     fn resync_line(&mut self, passed: usize) -> Option<Step> {
         let Some(line) = self.line() else {
             // Keep a tail that could be the beginning of a header.
-            let cut = self.buffer.len().saturating_sub(MAX_HEADER);
+            let cut = self.buffer.len().saturating_sub(self.limits.header);
             self.buffer.advance(cut);
             self.scanned = self.buffer.len();
             self.state = State::Resync { passed: passed + cut };
-            return (passed + cut > MAX_GARBAGE).then_some(Step::Fail(Fault::Lost));
+            return (passed + cut > self.limits.garbage()).then_some(Step::Fail(Fault::Lost));
         };
-        if let Header::Length(length) = parse_header(line.trim_ascii()) {
-            return Some(Step::Go(State::Header { length: Some(length), seen: line.len() }));
-        }
-        if self.unread_header(&line) {
-            return Some(Step::Go(State::default()));
+        // What would have been cut off, had the line come in pieces.
+        if passed + (line.len() - 1).saturating_sub(self.limits.header) > self.limits.garbage() {
+            return Some(Step::Fail(Fault::Lost));
         }
         let passed = passed + line.len();
-        Some(match passed > MAX_GARBAGE {
+        if self.unread_header(line) {
+            return Some(Step::Go(State::default()));
+        }
+        Some(match passed > self.limits.garbage() {
             true => Step::Fail(Fault::Lost),
             false => Step::Go(State::Resync { passed }),
         })
     }
 
     /// Takes the next line with its terminator.
-    fn line(&mut self) -> Option<Bytes> {
+    fn line(&mut self) -> Option<BytesMut> {
         let from = self.scanned.min(self.buffer.len());
         let Some(end) = self.buffer[from..].iter().position(|byte| *byte == b'\n') else {
             self.scanned = self.buffer.len();
             return None;
         };
         self.scanned = 0;
-        Some(self.buffer.split_to(from + end + 1).freeze())
+        Some(self.buffer.split_to(from + end + 1))
     }
 
     /// Puts a header back that follows garbage on the same line.
-    fn unread_header(&mut self, line: &[u8]) -> bool {
-        let Some(at) = find_header(line) else { return false };
-        let mut buffer = BytesMut::with_capacity(line.len() - at + self.buffer.len());
-        buffer.extend_from_slice(&line[at..]);
-        buffer.extend_from_slice(&self.buffer);
-        self.buffer = buffer;
-        self.scanned = 0;
+    fn unread_header(&mut self, mut line: BytesMut) -> bool {
+        let Some(at) = find_header(&line, self.limits) else { return false };
+        self.unread(line.split_off(at));
         true
+    }
+
+    /// Puts back what was taken last. It lies before the rest, so nothing is copied: a body may be
+    /// full of headers.
+    fn unread(&mut self, mut taken: BytesMut) {
+        taken.unsplit(std::mem::take(&mut self.buffer));
+        self.buffer = taken;
+        self.scanned = 0;
     }
 }
 
@@ -238,10 +275,10 @@ enum Header {
 
 const LENGTH: &[u8] = b"content-length";
 
-fn body_of(length: u64) -> Step {
+fn body_of(length: u64, limits: Limits) -> Step {
     match usize::try_from(length) {
-        Ok(length) if length <= MAX_BODY => Step::Go(State::Body { length }),
-        _ if length <= MAX_SKIP => Step::Fail(Fault::BodyTooLarge { length }),
+        Ok(length) if length <= limits.body => Step::Go(State::Body { length }),
+        _ if length <= limits.skip() => Step::Fail(Fault::BodyTooLarge { length }),
         _ => Step::Fail(Fault::AbsurdLength),
     }
 }
@@ -265,17 +302,19 @@ fn parse_header(line: &[u8]) -> Header {
 }
 
 /// Where the last usable `Content-Length` of a line begins.
-fn find_header(line: &[u8]) -> Option<usize> {
+fn find_header(line: &[u8], limits: Limits) -> Option<usize> {
     let at = line.windows(LENGTH.len()).rposition(|window| window.eq_ignore_ascii_case(LENGTH))?;
-    matches!(parse_header(line[at..].trim_ascii()), Header::Length(_)).then_some(at)
+    let usable = line.len() - at <= limits.header
+        && matches!(parse_header(line[at..].trim_ascii()), Header::Length(_));
+    usable.then_some(at)
 }
 
 /// JSON strings hold no raw line ends, so a header line inside a body is another frame's.
-fn swallowed_header(body: &[u8]) -> Option<usize> {
+fn swallowed_header(body: &[u8], limits: Limits) -> Option<usize> {
     let mut start = 0;
     for line in body.split_inclusive(|byte| *byte == b'\n') {
         if line.ends_with(b"\n")
-            && let Some(at) = find_header(line)
+            && let Some(at) = find_header(line, limits)
         {
             return Some(start + at);
         }
@@ -300,10 +339,11 @@ mod tests {
             while let Some(framed) = frames.next() {
                 seen.push(match framed {
                     Framed::Body(body) => {
+                        let text = String::from_utf8_lossy(&body).into_owned();
                         if serde_json::from_slice::<serde_json::Value>(&body).is_err() {
-                            frames.distrust(&body);
+                            frames.distrust(body);
                         }
-                        String::from_utf8_lossy(&body).into_owned()
+                        text
                     }
                     Framed::Fault(fault) => {
                         let mark = if fault.is_fatal() { "!" } else { "-" };
@@ -421,6 +461,36 @@ mod tests {
         }
         frames.feed(&megabyte);
         assert_eq!(frames.next(), Some(Framed::Fault(Fault::Lost)));
+    }
+
+    #[test]
+    fn a_line_too_long_for_a_header_is_none_however_it_comes() {
+        let long = format!("a\n[1]Content-Length: {}3\r\n{}", "0".repeat(MAX_HEADER), frame("[2]"));
+        check(&long, expect!["- a line that is no header: frames begin with Content-Length\n[2]"]);
+        let spaces = format!("a\n{}{}", " ".repeat(2 * MAX_HEADER), frame("[2]"));
+        check(
+            &spaces,
+            expect!["- a line that is no header: frames begin with Content-Length\n[2]"],
+        );
+    }
+
+    #[test]
+    fn nothing_is_kept_after_the_end() {
+        let mut frames = Frames::default();
+        frames.feed(format!("Content-Length: 99999999999\r\n\r\n{}", "x".repeat(1000)).as_bytes());
+        assert_eq!(frames.next(), Some(Framed::Fault(Fault::AbsurdLength)));
+        frames.feed(b"more");
+        assert_eq!((frames.next(), frames.held()), (None, 0));
+    }
+
+    #[test]
+    fn a_body_full_of_headers_is_not_copied_for_each() {
+        let inner = "{Content-Length: 1\n".repeat(200_000);
+        let started = std::time::Instant::now();
+        let seen = read([frame(&inner).as_bytes(), frame("[2]").as_bytes()]);
+        assert_eq!(seen.last().map(String::as_str), Some("[2]"));
+        // Copying would move hundreds of gigabytes.
+        assert!(started.elapsed() < std::time::Duration::from_secs(20), "{:?}", started.elapsed());
     }
 
     proptest! {

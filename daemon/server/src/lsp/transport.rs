@@ -114,7 +114,7 @@ impl<R: AsyncRead + Unpin, A: Sink<Response> + Unpin> Reader<R, A> {
             Err(refused) => {
                 tracing::warn!(?refused, "bad message");
                 if refused.is_garbled() {
-                    frames.distrust(&body);
+                    frames.distrust(body);
                 }
                 self.reply(refused.reply());
                 None

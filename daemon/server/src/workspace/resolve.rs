@@ -96,7 +96,9 @@ impl Workspace {
             return Err(PathError::TooLong);
         }
         let decoded = if given.contains("://") || given.starts_with("file:") {
-            path_of(given).ok_or_else(|| PathError::NotAPath(given.to_owned()))?
+            // What is not text could not be named to a model, nor by it.
+            let named = path_of(given).filter(|path| path.to_str().is_some());
+            named.ok_or_else(|| PathError::NotAPath(given.to_owned()))?
         } else {
             PathBuf::from(given)
         };

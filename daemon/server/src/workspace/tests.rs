@@ -106,9 +106,26 @@ fn paths() {
         (&format!("file://{ws}/%2e%2e/x"), "Outside"),
         ("file:///ws%00", "NotAPath"),
         ("https://example.org/x", "NotAPath"),
+        (&format!("file://{ws}/%ff"), "NotAPath"),
         ("/proc/self/mem", "Outside"),
     ] {
         assert_eq!(place.resolved(given), expected, "{given:.60}");
+    }
+}
+
+#[test]
+fn a_path_is_shown_so_that_it_leads_back() {
+    let place = Place::new();
+    for (given, shown) in [
+        ("./~/x", "./~/x"),
+        ("./~", "./~"),
+        ("./file:/x", "./file:/x"),
+        ("./ ", "./ "),
+        ("./ x", " x"),
+        ("a:b", "a:b"),
+    ] {
+        assert_eq!(place.resolved(given), shown);
+        assert_eq!(place.resolved(shown), shown);
     }
 }
 

@@ -204,8 +204,10 @@ impl fmt::Display for Rule {
         };
         let quoted = |word: &String| match word {
             word if plain(word) => word.clone(),
-            word if word.contains('\'') => format!("\"{word}\""),
-            word => format!("'{word}'"),
+            word if word.contains('\'') && !word.contains(['"', '$', '`', '\\', '!']) => {
+                format!("\"{word}\"")
+            }
+            word => format!("'{}'", word.replace('\'', r#"'"'"'"#)),
         };
         let words: Vec<String> = self.words.iter().map(quoted).collect();
         f.write_str(&words.join(" "))?;

@@ -342,7 +342,8 @@ fn always_offers_the_exact_words_of_what_is_understood() {
         ("cat secret", "cat secret", "cat secret"),
         ("make check && npm test", "npm test", "npm test"),
         ("./run 'a b' '*' \"it's\"", "./run 'a b' '*' \"it's\"", "./run 'a b' '*' \"it's\""),
-        // Not wholly understood, no help, or no way to write it down.
+        ("make '$HOME'\"it's\"", r#"make '$HOMEit'"'"'s'"#, r#"make '$HOMEit'"'"'s'"#),
+        // Not wholly understood, or no help.
         ("npm test > log", "", ""),
         ("npm test $X", "", ""),
         ("if npm test; then ls; fi", "", ""),
@@ -350,7 +351,6 @@ fn always_offers_the_exact_words_of_what_is_understood() {
         ("eval 'npm test'", "", ""),
         ("shadowed", "", ""),
         ("npm test && shadowed", "", ""),
-        ("echo '$HOME'\"it's\"", "", ""),
         ("# nothing", "", ""),
         ("", "", ""),
     ] {
@@ -523,5 +523,33 @@ proptest! {
                 only_reads(words, |_| true);
             }
         }
+    }
+}
+
+#[test]
+fn a_rule_is_shown_as_it_is_read_whatever_its_words_are() {
+    for (script, shown) in [
+        ("echo it", "echo it"),
+        ("echo 'a b' ''", "echo 'a b' ''"),
+        (r#"echo "it's""#, r#"echo "it's""#),
+        (r#"echo "a'b"'c"d'"#, r#"echo 'a'"'"'bc"d'"#),
+        (r#"echo "'"'$x'"#, r#"echo ''"'"'$x'"#),
+    ] {
+        let rule = Rule::exactly(&parse(script).unwrap()[0]);
+        assert_eq!(rule.to_string(), shown);
+        assert_eq!(Rule::parse(shown), Some(rule), "{script}");
+    }
+}
+
+#[test]
+fn what_is_forbidden_stays_so_in_a_script_that_is_not_understood() {
+    for (rule, script) in [("make x=1", "make x=1"), ("'a b' c", "'a b' c"), ("a '[b]'", "a '[b]'")]
+    {
+        let rules = [Rule::parse(rule).unwrap()];
+        assert!(forbidden(script, &rules).is_some(), "{script}");
+        let many = format!("{}{script}", "true; ".repeat(MOST));
+        assert_eq!(parse(&many), Err(Unclear::TooMany));
+        assert!(forbidden(&many, &rules).is_some(), "{script} after many commands");
+        assert!(forbidden(&format!("{script} >x"), &rules).is_some(), "{script} with an operator");
     }
 }

@@ -1,0 +1,41 @@
+//! Inputs that nobody thought of, held against laws: a target each for what reads what others wrote.
+//!
+//! libFuzzer looks for inputs (`make fuzz`, `bin/fuzz.rs`); what is kept of them in `tests/fuzz` is
+//! run by every `make test` (`suite/fuzz.rs`). A target panics where a law is broken. It must be
+//! quick, and do the same with the same bytes every time.
+
+use std::path::{Path, PathBuf};
+
+mod bytes;
+mod command;
+mod frames;
+mod jail;
+mod sse;
+mod tasks;
+mod todo;
+
+pub struct Target {
+    /// Of its folder in `tests/fuzz`, too.
+    pub name: &'static str,
+    pub run: fn(&[u8]),
+}
+
+pub const TARGETS: [Target; 5] = [
+    Target { name: "command", run: command::run },
+    Target { name: "jail", run: jail::run },
+    Target { name: "sse", run: sse::run },
+    Target { name: "frames", run: frames::run },
+    Target { name: "todo", run: todo::run },
+];
+
+pub fn named(name: &str) -> Option<&'static Target> {
+    TARGETS.iter().find(|target| target.name == name)
+}
+
+impl Target {
+    /// The inputs that are kept: what reaches much of the code, and `found-…` for each fault that
+    /// was one.
+    pub fn kept(&self) -> PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz").join(self.name)
+    }
+}
