@@ -574,9 +574,21 @@ replay: boolean, };
 
 export type StatusNotification = { rev: number, model: ModelInfo, connection: Connection, 
 /**
+ * What commands run in; absent until it is known.
+ */
+sandbox?: SandboxStatus, 
+/**
  * Things the user should know now, newest last.
  */
 banners: Array<Banner>, };
+
+export type SandboxStatus = { kind: SandboxKind, 
+/**
+ * The same for people, in a sentence.
+ */
+text: string, };
+
+export type SandboxKind = "bubblewrap" | "namespaces" | "seatbelt" | "off" | "missing";
 
 export type Connection = { "kind": "idle" } | { "kind": "streaming" } | { "kind": "working" } | { "kind": "retrying", attempt: number, delayMs: number, reason: string, };
 
@@ -586,7 +598,7 @@ export type Banner = {
  */
 kind: BannerKind, text: string, };
 
-export type BannerKind = "replay" | "setting" | "model" | "internal" | "storage" | "elsewhere";
+export type BannerKind = "replay" | "setting" | "model" | "internal" | "storage" | "elsewhere" | "sandbox";
 
 export type ApplyEditParams = { uri: string, 
 /**
@@ -640,6 +652,10 @@ cwd: string,
  */
 reason: string, 
 /**
+ * What a command gets besides the usual sandbox; `title` says it, too.
+ */
+needs?: Array<Need>, 
+/**
  * The title of the child that asks; absent: the agent itself does.
  */
 child?: string, };
@@ -649,3 +665,5 @@ export type ApproveResult = { decision: ApprovalDecision,
  * Words for the model.
  */
 feedback?: string, };
+
+export type Need = "network" | "git";

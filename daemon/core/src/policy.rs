@@ -6,8 +6,11 @@
 use std::path::{Component, Path, PathBuf};
 
 pub mod command;
+pub mod sandbox;
+pub mod seatbelt;
 
 use command::{CommandRules, Unasked};
+use sandbox::Needs;
 
 /// What a call will touch, for the policy and for the user's eyes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,8 +31,8 @@ pub enum Touch {
     Delete { path: PathBuf, inside: PathBuf },
     /// Proposes to move one file inside the workspace.
     Move { from: PathBuf, from_inside: PathBuf, to: PathBuf, to_inside: PathBuf },
-    /// Runs exactly this command.
-    Command { command: String, cwd: PathBuf },
+    /// Runs exactly this command, with what it needs besides the usual.
+    Command { command: String, cwd: PathBuf, needs: Needs },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -74,7 +77,9 @@ pub fn judge(
                 other @ (Verdict::Ask { .. } | Verdict::Deny { .. }) => other,
             }
         }
-        Touch::Command { command, cwd: _ } => judge_command(command, mode, rules, may_read),
+        Touch::Command { command, cwd: _, needs } => {
+            judge_command(command, *needs, mode, rules, may_read)
+        }
     }
 }
 
@@ -164,6 +169,7 @@ fn judge_edit(path: &Path, mode: Mode) -> Verdict {
 
 fn judge_command(
     command: &str,
+    needs: Needs,
     mode: Mode,
     rules: &CommandRules,
     may_read: impl Fn(&str) -> bool,
@@ -180,6 +186,10 @@ fn judge_command(
         Mode::Plan => Verdict::Deny {
             reason: "Plan mode: no command may run. Present the plan instead.".to_owned(),
         },
+        // Rules are about commands in the usual box.
+        Mode::Review | Mode::Ask | Mode::Auto if !needs.is_none() => {
+            Verdict::Ask { reason: format!("The command {}.", needs.in_words()) }
+        }
         Mode::Review | Mode::Ask | Mode::Auto => match rules.unasked(command, may_read) {
             Unasked::Yes => Verdict::Allow,
             Unasked::No(why) => Verdict::Ask { reason: why },
@@ -260,7 +270,7 @@ mod tests {
     }
 
     fn command(command: &str) -> Touch {
-        Touch::Command { command: command.into(), cwd: "/ws".into() }
+        Touch::Command { command: command.into(), cwd: "/ws".into(), needs: Needs::NONE }
     }
 
     #[test]
@@ -278,6 +288,22 @@ mod tests {
             let got = [&read, &source, &protected, &run].map(|touch| judged(touch, mode));
             assert_eq!(got, expected, "{mode:?}");
         }
+    }
+
+    #[test]
+    fn a_command_with_needs_is_asked_for_whatever_the_rules_say() {
+        let rules = CommandRules { unasked: true, ..CommandRules::default() };
+        for (network, git) in [(true, false), (false, true), (true, true)] {
+            let needs = Needs { network, git };
+            let touch = Touch::Command { command: "ls".into(), cwd: "/ws".into(), needs };
+            let verdict = judge(&touch, Mode::Review, &rules, |_| true);
+            let Verdict::Ask { reason } = verdict else { panic!("{verdict:?}") };
+            assert_eq!(reason, format!("The command {}.", needs.in_words()));
+        }
+        let touch = command("ls");
+        assert_eq!(judge(&touch, Mode::Review, &rules, |_| true), Verdict::Allow);
+        let verdict = judge(&touch, Mode::Review, &rules.asking(), |_| true);
+        assert!(matches!(verdict, Verdict::Ask { .. }), "without a sandbox");
     }
 
     #[test]

@@ -13,6 +13,8 @@ pub struct CommandRules {
     pub unasked: bool,
     pub allow: Vec<Rule>,
     pub deny: Vec<Rule>,
+    /// No sandbox works: whatever else is said here, everything is asked for.
+    pub unboxed: bool,
 }
 
 /// Whether a command may run without a question.
@@ -28,7 +30,15 @@ impl CommandRules {
         forbidden(script, &self.deny)
     }
 
+    /// The same where no sandbox works.
+    pub fn asking(&self) -> Self {
+        Self { unboxed: true, ..self.clone() }
+    }
+
     pub fn unasked(&self, script: &str, may_read: impl Fn(&str) -> bool) -> Unasked {
+        if self.unboxed {
+            return Unasked::No("It runs with your rights, without a sandbox.".to_owned());
+        }
         if !self.unasked {
             return Unasked::No("Commands run with your rights.".to_owned());
         }
