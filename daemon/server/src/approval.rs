@@ -3,8 +3,8 @@
 
 use std::path::Path;
 
-use cairn_core::policy::{self, Mode, Touch, Verdict, command::CommandRules};
-use cairn_protocol::ReviewMode;
+use cairn_core::policy::{self, Mode, Touch, Verdict, command::CommandRules, sandbox::Needs};
+use cairn_protocol::{Need, ReviewMode};
 
 use crate::workspace::{Workspace, uri_of};
 
@@ -28,9 +28,17 @@ pub struct Question {
     pub command: String,
     pub cwd: String,
     pub reason: String,
+    /// Of a command.
+    pub asks: Needs,
 }
 
 impl Question {
+    pub fn needs(&self) -> Vec<Need> {
+        let Needs { network, git } = self.asks;
+        let asked = [(network, Need::Network), (git, Need::Git)];
+        asked.into_iter().filter_map(|(asked, need)| asked.then_some(need)).collect()
+    }
+
     /// The user said yes.
     pub fn allowed(self) -> Approved {
         Approved(())
@@ -45,7 +53,7 @@ pub fn gate(touch: &Touch, mode: ReviewMode, rules: &CommandRules, workspace: &W
         ReviewMode::Plan => Mode::Plan,
     };
     let cwd = match touch {
-        Touch::Command { cwd, command: _ } => cwd.as_path(),
+        Touch::Command { cwd, .. } => cwd.as_path(),
         Touch::Read { .. }
         | Touch::Plan
         | Touch::Child
@@ -63,7 +71,7 @@ pub fn gate(touch: &Touch, mode: ReviewMode, rules: &CommandRules, workspace: &W
     match policy::judge(touch, mode, rules, may_read) {
         Verdict::Allow => Gate::Open(Approved(())),
         Verdict::Deny { reason } => Gate::Closed(reason),
-        Verdict::Ask { reason } => Gate::Ask(question(touch, reason)),
+        Verdict::Ask { reason } => Gate::Ask(question(touch, rules, reason)),
     }
 }
 
@@ -78,13 +86,14 @@ pub fn uri(touch: &Touch) -> Option<String> {
     }
 }
 
-fn question(touch: &Touch, reason: String) -> Question {
+fn question(touch: &Touch, rules: &CommandRules, reason: String) -> Question {
     match touch {
         Touch::Read { path } => Question {
             title: "Read a file".to_owned(),
             command: path.as_deref().map(|path| path.display().to_string()).unwrap_or_default(),
             cwd: String::new(),
             reason,
+            asks: Needs::NONE,
         },
         // Never the bare path: that is a command too, and a yes for a session is remembered by
         // these words.
@@ -93,37 +102,54 @@ fn question(touch: &Touch, reason: String) -> Question {
             command: format!("Change {}", inside.display()),
             cwd: folder_of(path, inside),
             reason,
+            asks: Needs::NONE,
         },
         Touch::Delete { path, inside } => Question {
             title: "Delete a protected file".to_owned(),
             command: format!("Delete {}", inside.display()),
             cwd: folder_of(path, inside),
             reason,
+            asks: Needs::NONE,
         },
         Touch::Move { from, from_inside, to: _, to_inside } => Question {
             title: "Move a protected file".to_owned(),
             command: format!("Move {} to {}", from_inside.display(), to_inside.display()),
             cwd: folder_of(from, from_inside),
             reason,
+            asks: Needs::NONE,
         },
         Touch::Plan => Question {
             title: "Change the plan".to_owned(),
             command: String::new(),
             cwd: String::new(),
             reason,
+            asks: Needs::NONE,
         },
         Touch::Child => Question {
             title: "Start a subagent".to_owned(),
             command: String::new(),
             cwd: String::new(),
             reason,
+            asks: Needs::NONE,
         },
-        Touch::Command { command, cwd } => Question {
-            title: "Run a command".to_owned(),
+        Touch::Command { command, cwd, needs } => Question {
+            title: run(*needs, !rules.unboxed).to_owned(),
             command: command.clone(),
             cwd: cwd.display().to_string(),
             reason,
+            asks: *needs,
         },
+    }
+}
+
+/// Above everything else that is shown of a command, wherever it is shown.
+fn run(needs: Needs, boxed: bool) -> &'static str {
+    match (boxed, needs.network, needs.git) {
+        (false, _, _) => "Run a command without a sandbox",
+        (true, false, false) => "Run a command",
+        (true, true, false) => "Run a command with network access",
+        (true, false, true) => "Run a command that may change .git (except hooks and config)",
+        (true, true, true) => "Run with network access; may change .git (except hooks and config)",
     }
 }
 
@@ -162,18 +188,21 @@ mod tests {
             ("ls .git", false),
             ("cat src/a > b", false),
         ] {
-            let touch = Touch::Command { command: command.into(), cwd: root.clone() };
+            let touch =
+                Touch::Command { command: command.into(), cwd: root.clone(), needs: Needs::NONE };
             let gate = gate(&touch, ReviewMode::Review, &rules, &workspace);
             assert_eq!(matches!(gate, Gate::Open(_)), open, "{command}");
             assert!(matches!(at(&touch, ReviewMode::Review), Gate::Ask(_)), "{command}");
         }
-        let touch = Touch::Command { command: "cat a".into(), cwd: root.join("src") };
+        let touch =
+            Touch::Command { command: "cat a".into(), cwd: root.join("src"), needs: Needs::NONE };
         assert!(matches!(gate(&touch, ReviewMode::Plan, &rules, &workspace), Gate::Closed(_)));
     }
 
     #[test]
     fn asks_with_exactly_what_will_happen() {
-        let command = Touch::Command { command: "ls\t-l".into(), cwd: "/ws".into() };
+        let command =
+            Touch::Command { command: "ls\t-l".into(), cwd: "/ws".into(), needs: Needs::NONE };
         let Gate::Ask(question) = at(&command, ReviewMode::Auto) else { panic!("must ask") };
         assert_eq!((question.command.as_str(), question.cwd.as_str()), ("ls\t-l", "/ws"));
 
@@ -182,6 +211,20 @@ mod tests {
         assert_eq!((question.command.as_str(), question.cwd.as_str()), ("Change a/.env", "/ws"));
         assert!(matches!(at(&edit, ReviewMode::Plan), Gate::Closed(_)));
         assert!(matches!(at(&Touch::Read { path: None }, ReviewMode::Plan), Gate::Open(_)));
+    }
+
+    #[test]
+    fn the_title_says_what_is_granted_and_whether_there_is_a_box() {
+        let title = |rules: &CommandRules, network, git| {
+            let needs = Needs { network, git };
+            let touch = Touch::Command { command: "ls".into(), cwd: "/ws".into(), needs };
+            question(&touch, rules, String::new())
+        };
+        let boxed = CommandRules::default();
+        assert_eq!(title(&boxed, false, false).title, "Run a command");
+        assert_eq!(title(&boxed, true, false).title, "Run a command with network access");
+        assert_eq!(title(&boxed, true, true).needs(), [Need::Network, Need::Git]);
+        assert_eq!(title(&boxed.asking(), true, true).title, "Run a command without a sandbox");
     }
 
     #[test]

@@ -30,6 +30,7 @@ use crate::{
     docs::Docs,
     editor::Editor,
     event::{AgentRequest, ClientEvent, Initialized},
+    exec::sandbox::{Sandbox, Tier},
     model::choose::{self, Choice, Environment, Keys},
     store::{journal, reviews::Keeper},
     tools::{self, Proposal, Proposed, Tool},
@@ -52,6 +53,7 @@ mod pending;
 mod plain;
 mod plans;
 mod queue;
+mod sandbox;
 mod saving;
 mod seen;
 mod sessions;
@@ -136,6 +138,8 @@ pub(crate) enum Event {
     Read(library::Read),
     /// Whether what sessions must remember can be written.
     Storage(journal::State),
+    /// How commands are boxed here, or why they cannot be.
+    Sandbox(Result<Tier, String>),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -243,6 +247,9 @@ pub(crate) struct Hub {
     storage_fault: Option<String>,
     /// Another window works here and holds what is kept.
     elsewhere: bool,
+    sandbox: Arc<Sandbox>,
+    /// How commands are boxed here, once that is known.
+    boxed_by: Option<Result<Tier, String>>,
     /// Keeps what is pending in files.
     keeper: Option<Keeper>,
     connection: Connection,
@@ -260,6 +267,7 @@ impl Hub {
         let docs = Arc::new(Docs::default());
         let settings = Settings::default();
         let keys = Keys::default();
+        let sandbox = sandbox::of(&environment);
         Self {
             editor,
             handle,
@@ -287,6 +295,8 @@ impl Hub {
             asked_meanwhile: Vec::new(),
             storage_fault: None,
             elsewhere: false,
+            sandbox,
+            boxed_by: None,
             keeper: None,
             connection: Connection::Idle,
             status_dirty: false,
@@ -427,6 +437,7 @@ impl Hub {
             Event::Instructed(instructed) => self.instructed(*instructed),
             Event::Read(read) => self.read(read),
             Event::Storage(state) => self.storage(state),
+            Event::Sandbox(found) => self.sandbox_found(found),
         }
     }
 
@@ -439,6 +450,7 @@ impl Hub {
             }
         }
         self.configure(&initialized.settings);
+        self.find_sandbox();
         self.look_for_sessions(initialized.remember);
     }
 
@@ -497,10 +509,12 @@ impl Hub {
                 text: "Another window works in this folder. Its sessions can only be read here, and edits proposed in this window are not kept over a restart.".into(),
             });
         }
+        banners.extend(self.sandbox_banner());
         StatusNotification {
             rev: self.next_rev(),
             model,
             connection: self.connection.clone(),
+            sandbox: self.sandbox_status(),
             banners,
         }
     }

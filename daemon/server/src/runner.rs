@@ -180,7 +180,19 @@ async fn run(
         }),
         ..ToolUpdate::default()
     });
-    let approved = match approval::gate(&touch, mode, &context.commands, &context.workspace) {
+    let commands = match &touch {
+        Touch::Command { .. } if context.walls.stand().await.is_err() => {
+            Arc::new(context.commands.asking())
+        }
+        Touch::Command { .. }
+        | Touch::Read { .. }
+        | Touch::Plan
+        | Touch::Child
+        | Touch::Edit { .. }
+        | Touch::Delete { .. }
+        | Touch::Move { .. } => Arc::clone(&context.commands),
+    };
+    let approved = match approval::gate(&touch, mode, &commands, &context.workspace) {
         Gate::Open(approved) => approved,
         Gate::Closed(reason) => return Ok(Ran::Declined(reason)),
         Gate::Ask(question) => {
@@ -198,6 +210,7 @@ async fn run(
                 command: question.command.clone(),
                 cwd: question.cwd.clone(),
                 reason: question.reason.clone(),
+                needs: question.needs(),
                 child: None,
             };
             let (reply, answer) = oneshot::channel();

@@ -14,7 +14,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 pub use crate::approval::Approved;
-use crate::{docs::Docs, store::journal::Writer, workspace::Workspace};
+use crate::{docs::Docs, exec::sandbox::Walls, store::journal::Writer, workspace::Workspace};
 
 mod arguments;
 mod bash;
@@ -122,6 +122,8 @@ pub struct ToolContext {
     pub cancel: CancellationToken,
     /// Which commands run unasked, and which never.
     pub commands: Arc<CommandRules>,
+    /// What commands run in.
+    pub walls: Walls,
     /// Limit for a command.
     pub timeout: Duration,
     pub origin: cairn_core::review::Origin,

@@ -35,7 +35,7 @@ impl Hub {
         }
         params.child = self.children.title_of(&params.session_id);
         let root = self.sessions.get(self.root_of(&params.session_id));
-        if root.is_some_and(|root| root.allowed.contains(&params.command)) {
+        if root.is_some_and(|root| root.allowed.contains(&asked_for(&params))) {
             drop(
                 reply.send(ApproveResult {
                     decision: ApprovalDecision::AllowSession,
@@ -60,7 +60,7 @@ impl Hub {
         if result.decision == ApprovalDecision::AllowSession
             && let Some(session) = self.sessions.get_mut(&root)
         {
-            session.allowed.insert(waiting.params.command);
+            session.allowed.insert(asked_for(&waiting.params));
         }
         waiting.reply.send(result).is_ok()
     }
@@ -73,4 +73,10 @@ impl Hub {
     pub(super) fn withdraw_approvals(&mut self, turn_id: &str) {
         self.approvals.waiting.retain(|_, waiting| waiting.params.turn_id != turn_id);
     }
+}
+
+/// A yes for a session is for exactly what was shown: a command with the network, or without a box,
+/// is another one.
+fn asked_for(ApproveParams { title, command, .. }: &ApproveParams) -> String {
+    format!("{title}\0{command}")
 }

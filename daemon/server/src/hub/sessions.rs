@@ -481,6 +481,7 @@ impl Hub {
             children: Arc::new(self.handle.clone()),
             cancel: turn.cancel.clone(),
             commands: Arc::clone(&self.settings.commands),
+            walls: self.walls(),
             timeout: self.settings.tool_timeout,
             origin,
             journal,

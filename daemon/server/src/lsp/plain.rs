@@ -102,7 +102,8 @@ impl Said {
                     | BannerKind::Model
                     | BannerKind::Internal
                     | BannerKind::Storage
-                    | BannerKind::Elsewhere => show(MessageType::WARNING, banner.text.clone()),
+                    | BannerKind::Elsewhere
+                    | BannerKind::Sandbox => show(MessageType::WARNING, banner.text.clone()),
                 }
             })
             .collect();

@@ -222,6 +222,8 @@ async fn run_hook(name: &str, command: &str, task: &Value, context: &ToolContext
         timeout: HOOK_LIMIT,
         input: task.to_string(),
         env: Vec::new(),
+        // The user's own command, not the agent's.
+        sandbox: None,
     };
     let outcome = match exec::run(spec, context.cancel.clone()).await {
         Ok(outcome) => outcome,
