@@ -124,7 +124,8 @@ fn change(version: i32) -> Value {
 
 fn status(rev: u32) -> Notice {
     let model = ModelInfo { provider: "replay".into(), name: "script".into(), replay: true };
-    Notice::Status(StatusNotification { rev, model, connection: Connection::Idle, banners: vec![] })
+    let (connection, sandbox) = (Connection::Idle, None);
+    Notice::Status(StatusNotification { rev, model, connection, sandbox, banners: vec![] })
 }
 
 fn approve() -> ApproveParams {
@@ -137,6 +138,7 @@ fn approve() -> ApproveParams {
         command: "npm test".into(),
         cwd: "/w".into(),
         reason: "It is not on the list.".into(),
+        needs: vec![],
         child: None,
     }
 }

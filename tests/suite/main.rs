@@ -32,6 +32,7 @@ mod pending;
 mod plain_lsp;
 mod queue;
 mod reminders;
+mod sandbox;
 mod sessions;
 mod shell_policy;
 mod soak;

@@ -13,13 +13,14 @@ mod history;
 mod journal;
 mod model;
 mod pure;
+mod sandbox;
 mod table;
 
 use table::Table;
 
 type Measurement = fn(&mut Table);
 
-const MEASUREMENTS: [(&str, Measurement); 9] = [
+const MEASUREMENTS: [(&str, Measurement); 10] = [
     ("start", engine::start),
     ("floor", engine::floor),
     ("plan", engine::plan),
@@ -29,6 +30,7 @@ const MEASUREMENTS: [(&str, Measurement); 9] = [
     ("todo", pure::todo_call),
     ("review", pure::review),
     ("pending", pure::pending),
+    ("sandbox", sandbox::commands),
 ];
 
 fn main() {
