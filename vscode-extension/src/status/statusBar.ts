@@ -72,6 +72,7 @@ export class StatusBar implements vscode.Disposable {
     const lines = [
       `Cairn: ${state}`,
       ...(model === undefined ? [] : [model.replay ? `Answers come from a replay script (${model.name})` : `Model: ${model.name} (${model.provider})`]),
+      ...(status.status?.sandbox === undefined ? [] : [oneLine(status.status.sandbox.text, 200)]),
       ...(status.status?.banners.map((banner) => oneLine(banner.text, 300)) ?? []),
     ];
     this.#item.text = text;
