@@ -76,12 +76,13 @@ $(VSIX): daemon-release $(EXTENSION_SOURCES) $(EXTENSION)/node_modules
 	cd $* && npm ci --no-audit --no-fund
 	touch $@
 
-# A browser for the window, Neovim as an editor that knows nothing of us, and what VS Code's native
-# modules are built with.
+# A browser for the window, Neovim as an editor that knows nothing of us, the builder of sandboxes,
+# and what VS Code's native modules are built with.
 system-packages:
 	@missing=(); \
 	command -v "$${CHROMIUM:-chromium}" >/dev/null || missing+=(chromium); \
 	command -v nvim >/dev/null || missing+=(neovim); \
+	[ "$$(uname -s)" != Linux ] || command -v bwrap >/dev/null || missing+=(bubblewrap); \
 	for tool in python3 g++ make; do command -v "$$tool" >/dev/null || missing+=("$$tool"); done; \
 	[ -e /usr/include/gssapi/gssapi.h ] || missing+=(libkrb5-dev); \
 	[ $${#missing[@]} -eq 0 ] && exit 0; \

@@ -441,7 +441,9 @@ async fn cut_after_any_record_the_session_opens_and_goes_on() {
 
 #[tokio::test]
 async fn what_it_does_is_on_record_before_it_is_done() {
-    let desk = Desk::open(Wire::Anthropic, &[]).await;
+    // A sandbox would not let it see that.
+    let settings = json!({ "sandbox": { "mode": "off" } });
+    let desk = Desk::with(Wire::Anthropic, &[], settings).await;
     desk.editor.will_answer(allow());
     // The command looks for its own beginning in what is on the disk at that moment.
     let seen = format!("grep -rh begun {} > seen", desk.state().join("workspaces").display());

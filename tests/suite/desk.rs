@@ -15,7 +15,7 @@ use cairn_protocol::{
 };
 use cairn_tests::{
     editor_double::{self, Approval, EditorDouble, TurnEnd},
-    lsp_client::{DEADLINE, LspClient},
+    lsp_client::{DEADLINE, LspClient, binary},
     model_server::{ModelServer, Recorded, Reply, Response, Wire},
 };
 use serde_json::{Value, json};
@@ -77,7 +77,8 @@ impl Desk {
         let (output, from_daemon) = duplex(PIPE);
         let state_dir = Some(state.path().to_owned());
         let config_dir = Some(state.path().join("config"));
-        let environment = Environment { state_dir, config_dir, ..Environment::default() };
+        let program = Some(binary());
+        let environment = Environment { state_dir, config_dir, program, ..Environment::default() };
         let (told, tasks) = oneshot::channel();
         let start = |editor| {
             let (client, tasks) = hub::spawn(editor, environment);
@@ -111,7 +112,8 @@ impl Desk {
         let (to_daemon, input) = duplex(PIPE);
         let (output, from_daemon) = duplex(PIPE);
         let state_dir = Some(self.state.path().to_owned());
-        let environment = Environment { state_dir, ..Environment::default() };
+        let program = Some(binary());
+        let environment = Environment { state_dir, program, ..Environment::default() };
         let start = |editor| hub::spawn(editor, environment);
         tokio::spawn(lsp::serve(input, output, start, async {}));
         let client = LspClient::over(from_daemon, to_daemon);

@@ -125,7 +125,8 @@ fn change(version: i32) -> Value {
 
 fn status(rev: u32) -> Notice {
     let model = ModelInfo { provider: "replay".into(), name: "script".into(), replay: true };
-    Notice::Status(StatusNotification { rev, model, connection: Connection::Idle, banners: vec![] })
+    let (connection, sandbox) = (Connection::Idle, None);
+    Notice::Status(StatusNotification { rev, model, connection, sandbox, banners: vec![] })
 }
 
 fn approve() -> ApproveParams {
@@ -139,6 +140,7 @@ fn approve() -> ApproveParams {
         cwd: "/w".into(),
         reason: "It is not on the list.".into(),
         rules: Vec::new(),
+        needs: vec![],
         child: None,
         preview: None,
     }

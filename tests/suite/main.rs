@@ -36,6 +36,7 @@ mod plain_lsp;
 mod queue;
 mod reminders;
 mod rules;
+mod sandbox;
 mod secrets;
 mod sessions;
 mod shell_policy;

@@ -14,7 +14,10 @@ use std::{
 
 use cairn::{hub, lsp, model::choose::Environment};
 use cairn_core::text::{Position, Text};
-use cairn_tests::{editor_double, lsp_client::LspClient};
+use cairn_tests::{
+    editor_double,
+    lsp_client::{LspClient, binary},
+};
 use expect_test::{Expect, expect};
 use serde_json::{Value, json};
 use tokio::io::duplex;
@@ -57,7 +60,8 @@ impl Plain {
         fs::write(&script, json!({ "cairnReplay": 1, "steps": steps }).to_string()).unwrap();
         let (to_daemon, input) = duplex(64 * 1024);
         let (output, from_daemon) = duplex(64 * 1024);
-        let start = |editor| hub::spawn(editor, Environment::default());
+        let environment = Environment { program: Some(binary()), ..Environment::default() };
+        let start = |editor| hub::spawn(editor, environment);
         tokio::spawn(lsp::serve(input, output, start, async {}));
         let client = LspClient::over(from_daemon, to_daemon);
         let (documents, refreshed) = Default::default();

@@ -588,9 +588,21 @@ replay: boolean, };
 
 export type StatusNotification = { rev: number, model: ModelInfo, connection: Connection, 
 /**
+ * What commands run in; absent until it is known.
+ */
+sandbox?: SandboxStatus, 
+/**
  * Things the user should know now, newest last.
  */
 banners: Array<Banner>, };
+
+export type SandboxStatus = { kind: SandboxKind, 
+/**
+ * The same for people, in a sentence.
+ */
+text: string, };
+
+export type SandboxKind = "bubblewrap" | "namespaces" | "seatbelt" | "off" | "missing";
 
 export type Connection = { "kind": "idle" } | { "kind": "streaming" } | { "kind": "working" } | { "kind": "retrying", attempt: number, delayMs: number, reason: string, };
 

@@ -73,6 +73,14 @@ describe("the notification of an approval", () => {
   ])("of %j shows it whole: %j", (command, whole, shown) => {
     expect(approvalNotice({ title: "Run a command", command })).toEqual({ message: `Run a command? ${shown}`, whole });
   });
+
+  it.each([
+    "Run a command without a sandbox",
+    "Run a command that may change .git (except hooks and config)",
+    "Run with network access; may change .git (except hooks and config)",
+  ])("says what is granted, uncut: %s", (title) => {
+    expect(approvalNotice({ title, command: "ls" }).message).toBe(`${title}? ls`);
+  });
 });
 
 describe("the document of a change that is asked for", () => {

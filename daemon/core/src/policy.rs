@@ -7,10 +7,13 @@ use std::path::PathBuf;
 
 pub mod command;
 mod protected;
+pub mod sandbox;
+pub mod seatbelt;
 pub mod trust;
 
 use command::{CommandRules, Unasked, World};
 pub use protected::{is_protected, is_secret, protected_roots};
+use sandbox::Needs;
 
 /// What a call will touch, for the policy and for the user's eyes. `aliases` are other names of its
 /// files below their workspace folder: links by which they were reached, or can be.
@@ -40,8 +43,8 @@ pub enum Touch {
         to_inside: PathBuf,
         aliases: Vec<PathBuf>,
     },
-    /// Runs exactly this command.
-    Command { command: String, cwd: PathBuf },
+    /// Runs exactly this command, with what it needs besides the usual.
+    Command { command: String, cwd: PathBuf, needs: Needs },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,7 +82,9 @@ pub fn judge(touch: &Touch, mode: Mode, rules: &CommandRules, world: &World<'_>)
         Touch::Move { from: _, from_inside, to: _, to_inside, aliases } => {
             judge_edit([from_inside, to_inside].into_iter().chain(aliases), mode)
         }
-        Touch::Command { command, cwd: _ } => judge_command(command, mode, rules, world),
+        Touch::Command { command, cwd: _, needs } => {
+            judge_command(command, *needs, mode, rules, world)
+        }
     }
 }
 
@@ -107,7 +112,13 @@ fn judge_edit<'a>(mut names: impl Iterator<Item = &'a PathBuf>, mode: Mode) -> V
     }
 }
 
-fn judge_command(command: &str, mode: Mode, rules: &CommandRules, world: &World<'_>) -> Verdict {
+fn judge_command(
+    command: &str,
+    needs: Needs,
+    mode: Mode,
+    rules: &CommandRules,
+    world: &World<'_>,
+) -> Verdict {
     if let Some(reason) = destroys(command) {
         return Verdict::Deny { reason };
     }
@@ -120,6 +131,10 @@ fn judge_command(command: &str, mode: Mode, rules: &CommandRules, world: &World<
         Mode::Plan => Verdict::Deny {
             reason: "Plan mode: no command may run. Present the plan instead.".to_owned(),
         },
+        // Rules are about commands in the usual box.
+        Mode::Review | Mode::Ask | Mode::Auto if !needs.is_none() => {
+            Verdict::Ask { reason: format!("The command {}.", needs.in_words()) }
+        }
         Mode::Review | Mode::Ask | Mode::Auto => match rules.unasked(command, world) {
             Unasked::Yes => Verdict::Allow,
             Unasked::No(why) => Verdict::Ask { reason: why },
@@ -187,11 +202,13 @@ fn is_precious(target: &str) -> bool {
 mod tests {
     use std::path::Path;
 
+    /// May read everything, and finds every program.
+    const WORLD: World<'_> = World { may_read: &|_| true, finds: &|_| true };
+
     use super::*;
 
     fn judged(touch: &Touch, mode: Mode) -> &'static str {
-        let world = World { may_read: &|_| true, finds: &|_| true };
-        match judge(touch, mode, &CommandRules::default(), &world) {
+        match judge(touch, mode, &CommandRules::default(), &WORLD) {
             Verdict::Allow => "allow",
             Verdict::Ask { .. } => "ask",
             Verdict::Deny { .. } => "deny",
@@ -219,7 +236,7 @@ mod tests {
     }
 
     fn command(command: &str) -> Touch {
-        Touch::Command { command: command.into(), cwd: "/ws".into() }
+        Touch::Command { command: command.into(), cwd: "/ws".into(), needs: Needs::NONE }
     }
 
     #[test]
@@ -239,6 +256,32 @@ mod tests {
                 [&source_read, &source, &protected, &run, &secret].map(|touch| judged(touch, mode));
             assert_eq!(got, expected, "{mode:?}");
         }
+    }
+
+    #[test]
+    fn a_command_with_needs_is_asked_for_whatever_the_rules_say() {
+        let rules = CommandRules { unasked: true, ..CommandRules::default() };
+        for (network, git) in [(true, false), (false, true), (true, true)] {
+            let needs = Needs { network, git };
+            let touch = Touch::Command { command: "ls".into(), cwd: "/ws".into(), needs };
+            let verdict = judge(
+                &touch,
+                Mode::Review,
+                &rules,
+                &World { may_read: &|_| true, finds: &|_| true },
+            );
+            let Verdict::Ask { reason } = verdict else { panic!("{verdict:?}") };
+            assert_eq!(reason, format!("The command {}.", needs.in_words()));
+        }
+        let touch = command("ls");
+        assert_eq!(judge(&touch, Mode::Review, &rules, &WORLD), Verdict::Allow);
+        let verdict = judge(
+            &touch,
+            Mode::Review,
+            &rules.asking(),
+            &World { may_read: &|_| true, finds: &|_| true },
+        );
+        assert!(matches!(verdict, Verdict::Ask { .. }), "without a sandbox");
     }
 
     #[test]

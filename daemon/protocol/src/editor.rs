@@ -121,6 +121,10 @@ pub struct ApproveParams {
     /// for. Empty: "always" is no answer to this question.
     #[serde(default)]
     pub rules: Vec<String>,
+    /// What a command gets besides the usual sandbox; `title` says it, too.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[ts(optional, as = "Option<Vec<Need>>")]
+    pub needs: Vec<Need>,
     /// The title of the child that asks; absent: the agent itself does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
@@ -130,6 +134,15 @@ pub struct ApproveParams {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub preview: Option<String>,
+}
+
+/// What a command may be granted, for that command only.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub enum Need {
+    Network,
+    /// `.git` is writable, except hooks and config.
+    Git,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]

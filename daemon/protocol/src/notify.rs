@@ -324,8 +324,34 @@ pub struct StatusNotification {
     pub rev: u32,
     pub model: ModelInfo,
     pub connection: Connection,
+    /// What commands run in; absent until it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub sandbox: Option<SandboxStatus>,
     /// Things the user should know now, newest last.
     pub banners: Vec<Banner>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct SandboxStatus {
+    pub kind: SandboxKind,
+    /// The same for people, in a sentence.
+    pub text: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub enum SandboxKind {
+    Bubblewrap,
+    /// Of Cairn's own making.
+    Namespaces,
+    /// That of macOS.
+    Seatbelt,
+    /// Turned off by the user: every command is asked for.
+    Off,
+    /// None works here: every command is asked for.
+    Missing,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
@@ -368,6 +394,8 @@ pub enum BannerKind {
     Elsewhere,
     /// The user does not trust this workspace: the agent only reads.
     Untrusted,
+    /// Commands run without a sandbox.
+    Sandbox,
 }
 
 macro_rules! notices {

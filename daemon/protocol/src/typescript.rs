@@ -97,9 +97,9 @@ fn types(out: &mut String) {
         ProviderStatus, CredentialsParams, TrustParams, ErrorData, ErrorKind,
         TurnNotification, TurnPhase, EndReason, Usage, PlanNotification, Panel, PlanItem, ChildNotification, ChildPhase, ParentCall, ChildItem, LinkedFile, LinkedCommand, ItemStatus,
         MessageNotification, MessageRole, ToolNotification, ToolState, ReviewNotification, FileKind, WholeFile, Hunk,
-        UsageNotification, ContextUse, CompactParams, CompactResult, ModelInfo, StatusNotification, Connection, Banner, BannerKind,
+        UsageNotification, ContextUse, CompactParams, CompactResult, ModelInfo, StatusNotification, SandboxStatus, SandboxKind, Connection, Banner, BannerKind,
         ApplyEditParams, FileChange, ApplyEditResult, RefusedEdit, SaveParams, SaveResult, SaveFailure,
-        ApproveParams, ApproveResult,
+        ApproveParams, ApproveResult, Need,
         ListRulesResult, AllowedCommand, RevokeRuleParams, RevokeRuleResult,
     );
 }

@@ -6,8 +6,9 @@ use std::path::Path;
 use cairn_core::policy::{
     self, Mode, Touch, Verdict,
     command::{CommandRules, Rule, World},
+    sandbox::Needs,
 };
-use cairn_protocol::ReviewMode;
+use cairn_protocol::{Need, ReviewMode};
 
 use crate::{
     exec,
@@ -38,9 +39,17 @@ pub struct Question {
     pub reason: String,
     /// What "always" would keep. None: it is no answer.
     pub rules: Vec<Rule>,
+    /// Of a command.
+    pub asks: Needs,
 }
 
 impl Question {
+    pub fn needs(&self) -> Vec<Need> {
+        let Needs { network, git } = self.asks;
+        let asked = [(network, Need::Network), (git, Need::Git)];
+        asked.into_iter().filter_map(|(asked, need)| asked.then_some(need)).collect()
+    }
+
     /// The user said yes.
     pub fn allowed(self) -> Approved {
         Approved(())
@@ -55,7 +64,7 @@ pub fn gate(touch: &Touch, mode: ReviewMode, rules: &CommandRules, workspace: &W
         ReviewMode::Plan => Mode::Plan,
     };
     let cwd = match touch {
-        Touch::Command { cwd, command: _ } => cwd.as_path(),
+        Touch::Command { cwd, .. } => cwd.as_path(),
         Touch::Read { .. }
         | Touch::Plan
         | Touch::Child
@@ -75,16 +84,18 @@ pub fn gate(touch: &Touch, mode: ReviewMode, rules: &CommandRules, workspace: &W
         Verdict::Allow => Gate::Open(Approved(())),
         Verdict::Deny { reason } => Gate::Closed(reason),
         Verdict::Ask { reason } => Gate::Ask(match touch {
-            Touch::Command { command, .. } => Question {
+            // A rule is about a command in the usual box.
+            Touch::Command { command, needs, .. } if needs.is_none() => Question {
                 rules: rules.offered(command, &world),
-                ..question(touch, reason, workspace)
+                ..question(touch, rules, reason, workspace)
             },
-            Touch::Read { .. }
+            Touch::Command { .. }
+            | Touch::Read { .. }
             | Touch::Plan
             | Touch::Child
             | Touch::Edit { .. }
             | Touch::Delete { .. }
-            | Touch::Move { .. } => question(touch, reason, workspace),
+            | Touch::Move { .. } => question(touch, rules, reason, workspace),
         }),
     }
 }
@@ -101,7 +112,12 @@ pub fn uri(touch: &Touch) -> Option<String> {
 }
 
 /// What the user is asked about a call.
-pub fn question(touch: &Touch, reason: String, workspace: &Workspace) -> Question {
+pub fn question(
+    touch: &Touch,
+    rules: &CommandRules,
+    reason: String,
+    workspace: &Workspace,
+) -> Question {
     // Absolute in all folders but the first: a yes for one file must not be one for its namesake.
     let named = |path: &Path| workspace.display(path);
     match touch {
@@ -114,6 +130,7 @@ pub fn question(touch: &Touch, reason: String, workspace: &Workspace) -> Questio
             cwd: path.as_deref().map(|path| folder_of(workspace, path)).unwrap_or_default(),
             reason,
             rules: Vec::new(),
+            asks: Needs::NONE,
         },
         // Never the bare path: that is a command too.
         Touch::Edit { path, .. } => Question {
@@ -122,6 +139,7 @@ pub fn question(touch: &Touch, reason: String, workspace: &Workspace) -> Questio
             cwd: folder_of(workspace, path),
             reason,
             rules: Vec::new(),
+            asks: Needs::NONE,
         },
         Touch::Delete { path, .. } => Question {
             title: "Delete a protected file".to_owned(),
@@ -129,6 +147,7 @@ pub fn question(touch: &Touch, reason: String, workspace: &Workspace) -> Questio
             cwd: folder_of(workspace, path),
             reason,
             rules: Vec::new(),
+            asks: Needs::NONE,
         },
         Touch::Move { from, to, .. } => Question {
             title: "Move a protected file".to_owned(),
@@ -136,6 +155,7 @@ pub fn question(touch: &Touch, reason: String, workspace: &Workspace) -> Questio
             cwd: folder_of(workspace, from),
             reason,
             rules: Vec::new(),
+            asks: Needs::NONE,
         },
         Touch::Plan => Question {
             title: "Change the plan".to_owned(),
@@ -143,6 +163,7 @@ pub fn question(touch: &Touch, reason: String, workspace: &Workspace) -> Questio
             cwd: String::new(),
             reason,
             rules: Vec::new(),
+            asks: Needs::NONE,
         },
         Touch::Child => Question {
             title: "Start a subagent".to_owned(),
@@ -150,14 +171,27 @@ pub fn question(touch: &Touch, reason: String, workspace: &Workspace) -> Questio
             cwd: String::new(),
             reason,
             rules: Vec::new(),
+            asks: Needs::NONE,
         },
-        Touch::Command { command, cwd } => Question {
-            title: "Run a command".to_owned(),
+        Touch::Command { command, cwd, needs } => Question {
+            title: run(*needs, !rules.unboxed).to_owned(),
             command: command.clone(),
             cwd: cwd.display().to_string(),
             reason,
             rules: Vec::new(),
+            asks: *needs,
         },
+    }
+}
+
+/// Above everything else that is shown of a command, wherever it is shown.
+fn run(needs: Needs, boxed: bool) -> &'static str {
+    match (boxed, needs.network, needs.git) {
+        (false, _, _) => "Run a command without a sandbox",
+        (true, false, false) => "Run a command",
+        (true, true, false) => "Run a command with network access",
+        (true, false, true) => "Run a command that may change .git (except hooks and config)",
+        (true, true, true) => "Run with network access; may change .git (except hooks and config)",
     }
 }
 
@@ -196,18 +230,21 @@ mod tests {
             ("ls .git", false),
             ("cat src/a > b", false),
         ] {
-            let touch = Touch::Command { command: command.into(), cwd: root.clone() };
+            let touch =
+                Touch::Command { command: command.into(), cwd: root.clone(), needs: Needs::NONE };
             let gate = gate(&touch, ReviewMode::Review, &rules, &workspace);
             assert_eq!(matches!(gate, Gate::Open(_)), open, "{command}");
             assert!(matches!(at(&touch, ReviewMode::Review), Gate::Ask(_)), "{command}");
         }
-        let touch = Touch::Command { command: "cat a".into(), cwd: root.join("src") };
+        let touch =
+            Touch::Command { command: "cat a".into(), cwd: root.join("src"), needs: Needs::NONE };
         assert!(matches!(gate(&touch, ReviewMode::Plan, &rules, &workspace), Gate::Closed(_)));
     }
 
     #[test]
     fn asks_with_exactly_what_will_happen() {
-        let command = Touch::Command { command: "ls\t-l".into(), cwd: "/ws".into() };
+        let command =
+            Touch::Command { command: "ls\t-l".into(), cwd: "/ws".into(), needs: Needs::NONE };
         let Gate::Ask(question) = at(&command, ReviewMode::Auto) else { panic!("must ask") };
         assert_eq!((question.command.as_str(), question.cwd.as_str()), ("ls\t-l", "/ws"));
 
@@ -239,6 +276,20 @@ mod tests {
         ] {
             assert_eq!(asked(&touch, mode), expected, "{touch:?}");
         }
+    }
+
+    #[test]
+    fn the_title_says_what_is_granted_and_whether_there_is_a_box() {
+        let title = |rules: &CommandRules, network, git| {
+            let needs = Needs { network, git };
+            let touch = Touch::Command { command: "ls".into(), cwd: "/ws".into(), needs };
+            question(&touch, rules, String::new())
+        };
+        let boxed = CommandRules::default();
+        assert_eq!(title(&boxed, false, false).title, "Run a command");
+        assert_eq!(title(&boxed, true, false).title, "Run a command with network access");
+        assert_eq!(title(&boxed, true, true).needs(), [Need::Network, Need::Git]);
+        assert_eq!(title(&boxed.asking(), true, true).title, "Run a command without a sandbox");
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use crate::exec::sandbox::SUBCOMMAND;
+
 #[derive(Debug, PartialEq, Eq)]
 pub enum Command {
     /// Speak LSP on stdio.
@@ -9,6 +11,8 @@ pub enum Command {
     Run(RunArguments),
     Version,
     Help,
+    /// This process is a part of a command's box: the words are for it, as they stand.
+    Part(Vec<std::ffi::OsString>),
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -32,7 +36,8 @@ Usage:
 Options of run:
   --workspace DIR   The folder to work in (default: the current one)
   --yes             Run the agent's commands without asking. Without it, each is asked for on the
-                    terminal, and declined when there is none
+                    terminal, and declined when there is none. Either way they run in a sandbox
+                    where one works; yes includes the network or .git when a command needs them
   --replay FILE     Answer from a script instead of a model
 
 The model is chosen by the environment: ANTHROPIC_API_KEY (and ANTHROPIC_BASE_URL), or
@@ -47,6 +52,10 @@ reached, 130 cancelled.
 /// `arguments` without the program's own name.
 pub fn parse(arguments: impl IntoIterator<Item = std::ffi::OsString>) -> Result<Command, String> {
     use lexopt::prelude::{Long, Short, Value};
+    let mut arguments = arguments.into_iter().peekable();
+    if arguments.peek().is_some_and(|first| first == SUBCOMMAND) {
+        return Ok(Command::Part(arguments.skip(1).collect()));
+    }
     let mut parser = lexopt::Parser::from_args(arguments);
     let mut positional: Vec<String> = Vec::new();
     let (mut workspace, mut yes, mut replay) = (None, false, None);
@@ -107,6 +116,8 @@ mod tests {
         };
         assert_eq!(check("run|fix it"), run("fix it", ".", false));
         assert_eq!(check("run|fix it|--workspace|d|--yes"), run("fix it", "d", true));
+        let part = ["init", "--write", "--help"].map(Into::into).to_vec();
+        assert_eq!(check("sandbox-run|init|--write|--help"), Ok(Command::Part(part)));
         for wrong in ["run", "run| ", "run|a|b", "fly", "--yes", "--what", "run|a|--workspace"] {
             assert!(check(wrong).is_err(), "{wrong}");
         }

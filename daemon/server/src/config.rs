@@ -1,7 +1,7 @@
 //! The settings, one section `cairn`, the same keys wherever they come from. An unknown key or a
 //! wrong type is reported by its name and ignored; it never stops the daemon.
 
-use std::{sync::Arc, time::Duration};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use cairn_core::{
     context::Price,
@@ -15,7 +15,10 @@ use cairn_core::{
 use cairn_protocol::ReviewMode;
 use serde_json::{Map, Value};
 
-use crate::model::choose::{ApiChoice, ModelSettings, ProviderChoice};
+use crate::{
+    exec::sandbox,
+    model::choose::{ApiChoice, ModelSettings, ProviderChoice},
+};
 
 #[derive(Debug, Clone)]
 pub struct Settings {
@@ -29,6 +32,7 @@ pub struct Settings {
     pub max_rounds: u32,
     pub tool_timeout: Duration,
     pub commands: Arc<CommandRules>,
+    pub sandbox: sandbox::Settings,
 }
 
 /// Which reminders are given; their words depend on the dialect.
@@ -85,6 +89,7 @@ impl Default for Settings {
             max_rounds: 100,
             tool_timeout: Duration::from_secs(120),
             commands: Arc::default(),
+            sandbox: sandbox::Settings::default(),
         }
     }
 }
@@ -204,6 +209,13 @@ impl Reader {
             }
             "shell.allow" => self.commands.allow = self.rules(path, value),
             "shell.deny" => self.commands.deny = self.rules(path, value),
+            "sandbox.mode" => {
+                self.settings.sandbox.on = self.one_of(path, value, &["on", "off"]) != Some("off");
+            }
+            "sandbox.network" => {
+                set(&mut self.settings.sandbox.network, self.faults.as_mut(), path, value)
+            }
+            "sandbox.writable" => self.settings.sandbox.writable = self.folders(path, value),
             "limits.rounds" => {
                 if let Some(rounds) = self.positive(path, value) {
                     self.settings.max_rounds = rounds;
@@ -283,6 +295,33 @@ impl Reader {
             }
         }
         rules
+    }
+
+    /// Absolute ones, and those below the home folder; the others are named.
+    fn folders(&mut self, path: &str, value: &Value) -> Vec<PathBuf> {
+        let Some(entries) = value.as_array() else {
+            self.wrong(path, "a list of folders", value);
+            return Vec::new();
+        };
+        let mut folders = Vec::new();
+        for entry in entries {
+            let Some(text) = entry.as_str() else {
+                self.wrong(path, "folders as strings", entry);
+                continue;
+            };
+            let home = || std::env::home_dir().filter(|home| home.is_absolute());
+            let folder = match text.strip_prefix("~/") {
+                Some(below) => home().map(|home| home.join(below)),
+                None => Some(PathBuf::from(text)).filter(|folder| folder.is_absolute()),
+            };
+            match folder {
+                Some(folder) => folders.push(folder),
+                None => self.faults.push(format!(
+                    "cairn.{path}: `{text}` is not an absolute path, and does not begin with ~/"
+                )),
+            }
+        }
+        folders
     }
 
     /// Text with something in it; an empty string means "not set", as editors send it.
@@ -475,6 +514,19 @@ mod tests {
             assert!(faults.iter().any(|fault| fault.contains(name)), "{name} in {faults:?}");
         }
         assert_eq!(faults.len(), 7, "{faults:?}");
+    }
+
+    #[test]
+    fn the_sandbox_is_on_unless_it_is_turned_off() {
+        let (settings, faults) = read(&json!({"sandbox": {
+            "mode": "maybe", "network": true, "writable": ["/opt/a", "~/b", "c", 1],
+        }}));
+        assert_eq!(faults.len(), 3, "{faults:?}");
+        let sandbox = settings.sandbox;
+        assert!(sandbox.on && sandbox.network);
+        assert_eq!(sandbox.writable.len(), 2);
+        assert!(sandbox.writable.iter().all(|folder| folder.is_absolute()));
+        assert!(!read(&json!({"sandbox.mode": "off"})).0.sandbox.on);
     }
 
     #[test]

@@ -1,10 +1,11 @@
 //! The only place that starts processes: one shell command at a time, in its own process group,
-//! with a clean environment, bounded output and bounded time.
+//! with a clean environment, bounded output and bounded time; the agent's in a box (`sandbox`), the
+//! user's own hooks without.
 //!
 //! Nothing a command started outlives it. It never inherits the protocol's stdio, never sees a
 //! key of the daemon, and never signals a process that it did not start.
 
-use std::{io, path::PathBuf, time::Duration};
+use std::{io, path::PathBuf, sync::Arc, time::Duration};
 
 use tokio::{
     io::AsyncReadExt,
@@ -18,6 +19,8 @@ mod group;
 mod output;
 #[cfg(target_os = "linux")]
 mod proc;
+pub mod sandbox;
+mod spawner;
 #[cfg(test)]
 #[cfg(target_os = "linux")]
 mod tests;
@@ -27,6 +30,7 @@ pub use output::Captured;
 
 use group::Group;
 use output::Collector;
+use sandbox::Boxed;
 
 #[derive(Debug, Clone)]
 pub struct Spec {
@@ -38,6 +42,8 @@ pub struct Spec {
     pub input: String,
     /// Added to the allowed part of the daemon's environment.
     pub env: Vec<(String, String)>,
+    /// The box it runs in. `None`: a command of the user's own.
+    pub sandbox: Option<Arc<Boxed>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,6 +53,8 @@ pub struct Outcome {
     pub duration: Duration,
     /// Processes that were still running when the shell had ended, and were killed.
     pub left_running: usize,
+    /// It was ended because it started too many processes.
+    pub crowded: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -106,8 +114,12 @@ pub async fn run(spec: Spec, cancel: CancellationToken) -> io::Result<Outcome> {
     let _ = timeout_at(drain_until, read_to_end(&mut reader, &mut output)).await;
     let duration = started.elapsed();
     let ended = group.end().await?;
+    if let (Some(reason), None) = (ended.never_began, forced) {
+        return Err(io::Error::other(reason));
+    }
     Ok(Outcome {
         exit: forced.unwrap_or(ended.exit),
+        crowded: ended.crowded,
         output: output.finish(),
         duration,
         left_running: ended.left_running,

@@ -85,6 +85,8 @@ impl Desk {
             timeout: Duration::from_secs(hook.seconds.into()),
             input: input.to_owned(),
             env: vec![("CAIRN_HOOK".to_owned(), hook.moment.name().to_owned())],
+            // The user's own command, not the agent's.
+            sandbox: None,
         };
         let (ended, printed) = match exec::run(spec, self.cancel.clone()).await {
             Ok(outcome) => (ended(outcome.exit), outcome.output.text()),

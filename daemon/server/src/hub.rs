@@ -32,6 +32,7 @@ use crate::{
     docs::Docs,
     editor::Editor,
     event::{AgentRequest, ClientEvent, Initialized},
+    exec::sandbox::{Sandbox, Tier},
     model::choose::{self, Choice, Environment, Keys},
     secrets,
     store::{journal, reviews::Keeper},
@@ -57,6 +58,7 @@ mod plain;
 mod plans;
 mod queue;
 mod rules;
+mod sandbox;
 mod saving;
 mod seen;
 mod sessions;
@@ -149,6 +151,8 @@ pub(crate) enum Event {
         turn: String,
         text: String,
     },
+    /// How commands are boxed here, or why they cannot be.
+    Sandbox(Result<Tier, String>),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -258,6 +262,9 @@ pub(crate) struct Hub {
     storage_fault: Option<String>,
     /// Another window works here and holds what is kept.
     elsewhere: bool,
+    sandbox: Arc<Sandbox>,
+    /// How commands are boxed here, once that is known.
+    boxed_by: Option<Result<Tier, String>>,
     /// Keeps what is pending in files.
     keeper: Option<Keeper>,
     connection: Connection,
@@ -278,6 +285,7 @@ impl Hub {
         for key in [&environment.anthropic_key, &environment.openai_key].into_iter().flatten() {
             secrets::learn(key);
         }
+        let sandbox = sandbox::of(&environment);
         Self {
             editor,
             handle,
@@ -306,6 +314,8 @@ impl Hub {
             asked_meanwhile: Vec::new(),
             storage_fault: None,
             elsewhere: false,
+            sandbox,
+            boxed_by: None,
             keeper: None,
             connection: Connection::Idle,
             status_dirty: false,
@@ -451,6 +461,7 @@ impl Hub {
             Event::Tell { session, turn, text } => {
                 self.message(&session, &turn, MessageRole::Notice, text)
             }
+            Event::Sandbox(found) => self.sandbox_found(found),
         }
     }
 
@@ -464,6 +475,7 @@ impl Hub {
         }
         self.trusted = initialized.trusted;
         self.configure(&initialized.settings);
+        self.find_sandbox();
         self.look_for_sessions(initialized.remember);
     }
 
@@ -556,10 +568,12 @@ impl Hub {
                 text: "Another window works in this folder. Its sessions can only be read here, and edits proposed in this window are not kept over a restart.".into(),
             });
         }
+        banners.extend(self.sandbox_banner());
         StatusNotification {
             rev: self.next_rev(),
             model,
             connection: self.connection.clone(),
+            sandbox: self.sandbox_status(),
             banners,
         }
     }

@@ -12,6 +12,8 @@ use tokio::runtime::{Builder, Runtime};
 
 fn main() -> ExitCode {
     match cli::parse(std::env::args_os().skip(1)) {
+        // First of all, for it must be the only thread.
+        Ok(Command::Part(words)) => exec::sandbox::run_as_part(words),
         Ok(Command::Help) => say(cli::HELP),
         Ok(Command::Version) => {
             let protocol = cairn_protocol::PROTOCOL_VERSION;

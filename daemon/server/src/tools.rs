@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 pub use crate::approval::Approved;
 use crate::{
     docs::Docs,
+    exec::sandbox::Walls,
     hooks::Desk,
     store::{allowed::Allowed, journal::Writer},
     workspace::Workspace,
@@ -136,6 +137,8 @@ pub struct ToolContext {
     pub commands: Arc<CommandRules>,
     /// What the user allowed for good; `None`: nothing is kept.
     pub allowed: Option<Allowed>,
+    /// What commands run in.
+    pub walls: Walls,
     /// Limit for a command.
     pub timeout: Duration,
     pub origin: cairn_core::review::Origin,

@@ -6,6 +6,7 @@ use cairn_core::policy::{
     Mode, Touch, Verdict,
     command::{CommandRules, LONGEST, Rule, Words, World, parse},
     judge,
+    sandbox::Needs,
 };
 use rustix::time::{ClockId, clock_gettime};
 
@@ -72,7 +73,8 @@ fn judged(script: &str) -> Verdict {
         deny: DENIED.iter().filter_map(|rule| Rule::parse(rule)).collect(),
         ..CommandRules::default()
     };
-    let touch = Touch::Command { command: script.to_owned(), cwd: PathBuf::from("/ws") };
+    let (command, cwd, needs) = (script.to_owned(), PathBuf::from("/ws"), Needs::NONE);
+    let touch = Touch::Command { command, cwd, needs };
     let world = World { may_read: &|name| !name.contains("secret"), finds: &|_| true };
     judge(&touch, Mode::Auto, &rules, &world)
 }

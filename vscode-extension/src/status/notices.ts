@@ -35,6 +35,12 @@ export class Notices implements vscode.Disposable {
               "Choose model": ["cairn.chooseModel"],
             });
             break;
+          case "sandbox":
+            void offer(vscode.window.showWarningMessage, text, {
+              "Open settings": ["workbench.action.openSettings", "cairn.sandbox"],
+              "Show log": ["cairn.showLog"],
+            });
+            break;
           case "storage":
           case "elsewhere":
           case "internal":

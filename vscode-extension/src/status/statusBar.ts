@@ -74,7 +74,8 @@ export class StatusBar implements vscode.Disposable {
     const said = [
       `Cairn: ${state}`,
       ...(model === undefined ? [] : [model.replay ? `Answers come from a replay script (${model.name})` : `Model: ${model.name} (${model.provider})`]),
-      ...(status.status?.banners.map((banner) => banner.text) ?? []),
+      ...(status.status?.sandbox === undefined ? [] : [oneLine(status.status.sandbox.text, 200)]),
+      ...(status.status?.banners.map((banner) => oneLine(banner.text, 300)) ?? []),
     ];
     // Names of models and reasons of servers are not ours.
     const lines = said.map((line) => oneLine(line, 300));

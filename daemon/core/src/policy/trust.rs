@@ -35,6 +35,7 @@ pub fn refusal(touch: &Touch) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::policy::sandbox::Needs;
 
     #[test]
     fn without_trust_there_is_only_reading() {
@@ -55,7 +56,7 @@ mod tests {
                 },
                 false,
             ),
-            (Touch::Command { command: "ls".into(), cwd: path }, false),
+            (Touch::Command { command: "ls".into(), cwd: path, needs: Needs::NONE }, false),
         ] {
             assert_eq!(refusal(&touch).is_none(), allowed, "{touch:?}");
         }

@@ -4,7 +4,7 @@
 use std::{
     env,
     ffi::{OsStr, OsString},
-    path::PathBuf,
+    path::{Path, PathBuf},
 };
 
 /// Names the variable that marks everything one command started.
@@ -36,6 +36,21 @@ const ALLOWED: &[&str] = &[
 const FIXED: &[(&str, &str)] =
     &[("TERM", "dumb"), ("PAGER", "cat"), ("GIT_PAGER", "cat"), ("GIT_TERMINAL_PROMPT", "0")];
 
+/// In a box the rest of the home folder cannot be written: what tools must write goes to the private
+/// temporary folder. These lead no program to anything but its own cache.
+pub(super) fn boxed(temporary: &Path) -> [(&'static str, PathBuf); 3] {
+    [
+        ("TMPDIR", temporary.to_owned()),
+        ("GOCACHE", temporary.join("go-build")),
+        ("npm_config_cache", temporary.join("npm")),
+    ]
+}
+
+/// Parts of names that hold secrets, and beginnings of names that have a program run or load
+/// something else than it is.
+const SECRET: &[&str] = &["KEY", "SECRET", "TOKEN", "PASS", "AUTH", "CREDENTIAL"];
+const STEERING: &[&str] = &["LD_", "DYLD_", "BASH_ENV", "ENV", "GIT_", "NODE_OPTIONS", "PYTHON"];
+
 pub(super) fn for_command(
     inherited: impl Iterator<Item = (OsString, OsString)>,
     added: &[(String, String)],
@@ -45,13 +60,25 @@ pub(super) fn for_command(
         .filter(|(name, _)| name.to_str().is_some_and(|name| ALLOWED.contains(&name)))
         .map(|(name, value)| if name == "PATH" { (name, absolute(&value)) } else { (name, value) });
     let fixed = FIXED.iter().map(|(name, value)| (name.into(), value.into()));
-    let added = added.iter().map(|(name, value)| (name.into(), value.into()));
+    let added = added
+        .iter()
+        .filter(|(name, _)| !is_dangerous(name))
+        .map(|(name, value)| (name.into(), value.into()));
     allowed.chain(fixed).chain(added).chain([(MARK.into(), mark.into())]).collect()
 }
 
 /// Where a command looks for programs, first to last.
 pub(super) fn search_path(path: Option<&OsStr>) -> Vec<PathBuf> {
     path.map(absolute).iter().flat_map(env::split_paths).collect()
+}
+
+fn is_dangerous(name: &str) -> bool {
+    let upper = name.to_uppercase();
+    SECRET.iter().any(|part| upper.contains(part))
+        || STEERING.iter().any(|start| match *start {
+            "ENV" => upper == "ENV",
+            start => upper.starts_with(start),
+        })
 }
 
 /// Without the folders that are others wherever a command runs: a repository must not say which
@@ -80,7 +107,9 @@ mod tests {
             ("HOME", "/home/me"),
         ];
         let inherited = daemon.iter().map(|(name, value)| (name.into(), value.into()));
-        let added = [("EXTRA".to_owned(), "1".to_owned())];
+        let added =
+            ["EXTRA", "MY_API_KEY", "npm_token", "LD_PRELOAD", "BASH_ENV", "ENV", "GIT_DIR"];
+        let added = added.map(|name| (name.to_owned(), "1".to_owned()));
         let names: Vec<_> = for_command(inherited, &added, "m")
             .into_iter()
             .map(|(name, value)| format!("{}={}", name.display(), value.display()))

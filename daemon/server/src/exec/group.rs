@@ -3,8 +3,12 @@
 //! The shell leads a process group. It is waited for without being reaped first: as long as its
 //! zombie holds the number, no other process can be hit by a signal to the group. What leaves the
 //! group (`setsid`) is found by `proc`.
+//!
+//! A command in a box has the box's launcher for a leader, and behind that the first process in the
+//! box, which reports how the shell ended. Both are asked nothing and signalled only to kill.
 
 use std::{
+    ffi::OsStr,
     io::{self, Seek, Write},
     os::unix::process::{CommandExt, ExitStatusExt},
     process::{Child, Command, ExitStatus, Stdio},
@@ -15,7 +19,11 @@ use std::{
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use tokio::task::{JoinHandle, spawn_blocking};
 
-use super::{Exit, Spec, environment};
+use super::{
+    Exit, Spec, environment,
+    sandbox::{Boxed, report},
+    spawner,
+};
 
 /// Kills everything that any command started, and lets none start again. For the end of the
 /// process: blocks, but not for long.
@@ -39,9 +47,13 @@ pub(super) struct Group {
     processes: Arc<Processes>,
 }
 
+#[derive(Clone)]
 pub(super) struct Ended {
     pub(super) exit: Exit,
     pub(super) left_running: usize,
+    pub(super) crowded: bool,
+    /// Why the box was not built, or the command not started in it.
+    pub(super) never_began: Option<String>,
 }
 
 impl Group {
@@ -59,15 +71,18 @@ impl Group {
         }
         let mark = format!("{}-{}", std::process::id(), live.next);
         live.next += 1;
-        let child = match spawn("bash", &["--noprofile", "--norc", "-c"], spec, &mark, &output) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                spawn("sh", &["-c"], spec, &mark, &output)?
+        let (child, walls) = match &spec.sandbox {
+            None => (spawn_bare(spec, &mark, &output)?, None),
+            Some(boxed) => {
+                let (child, reports) = spawn_boxed(boxed, spec, &mark, output)?;
+                let boxed = Arc::clone(boxed);
+                (child, reports.map(|reports| Walls { reports, boxed }))
             }
-            result => result?,
         };
         let processes = Arc::new(Processes {
             leader: Pid::from_child(&child),
             mark,
+            walls,
             state: Mutex::new(State::Running(child)),
         });
         live.groups.push(Arc::clone(&processes));
@@ -83,9 +98,9 @@ impl Group {
         })
     }
 
-    /// Asks the group to end.
+    /// Asks the command to end.
     pub(super) fn terminate(&self) {
-        self.processes.signal(Signal::TERM);
+        self.processes.terminate();
     }
 
     /// Kills what is left and tells how the shell ended.
@@ -122,16 +137,20 @@ struct Live {
 struct Processes {
     leader: Pid,
     mark: String,
+    walls: Option<Walls>,
     state: Mutex<State>,
+}
+
+/// Of a command in a box.
+struct Walls {
+    reports: io::PipeReader,
+    boxed: Arc<Boxed>,
 }
 
 enum State {
     /// Not reaped, so the leader's number is still ours.
     Running(Child),
-    Ended {
-        status: ExitStatus,
-        left_running: usize,
-    },
+    Ended(Ended),
 }
 
 impl Processes {
@@ -142,14 +161,45 @@ impl Processes {
         }
     }
 
+    fn terminate(&self) {
+        if self.walls.is_none() {
+            return self.signal(Signal::TERM);
+        }
+        if let State::Running(_) = *lock(&self.state)
+            && !self.terminate_behind_walls()
+        {
+            // The command has not begun.
+            let _ = kill_process_group(self.leader, Signal::KILL);
+        }
+    }
+
+    /// Not the launcher: its end is the end of everything at once. False if nothing is there.
+    #[cfg(target_os = "linux")]
+    fn terminate_behind_walls(&self) -> bool {
+        let command = super::proc::behind_first(self.leader);
+        for process in &command {
+            process.signal(Signal::TERM);
+        }
+        !command.is_empty()
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn terminate_behind_walls(&self) -> bool {
+        kill_process_group(self.leader, Signal::TERM).is_ok()
+    }
+
     /// Kills all of them, waits until they are gone, and reaps the leader. `None` if one would not
     /// go. A second call only tells again.
     fn kill(&self, deadline: Instant) -> Option<Ended> {
         let mut state = lock(&self.state);
         if let State::Running(child) = &mut *state {
-            let left_running = self.count_alive();
+            let report = self.walls.as_ref().map(|walls| report::read(&walls.reports));
+            let told = report.as_ref().is_some_and(|report| report.end.is_some());
+            // The end of the first process in a box is the end of all.
+            let left_running = if self.walls.is_none() { self.count_alive() } else { 0 };
+            let first = if told { Vec::new() } else { self.first_behind_walls() };
             let _ = kill_process_group(self.leader, Signal::KILL);
-            while !self.kill_strays() && Instant::now() < deadline {
+            while !(told || (all_gone(&first) & self.kill_strays())) && Instant::now() < deadline {
                 std::thread::sleep(POLL);
             }
             let status = loop {
@@ -159,14 +209,26 @@ impl Processes {
                     Ok(None) | Err(_) => return None,
                 }
             };
-            *state = State::Ended { status, left_running };
+            if let Some(walls) = &self.walls {
+                walls.boxed.let_go();
+            }
+            let ended = match report {
+                Some(report) => behind_walls(report, status),
+                None => {
+                    Ended { exit: exit_of(status), left_running, crowded: false, never_began: None }
+                }
+            };
+            *state = State::Ended(ended);
         }
         match &*state {
             State::Running(_) => None,
-            State::Ended { status, left_running } => {
-                Some(Ended { exit: exit_of(*status), left_running: *left_running })
-            }
+            State::Ended(ended) => Some(ended.clone()),
         }
+    }
+
+    #[cfg(target_os = "linux")]
+    fn first_behind_walls(&self) -> Vec<super::proc::Process> {
+        if self.walls.is_some() { super::proc::children(self.leader) } else { Vec::new() }
     }
 
     #[cfg(target_os = "linux")]
@@ -203,25 +265,58 @@ impl Processes {
     }
 }
 
-#[allow(clippy::disallowed_methods, reason = "this is the module that starts processes")]
-fn spawn(
-    shell: &str,
-    flags: &[&str],
+/// How a command ended, from what the first process in its box told.
+fn behind_walls(report: report::Report, status: ExitStatus) -> Ended {
+    let (exit, left_running) = report.end.unwrap_or((exit_of(status), 0));
+    let never_began = (!report.begun).then(|| {
+        let words = report.words.trim();
+        let words = if words.is_empty() { "it said nothing" } else { words };
+        format!("the sandbox could not be started: {words}")
+    });
+    Ended { exit, left_running, crowded: report.crowded, never_began }
+}
+
+fn spawn_bare(spec: &Spec, mark: &str, output: &io::PipeWriter) -> io::Result<Child> {
+    let shell = |shell: &str, flags: &[&str]| {
+        let mut command = command(OsStr::new(shell), spec);
+        command.args(flags).arg(&spec.command);
+        command.envs(environment::for_command(std::env::vars_os(), &spec.env, mark));
+        command.stdout(output.try_clone()?).stderr(output.try_clone()?);
+        command.stdin(input(&spec.input)?).spawn()
+    };
+    match shell("bash", &["--noprofile", "--norc", "-c"]) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => shell("sh", &["-c"]),
+        result => result,
+    }
+}
+
+/// The launcher says on its stderr what went wrong, the box how the command ended; the command has
+/// the launcher's stdout for both its streams.
+fn spawn_boxed(
+    boxed: &Boxed,
     spec: &Spec,
     mark: &str,
-    output: &io::PipeWriter,
-) -> io::Result<Child> {
-    Command::new(shell)
-        .args(flags)
-        .arg(&spec.command)
-        .current_dir(&spec.cwd)
-        .env_clear()
-        .envs(environment::for_command(std::env::vars_os(), &spec.env, mark))
-        .stdin(input(&spec.input)?)
-        .stdout(output.try_clone()?)
-        .stderr(output.try_clone()?)
-        .process_group(0)
-        .spawn()
+    output: io::PipeWriter,
+) -> io::Result<(Child, Option<io::PipeReader>)> {
+    let (reports, reporting) = if boxed.reports {
+        let (reports, reporting) = report::pipe()?;
+        (Some(reports), reporting)
+    } else {
+        (None, output.try_clone()?.into())
+    };
+    let mut command = command(boxed.program.as_os_str(), spec);
+    command.args(&boxed.arguments);
+    command.envs(environment::for_command(std::env::vars_os(), &spec.env, mark));
+    command.envs(environment::boxed(&boxed.temporary));
+    command.stdin(input(&spec.input)?).stdout(output).stderr(reporting);
+    Ok((spawner::spawn(command)?, reports))
+}
+
+#[allow(clippy::disallowed_methods, reason = "this is the module that starts processes")]
+fn command(program: &OsStr, spec: &Spec) -> Command {
+    let mut command = Command::new(program);
+    command.current_dir(&spec.cwd).env_clear().process_group(0);
+    command
 }
 
 /// A file and not a pipe, so that nobody has to write while the command runs or leaves it unread.
@@ -233,6 +328,12 @@ fn input(text: &str) -> io::Result<Stdio> {
     file.write_all(text.as_bytes())?;
     file.rewind()?;
     Ok(file.into())
+}
+
+/// Kills and reaps them. Orphans come to us to be reaped.
+#[cfg(target_os = "linux")]
+fn all_gone(processes: &[super::proc::Process]) -> bool {
+    processes.iter().filter(|process| !process.has_ended()).count() == 0
 }
 
 fn exit_of(status: ExitStatus) -> Exit {

@@ -28,6 +28,22 @@ impl Process {
         !self.zombie
     }
 
+    pub(super) fn signal(&self, signal: Signal) {
+        // It may be gone.
+        let _ = kill_process(self.pid, signal);
+    }
+
+    /// Kills it, and looks anew whether it is dead by now.
+    pub(super) fn has_ended(&self) -> bool {
+        let pid = self.pid.as_raw_pid();
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        let Some(now) = parse(pid, &stat).filter(|now| now.started == self.started) else {
+            return true;
+        };
+        now.kill_and_reap();
+        !now.is_alive()
+    }
+
     pub(super) fn kill_and_reap(&self) {
         // Errors mean that it is gone, or not yet ours to reap: the next look will tell.
         let _ = kill_process(self.pid, Signal::KILL);
@@ -53,6 +69,19 @@ pub(super) fn members(leader: Pid, mark: &str) -> Vec<Process> {
     }
     members.remove(&leader);
     ours.into_iter().filter(|process| members.contains(&process.pid.as_raw_pid())).collect()
+}
+
+pub(super) fn children(of: Pid) -> Vec<Process> {
+    let of = of.as_raw_pid();
+    all().into_iter().filter(|process| process.parent == of).collect()
+}
+
+/// What runs in a box: the leader is its launcher, the leader's only child the first process in it.
+pub(super) fn behind_first(leader: Pid) -> Vec<Process> {
+    let leader = leader.as_raw_pid();
+    let mut all = descendants(leader);
+    all.retain(|process| process.parent != leader && process.is_alive());
+    all
 }
 
 /// Orphans that came to us in a session of their own since the leader began: a command starts in

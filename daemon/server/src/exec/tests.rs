@@ -13,6 +13,7 @@ fn spec(command: &str) -> Spec {
         timeout: Duration::from_secs(30),
         input: String::new(),
         env: Vec::new(),
+        sandbox: None,
     }
 }
 

@@ -38,7 +38,8 @@ impl Hub {
         }
         params.child = self.children.title_of(&params.session_id);
         let root = self.sessions.get(self.root_of(&params.session_id));
-        if root.is_some_and(|root| root.allowed.contains(&touch)) {
+        let title = params.title.clone();
+        if root.is_some_and(|root| root.allowed.contains(&(touch.clone(), title))) {
             drop(
                 reply.send(ApproveResult {
                     decision: ApprovalDecision::AllowSession,
@@ -67,7 +68,7 @@ impl Hub {
         if result.decision == ApprovalDecision::AllowSession
             && let Some(session) = self.sessions.get_mut(&root)
         {
-            session.allowed.insert(waiting.touch);
+            session.allowed.insert((waiting.touch, waiting.params.title));
         }
         waiting.reply.send(result).is_ok()
     }

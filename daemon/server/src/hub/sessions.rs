@@ -56,9 +56,10 @@ pub(super) struct SessionEntry {
     pub(super) mode: ReviewMode,
     /// What it was told last about the workspace; it begins with trust.
     pub(super) trusted: bool,
-    /// What the user allowed for this session: a command byte for byte, in its folder. A question
-    /// about a file can never pass for one, whatever the file is called.
-    pub(super) allowed: HashSet<Touch>,
+    /// What the user allowed for this session: a command byte for byte, in its folder, under the
+    /// title it was asked with, which says what contains it. A question about a file can never pass
+    /// for one, whatever the file is called.
+    pub(super) allowed: HashSet<(Touch, String)>,
     pub(super) last_turn: Option<TurnNotification>,
     /// The words the newest turn began with.
     pub(super) task: Option<String>,
@@ -499,6 +500,7 @@ impl Hub {
             cancel: turn.cancel.clone(),
             commands: Arc::clone(&self.settings.commands),
             allowed: self.allowed(),
+            walls: self.walls(),
             timeout: self.settings.tool_timeout,
             origin,
             hooks: self.hook_desk(session_id, turn_id, turn.cancel.clone()),

@@ -111,6 +111,7 @@ impl Said {
                     | BannerKind::Internal
                     | BannerKind::Storage
                     | BannerKind::Elsewhere
+                    | BannerKind::Sandbox
                     | BannerKind::Untrusted => show(MessageType::WARNING, visible(&banner.text)),
                 }
             })

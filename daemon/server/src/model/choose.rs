@@ -24,7 +24,7 @@ use super::{
     responses::Responses,
     window::ContextSettings,
 };
-use crate::store;
+use crate::{exec::sandbox::Tiers, store};
 
 /// Best first; the first is the default.
 pub const ANTHROPIC_MODELS: [&str; 3] =
@@ -140,6 +140,10 @@ pub struct Environment {
     pub state_dir: Option<PathBuf>,
     /// Where the user's own instructions lie.
     pub config_dir: Option<PathBuf>,
+    /// This program, which is a part of every command's box. `None`: there are no boxes.
+    pub program: Option<PathBuf>,
+    /// How boxes may be built.
+    pub tiers: Tiers,
 }
 
 impl Environment {
@@ -156,7 +160,11 @@ impl Environment {
             openai_key: openai_key.map(SecretString::from),
             openai_base_url,
             state_dir: store::state_dir(&variable),
-            config_dir: store::config_dir(variable),
+            config_dir: store::config_dir(&variable),
+            program: std::env::current_exe().ok(),
+            tiers: variable("CAIRN_SANDBOX")
+                .and_then(|name| Tiers::parse(&name))
+                .unwrap_or_default(),
         }
     }
 }

@@ -56,6 +56,16 @@ pub(super) async fn consent(
         | Touch::Delete { .. }
         | Touch::Move { .. } => (Arc::clone(&context.commands), false),
     };
+    let rules = match touch {
+        Touch::Command { .. } if context.walls.stand().await.is_err() => Arc::new(rules.asking()),
+        Touch::Command { .. }
+        | Touch::Read { .. }
+        | Touch::Plan
+        | Touch::Child
+        | Touch::Edit { .. }
+        | Touch::Delete { .. }
+        | Touch::Move { .. } => rules,
+    };
     let gate = approval::gate(touch, mode, &rules, &context.workspace);
     // What the policy forbids is not worth a hook.
     if let Gate::Closed(reason) = gate {
@@ -67,7 +77,7 @@ pub(super) async fn consent(
         (_, Decision::Refuse) => return Ok(Consent::Refused(refused(&verdict.messages))),
         (Gate::Open(_), Decision::Ask) => {
             let reason = "A hook of your settings wants you to be asked.".to_owned();
-            approval::question(touch, reason, &context.workspace)
+            approval::question(touch, &rules, reason, &context.workspace)
         }
         (Gate::Open(approved), Decision::GoOn) => {
             return Ok(Consent::Given { call, approved, words: None });
@@ -172,6 +182,7 @@ fn params(shown: &Shown, question: &Question) -> ApproveParams {
         cwd: question.cwd.clone(),
         reason: question.reason.clone(),
         rules: question.rules.iter().map(Rule::to_string).collect(),
+        needs: question.needs(),
         child: None,
         preview: None,
     }

@@ -56,6 +56,25 @@ impl Arguments {
         })
     }
 
+    /// Some of these names, each at most once. One alone is taken as a list of one.
+    pub(super) fn optional_names(
+        &mut self,
+        name: &str,
+        known: &[&'static str],
+    ) -> Option<Vec<&'static str>> {
+        let expected = format!("array of {}", known.join(", "));
+        self.take(name, &expected, |value| {
+            let values = match value {
+                Value::Array(values) => values,
+                one => vec![one],
+            };
+            values
+                .iter()
+                .map(|value| known.iter().copied().find(|known| value.as_str() == Some(known)))
+                .collect()
+        })
+    }
+
     /// Must be called before the values are used.
     pub(super) fn finish(self) -> Result<(), ToolFailure> {
         if self.faults.is_empty() {

@@ -1,16 +1,20 @@
-//! `bash`: runs a command in the workspace folder, after the user allowed these very bytes.
+//! `bash`: runs a command in the workspace folder, in a sandbox, after the user allowed these very
+//! bytes. Where no sandbox works the user has said yes to that, too.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use cairn_core::{
     model::ToolSpec,
-    policy::{Touch, command},
+    policy::{Touch, command, sandbox::Needs},
 };
 use futures_util::future::{BoxFuture, FutureExt};
 use serde_json::{Value, json};
 
 use super::{Approved, Call, Tool, ToolContext, ToolFailure, ToolOutput, arguments::Arguments};
-use crate::exec::{self, Exit, Outcome, Spec};
+use crate::exec::{
+    self, Exit, Outcome, Spec,
+    sandbox::{Boxed, Order},
+};
 
 const MAX_TITLE_CHARS: usize = 80;
 
@@ -20,6 +24,7 @@ struct BashCall {
     command: String,
     cwd: std::path::PathBuf,
     timeout: Duration,
+    needs: Needs,
 }
 
 impl Tool for Bash {
@@ -31,13 +36,20 @@ impl Tool for Bash {
                 it, and answers with its output (both streams; of long output only the beginning \
                 and the end) and exit code. Each call is a new shell without a terminal: nothing \
                 can be typed in, `cd` and variables do not last, and processes left in the \
-                background are ended with it. To read, find or change files use the other tools."
+                background are ended with it. It runs in a sandbox: it can write in the workspace \
+                and in /tmp only, not in .git and the settings of editors and agents, and has no \
+                network but its own loopback. To read, find or change files use the other tools."
                     .to_owned(),
             schema: json!({
                 "type": "object",
                 "properties": {
                     "command": {"type": "string"},
-                    "timeout_ms": {"type": "integer", "minimum": 1, "description": "A limit shorter than the user's own"}
+                    "timeout_ms": {"type": "integer", "minimum": 1, "description": "A limit shorter than the user's own"},
+                    "needs": {
+                        "type": "array",
+                        "items": {"type": "string", "enum": ["network", "git"]},
+                        "description": "What this command cannot do without; the user is asked each time. `network`: it reaches the Internet and the machine's own services, as to install packages or to fetch. `git`: it may change .git except hooks and config, as to commit or to switch branches."
+                    }
                 },
                 "required": ["command"]
             }),
@@ -49,6 +61,7 @@ impl Tool for Bash {
         let mut arguments = Arguments::new("bash", arguments);
         let command = arguments.string("command");
         let timeout = arguments.optional_count("timeout_ms");
+        let needs = arguments.optional_names("needs", &["network", "git"]).unwrap_or_default();
         arguments.finish()?;
         if command::says_nothing(&command) {
             return Err(ToolFailure::tell("`command` is empty."));
@@ -61,6 +74,7 @@ impl Tool for Bash {
             command,
             cwd: context.workspace.root().to_owned(),
             timeout: timeout.min(context.timeout),
+            needs: Needs { network: needs.contains(&"network"), git: needs.contains(&"git") },
         }))
     }
 }
@@ -68,14 +82,20 @@ impl Tool for Bash {
 impl Call for BashCall {
     fn title(&self) -> String {
         let line = self.command.split_whitespace().collect::<Vec<_>>().join(" ");
+        let granted = match (self.needs.network, self.needs.git) {
+            (false, false) => "",
+            (true, false) => " (with network access)",
+            (false, true) => " (may change .git)",
+            (true, true) => " (with network access, may change .git)",
+        };
         match line.char_indices().nth(MAX_TITLE_CHARS) {
-            Some((cut, _)) => format!("Run {}…", &line[..cut]),
-            None => format!("Run {line}"),
+            Some((cut, _)) => format!("Run {}…{granted}", &line[..cut]),
+            None => format!("Run {line}{granted}"),
         }
     }
 
     fn touch(&self) -> Touch {
-        Touch::Command { command: self.command.clone(), cwd: self.cwd.clone() }
+        Touch::Command { command: self.command.clone(), cwd: self.cwd.clone(), needs: self.needs }
     }
 
     fn run(
@@ -90,13 +110,18 @@ impl Call for BashCall {
                     return Err(ToolFailure::tell("Cancelled before the command began."));
                 }
             };
+            let needs = self.needs;
+            let sandbox = self.boxed(&context).await?;
+            let is_boxed = sandbox.is_some();
             let spec = Spec {
                 command: self.command,
                 cwd: self.cwd,
                 timeout: self.timeout,
                 input: String::new(),
                 env: Vec::new(),
+                sandbox,
             };
+            let network = needs.network || context.walls.settings.network;
             let outcome = exec::run(spec, context.cancel).await.map_err(|error| {
                 ToolFailure::Tell(format!("The command could not be run: {error}."))
             })?;
@@ -107,7 +132,10 @@ impl Call for BashCall {
                     unsaved.join(", ")
                 ));
             }
-            let report = report(&outcome, self.timeout);
+            let mut report = report(&outcome, self.timeout);
+            if is_boxed && outcome.exit != Exit::Code(0) {
+                report.extend(hint(&outcome.output.text(), Needs { network, ..needs }));
+            }
             content.push_str(&report);
             Ok(ToolOutput {
                 content,
@@ -117,6 +145,62 @@ impl Call for BashCall {
             })
         }
         .boxed()
+    }
+}
+
+impl BashCall {
+    /// `None` where there is no sandbox, which the user knew when they allowed it.
+    async fn boxed(&self, context: &ToolContext) -> Result<Option<Arc<Boxed>>, ToolFailure> {
+        if context.walls.stand().await.is_err() {
+            return Ok(None);
+        }
+        let order = Order {
+            command: &self.command,
+            cwd: &self.cwd,
+            folders: context.workspace.folders(),
+            needs: self.needs,
+            settings: &context.walls.settings,
+        };
+        context.walls.sandbox.prepare(order).await.map(Some).map_err(|error| {
+            ToolFailure::Tell(format!(
+                "The command was not run: its sandbox could not be prepared: {error}. Tell the user."
+            ))
+        })
+    }
+}
+
+/// What a command that failed may have lacked, from its own words.
+fn hint(output: &str, needs: Needs) -> Option<&'static str> {
+    let says = |words: &[&str]| words.iter().any(|words| output.contains(words));
+    let no_network = [
+        "Network is unreachable",
+        "network is unreachable",
+        "ENETUNREACH",
+        "Could not resolve host",
+        "Couldn't resolve host",
+        "Temporary failure in name resolution",
+        "Name or service not known",
+        "EAI_AGAIN",
+        "ENOTFOUND",
+        "no such host",
+        "failed to lookup address",
+        "NameResolutionError",
+    ];
+    let read_only = says(&["Read-only file system", "EROFS", "read-only file system"]);
+    if !needs.network && says(&no_network) {
+        Some(
+            "\n[The sandbox gives a command no network. If it cannot do without, call bash again with needs: [\"network\"]; the user is asked.]",
+        )
+    } else if !needs.git && read_only && says(&[".git/", ".git'"]) {
+        Some(
+            "\n[The sandbox keeps .git from being written. If the command must, call bash again with needs: [\"git\"]; the user is asked.]",
+        )
+    } else if read_only {
+        Some(
+            "\n[The sandbox lets a command write in the workspace and in /tmp only, and not what decides what runs outside of it: .git hooks and config, settings of editors and agents. The user can allow more folders with cairn.sandbox.writable.]",
+        )
+    } else {
+        None
     }
 }
 
@@ -138,6 +222,9 @@ fn report(outcome: &Outcome, limit: Duration) -> String {
         Exit::Cancelled => "cancelled by the user".to_owned(),
     };
     out.push_str(&format!("[{ended}]"));
+    if outcome.crowded {
+        out.push_str("\n[ended: it had started more than a thousand processes]");
+    }
     if outcome.left_running > 0 && matches!(outcome.exit, Exit::Code(_) | Exit::Signal(_)) {
         out.push_str(&format!("\n[{} left in the background, ended]", outcome.left_running));
     }
@@ -211,13 +298,43 @@ mod tests {
     }
 
     #[test]
+    fn a_failure_for_want_of_a_grant_says_which() {
+        let needs = |network, git| Needs { network, git };
+        for (output, needs, told) in [
+            ("curl: (6) Could not resolve host: a.b", needs(false, false), "[\"network\"]"),
+            ("curl: (6) Could not resolve host: a.b", needs(true, false), ""),
+            (
+                "Unable to create '/w/.git/index.lock': Read-only file system",
+                needs(false, false),
+                "[\"git\"]",
+            ),
+            (
+                "touch: '/w/.git/hooks/a': Read-only file system",
+                needs(false, true),
+                "hooks and config",
+            ),
+            ("touch: /usr/a: Read-only file system", needs(false, false), "cairn.sandbox.writable"),
+            ("error: no such file", needs(false, false), ""),
+        ] {
+            let hint = hint(output, needs).unwrap_or_default();
+            assert!(
+                hint.contains(told) && (hint.is_empty() == told.is_empty()),
+                "{output}: {hint}"
+            );
+        }
+    }
+
+    #[test]
     fn titles_are_one_short_line() {
         let call = |command: &str| BashCall {
             command: command.to_owned(),
             cwd: "/".into(),
             timeout: Duration::ZERO,
+            needs: Needs::NONE,
         };
         assert_eq!(call("npm\n  test").title(), "Run npm test");
+        let fetch = BashCall { needs: Needs { network: true, git: false }, ..call("git fetch") };
+        assert_eq!(fetch.title(), "Run git fetch (with network access)");
         assert_eq!(call(&"x".repeat(100)).title(), format!("Run {}…", "x".repeat(80)));
     }
 }

@@ -18,6 +18,7 @@ use super::{Children, Edits, Errand, Proposal, Proposed, ToolContext, ToolFailur
 use crate::{
     approval::{self, Gate},
     docs::{Docs, Document},
+    exec::sandbox::{self, Sandbox, Tiers, Walls},
     workspace::{Workspace, uri_of},
 };
 
@@ -58,6 +59,10 @@ impl Bench {
             cancel: CancellationToken::new(),
             commands: Arc::default(),
             allowed: None,
+            walls: Walls {
+                sandbox: Arc::new(Sandbox::new(None, Tiers::None, Vec::new())),
+                settings: sandbox::Settings::default(),
+            },
             timeout: Duration::from_secs(30),
             origin: cairn_core::review::Origin {
                 session: "s".into(),

@@ -14,13 +14,14 @@ mod history;
 mod journal;
 mod model;
 mod pure;
+mod sandbox;
 mod table;
 
 use table::Table;
 
 type Measurement = fn(&mut Table);
 
-const MEASUREMENTS: [(&str, Measurement); 11] = [
+const MEASUREMENTS: [(&str, Measurement); 12] = [
     ("start", engine::start),
     ("floor", engine::floor),
     ("plan", engine::plan),
@@ -32,6 +33,7 @@ const MEASUREMENTS: [(&str, Measurement); 11] = [
     ("pending", pure::pending),
     ("commands", commands::judged),
     ("prompts", commands::prompts),
+    ("sandbox", sandbox::commands),
 ];
 
 fn main() {

@@ -17,6 +17,8 @@ pub struct CommandRules {
     /// Answered with "always", where this command runs. It was said of exactly these commands, so
     /// it holds whatever `unasked` is.
     pub always: Vec<Rule>,
+    /// No sandbox works: whatever else is said here, everything is asked for.
+    pub unboxed: bool,
 }
 
 /// Whether a command may run without a question.
@@ -101,7 +103,15 @@ impl CommandRules {
         forbidden(script, &self.deny)
     }
 
+    /// The same where no sandbox works.
+    pub fn asking(&self) -> Self {
+        Self { unboxed: true, ..self.clone() }
+    }
+
     pub fn unasked(&self, script: &str, world: &World<'_>) -> Unasked {
+        if self.unboxed {
+            return Unasked::No("It runs with your rights, without a sandbox.".to_owned());
+        }
         if !self.unasked && self.always.is_empty() {
             return Unasked::No(RIGHTS.to_owned());
         }
@@ -131,6 +141,10 @@ impl CommandRules {
     /// would help.
     pub fn offered(&self, script: &str, world: &World<'_>) -> Vec<Rule> {
         let Ok(commands) = parse(script) else { return Vec::new() };
+        // Where everything is asked for, no rule would help.
+        if self.unboxed {
+            return Vec::new();
+        }
         let helps = |words: &Words| !changes_shell(words) && world.knows(&words[0]);
         if !commands.iter().all(helps) {
             return Vec::new();

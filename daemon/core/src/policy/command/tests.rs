@@ -221,6 +221,7 @@ fn commands_are_judged_by_what_can_be_told_of_them() {
         allow: ["ls", "cargo test *", "npm test"].map(|rule| Rule::parse(rule).unwrap()).into(),
         deny: ["rm", "curl", "git push"].map(|rule| Rule::parse(rule).unwrap()).into(),
         always: ["make check", "./gradlew build"].map(|rule| Rule::parse(rule).unwrap()).into(),
+        unboxed: false,
     };
     let inside = |path: &str| !path.starts_with(['/', '~']) && !path.contains("..");
     let world = World { may_read: &inside, finds: &|name| name != "shadowed" };
@@ -311,7 +312,11 @@ fn commands_are_judged_by_what_can_be_told_of_them() {
         (" \n\t\n", "error"),
         ("# ls\n  # rm x", "error"),
     ] {
-        let touch = Touch::Command { command: script.to_owned(), cwd: "/ws".into() };
+        let touch = Touch::Command {
+            command: script.to_owned(),
+            cwd: "/ws".into(),
+            needs: crate::policy::sandbox::Needs::NONE,
+        };
         let verdict = match judge(&touch, Mode::Review, &rules, &world) {
             _ if says_nothing(script) => "error",
             Verdict::Allow => "auto",

@@ -564,6 +564,7 @@ async fn whoever_is_killed_leaves_whole_records_and_the_lock() {
         timeout: Duration::from_secs(30),
         input: String::new(),
         env: vec![(VICTIM.to_owned(), path.to_str().unwrap().to_owned())],
+        sandbox: None,
     };
     let victim = tokio::spawn(exec::run(victim, CancellationToken::new()));
     while fs::metadata(&path).map_or(0, |found| found.len()) < 100_000 {

@@ -1,0 +1,394 @@
+//! The box a command runs in: what it sees, what it may write, whether it has a network; and the
+//! words for bubblewrap that build it.
+//!
+//! Never asks what exists: the shell looks and tells. Whatever is not named here is seen and cannot
+//! be written.
+
+use std::{
+    collections::BTreeMap,
+    ffi::OsString,
+    path::{Path, PathBuf},
+};
+
+/// What a command asks for besides the usual. Each is granted by the user for this command only.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
+pub struct Needs {
+    pub network: bool,
+    /// `.git` is writable, without what decides what git runs.
+    pub git: bool,
+}
+
+impl Needs {
+    pub const NONE: Self = Self { network: false, git: false };
+
+    pub fn is_none(self) -> bool {
+        self == Self::NONE
+    }
+
+    /// For the user's eyes.
+    pub fn in_words(self) -> String {
+        let words = [
+            (self.network, "has network access"),
+            (self.git, "may change .git except hooks and config"),
+        ];
+        let asked: Vec<&str> =
+            words.into_iter().filter_map(|(asked, word)| asked.then_some(word)).collect();
+        asked.join(" and ")
+    }
+}
+
+/// Below the home folder: what holds keys, sessions or the habits of the user. Shown empty. A last
+/// `*` stands for the rest of a name.
+pub const SECRETS: &[&str] = &[
+    ".ssh",
+    ".aws",
+    ".azure",
+    ".gnupg",
+    ".kube",
+    ".docker",
+    ".password-store",
+    ".terraform.d",
+    ".config/cairn",
+    ".config/containers",
+    ".config/gcloud",
+    ".config/gh",
+    ".config/git/credentials",
+    ".config/hub",
+    ".config/op",
+    ".config/sops",
+    ".git-credentials",
+    ".netrc",
+    ".npmrc",
+    ".pypirc",
+    ".pgpass",
+    ".my.cnf",
+    ".vault-token",
+    ".cargo/credentials*",
+    ".gem/credentials",
+    ".local/share/keyrings",
+    ".local/share/kwalletd",
+    // What was typed.
+    ".bash_history",
+    ".zsh_history",
+    ".history",
+    ".node_repl_history",
+    ".python_history",
+    ".psql_history",
+    ".mysql_history",
+    ".sqlite_history",
+    ".lesshst",
+    ".viminfo",
+    ".local/share/fish",
+    // Browsers.
+    ".mozilla",
+    ".thunderbird",
+    ".config/google-chrome*",
+    ".config/chromium",
+    ".config/BraveSoftware",
+    ".config/microsoft-edge*",
+    ".config/vivaldi",
+    ".config/opera",
+    "snap/firefox",
+    "snap/chromium",
+    // Editors with their secrets and what they remember, other agents with their sessions.
+    ".config/Code*",
+    ".config/VSCodium",
+    ".config/Cursor",
+    ".vscode-server/data",
+    ".vscode-server-insiders/data",
+    ".vscode-oss/data",
+    ".local/share/code-server",
+    ".claude",
+    ".claude.json",
+    ".codex",
+    ".gemini",
+];
+
+/// In a workspace folder: what decides what runs outside of the box. Never written by a command,
+/// there or missing; a missing one is a folder to be held, so that nothing else takes the name.
+pub const DECIDERS: &[&str] = &[
+    ".git",
+    ".vscode",
+    ".idea",
+    ".devcontainer",
+    ".cairn",
+    ".claude",
+    ".codex",
+    ".agents",
+    ".cursor",
+    ".husky",
+    ".githooks",
+    ".github",
+    ".mcp.json",
+    ".envrc",
+    "AGENTS.md",
+    "CLAUDE.md",
+];
+
+/// The same in a repository that a command was given: what decides what git runs. `commondir` is
+/// not among them because git reads it: see [`COMMON_DIR`].
+pub const GIT_DECIDERS: &[&str] = &["hooks", "config", "config.worktree"];
+
+/// A repository without this file is as one in which it says `.`; one in which it says something
+/// else takes hooks and settings from there.
+pub const COMMON_DIR: (&str, &str) = ("commondir", ".");
+
+/// True for a name that is not written wherever it is found.
+pub fn decides(name: &str) -> bool {
+    DECIDERS.iter().any(|decider| decider.eq_ignore_ascii_case(name))
+        || name.to_ascii_lowercase().ends_with(".code-workspace")
+}
+
+/// What the shell found, all absolute and without links.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Found {
+    /// Folders a command works in: of the workspace, and those the user names.
+    pub writable: Vec<PathBuf>,
+    /// Below those, and still not written.
+    pub read_only: Vec<PathBuf>,
+    pub hidden_folders: Vec<PathBuf>,
+    pub hidden_files: Vec<PathBuf>,
+    /// Seen although a folder above is hidden.
+    pub shown: Vec<PathBuf>,
+    /// Folders that are the private temporary folder to a command.
+    pub temporary: Vec<PathBuf>,
+}
+
+/// What is Cairn's own in each box.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Own {
+    /// The private temporary folder.
+    pub temporary: PathBuf,
+    /// An empty file: what hidden files are to a command.
+    pub nothing: PathBuf,
+    /// The program that closes the box from inside.
+    pub program: PathBuf,
+    /// The user is the superuser, for whom the kernel's limit of processes does not hold: that
+    /// program must set another one, which takes a capability. It gives it up before the command.
+    pub superuser: bool,
+}
+
+/// Where that program stands in the box.
+pub const PROGRAM: &str = "/dev/cairn";
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mount {
+    pub at: PathBuf,
+    pub what: What,
+}
+
+/// From the weakest to the strictest: of two for one place, the stricter counts.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum What {
+    Writable {
+        from: PathBuf,
+    },
+    ReadOnly {
+        from: PathBuf,
+    },
+    /// An empty folder that cannot be written.
+    Empty,
+}
+
+/// What is laid over the read-only root, a place before what is in it.
+pub fn mounts(found: &Found, own: &Own) -> Vec<Mount> {
+    let mut places: BTreeMap<(usize, PathBuf), What> = BTreeMap::new();
+    let mut put = |at: &Path, what: What| {
+        // The root and what the box has of its own are not to be covered.
+        let kept = ["/dev", "/proc", "/sys"].iter().any(|kept| Path::new(kept) == at);
+        let depth = at.components().count();
+        if !at.is_absolute() || depth < 2 || kept {
+            return;
+        }
+        let place = places.entry((depth, at.to_owned())).or_insert_with(|| what.clone());
+        let stricter =
+            std::mem::discriminant(place) == std::mem::discriminant(&what) || *place < what;
+        if stricter {
+            *place = what;
+        }
+    };
+    for at in &found.temporary {
+        put(at, What::Writable { from: own.temporary.clone() });
+    }
+    for at in &found.writable {
+        put(at, What::Writable { from: at.clone() });
+    }
+    for at in found.read_only.iter().chain(&found.shown) {
+        put(at, What::ReadOnly { from: at.clone() });
+    }
+    // Who opens a folder of secrets as a workspace means it.
+    let meant = |at: &&PathBuf| !found.writable.contains(at);
+    for at in found.hidden_files.iter().filter(meant) {
+        put(at, What::ReadOnly { from: own.nothing.clone() });
+    }
+    for at in found.hidden_folders.iter().filter(meant) {
+        put(at, What::Empty);
+    }
+    places.into_iter().map(|((_, at), what)| Mount { at, what }).collect()
+}
+
+/// The places a command may write.
+pub fn writable(mounts: &[Mount]) -> impl Iterator<Item = &Path> {
+    mounts.iter().filter_map(|mount| match mount.what {
+        What::Writable { .. } => Some(mount.at.as_path()),
+        What::ReadOnly { .. } | What::Empty => None,
+    })
+}
+
+/// The arguments for bubblewrap (or for our own launcher, which understands the same) that run
+/// `command` in the box.
+pub fn arguments(
+    mounts: &[Mount],
+    network: bool,
+    cwd: &Path,
+    own: &Own,
+    command: impl IntoIterator<Item = OsString>,
+) -> Vec<OsString> {
+    let mut all: Vec<OsString> = Vec::new();
+    let mut add = |words: &[&dyn AsRef<std::ffi::OsStr>]| {
+        all.extend(words.iter().map(|word| word.as_ref().to_owned()));
+    };
+    add(&[&"--unshare-all", &"--unshare-user"]);
+    if network {
+        add(&[&"--share-net"]);
+    }
+    add(&[&"--die-with-parent", &"--as-pid-1", &"--cap-drop", &"ALL"]);
+    if own.superuser {
+        add(&[&"--cap-add", &"CAP_SYS_ADMIN"]);
+    }
+    add(&[&"--ro-bind", &"/", &"/", &"--dev", &"/dev", &"--proc", &"/proc"]);
+    for Mount { at, what } in mounts {
+        match what {
+            What::Writable { from } => add(&[&"--bind", from, at]),
+            What::ReadOnly { from } => add(&[&"--ro-bind", from, at]),
+            What::Empty => add(&[&"--tmpfs", at]),
+        }
+    }
+    add(&[&"--ro-bind", &own.program, &PROGRAM]);
+    // When everything is in it that belongs there.
+    for Mount { at, .. } in mounts.iter().filter(|mount| mount.what == What::Empty) {
+        add(&[&"--remount-ro", at]);
+    }
+    add(&[&"--chdir", &cwd, &"--"]);
+    all.extend(command);
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use super::*;
+
+    fn paths(paths: &[&str]) -> Vec<PathBuf> {
+        paths.iter().map(PathBuf::from).collect()
+    }
+
+    fn own() -> Own {
+        Own {
+            temporary: "/tmp/private".into(),
+            nothing: "/state/nothing".into(),
+            program: "/opt/cairn".into(),
+            superuser: false,
+        }
+    }
+
+    fn lines(found: &Found, network: bool) -> String {
+        let mounts = mounts(found, &own());
+        let words = arguments(&mounts, network, Path::new("/w"), &own(), ["run".into()]);
+        let mut text = String::new();
+        for word in words {
+            let word = word.into_string().unwrap();
+            text.push(if word.starts_with("--") { '\n' } else { ' ' });
+            text.push_str(&word);
+        }
+        text.trim().to_owned()
+    }
+
+    #[test]
+    fn a_place_comes_before_what_is_in_it() {
+        let found = Found {
+            writable: paths(&["/tmp/a/ws", "/home/me/.config/Code/ws", "/home/me"]),
+            read_only: paths(&["/tmp/a/ws/.git", "/tmp/a/ws/sub/.vscode"]),
+            hidden_folders: paths(&["/run", "/home/me/.ssh", "/home/me/.config/Code"]),
+            hidden_files: paths(&["/home/me/.netrc"]),
+            shown: paths(&["/run/systemd/resolve/stub-resolv.conf"]),
+            temporary: paths(&["/tmp", "/var/tmp"]),
+        };
+        expect![[r#"
+            --unshare-all
+            --unshare-user
+            --die-with-parent
+            --as-pid-1
+            --cap-drop ALL
+            --ro-bind / /
+            --dev /dev
+            --proc /proc
+            --tmpfs /run
+            --bind /tmp/private /tmp
+            --bind /home/me /home/me
+            --bind /tmp/private /var/tmp
+            --ro-bind /state/nothing /home/me/.netrc
+            --tmpfs /home/me/.ssh
+            --bind /tmp/a/ws /tmp/a/ws
+            --tmpfs /home/me/.config/Code
+            --ro-bind /run/systemd/resolve/stub-resolv.conf /run/systemd/resolve/stub-resolv.conf
+            --ro-bind /tmp/a/ws/.git /tmp/a/ws/.git
+            --bind /home/me/.config/Code/ws /home/me/.config/Code/ws
+            --ro-bind /tmp/a/ws/sub/.vscode /tmp/a/ws/sub/.vscode
+            --ro-bind /opt/cairn /dev/cairn
+            --remount-ro /run
+            --remount-ro /home/me/.ssh
+            --remount-ro /home/me/.config/Code
+            --chdir /w
+            -- run"#]]
+        .assert_eq(&lines(&found, false));
+    }
+
+    #[test]
+    fn of_two_for_one_place_the_stricter_counts() {
+        let found = Found {
+            writable: paths(&["/ws", "/tmp", "/ws/lib", "/", "/dev"]),
+            read_only: paths(&["/ws/lib"]),
+            temporary: paths(&["/tmp"]),
+            // Opened as a workspace.
+            hidden_folders: paths(&["/ws"]),
+            ..Found::default()
+        };
+        let got = mounts(&found, &own());
+        let writable: Vec<_> = writable(&got).collect();
+        assert_eq!(writable, [Path::new("/tmp"), Path::new("/ws")]);
+        let at =
+            |at: &str| got.iter().find(|mount| mount.at == Path::new(at)).unwrap().what.clone();
+        // A workspace that is the temporary folder is the real one.
+        assert_eq!(at("/tmp"), What::Writable { from: "/tmp".into() });
+        assert_eq!(at("/ws/lib"), What::ReadOnly { from: "/ws/lib".into() });
+        assert_eq!(got.len(), 3);
+    }
+
+    #[test]
+    fn the_network_is_shared_only_when_asked() {
+        assert!(!lines(&Found::default(), false).contains("--share-net"));
+        assert!(lines(&Found::default(), true).contains("--share-net"));
+    }
+
+    #[test]
+    fn needs_are_told_in_words() {
+        let needs = |network, git| Needs { network, git }.in_words();
+        assert_eq!(needs(false, false), "");
+        assert_eq!(
+            needs(true, true),
+            "has network access and may change .git except hooks and config"
+        );
+    }
+
+    #[test]
+    fn names_that_decide() {
+        for name in [".git", ".VSCode", "agents.md", "a.code-workspace"] {
+            assert!(decides(name), "{name}");
+        }
+        for name in ["git", ".gitignore", "package.json", "src"] {
+            assert!(!decides(name), "{name}");
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! The same box as in `sandbox`, in the words of macOS' sandbox-exec. A profile forbids by path, so
+//! what does not exist needs no care. Not tested on macOS.
+
+use std::path::Path;
+
+use super::sandbox::{Found, Own};
+
+/// The last rule that fits counts, so what is forbidden again comes last.
+pub fn profile(found: &Found, own: &Own, network: bool) -> String {
+    let mut text = String::from("(version 1)\n(allow default)\n(deny file-write*)\n");
+    let mut rule = |what: &str, kind: &str, path: &Path| {
+        text.push_str(&format!("({what} ({kind} {}))\n", quoted(path)));
+    };
+    for device in ["/dev/null", "/dev/zero", "/dev/tty", "/dev/dtracehelper"] {
+        rule("allow file-write*", "literal", Path::new(device));
+    }
+    for path in found.writable.iter().chain([&own.temporary]) {
+        rule("allow file-write*", "subpath", path);
+    }
+    for path in &found.read_only {
+        rule("deny file-write*", "subpath", path);
+    }
+    // The root of a workspace must not be moved away from under its rules.
+    for path in &found.writable {
+        rule("deny file-write-unlink", "literal", path);
+    }
+    for path in found.hidden_folders.iter().chain(&found.hidden_files) {
+        if !found.writable.contains(path) {
+            rule("deny file-read* file-write*", "subpath", path);
+        }
+    }
+    if !network {
+        // There is no loopback of one's own here: this is the machine's.
+        text.push_str("(deny network*)\n");
+        text.push_str("(allow network* (local ip \"localhost:*\"))\n");
+        text.push_str("(allow network-outbound (remote ip \"localhost:*\"))\n");
+    }
+    for what in ["signal", "process-info*"] {
+        text.push_str(&format!("(deny {what})\n(allow {what} (target same-sandbox))\n"));
+    }
+    text
+}
+
+fn quoted(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use super::*;
+
+    #[test]
+    fn what_is_forbidden_again_comes_last() {
+        let found = Found {
+            writable: vec!["/Users/me/a \"b\"".into()],
+            read_only: vec!["/Users/me/a \"b\"/.git".into()],
+            hidden_folders: vec!["/Users/me/.ssh".into()],
+            ..Found::default()
+        };
+        let own = Own {
+            temporary: "/private/tmp/x".into(),
+            nothing: "/x".into(),
+            program: "/x".into(),
+            superuser: false,
+        };
+        expect![[r#"
+            (version 1)
+            (allow default)
+            (deny file-write*)
+            (allow file-write* (literal "/dev/null"))
+            (allow file-write* (literal "/dev/zero"))
+            (allow file-write* (literal "/dev/tty"))
+            (allow file-write* (literal "/dev/dtracehelper"))
+            (allow file-write* (subpath "/Users/me/a \"b\""))
+            (allow file-write* (subpath "/private/tmp/x"))
+            (deny file-write* (subpath "/Users/me/a \"b\"/.git"))
+            (deny file-write-unlink (literal "/Users/me/a \"b\""))
+            (deny file-read* file-write* (subpath "/Users/me/.ssh"))
+            (deny network*)
+            (allow network* (local ip "localhost:*"))
+            (allow network-outbound (remote ip "localhost:*"))
+            (deny signal)
+            (allow signal (target same-sandbox))
+            (deny process-info*)
+            (allow process-info* (target same-sandbox))
+        "#]]
+        .assert_eq(&profile(&found, &own, false));
+        assert!(!profile(&found, &own, true).contains("network"));
+    }
+}

@@ -1,0 +1,215 @@
+//! Looks what exists of what a box must hide or protect, and holds the names of what does not.
+//!
+//! Reads folders and the few words git keeps in pointers; never a file of the project.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use cairn_core::policy::sandbox::{DECIDERS, Found, Needs, SECRETS, decides};
+
+use super::{
+    git,
+    hold::{Held, Kind},
+};
+
+/// Deeper, nothing is looked for: editors and agents look near the top, too.
+const DEEPEST: usize = 4;
+/// Entries of folders; a look at them takes some milliseconds.
+const MOST_ENTRIES: usize = 8_000;
+/// Each is a mount.
+const MOST_NESTED: usize = 128;
+/// Made by programs, not by people; and what holds thousands of folders.
+const SKIPPED: &[&str] =
+    &["node_modules", "target", ".git", ".venv", "venv", "dist", "build", "__pycache__"];
+
+pub(super) struct Scene<'a> {
+    /// Of the workspace.
+    pub(super) folders: &'a [PathBuf],
+    /// That the user allows besides.
+    pub(super) writable: &'a [PathBuf],
+    pub(super) home: Option<&'a Path>,
+    /// Cairn's own.
+    pub(super) hidden: &'a [PathBuf],
+    pub(super) needs: Needs,
+}
+
+pub(super) fn look(scene: &Scene) -> io::Result<(Found, Held)> {
+    let mut held = Held::default();
+    let extra = scene.writable.iter().filter_map(|path| path.canonicalize().ok());
+    let mut found = Found {
+        writable: scene.folders.iter().cloned().chain(extra.filter(|path| path.is_dir())).collect(),
+        temporary: existing(["/tmp", "/var/tmp"].map(PathBuf::from)),
+        hidden_folders: existing(["/run", "/var/run"].map(PathBuf::from)),
+        ..Found::default()
+    };
+    if scene.needs.network {
+        // Often a link to what a service of the system keeps there.
+        found.shown = existing(["/etc/resolv.conf".into()]);
+        found.shown.retain(|path| found.hidden_folders.iter().any(|at| path.starts_with(at)));
+    }
+    for folder in scene.folders {
+        deciders(folder, &mut found, &mut held)?;
+        let mut left = MOST_ENTRIES;
+        nested(folder, 1, &mut left, &mut found.read_only);
+        git::look(folder, scene.needs.git, &mut found, &mut held)?;
+    }
+    hide(scene, &mut found);
+    Ok((found, held))
+}
+
+fn existing(paths: impl IntoIterator<Item = PathBuf>) -> Vec<PathBuf> {
+    let mut found: Vec<PathBuf> =
+        paths.into_iter().filter_map(|path| path.canonicalize().ok()).collect();
+    found.dedup();
+    found
+}
+
+/// At the top of a folder they are protected whether they exist or not.
+fn deciders(folder: &Path, found: &mut Found, held: &mut Held) -> io::Result<()> {
+    for name in DECIDERS {
+        let path = folder.join(name);
+        protect(path, Kind::Folder, found, held)?;
+    }
+    Ok(())
+}
+
+/// Read-only if it is there, held if it is not.
+pub(super) fn protect(
+    path: PathBuf,
+    kind: Kind,
+    found: &mut Found,
+    held: &mut Held,
+) -> io::Result<()> {
+    let protected = match fs::symlink_metadata(&path) {
+        // Nothing can be laid over a link itself: what it leads to is protected.
+        Ok(data) if data.is_symlink() => path.canonicalize().ok(),
+        // Perhaps only held, by somebody who lets go before we do.
+        Ok(data) if data.is_dir() && is_empty(&path) => {
+            held.hold(path.clone(), Kind::Folder)?.then_some(path)
+        }
+        Ok(data) if kind != Kind::Folder && data.is_file() && data.len() < 2 => {
+            held.hold(path.clone(), kind)?.then_some(path)
+        }
+        Ok(_) => Some(path),
+        Err(_) => held.hold(path.clone(), kind)?.then_some(path),
+    };
+    found.read_only.extend(protected);
+    Ok(())
+}
+
+fn is_empty(folder: &Path) -> bool {
+    fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none())
+}
+
+/// Deeper, what exists is protected, as far as a short look goes.
+fn nested(folder: &Path, depth: usize, left: &mut usize, read_only: &mut Vec<PathBuf>) {
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    let mut below = Vec::new();
+    for entry in entries.flatten() {
+        if *left == 0 || read_only.len() >= MOST_NESTED {
+            return;
+        }
+        *left -= 1;
+        let (name, Ok(kind)) = (entry.file_name(), entry.file_type()) else { continue };
+        let name = name.to_string_lossy();
+        if kind.is_symlink() {
+            continue;
+        }
+        if decides(&name) {
+            if !read_only.contains(&entry.path()) {
+                read_only.push(entry.path());
+            }
+        } else if kind.is_dir() && depth < DEEPEST && !SKIPPED.contains(&name.as_ref()) {
+            below.push(entry.path());
+        }
+    }
+    for folder in below {
+        nested(&folder, depth + 1, left, read_only);
+    }
+}
+
+fn hide(scene: &Scene, found: &mut Found) {
+    let secrets = scene.home.into_iter().flat_map(|home| {
+        SECRETS.iter().flat_map(move |secret| match secret.strip_suffix('*') {
+            None => vec![home.join(secret)],
+            Some(start) => beginning_with(&home.join(start)),
+        })
+    });
+    for path in existing(secrets.chain(scene.hidden.iter().cloned())) {
+        // A folder of the workspace is not a secret because something leads to it.
+        if scene.folders.contains(&path) {
+            continue;
+        }
+        if path.is_dir() {
+            found.hidden_folders.push(path);
+        } else if path.is_file() {
+            found.hidden_files.push(path);
+        }
+    }
+}
+
+fn beginning_with(start: &Path) -> Vec<PathBuf> {
+    let (Some(folder), Some(name)) = (start.parent(), start.file_name()) else { return Vec::new() };
+    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+    let name = name.as_encoded_bytes();
+    entries
+        .flatten()
+        .filter(|entry| entry.file_name().as_encoded_bytes().starts_with(name))
+        .map(|entry| entry.path())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn relative(paths: &[PathBuf], folder: &Path) -> Vec<String> {
+        let mut names: Vec<String> = paths
+            .iter()
+            .filter_map(|path| Some(path.strip_prefix(folder).ok()?.display().to_string()))
+            .collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn what_decides_is_found_or_held() {
+        let dir = tempfile::tempdir().unwrap();
+        let home = dir.path().canonicalize().unwrap();
+        let folder = home.join("ws");
+        for name in ["sub/.vscode", "node_modules/x/.vscode", ".git/hooks", "a/b/c/d/.idea"] {
+            fs::create_dir_all(folder.join(name)).unwrap();
+        }
+        for name in ["CLAUDE.md", "sub/AGENTS.md", "app.code-workspace", "package.json"] {
+            fs::write(folder.join(name), "").unwrap();
+        }
+        std::os::unix::fs::symlink("CLAUDE.md", folder.join("AGENTS.md")).unwrap();
+        fs::create_dir_all(home.join(".config/Code - Insiders")).unwrap();
+        fs::create_dir_all(home.join(".ssh")).unwrap();
+        fs::write(home.join(".netrc"), "").unwrap();
+        let folders = [folder.clone()];
+        let scene = Scene {
+            folders: &folders,
+            writable: &[],
+            home: Some(&home),
+            hidden: &[home.join("state")],
+            needs: Needs::NONE,
+        };
+        let (found, held) = look(&scene).unwrap();
+        let mut wanted: Vec<String> =
+            DECIDERS.iter().filter(|name| **name != "AGENTS.md").map(ToString::to_string).collect();
+        wanted.extend(
+            ["CLAUDE.md", "sub/.vscode", "sub/AGENTS.md", "app.code-workspace"].map(Into::into),
+        );
+        wanted.sort();
+        assert_eq!(relative(&found.read_only, &folder), wanted);
+        assert_eq!(relative(&found.hidden_folders, &home), [".config/Code - Insiders", ".ssh"]);
+        assert_eq!(relative(&found.hidden_files, &home), [".netrc"]);
+        assert!(folder.join(".envrc").is_dir());
+        drop(held);
+        assert!(!folder.join(".envrc").exists());
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 8);
+    }
+}

@@ -1,0 +1,81 @@
+//! What is known of the box commands run in, and what the user is told of it.
+
+use std::sync::Arc;
+
+use cairn_protocol::{Banner, BannerKind, SandboxKind, SandboxStatus};
+
+use super::{Event, Hub};
+use crate::{
+    exec::sandbox::{Sandbox, Tier, Walls},
+    model::choose::Environment,
+};
+
+/// Built with what the environment says; hides what Cairn keeps of other projects.
+pub(super) fn of(environment: &Environment) -> Arc<Sandbox> {
+    let hidden = environment.state_dir.clone().into_iter().collect();
+    Arc::new(Sandbox::new(environment.program.clone(), environment.tiers, hidden))
+}
+
+impl Hub {
+    pub(super) fn walls(&self) -> Walls {
+        Walls { sandbox: Arc::clone(&self.sandbox), settings: self.settings.sandbox.clone() }
+    }
+
+    /// Long before the first command needs to know.
+    pub(super) fn find_sandbox(&self) {
+        let (sandbox, handle) = (Arc::clone(&self.sandbox), self.handle.clone());
+        self.spawn(async move { handle.send(Event::Sandbox(sandbox.tier().await)) });
+    }
+
+    pub(super) fn sandbox_found(&mut self, found: Result<Tier, String>) {
+        self.boxed_by = Some(found);
+        self.status_dirty = true;
+    }
+
+    pub(super) fn sandbox_status(&self) -> Option<SandboxStatus> {
+        let status = |kind, text: String| Some(SandboxStatus { kind, text });
+        if !self.settings.sandbox.on {
+            return status(
+                SandboxKind::Off,
+                "Commands run without a sandbox, each after a question.".into(),
+            );
+        }
+        match self.boxed_by.as_ref()? {
+            Ok(Tier::Bubblewrap) => {
+                status(SandboxKind::Bubblewrap, "Commands run in a sandbox (bubblewrap).".into())
+            }
+            Ok(Tier::Namespaces) => status(
+                SandboxKind::Namespaces,
+                "Commands run in a sandbox (Cairn's own; bubblewrap was not found or does not work)."
+                    .into(),
+            ),
+            Ok(Tier::Seatbelt) => {
+                status(SandboxKind::Seatbelt, "Commands run in a sandbox (sandbox-exec).".into())
+            }
+            Err(reason) => status(
+                SandboxKind::Missing,
+                format!("Commands run without a sandbox, each after a question: {reason}."),
+            ),
+        }
+    }
+
+    /// Whoever runs commands without a box shall know it.
+    pub(super) fn sandbox_banner(&self) -> Option<Banner> {
+        let text = match self.sandbox_status()?.kind {
+            SandboxKind::Bubblewrap | SandboxKind::Namespaces | SandboxKind::Seatbelt => {
+                return None;
+            }
+            SandboxKind::Off => "The sandbox is turned off (cairn.sandbox.mode): commands can reach all your files and the network, so each is asked for.".to_owned(),
+            SandboxKind::Missing => format!("No sandbox works here, so commands can reach all your files and the network, and each is asked for. {}", advice()),
+        };
+        Some(Banner { kind: BannerKind::Sandbox, text })
+    }
+}
+
+fn advice() -> &'static str {
+    if cfg!(target_os = "linux") {
+        "Install bubblewrap (apt install bubblewrap, dnf install bubblewrap), then restart Cairn. On Ubuntu only /usr/bin/bwrap may make namespaces: install it from the system's packages."
+    } else {
+        "There is none for this system yet."
+    }
+}

@@ -1,0 +1,287 @@
+//! The real binary with a real sandbox, under attack and at work: one table of commands each, run in
+//! every way of building a box that works here.
+//!
+//! A way that does not work here is skipped aloud. Where bubblewrap is installed it must work.
+
+use std::{
+    fs,
+    io::Write,
+    net::{TcpListener, UdpSocket},
+    os::unix::net::UnixListener,
+    path::{Path, PathBuf},
+    process::Command,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use cairn_protocol::PROTOCOL_VERSION;
+use cairn_tests::{editor_double, lsp_client::Daemon};
+use serde_json::{Value, json};
+
+mod attacks;
+mod grants;
+mod lives;
+mod work;
+
+pub(crate) const WAYS: [&str; 2] = ["bubblewrap", "namespaces"];
+
+/// What a command must never show, wherever it finds it.
+const CANARY: &str = "the-canary-of-the-tests";
+
+/// A home folder with secrets, a workspace in it, and a daemon whose commands are boxed in one way.
+pub(crate) struct Scene {
+    daemon: Daemon,
+    root: tempfile::TempDir,
+    tcp: TcpListener,
+    udp: UdpSocket,
+    sockets: Vec<(PathBuf, UnixListener)>,
+    /// What the user was asked; they say yes.
+    asked: Arc<Mutex<Vec<Value>>>,
+}
+
+/// How a command ended, as the user sees it.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    pub(crate) said: String,
+    pub(crate) ok: bool,
+    /// What was asked before, if anything.
+    pub(crate) asked: Option<Value>,
+}
+
+impl Scene {
+    /// `None`: boxes cannot be built in this way here.
+    pub(crate) async fn set(way: &str, settings: Value) -> Option<Self> {
+        // Not below /tmp, which commands see another of.
+        let within = std::env::home_dir().expect("a home folder").join(".cache");
+        fs::create_dir_all(&within).unwrap();
+        Self::set_in(&within, way, settings).await
+    }
+
+    pub(crate) async fn set_in(within: &Path, way: &str, settings: Value) -> Option<Self> {
+        let root = tempfile::Builder::new().prefix("cairn-sandbox-").tempdir_in(within).unwrap();
+        let home = root.path().join("home");
+        for (name, text) in [
+            (".ssh/id_test", CANARY),
+            (".netrc", CANARY),
+            (".bash_history", CANARY),
+            (".config/Code/User/settings.json", CANARY),
+            (".bashrc", "# mine\n"),
+            ("other/file.txt", "untouched\n"),
+            ("state/other-session", CANARY),
+            ("ws/a.txt", "one\n"),
+            ("ws/CLAUDE.md", "Be kind.\n"),
+            ("ws/sub/.vscode/tasks.json", "{}\n"),
+        ] {
+            let path = home.join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        let ws = home.join("ws");
+        git(&ws, &["init", "-q", "-b", "main"]);
+        git(&ws, &["config", "user.email", "a@example.invalid"]);
+        git(&ws, &["config", "user.name", "A"]);
+        git(&ws, &["add", "-A"]);
+        git(&ws, &["commit", "-q", "-m", "First"]);
+        std::os::unix::fs::symlink(home.join("other"), ws.join("link")).unwrap();
+        let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
+        tcp.set_nonblocking(true).unwrap();
+        let udp = UdpSocket::bind("127.0.0.1:0").unwrap();
+        udp.set_nonblocking(true).unwrap();
+        let sockets = ["/run", "/tmp"]
+            .into_iter()
+            .filter_map(|folder| {
+                let name = root.path().file_name().unwrap().to_string_lossy().into_owned();
+                let path = Path::new(folder).join(format!("{name}.sock"));
+                let listener = UnixListener::bind(&path).ok()?;
+                listener.set_nonblocking(true).unwrap();
+                Some((path, listener))
+            })
+            .collect();
+        let daemon = daemon_at(&home, way);
+        let scene = Self { daemon, root, tcp, udp, sockets, asked: Arc::default() };
+        let status = scene.shake_hands(settings).await;
+        let kind = status["sandbox"]["kind"].as_str().unwrap().to_owned();
+        if way == "none" || kind == way || kind == "off" {
+            return Some(scene);
+        }
+        let installed = Path::new("/usr/bin/bwrap").exists();
+        assert!(
+            way != "bubblewrap" || !installed || std::env::var_os("CI").is_none(),
+            "bubblewrap is installed and makes no box: {status}"
+        );
+        // Not caught by the harness, so it is seen although the test passes.
+        let why = &status["sandbox"]["text"];
+        let line = format!("SKIPPED, 1 way of {}: no box by {way} here: {why}\n", WAYS.len());
+        std::io::stderr().write_all(line.as_bytes()).unwrap();
+        None
+    }
+
+    /// What the daemon says of itself when it knows of boxes.
+    async fn shake_hands(&self, settings: Value) -> Value {
+        let (client, asked) = (&self.daemon.client, Arc::clone(&self.asked));
+        client.answer_with(Box::new(move |client, id, method, params| match method {
+            "agent/approve" => {
+                asked.lock().unwrap().push(params.clone());
+                client.respond(id, json!({ "decision": "allowOnce" }));
+            }
+            "agent/save" => client.respond(id, json!({ "failed": [] })),
+            _ => panic!("{method}"),
+        }));
+        let hello = json!({
+            "processId": null,
+            "capabilities": { "experimental": { "cairn": { "protocolVersion": PROTOCOL_VERSION } } },
+            "workspaceFolders": [{ "uri": editor_double::uri(&self.ws()), "name": "ws" }],
+            "initializationOptions": { "settings": self.settings(settings) },
+        });
+        client.initialize(hello).await;
+        let known = |status: &Value| status.get("sandbox").is_some();
+        client.notification("agent/status", known).await
+    }
+
+    /// Another daemon in its place.
+    pub(crate) async fn begin_anew(&mut self, way: &str) {
+        self.daemon = daemon_at(&self.home(), way);
+        self.shake_hands(json!({})).await;
+    }
+
+    fn script(&self) -> PathBuf {
+        self.root.path().join("script.json")
+    }
+
+    fn settings(&self, mut settings: Value) -> Value {
+        settings["model"] = json!({ "provider": "replay", "replayFile": self.script() });
+        // The first session reads it when it begins.
+        fs::write(self.script(), json!({ "cairnReplay": 1, "steps": [] }).to_string()).unwrap();
+        settings
+    }
+
+    pub(crate) fn home(&self) -> PathBuf {
+        self.root.path().join("home")
+    }
+
+    pub(crate) fn ws(&self) -> PathBuf {
+        self.home().join("ws")
+    }
+
+    /// Places of this scene in a command: `@home`, `@port`, …
+    fn filled(&self, command: &str) -> String {
+        let mut command = command
+            .replace("@home", &self.home().display().to_string())
+            .replace("@port", &self.tcp.local_addr().unwrap().port().to_string())
+            .replace("@udp", &self.udp.local_addr().unwrap().port().to_string())
+            .replace("@daemon", &self.daemon.id().to_string());
+        for (place, (path, _)) in ["@run", "@tmp"].into_iter().zip(&self.sockets) {
+            command = command.replace(place, &path.display().to_string());
+        }
+        command
+    }
+
+    /// Has the agent run a command in a session of its own; whatever is asked is allowed.
+    pub(crate) async fn run(&self, command: &str, needs: &[&str]) -> Ran {
+        let turn = self.begin(command, needs).await;
+        let over = |tool: &Value| {
+            tool["turnId"] == turn["turnId"]
+                && ["done", "failed", "declined", "cancelled"]
+                    .contains(&tool["state"].as_str().unwrap_or_default())
+        };
+        let tool = self.daemon.client.notification("agent/tool", over).await;
+        self.over(&turn).await;
+        Ran {
+            said: tool["detail"].as_str().unwrap_or_default().to_owned(),
+            ok: tool["state"] == "done",
+            asked: self.asked.lock().unwrap().drain(..).next_back(),
+        }
+    }
+
+    /// Starts it; the turn's ids.
+    pub(crate) async fn begin(&self, command: &str, needs: &[&str]) -> Value {
+        let arguments = json!({ "command": self.filled(command), "needs": needs });
+        let steps = json!([
+            { "calls": [{ "name": "bash", "arguments": arguments }] },
+            { "text": "Done." },
+        ]);
+        fs::write(self.script(), json!({ "cairnReplay": 1, "steps": steps }).to_string()).unwrap();
+        let client = &self.daemon.client;
+        client.request("agent/runTask", json!({ "text": "Do it" })).await.unwrap()
+    }
+
+    pub(crate) async fn over(&self, turn: &Value) {
+        let ended = |params: &Value| {
+            params["turnId"] == turn["turnId"] && params["phase"]["kind"] == "ended"
+        };
+        self.daemon.client.notification("agent/turn", ended).await;
+    }
+
+    /// Nothing outside the workspace changed, nobody came to a door, and what decides is as it was.
+    fn unharmed(&self) -> Result<(), String> {
+        let home = self.home();
+        for (name, text) in [
+            (".bashrc", "# mine\n"),
+            ("other/file.txt", "untouched\n"),
+            (".ssh/id_test", CANARY),
+            ("ws/CLAUDE.md", "Be kind.\n"),
+            ("ws/sub/.vscode/tasks.json", "{}\n"),
+        ] {
+            let now = fs::read_to_string(home.join(name));
+            if now.as_deref().ok() != Some(text) {
+                return Err(format!("{name} is {now:?}"));
+            }
+        }
+        if fs::read_dir(home.join("other")).unwrap().count() != 1 {
+            return Err("a file is where none was".to_owned());
+        }
+        for name in [".vscode", ".envrc", ".mcp.json", "AGENTS.md", ".cairn"] {
+            if home.join("ws").join(name).exists() {
+                return Err(format!("{name} is there"));
+            }
+        }
+        let config = fs::read_to_string(home.join("ws/.git/config")).unwrap_or_default();
+        if config.contains("evil") || home.join("ws/.git/hooks/pre-commit").exists() {
+            return Err("git would run something".to_owned());
+        }
+        if self.tcp.accept().is_ok() || self.udp.recv(&mut [0; 8]).is_ok() {
+            return Err("somebody came in from the network".to_owned());
+        }
+        if self.sockets.iter().any(|(_, listener)| listener.accept().is_ok()) {
+            return Err("somebody came in by a socket".to_owned());
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Scene {
+    fn drop(&mut self) {
+        for (path, _) in &self.sockets {
+            let _ = fs::remove_file(path);
+        }
+    }
+}
+
+fn daemon_at(home: &Path, way: &str) -> Daemon {
+    Daemon::spawn(|command| {
+        command
+            .env("HOME", home)
+            .env("CAIRN_STATE_DIR", home.join("state"))
+            .env("CAIRN_SANDBOX", way)
+            .env("ANTHROPIC_API_KEY", CANARY)
+            .env("LD_BIND_NOW", CANARY)
+            .env("RUSTUP_HOME", real_home(".rustup", "RUSTUP_HOME"))
+            .env("CARGO_HOME", real_home(".cargo", "CARGO_HOME"));
+    })
+}
+
+/// Toolchains stay where they are although the home is another one.
+fn real_home(name: &str, variable: &str) -> PathBuf {
+    let usual = std::env::home_dir().unwrap_or_default().join(name);
+    std::env::var_os(variable).map(PathBuf::from).unwrap_or(usual)
+}
+
+pub(crate) fn git(folder: &Path, words: &[&str]) -> String {
+    #[expect(clippy::disallowed_methods, reason = "a test is not the daemon")]
+    let output = Command::new("git").current_dir(folder).args(words).output().unwrap();
+    assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// What is to be seen without being told of.
+const SOON: Duration = Duration::from_secs(3);

@@ -1,0 +1,129 @@
+//! What people do all day must go on working in a box.
+
+use super::*;
+
+/// A name, a command, and what it says when it works. Later ones see what earlier ones did.
+const WORK: &[(&str, &str, &str)] = &[
+    (
+        "write in the workspace",
+        "mkdir -p out/deep && echo new > out/deep/b && cat out/deep/b",
+        "new\n",
+    ),
+    ("delete in it", "rm -r out && ls", "a.txt"),
+    ("temporary files", "f=$(mktemp) && echo kept > /tmp/kept && echo $TMPDIR && rm $f", "/tmp\n"),
+    ("which last until the next command", "cat /tmp/kept /var/tmp/kept", "kept\nkept\n"),
+    ("heredocs and pipes", "cat <<'E' | tr a-z A-Z | sort -r\nb\na\nE", "B\nA\n"),
+    ("functions and exit codes", "f() { return 7; }; f; echo $?", "7\n"),
+    (
+        "devices",
+        "echo x > /dev/null; head -c 4 /dev/urandom | wc -c; echo y > /dev/shm/a; cat < /dev/zero | head -c 2 | wc -c",
+        "4\n2\n",
+    ),
+    (
+        "standard streams by name",
+        "echo out > /dev/stdout; echo err > /dev/stderr; cat /dev/fd/3 3<<< three",
+        "out\nerr\nthree\n",
+    ),
+    (
+        "jobs in the background",
+        "(sleep 0.2; echo late) & echo early; wait; echo end",
+        "early\nlate\nend\n",
+    ),
+    ("what git says", "git status --short && git diff --stat && git log --oneline | cat", "First"),
+    ("git in a folder", "cd sub && git rev-parse --show-toplevel", "/ws\n"),
+    (
+        "a repository elsewhere",
+        "git init -q /tmp/r && cd /tmp/r && git commit -q --allow-empty -m x -c user.name=a 2>/dev/null; git -C /tmp/r status | head -1",
+        "On branch",
+    ),
+    (
+        "a server and its client",
+        "python3 - <<'E'\nimport http.server, threading, urllib.request\nclass H(http.server.BaseHTTPRequestHandler):\n    def do_GET(self):\n        self.send_response(200); self.end_headers(); self.wfile.write(b'served')\n    def log_message(self, *a): pass\ns = http.server.HTTPServer(('127.0.0.1', 0), H)\nthreading.Thread(target=s.handle_request).start()\nprint(urllib.request.urlopen(f'http://localhost:{s.server_port}').read().decode())\nE",
+        "served\n",
+    ),
+    (
+        "a socket between programs",
+        "python3 -c \"\nimport socket, os\ns = socket.socket(socket.AF_UNIX); s.bind('/tmp/s'); s.listen()\nc = socket.socket(socket.AF_UNIX); c.connect('/tmp/s'); print('met')\"",
+        "met\n",
+    ),
+    (
+        "threads and processes",
+        "python3 -c \"\nimport multiprocessing as m, subprocess\nprint(sum(m.Pool(4).map(abs, range(5))))\nprint(subprocess.check_output(['echo', 'sub']).decode())\"",
+        "10\nsub\n",
+    ),
+    (
+        "node with its network",
+        "node -e \"require('os').networkInterfaces(); const s = require('http').createServer((q, a) => { a.end('hi'); s.close() }).listen(0, () => fetch('http://127.0.0.1:' + s.address().port).then(r => r.text()).then(console.log))\"",
+        "hi\n",
+    ),
+    (
+        "a terminal of its own",
+        "python3 -c \"import pty; pty.spawn(['echo', 'on a terminal'])\"",
+        "on a terminal",
+    ),
+    (
+        "a debugger is refused in words",
+        "python3 -c \"import ctypes; print(ctypes.CDLL(None).ptrace(0,0,0,0))\"",
+        "-1\n",
+    ),
+    ("find and grep everything", "grep -rl one . | sort; find . -name a.txt", "./a.txt"),
+    ("signals of its own", "bash -c 'kill -TERM $$'; echo $?", "143\n"),
+    ("its own group", "trap 'echo caught' TERM; kill 0; echo after", "caught\nafter\n"),
+    ("reads the rest of the home folder", "cat ~/other/file.txt", "untouched\n"),
+];
+
+#[tokio::test]
+async fn what_people_do_all_day_goes_on_working() {
+    for way in WAYS {
+        let Some(scene) = Scene::set(way, json!({})).await else { continue };
+        let mut faults = Vec::new();
+        for (name, command, says) in WORK {
+            let ran = scene.run(command, &[]).await;
+            if !ran.ok || !ran.said.contains(says) {
+                faults.push(format!("{way}, {name}: {}", ran.said));
+            }
+        }
+        assert!(faults.is_empty(), "{}", faults.join("\n\n"));
+    }
+}
+
+#[tokio::test]
+async fn ends_and_leftovers_are_told_as_they_are() {
+    for way in WAYS {
+        let Some(scene) = Scene::set(way, json!({})).await else { continue };
+        for (command, told) in [
+            ("exit 3", "[exit code 3,"),
+            ("kill -9 $$", "[ended by signal 9,"),
+            ("kill -TERM $$", "[ended by signal 15,"),
+            ("sleep 60 & setsid sleep 60 & echo left", "[2 left in the background, ended]"),
+            ("echo one; echo two >&2; echo three", "one\ntwo\nthree\n"),
+        ] {
+            let ran = scene.run(command, &[]).await;
+            assert!(ran.said.contains(told), "{way}, {command}: {}", ran.said);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_workspace_may_lie_in_the_temporary_folder() {
+    for way in WAYS {
+        let Some(scene) = Scene::set_in(Path::new("/tmp"), way, json!({})).await else { continue };
+        let ran =
+            scene.run("echo new > b && cat b a.txt && git status --short && ls ..", &[]).await;
+        assert!(ran.ok && ran.said.starts_with("new\none\n?? b\n"), "{way}: {}", ran.said);
+        assert!(ran.said.contains("\nws\n"), "nothing beside it: {}", ran.said);
+        assert_eq!(fs::read_to_string(scene.ws().join("b")).unwrap(), "new\n", "{way}");
+        assert!(!scene.run("touch .git/x || touch AGENTS.md/x", &[]).await.ok, "{way}");
+        assert_eq!(scene.unharmed(), Ok(()), "{way}");
+    }
+}
+
+#[tokio::test]
+async fn a_small_program_is_built_without_a_network() {
+    for way in WAYS {
+        let Some(scene) = Scene::set(way, json!({})).await else { continue };
+        let build = "mkdir -p p/src && cd p && echo 'fn main() { println!(\"built\"); }' > src/main.rs && printf '[package]\\nname = \"p\"\\nversion = \"0.1.0\"\\nedition = \"2021\"\\n' > Cargo.toml && cargo run -q --offline";
+        let ran = scene.run(build, &[]).await;
+        assert!(ran.ok && ran.said.contains("built\n"), "{way}: {}", ran.said);
+    }
+}
