@@ -202,10 +202,10 @@ fn is_precious(target: &str) -> bool {
 mod tests {
     use std::path::Path;
 
+    use super::*;
+
     /// May read everything, and finds every program.
     const WORLD: World<'_> = World { may_read: &|_| true, finds: &|_| true };
-
-    use super::*;
 
     fn judged(touch: &Touch, mode: Mode) -> &'static str {
         match judge(touch, mode, &CommandRules::default(), &WORLD) {

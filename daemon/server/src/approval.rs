@@ -280,10 +280,12 @@ mod tests {
 
     #[test]
     fn the_title_says_what_is_granted_and_whether_there_is_a_box() {
+        let folder = tempfile::tempdir().unwrap();
+        let workspace = Workspace::new(vec![folder.path().to_owned()]).unwrap();
         let title = |rules: &CommandRules, network, git| {
             let needs = Needs { network, git };
             let touch = Touch::Command { command: "ls".into(), cwd: "/ws".into(), needs };
-            question(&touch, rules, String::new())
+            question(&touch, rules, String::new(), &workspace)
         };
         let boxed = CommandRules::default();
         assert_eq!(title(&boxed, false, false).title, "Run a command");

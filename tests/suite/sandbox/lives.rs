@@ -79,6 +79,23 @@ async fn commands_at_once_do_not_take_away_each_others_walls() {
 }
 
 #[tokio::test]
+async fn the_temporary_folder_goes_with_the_daemon() {
+    for way in WAYS {
+        let Some(mut scene) = Scene::set(way, json!({})).await else { continue };
+        let mark = format!("{}-{way}", std::process::id());
+        assert!(scene.run(&format!("touch /tmp/{mark}"), &[]).await.ok, "{way}");
+        let folders = || {
+            let all = fs::read_dir(std::env::temp_dir()).unwrap().flatten();
+            all.filter(|entry| entry.path().join("tmp").join(&mark).exists()).count()
+        };
+        assert_eq!(folders(), 1, "{way}");
+        scene.daemon.client.close();
+        scene.daemon.ends_within(SOON).await;
+        desk::wait_until(SOON, || folders() == 0).await;
+    }
+}
+
+#[tokio::test]
 async fn a_box_that_cannot_be_built_is_an_error_and_nothing_runs() {
     for way in WAYS {
         let Some(scene) = Scene::set(way, json!({})).await else { continue };

@@ -21,7 +21,7 @@ use tokio::task::{JoinHandle, spawn_blocking};
 
 use super::{
     Exit, Spec, environment,
-    sandbox::{Boxed, report},
+    sandbox::{Boxed, ground, report},
     spawner,
 };
 
@@ -40,6 +40,7 @@ pub fn kill_all() {
     for group in &groups {
         group.kill(deadline);
     }
+    ground::clear_up();
 }
 
 /// Owns what a command started: dropping it leaves nothing alive.

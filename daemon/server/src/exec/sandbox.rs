@@ -23,7 +23,7 @@ use super::{Exit, Spec};
 #[cfg(target_os = "linux")]
 mod confine;
 mod git;
-mod ground;
+pub(super) mod ground;
 mod hold;
 #[cfg(target_os = "linux")]
 mod init;

@@ -6,6 +6,7 @@ use cairn_core::policy::{
     Mode, Touch, Verdict,
     command::{CommandRules, Rule, World},
     judge,
+    sandbox::Needs,
 };
 use serde::Deserialize;
 
@@ -39,6 +40,7 @@ pub(crate) fn judged(table: &mut Table) {
         allow: (0..20).map(|n| rule(format!("npm run script{n} *"))).collect(),
         deny: (0..20).map(|n| rule(format!("forbidden{n} word --option"))).collect(),
         always: (0..100).map(|n| rule(format!("make target{n} --jobs 4"))).collect(),
+        unboxed: false,
     };
     let long = format!("cat {}", "src/file.rs ".repeat(340));
     let hostile = format!("{} forbidden", "forbidden19 -a word -b $(".repeat(4000));
@@ -47,7 +49,8 @@ pub(crate) fn judged(table: &mut Table) {
         ("a command of 4 KiB judged, understood", long.as_str()),
         ("a hostile one of 100 KB judged: nothing but beginnings of 20 deny rules", &hostile),
     ] {
-        let touch = Touch::Command { command: script.to_owned(), cwd: "/ws".into() };
+        let touch =
+            Touch::Command { command: script.to_owned(), cwd: "/ws".into(), needs: Needs::NONE };
         let times: Vec<Duration> = (0..TIMES.min(10_000_000 / script.len()))
             .map(|_| {
                 let began = Instant::now();
@@ -92,7 +95,8 @@ fn asked(task: &Task, approval: Approval, rules: &mut CommandRules) -> usize {
     let mut allowed: Vec<&str> = Vec::new();
     let mut asked = 0;
     for command in &task.commands {
-        let touch = Touch::Command { command: command.clone(), cwd: "/ws".into() };
+        let touch =
+            Touch::Command { command: command.clone(), cwd: "/ws".into(), needs: Needs::NONE };
         let verdict = judge(&touch, Mode::Review, rules, &WORLD);
         if verdict == Verdict::Allow || allowed.contains(&command.as_str()) {
             continue;

@@ -6,6 +6,8 @@ use std::{
     io,
     os::unix::fs::{DirBuilderExt, MetadataExt},
     path::{Path, PathBuf},
+    sync::{Mutex, PoisonError},
+    time::Duration,
 };
 
 use rustix::{
@@ -14,6 +16,27 @@ use rustix::{
 };
 
 const PREFIX: &str = "cairn-box-";
+/// What a process that ends may wait for its folders to be removed; the next one removes the rest.
+const LAST_MOMENT: Duration = Duration::from_millis(300);
+
+static LAID: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+/// For the end of the process, which drops nothing.
+pub(in crate::exec) fn clear_up() {
+    let laid = std::mem::take(&mut *LAID.lock().unwrap_or_else(PoisonError::into_inner));
+    if laid.is_empty() {
+        return;
+    }
+    let (done, wait) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        for folder in laid {
+            // It may be gone already.
+            let _ = fs::remove_dir_all(folder);
+        }
+        let _ = done.send(());
+    });
+    let _ = wait.recv_timeout(LAST_MOMENT);
+}
 
 #[derive(Debug)]
 pub(super) struct Ground {
@@ -28,6 +51,7 @@ impl Ground {
         sweep(&within);
         // For nobody else: its mode is 0700 from the start.
         let folder = tempfile::Builder::new().prefix(PREFIX).tempdir_in(within)?;
+        LAID.lock().unwrap_or_else(PoisonError::into_inner).push(folder.path().to_owned());
         let lock = File::open(folder.path())?;
         flock(&lock, FlockOperation::NonBlockingLockShared)?;
         let ground = Self { folder, _lock: lock };

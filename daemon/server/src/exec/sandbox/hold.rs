@@ -46,13 +46,15 @@ struct One {
 impl Held {
     /// Holds a name. False: it is taken by something real, or nobody can take it here.
     pub(super) fn hold(&mut self, path: PathBuf, kind: Kind) -> io::Result<bool> {
+        // Once is enough: somebody may look at it before it is locked, and then it must still be marked.
+        let mut made = false;
         for _ in 0..ATTEMPTS {
-            let made = match make(&path, kind) {
-                Ok(()) => true,
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => false,
+            match make(&path, kind) {
+                Ok(()) => made = true,
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) if cannot_be_taken(&error) => return Ok(false),
                 Err(error) => return Err(error),
-            };
+            }
             let Some(locked) = lock(&path, kind)? else { continue };
             if made {
                 let mark = Timespec { tv_sec: MARK, tv_nsec: 0 };
