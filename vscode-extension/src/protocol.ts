@@ -612,7 +612,7 @@ export type Banner = {
  */
 kind: BannerKind, text: string, };
 
-export type BannerKind = "replay" | "setting" | "model" | "internal" | "storage" | "elsewhere" | "untrusted";
+export type BannerKind = "replay" | "setting" | "model" | "internal" | "storage" | "elsewhere" | "untrusted" | "sandbox";
 
 export type ApplyEditParams = { uri: string, 
 /**
@@ -671,6 +671,10 @@ reason: string,
  */
 rules: Array<string>, 
 /**
+ * What a command gets besides the usual sandbox; `title` says it, too.
+ */
+needs?: Array<Need>, 
+/**
  * The title of the child that asks; absent: the agent itself does.
  */
 child?: string, 
@@ -685,6 +689,8 @@ export type ApproveResult = { decision: ApprovalDecision,
  * Words of the user for the model, whatever the decision.
  */
 feedback?: string, };
+
+export type Need = "network" | "git";
 
 export type ListRulesResult = { 
 /**
