@@ -244,8 +244,10 @@ impl Processes {
         // What carries no mark and left its session is attributed only without a doubt.
         let live = lock(&LIVE);
         let alone = live.groups.iter().all(|group| group.leader == self.leader);
-        let strays = if alone { super::proc::adopted(self.leader) } else { Vec::new() };
-        let mut none_left = true;
+        let adopted = super::proc::adopted(self.leader);
+        // One that is just becoming another program shows no mark for a moment, and may be ours.
+        let mut none_left = alone || !adopted.iter().any(super::proc::Process::is_changing);
+        let strays = if alone { adopted } else { Vec::new() };
         for process in members.into_iter().chain(strays) {
             if process.is_alive() {
                 none_left = false;

@@ -28,6 +28,12 @@ impl Process {
         !self.zombie
     }
 
+    /// It lives and has no environment to be read: it may be between two programs.
+    pub(super) fn is_changing(&self) -> bool {
+        let environ = fs::read(format!("/proc/{}/environ", self.pid.as_raw_pid()));
+        self.is_alive() && environ.is_ok_and(|environ| environ.is_empty())
+    }
+
     pub(super) fn signal(&self, signal: Signal) {
         // It may be gone.
         let _ = kill_process(self.pid, signal);
