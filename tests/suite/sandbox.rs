@@ -51,10 +51,7 @@ pub(crate) struct Ran {
 impl Scene {
     /// `None`: boxes cannot be built in this way here.
     pub(crate) async fn set(way: &str, settings: Value) -> Option<Self> {
-        // Not below /tmp, which commands see another of.
-        let within = std::env::home_dir().expect("a home folder").join(".cache");
-        fs::create_dir_all(&within).unwrap();
-        Self::set_in(&within, way, settings).await
+        Self::set_in(&visible_folder(), way, settings).await
     }
 
     pub(crate) async fn set_in(within: &Path, way: &str, settings: Value) -> Option<Self> {
@@ -104,11 +101,8 @@ impl Scene {
         if way == "none" || kind == way || kind == "off" {
             return Some(scene);
         }
-        let installed = Path::new("/usr/bin/bwrap").exists();
-        assert!(
-            way != "bubblewrap" || !installed || std::env::var_os("CI").is_none(),
-            "bubblewrap is installed and makes no box: {status}"
-        );
+        // A machine may forbid namespaces to everyone. One that is known not to says so.
+        assert!(std::env::var_os("CAIRN_NEEDS_SANDBOX").is_none(), "no box by {way}: {status}");
         // Not caught by the harness, so it is seen although the test passes.
         let why = &status["sandbox"]["text"];
         let line = format!("SKIPPED, 1 way of {}: no box by {way} here: {why}\n", WAYS.len());
@@ -268,6 +262,19 @@ fn daemon_at(home: &Path, way: &str) -> Daemon {
             .env("RUSTUP_HOME", real_home(".rustup", "RUSTUP_HOME"))
             .env("CARGO_HOME", real_home(".cargo", "CARGO_HOME"));
     })
+}
+
+/// Where commands see what is there: they have a `/tmp`, `/var/tmp` and `/run` of their own, and the
+/// home folder or the checkout may lie below one of these.
+pub(crate) fn visible_folder() -> PathBuf {
+    let home = std::env::home_dir().unwrap_or_default().join(".cache");
+    let places = [home, env!("CARGO_TARGET_TMPDIR").into(), "/var/lib".into(), "/srv".into()];
+    let visible = |place: &PathBuf| {
+        let hidden = ["/tmp", "/var/tmp", "/run"].iter().any(|hidden| place.starts_with(hidden));
+        !hidden && fs::create_dir_all(place).is_ok() && tempfile::tempdir_in(place).is_ok()
+    };
+    let place = places.into_iter().find(visible);
+    place.expect("a folder that can be written and is not below /tmp, /var/tmp or /run")
 }
 
 /// Toolchains stay where they are although the home is another one.

@@ -98,7 +98,7 @@ async fn without_a_sandbox_everything_is_asked_and_said() {
 #[tokio::test]
 async fn the_user_can_open_folders_and_the_network() {
     for way in WAYS {
-        let folder = tempfile::tempdir_in(std::env::home_dir().unwrap().join(".cache")).unwrap();
+        let folder = tempfile::tempdir_in(visible_folder()).unwrap();
         let settings = json!({ "sandbox": { "writable": [folder.path()], "network": true } });
         let Some(scene) = Scene::set(way, settings).await else { continue };
         let command =

@@ -122,7 +122,7 @@ async fn a_workspace_may_lie_in_the_temporary_folder() {
 async fn a_small_program_is_built_without_a_network() {
     for way in WAYS {
         let Some(scene) = Scene::set(way, json!({})).await else { continue };
-        let build = "mkdir -p p/src && cd p && echo 'fn main() { println!(\"built\"); }' > src/main.rs && printf '[package]\\nname = \"p\"\\nversion = \"0.1.0\"\\nedition = \"2021\"\\n' > Cargo.toml && cargo run -q --offline";
+        let build = "mkdir -p p/src && cd p && echo 'fn main() { println!(\"built\"); }' > src/main.rs && printf '[package]\\nname = \"p\"\\nversion = \"0.1.0\"\\nedition = \"2021\"\\n[workspace]\\n' > Cargo.toml && cargo run -q --offline";
         let ran = scene.run(build, &[]).await;
         assert!(ran.ok && ran.said.contains("built\n"), "{way}: {}", ran.said);
     }

@@ -7,6 +7,8 @@
 //! A command in a box has the box's launcher for a leader, and behind that the first process in the
 //! box, which reports how the shell ended. Both are asked nothing and signalled only to kill.
 
+#[cfg(not(target_os = "linux"))]
+use std::convert::Infallible;
 use std::{
     ffi::OsStr,
     io::{self, Seek, Write},
@@ -257,6 +259,12 @@ impl Processes {
         none_left
     }
 
+    /// Elsewhere a box has no first process of its own.
+    #[cfg(not(target_os = "linux"))]
+    fn first_behind_walls(&self) -> Vec<Infallible> {
+        Vec::new()
+    }
+
     #[cfg(not(target_os = "linux"))]
     fn count_alive(&self) -> usize {
         0
@@ -337,6 +345,11 @@ fn input(text: &str) -> io::Result<Stdio> {
 #[cfg(target_os = "linux")]
 fn all_gone(processes: &[super::proc::Process]) -> bool {
     processes.iter().filter(|process| !process.has_ended()).count() == 0
+}
+
+#[cfg(not(target_os = "linux"))]
+fn all_gone(none: &[Infallible]) -> bool {
+    none.is_empty()
 }
 
 fn exit_of(status: ExitStatus) -> Exit {
