@@ -356,6 +356,8 @@ async function allAtOnce() {
     written.push({ path, line });
     return { name: "edit_file", arguments: { path, old_text: anchor, new_text: anchor + line } };
   });
+  // Not while the user types: the words would go into the palette.
+  await agentStarts();
   await open(mine);
   say(`all at once: the agent writes ${JSON.stringify(written)}, the user types in ${mine}`);
   const agentIsDone = (async () => {
@@ -419,13 +421,17 @@ async function shorten(path) {
 
 /* ---------------------------------------------------------------- hands */
 
-/** The agent makes one call, and has seen its result when this returns. */
-async function agentDoes(call, expected = /^(Edited|Replaced|Wrote|Created)/) {
+async function agentStarts() {
   if (agent === undefined) {
     await window.command("Agent: run task");
     await window.answer("What should be done?", "Go on");
     agent = await model.next();
   }
+}
+
+/** The agent makes one call, and has seen its result when this returns. */
+async function agentDoes(call, expected = /^(Edited|Replaced|Wrote|Created)/) {
+  await agentStarts();
   await agent.call(call);
   agent = await model.next();
   const [result] = agent.results;

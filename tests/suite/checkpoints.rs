@@ -130,3 +130,22 @@ async fn nobody_goes_back_while_the_agent_works_or_to_where_nothing_is_known() {
     assert!(error["message"].as_str().unwrap().contains("no such checkpoint"), "{error}");
     desk.finish().await;
 }
+
+#[tokio::test]
+async fn the_session_in_view_comes_back_although_an_older_one_was_taken_back_last() {
+    // Both are written to by that, each by a thread of its own: in either order.
+    for _ in 0..3 {
+        let desk = Desk::open(Wire::Anthropic, &[("a", TEXT)]).await;
+        let items = [('x', "First"), ('>', "Second")];
+        let one = desk.play([plan("p1", &items), edit("c1", "a", "two", "2"), say("One.")]).await;
+        let two = desk.play([plan("p2", &items), edit("c2", "a", "three", "3"), say("Two.")]).await;
+        back(&desk, &one.turn_id, false).await;
+        assert_eq!(desk.disk("a"), TEXT);
+        assert!(desk.editor.request::<UndoDecision>(Default::default()).await.unwrap().undone);
+        let desk = desk.restart().await;
+        let state = desk.editor.request::<State>(Default::default()).await.unwrap();
+        let ids: Vec<&str> = state.sessions.iter().map(|it| it.session_id.as_str()).collect();
+        assert_eq!(ids, [two.session_id]);
+        desk.finish().await;
+    }
+}

@@ -221,14 +221,28 @@ impl Hub {
 
     /// Everything is on the disk, and another process may take the sessions up.
     pub(super) async fn close_journals(&mut self) {
-        let journals = self.sessions.values_mut().filter_map(|session| session.journal.take());
-        let journals: Vec<Arc<Writer>> = journals.collect();
-        // A call that is being ended may have one, too.
-        for closed in join_all(journals.iter().map(|journal| journal.close())).await {
-            if let Err(reason) = closed {
-                tracing::error!("a session was not written to its end: {reason}");
+        let in_view = self.session_order.last().cloned();
+        let (mut first, mut last) = (Vec::new(), Vec::new());
+        for (id, session) in &mut self.sessions {
+            let Some(journal) = session.journal.take() else { continue };
+            if in_view.as_ref() == Some(id) {
+                last.push((journal, Line::Digest(session.digest())));
+            } else {
+                first.push(journal);
             }
         }
+        close_all(&first).await;
+        // What was done last may be written to several, as going back to a checkpoint is. The one in
+        // view is to come back, and that is the one that was written last.
+        for (journal, digest) in &last {
+            if !first.is_empty() {
+                let line = serde_json::to_vec(digest).unwrap_or_default();
+                if let Err(refused) = journal.append(line) {
+                    tracing::warn!("another session may come back: {refused}");
+                }
+            }
+        }
+        close_all(&last.into_iter().map(|(journal, _)| journal).collect::<Vec<_>>()).await;
         if let Some(keeper) = self.keeper.take() {
             keeper.close().await;
         }
@@ -308,6 +322,15 @@ const ELSEWHERE: &str = "It may be at work in the window that has it.";
 
 pub(super) const INTERRUPTED: &str =
     "Interrupted: Cairn ended while the agent worked. Its conversation and plan were kept.";
+
+/// A call that is being ended may have one, too.
+async fn close_all(journals: &[Arc<Writer>]) {
+    for closed in join_all(journals.iter().map(|journal| journal.close())).await {
+        if let Err(reason) = closed {
+            tracing::error!("a session was not written to its end: {reason}");
+        }
+    }
+}
 
 fn started(writer: std::io::Result<Writer>) -> Option<Arc<Writer>> {
     match writer {
