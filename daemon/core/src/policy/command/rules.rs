@@ -169,7 +169,7 @@ impl CommandRules {
     }
 }
 
-const RIGHTS: &str = "Commands run with your rights.";
+const RIGHTS: &str = "In its sandbox it can change files of this workspace.";
 
 fn changes_shell(words: &[String]) -> bool {
     let sets_variable = |words: &[String]| words.iter().any(|word| word.starts_with("-v"));
