@@ -41,6 +41,8 @@ step("a task changes several files", async () => {
   await window.answer("What should be done?", "Fix the totals");
   await window.button("Allow once", window.notification("node --test")).click();
   await window.status().filter({ hasText: "edits to review" }).waitFor();
+  // The plan collapses when the task is over, which is what is loaded anew below.
+  await window.row("Plan", "5 of 5 done").and(window.page.locator('[aria-expanded="false"]')).waitFor();
   assert.deepEqual(await cart(), CART);
 });
 
