@@ -144,7 +144,7 @@ fn repair_surrogates(text: &str) -> Cow<'_, str> {
     Cow::Owned(repaired)
 }
 
-/// The code unit of a `\uXXXX` that begins at `at`.
+/// The code unit of the escape (a backslash, `u`, four hex digits) that begins at `at`.
 fn escaped_unit(text: &str, at: usize) -> Option<u16> {
     let digits = text.get(at..at + 6)?.strip_prefix("\\u")?;
     if !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
