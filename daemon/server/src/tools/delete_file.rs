@@ -74,8 +74,7 @@ impl Call for DeleteCall {
     }
 
     fn preview(&mut self, context: &ToolContext) -> Result<Option<String>, ToolFailure> {
-        let mut asked = None;
-        let patch = preview(context, &self.path, &mut asked, |base| self.compute(context, base))?;
+        let (patch, asked) = preview(context, &self.path, |base| self.compute(context, base))?;
         self.asked = asked;
         Ok(patch)
     }

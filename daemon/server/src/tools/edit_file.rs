@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::{
     Approved, Call, Tool, ToolContext, ToolFailure, ToolOutput, Wanted,
     arguments::Arguments,
-    propose::{Asked, change, counts, preview},
+    propose::{Asked, change, counts, edit_of, preview},
     snapshot,
 };
 use crate::workspace::WorkspacePath;
@@ -84,16 +84,11 @@ impl Call for EditCall {
     }
 
     fn touch(&self) -> Touch {
-        Touch::Edit {
-            path: self.path.as_path().to_owned(),
-            inside: self.path.inside().to_owned(),
-            aliases: self.path.aliases().to_vec(),
-        }
+        edit_of(&self.path)
     }
 
     fn preview(&mut self, context: &ToolContext) -> Result<Option<String>, ToolFailure> {
-        let mut asked = None;
-        let patch = preview(context, &self.path, &mut asked, |base| self.compute(context, base))?;
+        let (patch, asked) = preview(context, &self.path, |base| self.compute(context, base))?;
         self.asked = asked;
         Ok(patch)
     }

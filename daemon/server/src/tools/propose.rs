@@ -6,7 +6,7 @@ use std::sync::Arc;
 use cairn_core::{change::Change as TextChange, review::patch, text::Text};
 
 use super::{
-    Proposal, Proposed, ToolContext, ToolFailure, Wanted,
+    Proposal, Proposed, ToolContext, ToolFailure, Touch, Wanted,
     snapshot::{self, blocking},
 };
 use crate::workspace::WorkspacePath;
@@ -24,21 +24,28 @@ pub(super) struct Change<T> {
 /// The text that the user was shown a change of; the outer `None`: nobody was asked.
 pub(super) type Asked = Option<Option<Text>>;
 
-/// The change as a patch, for the user to decide about it.
+pub(super) fn edit_of(path: &WorkspacePath) -> Touch {
+    Touch::Edit {
+        path: path.as_path().to_owned(),
+        inside: path.inside().to_owned(),
+        aliases: path.aliases().to_vec(),
+    }
+}
+
+/// The change as a patch, for the user to decide about it, and the text that it is a change of.
 pub(super) fn preview<T>(
     context: &ToolContext,
     path: &WorkspacePath,
-    asked: &mut Asked,
     compute: impl Fn(Option<&Text>) -> Result<(Wanted, T), ToolFailure>,
-) -> Result<Option<String>, ToolFailure> {
+) -> Result<(Option<String>, Asked), ToolFailure> {
     const MOST_CHARS: usize = 100_000;
     let base = present(context, path)?;
     let after = match compute(base.as_ref()) {
         Ok((Wanted::Text(text), _)) => Text::new(&text),
         Ok((Wanted::Gone, _)) => Text::default(),
-        Ok((Wanted::At(_), _)) => return Ok(None),
+        Ok((Wanted::At(_), _)) => return Ok((None, None)),
         // What is wrong may quote the file, which the user has not allowed yet.
-        Err(_) if path.is_secret() => return Ok(None),
+        Err(_) if path.is_secret() => return Ok((None, None)),
         Err(error) => return Err(error),
     };
     let mut patch = patch::between(base.as_ref(), &after, path.display());
@@ -47,8 +54,7 @@ pub(super) fn preview<T>(
         patch.truncate(cut);
         patch.push_str(&format!("\n[… {more} more lines: this is not the whole change]\n"));
     }
-    *asked = Some(base);
-    Ok(Some(patch))
+    Ok((Some(patch), Some(base)))
 }
 
 /// The text that is to be changed; `None`: no such file.

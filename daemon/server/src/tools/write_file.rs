@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{
     Approved, Call, Tool, ToolContext, ToolFailure, ToolOutput, Wanted,
     arguments::Arguments,
-    propose::{Asked, change, counts, preview},
+    propose::{Asked, change, counts, edit_of, preview},
 };
 use crate::workspace::{MAX_FILE_BYTES, WorkspacePath};
 
@@ -83,16 +83,11 @@ impl Call for WriteCall {
     }
 
     fn touch(&self) -> Touch {
-        Touch::Edit {
-            path: self.path.as_path().to_owned(),
-            inside: self.path.inside().to_owned(),
-            aliases: self.path.aliases().to_vec(),
-        }
+        edit_of(&self.path)
     }
 
     fn preview(&mut self, context: &ToolContext) -> Result<Option<String>, ToolFailure> {
-        let mut asked = None;
-        let patch = preview(context, &self.path, &mut asked, |base| self.compute(base))?;
+        let (patch, asked) = preview(context, &self.path, |base| self.compute(base))?;
         self.asked = asked;
         Ok(patch)
     }
