@@ -113,6 +113,12 @@ async fn a_turn_that_was_lost_is_interrupted_and_can_be_continued() {
     gate.reached().await;
     let desk = desk.restart().await;
     let session = only_session(&desk).await;
+    // The conversation shows where it broke off.
+    let last = session.transcript.last().unwrap();
+    assert!(
+        matches!(last, TranscriptEntry::Turn(turn) if matches!(turn.phase, TurnPhase::Ended { reason: EndReason::Interrupted, .. })),
+        "{last:?}"
+    );
     let Some(TurnPhase::Ended { reason, open_items, .. }) = session.turn.map(|turn| turn.phase)
     else {
         panic!("the turn is over")

@@ -10,7 +10,9 @@ use cairn_core::{
     text::Text,
     turn::{self, Input, Session},
 };
-use cairn_protocol::{EndReason, PlanNotification, ReadOnlyReason, TurnNotification, TurnPhase};
+use cairn_protocol::{
+    EndReason, PlanNotification, ReadOnlyReason, TranscriptEntry, TurnNotification, TurnPhase,
+};
 use futures_util::future::join_all;
 
 use super::{Event, Hub, pending::FoundFile, plans::Work, queue::Queue, sessions::SessionEntry};
@@ -180,12 +182,17 @@ impl Hub {
         });
         if let Some(ended) = &ended {
             let EndedLine { turn_id, reason, summary, open_items, usage } = ended.clone();
-            entry.last_turn = Some(TurnNotification {
+            let turn = TurnNotification {
                 session_id: id.clone(),
                 turn_id,
                 rev: self.next_rev(),
                 phase: TurnPhase::Ended { reason, summary, open_items, usage },
-            });
+            };
+            // Its end is not in the journal that was read.
+            if interrupted && entry.read_only.is_none() {
+                entry.before.push(TranscriptEntry::Turn(turn.clone()));
+            }
+            entry.last_turn = Some(turn);
         }
         let of_plan = match (plan, &entry.last_turn) {
             (Some(PlanNotification { turn_id, .. }), _) => Some(turn_id),
