@@ -59,6 +59,8 @@ step("a window that is loaded anew has every edit again", async () => {
   const before = await window.rows("Proposed Edits").allInnerTexts();
   await window.reload();
   await window.status().filter({ hasText: "edits to review" }).waitFor({ timeout: 30 * SECOND });
+  // Which tab is in front the editor remembers a moment later, and may have forgotten.
+  await window.open("src/cart.mjs");
   await zone("let sum = 0;").waitFor();
   let after;
   await until(async () => {
