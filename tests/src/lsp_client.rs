@@ -25,7 +25,7 @@ use tokio::{
 };
 
 /// Nothing that is waited for takes nearly as long.
-pub const DEADLINE: Duration = Duration::from_secs(10);
+pub const DEADLINE: Duration = Duration::from_secs(30);
 
 /// A handle; clones share the connection.
 #[derive(Clone)]

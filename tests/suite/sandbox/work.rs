@@ -105,9 +105,36 @@ async fn ends_and_leftovers_are_told_as_they_are() {
 }
 
 #[tokio::test]
+async fn who_only_looks_sees_what_is_there_and_writes_nothing() {
+    for way in WAYS {
+        let Some(scene) = Scene::set(way, json!({})).await else { continue };
+        let ran = scene.run("ls -A && cat ../other/file.txt; git status --short", &[]).await;
+        let seen = ".git\nCLAUDE.md\na.txt\nlink\nsub\nuntouched\n?? link\n[exit";
+        assert!(ran.said.starts_with(seen), "{way}: {}", ran.said);
+        let ran = scene.run("ls -A; touch b && ls b", &[]).await;
+        assert!(ran.ok && ran.said.contains("\n.cairn-holds-.envrc\n"), "{way}: {}", ran.said);
+        assert!(ran.said.contains("\n.envrc\n") && ran.said.contains("\nb\n"), "{way}");
+
+        // What a repository has Git run while it only prints cannot write either.
+        let config = scene.ws().join(".git/config");
+        let own = fs::read_to_string(&config).unwrap();
+        let theirs = "[core]\n\tfsmonitor = echo x > harmed; false\n";
+        fs::write(&config, own.clone() + theirs).unwrap();
+        let ran = scene.run("git status", &[]).await;
+        assert!(ran.said.contains("create harmed: Read-only"), "{way}, it ran: {}", ran.said);
+        assert!(!scene.ws().join("harmed").exists(), "{way}");
+        fs::write(&config, own).unwrap();
+        assert_eq!(scene.unharmed(), Ok(()), "{way}");
+    }
+}
+
+#[tokio::test]
 async fn a_workspace_may_lie_in_the_temporary_folder() {
     for way in WAYS {
         let Some(scene) = Scene::set_in(Path::new("/tmp"), way, json!({})).await else { continue };
+        let ran = scene.run("cat a.txt && ls ..", &[]).await;
+        assert!(ran.said.starts_with("one\n"), "{way}, who only looks: {}", ran.said);
+        assert!(ran.said.contains("\nws\n"), "{way}: {}", ran.said);
         let ran =
             scene.run("echo new > b && cat b a.txt && git status --short && ls ..", &[]).await;
         assert!(ran.ok && ran.said.starts_with("new\none\n?? b\n"), "{way}: {}", ran.said);

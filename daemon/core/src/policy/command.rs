@@ -8,9 +8,11 @@
 use std::{fmt, iter::Peekable, str::Chars};
 
 mod forbidden;
+mod looks;
 mod readers;
 mod rules;
 
+pub use looks::only_looks;
 pub use readers::only_reads;
 pub use rules::{CommandRules, Rule, Unasked, World};
 

@@ -125,6 +125,10 @@ pub const DECIDERS: &[&str] = &[
     "CLAUDE.md",
 ];
 
+/// Beside a name that is held stands a folder that begins so and ends in that name: an editor can tell
+/// by it what is held from what is there, and show neither.
+pub const HELD_BESIDE: &str = ".cairn-holds-";
+
 /// The same in a repository that a command was given: what decides what git runs. `commondir` is
 /// not among them because git reads it: see [`COMMON_DIR`].
 pub const GIT_DECIDERS: &[&str] = &["hooks", "config", "config.worktree"];

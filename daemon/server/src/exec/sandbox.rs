@@ -161,6 +161,8 @@ pub struct Order<'a> {
     /// Of the workspace.
     pub folders: &'a [PathBuf],
     pub needs: Needs,
+    /// It writes nothing in the workspace, so that it need not be able to.
+    pub looks: bool,
     pub settings: &'a Settings,
 }
 
@@ -203,7 +205,7 @@ impl Sandbox {
         let ground = self.ground()?;
         let (command, cwd) = (OsString::from(order.command), order.cwd.to_owned());
         let (folders, hidden) = (order.folders.to_vec(), self.hidden.clone());
-        let (settings, mut needs) = (order.settings.clone(), order.needs);
+        let (settings, mut needs, looks) = (order.settings.clone(), order.needs, order.looks);
         needs.network |= settings.network;
         let own = self.own(&ground)?;
         let preparing = tokio::task::spawn_blocking(move || {
@@ -214,6 +216,7 @@ impl Sandbox {
                 home: home.as_deref(),
                 hidden: &hidden,
                 needs,
+                looks,
             })?;
             let shape = Shape { found: &found, own: &own, network: needs.network, cwd: &cwd };
             Ok(Arc::new(system::boxed(&builder, &shape, command, held, ground)))

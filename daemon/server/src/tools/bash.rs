@@ -159,6 +159,7 @@ impl BashCall {
             cwd: &self.cwd,
             folders: context.workspace.folders(),
             needs: self.needs,
+            looks: self.needs.is_none() && command::only_looks(&self.command),
             settings: &context.walls.settings,
         };
         context.walls.sandbox.prepare(order).await.map(Some).map_err(|error| {

@@ -70,7 +70,8 @@ impl Held {
 
 impl Drop for Held {
     fn drop(&mut self) {
-        for one in self.0.drain(..) {
+        // What stands beside a name says that it is held: it came before, and goes after.
+        for one in self.0.drain(..).rev() {
             one.let_go();
         }
     }

@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use cairn_core::policy::sandbox::{DECIDERS, Found, Needs, SECRETS, decides};
+use cairn_core::policy::sandbox::{DECIDERS, Found, HELD_BESIDE, Needs, SECRETS, decides};
 
 use super::{
     git,
@@ -33,13 +33,13 @@ pub(super) struct Scene<'a> {
     /// Cairn's own.
     pub(super) hidden: &'a [PathBuf],
     pub(super) needs: Needs,
+    /// Nothing is to be written in any folder but the temporary one.
+    pub(super) looks: bool,
 }
 
 pub(super) fn look(scene: &Scene) -> io::Result<(Found, Held)> {
     let mut held = Held::default();
-    let extra = scene.writable.iter().filter_map(|path| path.canonicalize().ok());
     let mut found = Found {
-        writable: scene.folders.iter().cloned().chain(extra.filter(|path| path.is_dir())).collect(),
         temporary: existing(["/tmp", "/var/tmp"].map(PathBuf::from)),
         hidden_folders: existing(["/run", "/var/run"].map(PathBuf::from)),
         ..Found::default()
@@ -49,6 +49,17 @@ pub(super) fn look(scene: &Scene) -> io::Result<(Found, Held)> {
         found.shown = existing(["/etc/resolv.conf".into()]);
         found.shown.retain(|path| found.hidden_folders.iter().any(|at| path.starts_with(at)));
     }
+    if scene.looks {
+        found.read_only.extend_from_slice(scene.folders);
+        for folder in scene.folders {
+            clear(folder)?;
+        }
+        hide(scene, &mut found);
+        return Ok((found, held));
+    }
+    let extra = scene.writable.iter().filter_map(|path| path.canonicalize().ok());
+    found.writable =
+        scene.folders.iter().cloned().chain(extra.filter(|path| path.is_dir())).collect();
     for folder in scene.folders {
         deciders(folder, &mut found, &mut held)?;
         let mut left = MOST_ENTRIES;
@@ -70,9 +81,33 @@ fn existing(paths: impl IntoIterator<Item = PathBuf>) -> Vec<PathBuf> {
 fn deciders(folder: &Path, found: &mut Found, held: &mut Held) -> io::Result<()> {
     for name in DECIDERS {
         let path = folder.join(name);
+        if missing(&path) {
+            held.hold(folder.join(format!("{HELD_BESIDE}{name}")), Kind::Folder)?;
+        }
         protect(path, Kind::Folder, found, held)?;
     }
     Ok(())
+}
+
+/// Takes away what a killed daemon held, which whoever holds names does by that alone.
+fn clear(folder: &Path) -> io::Result<()> {
+    let mut left = Held::default();
+    for name in DECIDERS {
+        for path in [folder.join(format!("{HELD_BESIDE}{name}")), folder.join(name)] {
+            if fs::symlink_metadata(&path).is_ok_and(|data| data.is_dir()) && is_empty(&path) {
+                left.hold(path, Kind::Folder)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Or only held.
+fn missing(path: &Path) -> bool {
+    match fs::symlink_metadata(path) {
+        Ok(data) => data.is_dir() && is_empty(path),
+        Err(_) => true,
+    }
 }
 
 /// Read-only if it is there, held if it is not.
@@ -196,6 +231,7 @@ mod tests {
             home: Some(&home),
             hidden: &[home.join("state")],
             needs: Needs::NONE,
+            looks: false,
         };
         let (found, held) = look(&scene).unwrap();
         let mut wanted: Vec<String> =
@@ -208,7 +244,13 @@ mod tests {
         assert_eq!(relative(&found.hidden_folders, &home), [".config/Code - Insiders", ".ssh"]);
         assert_eq!(relative(&found.hidden_files, &home), [".netrc"]);
         assert!(folder.join(".envrc").is_dir());
-        drop(held);
+        assert!(folder.join(".cairn-holds-.envrc").is_dir());
+        assert!(!folder.join(".cairn-holds-CLAUDE.md").exists(), "it is really there");
+        // Whoever only looks needs nothing held, and writes nowhere.
+        let (found, none_held) = look(&Scene { looks: true, ..scene }).unwrap();
+        assert_eq!((found.writable, found.read_only), (Vec::new(), vec![folder.clone()]));
+        assert_eq!(relative(&found.hidden_files, &home), [".netrc"]);
+        drop((held, none_held));
         assert!(!folder.join(".envrc").exists());
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 8);
     }
