@@ -98,12 +98,36 @@ fn fewer<'a>(edits: &'a [Edit], base: &Text) -> Cow<'a, [Edit]> {
     Cow::Owned(out)
 }
 
-/// Lines added and removed, for the one-line summary.
+/// Lines added and removed, for the one-line summary: a line that changes is both, once.
 pub(super) fn line_counts(before: &Text, change: &Change) -> (u32, u32) {
-    let lines = |text: &str| text.lines().count() as u32;
-    change.edits().iter().fold((0, 0), |(added, removed), edit| {
-        (added + lines(&edit.insert), removed + lines(&before.slice(edit.range.clone())))
-    })
+    let (mut added, mut removed) = (0, 0);
+    // The end of the lines that are counted already.
+    let mut counted = 0;
+    for edit in change.edits() {
+        let gone = before.slice(edit.range.clone());
+        let begins = |at: usize| before.position_of(at).character == 0;
+        let at_end = edit.range.end == before.len_chars();
+        let is_whole = begins(edit.range.start)
+            && (at_end || begins(edit.range.end))
+            && (at_end || edit.insert.is_empty() || edit.insert.ends_with('\n'));
+        if is_whole {
+            removed += gone.lines().count();
+            added += edit.insert.lines().count();
+            continue;
+        }
+        let line = |at: usize| before.position_of(at).line as usize;
+        // There is no line behind the last break.
+        let breaks =
+            |text: &str| text.matches('\n').count() - usize::from(at_end && text.ends_with('\n'));
+        let end = line(edit.range.end) + 1 - usize::from(at_end && gone.ends_with('\n'));
+        let touched = end - line(edit.range.start).max(counted);
+        counted = end;
+        removed += touched;
+        // A line that changes is counted once; by so many breaks as come or go there are more or fewer.
+        added += touched + breaks(&edit.insert);
+        added -= breaks(&gone);
+    }
+    (u32::try_from(added).unwrap_or(u32::MAX), u32::try_from(removed).unwrap_or(u32::MAX))
 }
 
 #[cfg(test)]
@@ -125,6 +149,40 @@ mod tests {
                 change.apply(&base).expect("made for this text")
             };
             assert_eq!(apply(&few), apply(&edits));
+        }
+    }
+
+    #[test]
+    fn lines_are_counted_as_a_patch_counts_them() {
+        for (before, after, expected) in [
+            ("", "a\nb", (2, 0)),
+            ("a\nb", "", (0, 2)),
+            ("a\nb\nc\n", "a\nX\nc\n", (1, 1)),
+            ("a\nb\n", "a\nnew\nb\n", (1, 0)),
+            ("a\nb\nc\n", "a\nc\n", (0, 1)),
+            ("  \"s\": { \"t\" }\n", "  \"s\": {\n    \"c\",\n    \"t\" }\n", (3, 1)),
+            ("one two three\n", "1 two 3\n", (1, 1)),
+            ("ab\ncd\n", "abcd\n", (1, 2)),
+            ("a\nb", "a\nb\n", (1, 1)),
+            ("a\nb\n", "a\nb", (1, 1)),
+            ("a\nb\nc\n", "a\nbX", (1, 2)),
+            ("a\nb", "a\nb\nc\n", (2, 1)),
+            ("a\r\nb\r\n", "a\r\nB\r\n", (1, 1)),
+        ] {
+            let (before, after) = (Text::new(before), Text::new(after));
+            let change = Change::between(&before, &after);
+            assert_eq!(line_counts(&before, &change), expected, "{before:?} → {after:?}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn counted_lines_are_the_difference(before in "[ab\n]{0,12}", after in "[ab\n]{0,12}") {
+            let lines = |text: &str| text.lines().count() as u32;
+            let (old, new) = (Text::new(&before), Text::new(&after));
+            let (added, removed) = line_counts(&old, &Change::between(&old, &new));
+            proptest::prop_assert!(added <= lines(&after) && removed <= lines(&before));
+            proptest::prop_assert_eq!(lines(&before) + added, lines(&after) + removed);
         }
     }
 
