@@ -143,6 +143,7 @@ fn approve() -> ApproveParams {
         needs: vec![],
         child: None,
         preview: None,
+        for_session: String::new(),
     }
 }
 

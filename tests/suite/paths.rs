@@ -10,7 +10,8 @@ use std::{
 };
 
 use cairn_protocol::{
-    Answer, AnswerParams, ApprovalDecision, Decide, DecideParams, Decision, Scope, ToolState,
+    Answer, AnswerParams, ApprovalDecision, Decide, DecideParams, Decision, PreviewTexts, Scope,
+    ToolState,
 };
 use cairn_tests::{
     editor_double::{Approval, range},
@@ -355,7 +356,10 @@ async fn nothing_of_a_protected_file_changes_before_the_yes() {
     wait_until(Duration::from_secs(10), || desk.editor.asked().len() == 1).await;
     unchanged("{\n}\n");
     let preview = desk.editor.asked()[0].preview.clone().unwrap();
-    assert_eq!(preview, "--- a/package.json\n+++ b/package.json\n@@ -1,2 +1 @@\n-{\n-}\n+{ 1 }\n");
+    let texts = PreviewTexts { before: "{\n}\n".to_owned(), after: "{ 1 }\n".to_owned() };
+    assert_eq!(preview.texts, Some(texts));
+    let patch = preview.patch;
+    assert_eq!(patch, "--- a/package.json\n+++ b/package.json\n@@ -1,2 +1 @@\n-{\n-}\n+{ 1 }\n");
 
     // What the user said yes to is not what would be written now.
     desk.editor.type_in(&uri, range((0, 1), (0, 1)), " ");

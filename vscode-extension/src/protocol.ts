@@ -679,10 +679,13 @@ needs?: Array<Need>,
  */
 child?: string, 
 /**
- * What would become of the file, as a unified diff: nothing of it is in the file or in its
- * document yet. Bounded; one that was cut says so at its end.
+ * What would become of the file: nothing of it is in the file or in its document yet.
  */
-preview?: string, };
+preview?: Preview, 
+/**
+ * What `allowSession` is a yes to, in a few words: `exactly this command`.
+ */
+forSession: string, };
 
 export type ApproveResult = { decision: ApprovalDecision, 
 /**
@@ -691,6 +694,18 @@ export type ApproveResult = { decision: ApprovalDecision,
 feedback?: string, };
 
 export type Need = "network" | "git";
+
+export type Preview = { 
+/**
+ * As a unified diff. Bounded; one that was cut says so at its end.
+ */
+patch: string, 
+/**
+ * The whole texts. Absent: one is too long to be sent, and the patch is all there is.
+ */
+texts?: PreviewTexts, };
+
+export type PreviewTexts = { before: string, after: string, };
 
 export type ListRulesResult = { 
 /**

@@ -170,7 +170,7 @@ describe("the calls of a child", () => {
       store.tool(tool(2 + n, `c${n}`));
     }
     store.tool(tool(20, "c15", { state: "awaitingApproval", title: "Run x" }));
-    store.approval({ approvalId: "a", sessionId: "c", turnId: "ct", callId: "c15", title: "Run a command", command: "x", cwd: "/w", reason: "", rules: [], child: "Look at a" });
+    store.approval({ approvalId: "a", sessionId: "c", turnId: "ct", callId: "c15", title: "Run a command", command: "x", cwd: "/w", reason: "", rules: [], forSession: "", child: "Look at a" });
     const lines = renderConversation(store.entries).split("\n");
     expect(lines.slice(0, 3)).toEqual(["○ Task: Look at a  (running)", "    … 3 earlier calls …", "    ✓ Read c4"]);
     expect(lines.slice(-4)).toEqual(["    ? Run x  (waits for approval)", "      $ x", "○ Task: Look at b  (running)", ""]);
@@ -194,7 +194,7 @@ describe("an edit of a child", () => {
 });
 
 describe("a question of a child", () => {
-  const asked: ApproveParams = { approvalId: "a", sessionId: "c", turnId: "ct", callId: "c1", title: "Run a command", command: "npm test", cwd: "/w", reason: "Because.", rules: [], child: "Look at a" };
+  const asked: ApproveParams = { approvalId: "a", sessionId: "c", turnId: "ct", callId: "c1", title: "Run a command", command: "npm test", cwd: "/w", reason: "Because.", rules: [], forSession: "", child: "Look at a" };
 
   it("says whose it is", () => {
     const text = rowText({ kind: "approval", params: asked });

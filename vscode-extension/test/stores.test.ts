@@ -91,6 +91,7 @@ const approval: ApproveParams = {
   cwd: "/w",
   reason: "It may change something.",
   rules: [],
+  forSession: "",
 };
 
 describe("the plan store", () => {

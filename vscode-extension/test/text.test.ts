@@ -10,6 +10,7 @@ import { type Facts, statusLabel } from "../src/status/label";
 import { meter } from "../src/status/meter";
 import type { Entry } from "../src/stores/transcript";
 import { answerRows, approvalNotice, previewName } from "../src/text/approval";
+import { pieces } from "../src/text/width";
 import { inert, oneLine, visible } from "../src/text/display";
 import { textHash } from "../src/text/hash";
 import { removedLines } from "../src/text/html";
@@ -85,9 +86,9 @@ describe("the notification of an approval", () => {
 
 describe("the document of a change that is asked for", () => {
   it.each([
-    ["Change package.json", "Change package.json.diff"],
-    ["Change a/.env", "Change a∕.env.diff"],
-    ["Change /ws/\u202eb?c#d", "Change ∕ws∕∕u{202e}b∕c∕d.diff"],
+    ["Change package.json", "Change package.json"],
+    ["Change a/.env", "Change a∕.env"],
+    ["Change /ws/\u202eb?c#d", "Change ∕ws∕∕u{202e}b∕c∕d"],
   ])("of %j has a name without a path: %j", (command, name) => {
     expect(previewName({ command })).toBe(name);
   });
@@ -246,18 +247,19 @@ describe("the countdown to the next attempt", () => {
 
 describe("the answers to a question", () => {
   const rows = (command: string, rules: string[]): string[] =>
-    answerRows({ command, cwd: "/w", rules }).map(({ label, description = "", detail = "", separator }) => [separator === true ? `-- ${label}` : label, description, detail].filter((part) => part !== "").join(" | "));
+    answerRows({ command, cwd: "/w", rules, forSession: "exactly this command, again" }).map(({ label, description = "", detail = "", separator }) => [separator === true ? `-- ${label}` : label, description, detail].filter((part) => part !== "").join(" | "));
 
   it("offer always only with the exact words it would keep", () => {
     expect(rows("npm test", ["npm test"])).toEqual([
       "$(check) Allow once",
-      "$(check-all) Allow for this session | exactly this, again",
+      "$(check-all) Allow for this session | exactly this command, again",
       "$(shield) Always allow in this folder | word for word: | npm test",
       "$(comment) Allow and say… | words for the agent",
       "$(circle-slash) Deny",
       "$(comment) Deny and say why… | words for the agent",
-      "-- in /w",
+      "-- ",
       "npm test",
+      "$(folder) /w",
     ]);
     expect(rows("npm test > log", []).filter((row) => row.includes("lways"))).toEqual([]);
   });
@@ -265,13 +267,34 @@ describe("the answers to a question", () => {
   it("list several rules, and the whole command, line by line", () => {
     const shown = rows("npm run lint &&\nnpm test", ["npm run lint", "npm test"]);
     expect(shown[2]).toBe("$(shield) Always allow in this folder | 2 commands, word for word: see below");
-    expect(shown.slice(6)).toEqual(["-- in /w", "npm run lint &&", "npm test", "-- Always would allow, word for word", "npm run lint", "npm test"]);
-    const long = `npm ${"x".repeat(120)}`;
-    expect(rows(long, [long]).slice(-2)).toEqual([long.slice(0, 90), `↪ ${long.slice(90)}`]);
+    expect(shown.slice(6)).toEqual(["-- ", "npm run lint &&", "npm test", "$(folder) /w", "-- ", "$(shield) Always would allow, word for word:", "npm run lint", "npm test"]);
+    const long = `npm ${"W".repeat(40)}`;
+    expect(rows(long, [long]).slice(-2)).toEqual([`npm ${"W".repeat(26)}`, `↪ ${"W".repeat(14)}`]);
   });
 
   it("show as data what would be an icon, a link or nothing at all", () => {
     expect(rows("echo $(check)\u202e", ["echo '$(check)'"]).join("\n")).not.toMatch(/ \$\(check\)'|\u202e/u);
+  });
+});
+
+describe("the pieces of a line", () => {
+  it.each([
+    ["", 5, [""]],
+    ["abcdef", 3, ["abcd", "ef"]],
+    ["iiiiiiii", 3, ["iiiiiii", "i"]],
+    ["MMMM", 3, ["MMM", "M"]],
+    ["漢字漢字", 3, ["漢字", "漢字"]],
+    // Some letters are wider than any list; no two of them are drawn in one row.
+    ["\ufdfd\ufdfda", 3, ["\ufdfd", "\ufdfd", "a"]],
+    // A blank where a piece ends would not be seen.
+    ["aaa bb", 3, ["aa", "a bb"]],
+    ["aaaa bb", 3, ["aaa", "a bb"]],
+    ["aa b M", 3, ["aa b ", "M"]],
+    ["aa b a", 3, ["a", "a b a"]],
+    ["     ", 1, ["  ", "  ", " "]],
+    ["👍👍👍", 3, ["👍👍", "👍"]],
+  ])("of %j within %d em are %j", (text, limit, wanted) => {
+    expect(pieces(text, limit)).toEqual(wanted);
   });
 });
 

@@ -129,11 +129,32 @@ pub struct ApproveParams {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub child: Option<String>,
-    /// What would become of the file, as a unified diff: nothing of it is in the file or in its
-    /// document yet. Bounded; one that was cut says so at its end.
+    /// What would become of the file: nothing of it is in the file or in its document yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
-    pub preview: Option<String>,
+    pub preview: Option<Preview>,
+    /// What `allowSession` is a yes to, in a few words: `exactly this command`.
+    #[serde(default)]
+    pub for_session: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct Preview {
+    /// As a unified diff. Bounded; one that was cut says so at its end.
+    pub patch: String,
+    /// The whole texts. Absent: one is too long to be sent, and the patch is all there is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub texts: Option<PreviewTexts>,
+}
+
+/// A file that is not there is an empty text.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct PreviewTexts {
+    pub before: String,
+    pub after: String,
 }
 
 /// What a command may be granted, for that command only.

@@ -99,7 +99,7 @@ fn types(out: &mut String) {
         MessageNotification, MessageRole, ToolNotification, ToolState, ReviewNotification, FileKind, WholeFile, Hunk,
         UsageNotification, ContextUse, CompactParams, CompactResult, ModelInfo, StatusNotification, SandboxStatus, SandboxKind, Connection, Banner, BannerKind,
         ApplyEditParams, FileChange, ApplyEditResult, RefusedEdit, SaveParams, SaveResult, SaveFailure,
-        ApproveParams, ApproveResult, Need,
+        ApproveParams, ApproveResult, Need, Preview, PreviewTexts,
         ListRulesResult, AllowedCommand, RevokeRuleParams, RevokeRuleResult,
     );
 }

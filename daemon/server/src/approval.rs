@@ -41,6 +41,8 @@ pub struct Question {
     pub rules: Vec<Rule>,
     /// Of a command.
     pub asks: Needs,
+    /// What a yes for the session is a yes to.
+    pub for_session: &'static str,
 }
 
 impl Question {
@@ -120,68 +122,44 @@ pub fn question(
 ) -> Question {
     // Absolute in all folders but the first: a yes for one file must not be one for its namesake.
     let named = |path: &Path| workspace.display(path);
-    match touch {
-        Touch::Read { path, names: _ } => Question {
-            title: "Read a file that may hold secrets".to_owned(),
-            command: path
-                .as_deref()
-                .map(|path| format!("Read {}", named(path)))
-                .unwrap_or_default(),
-            cwd: path.as_deref().map(|path| folder_of(workspace, path)).unwrap_or_default(),
-            reason,
-            rules: Vec::new(),
-            asks: Needs::NONE,
-        },
-        // Never the bare path: that is a command too.
-        Touch::Edit { path, .. } => Question {
-            title: "Change a protected file".to_owned(),
-            command: format!("Change {}", named(path)),
-            cwd: folder_of(workspace, path),
-            reason,
-            rules: Vec::new(),
-            asks: Needs::NONE,
-        },
-        Touch::Delete { path, .. } => Question {
-            title: "Delete a protected file".to_owned(),
-            command: format!("Delete {}", named(path)),
-            cwd: folder_of(workspace, path),
-            reason,
-            rules: Vec::new(),
-            asks: Needs::NONE,
-        },
-        Touch::Move { from, to, .. } => Question {
-            title: "Move a protected file".to_owned(),
-            command: format!("Move {} to {}", named(from), named(to)),
-            cwd: folder_of(workspace, from),
-            reason,
-            rules: Vec::new(),
-            asks: Needs::NONE,
-        },
-        Touch::Plan => Question {
-            title: "Change the plan".to_owned(),
-            command: String::new(),
-            cwd: String::new(),
-            reason,
-            rules: Vec::new(),
-            asks: Needs::NONE,
-        },
-        Touch::Child => Question {
-            title: "Start a subagent".to_owned(),
-            command: String::new(),
-            cwd: String::new(),
-            reason,
-            rules: Vec::new(),
-            asks: Needs::NONE,
-        },
-        Touch::Command { command, cwd, needs } => Question {
-            title: run(*needs, !rules.unboxed).to_owned(),
-            command: command.clone(),
-            cwd: cwd.display().to_string(),
-            reason,
-            rules: Vec::new(),
-            asks: *needs,
-        },
-    }
+    let folder = |path: &Path| folder_of(workspace, path);
+    // Of a file never the bare path: that is a command too.
+    let (title, command, cwd, for_session) = match touch {
+        Touch::Read { path, names: _ } => {
+            let path = path.as_deref();
+            let command = path.map(|path| format!("Read {}", named(path))).unwrap_or_default();
+            let cwd = path.map(folder).unwrap_or_default();
+            ("Read a file that may hold secrets", command, cwd, "this file, as often as it likes")
+        }
+        Touch::Edit { path, .. } => {
+            let command = format!("Change {}", named(path));
+            ("Change a protected file", command, folder(path), "any change of this file")
+        }
+        Touch::Delete { path, .. } => {
+            let command = format!("Delete {}", named(path));
+            ("Delete a protected file", command, folder(path), "exactly this, again")
+        }
+        Touch::Move { from, to, .. } => {
+            let command = format!("Move {} to {}", named(from), named(to));
+            ("Move a protected file", command, folder(from), "exactly this, again")
+        }
+        Touch::Plan => ("Change the plan", String::new(), String::new(), "any change of the plan"),
+        Touch::Child => ("Start a subagent", String::new(), String::new(), "any subagent"),
+        Touch::Command { command, cwd, needs } => {
+            let (title, cwd) = (run(*needs, !rules.unboxed), cwd.display().to_string());
+            (title, command.clone(), cwd, "exactly this command, again")
+        }
+    };
+    let asks = match touch {
+        Touch::Command { needs, .. } => *needs,
+        Touch::Read { .. }
+        | Touch::Plan
+        | Touch::Child
+        | Touch::Edit { .. }
+        | Touch::Delete { .. }
+        | Touch::Move { .. } => Needs::NONE,
+    };
+    Question { title: title.to_owned(), command, cwd, reason, rules: Vec::new(), asks, for_session }
 }
 
 /// Above everything else that is shown of a command, wherever it is shown.

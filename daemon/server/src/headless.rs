@@ -271,7 +271,7 @@ impl Editor for Terminal {
             format!(", [f]rom now on in this folder ({})", printable(&params.rules.join("; ")))
         };
         if let Some(preview) = &params.preview {
-            self.print(&format!("\n{}\n", printable(preview)));
+            self.print(&format!("\n{}\n", printable(&preview.patch)));
         }
         self.print(&format!(
             "\n{}{} in {}:\n  {}\nAllow? [y]es, [a]lways in this run{always}, [N]o; words after it are for the agent: ",

@@ -9,6 +9,7 @@ pub use cairn_core::policy::Touch;
 use cairn_core::{
     child::Report, model::ToolSpec, plan::TodoItem, policy::command::CommandRules, text::Text,
 };
+use cairn_protocol::Preview;
 use futures_util::future::BoxFuture;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -68,7 +69,7 @@ pub trait Call: Send + 'static {
     fn touch(&self) -> Touch;
     /// What would become of a file, for a user who is asked. When another text is there by the
     /// time it runs, the call changes nothing. A call that cannot succeed asks nobody. Blocks.
-    fn preview(&mut self, _context: &ToolContext) -> Result<Option<String>, ToolFailure> {
+    fn preview(&mut self, _context: &ToolContext) -> Result<Option<Preview>, ToolFailure> {
         Ok(None)
     }
     fn run(

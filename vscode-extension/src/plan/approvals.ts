@@ -3,8 +3,9 @@ import * as vscode from "vscode";
 import type { ApprovalDecision, ApproveParams } from "../protocol";
 import type { ApprovalStore } from "../stores/approval";
 import type { TranscriptStore } from "../stores/transcript";
-import { type Answer, answerRows, approvalNotice, previewName } from "../text/approval";
-import { inert, oneExactLine, oneLine, visible } from "../text/display";
+import { type Answer, answerRows, approvalNotice } from "../text/approval";
+import { inert, oneExactLine, oneLine } from "../text/display";
+import { Previews } from "./previews";
 
 interface Choice extends vscode.QuickPickItem {
   readonly answer?: Answer;
@@ -18,6 +19,7 @@ const ALWAYS = "Always…";
 const DENY = "Deny";
 const SHOW = "Show…";
 const CHANGE = "Show the change";
+const GONE = "Cairn: this was answered or withdrawn before.";
 
 /**
  * Asks the user whether something may run. Nothing is modal: a notification, a row in the plan
@@ -43,6 +45,7 @@ export class ApprovalPrompt implements vscode.Disposable {
         void this.#notify(params);
       }),
       approvals.onDidSettle((id) => {
+        this.#previews.close(id);
         if (this.#picker?.id === id) {
           this.#picker.pick.hide();
         }
@@ -88,9 +91,11 @@ export class ApprovalPrompt implements vscode.Disposable {
     const change = params.preview === undefined ? [] : [CHANGE];
     const answer = await vscode.window.showWarningMessage(message, ...change, ...(whole ? [ONCE, SESSION, ...always, DENY] : [SHOW, DENY]));
     if (answer === CHANGE) {
-      await this.#previews.open(params);
+      // Its answers are above it, and wherever the question is.
+      await this.#look(params);
+      return;
     }
-    if (answer === SHOW || answer === ALWAYS || answer === CHANGE) {
+    if (answer === SHOW || answer === ALWAYS) {
       this.#show(approvalId, answer === ALWAYS ? "allowAlways" : undefined);
       return;
     }
@@ -107,7 +112,7 @@ export class ApprovalPrompt implements vscode.Disposable {
       // Thought better of it: the question is still there, unless someone else answered.
       this.#show(approvalId);
     } else if (!this.approvals.answer(approvalId, decision, said)) {
-      void vscode.window.setStatusBarMessage("Cairn: this was answered or withdrawn before.", 5_000);
+      void vscode.window.setStatusBarMessage(GONE, 5_000);
     }
   }
 
@@ -148,7 +153,9 @@ export class ApprovalPrompt implements vscode.Disposable {
     pick.placeholder = oneLine(params.reason, 200);
     pick.ignoreFocusOut = true;
     pick.items = choices(params);
-    const active = pick.items.find(({ answer }) => answer !== undefined && answer.decision === decision);
+    // First the change is looked at, then decided.
+    const wanted = decision ?? (this.#previews.wasShown(params.approvalId) ? "allowOnce" : undefined);
+    const active = pick.items.find(({ answer }) => answer !== undefined && answer.decision === wanted);
     if (active !== undefined) {
       pick.activeItems = [active];
     }
@@ -158,7 +165,8 @@ export class ApprovalPrompt implements vscode.Disposable {
         pick.hide();
         void this.#answer(params.approvalId, choice.answer);
       } else if (choice?.change === true) {
-        void this.#previews.open(params);
+        pick.hide();
+        void this.#look(params);
       } else if (choice?.command !== undefined) {
         pick.hide();
         void vscode.commands.executeCommand(choice.command);
@@ -173,9 +181,21 @@ export class ApprovalPrompt implements vscode.Disposable {
     pick.show();
   }
 
+  async #look(params: ApproveParams): Promise<void> {
+    // It may have been answered while its notification stood there.
+    if (this.approvals.get(params.approvalId) === undefined) {
+      void vscode.window.setStatusBarMessage(GONE, 5_000);
+    } else {
+      await this.#previews.open(params);
+    }
+  }
+
   #find(row: unknown): ApproveParams | undefined {
     if (typeof row === "string") {
       return this.approvals.get(row);
+    }
+    if (row instanceof vscode.Uri) {
+      return this.approvals.get(Previews.question(row) ?? "");
     }
     const id = (row as { params?: { approvalId?: string } } | undefined)?.params?.approvalId;
     return id === undefined ? this.approvals.waiting[0] : this.approvals.get(id);
@@ -184,42 +204,19 @@ export class ApprovalPrompt implements vscode.Disposable {
 
 function choices(params: ApproveParams): Choice[] {
   return [
+    ...(params.preview === undefined ? [] : [{ label: `$(diff) ${CHANGE}`, change: true, alwaysShow: true } as const]),
     ...answerRows(params).map(({ separator, answer, ...row }): Choice =>
       separator === true
         ? { ...row, kind: vscode.QuickPickItemKind.Separator }
         : { ...row, alwaysShow: true, ...(answer === undefined ? {} : { answer }) },
     ),
     { label: "", kind: vscode.QuickPickItemKind.Separator },
-    ...(params.preview === undefined ? [] : [{ label: `$(diff) ${CHANGE}`, change: true, alwaysShow: true } as const]),
     { label: "$(comment-discussion) Show the conversation", command: "cairn.showConversation", alwaysShow: true },
-    { label: "$(list-unordered) Manage allowed commands…", command: "cairn.manageRules", alwaysShow: true },
+    ...(params.rules.length === 0 ? [] : [{ label: "$(list-unordered) Manage allowed commands…", command: "cairn.manageRules", alwaysShow: true }]),
   ];
 }
 
 function decisionOf(answer: string | undefined): ApprovalDecision | undefined {
   const decisions: Record<string, ApprovalDecision> = { [ONCE]: "allowOnce", [SESSION]: "allowSession", [DENY]: "deny" };
   return answer === undefined ? undefined : decisions[answer];
-}
-
-/** What a file would become, to be read before the answer: a document that nobody can write. */
-class Previews implements vscode.TextDocumentContentProvider, vscode.Disposable {
-  static readonly #scheme = "cairn-preview";
-  readonly #texts = new Map<string, string>();
-  readonly #provider = vscode.workspace.registerTextDocumentContentProvider(Previews.#scheme, this);
-
-  provideTextDocumentContent(uri: vscode.Uri): string {
-    return this.#texts.get(uri.query) ?? "This question was answered or withdrawn.";
-  }
-
-  async open(params: ApproveParams): Promise<void> {
-    this.#texts.clear();
-    this.#texts.set(params.approvalId, visible(params.preview ?? ""));
-    const uri = vscode.Uri.from({ scheme: Previews.#scheme, path: previewName(params), query: params.approvalId });
-    const document = await vscode.languages.setTextDocumentLanguage(await vscode.workspace.openTextDocument(uri), "diff");
-    await vscode.window.showTextDocument(document, { preview: true, preserveFocus: true });
-  }
-
-  dispose(): void {
-    this.#provider.dispose();
-  }
 }

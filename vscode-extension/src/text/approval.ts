@@ -1,12 +1,11 @@
 import type { ApprovalDecision, ApproveParams } from "../protocol";
 import { count, exact, inert, label, oneExactLine, oneLine } from "./display";
+import { pieces } from "./width";
 
 /** Longest command that a notification shows well. */
 const COMMAND_CHARS = 240;
-/** Longest rule that is shown whole below its answer; others have lines of their own. */
-const RULE_CHARS = 100;
-/** Longest line that a list shows without cutting it. */
-const ROW_CHARS = 90;
+/** The width of a row that a list never cuts, in em of its letters: in a window of 700 pixels. */
+const ROW_EM = 29;
 /** At the beginning of what belongs to the line above. */
 const GOES_ON = "↪ ";
 
@@ -25,14 +24,7 @@ export function approvalNotice({ title, command, child }: Asked): { message: str
 export function commandRows(command: string): string[] {
   return exact(command)
     .split("\n")
-    .flatMap((line) => {
-      const chars = [...line];
-      const rows = [];
-      for (let at = 0; at === 0 || at < chars.length; at += ROW_CHARS) {
-        rows.push((at === 0 ? "" : GOES_ON) + chars.slice(at, at + ROW_CHARS).join(""));
-      }
-      return rows;
-    })
+    .flatMap((line) => pieces(line, ROW_EM).map((piece, at) => (at === 0 ? "" : GOES_ON) + piece))
     .map((row) => inert(row === "" ? " " : row));
 }
 
@@ -53,9 +45,9 @@ export interface Answer {
 }
 
 /** The answers, then what they are about, line by line: a list can show no longer text than that. */
-export function answerRows({ command, cwd, rules }: Pick<ApproveParams, "command" | "cwd" | "rules">): AnswerRow[] {
+export function answerRows({ command, cwd, rules, forSession }: Pick<ApproveParams, "command" | "cwd" | "rules" | "forSession">): AnswerRow[] {
   const [only] = rules;
-  const inDetail = rules.length === 1 && only !== undefined && only.length <= RULE_CHARS;
+  const inDetail = rules.length === 1 && only !== undefined && commandRows(only).length === 1;
   const always: AnswerRow = {
     label: "$(shield) Always allow in this folder",
     description: inDetail ? "word for word:" : `${count(rules.length, "command")}, word for word: see below`,
@@ -64,22 +56,26 @@ export function answerRows({ command, cwd, rules }: Pick<ApproveParams, "command
   };
   return [
     { label: "$(check) Allow once", answer: { decision: "allowOnce" } },
-    { label: "$(check-all) Allow for this session", description: "exactly this, again", answer: { decision: "allowSession" } },
+    { label: "$(check-all) Allow for this session", description: oneLine(forSession, 60), answer: { decision: "allowSession" } },
     ...(rules.length === 0 ? [] : [always]),
     { label: "$(comment) Allow and say…", description: "words for the agent", answer: { decision: "allowOnce", words: true } },
     { label: "$(circle-slash) Deny", answer: { decision: "deny" } },
     { label: "$(comment) Deny and say why…", description: "words for the agent", answer: { decision: "deny", words: true } },
-    { label: `in ${label(cwd)}`, separator: true },
+    // No words on the dividing lines: they would stand in the next row, and cut what is said there.
+    DIVIDED,
     ...lines(command),
-    ...(rules.length === 0 || inDetail ? [] : [{ label: "Always would allow, word for word", separator: true as const }, ...rules.flatMap(lines)]),
+    ...pieces(`$(folder) ${label(cwd)}`, ROW_EM).map((row) => ({ label: row })),
+    ...(rules.length === 0 || inDetail ? [] : [DIVIDED, { label: "$(shield) Always would allow, word for word:" }, ...rules.flatMap(lines)]),
   ];
 }
+
+const DIVIDED: AnswerRow = { label: "", separator: true };
 
 function lines(text: string): AnswerRow[] {
   return commandRows(text).map((row) => ({ label: row }));
 }
 
-/** The name of the document that shows what would change: `Change package.json.diff`. */
+/** The name of the document that shows what would change: `Change package.json`. */
 export function previewName({ command }: Pick<ApproveParams, "command">): string {
-  return `${oneLine(command, 80).replaceAll(/[/\\?#]/g, "∕")}.diff`;
+  return oneLine(command, 80).replaceAll(/[/\\?#]/g, "∕");
 }

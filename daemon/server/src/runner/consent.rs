@@ -101,7 +101,7 @@ pub(super) async fn consent(
         ..ToolUpdate::default()
     });
     let (reply, answer) = oneshot::channel();
-    let params = ApproveParams { preview, ..params(shown, &question) };
+    let params = Box::new(ApproveParams { preview, ..params(shown, &question) });
     shown.hub.send(Event::Approve { params, touch: touch.clone(), reply });
     let answer = tokio::select! {
         () = context.cancel.cancelled() => None,
@@ -185,6 +185,7 @@ fn params(shown: &Shown, question: &Question) -> ApproveParams {
         needs: question.needs(),
         child: None,
         preview: None,
+        for_session: question.for_session.to_owned(),
     }
 }
 

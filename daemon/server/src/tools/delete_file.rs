@@ -1,6 +1,7 @@
 //! `delete_file`: deletes a file, as a proposal that the user can take back.
 
 use cairn_core::{model::ToolSpec, policy::Touch, text::Text};
+use cairn_protocol::Preview;
 use futures_util::future::{BoxFuture, FutureExt};
 use serde_json::{Value, json};
 
@@ -73,7 +74,7 @@ impl Call for DeleteCall {
         }
     }
 
-    fn preview(&mut self, context: &ToolContext) -> Result<Option<String>, ToolFailure> {
+    fn preview(&mut self, context: &ToolContext) -> Result<Option<Preview>, ToolFailure> {
         let (patch, asked) = preview(context, &self.path, |base| self.compute(context, base))?;
         self.asked = asked;
         Ok(patch)

@@ -6,6 +6,7 @@ use cairn_core::{
     policy::Touch,
     text::Text,
 };
+use cairn_protocol::Preview;
 use futures_util::future::{BoxFuture, FutureExt};
 use serde_json::{Value, json};
 
@@ -87,7 +88,7 @@ impl Call for EditCall {
         edit_of(&self.path)
     }
 
-    fn preview(&mut self, context: &ToolContext) -> Result<Option<String>, ToolFailure> {
+    fn preview(&mut self, context: &ToolContext) -> Result<Option<Preview>, ToolFailure> {
         let (patch, asked) = preview(context, &self.path, |base| self.compute(context, base))?;
         self.asked = asked;
         Ok(patch)

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use cairn_core::{change::Change as TextChange, review::patch, text::Text};
+use cairn_protocol::{Preview, PreviewTexts};
 
 use super::{
     Proposal, Proposed, ToolContext, ToolFailure, Touch, Wanted,
@@ -32,13 +33,15 @@ pub(super) fn edit_of(path: &WorkspacePath) -> Touch {
     }
 }
 
-/// The change as a patch, for the user to decide about it, and the text that it is a change of.
+/// The change, for the user to decide about it, and the text that it is a change of.
 pub(super) fn preview<T>(
     context: &ToolContext,
     path: &WorkspacePath,
     compute: impl Fn(Option<&Text>) -> Result<(Wanted, T), ToolFailure>,
-) -> Result<(Option<String>, Asked), ToolFailure> {
+) -> Result<(Option<Preview>, Asked), ToolFailure> {
     const MOST_CHARS: usize = 100_000;
+    /// Each of the two.
+    const LONGEST_TEXT_CHARS: usize = 200_000;
     let base = present(context, path)?;
     let after = match compute(base.as_ref()) {
         Ok((Wanted::Text(text), _)) => Text::new(&text),
@@ -54,7 +57,11 @@ pub(super) fn preview<T>(
         patch.truncate(cut);
         patch.push_str(&format!("\n[… {more} more lines: this is not the whole change]\n"));
     }
-    Ok((Some(patch), Some(base)))
+    let before = base.clone().unwrap_or_default();
+    let short = [&before, &after].iter().all(|text| text.len_chars() <= LONGEST_TEXT_CHARS);
+    let texts =
+        short.then(|| PreviewTexts { before: before.to_string(), after: after.to_string() });
+    Ok((Some(Preview { patch, texts }), Some(base)))
 }
 
 /// The text that is to be changed; `None`: no such file.

@@ -1,6 +1,7 @@
 //! `write_file`: creates a file, or replaces all of its text, as a proposal in the editor.
 
 use cairn_core::{edit, model::ToolSpec, policy::Touch, text::Text};
+use cairn_protocol::Preview;
 use futures_util::future::{BoxFuture, FutureExt};
 use serde_json::{Value, json};
 
@@ -86,7 +87,7 @@ impl Call for WriteCall {
         edit_of(&self.path)
     }
 
-    fn preview(&mut self, context: &ToolContext) -> Result<Option<String>, ToolFailure> {
+    fn preview(&mut self, context: &ToolContext) -> Result<Option<Preview>, ToolFailure> {
         let (patch, asked) = preview(context, &self.path, |base| self.compute(base))?;
         self.asked = asked;
         Ok(patch)

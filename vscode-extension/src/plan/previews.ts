@@ -1,0 +1,74 @@
+import * as vscode from "vscode";
+
+import type { ApproveParams } from "../protocol";
+import { previewName } from "../text/approval";
+import { oneLine, visible } from "../text/display";
+
+/**
+ * What a file would become, to be read before the answer: documents that nobody can write, side by
+ * side. They go when the question is answered.
+ */
+export class Previews implements vscode.TextDocumentContentProvider, vscode.Disposable {
+  static readonly #scheme = "cairn-preview";
+  readonly #texts = new Map<string, string>();
+  readonly #shown = new Set<string>();
+  readonly #provider = vscode.workspace.registerTextDocumentContentProvider(Previews.#scheme, this);
+
+  provideTextDocumentContent(uri: vscode.Uri): string {
+    return this.#texts.get(uri.toString()) ?? "This question was answered or withdrawn.\n";
+  }
+
+  /** Whether the user has seen it. */
+  wasShown(approvalId: string): boolean {
+    return this.#shown.has(approvalId);
+  }
+
+  /** The question that a document is about. */
+  static question(uri: vscode.Uri): string | undefined {
+    return uri.scheme === Previews.#scheme ? uri.query : undefined;
+  }
+
+  async open(params: ApproveParams): Promise<void> {
+    const { preview, approvalId, command } = params;
+    if (preview === undefined) {
+      return;
+    }
+    this.#shown.add(approvalId);
+    if (preview.texts === undefined) {
+      const patch = this.#document(approvalId, `${previewName(params)}.diff`, preview.patch, "patch");
+      const document = await vscode.languages.setTextDocumentLanguage(await vscode.workspace.openTextDocument(patch), "diff");
+      await vscode.window.showTextDocument(document);
+      return;
+    }
+    const before = this.#document(approvalId, previewName(params), preview.texts.before, "before");
+    const after = this.#document(approvalId, previewName(params), preview.texts.after, "after");
+    await vscode.commands.executeCommand("vscode.diff", before, after, `${oneLine(command, 80)} (not applied)`);
+  }
+
+  close(approvalId: string): void {
+    this.#shown.delete(approvalId);
+    const tabs = vscode.window.tabGroups.all.flatMap(({ tabs }) => tabs);
+    const about = tabs.filter(({ input }) => {
+      const uri = input instanceof vscode.TabInputTextDiff ? input.modified : input instanceof vscode.TabInputText ? input.uri : undefined;
+      return uri !== undefined && Previews.question(uri) === approvalId;
+    });
+    if (about.length > 0) {
+      void vscode.window.tabGroups.close(about, true);
+    }
+    for (const uri of this.#texts.keys()) {
+      if (Previews.question(vscode.Uri.parse(uri)) === approvalId) {
+        this.#texts.delete(uri);
+      }
+    }
+  }
+
+  #document(approvalId: string, path: string, text: string, side: string): vscode.Uri {
+    const uri = vscode.Uri.from({ scheme: Previews.#scheme, path, query: approvalId, fragment: side });
+    this.#texts.set(uri.toString(), visible(text));
+    return uri;
+  }
+
+  dispose(): void {
+    this.#provider.dispose();
+  }
+}
