@@ -104,6 +104,7 @@ impl Traps {
         steps.push(json!({ "expect": { "lastContains": [told] }, "text": "Done." }));
         let script = self.at("script.json");
         fs::write(&script, json!({ "cairnReplay": 1, "steps": steps }).to_string()).unwrap();
+        super::ran(rows.len());
         let child = start(|command| {
             command.args(["run", "Do it", "--workspace"]).arg(self.at("work"));
             command.arg("--replay").arg(&script);

@@ -264,6 +264,7 @@ async fn commands_of_the_table_ask_or_do_not() {
         ("mine", "ask"),
         ("# nothing", "error"),
     ];
+    super::ran(table.len());
     for (at, (script, _)) in table.iter().enumerate() {
         model.push(Response::reply(bash(&format!("c{at}"), script)));
     }
