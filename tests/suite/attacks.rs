@@ -1,5 +1,5 @@
 //! Attacks against the real binary, each a row of a table: by a path, a command, a plan, a stream, a
-//! message, an edit, for a key, by what was not trusted.
+//! message, an edit, for a key, by what was not trusted, and by several of these at once.
 //!
 //! `cargo test -p cairn-tests --test suite -- attacks::` runs them all, and the last of its lines
 //! "attacks: …" says how many rows were run and how many could not be, and why. Around the tables
@@ -25,6 +25,7 @@ use crate::desk::{call, result, say};
 
 mod commands;
 mod edits;
+mod mixed;
 mod paths;
 mod sandbox;
 mod secrets;

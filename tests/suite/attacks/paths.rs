@@ -320,6 +320,16 @@ async fn secrets_are_read_only_after_a_yes() {
             (grep(json!({ "glob": "*.txt" })), "a.txt\\n1:one"),
             // Wrong for what is there, which it must not quote.
             (edit(".env", "KEY=other"), ASKED),
+            (edit("server.pem", "top-secret-tex_"), ASKED),
+            // Elsewhere it could be read without a question.
+            (relocate("server.pem", "free.txt"), ASKED),
+            (relocate("a.txt", "b.pem"), ASKED),
+            (delete("server.pem"), ASKED),
+            (write("server.pem"), ASKED),
+            (write("SERVER.KEY"), ASKED),
+            (read(".ENV"), ASKED),
+            (read("src/../notes"), ASKED),
+            (read("a.txt"), "1\\tone"),
         ])
         .await;
     traps.assert_untouched();

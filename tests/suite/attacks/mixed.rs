@@ -1,0 +1,52 @@
+//! Attacks that need two things to meet: trust and a question, a rule and another folder, a grant and
+//! "always", a link and a way back, a key and an older session, arguments nobody would give.
+
+use cairn_tests::model_server::Response;
+use serde_json::json;
+
+use super::Stand;
+use crate::desk::{allow, edit, say};
+
+/// A yes to a change of a file with secrets is none to reading it: what stands beside the change is
+/// not told when the user takes it back, nor when the conversation is made shorter.
+#[tokio::test]
+async fn what_stands_beside_a_change_of_a_secret_file_is_not_told() {
+    let text = "T=never-told-one\nA=1\nU=never-told-two\n";
+    for name in [".env", "server.pem"] {
+        let stand = Stand::open(&[(name, text.as_bytes())], json!({})).await;
+        stand.editor.will_always_answer(allow());
+        for reply in [
+            // So near to what is there that the place would be shown to whoever may read it.
+            edit("c1", name, "T=never-told-onX\nA=1", "x"),
+            edit("c2", name, "=", "x"),
+            edit("c3", name, "A=1", "A=2"),
+            say("Done."),
+        ] {
+            stand.model.push(Response::reply(reply));
+        }
+        let end = stand.editor.run("Do it").await;
+        assert_eq!(stand.editor.asked().len(), 3, "{name}");
+        stand.model.push(Response::reply(say("What was done.")));
+        let params = json!({ "sessionId": end.session_id });
+        let compacted = stand.editor.client.request("agent/compact", params).await.unwrap();
+        stand.editor.turn_end(compacted["turnId"].as_str().unwrap()).await;
+        let params = json!({ "decision": "reject", "scope": { "kind": "all" } });
+        let decided = stand.editor.client.request("agent/review/decide", params).await.unwrap();
+        assert_eq!(decided["applied"], 1, "{name}: {decided}");
+        stand.model.push(Response::reply(say("I see.")));
+        let params = json!({ "text": "Go on", "sessionId": end.session_id });
+        let turn = stand.editor.client.request("agent/runTask", params).await.unwrap();
+        stand.editor.turn_end(turn["turnId"].as_str().unwrap()).await;
+        let requests = stand.model.requests();
+        assert!(requests.len() > 5, "{name}");
+        for request in &requests {
+            let body = String::from_utf8_lossy(&request.body);
+            // Its own words come back to the model.
+            let told = body.replace("T=never-told-onX", "");
+            assert!(!told.contains("never-told"), "{name}: {told}");
+        }
+        assert!(crate::desk::newest(requests.last().unwrap()).contains("rejected"), "{name}");
+        super::ran(4);
+        stand.finish();
+    }
+}
