@@ -499,6 +499,7 @@ impl Hub {
             self.trusted = trusted;
             self.generation += 1;
             self.choose_model();
+            self.refuse_without_trust();
         }
     }
 

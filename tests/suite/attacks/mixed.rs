@@ -1,11 +1,57 @@
 //! Attacks that need two things to meet: trust and a question, a rule and another folder, a grant and
 //! "always", a link and a way back, a key and an older session, arguments nobody would give.
 
-use cairn_tests::model_server::Response;
+use cairn_protocol::{Answer, AnswerParams, ApprovalDecision, ToolState};
+use cairn_tests::{editor_double::Approval, lsp_client::DEADLINE, model_server::Response};
 use serde_json::json;
 
 use super::Stand;
-use crate::desk::{allow, edit, say};
+use crate::desk::{allow, bash, call, edit, say, wait_until};
+
+fn tool_is(stand: &Stand, id: &str, state: ToolState) -> bool {
+    stand.editor.notices().iter().any(|notice| {
+        matches!(notice, cairn_protocol::Notice::Tool(tool) if tool.call_id == id && tool.state == state)
+    })
+}
+
+fn trust(stand: &Stand, trusted: bool) {
+    stand.editor.client.notify("agent/trust", json!({ "trusted": trusted }));
+}
+
+/// A question that waits when trust is taken away cannot be answered with a yes any more, neither by
+/// the turn's own calls nor by those of a child.
+#[tokio::test]
+async fn a_yes_that_comes_after_trust_was_taken_away_is_none() {
+    let errand = json!({ "description": "Do it", "prompt": "Touch it", "tools": "all" });
+    for (id, first) in [
+        ("c1", vec![bash("c1", "touch ran")]),
+        ("c1", vec![call("c1", "write_file", json!({ "path": "package.json", "content": "{}" }))]),
+        ("k1", vec![call("c1", "task", errand), bash("k1", "touch ran")]),
+    ] {
+        let stand = Stand::open(&[("a", b"one\n")], json!({})).await;
+        stand.editor.will_always_answer(Approval::Silence);
+        let replies = first.len();
+        first.into_iter().for_each(|reply| stand.model.push(Response::reply(reply)));
+        (0..replies).for_each(|_| stand.model.push(Response::reply(say("Done."))));
+        let turn = stand.editor.run_task("Do it").await;
+        wait_until(DEADLINE, || stand.editor.asked().len() == 1).await;
+        trust(&stand, false);
+        let approval_id = stand.editor.asked()[0].approval_id.clone();
+        let decision = ApprovalDecision::AllowOnce;
+        let params = AnswerParams { approval_id, decision, feedback: None };
+        let answered = stand.editor.request::<Answer>(params).await.unwrap();
+        assert!(!answered.accepted, "the question is withdrawn");
+        stand.editor.turn_end(&turn.turn_id).await;
+        assert!(tool_is(&stand, id, ToolState::Declined));
+        assert!(!stand.has("ran") && !stand.has("package.json"));
+        let told = stand.model.requests().iter().any(|request| {
+            String::from_utf8_lossy(&request.body).contains("not trusted by the user")
+        });
+        assert!(told, "the model learns why");
+        super::ran(1);
+        stand.finish();
+    }
+}
 
 /// A yes to a change of a file with secrets is none to reading it: what stands beside the change is
 /// not told when the user takes it back, nor when the conversation is made shorter.
