@@ -1,12 +1,18 @@
 //! Attacks that need two things to meet: trust and a question, a rule and another folder, a grant and
 //! "always", a link and a way back, a key and an older session, arguments nobody would give.
 
+use std::{fs, os::unix::fs::symlink};
+
 use cairn_protocol::{Answer, AnswerParams, ApprovalDecision, ToolState};
-use cairn_tests::{editor_double::Approval, lsp_client::DEADLINE, model_server::Response};
+use cairn_tests::{
+    editor_double::Approval,
+    lsp_client::DEADLINE,
+    model_server::{Response, Wire},
+};
 use serde_json::json;
 
-use super::Stand;
-use crate::desk::{allow, bash, call, edit, say, wait_until};
+use super::{Stand, put};
+use crate::desk::{allow, answer, bash, call, edit, say, wait_until};
 
 fn tool_is(stand: &Stand, id: &str, state: ToolState) -> bool {
     stand.editor.notices().iter().any(|notice| {
@@ -51,6 +57,50 @@ async fn a_yes_that_comes_after_trust_was_taken_away_is_none() {
         super::ran(1);
         stand.finish();
     }
+}
+
+/// Cairn's own rules and sessions may lie in a workspace: nobody writes them unasked, nor reads them.
+#[tokio::test]
+async fn rules_that_lie_in_the_workspace_are_not_written_unasked() {
+    let folder = tempfile::tempdir().unwrap();
+    let state = fs::canonicalize(folder.path()).unwrap().join("state");
+    put(folder.path(), &[("state/other", b"of another project"), ("a", b"one\n")]);
+    symlink("state", folder.path().join("link")).unwrap();
+    let stand = Stand::within(folder, &[""], Wire::Anthropic, json!({}), |command| {
+        command.env("CAIRN_STATE_DIR", &state);
+    })
+    .await;
+    stand.editor.will_always_answer(answer(ApprovalDecision::Deny, None));
+    let rules =
+        json!({ "version": 1, "rules": [{ "folder": stand.root, "command": "touch ran" }] });
+    let write = |path: &str| ("write_file", json!({ "path": path, "content": rules.to_string() }));
+    let table = [
+        write("state/allowed-commands.json"),
+        write("link/allowed-commands.json"),
+        write("sub/../state/allowed-commands.json"),
+        ("move_file", json!({ "from": "a", "to": "state/allowed-commands.json" })),
+        ("move_file", json!({ "from": "state/other", "to": "b" })),
+        ("edit_file", json!({ "path": "state/other", "old_text": "of", "new_text": "x" })),
+        ("delete_file", json!({ "path": "state/other" })),
+        ("read_file", json!({ "path": "state/other" })),
+        ("grep", json!({ "pattern": "project", "path": "state" })),
+    ];
+    let told = stand.told(table.clone()).await;
+    for ((tool, call), told) in table.iter().zip(&told) {
+        assert!(told.contains("belongs to Cairn's own data"), "{tool} {call}: {told}");
+    }
+    let told = stand
+        .told([
+            ("grep", json!({ "pattern": "project|one" })),
+            ("glob", json!({ "pattern": "**/*o*" })),
+            ("bash", json!({ "command": "touch ran" })),
+        ])
+        .await;
+    assert_eq!((told[0].as_str(), told[1].as_str()), ("a\n1:one", "No files found."));
+    assert_eq!(stand.editor.asked().len(), 1);
+    assert!(!stand.has("ran") && !stand.has("state/allowed-commands.json") && stand.has("a"));
+    super::ran(table.len() + 3);
+    stand.finish();
 }
 
 /// A yes to a change of a file with secrets is none to reading it: what stands beside the change is

@@ -33,6 +33,8 @@ pub enum PathError {
     Outside(String),
     #[error("`{0}` belongs to Git's own data, which file tools do not touch. Use git commands.")]
     Git(String),
+    #[error("`{0}` belongs to Cairn's own data, which file tools do not touch.")]
+    Own(String),
     #[error("`{0}` follows too many symbolic links.")]
     Loop(String),
     #[error("`{0}` leads through a file as if it were a folder.")]
@@ -60,6 +62,9 @@ impl Workspace {
         walker.follow(&path)?;
         let (folder, inside) =
             self.place_of(&walker.at).ok_or_else(|| PathError::Outside(given.to_owned()))?;
+        if self.is_own(&walker.at) {
+            return Err(PathError::Own(given.to_owned()));
+        }
         if !self.held[folder].is_in_place() {
             return Err(PathError::Replaced(self.folders[folder].display().to_string()));
         }
@@ -69,6 +74,18 @@ impl Workspace {
         aliases.extend(self.in_home(folder, &walker.at));
         aliases.retain(|alias| *alias != inside);
         Ok(WorkspacePath { aliases, ..self.path_in(folder, &inside) })
+    }
+
+    /// A path without links is in Cairn's own folder.
+    pub(super) fn is_own(&self, path: &Path) -> bool {
+        self.own.as_deref().is_some_and(|own| below(path, own, Case::HERE).is_some())
+    }
+
+    /// A path without its links, whether or not something is there.
+    pub(super) fn where_it_leads(&self, path: &Path) -> Option<PathBuf> {
+        let mut walker = Walker::new(self, "");
+        walker.follow(&std::path::absolute(path).ok()?).ok()?;
+        Some(walker.at)
     }
 
     /// Resolves again what was resolved before: a link may have been put in its way meanwhile.
@@ -118,7 +135,7 @@ impl Workspace {
     }
 
     /// The folder that a path without links is in, and the path below it.
-    fn place_of(&self, path: &Path) -> Option<(usize, PathBuf)> {
+    pub(super) fn place_of(&self, path: &Path) -> Option<(usize, PathBuf)> {
         let folders = self.canonical.iter().enumerate();
         folders.into_iter().find_map(|(at, it)| Some((at, below(path, it, Case::HERE)?)))
     }

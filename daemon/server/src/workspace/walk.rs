@@ -81,6 +81,9 @@ impl Workspace {
                 return Walked::Cut;
             }
             let Ok(inside) = entry.path().strip_prefix(folder) else { continue };
+            if self.is_own(&self.canonical[from.folder].join(inside)) {
+                continue;
+            }
             if entry.file_type().is_some_and(|kind| kind.is_file())
                 && visit(self.path_in(from.folder, inside)).is_break()
             {
