@@ -1,7 +1,7 @@
 //! Attacks that need two things to meet: trust and a question, a rule and another folder, a grant and
 //! "always", a link and a way back, a key and an older session, arguments nobody would give.
 
-use std::{fs, os::unix::fs::symlink};
+use std::{fs, os::unix::fs::symlink, time::Duration};
 
 use cairn_protocol::{Answer, AnswerParams, ApprovalDecision, ToolState};
 use cairn_tests::{
@@ -10,6 +10,7 @@ use cairn_tests::{
     model_server::{Response, Wire},
 };
 use serde_json::json;
+use tokio::time::timeout;
 
 use super::{Stand, put};
 use crate::desk::{allow, answer, bash, call, edit, say, wait_until};
@@ -103,6 +104,28 @@ async fn rules_that_lie_in_the_workspace_are_not_written_unasked() {
     stand.finish();
 }
 
+/// Of two folders, the one in the other: what the outer one protects is protected in the inner one.
+#[tokio::test]
+async fn a_protected_folder_that_is_a_workspace_folder_too_is_protected() {
+    for roots in [["ws", "ws/.github"], ["ws/.github", "ws"]] {
+        let folder = tempfile::tempdir().unwrap();
+        put(folder.path(), &[("ws/a", b"one\n"), ("ws/.github/workflows/ci.yml", b"on: push\n")]);
+        let ws = fs::canonicalize(folder.path()).unwrap().join("ws");
+        let stand = Stand::within(folder, &roots, Wire::Anthropic, json!({}), |_| {}).await;
+        stand.editor.will_always_answer(answer(ApprovalDecision::Deny, None));
+        let path = ws.join(".github/workflows/ci.yml");
+        let told = stand
+            .told([
+                ("edit_file", json!({ "path": path, "old_text": "push", "new_text": "x" })),
+                ("write_file", json!({ "path": ws.join(".github/new.yml"), "content": "x" })),
+            ])
+            .await;
+        assert_eq!(stand.editor.asked().len(), 2, "{roots:?}: {told:?}");
+        super::ran(2);
+        stand.finish();
+    }
+}
+
 /// A yes to a change of a file with secrets is none to reading it: what stands beside the change is
 /// not told when the user takes it back, nor when the conversation is made shorter.
 #[tokio::test]
@@ -143,6 +166,28 @@ async fn what_stands_beside_a_change_of_a_secret_file_is_not_told() {
         }
         assert!(crate::desk::newest(requests.last().unwrap()).contains("rejected"), "{name}");
         super::ran(4);
+        stand.finish();
+    }
+}
+
+/// Whoever may write above the workspace can put a pipe where ignore rules are read.
+#[tokio::test]
+async fn a_search_does_not_wait_for_what_lies_above_the_workspace() {
+    for name in [".gitignore", ".ignore"] {
+        let folder = tempfile::tempdir().unwrap();
+        put(folder.path(), &[("ws/sub/a", b"one\n")]);
+        rustix::fs::mkfifoat(rustix::fs::CWD, folder.path().join(name), 0o600.into()).unwrap();
+        let stand = Stand::within(folder, &["ws"], Wire::Anthropic, json!({}), |_| {}).await;
+        let calls = [
+            ("glob", json!({ "pattern": "*" })),
+            ("grep", json!({ "pattern": "one", "path": "sub" })),
+            ("read_file", json!({ "path": "sub/a" })),
+        ];
+        let told = timeout(Duration::from_secs(8), stand.told(calls)).await;
+        let told = told.unwrap_or_else(|_| panic!("a search waits for a pipe: {name}"));
+        assert_eq!(told[2], "1\tone");
+        assert!(told[0].contains("sub/a") || told[0].contains("Nothing was searched"), "{told:?}");
+        super::ran(2);
         stand.finish();
     }
 }

@@ -235,6 +235,7 @@ async fn no_path_leads_out() {
             (tool("glob", json!({ "pattern": "**/passwd" })), "No files found."),
             (tool("glob", json!({ "pattern": "*", "path": "everything" })), OUTSIDE),
             (tool("grep", json!({ "pattern": "root:", "path": "out" })), OUTSIDE),
+            (tool("grep", json!({ "pattern": "core", "path": "meta" })), GIT),
             (tool("grep", json!({ "pattern": "core", "glob": "config" })), "No matches."),
             (tool("glob", json!({ "pattern": "meta/*" })), "No files found."),
             (tool("glob", json!({ "pattern": ".git/*" })), "No files found."),

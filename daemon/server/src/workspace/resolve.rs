@@ -70,6 +70,8 @@ impl Workspace {
         }
         let mut aliases: Vec<PathBuf> =
             walker.passed.iter().filter_map(|it| self.place_of(it)).map(|(_, it)| it).collect();
+        // In a folder in a folder it is a file of both.
+        aliases.extend(self.canonical.iter().filter_map(|it| below(&walker.at, it, Case::HERE)));
         aliases.extend(self.by_protected_links(&walker.at));
         aliases.extend(self.in_home(folder, &walker.at));
         aliases.retain(|alias| *alias != inside);
@@ -212,14 +214,22 @@ impl<'a> Walker<'a> {
                 Err(error) => return Err(self.io(&error)),
             }
         }
-        Ok(())
+        // Where it ends may be such a folder itself, for a search to begin in.
+        match self.is_inside() && is_git_folder(&self.at, None) {
+            true => Err(PathError::Git(self.given.to_owned())),
+            false => Ok(()),
+        }
+    }
+
+    fn is_inside(&self) -> bool {
+        self.workspace.canonical.iter().any(|root| self.at.starts_with(root))
     }
 
     /// Git's folder, or the file that points to it, by any of its spellings; and any folder that
     /// Git would take for one of its own, wherever a pointer says it is. Looked at on the way, so
     /// that a link to elsewhere does not hide it.
     fn refuse_git(&self, name: &OsStr) -> Result<(), PathError> {
-        if !self.workspace.canonical.iter().any(|root| self.at.starts_with(root)) {
+        if !self.is_inside() {
             return Ok(());
         }
         let name = plain(&name.to_string_lossy());
