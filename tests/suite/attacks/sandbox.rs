@@ -21,6 +21,7 @@ use serde_json::{Value, json};
 mod attacks;
 mod grants;
 mod lives;
+mod places;
 mod work;
 
 pub(crate) const WAYS: [&str; 2] = ["bubblewrap", "namespaces"];
