@@ -72,6 +72,38 @@ async fn a_yes_that_comes_after_trust_was_taken_away_is_none() {
     }
 }
 
+/// Nor does a call begin that the model made before, or makes although it was told.
+#[tokio::test]
+async fn a_call_after_trust_was_taken_away_does_nothing() {
+    let settings = json!({ "shell": { "approval": "allowlist", "allow": ["touch *"] } });
+    let stand = Stand::open(&[("a", b"one\n")], settings).await;
+    let (held, mut gate) = Response::reply(bash("c1", "touch ran")).held_at(0);
+    stand.model.push(held);
+    for reply in [
+        edit("c2", "a", "one", "two"),
+        call("c3", "move_file", json!({ "from": "a", "to": "b" })),
+        call("c4", "delete_file", json!({ "path": "a" })),
+        call("c5", "task", json!({ "description": "d", "prompt": "p", "tools": "all" })),
+        say("Nothing was done."),
+    ] {
+        stand.model.push(Response::reply(reply));
+    }
+    let turn = stand.editor.run_task("Do it").await;
+    gate.reached().await;
+    trust(&stand, false);
+    heard(&stand).await;
+    gate.open();
+    assert_eq!(stand.editor.turn_end(&turn.turn_id).await.summary, "Nothing was done.");
+    for id in ["c1", "c2", "c3", "c4", "c5"] {
+        let told = result(&last(&stand), id);
+        assert!(told.contains("not trusted by the user"), "{id}: {told}");
+    }
+    assert!(!stand.has("ran") && !stand.has("b"));
+    assert_eq!(stand.read("a"), b"one\n");
+    super::ran(5);
+    stand.finish();
+}
+
 /// Cairn's own rules and sessions may lie in a workspace: nobody writes them unasked, nor reads them.
 #[tokio::test]
 async fn rules_that_lie_in_the_workspace_are_not_written_unasked() {
@@ -317,6 +349,35 @@ async fn a_key_that_is_learned_later_is_taken_out_of_what_was_said_before() {
     }
     assert!(said.iter().filter(|text| text.contains("[key]")).count() >= 4, "{said:#?}");
     super::ran(said.len());
+    stand.finish();
+}
+
+/// A file of the user that holds a key is edited as it stands; what is told of it has it no more.
+#[tokio::test]
+async fn what_is_told_of_a_file_with_a_key_has_it_no_more() {
+    const KEY: &str = "in-a-file-0123456789";
+    let text = format!("k = {KEY}\nn = 1\n");
+    let files: &[(&str, &[u8])] = &[("a", text.as_bytes()), (KEY, b"x\n")];
+    let stand = Stand::open(files, json!({})).await;
+    let key = json!({ "provider": "anthropic", "key": KEY, "origin": stand.model.base_url() });
+    stand.editor.client.notify("agent/credentials", key);
+    stand.editor.will_answer(answer(ApprovalDecision::Deny, None));
+    stand
+        .told([
+            ("edit_file", json!({ "path": "a", "old_text": "n = 1", "new_text": "n = 2" })),
+            ("glob", json!({ "pattern": "*" })),
+            ("bash", json!({ "command": format!("cat {KEY}") })),
+        ])
+        .await;
+    let told = format!("{:?}{:?}", stand.editor.notices(), stand.editor.asked());
+    let state = heard(&stand).await;
+    assert!(!state.reviews.is_empty());
+    for text in [told, format!("{state:?}"), String::from_utf8(last(&stand).body).unwrap()] {
+        assert!(!text.contains(KEY), "{text}");
+        assert!(text.contains("[key]"), "{text}");
+    }
+    assert_eq!(stand.read("a"), text.replace("n = 1", "n = 2").as_bytes());
+    super::ran(4);
     stand.finish();
 }
 
