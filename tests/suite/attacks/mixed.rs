@@ -356,7 +356,7 @@ async fn a_key_that_is_learned_later_is_taken_out_of_what_was_said_before() {
 #[tokio::test]
 async fn what_is_told_of_a_file_with_a_key_has_it_no_more() {
     const KEY: &str = "in-a-file-0123456789";
-    let text = format!("k = {KEY}\nn = 1\n");
+    let text = format!("k = {KEY}; n = 1\n");
     let files: &[(&str, &[u8])] = &[("a", text.as_bytes()), (KEY, b"x\n")];
     let stand = Stand::open(files, json!({})).await;
     let key = json!({ "provider": "anthropic", "key": KEY, "origin": stand.model.base_url() });

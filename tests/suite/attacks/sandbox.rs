@@ -26,8 +26,10 @@ mod work;
 
 pub(crate) const WAYS: [&str; 2] = ["bubblewrap", "namespaces"];
 
-/// What a command must never show, wherever it finds it.
+/// What a command must never show, wherever it finds it. Not the daemon's key: that would be taken out
+/// of what a command says, and nobody would see that it was read.
 const CANARY: &str = "the-canary-of-the-tests";
+const KEY: &str = "the-key-of-the-daemon";
 
 /// A home folder with secrets, a workspace in it, and a daemon whose commands are boxed in one way.
 pub(crate) struct Scene {
@@ -258,7 +260,7 @@ fn daemon_at(home: &Path, way: &str) -> Daemon {
             .env("HOME", home)
             .env("CAIRN_STATE_DIR", home.join("state"))
             .env("CAIRN_SANDBOX", way)
-            .env("ANTHROPIC_API_KEY", CANARY)
+            .env("ANTHROPIC_API_KEY", KEY)
             .env("LD_BIND_NOW", CANARY)
             .env("RUSTUP_HOME", real_home(".rustup", "RUSTUP_HOME"))
             .env("CARGO_HOME", real_home(".cargo", "CARGO_HOME"));

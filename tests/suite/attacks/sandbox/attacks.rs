@@ -250,7 +250,8 @@ async fn no_attack_succeeds() {
             let ran = scene.run(command, &[]).await;
             let tried = says.iter().any(|words| ran.said.contains(words));
             let breach = ran.said.lines().any(|line| line == "BREACH");
-            if !tried || breach || ran.said.contains(CANARY) {
+            let seen = ran.said.contains(CANARY) || ran.said.contains("[key]");
+            if !tried || breach || seen {
                 faults.push(format!("{way}, {name}: {}", ran.said));
             }
             if let Err(harm) = scene.unharmed() {
