@@ -100,7 +100,12 @@ async fn a_call_after_trust_was_taken_away_does_nothing() {
     }
     assert!(!stand.has("ran") && !stand.has("b"));
     assert_eq!(stand.read("a"), b"one\n");
-    super::ran(5);
+    // In the next turn it is not even offered.
+    stand.told([]).await;
+    let offered = last(&stand).json()["tools"].clone();
+    let names: Vec<_> = offered.as_array().unwrap().iter().map(|tool| &tool["name"]).collect();
+    assert_eq!(names, ["TodoWrite", "read_file", "glob", "grep"]);
+    super::ran(6);
     stand.finish();
 }
 
