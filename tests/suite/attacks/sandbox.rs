@@ -176,13 +176,18 @@ impl Scene {
     /// Has the agent run a command in a session of its own; whatever is asked is allowed.
     pub(crate) async fn run(&self, command: &str, needs: &[&str]) -> Ran {
         let turn = self.begin(command, needs).await;
+        self.ran(&turn).await
+    }
+
+    /// What came of the command of a turn.
+    async fn ran(&self, turn: &Value) -> Ran {
         let over = |tool: &Value| {
             tool["turnId"] == turn["turnId"]
                 && ["done", "failed", "declined", "cancelled"]
                     .contains(&tool["state"].as_str().unwrap_or_default())
         };
         let tool = self.daemon.client.notification("agent/tool", over).await;
-        self.over(&turn).await;
+        self.over(turn).await;
         Ran {
             said: tool["detail"].as_str().unwrap_or_default().to_owned(),
             ok: tool["state"] == "done",

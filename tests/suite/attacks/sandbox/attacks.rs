@@ -293,7 +293,14 @@ try:
 except BlockingIOError:
     print('stopped at', born)
 END";
-        let ran = scene.run(bomb, &[]).await;
+        let turn = scene.begin(bomb, &[]).await;
+        let over = |message: &Value| {
+            message["method"] == "agent/turn" && message["params"]["phase"]["kind"] == "ended"
+        };
+        // It is two thousand processes, and other tests run at the same time.
+        let is_over = || scene.daemon.client.unread().iter().any(over);
+        crate::desk::wait_until(Duration::from_secs(60), is_over).await;
+        let ran = scene.ran(&turn).await;
         let ended = ran.said.contains("stopped at") || ran.said.contains("a thousand processes");
         assert!(ended, "{way}: {}", ran.said);
         assert!(scene.run("echo alive", &[]).await.said.contains("alive"), "{way}");
