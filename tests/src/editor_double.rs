@@ -110,6 +110,11 @@ pub struct TurnEnd {
 impl EditorDouble {
     /// Connects as an editor that speaks `agent/*`, working in `root`.
     pub async fn connect(client: LspClient, root: &Path, settings: Value) -> Self {
+        Self::connect_in(client, &[root], settings).await
+    }
+
+    /// The same, working in several folders.
+    pub async fn connect_in(client: LspClient, roots: &[&Path], settings: Value) -> Self {
         let shared =
             Arc::new(Shared { state: Mutex::new(State::default()), noticed: Notify::new() });
         let answers = Arc::clone(&shared);
@@ -118,10 +123,12 @@ impl EditorDouble {
         }));
         let listener = Arc::clone(&shared);
         client.listen_with(Box::new(move |method, params| listener.hear(method, params)));
+        let folders: Vec<Value> =
+            roots.iter().map(|root| json!({ "uri": uri(root), "name": "work" })).collect();
         client
             .initialize(json!({
                 "processId": std::process::id(),
-                "workspaceFolders": [{ "uri": uri(root), "name": "work" }],
+                "workspaceFolders": folders,
                 "initializationOptions": { "settings": settings },
                 "capabilities": {
                     "experimental": { "cairn": { "protocolVersion": PROTOCOL_VERSION } },

@@ -9,6 +9,7 @@
 
 mod agent;
 mod ask_mode;
+mod attacks;
 mod checkpoints;
 mod children;
 mod context;
@@ -30,17 +31,11 @@ mod library;
 mod lifecycle;
 mod models;
 mod neovim;
-mod paths;
 mod pending;
 mod plain_lsp;
 mod queue;
 mod reminders;
-mod rules;
-mod sandbox;
-mod secrets;
 mod sessions;
-mod shell_policy;
 mod soak;
 mod tasks;
-mod trust;
 mod turns;

@@ -103,12 +103,15 @@ fn judge_edit<'a>(mut names: impl Iterator<Item = &'a PathBuf>, mode: Mode) -> V
         Mode::Plan => Verdict::Deny {
             reason: "Plan mode: no file may be changed. Present the plan instead.".to_owned(),
         },
-        Mode::Review | Mode::Ask | Mode::Auto if names.any(|name| is_protected(name)) => {
-            Verdict::Ask {
-                reason: "This file decides what runs or what an agent may do.".to_owned(),
-            }
+        Mode::Review | Mode::Ask | Mode::Auto => {
+            // A change says what was there, and a move makes it another file's text.
+            let reason = names.find_map(|name| match (is_protected(name), is_secret(name)) {
+                (true, _) => Some("This file decides what runs or what an agent may do."),
+                (false, true) => Some("This file may hold secrets."),
+                (false, false) => None,
+            });
+            reason.map_or(Verdict::Allow, |reason| Verdict::Ask { reason: reason.to_owned() })
         }
-        Mode::Review | Mode::Ask | Mode::Auto => Verdict::Allow,
     }
 }
 
@@ -304,6 +307,11 @@ mod tests {
             (relocate("a.rs", "b.rs"), ["allow", "deny"]),
             (relocate("a.rs", ".envrc"), ["ask", "deny"]),
             (relocate("package.json", "b.json"), ["ask", "deny"]),
+            // What may hold secrets, under another name, would be read unasked.
+            (relocate("server.pem", "a.txt"), ["ask", "deny"]),
+            (relocate("a.txt", ".aws/config"), ["ask", "deny"]),
+            (delete("keys/id_rsa"), ["ask", "deny"]),
+            (edit("credentials.json"), ["ask", "deny"]),
         ] {
             let got = [Mode::Auto, Mode::Plan].map(|mode| judged(&touch, mode));
             assert_eq!(got, expected, "{touch:?}");

@@ -467,7 +467,10 @@ impl Hub {
 
     fn initialized(&mut self, initialized: Initialized) {
         match Workspace::new(initialized.folders) {
-            Ok(workspace) => self.workspace = Some(Arc::new(workspace)),
+            Ok(workspace) => {
+                let own = self.environment.state_dir.as_deref();
+                self.workspace = Some(Arc::new(workspace.without(own)));
+            }
             Err(error) => {
                 tracing::warn!("no workspace: {error:#}");
                 self.workspace = None;
@@ -499,6 +502,7 @@ impl Hub {
             self.trusted = trusted;
             self.generation += 1;
             self.choose_model();
+            self.refuse_without_trust();
         }
     }
 

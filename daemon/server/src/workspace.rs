@@ -45,6 +45,9 @@ pub struct Workspace {
     held: Vec<Beneath>,
     /// The user's own folder, without symbolic links.
     home: Option<PathBuf>,
+    /// Cairn's folder of state where it lies in one of the folders, without symbolic links: rules and
+    /// sessions are no files of a project.
+    own: Option<PathBuf>,
 }
 
 /// A path inside a workspace folder, whether or not something is there. Absolute; below its folder
@@ -82,7 +85,7 @@ impl Workspace {
         anyhow::ensure!(!folders.is_empty(), "no workspace folder is open");
         let home = std::env::var_os("HOME").and_then(|home| fs::canonicalize(home).ok());
         let mut workspace =
-            Self { folders: Vec::new(), canonical: Vec::new(), held: Vec::new(), home };
+            Self { folders: Vec::new(), canonical: Vec::new(), held: Vec::new(), home, own: None };
         for folder in folders {
             let folder = std::path::absolute(&folder)?;
             let canonical = fs::canonicalize(&folder)
@@ -95,6 +98,13 @@ impl Workspace {
             workspace.canonical.push(canonical);
         }
         Ok(workspace)
+    }
+
+    /// The same, but for a folder that no tool comes into. It need not be there yet.
+    pub fn without(mut self, own: Option<&Path>) -> Self {
+        let own = own.and_then(|own| self.where_it_leads(own));
+        self.own = own.filter(|own| self.place_of(own).is_some());
+        self
     }
 
     /// The first folder: relative paths start here, and commands run here.

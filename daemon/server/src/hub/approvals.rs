@@ -1,8 +1,9 @@
 //! Questions to the user that a tool call waits for. The first answer counts, whichever way it
-//! comes; the end of a turn withdraws its questions.
+//! comes; the end of a turn withdraws its questions, and so does the end of trust.
 
 use std::collections::HashMap;
 
+use cairn_core::policy::trust;
 use cairn_protocol::{AnswerParams, AnswerResult, ApprovalDecision, ApproveParams, ApproveResult};
 use tokio::sync::oneshot;
 
@@ -35,6 +36,9 @@ impl Hub {
             .filter(|session| session.is_turn(&params.turn_id));
         if session.is_none() {
             return;
+        }
+        if let Some(refused) = self.without_trust(&touch) {
+            return drop(reply.send(refused));
         }
         params.child = self.children.title_of(&params.session_id);
         let root = self.sessions.get(self.root_of(&params.session_id));
@@ -76,6 +80,22 @@ impl Hub {
     pub(super) fn answer(&mut self, params: AnswerParams) -> AnswerResult {
         let result = ApproveResult { decision: params.decision, feedback: params.feedback };
         AnswerResult { accepted: self.approved(&params.approval_id, result) }
+    }
+
+    /// Trust was taken away: what it is needed for is asked no more, and a late yes is none.
+    pub(super) fn refuse_without_trust(&mut self) {
+        for (id, waiting) in std::mem::take(&mut self.approvals.waiting) {
+            match self.without_trust(&waiting.touch) {
+                Some(refused) => drop(waiting.reply.send(refused)),
+                None => drop(self.approvals.waiting.insert(id, waiting)),
+            }
+        }
+    }
+
+    fn without_trust(&self, touch: &Touch) -> Option<ApproveResult> {
+        let reason = trust::refusal(touch).filter(|_| !self.trusted)?;
+        let (decision, feedback) = (ApprovalDecision::Deny, Some(reason.to_owned()));
+        Some(ApproveResult { decision, feedback })
     }
 
     pub(super) fn withdraw_approvals(&mut self, turn_id: &str) {

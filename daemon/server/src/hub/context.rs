@@ -9,7 +9,6 @@ use cairn_core::{
     context::{self, Shortened},
     conversation::{Item, UserMessage},
     model::ToolSpec,
-    review::Hunks,
     turn::{Input, Session},
 };
 use cairn_protocol::{CompactParams, CompactResult, ErrorKind, MessageRole, TurnPhase};
@@ -159,7 +158,7 @@ impl Hub {
             .map(|hunk| hunk.id)
             .collect();
         if let Some(review) = entry.review.as_ref().filter(|_| !ids.is_empty()) {
-            let patch = review.unified_patch(Hunks::Only(&ids), &entry.path);
+            let patch = self.told_patch(review, &ids, &entry.path);
             let end = patch.floor_char_boundary(MOST_PATCH_BYTES);
             out += &patch[..end];
             if end < patch.len() {

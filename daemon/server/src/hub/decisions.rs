@@ -323,6 +323,16 @@ impl Hub {
         });
     }
 
+    /// A change in the words in which a model is told of it. What stands around it in a file that may
+    /// hold secrets is not: a yes to the change was none to reading it.
+    pub(super) fn told_patch(&self, review: &FileReview, ids: &[HunkId], path: &str) -> String {
+        let resolved = self.workspace.as_ref().and_then(|it| it.resolve(path).ok());
+        match resolved.is_some_and(|path| !path.is_secret()) {
+            true => review.unified_patch(Hunks::Only(ids), path),
+            false => format!("[not shown: {path} may hold secrets]\n"),
+        }
+    }
+
     fn rejection(&self, target: &Target, feedback: Option<&str>) -> Option<Rejection> {
         let entry = self.files.entries.get(&target.key)?;
         let standing = entry.standing();
@@ -337,7 +347,7 @@ impl Hub {
         let (mut notices, mut moved_to) = (Vec::new(), None);
         if !target.ids.is_empty() {
             after = review.reject_many(&target.ids)?.apply(&after).ok()?;
-            let patch = bounded(review.unified_patch(Hunks::Only(&target.ids), path));
+            let patch = bounded(self.told_patch(review, &target.ids, path));
             notices.push(format!(
                 "{REJECTED} this change of yours in {path}; it is no longer in the file. Do not propose it again unless they ask:\n{patch}"
             ));

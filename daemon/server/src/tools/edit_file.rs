@@ -36,8 +36,17 @@ impl EditCall {
     ) -> Result<(Wanted, usize), ToolFailure> {
         let base = base.ok_or_else(|| snapshot::missing(context, &self.path))?;
         let text = base.to_string();
-        let replaced = edit::replace(&text, &self.old, &self.new, self.occurrences)
-            .map_err(|error| ToolFailure::Tell(format!("{}: {error}", self.path)))?;
+        let replaced = edit::replace(&text, &self.old, &self.new, self.occurrences).map_err(
+            |error| match self.path.is_secret() {
+                // A yes to a change is none to what stands around it.
+                true => ToolFailure::Tell(format!(
+                    "{}: `old_text` does not fit. What is there is not shown, because it may hold \
+                     secrets; read the file first.",
+                    self.path
+                )),
+                false => ToolFailure::Tell(format!("{}: {error}", self.path)),
+            },
+        )?;
         Ok((Wanted::Text(replaced.text), replaced.count))
     }
 }

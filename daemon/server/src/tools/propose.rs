@@ -125,7 +125,8 @@ pub(super) async fn change<T: Send + 'static>(
     let place = blocking(move || {
         let base = snapshot::look(&looking, &looked_at)?.map(|snapshot| snapshot.text);
         let (wanted, _) = compute(base.as_ref())?;
-        Ok(base.map(|base| place(&base, &wanted)).unwrap_or_default())
+        let shown = base.filter(|_| !looked_at.is_secret());
+        Ok(shown.map(|base| place(&base, &wanted)).unwrap_or_default())
     })
     .await?;
     Err(ToolFailure::Tell(format!(

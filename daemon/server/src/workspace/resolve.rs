@@ -33,6 +33,8 @@ pub enum PathError {
     Outside(String),
     #[error("`{0}` belongs to Git's own data, which file tools do not touch. Use git commands.")]
     Git(String),
+    #[error("`{0}` belongs to Cairn's own data, which file tools do not touch.")]
+    Own(String),
     #[error("`{0}` follows too many symbolic links.")]
     Loop(String),
     #[error("`{0}` leads through a file as if it were a folder.")]
@@ -60,15 +62,32 @@ impl Workspace {
         walker.follow(&path)?;
         let (folder, inside) =
             self.place_of(&walker.at).ok_or_else(|| PathError::Outside(given.to_owned()))?;
+        if self.is_own(&walker.at) {
+            return Err(PathError::Own(given.to_owned()));
+        }
         if !self.held[folder].is_in_place() {
             return Err(PathError::Replaced(self.folders[folder].display().to_string()));
         }
         let mut aliases: Vec<PathBuf> =
             walker.passed.iter().filter_map(|it| self.place_of(it)).map(|(_, it)| it).collect();
+        // In a folder in a folder it is a file of both.
+        aliases.extend(self.canonical.iter().filter_map(|it| below(&walker.at, it, Case::HERE)));
         aliases.extend(self.by_protected_links(&walker.at));
         aliases.extend(self.in_home(folder, &walker.at));
         aliases.retain(|alias| *alias != inside);
         Ok(WorkspacePath { aliases, ..self.path_in(folder, &inside) })
+    }
+
+    /// A path without links is in Cairn's own folder.
+    pub(super) fn is_own(&self, path: &Path) -> bool {
+        self.own.as_deref().is_some_and(|own| below(path, own, Case::HERE).is_some())
+    }
+
+    /// A path without its links, whether or not something is there.
+    pub(super) fn where_it_leads(&self, path: &Path) -> Option<PathBuf> {
+        let mut walker = Walker::new(self, "");
+        walker.follow(&std::path::absolute(path).ok()?).ok()?;
+        Some(walker.at)
     }
 
     /// Resolves again what was resolved before: a link may have been put in its way meanwhile.
@@ -118,7 +137,7 @@ impl Workspace {
     }
 
     /// The folder that a path without links is in, and the path below it.
-    fn place_of(&self, path: &Path) -> Option<(usize, PathBuf)> {
+    pub(super) fn place_of(&self, path: &Path) -> Option<(usize, PathBuf)> {
         let folders = self.canonical.iter().enumerate();
         folders.into_iter().find_map(|(at, it)| Some((at, below(path, it, Case::HERE)?)))
     }
@@ -195,14 +214,22 @@ impl<'a> Walker<'a> {
                 Err(error) => return Err(self.io(&error)),
             }
         }
-        Ok(())
+        // Where it ends may be such a folder itself, for a search to begin in.
+        match self.is_inside() && is_git_folder(&self.at, None) {
+            true => Err(PathError::Git(self.given.to_owned())),
+            false => Ok(()),
+        }
+    }
+
+    fn is_inside(&self) -> bool {
+        self.workspace.canonical.iter().any(|root| self.at.starts_with(root))
     }
 
     /// Git's folder, or the file that points to it, by any of its spellings; and any folder that
     /// Git would take for one of its own, wherever a pointer says it is. Looked at on the way, so
     /// that a link to elsewhere does not hide it.
     fn refuse_git(&self, name: &OsStr) -> Result<(), PathError> {
-        if !self.workspace.canonical.iter().any(|root| self.at.starts_with(root)) {
+        if !self.is_inside() {
             return Ok(());
         }
         let name = plain(&name.to_string_lossy());

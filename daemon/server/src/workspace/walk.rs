@@ -59,7 +59,9 @@ impl Workspace {
         let started = Instant::now();
         let folder = &self.folders[from.folder];
         let above = from.as_path().ancestors().take_while(|it| it.starts_with(folder));
-        if above.into_iter().any(has_trap) {
+        // Those above the workspace are read as well, from where it really is.
+        let outside = self.canonical[from.folder].ancestors().skip(1);
+        if above.into_iter().any(has_trap) || outside.into_iter().any(has_trap_behind_links) {
             return Walked::Trapped;
         }
         let walk = WalkBuilder::new(from.as_path())
@@ -81,6 +83,9 @@ impl Workspace {
                 return Walked::Cut;
             }
             let Ok(inside) = entry.path().strip_prefix(folder) else { continue };
+            if self.is_own(&self.canonical[from.folder].join(inside)) {
+                continue;
+            }
             if entry.file_type().is_some_and(|kind| kind.is_file())
                 && visit(self.path_in(from.folder, inside)).is_break()
             {
@@ -93,9 +98,17 @@ impl Workspace {
 
 /// Ignore rules that would be read without end, or block who reads them: nothing below is looked at.
 fn has_trap(folder: &Path) -> bool {
+    is_trap(|name| std::fs::symlink_metadata(folder.join(name)))
+}
+
+/// Above the workspace a link is the user's own; what it leads to may be a trap all the same.
+fn has_trap_behind_links(folder: &Path) -> bool {
+    is_trap(|name| std::fs::metadata(folder.join(name)))
+}
+
+fn is_trap(look: impl Fn(&str) -> std::io::Result<std::fs::Metadata>) -> bool {
     const LARGEST: u64 = 1024 * 1024;
-    [".gitignore", ".ignore", ".git/info/exclude"].iter().any(|name| {
-        let meta = std::fs::symlink_metadata(folder.join(name));
-        meta.is_ok_and(|meta| !meta.is_file() || meta.len() > LARGEST)
-    })
+    [".gitignore", ".ignore", ".git/info/exclude"]
+        .iter()
+        .any(|name| look(name).is_ok_and(|meta| !meta.is_file() || meta.len() > LARGEST))
 }

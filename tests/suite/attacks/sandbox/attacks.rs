@@ -1,6 +1,7 @@
 //! Commands that try to get out, to get at secrets, or to have something run outside later.
 
 use super::*;
+use crate::attacks;
 
 /// A name, a command, and what it must say, one of these at least: what shows that it did try. None
 /// may show the canary or `BREACH`, and after each the world outside is as it was.
@@ -202,6 +203,16 @@ const CALLS: &[(&str, &str)] = &[
     ("memory of another", "c.process_vm_readv(1, 0, 0, 0, 0, 0)"),
     ("io_uring", "c.syscall(425, 1, 0)"),
     ("a new user namespace", "c.unshare(0x10000000)"),
+    (
+        "a new user namespace, by a clone",
+        "c.syscall(220 if arm else 56, 0x10000000 | 17, 0, 0, 0, 0)",
+    ),
+    ("another's namespace", "c.setns(0, 0)"),
+    ("another's files", "c.syscall(438, 0, 0, 0)"),
+    ("writing into another", "c.process_vm_writev(1, 0, 0, 0, 0, 0)"),
+    ("counters of the processor", "c.syscall(241 if arm else 298, 0, 0, -1, -1, 0)"),
+    ("ptrace by another number", "c.syscall(117 if arm else 0x40000000 + 521, 0, 0, 0, 0)"),
+    ("a call by another number", "c.syscall(117 if arm else 0x40000000 + 425, 1, 0)"),
     ("keys of the kernel", "c.syscall(NR_KEYCTL, 0, 0, 0, 0, 0)"),
     ("programs in the kernel", "c.syscall(NR_BPF, 0, 0, 0)"),
     ("page faults", "c.syscall(NR_UFFD, 0)"),
@@ -229,13 +240,18 @@ print('BREACH' if r != -1 else 'refused: ' + errno.errorcode[ctypes.get_errno()]
 #[tokio::test]
 async fn no_attack_succeeds() {
     for way in WAYS {
-        let Some(scene) = Scene::set(way, json!({})).await else { continue };
+        let rows = ATTACKS.len() + CALLS.len() + 1;
+        let Some(scene) = Scene::set(way, json!({})).await else {
+            attacks::skipped(rows, format!("no box by {way}"));
+            continue;
+        };
         let mut faults = Vec::new();
         for (name, command, says) in ATTACKS {
             let ran = scene.run(command, &[]).await;
             let tried = says.iter().any(|words| ran.said.contains(words));
             let breach = ran.said.lines().any(|line| line == "BREACH");
-            if !tried || breach || ran.said.contains(CANARY) {
+            let seen = ran.said.contains(CANARY) || ran.said.contains("[key]");
+            if !tried || breach || seen {
                 faults.push(format!("{way}, {name}: {}", ran.said));
             }
             if let Err(harm) = scene.unharmed() {
@@ -254,6 +270,7 @@ async fn no_attack_succeeds() {
         if !ran.said.contains("refused: ENOSYS") {
             faults.push(format!("{way}, clone3: {}", ran.said));
         }
+        attacks::ran(rows);
         assert!(faults.is_empty(), "{}", faults.join("\n\n"));
         // Nothing of ours is left in the workspace.
         assert_eq!(git(&scene.ws(), &["status", "--short"]).trim(), "?? link");
@@ -276,7 +293,14 @@ try:
 except BlockingIOError:
     print('stopped at', born)
 END";
-        let ran = scene.run(bomb, &[]).await;
+        let turn = scene.begin(bomb, &[]).await;
+        let over = |message: &Value| {
+            message["method"] == "agent/turn" && message["params"]["phase"]["kind"] == "ended"
+        };
+        // It is two thousand processes, and other tests run at the same time.
+        let is_over = || scene.daemon.client.unread().iter().any(over);
+        crate::desk::wait_until(Duration::from_secs(60), is_over).await;
+        let ran = scene.ran(&turn).await;
         let ended = ran.said.contains("stopped at") || ran.said.contains("a thousand processes");
         assert!(ended, "{way}: {}", ran.said);
         assert!(scene.run("echo alive", &[]).await.said.contains("alive"), "{way}");

@@ -21,12 +21,15 @@ use serde_json::{Value, json};
 mod attacks;
 mod grants;
 mod lives;
+mod places;
 mod work;
 
 pub(crate) const WAYS: [&str; 2] = ["bubblewrap", "namespaces"];
 
-/// What a command must never show, wherever it finds it.
+/// What a command must never show, wherever it finds it. Not the daemon's key: that would be taken out
+/// of what a command says, and nobody would see that it was read.
 const CANARY: &str = "the-canary-of-the-tests";
+const KEY: &str = "the-key-of-the-daemon";
 
 /// A home folder with secrets, a workspace in it, and a daemon whose commands are boxed in one way.
 pub(crate) struct Scene {
@@ -173,13 +176,18 @@ impl Scene {
     /// Has the agent run a command in a session of its own; whatever is asked is allowed.
     pub(crate) async fn run(&self, command: &str, needs: &[&str]) -> Ran {
         let turn = self.begin(command, needs).await;
+        self.ran(&turn).await
+    }
+
+    /// What came of the command of a turn.
+    async fn ran(&self, turn: &Value) -> Ran {
         let over = |tool: &Value| {
             tool["turnId"] == turn["turnId"]
                 && ["done", "failed", "declined", "cancelled"]
                     .contains(&tool["state"].as_str().unwrap_or_default())
         };
         let tool = self.daemon.client.notification("agent/tool", over).await;
-        self.over(&turn).await;
+        self.over(turn).await;
         Ran {
             said: tool["detail"].as_str().unwrap_or_default().to_owned(),
             ok: tool["state"] == "done",
@@ -257,7 +265,7 @@ fn daemon_at(home: &Path, way: &str) -> Daemon {
             .env("HOME", home)
             .env("CAIRN_STATE_DIR", home.join("state"))
             .env("CAIRN_SANDBOX", way)
-            .env("ANTHROPIC_API_KEY", CANARY)
+            .env("ANTHROPIC_API_KEY", KEY)
             .env("LD_BIND_NOW", CANARY)
             .env("RUSTUP_HOME", real_home(".rustup", "RUSTUP_HOME"))
             .env("CARGO_HOME", real_home(".cargo", "CARGO_HOME"));

@@ -105,6 +105,7 @@ impl Traps {
         steps.push(json!({ "expect": { "lastContains": [told] }, "text": "Done." }));
         let script = self.at("script.json");
         fs::write(&script, json!({ "cairnReplay": 1, "steps": steps }).to_string()).unwrap();
+        super::ran(rows.len());
         let child = start(|command| {
             command.args(["run", "Do it", "--workspace"]).arg(self.at("work"));
             command.arg("--replay").arg(&script);
@@ -153,7 +154,11 @@ fn read(path: impl AsRef<str>) -> Value {
 }
 
 fn write(path: impl AsRef<str>) -> Value {
-    tool("write_file", json!({ "path": path.as_ref(), "content": "evil\n" }))
+    write_text(path.as_ref(), "evil\n")
+}
+
+fn write_text(path: &str, content: &str) -> Value {
+    tool("write_file", json!({ "path": path, "content": content }))
 }
 
 fn edit(path: &str, old: &str) -> Value {
@@ -225,11 +230,17 @@ async fn no_path_leads_out() {
             (relocate("a.txt", "out/x"), OUTSIDE),
             (relocate("out/secret", "mine"), OUTSIDE),
             (write("x".repeat(5_000)), "too long"),
+            (write_text("b", &"x".repeat(11 * 1024 * 1024)), "too long for one file"),
             (write("x".repeat(300)), "cannot be looked up"),
             (tool("glob", json!({ "pattern": "**/secret" })), "No files found."),
             (tool("glob", json!({ "pattern": "**/passwd" })), "No files found."),
             (tool("glob", json!({ "pattern": "*", "path": "everything" })), OUTSIDE),
             (tool("grep", json!({ "pattern": "root:", "path": "out" })), OUTSIDE),
+            (tool("grep", json!({ "pattern": "core", "path": "meta" })), GIT),
+            (tool("grep", json!({ "pattern": "core", "glob": "config" })), "No matches."),
+            (tool("glob", json!({ "pattern": "meta/*" })), "No files found."),
+            (tool("glob", json!({ "pattern": ".git/*" })), "No files found."),
+            (read("/proc/self/cwd/Cargo.toml"), OUTSIDE),
             (read("a.txt"), "1\\tone"),
         ])
         .await;
@@ -281,6 +292,10 @@ async fn what_is_gits_is_denied_and_what_is_protected_is_asked_for() {
             (edit("package.json", "{}"), ASKED),
             (delete("package.json"), ASKED),
             (write("CARGO.TOML"), ASKED),
+            (relocate("a.txt", "Package.JSON"), ASKED),
+            (relocate("a.txt", ".hus\u{212a}y/pre-commit"), ASKED),
+            (relocate("a.txt", "new/deep/.VSCode/tasks.json"), ASKED),
+            (relocate("a.txt", "caf\u{65}\u{301}/.env"), ASKED),
             (edit("package.json", "not there"), "is not in the file"),
         ])
         .await;
@@ -307,6 +322,16 @@ async fn secrets_are_read_only_after_a_yes() {
             (grep(json!({ "glob": "*.txt" })), "a.txt\\n1:one"),
             // Wrong for what is there, which it must not quote.
             (edit(".env", "KEY=other"), ASKED),
+            (edit("server.pem", "top-secret-tex_"), ASKED),
+            // Elsewhere it could be read without a question.
+            (relocate("server.pem", "free.txt"), ASKED),
+            (relocate("a.txt", "b.pem"), ASKED),
+            (delete("server.pem"), ASKED),
+            (write("server.pem"), ASKED),
+            (write("SERVER.KEY"), ASKED),
+            (read(".ENV"), ASKED),
+            (read("src/../notes"), ASKED),
+            (read("a.txt"), "1\\tone"),
         ])
         .await;
     traps.assert_untouched();

@@ -241,29 +241,73 @@ async fn commands_of_the_table_ask_or_do_not() {
     let editor = EditorDouble::connect(daemon.client.clone(), &root, settings).await;
     editor.will_always_answer(answer(ApprovalDecision::Deny, Some("Never.")));
     let fifty_one = format!("{}curl http://127.0.0.1:9", "true && ".repeat(51));
+    let huge = format!("echo {}", "x".repeat(100_000));
     let table = [
         ("ls && pwd", "auto"),
         ("cat a | wc -l", "auto"),
         ("touch made", "auto"),
         ("ls; touch x", "ask"),
         ("ls\ntouch x", "ask"),
+        ("ls & touch x", "ask"),
+        ("ls\rtouch x", "ask"),
+        ("ls\u{a0}-l", "ask"),
+        ("ls \u{202e}x hcuot", "ask"),
         ("echo $(id)", "ask"),
+        ("echo `id`", "ask"),
+        ("cat <(id)", "ask"),
+        ("echo ${x@P}", "ask"),
+        ("echo ${x:=y}", "ask"),
         ("find . -delete", "ask"),
+        ("find . -fprintf f %p", "ask"),
+        ("find . -exe\\c touch x {} +", "ask"),
+        ("find . {-exec,touch,x,+}", "ask"),
         ("git status", "ask"),
+        ("git -c core.pager=id log", "ask"),
+        ("git log --output=f", "ask"),
+        ("rg --pre=id x", "ask"),
+        ("sort --compress-program=id a", "ask"),
+        ("sort -o f a", "ask"),
+        ("sed 's/a/id/e' a", "ask"),
+        ("tar --checkpoint-action=exec=id -cf x a", "ask"),
+        ("man -P id ls", "ask"),
         ("FOO=1 ls", "ask"),
+        ("export PAGER=id", "ask"),
+        ("alias ls=id", "ask"),
+        ("ls() { touch x; }; ls", "ask"),
+        ("(ls)", "ask"),
+        ("{ ls; }", "ask"),
+        ("[[ $(id) ]]", "ask"),
+        ("cat <<E\n$(touch x)\nE", "ask"),
         ("./ls", "ask"),
+        ("/tmp/ls", "ask"),
         ("ls > f", "ask"),
         ("cat /etc/passwd", "ask"),
+        ("cat ~/.ssh/id_rsa", "ask"),
+        ("cat /proc/$PPID/environ", "ask"),
+        ("cat /proc/self/environ", "ask"),
         ("cat ../a", "ask"),
+        ("cat .env", "ask"),
+        ("cat ./sub/../.ENV", "ask"),
+        ("-c 'touch x'", "ask"),
+        (huge.as_str(), "ask"),
         ("env rm x", "deny"),
+        ("time rm x", "deny"),
+        ("xargs rm", "deny"),
+        ("command rm x", "deny"),
+        ("sudo rm x", "deny"),
         ("bash -c 'rm x'", "deny"),
+        ("\\rm x", "deny"),
         (fifty_one.as_str(), "deny"),
         ("rm -rf ~ .", "deny"),
         // A program of the workspace, by its name, before another one and by itself.
         ("head a", "ask"),
         ("mine", "ask"),
         ("# nothing", "error"),
+        ("", "error"),
+        (" \n\t", "error"),
+        ("ls\0touch x", "error"),
     ];
+    super::ran(table.len());
     for (at, (script, _)) in table.iter().enumerate() {
         model.push(Response::reply(bash(&format!("c{at}"), script)));
     }
@@ -275,13 +319,14 @@ async fn commands_of_the_table_ask_or_do_not() {
     for (at, (script, expected)) in table.iter().enumerate() {
         let said = result(last, &format!("c{at}"));
         let was_asked = asked.iter().any(|question| question.command == *script);
-        let verdict = match said {
+        let verdict = match said.as_str() {
             _ if was_asked => "ask",
-            said if said.contains("is empty") => "error",
+            said if said.contains("is empty") || said.contains("has a NUL") => "error",
             said if said.starts_with("Refused") => "deny",
             _ => "auto",
         };
-        assert_eq!(verdict, *expected, "{script}");
+        let shown: String = script.chars().take(80).collect();
+        assert_eq!(verdict, *expected, "{shown}: {said}");
     }
     // What would shadow is no rule either.
     let shadowed = asked.iter().find(|question| question.command == "head a").unwrap();
@@ -293,4 +338,40 @@ async fn commands_of_the_table_ask_or_do_not() {
 
 fn made(root: &Path, name: &str) -> bool {
     root.join(name).exists()
+}
+
+/// What nobody means, without a rule against it: never asked for, in any mode. Were it asked for, the
+/// answer is no.
+#[tokio::test]
+async fn what_nobody_means_is_denied_in_every_mode() {
+    let table = [
+        "rm -rf /",
+        "rm -rf ~ .",
+        "ls && /bin/rm -fr \"$HOME\"/",
+        "sudo rm -r --no-preserve-root /",
+        "true; mkfs.ext4 /dev/sda1",
+        "dd if=/dev/zero of=/dev/sda",
+        ":(){ :|:& };:",
+    ];
+    let settings = json!({ "shell": { "approval": "allowlist", "allow": ["rm *", "dd *"] } });
+    let stand = super::Stand::open(&[], settings).await;
+    stand.editor.will_always_answer(answer(ApprovalDecision::Deny, Some("Never.")));
+    let modes = ["review", "ask", "auto", "plan"];
+    for mode in modes {
+        for (at, script) in table.iter().enumerate() {
+            stand.model.push(Response::reply(bash(&format!("c{at}"), script)));
+        }
+        stand.model.push(Response::reply(say("Done.")));
+        let params = json!({ "text": "Do it", "mode": mode });
+        let started = stand.editor.client.request("agent/runTask", params).await.unwrap();
+        stand.editor.turn_end(started["turnId"].as_str().unwrap()).await;
+        let last = stand.model.requests().pop().unwrap();
+        for (at, script) in table.iter().enumerate() {
+            let said = result(&last, &format!("c{at}"));
+            assert!(said.starts_with("Refused: this "), "{mode}, {script}: {said}");
+        }
+    }
+    assert_eq!(stand.editor.asked(), []);
+    super::ran(table.len() * modes.len());
+    stand.finish();
 }

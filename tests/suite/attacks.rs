@@ -1,0 +1,146 @@
+//! Attacks against the real binary, each a row of a table: by a path, a command, a plan, a stream, a
+//! message, an edit, for a key, by what was not trusted, and by several of these at once.
+//!
+//! `cargo test -p cairn-tests --test suite -- attacks::` runs them all, and the last of its lines
+//! "attacks: …" says how many rows were run and how many could not be, and why. Around the tables
+//! stand tests of the same promises in more words; some of them have the daemon in process.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    io::Write,
+    path::{Path, PathBuf},
+    sync::{Mutex, PoisonError},
+};
+
+use cairn_tests::{
+    editor_double::EditorDouble,
+    lsp_client::Daemon,
+    model_server::{ModelServer, Response, Wire},
+};
+use serde_json::Value;
+use tokio::process::Command;
+
+use crate::desk::{call, result, say};
+
+mod commands;
+mod edits;
+mod mixed;
+mod paths;
+mod sandbox;
+mod secrets;
+mod shell_policy;
+mod streams;
+mod todo;
+mod trust;
+mod wire;
+
+/// Rows so far, and those that could not be run here, each with why.
+static TALLY: Mutex<(usize, BTreeMap<String, usize>)> = Mutex::new((0, BTreeMap::new()));
+
+/// So many rows of a table were run.
+fn ran(rows: usize) {
+    tally(|(run, _)| *run += rows);
+}
+
+/// So many rows of a table cannot be run on this machine.
+fn skipped(rows: usize, why: String) {
+    tally(|(_, skipped)| *skipped.entry(why).or_default() += rows);
+}
+
+fn tally(change: impl FnOnce(&mut (usize, BTreeMap<String, usize>))) {
+    let mut tally = TALLY.lock().unwrap_or_else(PoisonError::into_inner);
+    change(&mut tally);
+    let (run, reasons) = &*tally;
+    let count: usize = reasons.values().sum();
+    let why: String = reasons.iter().map(|(why, rows)| format!(" ({rows}: {why})")).collect();
+    let line = format!("attacks: {run} run, {count} skipped{why}\n");
+    // Not caught by the harness, so it is seen although the tests pass.
+    std::io::stderr().write_all(line.as_bytes()).unwrap();
+}
+
+/// The real binary between an editor double and a scripted model.
+struct Stand {
+    editor: EditorDouble,
+    model: ModelServer,
+    /// The first folder it works in.
+    root: PathBuf,
+    _folder: tempfile::TempDir,
+    daemon: Daemon,
+}
+
+impl Stand {
+    async fn open(files: &[(&str, &[u8])], settings: Value) -> Self {
+        Self::with(Wire::Anthropic, files, settings, |_| {}).await
+    }
+
+    async fn with(
+        wire: Wire,
+        files: &[(&str, &[u8])],
+        settings: Value,
+        configure: impl FnOnce(&mut Command),
+    ) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        put(folder.path(), files);
+        Self::within(folder, &[""], wire, settings, configure).await
+    }
+
+    /// In folders of a folder. What was put there stays as long as it stands.
+    async fn within(
+        folder: tempfile::TempDir,
+        roots: &[&str],
+        wire: Wire,
+        mut settings: Value,
+        configure: impl FnOnce(&mut Command),
+    ) -> Self {
+        let top = fs::canonicalize(folder.path()).unwrap();
+        // Joining nothing would add a slash.
+        let place = |name: &&str| if name.is_empty() { top.clone() } else { top.join(name) };
+        let roots: Vec<PathBuf> = roots.iter().map(place).collect();
+        let model = ModelServer::start([]).await;
+        if settings.get("model").is_none() {
+            settings["model"] = model.settings(wire);
+        }
+        let daemon = Daemon::spawn(configure);
+        let folders: Vec<&Path> = roots.iter().map(PathBuf::as_path).collect();
+        let editor = EditorDouble::connect_in(daemon.client.clone(), &folders, settings).await;
+        Self { editor, model, root: roots[0].clone(), _folder: folder, daemon }
+    }
+
+    /// Has the model make these calls, one after the other, in one turn; what it was told of each.
+    async fn told(&self, calls: impl IntoIterator<Item = (&str, Value)>) -> Vec<String> {
+        let mut ids = Vec::new();
+        for (tool, arguments) in calls {
+            let id = format!("c{}", ids.len());
+            self.model.push(Response::reply(call(&id, tool, arguments)));
+            ids.push(id);
+        }
+        self.model.push(Response::reply(say("Done.")));
+        self.editor.run("Do it").await;
+        let requests = self.model.requests();
+        let last = requests.last().unwrap();
+        ids.iter().map(|id| result(last, id)).collect()
+    }
+
+    fn read(&self, name: &str) -> Vec<u8> {
+        fs::read(self.root.join(name)).unwrap()
+    }
+
+    fn has(&self, name: &str) -> bool {
+        Path::exists(&self.root.join(name))
+    }
+
+    /// Nothing may be left over anywhere.
+    fn finish(self) {
+        self.editor.finish();
+        self.model.finish();
+    }
+}
+
+fn put(folder: &Path, files: &[(&str, &[u8])]) {
+    for (name, bytes) in files {
+        let path = folder.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, bytes).unwrap();
+    }
+}
