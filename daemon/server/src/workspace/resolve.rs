@@ -12,7 +12,7 @@ use cairn_core::{
     policy::protected_roots,
 };
 
-use super::{Workspace, WorkspacePath, path_of};
+use super::{Workspace, WorkspacePath, path_of, spelling::link_target};
 
 /// A refused path. The message tells the model what to do.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -160,10 +160,12 @@ struct Walker<'a> {
 
 impl<'a> Walker<'a> {
     fn new(workspace: &'a Workspace, given: &'a str) -> Self {
-        Self { workspace, given, at: PathBuf::from("/"), links: 0, passed: Vec::new() }
+        Self { workspace, given, at: PathBuf::new(), links: 0, passed: Vec::new() }
     }
 
+    /// Of an absolute path.
     fn follow(&mut self, path: &Path) -> Result<(), PathError> {
+        self.at = root_of(path);
         let mut ahead: VecDeque<OsString> = VecDeque::new();
         queue(&mut ahead, path);
         while let Some(name) = ahead.pop_front() {
@@ -179,11 +181,17 @@ impl<'a> Walker<'a> {
                     if self.links > MAX_LINKS {
                         return Err(PathError::Loop(self.given.to_owned()));
                     }
-                    let target = fs::read_link(&self.at).map_err(|error| self.io(&error))?;
+                    let target = link_target(&self.at).map_err(|error| self.io(&error))?;
+                    if cfg!(windows) && windows_oddity(&target.to_string_lossy()).is_some() {
+                        // Not looked at: a look at another machine tells it who looks.
+                        return Err(PathError::Outside(self.given.to_owned()));
+                    }
                     self.passed.push(ahead.iter().fold(self.at.clone(), |at, name| at.join(name)));
                     self.at.pop();
                     if target.is_absolute() {
-                        self.at = PathBuf::from("/");
+                        self.at = root_of(&target);
+                    } else if target.has_root() {
+                        self.at = root_of(&self.at);
                     }
                     queue(&mut ahead, &target);
                 }
@@ -202,7 +210,7 @@ impl<'a> Walker<'a> {
     /// Git would take for one of its own, wherever a pointer says it is. Looked at on the way, so
     /// that a link to elsewhere does not hide it.
     fn refuse_git(&self, name: &OsStr) -> Result<(), PathError> {
-        if !self.workspace.canonical.iter().any(|root| self.at.starts_with(root)) {
+        if !self.workspace.holds(&self.at) {
             return Ok(());
         }
         let name = plain(&name.to_string_lossy());
@@ -226,6 +234,12 @@ pub(super) fn is_git_folder(folder: &Path, coming: Option<&str>) -> bool {
             || fs::symlink_metadata(folder.join(name)).is_ok()
     };
     has("HEAD") && ((has("objects") && has("refs")) || has("commondir"))
+}
+
+/// The root that an absolute path is below: on Windows, of its drive.
+fn root_of(path: &Path) -> PathBuf {
+    let is_root = |part: &Component| matches!(part, Component::Prefix(_) | Component::RootDir);
+    path.components().take_while(is_root).collect()
 }
 
 /// Puts the components of a path before those that are still to go.
