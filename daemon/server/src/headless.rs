@@ -102,7 +102,7 @@ fn settings(replay: Option<&Path>) -> anyhow::Result<serde_json::Value> {
     }
     if let Some(file) = replay {
         let file =
-            canonical(&file).with_context(|| format!("{} cannot be opened", file.display()))?;
+            canonical(file).with_context(|| format!("{} cannot be opened", file.display()))?;
         model.insert("provider".into(), "replay".into());
         model.insert("replayFile".into(), file.to_string_lossy().into());
     }

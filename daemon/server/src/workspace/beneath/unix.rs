@@ -97,9 +97,10 @@ impl Beneath {
     pub(in crate::workspace) fn replace(
         &self,
         inside: &Path,
-        read: &File,
+        read: File,
         bytes: &[u8],
     ) -> io::Result<Done> {
+        let read = &read;
         let place = self.place(inside)?;
         let temporary = temporary_name();
         let temporary = OsStr::new(&temporary);

@@ -81,7 +81,7 @@ impl Beneath {
     pub(in crate::workspace) fn replace(
         &self,
         inside: &Path,
-        read: &File,
+        read: File,
         bytes: &[u8],
     ) -> io::Result<Done> {
         let place = self.place(inside)?;
@@ -92,9 +92,11 @@ impl Beneath {
             file.write_all(bytes)?;
             file.sync_all()?;
             drop(file);
-            if !place.is_still(read)? {
+            if !place.is_still(&read)? {
                 return Ok(Done::Changed);
             }
+            // Not every file system replaces a file that is open.
+            drop(read);
             place.folder.rename(temporary, &place.folder, place.name)?;
             Ok(Done::Done)
         })();
