@@ -5,7 +5,7 @@
 //! much is forbidden then rather than too little. A net under the user's "yes", not a wall: a
 //! program can be reached in ways that no words show.
 //!
-//! On Windows, where another shell runs commands, none is understood, and so all are searched.
+//! On Windows, where another shell runs commands, all are searched, in its words too.
 
 use super::{Rule, Words, parse};
 
@@ -17,8 +17,10 @@ pub(super) fn forbidden<'a>(script: &str, rules: &'a [Rule]) -> Option<&'a Rule>
     if rules.is_empty() {
         return None;
     }
-    if cfg!(windows) {
-        return in_powershell(script, rules);
+    if cfg!(windows)
+        && let Some(rule) = in_powershell(script, rules)
+    {
+        return Some(rule);
     }
     let commands = match parse(script) {
         Ok(commands) if !commands.iter().any(|words| is_shell(&words[0])) => commands,
