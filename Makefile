@@ -9,12 +9,15 @@ VSIX := $(EXTENSION)/cairn.vsix
 EXTENSION_SOURCES := $(shell find $(EXTENSION)/src $(EXTENSION)/media -type f) \
   $(addprefix $(EXTENSION)/,package.json package-lock.json esbuild.mjs tsconfig.json README.md .vscodeignore)
 
+# What a program's name ends with on the system that builds.
+EXE := $(if $(filter Windows_NT,$(OS)),.exe)
+
 # Which build of the daemon is packed: the optimised one for people; for the tests the one they have
 # built already, so that they take minutes less.
 PACKED := release
 test e2e: PACKED := debug
 
-.PHONY: help run test check-daemon test-daemon e2e bench bench-editor fuzz soak soak-review review-oracle oracle gen package install check-extension daemon-release daemon-packed system-packages
+.PHONY: help run test check-daemon check-platforms test-daemon e2e bench bench-editor fuzz soak soak-review review-oracle oracle gen package install check-extension daemon-release daemon-packed system-packages
 
 help: ## say what there is
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -27,6 +30,9 @@ test: check-daemon test-daemon check-extension e2e ## everything CI runs
 check-daemon: ## format and lints of the daemon and the tests
 	cargo fmt --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
+
+check-platforms: ## the daemon for Windows (linted, linked) and macOS (linted); takes minutes
+	tests/platforms.sh
 
 test-daemon: system-packages ## unit, property, protocol, agent-loop, lifecycle and Neovim tests
 	cargo build --locked -p cairn
@@ -76,7 +82,7 @@ daemon-packed:
 
 $(VSIX): daemon-packed $(EXTENSION_SOURCES) $(EXTENSION)/node_modules
 	mkdir -p $(EXTENSION)/bin
-	cp -f target/$(PACKED)/cairn $(EXTENSION)/bin/cairn
+	cp -f target/$(PACKED)/cairn$(EXE) $(EXTENSION)/bin/cairn$(EXE)
 	cp -f LICENSE LICENSE-APACHE LICENSE-MIT $(EXTENSION)/
 	cd $(EXTENSION) && npm run --silent package
 

@@ -153,6 +153,26 @@ describe("finding the daemon", () => {
     expect(find("", "/opt/bin/cairn")).toBe("path /opt/bin/cairn");
   });
 
+  it("is called cairn.exe on Windows, in the package and on the PATH", () => {
+    const there = (present: string) => {
+      const found = discover({
+        setting: "",
+        extension: "C:\\ext",
+        // A relative folder, and one of the drive that is current just now.
+        path: "node_modules\\.bin;c:tools;C:\\Program Files\\Cairn;D:\\bin",
+        windows: true,
+        isExecutable: (path) => path === present,
+      });
+      return found.kind === "found" ? found.from : found.kind;
+    };
+    expect(there("C:\\ext\\bin\\cairn.exe")).toBe("bundle");
+    expect(there("D:\\bin\\cairn.exe")).toBe("path");
+    expect(there("C:\\Program Files\\Cairn\\cairn.exe")).toBe("path");
+    expect(there("node_modules\\.bin\\cairn.exe")).toBe("missing");
+    expect(there("c:tools\\cairn.exe")).toBe("missing");
+    expect(there("C:\\ext\\bin\\cairn")).toBe("missing");
+  });
+
   it("never looks past a setting that is wrong", () => {
     expect(find("/my/cairn", "/ext/bin/cairn")).toContain("cairn.daemon.path names /my/cairn");
     expect(find("")).toContain("was not found");

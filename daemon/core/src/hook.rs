@@ -79,13 +79,20 @@ impl Hooks {
         self.0.iter().filter(move |hook| {
             hook.moment == moment
                 && (hook.tools.is_empty()
-                    || tool.is_some_and(|tool| hook.tools.iter().any(|name| name == tool)))
+                    || tool.is_some_and(|tool| hook.tools.iter().any(|name| same_tool(name, tool))))
         })
     }
 
     pub fn has(&self, moment: Moment) -> bool {
         self.0.iter().any(|hook| hook.moment == moment)
     }
+}
+
+/// The shell's tool is called after the shell there is: a hook that guards one guards the other, or
+/// settings of one system would guard nothing on another.
+fn same_tool(name: &str, tool: &str) -> bool {
+    const SHELLS: [&str; 2] = ["bash", "powershell"];
+    name == tool || (SHELLS.contains(&name) && SHELLS.contains(&tool))
 }
 
 /// How a hook's process ended.
@@ -258,6 +265,7 @@ mod tests {
         ]);
         let count = |moment, tool| hooks.at(moment, tool).count();
         assert_eq!(count(Moment::BeforeTool, Some("bash")), 2);
+        assert_eq!(count(Moment::BeforeTool, Some("powershell")), 2, "as on another system");
         assert_eq!(count(Moment::BeforeTool, Some("glob")), 1);
         assert_eq!(count(Moment::TurnEnd, None), 1);
         assert!(hooks.has(Moment::TurnEnd) && !hooks.has(Moment::AfterTool));

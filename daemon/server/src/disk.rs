@@ -78,7 +78,7 @@ fn write(params: &ApplyEditParams, workspace: &Workspace) -> Result<(), Refusal>
                 let range = at(edit.range.start)..at(edit.range.end);
                 decoded.text.replace(range, &edit.new_text);
             }
-            done(workspace.replace(&path, &file, &encode(&decoded.text, decoded.bom))?)
+            done(workspace.replace(&path, file, &encode(&decoded.text, decoded.bom))?)
         }
         FileChange::Delete { expected_hash, empty_folders } => {
             let (_, file) = expected(workspace, &path, expected_hash)?;

@@ -7,29 +7,22 @@
 
 use std::{io, path::PathBuf, sync::Arc, time::Duration};
 
-use tokio::{
-    io::AsyncReadExt,
-    net::unix::pipe,
-    time::{Instant, timeout_at},
-};
+use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 mod environment;
-mod group;
 mod output;
-#[cfg(target_os = "linux")]
-mod proc;
+mod processes;
 pub mod sandbox;
-mod spawner;
 #[cfg(test)]
 #[cfg(target_os = "linux")]
 mod tests;
 
-pub use group::kill_all;
 pub use output::Captured;
+pub use processes::kill_all;
 
-use group::Group;
 use output::Collector;
+use processes::{Group, Reader, pipe};
 use sandbox::Boxed;
 
 #[derive(Debug, Clone)]
@@ -79,8 +72,7 @@ pub fn search_path() -> Vec<PathBuf> {
 /// Runs a command to its end. Dropping the future kills everything it started.
 pub async fn run(spec: Spec, cancel: CancellationToken) -> io::Result<Outcome> {
     let started = Instant::now();
-    let (reader, writer) = io::pipe()?;
-    let mut reader = pipe::Receiver::from_owned_fd(reader.into())?;
+    let (mut reader, writer) = pipe()?;
     let group = Group::start(&spec, writer)?;
     let mut output = Collector::default();
 
@@ -134,12 +126,8 @@ async fn cut_short(deadline: Instant, cancel: &CancellationToken) -> Exit {
 }
 
 /// Cancel safe: what was read is collected.
-async fn read_to_end(reader: &mut pipe::Receiver, output: &mut Collector) {
-    let mut buffer = [0; 8192];
-    loop {
-        match reader.read(&mut buffer).await {
-            Ok(0) | Err(_) => return,
-            Ok(count) => output.push(&buffer[..count]),
-        }
+async fn read_to_end(reader: &mut Reader, output: &mut Collector) {
+    while let Some(bytes) = reader.next().await {
+        output.push(bytes);
     }
 }

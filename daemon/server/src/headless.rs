@@ -31,7 +31,7 @@ use crate::{
     exec, hub,
     model::choose::Environment,
     secrets, signals,
-    workspace::Workspace,
+    workspace::{Workspace, canonical},
 };
 
 /// Does one task; the exit code says how it ended.
@@ -53,8 +53,7 @@ pub async fn run(arguments: RunArguments) -> u8 {
 
 async fn work(arguments: RunArguments) -> anyhow::Result<EndReason> {
     let RunArguments { task, workspace, yes, replay } = arguments;
-    let folder = workspace
-        .canonicalize()
+    let folder = canonical(&workspace)
         .with_context(|| format!("{} cannot be opened", workspace.display()))?;
     if !folder.is_dir() {
         bail!("{} is not a folder", folder.display());
@@ -103,7 +102,7 @@ fn settings(replay: Option<&Path>) -> anyhow::Result<serde_json::Value> {
     }
     if let Some(file) = replay {
         let file =
-            file.canonicalize().with_context(|| format!("{} cannot be opened", file.display()))?;
+            canonical(file).with_context(|| format!("{} cannot be opened", file.display()))?;
         model.insert("provider".into(), "replay".into());
         model.insert("replayFile".into(), file.to_string_lossy().into());
     }

@@ -123,7 +123,7 @@ pub(crate) enum Event {
     Approve {
         params: Box<ApproveParams>,
         /// What a yes for the session is remembered by.
-        touch: tools::Touch,
+        touch: Box<tools::Touch>,
         reply: oneshot::Sender<ApproveResult>,
     },
     Approved {
@@ -449,7 +449,7 @@ impl Hub {
             }
             Event::Rejected(rejected) => self.rejected(rejected),
             Event::Restored(restored) => self.restored(restored),
-            Event::Approve { params, touch, reply } => self.ask_approval(*params, touch, reply),
+            Event::Approve { params, touch, reply } => self.ask_approval(*params, *touch, reply),
             Event::Approved { approval_id, result } => drop(self.approved(&approval_id, result)),
             Event::GoingBack(going) => self.going_back(*going),
             Event::WentBack(went) => self.went_back(*went),

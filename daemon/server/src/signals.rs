@@ -1,24 +1,11 @@
-//! The signals that ask a process to end. It must not just die of them: commands it started would
-//! live on.
+//! What asks a process to end. It must not just die of that: commands it started would live on.
 
-use tokio::signal::unix::{SignalKind, signal};
+#[cfg(unix)]
+mod unix;
+#[cfg(windows)]
+mod windows;
 
-/// From the first poll on the process no longer dies of these; resolves when one comes.
-///
-/// A hangup is for who serves an editor. A run in a terminal may have been told to outlive it.
-pub async fn asked_to_end(also_hangup: bool) -> std::io::Result<()> {
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    let hangup = async {
-        if also_hangup {
-            signal(SignalKind::hangup())?.recv().await;
-            return Ok(());
-        }
-        std::future::pending().await
-    };
-    tokio::select! {
-        _ = terminate.recv() => Ok(()),
-        _ = interrupt.recv() => Ok(()),
-        hung_up = hangup => hung_up,
-    }
-}
+#[cfg(unix)]
+pub use unix::asked_to_end;
+#[cfg(windows)]
+pub use windows::asked_to_end;

@@ -3,16 +3,12 @@
 //! Never in the workspace, never readable by others: folders are made 0700 and files 0600, and only
 //! when there is something to keep.
 
-use std::{
-    fs::{DirBuilder, File},
-    io,
-    os::unix::fs::DirBuilderExt,
-    path::{Path, PathBuf},
-};
+use std::path::PathBuf;
 
 pub mod allowed;
 pub mod blobs;
 pub mod export;
+mod files;
 pub mod journal;
 pub mod library;
 pub mod reviews;
@@ -20,21 +16,24 @@ pub mod sessions;
 pub mod tasks;
 
 /// Where state is kept: `CAIRN_STATE_DIR`, else `cairn` in `XDG_STATE_HOME`, else
-/// `~/.local/state/cairn`. The same on macOS, where command line tools keep to it too; on Windows,
-/// where HOME is not set, it would be `%LOCALAPPDATA%\cairn`. `None`: nobody said where.
+/// `~/.local/state/cairn`. The same on macOS, where command line tools keep to it too; on Windows
+/// `%LOCALAPPDATA%\cairn`, which stays on this machine. `None`: nobody said where.
 pub fn state_dir(variable: impl Fn(&str) -> Option<String>) -> Option<PathBuf> {
-    folder(variable, "CAIRN_STATE_DIR", "XDG_STATE_HOME", ".local/state")
+    let usual = if cfg!(windows) { "LOCALAPPDATA" } else { "XDG_STATE_HOME" };
+    folder(variable, "CAIRN_STATE_DIR", usual, ".local/state")
 }
 
-/// The folder of what the user sets: `CAIRN_CONFIG_DIR`, else `cairn` in XDG's.
+/// The folder of what the user sets: `CAIRN_CONFIG_DIR`, else `cairn` in XDG's; on Windows
+/// `%APPDATA%\cairn`.
 pub fn config_dir(variable: impl Fn(&str) -> Option<String>) -> Option<PathBuf> {
-    folder(variable, "CAIRN_CONFIG_DIR", "XDG_CONFIG_HOME", ".config")
+    let usual = if cfg!(windows) { "APPDATA" } else { "XDG_CONFIG_HOME" };
+    folder(variable, "CAIRN_CONFIG_DIR", usual, ".config")
 }
 
 fn folder(
     variable: impl Fn(&str) -> Option<String>,
     ours: &str,
-    xdg: &str,
+    usual: &str,
     at_home: &str,
 ) -> Option<PathBuf> {
     let folder = |name| {
@@ -43,18 +42,8 @@ fn folder(
         folder.is_absolute().then_some(folder)
     };
     folder(ours)
-        .or_else(|| Some(folder(xdg)?.join("cairn")))
+        .or_else(|| Some(folder(usual)?.join("cairn")))
         .or_else(|| Some(folder("HOME")?.join(at_home).join("cairn")))
-}
-
-/// Makes a folder and those above it that are missing, for nobody else to see.
-fn create_folder(folder: &Path) -> io::Result<()> {
-    DirBuilder::new().recursive(true).mode(0o700).create(folder)
-}
-
-/// Makes renames in a folder last.
-fn sync_folder(folder: &Path) -> io::Result<()> {
-    File::open(folder)?.sync_all()
 }
 
 #[cfg(test)]

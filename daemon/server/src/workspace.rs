@@ -6,28 +6,30 @@
 
 use std::{
     fmt,
-    fs::{self, File},
+    fs::File,
     io::{self, Read},
     path::{Path, PathBuf},
 };
 
 use anyhow::Context;
 use cairn_core::{
+    names::{Case, below},
     policy,
     text::{self, Decoded, NotText},
 };
-use rustix::fs::FileType;
 
 mod beneath;
 mod change;
 mod resolve;
 mod similar;
+mod spelling;
 pub mod uri;
 mod walk;
 
 pub use beneath::Done;
-use beneath::{Beneath, file_type};
+use beneath::{Beneath, Kind};
 pub use resolve::PathError;
+pub use spelling::canonical;
 pub use uri::{canonical_uri, path_of, uri_of};
 pub use walk::{Hidden, Walked};
 
@@ -83,12 +85,14 @@ pub enum ReadError {
 impl Workspace {
     pub fn new(folders: Vec<PathBuf>) -> anyhow::Result<Self> {
         anyhow::ensure!(!folders.is_empty(), "no workspace folder is open");
-        let home = std::env::var_os("HOME").and_then(|home| fs::canonicalize(home).ok());
+        let home = std::env::var_os(spelling::HOME);
+        let home = home.and_then(|home| canonical(Path::new(&home)).ok());
         let mut workspace =
             Self { folders: Vec::new(), canonical: Vec::new(), held: Vec::new(), home, own: None };
         for folder in folders {
-            let folder = std::path::absolute(&folder)?;
-            let canonical = fs::canonicalize(&folder)
+            let folder = spelling::absolute(&folder)
+                .with_context(|| format!("workspace folder {}", folder.display()))?;
+            let canonical = canonical(&folder)
                 .with_context(|| format!("workspace folder {}", folder.display()))?;
             anyhow::ensure!(canonical.is_dir(), "{} is not a folder", folder.display());
             let held = Beneath::open(&folder)
@@ -118,7 +122,7 @@ impl Workspace {
 
     /// Whether a path without symbolic links is one of the folders or below one.
     pub fn holds(&self, canonical: &Path) -> bool {
-        self.canonical.iter().any(|folder| canonical.starts_with(folder))
+        self.canonical.iter().any(|folder| below(canonical, folder, Case::HERE).is_some())
     }
 
     /// A path as people and models see it: relative to the first folder with `/`, or absolute.
@@ -127,7 +131,7 @@ impl Workspace {
         match path.strip_prefix(self.root()) {
             Ok(inside) if inside.as_os_str().is_empty() => ".".to_owned(),
             Ok(inside) => {
-                let name = inside.to_string_lossy();
+                let name = spelling::shown(inside);
                 // What would be read as a home folder, a URI or nothing at all.
                 let misread =
                     name.starts_with('~') || name.starts_with("file:") || name.trim().is_empty();
@@ -162,9 +166,9 @@ impl Workspace {
         let folder = &self.held[path.folder];
         let file = folder.open_read(&path.inside).map_err(|error| {
             // The first look is at what nearly all files are.
-            match folder.stat(&path.inside).map(|stat| file_type(&stat)) {
-                Ok(FileType::RegularFile) | Err(_) => io(error),
-                Ok(kind) => ReadError::NotRegular { path: path.to_string(), kind: in_words(kind) },
+            match folder.kind(&path.inside) {
+                Ok(Kind::File) | Err(_) => io(error),
+                Ok(kind) => ReadError::NotRegular { path: path.to_string(), kind: kind.in_words() },
             }
         })?;
         match file.metadata().map_err(io)?.len() {
@@ -177,14 +181,12 @@ impl Workspace {
 
     /// Whether something is there, whatever it is.
     pub fn is_there(&self, path: &WorkspacePath) -> bool {
-        path.inside.as_os_str().is_empty() || self.held[path.folder].stat(&path.inside).is_ok()
+        path.inside.as_os_str().is_empty() || self.held[path.folder].kind(&path.inside).is_ok()
     }
 
     /// The file has other names: a change through this one would change them unseen.
     pub fn has_hard_links(&self, path: &WorkspacePath) -> bool {
-        self.held[path.folder]
-            .stat(&path.inside)
-            .is_ok_and(|stat| file_type(&stat) == FileType::RegularFile && stat.st_nlink > 1)
+        self.held[path.folder].has_hard_links(&path.inside)
     }
 
     fn path_in(&self, folder: usize, inside: &Path) -> WorkspacePath {
@@ -248,18 +250,6 @@ fn read_bounded(path: &WorkspacePath, file: &mut File) -> Result<Vec<u8>, ReadEr
         return Err(ReadError::TooLarge { path: path.to_string(), bytes: bytes.len() as u64 });
     }
     Ok(bytes)
-}
-
-fn in_words(kind: FileType) -> &'static str {
-    match kind {
-        FileType::RegularFile => "a file",
-        FileType::Directory => "a folder",
-        FileType::Symlink => "a symbolic link",
-        FileType::Fifo => "a named pipe",
-        FileType::Socket => "a socket",
-        FileType::BlockDevice | FileType::CharacterDevice => "a device",
-        FileType::Unknown => "something else",
-    }
 }
 
 #[cfg(test)]

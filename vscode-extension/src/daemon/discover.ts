@@ -1,4 +1,4 @@
-import { delimiter, isAbsolute, join } from "node:path";
+import { posix, win32 } from "node:path";
 
 /** Where a daemon may be, and what the machine says about a path. */
 export interface Places {
@@ -18,21 +18,22 @@ export type Found =
 /** The setting, else the binary shipped in the package, else the first one on the PATH. */
 export function discover(places: Places): Found {
   const { setting, isExecutable } = places;
+  const system = places.windows ? win32 : posix;
   if (setting !== "") {
     return isExecutable(setting)
       ? { kind: "found", path: setting, from: "setting" }
       : { kind: "missing", message: `The setting cairn.daemon.path names ${setting}, which is not an executable file.` };
   }
   const name = places.windows ? "cairn.exe" : "cairn";
-  const bundled = join(places.extension, "bin", name);
+  const bundled = system.join(places.extension, "bin", name);
   if (isExecutable(bundled)) {
     return { kind: "found", path: bundled, from: "bundle" };
   }
   const onPath = places.path
-    .split(delimiter)
+    .split(system.delimiter)
     // A relative one would be another in each workspace, and a repository must not bring a daemon.
-    .filter((folder) => isAbsolute(folder))
-    .map((folder) => join(folder, name))
+    .filter((folder) => system.isAbsolute(folder))
+    .map((folder) => system.join(folder, name))
     .find(isExecutable);
   return onPath === undefined
     ? {

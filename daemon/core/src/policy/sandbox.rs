@@ -310,6 +310,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg(unix)]
     fn a_place_comes_before_what_is_in_it() {
         let found = Found {
             writable: paths(&["/tmp/a/ws", "/home/me/.config/Code/ws", "/home/me"]),
@@ -350,6 +351,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg(unix)]
     fn of_two_for_one_place_the_stricter_counts() {
         let found = Found {
             writable: paths(&["/ws", "/tmp", "/ws/lib", "/", "/dev"]),

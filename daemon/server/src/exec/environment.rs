@@ -4,7 +4,7 @@
 use std::{
     env,
     ffi::{OsStr, OsString},
-    path::{Path, PathBuf},
+    path::PathBuf,
 };
 
 /// Names the variable that marks everything one command started.
@@ -32,19 +32,39 @@ const ALLOWED: &[&str] = &[
     "VIRTUAL_ENV",
 ];
 
+/// Besides, on Windows, where programs find the system and themselves by them.
+const ALLOWED_ON_WINDOWS: &[&str] = &[
+    "ALLUSERSPROFILE",
+    "APPDATA",
+    "COMMONPROGRAMFILES",
+    "COMMONPROGRAMFILES(X86)",
+    "COMMONPROGRAMW6432",
+    "COMSPEC",
+    "HOMEDRIVE",
+    "HOMEPATH",
+    "LOCALAPPDATA",
+    "NUMBER_OF_PROCESSORS",
+    "OS",
+    "PATHEXT",
+    "PROCESSOR_ARCHITECTURE",
+    "PROGRAMDATA",
+    "PROGRAMFILES",
+    "PROGRAMFILES(X86)",
+    "PROGRAMW6432",
+    "PUBLIC",
+    "SYSTEMDRIVE",
+    "SYSTEMROOT",
+    "TEMP",
+    "TMP",
+    "USERDOMAIN",
+    "USERNAME",
+    "USERPROFILE",
+    "WINDIR",
+];
+
 /// No colours, no pager and no password prompt: nobody is there to answer.
 const FIXED: &[(&str, &str)] =
     &[("TERM", "dumb"), ("PAGER", "cat"), ("GIT_PAGER", "cat"), ("GIT_TERMINAL_PROMPT", "0")];
-
-/// In a box the rest of the home folder cannot be written: what tools must write goes to the private
-/// temporary folder. These lead no program to anything but its own cache.
-pub(super) fn boxed(temporary: &Path) -> [(&'static str, PathBuf); 3] {
-    [
-        ("TMPDIR", temporary.to_owned()),
-        ("GOCACHE", temporary.join("go-build")),
-        ("npm_config_cache", temporary.join("npm")),
-    ]
-}
 
 /// Parts of names that hold secrets, and beginnings of names that have a program run or load
 /// something else than it is.
@@ -57,8 +77,10 @@ pub(super) fn for_command(
     mark: &str,
 ) -> Vec<(OsString, OsString)> {
     let allowed = inherited
-        .filter(|(name, _)| name.to_str().is_some_and(|name| ALLOWED.contains(&name)))
-        .map(|(name, value)| if name == "PATH" { (name, absolute(&value)) } else { (name, value) });
+        .filter(|(name, _)| name.to_str().is_some_and(|name| is_allowed(name, cfg!(windows))))
+        .map(|(name, value)| {
+            if name.eq_ignore_ascii_case("PATH") { (name, absolute(&value)) } else { (name, value) }
+        });
     let fixed = FIXED.iter().map(|(name, value)| (name.into(), value.into()));
     let added = added
         .iter()
@@ -70,6 +92,14 @@ pub(super) fn for_command(
 /// Where a command looks for programs, first to last.
 pub(super) fn search_path(path: Option<&OsStr>) -> Vec<PathBuf> {
     path.map(absolute).iter().flat_map(env::split_paths).collect()
+}
+
+/// On Windows names are the same in any case.
+fn is_allowed(name: &str, on_windows: bool) -> bool {
+    if !on_windows {
+        return ALLOWED.contains(&name);
+    }
+    ALLOWED.iter().chain(ALLOWED_ON_WINDOWS).any(|allowed| allowed.eq_ignore_ascii_case(name))
 }
 
 fn is_dangerous(name: &str) -> bool {
@@ -116,5 +146,20 @@ mod tests {
             .collect();
         expect_test::expect!["PATH=/bin:/usr/bin HOME=/home/me TERM=dumb PAGER=cat GIT_PAGER=cat GIT_TERMINAL_PROMPT=0 EXTRA=1 CAIRN_CALL=m"]
             .assert_eq(&names.join(" "));
+    }
+
+    #[test]
+    fn windows_needs_more_and_tells_no_cases_apart() {
+        for (name, here, there) in [
+            ("PATH", true, true),
+            ("Path", false, true),
+            ("SystemRoot", false, true),
+            ("ProgramFiles(x86)", false, true),
+            ("OPENAI_API_KEY", false, false),
+            ("PSModulePath", false, false),
+            ("NODE_OPTIONS", false, false),
+        ] {
+            assert_eq!((is_allowed(name, false), is_allowed(name, true)), (here, there), "{name}");
+        }
     }
 }

@@ -10,46 +10,52 @@ use std::{
     io,
     path::{Path, PathBuf},
     process::ExitCode,
-    sync::{Arc, Mutex, OnceLock, PoisonError},
-    time::Duration,
+    sync::Arc,
 };
 
-use cairn_core::policy::sandbox::{Found, Needs, Own};
-use tokio::sync::OnceCell;
-use tokio_util::sync::CancellationToken;
+use cairn_core::policy::sandbox::Needs;
 
-use super::{Exit, Spec};
-
+#[cfg(unix)]
+mod boxes;
 #[cfg(target_os = "linux")]
 mod confine;
+#[cfg(unix)]
 mod git;
+#[cfg(unix)]
 pub(super) mod ground;
+#[cfg(unix)]
 mod hold;
 #[cfg(target_os = "linux")]
 mod init;
 #[cfg(target_os = "linux")]
 mod linux;
+#[cfg(unix)]
 mod look;
 #[cfg(target_os = "macos")]
 mod macos;
+#[cfg(windows)]
+mod none;
 #[cfg(target_os = "linux")]
 mod outer;
+#[cfg(unix)]
 pub(super) mod report;
 
 #[cfg(target_os = "linux")]
 use linux as system;
 #[cfg(target_os = "macos")]
 use macos as system;
+#[cfg(windows)]
+use none as system;
 
-use ground::Ground;
-use hold::Held;
-use look::Scene;
+#[cfg(unix)]
+pub use boxes::{Boxed, Sandbox};
+#[cfg(unix)]
+use boxes::{Builder, Shape};
+#[cfg(windows)]
+pub use none::{Boxed, Sandbox};
 
 /// Hidden from people: how this program is started inside a box, or as the builder of one.
 pub const SUBCOMMAND: &str = "sandbox-run";
-
-/// A box stands within milliseconds; a machine may be busy.
-const PROBE_LIMIT: Duration = Duration::from_secs(10);
 
 /// How boxes are built here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,14 +84,6 @@ impl Tiers {
             "namespaces" => Some(Tiers::Only(Tier::Namespaces)),
             "none" => Some(Tiers::None),
             _ => None,
-        }
-    }
-
-    fn has(self, tier: Tier) -> bool {
-        match self {
-            Tiers::Any => true,
-            Tiers::Only(only) => only == tier,
-            Tiers::None => false,
         }
     }
 }
@@ -126,34 +124,6 @@ impl Walls {
 /// Why there is no box although one could be built.
 pub const OFF: &str = "it is turned off (cairn.sandbox.mode)";
 
-/// One for a daemon.
-#[derive(Debug)]
-pub struct Sandbox {
-    /// This program. `None`: unknown, and there are no boxes.
-    program: Option<PathBuf>,
-    tiers: Tiers,
-    /// Cairn's own folders, which hold other projects' sessions.
-    hidden: Vec<PathBuf>,
-    builder: OnceCell<Result<Builder, String>>,
-    ground: OnceLock<Arc<Ground>>,
-}
-
-/// What a box is made of.
-struct Shape<'a> {
-    found: &'a Found,
-    own: &'a Own,
-    network: bool,
-    cwd: &'a Path,
-}
-
-#[derive(Debug, Clone)]
-struct Builder {
-    tier: Tier,
-    /// What is started, with these words first.
-    program: PathBuf,
-    words: Vec<OsString>,
-}
-
 /// A command for a box.
 pub struct Order<'a> {
     pub command: &'a str,
@@ -164,142 +134,6 @@ pub struct Order<'a> {
     /// It writes nothing in the workspace, so that it need not be able to.
     pub looks: bool,
     pub settings: &'a Settings,
-}
-
-/// A box as far as it can be prepared. While it lives, the names it protects are held.
-#[derive(Debug)]
-pub struct Boxed {
-    pub(super) program: PathBuf,
-    pub(super) arguments: Vec<OsString>,
-    /// What the temporary folder is called in it.
-    pub(super) temporary: PathBuf,
-    /// Whether a process of ours in it tells how the command ended; else it is its own leader.
-    pub(super) reports: bool,
-    held: Mutex<Held>,
-    _ground: Arc<Ground>,
-}
-
-impl Boxed {
-    /// The command is over.
-    pub(super) fn let_go(&self) {
-        drop(std::mem::take(&mut *self.held.lock().unwrap_or_else(PoisonError::into_inner)));
-    }
-}
-
-impl Sandbox {
-    pub fn new(program: Option<PathBuf>, tiers: Tiers, hidden: Vec<PathBuf>) -> Self {
-        Self { program, tiers, hidden, builder: OnceCell::new(), ground: OnceLock::new() }
-    }
-
-    /// How boxes are built here, or why they cannot be. Found out once, by building one.
-    pub async fn tier(&self) -> Result<Tier, String> {
-        match self.builder().await {
-            Ok(builder) => Ok(builder.tier),
-            Err(reason) => Err(reason.clone()),
-        }
-    }
-
-    /// Looks what exists, so it takes a moment.
-    pub async fn prepare(&self, order: Order<'_>) -> io::Result<Arc<Boxed>> {
-        let builder = self.builder().await.clone().map_err(io::Error::other)?;
-        let ground = self.ground()?;
-        let (command, cwd) = (OsString::from(order.command), order.cwd.to_owned());
-        let (folders, hidden) = (order.folders.to_vec(), self.hidden.clone());
-        let (settings, mut needs, looks) = (order.settings.clone(), order.needs, order.looks);
-        needs.network |= settings.network;
-        let own = self.own(&ground)?;
-        let preparing = tokio::task::spawn_blocking(move || {
-            let home = std::env::home_dir();
-            let (found, held) = look::look(&Scene {
-                folders: &folders,
-                writable: &settings.writable,
-                home: home.as_deref(),
-                hidden: &hidden,
-                needs,
-                looks,
-            })?;
-            let shape = Shape { found: &found, own: &own, network: needs.network, cwd: &cwd };
-            Ok(Arc::new(system::boxed(&builder, &shape, command, held, ground)))
-        });
-        preparing.await.map_err(io::Error::other)?
-    }
-
-    fn ground(&self) -> io::Result<Arc<Ground>> {
-        if let Some(ground) = self.ground.get() {
-            return Ok(Arc::clone(ground));
-        }
-        let ground = Arc::new(Ground::lay()?);
-        Ok(Arc::clone(self.ground.get_or_init(|| ground)))
-    }
-
-    fn own(&self, ground: &Ground) -> io::Result<Own> {
-        let program = self.program.clone();
-        Ok(Own {
-            temporary: ground.temporary(),
-            nothing: ground.nothing(),
-            program: program.ok_or_else(|| io::Error::other("Cairn's own program is unknown"))?,
-            superuser: rustix::process::geteuid().is_root(),
-        })
-    }
-
-    async fn builder(&self) -> &Result<Builder, String> {
-        self.builder.get_or_init(|| self.find_builder()).await
-    }
-
-    async fn find_builder(&self) -> Result<Builder, String> {
-        let mut reasons = Vec::new();
-        for &tier in system::TIERS {
-            if !self.tiers.has(tier) {
-                reasons.push(format!("{} was not to be tried", name(tier)));
-                continue;
-            }
-            match self.probe(tier).await {
-                Ok(builder) => return Ok(builder),
-                Err(reason) => {
-                    tracing::info!("no box by {}: {reason}", name(tier));
-                    reasons.push(format!("{}: {reason}", name(tier)));
-                }
-            }
-        }
-        Err(reasons.join("; "))
-    }
-
-    /// Builds a box that differs from a real one only in what it protects, and runs `true` in it.
-    async fn probe(&self, tier: Tier) -> Result<Builder, String> {
-        let program = self.program.as_deref().ok_or("Cairn's own program is unknown")?;
-        let builder = system::builder(tier, program)?;
-        let run = async {
-            let ground = self.ground()?;
-            let own = self.own(&ground)?;
-            let (found, root) = (Found::default(), Path::new("/"));
-            let shape = Shape { found: &found, own: &own, network: false, cwd: root };
-            let boxed = system::boxed(&builder, &shape, "true".into(), Held::default(), ground);
-            let spec = Spec {
-                command: "true".to_owned(),
-                cwd: root.to_owned(),
-                timeout: PROBE_LIMIT,
-                input: String::new(),
-                env: Vec::new(),
-                sandbox: Some(Arc::new(boxed)),
-            };
-            super::run(spec, CancellationToken::new()).await
-        };
-        match run.await {
-            Ok(outcome) if outcome.exit == Exit::Code(0) => Ok(builder),
-            Ok(outcome) => {
-                Err(format!("a box was built, but `true` ended in it: {:?}", outcome.exit))
-            }
-            Err(error) => Err(error.to_string()),
-        }
-    }
-}
-
-fn name(tier: Tier) -> &'static str {
-    match tier {
-        Tier::Bubblewrap => "bubblewrap",
-        Tier::Namespaces => "namespaces of Cairn's own",
-        Tier::Seatbelt => "sandbox-exec",
-    }
 }
 
 /// This program as a part of a box: before anything else of it has begun. What goes wrong is said on

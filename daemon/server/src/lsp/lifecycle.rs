@@ -4,13 +4,22 @@
 
 use std::time::Duration;
 
-use rustix::process::{Pid, test_kill_process};
 use tokio::{
     sync::SetOnce,
     time::{Instant, MissedTickBehavior, timeout, timeout_at},
 };
 
 use super::convert::Accepted;
+
+#[cfg(unix)]
+mod unix;
+#[cfg(windows)]
+mod windows;
+
+#[cfg(unix)]
+pub(super) use unix::Parent;
+#[cfg(windows)]
+pub(super) use windows::Parent;
 
 /// An editor gives up waiting after two seconds and kills what it sees; be gone before.
 const LEAVE: Duration = Duration::from_millis(1000);
@@ -51,27 +60,6 @@ impl Exit {
                 u8::from(!self.after_shutdown)
             }
         }
-    }
-}
-
-/// The client's process, seen alive when it said hello.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Parent(Pid);
-
-impl Parent {
-    /// `None` for a process that cannot be seen from here: it lives outside our container. Must
-    /// be asked before `initialize` is answered, while the client surely lives.
-    pub(super) fn visible(id: u32) -> Option<Parent> {
-        i32::try_from(id)
-            .ok()
-            .and_then(Pid::from_raw)
-            .map(Parent)
-            .filter(|parent| parent.is_alive())
-    }
-
-    fn is_alive(self) -> bool {
-        // Not being allowed to signal it also proves that it is there.
-        test_kill_process(self.0) != Err(rustix::io::Errno::SRCH)
     }
 }
 

@@ -102,7 +102,7 @@ pub(super) async fn consent(
     });
     let (reply, answer) = oneshot::channel();
     let params = Box::new(ApproveParams { preview, ..params(shown, &question) });
-    shown.hub.send(Event::Approve { params, touch: touch.clone(), reply });
+    shown.hub.send(Event::Approve { params, touch: Box::new(touch.clone()), reply });
     let answer = tokio::select! {
         () = context.cancel.cancelled() => None,
         answer = answer => answer.ok(),

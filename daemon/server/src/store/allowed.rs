@@ -11,9 +11,8 @@
 //! is set aside and told.
 
 use std::{
-    fs::{self, File, OpenOptions, TryLockError},
+    fs::{self, File, TryLockError},
     io::{self, ErrorKind, Read, Write},
-    os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
     thread,
     time::{Duration, Instant},
@@ -21,11 +20,10 @@ use std::{
 
 use anyhow::{Context, bail, ensure};
 use cairn_core::policy::command::Rule;
-use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 use tempfile::NamedTempFile;
 
-use super::{create_folder, sync_folder};
+use super::files::{create_folder, private, sync_folder};
 
 const FILE: &str = "allowed-commands.json";
 const LOCK: &str = "allowed-commands.lock";
@@ -195,12 +193,10 @@ impl Allowed {
 
     fn lock(&self) -> anyhow::Result<File> {
         let path = self.state.join(LOCK);
-        let file = OpenOptions::new()
+        let file = private()
             .create(true)
             .write(true)
             .truncate(false)
-            .mode(0o600)
-            .custom_flags(OFlags::NOFOLLOW.bits().cast_signed())
             .open(&path)
             .with_context(|| format!("{} cannot be opened", path.display()))?;
         let deadline = Instant::now() + LOCK_WAIT;
@@ -221,8 +217,7 @@ impl Allowed {
 
 /// Follows no link, waits for no pipe. What is no text, or far too long, is `InvalidData`.
 fn read_text(path: &Path) -> io::Result<String> {
-    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
-    let file = OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path)?;
+    let file = private().read(true).open(path)?;
     let found = file.metadata()?;
     if !found.is_file() || found.len() > MAX_FILE {
         return Err(io::Error::new(ErrorKind::InvalidData, "it is no file of rules"));

@@ -13,19 +13,17 @@
 
 use std::{
     fmt::{self, Write as _},
-    fs::{self, File, OpenOptions},
+    fs::{self, File},
     io::{self, ErrorKind, Read, Write},
-    os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
     str::FromStr,
     time::{Duration, SystemTime},
 };
 
-use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::{create_folder, sync_folder};
+use super::files::{create_folder, private, sync_folder};
 
 const TEMPORARY: &str = ".new-";
 const BAD: &str = ".bad";
@@ -197,9 +195,7 @@ impl fmt::Display for Sha256Hex {
 
 /// Follows no link, waits for no pipe. More than a text can be is enough to see that it is none.
 fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
-    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
-    let opened = OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path);
-    let Some(file) = present(opened)? else { return Ok(None) };
+    let Some(file) = present(private().read(true).open(path))? else { return Ok(None) };
     if !file.metadata()?.is_file() {
         return Err(io::Error::new(ErrorKind::InvalidInput, "is not a regular file"));
     }

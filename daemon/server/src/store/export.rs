@@ -12,7 +12,8 @@ use std::{
 use cairn_protocol::ExportFormat;
 
 use super::{
-    create_folder, journal,
+    files::create_folder,
+    journal,
     sessions::{self, Line},
 };
 use crate::secrets;

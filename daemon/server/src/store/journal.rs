@@ -27,20 +27,17 @@ use std::{
     fs::{self, File, OpenOptions, TryLockError},
     io::{self, ErrorKind, Seek, SeekFrom, Write},
     ops::ControlFlow,
-    os::unix::fs::{MetadataExt, OpenOptionsExt},
     path::{Path, PathBuf},
     thread,
     time::Duration,
 };
-
-use rustix::fs::OFlags;
 
 use self::lines::Scan;
 pub use self::{
     lines::{Malformed, Record},
     writer::{Refused, State, Writer},
 };
-use super::{create_folder, sync_folder};
+use super::files::{appending, create_folder, is_removed, private, sync_folder};
 
 mod lines;
 mod writer;
@@ -122,7 +119,7 @@ trait Sink: Write + Send {
 
 impl Sink for File {
     fn cut(&mut self, length: u64) -> io::Result<()> {
-        self.set_len(length)
+        cut(self, length)
     }
 
     fn sync(&mut self) -> io::Result<()> {
@@ -137,7 +134,7 @@ impl Journal {
         create_folder(folder)?;
         let lock = Lock::take(path)?
             .ok_or_else(|| io::Error::new(ErrorKind::WouldBlock, "another process writes it"))?;
-        let file = options().append(true).create_new(true).mode(0o600).open(path)?;
+        let file = appending().create_new(true).open(path)?;
         file.sync_all()?;
         sync_folder(folder)?;
         Ok(Self::at(file, Mark { end: 0, next: 1 }, lock))
@@ -145,7 +142,7 @@ impl Journal {
 
     /// Hands over every good record, in order, and mends the end of the file.
     pub fn open(path: &Path, mut visit: impl FnMut(Record<'_>)) -> io::Result<Opened> {
-        let (file, refused) = match open_file(path, options().append(true)) {
+        let (file, refused) = match open_file(path, &mut appending()) {
             Err(error) if is_refusal(&error) => (open_file(path, &mut options())?, Some(error)),
             file => (file?, None),
         };
@@ -158,13 +155,15 @@ impl Journal {
             },
         };
         // It may have been removed between the two.
-        if file.metadata()?.nlink() == 0 {
+        if is_removed(&file, path)? {
             return Err(ErrorKind::NotFound.into());
         }
         let scan = lines::scan(&file, |record| {
             visit(record);
             ControlFlow::Continue(())
         })?;
+        // Not every system writes behind the end by itself.
+        (&file).seek(SeekFrom::Start(scan.end))?;
         let mut recovery = Recovery::of(&scan);
         let access = match (lock, &mut recovery.damage) {
             (Err(reason), _) => Access::Read(reason),
@@ -321,8 +320,7 @@ impl Lock {
     /// `None`: another one has it.
     fn take(path: &Path) -> io::Result<Option<Self>> {
         let path = beside(path, ".lock");
-        let file =
-            open_file(&path, options().write(true).create(true).truncate(false).mode(0o600))?;
+        let file = open_file(&path, options().write(true).create(true).truncate(false))?;
         for _ in 0..TRIES {
             match file.try_lock() {
                 Ok(()) => return Ok(Some(Self(file))),
@@ -356,15 +354,21 @@ fn cut_off(path: &Path, file: &File, end: u64) -> io::Result<PathBuf> {
         let _ = fs::remove_file(&saved);
         return Err(error);
     }
-    file.set_len(end)?;
+    cut(file, end)?;
     file.sync_all()?;
     Ok(saved)
+}
+
+/// Leaves the file standing at its new end.
+fn cut(mut file: &File, length: u64) -> io::Result<()> {
+    file.set_len(length)?;
+    file.seek(SeekFrom::Start(length)).map(drop)
 }
 
 fn new_beside(path: &Path) -> io::Result<(PathBuf, File)> {
     for number in 1..=MAX_TORN {
         let path = beside(path, &format!(".torn-{number}"));
-        match options().write(true).create_new(true).mode(0o600).open(&path) {
+        match options().write(true).create_new(true).open(&path) {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
             file => return Ok((path, file?)),
         }
@@ -384,10 +388,9 @@ fn folder_of(path: &Path) -> io::Result<&Path> {
         .ok_or_else(|| io::Error::new(ErrorKind::InvalidInput, "a journal needs a folder"))
 }
 
-/// Follows no link, waits for no pipe.
 fn options() -> OpenOptions {
-    let mut options = OpenOptions::new();
-    options.read(true).custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed());
+    let mut options = private();
+    options.read(true);
     options
 }
 

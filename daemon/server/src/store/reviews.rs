@@ -489,7 +489,7 @@ fn rewrite(path: &Path, journal: Journal, live: &Live) -> io::Result<Journal> {
     drop(fresh);
     fs::rename(&next, path)?;
     if let Some(folder) = path.parent() {
-        super::sync_folder(folder)?;
+        super::files::sync_folder(folder)?;
     }
     // The lock is a file of its own, and free for a moment now: whoever takes it reads the same.
     drop(journal);

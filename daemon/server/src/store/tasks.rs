@@ -14,9 +14,8 @@
 //! Never overwrites a file it could not read, and never gives out an id again.
 
 use std::{
-    fs::{self, File, OpenOptions, TryLockError},
+    fs::{self, File, TryLockError},
     io::{ErrorKind, Read, Write},
-    os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
     thread,
     time::{Duration, Instant},
@@ -24,12 +23,11 @@ use std::{
 
 use anyhow::{Context, anyhow, bail, ensure};
 use cairn_core::plan::graph::{Graph, Task};
-use rustix::fs::OFlags;
 use serde::Serialize;
 use serde_json::Value;
 use tempfile::NamedTempFile;
 
-use super::{create_folder, sync_folder};
+use super::files::{create_folder, private, sync_folder};
 
 const VERSION: u64 = 1;
 const LOCK: &str = ".lock";
@@ -117,12 +115,10 @@ impl TaskList {
 
     fn lock(&self) -> anyhow::Result<File> {
         let path = self.folder.join(LOCK);
-        let file = OpenOptions::new()
+        let file = private()
             .create(true)
             .write(true)
             .truncate(false)
-            .mode(0o600)
-            .custom_flags(OFlags::NOFOLLOW.bits().cast_signed())
             .open(&path)
             .with_context(|| format!("{} cannot be opened", path.display()))?;
         let deadline = Instant::now() + self.lock_wait;
@@ -286,8 +282,7 @@ fn read_mark(path: &Path) -> anyhow::Result<u32> {
 
 /// Follows no link, waits for no pipe.
 fn read_text(path: &Path, limit: u64) -> anyhow::Result<String> {
-    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
-    let file = OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path)?;
+    let file = private().read(true).open(path)?;
     let found = file.metadata()?;
     ensure!(found.is_file(), "is not a regular file");
     ensure!(found.len() <= limit, "is {} bytes long", found.len());

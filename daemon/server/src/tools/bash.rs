@@ -1,5 +1,6 @@
 //! `bash`: runs a command in the workspace folder, in a sandbox, after the user allowed these very
-//! bytes. Where no sandbox works the user has said yes to that, too.
+//! bytes. Where no sandbox works the user has said yes to that, too. On Windows it is `powershell`,
+//! and there is no sandbox.
 
 use std::{sync::Arc, time::Duration};
 
@@ -20,6 +21,40 @@ const MAX_TITLE_CHARS: usize = 80;
 
 pub(super) struct Bash;
 
+/// What the model is told of the shell there is.
+struct Shell {
+    name: &'static str,
+    description: &'static str,
+    /// Whether a command can ask for more than its sandbox gives.
+    grants: bool,
+}
+
+const HERE: &Shell = if cfg!(windows) { &POWERSHELL } else { &BASH };
+
+const BASH: Shell = Shell {
+    name: "bash",
+    description: "Runs a command with bash in the workspace folder, after the user allowed it, and \
+        answers with its output (both streams; of long output only the beginning and the end) and \
+        exit code. Each call is a new shell without a terminal: nothing can be typed in, `cd` and \
+        variables do not last, and processes left in the background are ended with it. It runs in \
+        a sandbox: it can write in the workspace and in /tmp only, not in .git and the settings of \
+        editors and agents, and has no network but its own loopback. To read, find or change files \
+        use the other tools.",
+    grants: true,
+};
+
+const POWERSHELL: Shell = Shell {
+    name: "powershell",
+    description: "Runs a command with Windows PowerShell 5.1 (not bash, not PowerShell 7: there is \
+        no `&&`) in the workspace folder, after the user allowed it, and answers with its output \
+        (both streams; of long output only the beginning and the end) and exit code, which is 1 \
+        whenever the last command failed. Each call is a new shell without a terminal: nothing can \
+        be typed in, `cd` and variables do not last, and processes left in the background are \
+        ended with it. It has at most 12,000 characters. To read, find or change files use the \
+        other tools.",
+    grants: false,
+};
+
 struct BashCall {
     command: String,
     cwd: std::path::PathBuf,
@@ -29,36 +64,11 @@ struct BashCall {
 
 impl Tool for Bash {
     fn spec(&self) -> ToolSpec {
-        ToolSpec {
-            name: "bash".to_owned(),
-            description:
-                "Runs a command with bash in the workspace folder, after the user allowed \
-                it, and answers with its output (both streams; of long output only the beginning \
-                and the end) and exit code. Each call is a new shell without a terminal: nothing \
-                can be typed in, `cd` and variables do not last, and processes left in the \
-                background are ended with it. It runs in a sandbox: it can write in the workspace \
-                and in /tmp only, not in .git and the settings of editors and agents, and has no \
-                network but its own loopback. To read, find or change files use the other tools."
-                    .to_owned(),
-            schema: json!({
-                "type": "object",
-                "properties": {
-                    "command": {"type": "string"},
-                    "timeout_ms": {"type": "integer", "minimum": 1, "description": "A limit shorter than the user's own"},
-                    "needs": {
-                        "type": "array",
-                        "items": {"type": "string", "enum": ["network", "git"]},
-                        "description": "What this command cannot do without; the user is asked each time. `network`: it reaches the Internet and the machine's own services, as to install packages or to fetch. `git`: it may change .git except hooks and config, as to commit or to switch branches."
-                    }
-                },
-                "required": ["command"]
-            }),
-            parallel: false,
-        }
+        HERE.spec()
     }
 
     fn parse(&self, arguments: Value, context: &ToolContext) -> Result<Box<dyn Call>, ToolFailure> {
-        let mut arguments = Arguments::new("bash", arguments);
+        let mut arguments = Arguments::new(HERE.name, arguments);
         let command = arguments.string("command");
         let timeout = arguments.optional_count("timeout_ms");
         let needs = arguments.optional_names("needs", &["network", "git"]).unwrap_or_default();
@@ -76,6 +86,28 @@ impl Tool for Bash {
             timeout: timeout.min(context.timeout),
             needs: Needs { network: needs.contains(&"network"), git: needs.contains(&"git") },
         }))
+    }
+}
+
+impl Shell {
+    fn spec(&self) -> ToolSpec {
+        let mut properties = json!({
+            "command": {"type": "string"},
+            "timeout_ms": {"type": "integer", "minimum": 1, "description": "A limit shorter than the user's own"},
+        });
+        if self.grants {
+            properties["needs"] = json!({
+                "type": "array",
+                "items": {"type": "string", "enum": ["network", "git"]},
+                "description": "What this command cannot do without; the user is asked each time. `network`: it reaches the Internet and the machine's own services, as to install packages or to fetch. `git`: it may change .git except hooks and config, as to commit or to switch branches."
+            });
+        }
+        ToolSpec {
+            name: self.name.to_owned(),
+            description: self.description.to_owned(),
+            schema: json!({"type": "object", "properties": properties, "required": ["command"]}),
+            parallel: false,
+        }
     }
 }
 
@@ -323,6 +355,16 @@ mod tests {
                 "{output}: {hint}"
             );
         }
+    }
+
+    #[test]
+    fn each_system_is_told_of_the_shell_it_has() {
+        for (shell, grants) in [(&BASH, true), (&POWERSHELL, false)] {
+            let spec = shell.spec();
+            assert_eq!(spec.schema["properties"]["needs"].is_object(), grants, "{}", spec.name);
+            assert_eq!(spec.description.contains("sandbox"), grants, "{}", spec.name);
+        }
+        assert_eq!(HERE.name, if cfg!(windows) { "powershell" } else { "bash" });
     }
 
     #[test]

@@ -5,26 +5,19 @@
 
 use std::{
     ffi::OsStr,
-    fs::{File, Metadata, Permissions},
-    io::{self, Write},
-    os::{
-        fd::{AsFd, BorrowedFd, OwnedFd},
-        unix::fs::{MetadataExt, PermissionsExt},
-    },
-    path::{Component, Path, PathBuf},
+    io,
+    path::{Component, Path},
 };
 
-use rustix::{
-    fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat, mkdirat, openat, statat, unlinkat},
-    io::Errno,
-};
+#[cfg(unix)]
+mod unix;
+#[cfg(windows)]
+mod windows;
 
-/// A folder, whatever its path leads to by now. Paths below it are plain names, from it on.
-#[derive(Debug)]
-pub(super) struct Beneath {
-    held: OwnedFd,
-    path: PathBuf,
-}
+#[cfg(unix)]
+pub(super) use unix::Beneath;
+#[cfg(windows)]
+pub(super) use windows::Beneath;
 
 /// Whether something was done to the file that was meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,226 +27,30 @@ pub enum Done {
     Changed,
 }
 
-/// Only a place in the tree: it needs no right to list the folder.
-const FOLDER: OFlags = OFlags::DIRECTORY.union(OFlags::CLOEXEC).union(PLACE);
-#[cfg(target_os = "linux")]
-const PLACE: OFlags = OFlags::PATH;
-#[cfg(not(target_os = "linux"))]
-const PLACE: OFlags = OFlags::RDONLY;
-
-/// A pipe that nobody writes must not block, and a terminal not become ours.
-const READ: OFlags = OFlags::RDONLY
-    .union(OFlags::NOFOLLOW)
-    .union(OFlags::NONBLOCK)
-    .union(OFlags::NOCTTY)
-    .union(OFlags::CLOEXEC);
-
-const CREATE: OFlags = OFlags::WRONLY
-    .union(OFlags::CREATE)
-    .union(OFlags::EXCL)
-    .union(OFlags::NOFOLLOW)
-    .union(OFlags::CLOEXEC);
-
-impl Beneath {
-    /// The path may have links: it is the user's own.
-    pub(super) fn open(path: &Path) -> io::Result<Self> {
-        let held = openat(CWD, path, FOLDER, Mode::empty())?;
-        Ok(Self { held, path: path.to_owned() })
-    }
-
-    /// False when its path leads to another folder by now, or to none.
-    pub(super) fn is_in_place(&self) -> bool {
-        let held = rustix::fs::fstat(&self.held);
-        let there = statat(CWD, &self.path, AtFlags::empty());
-        matches!((held, there), (Ok(held), Ok(there)) if is_same(&held, &there))
-    }
-
-    /// What is at a path. A link there is a link.
-    pub(super) fn stat(&self, inside: &Path) -> io::Result<Stat> {
-        let place = self.place(inside)?;
-        Ok(statat(&place.folder, place.name, AtFlags::SYMLINK_NOFOLLOW)?)
-    }
-
-    /// A regular file, for reading.
-    pub(super) fn open_read(&self, inside: &Path) -> io::Result<File> {
-        self.place(inside)?.open_read()
-    }
-
-    /// Where nothing was, this text is; missing folders are made.
-    pub(super) fn create_new(&self, inside: &Path, bytes: &[u8]) -> io::Result<()> {
-        self.make_dirs(parent(inside))?;
-        let place = self.place(inside)?;
-        let mut file = place.create(place.name, Mode::from_raw_mode(0o666))?;
-        let written = file.write_all(bytes);
-        if written.is_err() {
-            // Ours, and half of it at best.
-            let _ = unlinkat(&place.folder, place.name, AtFlags::empty());
-        }
-        written
-    }
-
-    /// Old or new, never half: a temporary file beside it, then a rename. Keeps the permissions.
-    pub(super) fn replace(&self, inside: &Path, read: &File, bytes: &[u8]) -> io::Result<Done> {
-        let place = self.place(inside)?;
-        let temporary = format!(".cairn-{}", uuid::Uuid::now_v7().simple());
-        let temporary = OsStr::new(&temporary);
-        let mut file = place.create(temporary, Mode::from_raw_mode(0o600))?;
-        let replaced = (|| {
-            file.write_all(bytes)?;
-            let mode = read.metadata()?.mode() & 0o7777;
-            file.set_permissions(Permissions::from_mode(mode))?;
-            file.sync_all()?;
-            if !place.is_still(read)? {
-                return Ok(Done::Changed);
-            }
-            rustix::fs::renameat(&place.folder, temporary, &place.folder, place.name)?;
-            Ok(Done::Done)
-        })();
-        if !matches!(replaced, Ok(Done::Done)) {
-            let _ = unlinkat(&place.folder, temporary, AtFlags::empty());
-        }
-        replaced
-    }
-
-    /// Removes the file that was read.
-    pub(super) fn remove(&self, inside: &Path, read: &File) -> io::Result<Done> {
-        let place = self.place(inside)?;
-        if !place.is_still(read)? {
-            return Ok(Done::Changed);
-        }
-        unlinkat(&place.folder, place.name, AtFlags::empty())?;
-        Ok(Done::Done)
-    }
-
-    /// Removes a folder that is empty.
-    pub(super) fn remove_empty(&self, inside: &Path) -> io::Result<()> {
-        let place = self.place(inside)?;
-        Ok(unlinkat(&place.folder, place.name, AtFlags::REMOVEDIR)?)
-    }
-
-    /// Moves the file that was read to where nothing is, in this folder or another one; missing
-    /// folders are made.
-    pub(super) fn rename(
-        &self,
-        inside: &Path,
-        read: &File,
-        to: &Beneath,
-        to_inside: &Path,
-    ) -> io::Result<Done> {
-        to.make_dirs(parent(to_inside))?;
-        let (from, to) = (self.place(inside)?, to.place(to_inside)?);
-        if !from.is_still(read)? {
-            return Ok(Done::Changed);
-        }
-        match rename_to_nothing(&from, &to) {
-            Err(Errno::EXIST) => Ok(Done::Changed),
-            Err(error) => Err(error.into()),
-            Ok(()) => Ok(Done::Done),
-        }
-    }
-
-    /// Makes the folders of a path that are missing.
-    pub(super) fn make_dirs(&self, inside: &Path) -> io::Result<()> {
-        let mut at = self.held.try_clone()?;
-        for name in plain_names(inside)? {
-            match mkdirat(&at, name, Mode::from_raw_mode(0o777)) {
-                Ok(()) | Err(Errno::EXIST) => {}
-                Err(error) => return Err(error.into()),
-            }
-            at = openat(&at, name, FOLDER | OFlags::NOFOLLOW, Mode::empty())?;
-        }
-        Ok(())
-    }
-
-    /// The folder that a path is in, held open, and its name there.
-    fn place<'a>(&self, inside: &'a Path) -> io::Result<Place<'a>> {
-        let names = plain_names(inside)?;
-        let Some((name, folders)) = names.split_last() else {
-            return Err(io::ErrorKind::IsADirectory.into());
-        };
-        let folder = match folders {
-            [] => self.held.try_clone()?,
-            folders => self.folder(folders)?,
-        };
-        Ok(Place { folder, name })
-    }
-
-    fn folder(&self, names: &[&OsStr]) -> io::Result<OwnedFd> {
-        #[cfg(target_os = "linux")]
-        match open_beneath(self.held.as_fd(), names) {
-            // An older kernel, or a filter that does not know it; or a folder was moved meanwhile.
-            Err(Errno::NOSYS | Errno::PERM | Errno::INVAL | Errno::AGAIN) => {}
-            opened => return Ok(opened?),
-        }
-        Ok(step_by_step(self.held.as_fd(), names)?)
-    }
+/// What is at a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(windows, expect(dead_code, reason = "folders hold no such things there"))]
+pub(super) enum Kind {
+    File,
+    Folder,
+    Link,
+    Pipe,
+    Socket,
+    Device,
+    Other,
 }
 
-/// A name in a folder that is held open.
-struct Place<'a> {
-    folder: OwnedFd,
-    name: &'a OsStr,
-}
-
-impl Place<'_> {
-    /// Looks before it opens: opening a device may do something.
-    fn open_read(&self) -> io::Result<File> {
-        let stat = statat(&self.folder, self.name, AtFlags::SYMLINK_NOFOLLOW)?;
-        if file_type(&stat) != FileType::RegularFile {
-            return Err(not_regular());
+impl Kind {
+    pub(super) fn in_words(self) -> &'static str {
+        match self {
+            Kind::File => "a file",
+            Kind::Folder => "a folder",
+            Kind::Link => "a symbolic link",
+            Kind::Pipe => "a named pipe",
+            Kind::Socket => "a socket",
+            Kind::Device => "a device",
+            Kind::Other => "something else",
         }
-        let file = File::from(openat(&self.folder, self.name, READ, Mode::empty())?);
-        if !file.metadata()?.is_file() {
-            return Err(not_regular());
-        }
-        Ok(file)
-    }
-
-    fn create(&self, name: &OsStr, mode: Mode) -> io::Result<File> {
-        Ok(File::from(openat(&self.folder, name, CREATE, mode)?))
-    }
-
-    /// The file that was read is there, as it was, and has no other name.
-    fn is_still(&self, read: &File) -> io::Result<bool> {
-        let (then, now) = (read.metadata()?, self.open_read()?.metadata()?);
-        let mark =
-            |meta: &Metadata| (meta.dev(), meta.ino(), meta.len(), meta.mtime(), meta.mtime_nsec());
-        Ok(mark(&then) == mark(&now) && now.nlink() == 1)
-    }
-}
-
-#[cfg(target_os = "linux")]
-fn open_beneath(held: BorrowedFd<'_>, names: &[&OsStr]) -> Result<OwnedFd, Errno> {
-    use rustix::fs::{ResolveFlags, openat2};
-    let path: PathBuf = names.iter().collect();
-    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
-    openat2(held, path, FOLDER, Mode::empty(), resolve)
-}
-
-fn step_by_step(held: BorrowedFd<'_>, names: &[&OsStr]) -> Result<OwnedFd, Errno> {
-    let mut at: Option<OwnedFd> = None;
-    for name in names {
-        let from = at.as_ref().map_or(held, AsFd::as_fd);
-        at = Some(openat(from, *name, FOLDER | OFlags::NOFOLLOW, Mode::empty())?);
-    }
-    at.ok_or(Errno::INVAL)
-}
-
-fn rename_to_nothing(from: &Place<'_>, to: &Place<'_>) -> Result<(), Errno> {
-    #[cfg(any(target_os = "linux", target_vendor = "apple"))]
-    {
-        use rustix::fs::{RenameFlags, renameat_with};
-        let flags = RenameFlags::NOREPLACE;
-        match renameat_with(&from.folder, from.name, &to.folder, to.name, flags) {
-            // The file system cannot promise it.
-            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {}
-            done => return done,
-        }
-    }
-    match statat(&to.folder, to.name, AtFlags::SYMLINK_NOFOLLOW) {
-        Err(Errno::NOENT) => rustix::fs::renameat(&from.folder, from.name, &to.folder, to.name),
-        Err(error) => Err(error),
-        Ok(_) => Err(Errno::EXIST),
     }
 }
 
@@ -272,17 +69,11 @@ fn parent(inside: &Path) -> &Path {
     inside.parent().unwrap_or(Path::new(""))
 }
 
-fn is_same(a: &Stat, b: &Stat) -> bool {
-    (a.st_dev, a.st_ino) == (b.st_dev, b.st_ino)
-}
-
-pub(super) fn file_type(stat: &Stat) -> FileType {
-    FileType::from_raw_mode(stat.st_mode)
+/// Nobody else's, also when two change the same file at once.
+fn temporary_name() -> String {
+    format!(".cairn-{}", uuid::Uuid::now_v7().simple())
 }
 
 fn not_regular() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")
 }
-
-#[cfg(test)]
-mod tests;

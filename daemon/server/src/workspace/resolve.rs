@@ -12,7 +12,7 @@ use cairn_core::{
     policy::protected_roots,
 };
 
-use super::{Workspace, WorkspacePath, path_of};
+use super::{Workspace, WorkspacePath, path_of, spelling::link_target};
 
 /// A refused path. The message tells the model what to do.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -179,10 +179,12 @@ struct Walker<'a> {
 
 impl<'a> Walker<'a> {
     fn new(workspace: &'a Workspace, given: &'a str) -> Self {
-        Self { workspace, given, at: PathBuf::from("/"), links: 0, passed: Vec::new() }
+        Self { workspace, given, at: PathBuf::new(), links: 0, passed: Vec::new() }
     }
 
+    /// Of an absolute path.
     fn follow(&mut self, path: &Path) -> Result<(), PathError> {
+        self.at = root_of(path);
         let mut ahead: VecDeque<OsString> = VecDeque::new();
         queue(&mut ahead, path);
         while let Some(name) = ahead.pop_front() {
@@ -198,11 +200,17 @@ impl<'a> Walker<'a> {
                     if self.links > MAX_LINKS {
                         return Err(PathError::Loop(self.given.to_owned()));
                     }
-                    let target = fs::read_link(&self.at).map_err(|error| self.io(&error))?;
+                    let target = link_target(&self.at).map_err(|error| self.io(&error))?;
+                    if cfg!(windows) && windows_oddity(&target.to_string_lossy()).is_some() {
+                        // Not looked at: a look at another machine tells it who looks.
+                        return Err(PathError::Outside(self.given.to_owned()));
+                    }
                     self.passed.push(ahead.iter().fold(self.at.clone(), |at, name| at.join(name)));
                     self.at.pop();
                     if target.is_absolute() {
-                        self.at = PathBuf::from("/");
+                        self.at = root_of(&target);
+                    } else if target.has_root() {
+                        self.at = root_of(&self.at);
                     }
                     queue(&mut ahead, &target);
                 }
@@ -222,7 +230,7 @@ impl<'a> Walker<'a> {
     }
 
     fn is_inside(&self) -> bool {
-        self.workspace.canonical.iter().any(|root| self.at.starts_with(root))
+        self.workspace.holds(&self.at)
     }
 
     /// Git's folder, or the file that points to it, by any of its spellings; and any folder that
@@ -253,6 +261,12 @@ pub(super) fn is_git_folder(folder: &Path, coming: Option<&str>) -> bool {
             || fs::symlink_metadata(folder.join(name)).is_ok()
     };
     has("HEAD") && ((has("objects") && has("refs")) || has("commondir"))
+}
+
+/// The root that an absolute path is below: on Windows, of its drive.
+fn root_of(path: &Path) -> PathBuf {
+    let is_root = |part: &Component| matches!(part, Component::Prefix(_) | Component::RootDir);
+    path.components().take_while(is_root).collect()
 }
 
 /// Puts the components of a path before those that are still to go.

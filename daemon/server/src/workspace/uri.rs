@@ -1,11 +1,17 @@
 //! File URIs. Written as VS Code writes them; read however a client spells them, and compared by
 //! the path they mean.
 
-use std::{
-    ffi::OsString,
-    os::unix::ffi::{OsStrExt, OsStringExt},
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
+
+#[cfg(unix)]
+mod unix;
+#[cfg(any(windows, test))]
+mod windows;
+
+#[cfg(unix)]
+use unix as system;
+#[cfg(windows)]
+use windows as system;
 
 /// The URI of an absolute path, in VS Code's spelling: everything but unreserved characters and
 /// `/` is escaped. `None` for a relative path.
@@ -15,7 +21,7 @@ pub fn uri_of(path: &Path) -> Option<String> {
 
 pub(super) fn of_absolute(path: &Path) -> String {
     let mut uri = String::from("file://");
-    for &byte in path.as_os_str().as_bytes() {
+    for &byte in system::bytes(path).iter() {
         match byte {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => {
                 uri.push(char::from(byte));
@@ -47,7 +53,7 @@ pub fn path_of(uri: &str) -> Option<PathBuf> {
     let bytes = decode(path.as_bytes());
     let usable = bytes.starts_with(b"/") && !bytes.contains(&0);
     // Through the components, so that `//` and `/./` do not make another path.
-    usable.then(|| PathBuf::from(OsString::from_vec(bytes)).components().collect())
+    Some(system::path(usable.then_some(bytes)?)?.components().collect())
 }
 
 /// One spelling for all URIs of a path: the key to compare documents by. `None` if it is no file.

@@ -4,6 +4,8 @@
 //! program, and whatever is not understood, is searched for the words of a rule anywhere in it. Too
 //! much is forbidden then rather than too little. A net under the user's "yes", not a wall: a
 //! program can be reached in ways that no words show.
+//!
+//! On Windows, where another shell runs commands, all are searched, in its words too.
 
 use super::{Rule, Words, parse};
 
@@ -14,6 +16,11 @@ const OPTIONS: usize = 16;
 pub(super) fn forbidden<'a>(script: &str, rules: &'a [Rule]) -> Option<&'a Rule> {
     if rules.is_empty() {
         return None;
+    }
+    if cfg!(windows)
+        && let Some(rule) = in_powershell(script, rules)
+    {
+        return Some(rule);
     }
     let commands = match parse(script) {
         Ok(commands) if !commands.iter().any(|words| is_shell(&words[0])) => commands,
@@ -32,6 +39,12 @@ pub(super) fn forbidden<'a>(script: &str, rules: &'a [Rule]) -> Option<&'a Rule>
         commands.iter().any(|words| begins(&rule.words, words))
             || handed_on.iter().any(|words| rule.occurs_in(words))
     })
+}
+
+/// Its escapes are backticks, and its paths have backslashes.
+fn in_powershell<'a>(script: &str, rules: &'a [Rule]) -> Option<&'a Rule> {
+    let words = loose_words(&script.replace('`', "").replace('\\', "/"));
+    rules.iter().find(|rule| rule.occurs_in(&words))
 }
 
 impl Rule {
@@ -74,8 +87,25 @@ fn begins(rule: &[String], words: &[String]) -> bool {
 
 fn is_shell(program: &str) -> bool {
     const SHELLS: &[&str] = &[
-        ".", "ash", "bash", "busybox", "dash", "eval", "fish", "ksh", "mksh", "pwsh", "rbash",
-        "sh", "source", "xargs", "yash", "zsh",
+        ".",
+        "ash",
+        "bash",
+        "busybox",
+        "cmd",
+        "dash",
+        "eval",
+        "fish",
+        "ksh",
+        "mksh",
+        "powershell",
+        "pwsh",
+        "rbash",
+        "sh",
+        "source",
+        "wsl",
+        "xargs",
+        "yash",
+        "zsh",
     ];
     SHELLS.iter().any(|shell| same_program(program, shell))
 }
@@ -145,11 +175,17 @@ fn hands_on(program: &str) -> bool {
     RUNNERS.iter().any(|runner| same_program(unnumbered, runner))
 }
 
-/// Some file systems do not tell letter cases apart.
+/// Some file systems do not tell letter cases apart, and Windows (also from within WSL) finds a
+/// program with or without the end of its name.
 fn same_program(word: &str, name: &str) -> bool {
-    word.eq_ignore_ascii_case(name)
-        || word.rsplit('/').next().is_some_and(|last| last.eq_ignore_ascii_case(name))
+    let last = word.rsplit('/').next().unwrap_or(word);
+    let is_it = |word: &str| word.eq_ignore_ascii_case(name);
+    let bare = last.len().checked_sub(4).and_then(|at| last.split_at_checked(at));
+    let ends = |end: &str| PROGRAM_ENDS.iter().any(|known| known.eq_ignore_ascii_case(end));
+    is_it(word) || is_it(last) || bare.is_some_and(|(bare, end)| ends(end) && is_it(bare))
 }
+
+const PROGRAM_ENDS: &[&str] = &[".bat", ".cmd", ".com", ".exe"];
 
 /// Words as they might come out, whatever the shell does with the rest.
 fn loose_words(script: &str) -> Words {
@@ -159,4 +195,30 @@ fn loose_words(script: &str) -> Words {
         .filter(|word| !word.is_empty())
         .map(str::to_owned)
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn in_powershell_the_words_count_however_they_are_written() {
+        let rules = ["git push", "rm"].map(|rule| Rule::parse(rule).unwrap());
+        for (script, forbids) in [
+            ("git push", true),
+            ("Git.EXE push origin", true),
+            (r"& 'C:\Program Files\Git\bin\git.exe' -C x push", true),
+            ("g`it pu`sh", true),
+            ("iex \"git push\"", true),
+            ("cmd /c \"cd x & git push\"", true),
+            ("npm test; rm x", true),
+            (r"src\rm.cmd", true),
+            ("git status", false),
+            ("npm test", false),
+            ("Get-Content form.txt", false),
+            (r"type src\arm.rs", false),
+        ] {
+            assert_eq!(in_powershell(script, &rules).is_some(), forbids, "{script}");
+        }
+    }
 }

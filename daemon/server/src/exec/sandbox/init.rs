@@ -77,10 +77,10 @@ pub(super) fn run(words: impl Iterator<Item = OsString>) -> anyhow::Result<ExitC
         std::thread::spawn(watch);
     }
     let shell = start(job.command)?;
-    report::tell_begun()?;
+    report::tell::begun()?;
     let exit = reap_until(shell)?;
     let left = count();
-    report::tell_end(exit, left)?;
+    report::tell::end(exit, left)?;
     let code = match exit {
         Exit::Code(code) => code,
         Exit::Signal(signal) => 128 + signal,
@@ -171,7 +171,7 @@ fn watch() {
         });
         let alive = numbers.map(Iterator::count).unwrap_or(0);
         if alive > MOST_PROCESSES {
-            let _ = report::tell_crowded();
+            let _ = report::tell::crowded();
             #[expect(clippy::exit, reason = "the end of the box, from a thread beside")]
             std::process::exit(1);
         }

@@ -4,13 +4,16 @@
 //! launcher's own words when it fails. Whatever is said there is never output of the command.
 
 use std::{
-    io::{self, Read, Write},
+    io::{self, Read},
     os::fd::OwnedFd,
 };
 
 use rustix::fs::OFlags;
 
 use crate::exec::Exit;
+
+#[cfg(target_os = "linux")]
+pub(super) mod tell;
 
 const SIGN: &str = "cairn-box:";
 /// More than a launcher has to say.
@@ -25,26 +28,6 @@ pub(in crate::exec) struct Report {
     pub(in crate::exec) crowded: bool,
     /// Words of the launcher.
     pub(in crate::exec) words: String,
-}
-
-pub(super) fn tell_begun() -> io::Result<()> {
-    tell("begun")
-}
-
-pub(super) fn tell_end(exit: Exit, left: usize) -> io::Result<()> {
-    match exit {
-        Exit::Code(code) => tell(&format!("exited {code} {left}")),
-        Exit::Signal(signal) => tell(&format!("killed {signal} {left}")),
-        Exit::TimedOut | Exit::Cancelled => Ok(()),
-    }
-}
-
-pub(super) fn tell_crowded() -> io::Result<()> {
-    tell("crowded")
-}
-
-fn tell(what: &str) -> io::Result<()> {
-    io::stderr().write_all(format!("\n{SIGN} {what}\n").as_bytes())
 }
 
 /// What has been told until now. Never waits.
@@ -95,6 +78,8 @@ fn parse(text: &str) -> Report {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
+
     use super::*;
 
     #[test]

@@ -6,10 +6,11 @@ use std::{
     fs::File,
     io::{self, BufRead, BufReader, Read, Seek, Write},
     ops::ControlFlow,
-    os::unix::fs::FileExt,
 };
 
 use memchr::{memchr, memrchr};
+
+use crate::store::files::read_exact_at;
 
 const MAX_RECORD: usize = 32 * 1024 * 1024;
 const CRC_DIGITS: usize = 8;
@@ -130,7 +131,7 @@ pub(super) fn tail(file: &File, bytes: u64, mut visit: impl FnMut(&[u8])) -> io:
     let length = file.metadata()?.len();
     let start = length.saturating_sub(bytes);
     let mut end = vec![0; usize::try_from(length - start).unwrap_or_default()];
-    file.read_exact_at(&mut end, start)?;
+    read_exact_at(file, &mut end, start)?;
     // The first one is whole at the beginning of the file only; else it is the end of one, which
     // its checksum tells.
     for line in end.split_inclusive(|&byte| byte == b'\n') {
@@ -222,7 +223,7 @@ impl Backwards<'_> {
             let length = usize::try_from(self.start).map_or(wanted, |left| left.min(wanted));
             let mut buffer = vec![0; length];
             self.start -= length as u64;
-            self.file.read_exact_at(&mut buffer, self.start)?;
+            read_exact_at(self.file, &mut buffer, self.start)?;
             buffer.append(&mut self.buffer);
             self.buffer = buffer;
         }

@@ -10,7 +10,7 @@ use std::{
 
 use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, waitpid};
 
-use super::environment::MARK;
+use crate::exec::environment::MARK;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Process {

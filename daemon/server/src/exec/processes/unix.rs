@@ -11,9 +11,9 @@
 use std::convert::Infallible;
 use std::{
     ffi::OsStr,
-    io::{self, Seek, Write},
+    io,
     os::unix::process::{CommandExt, ExitStatusExt},
-    process::{Child, Command, ExitStatus, Stdio},
+    process::{Child, Command, ExitStatus},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
@@ -21,11 +21,16 @@ use std::{
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use tokio::task::{JoinHandle, spawn_blocking};
 
-use super::{
+use super::{Ended, input};
+use crate::exec::{
     Exit, Spec, environment,
     sandbox::{Boxed, ground, report},
-    spawner,
 };
+
+pub(super) mod pipe;
+#[cfg(target_os = "linux")]
+mod proc;
+mod spawner;
 
 /// Kills everything that any command started, and lets none start again. For the end of the
 /// process: blocks, but not for long.
@@ -46,21 +51,12 @@ pub fn kill_all() {
 }
 
 /// Owns what a command started: dropping it leaves nothing alive.
-pub(super) struct Group {
+pub(in crate::exec) struct Group {
     processes: Arc<Processes>,
 }
 
-#[derive(Clone)]
-pub(super) struct Ended {
-    pub(super) exit: Exit,
-    pub(super) left_running: usize,
-    pub(super) crowded: bool,
-    /// Why the box was not built, or the command not started in it.
-    pub(super) never_began: Option<String>,
-}
-
 impl Group {
-    pub(super) fn start(spec: &Spec, output: io::PipeWriter) -> io::Result<Self> {
+    pub(in crate::exec) fn start(spec: &Spec, output: io::PipeWriter) -> io::Result<Self> {
         // Held while the child is born, so that nobody takes it for a stray before it is listed.
         let mut live = lock(&LIVE);
         if live.closed {
@@ -93,7 +89,7 @@ impl Group {
     }
 
     /// Ends when the shell did.
-    pub(super) fn exited(&self) -> JoinHandle<()> {
+    pub(in crate::exec) fn exited(&self) -> JoinHandle<()> {
         let leader = self.processes.leader;
         spawn_blocking(move || {
             let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
@@ -102,12 +98,12 @@ impl Group {
     }
 
     /// Asks the command to end.
-    pub(super) fn terminate(&self) {
+    pub(in crate::exec) fn terminate(&self) {
         self.processes.terminate();
     }
 
     /// Kills what is left and tells how the shell ended.
-    pub(super) async fn end(self) -> io::Result<Ended> {
+    pub(in crate::exec) async fn end(self) -> io::Result<Ended> {
         let processes = Arc::clone(&self.processes);
         let ended = spawn_blocking(move || processes.kill(Instant::now() + KILL_LIMIT)).await;
         ended.ok().flatten().ok_or_else(|| io::Error::other("the command could not be killed"))
@@ -132,6 +128,7 @@ struct Live {
     /// The process is ending.
     closed: bool,
     /// Orphans are reparented to us.
+    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "they cannot be"))]
     adopts: bool,
     next: u64,
     groups: Vec<Arc<Processes>>,
@@ -139,6 +136,7 @@ struct Live {
 
 struct Processes {
     leader: Pid,
+    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "nobody is looked for by it"))]
     mark: String,
     walls: Option<Walls>,
     state: Mutex<State>,
@@ -179,7 +177,7 @@ impl Processes {
     /// Not the launcher: its end is the end of everything at once. False if nothing is there.
     #[cfg(target_os = "linux")]
     fn terminate_behind_walls(&self) -> bool {
-        let command = super::proc::behind_first(self.leader);
+        let command = proc::behind_first(self.leader);
         for process in &command {
             process.signal(Signal::TERM);
         }
@@ -230,25 +228,25 @@ impl Processes {
     }
 
     #[cfg(target_os = "linux")]
-    fn first_behind_walls(&self) -> Vec<super::proc::Process> {
-        if self.walls.is_some() { super::proc::children(self.leader) } else { Vec::new() }
+    fn first_behind_walls(&self) -> Vec<proc::Process> {
+        if self.walls.is_some() { proc::children(self.leader) } else { Vec::new() }
     }
 
     #[cfg(target_os = "linux")]
     fn count_alive(&self) -> usize {
-        super::proc::members(self.leader, &self.mark).iter().filter(|one| one.is_alive()).count()
+        proc::members(self.leader, &self.mark).iter().filter(|one| one.is_alive()).count()
     }
 
     /// Kills what is not in the group any more. True when nothing is left.
     #[cfg(target_os = "linux")]
     fn kill_strays(&self) -> bool {
-        let members = super::proc::members(self.leader, &self.mark);
+        let members = proc::members(self.leader, &self.mark);
         // What carries no mark and left its session is attributed only without a doubt.
         let live = lock(&LIVE);
         let alone = live.groups.iter().all(|group| group.leader == self.leader);
-        let adopted = super::proc::adopted(self.leader);
+        let adopted = proc::adopted(self.leader);
         // One that is just becoming another program shows no mark for a moment, and may be ours.
-        let mut none_left = alone || !adopted.iter().any(super::proc::Process::is_changing);
+        let mut none_left = alone || !adopted.iter().any(proc::Process::is_changing);
         let strays = if alone { adopted } else { Vec::new() };
         for process in members.into_iter().chain(strays) {
             if process.is_alive() {
@@ -318,7 +316,7 @@ fn spawn_boxed(
     let mut command = command(boxed.program.as_os_str(), spec);
     command.args(&boxed.arguments);
     command.envs(environment::for_command(std::env::vars_os(), &spec.env, mark));
-    command.envs(environment::boxed(&boxed.temporary));
+    command.envs(boxed.environment());
     command.stdin(input(&spec.input)?).stdout(output).stderr(reporting);
     Ok((spawner::spawn(command)?, reports))
 }
@@ -330,20 +328,9 @@ fn command(program: &OsStr, spec: &Spec) -> Command {
     command
 }
 
-/// A file and not a pipe, so that nobody has to write while the command runs or leaves it unread.
-fn input(text: &str) -> io::Result<Stdio> {
-    if text.is_empty() {
-        return Ok(Stdio::null());
-    }
-    let mut file = tempfile::tempfile()?;
-    file.write_all(text.as_bytes())?;
-    file.rewind()?;
-    Ok(file.into())
-}
-
 /// Kills and reaps them. Orphans come to us to be reaped.
 #[cfg(target_os = "linux")]
-fn all_gone(processes: &[super::proc::Process]) -> bool {
+fn all_gone(processes: &[proc::Process]) -> bool {
     processes.iter().filter(|process| !process.has_ended()).count() == 0
 }
 

@@ -110,7 +110,7 @@ fn a_folder_that_is_swapped_for_a_link_leads_nobody_out() {
         }
         let _ = place.beneath.create_new(Path::new("sub/deep/er/new"), b"new");
         if let Ok(file) = place.beneath.open_read(new) {
-            let _ = place.beneath.replace(new, &file, b"newer");
+            let _ = place.beneath.replace(new, file.try_clone().unwrap(), b"newer");
         }
         if let Ok(file) = place.beneath.open_read(new) {
             let to = Path::new("sub/moved");
@@ -189,7 +189,10 @@ fn a_change_is_made_to_the_file_that_was_read() {
     let before = read();
     fs::rename(place.at("ws/sub/file"), place.at("ws/sub/old")).unwrap();
     fs::write(place.at("ws/sub/file"), "theirs").unwrap();
-    assert_eq!(place.beneath.replace(inside, &before, b"ours").unwrap(), Done::Changed);
+    assert_eq!(
+        place.beneath.replace(inside, before.try_clone().unwrap(), b"ours").unwrap(),
+        Done::Changed
+    );
     assert_eq!(place.beneath.remove(inside, &before).unwrap(), Done::Changed);
     let to = Path::new("sub/to");
     let moved = place.beneath.rename(inside, &before, &place.beneath, to);
@@ -197,12 +200,12 @@ fn a_change_is_made_to_the_file_that_was_read() {
     assert_eq!(now(), "theirs");
 
     fs::set_permissions(place.at("ws/sub/file"), Permissions::from_mode(0o640)).unwrap();
-    assert_eq!(place.beneath.replace(inside, &read(), b"ours").unwrap(), Done::Done);
+    assert_eq!(place.beneath.replace(inside, read(), b"ours").unwrap(), Done::Done);
     assert_eq!(now(), "ours");
     assert_eq!(fs::metadata(place.at("ws/sub/file")).unwrap().mode() & 0o777, 0o640);
 
     fs::hard_link(place.at("ws/sub/file"), place.at("outside/alias")).unwrap();
-    assert_eq!(place.beneath.replace(inside, &read(), b"both").unwrap(), Done::Changed);
+    assert_eq!(place.beneath.replace(inside, read(), b"both").unwrap(), Done::Changed);
     fs::remove_file(place.at("outside/alias")).unwrap();
 
     let taken = place.beneath.rename(inside, &read(), &place.beneath, Path::new("sub/old"));

@@ -1,0 +1,55 @@
+//! The processes of commands, as each system has them: started, waited for, ended to the last one.
+//!
+//! A `Group` is what one command started, and dropping it leaves nothing alive; `pipe` is where its
+//! output comes from.
+
+#[cfg(any(windows, test))]
+mod powershell;
+#[cfg(unix)]
+mod unix;
+#[cfg(windows)]
+mod windows;
+
+#[cfg(unix)]
+pub(super) use unix::{
+    Group,
+    pipe::{Reader, pipe},
+};
+#[cfg(windows)]
+pub(super) use windows::{
+    Group,
+    pipe::{Reader, pipe},
+};
+
+#[cfg(unix)]
+pub use unix::kill_all;
+#[cfg(windows)]
+pub use windows::kill_all;
+
+use std::{
+    fs::File,
+    io::{self, Seek, Write},
+    process::Stdio,
+};
+
+use super::Exit;
+
+#[derive(Clone)]
+pub(super) struct Ended {
+    pub(super) exit: Exit,
+    pub(super) left_running: usize,
+    pub(super) crowded: bool,
+    /// Why the box was not built, or the command not started in it.
+    pub(super) never_began: Option<String>,
+}
+
+/// A file and not a pipe, so that nobody has to write while the command runs or leaves it unread.
+fn input(text: &str) -> io::Result<Stdio> {
+    if text.is_empty() {
+        return Ok(Stdio::null());
+    }
+    let mut file: File = tempfile::tempfile()?;
+    file.write_all(text.as_bytes())?;
+    file.rewind()?;
+    Ok(file.into())
+}

@@ -1,0 +1,88 @@
+//! The shell of Windows, and a command in its words.
+//!
+//! A command is handed over encoded: there is no quoting that could make another one of it, so what
+//! runs is what was approved, byte for byte.
+
+use std::{ffi::OsString, io, path::PathBuf};
+
+use base64::{Engine, engine::general_purpose::STANDARD};
+
+/// A line of Windows has 32,767 characters, and 12,000 become 32,000 of them.
+const LONGEST: usize = 12_000;
+
+/// Where the system has it, whatever a PATH says. `root`: the folder of the system.
+pub(super) fn program(root: Option<OsString>) -> io::Result<PathBuf> {
+    let root = root.map(PathBuf::from).filter(|root| root.is_absolute());
+    let root = root.ok_or_else(|| {
+        io::Error::new(io::ErrorKind::NotFound, "SystemRoot does not say where PowerShell is")
+    })?;
+    let below = ["System32", "WindowsPowerShell", "v1.0", "powershell.exe"];
+    Ok(below.into_iter().fold(root, |path, name| path.join(name)))
+}
+
+/// Nothing of the user's own profile runs before, and what comes out is plain text.
+const WORDS: [&str; 8] = [
+    "-NoLogo",
+    "-NoProfile",
+    "-NonInteractive",
+    "-InputFormat",
+    "Text",
+    "-OutputFormat",
+    "Text",
+    "-EncodedCommand",
+];
+
+pub(super) fn arguments(command: &str) -> io::Result<Vec<String>> {
+    let units: Vec<u16> = command.encode_utf16().collect();
+    if units.len() > LONGEST {
+        let reason = format!("it is longer than the {LONGEST} characters that fit in a line");
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
+    }
+    let bytes: Vec<u8> = units.into_iter().flat_map(u16::to_le_bytes).collect();
+    Ok(WORDS.map(str::to_owned).into_iter().chain([STANDARD.encode(bytes)]).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What PowerShell will make of the last word.
+    fn decoded(arguments: &[String]) -> String {
+        let bytes = STANDARD.decode(arguments.last().unwrap()).unwrap();
+        let units: Vec<u16> =
+            bytes.chunks(2).map(|unit| u16::from_le_bytes([unit[0], unit[1]])).collect();
+        String::from_utf16(&units).unwrap()
+    }
+
+    #[test]
+    fn what_runs_is_what_was_approved() {
+        for command in [
+            "npm test",
+            "Write-Output \"a 'b' c\"; echo $env:X `n",
+            "echo 1 & echo 2 | more > x\r\n# – é 😀",
+            "\" -Command evil",
+        ] {
+            let arguments = arguments(command).unwrap();
+            assert_eq!(decoded(&arguments), command);
+            assert_eq!(arguments.len(), WORDS.len() + 1);
+            let plain = |c: char| c.is_ascii_alphanumeric() || "+/=-".contains(c);
+            assert!(arguments.iter().all(|word| word.chars().all(plain)), "{arguments:?}");
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_in_a_line_is_refused_whole() {
+        let longest = "é".repeat(LONGEST);
+        let line: usize = arguments(&longest).unwrap().iter().map(|word| word.len() + 1).sum();
+        assert!(line < 32_767 - 300, "{line}");
+        assert!(arguments(&(longest + "x")).is_err());
+    }
+
+    #[test]
+    fn the_system_says_where_it_is_and_nobody_else() {
+        let root = if cfg!(windows) { r"C:\Windows" } else { "/windows" };
+        let found = program(Some(root.into())).unwrap();
+        assert!(found.starts_with(root) && found.ends_with("v1.0/powershell.exe"), "{found:?}");
+        assert!(program(Some("windows".into())).is_err() && program(None).is_err());
+    }
+}

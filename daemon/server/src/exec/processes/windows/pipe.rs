@@ -1,0 +1,46 @@
+//! What a command prints, read as it comes: by a thread, for a pipe cannot be waited for otherwise.
+
+use std::{
+    io::{self, Read},
+    thread,
+};
+
+use tokio::sync::mpsc;
+
+/// A command that prints faster than it is read waits.
+const WAITING: usize = 4;
+
+pub(in crate::exec) struct Reader {
+    chunks: mpsc::Receiver<Vec<u8>>,
+    last: Vec<u8>,
+}
+
+/// The end to read from, and the one the command gets.
+pub(in crate::exec) fn pipe() -> io::Result<(Reader, io::PipeWriter)> {
+    let (mut reader, writer) = io::pipe()?;
+    let (sender, chunks) = mpsc::channel(WAITING);
+    let work = move || {
+        let mut buffer = [0; 8192];
+        loop {
+            match reader.read(&mut buffer) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Ok(0) | Err(_) => return,
+                Ok(count) => {
+                    if sender.blocking_send(buffer[..count].to_vec()).is_err() {
+                        return;
+                    }
+                }
+            }
+        }
+    };
+    thread::Builder::new().name("reads-output".to_owned()).spawn(work)?;
+    Ok((Reader { chunks, last: Vec::new() }, writer))
+}
+
+impl Reader {
+    /// `None` when nobody can write any more. Cancel safe: nothing that was read is lost.
+    pub(in crate::exec) async fn next(&mut self) -> Option<&[u8]> {
+        self.last = self.chunks.recv().await?;
+        Some(&self.last)
+    }
+}

@@ -1,0 +1,17 @@
+//! A path is the path of its URI, byte by byte.
+
+use std::{
+    borrow::Cow,
+    ffi::OsString,
+    os::unix::ffi::{OsStrExt, OsStringExt},
+    path::{Path, PathBuf},
+};
+
+pub(super) fn bytes(path: &Path) -> Cow<'_, [u8]> {
+    Cow::Borrowed(path.as_os_str().as_bytes())
+}
+
+/// Of bytes that begin with `/`.
+pub(super) fn path(bytes: Vec<u8>) -> Option<PathBuf> {
+    Some(PathBuf::from(OsString::from_vec(bytes)))
+}
