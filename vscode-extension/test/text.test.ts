@@ -245,8 +245,8 @@ describe("the countdown to the next attempt", () => {
 });
 
 describe("the answers to a question", () => {
-  const rows = (command: string, rules: string[]): string[] =>
-    answerRows({ command, cwd: "/w", rules }).map(({ label, description = "", detail = "", separator }) => [separator === true ? `-- ${label}` : label, description, detail].filter((part) => part !== "").join(" | "));
+  const rows = (command: string, rules: string[], rulesFolder?: string): string[] =>
+    answerRows({ command, cwd: "/w", rules, ...(rulesFolder === undefined ? {} : { rulesFolder }) }).map(({ label, description = "", detail = "", separator }) => [separator === true ? `-- ${label}` : label, description, detail].filter((part) => part !== "").join(" | "));
 
   it("offer always only with the exact words it would keep", () => {
     expect(rows("npm test", ["npm test"])).toEqual([
@@ -260,6 +260,7 @@ describe("the answers to a question", () => {
       "npm test",
     ]);
     expect(rows("npm test > log", []).filter((row) => row.includes("lways"))).toEqual([]);
+    expect(rows("cd a && npm test", ["npm test"], "/w/a")[2]).toBe("$(shield) Always allow in /w/a | word for word: | npm test");
   });
 
   it("list several rules, and the whole command, line by line", () => {
@@ -279,7 +280,7 @@ describe("the allowed commands", () => {
   it("stand under the folder they hold in", () => {
     const rule = (folder: string, command: string, here: boolean) => ({ folder, command, here });
     const shown = (...rules: ReturnType<typeof rule>[]): string[] => ruleRows(rules).map((row) => ("separator" in row ? `-- ${row.separator}` : `${row.label} ${row.description}`.trim()));
-    expect(shown(rule("/a", "npm test", true), rule("/b", "make", false))).toEqual(["-- In this workspace", "npm test", "-- In other folders", "make /b"]);
+    expect(shown(rule("/a", "npm test", true), rule("/b", "make", false))).toEqual(["-- In this workspace", "npm test /a", "-- In other folders", "make /b"]);
     expect(shown(rule("/a", "npm test", true), rule("/b", "make", true))).toEqual(["-- In this workspace", "npm test /a", "make /b"]);
     expect(shown()).toEqual([]);
   });

@@ -121,7 +121,7 @@ pub(crate) enum Event {
     Rejected(decisions::Rejected),
     Restored(decisions::Restored),
     Approve {
-        params: ApproveParams,
+        params: Box<ApproveParams>,
         /// What a yes for the session is remembered by.
         touch: tools::Touch,
         reply: oneshot::Sender<ApproveResult>,
@@ -449,7 +449,7 @@ impl Hub {
             }
             Event::Rejected(rejected) => self.rejected(rejected),
             Event::Restored(restored) => self.restored(restored),
-            Event::Approve { params, touch, reply } => self.ask_approval(params, touch, reply),
+            Event::Approve { params, touch, reply } => self.ask_approval(*params, touch, reply),
             Event::Approved { approval_id, result } => drop(self.approved(&approval_id, result)),
             Event::GoingBack(going) => self.going_back(*going),
             Event::WentBack(went) => self.went_back(*went),

@@ -53,11 +53,11 @@ export interface Answer {
 }
 
 /** The answers, then what they are about, line by line: a list can show no longer text than that. */
-export function answerRows({ command, cwd, rules }: Pick<ApproveParams, "command" | "cwd" | "rules">): AnswerRow[] {
+export function answerRows({ command, cwd, rules, rulesFolder }: Pick<ApproveParams, "command" | "cwd" | "rules" | "rulesFolder">): AnswerRow[] {
   const [only] = rules;
   const inDetail = rules.length === 1 && only !== undefined && only.length <= RULE_CHARS;
   const always: AnswerRow = {
-    label: "$(shield) Always allow in this folder",
+    label: `$(shield) Always allow in ${rulesFolder === undefined ? "this folder" : label(rulesFolder)}`,
     description: inDetail ? "word for word:" : `${count(rules.length, "command")}, word for word: see below`,
     ...(inDetail ? { detail: inert(exact(only)) } : {}),
     answer: { decision: "allowAlways" },
