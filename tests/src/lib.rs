@@ -14,4 +14,4 @@ pub mod model_server;
 mod shell;
 pub mod soak;
 
-pub use shell::by_bash;
+pub use shell::{by_bash, by_bash_in};

@@ -4,7 +4,7 @@
 
 use std::{
     collections::VecDeque,
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::{ExitStatus, Stdio},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
@@ -319,8 +319,13 @@ pub struct Daemon {
 
 impl Daemon {
     pub fn spawn(configure: impl FnOnce(&mut Command)) -> Self {
+        Self::of(&binary(), configure)
+    }
+
+    /// The same of a copy of the binary.
+    pub fn of(binary: &Path, configure: impl FnOnce(&mut Command)) -> Self {
         let state = tempfile::tempdir().expect("a folder for its state");
-        let mut child = start(|command| {
+        let mut child = start_of(binary, |command| {
             command.env("CAIRN_STATE_DIR", state.path());
             configure(command);
         });
@@ -356,7 +361,10 @@ impl Daemon {
 /// Starts the binary that was built beside the test, its pipes not yet read, its log on our
 /// stderr. Dropping the child kills it.
 pub fn start(configure: impl FnOnce(&mut Command)) -> Child {
-    let path = binary();
+    start_of(&binary(), configure)
+}
+
+fn start_of(path: &Path, configure: impl FnOnce(&mut Command)) -> Child {
     assert!(path.exists(), "{} is missing: run `cargo build -p cairn` first", path.display());
     #[allow(clippy::disallowed_methods, reason = "a test is not the daemon")]
     let mut command = Command::new(path);

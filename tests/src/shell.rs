@@ -1,20 +1,31 @@
 //! A real shell as the judge of what a script means.
 
-use std::{collections::BTreeSet, process::Command};
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+    process::Command,
+};
 
 use cairn_core::policy::command::Words;
 
-/// Has the shell tell of each program that it would have run, with its words in one write, for
-/// programs of a pipe speak at once; and has them succeed.
-const TELL: &str = "command_not_found_handle() { printf '%s\\0' \"$@\" $'\\1' >&9; }\n";
+/// Has the shell tell of each program that it would have run, where and with its words, in one write,
+/// for programs of a pipe speak at once; and has them succeed.
+const TELL: &str =
+    "command_not_found_handle() { printf '%s\\0' \"$(pwd -P)\" \"$@\" $'\\1' >&9; }\n";
 
 /// What bash makes of a script: no program is found, so each is told instead. Only for scripts whose
 /// commands are surely none of the shell's own.
 pub fn by_bash(script: &str) -> BTreeSet<Words> {
+    by_bash_in(Path::new("/"), script).into_iter().map(|(_, words)| words).collect()
+}
+
+/// The same where the script starts in a folder, and in which one each command runs.
+pub fn by_bash_in(folder: &Path, script: &str) -> BTreeSet<(PathBuf, Words)> {
     let (mut told, tell) = std::io::pipe().unwrap();
     #[expect(clippy::disallowed_methods, reason = "a test is not the daemon")]
     let mut bash = Command::new("/bin/bash")
         .args(["--noprofile", "--norc", "-c", &format!("exec 9>&0 0</dev/null\n{TELL}{script}")])
+        .current_dir(folder)
         .env_clear()
         .env("PATH", "/nonexistent")
         .stdin(tell)
@@ -27,6 +38,9 @@ pub fn by_bash(script: &str) -> BTreeSet<Words> {
     std::io::Read::read_to_end(&mut told, &mut bytes).unwrap();
     bash.wait().unwrap();
     let text = String::from_utf8(bytes).unwrap();
-    let commands = text.split_terminator("\u{1}\0");
-    commands.map(|words| words.split_terminator('\0').map(str::to_owned).collect()).collect()
+    let told = |command: &str| {
+        let mut words = command.split_terminator('\0').map(str::to_owned);
+        (words.next().unwrap_or_default().into(), words.collect())
+    };
+    text.split_terminator("\u{1}\0").map(told).collect()
 }

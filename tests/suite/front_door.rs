@@ -140,6 +140,7 @@ fn approve() -> ApproveParams {
         cwd: "/w".into(),
         reason: "It is not on the list.".into(),
         rules: Vec::new(),
+        rules_folder: None,
         needs: vec![],
         child: None,
         preview: None,

@@ -671,6 +671,11 @@ reason: string,
  */
 rules: Array<string>, 
 /**
+ * Where they would hold, if that is not `cwd`: the folder that the command enters first. Shown
+ * beside them.
+ */
+rulesFolder?: string, 
+/**
  * What a command gets besides the usual sandbox; `title` says it, too.
  */
 needs?: Array<Need>, 

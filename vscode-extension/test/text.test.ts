@@ -266,8 +266,8 @@ describe("the countdown to the next attempt", () => {
 });
 
 describe("the answers to a question", () => {
-  const rows = (command: string, rules: string[]): string[] =>
-    answerRows({ command, cwd: "/w", rules, forSession: "exactly this command, again" }).map(({ label, description = "", detail = "", separator }) => [separator === true ? `-- ${label}` : label, description, detail].filter((part) => part !== "").join(" | "));
+  const rows = (command: string, rules: string[], rulesFolder?: string): string[] =>
+    answerRows({ command, cwd: "/w", rules, forSession: "exactly this command, again", ...(rulesFolder === undefined ? {} : { rulesFolder }) }).map(({ label, description = "", detail = "", separator }) => [separator === true ? `-- ${label}` : label, description, detail].filter((part) => part !== "").join(" | "));
 
   it("offer always only with the exact words it would keep", () => {
     expect(rows("npm test", ["npm test"])).toEqual([
@@ -282,6 +282,9 @@ describe("the answers to a question", () => {
       "$(folder) /w",
     ]);
     expect(rows("npm test > log", []).filter((row) => row.includes("lways"))).toEqual([]);
+    const entering = rows("cd a && npm test", ["npm test"], "/w/a");
+    expect(entering[2]).toBe("$(shield) Always allow in the folder it enters | 1 command, word for word: see below");
+    expect(entering.slice(-3)).toEqual(["$(shield) Always would allow, word for word:", "npm test", "$(folder) /w/a"]);
   });
 
   it("list several rules, and the whole command, line by line", () => {
@@ -322,7 +325,7 @@ describe("the allowed commands", () => {
   it("stand under the folder they hold in", () => {
     const rule = (folder: string, command: string, here: boolean) => ({ folder, command, here });
     const shown = (...rules: ReturnType<typeof rule>[]): string[] => ruleRows(rules).map((row) => ("separator" in row ? `-- ${row.separator}` : `${row.label} ${row.description}`.trim()));
-    expect(shown(rule("/a", "npm test", true), rule("/b", "make", false))).toEqual(["-- In this workspace", "npm test", "-- In other folders", "make /b"]);
+    expect(shown(rule("/a", "npm test", true), rule("/b", "make", false))).toEqual(["-- In this workspace", "npm test /a", "-- In other folders", "make /b"]);
     expect(shown(rule("/a", "npm test", true), rule("/b", "make", true))).toEqual(["-- In this workspace", "npm test /a", "make /b"]);
     expect(shown()).toEqual([]);
   });

@@ -208,7 +208,7 @@ mod tests {
     use super::*;
 
     /// May read everything, and finds every program.
-    const WORLD: World<'_> = World { may_read: &|_| true, finds: &|_| true };
+    const WORLD: World<'_> = World { may_read: &|_| true, finds: &|_| true, enters: &|_| true };
 
     fn judged(touch: &Touch, mode: Mode) -> &'static str {
         match judge(touch, mode, &CommandRules::default(), &WORLD) {
@@ -267,23 +267,13 @@ mod tests {
         for (network, git) in [(true, false), (false, true), (true, true)] {
             let needs = Needs { network, git };
             let touch = Touch::Command { command: "ls".into(), cwd: "/ws".into(), needs };
-            let verdict = judge(
-                &touch,
-                Mode::Review,
-                &rules,
-                &World { may_read: &|_| true, finds: &|_| true },
-            );
+            let verdict = judge(&touch, Mode::Review, &rules, &WORLD);
             let Verdict::Ask { reason } = verdict else { panic!("{verdict:?}") };
             assert_eq!(reason, format!("The command {}.", needs.in_words()));
         }
         let touch = command("ls");
         assert_eq!(judge(&touch, Mode::Review, &rules, &WORLD), Verdict::Allow);
-        let verdict = judge(
-            &touch,
-            Mode::Review,
-            &rules.asking(),
-            &World { may_read: &|_| true, finds: &|_| true },
-        );
+        let verdict = judge(&touch, Mode::Review, &rules.asking(), &WORLD);
         assert!(matches!(verdict, Verdict::Ask { .. }), "without a sandbox");
     }
 

@@ -121,6 +121,11 @@ pub struct ApproveParams {
     /// for. Empty: "always" is no answer to this question.
     #[serde(default)]
     pub rules: Vec<String>,
+    /// Where they would hold, if that is not `cwd`: the folder that the command enters first. Shown
+    /// beside them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub rules_folder: Option<String>,
     /// What a command gets besides the usual sandbox; `title` says it, too.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[ts(optional, as = "Option<Vec<Need>>")]

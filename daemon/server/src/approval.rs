@@ -15,7 +15,10 @@ use crate::{
     workspace::{Workspace, uri_of},
 };
 
+mod place;
 mod programs;
+
+pub use place::Place;
 
 /// Proof that a call may run.
 #[derive(Debug)]
@@ -58,7 +61,14 @@ impl Question {
     }
 }
 
-pub fn gate(touch: &Touch, mode: ReviewMode, rules: &CommandRules, workspace: &Workspace) -> Gate {
+/// `rules`: what is always allowed is that of the `place`.
+pub fn gate(
+    touch: &Touch,
+    mode: ReviewMode,
+    rules: &CommandRules,
+    place: &Place,
+    workspace: &Workspace,
+) -> Gate {
     let mode = match mode {
         ReviewMode::Review => Mode::Review,
         ReviewMode::Ask => Mode::Ask,
@@ -81,7 +91,8 @@ pub fn gate(touch: &Touch, mode: ReviewMode, rules: &CommandRules, workspace: &W
     };
     let path = exec::search_path();
     let finds = |program: &str| programs::lies_outside(program, &path, workspace);
-    let world = World { may_read: &may_read, finds: &finds };
+    let enters = |folder: &str| place.enters(folder);
+    let world = World { may_read: &may_read, finds: &finds, enters: &enters };
     match policy::judge(touch, mode, rules, &world) {
         Verdict::Allow => Gate::Open(Approved(())),
         Verdict::Deny { reason } => Gate::Closed(reason),
@@ -186,7 +197,11 @@ mod tests {
     fn at(touch: &Touch, mode: ReviewMode) -> Gate {
         let folder = tempfile::tempdir().unwrap();
         let workspace = Workspace::new(vec![folder.path().to_owned()]).unwrap();
-        gate(touch, mode, &CommandRules::default(), &workspace)
+        gated(touch, mode, &CommandRules::default(), &workspace)
+    }
+
+    fn gated(touch: &Touch, mode: ReviewMode, rules: &CommandRules, workspace: &Workspace) -> Gate {
+        gate(touch, mode, rules, &Place::of(touch, workspace), workspace)
     }
 
     #[test]
@@ -195,7 +210,9 @@ mod tests {
         let root = folder.path().join("root");
         std::fs::create_dir_all(root.join("src")).unwrap();
         std::fs::write(folder.path().join("private"), "").unwrap();
+        std::fs::create_dir(root.join(".ssh")).unwrap();
         std::os::unix::fs::symlink("../../private", root.join("src/link")).unwrap();
+        std::os::unix::fs::symlink("src", root.join("linked")).unwrap();
         let workspace = Workspace::new(vec![root.clone()]).unwrap();
         let rules = CommandRules { unasked: true, ..CommandRules::default() };
         for (command, open) in [
@@ -207,16 +224,31 @@ mod tests {
             ("cat keys/server.PEM", false),
             ("ls .git", false),
             ("cat src/a > b", false),
+            // The same in a folder that is entered first.
+            ("cd src && cat a ../b ./a", true),
+            ("cd ./src/ && ls | wc -l", true),
+            ("cd src && cat link", false),
+            ("cd src && cat ../../private", false),
+            ("cd src && cat /etc/passwd", false),
+            ("cd src && cat .env", false),
+            ("cd src && ls ../.git", false),
+            ("cd src && ls; ls", false),
+            ("cd src && ls || ls", false),
+            ("cd linked && ls", false),
+            ("cd .. && ls", false),
+            ("cd src && cd .. && ls", false),
+            ("cd missing && ls", false),
+            ("cd .ssh && ls", false),
         ] {
             let touch =
                 Touch::Command { command: command.into(), cwd: root.clone(), needs: Needs::NONE };
-            let gate = gate(&touch, ReviewMode::Review, &rules, &workspace);
+            let gate = gated(&touch, ReviewMode::Review, &rules, &workspace);
             assert_eq!(matches!(gate, Gate::Open(_)), open, "{command}");
             assert!(matches!(at(&touch, ReviewMode::Review), Gate::Ask(_)), "{command}");
         }
         let touch =
             Touch::Command { command: "cat a".into(), cwd: root.join("src"), needs: Needs::NONE };
-        assert!(matches!(gate(&touch, ReviewMode::Plan, &rules, &workspace), Gate::Closed(_)));
+        assert!(matches!(gated(&touch, ReviewMode::Plan, &rules, &workspace), Gate::Closed(_)));
     }
 
     #[test]
@@ -232,7 +264,7 @@ mod tests {
         std::fs::create_dir(&second).unwrap();
         let workspace = Workspace::new(vec![first.clone(), second.clone()]).unwrap();
         let asked =
-            |touch: &Touch, mode| match gate(touch, mode, &CommandRules::default(), &workspace) {
+            |touch: &Touch, mode| match gated(touch, mode, &CommandRules::default(), &workspace) {
                 Gate::Ask(question) => format!("{} in {}", question.command, question.cwd),
                 Gate::Open(_) => "open".to_owned(),
                 Gate::Closed(_) => "closed".to_owned(),

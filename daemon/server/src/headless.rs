@@ -267,7 +267,12 @@ impl Editor for Terminal {
         let always = if params.rules.is_empty() {
             String::new()
         } else {
-            format!(", [f]rom now on in this folder ({})", printable(&params.rules.join("; ")))
+            let folder = params.rules_folder.as_deref().unwrap_or("this folder");
+            format!(
+                ", [f]rom now on in {} ({})",
+                printable(folder),
+                printable(&params.rules.join("; "))
+            )
         };
         if let Some(preview) = &params.preview {
             self.print(&format!("\n{}\n", printable(&preview.patch)));

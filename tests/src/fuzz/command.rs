@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, path::PathBuf, sync::OnceLock, time::Duration};
 
 use cairn_core::policy::{
     Mode, Touch, Verdict,
-    command::{CommandRules, LONGEST, Rule, Words, World, parse},
+    command::{CommandRules, LONGEST, Rule, Words, World, entered, parse},
     judge,
     sandbox::Needs,
 };
@@ -50,7 +50,11 @@ pub(super) fn run(input: &[u8]) {
     match verdict {
         Verdict::Allow => {
             let commands = parsed.expect("only what is understood runs unasked");
-            commands.iter().for_each(check_reader);
+            let first = usize::from(commands[0][0] == "cd");
+            if first == 1 {
+                check_entering(script, &commands);
+            }
+            commands[first..].iter().for_each(check_reader);
         }
         Verdict::Deny { reason } => {
             for (before, after) in
@@ -75,7 +79,8 @@ fn judged(script: &str) -> Verdict {
     };
     let (command, cwd, needs) = (script.to_owned(), PathBuf::from("/ws"), Needs::NONE);
     let touch = Touch::Command { command, cwd, needs };
-    let world = World { may_read: &|name| !name.contains("secret"), finds: &|_| true };
+    let may = |name: &str| !name.contains("secret");
+    let world = World { may_read: &may, finds: &|_| true, enters: &may };
     judge(&touch, Mode::Auto, &rules, &world)
 }
 
@@ -105,6 +110,27 @@ fn check_plain(script: &str) {
     let bare = joined.replace("&&", ";").replace("||", ";");
     let plain = |c: char| c.is_ascii_alphanumeric() || "_@%+=:,./- ;|\n".contains(c);
     assert!(bare.chars().all(plain), "{bare:?} in {script:?}");
+}
+
+/// A folder is entered by its own name, and nothing of the rest runs where that failed.
+fn check_entering(script: &str, commands: &[Words]) {
+    let [_, folder] = commands[0].as_slice() else { panic!("{script:?} ran unasked") };
+    let step = |step: &str| step != ".." && !step.contains(['~', '$', ' ']);
+    let below =
+        !folder.is_empty() && !folder.starts_with(['-', '/']) && folder.split('/').all(step);
+    assert!(below, "{folder:?} was entered unasked: {script:?}");
+    assert_eq!(entered(script).as_ref(), Some(folder));
+    assert!(commands.len() > 1 && !folder.contains("secret"), "{script:?} ran unasked");
+    // Without quotes there is no doubt what joins the commands: all other joints are gone.
+    if !script.contains(['\'', '"']) {
+        let joined = script.trim_matches([' ', '\n', ';']);
+        let apart = joined.contains(';') || joined.contains("||");
+        let lines: Vec<&str> =
+            joined.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        let goes_on = |line: &&str| line.ends_with("&&") || line.ends_with('|');
+        let whole = lines[..lines.len() - 1].iter().all(goes_on);
+        assert!(!apart && whole, "{script:?} ran unasked");
+    }
 }
 
 /// Every how many scripts a real shell is asked; not in tests, which have one of their own.

@@ -111,6 +111,61 @@ async fn a_rule_holds_in_its_own_folder_and_never_against_what_is_forbidden() {
 }
 
 #[tokio::test]
+async fn what_is_allowed_in_a_folder_that_is_entered_is_allowed_there_and_nowhere_else() {
+    let desk = Desk::open(Wire::Anthropic, &[("sub/a", "1\n"), ("other/a", "1\n")]).await;
+    desk.editor.will_answer(answer(ApprovalDecision::AllowAlways, None));
+    desk.play([
+        bash("c1", "cd sub && touch made 2>&1 | sort"),
+        bash("c2", "cd ./sub/ && touch made"),
+        say("Done."),
+    ])
+    .await;
+    let asked = desk.editor.asked();
+    assert_eq!(asked.len(), 1);
+    assert_eq!(asked[0].rules, ["touch made", "sort"]);
+    let folder = fs::canonicalize(desk.path("sub")).unwrap().display().to_string();
+    assert_eq!(asked[0].rules_folder.as_deref(), Some(folder.as_str()));
+    let kept: Vec<_> = rules(&desk.editor).await;
+    assert!(kept.iter().all(|rule| rule.folder == folder && rule.here), "{kept:?}");
+    assert!(desk.path("sub/made").exists());
+
+    desk.editor.will_always_answer(answer(ApprovalDecision::Deny, None));
+    let elsewhere = [
+        ("touch made", "touch made"),
+        ("cd other && touch made", "touch made"),
+        ("cd sub && touch more", "touch more"),
+        // Where the rest might run elsewhere, or the shell is another one.
+        ("cd sub; touch made", ""),
+        ("cd missing && touch made", ""),
+        ("cd sub && touch made || touch made", ""),
+        ("cd sub && cd ../other && touch made", ""),
+        ("CDPATH=other cd sub && touch made", ""),
+        ("cd other/../sub && touch made", ""),
+    ];
+    let calls =
+        elsewhere.iter().enumerate().map(|(at, (script, _))| bash(&format!("d{at}"), script));
+    desk.play(calls.chain([say("Done.")])).await;
+    let offered: Vec<_> = desk.editor.asked().split_off(1);
+    for ((script, rules), question) in elsewhere.iter().zip(&offered) {
+        assert_eq!(
+            (question.command.as_str(), question.rules.join(", ").as_str()),
+            (*script, *rules)
+        );
+    }
+    assert_eq!(offered.len(), elsewhere.len());
+
+    // Another folder under that name, by a link: the rule is of the first one.
+    fs::rename(desk.path("sub"), desk.path("moved")).unwrap();
+    std::os::unix::fs::symlink("other", desk.path("sub")).unwrap();
+    desk.play([bash("e1", "cd sub && touch made"), say("Done.")]).await;
+    let question = desk.editor.asked().pop().unwrap();
+    assert_eq!((question.command.as_str(), question.rules.len()), ("cd sub && touch made", 0));
+    assert_eq!(question.rules_folder, None);
+    assert!(!desk.path("other/made").exists() && !desk.path("made").exists());
+    desk.finish().await;
+}
+
+#[tokio::test]
 async fn always_to_a_question_that_offered_none_counts_once() {
     let desk = Desk::open(Wire::OpenAi, &[]).await;
     for _ in 0..2 {
@@ -246,6 +301,10 @@ async fn commands_of_the_table_ask_or_do_not() {
         ("ls && pwd", "auto"),
         ("cat a | wc -l", "auto"),
         ("touch made", "auto"),
+        ("cd bin && cat ../a | wc -l", "auto"),
+        ("cd bin && cat ../../a", "ask"),
+        ("cd bin && ls && cat mine | wc -l", "auto"),
+        ("cd bin; ls", "ask"),
         ("ls; touch x", "ask"),
         ("ls\ntouch x", "ask"),
         ("ls & touch x", "ask"),

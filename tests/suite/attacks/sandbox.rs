@@ -15,10 +15,14 @@ use std::{
 };
 
 use cairn_protocol::PROTOCOL_VERSION;
-use cairn_tests::{editor_double, lsp_client::Daemon};
+use cairn_tests::{
+    editor_double,
+    lsp_client::{Daemon, binary},
+};
 use serde_json::{Value, json};
 
 mod attacks;
+mod broken;
 mod grants;
 mod lives;
 mod places;
@@ -137,7 +141,11 @@ impl Scene {
 
     /// Another daemon in its place.
     pub(crate) async fn begin_anew(&mut self, way: &str) {
-        self.daemon = daemon_at(&self.home(), way);
+        self.go_on_with(daemon_at(&self.home(), way)).await;
+    }
+
+    async fn go_on_with(&mut self, daemon: Daemon) {
+        self.daemon = daemon;
         self.shake_hands(json!({})).await;
     }
 
@@ -260,9 +268,15 @@ impl Drop for Scene {
 }
 
 fn daemon_at(home: &Path, way: &str) -> Daemon {
-    Daemon::spawn(|command| {
+    daemon_of(&binary(), home, way, &std::env::temp_dir())
+}
+
+/// A copy of the binary, with another folder of temporary files.
+fn daemon_of(binary: &Path, home: &Path, way: &str, temporary: &Path) -> Daemon {
+    Daemon::of(binary, |command| {
         command
             .env("HOME", home)
+            .env("TMPDIR", temporary)
             .env("CAIRN_STATE_DIR", home.join("state"))
             .env("CAIRN_SANDBOX", way)
             .env("ANTHROPIC_API_KEY", KEY)

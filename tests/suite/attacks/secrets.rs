@@ -192,6 +192,54 @@ fn base64(bytes: &[u8]) -> String {
     bytes.chunks(3).flat_map(|chunk| (0..=chunk.len()).map(move |at| digit(chunk, at))).collect()
 }
 
+/// Says to the test below that it is the process that panics.
+const PANICS: &str = "CAIRN_TEST_PANICS_WITH_A_KEY";
+
+/// In a process of its own, for its hook and its standard error are the process's: what `main` starts
+/// first, then a key as `main` reads it, then panics that quote it.
+#[test]
+fn a_panic_that_quotes_a_key_is_told_without_it() {
+    if std::env::var_os(PANICS).is_some() {
+        return panic_with_the_key();
+    }
+    let key = random_key();
+    #[expect(clippy::disallowed_methods, reason = "a test is not the daemon")]
+    let output = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "secrets::a_panic_that_quotes_a_key_is_told_without_it", "--nocapture"])
+        .env(PANICS, "1")
+        .env("ANTHROPIC_API_KEY", &key)
+        .env("RUST_BACKTRACE", "1")
+        .output()
+        .unwrap();
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{told}");
+    assert_nowhere(&forms(&key, &base64(key.as_bytes())), "standard error", told.as_bytes());
+    for said in ["plain: [key]!", "in JSON: {\"key\":\"[key]\"}", "in base64: [key]", "none at all"]
+    {
+        assert!(told.contains(said), "{said} is not in {told}");
+    }
+    assert!(told.contains("thread 'keeps-a-key'") && told.contains("secrets.rs:"), "{told}");
+    assert!(told.contains("panic_with_the_key"), "no backtrace in {told}");
+}
+
+fn panic_with_the_key() {
+    let environment = cairn::model::choose::Environment::read(|name| std::env::var(name).ok());
+    let key = std::env::var("ANTHROPIC_API_KEY").unwrap();
+    cairn::telemetry::start();
+    cairn::secrets::learn(environment.anthropic_key.as_ref().unwrap());
+    let in_base64 = base64(key.as_bytes());
+    for said in [
+        format!("plain: {key}!"),
+        format!("in JSON: {}", json!({ "key": key })),
+        format!("in base64: {in_base64}"),
+        "none at all".to_owned(),
+    ] {
+        let thread = std::thread::Builder::new().name("keeps-a-key".to_owned());
+        let panicked = thread.spawn(move || panic!("{said}")).unwrap().join();
+        assert!(panicked.is_err());
+    }
+}
+
 /// The files of a process that tell its memory.
 const TELLING: [&str; 3] = ["environ", "mem", "maps"];
 

@@ -1,11 +1,11 @@
 //! The part of the shell's grammar that the policy understands, against a real shell: what is
 //! understood must mean the same to it.
 
-use std::{cell::Cell, collections::BTreeSet};
+use std::{cell::Cell, collections::BTreeSet, fs};
 
-use cairn_core::policy::command::{Words, parse};
+use cairn_core::policy::command::{Words, entered, parse};
 use cairn_protocol::{ApprovalDecision, Notice, State, ToolState};
-use cairn_tests::{by_bash, model_server::Wire};
+use cairn_tests::{by_bash, by_bash_in, model_server::Wire};
 use proptest::{prelude::*, test_runner::Config};
 use serde_json::json;
 
@@ -53,6 +53,49 @@ fn what_is_understood_is_what_a_shell_would_run() {
     });
     // Most are refused, as they should be; some must be left to compare.
     assert!(understood.get() > 30, "{understood:?}");
+}
+
+/// Scripts with `cd` in every place, some to a folder that is there.
+fn wanderings() -> impl Strategy<Value = String> {
+    let command = prop_oneof![
+        9 => Just("xa"), 3 => Just("xb 'c d'"), 3 => Just("xa 2>&1"), 1 => Just("2>&1"),
+        1 => Just("cd sub"), 1 => Just("cd -"), 1 => Just("cd .."),
+    ];
+    let first = prop_oneof![
+        8 => Just("cd sub"), 2 => Just("cd ./sub//deep"), 2 => Just("cd missing"), 1 => Just("xa"),
+        1 => Just("cd -P sub"), 1 => Just("cd ''"), 1 => Just("cd sub 2>&1"),
+    ];
+    let joint = prop_oneof![
+        8 => Just(" && "), 2 => Just(" | "), 1 => Just(" || "), 1 => Just("; "), 1 => Just("\n"),
+        2 => Just(" &&\n"),
+    ];
+    (first, prop::collection::vec((joint, command), 1..5)).prop_map(|(first, rest)| {
+        rest.into_iter().fold(first.to_owned(), |text, (joint, next)| text + joint + next)
+    })
+}
+
+#[test]
+fn a_folder_that_is_entered_is_where_all_the_rest_runs_or_nothing_does() {
+    let dir = tempfile::tempdir().unwrap();
+    let start = fs::canonicalize(dir.path()).unwrap();
+    fs::create_dir_all(start.join("sub/deep")).unwrap();
+    let understood = Cell::new(0);
+    let config = Config { cases: 600, ..Config::default() };
+    proptest!(config, |(script in wanderings())| {
+        let Some(folder) = entered(&script) else { return Ok(()) };
+        let commands = parse(&script).unwrap();
+        // Others are not told, and no rule covers a script with another one of these.
+        if commands.iter().skip(1).any(|words| words[0] == "cd") {
+            return Ok(());
+        }
+        understood.set(understood.get() + 1);
+        let folder = start.join(folder);
+        let all: BTreeSet<_> =
+            commands.into_iter().skip(1).map(|words| (folder.clone(), words)).collect();
+        let ours = if folder.is_dir() { all } else { BTreeSet::new() };
+        prop_assert_eq!(by_bash_in(&start, &script), ours, "{:?}", script);
+    });
+    assert!(understood.get() > 60, "{understood:?}");
 }
 
 #[tokio::test]

@@ -154,6 +154,14 @@ async fn a_plain_editor_is_asked_and_told_in_messages() {
         .assert_eq(&question["params"].to_string());
     client.respond(&question["id"], json!({ "title": "Always allow in this folder" }));
     assert_eq!(asking.await.unwrap().decision, ApprovalDecision::AllowAlways);
+    let (rules, rules_folder) = (vec!["npm test".to_owned()], Some("/w/\u{202e}a".to_owned()));
+    let asking =
+        tokio::spawn(hub.editor.approve(ApproveParams { rules, rules_folder, ..approve() }));
+    let question = client.server_request("window/showMessageRequest").await;
+    let shown = question["params"]["message"].as_str().unwrap();
+    assert!(shown.ends_with("Always would allow in /w/\\u{202e}a, word for word:\n  npm test"));
+    client.respond(&question["id"], Value::Null);
+    assert_eq!(asking.await.unwrap().decision, ApprovalDecision::Deny);
     hub.editor.notify(status(1));
     hub.editor.notify(Notice::Message(MessageNotification {
         session_id: "s1".into(),

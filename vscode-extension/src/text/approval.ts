@@ -45,11 +45,12 @@ export interface Answer {
 }
 
 /** The answers, then what they are about, line by line: a list can show no longer text than that. */
-export function answerRows({ command, cwd, rules, forSession }: Pick<ApproveParams, "command" | "cwd" | "rules" | "forSession">): AnswerRow[] {
+export function answerRows(asked: Pick<ApproveParams, "command" | "cwd" | "rules" | "rulesFolder" | "forSession">): AnswerRow[] {
+  const { command, cwd, rules, rulesFolder, forSession } = asked;
   const [only] = rules;
-  const inDetail = rules.length === 1 && only !== undefined && commandRows(only).length === 1;
+  const inDetail = rulesFolder === undefined && rules.length === 1 && only !== undefined && commandRows(only).length === 1;
   const always: AnswerRow = {
-    label: "$(shield) Always allow in this folder",
+    label: `$(shield) Always allow in ${rulesFolder === undefined ? "this folder" : "the folder it enters"}`,
     description: inDetail ? "word for word:" : `${count(rules.length, "command")}, word for word: see below`,
     ...(inDetail ? { detail: inert(exact(only)) } : {}),
     answer: { decision: "allowAlways" },
@@ -64,12 +65,17 @@ export function answerRows({ command, cwd, rules, forSession }: Pick<ApprovePara
     // No words on the dividing lines: they would stand in the next row, and cut what is said there.
     DIVIDED,
     ...lines(command),
-    ...pieces(`$(folder) ${label(cwd)}`, ROW_EM).map((row) => ({ label: row })),
-    ...(rules.length === 0 || inDetail ? [] : [DIVIDED, { label: "$(shield) Always would allow, word for word:" }, ...rules.flatMap(lines)]),
+    ...folder(cwd),
+    ...(rules.length === 0 || inDetail ? [] : [DIVIDED, { label: "$(shield) Always would allow, word for word:" }, ...rules.flatMap(lines), ...(rulesFolder === undefined ? [] : folder(rulesFolder))]),
   ];
 }
 
 const DIVIDED: AnswerRow = { label: "", separator: true };
+
+/** Where something runs, which no line of a command looks like. */
+function folder(path: string): AnswerRow[] {
+  return pieces(`$(folder) ${label(path)}`, ROW_EM).map((row) => ({ label: row }));
+}
 
 function lines(text: string): AnswerRow[] {
   return commandRows(text).map((row) => ({ label: row }));

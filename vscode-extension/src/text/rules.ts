@@ -4,19 +4,18 @@ import { oneLine } from "./display";
 /** A line of the list of allowed commands, or what stands above some of them. */
 export type RuleRow = { readonly separator: string } | { readonly label: string; readonly description: string; readonly rule: AllowedCommand };
 
-/** Those of this workspace first. A folder is named where there could be another one. */
+/** Those of this workspace first, each with its folder: it may be one below the workspace's. */
 export function ruleRows(rules: readonly AllowedCommand[]): RuleRow[] {
   const here = rules.filter((rule) => rule.here);
   const elsewhere = rules.filter((rule) => !rule.here);
-  const severalHere = new Set(here.map(({ folder }) => folder)).size > 1;
   return [
     ...(here.length > 0 ? [{ separator: "In this workspace" }] : []),
-    ...here.map((rule) => row(rule, severalHere)),
+    ...here.map(row),
     ...(elsewhere.length > 0 ? [{ separator: "In other folders" }] : []),
-    ...elsewhere.map((rule) => row(rule, true)),
+    ...elsewhere.map(row),
   ];
 }
 
-function row(rule: AllowedCommand, named: boolean): RuleRow {
-  return { label: oneLine(rule.command, 500), description: named ? oneLine(rule.folder, 200) : "", rule };
+function row(rule: AllowedCommand): RuleRow {
+  return { label: oneLine(rule.command, 500), description: oneLine(rule.folder, 200), rule };
 }

@@ -67,6 +67,46 @@ pub fn says_nothing(script: &str) -> bool {
 
 /// The simple commands of a script, in the order in which they stand.
 pub fn parse(script: &str) -> Result<Vec<Words>, Unclear> {
+    Ok(read(script)?.commands)
+}
+
+/// The folder that a script enters first, as `cd FOLDER && …` does, where nothing of the rest runs
+/// unless it was entered, and all of it runs there. By its name below the folder in which the script
+/// starts; whether it is one, and no link leads away from it, the words do not say.
+pub fn entered(script: &str) -> Option<String> {
+    read(script).ok()?.entered().map(str::to_owned)
+}
+
+/// A script that is understood.
+#[derive(Debug, Default)]
+struct Script {
+    commands: Vec<Words>,
+    /// After each of the commands.
+    joints: Vec<Joint>,
+}
+
+impl Script {
+    fn entered(&self) -> Option<&str> {
+        let (_, [first, others @ ..]) = self.joints.split_last()? else { return None };
+        // After `;` and `||` a command runs also where the folder could not be entered.
+        let holds = |joint: &Joint| matches!(joint, Joint::And | Joint::Pipe);
+        match self.commands.first()?.as_slice() {
+            [cd, folder] if cd == "cd" && *first == Joint::And && others.iter().all(holds) => {
+                leads_down(folder).then_some(folder)
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Neither an option, nor `-` or nothing, which `cd` takes for other folders, and no way up.
+fn leads_down(folder: &str) -> bool {
+    let plain = folder.chars().all(|c| c.is_ascii_alphanumeric() || PLAIN.contains(c));
+    let steps = !folder.split('/').any(|step| step == "..");
+    plain && steps && !folder.is_empty() && !folder.starts_with(['-', '/'])
+}
+
+fn read(script: &str) -> Result<Script, Unclear> {
     if script.len() > LONGEST {
         return Err(Unclear::TooLong);
     }
@@ -84,13 +124,12 @@ pub fn parse(script: &str) -> Result<Vec<Words>, Unclear> {
             // Errors to where the output goes: the one redirection that changes nothing.
             '2' if parser.word.is_none() && joins_errors(&chars) => {
                 chars.by_ref().take(JOIN_ERRORS.len()).for_each(drop);
+                parser.joins_errors = true;
             }
-            ';' => parser.end_command(Joint::Maybe)?,
-            '&' if chars.next_if_eq(&'&').is_some() => parser.end_command(Joint::Needed)?,
-            '|' => {
-                let _ = chars.next_if_eq(&'|');
-                parser.end_command(Joint::Needed)?;
-            }
+            ';' => parser.end_command(Joint::Next)?,
+            '&' if chars.next_if_eq(&'&').is_some() => parser.end_command(Joint::And)?,
+            '|' if chars.next_if_eq(&'|').is_some() => parser.end_command(Joint::Or)?,
+            '|' => parser.end_command(Joint::Pipe)?,
             '&' | '<' | '>' | '(' | ')' => return Err(Unclear::Operator(c)),
             c if c.is_ascii_alphanumeric() || PLAIN.contains(c) => {
                 parser.word.get_or_insert_default().push(c);
@@ -120,21 +159,24 @@ const RESERVED: &[&str] = &[
     "select", "then", "time", "until", "while",
 ];
 
-/// Whether a command must follow.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+/// What stands between two commands. After all but the first one must follow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Joint {
-    #[default]
-    Maybe,
-    Needed,
+    /// `;` or the end of a line.
+    Next,
+    And,
+    Or,
+    Pipe,
 }
 
 #[derive(Debug, Default)]
 struct Parser {
-    commands: Vec<Words>,
+    script: Script,
     words: Words,
     /// The one being read; a quoted one may be empty.
     word: Option<String>,
-    joint: Joint,
+    /// `2>&1` was read of the command, which is one even without words.
+    joins_errors: bool,
 }
 
 impl Parser {
@@ -169,28 +211,32 @@ impl Parser {
             Some(name) if name.contains('=') => return Err(Unclear::Assignment),
             Some(name) => match RESERVED.iter().find(|word| *word == name) {
                 Some(word) => return Err(Unclear::Reserved(word)),
-                None => self.commands.push(words),
+                None => self.script.commands.push(words),
             },
         }
-        if self.commands.len() > MOST {
+        if self.script.commands.len() > MOST {
             return Err(Unclear::TooMany);
         }
-        self.joint = joint;
+        self.script.joints.push(joint);
+        self.joins_errors = false;
         Ok(())
     }
 
     /// An empty line ends nothing, and after `&&` the command goes on below.
     fn end_line(&mut self) -> Result<(), Unclear> {
         self.end_word();
-        if self.words.is_empty() { Ok(()) } else { self.end_command(Joint::Maybe) }
+        if self.words.is_empty() && !self.joins_errors {
+            return Ok(());
+        }
+        self.end_command(Joint::Next)
     }
 
-    fn finish(mut self) -> Result<Vec<Words>, Unclear> {
+    fn finish(mut self) -> Result<Script, Unclear> {
         self.end_line()?;
-        match (self.commands.is_empty(), self.joint) {
-            (true, _) => Err(Unclear::Empty),
-            (false, Joint::Needed) => Err(Unclear::Incomplete),
-            (false, Joint::Maybe) => Ok(self.commands),
+        match self.script.joints.last() {
+            None => Err(Unclear::Empty),
+            Some(Joint::Next) => Ok(self.script),
+            Some(Joint::And | Joint::Or | Joint::Pipe) => Err(Unclear::Incomplete),
         }
     }
 }

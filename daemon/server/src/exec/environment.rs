@@ -134,6 +134,12 @@ mod tests {
             ("NODE_OPTIONS", "x"),
             ("PAGER", "less"),
             ("SSH_AUTH_SOCK", "x"),
+            // With these `cd` would lead elsewhere than its words say.
+            ("CDPATH", "/x"),
+            ("OLDPWD", "/x"),
+            ("PWD", "/x"),
+            ("BASHOPTS", "cdable_vars"),
+            ("BASH_FUNC_cd%%", "() { :; }"),
             ("HOME", "/home/me"),
         ];
         let inherited = daemon.iter().map(|(name, value)| (name.into(), value.into()));

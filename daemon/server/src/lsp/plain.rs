@@ -214,7 +214,7 @@ const ALLOW_ALWAYS: &str = "Always allow in this folder";
 const DENY: &str = "Deny";
 
 pub(super) fn question(params: &ApproveParams) -> ShowMessageRequestParams {
-    let ApproveParams { title, command, cwd, reason, child, rules, .. } = params;
+    let ApproveParams { title, command, cwd, reason, child, rules, rules_folder, .. } = params;
     let whose = child.as_ref().map(|title| format!(" [{}]", one_line(title, TITLE)));
     let (title, whose) = (one_line(title, TITLE), whose.unwrap_or_default());
     // Whole, and so that nothing in it passes for something else.
@@ -229,17 +229,21 @@ pub(super) fn question(params: &ApproveParams) -> ShowMessageRequestParams {
     };
     ShowMessageRequestParams {
         typ: MessageType::WARNING,
-        message: format!("{title}{whose}: {command}\n(in {cwd}) {reason}{}", always(rules)),
+        message: format!(
+            "{title}{whose}: {command}\n(in {cwd}) {reason}{}",
+            always(rules, rules_folder.as_deref())
+        ),
         actions: Some(answers.iter().copied().map(action).collect()),
     }
 }
 
-fn always(rules: &[String]) -> String {
+fn always(rules: &[String], folder: Option<&str>) -> String {
     if rules.is_empty() {
         return String::new();
     }
     let rules: Vec<String> = rules.iter().map(|rule| format!("\n  {}", exact(rule))).collect();
-    format!("\nAlways would allow here, word for word:{}", rules.concat())
+    let place = folder.map_or("here".to_owned(), |folder| format!("in {}", visible(folder)));
+    format!("\nAlways would allow {place}, word for word:{}", rules.concat())
 }
 
 /// Only the exact words allow; a dismissed question is a no.

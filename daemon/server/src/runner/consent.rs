@@ -3,7 +3,7 @@
 //! The only place that makes rules of "always". Must never ask for less than what will be done, nor
 //! keep more than what was shown.
 
-use std::{fs, sync::Arc};
+use std::sync::Arc;
 
 use cairn_core::{
     hook::{Decision, Moment},
@@ -15,7 +15,7 @@ use tokio::{sync::oneshot, task::spawn_blocking};
 
 use super::Shown;
 use crate::{
-    approval::{self, Approved, Gate, Question},
+    approval::{self, Approved, Gate, Place, Question},
     hooks,
     hub::{Event, ToolUpdate},
     tools::{Call, ToolContext, ToolFailure, Touch},
@@ -47,8 +47,9 @@ pub(super) async fn consent(
     guard: Guard<'_>,
 ) -> Result<Consent, ToolFailure> {
     let touch = &call.touch();
+    let place = &Place::of(touch, &context.workspace);
     let (rules, keeps) = match touch {
-        Touch::Command { .. } => rules_for(shown, touch, context).await,
+        Touch::Command { .. } => rules_for(shown, place, context).await,
         Touch::Read { .. }
         | Touch::Plan
         | Touch::Child
@@ -66,7 +67,7 @@ pub(super) async fn consent(
         | Touch::Delete { .. }
         | Touch::Move { .. } => rules,
     };
-    let gate = approval::gate(touch, mode, &rules, &context.workspace);
+    let gate = approval::gate(touch, mode, &rules, place, &context.workspace);
     // What the policy forbids is not worth a hook.
     if let Gate::Closed(reason) = gate {
         return Ok(Consent::Refused(reason));
@@ -101,7 +102,7 @@ pub(super) async fn consent(
         ..ToolUpdate::default()
     });
     let (reply, answer) = oneshot::channel();
-    let params = Box::new(ApproveParams { preview, ..params(shown, &question) });
+    let params = Box::new(ApproveParams { preview, ..params(shown, &question, place) });
     shown.hub.send(Event::Approve { params, touch: Box::new(touch.clone()), reply });
     let answer = tokio::select! {
         () = context.cancel.cancelled() => None,
@@ -114,26 +115,25 @@ pub(super) async fn consent(
     let words = answer.feedback.filter(|words| !words.trim().is_empty());
     match answer.decision {
         ApprovalDecision::AllowOnce | ApprovalDecision::AllowSession => {}
-        ApprovalDecision::AllowAlways => keep(shown, touch, context, &question.rules).await,
+        ApprovalDecision::AllowAlways => keep(shown, place, context, &question.rules).await,
         ApprovalDecision::Deny => return Ok(Consent::Refused(declined(words.as_deref()))),
     }
     Ok(Consent::Given { call, approved: question.allowed(), words })
 }
 
-/// The user's settings with what they allowed for good where the command runs, as it is at this
+/// The user's settings with what they allowed for good in the folder it is about, as it is at this
 /// moment; and whether more can be kept.
 async fn rules_for(
     shown: &Shown,
-    touch: &Touch,
+    place: &Place,
     context: &ToolContext,
 ) -> (Arc<CommandRules>, bool) {
     let settings = || Arc::clone(&context.commands);
-    let (Touch::Command { cwd, .. }, Some(allowed)) = (touch, context.allowed.clone()) else {
+    let (Some(folder), Some(allowed)) = (place.folder(), context.allowed.clone()) else {
         return (settings(), false);
     };
-    let cwd = cwd.clone();
+    let folder = folder.to_owned();
     let read = spawn_blocking(move || {
-        let folder = fs::canonicalize(cwd)?;
         let kept = allowed.read()?.into_iter().filter(|kept| kept.folder == folder);
         anyhow::Ok(kept.map(|kept| kept.rule).collect::<Vec<Rule>>())
     });
@@ -149,12 +149,12 @@ async fn rules_for(
 }
 
 /// The command was allowed in any case; that it is asked for again is told.
-async fn keep(shown: &Shown, touch: &Touch, context: &ToolContext, rules: &[Rule]) {
-    let (Touch::Command { cwd, .. }, Some(allowed)) = (touch, context.allowed.clone()) else {
+async fn keep(shown: &Shown, place: &Place, context: &ToolContext, rules: &[Rule]) {
+    let (Some(folder), Some(allowed)) = (place.folder(), context.allowed.clone()) else {
         return;
     };
-    let (cwd, rules) = (cwd.clone(), rules.to_vec());
-    let kept = spawn_blocking(move || allowed.add(&fs::canonicalize(cwd)?, &rules)).await;
+    let (folder, rules) = (folder.to_owned(), rules.to_vec());
+    let kept = spawn_blocking(move || allowed.add(&folder, &rules)).await;
     let fault = match kept {
         Ok(Ok(())) => return,
         Ok(Err(error)) => format!("{error:#}"),
@@ -171,7 +171,8 @@ fn tell(shown: &Shown, context: &ToolContext, text: String) {
     shown.hub.send(Event::Tell { session, turn, text });
 }
 
-fn params(shown: &Shown, question: &Question) -> ApproveParams {
+fn params(shown: &Shown, question: &Question, place: &Place) -> ApproveParams {
+    let entered = place.folder().filter(|_| place.is_entered() && !question.rules.is_empty());
     ApproveParams {
         approval_id: format!("{}/{}", shown.turn, shown.call),
         session_id: shown.session.clone(),
@@ -182,6 +183,7 @@ fn params(shown: &Shown, question: &Question) -> ApproveParams {
         cwd: question.cwd.clone(),
         reason: question.reason.clone(),
         rules: question.rules.iter().map(Rule::to_string).collect(),
+        rules_folder: entered.map(|folder| folder.display().to_string()),
         needs: question.needs(),
         child: None,
         preview: None,

@@ -144,7 +144,11 @@ mod tests {
                 &call.touch(),
                 Default::default(),
                 &Default::default(),
-                &cairn_core::policy::command::World { may_read: &|_| true, finds: &|_| true },
+                &cairn_core::policy::command::World {
+                    may_read: &|_| true,
+                    finds: &|_| true,
+                    enters: &|_| true,
+                },
             );
             assert!(matches!(verdict, cairn_core::policy::Verdict::Ask { .. }), "{from} {to}");
         }

@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Children, Edits, Errand, Proposal, Proposed, ToolContext, ToolFailure, Wanted};
 use crate::{
-    approval::{self, Gate},
+    approval::{self, Gate, Place},
     docs::{Docs, Document},
     exec::sandbox::{self, Sandbox, Tiers, Walls},
     workspace::{Workspace, uri_of},
@@ -88,11 +88,13 @@ impl Bench {
             Ok(call) => call,
             Err(error) => return format!("failure: {error}"),
         };
+        let (touch, workspace) = (call.touch(), &self.context.workspace);
         let approved = match approval::gate(
-            &call.touch(),
+            &touch,
             ReviewMode::Review,
             &self.context.commands,
-            &self.context.workspace,
+            &Place::of(&touch, workspace),
+            workspace,
         ) {
             Gate::Open(approved) => approved,
             Gate::Ask(question) => question.allowed(),

@@ -1,10 +1,13 @@
 //! What the policy of commands costs: in time for each command, and in questions to the user.
 
-use std::time::{Duration, Instant};
+use std::{
+    collections::HashMap,
+    time::{Duration, Instant},
+};
 
 use cairn_core::policy::{
     Mode, Touch, Verdict,
-    command::{CommandRules, Rule, World},
+    command::{CommandRules, Rule, World, entered},
     judge,
     sandbox::Needs,
 };
@@ -67,8 +70,9 @@ pub(crate) fn judged(table: &mut Table) {
 
 const TYPICAL: &str = "cd src && cargo test 2>&1 | tail -20";
 
-/// Every file may be read and every program is known: the policy alone.
-const WORLD: World<'_> = World { may_read: &|path| !path.contains(".env"), finds: &|_| true };
+/// Every file may be read, every folder be entered, and every program is known: the policy alone.
+const WORLD: World<'_> =
+    World { may_read: &|path| !path.contains(".env"), finds: &|_| true, enters: &|_| true };
 
 pub(crate) fn prompts(table: &mut Table) {
     let tasks: Vec<Task> = serde_json::from_str(TASKS).expect("a list of tasks");
@@ -79,32 +83,42 @@ pub(crate) fn prompts(table: &mut Table) {
         ("`allowlist`", Approval::Allowlist),
         ("`allowlist`, always where it is offered", Approval::Always),
     ] {
-        let mut rules =
-            CommandRules { unasked: !matches!(approval, Approval::Ask), ..CommandRules::default() };
-        let asked: Vec<f64> =
-            tasks.iter().map(|task| asked(task, approval, &mut rules) as f64).collect();
-        let sum: f64 = asked.iter().sum();
-        let mean = sum / tasks.len() as f64;
-        table.row(&format!("questions a task with {what} ({all})"), Unit::Count, None, asked);
-        table.row(&format!("and in the mean with {what}"), Unit::Count, None, vec![mean]);
+        let mut kept = Kept::default();
+        let mut rows = |what: &str| {
+            let asked: Vec<f64> =
+                tasks.iter().map(|task| asked(task, approval, &mut kept) as f64).collect();
+            let mean = asked.iter().sum::<f64>() / tasks.len() as f64;
+            table.row(&format!("questions a task with {what} ({all})"), Unit::Count, None, asked);
+            table.row(&format!("and in the mean with {what}"), Unit::Count, None, vec![mean]);
+        };
+        rows(what);
+        if matches!(approval, Approval::Always) {
+            rows("the same a second time");
+        }
     }
 }
 
+/// What was answered with "always", by the folder that a command enters.
+type Kept = HashMap<Option<String>, Vec<Rule>>;
+
 /// Questions of one task. An answer for the session holds to its end, as it does for people.
-fn asked(task: &Task, approval: Approval, rules: &mut CommandRules) -> usize {
+fn asked(task: &Task, approval: Approval, kept: &mut Kept) -> usize {
     let mut allowed: Vec<&str> = Vec::new();
     let mut asked = 0;
     for command in &task.commands {
+        let always = kept.entry(entered(command)).or_default();
+        let unasked = !matches!(approval, Approval::Ask);
+        let rules = CommandRules { unasked, always: always.clone(), ..CommandRules::default() };
         let touch =
             Touch::Command { command: command.clone(), cwd: "/ws".into(), needs: Needs::NONE };
-        let verdict = judge(&touch, Mode::Review, rules, &WORLD);
+        let verdict = judge(&touch, Mode::Review, &rules, &WORLD);
         if verdict == Verdict::Allow || allowed.contains(&command.as_str()) {
             continue;
         }
         asked += 1;
         match approval {
             Approval::Ask | Approval::Allowlist => {}
-            Approval::Always => rules.always.extend(rules.offered(command, &WORLD)),
+            Approval::Always => always.extend(rules.offered(command, &WORLD)),
         }
         allowed.push(command);
     }

@@ -94,22 +94,3 @@ async fn the_temporary_folder_goes_with_the_daemon() {
         desk::wait_until(SOON, || folders() == 0).await;
     }
 }
-
-#[tokio::test]
-async fn a_box_that_cannot_be_built_is_an_error_and_nothing_runs() {
-    for way in WAYS {
-        let Some(scene) = Scene::set(way, json!({})).await else { continue };
-        // A box needs its folders; the command would be run in a folder that is gone.
-        let elsewhere = scene.home().join("gone");
-        fs::rename(scene.ws(), &elsewhere).unwrap();
-        let ran = scene.run("touch ~/harmed; echo ran", &[]).await;
-        assert!(!ran.ok && !ran.said.contains("\nran"), "{way}: {}", ran.said);
-        assert!(
-            ran.said.contains("could not be run") || ran.said.contains("was not run"),
-            "{way}: {}",
-            ran.said
-        );
-        fs::rename(elsewhere, scene.ws()).unwrap();
-        assert_eq!(scene.unharmed(), Ok(()), "{way}");
-    }
-}

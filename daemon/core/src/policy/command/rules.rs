@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use super::{PLAIN, Words, forbidden::forbidden, only_reads, parse};
+use super::{PLAIN, Unclear, Words, forbidden::forbidden, only_reads, parse, read};
 
 /// The settings `cairn.shell`, and what the user allowed for good. By default everything is asked
 /// for.
@@ -14,8 +14,8 @@ pub struct CommandRules {
     pub unasked: bool,
     pub allow: Vec<Rule>,
     pub deny: Vec<Rule>,
-    /// Answered with "always", where this command runs. It was said of exactly these commands, so
-    /// it holds whatever `unasked` is.
+    /// Answered with "always" in the folder that `World::enters`, else in the one in which the
+    /// script starts. It was said of exactly these commands, so it holds whatever `unasked` is.
     pub always: Vec<Rule>,
     /// No sandbox works: whatever else is said here, everything is asked for.
     pub unboxed: bool,
@@ -36,6 +36,10 @@ pub struct World<'a> {
     /// The shell will find the program of this bare name, and not in a workspace: there the agent
     /// writes, and a repository must not say which program `ls` is.
     pub finds: &'a dyn Fn(&str) -> bool,
+    /// The folder of this name, below the one in which the script starts, is one of the workspace,
+    /// may be read without asking, and no link is on the way there. So to enter it and run something
+    /// is the same as to run that there.
+    pub enters: &'a dyn Fn(&str) -> bool,
 }
 
 impl World<'_> {
@@ -52,7 +56,8 @@ const BUILTIN: &[&str] =
     &[":", "echo", "exit", "false", "kill", "printf", "pwd", "test", "true", "type"];
 
 /// Commands of the shell itself that change what the words after them mean: where names lead to,
-/// which program runs. Nothing beside them is what it looks like, so no rule covers them.
+/// which program runs. Nothing beside them is what it looks like, so no rule covers them, but for a
+/// `cd` that only leads to where the rest runs ([`super::entered`]).
 const CHANGES_SHELL: &[&str] = &[
     ".",
     "alias",
@@ -115,12 +120,13 @@ impl CommandRules {
         if !self.unasked && self.always.is_empty() {
             return Unasked::No(RIGHTS.to_owned());
         }
-        let commands = match parse(script) {
-            Ok(commands) => commands,
+        let placed = match Placed::read(script, world) {
+            Ok(placed) => placed,
             Err(_) if !self.unasked => return Unasked::No(RIGHTS.to_owned()),
             Err(why) => return Unasked::No(format!("What it does cannot be told: {why}.")),
         };
-        let Some(words) = commands.iter().find(|words| !self.is_free(words, world)) else {
+        let Some(words) = placed.commands.iter().find(|words| !self.is_free(words, &placed, world))
+        else {
             return Unasked::Yes;
         };
         if !self.unasked {
@@ -138,22 +144,23 @@ impl CommandRules {
 
     /// The rules that would let this script run unasked from now on: exactly its words, one for each
     /// command that does not yet. None for what is not wholly understood, and for what no rule
-    /// would help.
+    /// would help. They are about the folder that `always` is about.
     pub fn offered(&self, script: &str, world: &World<'_>) -> Vec<Rule> {
-        let Ok(commands) = parse(script) else { return Vec::new() };
+        let Ok(placed) = Placed::read(script, world) else { return Vec::new() };
         // Where everything is asked for, no rule would help.
         if self.unboxed {
             return Vec::new();
         }
         let helps = |words: &Words| !changes_shell(words) && world.knows(&words[0]);
-        if !commands.iter().all(helps) {
+        if !placed.commands.iter().all(helps) {
             return Vec::new();
         }
         let mut offered: Vec<Rule> = Vec::new();
-        for words in commands {
+        for words in &placed.commands {
             // What only reads is free in one mode and asked for in the other: then it needs a rule.
-            if !self.is_free(&words, world) && !offered.iter().any(|rule| rule.covers(&words)) {
-                offered.push(Rule::exactly(&words));
+            let free = self.is_free(words, &placed, world);
+            if !free && !offered.iter().any(|rule| rule.covers(words)) {
+                offered.push(Rule::exactly(words));
             }
         }
         // A rule is kept as it is written. Quotes within quotes have no way to be.
@@ -161,11 +168,38 @@ impl CommandRules {
         if offered.iter().all(kept) { offered } else { Vec::new() }
     }
 
-    fn is_free(&self, words: &Words, world: &World<'_>) -> bool {
+    fn is_free(&self, words: &Words, placed: &Placed, world: &World<'_>) -> bool {
         let covers = |rules: &[Rule]| rules.iter().any(|rule| rule.covers(words));
+        let may_read = |path: &str| placed.may_read(path, world);
         let allowed = covers(&self.always)
-            || (self.unasked && (covers(&self.allow) || only_reads(words, world.may_read)));
+            || (self.unasked && (covers(&self.allow) || only_reads(words, may_read)));
         allowed && !changes_shell(words) && world.knows(&words[0])
+    }
+}
+
+/// The commands of a script as rules see them: without what only leads to where they run.
+struct Placed {
+    /// Below the folder in which the script starts. `None`: there.
+    folder: Option<String>,
+    commands: Vec<Words>,
+}
+
+impl Placed {
+    fn read(script: &str, world: &World<'_>) -> Result<Self, Unclear> {
+        let mut script = read(script)?;
+        let enters = |folder: &&str| (world.enters)(folder);
+        let folder = script.entered().filter(enters).map(str::to_owned);
+        if folder.is_some() {
+            script.commands.remove(0);
+        }
+        Ok(Self { folder, commands: script.commands })
+    }
+
+    fn may_read(&self, path: &str, world: &World<'_>) -> bool {
+        match &self.folder {
+            Some(folder) if !path.starts_with('/') => (world.may_read)(&format!("{folder}/{path}")),
+            Some(_) | None => (world.may_read)(path),
+        }
     }
 }
 

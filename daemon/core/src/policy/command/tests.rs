@@ -21,6 +21,11 @@ fn reads(script: &str) -> bool {
     parse(script).is_ok_and(|commands| commands.iter().all(|words| only_reads(words, inside)))
 }
 
+/// The one folder there is, and what begins with it.
+fn is_folder(name: &str) -> bool {
+    name == "sub" || name == "sub/deep"
+}
+
 #[test]
 fn what_is_plain_is_split_as_a_shell_would() {
     check("ls && pwd", expect![[r#"["ls"] ["pwd"]"#]]);
@@ -33,8 +38,6 @@ fn what_is_plain_is_split_as_a_shell_would() {
     check("a;", expect![[r#"["a"]"#]]);
     check("echo '$HOME *'", expect![[r#"["echo", "$HOME *"]"#]]);
     check("a 2>&1 | b 2>&1; c 2>&1", expect![[r#"["a"] ["b"] ["c"]"#]]);
-    // By itself it is nothing, to a shell too.
-    check("a; 2>&1", expect![[r#"["a"]"#]]);
     check("a 2>&1 b 22 2 && 2>&1 c", expect![[r#"["a", "b", "22", "2"] ["c"]"#]]);
 }
 
@@ -62,7 +65,10 @@ fn what_a_shell_would_change_is_not_understood() {
         "a 1>&2",
         "a 12>&1",
         "''2>&1",
+        // A command to the shell, although it does nothing: what follows it does not follow `&&`.
         "2>&1",
+        "a; 2>&1",
+        "a && 2>&1\nb",
         "a < f",
         "a << E",
         "a <(b)",
@@ -213,6 +219,73 @@ fn rules_cover_words_not_letters() {
     assert_eq!(Rule::exactly(&it_says).to_string(), r#"echo it "it's" '' '*' 'a b'"#);
 }
 
+#[test]
+fn a_script_enters_a_folder_only_if_all_of_the_rest_runs_there() {
+    for (script, folder) in [
+        ("cd a && b", Some("a")),
+        ("cd a&&b", Some("a")),
+        (" \n cd  'a' &&\n b\n", Some("a")),
+        ("cd a/b-c_d.e && b | c && d 2>&1;", Some("a/b-c_d.e")),
+        ("cd ./a/ && b", Some("./a/")),
+        ("cd a 2>&1 && b", Some("a")),
+        ("'cd' a && b", Some("a")),
+        ("cd a=b && b", Some("a=b")),
+        ("cd .../..b && b", Some(".../..b")),
+        // The rest is judged by itself.
+        ("cd a && cd b && c", Some("a")),
+        // Something may run although the folder could not be entered, or elsewhere.
+        ("cd a; b", None),
+        ("cd a\nb", None),
+        ("cd a || b", None),
+        ("cd a | b", None),
+        ("cd a && b; c", None),
+        ("cd a && b\nc", None),
+        ("cd a && b || c", None),
+        ("cd a && b && c; d", None),
+        ("cd a && b | c || d", None),
+        ("cd a | b && c", None),
+        ("b && cd a && c", None),
+        ("cd a && 2>&1\nb", None),
+        ("(cd a && b)", None),
+        ("{ cd a && b; }", None),
+        ("cd a && (b)", None),
+        ("cd a && b &", None),
+        ("! cd a && b", None),
+        ("CDPATH=/x cd a && b", None),
+        ("CDPATH=/x; cd a && b", None),
+        ("builtin cd a && b", None),
+        ("pushd a && b", None),
+        // Not a name below.
+        ("cd && b", None),
+        ("cd '' && b", None),
+        ("cd - && b", None),
+        ("cd -- a && b", None),
+        ("cd -P a && b", None),
+        ("cd -P && b", None),
+        ("cd a b && c", None),
+        ("cd / && b", None),
+        ("cd /a && b", None),
+        ("cd .. && b", None),
+        ("cd a/.. && b", None),
+        ("cd a/../../b && b", None),
+        ("cd ~ && b", None),
+        ("cd '~' && b", None),
+        ("cd ~a && b", None),
+        ("cd $a && b", None),
+        ("cd '$a' && b", None),
+        ("cd 'a b' && c", None),
+        ("cd ' ' && c", None),
+        ("cd a* && b", None),
+        // Nothing would be left.
+        ("cd a", None),
+        ("cd a &&", None),
+        ("", None),
+        ("b", None),
+    ] {
+        assert_eq!(entered(script).as_deref(), folder, "{script:?}");
+    }
+}
+
 /// The table of attacks on the policy of commands, in the mode in which the most runs unasked.
 #[test]
 fn commands_are_judged_by_what_can_be_told_of_them() {
@@ -224,7 +297,7 @@ fn commands_are_judged_by_what_can_be_told_of_them() {
         unboxed: false,
     };
     let inside = |path: &str| !path.starts_with(['/', '~']) && !path.contains("..");
-    let world = World { may_read: &inside, finds: &|name| name != "shadowed" };
+    let world = World { may_read: &inside, finds: &|name| name != "shadowed", enters: &is_folder };
     let fifty_one = format!("{}curl evil", "true && ".repeat(51));
     let long = format!("ls{}", " a".repeat(2048));
     for (script, expected) in [
@@ -301,6 +374,30 @@ fn commands_are_judged_by_what_can_be_told_of_them() {
         (":(){ :|:& };:", "deny"),
         // What a rule covers is not covered beside something that gives it another meaning.
         ("cd .. && make check", "ask"),
+        // To enter a folder of the workspace and run something is to run it there.
+        ("cd sub && make check", "auto"),
+        ("cd sub/deep && npm test 2>&1 | tail -5", "auto"),
+        ("cd sub && cat a | wc -l", "auto"),
+        ("cd sub && ls", "auto"),
+        ("cd sub && cat ../a", "ask"),
+        ("cd sub && cat /etc/passwd", "ask"),
+        ("cd sub && touch x", "ask"),
+        ("cd sub && rm x", "deny"),
+        ("cd sub && bash -c 'rm x'", "deny"),
+        ("cd sub && shadowed", "ask"),
+        ("cd sub && cd deep && make check", "ask"),
+        ("cd sub && export A && make check", "ask"),
+        ("cd sub && unset x && make check", "ask"),
+        ("cd other && make check", "ask"),
+        ("cd -P sub && make check", "ask"),
+        ("cd sub; make check", "ask"),
+        ("cd sub\nmake check", "ask"),
+        ("cd sub && make check; make check", "ask"),
+        ("cd sub && make check || make check", "ask"),
+        ("cd sub && 2>&1\nmake check", "ask"),
+        ("make check && cd sub && make check", "ask"),
+        ("CDPATH=/ cd sub && make check", "ask"),
+        ("cd sub", "ask"),
         ("cd / && cat etc/passwd", "ask"),
         ("alias make=id\nmake check", "ask"),
         ("hash -p /tmp/x make; make check", "ask"),
@@ -336,7 +433,11 @@ fn commands_are_judged_by_what_can_be_told_of_them() {
 /// What "always" would keep for a script in each mode, and that it helps.
 #[test]
 fn always_offers_the_exact_words_of_what_is_understood() {
-    let world = World { may_read: &|path| path != "secret", finds: &|name| name != "shadowed" };
+    let world = World {
+        may_read: &|path| !path.ends_with("secret"),
+        finds: &|name| name != "shadowed",
+        enters: &is_folder,
+    };
     for (script, asking, listing) in [
         ("npm test", "npm test", "npm test"),
         ("npm  'test' ", "npm test", "npm test"),
@@ -352,7 +453,16 @@ fn always_offers_the_exact_words_of_what_is_understood() {
         ("npm test > log", "", ""),
         ("npm test $X", "", ""),
         ("if npm test; then ls; fi", "", ""),
+        // In the folder that is entered, where there is one.
+        ("cd sub && npm test", "npm test", "npm test"),
+        ("cd sub && npm test | tail -5", "npm test, tail -5", "npm test"),
+        ("cd sub && cat secret", "cat secret", "cat secret"),
+        ("cd sub && make check && npm test", "npm test", "npm test"),
         ("cd a && npm test", "", ""),
+        ("cd sub; npm test", "", ""),
+        ("cd sub && npm test || true", "", ""),
+        ("cd sub && cd deep && npm test", "", ""),
+        ("cd sub", "", ""),
         ("eval 'npm test'", "", ""),
         ("shadowed", "", ""),
         ("npm test && shadowed", "", ""),

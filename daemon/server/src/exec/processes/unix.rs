@@ -318,7 +318,12 @@ fn spawn_boxed(
     command.envs(environment::for_command(std::env::vars_os(), &spec.env, mark));
     command.envs(boxed.environment());
     command.stdin(input(&spec.input)?).stdout(output).stderr(reporting);
-    Ok((spawner::spawn(command)?, reports))
+    let child = spawner::spawn(command).map_err(|error| {
+        let (program, cwd) = (boxed.program.display(), spec.cwd.display());
+        let named = format!("the sandbox could not be started: {program} in {cwd}: {error}");
+        io::Error::new(error.kind(), named)
+    })?;
+    Ok((child, reports))
 }
 
 #[allow(clippy::disallowed_methods, reason = "this is the module that starts processes")]

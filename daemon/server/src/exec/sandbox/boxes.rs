@@ -4,7 +4,7 @@ use std::{
     ffi::OsString,
     io,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, OnceLock, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
@@ -33,7 +33,7 @@ pub struct Sandbox {
     /// Cairn's own folders, which hold other projects' sessions.
     hidden: Vec<PathBuf>,
     builder: OnceCell<Result<Builder, String>>,
-    ground: OnceLock<Arc<Ground>>,
+    ground: Mutex<Option<Arc<Ground>>>,
 }
 
 /// What a box is made of.
@@ -85,7 +85,7 @@ impl Boxed {
 
 impl Sandbox {
     pub fn new(program: Option<PathBuf>, tiers: Tiers, hidden: Vec<PathBuf>) -> Self {
-        Self { program, tiers, hidden, builder: OnceCell::new(), ground: OnceLock::new() }
+        Self { program, tiers, hidden, builder: OnceCell::new(), ground: Mutex::default() }
     }
 
     /// How boxes are built here, or why they cannot be. Found out once, by building one.
@@ -121,12 +121,13 @@ impl Sandbox {
         preparing.await.map_err(io::Error::other)?
     }
 
+    /// Laid once, and again if somebody cleaned it up.
     fn ground(&self) -> io::Result<Arc<Ground>> {
-        if let Some(ground) = self.ground.get() {
-            return Ok(Arc::clone(ground));
+        let mut laid = self.ground.lock().unwrap_or_else(PoisonError::into_inner);
+        match laid.as_ref().filter(|ground| ground.is_there()) {
+            Some(ground) => Ok(Arc::clone(ground)),
+            None => Ok(Arc::clone(laid.insert(Arc::new(Ground::lay()?)))),
         }
-        let ground = Arc::new(Ground::lay()?);
-        Ok(Arc::clone(self.ground.get_or_init(|| ground)))
     }
 
     fn own(&self, ground: &Ground) -> io::Result<Own> {

@@ -50,7 +50,11 @@ impl Ground {
         let within = std::env::temp_dir();
         sweep(&within);
         // For nobody else: its mode is 0700 from the start.
-        let folder = tempfile::Builder::new().prefix(PREFIX).tempdir_in(within)?;
+        let folder =
+            tempfile::Builder::new().prefix(PREFIX).tempdir_in(&within).map_err(|error| {
+                let place = within.display();
+                io::Error::new(error.kind(), format!("no temporary folder in {place}: {error}"))
+            })?;
         LAID.lock().unwrap_or_else(PoisonError::into_inner).push(folder.path().to_owned());
         let lock = File::open(folder.path())?;
         flock(&lock, FlockOperation::NonBlockingLockShared)?;
@@ -58,6 +62,10 @@ impl Ground {
         fs::DirBuilder::new().mode(0o700).create(ground.temporary())?;
         File::create(ground.nothing())?;
         Ok(ground)
+    }
+
+    pub(super) fn is_there(&self) -> bool {
+        self.temporary().is_dir() && self.nothing().is_file()
     }
 
     pub(super) fn temporary(&self) -> PathBuf {

@@ -53,7 +53,10 @@ impl Held {
                 Ok(()) => made = true,
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) if cannot_be_taken(&error) => return Ok(false),
-                Err(error) => return Err(error),
+                Err(error) => {
+                    let named = format!("{} cannot be held: {error}", path.display());
+                    return Err(io::Error::new(error.kind(), named));
+                }
             }
             let Some(locked) = lock(&path, kind)? else { continue };
             if made {

@@ -1,0 +1,146 @@
+//! Boxes that cannot be built any more although the first one was: the user and the agent are told, no
+//! command runs outside, and when the cause is gone the next one runs again.
+
+use std::os::unix::fs::PermissionsExt;
+
+use super::*;
+
+/// What a daemon needs for its boxes, for it alone.
+struct Parts {
+    /// Its own program.
+    program: PathBuf,
+    /// Where its temporary files are.
+    temporary: PathBuf,
+    ws: PathBuf,
+}
+
+/// What breaks, what is said of it, and how it is mended.
+struct Fault {
+    name: &'static str,
+    begin: fn(&Parts),
+    /// One of these, for the ways of building boxes notice it in different places.
+    told: &'static [&'static str],
+    end: fn(&Parts),
+}
+
+const FAULTS: &[Fault] = &[
+    Fault {
+        name: "the workspace folder is gone",
+        begin: |parts| fs::rename(&parts.ws, aside(&parts.ws)).unwrap(),
+        told: &["/ws"],
+        end: |parts| fs::rename(aside(&parts.ws), &parts.ws).unwrap(),
+    },
+    Fault {
+        name: "Cairn's own program is gone, as after an update",
+        begin: |parts| fs::rename(&parts.program, aside(&parts.program)).unwrap(),
+        told: &["bin/cairn"],
+        end: |parts| fs::rename(aside(&parts.program), &parts.program).unwrap(),
+    },
+    Fault {
+        name: "another program is in its place, which fails in words of its own",
+        begin: |parts| replace(parts, "#!/bin/sh\necho 'no such part' >&2\nexit 7\n"),
+        told: &["no such part"],
+        end: |parts| fs::rename(aside(&parts.program), &parts.program).unwrap(),
+    },
+    Fault {
+        name: "one that fails without a word",
+        begin: |parts| replace(parts, "#!/bin/sh\nexit 1\n"),
+        told: &["said nothing"],
+        end: |parts| fs::rename(aside(&parts.program), &parts.program).unwrap(),
+    },
+    Fault {
+        name: "one that ends well and has done nothing",
+        begin: |parts| replace(parts, "#!/bin/sh\n"),
+        told: &["said nothing"],
+        end: |parts| fs::rename(aside(&parts.program), &parts.program).unwrap(),
+    },
+    Fault {
+        name: "one that cannot be started",
+        begin: |parts| {
+            replace(parts, "");
+            fs::set_permissions(&parts.program, fs::Permissions::from_mode(0o644)).unwrap();
+        },
+        told: &["Permission denied"],
+        end: |parts| fs::rename(aside(&parts.program), &parts.program).unwrap(),
+    },
+    Fault {
+        name: "there is no place for temporary files",
+        begin: |parts| fs::remove_dir_all(&parts.temporary).unwrap(),
+        told: &["temporary"],
+        end: |parts| fs::create_dir(&parts.temporary).unwrap(),
+    },
+];
+
+fn aside(path: &Path) -> PathBuf {
+    path.with_extension("aside")
+}
+
+fn replace(parts: &Parts, program: &str) {
+    fs::rename(&parts.program, aside(&parts.program)).unwrap();
+    fs::write(&parts.program, program).unwrap();
+    fs::set_permissions(&parts.program, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+/// A scene whose daemon has a program and a temporary folder of its own.
+async fn breakable(way: &str) -> Option<(Scene, Parts)> {
+    let mut scene = Scene::set(way, json!({})).await?;
+    let own = scene.root.path().join("own");
+    let parts =
+        Parts { program: own.join("bin/cairn"), temporary: own.join("temporary"), ws: scene.ws() };
+    fs::create_dir_all(own.join("bin")).unwrap();
+    fs::create_dir(&parts.temporary).unwrap();
+    fs::copy(binary(), &parts.program).unwrap();
+    let daemon = daemon_of(&parts.program, &scene.home(), way, &parts.temporary);
+    scene.go_on_with(daemon).await;
+    Some((scene, parts))
+}
+
+#[tokio::test]
+async fn a_box_that_cannot_be_built_any_more_is_an_error_until_it_can() {
+    for way in WAYS {
+        let Some((scene, parts)) = breakable(way).await else { continue };
+        for Fault { name, begin, told, end } in FAULTS {
+            begin(&parts);
+            let ran = scene.run("touch ~/harmed; echo ran", &[]).await;
+            end(&parts);
+            assert!(!ran.ok && !ran.said.contains("\nran"), "{way}, {name}: {}", ran.said);
+            let refused = ["The command could not be run: ", "The command was not run: "];
+            assert!(
+                refused.iter().any(|begin| ran.said.starts_with(begin)),
+                "{way}, {name}: {}",
+                ran.said
+            );
+            assert!(told.iter().any(|told| ran.said.contains(told)), "{way}, {name}: {}", ran.said);
+            assert!(!scene.home().join("harmed").exists(), "{way}, {name}: it ran outside");
+            let again = scene.run("echo again", &[]).await;
+            assert!(again.ok && again.said.starts_with("again\n"), "{way}, {name}: {}", again.said);
+            assert_eq!(scene.unharmed(), Ok(()), "{way}, {name}");
+        }
+    }
+}
+
+/// What a disk cleaner does.
+#[tokio::test]
+async fn a_temporary_folder_that_was_removed_is_made_anew() {
+    for way in WAYS {
+        let Some((scene, parts)) = breakable(way).await else { continue };
+        assert!(scene.run("touch /tmp/before", &[]).await.ok, "{way}");
+        for entry in fs::read_dir(&parts.temporary).unwrap() {
+            fs::remove_dir_all(entry.unwrap().path()).unwrap();
+        }
+        let ran = scene.run("ls /tmp; touch /tmp/after && ls /tmp", &[]).await;
+        assert!(ran.ok && ran.said.starts_with("after\n"), "{way}: {}", ran.said);
+    }
+}
+
+#[tokio::test]
+async fn a_command_that_the_system_takes_for_too_long_is_an_error() {
+    for way in WAYS {
+        let Some(scene) = Scene::set(way, json!({})).await else { continue };
+        let ran =
+            scene.run(&format!("touch ~/harmed; echo ran # {}", "x".repeat(200_000)), &[]).await;
+        assert!(!ran.ok && ran.said.contains("too long"), "{way}: {}", ran.said);
+        assert!(!scene.home().join("harmed").exists(), "{way}");
+        assert!(scene.run("echo again", &[]).await.ok, "{way}");
+    }
+}
