@@ -24,6 +24,8 @@ pub(super) fn forbidden<'a>(script: &str, rules: &'a [Rule]) -> Option<&'a Rule>
     }
     let commands = match parse(script) {
         Ok(commands) if !commands.iter().any(|words| is_shell(&words[0])) => commands,
+        // Searched just now, in the same words.
+        Err(_) if cfg!(windows) && !script.contains(['\\', '`']) => return None,
         // A shell may run what another command of the script prints.
         Ok(_) | Err(_) => {
             let words = loose_words(script);
@@ -182,7 +184,7 @@ fn same_program(word: &str, name: &str) -> bool {
     let is_it = |word: &str| word.eq_ignore_ascii_case(name);
     let bare = last.len().checked_sub(4).and_then(|at| last.split_at_checked(at));
     let ends = |end: &str| PROGRAM_ENDS.iter().any(|known| known.eq_ignore_ascii_case(end));
-    is_it(word) || is_it(last) || bare.is_some_and(|(bare, end)| ends(end) && is_it(bare))
+    is_it(word) || is_it(last) || bare.is_some_and(|(bare, end)| is_it(bare) && ends(end))
 }
 
 const PROGRAM_ENDS: &[&str] = &[".bat", ".cmd", ".com", ".exe"];
