@@ -203,9 +203,12 @@ fn a_panic_that_quotes_a_key_is_told_without_it() {
         return panic_with_the_key();
     }
     let key = random_key();
+    // The name of this test, in whatever module it lies.
+    let (_, module) = module_path!().split_once("::").unwrap();
+    let name = format!("{module}::a_panic_that_quotes_a_key_is_told_without_it");
     #[expect(clippy::disallowed_methods, reason = "a test is not the daemon")]
     let output = std::process::Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "secrets::a_panic_that_quotes_a_key_is_told_without_it", "--nocapture"])
+        .args(["--exact", &name, "--nocapture"])
         .env(PANICS, "1")
         .env("ANTHROPIC_API_KEY", &key)
         .env("RUST_BACKTRACE", "1")
