@@ -3,7 +3,7 @@
 //! Never reads what the model says about itself, and never allows by default: a command is asked
 //! for unless the user wants those unasked that only read, or has a rule for each part of it.
 
-use std::path::PathBuf;
+use std::{borrow::Cow, path::PathBuf};
 
 pub mod command;
 mod protected;
@@ -148,8 +148,8 @@ fn judge_command(
 /// Finds commands no one means: removing the root or the home folder, overwriting a disk, a fork
 /// bomb. A net under the user's "yes", not a sandbox: it can be written around.
 fn destroys(command: &str) -> Option<String> {
-    let squeezed: String = command.split_whitespace().collect();
-    if squeezed.contains(":(){:|:&};:") {
+    let squeezed = || command.split_whitespace().collect::<String>();
+    if command.contains('{') && squeezed().contains(":(){:|:&};:") {
         return Some("Refused: this is a fork bomb.".to_owned());
     }
     command
@@ -159,18 +159,20 @@ fn destroys(command: &str) -> Option<String> {
 
 /// The words of a simple command without quotes and backslashes, as the shell would pass them in
 /// the plain cases.
-fn words(simple: &str) -> Vec<String> {
-    simple
-        .split_whitespace()
-        .map(|word| word.chars().filter(|c| !matches!(c, '"' | '\'' | '\\')).collect())
-        .collect()
+fn words(simple: &str) -> Vec<Cow<'_, str>> {
+    const QUOTES: [char; 3] = ['"', '\'', '\\'];
+    let bare = |word: &'_ str| word.replace(QUOTES, "").into();
+    let words = simple.split_whitespace();
+    words.map(|word| if word.contains(QUOTES) { bare(word) } else { word.into() }).collect()
 }
 
-fn destroys_simple(words: &[String]) -> Option<String> {
-    let is = |word: &String, name: &str| word == name || word.ends_with(&format!("/{name}"));
+fn destroys_simple(words: &[Cow<'_, str>]) -> Option<String> {
+    let is = |word: &str, name: &str| {
+        word.strip_suffix(name).is_some_and(|before| before.is_empty() || before.ends_with('/'))
+    };
     if let Some(at) = words.iter().position(|word| is(word, "rm")) {
-        let (flags, targets): (Vec<&String>, Vec<&String>) =
-            words[at + 1..].iter().partition(|word| word.starts_with('-'));
+        let (flags, targets): (Vec<&str>, Vec<&str>) =
+            words[at + 1..].iter().map(AsRef::as_ref).partition(|word| word.starts_with('-'));
         let recursive = flags.iter().any(|flag| {
             *flag == "--recursive" || (!flag.starts_with("--") && flag.contains(['r', 'R']))
         });

@@ -101,9 +101,8 @@ impl Script {
 
 /// Neither an option, nor `-` or nothing, which `cd` takes for other folders, and no way up.
 fn leads_down(folder: &str) -> bool {
-    let plain = folder.chars().all(|c| c.is_ascii_alphanumeric() || PLAIN.contains(c));
     let steps = !folder.split('/').any(|step| step == "..");
-    plain && steps && !folder.is_empty() && !folder.starts_with(['-', '/'])
+    folder.chars().all(is_plain) && steps && !folder.is_empty() && !folder.starts_with(['-', '/'])
 }
 
 fn read(script: &str) -> Result<Script, Unclear> {
@@ -131,9 +130,7 @@ fn read(script: &str) -> Result<Script, Unclear> {
             '|' if chars.next_if_eq(&'|').is_some() => parser.end_command(Joint::Or)?,
             '|' => parser.end_command(Joint::Pipe)?,
             '&' | '<' | '>' | '(' | ')' => return Err(Unclear::Operator(c)),
-            c if c.is_ascii_alphanumeric() || PLAIN.contains(c) => {
-                parser.word.get_or_insert_default().push(c);
-            }
+            c if is_plain(c) => parser.word.get_or_insert_default().push(c),
             c => return Err(Unclear::Expansion(c)),
         }
     }
@@ -149,8 +146,11 @@ fn joins_errors(rest: &Peekable<Chars<'_>>) -> bool {
     is_it && rest.next().is_none_or(|c| " \n;|&".contains(c))
 }
 
-/// Characters besides letters and digits that mean nothing to a shell inside a word.
-const PLAIN: &str = "_@%+=:,./-";
+/// Means nothing to a shell inside a word.
+fn is_plain(c: char) -> bool {
+    c.is_ascii_alphanumeric()
+        || matches!(c, '_' | '@' | '%' | '+' | '=' | ':' | ',' | '.' | '/' | '-')
+}
 
 /// Words that mean something else to the shell where a command begins. Those with other characters
 /// than plain ones are refused for these.

@@ -14,6 +14,7 @@ mod history;
 mod journal;
 mod model;
 mod pure;
+mod redact;
 mod sandbox;
 mod table;
 
@@ -21,7 +22,7 @@ use table::Table;
 
 type Measurement = fn(&mut Table);
 
-const MEASUREMENTS: [(&str, Measurement); 12] = [
+const MEASUREMENTS: [(&str, Measurement); 13] = [
     ("start", engine::start),
     ("floor", engine::floor),
     ("plan", engine::plan),
@@ -33,6 +34,7 @@ const MEASUREMENTS: [(&str, Measurement); 12] = [
     ("pending", pure::pending),
     ("commands", commands::judged),
     ("prompts", commands::prompts),
+    ("redact", redact::texts),
     ("sandbox", sandbox::commands),
 ];
 

@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use super::{PLAIN, Unclear, Words, forbidden::forbidden, only_reads, parse, read};
+use super::{Unclear, Words, forbidden::forbidden, is_plain, only_reads, parse, read};
 
 /// The settings `cairn.shell`, and what the user allowed for good. By default everything is asked
 /// for.
@@ -247,9 +247,7 @@ impl Rule {
 impl fmt::Display for Rule {
     /// What [`Rule::parse`] reads.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let plain = |word: &String| {
-            !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || PLAIN.contains(c))
-        };
+        let plain = |word: &String| !word.is_empty() && word.chars().all(is_plain);
         let quoted = |word: &String| match word {
             word if plain(word) => word.clone(),
             word if word.contains('\'') && !word.contains(['"', '$', '`', '\\', '!']) => {

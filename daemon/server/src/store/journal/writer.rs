@@ -140,8 +140,14 @@ impl Writer {
             return Err(Refused::Full);
         }
         queue.unsaved += record.len();
+        // Who has work was woken for it, or is at work and looks again before it sleeps.
+        let asleep = !queue.has_work();
         queue.records.push(record);
-        self.shared.wake.notify_one();
+        // First, or the woken one has to wait for us.
+        drop(queue);
+        if asleep {
+            self.shared.wake.notify_one();
+        }
         Ok(())
     }
 
