@@ -20,6 +20,20 @@ fn folder() -> tempfile::TempDir {
     tempfile::Builder::new().prefix("cairn-places-").tempdir_in(visible_folder()).unwrap()
 }
 
+/// Whether boxes are built this way here; so many attacks are counted as skipped if not.
+async fn is_boxed(stand: &Stand, way: &str, attacks: usize) -> bool {
+    let kind = |notice: &Notice| match notice {
+        Notice::Status(status) => status.sandbox.as_ref().map(|sandbox| sandbox.kind),
+        _ => None,
+    };
+    let kind = stand.editor.wait_for("a word about the box", kind).await;
+    let boxed = serde_json::to_value(kind).unwrap() == way;
+    if !boxed {
+        skipped(attacks, format!("no box by {way}"));
+    }
+    boxed
+}
+
 /// Commands that try, with `@` for the folder around; after each, what is protected is as it was.
 const ATTACKS: &[&str] = &[
     "echo evil > @/outside/c",
@@ -60,13 +74,7 @@ async fn a_link_for_a_workspace_and_a_second_one_are_as_safe() {
                 command.env("CAIRN_SANDBOX", way);
             })
             .await;
-        let kind = |notice: &Notice| match notice {
-            Notice::Status(status) => status.sandbox.as_ref().map(|sandbox| sandbox.kind),
-            _ => None,
-        };
-        let kind = stand.editor.wait_for("a word about the box", kind).await;
-        if serde_json::to_value(kind).unwrap() != way {
-            skipped(ATTACKS.len(), format!("no box by {way}"));
+        if !is_boxed(&stand, way, ATTACKS.len()).await {
             stand.finish();
             continue;
         }
@@ -75,11 +83,8 @@ async fn a_link_for_a_workspace_and_a_second_one_are_as_safe() {
         let work = format!("echo y > {}/two/made && echo x > made && pwd", top.display());
         let told = stand.told([bash(work)]).await;
         assert!(top.join("two/made").exists(), "{way}: {}", told[0]);
-        // Our own builder closes too much behind a link, which is a pity and no danger.
-        if way == "bubblewrap" {
-            assert!(told[0].contains("[exit code 0"), "{way}: {}", told[0]);
-            assert!(top.join("real/made").exists(), "{way}: {}", told[0]);
-        }
+        assert!(told[0].contains("[exit code 0"), "{way}: {}", told[0]);
+        assert!(top.join("real/made").exists(), "{way}: {}", told[0]);
         for attack in ATTACKS {
             let told = stand.told([bash(attack.replace('@', &top.display().to_string()))]).await;
             for (name, text) in [
@@ -158,5 +163,80 @@ async fn a_name_of_a_workspace_is_no_word_for_the_builder() {
             }
             ran(1);
         }
+    }
+}
+
+#[tokio::test]
+async fn a_home_folder_as_a_workspace_keeps_what_runs_at_a_login() {
+    for way in WAYS {
+        let folder = folder();
+        put(
+            folder.path(),
+            &[
+                (".bashrc", b"# mine\n"),
+                (".gitconfig", b"[user]\n"),
+                ("bin/tool", b"mine\n"),
+                ("notes/a", b"a\n"),
+            ],
+        );
+        let home = folder.path().canonicalize().unwrap();
+        let stand = Stand::within(folder, &[""], Wire::Anthropic, json!({}), |command| {
+            command.env("CAIRN_SANDBOX", way).env("HOME", &home);
+        })
+        .await;
+        if !is_boxed(&stand, way, 1).await {
+            stand.finish();
+            continue;
+        }
+        stand.editor.will_always_answer(allow());
+        let attack = "for f in .bashrc .gitconfig .profile .bash_profile bin/tool; do echo evil >> ~/$f; done; \
+                      mkdir -p ~/.ssh; echo evil > ~/.ssh/authorized_keys; mv ~/bin ~/b; \
+                      echo written > ~/notes/b";
+        let told = stand.told([("bash", json!({ "command": attack }))]).await;
+        for (name, text) in
+            [(".bashrc", "# mine\n"), (".gitconfig", "[user]\n"), ("bin/tool", "mine\n")]
+        {
+            assert_eq!(stand.read(name), text.as_bytes(), "{way}, {name}: {told:?}");
+        }
+        for name in [".ssh/authorized_keys", ".profile", ".bash_profile"] {
+            assert!(!stand.has(name), "{way}, {name}: {told:?}");
+        }
+        // What a home folder holds besides is worked in.
+        assert_eq!(stand.read("notes/b"), b"written\n", "{way}: {told:?}");
+        ran(1);
+        stand.finish();
+    }
+}
+
+#[tokio::test]
+async fn settings_of_git_that_lie_in_the_workspace_are_not_written() {
+    for way in WAYS {
+        let folder = folder();
+        put(
+            folder.path(),
+            &[
+                (".git/HEAD", b"ref: refs/heads/main\n"),
+                (".git/config", b"[include]\n\tpath = ../.gitconfig\n\tpath = ../team/later\n"),
+                (".gitconfig", b"[user]\n"),
+                ("a", b"a\n"),
+            ],
+        );
+        let stand = Stand::within(folder, &[""], Wire::Anthropic, json!({}), |command| {
+            command.env("CAIRN_SANDBOX", way);
+        })
+        .await;
+        if !is_boxed(&stand, way, 1).await {
+            stand.finish();
+            continue;
+        }
+        stand.editor.will_always_answer(allow());
+        let attack = "echo '[core] fsmonitor = evil' >> .gitconfig; mkdir team; echo evil > team/later; \
+                      rm -f .gitconfig; echo written > a";
+        let told = stand.told([("bash", json!({ "command": attack }))]).await;
+        assert_eq!(stand.read(".gitconfig"), b"[user]\n", "{way}: {told:?}");
+        assert!(!stand.has("team"), "{way}: {told:?}");
+        assert_eq!(stand.read("a"), b"written\n", "{way}: {told:?}");
+        ran(1);
+        stand.finish();
     }
 }

@@ -5,7 +5,7 @@
 
 use std::{
     fs, io,
-    path::{Path, PathBuf},
+    path::{Component, Path, PathBuf},
 };
 
 use cairn_core::policy::sandbox::{COMMON_DIR, Found, GIT_DECIDERS};
@@ -18,6 +18,8 @@ use super::{
 /// Repositories in a repository: submodules may lie in folders.
 const DEEPEST_MODULE: usize = 4;
 const MOST_MODULES: usize = 64;
+/// Files of settings that include each other.
+const MOST_SETTINGS: usize = 16;
 
 /// Protects the repository of a workspace folder, or opens it but for what decides.
 pub(super) fn look(
@@ -29,7 +31,7 @@ pub(super) fn look(
     // A workspace may be a part of a repository.
     let around = folder.ancestors().find_map(|top| Some((top, repository(top)?)));
     let Some((top, repository)) = around else { return Ok(()) };
-    found.read_only.extend(hooks_elsewhere(top, &repository.common));
+    elsewhere(top, &repository, found, held)?;
     if !granted {
         let within = |place: &PathBuf| found.writable.iter().any(|at| place.starts_with(at));
         let folders: Vec<PathBuf> = repository.folders().filter(within).collect();
@@ -81,16 +83,89 @@ fn repository(folder: &Path) -> Option<Repository> {
     (is_worktree || is_module()).then_some(Repository { own, common })
 }
 
-/// The user may have said that the hooks are somewhere else: in the working copy, as a rule.
-fn hooks_elsewhere(top: &Path, common: &Path) -> Option<PathBuf> {
-    let config = fs::read_to_string(common.join("config")).ok()?;
-    let value = config.lines().find_map(|line| {
+/// The user may have said that the hooks, or a part of the settings, are somewhere else: in the working
+/// copy, as a rule. What is said there of settings somewhere else is followed, too.
+fn elsewhere(
+    top: &Path,
+    repository: &Repository,
+    found: &mut Found,
+    held: &mut Held,
+) -> io::Result<()> {
+    let mut files = vec![repository.common.join("config"), repository.own.join("config.worktree")];
+    let mut read = 0;
+    while let Some(file) = files.pop().filter(|_| read < MOST_SETTINGS) {
+        read += 1;
+        let Ok(text) = fs::read_to_string(&file) else { continue };
+        // What begins with `~` is in the home folder, which is not written.
+        for (section, key, value) in settings(&text).filter(|(.., value)| !value.starts_with('~')) {
+            let around = file.parent().unwrap_or(top);
+            let place = |around: &Path| beside(around, Path::new(value));
+            match (section.as_str(), key.as_str()) {
+                ("core", "hookspath") => {
+                    keep(top, &place(top), Kind::Folder, found, held)?;
+                }
+                ("include" | "includeif", "path") => {
+                    let included = place(around);
+                    keep(top, &included, Kind::File(""), found, held)?;
+                    files.push(included);
+                }
+                _ => {}
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Sections and keys are in small letters; a section has no name in quotes.
+fn settings(text: &str) -> impl Iterator<Item = (String, String, &str)> {
+    let mut section = String::new();
+    text.lines().filter_map(move |line| {
+        let mut line = line.trim();
+        if let Some((name, rest)) = line.strip_prefix('[').and_then(|line| line.split_once(']')) {
+            let name = name.split([' ', '\t', '"']).next().unwrap_or_default();
+            section = name.to_ascii_lowercase();
+            line = rest.trim();
+        }
         let (key, value) = line.split_once('=')?;
-        key.trim().eq_ignore_ascii_case("hooksPath").then(|| value.trim().trim_matches('"'))
-    })?;
-    let place = top.join(value).canonicalize().ok()?;
-    // Nobody means the whole of it.
-    (place != top && !top.starts_with(&place)).then_some(place)
+        let value = value.trim();
+        let value = match value.strip_prefix('"') {
+            Some(quoted) => quoted.split('"').next().unwrap_or_default(),
+            None => value.split([';', '#']).next().unwrap_or_default().trim_end(),
+        };
+        Some((section.clone(), key.trim().to_ascii_lowercase(), value))
+    })
+}
+
+/// Where a path leads from a folder; the `..` it begins with are taken up into the folder's name.
+fn beside(folder: &Path, path: &Path) -> PathBuf {
+    let mut folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+    let mut rest = path.components();
+    while rest.clone().next() == Some(Component::ParentDir) {
+        folder.pop();
+        rest.next();
+    }
+    folder.join(rest)
+}
+
+/// Protects a place that settings name, there or missing, if it is one that a command could write.
+fn keep(top: &Path, path: &Path, kind: Kind, found: &mut Found, held: &mut Held) -> io::Result<()> {
+    if let Ok(place) = path.canonicalize() {
+        // Nobody means the whole of it.
+        if place != top && !top.starts_with(&place) {
+            found.read_only.push(place);
+        }
+        return Ok(());
+    }
+    // Of what is missing the uppermost is held: nothing can be made below that.
+    let missing = path.ancestors().take_while(|path| fs::symlink_metadata(path).is_err()).last();
+    let Some(missing) = missing.filter(|path| {
+        let plain = path.components().all(|part| part != Component::ParentDir);
+        plain && found.writable.iter().any(|at| path.starts_with(at))
+    }) else {
+        return Ok(());
+    };
+    let kind = if missing == path { kind } else { Kind::Folder };
+    protect(missing.to_owned(), kind, found, held)
 }
 
 /// Writable, but for what decides; and it stays where it is, for what is mounted cannot be moved.
@@ -170,10 +245,43 @@ mod tests {
         assert_eq!(found.read_only, [folder.join("tools/hooks"), git.clone()]);
         // Not below what is written, so it needs no care.
         assert_eq!(looked(&folder.join("tools"), false).1, [folder.join("tools/hooks")]);
-        for wrong in [".", "..", "/", "missing"] {
-            fs::write(git.join("config"), format!("hooksPath = \"{wrong}\"\n")).unwrap();
-            assert_eq!(hooks_elsewhere(&folder, &git), None, "{wrong}");
+        for wrong in [".", "..", "/", "../missing", "tools/../missing"] {
+            fs::write(git.join("config"), format!("[core]\nhooksPath = \"{wrong}\"\n")).unwrap();
+            let mut found = Found { writable: vec![folder.clone()], ..Found::default() };
+            look(&folder, false, &mut found, &mut Held::default()).unwrap();
+            assert_eq!(found.read_only, std::slice::from_ref(&git), "{wrong}");
         }
+    }
+
+    #[test]
+    fn settings_and_hooks_somewhere_else_are_protected_there_or_missing() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = dir.path().canonicalize().unwrap();
+        let git = folder.join(".git");
+        repo(&git);
+        let config = "[user]\n\tpath = not-this\n[Include] path = ../shared.cfg ; ours\n\
+                      [includeIf \"gitdir:~/a\"]\n\tpath = \"../later/own.cfg\"\n\tpath = ~/mine\n";
+        fs::write(git.join("config"), config).unwrap();
+        fs::write(folder.join("shared.cfg"), "[core] hooksPath = one\n hooksPath = two/hooks\n")
+            .unwrap();
+        fs::create_dir(folder.join("one")).unwrap();
+        fs::write(folder.join("not-this"), "").unwrap();
+        let mut found = Found { writable: vec![folder.clone()], ..Found::default() };
+        let mut held = Held::default();
+        look(&folder, false, &mut found, &mut held).unwrap();
+        let mut names: Vec<String> = found
+            .read_only
+            .iter()
+            .map(|path| path.strip_prefix(&folder).unwrap().display().to_string())
+            .collect();
+        names.sort();
+        assert_eq!(names, [".git", "later", "one", "shared.cfg", "two"]);
+        assert!(folder.join("later").is_dir() && folder.join("two").is_dir());
+        drop(held);
+        assert!(!folder.join("later").exists() && !folder.join("two").exists());
+        // Settings that lead in a circle.
+        fs::write(folder.join("shared.cfg"), "[include]\npath = shared.cfg\n").unwrap();
+        look(&folder, false, &mut found, &mut Held::default()).unwrap();
     }
 
     #[test]

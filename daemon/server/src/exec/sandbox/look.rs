@@ -24,6 +24,9 @@ const MOST_NESTED: usize = 128;
 const SKIPPED: &[&str] =
     &["node_modules", "target", ".git", ".venv", "venv", "dist", "build", "__pycache__"];
 
+/// Folders of a home folder from which programs are started.
+const RUN_AT_HOME: &[&str] = &["bin", "Library", "Applications"];
+
 pub(super) struct Scene<'a> {
     /// Of the workspace.
     pub(super) folders: &'a [PathBuf],
@@ -39,6 +42,12 @@ pub(super) struct Scene<'a> {
 
 pub(super) fn look(scene: &Scene) -> io::Result<(Found, Held)> {
     let mut held = Held::default();
+    // A box knows places by their own names, not by links to them.
+    let folders: Vec<PathBuf> = scene
+        .folders
+        .iter()
+        .map(|path| path.canonicalize().unwrap_or_else(|_| path.clone()))
+        .collect();
     let mut found = Found {
         temporary: existing(["/tmp", "/var/tmp"].map(PathBuf::from)),
         hidden_folders: existing(["/run", "/var/run"].map(PathBuf::from)),
@@ -50,23 +59,28 @@ pub(super) fn look(scene: &Scene) -> io::Result<(Found, Held)> {
         found.shown.retain(|path| found.hidden_folders.iter().any(|at| path.starts_with(at)));
     }
     if scene.looks {
-        found.read_only.extend_from_slice(scene.folders);
-        for folder in scene.folders {
+        found.read_only.extend_from_slice(&folders);
+        for folder in &folders {
             clear(folder)?;
         }
-        hide(scene, &mut found);
+        hide(scene, &folders, &mut found);
         return Ok((found, held));
     }
     let extra = scene.writable.iter().filter_map(|path| path.canonicalize().ok());
-    found.writable =
-        scene.folders.iter().cloned().chain(extra.filter(|path| path.is_dir())).collect();
-    for folder in scene.folders {
-        deciders(folder, &mut found, &mut held)?;
+    found.writable = folders.iter().cloned().chain(extra.filter(|path| path.is_dir())).collect();
+    let home = scene.home.and_then(|home| home.canonicalize().ok());
+    for folder in &folders {
+        if let Some(home) = home.as_deref().filter(|home| home.starts_with(folder)) {
+            only_folders_of(home, &mut found);
+        }
+        if home.as_ref() != Some(folder) {
+            deciders(folder, &mut found, &mut held)?;
+        }
         let mut left = MOST_ENTRIES;
         nested(folder, 1, &mut left, &mut found.read_only);
         git::look(folder, scene.needs.git, &mut found, &mut held)?;
     }
-    hide(scene, &mut found);
+    hide(scene, &folders, &mut found);
     Ok((found, held))
 }
 
@@ -75,6 +89,21 @@ fn existing(paths: impl IntoIterator<Item = PathBuf>) -> Vec<PathBuf> {
         paths.into_iter().filter_map(|path| path.canonicalize().ok()).collect();
     found.dedup();
     found
+}
+
+/// Of a home folder that is in the workspace, folders with a plain name are written, as far as there
+/// are not too many, and nothing beside them: what is read at a login has many names, and one that is
+/// missing cannot be held without harm to who logs in meanwhile.
+fn only_folders_of(home: &Path, found: &mut Found) {
+    found.read_only.push(home.to_owned());
+    let Ok(entries) = fs::read_dir(home) else { return };
+    let plain = entries.flatten().filter(|entry| {
+        let name = entry.file_name();
+        let decides =
+            name.as_encoded_bytes().starts_with(b".") || RUN_AT_HOME.iter().any(|own| name == *own);
+        !decides && entry.file_type().is_ok_and(|kind| kind.is_dir())
+    });
+    found.writable.extend(plain.take(MOST_NESTED).map(|entry| entry.path()));
 }
 
 /// At the top of a folder they are protected whether they exist or not.
@@ -165,7 +194,7 @@ fn nested(folder: &Path, depth: usize, left: &mut usize, read_only: &mut Vec<Pat
     }
 }
 
-fn hide(scene: &Scene, found: &mut Found) {
+fn hide(scene: &Scene, folders: &[PathBuf], found: &mut Found) {
     let secrets = scene.home.into_iter().flat_map(|home| {
         SECRETS.iter().flat_map(move |secret| match secret.strip_suffix('*') {
             None => vec![home.join(secret)],
@@ -174,7 +203,7 @@ fn hide(scene: &Scene, found: &mut Found) {
     });
     for path in existing(secrets.chain(scene.hidden.iter().cloned())) {
         // A folder of the workspace is not a secret because something leads to it.
-        if scene.folders.contains(&path) {
+        if folders.contains(&path) {
             continue;
         }
         if path.is_dir() {
