@@ -71,8 +71,8 @@ pub fn parse(script: &str) -> Result<Vec<Words>, Unclear> {
 }
 
 /// The folder that a script enters first, as `cd FOLDER && …` does, where nothing of the rest runs
-/// unless it was entered, and all of it runs there. By its name below the folder in which the script
-/// starts; whether it is one, and no link leads away from it, the words do not say.
+/// unless it was entered, and all of it runs there. By its whole path, or its name below the folder in
+/// which the script starts; whether it is one, and no link leads away from it, the words do not say.
 pub fn entered(script: &str) -> Option<String> {
     read(script).ok()?.entered().map(str::to_owned)
 }
@@ -92,7 +92,7 @@ impl Script {
         let holds = |joint: &Joint| matches!(joint, Joint::And | Joint::Pipe);
         match self.commands.first()?.as_slice() {
             [cd, folder] if cd == "cd" && *first == Joint::And && others.iter().all(holds) => {
-                leads_down(folder).then_some(folder)
+                leads_straight(folder).then_some(folder)
             }
             _ => None,
         }
@@ -100,9 +100,11 @@ impl Script {
 }
 
 /// Neither an option, nor `-` or nothing, which `cd` takes for other folders, and no way up.
-fn leads_down(folder: &str) -> bool {
+fn leads_straight(folder: &str) -> bool {
     let steps = !folder.split('/').any(|step| step == "..");
-    folder.chars().all(is_plain) && steps && !folder.is_empty() && !folder.starts_with(['-', '/'])
+    // What two slashes mean at the beginning is left to each system.
+    let begins = !folder.is_empty() && !folder.starts_with('-') && !folder.starts_with("//");
+    folder.chars().all(is_plain) && steps && begins
 }
 
 fn read(script: &str) -> Result<Script, Unclear> {

@@ -51,9 +51,11 @@ impl Place {
     }
 }
 
-/// The folder of this name in another one, if the path jail lets it be read unasked and it lies where
+/// The folder of this name in another one, or with this path, if the path jail lets it be read unasked and it lies where
 /// its name says: no link leads there.
 fn folder_below(start: &Path, cwd: &Path, name: &str, workspace: &Workspace) -> Option<PathBuf> {
+    // A workspace that is opened by a link is called so by whoever was told its name.
+    let name = Path::new(name).strip_prefix(cwd).unwrap_or(Path::new(name));
     let path = workspace.resolve(cwd.join(name).to_str()?).ok()?;
     let folder = fs::canonicalize(start.join(name)).ok()?;
     let in_place = folder == start.join(name) && folder.is_dir();
@@ -112,7 +114,19 @@ mod tests {
                 ("cd -P && a", None),
                 ("cd packages; a", None),
                 ("cd packages", None),
+                // Models like whole paths.
+                ("cd @ && a", Some("")),
+                ("cd @/ && a", Some("")),
+                ("cd @/packages/web && a", Some("packages/web")),
+                ("cd @/same && a", None),
+                ("cd @/.git && a", None),
+                ("cd @/.. && a", None),
+                ("cd @/../beside && a", None),
+                ("cd / && a", None),
+                ("cd /tmp && a", None),
+                ("cd /@ && a", None),
             ] {
+                let command = &command.replace('@', cwd.to_str().unwrap());
                 let touch = Touch::Command {
                     command: command.into(),
                     cwd: cwd.clone(),
