@@ -1,5 +1,5 @@
-//! The only place that starts processes: one shell command at a time, in its own process group,
-//! with a clean environment, bounded output and bounded time; the agent's in a box (`sandbox`), the
+//! The only place that starts processes: one shell command at a time, its processes kept
+//! together, with a clean environment, bounded output and bounded time; the agent's in a box (`sandbox`), the
 //! user's own hooks without.
 //!
 //! Nothing a command started outlives it. It never inherits the protocol's stdio, never sees a
