@@ -193,7 +193,7 @@ fn params(shown: &Shown, question: &Question, place: &Place) -> ApproveParams {
 
 fn refused(messages: &[String]) -> String {
     format!(
-        "Nothing was run: a check of the user's refused. {} Do not try to reach the same by another way.",
+        "Nothing was run: a check of the user's refused. {}\nDo not try to reach the same by another way.",
         messages.join("\n")
     )
 }

@@ -1,7 +1,7 @@
 //! Changing a file: look, compute what it shall become, propose it, and look again when the user
 //! was faster.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use cairn_core::{change::Change as TextChange, review::patch, text::Text};
 use cairn_protocol::{Preview, PreviewTexts};
@@ -12,8 +12,16 @@ use super::{
 };
 use crate::workspace::WorkspacePath;
 
-/// How often a change is computed anew because the file changed under it.
-const RETRIES: usize = 3;
+/// How long to wait before a change is computed anew because the file changed under it. At once as a
+/// rule; then longer than somebody who types needs from one key to the next.
+const PAUSES: [Duration; 6] = [
+    Duration::ZERO,
+    Duration::ZERO,
+    Duration::ZERO,
+    Duration::from_millis(200),
+    Duration::from_millis(400),
+    Duration::from_millis(800),
+];
 
 pub(super) struct Change<T> {
     pub(super) added: u32,
@@ -84,7 +92,8 @@ pub(super) async fn change<T: Send + 'static>(
     compute: impl Fn(Option<&Text>) -> Result<(Wanted, T), ToolFailure> + Send + Sync + 'static,
 ) -> Result<Change<T>, ToolFailure> {
     let compute = Arc::new(compute);
-    for _ in 0..=RETRIES {
+    let mut pauses = PAUSES.into_iter();
+    loop {
         let (looking, looked_at, compute) = (context.clone(), path.clone(), Arc::clone(&compute));
         let asked = asked.clone();
         let (base, wanted, note) = blocking(move || {
@@ -113,7 +122,15 @@ pub(super) async fn change<T: Send + 'static>(
         };
         match proposed {
             Proposed::Applied { added, removed } => return Ok(Change { added, removed, note }),
-            Proposed::Stale => {}
+            Proposed::Stale => match pauses.next() {
+                Some(pause) => tokio::select! {
+                    () = tokio::time::sleep(pause) => {}
+                    () = context.cancel.cancelled() => {
+                        return Err(ToolFailure::Tell("Cancelled; nothing was changed.".to_owned()));
+                    }
+                },
+                None => break,
+            },
             Proposed::Refused(reason) => {
                 return Err(ToolFailure::Tell(format!(
                     "The editor did not change `{path}`: {reason}. Nothing was changed."
@@ -132,7 +149,7 @@ pub(super) async fn change<T: Send + 'static>(
     Err(ToolFailure::Tell(format!(
         "`{path}` kept changing while this edit was made ({} tries); nothing was changed. The user \
          may be typing in it: read it again before the next edit.{place}",
-        RETRIES + 1
+        PAUSES.len() + 1
     )))
 }
 
