@@ -72,7 +72,8 @@ step("every letter of a command is shown, however wide it is and however narrow 
 
 step("the change of a protected file is looked at first, in an editor that changes nothing", async () => {
   const before = await onDisk("package.json");
-  await window.status().filter({ hasText: "approval needed" }).waitFor();
+  // The status bar says so of the question before, too.
+  await window.notification("Change a protected file? Change package.json").waitFor();
   await window.command("Agent: show the waiting approval");
   // The first thing to do is to look.
   await picker().locator(".monaco-list-row.focused", { hasText: "Show the change" }).waitFor();
