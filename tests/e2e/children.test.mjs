@@ -73,6 +73,8 @@ step("the step folds up when none works for it any more, and keeps them", async 
 
 step("the conversation has their calls under the ones that started them", async () => {
   await window.command("Agent: show conversation");
+  // Its editor takes the focus when it comes, from whatever has it then.
+  await window.page.locator(".view-line", { hasText: "Task: Search the pricing code" }).first().waitFor();
   await window.goTo(1);
   const text = await window.text();
   assert.match(text, /✓ Task: Search the pricing code/);
