@@ -17,7 +17,10 @@ EXE := $(if $(filter Windows_NT,$(OS)),.exe)
 PACKED := release
 test e2e: PACKED := debug
 
-.PHONY: help run test check-daemon check-platforms test-daemon e2e bench bench-editor fuzz soak soak-review review-oracle oracle gen package install check-extension daemon-release daemon-packed system-packages
+# The folder that F5 in VS Code opens: a copy, so that a task may change it.
+SAMPLE := target/sample
+
+.PHONY: help run test unit debug-extension check-daemon check-platforms test-daemon e2e bench bench-editor fuzz soak soak-review review-oracle oracle gen package install check-extension daemon-release daemon-packed system-packages
 
 help: ## say what there is
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -26,6 +29,17 @@ run: package system-packages tests/e2e/node_modules ## try Cairn in a real VS Co
 	node tests/e2e/run.mjs $(if $(WORKSPACE),'$(WORKSPACE)')
 
 test: check-daemon test-daemon check-extension e2e ## everything CI runs
+
+unit: $(EXTENSION)/node_modules ## unit tests of daemon and extension: no system packages, under a minute once built
+	cargo test --quiet --locked -p cairn-core -p cairn-protocol -p cairn
+	cd $(EXTENSION) && npm test --silent
+
+debug-extension: $(EXTENSION)/node_modules ## what F5 in VS Code starts: the extension with the debug daemon
+	cargo build --locked -p cairn
+	mkdir -p $(EXTENSION)/bin $(SAMPLE)
+	cp -f target/debug/cairn$(EXE) $(EXTENSION)/bin/cairn$(EXE)
+	cd $(EXTENSION) && npm run --silent build
+	cp -rn tests/sample/. $(SAMPLE)
 
 check-daemon: ## format and lints of the daemon and the tests
 	cargo fmt --check
