@@ -237,7 +237,7 @@ end
 function scenes.allowing()
   vim.cmd('edit ' .. folder .. '/open.txt')
   local id = start()
-  local answers, asked = { 3, 0, 1 }, {}
+  local answers, asked = { 1, 0, 2 }, {}
   vim.fn.inputlist = function(shown)
     table.insert(asked, shown[1])
     return table.remove(answers, 1)

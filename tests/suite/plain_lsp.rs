@@ -22,6 +22,8 @@ use expect_test::{Expect, expect};
 use serde_json::{Value, json};
 use tokio::io::duplex;
 
+mod questions;
+
 const BEFORE: &str = "one\ntwo\nthree\nfour\nfive\n";
 const AFTER: &str = "1\ntwo\nthree\n5\n";
 
@@ -232,10 +234,10 @@ async fn it_promises_what_the_editor_can_take() {
         ]);
         expect.assert_eq(&providers.to_string());
     }
-    check(json!({}), expect![[r#"[{"resolveProvider":false},true,10]"#]]).await;
+    check(json!({}), expect![[r#"[{"resolveProvider":false},true,11]"#]]).await;
     check(
         literals(),
-        expect![[r#"[{"resolveProvider":false},{"codeActionKinds":["quickfix","refactor"]},10]"#]],
+        expect![[r#"[{"resolveProvider":false},{"codeActionKinds":["quickfix","refactor"]},11]"#]],
     )
     .await;
     // It has its own.

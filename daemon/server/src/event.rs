@@ -109,6 +109,8 @@ pub enum AgentRequest {
     GoOn(RunTaskParams, Reply<RunTaskResult>),
     /// Every turn that runs.
     CancelAll(Reply<Empty>),
+    /// Declines every question that is open, with words for the model; answers how many there were.
+    Decline(Option<String>, Reply<usize>),
 }
 
 impl AgentRequest {
@@ -126,6 +128,7 @@ impl AgentRequest {
             Self::QueueAdd(params, _) => clean(&mut params.text),
             Self::QueueEdit(params, _) => clean(&mut params.text),
             Self::Answer(params, _) => params.feedback.iter_mut().for_each(clean),
+            Self::Decline(words, _) => words.iter_mut().for_each(clean),
             _ => {}
         }
     }

@@ -422,6 +422,9 @@ impl Hub {
             AgentRequest::Pending(reply) => drop(reply.send(Ok(self.pending()))),
             AgentRequest::GoOn(params, reply) => drop(reply.send(self.go_on(params))),
             AgentRequest::CancelAll(reply) => drop(reply.send(Ok(self.cancel_all()))),
+            AgentRequest::Decline(words, reply) => {
+                drop(reply.send(Ok(self.decline(None, words.as_deref()))))
+            }
         }
     }
 

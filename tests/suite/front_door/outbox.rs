@@ -142,7 +142,7 @@ async fn a_plain_editor_is_asked_and_told_in_messages() {
     for (answer, decision) in cases {
         let asking = tokio::spawn(hub.editor.approve(approve()));
         let question = client.server_request("window/showMessageRequest").await;
-        expect![[r#"{"type":2,"message":"Run a command: npm test\n(in /w) It is not on the list.","actions":[{"title":"Allow once"},{"title":"Allow for this session"},{"title":"Deny"}]}"#]]
+        expect![[r#"{"type":2,"message":"Run a command: npm test\n(in /w) It is not on the list.","actions":[{"title":"Deny"},{"title":"Allow once"},{"title":"Allow for this session"}]}"#]]
             .assert_eq(&question["params"].to_string());
         client.respond(&question["id"], answer);
         assert_eq!(asking.await.unwrap().decision, decision);
@@ -150,7 +150,7 @@ async fn a_plain_editor_is_asked_and_told_in_messages() {
     let rules = vec!["npm test".to_owned(), "npm run 'a b'".to_owned()];
     let asking = tokio::spawn(hub.editor.approve(ApproveParams { rules, ..approve() }));
     let question = client.server_request("window/showMessageRequest").await;
-    expect![[r#"{"type":2,"message":"Run a command: npm test\n(in /w) It is not on the list.\nAlways would allow here, word for word:\n  npm test\n  npm run 'a b'","actions":[{"title":"Allow once"},{"title":"Allow for this session"},{"title":"Deny"},{"title":"Always allow in this folder"}]}"#]]
+    expect![[r#"{"type":2,"message":"Run a command: npm test\n(in /w) It is not on the list.\nAlways would allow here, word for word:\n  npm test\n  npm run 'a b'","actions":[{"title":"Deny"},{"title":"Allow once"},{"title":"Allow for this session"},{"title":"Always allow in this folder"}]}"#]]
         .assert_eq(&question["params"].to_string());
     client.respond(&question["id"], json!({ "title": "Always allow in this folder" }));
     assert_eq!(asking.await.unwrap().decision, ApprovalDecision::AllowAlways);

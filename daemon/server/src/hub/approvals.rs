@@ -82,6 +82,22 @@ impl Hub {
         AnswerResult { accepted: self.approved(&params.approval_id, result) }
     }
 
+    /// Declines every question that is open, of one session with its children or of all, and tells the
+    /// model the words. For editors that send no answer when their user dismisses a question: to the
+    /// daemon it would stay open for ever. Returns how many there were.
+    pub(super) fn decline(&mut self, session_id: Option<&str>, words: Option<&str>) -> usize {
+        let of_session = |waiting: &Waiting| {
+            session_id.is_none_or(|id| self.root_of(&waiting.params.session_id) == id)
+        };
+        let open = self.approvals.waiting.iter().filter(|(_, waiting)| of_session(waiting));
+        let open: Vec<String> = open.map(|(id, _)| id.clone()).collect();
+        let decline = |id: &String| {
+            let feedback = words.map(str::to_owned);
+            self.approved(id, ApproveResult { decision: ApprovalDecision::Deny, feedback })
+        };
+        open.iter().map(decline).filter(|&told| told).count()
+    }
+
     /// Trust was taken away: what it is needed for is asked no more, and a late yes is none.
     pub(super) fn refuse_without_trust(&mut self) {
         for (id, waiting) in std::mem::take(&mut self.approvals.waiting) {

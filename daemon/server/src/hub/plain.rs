@@ -39,6 +39,10 @@ impl Hub {
                 Opening::default(),
             );
         };
+        if self.decline(Some(&session_id), Some(&params.text)) > 0 {
+            // The editor may never answer a question that its user turned away from.
+            return Ok(RunTaskResult { session_id, turn_id });
+        }
         let (text, expected_turn_id) = (params.text, turn_id.clone());
         self.steer(SteerParams { session_id: session_id.clone(), expected_turn_id, text })?;
         Ok(RunTaskResult { session_id, turn_id })

@@ -21,9 +21,10 @@ const UNDO_DECISION: &str = "cairn.undoDecision";
 const RUN_TASK: &str = "cairn.runTask";
 const REPLY: &str = "cairn.reply";
 const CANCEL: &str = "cairn.cancel";
+const DENY: &str = "cairn.deny";
 
 /// What `initialize` promises.
-pub(super) const ALL: [&str; 10] = [
+pub(super) const ALL: [&str; 11] = [
     ACCEPT_HUNK,
     REJECT_HUNK,
     ACCEPT_FILE,
@@ -34,6 +35,7 @@ pub(super) const ALL: [&str; 10] = [
     RUN_TASK,
     REPLY,
     CANCEL,
+    DENY,
 ];
 
 #[derive(Debug)]
@@ -44,6 +46,8 @@ pub(super) enum Command {
     Reply(RunTaskParams),
     /// That turn, or whatever runs.
     Cancel(Option<CancelParams>),
+    /// Declines what is asked, with words for the model.
+    Deny(Option<String>),
 }
 
 #[derive(Deserialize)]
@@ -107,6 +111,7 @@ pub(super) fn parse(params: Option<Value>) -> Result<Command, Error> {
         RUN_TASK => Command::RunTask(arguments.words()?),
         REPLY => Command::Reply(arguments.words()?),
         CANCEL => Command::Cancel(arguments.at_most_one("{sessionId, turnId}, or nothing")?),
+        DENY => Command::Deny(arguments.at_most_one("words for the model, or nothing")?),
         _ => {
             let hint = format!("The commands are {}", ALL.join(", "));
             let message = format!("`{command}` is no command of Cairn's");

@@ -16,7 +16,7 @@ use futures_util::{
     future::{AbortHandle, Abortable, BoxFuture, ready},
 };
 use serde::{Serialize, de::DeserializeOwned};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::{
     sync::{SetOnce, mpsc, oneshot},
     time::timeout,
@@ -249,6 +249,11 @@ where
                 self.hand_over(id, |reply| AgentRequest::Cancel(turn, reply), as_it_is)
             }
             Command::Cancel(None) => self.hand_over(id, AgentRequest::CancelAll, as_it_is),
+            Command::Deny(words) => self.hand_over(
+                id,
+                |reply| AgentRequest::Decline(words, reply),
+                |declined| Ok(json!({ "declined": declined })),
+            ),
             Command::Decide(decision) => {
                 self.decide(id, |reply| AgentRequest::Decide(decision, reply), plain::decided)
             }

@@ -75,9 +75,9 @@ pub(super) fn parse(body: &[u8]) -> Result<Incoming, Refused> {
             Ok(Incoming::Request(request.finish()))
         }
         Some(_) => Err(refuse(reply_to, "`method` must be a string")),
-        None => match (id, outcome(message)) {
-            (Some(id), Some(outcome)) => Ok(Incoming::Response(Response::from_parts(id, outcome))),
-            _ => Err(refuse(reply_to, "a message has a `method`, or an `id` and a `result`")),
+        None => match id {
+            Some(id) => Ok(Incoming::Response(Response::from_parts(id, outcome(message)))),
+            None => Err(refuse(reply_to, "a message has a `method` or an `id`")),
         },
     }
 }
@@ -87,18 +87,25 @@ pub(super) fn refusal(id: Id, code: ErrorCode, message: impl Into<Cow<'static, s
     Response::from_error(id, Error { code, message: message.into(), data: None })
 }
 
-/// Read by hand: some clients send `error: null` beside the result, or extra members.
-fn outcome(mut message: Map<String, Value>) -> Option<Result<Value, Error>> {
+/// Reads the outcome by hand, because some clients send `error: null` beside the result, extra members,
+/// an error that is no object, or neither a result nor an error. Whatever it is, the question is
+/// answered: one that stayed open would hold up its turn for ever.
+fn outcome(mut message: Map<String, Value>) -> Result<Value, Error> {
+    let failed = |code, message: String, data| {
+        Err(Error { code: ErrorCode::from(code), message: message.into(), data })
+    };
+    let no_reason = || "the client gave no reason".to_owned();
     match message.remove("error") {
-        Some(Value::Object(mut error)) => Some(Err(Error {
-            code: ErrorCode::from(error.get("code").and_then(Value::as_i64).unwrap_or(-32603)),
-            message: match error.remove("message") {
-                Some(Value::String(message)) => message.into(),
-                _ => "the client gave no reason".into(),
-            },
-            data: error.remove("data"),
-        })),
-        _ => message.remove("result").map(Ok),
+        None | Some(Value::Null) => Ok(message.remove("result").unwrap_or_default()),
+        Some(Value::Object(mut error)) => {
+            let code = error.get("code").and_then(Value::as_i64).unwrap_or(-32603);
+            match error.remove("message") {
+                Some(Value::String(message)) => failed(code, message, error.remove("data")),
+                _ => failed(code, no_reason(), error.remove("data")),
+            }
+        }
+        Some(Value::String(message)) => failed(-32603, message, None),
+        Some(_) => failed(-32603, no_reason(), None),
     }
 }
 
@@ -191,6 +198,24 @@ mod tests {
             r#"{"jsonrpc":"2.0","id":1,"error":{"code":-1,"message":"no","stack":"s"}}"#,
             expect![[r#"response {"jsonrpc":"2.0","error":{"code":-1,"message":"no"},"id":1}"#]],
         );
+        for (members, expect) in [
+            ("", expect![[r#"response {"jsonrpc":"2.0","result":null,"id":1}"#]]),
+            (r#","error":null"#, expect![[r#"response {"jsonrpc":"2.0","result":null,"id":1}"#]]),
+            (
+                r#","error":"quit""#,
+                expect![[
+                    r#"response {"jsonrpc":"2.0","error":{"code":-32603,"message":"quit"},"id":1}"#
+                ]],
+            ),
+            (
+                r#","error":{"code":32603}"#,
+                expect![[
+                    r#"response {"jsonrpc":"2.0","error":{"code":32603,"message":"the client gave no reason"},"id":1}"#
+                ]],
+            ),
+        ] {
+            check(format!(r#"{{"jsonrpc":"2.0","id":1{members}}}"#), expect);
+        }
     }
 
     #[test]
@@ -223,8 +248,8 @@ mod tests {
             expect!["refused 7 -32600 `method` must be a string"],
         );
         check(
-            r#"{"jsonrpc":"2.0","id":7}"#,
-            expect!["refused 7 -32600 a message has a `method`, or an `id` and a `result`"],
+            r#"{"jsonrpc":"2.0"}"#,
+            expect!["refused null -32600 a message has a `method` or an `id`"],
         );
     }
 

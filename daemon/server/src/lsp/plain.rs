@@ -221,11 +221,12 @@ pub(super) fn question(params: &ApproveParams) -> ShowMessageRequestParams {
     let (command, cwd, reason) = (exact(command), visible(cwd), visible(reason));
     let action =
         |title: &str| MessageActionItem { title: title.to_owned(), properties: HashMap::default() };
+    // Editors preset the first answer, so that Return alone must not allow. "Always" is the last, so
+    // that the others keep their numbers in editors that number them.
     let answers: &[&str] = if rules.is_empty() {
-        &[ALLOW_ONCE, ALLOW_SESSION, DENY]
+        &[DENY, ALLOW_ONCE, ALLOW_SESSION]
     } else {
-        // The last: in editors that number their answers, a no keeps its number.
-        &[ALLOW_ONCE, ALLOW_SESSION, DENY, ALLOW_ALWAYS]
+        &[DENY, ALLOW_ONCE, ALLOW_SESSION, ALLOW_ALWAYS]
     };
     ShowMessageRequestParams {
         typ: MessageType::WARNING,
