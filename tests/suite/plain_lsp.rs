@@ -23,6 +23,7 @@ use serde_json::{Value, json};
 use tokio::io::duplex;
 
 mod questions;
+mod settings;
 
 const BEFORE: &str = "one\ntwo\nthree\nfour\nfive\n";
 const AFTER: &str = "1\ntwo\nthree\n5\n";

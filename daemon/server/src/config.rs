@@ -94,6 +94,21 @@ impl Default for Settings {
     }
 }
 
+/// The name of the section.
+pub const SECTION: &str = "cairn";
+
+/// The first words of all keys.
+const GROUPS: [&str; 9] =
+    ["model", "plan", "review", "shell", "sandbox", "limits", "hooks", "daemon", "trace"];
+
+/// Tells a member of the section from other settings: a group with its keys, or a dotted key.
+pub fn is_setting(key: &str, value: &Value) -> bool {
+    match key.split_once('.') {
+        Some((group, _)) => GROUPS.contains(&group),
+        None => value.is_object() && GROUPS.contains(&key),
+    }
+}
+
 /// Reads the `cairn` section. Nested objects and dotted keys mean the same. Returns the settings
 /// and one sentence for each key that was ignored.
 pub fn read(section: &Value) -> (Settings, Vec<String>) {

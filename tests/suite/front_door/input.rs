@@ -82,9 +82,13 @@ async fn an_id_in_use_is_refused() {
 #[tokio::test]
 async fn settings_files_and_keys_reach_the_hub() {
     let Door { client, mut hub, serving: _serving } = open().await;
-    for settings in
-        [json!({ "cairn": { "a": 1 } }), json!({ "a": 1 }), json!({ "cairn": null }), Value::Null]
-    {
+    for settings in [
+        json!({ "cairn": { "a": 1 } }),
+        json!({ "a": 1 }),
+        json!({ "cairn": null }),
+        Value::Null,
+        json!({ "model": {} }),
+    ] {
         client.notify("workspace/didChangeConfiguration", json!({ "settings": settings }));
     }
     let changes = json!([{ "uri": "file:///w/a%20b", "type": 2 }]);
@@ -99,7 +103,7 @@ async fn settings_files_and_keys_reach_the_hub() {
     }
     expect![[r#"
         Settings(Object {"a": Number(1)})
-        Settings(Object {"a": Number(1)})
+        Settings(Object {"model": Object {}})
         WatchedFiles(["file:///w/a%20b"])
         DidSave { uri: "file:///w/a%20b" }
         DidClose { uri: "file:///w/a%20b" }

@@ -18,7 +18,10 @@ use tower_lsp::{
 };
 
 use super::{lifecycle::Parent, review};
-use crate::event::{ClientEvent, ContentChange, Initialized, Remember, RequestError};
+use crate::{
+    config,
+    event::{ClientEvent, ContentChange, Initialized, Remember, RequestError},
+};
 
 /// What `initialize` agreed on.
 #[derive(Debug)]
@@ -40,6 +43,10 @@ pub(super) struct Support {
     pub(super) action_literals: bool,
     /// It can be told that code lenses are others now.
     pub(super) lens_refresh: bool,
+    /// It answers `workspace/configuration`.
+    pub(super) configuration: bool,
+    /// It can be asked to say when the settings change.
+    pub(super) watches_settings: bool,
 }
 
 /// Reads `initialize`; refuses a client that speaks another version of `agent/*`.
@@ -53,14 +60,13 @@ pub(super) fn accept(params: InitializeParams) -> Result<Accepted, Error> {
         }
     };
     let options = params.initialization_options.as_ref();
-    let settings = options.map(|options| &options["settings"]);
     // Only a clear yes, where anything is said at all.
     let trusted = match options.and_then(|options| options.get("trusted")) {
         None | Some(Value::Null) => true,
         Some(said) => *said == Value::Bool(true),
     };
     let hello = Initialized {
-        settings: settings.map(section).unwrap_or_default(),
+        settings: options.map(first_settings).unwrap_or_default(),
         speaks_agent,
         trusted,
         folders: folders(&params),
@@ -77,6 +83,7 @@ fn supports(capabilities: &ClientCapabilities) -> Support {
     let document = capabilities.text_document.as_ref();
     let action = document.and_then(|document| document.code_action.as_ref());
     let window = capabilities.window.as_ref();
+    let changes = workspace.and_then(|workspace| workspace.did_change_configuration);
     Support {
         // Neovim names only the operations on files. These exist nowhere but among
         // `documentChanges`, and it does compare the version, which saves what was just typed.
@@ -87,6 +94,8 @@ fn supports(capabilities: &ClientCapabilities) -> Support {
         diagnostics: document.is_some_and(|document| document.publish_diagnostics.is_some()),
         action_literals: action.is_some_and(|action| action.code_action_literal_support.is_some()),
         lens_refresh: lens.and_then(|lens| lens.refresh_support).unwrap_or_default(),
+        configuration: workspace.and_then(|it| it.configuration).unwrap_or_default(),
+        watches_settings: changes.and_then(|it| it.dynamic_registration).unwrap_or_default(),
     }
 }
 
@@ -180,9 +189,37 @@ fn folders(params: &InitializeParams) -> Vec<PathBuf> {
     root.into_iter().collect()
 }
 
-/// The `cairn` section, whether it comes alone or inside the whole settings.
-fn section(settings: &Value) -> Value {
-    settings.get("cairn").unwrap_or(settings).clone()
+/// The settings in `initializationOptions`: their `settings`, which are ours whatever they hold, else
+/// what is said as in `didChangeConfiguration` (Helix sends one object for both).
+fn first_settings(options: &Value) -> Value {
+    match options.get("settings") {
+        None | Some(Value::Null) => settings_in(options).unwrap_or_default(),
+        Some(settings) => settings_in(settings).unwrap_or_else(|| settings.clone()),
+    }
+}
+
+/// The section `cairn` in what an editor sends as settings; `None` if nothing is said of it.
+///
+/// The section is a member `cairn` (Neovim, eglot, lsp-mode, vim-lsp), members `cairn.…` with dotted
+/// keys, the same in a member `settings` (Helix repeats its `initializationOptions`), or the bare
+/// object (coc.nvim), which is told by a member that is a group of our settings.
+pub(super) fn settings_in(settings: &Value) -> Option<Value> {
+    let members = settings.as_object()?;
+    if let Some(section) = members.get(config::SECTION) {
+        return Some(section.clone()).filter(Value::is_object);
+    }
+    let dotted = |(key, value): (&String, &Value)| {
+        let key = key.strip_prefix(config::SECTION)?.strip_prefix('.')?;
+        Some((key.to_owned(), value.clone()))
+    };
+    let section: serde_json::Map<String, Value> = members.iter().filter_map(dotted).collect();
+    if !section.is_empty() {
+        return Some(Value::Object(section));
+    }
+    if members.iter().any(|(key, value)| config::is_setting(key, value)) {
+        return Some(settings.clone());
+    }
+    settings_in(members.get("settings")?)
 }
 
 #[derive(Deserialize)]
@@ -234,8 +271,9 @@ struct Renamed {
     new_uri: String,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Default)]
 struct Configuration {
+    #[serde(default)]
     settings: Value,
 }
 
@@ -266,11 +304,9 @@ pub(super) fn notification(
             Some(ClientEvent::DidClose { uri })
         }),
         "workspace/didChangeConfiguration" => {
-            // A client that wants to be asked sends null, which says nothing about the values.
-            read(params).map(|Configuration { settings }| {
-                let section = section(&settings);
-                (!section.is_null()).then_some(ClientEvent::Settings(section))
-            })
+            // Settings without our section change nothing: many clients send an empty object.
+            read(params)
+                .map(|Configuration { settings }| settings_in(&settings).map(ClientEvent::Settings))
         }
         "workspace/didChangeWatchedFiles" => read(params).map(|Watched { changes }| {
             let uris = changes.into_iter().map(|change| change.uri).collect();

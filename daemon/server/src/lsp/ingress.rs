@@ -138,7 +138,15 @@ where
                 _ => self.agent(request),
             };
         }
+        if request.method() == "initialized" {
+            self.pull_settings(true);
+        }
         match convert::notification(request.method(), request.params()) {
+            Some(Ok(None)) if request.method() == "workspace/didChangeConfiguration" => {
+                // The news may be only that there are news.
+                self.pull_settings(false);
+                nothing()
+            }
             Some(Ok(Some(event))) => {
                 self.emit(event);
                 nothing()
@@ -157,6 +165,24 @@ where
             }
             None => self.inner.call(request),
         }
+    }
+
+    /// Asks an editor that only speaks LSP for the settings, if it answers such a question.
+    fn pull_settings(&self, first: bool) {
+        let Some(Accepted { hello, supports, .. }) = self.handshake.get() else { return };
+        if hello.speaks_agent || !supports.configuration {
+            return;
+        }
+        if first && supports.watches_settings {
+            self.outbox.watch_settings();
+        }
+        // A question that stays open must not keep the hub alive.
+        let (settings, events) = (self.outbox.settings(), self.events.downgrade());
+        self.outbox.tell_when_known(async move {
+            let settings = settings.await?;
+            let _ = events.upgrade()?.send(ClientEvent::Settings(settings));
+            None
+        });
     }
 
     fn agent(&mut self, request: Request) -> Answer {

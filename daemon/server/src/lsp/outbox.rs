@@ -13,7 +13,7 @@ use cairn_protocol::{
 };
 use futures_util::{FutureExt, future::BoxFuture, poll};
 use serde::{Serialize, de::DeserializeOwned};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::{
     sync::{SetOnce, mpsc, oneshot},
     task::JoinSet,
@@ -31,7 +31,7 @@ use super::{
     progress::{self, Shown},
     review,
 };
-use crate::{disk, editor::Editor, secrets, workspace::Workspace};
+use crate::{config, disk, editor::Editor, secrets, workspace::Workspace};
 
 const APPLY_EDIT: &str = "workspace/applyEdit";
 /// An editor that takes longer is stuck, and the hub must go on.
@@ -103,6 +103,30 @@ impl Outbox {
         }
     }
 
+    /// Asks for the section of our settings. `None`: the editor has none, or says nothing.
+    pub(super) fn settings(&self) -> impl Future<Output = Option<Value>> + Send + use<> {
+        let items = json!({ "items": [{ "section": config::SECTION }] });
+        let question = self.ask::<Vec<Value>, _>("workspace/configuration", &items);
+        async move {
+            let section = Self::within(question).await.ok()?.into_iter().next()?;
+            // An empty one is what editors answer in which nothing is set.
+            section.as_object().is_some_and(|section| !section.is_empty()).then_some(section)
+        }
+    }
+
+    /// Asks to be told when the settings change.
+    pub(super) fn watch_settings(&self) {
+        let method = "workspace/didChangeConfiguration";
+        let options = json!({ "section": config::SECTION });
+        let registration =
+            json!({ "id": "settings", "method": method, "registerOptions": options });
+        // An editor that refuses sends them all the same, or never.
+        drop(self.ask::<Value, _>(
+            "client/registerCapability",
+            &json!({ "registrations": [registration] }),
+        ));
+    }
+
     /// Shows what is pending in a file.
     fn show(&self, review: &ReviewNotification, supports: Support) {
         let changed = self.told.hear(review);
@@ -114,16 +138,16 @@ impl Outbox {
         }
         if supports.lens_refresh && changed.hunks {
             // It is for the editor to ask again; its answer says nothing.
-            drop(self.ask::<Value>(review::REFRESH, &Value::Null));
+            drop(self.ask::<Value, _>(review::REFRESH, &Value::Null));
         }
     }
 
     /// Queues the question at once; an error is a sentence for the log.
-    fn ask<R: DeserializeOwned>(
+    fn ask<R: DeserializeOwned, P: Serialize>(
         &self,
         method: &'static str,
-        params: &impl Serialize,
-    ) -> impl Future<Output = Result<R, String>> + Send + 'static {
+        params: &P,
+    ) -> impl Future<Output = Result<R, String>> + Send + use<R, P> {
         let (answer, answered) = oneshot::channel();
         let queued = match serde_json::to_value(params) {
             Ok(params) => self
