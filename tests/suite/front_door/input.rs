@@ -111,3 +111,27 @@ async fn settings_files_and_keys_reach_the_hub() {
     "#]]
     .assert_eq(&seen);
 }
+
+/// Only a notification whose method begins with `$/` may be ignored.
+#[tokio::test]
+async fn a_request_in_the_dollar_namespace_is_answered() {
+    let Door { client, hub: _hub, serving: _serving } = open().await;
+    for method in ["$/unknown", "$/setTrace", "$/cancelRequest", "$/"] {
+        let error = client.request(method, json!({ "id": 1 })).await.unwrap_err();
+        assert_eq!((&error["code"], &error["data"]), (&json!(-32601), &json!(method)), "{error}");
+        client.notify(method, json!({ "id": 1 }));
+    }
+    let error = client.request("unknown", json!({})).await.unwrap_err();
+    assert_eq!(error["code"], -32601);
+    assert_eq!(client.unread(), Vec::<Value>::new(), "a notification is not answered");
+    client.request("shutdown", Value::Null).await.unwrap();
+    let error = client.request("$/unknown", json!({})).await.unwrap_err();
+    assert_eq!(error["code"], -32600, "after shutdown: {error}");
+}
+
+#[tokio::test]
+async fn a_request_in_the_dollar_namespace_before_initialize_is_refused() {
+    let Door { client, hub: _hub, serving: _serving } = knock().await;
+    let error = client.request("$/unknown", json!({})).await.unwrap_err();
+    assert_eq!(error["code"], -32002, "{error}");
+}

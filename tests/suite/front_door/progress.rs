@@ -186,3 +186,46 @@ async fn an_editor_that_leaves_in_the_middle_is_no_harm() {
     client.close();
     exit(serving).await;
 }
+
+/// Whatever the two tasks that send do first.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn progress_ends_before_the_final_words() {
+    let Door { client, hub, serving: _serving } = open_with(true).await;
+    for round in 0..50 {
+        let turn = format!("t{round}");
+        hub.editor.notify(plan(&turn, Panel::Expanded, "> "));
+        let place = client.server_request("window/workDoneProgress/create").await;
+        client.respond(&place["id"], Value::Null);
+        assert!(progress(&client).await.contains("begin"));
+        // The last step is on its way when the turn ends.
+        hub.editor.notify(plan(&turn, Panel::Collapsed, "xx"));
+        hub.editor.notify(ended(&turn));
+        let mut kinds = Vec::new();
+        loop {
+            let message = client.take("a message", |_| true).await;
+            match message["method"].as_str() {
+                Some("$/progress") => {
+                    kinds.push(message["params"]["value"]["kind"].as_str().unwrap().to_owned());
+                }
+                Some("window/showMessage") => break,
+                other => panic!("{other:?}"),
+            }
+        }
+        assert_eq!(kinds.last().map(String::as_str), Some("end"), "round {round}: {kinds:?}");
+        assert_eq!(client.unread(), Vec::<Value>::new(), "round {round}");
+    }
+}
+
+#[tokio::test]
+async fn final_words_do_not_wait_for_a_place() {
+    let Door { client, hub, serving } = open_with(true).await;
+    hub.editor.notify(plan("t1", Panel::Expanded, "> "));
+    let place = client.server_request("window/workDoneProgress/create").await;
+    hub.editor.notify(ended("t1"));
+    client.notification("window/showMessage", |_| true).await;
+    client.respond(&place["id"], Value::Null);
+    client.close();
+    exit(serving).await;
+    client.closed().await;
+    assert_eq!(client.unread(), Vec::<Value>::new());
+}

@@ -105,7 +105,7 @@ where
             self.emit(ClientEvent::Initialized(accepted.hello.clone()));
         }
         match (self.phase, request.method()) {
-            (_, "$/cancelRequest") => {
+            (_, "$/cancelRequest") if request.id().is_none() => {
                 self.live.cancel(request.params());
                 nothing()
             }
@@ -130,7 +130,12 @@ where
     }
 
     fn open(&mut self, request: Request) -> Answer {
-        if request.id().is_some() {
+        if let Some(id) = request.id() {
+            // tower-lsp drops such a request. LSP demands an answer: only notifications of this
+            // namespace may be ignored.
+            if request.method().starts_with("$/") {
+                return answer(id.clone(), Err(unknown_method(request.method())));
+            }
             return match self.handshake.get() {
                 Some(Accepted { hello, supports, .. }) if !hello.speaks_agent => {
                     self.plain(request, *supports)
@@ -439,6 +444,11 @@ fn nothing() -> Answer {
 
 fn answer(id: Id, outcome: Result<Value, Error>) -> Answer {
     ready(Ok(Some(Response::from_parts(id, outcome)))).boxed()
+}
+
+/// The error of a request that no handler knows, in the form that tower-lsp gives it.
+fn unknown_method(method: &str) -> Error {
+    Error { data: Some(method.into()), ..Error::method_not_found() }
 }
 
 /// A notification that comes at the wrong time is dropped.

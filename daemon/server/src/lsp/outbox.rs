@@ -28,7 +28,7 @@ use tower_service::Service;
 use super::{
     convert::{Accepted, Support},
     plain::{self, Words},
-    progress::{self, Shown},
+    progress::{self, Change},
     review,
 };
 use crate::{config, disk, editor::Editor, secrets, workspace::Workspace};
@@ -49,8 +49,8 @@ pub(super) struct Outbox {
 }
 
 enum Outgoing {
-    /// A place for a plan, and then how it goes.
-    Show(Shown),
+    /// A place for a plan, and then how it goes; or the end of it.
+    Progress(Change),
     Tell {
         method: &'static str,
         params: Value,
@@ -196,8 +196,8 @@ impl Editor for Outbox {
             | Notice::Usage(_) => {}
         }
         if supports.progress
-            && let Some(shown) = self.running.hear(&notice)
-            && self.queue.try_send(Outgoing::Show(shown)).is_err()
+            && let Some(change) = self.running.hear(&notice)
+            && self.queue.try_send(Outgoing::Progress(change)).is_err()
         {
             tracing::warn!("a plan is not shown: the client does not read");
         }
@@ -344,7 +344,7 @@ async fn send(client: &Client, outgoing: Outgoing, asked: &mut JoinSet<()>) {
                 let _ = client.call(Request::build(method).params(params).finish()).await;
             });
         }
-        Outgoing::Show(mut shown) => {
+        Outgoing::Progress(Change::Open(shown)) => {
             let Ok(place) = serde_json::to_value(shown.place()) else { return };
             let id = client.next_request_id();
             let create = Request::build(progress::CREATE).params(place).id(id).finish();
@@ -355,13 +355,12 @@ async fn send(client: &Client, outgoing: Outgoing, asked: &mut JoinSet<()>) {
                 else {
                     return;
                 };
-                while let Some(params) = shown.next().await {
-                    let Ok(mut params) = serde_json::to_value(params) else { return };
-                    secrets::clean_json(&mut params);
-                    let told = Request::build(progress::PROGRESS).params(params).finish();
-                    let _ = client.call(told).await;
-                }
+                shown.follow(client).await;
             });
+        }
+        // Here and not by the task that follows the plan: what is queued later comes later.
+        Outgoing::Progress(Change::Close(closing)) => {
+            closing.say(&client).await;
         }
     }
 }

@@ -5,7 +5,7 @@
 
 use std::{
     collections::HashMap,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use cairn_core::visible::one_line;
@@ -14,27 +14,53 @@ use cairn_protocol::{
 };
 use serde::Serialize;
 use tokio::sync::watch;
-use tower_lsp::lsp_types::{
-    NumberOrString, ProgressParams, ProgressParamsValue, WorkDoneProgress, WorkDoneProgressBegin,
-    WorkDoneProgressCreateParams, WorkDoneProgressEnd, WorkDoneProgressReport,
+use tower_lsp::{
+    Client,
+    jsonrpc::Request,
+    lsp_types::{
+        NumberOrString, ProgressParams, ProgressParamsValue, WorkDoneProgress,
+        WorkDoneProgressBegin, WorkDoneProgressCreateParams, WorkDoneProgressEnd,
+        WorkDoneProgressReport,
+    },
 };
+use tower_service::Service;
+
+use crate::secrets;
 
 pub(super) const CREATE: &str = "window/workDoneProgress/create";
-pub(super) const PROGRESS: &str = "$/progress";
+const PROGRESS: &str = "$/progress";
 
 /// The longest title of a piece of work, in characters.
 const TITLE: usize = 200;
 
-/// The turns whose plan is being shown, by id. Forgetting one ends what is shown of it.
+/// The turns whose plan is being shown, by id.
 #[derive(Default)]
-pub(super) struct Running(Mutex<HashMap<String, watch::Sender<Step>>>);
+pub(super) struct Running(Mutex<HashMap<String, Entry>>);
 
-/// What is shown of a turn; the other end is `Running`'s.
+struct Entry {
+    steps: watch::Sender<Step>,
+    shown: Shown,
+}
+
+/// Change of what is shown of a plan.
+pub(super) enum Change {
+    Open(Shown),
+    /// The turn is over.
+    Close(Closing),
+}
+
+/// What is shown of a turn. The copies share the phase: one follows the plan, the other ends it.
+#[derive(Clone)]
 pub(super) struct Shown {
     token: String,
     steps: watch::Receiver<Step>,
-    phase: Phase,
+    /// Locked while a message is handed over, so that no report comes after the end.
+    phase: Arc<tokio::sync::Mutex<Phase>>,
 }
+
+/// End of what is shown of a turn, in the place where the outbox's queue has it. Dropping it
+/// without [`Closing::say`] leaves the end to the task that follows the plan.
+pub(super) struct Closing(Entry);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
@@ -52,17 +78,16 @@ pub(super) struct Step {
 }
 
 impl Running {
-    /// Follows a turn; what has to be opened, if its plan is new.
-    pub(super) fn hear(&self, notice: &Notice) -> Option<Shown> {
+    /// Follows a turn; returns what has to be opened or closed.
+    pub(super) fn hear(&self, notice: &Notice) -> Option<Change> {
         match notice {
-            Notice::Plan(plan) => self.plan(plan),
-            Notice::Turn(turn) => {
-                match turn.phase {
-                    TurnPhase::Started { .. } => {}
-                    TurnPhase::Ended { .. } => drop(self.lock().remove(&turn.turn_id)),
+            Notice::Plan(plan) => self.plan(plan).map(Change::Open),
+            Notice::Turn(turn) => match turn.phase {
+                TurnPhase::Started { .. } => None,
+                TurnPhase::Ended { .. } => {
+                    self.lock().remove(&turn.turn_id).map(|entry| Change::Close(Closing(entry)))
                 }
-                None
-            }
+            },
             Notice::Child(child) => {
                 self.child(child);
                 None
@@ -78,7 +103,7 @@ impl Running {
 
     fn plan(&self, plan: &PlanNotification) -> Option<Shown> {
         let mut running = self.lock();
-        if let Some(steps) = running.get(&plan.turn_id) {
+        if let Some(Entry { steps, .. }) = running.get(&plan.turn_id) {
             // The same plan comes again when work is done under an item.
             steps.send_if_modified(|step| {
                 let next = Step { children: step.children.clone(), ..Step::of(plan) };
@@ -91,8 +116,11 @@ impl Running {
         match plan.panel {
             Panel::Expanded => {
                 let (step, steps) = watch::channel(Step::of(plan));
-                running.insert(plan.turn_id.clone(), step);
-                Some(Shown { token: plan.turn_id.clone(), steps, phase: Phase::Unseen })
+                let phase = Arc::new(tokio::sync::Mutex::new(Phase::Unseen));
+                let shown = Shown { token: plan.turn_id.clone(), steps, phase };
+                let entry = Entry { steps: step, shown: shown.clone() };
+                running.insert(plan.turn_id.clone(), entry);
+                Some(shown)
             }
             Panel::Collapsed | Panel::Hidden => None,
         }
@@ -101,7 +129,7 @@ impl Running {
     /// Shown beside the plan of its parent, if there is one.
     fn child(&self, child: &ChildNotification) {
         let running = self.lock();
-        let Some(steps) = running.get(&child.parent.turn_id) else { return };
+        let Some(Entry { steps, .. }) = running.get(&child.parent.turn_id) else { return };
         steps.send_if_modified(|step| {
             let before = step.children.clone();
             step.children.retain(|(session, _)| *session != child.session_id);
@@ -117,7 +145,7 @@ impl Running {
         });
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, watch::Sender<Step>>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Entry>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -149,41 +177,64 @@ impl Shown {
         WorkDoneProgressCreateParams { token: NumberOrString::String(self.token.clone()) }
     }
 
-    /// What to say next, once the place is there; `None`: all is said. Waits until the plan moves
-    /// or its turn ends.
-    pub(super) async fn next(&mut self) -> Option<ProgressParams> {
-        let moved = match self.phase {
-            Phase::Unseen => self.steps.has_changed().is_ok(),
-            Phase::Begun => self.steps.changed().await.is_ok(),
-            Phase::Ended => return None,
-        };
-        let step = self.steps.borrow_and_update().clone();
-        let (message, percentage, cancellable) =
-            (Some(step.words()), Some(step.percentage), Some(false));
-        let (phase, value) = match (self.phase, moved) {
-            (Phase::Unseen, true) => {
-                let title = "Cairn".to_owned();
-                let begin = WorkDoneProgressBegin { title, cancellable, message, percentage };
-                (Phase::Begun, WorkDoneProgress::Begin(begin))
+    /// Says how the plan moves, once the place is there, until the turn ends.
+    pub(super) async fn follow(mut self, client: Client) {
+        let mut over = self.steps.has_changed().is_err();
+        loop {
+            let phase = Arc::clone(&self.phase);
+            let mut phase = phase.lock().await;
+            let step = self.steps.borrow_and_update().clone();
+            match self.next(&mut phase, &step, over) {
+                Some(params) => report(&client, &params).await,
+                None => return,
             }
-            (Phase::Begun, true) => {
-                let report = WorkDoneProgressReport { cancellable, message, percentage };
-                (Phase::Begun, WorkDoneProgress::Report(report))
-            }
-            (Phase::Begun, false) => {
-                (Phase::Ended, WorkDoneProgress::End(WorkDoneProgressEnd { message }))
-            }
-            // Over before it could be shown.
-            (Phase::Unseen | Phase::Ended, _) => return None,
-        };
-        self.phase = phase;
-        Some(self.params(value))
-    }
-
-    fn params(&self, value: WorkDoneProgress) -> ProgressParams {
-        ProgressParams {
-            token: NumberOrString::String(self.token.clone()),
-            value: ProgressParamsValue::WorkDone(value),
+            drop(phase);
+            over = self.steps.changed().await.is_err();
         }
     }
+
+    /// The message that leads to the next phase; `None`: nothing is left to say.
+    fn next(&self, phase: &mut Phase, step: &Step, over: bool) -> Option<ProgressParams> {
+        let (message, percentage, cancellable) =
+            (Some(step.words()), Some(step.percentage), Some(false));
+        let (next, value) = match (*phase, over) {
+            (Phase::Unseen, false) => {
+                let title = "Cairn".to_owned();
+                let begin = WorkDoneProgressBegin { title, cancellable, message, percentage };
+                (Phase::Begun, Some(WorkDoneProgress::Begin(begin)))
+            }
+            (Phase::Begun, false) => {
+                let report = WorkDoneProgressReport { cancellable, message, percentage };
+                (Phase::Begun, Some(WorkDoneProgress::Report(report)))
+            }
+            (Phase::Begun, true) => {
+                (Phase::Ended, Some(WorkDoneProgress::End(WorkDoneProgressEnd { message })))
+            }
+            // Over before it could be shown.
+            (Phase::Unseen, true) | (Phase::Ended, _) => (Phase::Ended, None),
+        };
+        *phase = next;
+        Some(ProgressParams {
+            token: NumberOrString::String(self.token.clone()),
+            value: ProgressParamsValue::WorkDone(value?),
+        })
+    }
+}
+
+impl Closing {
+    /// Says the end, if anything was shown.
+    pub(super) async fn say(self, client: &Client) {
+        let Entry { steps, shown } = self.0;
+        let mut phase = shown.phase.lock().await;
+        let step = steps.borrow().clone();
+        if let Some(params) = shown.next(&mut phase, &step, true) {
+            report(client, &params).await;
+        }
+    }
+}
+
+async fn report(client: &Client, params: &ProgressParams) {
+    let Ok(mut params) = serde_json::to_value(params) else { return };
+    secrets::clean_json(&mut params);
+    let _ = client.clone().call(Request::build(PROGRESS).params(params).finish()).await;
 }
