@@ -31,6 +31,7 @@ mod library;
 mod lifecycle;
 mod models;
 mod neovim;
+mod overflow;
 mod pending;
 mod plain_lsp;
 mod queue;

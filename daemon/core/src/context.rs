@@ -322,8 +322,27 @@ fn block_tokens(block: &Block) -> u64 {
 /// The window that a refusal names: `200001 tokens > 200000 maximum`, `maximum context length is
 /// 8192 tokens`, `exceeds the available context size (4096 tokens)`, `n_ctx: 4096`.
 pub fn stated_window(refusal: &str) -> Option<u64> {
-    const BEFORE: [&str; 4] =
-        ["maximum context length is", "available context size (", "n_ctx", "tokens >"];
+    const BEFORE: [&str; 19] = [
+        "maximum context length is",
+        "maximum context length of",
+        "available context size (",
+        "n_ctx",
+        "tokens >",
+        "number of tokens allowed (",
+        "maximum prompt length is",
+        "model's context length (",
+        "maximum model length of",
+        "fit into the model (context length",
+        "maximum allowed length (",
+        "context length of only",
+        "model token limit",
+        "input length should be [1,",
+        "too large for model with",
+        "configured limit of",
+        "exceeds the limit of",
+        "`max_new_tokens` must be <=",
+        "cannot exceed",
+    ];
     const LEAST: u64 = 256;
     let refusal = refusal.to_lowercase();
     BEFORE.iter().find_map(|words| {

@@ -9,6 +9,8 @@ use cairn_core::model::{Failure, FailureKind};
 use reqwest::header::{HeaderMap, RETRY_AFTER};
 use serde_json::Value;
 
+mod overflow;
+
 /// An answer with a status other than success.
 pub(super) fn from_status(
     status: u16,
@@ -83,9 +85,10 @@ struct WireError {
 }
 
 impl WireError {
-    /// `{"error": {…}}`, `{"error": "text"}`, `{"object": "error", …}`, `{"detail": …}` and the
-    /// bare `{"code", "message", "type"}`.
+    /// `{"error": {…}}`, `{"error": "text"}`, `{"object": "error", …}`, `{"detail": …}`, the bare
+    /// `{"code", "message", "type"}`, and each of them in a list of one, as Gemini has it.
     fn find(value: &Value) -> Option<WireError> {
+        let value = value.as_array().and_then(|list| list.first()).unwrap_or(value);
         let object = match value.get("error") {
             Some(Value::Object(_)) => &value["error"],
             Some(Value::String(text)) => {
@@ -129,31 +132,16 @@ fn describe_body(body: &str) -> String {
 
 /// Kinds that the status alone does not tell.
 fn special_kind(tags: &[String], message: &str, status: Option<u16>) -> Option<FailureKind> {
-    const OVERFLOW_TAGS: [&str; 4] = [
-        "context_length_exceeded",
-        "exceed_context_size_error",
-        "model_context_window_exceeded",
-        "request_too_large",
-    ];
-    const OVERFLOW_WORDS: [&str; 5] = [
-        "prompt is too long",
-        "maximum context length",
-        "exceeds the available context size",
-        "exceed context limit",
-        "context window",
-    ];
     const QUOTA_TAGS: [&str; 3] =
         ["billing_error", "billing_hard_limit_reached", "insufficient_quota"];
-    let tagged = |known: &[&str]| tags.iter().any(|tag| known.contains(&tag.as_str()));
-    let text = message.to_lowercase();
-    let may_overflow = matches!(status, None | Some(400 | 413 | 422));
-    if tagged(&OVERFLOW_TAGS)
-        || may_overflow && OVERFLOW_WORDS.iter().any(|words| text.contains(words))
-    {
-        return Some(FailureKind::ContextOverflow);
+    if tags.iter().any(|tag| QUOTA_TAGS.contains(&tag.as_str())) {
+        // A 429 that waiting does not cure.
+        return Some(FailureKind::Rejected);
     }
-    // A 429 that waiting does not cure.
-    tagged(&QUOTA_TAGS).then_some(FailureKind::Rejected)
+    if overflow::is_rate_limit(tags, message, status) {
+        return Some(FailureKind::RateLimited);
+    }
+    overflow::is_too_long(tags, message, status).then_some(FailureKind::ContextOverflow)
 }
 
 fn status_kind(status: u16) -> FailureKind {
