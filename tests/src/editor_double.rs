@@ -154,6 +154,17 @@ impl EditorDouble {
         self.turn_end(&started.turn_id).await
     }
 
+    /// Runs a task in a session that is there already.
+    pub async fn run_in(&self, session_id: &str, text: &str) -> TurnEnd {
+        let params = RunTaskParams {
+            text: text.to_owned(),
+            session_id: Some(session_id.to_owned()),
+            ..RunTaskParams::default()
+        };
+        let started = self.request::<RunTask>(params).await.expect("the task is taken");
+        self.turn_end(&started.turn_id).await
+    }
+
     pub async fn run_task(&self, text: &str) -> RunTaskResult {
         let params = RunTaskParams { text: text.to_owned(), ..RunTaskParams::default() };
         self.request::<RunTask>(params).await.expect("the task is taken")

@@ -174,6 +174,8 @@ struct State {
     /// Requests kept: a soak has too many.
     keep: Option<usize>,
     violations: Vec<String>,
+    /// Roles must take turns, as some chat templates demand.
+    alternating: bool,
 }
 
 type Otherwise = Box<dyn FnMut(&Recorded) -> Response + Send>;
@@ -213,6 +215,12 @@ impl ModelServer {
     /// Answers each request that nothing is scripted for.
     pub fn otherwise(&self, answer: impl FnMut(&Recorded) -> Response + Send + 'static) {
         self.shared.lock().otherwise = Some(Box::new(answer));
+    }
+
+    /// Refuses neighbours of one role and a user message after tool results, like the chat
+    /// templates of Mistral and Gemma in llama.cpp and vLLM.
+    pub fn demand_alternation(&self) {
+        self.shared.lock().alternating = true;
     }
 
     /// Keeps only the newest requests.
@@ -282,7 +290,10 @@ impl Shared {
     fn record(&self, request: Recorded) -> Option<Response> {
         let mut state = self.lock();
         let number = *self.count.borrow() + 1;
-        let faults = rules::check(&request);
+        let mut faults = rules::check(&request);
+        if state.alternating {
+            faults.extend(rules::alternation(&request));
+        }
         state
             .violations
             .extend(faults.into_iter().map(|fault| format!("request {number}: {fault}")));

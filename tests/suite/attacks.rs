@@ -23,6 +23,7 @@ use tokio::process::Command;
 
 use crate::desk::{call, result, say};
 
+mod calls;
 mod commands;
 mod edits;
 mod mixed;

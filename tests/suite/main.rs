@@ -8,6 +8,7 @@
 )]
 
 mod agent;
+mod alternation;
 mod ask_mode;
 mod attacks;
 mod checkpoints;

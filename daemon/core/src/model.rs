@@ -44,7 +44,9 @@ pub struct Reply {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Stop {
+    /// Calls in the answer are a fault of the server, and are not run.
     EndTurn,
+    /// The calls of the answer are complete and to be run, by the rules of the format.
     ToolUse,
     /// The answer was cut at the output limit; a call in it is incomplete and never run.
     MaxTokens,

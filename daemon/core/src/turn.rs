@@ -24,11 +24,13 @@ use crate::{
 
 mod context;
 mod memory;
+mod question;
 mod retry;
 mod signals;
 mod tools;
 
 pub use memory::{Memo, Record, Restored};
+use question::asks_something;
 pub use retry::MAX_SERVER_WAIT_MS;
 pub use signals::{Effect, End, EndReason, Input, Panel};
 use tools::Batch;
@@ -293,7 +295,10 @@ impl Session {
         let text = reply.message.text();
         let calls: VecDeque<ToolCall> = reply.message.tool_calls().cloned().collect();
         match reply.stop {
-            Stop::ToolUse | Stop::EndTurn | Stop::Pause if !calls.is_empty() => {
+            Stop::EndTurn | Stop::Pause if !calls.is_empty() => {
+                self.failed(calls_without_asking(&reply.stop), effects)
+            }
+            Stop::ToolUse if !calls.is_empty() => {
                 turn.retries.succeeded();
                 turn.rounds += 1;
                 turn.tool_calls += calls.len() as u32;
@@ -635,9 +640,15 @@ fn empty_answer() -> Failure {
     }
 }
 
-fn asks_something(text: &str) -> bool {
-    text.trim_end_matches(|c: char| c.is_whitespace() || matches!(c, '*' | '_' | '`' | ')' | '"'))
-        .ends_with(['?', '？', '؟'])
+/// A provider reports `ToolUse` where its format asks for the calls to be run, and nothing else.
+fn calls_without_asking(stop: &Stop) -> Failure {
+    let how = if *stop == Stop::Pause { "paused" } else { "ended its turn" };
+    Failure {
+        kind: FailureKind::Protocol,
+        message: format!("The model called a tool but {how} in the same answer; nothing was run"),
+        hint: "The model server breaks the rules of its format. Try again, or choose another model with Agent: choose model.".into(),
+        retry_after_ms: None,
+    }
 }
 
 fn without_calls(message: AssistantMessage) -> AssistantMessage {

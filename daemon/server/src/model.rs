@@ -28,10 +28,10 @@ use tokio::sync::mpsc;
 
 /// One API that can answer.
 pub trait Provider: Send + Sync + 'static {
-    /// Appends the wire form of one item to the encoded conversation. Depends on this item alone
-    /// (and on whether `out` is empty, for the separating comma), so history is encoded once and
-    /// its bytes never change.
-    fn encode(&self, item: &Item, out: &mut Vec<u8>);
+    /// Appends the wire form of one item to the encoded conversation. Depends on this item and the
+    /// one before it alone (and on whether `out` is empty, for the separating comma), so history is
+    /// encoded once and its bytes never change.
+    fn encode(&self, previous: Option<&Item>, item: &Item, out: &mut Vec<u8>);
 
     /// Sends the conversation and reports the answer. Reports exactly one `Finished` or `Failed`
     /// and returns. Dropping the future aborts the request. Does not retry: the turn decides that.

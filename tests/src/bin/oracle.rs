@@ -50,7 +50,7 @@ fn main() -> anyhow::Result<()> {
 async fn check(name: &str, forced: impl Provider, free: impl Provider) -> anyhow::Result<()> {
     let mut messages = Vec::new();
     let task = UserMessage { text: "Read the file src/main.rs".to_owned(), notes: Vec::new() };
-    free.encode(&Item::User(task), &mut messages);
+    free.encode(None, &Item::User(task), &mut messages);
 
     let (events, outcome) = first_answer(&forced, &messages).await;
     let reply = outcome.map_err(|failure| anyhow::anyhow!("{name}, turn 1: {failure:?}"))?;
@@ -66,11 +66,15 @@ async fn check(name: &str, forced: impl Provider, free: impl Provider) -> anyhow
     println!("{name}, turn 1: {} {arguments}, {:?}", call.name, reply.usage);
 
     let call_id = call.id.clone();
-    free.encode(&Item::Assistant(reply.message), &mut messages);
+    free.encode(None, &Item::Assistant(reply.message), &mut messages);
     let content = "fn main() { println!(\"hello\"); }".to_owned();
     let results = vec![ToolResult { call_id, content, is_error: false }];
     let before_results = messages.clone();
-    free.encode(&Item::ToolResults { results: results.clone(), notes: Vec::new() }, &mut messages);
+    free.encode(
+        None,
+        &Item::ToolResults { results: results.clone(), notes: Vec::new() },
+        &mut messages,
+    );
     let (events, outcome) = ask(&free, &messages).await;
     let reply = outcome.map_err(|failure| anyhow::anyhow!("{name}, turn 2: {failure:?}"))?;
     ensure!(
@@ -94,7 +98,7 @@ async fn check(name: &str, forced: impl Provider, free: impl Provider) -> anyhow
     // then breaks the stream: both are answers, a refused request is not.
     let notes = vec![Note { kind: NoteKind::Reminder, text: "Be brief.".to_owned() }];
     let mut messages = before_results;
-    free.encode(&Item::ToolResults { results, notes }, &mut messages);
+    free.encode(None, &Item::ToolResults { results, notes }, &mut messages);
     match ask(&free, &messages).await.1 {
         Ok(reply) => println!("{name}, with a reminder: {:?}", reply.stop),
         Err(Failure { kind: FailureKind::Server, message, .. }) => {

@@ -49,6 +49,43 @@ pub(super) fn check(request: &Recorded) -> Vec<String> {
     faults
 }
 
+/// Breaches of the order that strict chat templates demand. They raise an exception for them, which
+/// the server answers with 400 or 500, for this request and every later one of the session.
+pub(super) fn alternation(request: &Recorded) -> Vec<String> {
+    let Some(wire) = Wire::of(&request.path) else { return Vec::new() };
+    let body: Value = serde_json::from_slice(&request.body).unwrap_or_default();
+    let mut faults = Vec::new();
+    let mut last = "";
+    for (index, item) in body[wire.list()].as_array().into_iter().flatten().enumerate() {
+        let role = match (item["role"].as_str(), item["type"].as_str()) {
+            (Some("system"), _) | (None, Some("reasoning")) => continue,
+            (Some("user"), _) if holds_results(item) => "tool",
+            (Some("assistant"), _) | (None, Some("function_call")) => "assistant",
+            (Some("tool"), _) | (None, Some("function_call_output")) => "tool",
+            (Some(_), _) => "user",
+            (None, _) => "",
+        };
+        // A message and its calls are items of their own in one of the formats.
+        let one_message = role == "assistant" && wire == Wire::Responses;
+        let legal = match (last, role) {
+            ("", "user") | ("user", "assistant") | ("assistant", "user" | "tool") => true,
+            ("tool", "tool" | "assistant") => true,
+            ("assistant", "assistant") => one_message,
+            _ => false,
+        };
+        if !legal {
+            faults.push(format!("{}[{index}]: {role:?} after {last:?}", wire.list()));
+        }
+        last = role;
+    }
+    faults
+}
+
+fn holds_results(item: &Value) -> bool {
+    let mut blocks = item["content"].as_array().into_iter().flatten();
+    blocks.any(|block| block["type"] == "tool_result")
+}
+
 /// Every rule that a body breaks.
 pub fn violations(wire: Wire, body: &Value) -> Vec<String> {
     let mut rules = Rules::default();

@@ -89,7 +89,7 @@ async fn fail(provider: &dyn Provider) -> Failure {
 fn encode(provider: &dyn Provider, items: &[Item]) -> Vec<u8> {
     let mut out = Vec::new();
     for item in items {
-        provider.encode(item, &mut out);
+        provider.encode(None, item, &mut out);
     }
     out
 }
@@ -150,8 +150,8 @@ async fn a_loop_with_parallel_tools() {
             is_error: id == "c2",
         });
         let notes = vec![Note { kind: NoteKind::Reminder, text: "Keep the plan current.".into() }];
-        provider.encode(&Item::Assistant(reply.message), &mut messages);
-        provider.encode(&Item::ToolResults { results: results.into(), notes }, &mut messages);
+        provider.encode(None, &Item::Assistant(reply.message), &mut messages);
+        provider.encode(None, &Item::ToolResults { results: results.into(), notes }, &mut messages);
         let events = ask(&*provider, &messages).await;
         assert!(matches!(events.last(), Some(ModelEvent::Finished(_))), "{events:?}");
 

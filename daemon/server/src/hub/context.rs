@@ -49,8 +49,10 @@ impl Wire {
     fn with_wish(&mut self, machine: &Session, shortest: bool) -> Bytes {
         let mut bytes = if shortest {
             let mut bytes = Vec::new();
+            let mut previous = None;
             for item in machine.sent_shortest() {
-                self.provider.encode(&item, &mut bytes);
+                self.provider.encode(previous.as_deref(), &item, &mut bytes);
+                previous = Some(item);
             }
             secrets::clean_bytes(bytes)
         } else {
@@ -58,7 +60,7 @@ impl Wire {
         };
         let text = context::SUMMARY_WANTED.to_owned();
         let wish = Item::User(UserMessage { text, notes: Vec::new() });
-        self.provider.encode(&wish, &mut bytes);
+        self.provider.encode(machine.conversation().last(), &wish, &mut bytes);
         bytes.into()
     }
 }

@@ -21,7 +21,7 @@ use super::{
     Provider, Request, ToolChoice, failure,
     http::{BaseUrl, Endpoint, KeyHeader, Patience, body_around, call_id_prefix},
     sse::Event,
-    wire::{self, CallIds, Decoder, parse_arguments, protocol, stream_cut},
+    wire::{self, CallIds, Decoder, IdRule, Turns, parse_arguments, protocol, stream_cut},
 };
 
 pub const OFFICIAL_BASE_URL: &str = "https://api.anthropic.com";
@@ -60,6 +60,7 @@ pub struct Anthropic {
     model: String,
     version: String,
     tool_choice: ToolChoice,
+    turns: Turns,
     endpoint: Arc<Endpoint>,
 }
 
@@ -68,8 +69,10 @@ impl Anthropic {
         let Config { base_url, model, key, version, patience, tool_choice } = config;
         let has_version = base_url.path().rsplit('/').next() == Some("v1");
         let path = if has_version { "messages" } else { "v1/messages" };
+        let official = base_url.origin() == OFFICIAL_BASE_URL;
+        let turns = Turns::of(official, base_url.is_loopback(), &model);
         let endpoint = Arc::new(Endpoint::new(&base_url, path, key, patience));
-        Self { model, version, tool_choice, endpoint }
+        Self { model, version, tool_choice, turns, endpoint }
     }
 
     fn body(&self, request: &Request) -> Vec<Bytes> {
@@ -96,7 +99,11 @@ impl Anthropic {
 }
 
 impl Provider for Anthropic {
-    fn encode(&self, item: &Item, out: &mut Vec<u8>) {
+    fn encode(&self, previous: Option<&Item>, item: &Item, out: &mut Vec<u8>) {
+        if let Some(words) = self.turns.between(previous, item) {
+            let content = json!([{ "type": "text", "text": words }]);
+            wire::append(out, &json!({ "role": "assistant", "content": content }));
+        }
         let (role, content) = match item {
             Item::User(message) => ("user", user_blocks(message)),
             Item::Assistant(message) => ("assistant", assistant_blocks(message)),
@@ -163,7 +170,7 @@ fn assistant_blocks(message: &AssistantMessage) -> Vec<Value> {
                 has_content = true;
                 blocks.push(json!({
                     "type": "tool_use",
-                    "id": wire::wire_token(id, usize::MAX),
+                    "id": IdRule::MESSAGES.fit(id),
                     "name": wire::wire_name(name),
                     "input": wire::wire_arguments(arguments),
                 }));
@@ -180,7 +187,7 @@ fn result_blocks(results: &[ToolResult], notes: &[Note]) -> Vec<Value> {
         .map(|ToolResult { call_id, content, is_error }| {
             let mut block = json!({
                 "type": "tool_result",
-                "tool_use_id": wire::wire_token(call_id, usize::MAX),
+                "tool_use_id": IdRule::MESSAGES.fit(call_id),
                 "content": content,
             });
             if *is_error {
@@ -257,7 +264,7 @@ struct WireUsage {
 impl MessagesDecoder {
     pub fn new(id_prefix: impl Into<String>, conversation: Bytes) -> Self {
         Self {
-            ids: CallIds::new(id_prefix, conversation),
+            ids: CallIds::new(id_prefix, conversation, IdRule::MESSAGES),
             started: false,
             over: false,
             blocks: BTreeMap::new(),
@@ -290,6 +297,12 @@ impl MessagesDecoder {
             {
                 Err(protocol(format!("{kind} before message_start")))
             }
+            // The stop reason is about all blocks, so one that comes later was not meant.
+            "content_block_start" | "content_block_delta" | "content_block_stop"
+                if self.stop.is_some() =>
+            {
+                Err(protocol(format!("{kind} after the stop reason")))
+            }
             "content_block_start" => self.block_start(&data),
             "content_block_delta" => self.block_delta(&data),
             "content_block_stop" => {
@@ -297,11 +310,16 @@ impl MessagesDecoder {
                 Ok(None)
             }
             "message_delta" => {
-                if let Some(stop) = data["delta"]["stop_reason"].as_str() {
-                    self.stop = Some(stop.to_owned());
+                if let Some(stop) = data["delta"]["stop_reason"].as_str()
+                    && self.stop.replace(stop.to_owned()).is_some_and(|before| before != stop)
+                {
+                    return Err(protocol("two stop reasons"));
                 }
                 self.usage.update(&data["usage"]);
                 Ok(None)
+            }
+            "message_stop" if self.blocks.values().any(Open::is_open_call) => {
+                Err(protocol("a tool call that never ended"))
             }
             "message_stop" => match self.stop.take() {
                 Some(stop) => Ok(Some(ModelEvent::Finished(self.reply(&stop)))),
@@ -337,7 +355,7 @@ impl MessagesDecoder {
             Some("redacted_thinking") => (OpenKind::Redacted(text("data")), None),
             Some("tool_use") => {
                 let id = self.ids.admit(block["id"].as_str())?;
-                let name = text("name");
+                let name = wire::tool_name(&text("name"));
                 let input = block["input"].as_object().filter(|input| !input.is_empty());
                 let input = input.map(|input: &Map<_, _>| Value::Object(input.clone()));
                 let event = ModelEvent::CallStarted { id: id.clone(), name: name.clone() };
@@ -399,8 +417,8 @@ impl MessagesDecoder {
         let message = AssistantMessage { blocks: blocks.collect() };
         let has_calls = message.tool_calls().next().is_some();
         let stop = match stop {
-            // Servers that imitate the API mix these two up.
-            "tool_use" | "end_turn" | "stop_sequence" if has_calls => Stop::ToolUse,
+            // Only this one asks for calls to be run. The loop refuses them with any other reason.
+            "tool_use" if has_calls => Stop::ToolUse,
             "tool_use" | "end_turn" | "stop_sequence" => Stop::EndTurn,
             "max_tokens" => Stop::MaxTokens,
             "refusal" => Stop::Refusal,
@@ -435,6 +453,10 @@ impl Decoder for MessagesDecoder {
 }
 
 impl Open {
+    fn is_open_call(&self) -> bool {
+        !self.closed && matches!(self.kind, OpenKind::Call { .. })
+    }
+
     /// The block as history keeps it; nothing where nothing was said.
     fn finish(self) -> Option<Block> {
         match self.kind {
@@ -447,7 +469,7 @@ impl Open {
             OpenKind::Redacted(data) => Some(Block::RedactedThinking(data)),
             OpenKind::Call { id, name, input, json } => {
                 let arguments = match (json.trim(), input) {
-                    ("", Some(input)) => cairn_core::conversation::Arguments::Object(input),
+                    ("", Some(input)) => parse_arguments(&input.to_string()),
                     (raw, _) => parse_arguments(raw),
                 };
                 Some(Block::ToolCall(ToolCall { id, name, arguments }))

@@ -393,7 +393,7 @@ fn unusable(reason: String) -> Arc<dyn Provider> {
 struct Unusable(String);
 
 impl Provider for Unusable {
-    fn encode(&self, _item: &Item, _out: &mut Vec<u8>) {}
+    fn encode(&self, _previous: Option<&Item>, _item: &Item, _out: &mut Vec<u8>) {}
 
     fn answer(
         &self,
@@ -573,7 +573,7 @@ mod tests {
             let mut out = Vec::new();
             let notes = Vec::new();
             let said = cairn_core::conversation::UserMessage { text: "a".into(), notes };
-            choice.provider.encode(&Item::User(said), &mut out);
+            choice.provider.encode(None, &Item::User(said), &mut out);
             let is_responses = String::from_utf8(out).unwrap().contains("input_text");
             let used = if is_responses { "responses" } else { "chat" };
             assert_eq!(used, expect, "{api} {base_url:?}");

@@ -34,7 +34,9 @@ impl History {
         let mut bytes = Vec::from(std::mem::take(&mut self.bytes));
         let new = bytes.len();
         for index in self.items..items {
-            provider.encode(&session.sent(index), &mut bytes);
+            let previous = index.checked_sub(1).filter(|previous| *previous >= self.epoch.start);
+            let previous = previous.map(|index| session.sent(index));
+            provider.encode(previous.as_deref(), &session.sent(index), &mut bytes);
         }
         // Words and files of the user may hold a key too, and no model needs it.
         secrets::clean_from(&mut bytes, new);

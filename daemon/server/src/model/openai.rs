@@ -1,8 +1,12 @@
 //! The OpenAI Chat Completions API, as OpenAI and many other servers speak it.
 //!
 //! A `finish_reason` or `[DONE]` finishes an answer; the end of the stream alone never does.
-//! Tolerates what servers get wrong about calls (ids, indexes, finish reasons), never about
-//! whether an answer is complete.
+//! Tolerates what servers get wrong about calls (ids, indexes), never about whether an answer is
+//! complete.
+//!
+//! Calls run with `tool_calls` and with `stop`: Ollama's older versions, vLLM with a named tool,
+//! Gemini's endpoint and at times OpenAI itself say `stop` for them, so the two cannot be told
+//! apart. With no reason or any other one they do not run.
 
 use std::sync::Arc;
 
@@ -22,7 +26,7 @@ use super::{
     Provider, Request, ToolChoice, failure,
     http::{BaseUrl, Endpoint, KeyHeader, Patience, body_around, call_id_prefix},
     sse::Event,
-    wire::{self, CallIds, Decoder, parse_arguments, protocol, stream_cut},
+    wire::{self, CallIds, Decoder, IdRule, Turns, parse_arguments, protocol, stream_cut},
 };
 
 pub const OFFICIAL_BASE_URL: &str = "https://api.openai.com/v1";
@@ -63,6 +67,7 @@ pub struct OpenAi {
     max_tokens_field: &'static str,
     /// DeepSeek refuses history without its reasoning, others refuse history with it.
     returns_reasoning: bool,
+    turns: Turns,
     endpoint: Arc<Endpoint>,
 }
 
@@ -73,10 +78,14 @@ impl OpenAi {
             if base_url.path().is_empty() { "v1/chat/completions" } else { "chat/completions" };
         let max_tokens_field =
             if is_official(&base_url) { "max_completion_tokens" } else { "max_tokens" };
+        let returns_reasoning = model.to_ascii_lowercase().contains("deepseek");
+        // DeepSeek takes neighbours, and may refuse an answer of ours that has no reasoning.
+        let free = is_official(&base_url) || returns_reasoning;
         Self {
             tool_choice,
             max_tokens_field,
-            returns_reasoning: model.to_ascii_lowercase().contains("deepseek"),
+            returns_reasoning,
+            turns: Turns::of(free, base_url.is_loopback(), &model),
             endpoint: Arc::new(Endpoint::new(&base_url, path, key, patience)),
             model,
         }
@@ -108,7 +117,13 @@ impl OpenAi {
 }
 
 impl Provider for OpenAi {
-    fn encode(&self, item: &Item, out: &mut Vec<u8>) {
+    fn encode(&self, previous: Option<&Item>, item: &Item, out: &mut Vec<u8>) {
+        let say = |out: &mut Vec<u8>, words: &str| {
+            wire::append(out, &json!({ "role": "assistant", "content": words }));
+        };
+        if let Some(words) = self.turns.between(previous, item) {
+            say(out, words);
+        }
         match item {
             Item::User(message) => wire::append(out, &user(message)),
             Item::Assistant(message) => {
@@ -122,6 +137,9 @@ impl Provider for OpenAi {
                 }
                 // After all of them: nothing may stand between the results.
                 if let Some(text) = wire::joined(None, notes) {
+                    if let Some(words) = self.turns.before_notes() {
+                        say(out, words);
+                    }
                     wire::append(out, &json!({ "role": "user", "content": text }));
                 }
             }
@@ -160,7 +178,7 @@ fn assistant(message: &AssistantMessage, with_reasoning: bool) -> Option<Value> 
         .tool_calls()
         .map(|ToolCall { id, name, arguments }| {
             json!({
-                "id": id,
+                "id": IdRule::CHAT.fit(id),
                 "type": "function",
                 "function": {
                     "name": wire::wire_name(name),
@@ -200,7 +218,7 @@ fn assistant(message: &AssistantMessage, with_reasoning: bool) -> Option<Value> 
 
 fn tool_result(result: &ToolResult) -> Value {
     let content = wire::result_text(result);
-    json!({ "role": "tool", "tool_call_id": result.call_id, "content": content })
+    json!({ "role": "tool", "tool_call_id": IdRule::CHAT.fit(&result.call_id), "content": content })
 }
 
 /// The stream of one answer.
@@ -239,7 +257,7 @@ struct Piece<'a> {
 impl ChatDecoder {
     pub fn new(id_prefix: impl Into<String>, conversation: Bytes) -> Self {
         Self {
-            ids: CallIds::new(id_prefix, conversation),
+            ids: CallIds::new(id_prefix, conversation, IdRule::CHAT),
             any_chunk: false,
             over: false,
             reasoning: String::new(),
@@ -256,6 +274,9 @@ impl ChatDecoder {
             if !self.any_chunk {
                 return Err(protocol("the stream ended before it began"));
             }
+            if self.finish.is_none() && !self.calls.is_empty() {
+                return Err(protocol("tool calls without a finish reason"));
+            }
             out.push(ModelEvent::Finished(self.reply()));
             return Ok(());
         }
@@ -270,10 +291,16 @@ impl ChatDecoder {
         self.read_usage(&data["usage"]);
         // With `n` left at one there is one choice, and none in the chunk of the usage.
         let choice = &data["choices"][0];
+        let calls = choice["delta"]["tool_calls"].as_array();
+        if self.finish.is_some() && calls.is_some_and(|calls| !calls.is_empty()) {
+            return Err(protocol("a tool call after the finish reason"));
+        }
         self.delta(&choice["delta"], out)?;
         match choice["finish_reason"].as_str() {
-            None | Some("") => {}
-            Some("error") => {
+            // The latter is DashScope's.
+            None | Some("" | "null") => {}
+            // DeepSeek, Zhipu, Mistral and OpenRouter.
+            Some("error" | "insufficient_system_resource" | "network_error") => {
                 return Err(Failure {
                     kind: FailureKind::Server,
                     message: "The model server ended the answer with an error.".to_owned(),
@@ -281,7 +308,11 @@ impl ChatDecoder {
                     retry_after_ms: None,
                 });
             }
-            Some(finish) => self.finish = Some(finish.to_owned()),
+            // Of several, one that forbids to run calls counts.
+            Some(finish) if self.finish.as_deref().is_none_or(asks_to_run) => {
+                self.finish = Some(finish.to_ascii_lowercase());
+            }
+            Some(_) => {}
         }
         Ok(())
     }
@@ -324,7 +355,7 @@ impl ChatDecoder {
                 if let Some(name) = piece.name
                     && call.name.is_empty()
                 {
-                    call.name = name.to_owned();
+                    call.name = wire::tool_name(name);
                     out.push(call.started());
                 }
                 call.arguments.push_str(&piece.arguments);
@@ -334,7 +365,7 @@ impl ChatDecoder {
                     id: self.ids.admit(piece.id)?,
                     wire_id: piece.id.map(str::to_owned),
                     index: piece.index,
-                    name: piece.name.unwrap_or_default().to_owned(),
+                    name: wire::tool_name(piece.name.unwrap_or_default()),
                     arguments: piece.arguments.clone(),
                 };
                 if !call.name.is_empty() {
@@ -374,18 +405,25 @@ impl ChatDecoder {
             Block::ToolCall(ToolCall { id: call.id, name: call.name, arguments })
         }));
         let stop = match self.finish.as_deref() {
-            Some("length") => Stop::MaxTokens,
-            Some("content_filter") => Stop::Refusal,
+            Some("length" | "max_tokens") => Stop::MaxTokens,
+            Some("content_filter" | "sensitive") => Stop::Refusal,
+            // Zhipu; Mistral.
+            Some("model_context_window_exceeded" | "model_length") => Stop::ContextOverflow,
             _ if self.refused => Stop::Refusal,
-            // Complete calls count, whatever the reason is called.
-            _ if has_calls => Stop::ToolUse,
-            None | Some("stop" | "tool_calls" | "tool_call" | "function_call" | "eos") => {
-                Stop::EndTurn
-            }
+            Some(finish) if has_calls && asks_to_run(finish) => Stop::ToolUse,
+            Some(finish) if asks_to_run(finish) => Stop::EndTurn,
+            None => Stop::EndTurn,
             Some(other) => Stop::Other(other.to_owned()),
         };
         Reply { message: AssistantMessage { blocks }, stop, usage: self.usage }
     }
+}
+
+/// True for a reason with which real servers end an answer that calls tools.
+fn asks_to_run(finish: &str) -> bool {
+    const REASONS: [&str; 7] =
+        ["stop", "tool_calls", "tool_call", "function_call", "eos", "eos_token", "end_turn"];
+    REASONS.iter().any(|reason| finish.eq_ignore_ascii_case(reason))
 }
 
 impl Decoder for ChatDecoder {

@@ -61,7 +61,10 @@ use tokio::{
 
 pub use script::{Call, ChildScript, Expectation, Fail, Script, ScriptError, Step};
 
-use super::{Provider, Request, wire::CallIds};
+use super::{
+    Provider, Request,
+    wire::{CallIds, IdRule},
+};
 
 /// What plays when no model is configured: works in any workspace.
 const DEMO: &str = include_str!("demo.json");
@@ -112,7 +115,7 @@ impl ReplayProvider {
 
 impl Provider for ReplayProvider {
     /// One line per item: `{"user":…}`, `{"assistant":[…]}` or `{"results":[…]}`, with `notes`.
-    fn encode(&self, item: &Item, out: &mut Vec<u8>) {
+    fn encode(&self, _previous: Option<&Item>, item: &Item, out: &mut Vec<u8>) {
         if !out.is_empty() {
             out.extend_from_slice(b",\n");
         }
@@ -168,7 +171,11 @@ impl Player {
             blocks.push(Block::Text(step.text.clone()));
         }
         // A resumed session may hold this script's ids already.
-        let mut ids = CallIds::new(super::http::call_id_prefix(), request.messages.clone());
+        let mut ids = CallIds::new(
+            super::http::call_id_prefix(),
+            request.messages.clone(),
+            IdRule::RESPONSES,
+        );
         for (number, call) in step.calls.iter().enumerate() {
             let wanted = format!("replay_{place}_{number}");
             let id = ids.admit(Some(&wanted)).unwrap_or(wanted);

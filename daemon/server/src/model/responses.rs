@@ -22,7 +22,7 @@ use super::{
     http::{Endpoint, KeyHeader, body_around, call_id_prefix},
     openai::{Config, is_official},
     sse::Event,
-    wire::{self, CallIds, Decoder, parse_arguments, protocol, stream_cut},
+    wire::{self, CallIds, Decoder, IdRule, Turns, parse_arguments, protocol, stream_cut},
 };
 
 #[derive(Debug)]
@@ -31,6 +31,7 @@ pub struct Responses {
     tool_choice: ToolChoice,
     /// The server shall seal its reasoning: those that have none refuse to.
     seals: bool,
+    turns: Turns,
     endpoint: Arc<Endpoint>,
 }
 
@@ -38,8 +39,10 @@ impl Responses {
     pub fn new(config: Config) -> Self {
         let Config { base_url, model, key, patience, tool_choice } = config;
         let path = if base_url.path().is_empty() { "v1/responses" } else { "responses" };
+        let turns = Turns::of(is_official(&base_url), base_url.is_loopback(), &model);
         Self {
             tool_choice,
+            turns,
             seals: !is_official(&base_url) || reasons(&model),
             endpoint: Arc::new(Endpoint::new(&base_url, path, key, patience)),
             model,
@@ -75,7 +78,10 @@ fn reasons(model: &str) -> bool {
 }
 
 impl Provider for Responses {
-    fn encode(&self, item: &Item, out: &mut Vec<u8>) {
+    fn encode(&self, previous: Option<&Item>, item: &Item, out: &mut Vec<u8>) {
+        if let Some(words) = self.turns.between(previous, item) {
+            wire::append(out, &said(words));
+        }
         match item {
             Item::User(UserMessage { text, notes }) => {
                 let text = wire::joined(Some(text), notes);
@@ -91,6 +97,9 @@ impl Provider for Responses {
                     wire::append(out, &output(result));
                 }
                 if let Some(text) = wire::joined(None, notes) {
+                    if let Some(words) = self.turns.before_notes() {
+                        wire::append(out, &said(words));
+                    }
                     wire::append(out, &user(&text));
                 }
             }
@@ -130,10 +139,16 @@ fn user(text: &str) -> Value {
     json!({ "type": "message", "role": "user", "content": content })
 }
 
+/// A message of the assistant.
+fn said(text: &str) -> Value {
+    let content = json!([{ "type": "output_text", "text": text }]);
+    json!({ "type": "message", "role": "assistant", "content": content })
+}
+
 fn output(result: &ToolResult) -> Value {
     json!({
         "type": "function_call_output",
-        "call_id": result.call_id,
+        "call_id": IdRule::RESPONSES.fit(&result.call_id),
         "output": wire::result_text(result),
     })
 }
@@ -146,8 +161,7 @@ fn assistant(message: &AssistantMessage) -> Vec<Value> {
         match block {
             Block::Text(text) if text.trim().is_empty() => {}
             Block::Text(text) => {
-                let content = json!([{ "type": "output_text", "text": text }]);
-                items.push(json!({ "type": "message", "role": "assistant", "content": content }));
+                items.push(said(text));
                 sendable = items.len();
             }
             Block::Reasoning { id, summary, sealed } => {
@@ -167,7 +181,7 @@ fn assistant(message: &AssistantMessage) -> Vec<Value> {
             Block::ToolCall(ToolCall { id, name, arguments }) => {
                 items.push(json!({
                     "type": "function_call",
-                    "call_id": id,
+                    "call_id": IdRule::RESPONSES.fit(id),
                     "name": wire::wire_name(name),
                     "arguments": wire::wire_arguments(arguments).to_string(),
                 }));
@@ -195,6 +209,20 @@ struct Slot {
     index: Option<u64>,
     wire_id: Option<String>,
     open: Open,
+    /// Its end came.
+    ended: bool,
+    /// The server itself calls it unfinished.
+    cut: bool,
+}
+
+impl Slot {
+    fn new(index: Option<u64>, wire_id: Option<String>, open: Open) -> Self {
+        Self { index, wire_id, open, ended: false, cut: false }
+    }
+
+    fn is_call(&self) -> bool {
+        matches!(self.open, Open::Call { .. })
+    }
 }
 
 #[derive(Debug)]
@@ -220,7 +248,7 @@ enum Open {
 
 impl ResponsesDecoder {
     pub fn new(id_prefix: impl Into<String>, conversation: Bytes) -> Self {
-        let ids = CallIds::new(id_prefix, conversation);
+        let ids = CallIds::new(id_prefix, conversation, IdRule::RESPONSES);
         Self { ids, limit: None, items: Vec::new(), over: false }
     }
 
@@ -288,7 +316,7 @@ impl ResponsesDecoder {
     fn slot_or(&mut self, data: &Value, open: fn() -> Open) -> &mut Slot {
         let at = self.slot(data).unwrap_or_else(|| {
             let wire_id = data["item_id"].as_str().map(str::to_owned);
-            self.items.push(Slot { index: data["output_index"].as_u64(), wire_id, open: open() });
+            self.items.push(Slot::new(data["output_index"].as_u64(), wire_id, open()));
             self.items.len() - 1
         });
         &mut self.items[at]
@@ -305,7 +333,7 @@ impl ResponsesDecoder {
             Some("reasoning") => new_reasoning(),
             Some("function_call") => {
                 let id = self.ids.admit(item["call_id"].as_str())?;
-                let name = item["name"].as_str().unwrap_or_default().to_owned();
+                let name = wire::tool_name(item["name"].as_str().unwrap_or_default());
                 if !name.is_empty() {
                     out.push(ModelEvent::CallStarted { id: id.clone(), name: name.clone() });
                 }
@@ -313,7 +341,7 @@ impl ResponsesDecoder {
             }
             Some(_) | None => Open::Other,
         };
-        self.items.push(Slot { index, wire_id: wire_id.map(str::to_owned), open });
+        self.items.push(Slot::new(index, wire_id.map(str::to_owned), open));
         Ok(self.items.len() - 1)
     }
 
@@ -331,6 +359,8 @@ impl ResponsesDecoder {
             Some(at) => at,
             None => self.added(data, out)?,
         };
+        self.items[at].ended = true;
+        self.items[at].cut = matches!(item["status"].as_str(), Some("incomplete" | "in_progress"));
         match &mut self.items[at].open {
             Open::Message { text, refused } => {
                 let mut whole = String::new();
@@ -361,7 +391,7 @@ impl ResponsesDecoder {
                 if let Some(late) = item["name"].as_str().filter(|late| !late.is_empty())
                     && name.is_empty()
                 {
-                    late.clone_into(name);
+                    *name = wire::tool_name(late);
                     out.push(ModelEvent::CallStarted { id: id.clone(), name: name.clone() });
                 }
                 if let Some(whole) = item["arguments"].as_str().filter(|it| !it.is_empty()) {
@@ -411,6 +441,7 @@ impl ResponsesDecoder {
         let Some(at) = self.slot(data) else {
             return Err(protocol("arguments for a call that did not begin"));
         };
+        self.items[at].ended |= data["type"] == "response.function_call_arguments.done";
         let Open::Call { arguments, .. } = &mut self.items[at].open else {
             return Err(protocol("arguments for an item of another kind"));
         };
@@ -434,6 +465,23 @@ impl ResponsesDecoder {
                 self.done(&json!({ "item": item, "output_index": place }), out)?;
             }
         }
+        // Some servers tell the end of an item only with the whole answer.
+        for at in 0..self.items.len() {
+            let slot = &self.items[at];
+            let (index, wire_id) = (slot.index, slot.wire_id.clone());
+            if slot.ended || !slot.is_call() || wire_id.is_none() {
+                continue;
+            }
+            let same = |item: &&Value| item["id"].as_str() == wire_id.as_deref();
+            let whole = response["output"].as_array().into_iter().flatten().find(same);
+            if let Some(item) = whole {
+                self.done(&json!({ "item": item, "output_index": index }), out)?;
+            }
+        }
+        if self.items.iter().any(|slot| slot.is_call() && !slot.ended) {
+            return Err(protocol("a tool call that never ended"));
+        }
+        let cut = self.items.iter().any(|slot| slot.is_call() && slot.cut);
         let items = std::mem::take(&mut self.items);
         let refused =
             items.iter().any(|slot| matches!(slot.open, Open::Message { refused: true, .. }));
@@ -441,10 +489,18 @@ impl ResponsesDecoder {
         let message = AssistantMessage { blocks };
         let usage = usage(&response["usage"]);
         let reason = response["incomplete_details"]["reason"].as_str();
-        let stop = match (kind, reason) {
-            ("response.incomplete", Some("content_filter")) => Stop::Refusal,
-            ("response.incomplete", Some("max_output_tokens") | None) => Stop::MaxTokens,
-            ("response.incomplete", Some(other)) => Stop::Other(other.to_owned()),
+        // What the answer says of itself counts, whatever the event is called.
+        let status = match (kind, response["status"].as_str()) {
+            ("response.incomplete", _) => "incomplete",
+            (_, _) if reason.is_some() => "incomplete",
+            (_, status) => status.unwrap_or("completed"),
+        };
+        let stop = match (status, reason) {
+            ("incomplete", Some("content_filter")) => Stop::Refusal,
+            ("incomplete", Some("max_output_tokens") | None) => Stop::MaxTokens,
+            ("incomplete", Some(other)) => Stop::Other(other.to_owned()),
+            (status, _) if status != "completed" => Stop::Other(status.to_owned()),
+            _ if cut => Stop::MaxTokens,
             _ if refused => Stop::Refusal,
             _ if self.was_cut(&message, usage) => Stop::MaxTokens,
             _ if message.tool_calls().next().is_some() => Stop::ToolUse,

@@ -1,16 +1,29 @@
-//! What the wire formats share: the decoder's shape, ids of calls, arguments, names.
+//! Parts that the wire formats share: the decoder's shape, ids of calls, arguments, names.
 //!
-//! Pure. Knows no provider.
+//! Pure. Knows no provider. Bounds everything that a server can make long and that is sent back to
+//! it with each later request.
+
+use std::{borrow::Cow, collections::HashSet};
 
 use bytes::Bytes;
 use cairn_core::{
-    conversation::{Arguments, Note, ToolResult},
+    conversation::{Arguments, Item, Note, ToolResult},
     model::{Failure, FailureKind, ModelEvent},
 };
 use memchr::memmem;
 use serde_json::Value;
+use sha2::{Digest, Sha256};
 
 use super::sse::Event;
+
+/// Calls of one answer, at most.
+const MAX_CALLS: usize = 256;
+/// Of a call's arguments, in bytes. The longest answers of today's models have half of it.
+const MAX_ARGUMENTS: usize = 1024 * 1024;
+/// Of arguments that are not kept, in characters.
+const MAX_REJECTED: usize = 200;
+/// Of a tool's name, in characters. Longer than any name there is, so no cut makes one of them.
+const MAX_NAME: usize = 128;
 
 /// Events of one answer to model events; pure, so that a stream can be cut anywhere in a test.
 pub trait Decoder: Send + 'static {
@@ -24,33 +37,71 @@ pub trait Decoder: Send + 'static {
     fn settled(&self) -> bool;
 }
 
+/// Form of the ids that one API takes back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct IdRule {
+    most: usize,
+    /// Letters, digits, `_` and `-`; else any visible ASCII character.
+    only_token: bool,
+}
+
+impl IdRule {
+    /// Anthropic demands `^[a-zA-Z0-9_-]+$`.
+    pub const MESSAGES: Self = Self { most: 64, only_token: true };
+    /// OpenAI refuses more than 40 characters. Kimi's ids have dots and colons.
+    pub const CHAT: Self = Self { most: 40, only_token: false };
+    /// OpenAI refuses more than 64 characters.
+    pub const RESPONSES: Self = Self { most: 64, only_token: false };
+
+    fn takes(self, id: &str) -> bool {
+        let allowed = |c: char| if self.only_token { is_token(c) } else { c.is_ascii_graphic() };
+        !id.is_empty() && id.len() <= self.most && id.chars().all(allowed)
+    }
+
+    /// The id, or a short one in its place, which is the same each time. Needed for history that
+    /// another provider made.
+    pub(super) fn fit(self, id: &str) -> Cow<'_, str> {
+        if self.takes(id) {
+            return id.into();
+        }
+        let hash: String =
+            Sha256::digest(id).iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+        format!("call_{hash}").into()
+    }
+}
+
 /// Gives every call an id that is unique in the conversation, whatever the server sends.
 #[derive(Debug, Clone)]
 pub struct CallIds {
     prefix: String,
     /// The encoded conversation: an id that occurs in it is taken.
     conversation: Bytes,
-    /// What the server sent in this message.
-    seen: Vec<String>,
+    rule: IdRule,
+    /// The ids that the server sent in this message.
+    seen: HashSet<String>,
+    calls: usize,
     made: u32,
 }
 
 impl CallIds {
     /// `prefix` is unique to the request and made of letters, digits, `_` and `-`.
-    pub fn new(prefix: impl Into<String>, conversation: Bytes) -> Self {
-        Self { prefix: prefix.into(), conversation, seen: Vec::new(), made: 0 }
+    pub fn new(prefix: impl Into<String>, conversation: Bytes, rule: IdRule) -> Self {
+        let prefix = prefix.into();
+        Self { prefix, conversation, rule, seen: HashSet::new(), calls: 0, made: 0 }
     }
 
-    /// The server's id if it can be used, else a new one. An error when the server gave the same
-    /// id to two calls of this message.
-    pub fn admit(&mut self, wire: Option<&str>) -> Result<String, DuplicateId> {
+    /// The server's id if the API takes it back and it is new, else one of ours.
+    pub fn admit(&mut self, wire: Option<&str>) -> Result<String, IdFault> {
+        self.calls += 1;
+        if self.calls > MAX_CALLS {
+            return Err(IdFault::TooMany);
+        }
         if let Some(id) = wire.filter(|id| !id.is_empty()) {
-            if self.seen.iter().any(|seen| seen == id) {
-                return Err(DuplicateId(id.to_owned()));
+            if !self.seen.insert(id.to_owned()) {
+                return Err(IdFault::Duplicate(id.to_owned()));
             }
-            self.seen.push(id.to_owned());
             // Ids like `call_0` that begin anew with each answer are replaced.
-            if !self.is_taken(id) {
+            if self.rule.takes(id) && !self.is_taken(id) {
                 return Ok(id.to_owned());
             }
         }
@@ -64,16 +115,40 @@ impl CallIds {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DuplicateId(pub String);
+pub enum IdFault {
+    /// Two calls of one message have it.
+    Duplicate(String),
+    TooMany,
+}
 
-impl From<DuplicateId> for Failure {
-    fn from(DuplicateId(id): DuplicateId) -> Self {
-        protocol(format!("two tool calls have the same id {id:?}"))
+impl From<IdFault> for Failure {
+    fn from(fault: IdFault) -> Self {
+        match fault {
+            IdFault::Duplicate(id) => {
+                let id: String = id.chars().take(MAX_NAME).collect();
+                protocol(format!("two tool calls have the same id {id:?}"))
+            }
+            IdFault::TooMany => protocol(format!("more than {MAX_CALLS} tool calls")),
+        }
     }
 }
 
-/// Arguments as they came, complete. No text at all means no arguments.
+/// The name of a tool as the model wrote it, cut where it is absurd.
+pub(super) fn tool_name(name: &str) -> String {
+    match name.char_indices().nth(MAX_NAME) {
+        Some((end, _)) => format!("{}…", &name[..end]),
+        None => name.to_owned(),
+    }
+}
+
+/// Arguments as they came, complete. No text at all means no arguments; too much of it is not kept.
 pub fn parse_arguments(raw: &str) -> Arguments {
+    if raw.len() > MAX_ARGUMENTS {
+        return Arguments::Invalid {
+            raw: raw.chars().take(MAX_REJECTED).collect(),
+            error: format!("they are larger than {MAX_ARGUMENTS} bytes"),
+        };
+    }
     if raw.trim().is_empty() {
         return Arguments::Object(Value::Object(serde_json::Map::new()));
     }
@@ -103,11 +178,70 @@ pub(super) fn wire_name(name: &str) -> String {
 
 /// Letters, digits, `_` and `-` stay; the rest becomes `_`.
 pub(super) fn wire_token(text: &str, limit: usize) -> String {
-    text.chars()
-        .take(limit)
-        .map(|c| if c.is_ascii_alphanumeric() || c == '_' || c == '-' { c } else { '_' })
-        .collect()
+    text.chars().take(limit).map(|c| if is_token(c) { c } else { '_' }).collect()
 }
+
+fn is_token(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '_' || c == '-'
+}
+
+/// Order of roles that a server accepts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Turns {
+    /// Neighbours of the user's side are joined or simply taken.
+    Free,
+    /// A message of the user must not follow another one, for servers whose chat template is not
+    /// known.
+    OneByOne,
+    /// It must not follow tool results either: the templates of Mistral and Gemma raise an
+    /// exception, and so the server refuses the session for good.
+    Strict,
+}
+
+impl Turns {
+    /// `official`: the vendor's own server, which is known to be free.
+    pub(super) fn of(official: bool, loopback: bool, model: &str) -> Self {
+        const STRICT: [&str; 8] = [
+            "mistral",
+            "mixtral",
+            "ministral",
+            "devstral",
+            "codestral",
+            "magistral",
+            "pixtral",
+            "gemma",
+        ];
+        let model = model.to_ascii_lowercase();
+        match official {
+            true => Self::Free,
+            // A name on this machine says nothing about the template.
+            false if loopback || STRICT.iter().any(|name| model.contains(name)) => Self::Strict,
+            false => Self::OneByOne,
+        }
+    }
+
+    /// The words of the assistant that have to stand between two items; none where they may be
+    /// neighbours. Depends on these two alone, so the bytes of history never change.
+    pub(super) fn between(self, previous: Option<&Item>, item: &Item) -> Option<&'static str> {
+        let after_user = matches!((previous, item), (Some(Item::User(_)), Item::User(_)));
+        let after_results =
+            matches!((previous, item), (Some(Item::ToolResults { .. }), Item::User(_)));
+        let wanted = match self {
+            Self::Free => false,
+            Self::OneByOne | Self::Strict => after_user || after_results,
+        };
+        wanted.then_some(NO_ANSWER)
+    }
+
+    /// The words between results and the notes that came with them.
+    pub(super) fn before_notes(self) -> Option<&'static str> {
+        (self == Self::Strict).then_some(GOING_ON)
+    }
+}
+
+/// Stands for an answer that never came: a request failed or was cancelled.
+const NO_ANSWER: &str = "(no answer)";
+const GOING_ON: &str = "(going on)";
 
 /// What was said and the notes after it as one text, for not every server takes a list of parts.
 pub(super) fn joined(text: Option<&str>, notes: &[Note]) -> Option<String> {

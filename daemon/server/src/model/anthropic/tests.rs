@@ -82,7 +82,7 @@ fn requests() {
                 },
                 {
                   "type": "tool_use",
-                  "id": "a_1",
+                  "id": "call_2b2c40a6706d9e5f320d553628313833",
                   "name": "read_file",
                   "input": {
                     "path": "a.rs",
@@ -104,7 +104,7 @@ fn requests() {
               "content": [
                 {
                   "type": "tool_result",
-                  "tool_use_id": "a_1",
+                  "tool_use_id": "call_2b2c40a6706d9e5f320d553628313833",
                   "content": "fn a() {}"
                 },
                 {
@@ -237,8 +237,11 @@ fn whole_messages() {
     );
     check(
         &message(
-            vec![block(0, json!({"type": "tool_use", "name": "f", "input": {"x": 1}}))],
-            "end_turn",
+            vec![
+                block(0, json!({"type": "tool_use", "name": "f", "input": {"x": 1}})),
+                stop_block(0),
+            ],
+            "tool_use",
         ),
         expect![[r#"
             call made_1 f
@@ -365,7 +368,8 @@ fn an_error_without_its_wrapper() {
 #[test]
 fn an_id_of_an_earlier_answer_is_replaced() {
     let history = Bytes::from_static(b"{\"id\":\"a\"}");
-    let events = message(vec![block(0, tool("a")), block(1, tool("aa"))], "tool_use");
+    let blocks = vec![block(0, tool("a")), stop_block(0), block(1, tool("aa")), stop_block(1)];
+    let events = message(blocks, "tool_use");
     expect![[r#"
         call made_1 f
         call aa f

@@ -94,7 +94,7 @@ async fn expectations_read_the_conversation() {
     let mut messages = Vec::new();
     let scripted = provider(&script("{}"));
     for item in testing::conversation().into_iter().take(3) {
-        scripted.encode(&item, &mut messages);
+        scripted.encode(None, &item, &mut messages);
     }
     let check = async |expect: &str, outcome: Expect| {
         let provider = provider(&script(expect));
@@ -143,7 +143,7 @@ async fn a_session_from_before_goes_on_where_it_was() {
     );
     let mut said = Vec::new();
     let message = AssistantMessage { blocks: vec![Block::Text("one".into())] };
-    provider.encode(&Item::Assistant(message), &mut said);
+    provider.encode(None, &Item::Assistant(message), &mut said);
     let events = answer(&provider, request("s", said.clone())).await;
     assert_eq!(reply(&events).message.text(), "two");
     let events = answer(&provider, request("s", said)).await;
@@ -161,7 +161,7 @@ async fn a_child_plays_its_own_part() {
         ]}"#,
     );
     let mut prompt = Vec::new();
-    provider.encode(&said("Please look \"here\"."), &mut prompt);
+    provider.encode(None, &said("Please look \"here\"."), &mut prompt);
     assert_eq!(
         reply(&answer(&provider, request("c", prompt.clone())).await).message.text(),
         "first"
@@ -170,7 +170,7 @@ async fn a_child_plays_its_own_part() {
     let told = &failure(&failed).message;
     assert!(told.contains("children[0].steps[1]: the request"), "{told}");
     let mut other = Vec::new();
-    provider.encode(&said("Something else"), &mut other);
+    provider.encode(None, &said("Something else"), &mut other);
     assert_eq!(reply(&answer(&provider, request("s", other)).await).message.text(), "mine");
 }
 

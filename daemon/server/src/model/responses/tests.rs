@@ -249,6 +249,8 @@ fn whole_messages() {
             added(1, call("b", "")),
             argued("b", "{}"),
             argued("a", "{\"x\":1}"),
+            done(1, call("b", "")),
+            done(0, call("a", "")),
             completed(),
         ],
         expect![[r#"
