@@ -25,6 +25,7 @@ use tokio::{sync::Notify, time::timeout};
 use crate::lsp_client::{DEADLINE, ErrorReply, LspClient};
 
 mod places;
+mod survival;
 
 pub use places::{hash, range, uri};
 use places::{is_read_only, offset, path, read, remove_empty};

@@ -555,6 +555,10 @@ mixed: boolean,
  */
 outdated: boolean, 
 /**
+ * Of an outdated edit: the lines it replaces still stand in the text, so it can be made again.
+ */
+canApply?: boolean, 
+/**
  * It is about the file itself, not about lines: `range` is its start, `oldText` what a
  * rejection of its deletion brings back.
  */

@@ -14,11 +14,13 @@ use crate::{
     change::{Change, Edit, LengthMismatch},
     text::Text,
 };
+pub use intent::Intent;
 use memory::Memory;
 pub use snapshot::{HunkSnapshot, Outdated, Snapshot};
 use state::State;
 pub use unaccept::StaysAccepted;
 
+mod intent;
 mod memory;
 pub mod patch;
 #[cfg(any(test, feature = "reference"))]

@@ -280,6 +280,10 @@ pub struct Hunk {
     /// It was proposed before a restart, and nothing of it stands in the text now: `range` is where
     /// it would be. To accept it is to make it again; to reject it is to forget it.
     pub outdated: bool,
+    /// Of an outdated edit: the lines it replaces still stand in the text, so it can be made again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub can_apply: Option<bool>,
     /// It is about the file itself, not about lines: `range` is its start, `oldText` what a
     /// rejection of its deletion brings back.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -14,8 +14,8 @@ pub trait Editor: Send + Sync + 'static {
     /// Tell the user something. Never blocks; an editor that is gone swallows it.
     fn notify(&self, notice: Notice);
 
-    /// Change one file. An answer that does not come within a bound is `Failed`. `applied: true`
-    /// is a claim; the hub believes the text. `workspace`: for an editor whose buffer is the disk.
+    /// Change one file. A refusal without a `reason` says that no answer came within a bound: the
+    /// edit may still be applied. `applied: true` is a claim; the hub believes the text. `workspace`: for an editor whose buffer is the disk.
     fn apply(
         &self,
         params: ApplyEditParams,

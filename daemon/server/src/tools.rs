@@ -221,4 +221,6 @@ pub enum Proposed {
     Stale,
     /// The editor would not, with the reason.
     Refused(String),
+    /// The editor did not apply it in time, with the reason. It may still do so.
+    Late(String),
 }

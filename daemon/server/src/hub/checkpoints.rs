@@ -15,7 +15,7 @@ use tokio::sync::oneshot;
 
 use super::{
     Event, Hub,
-    decisions::Former,
+    decisions::{Former, not_yet},
     edits::{Outcome, Work, edit_of, hash},
     fates::Standing,
 };
@@ -272,6 +272,7 @@ impl Hub {
                     Ok(Proposed::Refused(reason)) => {
                         result.failed.push(format!("{path}: {reason}"));
                     }
+                    Ok(Proposed::Late(reason)) => result.failed.push(not_yet(&path, &reason)),
                     Err(_) => result.failed.push(format!("{path}: the edit was given up")),
                 }
             }
@@ -321,7 +322,7 @@ impl Hub {
                 return drop(reply.send(Proposed::Applied { added: 0, removed: 0 }));
             }
         };
-        let outcome = Outcome::Restore { before: now, former };
+        let outcome = Outcome::Restore { before: now, former, is_undo: false };
         self.send_edit(key, label, change, before.text, outcome, (0, 0), reply);
     }
 

@@ -139,6 +139,9 @@ impl Hub {
                 let former =
                     targets.iter().filter_map(|target| self.accept(target, &mut result)).collect();
                 self.can_undo(former);
+                for target in &targets {
+                    self.keep_file(&target.key);
+                }
                 self.apply_all_outdated(&targets, result, reply);
             }
             Decision::Reject => {
@@ -218,7 +221,7 @@ impl Hub {
             }
         }
         if waits.is_empty() {
-            return drop(reply.send(Ok(result)));
+            return self.answer_recorded(result, reply);
         }
         let handle = self.handle.clone();
         self.spawn(async move {
@@ -232,6 +235,7 @@ impl Hub {
                     Ok(Proposed::Refused(reason)) => {
                         result.failed.push(format!("{path}: {reason}"))
                     }
+                    Ok(Proposed::Late(reason)) => result.failed.push(not_yet(&path, &reason)),
                     Err(_) => result.failed.push(format!("{path}: the edit was given up")),
                 }
             }
@@ -316,6 +320,7 @@ impl Hub {
                     Ok(Proposed::Refused(reason)) => {
                         result.failed.push(format!("{path}: {reason}"))
                     }
+                    Ok(Proposed::Late(reason)) => result.failed.push(not_yet(path, &reason)),
                     Err(_) => result.failed.push(format!("{path}: the edit was given up")),
                 }
             }
@@ -402,7 +407,17 @@ impl Hub {
             *step = Step::Decided(former);
         }
         self.go_on_deciding();
-        drop(reply.send(Ok(result)));
+        self.answer_recorded(result, reply);
+    }
+
+    /// Answers when what was decided is on record, so that it outlives the daemon. A record that
+    /// cannot be written holds no answer up; the status says that.
+    fn answer_recorded<T: Send + 'static>(&self, answer: T, reply: Reply<T>) {
+        let Some(saved) = self.kept() else { return drop(reply.send(Ok(answer))) };
+        self.spawn(async move {
+            let _ = saved.await;
+            drop(reply.send(Ok(answer)));
+        });
     }
 
     pub(super) fn tell_models(&mut self, sessions: &BTreeSet<String>, text: &str) {
@@ -504,6 +519,7 @@ impl Hub {
                         ));
                     }
                     Ok(Proposed::Refused(reason)) => message = Some(format!("{path}: {reason}")),
+                    Ok(Proposed::Late(reason)) => message = Some(not_yet(&path, &reason)),
                     Err(_) => message = Some(format!("{path}: the edit was given up")),
                 }
             }
@@ -519,7 +535,19 @@ impl Hub {
             );
             self.tell_models(&told, &text);
         }
-        drop(reply.send(Ok(UndoDecisionResult { undone: message.is_none(), message })));
+        self.answer_recorded(UndoDecisionResult { undone: message.is_none(), message }, reply);
+    }
+
+    /// The undo of a decision was on its way when the daemon died, and came after the restart.
+    pub(super) fn undo_landed(&mut self, key: &str, before: Option<&Text>) {
+        let is_it = |formers: &Vec<Former>| match formers.as_slice() {
+            [former] => former.key == key && former.after.as_ref() == before,
+            _ => false,
+        };
+        if self.decisions.stack.back().is_some_and(is_it) {
+            self.decisions.stack.pop_back();
+            self.keep_undo();
+        }
     }
 
     pub(super) fn baseline(&self, params: &BaselineParams) -> BaselineResult {
@@ -530,6 +558,11 @@ impl Hub {
             .map(|review| review.baseline().to_string());
         BaselineResult { text }
     }
+}
+
+/// Message for the user about an edit that may still come.
+pub(super) fn not_yet(path: &str, reason: &str) -> String {
+    format!("{path}: not yet applied, but it may still come: {reason}")
 }
 
 /// For the user: which edits stay accepted, and why.

@@ -231,6 +231,7 @@ impl Hub {
                     entry.dirty = true;
                     match &text {
                         Some(text) => entry.saw(text),
+                        None if entry.late_landed(None) => {}
                         None => entry.absent = true,
                     }
                 }

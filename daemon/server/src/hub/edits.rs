@@ -9,6 +9,7 @@ use std::{sync::Arc, time::Duration};
 
 use cairn_core::{
     change::Change,
+    context::REJECTED,
     review::{Author, FileReview, Hunk, HunkId},
     text::Text,
 };
@@ -27,9 +28,11 @@ use crate::{
 };
 
 mod flight;
+mod late;
 mod translate;
 
-pub(super) use flight::{InFlight, Landing, Late, Outcome, Undecided, Work};
+pub(super) use flight::{InFlight, Landing, Outcome, Undecided, Work};
+pub(super) use late::{Late, Meaning, accept_of};
 pub(super) use translate::edit_of;
 pub(crate) use translate::hash;
 use translate::{line_counts, same_but_last_break};
@@ -212,7 +215,7 @@ impl Hub {
             let target = former.current().clone();
             let label = format!("Cairn: restore {}", entry.path);
             let create = FileChange::Create { text: target.to_string() };
-            let outcome = Outcome::Restore { before: None, former: standing };
+            let outcome = Outcome::Restore { before: None, former: standing, is_undo: true };
             return self.send_edit(key, label, create, Some(target), outcome, (0, 0), reply);
         }
         let (Some(former), true) =
@@ -237,7 +240,8 @@ impl Hub {
             }
             let label = format!("Cairn: delete {} again", entry.path);
             let change = FileChange::Delete { expected_hash: hash(after), empty_folders: made };
-            let outcome = Outcome::Restore { before: Some(after.clone()), former: standing };
+            let before = Some(after.clone());
+            let outcome = Outcome::Restore { before, former: standing, is_undo: true };
             return self.send_edit(key, label, change, None, outcome, (0, 0), reply);
         }
         let target = former.current().clone();
@@ -281,7 +285,7 @@ impl Hub {
                 label,
                 create,
                 Some(target),
-                Outcome::Restore { before: None, former: standing },
+                Outcome::Restore { before: None, former: standing, is_undo: true },
                 (0, 0),
                 reply,
             );
@@ -298,7 +302,7 @@ impl Hub {
             label,
             edit,
             Some(target),
-            Outcome::Restore { before: Some(current), former: standing },
+            Outcome::Restore { before: Some(current), former: standing, is_undo: true },
             (0, 0),
             reply,
         );
@@ -396,19 +400,21 @@ impl Hub {
         let Some(entry) = self.files.entries.get_mut(&key) else { return };
         let Some(in_flight) = &mut entry.in_flight else { return };
         if !result.applied && !in_flight.seen {
-            let refused = match result.reason {
-                Some(RefusedEdit::Stale) => Proposed::Stale,
-                Some(RefusedEdit::ReadOnly) => Proposed::Refused("the file is read-only".into()),
+            let message = result.message.unwrap_or_else(|| "the editor gave no reason".into());
+            let (refused, may_come) = match result.reason {
+                Some(RefusedEdit::Stale) => (Proposed::Stale, false),
+                Some(RefusedEdit::ReadOnly) => {
+                    (Proposed::Refused("the file is read-only".into()), false)
+                }
                 Some(RefusedEdit::Closed) => {
-                    Proposed::Refused("the file is gone or cannot be opened as text".into())
+                    let why = "the file is gone or cannot be opened as text";
+                    (Proposed::Refused(why.into()), false)
                 }
-                Some(RefusedEdit::Failed) | None => {
-                    Proposed::Refused(result.message.unwrap_or_else(|| {
-                        "the editor refused the edit without giving a reason".into()
-                    }))
-                }
+                // Something failed, perhaps behind the edit.
+                Some(RefusedEdit::Failed) => (Proposed::Refused(message), true),
+                None => (Proposed::Late(message), true),
             };
-            return self.finish(&key, refused);
+            return self.finish(&key, refused, may_come);
         }
         // What is in the text is done, whatever else went wrong, or how late the answer came.
         in_flight.answered = true;
@@ -436,12 +442,8 @@ impl Hub {
 
     pub(super) fn overdue(&mut self, ticket: u64) {
         let Some(key) = self.key_in_flight(ticket) else { return };
-        self.finish(
-            &key,
-            Proposed::Refused(
-                "the editor said it applied the edit, but the text does not show it".into(),
-            ),
-        );
+        let why = "the editor said it applied the edit, but the text does not show it";
+        self.finish(&key, Proposed::Late(why.into()), true);
     }
 
     /// Ends the edit in flight when the editor has answered and the text was seen.
@@ -453,20 +455,21 @@ impl Hub {
         };
         if in_flight.seen && in_flight.answered {
             let (added, removed) = in_flight.counts;
-            self.finish(key, Proposed::Applied { added, removed });
+            self.finish(key, Proposed::Applied { added, removed }, false);
         }
     }
 
-    fn finish(&mut self, key: &str, answer: Proposed) {
+    /// Ends the edit in flight. `may_come`: its text may still arrive.
+    fn finish(&mut self, key: &str, answer: Proposed, may_come: bool) {
         let Some(entry) = self.files.entries.get_mut(key) else { return };
         let Some(in_flight) = entry.in_flight.take() else { return };
-        entry.late = match (&answer, in_flight.expected.clone()) {
-            (Proposed::Refused(_), Some(expected)) => {
-                Some(Late { expected, outcome: in_flight.outcome.clone() })
-            }
-            (Proposed::Refused(_) | Proposed::Applied { .. } | Proposed::Stale, _) => None,
-        };
         let done = matches!(answer, Proposed::Applied { .. });
+        if may_come {
+            entry.wait_for(Late::of(&in_flight));
+            entry.touch();
+        } else if done {
+            entry.forget_done(in_flight.expected.as_ref());
+        }
         let deciding =
             matches!(in_flight.outcome, Outcome::Reject { .. } | Outcome::Restore { .. });
         let save = deciding && entry.saveable && done;
@@ -523,7 +526,7 @@ impl Hub {
             (Outcome::Reject { before, told, .. }, Some(after)) => {
                 seen.went(key, &told, &before, &after);
             }
-            (Outcome::Restore { before: Some(before), former }, after) => {
+            (Outcome::Restore { before: Some(before), former, .. }, after) => {
                 let hunks = former.review.as_ref().map(FileReview::hunks).unwrap_or_default();
                 let told = sessions(hunks, former.fate.as_ref());
                 match after {
@@ -536,6 +539,36 @@ impl Hub {
             (Outcome::Restore { before: None, .. } | Outcome::Moved { .. }, _)
             | (Outcome::Agent { .. } | Outcome::Reject { .. }, None) => {}
         }
+    }
+
+    /// A late edit is in the text: its model was told that it was not.
+    pub(super) fn late_edit_landed(&mut self, key: &str, late: Late) {
+        let path = path_of(key).map(|path| self.display(&path)).unwrap_or_default();
+        let Late { expected, outcome, .. } = late;
+        let (told, text) = match &outcome {
+            Outcome::Agent { origin, .. } | Outcome::Deleted { origin, .. } => (
+                vec![origin.doer().0.to_owned()],
+                format!(
+                    "Your change of {path}, of which you were told that the editor had not applied it, has been applied now. Read the file before you change it again."
+                ),
+            ),
+            Outcome::Reject { told, .. } | Outcome::Delete { told } => (
+                told.clone(),
+                format!(
+                    "{REJECTED} a change of yours in {path}; it is no longer in the file. Do not propose it again unless they ask."
+                ),
+            ),
+            Outcome::Restore { .. } | Outcome::Moved { .. } => (Vec::new(), String::new()),
+        };
+        self.tell_models(&told.into_iter().collect(), &text);
+        if let Outcome::Restore { before, is_undo: true, .. } = &outcome {
+            self.undo_landed(key, before.as_ref());
+        }
+        if outcome.is_accepted_fate() {
+            self.accept_fate(key);
+        }
+        self.remember_left(key, expected.as_ref());
+        self.know(key, outcome, expected);
     }
 
     pub(super) fn key_in_flight(&self, ticket: u64) -> Option<String> {

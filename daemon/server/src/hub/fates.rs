@@ -86,6 +86,7 @@ impl Fate {
             added_lines: 0,
             mixed: false,
             outdated: false,
+            can_apply: None,
             whole_file: Some(whole_file),
             child: super::files::child_item(&self.origin),
         }
@@ -204,7 +205,8 @@ impl Hub {
                 let label = format!("Cairn: restore {}", entry.path);
                 let change = FileChange::Create { text: text.to_string() };
                 let former = Standing { review: Some(review), fate: None };
-                let outcome = Outcome::Restore { before: None, former: Box::new(former) };
+                let outcome =
+                    Outcome::Restore { before: None, former: Box::new(former), is_undo: false };
                 self.send_edit(key, label, change, Some(text), outcome, (0, 0), reply);
             }
             (Some(FateKind::MovedFrom(to)), Some(review)) => {

@@ -10,16 +10,16 @@ use std::{
 
 use cairn_core::{
     change::Change,
-    review::{Author, FileReview, HunkId, Origin, Outdated},
+    review::{Author, FileReview, Origin, Outdated},
     text::Text,
 };
 use cairn_protocol::{ChildItem, FileKind, Hunk, Notice, Position, Range, ReviewNotification};
 
 use super::{
     Hub,
-    edits::{InFlight, Landing, Late, Outcome, Undecided, Work},
+    edits::{InFlight, Landing, Late, Outcome, Undecided, Work, accept_of},
     fates::{Fate, FateKind},
-    pending::Recorded,
+    pending::{Recorded, place},
     seen::Seen,
 };
 use crate::workspace::path_of;
@@ -78,7 +78,10 @@ pub(super) struct Entry {
     /// Of the newest edit: what was read before it is out of date.
     pub(super) newest_ticket: u64,
     pub(super) undecided: Vec<Undecided>,
-    pub(super) late: Option<Late>,
+    /// Edits that were given up and may still arrive, oldest first.
+    pub(super) late: Vec<Late>,
+    /// Those that have arrived since the last publication.
+    pub(super) landed: Vec<Late>,
     /// As it was written down by another process, until its text goes on from there.
     pub(super) recorded: Option<Recorded>,
     /// Proposals of which nothing stands in the text.
@@ -124,14 +127,17 @@ impl Hub {
             let Some(entry) = self.files.entries.get_mut(&key) else { continue };
             entry.dirty = false;
             let by_others = std::mem::take(&mut entry.by_others);
+            let landed = std::mem::take(&mut entry.landed);
             entry.answer_decided();
             let was_empty = entry.published.is_empty();
             entry.publish(rev);
             let from = entry.moved_from();
             let kept =
                 entry.absent && entry.review.as_ref().is_some_and(|review| !review.is_settled());
-            let at_rest =
-                entry.queue.is_empty() && entry.in_flight.is_none() && entry.undecided.is_empty();
+            let at_rest = entry.queue.is_empty()
+                && entry.in_flight.is_none()
+                && entry.late.is_empty()
+                && entry.undecided.is_empty();
             let from = from.map(|path| self.display(&path));
             let Some(entry) = self.files.entries.get(&key) else { continue };
             let notification = entry.notification(version, from);
@@ -143,6 +149,9 @@ impl Hub {
                 self.files.entries.remove(&key);
             }
             self.keep_file(&key);
+            for late in landed {
+                self.late_edit_landed(&key, late);
+            }
             if by_others {
                 self.remember_touched(&key);
             }
@@ -191,7 +200,8 @@ impl Entry {
             in_flight: None,
             newest_ticket: 0,
             undecided: Vec::new(),
-            late: None,
+            late: Vec::new(),
+            landed: Vec::new(),
             recorded: None,
             outdated: Vec::new(),
             rejecting: 0,
@@ -252,7 +262,7 @@ impl Entry {
             if self.absent {
                 self.returned();
             }
-            if self.seen_again(text) {
+            if self.seen_again(text) || self.late_landed(Some(text)) {
                 return;
             }
             if let Some(review) = &mut self.review
@@ -269,19 +279,20 @@ impl Entry {
     pub(super) fn changed(&mut self, steps: &[(Change, Text)]) {
         let at = |expected: &Text| steps.iter().position(|(_, text)| text == expected);
         let mut users = steps;
-        if let Some(in_flight) = self.in_flight.as_mut().filter(|in_flight| !in_flight.seen) {
+        let in_flight = self.in_flight.as_mut().filter(|in_flight| !in_flight.seen);
+        let arrived = in_flight.and_then(|in_flight| {
             let exact = in_flight.expected.as_ref().and_then(at);
             let almost = || steps.iter().position(|(_, text)| in_flight.almost(text));
-            if let Some(at) = exact.or_else(almost) {
-                in_flight.seen = true;
-                users = &steps[at + 1..];
-                self.land_as(&steps[at].1);
-            }
-        } else if let Some(at) = self.late.as_ref().and_then(|late| at(&late.expected)) {
+            let at = exact.or_else(almost)?;
+            in_flight.seen = true;
+            Some(at)
+        });
+        if let Some(at) = arrived {
             users = &steps[at + 1..];
-            if let Some(Late { expected, outcome }) = self.late.take() {
-                self.follow_edit(&outcome, Some(&expected));
-            }
+            self.land_as(&steps[at].1);
+        } else if let Some(at) = self.late_in(steps.iter().map(|(_, text)| text)) {
+            users = &steps[at + 1..];
+            self.late_landed(Some(&steps[at].1));
         }
         for (change, text) in users {
             self.saveable = false;
@@ -355,14 +366,7 @@ impl Entry {
                 });
                 follow(review, change, expected, &Author::Agent(origin.clone()));
                 if *landing == Landing::Accept {
-                    // What is pending from before stays the user's to decide.
-                    let landed: Vec<HunkId> = review
-                        .hunks()
-                        .iter()
-                        .filter(|hunk| *hunk.origin == *origin)
-                        .map(|hunk| hunk.id)
-                        .collect();
-                    review.accept_many(&landed);
+                    accept_of(review, origin);
                 }
             }
             Outcome::Reject { change, before: _, told: _ } => {
@@ -370,7 +374,7 @@ impl Entry {
                     follow(review, change, expected, &Author::Decision);
                 }
             }
-            Outcome::Restore { before: _, former } => {
+            Outcome::Restore { former, .. } => {
                 self.review = former.review.clone();
                 self.fate = former.fate.clone();
             }
@@ -453,12 +457,17 @@ impl Entry {
                     added_lines: hunk.new.len() as u32,
                     mixed: hunk.mixed,
                     outdated: false,
+                    can_apply: None,
                     whole_file: None,
                     child: child_item(&hunk.origin),
                 }
             })
         });
-        let outdated = self.outdated.iter().map(shown_outdated);
+        let text = self.review.as_ref().filter(|_| !self.absent).map(FileReview::current);
+        let outdated = self.outdated.iter().map(|it| {
+            let has_place = text.is_some_and(|text| place(text, it).is_some());
+            shown_outdated(it, has_place)
+        });
         of_file.chain(lines).chain(outdated).collect()
     }
 }
@@ -470,7 +479,7 @@ pub(super) fn child_item(origin: &Origin) -> Option<ChildItem> {
 }
 
 /// What is outdated stands nowhere: it is shown at the line where it would be.
-fn shown_outdated(outdated: &Outdated) -> Hunk {
+fn shown_outdated(outdated: &Outdated, has_place: bool) -> Hunk {
     let line = u32::try_from(outdated.line).unwrap_or(u32::MAX);
     let at = Position { line, character: 0 };
     let count = |text: &str| text.lines().count() as u32;
@@ -486,6 +495,7 @@ fn shown_outdated(outdated: &Outdated) -> Hunk {
         new_text: without_last_break(outdated.new_text.clone()),
         mixed: false,
         outdated: true,
+        can_apply: Some(has_place),
         whole_file: None,
         child: child_item(&outdated.origin),
     }
@@ -501,7 +511,7 @@ fn follow(review: &mut FileReview, change: &Change, text: &Text, author: &Author
 
 /// A hunk that only moved is the same to the user who decides about it.
 fn same_content(a: &Hunk, b: &Hunk) -> bool {
-    a.id == b.id && a.old_text == b.old_text && a.new_text == b.new_text
+    a.id == b.id && a.old_text == b.old_text && a.new_text == b.new_text && a.outdated == b.outdated
 }
 
 pub(super) fn without_last_break(mut text: String) -> String {

@@ -9,7 +9,7 @@ use std::{collections::BTreeSet, ops::Range};
 
 use cairn_core::{
     change::Change,
-    review::{Author, FileReview, HunkId, Origin, Outdated},
+    review::{FileReview, HunkId, Intent, Origin, Outdated},
     text::Text,
 };
 use serde::{Deserialize, Serialize};
@@ -19,12 +19,12 @@ use tokio::sync::oneshot;
 use super::{
     Hub,
     decisions::Former,
-    edits::{InFlight, Landing, Outcome, edit_of},
+    edits::{InFlight, Landing, Late, Meaning, Outcome, edit_of},
     fates::{Fate, FateKind, Standing},
     files::Entry,
 };
 use crate::{
-    store::reviews::{self, Keeper, Kept, UnderWay},
+    store::reviews::{self, Keeper, Kept},
     tools::Proposed,
     workspace::{path_of, uri_of},
 };
@@ -42,14 +42,14 @@ impl FoundFile {
     /// `disk` reads the file of a key.
     pub(crate) fn find(kept: Kept<Text>, disk: impl Fn(&str) -> Option<Text>) -> Self {
         let text = disk(&kept.key);
-        let moved = kept.under_way.as_ref().filter(|_| text.is_none()).and_then(|it| {
-            match serde_json::from_value(it.what.clone()).ok()? {
-                Whose::Moved { to, fate } => Some((to, fate, it.expected.clone())),
-                Whose::Agent { .. } | Whose::Deletion { .. } | Whose::User => None,
-            }
-        });
-        let Some((to, fate, base)) = moved.filter(|(to, _, base)| disk(to).as_ref() == Some(base))
-        else {
+        let on_their_way = kept.under_way.iter().chain(&kept.late).filter(|_| text.is_none());
+        let mut moves =
+            on_their_way.filter_map(|it| match serde_json::from_value(it.what.clone()).ok()? {
+                Meaning::Moved { to, fate } => Some((to, fate, it.expected.clone())),
+                _ => None,
+            });
+        let moved = moves.find(|(to, _, base)| disk(to).as_ref() == Some(base));
+        let Some((to, fate, base)) = moved else {
             return Self { kept, disk: text, left: None };
         };
         let review = kept.standing.review;
@@ -58,7 +58,8 @@ impl FoundFile {
             fate: serde_json::to_value(fate).unwrap_or_default(),
         };
         let left = Some(kept.key);
-        Self { kept: Kept { key: to, standing, under_way: None, ..kept }, disk: Some(base), left }
+        let kept = Kept { key: to, standing, under_way: None, late: Vec::new(), ..kept };
+        Self { kept, disk: Some(base), left }
     }
 }
 
@@ -67,34 +68,13 @@ impl FoundFile {
 pub(super) struct Recorded {
     review: Option<FileReview>,
     fate: Option<Fate>,
-    under_way: Option<UnderWay<Text>>,
-}
-
-/// Whose the text of an edit under way is.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-enum Whose {
-    Agent {
-        origin: Origin,
-        accepted: bool,
-        created: bool,
-    },
-    /// The agent deletes the file.
-    Deletion {
-        origin: Origin,
-    },
-    /// The file goes to the path of this key.
-    Moved {
-        to: String,
-        fate: Option<KeptFate>,
-    },
-    /// A rejection.
-    User,
+    /// Edits that were on their way.
+    late: Vec<Late>,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct KeptFate {
+pub(super) struct KeptFate {
     deleted: bool,
     moved_from: Option<String>,
     origin: Origin,
@@ -133,6 +113,11 @@ impl Hub {
     /// Resolves when the file is on record as it now stands. `None`: nothing is kept.
     pub(super) fn keep_now(&self, key: &str) -> Option<oneshot::Receiver<Result<(), String>>> {
         self.keep_file(key);
+        self.kept()
+    }
+
+    /// Resolves when everything handed over so far is on record. `None`: nothing is kept.
+    pub(super) fn kept(&self) -> Option<oneshot::Receiver<Result<(), String>>> {
         self.keeper.as_ref().map(Keeper::sync)
     }
 
@@ -161,6 +146,7 @@ impl Hub {
         decisions: Vec<Vec<reviews::Former<Text>>>,
         checkpoints: Vec<reviews::Checkpoint<Text>>,
     ) {
+        let mut undos = Vec::new();
         for FoundFile { kept, disk, left } in files {
             if let Some(left) = left {
                 keeper.settled(left);
@@ -182,12 +168,18 @@ impl Hub {
             // Numbers name fates of all files.
             let number = entry.fate.as_ref().map_or(0, |fate| fate.number);
             self.files.tickets = self.files.tickets.max(number);
+            undos.extend(entry.unfinished_undo(&kept.key));
             self.files.entries.insert(kept.key, entry);
         }
         let known = decisions.into_iter().filter_map(|formers| {
             formers.into_iter().map(|former| known_former(former).ok()).collect::<Option<Vec<_>>>()
         });
-        self.decisions.remember_older(known.collect());
+        let mut known: Vec<Vec<Former>> = known.collect();
+        for former in undos {
+            keeper.decided(vec![kept_former(&former)]);
+            known.push(vec![former]);
+        }
+        self.decisions.remember_older(known);
         self.take_up_checkpoints(checkpoints);
         self.keeper = Some(keeper);
         let keys: Vec<String> = self.files.entries.keys().cloned().collect();
@@ -238,13 +230,16 @@ impl Entry {
             || created
             || self.fate.is_some()
             || self.in_flight.is_some()
+            || !self.late.is_empty()
             || !self.outdated.is_empty()
     }
 
     fn kept(&self, key: &str) -> Kept<Text> {
         let outdated: Vec<KeptOutdated> = self.outdated.iter().map(KeptOutdated::of).collect();
         let mut standing = self.standing();
-        if let (None, Some(InFlight { outcome, .. })) = (&standing.review, &self.in_flight) {
+        // What was seen stands in the review already.
+        let in_flight = self.in_flight.as_ref().filter(|it| !it.seen);
+        if let (None, Some(InFlight { outcome, .. })) = (&standing.review, in_flight) {
             // The first edit of a file: what it is made for is what is accepted.
             standing.review = outcome.base().cloned().map(FileReview::new);
         }
@@ -252,9 +247,20 @@ impl Entry {
             key: key.to_owned(),
             saveable: self.saveable,
             standing: kept_standing(&standing),
-            under_way: self.in_flight.as_ref().and_then(under_way),
+            under_way: in_flight.and_then(|it| Late::of(it).kept()),
+            late: self.late.iter().filter_map(Late::kept).collect(),
             rest: serde_json::to_value(outdated).unwrap_or_default(),
         }
+    }
+
+    /// The decision whose undo was on its way and has not arrived: it can be undone again.
+    fn unfinished_undo(&self, key: &str) -> Option<Former> {
+        let standing = self.late.iter().find_map(Late::unfinished_undo)?;
+        let sessions = standing.review.iter().flat_map(FileReview::hunks);
+        let told = sessions.flat_map(|hunk| hunk.origin.sessions().cloned()).collect();
+        let after = self.review.as_ref().filter(|_| !self.absent).map(|it| it.current().clone());
+        let (key, moved_to, accepted) = (key.to_owned(), None, None);
+        Some(Former { key, standing, after, moved_to, told, accepted })
     }
 
     fn take_up(&mut self, kept: &Kept<Text>, text: Option<&Text>) -> Result<(), String> {
@@ -263,7 +269,8 @@ impl Entry {
             serde_json::from_value(kept.rest.clone()).map_err(|error| error.to_string())?;
         self.saveable = kept.saveable;
         self.outdated = outdated.into_iter().map(KeptOutdated::known).collect();
-        let recorded = Recorded { review, fate, under_way: kept.under_way.clone() };
+        let late = kept.late.iter().chain(&kept.under_way).filter_map(Late::known).collect();
+        let recorded = Recorded { review, fate, late };
         self.resume(&recorded, text);
         self.recorded = Some(recorded);
         self.dirty = true;
@@ -272,60 +279,30 @@ impl Entry {
 
     /// Goes on from what was recorded with the text that is there now.
     pub(super) fn resume(&mut self, recorded: &Recorded, text: Option<&Text>) {
-        let Recorded { review, fate, under_way } = recorded.clone();
+        let Recorded { review, fate, late } = recorded.clone();
         (self.review, self.fate) = (review, fate);
         self.absent = text.is_none();
-        let whose = under_way.and_then(|it| {
-            let arrived = text.map_or(it.expected.is_empty(), |text| *text == it.expected);
-            serde_json::from_value::<Whose>(it.what).ok().filter(|_| arrived)
-        });
-        match (text, whose) {
-            (None, Some(Whose::Deletion { origin })) => {
-                self.fate = Some(Fate { kind: FateKind::Deleted, origin, number: 0 });
-            }
-            // If it comes back, so does what is undecided in it.
-            (None, _) => {}
-            (Some(text), Some(Whose::Agent { origin, accepted, created })) => {
-                if created {
-                    self.review.get_or_insert_with(FileReview::created);
-                }
-                let Some(review) = &mut self.review else { return };
-                arrived(review, text, &Author::Agent(origin.clone()));
-                if accepted {
-                    let ids: Vec<HunkId> = review
-                        .hunks()
-                        .iter()
-                        .filter(|hunk| *hunk.origin == origin)
-                        .map(|hunk| hunk.id)
-                        .collect();
-                    review.accept_many(&ids);
-                }
-            }
-            (Some(text), Some(Whose::User)) => {
-                if let Some(review) = &mut self.review {
-                    arrived(review, text, &Author::Decision);
-                }
-            }
-            (Some(text), Some(Whose::Deletion { .. } | Whose::Moved { .. }) | None) => {
-                if let Some(review) = &mut self.review {
-                    self.outdated.extend(review.reconcile_restored(text));
-                }
-            }
-        }
+        self.resume_late(late, text);
     }
 
     /// The text of the file is seen for the first time since, or again. True when that was all
     /// there is to say about it.
     pub(super) fn seen_again(&mut self, text: &Text) -> bool {
         let Some(recorded) = self.recorded.take() else { return false };
-        if self.review.as_ref().is_some_and(|review| review.current() == text) {
+        let Some(found) = self.review.as_ref().map(FileReview::current) else { return false };
+        if found == text {
             // Nothing of it was unsaved, and something may have been decided since.
             return true;
         }
-        let of_record = recorded.review.as_ref().is_some_and(|review| review.current() == text);
-        let of_edit = recorded.under_way.as_ref().is_some_and(|it| it.expected == *text);
+        // The editor brought back what was not saved: it is nearer to the text of the record, or of
+        // an edit that was on its way, than to the one on the disk.
+        let nearer = |after: &Text| {
+            let intent = Intent { before: found.clone(), after: after.clone() };
+            after != found && intent.is_likely_in(text)
+        };
+        let of_record = recorded.review.as_ref().is_some_and(|review| nearer(review.current()));
+        let of_edit = recorded.late.iter().filter_map(|late| late.expected.as_ref()).any(nearer);
         if of_record || of_edit {
-            // The editor brought back what was not saved.
             self.outdated.clear();
             self.resume(&recorded, Some(text));
         }
@@ -333,16 +310,8 @@ impl Entry {
     }
 }
 
-fn arrived(review: &mut FileReview, text: &Text, author: &Author) {
-    let change = Change::between(review.current(), text);
-    if let Err(error) = review.apply(&change, author) {
-        tracing::error!("a review had to be reconciled: {error}");
-        review.reconcile(text);
-    }
-}
-
 /// Where the old lines of an outdated proposal stand now: where it was, or else in one place only.
-fn place(text: &Text, outdated: &Outdated) -> Option<Range<usize>> {
+pub(super) fn place(text: &Text, outdated: &Outdated) -> Option<Range<usize>> {
     let at = text.line_to_char(outdated.line.min(text.filled_lines()));
     let old = &outdated.old_text;
     let length = old.chars().count();
@@ -360,30 +329,6 @@ fn place(text: &Text, outdated: &Outdated) -> Option<Range<usize>> {
     }
 }
 
-fn under_way(in_flight: &InFlight) -> Option<UnderWay<Text>> {
-    let whose = match &in_flight.outcome {
-        _ if in_flight.seen => return None,
-        Outcome::Agent { base, origin, landing, .. } => Whose::Agent {
-            origin: origin.clone(),
-            accepted: *landing == Landing::Accept,
-            created: base.is_none(),
-        },
-        Outcome::Deleted { origin, .. } => Whose::Deletion { origin: origin.clone() },
-        Outcome::Moved { to, fate, landing, .. } => {
-            let fate = fate.as_ref().filter(|_| *landing != Landing::Accept);
-            Whose::Moved { to: to.clone(), fate: fate.map(kept_fate) }
-        }
-        Outcome::Reject { .. } => Whose::User,
-        // Nothing of the agent's comes into the text by these.
-        Outcome::Restore { .. } | Outcome::Delete { .. } => return None,
-    };
-    let expected = match &in_flight.outcome {
-        Outcome::Moved { base, .. } => base.clone(),
-        _ => in_flight.expected.clone().unwrap_or_default(),
-    };
-    Some(UnderWay { expected, what: serde_json::to_value(whose).ok()? })
-}
-
 pub(super) fn kept_standing(standing: &Standing) -> reviews::Standing<Text> {
     let fate = standing.fate.as_ref().map(kept_fate);
     reviews::Standing {
@@ -392,7 +337,7 @@ pub(super) fn kept_standing(standing: &Standing) -> reviews::Standing<Text> {
     }
 }
 
-fn kept_fate(Fate { kind, origin, number }: &Fate) -> KeptFate {
+pub(super) fn kept_fate(Fate { kind, origin, number }: &Fate) -> KeptFate {
     KeptFate {
         deleted: *kind == FateKind::Deleted,
         moved_from: match kind {
@@ -408,15 +353,15 @@ pub(super) fn known_standing(kept: &reviews::Standing<Text>) -> Result<Standing,
     let review = kept.review.clone().map(FileReview::restore).transpose()?;
     let fate: Option<KeptFate> =
         serde_json::from_value(kept.fate.clone()).map_err(|error| error.to_string())?;
-    let fate = fate.map(|KeptFate { deleted, moved_from, origin, number }| Fate {
-        kind: match moved_from {
-            Some(key) if !deleted => FateKind::MovedFrom(key),
-            Some(_) | None => FateKind::Deleted,
-        },
-        origin,
-        number,
-    });
-    Ok(Standing { review, fate })
+    Ok(Standing { review, fate: fate.map(known_fate) })
+}
+
+pub(super) fn known_fate(KeptFate { deleted, moved_from, origin, number }: KeptFate) -> Fate {
+    let kind = match moved_from {
+        Some(key) if !deleted => FateKind::MovedFrom(key),
+        Some(_) | None => FateKind::Deleted,
+    };
+    Fate { kind, origin, number }
 }
 
 fn kept_former(former: &Former) -> reviews::Former<Text> {

@@ -5,7 +5,11 @@
 
 use std::collections::HashMap;
 
-use cairn_core::{review::Origin, text::Text, turn::Input};
+use cairn_core::{
+    review::{FileReview, Origin},
+    text::Text,
+    turn::Input,
+};
 
 use super::Hub;
 use crate::{
@@ -212,8 +216,18 @@ impl Hub {
                 let new = if below.as_os_str().is_empty() { to.clone() } else { to.join(below) };
                 let Some(new) = uri_of(&new) else { continue };
                 let ours = self.files.entries.get(&key).is_some_and(|entry| entry.is_moving());
-                if !ours {
-                    self.carry(&key, &new, &[]);
+                if ours {
+                    continue;
+                }
+                let entry = self.files.entries.get_mut(&key);
+                let late = entry.and_then(|entry| entry.take_late_move(&new));
+                self.carry(&key, &new, &[]);
+                if let (Some((fate, base)), Some(entry)) = (late, self.files.entries.get_mut(&new))
+                {
+                    // The agent's move, after all.
+                    entry.fate = fate;
+                    entry.review.get_or_insert_with(|| FileReview::new(base));
+                    entry.dirty = true;
                 }
             }
         }

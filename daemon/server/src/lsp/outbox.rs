@@ -164,6 +164,25 @@ impl Outbox {
         }
     }
 
+    /// Answer to an edit. Without one in time there is no reason: the edit may still come.
+    async fn edited<R>(
+        question: impl Future<Output = Result<R, String>>,
+        read: impl FnOnce(R) -> ApplyEditResult,
+    ) -> ApplyEditResult {
+        let failed = |reason, message| ApplyEditResult {
+            applied: false,
+            reason,
+            message: Some(message),
+            // Nothing is known, so nothing may be saved.
+            was_dirty: true,
+        };
+        match timeout(ANSWER, question).await {
+            Ok(Ok(result)) => read(result),
+            Ok(Err(why)) => failed(Some(RefusedEdit::Failed), why),
+            Err(_) => failed(None, "the editor did not answer in time".to_owned()),
+        }
+    }
+
     async fn within<R>(question: impl Future<Output = Result<R, String>>) -> Result<R, String> {
         timeout(ANSWER, question)
             .await
@@ -227,7 +246,7 @@ impl Editor for Outbox {
         };
         if accepted.hello.speaks_agent {
             let question = self.ask(ApplyEdit::METHOD, &params);
-            return async move { Self::within(question).await.unwrap_or_else(failed) }.boxed();
+            return Self::edited(question, |result| result).boxed();
         }
         let ApplyEditParams { uri, label, change } = params;
         let (version, edits) = match change {
@@ -243,13 +262,7 @@ impl Editor for Outbox {
             }
         };
         match plain::workspace_edit(&uri, label, version, edits, accepted.supports) {
-            Ok(edit) => {
-                let question = self.ask(APPLY_EDIT, &edit);
-                async move {
-                    Self::within(question).await.map(plain::applied).unwrap_or_else(failed)
-                }
-                .boxed()
-            }
+            Ok(edit) => Self::edited(self.ask(APPLY_EDIT, &edit), plain::applied).boxed(),
             Err(why) => async move { failed(why) }.boxed(),
         }
     }

@@ -104,11 +104,18 @@ pub(super) fn lenses(reviews: &[ReviewNotification], params: &LensParams) -> Vec
             let command = Some(offer(title, command, argument));
             lenses.push(CodeLens { range: Range::new(start, start), command, data: None });
         };
-        let what = if hunk.whole_file.is_some() { " move" } else { "" };
-        lens(format!("Accept{what}"), ACCEPT_HUNK, this_hunk(review, hunk));
-        lens(format!("Reject{what}"), REJECT_HUNK, this_hunk(review, hunk));
+        if hunk.outdated {
+            if hunk.can_apply == Some(true) {
+                lens("Outdated: make again".into(), ACCEPT_HUNK, this_hunk(review, hunk));
+            }
+            lens("Outdated: forget".into(), REJECT_HUNK, this_hunk(review, hunk));
+        } else {
+            let what = if hunk.whole_file.is_some() { " move" } else { "" };
+            lens(format!("Accept{what}"), ACCEPT_HUNK, this_hunk(review, hunk));
+            lens(format!("Reject{what}"), REJECT_HUNK, this_hunk(review, hunk));
+        }
         if index == 0 {
-            let count = review.hunks.len();
+            let count = count([review]);
             lens(format!("Accept file ({count})"), ACCEPT_FILE, this_file(review));
             lens(format!("Reject file ({count})"), REJECT_FILE, this_file(review));
         }
@@ -144,6 +151,18 @@ pub(super) fn actions(
         }
     };
     for hunk in touched {
+        if hunk.outdated {
+            let line = hunk.range.start.line + 1;
+            let what = format!("the outdated edit at line {line} ({})", size(hunk));
+            if hunk.can_apply == Some(true) {
+                let command =
+                    offer(format!("Make {what} again"), ACCEPT_HUNK, this_hunk(review, hunk));
+                action(CodeActionKind::QUICKFIX, command);
+            }
+            let command = offer(format!("Forget {what}"), REJECT_HUNK, this_hunk(review, hunk));
+            action(CodeActionKind::QUICKFIX, command);
+            continue;
+        }
         let what = match hunk.whole_file {
             Some(WholeFile::Moved) => "the move".to_owned() + &from(review),
             Some(WholeFile::Deleted) => format!("the deletion of {}", visible(&review.path)),
@@ -154,12 +173,12 @@ pub(super) fn actions(
             action(CodeActionKind::QUICKFIX, command);
         }
     }
-    let in_file = format!("every change in {} ({})", visible(&review.path), review.hunks.len());
+    let in_file = format!("every change in {} ({})", visible(&review.path), count([review]));
     for (verb, command) in [("Accept", ACCEPT_FILE), ("Reject", REJECT_FILE)] {
         let command = offer(format!("{verb} {in_file}"), command, this_file(review));
         action(CodeActionKind::REFACTOR, command);
     }
-    let count: usize = reviews.iter().map(|review| review.hunks.len()).sum();
+    let count = count(reviews);
     // Revisions count over all files, so the newest covers what is on view in each.
     let rev = reviews.iter().map(|review| review.rev).max();
     for (verb, command) in [("Accept", ACCEPT_ALL), ("Reject", REJECT_ALL)] {
@@ -181,6 +200,7 @@ pub(super) fn diagnostics(review: &ReviewNotification) -> Value {
             message: match hunk.whole_file {
                 Some(WholeFile::Moved) => format!("Proposed: the file was moved{}", from(review)),
                 Some(WholeFile::Deleted) => "Proposed: the file was deleted".to_owned(),
+                None if hunk.outdated => outdated(hunk),
                 None => message(hunk),
             },
             ..Diagnostic::default()
@@ -204,7 +224,8 @@ pub(super) struct Told(Mutex<HashMap<String, File>>);
 
 struct File {
     uri: String,
-    hunks: Vec<String>,
+    /// Ids, and what is offered for them.
+    hunks: Vec<(String, bool, Option<bool>)>,
 }
 
 /// What is to be done about a review besides showing it.
@@ -218,7 +239,8 @@ pub(super) struct Changed {
 impl Told {
     pub(super) fn hear(&self, review: &ReviewNotification) -> Changed {
         let key = canonical_uri(&review.uri).unwrap_or_else(|| review.uri.clone());
-        let hunks: Vec<_> = review.hunks.iter().map(|hunk| hunk.id.clone()).collect();
+        let known = |hunk: &Hunk| (hunk.id.clone(), hunk.outdated, hunk.can_apply);
+        let hunks: Vec<_> = review.hunks.iter().map(known).collect();
         let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let before = told.remove(&key);
         let changed = Changed {
@@ -272,26 +294,55 @@ fn from(review: &ReviewNotification) -> String {
     review.from.as_ref().map(|from| format!(" from {}", visible(from))).unwrap_or_default()
 }
 
+/// Number of edits, and of those that are outdated.
+fn count<'r>(reviews: impl IntoIterator<Item = &'r ReviewNotification>) -> String {
+    let hunks = reviews.into_iter().flat_map(|review| &review.hunks);
+    let (outdated, live): (Vec<&Hunk>, Vec<&Hunk>) = hunks.partition(|hunk| hunk.outdated);
+    match outdated.len() {
+        0 => live.len().to_string(),
+        outdated => format!("{}, and {outdated} outdated", live.len()),
+    }
+}
+
 fn size(hunk: &Hunk) -> String {
     format!("+{} −{}", hunk.added_lines, hunk.removed_lines)
 }
 
 /// The text says what is new; what was there before only the message can say.
 fn message(hunk: &Hunk) -> String {
+    let mut message = format!("Proposed: {} lines", size(hunk));
+    if hunk.removed_lines > 0 {
+        message.push_str(". Before:");
+        quote(&mut message, &hunk.old_text);
+    }
+    visible(&message)
+}
+
+/// Message of an edit of which neither text stands here.
+fn outdated(hunk: &Hunk) -> String {
+    let mut message = format!("Outdated, not in the text: {} lines", size(hunk));
+    for (words, count, text) in [
+        ("Proposed was:", hunk.added_lines, &hunk.new_text),
+        ("In place of:", hunk.removed_lines, &hunk.old_text),
+    ] {
+        if count > 0 {
+            message.push('\n');
+            message.push_str(words);
+            quote(&mut message, text);
+        }
+    }
+    visible(&message)
+}
+
+fn quote(message: &mut String, text: &str) {
     const MOST_LINES: usize = 10;
     const MOST_CHARS: usize = 200;
-    let mut message = format!("Proposed: {} lines", size(hunk));
-    if hunk.removed_lines == 0 {
-        return message;
-    }
-    message.push_str(". Before:");
-    for line in hunk.old_text.lines().take(MOST_LINES) {
+    for line in text.lines().take(MOST_LINES) {
         let shown = line.chars().filter(|c| *c == '\t' || !c.is_control()).take(MOST_CHARS);
         message.push('\n');
         message.extend(shown);
     }
-    if hunk.old_text.lines().count() > MOST_LINES {
+    if text.lines().count() > MOST_LINES {
         message.push_str("\n…");
     }
-    visible(&message)
 }

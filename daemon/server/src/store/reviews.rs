@@ -34,9 +34,11 @@ pub struct Kept<T> {
     pub key: String,
     pub saveable: bool,
     pub standing: Standing<T>,
-    /// The text an edit of the agent was about to make, and whose: when the file holds it, the
-    /// edit was made.
+    /// The edit that was sent to the editor and not seen in the text yet.
     pub under_way: Option<UnderWay<T>>,
+    /// Edits that were given up and may still reach the text.
+    #[serde(default = "Vec::new")]
+    pub late: Vec<UnderWay<T>>,
     /// The hub's to read.
     #[serde(default)]
     pub rest: Value,
@@ -52,9 +54,17 @@ pub struct Standing<T> {
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct UnderWay<T> {
+    /// Text before the edit; `None`: there is no file.
+    pub before: Option<T>,
+    /// Text after the edit; empty if it deletes the file.
     pub expected: T,
+    /// Review after the edit, where the text alone does not tell it.
+    pub after: Option<Standing<T>>,
     /// The hub's to read.
     pub what: Value,
+    /// Restarts since it was sent.
+    #[serde(default)]
+    pub restarts: u32,
 }
 
 /// A file as it was before a decision.
@@ -293,16 +303,17 @@ impl<F: Fn(State)> Worker<F> {
             return Ok(());
         }
         let mut lines = Vec::with_capacity(self.todo.len());
+        let mut known = Vec::new();
+        let mut put = |text: &Text| put_once(&self.blobs, &mut known, text);
         for order in &self.todo {
-            let put = |text: &Text| self.blobs.put(text.to_string().as_bytes());
             lines.push(encode(&match order {
-                Order::File(kept) => Line::File(Box::new(kept.try_map(put)?)),
+                Order::File(kept) => Line::File(Box::new(kept.try_map(&mut put)?)),
                 Order::Settled(key) => Line::Settled(key.clone()),
                 Order::Decided(formers) => Line::Decided(
-                    formers.iter().map(|one| one.try_map(put)).collect::<Result<_, _>>()?,
+                    formers.iter().map(|one| one.try_map(&mut put)).collect::<Result<_, _>>()?,
                 ),
                 Order::Undone => Line::Undone,
-                Order::Checkpoint(checkpoint) => Line::Checkpoint(checkpoint.try_map(put)?),
+                Order::Checkpoint(checkpoint) => Line::Checkpoint(checkpoint.try_map(&mut put)?),
                 Order::WentBack(turn) => Line::WentBack(turn.clone()),
                 Order::Sync(_) | Order::Close(_) => continue,
             })?);
@@ -319,6 +330,24 @@ impl<F: Fn(State)> Worker<F> {
             (self.on_state)(state);
         }
     }
+}
+
+/// Stores a text. Most records name the same texts several times: each is hashed and looked for once.
+fn put_once(
+    blobs: &Blobs,
+    known: &mut Vec<(Text, Sha256Hex)>,
+    text: &Text,
+) -> io::Result<Sha256Hex> {
+    const MOST_KNOWN: usize = 16;
+    let same = |other: &Text| other.len_chars() == text.len_chars() && other == text;
+    if let Some((_, hash)) = known.iter().find(|(other, _)| same(other)) {
+        return Ok(hash.clone());
+    }
+    let hash = blobs.put(text.to_string().as_bytes())?;
+    if known.len() < MOST_KNOWN {
+        known.push((text.clone(), hash.clone()));
+    }
+    Ok(hash)
 }
 
 /// Of each file only its newest state is worth writing.
@@ -388,8 +417,12 @@ impl Live {
 
     fn texts(&self) -> impl Iterator<Item = &Sha256Hex> {
         let files = self.files.values().flat_map(|kept| {
-            let under_way = kept.under_way.as_ref().map(|it| &it.expected);
-            standing_texts(&kept.standing).chain(under_way)
+            let edits = kept.under_way.iter().chain(&kept.late);
+            let edits = edits.flat_map(|it| {
+                let after = it.after.iter().flat_map(standing_texts);
+                it.before.iter().chain([&it.expected]).chain(after)
+            });
+            standing_texts(&kept.standing).chain(edits)
         });
         let decisions = self.decisions.iter().flatten();
         let checkpoints = self.checkpoints.iter().flat_map(|checkpoint| checkpoint.files.values());
@@ -506,10 +539,29 @@ impl<T> Kept<T> {
             saveable: self.saveable,
             standing: self.standing.try_map(&mut text)?,
             under_way: match &self.under_way {
-                Some(it) => Some(UnderWay { expected: text(&it.expected)?, what: it.what.clone() }),
+                Some(edit) => Some(edit.try_map(&mut text)?),
                 None => None,
             },
+            late: self.late.iter().map(|edit| edit.try_map(&mut text)).collect::<Result<_, _>>()?,
             rest: self.rest.clone(),
+        })
+    }
+}
+
+impl<T> UnderWay<T> {
+    fn try_map<U>(&self, text: &mut impl FnMut(&T) -> io::Result<U>) -> io::Result<UnderWay<U>>
+    where
+        T: Clone,
+    {
+        Ok(UnderWay {
+            before: self.before.as_ref().map(&mut *text).transpose()?,
+            expected: text(&self.expected)?,
+            after: match &self.after {
+                Some(standing) => Some(standing.try_map(text)?),
+                None => None,
+            },
+            what: self.what.clone(),
+            restarts: self.restarts,
         })
     }
 }

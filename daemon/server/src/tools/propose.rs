@@ -136,6 +136,14 @@ pub(super) async fn change<T: Send + 'static>(
                     "The editor did not change `{path}`: {reason}. Nothing was changed."
                 )));
             }
+            Proposed::Late(reason) => {
+                return Err(ToolFailure::Tell(format!(
+                    "The change of `{path}` is not yet applied: {reason}. It may still come, for \
+                     example when the user confirms it in the editor; you are told when it does. Do \
+                     not propose it again. Go on with work that does not need it, or end your turn \
+                     and tell the user that it waits."
+                )));
+            }
         }
     }
     let (looking, looked_at) = (context.clone(), path.clone());

@@ -108,13 +108,6 @@ pub(in crate::hub) struct Undecided {
     pub(in crate::hub) reply: oneshot::Sender<Proposed>,
 }
 
-/// An edit that was given up without a clear no: it may still come.
-#[derive(Debug)]
-pub(in crate::hub) struct Late {
-    pub(in crate::hub) expected: Text,
-    pub(in crate::hub) outcome: Outcome,
-}
-
 /// What the edit means for the review once it is seen.
 #[derive(Debug, Clone)]
 pub(in crate::hub) enum Outcome {
@@ -132,6 +125,8 @@ pub(in crate::hub) enum Outcome {
     Restore {
         before: Option<Text>,
         former: Box<Standing>,
+        /// It undoes the newest decision.
+        is_undo: bool,
     },
     /// The file that the agent created is rejected.
     Delete {

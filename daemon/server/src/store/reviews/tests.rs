@@ -11,7 +11,8 @@ fn kept(key: &str, before: &str, after: &str) -> Kept<Text> {
     let change = Change::between(&before, &after);
     review.apply(&change, &Author::Agent(Origin::default())).unwrap();
     let standing = Standing { review: Some(review.snapshot()), fate: Value::Null };
-    Kept { key: key.into(), saveable: true, standing, under_way: None, rest: Value::Null }
+    let (under_way, late) = (None, Vec::new());
+    Kept { key: key.into(), saveable: true, standing, under_way, late, rest: Value::Null }
 }
 
 fn former(key: &str, text: &str) -> Former<Text> {
@@ -44,7 +45,15 @@ fn what_is_pending_comes_back() {
     keeper.file(kept("a", "one\n", "1\n"));
     keeper.file(kept("b", "two\n", "2\n"));
     let mut newest = kept("a", "one\n", "eins\n");
-    newest.under_way = Some(UnderWay { expected: Text::new("uno\n"), what: Value::from(7) });
+    let edit = UnderWay {
+        before: Some(Text::new("eins\n")),
+        expected: Text::new("uno\n"),
+        after: Some(kept("a", "one\n", "uno\n").standing),
+        what: Value::from(7),
+        restarts: 1,
+    };
+    newest.late = vec![edit.clone()];
+    newest.under_way = Some(edit);
     keeper.file(newest.clone());
     keeper.settled("b".into());
     let decided = vec![former("b", "2\n")];
