@@ -61,8 +61,8 @@ bench-editor: package system-packages tests/e2e/node_modules ## the same, as see
 fuzz: system-packages ## look for inputs that break what is promised of all inputs (TARGET=command SECONDS=60)
 	tests/fuzz/run.sh $(or $(SECONDS),60) $(TARGET)
 
-soak: daemon-release ## turns with faults, cancels and kills at random against the real daemon (TURNS=1000 SEED=1)
-	cargo run --release --locked -p cairn-tests --bin soak -- $(or $(TURNS),1000) $(or $(SEED),$$RANDOM)
+soak: daemon-release ## kills, then turns with faults and cancels, at random against the real daemon (MOMENTS=300 TURNS=1000 SEED=1)
+	cargo run --release --locked -p cairn-tests --bin soak -- $(or $(TURNS),1000) $(or $(SEED),$$RANDOM) $(or $(MOMENTS),300)
 
 soak-review: package system-packages tests/e2e/node_modules review-oracle ## edits, keys and decisions at random in VS Code (SEED=1 MINUTES=60)
 	cd tests/e2e && SEED=$(or $(SEED),$$RANDOM) MINUTES=$(or $(MINUTES),60) node --test random.test.mjs

@@ -7,8 +7,10 @@
     reason = "a double that meets the unexpected fails its test"
 )]
 
+pub mod dice;
 pub mod editor_double;
 pub mod fuzz;
+pub mod kills;
 pub mod lsp_client;
 pub mod model_server;
 mod shell;

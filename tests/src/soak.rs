@@ -22,6 +22,7 @@ use tempfile::TempDir;
 use tokio::time::sleep;
 
 use crate::{
+    dice::Dice,
     editor_double::{self, Approval, EditorDouble, range},
     lsp_client::Daemon,
     model_server::{ModelServer, Reply, Response, Wire},
@@ -527,18 +528,4 @@ fn lives(marker: &str) -> bool {
     let processes = fs::read_dir("/proc").expect("processes").filter_map(Result::ok);
     let mut lines = processes.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
     lines.any(|line| String::from_utf8_lossy(&line).contains(marker))
-}
-
-/// Small and the same everywhere.
-struct Dice(u64);
-
-impl Dice {
-    /// From zero, below `sides`.
-    fn roll(&mut self, sides: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (mixed ^ (mixed >> 31)) % sides
-    }
 }
