@@ -116,7 +116,10 @@ async fn a_child_sees_its_prompt_and_nothing_else_and_its_last_words_are_the_res
         assert!(!names.contains(&"task".to_owned()), "{names:?}");
         assert!(names.contains(&"edit_file".to_owned()), "{names:?}");
         let told = result(&of_parent[2], "k1");
-        assert!(told.starts_with("[The subagent ended: 1 round with tools, 30 tokens.]"), "{told}");
+        assert!(
+            told.starts_with("[cairn] The subagent ended: 1 round with tools, 30 tokens."),
+            "{told}"
+        );
         assert!(told.ends_with("One line: one."), "{told}");
     }
 }
@@ -203,8 +206,8 @@ async fn its_plan_its_edits_and_its_commands_hang_on_its_parents_plan_item() {
     assert!(told.contains("The user rejected this change of yours in a"), "{told}");
     assert!(told.contains("Words, please"), "{told}");
     let report = result(&requests[7], "k1");
-    assert!(report.contains("[It changed a. Read it again"), "{report}");
-    assert!(report.contains("[Open in its plan: Two.]"), "{report}");
+    assert!(report.contains("[cairn] It changed a. Read it again"), "{report}");
+    assert!(report.contains("[cairn] Open in its plan:\nTwo\n"), "{report}");
     // What its own child did is no news from outside.
     let all: Vec<String> = requests.iter().map(newest).collect();
     assert!(all.iter().all(|text| !text.contains("Not as you last saw")), "{all:#?}");
@@ -348,7 +351,7 @@ async fn what_goes_wrong_in_a_child_is_told_to_its_parent() {
     let requests = desk.finish().await;
     let last = requests.last().unwrap();
     let failed = result(last, "k1");
-    assert!(failed.starts_with("[The subagent failed: 0 rounds"), "{failed}");
+    assert!(failed.starts_with("[cairn] The subagent failed: 0 rounds"), "{failed}");
     assert!(failed.contains("It left no words."), "{failed}");
     let asked = result(last, "k2");
     assert!(asked.contains("ended with a question"), "{asked}");
@@ -431,7 +434,7 @@ async fn cut_after_any_record_the_session_opens_and_goes_on() {
     assert_eq!(desk.disk("out"), "x\n", "nothing ran again");
     // Every request was legal: `finish` says so.
     desk.finish().await;
-    let kinds = ["Not run", "May have run", "[The subagent ended"];
+    let kinds = ["Not run", "May have run", "[cairn] The subagent ended"];
     let kind = |text: &String| kinds.iter().position(|kind| text.starts_with(kind)).unwrap();
     let mut order: Vec<usize> = told.iter().map(kind).collect();
     assert!(order.is_sorted(), "{told:#?}");

@@ -115,7 +115,7 @@ async fn thirty_rounds_each_repeat_the_bytes_of_the_one_before() {
             assert!(head(request) == head(&requests[0]), "the head changed");
         }
         let last = String::from_utf8_lossy(&requests[31].body).into_owned();
-        for part in ["Hurry", "Not as you last saw them", "<reminder>"] {
+        for part in ["Hurry", "Not as you last saw them", "[cairn] reminder:"] {
             assert!(last.contains(part), "{part}");
         }
     }
@@ -145,7 +145,7 @@ async fn a_small_window_changes_what_was_sent_in_big_steps_only() {
         assert!((1..=3).contains(&shortened.len()), "{shortened:?}");
         assert!(shortened[0].starts_with("Old tool results left out"), "{shortened:?}");
         let last = requests.last().unwrap();
-        assert!(result(last, "r0").starts_with("[output of 60 lines left out"));
+        assert!(result(last, "r0").starts_with("[cairn] output of 60 lines left out"));
         assert!(result(last, "r29").contains("line 59 of the file"));
     }
 }
@@ -195,7 +195,7 @@ async fn what_must_not_be_lost_is_in_the_request_after_it_word_for_word() {
         assert_append_only(&requests[..requests.len() - 2]);
         let digest = digest(after);
         for kept in [
-            "<message>\nDo it\n</message>\n<message>\nGo on\n</message>",
+            "[cairn] message:\nDo it\n[cairn] message:\nGo on\n",
             "First",
             "[ ] #2 Second",
             "--- a/a\n+++ b/a\n@@ -1 +1 @@\n-one\n+ONE\n",
@@ -289,7 +289,7 @@ async fn by_hand_between_two_turns_and_in_one() {
     let requests = desk.finish().await;
     let digest = digest(requests.last().unwrap());
     assert!(digest.contains("Summary two.") && !digest.contains("Summary one."), "{digest}");
-    let words = "<message>\nDo it\n</message>\n<message>\nGo on\n</message>";
+    let words = "[cairn] message:\nDo it\n[cairn] message:\nGo on\n";
     assert!(digest.contains(words), "{digest}");
 }
 

@@ -303,7 +303,7 @@ pub(crate) fn result(request: &Recorded, call_id: &str) -> String {
     // Only one of the formats has a mark for errors.
     let unmarked = |content: &Value| {
         let content = content.as_str().unwrap();
-        content.strip_prefix("Error: ").unwrap_or(content).to_owned()
+        content.strip_prefix("[cairn] this call failed\n").unwrap_or(content).to_owned()
     };
     let items = request.items();
     for item in &items {

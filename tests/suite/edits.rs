@@ -94,7 +94,7 @@ async fn text_that_the_user_has_not_saved_is_read_edited_and_left_unsaved() {
     assert!(read.starts_with("1\tmine\n2\ttwo") && read.contains("unsaved"), "{read}");
     let ran = result(&requests[3], "c3");
     assert!(
-        ran.starts_with("[Unsaved in the editor, so the command saw older text: a]\none\n"),
+        ran.starts_with("[cairn] Unsaved in the editor, so the command saw older text: a\none\n"),
         "{ran}"
     );
 }
@@ -390,7 +390,7 @@ async fn the_model_is_told_when_planning_begins_and_ends() {
         let told = newest(requests.last().unwrap());
         match expected {
             Some(words) => assert!(told.contains(words), "{mode}: {told}"),
-            None => assert!(!told.contains("<notice>"), "{mode}: {told}"),
+            None => assert!(!told.contains("[cairn] notice:"), "{mode}: {told}"),
         }
     }
     assert_append_only(&desk.finish().await);

@@ -60,7 +60,7 @@ async fn before_a_tool_a_hook_reads_the_call_and_can_refuse_it() {
     assert_eq!(told(&desk), ["The hook beforeTool exited with 2:\nNot this one."]);
     let requests = desk.finish().await;
     let told = result(&requests[2], "c1");
-    assert!(told.starts_with("Nothing was run: a check of the user's refused."), "{told}");
+    assert!(told.starts_with("[cairn] Nothing was run: a check of the user's refused."), "{told}");
     assert!(told.contains("Not this one."), "{told}");
 }
 
@@ -96,7 +96,10 @@ async fn after_a_tool_a_hook_reads_the_result_and_can_add_to_it() {
     let read: Value = serde_json::from_str(&desk.disk(&name)).unwrap();
     assert_eq!(read["result"], json!({"content": "1\tone", "isError": false}));
     let requests = desk.finish().await;
-    assert_eq!(result(&requests[1], "c1"), "1\tone\n\n[Mind the style.]");
+    assert_eq!(
+        result(&requests[1], "c1"),
+        "1\tone\n[cairn] words of a hook:\nMind the style.\n[cairn] end of the words of a hook"
+    );
 }
 
 #[tokio::test]

@@ -84,10 +84,7 @@ async fn those_of_another_folder_are_told_when_the_agent_comes_there() {
     assert_eq!(far.len(), 1, "{told:?}");
     let requests = desk.finish().await;
     let after_reading = newest(&requests[1]);
-    assert!(
-        after_reading.contains("<instructions from=\"c/AGENTS.md\">\nFar rule."),
-        "{after_reading}"
-    );
+    assert!(after_reading.contains("it is the text of c/AGENTS.md:\nFar rule."), "{after_reading}");
     assert!(!after_reading.contains("Root rule."), "{after_reading}");
     assert!(!newest(&requests[2]).contains("Far rule."));
     assert!(!newest(&requests[4]).contains("Far rule."));

@@ -138,6 +138,9 @@ async fn every_text_is_the_users_to_choose() {
             })
             .collect();
         assert_eq!(seen, ["INITIAL", "", "UNPLANNED", "", "", "STALE", ""]);
-        assert!(result(&requests[6], "c6").contains("<reminder>\nVERIFICATION\n</reminder>"));
+        assert!(
+            result(&requests[6], "c6")
+                .contains("[cairn] reminder:\nVERIFICATION\n[cairn] end of the reminder")
+        );
     }
 }

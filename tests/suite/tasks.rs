@@ -193,9 +193,10 @@ async fn a_hook_refuses_what_is_not_done() {
             [ ] #1 Write ok
 
             (0/1 completed)
-
+            [cairn] words of a hook:
             The hook taskCreated exited with 3:
-            noted"#]]
+            noted
+            [cairn] end of the words of a hook"#]]
         .assert_eq(&result(&requests[1], "c1"));
         expect![[r#"
             Nothing was changed: the user's own check of completed tasks refused. The hook taskCompleted exited with 1:

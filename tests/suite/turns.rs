@@ -73,7 +73,7 @@ async fn a_task_from_plan_to_report() {
         assert_append_only(&requests);
         assert_eq!(result(&requests[5], "c2"), "1\tone");
         assert_eq!(result(&requests[5], "c3"), "1\ttwo");
-        assert!(result(&requests[5], "c5").starts_with("1\n[exit code 0"));
+        assert!(result(&requests[5], "c5").starts_with("1\n[cairn] exit code 0"));
         // A round after the plan was updated, and once nothing is open, there is no nagging.
         let nagged: Vec<bool> = requests
             .iter()
@@ -81,8 +81,8 @@ async fn a_task_from_plan_to_report() {
             .collect();
         assert_eq!(nagged, [false, false, false, true, true, false]);
         // The validator of the server has seen that it stands after the results.
-        assert!(newest(&requests[0]).contains("<reminder>"));
-        assert!(result(&requests[5], "c6").contains("<reminder>"), "nothing was verified");
+        assert!(newest(&requests[0]).contains("[cairn] reminder:"));
+        assert!(result(&requests[5], "c6").contains("[cairn] reminder:"), "nothing was verified");
     }
 }
 

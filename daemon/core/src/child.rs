@@ -4,7 +4,7 @@
 //! A child that ends with a question gets no answer: its words go to its parent, which alone may
 //! ask the user.
 
-use crate::{model::Usage, turn::EndReason};
+use crate::{marks::ModelText, model::Usage, turn::EndReason};
 
 /// Answers with tool calls that a child has if its parent names no limit.
 pub const DEFAULT_ROUNDS: u32 = 30;
@@ -44,7 +44,7 @@ pub struct Ended {
 /// What the call that started a child is answered with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
-    pub content: String,
+    pub content: ModelText,
     pub is_error: bool,
 }
 
@@ -66,7 +66,8 @@ impl Ended {
             0 => String::new(),
             tokens => format!(", {tokens} tokens"),
         };
-        let mut content = format!("[The subagent {how}: {rounds} with tools{tokens}.]\n");
+        let mut content = ModelText::default();
+        content.own(&format!("The subagent {how}: {rounds} with tools{tokens}."));
         if !files.is_empty() {
             let named: Vec<&str> = files.iter().take(FILES_NAMED).map(String::as_str).collect();
             let more = match files.len() - named.len() {
@@ -74,28 +75,37 @@ impl Ended {
                 more => format!(" and {more} more"),
             };
             let them = if files.len() == 1 { "it" } else { "them" };
-            content += &format!(
-                "[It changed {}{more}. Read {them} again before you change {them}.]\n",
+            content.own(&format!(
+                "It changed {}{more}. Read {them} again before you change {them}.",
                 named.join(", ")
-            );
+            ));
         }
+        let words = |content: &mut ModelText, text: &str, limit| {
+            let (text, goes_on) = bounded(text, limit);
+            content.add(text);
+            if goes_on {
+                content.own("cut: the text goes on");
+            }
+        };
         if !open.is_empty() {
-            content += &format!("[Open in its plan: {}.]\n", bounded(&open.join("; "), 2_000));
+            content.own("Open in its plan:");
+            words(&mut content, &open.join("; "), 2_000);
         }
-        content.push('\n');
         match reason {
             EndReason::Completed | EndReason::NeedsInput => {
-                content += &bounded(summary, REPORT_LIMIT)
+                content.own("Its report:");
+                words(&mut content, summary, REPORT_LIMIT);
             }
             EndReason::Cancelled | EndReason::Failed | EndReason::Limit => {
                 // That it was stopped is said above.
                 if *reason == EndReason::Failed {
-                    content += &format!("{}\n", bounded(summary, 2_000));
+                    words(&mut content, summary, 2_000);
                 }
                 if last_words.trim().is_empty() {
-                    content += "It left no words.";
+                    content.own("It left no words.");
                 } else {
-                    content += &format!("Its last words:\n{}", bounded(last_words, REPORT_LIMIT));
+                    content.own("Its last words:");
+                    words(&mut content, last_words, REPORT_LIMIT);
                 }
             }
         }
@@ -107,10 +117,11 @@ fn counted(count: u32, what: &str) -> String {
     if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 
-fn bounded(text: &str, limit: usize) -> String {
+/// The text, cut to so many characters, and that it goes on.
+fn bounded(text: &str, limit: usize) -> (&str, bool) {
     match text.char_indices().nth(limit) {
-        Some((at, _)) => format!("{}\n[cut: the text goes on]", &text[..at]),
-        None => text.to_owned(),
+        Some((at, _)) => (&text[..at], true),
+        None => (text, false),
     }
 }
 
@@ -133,7 +144,7 @@ mod tests {
         change(&mut ended);
         let Report { content, is_error } = ended.report();
         let mark = if is_error { "error: " } else { "" };
-        expect.assert_eq(&format!("{mark}{content}"));
+        expect.assert_eq(&format!("{mark}{}", content.as_str()));
     }
 
     #[test]
@@ -141,8 +152,8 @@ mod tests {
         check(
             |_| {},
             expect![[r#"
-                [The subagent ended: 2 rounds with tools, 1020 tokens.]
-
+                [cairn] The subagent ended: 2 rounds with tools, 1020 tokens.
+                [cairn] Its report:
                 All three uses are in a.rs."#]],
         );
         check(
@@ -154,10 +165,11 @@ mod tests {
                 ended.open = vec!["Tests".into(), "Docs".into()];
             },
             expect![[r#"
-                [The subagent ended with a question; nobody answers it, so decide it yourself or ask the user: 1 round with tools, 1020 tokens.]
-                [It changed a.rs, b.rs. Read them again before you change them.]
-                [Open in its plan: Tests; Docs.]
-
+                [cairn] The subagent ended with a question; nobody answers it, so decide it yourself or ask the user: 1 round with tools, 1020 tokens.
+                [cairn] It changed a.rs, b.rs. Read them again before you change them.
+                [cairn] Open in its plan:
+                Tests; Docs
+                [cairn] Its report:
                 Which one?"#]],
         );
     }
@@ -170,10 +182,9 @@ mod tests {
                 ended.summary = "The key was refused.".into();
             },
             expect![[r#"
-                error: [The subagent failed: 2 rounds with tools, 1020 tokens.]
-
+                error: [cairn] The subagent failed: 2 rounds with tools, 1020 tokens.
                 The key was refused.
-                Its last words:
+                [cairn] Its last words:
                 Looking."#]],
         );
         check(
@@ -182,16 +193,14 @@ mod tests {
                 ended.last_words = String::new();
             },
             expect![[r#"
-                error: [The subagent was cancelled by the user: 2 rounds with tools, 1020 tokens.]
-
-                It left no words."#]],
+                error: [cairn] The subagent was cancelled by the user: 2 rounds with tools, 1020 tokens.
+                [cairn] It left no words."#]],
         );
         check(
             |ended| ended.reason = EndReason::Limit,
             expect![[r#"
-                error: [The subagent was stopped at its limit: 2 rounds with tools, 1020 tokens.]
-
-                Its last words:
+                error: [cairn] The subagent was stopped at its limit: 2 rounds with tools, 1020 tokens.
+                [cairn] Its last words:
                 Looking."#]],
         );
     }
@@ -207,11 +216,11 @@ mod tests {
             files: (0..FILES_NAMED + 7).map(|n| n.to_string()).collect(),
             open: vec!["x".repeat(3_000)],
         };
-        let Report { content, .. } = ended.report();
+        let content = String::from(ended.report().content);
         assert_eq!(content.matches('é').count(), REPORT_LIMIT);
         assert!(content.contains("49 and 7 more"), "{content}");
         assert!(content.len() < 2 * REPORT_LIMIT + 4_000);
         ended.summary.clear();
-        assert!(ended.report().content.contains("xxx\n[cut: the text goes on]"));
+        assert!(ended.report().content.as_str().contains("xxx\n[cairn] cut: the text goes on"));
     }
 }

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     conversation::{Arguments, Block, Item, ToolResult},
+    marks,
     model::Usage,
 };
 
@@ -262,9 +263,9 @@ fn elided_content(result: &ToolResult, tool: &str) -> String {
         format!("output of {lines} lines left out to save room; call {tool} again if you need it");
     if result.is_error {
         // What went wrong is mostly said at once.
-        return format!("{}\n[{note}]", start_of(content, SMALL_RESULT / 2));
+        return format!("{}\n{}", start_of(content, SMALL_RESULT / 2), marks::own(&note));
     }
-    format!("[{note}]")
+    marks::own(&note)
 }
 
 /// The start of a text: at most so many bytes, and whole characters.

@@ -7,6 +7,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::marks;
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Item {
     User(UserMessage),
@@ -83,11 +85,11 @@ pub struct Note {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum NoteKind {
-    /// Guidance about the plan; wrapped in `<reminder>`.
+    /// Guidance about the plan; stands in a frame of Cairn's own words.
     Reminder,
     /// Words of the user sent while the turn ran; sent as they are.
     Steer,
-    /// Facts about the workspace: rejected edits, files changed by the user; wrapped in `<notice>`.
+    /// Facts about the workspace: rejected edits, files changed by the user; stands in a frame too.
     Notice,
 }
 
@@ -95,9 +97,9 @@ impl Note {
     /// The text as the model sees it, the same in every wire format.
     pub fn wire_text(&self) -> String {
         match self.kind {
-            NoteKind::Reminder => format!("<reminder>\n{}\n</reminder>", self.text),
-            NoteKind::Notice => format!("<notice>\n{}\n</notice>", self.text),
-            NoteKind::Steer => self.text.clone(),
+            NoteKind::Reminder => marks::framed("reminder", &self.text),
+            NoteKind::Notice => marks::framed("notice", &self.text),
+            NoteKind::Steer => marks::escape(&self.text).into_owned(),
         }
     }
 }

@@ -15,6 +15,7 @@ use crate::{
     conversation::{
         Arguments, AssistantMessage, Block, Item, Note, NoteKind, ToolCall, ToolResult, UserMessage,
     },
+    marks,
     model::{Failure, FailureKind, ModelEvent, Reply, Stop, Usage},
     plan::{
         self, Accepted, Dialect, ListDialect, Plan, TodoItem,
@@ -451,6 +452,7 @@ impl Session {
             match tools::answer_without_running(&call, &self.settings) {
                 tools::Answer::Run => effects.push(Effect::RunTool { call, plan_item }),
                 tools::Answer::Wrong(content) => {
+                    let content = marks::escape(&content).into_owned();
                     batch.answer(&call.id, content.clone(), tools::IsError::Yes);
                     effects.push(Effect::ToolAnswered { call, plan_item, content, is_error: true });
                 }
@@ -472,7 +474,7 @@ impl Session {
         effects: &mut Vec<Effect>,
     ) {
         let outcome = plan::apply_call(&mut self.plan, dialect, arguments);
-        let mut content = outcome.content;
+        let mut content = marks::escape(&outcome.content).into_owned();
         let mut dropped = None;
         if let Some(accepted) = outcome.accepted {
             if let Some(reminder) = self.ask_for_proof(&accepted, effects) {
@@ -605,6 +607,7 @@ impl Session {
         self.take_notices(&mut notes);
         effects.push(Effect::NoteAdded(Note { kind: NoteKind::Steer, text: text.clone() }));
         effects.extend(notes.iter().cloned().map(Effect::NoteAdded));
+        let text = marks::escape(&text).into_owned();
         self.conversation.push(Item::User(UserMessage { text, notes }));
         true
     }

@@ -94,6 +94,16 @@ pub fn one_line(text: &str, limit: usize) -> String {
     }
 }
 
+/// A control other than tab and line feed, or a character that is not drawn.
+pub fn is_unseen(c: char) -> bool {
+    is_in(&UNSEEN, c)
+}
+
+/// A character that looks like a space and is none.
+pub fn is_blank(c: char) -> bool {
+    is_in(&BLANK, c)
+}
+
 fn is_in(ranges: &[(u32, u32)], c: char) -> bool {
     let code = u32::from(c);
     ranges.iter().any(|&(first, last)| (first..=last).contains(&code))

@@ -235,6 +235,8 @@ pub(crate) struct Hub {
     /// The user trusts the workspace; else the agent only reads.
     trusted: bool,
     docs: Arc<Docs>,
+    /// Who made the files that instruct the agent.
+    sources: Arc<crate::instructions::Sources>,
     tools: ToolBox,
     settings: Settings,
     setting_faults: Vec<String>,
@@ -294,6 +296,7 @@ impl Hub {
             workspace: None,
             trusted: true,
             docs,
+            sources: Arc::default(),
             tools: with_specs(tools::all()).collect(),
             choice: choose::choose(&settings.model, &keys, &environment),
             generation: 0,

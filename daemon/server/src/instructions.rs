@@ -1,7 +1,8 @@
 //! Finds the files that say how to work here: `AGENTS.md` and `CLAUDE.md` in the folders above the
 //! work, and the user's own. Blocks on the disk.
 //!
-//! Must never read what a tool may not unasked: the same jail, no link out of it, no secrets.
+//! Must never read what a tool may not unasked: the same jail, no link out of it, no secrets. Nor
+//! tell what the user did not make: see [`Sources`].
 
 use std::path::Path;
 
@@ -12,6 +13,10 @@ use crate::{
     workspace::{Workspace, WorkspacePath},
 };
 
+mod sources;
+
+pub(crate) use sources::{RunningCommand, Sources};
+
 /// In the order in which they count. A copy of the first is told once.
 const NAMES: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];
 const OWN: &str = "AGENTS.md";
@@ -21,12 +26,14 @@ const OWN: &str = "AGENTS.md";
 pub(crate) fn at_start(
     workspace: &Workspace,
     docs: &Docs,
+    sources: &Sources,
     active: Option<&str>,
     config: Option<&Path>,
 ) -> Vec<Instructions> {
     let active = active.and_then(|given| workspace.resolve(given).ok());
-    let above = active.iter().flat_map(|file| above(workspace, docs, file));
-    let roots = workspace.folders().iter().flat_map(|folder| of_folder(workspace, docs, folder));
+    let above = active.iter().flat_map(|file| above(workspace, docs, sources, file));
+    let roots = workspace.folders().iter();
+    let roots = roots.flat_map(|folder| of_folder(workspace, docs, sources, folder));
     let own = config.and_then(|folder| own(&folder.join(OWN)));
     let mut found: Vec<(String, String)> = Vec::new();
     for file in above.chain(roots).chain(own) {
@@ -43,40 +50,66 @@ pub(crate) fn users_own(config: Option<&Path>) -> Vec<Instructions> {
 }
 
 /// Of the folders from the file's own upwards.
-pub(crate) fn around(workspace: &Workspace, docs: &Docs, file: &str) -> Vec<Instructions> {
+pub(crate) fn around(
+    workspace: &Workspace,
+    docs: &Docs,
+    sources: &Sources,
+    file: &str,
+) -> Vec<Instructions> {
     match workspace.resolve(file) {
-        Ok(file) => fit(above(workspace, docs, &file)),
+        Ok(file) => fit(above(workspace, docs, sources, &file)),
         Err(_) => Vec::new(),
     }
 }
 
-fn above(workspace: &Workspace, docs: &Docs, file: &WorkspacePath) -> Vec<(String, String)> {
+fn above(
+    workspace: &Workspace,
+    docs: &Docs,
+    sources: &Sources,
+    file: &WorkspacePath,
+) -> Vec<(String, String)> {
     let levels = file.inside().components().count();
     file.as_path()
         .ancestors()
         .skip(1)
         .take(levels)
-        .flat_map(|folder| of_folder(workspace, docs, folder))
+        .flat_map(|folder| of_folder(workspace, docs, sources, folder))
         .collect()
 }
 
-fn of_folder(workspace: &Workspace, docs: &Docs, folder: &Path) -> Vec<(String, String)> {
+fn of_folder(
+    workspace: &Workspace,
+    docs: &Docs,
+    sources: &Sources,
+    folder: &Path,
+) -> Vec<(String, String)> {
     NAMES
         .iter()
         .filter_map(|name| {
-            let path = workspace.resolve(&folder.join(name).to_string_lossy()).ok()?;
-            // A link to a secret is not told to the model unasked.
-            if path.is_secret() {
+            let called = folder.join(name);
+            let (path, text) = text_of(workspace, docs, &called)?;
+            if !sources.is_users(workspace, &called, &path, &text) {
+                tracing::info!("not told as instructions: {}", called.display());
                 return None;
             }
-            let text = match docs.get(&path.uri()) {
-                Some(document) => document.text.to_string(),
-                None => workspace.read_text(&path).ok()?.text.to_string(),
-            };
             // As it is called here, also where it is a link to another one.
-            Some((workspace.display(&folder.join(name)), text))
+            Some((workspace.display(&called), text))
         })
         .collect()
+}
+
+/// Where a file called so really is, and its text.
+fn text_of(workspace: &Workspace, docs: &Docs, called: &Path) -> Option<(WorkspacePath, String)> {
+    let path = workspace.resolve(&called.to_string_lossy()).ok()?;
+    // A link to a secret is not told to the model unasked.
+    if path.is_secret() {
+        return None;
+    }
+    let text = match docs.get(&path.uri()) {
+        Some(document) => document.text.to_string(),
+        None => workspace.read_text(&path).ok()?.text.to_string(),
+    };
+    Some((path, text))
 }
 
 fn own(path: &Path) -> Option<(String, String)> {
@@ -113,16 +146,20 @@ mod tests {
         }
         let at = |name: &str| folder.path().join(name);
         let workspace = Workspace::new(vec![at(first), at(second)]).unwrap();
-        let docs = Docs::default();
+        let (docs, sources) = (Docs::default(), Sources::default());
         let active = at("first/a/b/new.rs");
-        let found = at_start(&workspace, &docs, active.to_str(), Some(&at(config)));
+        let found = at_start(&workspace, &docs, &sources, active.to_str(), Some(&at(config)));
         let second = at("second/AGENTS.md").display().to_string();
         let expected =
             ["a/b/CLAUDE.md", "a/AGENTS.md", "AGENTS.md", second.as_str(), "your own AGENTS.md"];
         assert_eq!(names(&found), expected);
-        assert_eq!(names(&around(&workspace, &docs, "c/x")), ["c/AGENTS.md", "AGENTS.md"]);
-        assert!(around(&workspace, &docs, "../x").is_empty());
-        assert_eq!(names(&at_start(&workspace, &docs, None, None)), ["AGENTS.md", second.as_str()]);
+        assert_eq!(
+            names(&around(&workspace, &docs, &sources, "c/x")),
+            ["c/AGENTS.md", "AGENTS.md"]
+        );
+        assert!(around(&workspace, &docs, &sources, "../x").is_empty());
+        let found = at_start(&workspace, &docs, &sources, None, None);
+        assert_eq!(names(&found), ["AGENTS.md", second.as_str()]);
     }
 
     #[test]
@@ -134,7 +171,8 @@ mod tests {
         std::os::unix::fs::symlink("../private", root.join("AGENTS.md")).unwrap();
         fs::write(root.join("CLAUDE.md"), [0xff, 0xfe, 0x00]).unwrap();
         let workspace = Workspace::new(vec![root]).unwrap();
-        let found = at_start(&workspace, &Docs::default(), None, Some(folder.path()));
+        let (docs, sources) = (Docs::default(), Sources::default());
+        let found = at_start(&workspace, &docs, &sources, None, Some(folder.path()));
         assert_eq!(found, []);
     }
 }

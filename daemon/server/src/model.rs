@@ -7,6 +7,8 @@ pub mod clean;
 mod failure;
 pub mod history;
 pub mod http;
+#[cfg(test)]
+mod marks_tests;
 pub mod openai;
 pub mod replay;
 pub mod responses;

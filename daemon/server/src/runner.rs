@@ -7,6 +7,7 @@ use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 use cairn_core::{
     conversation::{Arguments, ToolCall},
     hook::{Decision, Moment},
+    marks::{self, ModelText},
     model::{Failure, FailureKind, ModelEvent},
     policy::trust,
     review::Origin,
@@ -20,7 +21,7 @@ use tokio::sync::{mpsc, oneshot};
 use crate::{
     approval, hooks,
     hub::{Event, HubHandle, ToolUpdate, TouchKind},
-    instructions,
+    instructions::{self, RunningCommand},
     model::{Provider, Request, clean::Cleaner},
     secrets,
     store::{journal::Writer, sessions},
@@ -31,7 +32,7 @@ use crate::{
 
 mod consent;
 
-use consent::{Consent, Guard, consent, with_words};
+use consent::{Consent, Guard, consent, said};
 
 /// Model events waiting for the hub; a provider that is faster waits.
 const MODEL_QUEUE: usize = 256;
@@ -114,7 +115,7 @@ pub(crate) async fn run_tool(
 ) {
     let origin = context.origin.clone();
     let (workspace, docs) = (Arc::clone(&context.workspace), Arc::clone(&context.docs));
-    let trusted = context.trusted;
+    let (trusted, sources) = (context.trusted, Arc::clone(&context.sources));
     // A child's calls are its own business, whoever its work belongs to.
     let (session, turn, _) = origin.doer();
     let (session, turn) = (session.to_owned(), turn.to_owned());
@@ -137,12 +138,15 @@ pub(crate) async fn run_tool(
             let state = if output.is_error { ToolState::Failed } else { ToolState::Done };
             (state, output.content, output.detail)
         }
-        Ok(Ok(Ran::Declined(text))) => (ToolState::Declined, text.clone(), Some(text)),
-        Ok(Err(ToolFailure::Tell(text))) => (ToolState::Failed, text.clone(), Some(text)),
+        Ok(Ok(Ran::Declined(text))) => {
+            let detail = text.as_str().to_owned();
+            (ToolState::Declined, text, Some(detail))
+        }
+        Ok(Err(ToolFailure::Tell(text))) => (ToolState::Failed, text.clone().into(), Some(text)),
         Ok(Err(ToolFailure::Fatal(error))) => {
             tracing::error!("{} failed: {error:#}", call.name);
             let text = format!("Cairn could not run {}: {error:#}", call.name);
-            (ToolState::Failed, text.clone(), Some(text))
+            (ToolState::Failed, text.clone().into(), Some(text))
         }
         Err(_) => {
             tracing::error!("{} panicked", call.name);
@@ -150,18 +154,18 @@ pub(crate) async fn run_tool(
                 "{} crashed inside Cairn; it may have had effects. Try another way.",
                 call.name
             );
-            (ToolState::Failed, text.clone(), Some(text))
+            (ToolState::Failed, text.clone().into(), Some(text))
         }
     };
     // Here for the model and for whoever reads along: a command may have printed a key.
     let redactor = secrets::redactor();
-    let content = redactor.text(&content).into_owned();
+    let content = redactor.text(content.as_str()).into_owned();
     let detail = detail.map(|text| redactor.text(&text).into_owned());
     let is_error = state != ToolState::Done;
     let touched = edited.clone().or(saw.as_ref().map(|saw| saw.key.clone()));
     let near = match touched.filter(|_| trusted) {
         Some(file) => {
-            let look = move || instructions::around(&workspace, &docs, &file);
+            let look = move || instructions::around(&workspace, &docs, &sources, &file);
             tokio::task::spawn_blocking(look).await.unwrap_or_default()
         }
         None => Vec::new(),
@@ -177,7 +181,7 @@ enum Ran {
     /// With the URI of the file it changed.
     Output(ToolOutput, Option<String>),
     /// The policy or the user said no; the text is for the model.
-    Declined(String),
+    Declined(ModelText),
 }
 
 async fn run(
@@ -206,7 +210,7 @@ async fn run(
         ..ToolUpdate::default()
     });
     if let Some(reason) = trust::refusal(&touch).filter(|_| !context.trusted) {
-        return Ok(Ran::Declined(reason.to_owned()));
+        return Ok(Ran::Declined(reason.into()));
     }
     let about = || {
         json!({
@@ -234,35 +238,58 @@ async fn run(
         Touch::Read { .. } | Touch::Command { .. } | Touch::Plan | Touch::Child => None,
     };
     let desk = context.hooks.clone();
+    let running = match &touch {
+        Touch::Command { .. } => Some(command_begins(&context).await?),
+        Touch::Read { .. }
+        | Touch::Edit { .. }
+        | Touch::Delete { .. }
+        | Touch::Move { .. }
+        | Touch::Plan
+        | Touch::Child => None,
+    };
     let ran = parsed.run(context, approved).await;
+    drop(running);
     if matches!(touch, Touch::Command { .. }) {
         shown.hub.send(Event::CommandRan);
     }
     let mut output = match ran {
         Ok(output) => output,
         Err(ToolFailure::Tell(text)) => {
-            return Err(ToolFailure::Tell(match words {
-                Some(words) => with_words(&text, &words),
-                None => text,
-            }));
+            let Some(words) = words else { return Err(ToolFailure::Tell(text)) };
+            let mut content = ModelText::from(text);
+            content.own(&said(&words));
+            let detail = Some(content.as_str().to_owned());
+            let output = ToolOutput { content, detail, is_error: true, ..ToolOutput::default() };
+            return Ok(Ran::Output(output, None));
         }
         Err(fatal @ ToolFailure::Fatal(_)) => return Err(fatal),
     };
     let about = || {
         let mut about = about();
-        about["result"] = json!({"content": output.content, "isError": output.is_error});
+        about["result"] = json!({"content": output.content.as_str(), "isError": output.is_error});
         about
     };
     let verdict = hooks::run(desk.as_ref(), Moment::AfterTool, Some(&call.name), about).await;
     for message in verdict.messages {
-        output.content.push_str(&format!("\n\n[{message}]"));
+        output.content.frame("words of a hook", &message);
     }
     if let Some(words) = words {
-        output.content = with_words(&output.content, &words);
-        let detail = output.detail.as_deref().unwrap_or_default();
-        output.detail = Some(with_words(detail, &words));
+        output.content.own(&said(&words));
+        let mut detail = output.detail.unwrap_or_default();
+        let gap = if detail.is_empty() || detail.ends_with('\n') { "" } else { "\n" };
+        detail.push_str(&format!("{gap}{}", marks::own(&said(&words))));
+        output.detail = Some(detail);
     }
     Ok(Ran::Output(output, edited))
+}
+
+/// What a command makes from here on is not the user's.
+async fn command_begins(context: &ToolContext) -> Result<RunningCommand, ToolFailure> {
+    let (workspace, docs) = (Arc::clone(&context.workspace), Arc::clone(&context.docs));
+    let sources = Arc::clone(&context.sources);
+    let looking = move || sources.command_begins(&workspace, &docs);
+    let looked = tokio::task::spawn_blocking(looking).await;
+    looked.map_err(|error| ToolFailure::Fatal(error.into()))
 }
 
 /// From here on the call may have effects: that it began is durable first, and everything that led

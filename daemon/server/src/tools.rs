@@ -7,7 +7,8 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 
 pub use cairn_core::policy::Touch;
 use cairn_core::{
-    child::Report, model::ToolSpec, plan::TodoItem, policy::command::CommandRules, text::Text,
+    child::Report, marks::ModelText, model::ToolSpec, plan::TodoItem,
+    policy::command::CommandRules, text::Text,
 };
 use cairn_protocol::Preview;
 use futures_util::future::BoxFuture;
@@ -19,6 +20,7 @@ use crate::{
     docs::Docs,
     exec::sandbox::Walls,
     hooks::Desk,
+    instructions::Sources,
     store::{allowed::Allowed, journal::Writer},
     workspace::Workspace,
 };
@@ -82,7 +84,7 @@ pub trait Call: Send + 'static {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ToolOutput {
     /// For the model; bounded by the tool.
-    pub content: String,
+    pub content: ModelText,
     /// For people: bounded output, a diff summary. `None`: the title says it all.
     pub detail: Option<String>,
     /// The call did its work and the news is bad (a command that exited with 1).
@@ -134,6 +136,8 @@ pub struct ToolContext {
     pub cancel: CancellationToken,
     /// Without it nothing but reading is allowed.
     pub trusted: bool,
+    /// Who made the files that instruct the agent.
+    pub(crate) sources: Arc<Sources>,
     /// Which commands run unasked, and which never.
     pub commands: Arc<CommandRules>,
     /// What the user allowed for good; `None`: nothing is kept.

@@ -15,6 +15,7 @@ use anyhow::Context;
 use cairn_core::{
     names::{Case, below},
     policy,
+    quote::quoted,
     text::{self, Decoded, NotText},
 };
 
@@ -120,12 +121,18 @@ impl Workspace {
         &self.folders
     }
 
+    /// The workspace folder that a path is in, by its name.
+    pub fn folder_of(&self, path: &Path) -> Option<&Path> {
+        self.folders.iter().map(PathBuf::as_path).find(|folder| path.starts_with(folder))
+    }
+
     /// Whether a path without symbolic links is one of the folders or below one.
     pub fn holds(&self, canonical: &Path) -> bool {
         self.canonical.iter().any(|folder| below(canonical, folder, Case::HERE).is_some())
     }
 
-    /// A path as people and models see it: relative to the first folder with `/`, or absolute.
+    /// A path as people and models see it: relative to the first folder with `/`, or absolute;
+    /// quoted where it holds anything but printable characters.
     pub fn display(&self, path: &Path) -> String {
         // Only the first folder has short names: a name must lead back to its file.
         match path.strip_prefix(self.root()) {
@@ -135,9 +142,10 @@ impl Workspace {
                 // What would be read as a home folder, a URI or nothing at all.
                 let misread =
                     name.starts_with('~') || name.starts_with("file:") || name.trim().is_empty();
-                if misread { format!("./{name}") } else { name.into_owned() }
+                let name = if misread { format!("./{name}").into() } else { name };
+                quoted(&name).into_owned()
             }
-            Err(_) => path.to_string_lossy().into_owned(),
+            Err(_) => quoted(&path.to_string_lossy()).into_owned(),
         }
     }
 

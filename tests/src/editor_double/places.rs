@@ -42,7 +42,15 @@ pub fn hash(text: &str) -> String {
 }
 
 pub(super) fn path(uri: &str) -> PathBuf {
-    PathBuf::from(uri.strip_prefix("file://").unwrap_or_else(|| panic!("{uri} is no file")))
+    let encoded = uri.strip_prefix("file://").unwrap_or_else(|| panic!("{uri} is no file"));
+    let mut parts = encoded.split('%');
+    let mut bytes = parts.next().unwrap_or_default().as_bytes().to_vec();
+    for part in parts {
+        let (digits, rest) = part.split_at(2);
+        bytes.push(u8::from_str_radix(digits, 16).expect("two digits follow a percent sign"));
+        bytes.extend_from_slice(rest.as_bytes());
+    }
+    PathBuf::from(String::from_utf8(bytes).expect("test paths are UTF-8"))
 }
 
 /// The text of a file and whether it begins with a byte order mark.

@@ -238,20 +238,20 @@ async fn words_reach_the_model_with_a_yes_and_with_a_no() {
         [
             [
                 "done",
-                "[exit code 0",
-                "[The user allowed this and said: Only this once",
+                "[cairn] exit code 0",
+                "[cairn] The user allowed this and said: Only this once",
             ],
             [
-                "[exit code 3",
-                "[The user allowed this and said: It fails on purpose.]",
+                "[cairn] exit code 3",
+                "[cairn] The user allowed this and said: It fails on purpose.",
             ],
             [
-                "The user declined; nothing was run. Do not try to reach the same by another command",
+                "[cairn] The user declined; nothing was run. Do not try to reach the same by another command",
             ],
         ]"#]]
     .assert_eq(&said);
     assert!(result(last, "c3").ends_with("They said: Ask Ada first."));
-    assert!(result(last, "c4").ends_with("said: Keep it short.]"));
+    assert!(result(last, "c4").ends_with("said: Keep it short."));
 }
 
 #[tokio::test]

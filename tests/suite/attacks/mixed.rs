@@ -146,7 +146,7 @@ async fn rules_that_lie_in_the_workspace_are_not_written_unasked() {
             ("bash", json!({ "command": "touch ran" })),
         ])
         .await;
-    assert_eq!((told[0].as_str(), told[1].as_str()), ("a\n1:one", "No files found."));
+    assert_eq!((told[0].as_str(), told[1].as_str()), ("a\n1:one", "[cairn] No files found."));
     assert_eq!(stand.editor.asked().len(), 1);
     assert!(!stand.has("ran") && !stand.has("state/allowed-commands.json") && stand.has("a"));
     super::ran(table.len() + 3);
@@ -665,7 +665,7 @@ async fn output_is_bounded_and_plain() {
     for text in &told {
         assert!(!text.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\t')), "{text:?}");
     }
-    assert!(told[3].starts_with("[3 bytes of binary output]"), "{:?}", told[3]);
+    assert!(told[3].starts_with("[cairn] 3 bytes of binary output"), "{:?}", told[3]);
     assert!(told[4].contains("end"), "{:?}", told[4]);
     #[cfg(target_os = "linux")]
     {

@@ -317,8 +317,11 @@ async fn secrets_are_read_only_after_a_yes() {
             (read("server.pem"), ASKED),
             (grep(json!({ "path": ".env" })), ASKED),
             (grep(json!({ "path": "server.pem" })), ASKED),
-            (grep(json!({})), "[1 file that may hold secrets was not searched"),
-            (grep(json!({ "glob": ".env*" })), "[2 files that may hold secrets were not searched"),
+            (grep(json!({})), "[cairn] 1 file that may hold secrets was not searched"),
+            (
+                grep(json!({ "glob": ".env*" })),
+                "[cairn] 2 files that may hold secrets were not searched",
+            ),
             (grep(json!({ "glob": "*.txt" })), "a.txt\\n1:one"),
             // Wrong for what is there, which it must not quote.
             (edit(".env", "KEY=other"), ASKED),

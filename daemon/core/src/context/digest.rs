@@ -7,6 +7,7 @@
 use super::{Window, start_of};
 use crate::{
     conversation::{Arguments, Item, Note, NoteKind},
+    marks,
     plan::Plan,
 };
 
@@ -17,7 +18,7 @@ pub const WENT_BACK: &str = "The user went back";
 const DECISIONS: [&str; 3] = [REJECTED, TAKEN_BACK, WENT_BACK];
 
 /// Asked of the model after the conversation; its answer is the summary.
-pub const SUMMARY_WANTED: &str = "<notice>\nThe conversation has become too long and is going to be compacted. Write the summary from which you will go on: everything before it will be gone.\n\nSay what was found out (files, names, facts, with their paths), what was changed and why, which commands were run and how they ended, what was tried and did not work, and what has to be done next. The user's messages, the plan and the proposed edits are kept word for word beside your summary: do not repeat them. At most 800 words, plain text. Do not call a tool.\n</notice>";
+pub const SUMMARY_WANTED: &str = "[cairn] notice:\nThe conversation has become too long and is going to be compacted. Write the summary from which you will go on: everything before it will be gone.\n\nSay what was found out (files, names, facts, with their paths), what was changed and why, which commands were run and how they ended, what was tried and did not work, and what has to be done next. The user's messages, the plan and the proposed edits are kept word for word beside your summary: do not repeat them. At most 800 words, plain text. Do not call a tool.\n[cairn] end of the notice";
 
 /// What a digest is made from.
 #[derive(Debug)]
@@ -59,19 +60,20 @@ impl Limit {
 /// The text from which the model goes on.
 pub fn digest(parts: &Parts<'_>, window: &Window) -> String {
     let Told { words, decisions, notices } = Told::by(parts);
-    let mut out = String::from(
-        "The conversation up to here was compacted to save room. This is what was kept of it.\n",
+    let mut out = marks::own(
+        "The conversation up to here was compacted to save room. This is what was kept of it.",
     );
+    // What comes here has been escaped.
     let mut section = |title: &str, text: String| {
         if !text.trim().is_empty() {
-            out.push_str(&format!("\n# {title}\n{}\n", text.trim_end()));
+            out.push_str(&format!("\n{}\n{}", marks::own(&format!("# {title}")), text.trim_end()));
         }
     };
     section("What the user said, word for word, oldest first", ends(&words, WORDS.bytes(window)));
     section("The plan as it stands", plan(parts.plan, PLAN.bytes(window)));
     section(
         "Your edits that wait for the user's decision; they are in the files",
-        newest(parts.proposals, PROPOSALS.bytes(window), "proposed edits"),
+        newest(&escaped(parts.proposals), PROPOSALS.bytes(window), "proposed edits"),
     );
     section(
         "What the user decided about your edits, oldest first",
@@ -80,16 +82,20 @@ pub fn digest(parts: &Parts<'_>, window: &Window) -> String {
     section("Other notices", newest(&notices, NOTICES.bytes(window), "notices"));
     match parts.summary {
         Some(summary) => {
-            section("Your summary of the rest", cut(summary, SUMMARY.bytes(window)));
+            section(
+                "Your summary of the rest",
+                cut(&marks::escape(summary), SUMMARY.bytes(window)),
+            );
         }
         None => section(
             "The newest steps, cut; what came before them is lost",
             newest(&steps(parts), STEPS.bytes(window), "steps"),
         ),
     }
-    out.push_str(
-        "\nGo on from here with what the user wants and is not done yet. Read files again before you rely on their text.",
-    );
+    out.push('\n');
+    out.push_str(&marks::own(
+        "Go on from here with what the user wants and is not done yet. Read files again before you rely on their text.",
+    ));
     out
 }
 
@@ -128,7 +134,7 @@ impl Told {
                 // Guidance comes again when it is due.
                 NoteKind::Reminder => continue,
             };
-            place.push(note.text.clone());
+            place.push(marks::escape(&note.text).into_owned());
         }
     }
 }
@@ -152,13 +158,14 @@ fn ends(texts: &[String], limit: usize) -> String {
         kept.push(text);
     }
     let missing = rest.len() - kept.len();
-    let gap = (missing > 0).then(|| format!("[{missing} messages left out]\n"));
+    let gap =
+        (missing > 0).then(|| format!("{}\n", marks::own(&format!("{missing} messages left out"))));
     kept.reverse();
     first + &gap.unwrap_or_default() + &kept.concat()
 }
 
 fn marked(text: &str) -> String {
-    format!("<message>\n{}\n</message>\n", text.trim_end())
+    format!("{}\n{}\n", marks::own("message:"), text.trim_end())
 }
 
 /// As many of the newest as fit, at least one, in their order.
@@ -175,14 +182,14 @@ fn newest(texts: &[String], limit: usize, what: &str) -> String {
     }
     let missing = texts.len() - kept.len();
     if missing > 0 {
-        kept.push(format!("[{missing} older {what} left out]\n"));
+        kept.push(format!("{}\n", marks::own(&format!("{missing} older {what} left out"))));
     }
     kept.reverse();
     kept.concat()
 }
 
 fn plan(plan: &Plan, limit: usize) -> String {
-    if plan.is_empty() { String::new() } else { cut(&plan.render(), limit) }
+    if plan.is_empty() { String::new() } else { cut(&marks::escape(&plan.render()), limit) }
 }
 
 fn steps(parts: &Parts<'_>) -> Vec<String> {
@@ -193,12 +200,12 @@ fn steps(parts: &Parts<'_>) -> Vec<String> {
             Item::Assistant(message) => {
                 let text = message.text();
                 if !text.trim().is_empty() {
-                    out.push(format!("You: {}", cut(&text, STEP_BYTES)));
+                    out.push(format!("You: {}", cut(&marks::escape(&text), STEP_BYTES)));
                 }
                 for call in message.tool_calls() {
                     let arguments = match &call.arguments {
                         Arguments::Object(object) => object.to_string(),
-                        Arguments::Invalid { raw, .. } => raw.clone(),
+                        Arguments::Invalid { raw, .. } => marks::escape(raw).into_owned(),
                     };
                     out.push(format!("You called {} {}", call.name, cut(&arguments, STEP_BYTES)));
                 }
@@ -218,5 +225,10 @@ fn cut(text: &str, bytes: usize) -> String {
     if text.len() <= bytes {
         return text.to_owned();
     }
-    format!("{}\n[cut: {} bytes in all]", start_of(text, bytes), text.len())
+    let note = marks::own(&format!("cut: {} bytes in all", text.len()));
+    format!("{}\n{note}", start_of(text, bytes))
+}
+
+fn escaped(texts: &[String]) -> Vec<String> {
+    texts.iter().map(|text| marks::escape(text).into_owned()).collect()
 }

@@ -90,15 +90,15 @@ fn long_results_of_old_rounds_become_a_note() {
         &"line\n".repeat(100),
         false,
         expect![[r#"
-        [output of 100 lines left out to save room; call read_file again if you need it]
-    "#]],
+            [cairn] output of 100 lines left out to save room; call read_file again if you need it
+        "#]],
     );
     let error = "no such file\n".to_owned() + &"at é\n".repeat(200);
     let items: Vec<Item> = std::iter::once(user("Do it")).chain(round(1, &error, true)).collect();
     let sent = sent(&items, Epoch { start: 0, elided_before: 3 }, 2).into_owned();
     let Item::ToolResults { results, .. } = sent else { panic!("results") };
     assert!(results[0].content.starts_with("no such file\n") && results[0].content.len() < 400);
-    assert!(results[0].content.ends_with("call read_file again if you need it]"));
+    assert!(results[0].content.ends_with("call read_file again if you need it"));
 }
 
 #[test]
@@ -182,39 +182,30 @@ fn a_digest_keeps_word_for_word_what_the_machine_knows() {
         summary: Some("Read a; changed c."),
     };
     expect![[r#"
-        The conversation up to here was compacted to save room. This is what was kept of it.
-
-        # What the user said, word for word, oldest first
-        <message>
+        [cairn] The conversation up to here was compacted to save room. This is what was kept of it.
+        [cairn] # What the user said, word for word, oldest first
+        [cairn] message:
         Fix the cart.
         No new crates.
-        </message>
-        <message>
+        [cairn] message:
         Use tabs
-        </message>
-        <message>
+        [cairn] message:
         And the tests?
-        </message>
-
-        # Your edits that wait for the user's decision; they are in the files
+        [cairn] # Your edits that wait for the user's decision; they are in the files
         --- a/c
         +++ b/c
         @@ -1 +1 @@
         -1
         +2
-
-        # What the user decided about your edits, oldest first
+        [cairn] # What the user decided about your edits, oldest first
         The user rejected this change of yours in a:
         -x
         +y
-
-        # Other notices
+        [cairn] # Other notices
         Not as you last saw them: b
-
-        # Your summary of the rest
+        [cairn] # Your summary of the rest
         Read a; changed c.
-
-        Go on from here with what the user wants and is not done yet. Read files again before you rely on their text."#]]
+        [cairn] Go on from here with what the user wants and is not done yet. Read files again before you rely on their text."#]]
     .assert_eq(&digest(&parts, &window(200_000)));
     parts.summary = None;
     let mechanical = digest(&parts, &window(200_000));

@@ -526,7 +526,7 @@ fn all_done_without_a_check_is_reminded_of_checking_once() {
     let Some(Item::ToolResults { results, .. }) = game.session.conversation().last() else {
         panic!()
     };
-    assert!(results[0].content.ends_with("</reminder>"));
+    assert!(results[0].content.ends_with("\n[cairn] end of the reminder"));
 }
 
 /// Anything may arrive at any time.
@@ -614,7 +614,9 @@ fn the_task_graph_is_run_outside_and_shown_as_the_plan() {
     let Some(Item::ToolResults { results, .. }) = game.session.conversation().last() else {
         panic!()
     };
-    assert!(results[0].content.starts_with("Updated #2.\n\n<reminder>\nAll items are completed"));
+    assert!(
+        results[0].content.starts_with("Updated #2.\n\n[cairn] reminder:\nAll items are completed")
+    );
     game.reply(vec![text("Done.")], Stop::EndTurn);
     assert_eq!(game.session.panel(), Panel::Collapsed);
     // Late news of a turn that is over.

@@ -216,7 +216,7 @@ impl Hub {
         self.spawn(async move {
             let read = tokio::task::spawn_blocking(move || {
                 let text = |key: &String| {
-                    let path = workspace.resolve(&path_of(key)?.to_string_lossy()).ok()?;
+                    let path = workspace.resolve(key).ok()?;
                     workspace.read_text(&path).ok().map(|decoded| decoded.text)
                 };
                 closed.into_iter().map(|key| (key.clone(), text(&key))).collect()

@@ -12,6 +12,7 @@ use std::{
 use cairn_core::{
     child::{self, Ended, Report},
     conversation::Item,
+    marks,
     model::{ModelEvent, Usage as Tokens},
     plan::Dialect,
     prompt,
@@ -240,7 +241,7 @@ impl Hub {
         };
         child.phase = ChildPhase::Running;
         let (id, turn_id) = (child.session.clone(), child.turn.clone());
-        let text = child.prompt.clone();
+        let text = marks::escape(&child.prompt).into_owned();
         self.sessions.insert(id.clone(), entry);
         self.children.running.insert(id.clone(), child);
         self.measure(&id, &system, &specs);

@@ -27,8 +27,8 @@ impl Hub {
         let key = canonical_uri(uri)?;
         // A document by the file's own name takes precedence over one by a link to it.
         self.files.links.retain(|_, file| *file != key);
-        let path = path_of(&key)?;
-        let file = self.workspace.as_ref()?.resolve(&path.to_string_lossy()).ok();
+        path_of(&key)?;
+        let file = self.workspace.as_ref()?.resolve(&key).ok();
         let file = file.map(|file| file.uri()).filter(|file| *file != key);
         match file {
             Some(file) if self.docs.get(&file).is_none() => {
@@ -112,6 +112,9 @@ impl Hub {
 
     pub(super) fn did_save(&mut self, uri: &str) {
         let Some(key) = self.key_of(uri) else { return };
+        if let (Some(path), Some(document)) = (path_of(&key), self.docs.get(&key)) {
+            self.sources.user_saved(&path, Some(&document.text.to_string()));
+        }
         let Some(entry) = self.files.entries.get_mut(&key) else { return };
         // Whatever was unsaved was the user's to save, and is saved now.
         entry.saveable = true;
@@ -172,12 +175,12 @@ impl Hub {
     }
 
     pub(super) fn read_disk(&self, key: &str, purpose: DiskPurpose) {
-        let (Some(path), Some(workspace)) = (path_of(key), self.workspace.clone()) else { return };
-        let (handle, key) = (self.handle.clone(), key.to_owned());
+        let Some(workspace) = self.workspace.clone() else { return };
+        let (handle, key, named) = (self.handle.clone(), key.to_owned(), key.to_owned());
         let number = self.files.next_read();
         self.spawn(async move {
             let read = tokio::task::spawn_blocking(move || {
-                let path = workspace.resolve(&path.to_string_lossy()).ok()?;
+                let path = workspace.resolve(&named).ok()?;
                 workspace.read_text(&path).ok().map(|decoded| decoded.text)
             });
             let text = read.await.unwrap_or_default();

@@ -168,6 +168,7 @@ impl Hub {
                 reply.send(Proposed::Refused("the path cannot be written as a URI".into())),
             );
         };
+        self.agent_changed(&to);
         let busy = self
             .files
             .entries

@@ -142,6 +142,12 @@ impl Hub {
             let Some(entry) = self.files.entries.get(&key) else { continue };
             let notification = entry.notification(version, from);
             let is_empty = notification.hunks.is_empty();
+            if !is_empty {
+                self.agent_changed(&key);
+            } else if !was_empty {
+                let reviewed = entry.review.as_ref().map(|review| review.current().clone());
+                self.user_decided(&key, reviewed);
+            }
             if !(was_empty && is_empty) {
                 self.editor.notify(Notice::Review(notification));
             }

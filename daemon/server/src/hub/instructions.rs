@@ -7,12 +7,13 @@ use std::sync::Arc;
 
 use cairn_core::{
     prompt::instructions::{Instructions, found_later, loaded},
+    text::Text,
     turn::Input,
 };
 use cairn_protocol::{MessageRole, RunTaskParams, RunTaskResult};
 
 use super::{Event, Hub, sessions::Opening};
-use crate::{event::Reply, instructions};
+use crate::{event::Reply, instructions, workspace::path_of};
 
 /// A task whose instructions were read.
 #[derive(Debug)]
@@ -32,13 +33,15 @@ impl Hub {
             return self.began(params, Opening::default(), reply);
         };
         let (docs, handle) = (Arc::clone(&self.docs), self.handle.clone());
+        let sources = Arc::clone(&self.sources);
         let config = self.environment.config_dir.clone();
         let trusted = self.trusted;
         self.spawn(async move {
             let active = params.context.as_ref().and_then(|context| context.active_file.clone());
             let found = tokio::task::spawn_blocking(move || {
                 if trusted {
-                    instructions::at_start(&workspace, &docs, active.as_deref(), config.as_deref())
+                    let (active, config) = (active.as_deref(), config.as_deref());
+                    instructions::at_start(&workspace, &docs, &sources, active, config)
                 } else {
                     instructions::users_own(config.as_deref())
                 }
@@ -57,6 +60,22 @@ impl Hub {
         let began = self.run_task(params, opening);
         let session = began.as_ref().map(|began| began.session_id.clone()).unwrap_or_default();
         self.answer_saved(&session, began, reply);
+    }
+
+    /// The agent changed this file, or something of its is pending there: what it says is data.
+    pub(super) fn agent_changed(&self, key: &str) {
+        if let Some(path) = path_of(key) {
+            self.sources.agent_changed(&path);
+        }
+    }
+
+    /// Nothing of the agent's is pending in this file any more.
+    pub(super) fn user_decided(&self, key: &str, reviewed: Option<Text>) {
+        if let Some(path) = path_of(key) {
+            let open = self.docs.get(key).map(|document| document.text.clone());
+            let text = open.or(reviewed).map(|text| text.to_string());
+            self.sources.user_decided(&path, text.as_deref());
+        }
     }
 
     /// The person sees what the model was told of at the beginning.

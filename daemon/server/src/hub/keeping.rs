@@ -23,7 +23,7 @@ use crate::{
         reviews::{self, Keeper},
         sessions::{self, EndedLine, Header, Hold, Line, Loaded, Newest, TurnLine},
     },
-    workspace::{Workspace, path_of},
+    workspace::Workspace,
 };
 
 /// Among the sessions in memory.
@@ -58,8 +58,7 @@ impl Pending {
     ) -> io::Result<Self> {
         let (keeper, mut found) = Keeper::open(folder, on_storage)?;
         let read = |key: &str| {
-            let path =
-                path_of(key).and_then(|path| workspace.resolve(&path.to_string_lossy()).ok());
+            let path = workspace.resolve(key).ok();
             path.and_then(|path| workspace.read_text(&path).ok()).map(|decoded| decoded.text)
         };
         let files = std::mem::take(&mut found.files);

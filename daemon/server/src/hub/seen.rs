@@ -129,6 +129,7 @@ impl Hub {
 
     /// The edit of the agent is in the file: its model need not be told.
     pub(super) fn edited(&mut self, origin: &Origin, key: &str, base: Option<&Text>, after: &Text) {
+        self.agent_changed(key);
         let (session, _, _) = origin.doer();
         let files = self.files.seen.sessions.get(session);
         let known = files.and_then(|files| files.get(key)).is_some();

@@ -498,6 +498,7 @@ impl Hub {
             children: Arc::new(self.handle.clone()),
             trusted: self.trusted,
             cancel: turn.cancel.clone(),
+            sources: Arc::clone(&self.sources),
             commands: Arc::clone(&self.settings.commands),
             allowed: self.allowed(),
             walls: self.walls(),

@@ -8,6 +8,7 @@ use std::{borrow::Cow, collections::HashSet};
 use bytes::Bytes;
 use cairn_core::{
     conversation::{Arguments, Item, Note, ToolResult},
+    marks,
     model::{Failure, FailureKind, ModelEvent},
 };
 use memchr::memmem;
@@ -255,11 +256,10 @@ pub(super) fn joined(text: Option<&str>, notes: &[Note]) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join("\n\n"))
 }
 
-/// A result for a format that has no place for `is_error`: the words must say it.
+/// A result for a format that has no place for `is_error`: Cairn's own words say it.
 pub(super) fn result_text(result: &ToolResult) -> String {
-    let says_so = result.content.get(..5).is_some_and(|start| start.eq_ignore_ascii_case("error"));
-    match result.is_error && !says_so {
-        true => format!("Error: {}", result.content),
+    match result.is_error {
+        true => format!("{}\n{}", marks::own("this call failed"), result.content),
         false => result.content.clone(),
     }
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use cairn_core::{
     hook::{Decision, Moment},
+    marks::ModelText,
     policy::command::{CommandRules, Rule},
 };
 use cairn_protocol::{ApprovalDecision, ApproveParams, ReviewMode, ToolState};
@@ -30,7 +31,7 @@ pub(super) enum Consent {
         words: Option<String>,
     },
     /// With the reason, for the model.
-    Refused(String),
+    Refused(ModelText),
 }
 
 /// The call as the user's hooks read it.
@@ -70,7 +71,7 @@ pub(super) async fn consent(
     let gate = approval::gate(touch, mode, &rules, place, &context.workspace);
     // What the policy forbids is not worth a hook.
     if let Gate::Closed(reason) = gate {
-        return Ok(Consent::Refused(reason));
+        return Ok(Consent::Refused(reason.into()));
     }
     let (desk, Guard { tool, about }) = (context.hooks.as_ref(), guard);
     let verdict = hooks::run(desk, Moment::BeforeTool, Some(tool), about).await;
@@ -84,7 +85,7 @@ pub(super) async fn consent(
             return Ok(Consent::Given { call, approved, words: None });
         }
         (Gate::Closed(reason), Decision::Ask | Decision::GoOn) => {
-            return Ok(Consent::Refused(reason));
+            return Ok(Consent::Refused(reason.into()));
         }
         (Gate::Ask(question), Decision::Ask | Decision::GoOn) => question,
     };
@@ -110,7 +111,7 @@ pub(super) async fn consent(
     };
     let Some(answer) = answer else {
         let refused = "The turn ended before the user answered; nothing was run.";
-        return Ok(Consent::Refused(refused.to_owned()));
+        return Ok(Consent::Refused(refused.into()));
     };
     let words = answer.feedback.filter(|words| !words.trim().is_empty());
     match answer.decision {
@@ -191,24 +192,27 @@ fn params(shown: &Shown, question: &Question, place: &Place) -> ApproveParams {
     }
 }
 
-fn refused(messages: &[String]) -> String {
-    format!(
-        "Nothing was run: a check of the user's refused. {}\nDo not try to reach the same by another way.",
-        messages.join("\n")
-    )
+fn refused(messages: &[String]) -> ModelText {
+    let mut out = ModelText::default();
+    out.own(
+        "Nothing was run: a check of the user's refused. Do not try to reach the same by another way.",
+    );
+    out.frame("words of a hook", &messages.join("\n"));
+    out
 }
 
-fn declined(words: Option<&str>) -> String {
+fn declined(words: Option<&str>) -> ModelText {
     const DECLINED: &str =
         "The user declined; nothing was run. Do not try to reach the same by another command";
-    match words {
+    let mut out = ModelText::default();
+    out.own(&match words {
         None => format!("{DECLINED}."),
         Some(words) => format!("{DECLINED}, unless their words ask for it. They said: {words}"),
-    }
+    });
+    out
 }
 
-/// What the user said when they allowed a call, below what came of it.
-pub(super) fn with_words(content: &str, words: &str) -> String {
-    let gap = if content.is_empty() || content.ends_with('\n') { "" } else { "\n" };
-    format!("{content}{gap}[The user allowed this and said: {words}]")
+/// Sentence for the model about a comment that came with the user's yes.
+pub(super) fn said(words: &str) -> String {
+    format!("The user allowed this and said: {words}")
 }

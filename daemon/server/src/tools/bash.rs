@@ -5,6 +5,7 @@
 use std::{sync::Arc, time::Duration};
 
 use cairn_core::{
+    marks::ModelText,
     model::ToolSpec,
     policy::{Touch, command, sandbox::Needs},
 };
@@ -13,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::{Approved, Call, Tool, ToolContext, ToolFailure, ToolOutput, arguments::Arguments};
 use crate::exec::{
-    self, Exit, Outcome, Spec,
+    self, Captured, Exit, Outcome, Spec,
     sandbox::{Boxed, Order},
 };
 
@@ -157,21 +158,25 @@ impl Call for BashCall {
             let outcome = exec::run(spec, context.cancel).await.map_err(|error| {
                 ToolFailure::Tell(format!("The command could not be run: {error}."))
             })?;
-            let mut content = String::new();
+            let mut content = ModelText::default();
             if !unsaved.is_empty() {
-                content.push_str(&format!(
-                    "[Unsaved in the editor, so the command saw older text: {}]\n",
+                content.own(&format!(
+                    "Unsaved in the editor, so the command saw older text: {}",
                     unsaved.join(", ")
                 ));
             }
-            let mut report = report(&outcome, self.timeout);
-            if is_boxed && outcome.exit != Exit::Code(0) {
-                report.extend(hint(&outcome.output.text(), Needs { network, ..needs }));
+            let hint = match is_boxed && outcome.exit != Exit::Code(0) {
+                true => hint(&outcome.output.text(), Needs { network, ..needs }),
+                false => None,
+            };
+            let mut detail = ModelText::default();
+            for text in [&mut content, &mut detail] {
+                report(&outcome, self.timeout, text);
+                hint.into_iter().for_each(|hint| text.own(hint));
             }
-            content.push_str(&report);
             Ok(ToolOutput {
                 content,
-                detail: Some(report),
+                detail: Some(detail.into()),
                 is_error: outcome.exit != Exit::Code(0),
                 ..ToolOutput::default()
             })
@@ -222,25 +227,29 @@ fn hint(output: &str, needs: Needs) -> Option<&'static str> {
     let read_only = says(&["Read-only file system", "EROFS", "read-only file system"]);
     if !needs.network && says(&no_network) {
         Some(
-            "\n[The sandbox gives a command no network. If it cannot do without, call bash again with needs: [\"network\"]; the user is asked.]",
+            "The sandbox gives a command no network. If it cannot do without, call bash again with needs: [\"network\"]; the user is asked.",
         )
     } else if !needs.git && read_only && says(&[".git/", ".git'"]) {
         Some(
-            "\n[The sandbox keeps .git from being written. If the command must, call bash again with needs: [\"git\"]; the user is asked.]",
+            "The sandbox keeps .git from being written. If the command must, call bash again with needs: [\"git\"]; the user is asked.",
         )
     } else if read_only {
         Some(
-            "\n[The sandbox lets a command write in the workspace and in /tmp only, and not what decides what runs outside of it: .git hooks and config, settings of editors and agents. The user can allow more folders with cairn.sandbox.writable.]",
+            "The sandbox lets a command write in the workspace and in /tmp only, and not what decides what runs outside of it: .git hooks and config, settings of editors and agents. The user can allow more folders with cairn.sandbox.writable.",
         )
     } else {
         None
     }
 }
 
-fn report(outcome: &Outcome, limit: Duration) -> String {
-    let mut out = outcome.output.text();
-    if !out.is_empty() && !out.ends_with('\n') {
-        out.push('\n');
+fn report(outcome: &Outcome, limit: Duration, out: &mut ModelText) {
+    let Captured { head, tail, total_bytes, dropped, binary } = &outcome.output;
+    out.add(head);
+    if *binary {
+        out.own(&format!("{total_bytes} bytes of binary output"));
+    } else if *dropped > 0 {
+        out.own(&format!("… {dropped} bytes left out …"));
+        out.add(tail);
     }
     let seconds = outcome.duration.as_secs_f64();
     let ended = match outcome.exit {
@@ -254,14 +263,13 @@ fn report(outcome: &Outcome, limit: Duration) -> String {
         }
         Exit::Cancelled => "cancelled by the user".to_owned(),
     };
-    out.push_str(&format!("[{ended}]"));
+    out.own(&ended);
     if outcome.crowded {
-        out.push_str("\n[ended: it had started more than a thousand processes]");
+        out.own("ended: it had started more than a thousand processes");
     }
     if outcome.left_running > 0 && matches!(outcome.exit, Exit::Code(_) | Exit::Signal(_)) {
-        out.push_str(&format!("\n[{} left in the background, ended]", outcome.left_running));
+        out.own(&format!("{} left in the background, ended", outcome.left_running));
     }
-    out
 }
 
 #[cfg(test)]
@@ -277,7 +285,7 @@ mod tests {
         let got: Vec<String> = got
             .lines()
             .map(|line| match line.rsplit_once(", ") {
-                Some((before, after)) if after.ends_with(" s]") => format!("{before}]"),
+                Some((before, after)) if after.ends_with(" s") => before.to_owned(),
                 _ => line.to_owned(),
             })
             .collect();
@@ -287,21 +295,29 @@ mod tests {
     #[tokio::test]
     async fn runs_commands() {
         let bench = Bench::new(&[("a.txt", "hello\n")]);
-        check(&bench, json!({"command": "cat a.txt"}), expect!["hello\n[exit code 0]"]).await;
-        check(&bench, json!({"command": "printf x; exit 2"}), expect!["failed: x\n[exit code 2]"])
-            .await;
-        check(&bench, json!({"command": "kill -TERM $$"}), expect!["failed: [ended by signal 15]"])
-            .await;
+        check(&bench, json!({"command": "cat a.txt"}), expect!["hello\n[cairn] exit code 0"]).await;
+        check(
+            &bench,
+            json!({"command": "printf x; exit 2"}),
+            expect!["failed: x\n[cairn] exit code 2"],
+        )
+        .await;
+        check(
+            &bench,
+            json!({"command": "kill -TERM $$"}),
+            expect!["failed: [cairn] ended by signal 15"],
+        )
+        .await;
         check(
             &bench,
             json!({"command": "echo a; sleep 60", "timeout_ms": 100}),
-            expect!["failed: a\n[timed out after 0.1 s and was ended; output so far above]"],
+            expect!["failed: a\n[cairn] timed out after 0.1 s and was ended; output so far above"],
         )
         .await;
         check(
             &bench,
             json!({"command": "sleep 60 & echo a"}),
-            expect!["a\n[exit code 0]\n[1 left in the background, ended]"],
+            expect!["a\n[cairn] exit code 0\n[cairn] 1 left in the background, ended"],
         )
         .await;
         check(&bench, json!({"command": " # nothing\n"}), expect!["failure: `command` is empty."])
@@ -316,7 +332,7 @@ mod tests {
             &bench,
             json!({"command": "true"}),
             expect![
-                "[Unsaved in the editor, so the command saw older text: src/a.rs, b]\n[exit code 0]"
+                "[cairn] Unsaved in the editor, so the command saw older text: src/a.rs, b\n[cairn] exit code 0"
             ],
         )
         .await;

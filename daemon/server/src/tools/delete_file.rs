@@ -91,7 +91,7 @@ impl Call for DeleteCall {
             let done = change(&context, &path, asked, delete).await?;
             let counts = counts(&done);
             Ok(ToolOutput {
-                content: format!("Deleted {path} ({counts})."),
+                content: format!("Deleted {path} ({counts}).").into(),
                 detail: Some(counts),
                 ..ToolOutput::default()
             })

@@ -116,7 +116,7 @@ impl Call for EditCall {
             let times =
                 if done.note > 1 { format!(", {} places", done.note) } else { String::new() };
             Ok(ToolOutput {
-                content: format!("Edited {path} ({counts}{times})."),
+                content: format!("Edited {path} ({counts}{times}).").into(),
                 detail: Some(counts),
                 ..ToolOutput::default()
             })

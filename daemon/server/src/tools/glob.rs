@@ -2,7 +2,7 @@
 
 use std::{ops::ControlFlow, path::Path};
 
-use cairn_core::{model::ToolSpec, policy::Touch};
+use cairn_core::{marks::ModelText, model::ToolSpec, policy::Touch};
 use futures_util::future::{BoxFuture, FutureExt};
 use globset::{GlobBuilder, GlobMatcher};
 use serde_json::{Value, json};
@@ -153,14 +153,18 @@ impl Call for GlobCall {
     }
 }
 
-fn listed(mut found: Vec<String>, walked: Walked) -> String {
+fn listed(mut found: Vec<String>, walked: Walked) -> ModelText {
     let more = found.len() > MAX_FILES;
     found.truncate(MAX_FILES);
-    let mut out = if found.is_empty() { "No files found.".to_owned() } else { found.join("\n") };
+    let mut out = ModelText::default();
+    if found.is_empty() {
+        out.own("No files found.");
+    }
+    out.add(&found.join("\n"));
     if more {
-        out.push_str(&format!("\n[Only the first {MAX_FILES} files; use a narrower pattern.]"));
+        out.own(&format!("Only the first {MAX_FILES} files; use a narrower pattern."));
     } else if let Some(note) = walked.note() {
-        out.push_str(&format!("\n{note}"));
+        out.own(note);
     }
     out
 }
@@ -195,7 +199,7 @@ mod tests {
         )
         .await;
         check(&bench, json!({"pattern": ".github/**"}), expect![".github/ci.yml"]).await;
-        check(&bench, json!({"pattern": "*.yml"}), expect!["No files found."]).await;
+        check(&bench, json!({"pattern": "*.yml"}), expect!["[cairn] No files found."]).await;
         check(&bench, json!({"pattern": "../*"}), expect!["failure: The pattern `../*` must be relative, without `..`; give the folder in `path`."]).await;
         check(
             &bench,
@@ -213,6 +217,6 @@ mod tests {
         let bench = Bench::new(&files);
         let found = bench.call("glob", json!({"pattern": "f*"})).await;
         assert_eq!(found.lines().count(), MAX_FILES + 1);
-        assert!(found.ends_with("f199\n[Only the first 200 files; use a narrower pattern.]"));
+        assert!(found.ends_with("f199\n[cairn] Only the first 200 files; use a narrower pattern."));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{ops::ControlFlow, time::Instant};
 
-use cairn_core::{model::ToolSpec, policy::Touch};
+use cairn_core::{marks::ModelText, model::ToolSpec, policy::Touch};
 use futures_util::future::{BoxFuture, FutureExt};
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{
@@ -131,7 +131,7 @@ impl Call for GrepCall {
 }
 
 impl GrepCall {
-    fn search(&self, context: &ToolContext) -> String {
+    fn search(&self, context: &ToolContext) -> ModelText {
         let started = Instant::now();
         let mut searcher = SearcherBuilder::new()
             .binary_detection(BinaryDetection::quit(0))
@@ -218,29 +218,27 @@ impl Results {
         !self.full
     }
 
-    fn finish(mut self, walked: Walked) -> String {
+    fn finish(self, walked: Walked) -> ModelText {
+        let mut out = ModelText::from(self.out.trim_end_matches('\n'));
         if self.matches == 0 {
-            self.out.push_str("No matches.\n");
+            out.own("No matches.");
         }
         if self.full {
-            let shown = format!(
-                "[Stopped after {} matches; there may be more. Use a narrower pattern, `path` or `glob`.]\n",
+            out.own(&format!(
+                "Stopped after {} matches; there may be more. Use a narrower pattern, `path` or `glob`.",
                 self.matches
-            );
-            self.out.push_str(&shown);
+            ));
         } else if let Some(note) = walked.note() {
-            self.out.push_str(&format!("{note}\n"));
+            out.own(note);
         }
-        self.out.push_str(&match self.secrets {
-            0 => String::new(),
-            1 => "[1 file that may hold secrets was not searched; to search it, name it in `path`.]\n"
-                .to_owned(),
-            n => format!(
-                "[{n} files that may hold secrets were not searched; to search one, name it in `path`.]\n"
-            ),
-        });
-        self.out.pop();
-        self.out
+        match self.secrets {
+            0 => {}
+            1 => out.own("1 file that may hold secrets was not searched; to search it, name it in `path`."),
+            n => out.own(&format!(
+                "{n} files that may hold secrets were not searched; to search one, name it in `path`."
+            )),
+        }
+        out
     }
 }
 
@@ -313,7 +311,7 @@ mod tests {
         )
         .await;
         check(&bench, json!({"pattern": "^z$"}), expect!["a.rs\n5:z"]).await;
-        check(&bench, json!({"pattern": "nothing"}), expect!["No matches."]).await;
+        check(&bench, json!({"pattern": "nothing"}), expect!["[cairn] No matches."]).await;
         check(
             &bench,
             json!({"pattern": ""}),
@@ -336,7 +334,7 @@ mod tests {
         let bench = Bench::new(&[("many", &"x\n".repeat(1000)), ("wide", &"y".repeat(9000))]);
         let found = bench.call("grep", json!({"pattern": "x"})).await;
         assert_eq!(found.lines().count(), MAX_MATCHES + 2);
-        assert!(found.ends_with("there may be more. Use a narrower pattern, `path` or `glob`.]"));
+        assert!(found.ends_with("there may be more. Use a narrower pattern, `path` or `glob`."));
         let found = bench.call("grep", json!({"pattern": "y"})).await;
         assert_eq!(found.chars().count(), "wide\n1:…".chars().count() + MAX_LINE_CHARS);
     }

@@ -72,7 +72,7 @@ impl Call for MoveCall {
         async move {
             let Self { from, to } = *self;
             let looking = context.clone();
-            let (path, content) = (from.clone(), format!("Moved {from} to {to}."));
+            let (path, content) = (from.clone(), format!("Moved {from} to {to}.").into());
             let relocate = move |base: Option<&Text>| {
                 if base.is_none() {
                     return Err(snapshot::missing(&looking, &from));

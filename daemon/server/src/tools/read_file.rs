@@ -1,6 +1,6 @@
 //! `read_file`: a file as the user sees it, with line numbers.
 
-use cairn_core::{model::ToolSpec, policy::Touch, text::Text};
+use cairn_core::{marks::ModelText, model::ToolSpec, policy::Touch, text::Text};
 use futures_util::future::{BoxFuture, FutureExt};
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ use crate::workspace::WorkspacePath;
 const MAX_LINES: usize = 2000;
 const MAX_BYTES: usize = 100 * 1024;
 const MAX_LINE_CHARS: usize = 2000;
-const UNSAVED: &str = "\n[The editor holds unsaved changes of this file; they are shown.]";
+const UNSAVED: &str = "The editor holds unsaved changes of this file; they are shown.";
 
 pub(super) struct ReadFile;
 
@@ -79,7 +79,7 @@ impl Call for ReadCall {
                     .ok_or_else(|| snapshot::missing(&context, &self.path))?;
                 let mut content = numbered(&snapshot.text, self.offset, self.limit)?;
                 if snapshot.unsaved {
-                    content.push_str(UNSAVED);
+                    content.own(UNSAVED);
                 }
                 Ok((content, Saw { key: self.path.uri(), text: snapshot.text }))
             })
@@ -90,10 +90,12 @@ impl Call for ReadCall {
     }
 }
 
-fn numbered(text: &Text, offset: usize, limit: usize) -> Result<String, ToolFailure> {
+fn numbered(text: &Text, offset: usize, limit: usize) -> Result<ModelText, ToolFailure> {
+    let mut told = ModelText::default();
     let total = text.filled_lines();
     if total == 0 {
-        return Ok("[The file is empty.]".to_owned());
+        told.own("The file is empty.");
+        return Ok(told);
     }
     if offset > total {
         return Err(ToolFailure::Tell(format!(
@@ -120,16 +122,16 @@ fn numbered(text: &Text, offset: usize, limit: usize) -> Result<String, ToolFail
         out.push_str(&piece);
         shown += 1;
     }
-    if offset > 1 || shown < total {
-        out.push_str(&format!("[Lines {offset} to {shown} of {total}."));
-        if shown < total {
-            out.push_str(&format!(" Read on with offset {}.", shown + 1));
-        }
-        out.push(']');
-    } else {
-        out.pop();
+    told.add(out.strip_suffix('\n').unwrap_or(&out));
+    if shown < total {
+        told.own(&format!(
+            "Lines {offset} to {shown} of {total}. Read on with offset {}.",
+            shown + 1
+        ));
+    } else if offset > 1 {
+        told.own(&format!("Lines {offset} to {shown} of {total}."));
     }
-    Ok(out)
+    Ok(told)
 }
 
 #[cfg(test)]
@@ -150,7 +152,7 @@ mod tests {
         check(
             &bench,
             json!({"path": "src/a.txt", "offset": 2, "limit": 1}),
-            expect!["2\ttwo\n[Lines 2 to 2 of 3. Read on with offset 3.]"],
+            expect!["2\ttwo\n[cairn] Lines 2 to 2 of 3. Read on with offset 3."],
         )
         .await;
         check(
@@ -159,7 +161,7 @@ mod tests {
             expect!["failure: `offset` is 9, but the file has 3 lines."],
         )
         .await;
-        check(&bench, json!({"path": "empty"}), expect!["[The file is empty.]"]).await;
+        check(&bench, json!({"path": "empty"}), expect!["[cairn] The file is empty."]).await;
         check(
             &bench,
             json!({"path": "a.txt"}),
@@ -187,7 +189,9 @@ mod tests {
         check(
             &bench,
             json!({"path": "a"}),
-            expect!["1\tbuffer\n[The editor holds unsaved changes of this file; they are shown.]"],
+            expect![
+                "1\tbuffer\n[cairn] The editor holds unsaved changes of this file; they are shown."
+            ],
         )
         .await;
         bench.open("a", "disk\n");
@@ -197,18 +201,19 @@ mod tests {
     #[test]
     fn is_bounded() {
         let lines = Text::new(&"line\n".repeat(5000));
-        let read = numbered(&lines, 1, usize::MAX).expect("a range");
-        assert!(read.ends_with("2000\tline\n[Lines 1 to 2000 of 5000. Read on with offset 2001.]"));
+        let read = String::from(numbered(&lines, 1, usize::MAX).expect("a range"));
+        let end = "2000\tline\n[cairn] Lines 1 to 2000 of 5000. Read on with offset 2001.";
+        assert!(read.ends_with(end));
         let wide = Text::new(&format!("{}\n", "é".repeat(1500)).repeat(200));
-        let read = numbered(&wide, 1, usize::MAX).expect("a range");
+        let read = String::from(numbered(&wide, 1, usize::MAX).expect("a range"));
         assert!(read.len() < MAX_BYTES + 100);
         assert!(
-            read.ends_with("[Lines 1 to 34 of 200. Read on with offset 35.]"),
+            read.ends_with("[cairn] Lines 1 to 34 of 200. Read on with offset 35."),
             "{}",
             &read[read.len() - 80..]
         );
         let long = Text::new(&"x".repeat(1_000_000));
-        let read = numbered(&long, 1, 1).expect("a range");
+        let read = String::from(numbered(&long, 1, 1).expect("a range"));
         assert!(read.ends_with("x… [998000 more characters]"));
     }
 }

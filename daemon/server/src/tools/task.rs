@@ -99,7 +99,7 @@ impl Call for TaskCall {
             let Some(Report { content, is_error }) = ended.await else {
                 return Err(ToolFailure::tell("The turn ended before the subagent did."));
             };
-            let detail = Some(content.clone());
+            let detail = Some(content.as_str().to_owned());
             Ok(ToolOutput { content, detail, is_error, ..ToolOutput::default() })
         }
         .boxed()

@@ -8,6 +8,7 @@ use std::{path::PathBuf, sync::Arc};
 use anyhow::Context;
 use cairn_core::{
     hook::{Decision, Moment},
+    marks::ModelText,
     model::ToolSpec,
     plan::{
         Status,
@@ -107,19 +108,19 @@ impl GraphCall {
         }
         let updated = self.request.writes();
         let (outcome, contents) = apply(list, self.request).await?;
-        let mut content = outcome.content;
+        let mut content = ModelText::from(outcome.content);
         if let Some(damage) = damage(&contents) {
-            content.push_str(&damage);
+            content.add(&damage);
         }
         if let Some(task) = outcome.created.and_then(|id| contents.graph.view(id)) {
             let verdict = ask_hooks(&context, Moment::TaskCreated, task).await;
             for message in verdict.messages {
-                content.push_str(&format!("\n\n{message}"));
+                content.frame("words of a hook", &message);
             }
         }
         Ok(ToolOutput {
             saw: None,
-            detail: Some(content.clone()),
+            detail: Some(content.as_str().to_owned()),
             content,
             is_error: false,
             tasks: Some(TaskNews { items: contents.graph.items(), updated }),

@@ -35,7 +35,7 @@ impl Children for Echo {
     fn run(&self, errand: Errand) -> BoxFuture<'static, Option<Report>> {
         let Errand { title, prompt, tools, max_rounds, .. } = errand;
         let content = format!("{title}|{prompt}|{tools:?}|{max_rounds:?}");
-        std::future::ready(Some(Report { content, is_error: false })).boxed()
+        std::future::ready(Some(Report { content: content.into(), is_error: false })).boxed()
     }
 }
 
@@ -57,6 +57,7 @@ impl Bench {
             edits: Arc::clone(&editor) as Arc<dyn Edits>,
             children: Arc::new(Echo),
             cancel: CancellationToken::new(),
+            sources: Arc::default(),
             commands: Arc::default(),
             allowed: None,
             walls: Walls {
@@ -101,8 +102,8 @@ impl Bench {
             Gate::Closed(reason) => return format!("failure: {reason}"),
         };
         match call.run(self.context.clone(), approved).await {
-            Ok(output) if output.is_error => format!("failed: {}", output.content),
-            Ok(output) => output.content,
+            Ok(output) if output.is_error => format!("failed: {}", output.content.as_str()),
+            Ok(output) => output.content.into(),
             Err(ToolFailure::Tell(text)) => format!("failure: {text}"),
             Err(ToolFailure::Fatal(error)) => panic!("fatal: {error:#}"),
         }

@@ -108,7 +108,7 @@ impl Call for WriteCall {
                 Done::Replaced => "Replaced the text of",
             };
             Ok(ToolOutput {
-                content: format!("{verb} {path} ({counts})."),
+                content: format!("{verb} {path} ({counts}).").into(),
                 detail: Some(counts),
                 ..ToolOutput::default()
             })

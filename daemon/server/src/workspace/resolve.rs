@@ -10,6 +10,7 @@ use std::{
 use cairn_core::{
     names::{Case, WindowsOddity, below, is_deceptive, plain, windows_oddity},
     policy::protected_roots,
+    quote::{quoted, unquoted},
 };
 
 use super::{Workspace, WorkspacePath, path_of, spelling::link_target};
@@ -21,7 +22,10 @@ pub enum PathError {
     Empty,
     #[error("The path is too long.")]
     TooLong,
-    #[error("The path contains a control character. Give it as plain text.")]
+    #[error(
+        "The path contains a control character. Give it as plain text; a file that has such a name \
+         is named in quotes, as `glob` shows it."
+    )]
     ControlCharacter,
     #[error("`{0}` is not a file path. Give a path relative to the workspace folder.")]
     NotAPath(String),
@@ -53,13 +57,26 @@ const MAX_LINKS: usize = 40;
 const MAX_LENGTH: usize = 4096;
 
 impl Workspace {
-    /// Where a path leads: relative to the first folder, absolute inside any, or a `file:` URI.
-    /// Nothing need be there. Links are followed, the last one too, also when they dangle.
-    /// Blocks on the disk.
+    /// Where a path leads: relative to the first folder, absolute inside any, or a `file:` URI;
+    /// plain, or quoted as [`Workspace::display`] has it. Nothing need be there, unless its name has
+    /// control characters. Links are followed, the last one too, also when they dangle. Blocks on
+    /// the disk.
     pub fn resolve(&self, given: &str) -> Result<WorkspacePath, PathError> {
-        let path = self.absolute(given)?;
+        let named = unquoted(given);
+        let path = self.absolute(named.as_deref().unwrap_or(given))?;
+        let deceptive = path.to_string_lossy().chars().any(is_deceptive);
+        // Written out it is meant, and the way back to a file that was shown. No new name is made so.
+        let written_out = named.is_some() || is_uri(given);
+        if deceptive && !(written_out && fs::symlink_metadata(&path).is_ok()) {
+            return Err(PathError::ControlCharacter);
+        }
+        self.follow(&path, given)
+    }
+
+    /// Where an absolute path leads.
+    fn follow(&self, path: &Path, given: &str) -> Result<WorkspacePath, PathError> {
         let mut walker = Walker::new(self, given);
-        walker.follow(&path)?;
+        walker.follow(path)?;
         let (folder, inside) =
             self.place_of(&walker.at).ok_or_else(|| PathError::Outside(given.to_owned()))?;
         if self.is_own(&walker.at) {
@@ -92,11 +109,10 @@ impl Workspace {
 
     /// Resolves again what was resolved before: a link may have been put in its way meanwhile.
     pub fn recheck(&self, path: &WorkspacePath) -> Result<(), PathError> {
-        let now = path.as_path().to_str().map(|absolute| self.resolve(absolute));
-        match now {
-            Some(Ok(now)) if now.as_path() == path.as_path() => Ok(()),
-            Some(Err(error)) => Err(error),
-            Some(Ok(_)) | None => Err(PathError::Outside(path.to_string())),
+        match self.follow(path.as_path(), path.display()) {
+            Ok(now) if now.as_path() == path.as_path() => Ok(()),
+            Ok(_) => Err(PathError::Outside(path.to_string())),
+            Err(error) => Err(error),
         }
     }
 
@@ -114,17 +130,14 @@ impl Workspace {
         if given.len() > MAX_LENGTH {
             return Err(PathError::TooLong);
         }
-        let decoded = if given.contains("://") || given.starts_with("file:") {
+        let decoded = if is_uri(given) {
             // What is not text could not be named to a model, nor by it.
             let named = path_of(given).filter(|path| path.to_str().is_some());
-            named.ok_or_else(|| PathError::NotAPath(given.to_owned()))?
+            named.ok_or_else(|| PathError::NotAPath(quoted(given).into_owned()))?
         } else {
             PathBuf::from(given)
         };
         let text = decoded.to_string_lossy();
-        if text.chars().any(is_deceptive) {
-            return Err(PathError::ControlCharacter);
-        }
         if cfg!(windows)
             && let Some(oddity) = windows_oddity(&text)
         {
@@ -165,6 +178,10 @@ impl Workspace {
         below(home, &self.canonical[folder], Case::HERE)?;
         Some(Path::new("~").join(below(path, home, Case::HERE)?))
     }
+}
+
+fn is_uri(given: &str) -> bool {
+    given.contains("://") || given.starts_with("file:")
 }
 
 /// Goes a path component by component, as the kernel does, but goes on where nothing exists.

@@ -120,8 +120,8 @@ fn a_path_is_shown_so_that_it_leads_back() {
         ("./~/x", "./~/x"),
         ("./~", "./~"),
         ("./file:/x", "./file:/x"),
-        ("./ ", "./ "),
-        ("./ x", " x"),
+        ("./ ", "\"./ \""),
+        ("./ x", "\" x\""),
         ("a:b", "a:b"),
     ] {
         assert_eq!(place.resolved(given), shown);

@@ -35,11 +35,11 @@ impl Walked {
         match self {
             Walked::All => None,
             Walked::Stopped | Walked::Cut => {
-                Some("[The search was cut short; there may be more. Search a smaller folder.]")
+                Some("The search was cut short; there may be more. Search a smaller folder.")
             }
             Walked::Trapped => Some(
-                "[Nothing was searched: .gitignore, .ignore or .git/info/exclude is no regular \
-                 file or too large to be read. Tell the user.]",
+                "Nothing was searched: .gitignore, .ignore or .git/info/exclude is no regular \
+                 file or too large to be read. Tell the user.",
             ),
         }
     }
@@ -93,6 +93,62 @@ impl Workspace {
             }
         }
         Walked::All
+    }
+}
+
+impl Workspace {
+    /// Whether a rule of Git's ignores a path, or a folder that it is in: those of the project, of
+    /// `.git/info/exclude`, and the user's own. A path that no rule can be found for counts as
+    /// ignored. Blocks.
+    pub fn is_ignored(&self, path: &Path) -> bool {
+        let Some(folder) = self.folder_of(path) else { return true };
+        let above = path.ancestors().skip(1).take_while(|above| above.starts_with(folder));
+        if above.into_iter().any(has_trap) {
+            return true;
+        }
+        let wanted = path.to_owned();
+        let mut walk = WalkBuilder::new(folder)
+            .hidden(false)
+            .require_git(false)
+            .follow_links(false)
+            .filter_entry(move |entry| wanted.starts_with(entry.path()))
+            .build();
+        !walk.any(|entry| entry.is_ok_and(|entry| entry.path() == path))
+    }
+
+    /// Visits files and links of these names that no rule ignores, but in folders that are skipped.
+    /// Blocks.
+    pub fn find_named(
+        &self,
+        names: &[&str],
+        skip: impl Fn(&Path) -> bool + Clone + Send + Sync + 'static,
+        mut visit: impl FnMut(&Path),
+    ) {
+        let started = Instant::now();
+        for folder in &self.folders {
+            let (root, skip) = (folder.clone(), skip.clone());
+            let walk = WalkBuilder::new(folder)
+                .hidden(false)
+                .require_git(false)
+                .follow_links(false)
+                .filter_entry(move |entry| {
+                    let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
+                    !is_folder
+                        || !(entry.file_name().eq_ignore_ascii_case(".git")
+                            || entry.path().strip_prefix(&root).is_ok_and(&skip)
+                            || is_git_folder(entry.path(), None)
+                            || has_trap(entry.path()))
+                })
+                .build();
+            for entry in walk.flatten() {
+                if started.elapsed() > MAX_TIME {
+                    return;
+                }
+                if names.iter().any(|name| entry.file_name() == *name) {
+                    visit(entry.path());
+                }
+            }
+        }
     }
 }
 

@@ -83,7 +83,7 @@ async fn a_link_for_a_workspace_and_a_second_one_are_as_safe() {
         let work = format!("echo y > {}/two/made && echo x > made && pwd", top.display());
         let told = stand.told([bash(work)]).await;
         assert!(top.join("two/made").exists(), "{way}: {}", told[0]);
-        assert!(told[0].contains("[exit code 0"), "{way}: {}", told[0]);
+        assert!(told[0].contains("[cairn] exit code 0"), "{way}: {}", told[0]);
         assert!(top.join("real/made").exists(), "{way}: {}", told[0]);
         for attack in ATTACKS {
             let told = stand.told([bash(attack.replace('@', &top.display().to_string()))]).await;

@@ -92,10 +92,10 @@ async fn ends_and_leftovers_are_told_as_they_are() {
     for way in WAYS {
         let Some(scene) = Scene::set(way, json!({})).await else { continue };
         for (command, told) in [
-            ("exit 3", "[exit code 3,"),
-            ("kill -9 $$", "[ended by signal 9,"),
-            ("kill -TERM $$", "[ended by signal 15,"),
-            ("sleep 60 & setsid sleep 60 & echo left", "[2 left in the background, ended]"),
+            ("exit 3", "[cairn] exit code 3,"),
+            ("kill -9 $$", "[cairn] ended by signal 9,"),
+            ("kill -TERM $$", "[cairn] ended by signal 15,"),
+            ("sleep 60 & setsid sleep 60 & echo left", "[cairn] 2 left in the background, ended"),
             ("echo one; echo two >&2; echo three", "one\ntwo\nthree\n"),
         ] {
             let ran = scene.run(command, &[]).await;
@@ -109,7 +109,7 @@ async fn who_only_looks_sees_what_is_there_and_writes_nothing() {
     for way in WAYS {
         let Some(scene) = Scene::set(way, json!({})).await else { continue };
         let ran = scene.run("ls -A && cat ../other/file.txt; git status --short", &[]).await;
-        let seen = ".git\nCLAUDE.md\na.txt\nlink\nsub\nuntouched\n?? link\n[exit";
+        let seen = ".git\nCLAUDE.md\na.txt\nlink\nsub\nuntouched\n?? link\n[cairn] exit";
         assert!(ran.said.starts_with(seen), "{way}: {}", ran.said);
         let ran = scene.run("ls -A; touch b && ls b", &[]).await;
         assert!(ran.ok && ran.said.contains("\n.cairn-holds-.envrc\n"), "{way}: {}", ran.said);

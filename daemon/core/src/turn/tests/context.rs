@@ -80,7 +80,7 @@ fn a_nearly_full_window_is_compacted_between_two_rounds() {
     game.check(expect![[r#"
         spent
         take stock
-        Conversation compacted: 9k → 224 tokens
+        Conversation compacted: 9k → 233 tokens
         call model
     "#]]);
     let view = game.view();
@@ -90,7 +90,7 @@ fn a_nearly_full_window_is_compacted_between_two_rounds() {
     }
     game.is_like_restored();
     // The summary's own count is not the conversation's.
-    assert_eq!(game.session.fill(), Fill { used: 224, window: 10_000 });
+    assert_eq!(game.session.fill(), Fill { used: 233, window: 10_000 });
     // What was said meanwhile comes with the next round, and the turn ends as any other.
     game.round("c", 10, 300);
     game.reply(vec![text("Done.")], Stop::EndTurn);
@@ -170,7 +170,7 @@ fn a_refused_length_is_compacted_once_and_never_sent_again() {
     game.check(expect![[r#"
         message dropped: Too long: 4500 tokens > 4096 maximum
         take stock
-        Conversation compacted without a summary of the model: 143 → 309 tokens
+        Conversation compacted without a summary of the model: 143 → 318 tokens
         call model
     "#]]);
     game.overflow("Too long: 4100 tokens > 4096 maximum");
@@ -218,8 +218,8 @@ fn compacting_by_hand_is_a_turn_of_its_own_or_part_of_one() {
         summarize, shortest: false
         spent
         take stock
-        Conversation compacted: 11 → 222 tokens
-        end Completed: Conversation compacted: 11 → 222 tokens.
+        Conversation compacted: 11 → 231 tokens
+        end Completed: Conversation compacted: 11 → 231 tokens.
     "#]]);
     game.is_like_restored();
     game.input(Input::Compact);

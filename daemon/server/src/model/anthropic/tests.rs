@@ -56,7 +56,7 @@ fn requests() {
                 },
                 {
                   "type": "text",
-                  "text": "<reminder>\nplan\n</reminder>"
+                  "text": "[cairn] reminder:\nplan\n[cairn] end of the reminder"
                 },
                 {
                   "type": "text",
@@ -115,11 +115,11 @@ fn requests() {
                 },
                 {
                   "type": "text",
-                  "text": "<notice>\nchanged\n</notice>"
+                  "text": "[cairn] notice:\nchanged\n[cairn] end of the notice"
                 },
                 {
                   "type": "text",
-                  "text": "<reminder>\ngo on\n</reminder>"
+                  "text": "[cairn] reminder:\ngo on\n[cairn] end of the reminder"
                 }
               ]
             },

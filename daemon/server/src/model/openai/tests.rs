@@ -48,7 +48,7 @@ fn requests() {
             },
             {
               "role": "user",
-              "content": "Fix \"it\"\n\n<reminder>\nplan\n</reminder>\n\nquick"
+              "content": "Fix \"it\"\n\n[cairn] reminder:\nplan\n[cairn] end of the reminder\n\nquick"
             },
             {
               "role": "assistant",
@@ -80,11 +80,11 @@ fn requests() {
             {
               "role": "tool",
               "tool_call_id": "b",
-              "content": "Error: bad arguments"
+              "content": "[cairn] this call failed\nbad arguments"
             },
             {
               "role": "user",
-              "content": "<notice>\nchanged\n</notice>\n\n<reminder>\ngo on\n</reminder>"
+              "content": "[cairn] notice:\nchanged\n[cairn] end of the notice\n\n[cairn] reminder:\ngo on\n[cairn] end of the reminder"
             },
             {
               "role": "user",

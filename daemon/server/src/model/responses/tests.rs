@@ -52,7 +52,7 @@ fn requests() {
               "content": [
                 {
                   "type": "input_text",
-                  "text": "Fix \"it\"\n\n<reminder>\nplan\n</reminder>\n\nquick"
+                  "text": "Fix \"it\"\n\n[cairn] reminder:\nplan\n[cairn] end of the reminder\n\nquick"
                 }
               ]
             },
@@ -97,7 +97,7 @@ fn requests() {
             {
               "type": "function_call_output",
               "call_id": "b",
-              "output": "Error: bad arguments"
+              "output": "[cairn] this call failed\nbad arguments"
             },
             {
               "type": "message",
@@ -105,7 +105,7 @@ fn requests() {
               "content": [
                 {
                   "type": "input_text",
-                  "text": "<notice>\nchanged\n</notice>\n\n<reminder>\ngo on\n</reminder>"
+                  "text": "[cairn] notice:\nchanged\n[cairn] end of the notice\n\n[cairn] reminder:\ngo on\n[cairn] end of the reminder"
                 }
               ]
             },

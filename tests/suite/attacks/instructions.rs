@@ -1,0 +1,184 @@
+//! `AGENTS.md` and `CLAUDE.md` that the user never wrote: in folders that Git ignores or that tools
+//! fill, or made by the agent itself.
+
+use std::fs;
+
+use cairn_tests::model_server::{Response, Wire};
+use serde_json::{Value, json};
+
+use super::{Stand, put};
+use crate::desk::{allow, call, result, say};
+
+const LATER: &str = "There are instructions for the folder";
+const AT_START: &str = "Instructions of the project";
+
+fn run(command: &str) -> (&'static str, Value) {
+    ("bash", json!({ "command": command }))
+}
+
+fn read(path: &str) -> (&'static str, Value) {
+    ("read_file", json!({ "path": path }))
+}
+
+/// The last request says that there are instructions.
+fn instructed(stand: &Stand, phrase: &str) -> bool {
+    let requests = stand.model.requests();
+    String::from_utf8_lossy(&requests.last().unwrap().body).contains(phrase)
+}
+
+#[tokio::test]
+async fn none_from_folders_that_are_ignored_or_generated() {
+    for (folder, rules) in [
+        ("out", ".gitignore"),
+        ("out", ".git/info/exclude"),
+        ("out", "config/git/ignore"),
+        ("a/out/deep", "a/.gitignore"),
+        ("node_modules/pkg", ""),
+        ("a/.venv/lib", ""),
+        ("target/debug", ""),
+        ("a/Vendor/x", ""),
+    ] {
+        let folders = tempfile::tempdir().unwrap();
+        let top = folders.path();
+        let at = |name: &str| format!("ws/{folder}/{name}");
+        put(
+            top,
+            &[
+                (&at("AGENTS.md"), b"Far rule."),
+                (&at("x"), b"one\n"),
+                ("ws/.git/HEAD", b"ref: refs/heads/main\n"),
+                ("ws/.git/config", b"[core]\n"),
+                ("ws/.git/objects/x", b""),
+                ("ws/.git/refs/x", b""),
+            ],
+        );
+        if !rules.is_empty() {
+            let rules = match rules.strip_prefix("config/") {
+                Some(_) => top.join(rules),
+                None => top.join("ws").join(rules),
+            };
+            fs::create_dir_all(rules.parent().unwrap()).unwrap();
+            fs::write(rules, "out/\n").unwrap();
+        }
+        let config = top.join("config");
+        let stand = Stand::within(folders, &["ws"], Wire::Anthropic, json!({}), |command| {
+            command.env("XDG_CONFIG_HOME", config);
+        })
+        .await;
+        let told = stand.told([read(&format!("{folder}/x"))]).await;
+        assert_eq!(told[0], "1\tone", "{folder}");
+        assert!(!instructed(&stand, LATER), "{folder}, {rules}");
+        super::ran(1);
+        stand.finish();
+    }
+}
+
+#[tokio::test]
+async fn none_that_a_command_made_or_changed() {
+    for (what, command) in [
+        ("made", "mkdir -p sub && printf 'Far rule.' > sub/AGENTS.md"),
+        ("changed", "printf 'More.' >> sub/CLAUDE.md"),
+        ("a folder moved", "rm -r sub && mv node_modules/pkg sub"),
+        (
+            "a folder moved, with an old time",
+            "rm -r sub && mv node_modules/pkg sub && touch -d 2001-01-01 sub sub/AGENTS.md",
+        ),
+        ("a link", "ln -s ../notes sub/AGENTS.md"),
+        ("no longer ignored", "printf '' > .gitignore; rm -r sub; mv out sub"),
+        ("an old file moved", "mv notes sub/AGENTS.md"),
+    ] {
+        let files: &[(&str, &[u8])] = &[
+            ("sub/x", b"one\n"),
+            ("notes", b"Far rule."),
+            ("node_modules/pkg/AGENTS.md", b"Far rule."),
+            ("node_modules/pkg/x", b"one\n"),
+            ("out/AGENTS.md", b"Far rule."),
+            ("out/x", b"one\n"),
+            (".gitignore", b"out/\n"),
+        ];
+        // Whatever else a sandbox may prevent.
+        let stand = Stand::open(files, json!({ "sandbox": { "mode": "off" } })).await;
+        if what == "changed" {
+            put(&stand.root, &[("sub/CLAUDE.md", b"Mine. ")]);
+        }
+        stand.editor.will_always_answer(allow());
+        let told = stand.told([run(command), read("sub/x")]).await;
+        assert!(told[0].contains("exit code 0"), "{what}: {}", told[0]);
+        assert_eq!(told[1], "1\tone", "{what}");
+        assert!(!instructed(&stand, LATER), "{what}");
+        super::ran(1);
+        stand.finish();
+    }
+}
+
+#[tokio::test]
+async fn none_that_the_file_tools_made() {
+    let write = ("write_file", json!({ "path": "sub/AGENTS.md", "content": "Far rule." }));
+    let edit = json!({ "path": "sub/CLAUDE.md", "old_text": "Mine", "new_text": "Far rule" });
+    let relocate = ("move_file", json!({ "from": "notes", "to": "sub/AGENTS.md" }));
+    for (what, call, mode) in [
+        ("write", write.clone(), "review"),
+        ("write, accepted by itself", write, "auto"),
+        ("edit", ("edit_file", edit), "review"),
+        ("move", relocate, "review"),
+    ] {
+        let files: &[(&str, &[u8])] = &[("sub/x", b"one\n"), ("notes", b"Far rule.")];
+        let stand = Stand::open(files, json!({ "review": { "mode": mode } })).await;
+        if what == "edit" {
+            put(&stand.root, &[("sub/CLAUDE.md", b"Mine")]);
+        }
+        stand.editor.will_always_answer(allow());
+        let told = stand.told([call, read("sub/x")]).await;
+        assert_eq!(told[1], "1\tone", "{what}: {}", told[0]);
+        assert!(!instructed(&stand, LATER), "{what}: {}", told[0]);
+        super::ran(1);
+        stand.finish();
+    }
+}
+
+#[tokio::test]
+async fn none_that_a_subagent_made() {
+    let stand = Stand::open(&[("sub/x", b"one\n")], json!({})).await;
+    stand.editor.will_always_answer(allow());
+    let errand = json!({ "description": "Write", "prompt": "Write it" });
+    let rule = json!({ "path": "sub/AGENTS.md", "content": "Far rule." });
+    for reply in [
+        call("c1", "task", errand),
+        call("s1", "write_file", rule),
+        say("Done."),
+        call("c2", "read_file", json!({ "path": "sub/x" })),
+        say("Done."),
+    ] {
+        stand.model.push(Response::reply(reply));
+    }
+    stand.editor.run("Do it").await;
+    let requests = stand.model.requests();
+    assert_eq!(result(requests.last().unwrap(), "c2"), "1\tone");
+    assert!(stand.has("sub/AGENTS.md") && !instructed(&stand, LATER));
+    super::ran(1);
+    stand.finish();
+}
+
+/// Nor does a session that begins later follow them; and what the user made is followed all the
+/// same.
+#[tokio::test]
+async fn the_users_own_are_told_after_a_command_and_the_agents_are_not() {
+    let files: &[(&str, &[u8])] =
+        &[("sub/AGENTS.md", b"Sub rule."), ("sub/x", b"one\n"), ("saved/x", b"one\n"), ("y", b"")];
+    let stand = Stand::open(files, json!({})).await;
+    stand.editor.will_always_answer(allow());
+    stand.told([run("printf 'Root rule.' > AGENTS.md; printf 'Mine.' > saved/AGENTS.md")]).await;
+    stand.told([read("sub/x")]).await;
+    assert!(instructed(&stand, LATER), "the user's is told");
+    assert!(!instructed(&stand, AT_START), "the command's is not");
+    // What the user saves in the editor is theirs.
+    let uri = stand.editor.open(&stand.root.join("saved/AGENTS.md"));
+    stand.told([read("saved/x")]).await;
+    assert!(!instructed(&stand, LATER));
+    stand.editor.type_in(&uri, cairn_tests::editor_double::range((0, 0), (0, 0)), "Really ");
+    stand.editor.save(&uri);
+    stand.told([read("saved/x")]).await;
+    assert!(instructed(&stand, LATER));
+    super::ran(4);
+    stand.finish();
+}
