@@ -16,4 +16,4 @@ pub mod model_server;
 mod shell;
 pub mod soak;
 
-pub use shell::{by_bash, by_bash_in};
+pub use shell::{by_bash, by_bash_in, by_git};

@@ -3,7 +3,7 @@
 use std::{
     collections::BTreeSet,
     path::{Path, PathBuf},
-    process::Command,
+    process::{Command, Stdio},
 };
 
 use cairn_core::policy::command::Words;
@@ -29,8 +29,8 @@ pub fn by_bash_in(folder: &Path, script: &str) -> BTreeSet<(PathBuf, Words)> {
         .env_clear()
         .env("PATH", "/nonexistent")
         .stdin(tell)
-        .stdout(std::process::Stdio::null())
-        .stderr(std::process::Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
         .spawn()
         .unwrap();
     let mut bytes = Vec::new();
@@ -43,4 +43,31 @@ pub fn by_bash_in(folder: &Path, script: &str) -> BTreeSet<(PathBuf, Words)> {
         (words.next().unwrap_or_default().into(), words.collect())
     };
     text.split_terminator("\u{1}\0").map(told).collect()
+}
+
+/// Names of git's own commands that a script has git run in a folder, by git's own trace. `home` has
+/// the settings of the user.
+pub fn by_git(folder: &Path, home: &Path, script: &str) -> BTreeSet<String> {
+    let trace = home.join("trace");
+    std::fs::write(&trace, "").unwrap();
+    #[expect(clippy::disallowed_methods, reason = "a test is not the daemon")]
+    let mut bash = Command::new("/bin/bash")
+        .args(["--noprofile", "--norc", "-c", script])
+        .current_dir(folder)
+        .env_clear()
+        .env("PATH", "/usr/local/bin:/usr/bin:/bin")
+        .envs([("HOME", home), ("GIT_TRACE2_EVENT", &trace)])
+        .envs([("GIT_CONFIG_NOSYSTEM", "1"), ("GIT_TERMINAL_PROMPT", "0"), ("GIT_EDITOR", "true")])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    bash.wait().unwrap();
+    let name = |line: &str| {
+        let event: serde_json::Value = serde_json::from_str(line).ok()?;
+        let is_name = event["event"] == "cmd_name";
+        is_name.then(|| event["name"].as_str().unwrap_or_default().to_owned())
+    };
+    std::fs::read_to_string(&trace).unwrap().lines().filter_map(name).collect()
 }

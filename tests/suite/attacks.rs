@@ -25,6 +25,7 @@ use crate::desk::{call, result, say};
 
 mod calls;
 mod commands;
+mod denied;
 mod edits;
 mod instructions;
 mod marks;
@@ -37,6 +38,7 @@ mod shell_policy;
 mod streams;
 mod todo;
 mod trust;
+mod unasked;
 mod wire;
 
 /// Rows so far, and those that could not be run here, each with why.

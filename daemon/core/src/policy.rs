@@ -11,7 +11,7 @@ pub mod sandbox;
 pub mod seatbelt;
 pub mod trust;
 
-use command::{CommandRules, Unasked, World};
+use command::{CommandRules, Denial, Unasked, World};
 pub use protected::{is_protected, is_secret, protected_roots};
 use sandbox::Needs;
 
@@ -125,18 +125,35 @@ fn judge_command(
     if let Some(reason) = destroys(command) {
         return Verdict::Deny { reason };
     }
-    if let Some(rule) = rules.forbids(command) {
-        return Verdict::Deny {
-            reason: format!("Refused: the user's settings forbid `{rule}` (cairn.shell.deny)."),
-        };
-    }
+    let undecided = match rules.denial(command) {
+        Denial::None => None,
+        Denial::Denied(rule) => {
+            return Verdict::Deny {
+                reason: format!("Refused: the user's settings forbid `{rule}` (cairn.shell.deny)."),
+            };
+        }
+        Denial::Undecided(rule, why) => Some(format!(
+            "It cannot be told whether this is `{rule}`, which your settings forbid \
+             (cairn.shell.deny): {why}."
+        )),
+    };
     match mode {
         Mode::Plan => Verdict::Deny {
             reason: "Plan mode: no command may run. Present the plan instead.".to_owned(),
         },
         // Rules are about commands in the usual box.
         Mode::Review | Mode::Ask | Mode::Auto if !needs.is_none() => {
-            Verdict::Ask { reason: format!("The command {}.", needs.in_words()) }
+            let granted = format!("The command {}.", needs.in_words());
+            Verdict::Ask {
+                reason: [undecided, Some(granted)]
+                    .into_iter()
+                    .flatten()
+                    .collect::<Vec<_>>()
+                    .join(" "),
+            }
+        }
+        Mode::Review | Mode::Ask | Mode::Auto if undecided.is_some() => {
+            Verdict::Ask { reason: undecided.unwrap_or_default() }
         }
         Mode::Review | Mode::Ask | Mode::Auto => match rules.unasked(command, world) {
             Unasked::Yes => Verdict::Allow,
@@ -210,7 +227,7 @@ mod tests {
     use super::*;
 
     /// May read everything, and finds every program.
-    const WORLD: World<'_> = World { may_read: &|_| true, finds: &|_| true, enters: &|_| true };
+    const WORLD: World<'_> = World { may_read: &|_, _| true, finds: &|_| true, enters: &|_| true };
 
     fn judged(touch: &Touch, mode: Mode) -> &'static str {
         match judge(touch, mode, &CommandRules::default(), &WORLD) {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use cairn_core::policy::{
     self, Mode, Touch, Verdict,
-    command::{CommandRules, Rule, World},
+    command::{Access, CommandRules, Rule, World},
     sandbox::Needs,
 };
 use cairn_protocol::{Need, ReviewMode};
@@ -85,9 +85,13 @@ pub fn gate(
         | Touch::Move { .. } => workspace.root(),
     };
     // Not a lock: what lies there may be another file when the command runs. It can only be read.
-    let may_read = |path: &str| {
-        let path = cwd.join(path);
-        workspace.resolve(&path.to_string_lossy()).is_ok_and(|path| !path.is_secret())
+    let may_read = |access: Access, path: &str| {
+        let Some(path) = workspace.resolve_without_links(&cwd.join(path)) else { return false };
+        let found = match access {
+            Access::Contents => workspace.has_one_name(&path),
+            Access::Names => workspace.is_there(&path),
+        };
+        found && !path.is_secret()
     };
     let path = exec::search_path();
     let finds = |program: &str| programs::lies_outside(program, &path, workspace);
@@ -210,6 +214,8 @@ mod tests {
         let root = folder.path().join("root");
         std::fs::create_dir_all(root.join("src")).unwrap();
         std::fs::write(folder.path().join("private"), "").unwrap();
+        std::fs::write(root.join("src/a"), "").unwrap();
+        std::fs::write(root.join("b"), "").unwrap();
         std::fs::create_dir(root.join(".ssh")).unwrap();
         std::os::unix::fs::symlink("../../private", root.join("src/link")).unwrap();
         std::os::unix::fs::symlink("src", root.join("linked")).unwrap();
@@ -217,6 +223,11 @@ mod tests {
         let rules = CommandRules { unasked: true, ..CommandRules::default() };
         for (command, open) in [
             ("cat src/a", true),
+            ("cat missing", false),
+            ("cat src", false),
+            ("ls src", true),
+            ("cat linked/a", false),
+            ("ls linked", false),
             ("cat src/link", false),
             ("cat ../private", false),
             ("cat src/../src/a", true),

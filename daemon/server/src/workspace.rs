@@ -197,6 +197,12 @@ impl Workspace {
         self.held[path.folder].has_hard_links(&path.inside)
     }
 
+    /// A regular file is there, and it has no other name on this file system.
+    pub fn has_one_name(&self, path: &WorkspacePath) -> bool {
+        let folder = &self.held[path.folder];
+        matches!(folder.kind(&path.inside), Ok(Kind::File)) && !folder.has_hard_links(&path.inside)
+    }
+
     fn path_in(&self, folder: usize, inside: &Path) -> WorkspacePath {
         let root = &self.folders[folder];
         // Joining an empty path would add a slash.

@@ -8,12 +8,15 @@
 use std::{fmt, iter::Peekable, str::Chars};
 
 mod forbidden;
+mod git;
 mod looks;
 mod readers;
 mod rules;
+mod subcommands;
 
+pub use forbidden::Denial;
 pub use looks::only_looks;
-pub use readers::only_reads;
+pub use readers::{Access, paths_read};
 pub use rules::{CommandRules, Rule, Unasked, World};
 
 /// Longer than this, in bytes, is not looked into.

@@ -145,7 +145,7 @@ mod tests {
                 Default::default(),
                 &Default::default(),
                 &cairn_core::policy::command::World {
-                    may_read: &|_| true,
+                    may_read: &|_, _| true,
                     finds: &|_| true,
                     enters: &|_| true,
                 },

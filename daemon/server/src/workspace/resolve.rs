@@ -123,6 +123,23 @@ impl Workspace {
         if plain { Ok(path) } else { Err(PathError::Outside(uri.to_owned())) }
     }
 
+    /// The path that an absolute path names, if no link leads from the one to the other: with `.` and
+    /// `..` taken away as text it is what the kernel finds.
+    pub fn resolve_without_links(&self, path: &Path) -> Option<WorkspacePath> {
+        let found = self.resolve(path.to_str()?).ok()?;
+        let mut plain = PathBuf::new();
+        for component in path.components() {
+            match component {
+                Component::CurDir => {}
+                Component::ParentDir => drop(plain.pop()),
+                Component::Prefix(_) | Component::RootDir | Component::Normal(_) => {
+                    plain.push(component);
+                }
+            }
+        }
+        (found.as_path() == plain).then_some(found)
+    }
+
     fn absolute(&self, given: &str) -> Result<PathBuf, PathError> {
         if given.trim().is_empty() {
             return Err(PathError::Empty);

@@ -1,90 +1,171 @@
 //! What the user's settings forbid, however it is wrapped.
 //!
-//! A command that is understood is looked at word by word; whatever hands words on to another
-//! program, and whatever is not understood, is searched for the words of a rule anywhere in it. Too
-//! much is forbidden then rather than too little. A net under the user's "yes", not a wall: a
-//! program can be reached in ways that no words show.
+//! A command that is understood is judged by the option grammar of its program
+//! ([`super::subcommands`]). Words that a program hands on to another one, and scripts that are not
+//! understood, are searched for a rule at every word. Too much is forbidden then rather than too little.
+//! What the words leave open is undecided: it is asked for, whatever else allows it. A program can be
+//! reached in ways that no words show.
 //!
 //! On Windows, where another shell runs commands, all are searched, in its words too.
 
-use super::{Rule, Words, parse};
+use super::{
+    Rule, Words, parse,
+    subcommands::{Decision, decide},
+};
 
-/// Options that may stand before each further word of a rule: `git -C x push`. Bounds the search.
-const OPTIONS: usize = 16;
+/// What the rules of `deny` say about a script.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Denial<'a> {
+    None,
+    Denied(&'a Rule),
+    /// It cannot be told; with the reason, as the end of a sentence.
+    Undecided(&'a Rule, String),
+}
 
-/// The first rule that forbids something in the script.
-pub(super) fn forbidden<'a>(script: &str, rules: &'a [Rule]) -> Option<&'a Rule> {
+/// Scripts in the words of a shell in a script, and so on.
+const DEEPEST: usize = 4;
+
+/// Decides which of the rules forbids a script.
+pub(super) fn denial<'a>(script: &str, rules: &'a [Rule]) -> Denial<'a> {
+    denial_within(script, rules, 0)
+}
+
+fn denial_within<'a>(script: &str, rules: &'a [Rule], depth: usize) -> Denial<'a> {
     if rules.is_empty() {
-        return None;
+        return Denial::None;
     }
     if cfg!(windows)
         && let Some(rule) = in_powershell(script, rules)
     {
-        return Some(rule);
+        return Denial::Denied(rule);
     }
     let commands = match parse(script) {
-        Ok(commands) if !commands.iter().any(|words| is_shell(&words[0])) => commands,
+        Ok(commands) => commands,
         // Searched just now, in the same words.
-        Err(_) if cfg!(windows) && !script.contains(['\\', '`']) => return None,
-        // A shell may run what another command of the script prints.
-        Ok(_) | Err(_) => {
-            let words = loose_words(script);
-            return rules.iter().find(|rule| rule.occurs_in(&words));
-        }
+        Err(_) if cfg!(windows) && !script.contains(['\\', '`']) => return Denial::None,
+        Err(_) => return worst(rules.iter().map(|rule| (rule, rule.search(&loose_words(script))))),
     };
-    let handed_on: Vec<Words> = commands
-        .iter()
-        .filter(|words| hands_on(&words[0]))
-        .map(|words| words.iter().flat_map(|word| loose_words(word)).collect())
-        .collect();
-    rules.iter().find(|rule| {
-        commands.iter().any(|words| begins(&rule.words, words))
-            || handed_on.iter().any(|words| rule.occurs_in(words))
-    })
+    if commands.iter().any(|words| is_shell(&words[0])) {
+        // A shell may run what another command of the script prints.
+        let words = loose_words(script);
+        let found = worst(rules.iter().map(|rule| (rule, rule.search(&words))));
+        if found != Denial::None {
+            return found;
+        }
+    }
+    let mut undecided = Denial::None;
+    for words in &commands {
+        match of_command(words, rules, depth) {
+            Denial::None => {}
+            denied @ Denial::Denied(_) => return denied,
+            other @ Denial::Undecided(..) => undecided = other,
+        }
+    }
+    undecided
+}
+
+fn of_command<'a>(words: &Words, rules: &'a [Rule], depth: usize) -> Denial<'a> {
+    if is_shell(&words[0]) {
+        return of_shell(words, rules, depth);
+    }
+    if !hands_on(&words[0]) {
+        return worst(rules.iter().map(|rule| (rule, decide(&rule.words, words, false))));
+    }
+    let handed_on: Words = words.iter().flat_map(|word| loose_words(word)).collect();
+    let sets_git = words.iter().any(|word| word.starts_with("GIT_") && word.contains('='));
+    let search = |rule: &'a Rule| match rule.search(&handed_on) {
+        Decision::No if sets_git && rule.is_of("git") => {
+            (rule, Decision::Unknown("a variable may say what git runs".to_owned()))
+        }
+        decision => (rule, decision),
+    };
+    let found = worst(rules.iter().map(search));
+    // The first program of the rest is itself one of these: `env bash -c …`, `sudo xargs git`.
+    let inner = words.iter().skip(1).position(|word| is_shell(word));
+    match (found, inner) {
+        (Denial::None, Some(at)) => of_shell(&words[at + 1..], rules, depth),
+        (found, _) => found,
+    }
+}
+
+/// A program that runs a script in its words, or what it reads. The words have been searched.
+fn of_shell<'a>(words: &[String], rules: &'a [Rule], depth: usize) -> Denial<'a> {
+    let (program, arguments) = (&words[0], &words[1..]);
+    let undecided = |why: &str| match rules.first() {
+        Some(rule) => Denial::Undecided(rule, why.to_owned()),
+        None => Denial::None,
+    };
+    if ["xargs", "busybox"].iter().any(|name| same_program(program, name)) {
+        let more = same_program(program, "xargs");
+        let handed_on: Words = arguments.iter().flat_map(|word| loose_words(word)).collect();
+        let runs = handed_on.iter().find(|word| !word.starts_with('-'));
+        if runs.is_none_or(|_| handed_on.iter().any(|word| is_shell(word) || hands_on(word))) {
+            return undecided("what it runs comes from its input");
+        }
+        return worst(rules.iter().map(|rule| (rule, rule.search_in(&handed_on, more))));
+    }
+    let is_script =
+        |word: &String| word.starts_with('-') && !word.starts_with("--") && word.contains('c');
+    let Some(at) = arguments.iter().position(is_script) else {
+        // A file of commands is judged by nobody; what comes from the input is undecided.
+        let names_file = arguments.iter().any(|word| !word.starts_with('-'));
+        return match names_file && !["cmd", "powershell", "pwsh", "wsl"].contains(&program.as_str())
+        {
+            true => Denial::None,
+            false => undecided("what it runs comes from its input"),
+        };
+    };
+    match arguments[at + 1..].iter().find(|word| !word.starts_with('-')) {
+        Some(script) if depth < DEEPEST && parse(script).is_ok() => {
+            denial_within(script, rules, depth + 1)
+        }
+        Some(_) | None => undecided("the script in its words is not understood"),
+    }
+}
+
+/// The first rule that forbids, else the first that is undecided.
+fn worst<'a>(decisions: impl Iterator<Item = (&'a Rule, Decision)>) -> Denial<'a> {
+    let mut undecided = Denial::None;
+    for (rule, decision) in decisions {
+        match decision {
+            Decision::Yes => return Denial::Denied(rule),
+            Decision::Unknown(why) if undecided == Denial::None => {
+                undecided = Denial::Undecided(rule, why);
+            }
+            Decision::Unknown(_) | Decision::No => {}
+        }
+    }
+    undecided
 }
 
 /// Its escapes are backticks, and its paths have backslashes.
 fn in_powershell<'a>(script: &str, rules: &'a [Rule]) -> Option<&'a Rule> {
     let words = loose_words(&script.replace('`', "").replace('\\', "/"));
-    rules.iter().find(|rule| rule.occurs_in(&words))
+    rules.iter().find(|rule| rule.search(&words) == Decision::Yes)
 }
 
 impl Rule {
-    fn occurs_in(&self, words: &[String]) -> bool {
-        let rule: Words = self.words.iter().flat_map(|word| loose_words(word)).collect();
-        (0..words.len()).any(|at| begins(&rule, &words[at..]))
+    fn is_of(&self, program: &str) -> bool {
+        self.words.first().is_some_and(|name| same_program(name, program))
     }
-}
 
-/// The words begin with a rule's program, wherever it lies, and its further words, whatever options
-/// stand between them and whatever follows.
-fn begins(rule: &[String], words: &[String]) -> bool {
-    let (Some((name, rest)), Some((program, words))) = (rule.split_first(), words.split_first())
-    else {
-        return false;
-    };
-    if !same_program(program, name) {
-        return false;
+    /// Decides at every word, as if a command began there.
+    fn search(&self, words: &[String]) -> Decision {
+        self.search_in(words, false)
     }
-    // All places where the next word of the rule may stand: an option may have a value, or not.
-    let mut places = vec![0];
-    for wanted in rest {
-        let mut at = 0;
-        while at < places.len() && places.len() <= OPTIONS {
-            let place = places[at];
-            if words.get(place).is_some_and(|word| word.starts_with('-')) {
-                for next in [place + 1, place + 2] {
-                    if !places.contains(&next) {
-                        places.push(next);
-                    }
-                }
+
+    fn search_in(&self, words: &[String], goes_on: bool) -> Decision {
+        let rule: Words = self.words.iter().flat_map(|word| loose_words(word)).collect();
+        let mut unknown = Decision::No;
+        for at in 0..words.len() {
+            match decide(&rule, &words[at..], goes_on) {
+                Decision::No => {}
+                Decision::Yes => return Decision::Yes,
+                why @ Decision::Unknown(_) => unknown = why,
             }
-            at += 1;
         }
-        places.retain(|place| words.get(*place) == Some(wanted));
-        places.iter_mut().for_each(|place| *place += 1);
+        unknown
     }
-    !places.is_empty()
 }
 
 fn is_shell(program: &str) -> bool {
@@ -179,7 +260,7 @@ fn hands_on(program: &str) -> bool {
 
 /// Some file systems do not tell letter cases apart, and Windows (also from within WSL) finds a
 /// program with or without the end of its name.
-fn same_program(word: &str, name: &str) -> bool {
+pub(super) fn same_program(word: &str, name: &str) -> bool {
     let last = word.rsplit('/').next().unwrap_or(word);
     let is_it = |word: &str| word.eq_ignore_ascii_case(name);
     let bare = last.len().checked_sub(4).and_then(|at| last.split_at_checked(at));

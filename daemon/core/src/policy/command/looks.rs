@@ -3,7 +3,7 @@
 //! Never for consent: it decides how narrow a box is, and a wrong yes is a command that cannot write.
 //! So it also knows programs that would not run unasked, such as Git's.
 
-use super::{Words, only_reads, parse};
+use super::{Words, parse, paths_read};
 
 /// Of Git's: those that print.
 const GIT: &[&str] = &[
@@ -35,7 +35,7 @@ fn looks(words: &Words) -> bool {
         ["cd", ..] => true,
         ["git", command, ..] => GIT.contains(command) && !has("--output") && !has("-o"),
         ["rg", ..] => !has("--pre"),
-        _ => only_reads(words, |_| true),
+        _ => paths_read(words).is_some(),
     }
 }
 

@@ -4,18 +4,30 @@
 //! are many, and new versions bring new ones. So these are lists of what is allowed, never of what
 //! is not.
 
+/// What a program does with a path that it is given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Prints what is in the file. A folder is refused: `diff a sub` reads `sub/a`, a name that is not
+    /// among the words.
+    Contents,
+    /// Prints names, sizes and times only, of what is in a folder too. Follows no link below it.
+    Names,
+}
+
 /// What an operand is.
 #[derive(Clone, Copy)]
 enum Operands {
     None,
     /// Words that name no file.
     Text,
-    /// Each a file to read.
-    Paths,
-    /// One file at most: a second one would be written.
-    OnePath,
-    /// A pattern, then files.
-    PatternThenPaths,
+    /// Each a file whose contents are printed.
+    Files,
+    /// One such file at most: a second one would be written.
+    OneFile,
+    /// A pattern, then such files.
+    PatternThenFiles,
+    /// Each a file or folder of which names and sizes are printed.
+    Places,
     /// Only `+%Y` and the like.
     Format,
 }
@@ -41,47 +53,47 @@ const fn reader(
     Reader { name, flags, valued, long, operands }
 }
 
-/// Left out on purpose: whatever reads folders into their depth with the contents of files (they
+/// Left out on purpose: what reads folders into their depth with the contents of files (they
 /// may hold secrets; the agent has a tool of its own for it), follows links, pages, or has an option
 /// that is a small language (`sed`, `awk`, `jq`, `test`, `printf`). And every version of Git: it
 /// runs what the repository configures.
 const READERS: &[Reader] = &[
     reader("basename", "", "", &[], Operands::Text),
-    reader("cat", "AbeEnstTv", "", &["number"], Operands::Paths),
-    reader("cmp", "bls", "n", &[], Operands::Paths),
-    reader("cut", "s", "bcdf", &[], Operands::Paths),
+    reader("cat", "AbeEnstTv", "", &["number"], Operands::Files),
+    reader("cmp", "bls", "n", &[], Operands::Files),
+    reader("cut", "s", "bcdf", &[], Operands::Files),
     reader("date", "uRI", "", &["utc"], Operands::Format),
-    reader("diff", "abBiquwy", "U", &["brief", "unified"], Operands::Paths),
+    reader("diff", "abBiquwy", "U", &["brief", "unified"], Operands::Files),
     reader("dirname", "", "", &[], Operands::Text),
-    reader("du", "abchksm", "d", &["human-readable", "summarize"], Operands::Paths),
-    reader("egrep", "EFGchHilLnoqsvwx", "ABCem", &[], Operands::PatternThenPaths),
+    reader("du", "abchksm", "d", &["human-readable", "summarize"], Operands::Places),
+    reader("egrep", "EFGchHilLnoqsvwx", "ABCem", &[], Operands::PatternThenFiles),
     reader("false", "", "", &[], Operands::None),
-    reader("fgrep", "EFGchHilLnoqsvwx", "ABCem", &[], Operands::PatternThenPaths),
-    reader("grep", "EFGPchHilLnoqsvwx", "ABCem", &["count"], Operands::PatternThenPaths),
-    reader("head", "qv0123456789", "nc", &[], Operands::Paths),
+    reader("fgrep", "EFGchHilLnoqsvwx", "ABCem", &[], Operands::PatternThenFiles),
+    reader("grep", "EFGPchHilLnoqsvwx", "ABCem", &["count"], Operands::PatternThenFiles),
+    reader("head", "qv0123456789", "nc", &[], Operands::Files),
     reader(
         "ls",
         "1aAbBcCdfFghGiklmnNopqQrRsStuUvxXZ",
         "IwT",
         &["all", "almost-all"],
-        Operands::Paths,
+        Operands::Places,
     ),
-    reader("nl", "", "bhfnw", &[], Operands::Paths),
+    reader("nl", "", "bhfnw", &[], Operands::Files),
     reader("pwd", "LP", "", &[], Operands::None),
     reader(
         "sort",
         "bcCdfghiMnrRsuVz",
         "kt",
         &["numeric-sort", "reverse", "unique"],
-        Operands::Paths,
+        Operands::Files,
     ),
-    reader("stat", "Lt", "c", &["terse"], Operands::Paths),
-    reader("tail", "qv0123456789", "nc", &[], Operands::Paths),
+    reader("stat", "t", "c", &["terse"], Operands::Places),
+    reader("tail", "qv0123456789", "nc", &[], Operands::Files),
     reader("tr", "cCdst", "", &[], Operands::Text),
     reader("true", "", "", &[], Operands::None),
     reader("uname", "asnrvmpio", "", &[], Operands::None),
-    reader("uniq", "cdDiuz", "fsw", &[], Operands::OnePath),
-    reader("wc", "cmlLw", "", &["bytes", "chars", "lines", "words"], Operands::Paths),
+    reader("uniq", "cdDiuz", "fsw", &[], Operands::OneFile),
+    reader("wc", "cmlLw", "", &["bytes", "chars", "lines", "words"], Operands::Files),
     reader("which", "a", "", &[], Operands::Text),
 ];
 
@@ -100,78 +112,82 @@ const FIND_VALUED: &[&str] = &[
 ];
 const FIND_PLAIN: &[&str] = &["-a", "-empty", "-not", "-o", "-print", "-print0", "-prune"];
 
-/// Whether a simple command does nothing but read, and only files that may be read.
-pub fn only_reads(words: &[String], may_read: impl Fn(&str) -> bool) -> bool {
-    let Some((name, arguments)) = words.split_first() else { return false };
+/// Paths that a simple command reads, each with the access. `None`: it may do more than read, or
+/// its words do not name all that it reads. Standard input is none of them.
+pub fn paths_read(words: &[String]) -> Option<Vec<(Access, &str)>> {
+    let (name, arguments) = words.split_first()?;
     match name.as_str() {
         // All its words are printed, options too.
-        "echo" => true,
-        "find" => find_reads(arguments, may_read),
-        name => {
-            READERS.iter().any(|reader| reader.name == name && reader.reads(arguments, &may_read))
-        }
+        "echo" => Some(Vec::new()),
+        "find" => find_reads(arguments),
+        name => READERS.iter().find(|reader| reader.name == name)?.reads(arguments),
     }
 }
 
+/// Options after operands are options to GNU programs and files to all others.
+const OPTIONS_ANYWHERE: bool = cfg!(target_os = "linux");
+
 impl Reader {
-    fn reads(&self, arguments: &[String], may_read: impl Fn(&str) -> bool) -> bool {
+    fn reads<'w>(&self, arguments: &'w [String]) -> Option<Vec<(Access, &'w str)>> {
         let mut operands: Vec<&str> = Vec::new();
         let mut pattern_given = false;
         let mut rest = arguments.iter().map(String::as_str);
         while let Some(argument) = rest.next() {
             if argument == "--" {
                 operands.extend(rest.by_ref());
+            } else if argument.len() < 2 || !argument.starts_with('-') {
+                operands.push(argument);
+            } else if !OPTIONS_ANYWHERE && !operands.is_empty() {
+                return None;
             } else if let Some(long) = argument.strip_prefix("--") {
                 if !self.long.contains(&long) {
-                    return false;
+                    return None;
                 }
-            } else if argument.len() > 1 && argument.starts_with('-') {
+            } else {
                 for (at, letter) in argument.char_indices().skip(1) {
                     if self.valued.contains(letter) {
                         pattern_given |= letter == 'e';
-                        let value_follows = at + 1 == argument.len();
-                        if value_follows && rest.next().is_none() {
-                            return false;
+                        if at + 1 == argument.len() {
+                            rest.next()?;
                         }
                         break;
                     }
                     if !self.flags.contains(letter) {
-                        return false;
+                        return None;
                     }
                 }
-            } else {
-                operands.push(argument);
             }
         }
+        let files = |operands: &[&'w str]| {
+            let files = operands.iter().filter(|file| **file != "-");
+            Some(files.map(|file| (Access::Contents, *file)).collect())
+        };
         match self.operands {
-            Operands::None => operands.is_empty(),
-            Operands::Text => true,
-            Operands::Paths => operands.into_iter().all(may_read),
-            Operands::OnePath => operands.len() < 2 && operands.into_iter().all(may_read),
-            Operands::PatternThenPaths => {
-                let paths = if pattern_given {
-                    &operands[..]
-                } else {
-                    operands.get(1..).unwrap_or_default()
-                };
-                paths.iter().copied().all(may_read)
+            Operands::None if !operands.is_empty() => None,
+            Operands::OneFile if operands.len() > 1 => None,
+            Operands::Format if operands.iter().any(|operand| !operand.starts_with('+')) => None,
+            Operands::None | Operands::Text | Operands::Format => Some(Vec::new()),
+            Operands::Files | Operands::OneFile => files(&operands),
+            Operands::PatternThenFiles if pattern_given => files(&operands),
+            Operands::PatternThenFiles => files(operands.get(1..).unwrap_or_default()),
+            Operands::Places => {
+                Some(operands.into_iter().map(|place| (Access::Names, place)).collect())
             }
-            Operands::Format => operands.iter().all(|operand| operand.starts_with('+')),
         }
     }
 }
 
 /// `find` begins with folders; what follows are tests.
-fn find_reads(arguments: &[String], may_read: impl Fn(&str) -> bool) -> bool {
+fn find_reads(arguments: &[String]) -> Option<Vec<(Access, &str)>> {
     let tests = arguments.iter().position(|word| word.starts_with('-')).unwrap_or(arguments.len());
     let (folders, tests) = arguments.split_at(tests);
     let mut tests = tests.iter().map(String::as_str);
     while let Some(test) = tests.next() {
-        let known =
-            FIND_PLAIN.contains(&test) || (FIND_VALUED.contains(&test) && tests.next().is_some());
-        if !known {
-            return false;
+        if FIND_VALUED.contains(&test) {
+            tests.next()?;
+        } else if !FIND_PLAIN.contains(&test) {
+            return None;
         }
     }
-    folders.iter().all(|folder| may_read(folder))
+    Some(folders.iter().map(|folder| (Access::Names, folder.as_str())).collect())
 }

@@ -4,7 +4,11 @@
 
 use std::fmt;
 
-use super::{Unclear, Words, forbidden::forbidden, is_plain, only_reads, parse, read};
+use super::{
+    Access, Joint, Unclear, Words,
+    forbidden::{Denial, denial},
+    is_plain, parse, paths_read, read,
+};
 
 /// The settings `cairn.shell`, and what the user allowed for good. By default everything is asked
 /// for.
@@ -31,8 +35,9 @@ pub enum Unasked {
 
 /// What the rules must know of the world, and cannot look up themselves.
 pub struct World<'a> {
-    /// A command may read the file of this name without asking.
-    pub may_read: &'a dyn Fn(&str) -> bool,
+    /// A command may read this path without asking: it is there, lies in the workspace under this
+    /// name and no other, and holds no secret. For [`Access::Contents`] it is a regular file.
+    pub may_read: &'a dyn Fn(Access, &str) -> bool,
     /// The shell will find the program of this bare name, and not in a workspace: there the agent
     /// writes, and a repository must not say which program `ls` is.
     pub finds: &'a dyn Fn(&str) -> bool,
@@ -104,8 +109,9 @@ const CHANGES_SHELL: &[&str] = &[
 ];
 
 impl CommandRules {
-    pub fn forbids(&self, script: &str) -> Option<&Rule> {
-        forbidden(script, &self.deny)
+    /// Decides by the rules of `deny` alone.
+    pub fn denial(&self, script: &str) -> Denial<'_> {
+        denial(script, &self.deny)
     }
 
     /// The same where no sandbox works.
@@ -125,7 +131,8 @@ impl CommandRules {
             Err(_) if !self.unasked => return Unasked::No(RIGHTS.to_owned()),
             Err(why) => return Unasked::No(format!("What it does cannot be told: {why}.")),
         };
-        let Some(words) = placed.commands.iter().find(|words| !self.is_free(words, &placed, world))
+        let asks = |at: &usize| !self.is_free(*at, &placed, world);
+        let Some(words) = (0..placed.commands.len()).find(asks).map(|at| &placed.commands[at])
         else {
             return Unasked::Yes;
         };
@@ -147,8 +154,8 @@ impl CommandRules {
     /// would help. They are about the folder that `always` is about.
     pub fn offered(&self, script: &str, world: &World<'_>) -> Vec<Rule> {
         let Ok(placed) = Placed::read(script, world) else { return Vec::new() };
-        // Where everything is asked for, no rule would help.
-        if self.unboxed {
+        // Where it is asked for in any case, no rule would help.
+        if self.unboxed || self.denial(script) != Denial::None {
             return Vec::new();
         }
         let helps = |words: &Words| !changes_shell(words) && world.knows(&words[0]);
@@ -156,9 +163,9 @@ impl CommandRules {
             return Vec::new();
         }
         let mut offered: Vec<Rule> = Vec::new();
-        for words in &placed.commands {
+        for (at, words) in placed.commands.iter().enumerate() {
             // What only reads is free in one mode and asked for in the other: then it needs a rule.
-            let free = self.is_free(words, &placed, world);
+            let free = self.is_free(at, &placed, world);
             if !free && !offered.iter().any(|rule| rule.covers(words)) {
                 offered.push(Rule::exactly(words));
             }
@@ -168,11 +175,12 @@ impl CommandRules {
         if offered.iter().all(kept) { offered } else { Vec::new() }
     }
 
-    fn is_free(&self, words: &Words, placed: &Placed, world: &World<'_>) -> bool {
+    /// Whether one of the commands may run unasked.
+    fn is_free(&self, at: usize, placed: &Placed, world: &World<'_>) -> bool {
+        let words = &placed.commands[at];
         let covers = |rules: &[Rule]| rules.iter().any(|rule| rule.covers(words));
-        let may_read = |path: &str| placed.may_read(path, world);
         let allowed = covers(&self.always)
-            || (self.unasked && (covers(&self.allow) || only_reads(words, may_read)));
+            || (self.unasked && (covers(&self.allow) || placed.only_reads(at, world)));
         allowed && !changes_shell(words) && world.knows(&words[0])
     }
 }
@@ -182,6 +190,8 @@ struct Placed {
     /// Below the folder in which the script starts. `None`: there.
     folder: Option<String>,
     commands: Vec<Words>,
+    /// After each of the commands.
+    joints: Vec<Joint>,
 }
 
 impl Placed {
@@ -191,14 +201,28 @@ impl Placed {
         let folder = script.entered().filter(enters).map(str::to_owned);
         if folder.is_some() {
             script.commands.remove(0);
+            script.joints.remove(0);
         }
-        Ok(Self { folder, commands: script.commands })
+        Ok(Self { folder, commands: script.commands, joints: script.joints })
     }
 
-    fn may_read(&self, path: &str, world: &World<'_>) -> bool {
+    /// The command does nothing but read, and only what may be read. A path is looked up before the
+    /// script runs, so it says nothing where a command before or beside this one may change files.
+    fn only_reads(&self, at: usize, world: &World<'_>) -> bool {
+        let Some(paths) = paths_read(&self.commands[at]) else { return false };
+        let beside = self.joints[at..].iter().take_while(|joint| **joint == Joint::Pipe).count();
+        let unchanged =
+            || self.commands[..=at + beside].iter().all(|words| paths_read(words).is_some());
+        let may_read = |(access, path): &(Access, &str)| self.may_read(*access, path, world);
+        paths.is_empty() || (unchanged() && paths.iter().all(may_read))
+    }
+
+    fn may_read(&self, access: Access, path: &str, world: &World<'_>) -> bool {
         match &self.folder {
-            Some(folder) if !path.starts_with('/') => (world.may_read)(&format!("{folder}/{path}")),
-            Some(_) | None => (world.may_read)(path),
+            Some(folder) if !path.starts_with('/') => {
+                (world.may_read)(access, &format!("{folder}/{path}"))
+            }
+            Some(_) | None => (world.may_read)(access, path),
         }
     }
 }

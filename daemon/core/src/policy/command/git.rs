@@ -1,0 +1,254 @@
+//! Command line of git: options before the subcommand, its own commands, and those that run others.
+//!
+//! Says for a rule of `deny` which command git would run. An option or a name that is not listed here
+//! makes it undecided, so a newer git or an alias is asked for and never let through.
+
+use super::subcommands::{Decision, arguments_match, has_option, lists};
+
+/// Options before the subcommand that stand alone.
+const FLAGS: &str = "--bare --glob-pathspecs --html-path --icase-pathspecs --info-path \
+    --literal-pathspecs --man-path --no-advice --no-lazy-fetch --no-optional-locks \
+    --no-pager --no-replace-objects --noglob-pathspecs --paginate -P -p";
+/// Those with a value: the next word or, of the long ones, what follows `=`.
+const VALUED: &str = "--attr-source --git-dir --namespace --shallow-file --super-prefix --work-tree \
+    -C";
+/// Those that print and end.
+const PRINTING: &str = "--help --version -h -v";
+
+/// Sections and keys of settings that name no program and no alias.
+const HARMLESS_SETTINGS: &[&str] = &[
+    "advice.",
+    "color.",
+    "column.",
+    "commit.gpgsign",
+    "core.abbrev",
+    "core.autocrlf",
+    "core.filemode",
+    "core.ignorecase",
+    "core.longpaths",
+    "core.quotepath",
+    "init.defaultbranch",
+    "log.",
+    "pull.ff",
+    "pull.rebase",
+    "rebase.autosquash",
+    "rebase.autostash",
+    "status.",
+    "tag.gpgsign",
+    "user.email",
+    "user.name",
+];
+
+/// Git's own commands, which no alias can replace.
+const COMMANDS: &str = "add am annotate apply archimport archive bisect blame branch bugreport bundle \
+    cat-file check-attr check-ignore check-mailmap check-ref-format checkout \
+    checkout-index cherry cherry-pick citool clean clone column commit commit-graph \
+    commit-tree config count-objects credential credential-cache credential-store \
+    cvsexportcommit cvsimport cvsserver daemon describe diagnose diff diff-files \
+    diff-index diff-tree difftool fast-export fast-import fetch fetch-pack \
+    filter-branch fmt-merge-msg for-each-ref for-each-repo format-patch fsck \
+    fsck-objects gc get-tar-commit-id grep gui hash-object help hook http-backend \
+    http-fetch http-push imap-send index-pack init init-db instaweb \
+    interpret-trailers log ls-files ls-remote ls-tree mailinfo mailsplit \
+    maintenance merge merge-base merge-file merge-index merge-octopus \
+    merge-one-file merge-ours merge-recursive merge-resolve merge-subtree \
+    merge-tree mergetool mktag mktree multi-pack-index mv name-rev notes p4 \
+    pack-objects pack-redundant pack-refs patch-id pickaxe prune prune-packed pull \
+    push quiltimport range-diff read-tree rebase receive-pack reflog refs remote \
+    remote-ext remote-fd remote-ftp remote-ftps remote-http remote-https repack \
+    replace replay request-pull rerere reset restore rev-list rev-parse revert rm \
+    send-email send-pack shell shortlog show show-branch show-index show-ref \
+    sparse-checkout stage stash status stripspace submodule subtree svn switch \
+    symbolic-ref tag unpack-file unpack-objects update-index update-ref \
+    update-server-info upload-archive upload-pack var verify-commit verify-pack \
+    verify-tag version whatchanged worktree write-tree";
+
+/// Commands that do what another one does, by its name or as a part of theirs.
+const DOES: &[(&str, &[&str])] = &[
+    ("annotate", &["blame"]),
+    ("fetch-pack", &["fetch"]),
+    ("http-fetch", &["fetch"]),
+    ("http-push", &["push"]),
+    ("init-db", &["init"]),
+    ("pickaxe", &["blame"]),
+    ("pull", &["fetch"]),
+    ("remote-ext", &["fetch", "push"]),
+    ("remote-fd", &["fetch", "push"]),
+    ("remote-ftp", &["fetch", "push"]),
+    ("remote-ftps", &["fetch", "push"]),
+    ("remote-http", &["fetch", "push"]),
+    ("remote-https", &["fetch", "push"]),
+    ("send-pack", &["push"]),
+    ("stage", &["add"]),
+    ("whatchanged", &["log"]),
+];
+
+/// Commands that run others, with the words that make them do so. None: they always may.
+const RUNNING: &[(&str, &[&str])] = &[
+    ("archimport", &[]),
+    ("archive", &["--exec", "--remote"]),
+    ("bisect", &["run"]),
+    ("citool", &[]),
+    ("clone", &["--config", "--template", "--upload-pack", "-c", "-u"]),
+    ("cvsexportcommit", &[]),
+    ("cvsimport", &[]),
+    ("cvsserver", &[]),
+    ("daemon", &[]),
+    ("difftool", &["--extcmd", "-x"]),
+    ("fetch", &["--upload-pack"]),
+    ("fetch-pack", &["--exec", "--upload-pack"]),
+    ("filter-branch", &[]),
+    ("for-each-repo", &[]),
+    ("grep", &["--open-files-in-pager", "-O"]),
+    ("gui", &[]),
+    ("hook", &[]),
+    ("http-backend", &[]),
+    ("init", &["--template"]),
+    ("instaweb", &[]),
+    ("ls-remote", &["--exec", "--upload-pack"]),
+    ("merge-index", &[]),
+    ("mergetool", &[]),
+    ("p4", &[]),
+    ("pull", &["--upload-pack"]),
+    ("quiltimport", &[]),
+    ("rebase", &["--exec", "-x"]),
+    ("remote-ext", &[]),
+    ("send-email", &[]),
+    ("shell", &[]),
+    ("submodule", &["foreach"]),
+    ("subtree", &[]),
+    ("svn", &[]),
+];
+
+/// Aliases that lead to aliases.
+const DEEPEST: usize = 8;
+/// Options that are looked at before the subcommand.
+const MOST_OPTIONS: usize = 256;
+
+/// Decides whether git, given these words after its name, does what the rule's words after `git` name.
+/// `goes_on`: further words follow that are not known.
+pub(super) fn decide(wanted: &[String], words: &[String], goes_on: bool) -> Decision {
+    Invocation { wanted, goes_on, aliases: Vec::new(), doubt: None }.decide(words, 0)
+}
+
+struct Invocation<'a> {
+    wanted: &'a [String],
+    goes_on: bool,
+    /// Given with `-c`, by name.
+    aliases: Vec<(String, String)>,
+    /// What else may decide which programs run.
+    doubt: Option<String>,
+}
+
+impl Invocation<'_> {
+    fn decide(&mut self, words: &[String], depth: usize) -> Decision {
+        let unknown = |why: String| Decision::Unknown(why);
+        let mut rest = words.iter();
+        let mut options = 0;
+        let subcommand = loop {
+            let Some(word) = rest.next() else { break None };
+            if !word.starts_with('-') {
+                break Some(word);
+            }
+            options += 1;
+            if options > MOST_OPTIONS {
+                return unknown("there are too many options before the subcommand".to_owned());
+            }
+            let (name, value) = match word.split_once('=') {
+                Some((name, value)) if name.starts_with("--") => (name, Some(value)),
+                Some(_) | None => (word.as_str(), None),
+            };
+            match name {
+                "-c" => match rest.next() {
+                    Some(setting) => self.setting(setting),
+                    None => break None,
+                },
+                "--config-env" | "--exec-path" => {
+                    self.doubt = Some(format!("`{name}` may say what git runs"));
+                    if name == "--config-env" && value.is_none() {
+                        rest.next();
+                    }
+                }
+                name if lists(FLAGS, name) && value.is_none() => {}
+                name if lists(VALUED, name) => {
+                    if value.is_none() {
+                        rest.next();
+                    }
+                }
+                name if lists(PRINTING, name) => return Decision::No,
+                name => return unknown(format!("`{name}` is an option that Cairn does not know")),
+            }
+        };
+        let Some(subcommand) = subcommand else {
+            return match self.goes_on {
+                true => unknown("its subcommand is not among the words".to_owned()),
+                false => Decision::No,
+            };
+        };
+        let decision = match lists(COMMANDS, subcommand) {
+            true => self.own_command(subcommand, rest.as_slice()),
+            false => self.alias(subcommand, rest.as_slice(), depth),
+        };
+        match (decision, self.doubt.take()) {
+            (Decision::No, Some(doubt)) => Decision::Unknown(doubt),
+            (decision, _) => decision,
+        }
+    }
+
+    /// `-c name=value`.
+    fn setting(&mut self, setting: &str) {
+        let (key, value) = setting.split_once('=').unwrap_or((setting, ""));
+        let key = key.to_ascii_lowercase();
+        let harmless = |known: &&str| match known.strip_suffix('.') {
+            Some(section) => key.split('.').next() == Some(section),
+            None => key == **known,
+        };
+        match key.strip_prefix("alias.") {
+            Some(name) if !name.contains('.') => {
+                self.aliases.push((name.to_owned(), value.to_owned()));
+            }
+            Some(_) | None if HARMLESS_SETTINGS.iter().any(harmless) => {}
+            Some(_) | None => self.doubt = Some(format!("`-c {key}` may say what git runs")),
+        }
+    }
+
+    fn own_command(&self, command: &str, arguments: &[String]) -> Decision {
+        let Some((wanted, wanted_arguments)) = self.wanted.split_first() else {
+            return Decision::Yes;
+        };
+        let does = DOES.iter().find(|(name, _)| *name == command);
+        if command == wanted {
+            return arguments_match(wanted_arguments, arguments, self.goes_on);
+        }
+        if does.is_some_and(|(_, does)| does.contains(&wanted.as_str())) {
+            return match wanted_arguments {
+                [] => Decision::Yes,
+                _ => Decision::Unknown(format!("`git {command}` does what `git {wanted}` does")),
+            };
+        }
+        let runs = RUNNING.iter().find(|(name, _)| *name == command);
+        let by_url = arguments.iter().any(|argument| argument.contains("::"));
+        let runs = runs.is_some_and(|(_, with)| {
+            with.is_empty() || with.iter().any(|option| has_option(arguments, option))
+        });
+        match runs || by_url {
+            true => Decision::Unknown(format!("`git {command}` may run other commands")),
+            false => Decision::No,
+        }
+    }
+
+    fn alias(&mut self, name: &str, arguments: &[String], depth: usize) -> Decision {
+        let given = self.aliases.iter().rfind(|(alias, _)| alias.eq_ignore_ascii_case(name));
+        let Some((_, value)) = given else {
+            return Decision::Unknown(format!(
+                "`{name}` is none of git's own commands, so it may be an alias"
+            ));
+        };
+        let words = value.split_whitespace().map(|word| word.replace(['"', '\'', '\\'], ""));
+        let words: Vec<String> = words.chain(arguments.iter().cloned()).collect();
+        if value.starts_with('!') || depth == DEEPEST {
+            return Decision::Unknown(format!("the alias `{name}` runs a command of its own"));
+        }
+        self.decide(&words, depth + 1)
+    }
+}

@@ -1,0 +1,122 @@
+use super::*;
+
+/// What a rule about a subcommand says of each way to write it.
+#[test]
+fn a_subcommand_is_decided_by_its_programs_own_grammar() {
+    let rules = [
+        "git push",
+        "git commit --amend",
+        "git rebase",
+        "cargo publish",
+        "docker push",
+        "npm publish",
+        "kubectl delete",
+        "make deploy",
+        "pnpm release",
+        "terraform apply -auto-approve",
+    ]
+    .map(|rule| Rule::parse(rule).unwrap());
+    let nine = "git -c user.name=a -C . --no-pager -c color.ui=always -C . --bare -p -P -C . push";
+    for (script, expected) in [
+        (nine, "deny"),
+        ("git --git-dir x --work-tree=y --namespace n push", "deny"),
+        ("git 'pu'\"sh\" origin", "deny"),
+        ("git -c alias.p=push p", "deny"),
+        ("git -c alias.a=b -c 'alias.b=-c user.name=x push origin' A", "deny"),
+        ("git -c alias.p='!git push' p", "ask"),
+        ("git -c ALIAS.p=push p", "deny"),
+        ("git send-pack o", "deny"),
+        ("/usr/lib/git-core/git-push o", "deny"),
+        ("git-http-push x", "deny"),
+        ("echo push x | git remote-https o u", "deny"),
+        ("timeout 5 git -p send-pack o", "deny"),
+        ("git p", "ask"),
+        ("git PUSH", "ask"),
+        ("git --new-option x status", "ask"),
+        ("git --config-env=alias.p=P p", "ask"),
+        ("git --exec-path=x status", "ask"),
+        ("git -c core.pager=x log", "ask"),
+        ("git -c core.sshCommand=x fetch", "ask"),
+        ("env GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=alias.st GIT_CONFIG_VALUE_0=push git st", "ask"),
+        ("env GIT_SSH_COMMAND=x git fetch", "ask"),
+        ("git submodule foreach 'echo'", "ask"),
+        ("git bisect run x", "ask"),
+        ("git fetch ext::x", "ask"),
+        ("git for-each-repo --config=x -- push", "ask"),
+        ("git subtree push x", "ask"),
+        ("echo push | xargs git", "ask"),
+        ("echo a | xargs sh", "ask"),
+        ("echo a | bash", "ask"),
+        ("bash -c 'git $x'", "ask"),
+        ("bash -c 'git p'", "ask"),
+        ("bash -c 'git status'", "no"),
+        ("git $x", "ask"),
+        ("git commit -m x --amend", "deny"),
+        ("git commit --ame -m x", "deny"),
+        ("git commit --message x", "no"),
+        ("git commit -m x", "ask"),
+        ("git pull", "no"),
+        ("git -C push status", "no"),
+        ("git status", "no"),
+        ("git -C a -c color.ui=never --no-pager log --oneline -5", "no"),
+        ("git stash push", "no"),
+        ("git help push", "no"),
+        ("git", "no"),
+        ("git --version", "no"),
+        ("cargo +nightly --locked publish", "deny"),
+        ("cargo --config a publish", "deny"),
+        ("cargo p", "ask"),
+        ("cargo --config test p", "ask"),
+        ("cargo test publish", "no"),
+        ("docker --context prod image push x", "deny"),
+        ("docker container push x", "deny"),
+        ("docker compose push", "no"),
+        ("docker release x", "ask"),
+        ("npm --prefix a publ", "deny"),
+        ("npm --what a publish", "deny"),
+        ("npm --what a test", "ask"),
+        ("npm run publish", "no"),
+        ("kubectl -n delete get pods", "no"),
+        ("kubectl -n a delete pod b", "deny"),
+        ("make -j 4 test deploy", "deny"),
+        ("make test", "no"),
+        ("pnpm run release", "deny"),
+        ("pnpm -r release", "deny"),
+        ("terraform -chdir=x apply y -auto-approve", "deny"),
+        ("terraform apply", "no"),
+    ] {
+        let said = match denial(script, &rules) {
+            Denial::None => "no",
+            Denial::Denied(_) => "deny",
+            Denial::Undecided(..) => "ask",
+        };
+        assert_eq!(said, expected, "{script}: {:?}", denial(script, &rules));
+    }
+}
+
+#[test]
+fn what_is_undecided_is_asked_for_and_nothing_else_can_allow_it() {
+    let parse = |rule: &str| Rule::parse(rule).unwrap();
+    let rules = CommandRules {
+        unasked: true,
+        allow: vec![parse("git *")],
+        deny: vec![parse("git push")],
+        always: vec![parse("git p")],
+        unboxed: false,
+    };
+    let world = World { may_read: &|_, _| true, finds: &|_| true, enters: &is_folder };
+    let judged = |script: &str| {
+        let (command, cwd) = (script.to_owned(), "/ws".into());
+        let touch = Touch::Command { command, cwd, needs: crate::policy::sandbox::Needs::NONE };
+        judge(&touch, Mode::Auto, &rules, &world)
+    };
+    assert_eq!(judged("git status"), Verdict::Allow);
+    let Verdict::Ask { reason } = judged("git p") else { panic!("must ask") };
+    assert_eq!(
+        reason,
+        "It cannot be told whether this is `git push`, which your settings forbid \
+         (cairn.shell.deny): `p` is none of git's own commands, so it may be an alias."
+    );
+    assert!(rules.offered("git p", &world).is_empty());
+    assert!(matches!(judged("git -c alias.p=push p"), Verdict::Deny { .. }));
+}
