@@ -108,7 +108,11 @@ proptest! {
         ];
         for (provider, for_errors) in providers() {
             let mut bytes = Vec::new();
-            items.iter().for_each(|item| provider.encode(item, &mut bytes));
+            let mut previous = None;
+            for item in &items {
+                provider.encode(previous, item, &mut bytes);
+                previous = Some(item);
+            }
             let encoded = format!("[{}]", String::from_utf8(bytes).unwrap());
             let encoded: Value = serde_json::from_str(&encoded).unwrap();
             prop_assert_eq!(own_lines(&encoded), 8 + for_errors, "{}", encoded);
