@@ -116,19 +116,30 @@ async fn none_that_the_file_tools_made() {
     let write = ("write_file", json!({ "path": "sub/AGENTS.md", "content": "Far rule." }));
     let edit = json!({ "path": "sub/CLAUDE.md", "old_text": "Mine", "new_text": "Far rule" });
     let relocate = ("move_file", json!({ "from": "notes", "to": "sub/AGENTS.md" }));
+    let linked = json!({ "path": "notes", "old_text": "Far", "new_text": "Farther" });
+    let linked = ("edit_file", linked);
     for (what, call, mode) in [
         ("write", write.clone(), "review"),
         ("write, accepted by itself", write, "auto"),
         ("edit", ("edit_file", edit), "review"),
         ("move", relocate, "review"),
+        ("edit of what a link leads to", linked, "review"),
     ] {
         let files: &[(&str, &[u8])] = &[("sub/x", b"one\n"), ("notes", b"Far rule.")];
         let stand = Stand::open(files, json!({ "review": { "mode": mode } })).await;
         if what == "edit" {
             put(&stand.root, &[("sub/CLAUDE.md", b"Mine")]);
         }
+        if what.contains("link") {
+            std::os::unix::fs::symlink("../notes", stand.root.join("sub/AGENTS.md")).unwrap();
+        }
         stand.editor.will_always_answer(allow());
         let told = stand.told([call, read("sub/x")]).await;
+        assert!(
+            ["Edited", "Created", "Moved"].iter().any(|did| told[0].starts_with(did)),
+            "{what}: {}",
+            told[0]
+        );
         assert_eq!(told[1], "1\tone", "{what}: {}", told[0]);
         assert!(!instructed(&stand, LATER), "{what}: {}", told[0]);
         super::ran(1);

@@ -14,7 +14,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use cairn_core::prompt::instructions::is_generated;
+use cairn_core::{names::folded, prompt::instructions::is_generated};
 use sha2::{Digest, Sha256};
 
 use super::{NAMES, text_of};
@@ -26,8 +26,9 @@ use crate::{
 /// Authors of instruction files, shared by the hub and running calls.
 #[derive(Debug, Default)]
 pub(crate) struct Sources {
-    /// Files that the agent's file tools changed, and the user has not decided about.
-    agents: Mutex<HashSet<PathBuf>>,
+    /// Files that the agent's file tools changed, and the user has not decided about: of any name,
+    /// for a link may lead there. Without case, as some file systems compare names.
+    agents: Mutex<HashSet<String>>,
     /// Texts that the editor saved, or the user accepted.
     saved: Mutex<HashMap<PathBuf, TextHash>>,
     /// Held while files are looked at: only blocking threads take this lock.
@@ -62,14 +63,12 @@ const MOST_PAST: usize = 1_000;
 impl Sources {
     /// The agent's file tools changed this file, or something of the agent's is pending in it.
     pub(crate) fn agent_changed(&self, path: &Path) {
-        if is_named(path) {
-            lock(&self.agents).insert(path.to_owned());
-        }
+        lock(&self.agents).insert(folded(&path.to_string_lossy()));
     }
 
     /// The user decided about all that the agent changed in this file.
     pub(crate) fn user_decided(&self, path: &Path, text: Option<&str>) {
-        if lock(&self.agents).remove(path) {
+        if lock(&self.agents).remove(&folded(&path.to_string_lossy())) {
             self.user_saved(path, text);
         }
     }
@@ -108,7 +107,9 @@ impl Sources {
         if names.iter().any(|name| workspace.is_ignored(name) || is_foreign(workspace, name)) {
             return false;
         }
-        if names.iter().any(|name| lock(&self.agents).contains(*name)) {
+        let is_agents =
+            |name: &&Path| lock(&self.agents).contains(&folded(&name.to_string_lossy()));
+        if names.iter().any(is_agents) {
             return false;
         }
         let hash = hash(text);
