@@ -115,7 +115,7 @@ async function withLlmock(format) {
 /** Does the task on a fresh copy of the sample and looks at all it leaves behind. */
 async function doTask(server, format) {
   const workspace = freshCopy("work");
-  const child = start(cairn, ["run", TASK, "--workspace", workspace, "--yes"], {
+  const child = start(cairn, ["run", TASK, "--workspace", workspace, "--yes", "--allow-unsandboxed", "--allow-protected"], {
     env: environment({ CAIRN_MODEL: "scripted", ...format.variables(server) }),
     stdio: ["ignore", "pipe", "pipe"],
     timeout: RUN_LIMIT_MS,

@@ -27,6 +27,7 @@ mod calls;
 mod commands;
 mod denied;
 mod edits;
+mod followed;
 mod instructions;
 mod marks;
 mod mixed;

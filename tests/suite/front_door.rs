@@ -136,6 +136,7 @@ fn approve() -> ApproveParams {
         turn_id: "t1".into(),
         call_id: "c1".into(),
         title: "Run a command".into(),
+        kind: None,
         command: "npm test".into(),
         cwd: "/w".into(),
         reason: "It is not on the list.".into(),

@@ -121,7 +121,8 @@ async fn it_does_the_task_and_shows_what_changed() {
         { "expect": { "contains": ["exit code 0"] }, "calls": [todo("completed", "completed")] },
         { "text": "Done." },
     ]))
-    .with("--yes");
+    .with("--yes")
+    .with("--allow-unsandboxed");
     let (code, out) = run.finish().await;
     expect![[r#"
 
@@ -216,7 +217,9 @@ async fn the_exit_code_says_how_it_ended() {
 #[tokio::test]
 async fn a_signal_stops_the_run_and_its_command() {
     let marker = desk::marker();
-    let run = Run::new(json!([bash(&format!("sleep {marker}; true"))])).with("--yes");
+    let run = Run::new(json!([bash(&format!("sleep {marker}; true"))]))
+        .with("--yes")
+        .with("--allow-unsandboxed");
     let child = start(|command| {
         command.args(&run.arguments).stdin(Stdio::null()).stderr(Stdio::piped());
     });
@@ -249,4 +252,57 @@ async fn help_version_and_wrong_usage() {
     let (code, out, err) = ask(&["run", "x", "--workspace", "/nowhere"]).await;
     assert_eq!((code, out.as_str()), (Some(1), ""));
     assert!(err.contains("/nowhere cannot be opened"), "{err}");
+}
+
+/// `--yes` is a yes to commands in their sandbox, and each thing beyond has an option of its own.
+#[tokio::test]
+async fn yes_grants_nothing_that_has_an_option_of_its_own() {
+    let needing = |need: &str| {
+        let arguments = json!({ "command": "touch ran", "needs": [need] });
+        json!({ "name": "bash", "arguments": arguments })
+    };
+    let write =
+        json!({ "name": "write_file", "arguments": { "path": ".envrc", "content": "x\n" } });
+    let relocate = json!({ "name": "move_file", "arguments": { "from": "a.txt", "to": ".envrc" } });
+    let read = json!({ "name": "read_file", "arguments": { "path": ".env" } });
+    let plain = json!({ "name": "bash", "arguments": { "command": "touch ran" } });
+    for (call, option, sandbox) in [
+        (needing("network"), "--allow-network", true),
+        (needing("git"), "--allow-git", true),
+        (write, "--allow-protected", true),
+        (relocate, "--allow-protected", true),
+        (read, "--allow-secrets", true),
+        (plain, "--allow-unsandboxed", false),
+    ] {
+        for given in [false, true] {
+            let expected = if given { json!({}) } else { json!({ "lastContains": [option] }) };
+            let mut run = Run::new(json!([
+                { "calls": [call] },
+                { "expect": expected, "text": "Done." },
+            ]))
+            .with("--yes");
+            fs::write(run.folder.path().join("work/.env"), "A=1\n").unwrap();
+            if given {
+                run = run.with(option);
+            }
+            let child = start(|command| {
+                command.args(&run.arguments).stdin(Stdio::null()).stderr(Stdio::piped());
+                if !sandbox {
+                    command.env("CAIRN_SANDBOX", "none");
+                }
+            });
+            let output = timeout(LIMIT, child.wait_with_output()).await.expect("it ends").unwrap();
+            let (out, err) = (
+                String::from_utf8_lossy(&output.stdout).into_owned(),
+                String::from_utf8_lossy(&output.stderr).into_owned(),
+            );
+            assert_eq!(output.status.code(), Some(0), "{call} {given}: {out} {err}");
+            assert_eq!(out.contains("(declined)"), !given, "{call}: {out}");
+            assert_eq!(err.contains(option), !given, "{call}: {err}");
+            assert_eq!(
+                run.folder.path().join("work/ran").exists(),
+                given && call["name"] == "bash"
+            );
+        }
+    }
 }

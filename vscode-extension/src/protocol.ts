@@ -125,6 +125,8 @@ accepted: boolean, };
 
 export type ApprovalDecision = "allowOnce" | "allowSession" | "allowAlways" | "deny";
 
+export type ApprovalKind = "command" | "unsandboxedCommand" | "read" | "change";
+
 export type Decision = "accept" | "reject";
 
 export type Scope = { "kind": "hunk", uri: string, hunkId: string, } | { "kind": "file", uri: string, } | { "kind": "planItem", sessionId: string, planItem: string, } | { "kind": "turn", turnId: string, } | { "kind": "all" };
@@ -657,6 +659,10 @@ export type ApproveParams = { approvalId: string, sessionId: string, turnId: str
  * `Run a command`, `Change a protected file`.
  */
 title: string, 
+/**
+ * Kind of effect that is asked for. Absent: an older daemon asks.
+ */
+kind?: ApprovalKind, 
 /**
  * Exactly what will run, byte for byte.
  */

@@ -111,6 +111,10 @@ pub struct ApproveParams {
     pub call_id: String,
     /// `Run a command`, `Change a protected file`.
     pub title: String,
+    /// Kind of effect that is asked for. Absent: an older daemon asks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub kind: Option<ApprovalKind>,
     /// Exactly what will run, byte for byte.
     pub command: String,
     /// Where it will run.
@@ -160,6 +164,20 @@ pub struct Preview {
 pub struct PreviewTexts {
     pub before: String,
     pub after: String,
+}
+
+/// Kind of effect that a question is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub enum ApprovalKind {
+    /// A command in its sandbox, with the `needs` that are named.
+    Command,
+    /// A command where no sandbox works: it has the user's rights.
+    UnsandboxedCommand,
+    /// To read a file that may hold secrets.
+    Read,
+    /// To change, move or delete a protected file.
+    Change,
 }
 
 /// What a command may be granted, for that command only.

@@ -91,7 +91,7 @@ fn types(out: &mut String) {
         Position, Range, TextEdit, ReviewMode, Empty,
         RunTaskParams, TaskContext, Selection, RunTaskResult, SteerParams, SteerResult, CancelParams,
         QueueAddParams, QueueAddResult, QueueEditParams, QueueDropParams, QueueSendParams, QueueNotification, FollowUp,
-        AnswerParams, AnswerResult, ApprovalDecision, Decision, Scope, DecideParams, DecideResult,
+        AnswerParams, AnswerResult, ApprovalDecision, ApprovalKind, Decision, Scope, DecideParams, DecideResult,
         UndoDecisionResult, BaselineParams, BaselineResult, StateResult, SessionSnapshot, TranscriptEntry, PlanHistoryParams, PlanHistoryResult, CheckpointsResult, Checkpoint, RestoreCheckpointParams, RestoreCheckpointResult, CheckpointConflict, EarlierPlan, ModelsResult,
         ReadOnly, ReadOnlyReason, ListSessionsParams, ListSessionsResult, SessionSummary, OpenSessionParams, OpenSessionResult, ForkSessionParams, DeleteSessionParams, ExportSessionParams, ExportFormat, ExportSessionResult,
         ProviderStatus, CredentialsParams, TrustParams, ErrorData, ErrorKind,

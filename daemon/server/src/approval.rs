@@ -8,13 +8,14 @@ use cairn_core::policy::{
     command::{Access, CommandRules, Rule, World},
     sandbox::Needs,
 };
-use cairn_protocol::{Need, ReviewMode};
+use cairn_protocol::{ApprovalKind, Need, ReviewMode};
 
 use crate::{
     exec,
     workspace::{Workspace, uri_of},
 };
 
+pub mod definitions;
 mod place;
 mod programs;
 
@@ -36,6 +37,7 @@ pub enum Gate {
 #[derive(Debug)]
 pub struct Question {
     pub title: String,
+    pub kind: Option<ApprovalKind>,
     /// Exactly what will run, or which file will change.
     pub command: String,
     pub cwd: String,
@@ -165,6 +167,15 @@ pub fn question(
             (title, command.clone(), cwd, "exactly this command, again")
         }
     };
+    let kind = match touch {
+        Touch::Plan | Touch::Child => None,
+        Touch::Read { .. } => Some(ApprovalKind::Read),
+        Touch::Edit { .. } | Touch::Delete { .. } | Touch::Move { .. } => {
+            Some(ApprovalKind::Change)
+        }
+        Touch::Command { .. } if rules.unboxed => Some(ApprovalKind::UnsandboxedCommand),
+        Touch::Command { .. } => Some(ApprovalKind::Command),
+    };
     let asks = match touch {
         Touch::Command { needs, .. } => *needs,
         Touch::Read { .. }
@@ -174,7 +185,8 @@ pub fn question(
         | Touch::Delete { .. }
         | Touch::Move { .. } => Needs::NONE,
     };
-    Question { title: title.to_owned(), command, cwd, reason, rules: Vec::new(), asks, for_session }
+    let (title, rules) = (title.to_owned(), Vec::new());
+    Question { title, kind, command, cwd, reason, rules, asks, for_session }
 }
 
 /// Above everything else that is shown of a command, wherever it is shown.

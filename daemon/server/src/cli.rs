@@ -19,9 +19,23 @@ pub enum Command {
 pub struct RunArguments {
     pub task: String,
     pub workspace: PathBuf,
-    /// Allow every command without asking.
-    pub yes: bool,
+    pub allow: Allow,
     pub replay: Option<PathBuf>,
+}
+
+/// Questions that are answered with yes in advance. All of them stay in the session that asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Allow {
+    /// Commands in their sandbox, without more than it gives.
+    pub commands: bool,
+    pub network: bool,
+    pub git: bool,
+    /// Commands where no sandbox works.
+    pub unsandboxed: bool,
+    /// Changes of protected files.
+    pub protected: bool,
+    /// Reading of files that may hold secrets.
+    pub secrets: bool,
 }
 
 pub const HELP: &str = "\
@@ -35,10 +49,17 @@ Usage:
 
 Options of run:
   --workspace DIR   The folder to work in (default: the current one)
-  --yes             Run the agent's commands without asking. Without it, each is asked for on the
-                    terminal, and declined when there is none. Either way they run in a sandbox
-                    where one works; yes includes the network or .git when a command needs them
+  --yes             Run the agent's commands without asking, in their sandbox and with nothing
+                    beyond it. What is not allowed by an option is asked for on the terminal, and
+                    declined when there is none
   --replay FILE     Answer from a script instead of a model
+
+Options that widen --yes:
+  --allow-network      Commands may use the network when they need it
+  --allow-git          Commands may change .git (except hooks and config) when they need to
+  --allow-unsandboxed  Commands run with your rights where no sandbox works
+  --allow-protected    Protected files may be changed (build manifests, settings of editors, …)
+  --allow-secrets      Files that may hold secrets may be read, and so sent to the model
 
 The model is chosen by the environment: ANTHROPIC_API_KEY (and ANTHROPIC_BASE_URL), or
 OPENAI_API_KEY and OPENAI_BASE_URL for any OpenAI-compatible server, with CAIRN_MODEL for its
@@ -58,7 +79,7 @@ pub fn parse(arguments: impl IntoIterator<Item = std::ffi::OsString>) -> Result<
     }
     let mut parser = lexopt::Parser::from_args(arguments);
     let mut positional: Vec<String> = Vec::new();
-    let (mut workspace, mut yes, mut replay) = (None, false, None);
+    let (mut workspace, mut allow, mut replay) = (None, Allow::default(), None);
     let text = |error: lexopt::Error| error.to_string();
     while let Some(argument) = parser.next().map_err(text)? {
         match argument {
@@ -68,14 +89,23 @@ pub fn parse(arguments: impl IntoIterator<Item = std::ffi::OsString>) -> Result<
             Long("stdio") => {}
             Long("workspace") => workspace = Some(PathBuf::from(parser.value().map_err(text)?)),
             Long("replay") => replay = Some(PathBuf::from(parser.value().map_err(text)?)),
-            Long("yes") => yes = true,
+            Long("yes") => allow.commands = true,
+            Long("allow-network") => allow.network = true,
+            Long("allow-git") => allow.git = true,
+            Long("allow-unsandboxed") => allow.unsandboxed = true,
+            Long("allow-protected") => allow.protected = true,
+            Long("allow-secrets") => allow.secrets = true,
             Value(value) => positional.push(value.to_string_lossy().into_owned()),
             Short(_) | Long(_) => return Err(argument.unexpected().to_string()),
         }
     }
+    let Allow { commands, network, git, unsandboxed, protected, secrets } = allow;
+    if !commands && (network || git || unsandboxed || protected || secrets) {
+        return Err("the options --allow-… widen --yes, which is missing".into());
+    }
     let mut positional = positional.into_iter();
     match positional.next().as_deref() {
-        None if workspace.is_none() && replay.is_none() && !yes => Ok(Command::Serve),
+        None if workspace.is_none() && replay.is_none() && !allow.commands => Ok(Command::Serve),
         None => Err("these options belong to `cairn run TASK`".into()),
         Some("run") => {
             let task = positional.next().filter(|task| !task.trim().is_empty());
@@ -86,7 +116,7 @@ pub fn parse(arguments: impl IntoIterator<Item = std::ffi::OsString>) -> Result<
                 ));
             }
             let workspace = workspace.unwrap_or_else(|| PathBuf::from("."));
-            Ok(Command::Run(RunArguments { task, workspace, yes, replay }))
+            Ok(Command::Run(RunArguments { task, workspace, allow, replay }))
         }
         Some(other) => Err(format!("unknown command \"{other}\"")),
     }
@@ -106,16 +136,20 @@ mod tests {
         assert_eq!(check("--stdio"), Ok(Command::Serve));
         assert_eq!(check("--version"), Ok(Command::Version));
         assert_eq!(check("run|--help"), Ok(Command::Help));
-        let run = |task: &str, workspace: &str, yes| {
+        let run = |task: &str, workspace: &str, allow| {
             Ok(Command::Run(RunArguments {
                 task: task.into(),
                 workspace: workspace.into(),
-                yes,
+                allow,
                 replay: None,
             }))
         };
-        assert_eq!(check("run|fix it"), run("fix it", ".", false));
-        assert_eq!(check("run|fix it|--workspace|d|--yes"), run("fix it", "d", true));
+        assert_eq!(check("run|fix it"), run("fix it", ".", Allow::default()));
+        let yes = Allow { commands: true, ..Allow::default() };
+        assert_eq!(check("run|fix it|--workspace|d|--yes"), run("fix it", "d", yes));
+        let wider = Allow { network: true, git: true, ..yes };
+        assert_eq!(check("run|a|--yes|--allow-git|--allow-network"), run("a", ".", wider));
+        assert!(check("run|a|--allow-git").is_err());
         let part = ["init", "--write", "--help"].map(Into::into).to_vec();
         assert_eq!(check("sandbox-run|init|--write|--help"), Ok(Command::Part(part)));
         for wrong in ["run", "run| ", "run|a|b", "fly", "--yes", "--what", "run|a|--workspace"] {

@@ -16,15 +16,15 @@ use cairn_core::{
     visible::{exact, visible as printable},
 };
 use cairn_protocol::{
-    ApplyEditParams, ApplyEditResult, ApprovalDecision, ApproveParams, ApproveResult,
-    BaselineParams, CancelParams, ChildPhase, Connection, EndReason, ItemStatus, MessageRole,
+    ApplyEditParams, ApplyEditResult, ApprovalDecision, ApprovalKind, ApproveParams, ApproveResult,
+    BaselineParams, CancelParams, ChildPhase, Connection, EndReason, ItemStatus, MessageRole, Need,
     Notice, PlanNotification, RunTaskParams, SaveParams, SaveResult, ToolState, TurnPhase, Usage,
 };
 use futures_util::{FutureExt, future::BoxFuture};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::{
-    cli::RunArguments,
+    cli::{Allow, RunArguments},
     disk,
     editor::Editor,
     event::{AgentRequest, ClientEvent, Initialized, Remember, Reply},
@@ -52,14 +52,14 @@ pub async fn run(arguments: RunArguments) -> u8 {
 }
 
 async fn work(arguments: RunArguments) -> anyhow::Result<EndReason> {
-    let RunArguments { task, workspace, yes, replay } = arguments;
+    let RunArguments { task, workspace, allow, replay } = arguments;
     let folder = canonical(&workspace)
         .with_context(|| format!("{} cannot be opened", workspace.display()))?;
     if !folder.is_dir() {
         bail!("{} is not a folder", folder.display());
     }
     let (ended, mut end) = mpsc::unbounded_channel();
-    let terminal = Arc::new(Terminal { yes, shown: Mutex::new(Shown::default()), ended });
+    let terminal = Arc::new(Terminal { allow, shown: Mutex::new(Shown::default()), ended });
     let (client, tasks) =
         hub::spawn(terminal.clone(), Environment::read(|name| std::env::var(name).ok()));
     client
@@ -143,7 +143,7 @@ async fn print_diff(
 
 /// The editor of a headless run: the disk is its only buffer, the terminal its only window.
 struct Terminal {
-    yes: bool,
+    allow: Allow,
     shown: Mutex<Shown>,
     ended: mpsc::UnboundedSender<EndReason>,
 }
@@ -255,12 +255,26 @@ impl Editor for Terminal {
     }
 
     fn approve(&self, params: ApproveParams) -> BoxFuture<'static, ApproveResult> {
-        if self.yes {
+        let missing = missing(self.allow, &params);
+        if missing.is_empty() {
             let result = ApproveResult { decision: ApprovalDecision::AllowOnce, feedback: None };
             return async move { result }.boxed();
         }
         if !std::io::stdin().is_terminal() {
-            let feedback = Some("nobody is there to ask; commands run only with --yes".to_owned());
+            let options = missing.join(" ");
+            let title = printable(&params.title);
+            let _ = writeln!(
+                std::io::stderr(),
+                "cairn: declined, as nobody is there to ask and {options} was not given: {title}"
+            );
+            let feedback = Some(match params.kind {
+                Some(ApprovalKind::Read | ApprovalKind::Change) => {
+                    format!("nobody is there to ask; this is allowed only with {options}")
+                }
+                Some(ApprovalKind::Command | ApprovalKind::UnsandboxedCommand) | None => {
+                    format!("nobody is there to ask; such commands run only with {options}")
+                }
+            });
             return async move { ApproveResult { decision: ApprovalDecision::Deny, feedback } }
                 .boxed();
         }
@@ -302,6 +316,24 @@ impl Editor for Terminal {
         }
         .boxed()
     }
+}
+
+/// Options of the command line that would have answered a question with yes, and were not given.
+fn missing(allow: Allow, params: &ApproveParams) -> Vec<&'static str> {
+    let has = |need| params.needs.contains(&need);
+    let options: &[(bool, &str)] = match params.kind {
+        Some(ApprovalKind::Read) => &[(allow.secrets, "--allow-secrets")],
+        Some(ApprovalKind::Change) => &[(allow.protected, "--allow-protected")],
+        Some(ApprovalKind::UnsandboxedCommand) => {
+            &[(allow.commands, "--yes"), (allow.unsandboxed, "--allow-unsandboxed")]
+        }
+        Some(ApprovalKind::Command) | None => &[
+            (allow.commands, "--yes"),
+            (allow.network || !has(Need::Network), "--allow-network"),
+            (allow.git || !has(Need::Git), "--allow-git"),
+        ],
+    };
+    options.iter().filter_map(|(given, option)| (!given).then_some(*option)).collect()
 }
 
 /// An answer and words with it. What is no answer is a no, with all of it as words.

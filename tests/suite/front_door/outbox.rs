@@ -142,7 +142,7 @@ async fn a_plain_editor_is_asked_and_told_in_messages() {
     for (answer, decision) in cases {
         let asking = tokio::spawn(hub.editor.approve(approve()));
         let question = client.server_request("window/showMessageRequest").await;
-        expect![[r#"{"type":2,"message":"Run a command: npm test\n(in /w) It is not on the list.","actions":[{"title":"Deny"},{"title":"Allow once"},{"title":"Allow for this session"}]}"#]]
+        expect![[r#"{"type":2,"message":"Run a command: It is not on the list.\n(in /w)\nnpm test","actions":[{"title":"Deny"},{"title":"Allow once"},{"title":"Allow for this session"}]}"#]]
             .assert_eq(&question["params"].to_string());
         client.respond(&question["id"], answer);
         assert_eq!(asking.await.unwrap().decision, decision);
@@ -150,7 +150,7 @@ async fn a_plain_editor_is_asked_and_told_in_messages() {
     let rules = vec!["npm test".to_owned(), "npm run 'a b'".to_owned()];
     let asking = tokio::spawn(hub.editor.approve(ApproveParams { rules, ..approve() }));
     let question = client.server_request("window/showMessageRequest").await;
-    expect![[r#"{"type":2,"message":"Run a command: npm test\n(in /w) It is not on the list.\nAlways would allow here, word for word:\n  npm test\n  npm run 'a b'","actions":[{"title":"Deny"},{"title":"Allow once"},{"title":"Allow for this session"},{"title":"Always allow in this folder"}]}"#]]
+    expect![[r#"{"type":2,"message":"Run a command: It is not on the list.\n(in /w)\nnpm test\nAlways would allow here, word for word:\n  npm test\n  npm run 'a b'","actions":[{"title":"Deny"},{"title":"Allow once"},{"title":"Allow for this session"},{"title":"Always allow in this folder"}]}"#]]
         .assert_eq(&question["params"].to_string());
     client.respond(&question["id"], json!({ "title": "Always allow in this folder" }));
     assert_eq!(asking.await.unwrap().decision, ApprovalDecision::AllowAlways);
@@ -162,6 +162,21 @@ async fn a_plain_editor_is_asked_and_told_in_messages() {
     assert!(shown.ends_with("Always would allow in /w/\\u{202e}a, word for word:\n  npm test"));
     client.respond(&question["id"], Value::Null);
     assert_eq!(asking.await.unwrap().decision, ApprovalDecision::Deny);
+    // Lines of the command's own push nothing out of sight, and what is not shown is not allowed.
+    for command in ["touch a\n".repeat(3), "\n".repeat(40) + "rm b", "x".repeat(5_000)] {
+        let asked = ApproveParams { command: command.clone(), ..approve() };
+        let asking = tokio::spawn(hub.editor.approve(asked));
+        let question = client.server_request("window/showMessageRequest").await;
+        let shown = question["params"]["message"].as_str().unwrap();
+        assert!(shown.starts_with("Run a command: It is not on the list.\n(in /w)\n"), "{shown}");
+        let answers = question["params"]["actions"].as_array().unwrap().len();
+        assert_eq!(answers, if command.starts_with('t') { 3 } else { 1 }, "{shown}");
+        let counted = command.contains('\n');
+        assert_eq!(shown.contains("lines]"), counted, "{shown}");
+        assert!(shown.len() < 1_500);
+        client.respond(&question["id"], json!({ "title": "Deny" }));
+        assert_eq!(asking.await.unwrap().decision, ApprovalDecision::Deny);
+    }
     hub.editor.notify(status(1));
     hub.editor.notify(Notice::Message(MessageNotification {
         session_id: "s1".into(),

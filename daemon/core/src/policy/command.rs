@@ -7,6 +7,7 @@
 
 use std::{fmt, iter::Peekable, str::Chars};
 
+mod definitions;
 mod forbidden;
 mod git;
 mod looks;
@@ -14,6 +15,7 @@ mod readers;
 mod rules;
 mod subcommands;
 
+pub use definitions::{Definition, definitions};
 pub use forbidden::Denial;
 pub use looks::only_looks;
 pub use readers::{Access, paths_read};

@@ -217,13 +217,16 @@ pub(super) fn question(params: &ApproveParams) -> ShowMessageRequestParams {
     let ApproveParams { title, command, cwd, reason, child, rules, rules_folder, .. } = params;
     let whose = child.as_ref().map(|title| format!(" [{}]", one_line(title, TITLE)));
     let (title, whose) = (one_line(title, TITLE), whose.unwrap_or_default());
-    // Whole, and so that nothing in it passes for something else.
-    let (command, cwd, reason) = (exact(command), visible(cwd), visible(reason));
+    let (cwd, reason) = (visible(cwd), one_line(reason, REASON));
+    // So that nothing in it passes for something else.
+    let (command, whole) = bounded(&exact(command));
     let action =
         |title: &str| MessageActionItem { title: title.to_owned(), properties: HashMap::default() };
     // Editors preset the first answer, so that Return alone must not allow. "Always" is the last, so
     // that the others keep their numbers in editors that number them.
-    let answers: &[&str] = if rules.is_empty() {
+    let answers: &[&str] = if !whole {
+        &[DENY]
+    } else if rules.is_empty() {
         &[DENY, ALLOW_ONCE, ALLOW_SESSION]
     } else {
         &[DENY, ALLOW_ONCE, ALLOW_SESSION, ALLOW_ALWAYS]
@@ -231,11 +234,29 @@ pub(super) fn question(params: &ApproveParams) -> ShowMessageRequestParams {
     ShowMessageRequestParams {
         typ: MessageType::WARNING,
         message: format!(
-            "{title}{whose}: {command}\n(in {cwd}) {reason}{}",
+            "{title}{whose}: {reason}\n(in {cwd})\n{command}{}",
             always(rules, rules_folder.as_deref())
         ),
         actions: Some(answers.iter().copied().map(action).collect()),
     }
+}
+
+/// The longest reason, in characters.
+const REASON: usize = 600;
+/// The most of a command that a notification is trusted to show.
+const LINES: usize = 12;
+const CHARS: usize = 1_200;
+
+/// The lines of a command, counted if they are several, and whether these are all of it.
+fn bounded(command: &str) -> (String, bool) {
+    let count = command.lines().count();
+    let cut = command.char_indices().nth(CHARS).map_or(command.len(), |(at, _)| at);
+    let whole = count <= LINES && cut == command.len();
+    let shown: Vec<&str> = command[..cut].lines().take(LINES).collect();
+    let counted = if count > 1 { format!("[{count} lines]\n") } else { String::new() };
+    let rest =
+        if whole { "" } else { "\n[… not all of it is shown, so it can only be denied here]" };
+    (format!("{counted}{}{rest}", shown.join("\n")), whole)
 }
 
 fn always(rules: &[String], folder: Option<&str>) -> String {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use cairn_core::{
     hook::{Decision, Moment},
     marks::ModelText,
-    policy::command::{CommandRules, Rule},
+    policy::command::{self, CommandRules, Rule},
 };
 use cairn_protocol::{ApprovalDecision, ApproveParams, ReviewMode, ToolState};
 use serde_json::Value;
@@ -16,7 +16,10 @@ use tokio::{sync::oneshot, task::spawn_blocking};
 
 use super::Shown;
 use crate::{
-    approval::{self, Approved, Gate, Place, Question},
+    approval::{
+        self, Approved, Gate, Place, Question,
+        definitions::{self, Definitions},
+    },
     hooks,
     hub::{Event, ToolUpdate},
     tools::{Call, ToolContext, ToolFailure, Touch},
@@ -49,14 +52,14 @@ pub(super) async fn consent(
 ) -> Result<Consent, ToolFailure> {
     let touch = &call.touch();
     let place = &Place::of(touch, &context.workspace);
-    let (rules, keeps) = match touch {
-        Touch::Command { .. } => rules_for(shown, place, context).await,
+    let Rules { rules, keeps, changed } = match touch {
+        Touch::Command { command, .. } => rules_for(shown, place, command, context).await,
         Touch::Read { .. }
         | Touch::Plan
         | Touch::Child
         | Touch::Edit { .. }
         | Touch::Delete { .. }
-        | Touch::Move { .. } => (Arc::clone(&context.commands), false),
+        | Touch::Move { .. } => Rules::of_settings(context),
     };
     let rules = match touch {
         Touch::Command { .. } if context.walls.stand().await.is_err() => Arc::new(rules.asking()),
@@ -92,6 +95,11 @@ pub(super) async fn consent(
     if !keeps {
         question.rules.clear();
     }
+    if let Some(changed) = changed {
+        question.reason = format!("{changed} {}", question.reason);
+    }
+    // As the user sees it now: what changes until they answer was not allowed.
+    let offered = with_definitions(&question.rules, place, context).await;
     let looking = context.clone();
     let look = move || call.preview(&looking).map(|preview| (call, preview));
     let looked = spawn_blocking(look).await;
@@ -116,45 +124,102 @@ pub(super) async fn consent(
     let words = answer.feedback.filter(|words| !words.trim().is_empty());
     match answer.decision {
         ApprovalDecision::AllowOnce | ApprovalDecision::AllowSession => {}
-        ApprovalDecision::AllowAlways => keep(shown, place, context, &question.rules).await,
+        ApprovalDecision::AllowAlways => keep(shown, place, context, offered).await,
         ApprovalDecision::Deny => return Ok(Consent::Refused(declined(words.as_deref()))),
     }
     Ok(Consent::Given { call, approved: question.allowed(), words })
 }
 
-/// The user's settings with what they allowed for good in the folder it is about, as it is at this
-/// moment; and whether more can be kept.
-async fn rules_for(
-    shown: &Shown,
-    place: &Place,
-    context: &ToolContext,
-) -> (Arc<CommandRules>, bool) {
-    let settings = || Arc::clone(&context.commands);
-    let (Some(folder), Some(allowed)) = (place.folder(), context.allowed.clone()) else {
-        return (settings(), false);
-    };
-    let folder = folder.to_owned();
-    let read = spawn_blocking(move || {
-        let kept = allowed.read()?.into_iter().filter(|kept| kept.folder == folder);
-        anyhow::Ok(kept.map(|kept| kept.rule).collect::<Vec<Rule>>())
-    });
-    match read.await {
-        Ok(Ok(always)) if always.is_empty() => (settings(), true),
-        Ok(Ok(always)) => (Arc::new(CommandRules { always, ..(*context.commands).clone() }), true),
-        Ok(Err(error)) => {
-            tell(shown, context, format!("What may always run cannot be read: {error:#}."));
-            (settings(), false)
-        }
-        Err(_) => (settings(), false),
+/// Rules about a command.
+struct Rules {
+    rules: Arc<CommandRules>,
+    /// More can be kept.
+    keeps: bool,
+    /// Why a rule that was kept does not count any more, as a sentence.
+    changed: Option<String>,
+}
+
+impl Rules {
+    /// The user's settings alone.
+    fn of_settings(context: &ToolContext) -> Self {
+        Self { rules: Arc::clone(&context.commands), keeps: false, changed: None }
     }
 }
 
+/// The user's settings with what they allowed for good in the folder it is about, as it is at this
+/// moment.
+async fn rules_for(shown: &Shown, place: &Place, script: &str, context: &ToolContext) -> Rules {
+    let (Some(folder), Some(allowed)) = (place.folder(), context.allowed.clone()) else {
+        return Rules::of_settings(context);
+    };
+    let (folder, looking) = (folder.to_owned(), context.clone());
+    let commands = command::parse(script).unwrap_or_default();
+    let read = spawn_blocking(move || {
+        let (mut always, mut changed): (Vec<Rule>, Option<String>) = (Vec::new(), None);
+        for kept in allowed.read()?.into_iter().filter(|kept| kept.folder == folder) {
+            let rule = kept.rule;
+            if !commands.iter().any(|words| rule.covers(words)) {
+                continue;
+            }
+            let now = definitions::look(&rule, &folder, &looking.workspace, &looking.docs);
+            let reason = match &kept.definitions {
+                Some(then) => definitions::changed(then, &now)
+                    .map(|file| format!("`{file}` changed since you always allowed `{rule}`.")),
+                None if now.is_empty() => None,
+                None => Some(format!("What `{rule}` does was not recorded when you allowed it.")),
+            };
+            match reason {
+                None => always.push(rule),
+                Some(reason) => changed = changed.or(Some(reason)),
+            }
+        }
+        anyhow::Ok((always, changed))
+    });
+    match read.await {
+        Ok(Ok((always, changed))) => {
+            let rules = match always.is_empty() {
+                true => Arc::clone(&context.commands),
+                false => Arc::new(CommandRules { always, ..(*context.commands).clone() }),
+            };
+            Rules { rules, keeps: true, changed }
+        }
+        Ok(Err(error)) => {
+            tell(shown, context, format!("What may always run cannot be read: {error:#}."));
+            Rules::of_settings(context)
+        }
+        Err(_) => Rules::of_settings(context),
+    }
+}
+
+/// Rules with what the files behind them say now.
+async fn with_definitions(
+    rules: &[Rule],
+    place: &Place,
+    context: &ToolContext,
+) -> Vec<(Rule, Definitions)> {
+    let Some(folder) = place.folder().filter(|_| !rules.is_empty()) else { return Vec::new() };
+    let (rules, folder, context) = (rules.to_vec(), folder.to_owned(), context.clone());
+    let look = move || {
+        let look = |rule: Rule| {
+            let now = definitions::look(&rule, &folder, &context.workspace, &context.docs);
+            (rule, now)
+        };
+        rules.into_iter().map(look).collect()
+    };
+    spawn_blocking(look).await.unwrap_or_default()
+}
+
 /// The command was allowed in any case; that it is asked for again is told.
-async fn keep(shown: &Shown, place: &Place, context: &ToolContext, rules: &[Rule]) {
+async fn keep(
+    shown: &Shown,
+    place: &Place,
+    context: &ToolContext,
+    rules: Vec<(Rule, Definitions)>,
+) {
     let (Some(folder), Some(allowed)) = (place.folder(), context.allowed.clone()) else {
         return;
     };
-    let (folder, rules) = (folder.to_owned(), rules.to_vec());
+    let folder = folder.to_owned();
     let kept = spawn_blocking(move || allowed.add(&folder, &rules)).await;
     let fault = match kept {
         Ok(Ok(())) => return,
@@ -180,6 +245,7 @@ fn params(shown: &Shown, question: &Question, place: &Place) -> ApproveParams {
         turn_id: shown.turn.clone(),
         call_id: shown.call.clone(),
         title: question.title.clone(),
+        kind: question.kind,
         command: question.command.clone(),
         cwd: question.cwd.clone(),
         reason: question.reason.clone(),

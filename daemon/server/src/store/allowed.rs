@@ -2,7 +2,8 @@
 //! file that every daemon of the user shares and that people can read.
 //!
 //! ```text
-//! <state>/allowed-commands.json  {"version": 1, "rules": [{"folder": "/home/me/shop", "command": "npm test"}]}
+//! <state>/allowed-commands.json  {"version": 2, "rules": [{"folder": "/home/me/shop", "command": "npm test",
+//!                                "definitions": {"package.json": ["…hash…"]}}]}
 //!         allowed-commands.lock  held while it is changed
 //! ```
 //!
@@ -24,11 +25,12 @@ use serde::{Deserialize, Serialize};
 use tempfile::NamedTempFile;
 
 use super::files::{create_folder, private, sync_folder};
+use crate::approval::definitions::Definitions;
 
 const FILE: &str = "allowed-commands.json";
 const LOCK: &str = "allowed-commands.lock";
 const DAMAGED: &str = "allowed-commands.damaged";
-const VERSION: u64 = 1;
+const VERSION: u64 = 2;
 /// Others hold the lock for milliseconds; whoever holds it longer is stuck.
 const LOCK_WAIT: Duration = Duration::from_secs(5);
 const LOCK_POLL: Duration = Duration::from_millis(2);
@@ -46,6 +48,8 @@ pub struct Kept {
     /// Without symbolic links.
     pub folder: PathBuf,
     pub rule: Rule,
+    /// What the files behind it said when it was allowed. `None`: nobody recorded it.
+    pub definitions: Option<Definitions>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -60,6 +64,8 @@ struct Contents {
 struct Entry {
     folder: PathBuf,
     command: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    definitions: Option<Definitions>,
 }
 
 /// Why the file says nothing.
@@ -91,16 +97,21 @@ impl Allowed {
         }
     }
 
-    /// Adds what is not there yet.
-    pub fn add(&self, folder: &Path, rules: &[Rule]) -> anyhow::Result<()> {
+    /// Adds rules with what the files behind them say. A rule that is there already is said anew.
+    pub fn add(&self, folder: &Path, rules: &[(Rule, Definitions)]) -> anyhow::Result<()> {
         create_folder(&self.state)
             .with_context(|| format!("{} cannot be made", self.state.display()))?;
         let _lock = self.lock()?;
         let mut kept = self.load_or_set_aside()?;
-        for rule in rules {
-            let new = Kept { folder: folder.to_owned(), rule: rule.clone() };
-            if !kept.contains(&new) {
-                kept.push(new);
+        for (rule, definitions) in rules {
+            let definitions = Some(definitions.clone());
+            let same = |kept: &&mut Kept| kept.folder == folder && kept.rule == *rule;
+            match kept.iter_mut().find(same) {
+                Some(kept) => kept.definitions = definitions,
+                None => {
+                    let (folder, rule) = (folder.to_owned(), rule.clone());
+                    kept.push(Kept { folder, rule, definitions });
+                }
             }
         }
         ensure!(kept.len() <= MAX_RULES, "there are {MAX_RULES} rules already; revoke some");
@@ -165,8 +176,8 @@ impl Allowed {
             )));
         }
         let contents: Contents = serde_json::from_value(value).map_err(damaged)?;
-        let rule = |Entry { folder, command }: Entry| match Rule::parse(&command) {
-            Some(rule) if folder.is_absolute() => Ok(Kept { folder, rule }),
+        let rule = |Entry { folder, command, definitions }: Entry| match Rule::parse(&command) {
+            Some(rule) if folder.is_absolute() => Ok(Kept { folder, rule, definitions }),
             Some(_) | None => Err(Unread::Damaged(format!(
                 "`{}` in `{}` is no rule",
                 command.escape_debug(),
@@ -177,9 +188,10 @@ impl Allowed {
     }
 
     fn save(&self, kept: &[Kept]) -> anyhow::Result<()> {
-        let entry = |Kept { folder, rule }: &Kept| Entry {
+        let entry = |Kept { folder, rule, definitions }: &Kept| Entry {
             folder: folder.clone(),
             command: rule.to_string(),
+            definitions: definitions.clone(),
         };
         let contents = Contents { version: VERSION, rules: kept.iter().map(entry).collect() };
         // Made 0600.
@@ -237,6 +249,10 @@ mod tests {
         Rule::parse(text).unwrap()
     }
 
+    fn plain<const N: usize>(rules: [Rule; N]) -> [(Rule, Definitions); N] {
+        rules.map(|rule| (rule, Definitions::new()))
+    }
+
     fn shown(kept: &[Kept]) -> Vec<String> {
         kept.iter().map(|kept| format!("{}: {}", kept.folder.display(), kept.rule)).collect()
     }
@@ -249,9 +265,9 @@ mod tests {
         assert_eq!(allowed.read().unwrap(), []);
         assert!(!allowed.revoke(Path::new("/a"), &rule("x")).unwrap());
         assert!(!state.exists(), "nothing is made to say that there is nothing");
-        allowed.add(Path::new("/a"), &[rule("npm test"), rule("x 'b c'")]).unwrap();
-        allowed.add(Path::new("/b"), &[rule("npm test")]).unwrap();
-        allowed.add(Path::new("/a"), &[rule("npm test")]).unwrap();
+        allowed.add(Path::new("/a"), &plain([rule("npm test"), rule("x 'b c'")])).unwrap();
+        allowed.add(Path::new("/b"), &plain([rule("npm test")])).unwrap();
+        allowed.add(Path::new("/a"), &plain([rule("npm test")])).unwrap();
         // Another daemon.
         let other = Allowed::new(&state);
         let kept = other.read().unwrap();
@@ -299,16 +315,16 @@ mod tests {
         let state = tempfile::tempdir().unwrap();
         let allowed = Allowed::new(state.path());
         let file = state.path().join(FILE);
-        let newer = r#"{"version": 2, "wider": true}"#;
+        let newer = r#"{"version": 3, "wider": true}"#;
         fs::write(&file, newer).unwrap();
         assert!(allowed.read().is_err());
-        assert!(allowed.add(Path::new("/a"), &[rule("x")]).is_err());
+        assert!(allowed.add(Path::new("/a"), &plain([rule("x")])).is_err());
         assert_eq!(fs::read_to_string(&file).unwrap(), newer);
         fs::remove_file(&file).unwrap();
         fs::write(state.path().join("elsewhere"), "{}").unwrap();
         std::os::unix::fs::symlink("elsewhere", &file).unwrap();
         assert!(allowed.read().is_err());
-        assert!(allowed.add(Path::new("/a"), &[rule("x")]).is_err());
+        assert!(allowed.add(Path::new("/a"), &plain([rule("x")])).is_err());
         assert_eq!(fs::read_to_string(state.path().join("elsewhere")).unwrap(), "{}");
     }
 
@@ -321,7 +337,7 @@ mod tests {
                 scope.spawn(move || {
                     for number in 0..10 {
                         allowed
-                            .add(Path::new("/a"), &[rule(&format!("x {writer} {number}"))])
+                            .add(Path::new("/a"), &plain([rule(&format!("x {writer} {number}"))]))
                             .unwrap();
                     }
                 });

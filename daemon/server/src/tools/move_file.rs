@@ -1,12 +1,15 @@
 //! `move_file`: moves or renames a file, as a proposal that the user can take back.
 
 use cairn_core::{model::ToolSpec, policy::Touch, text::Text};
+use cairn_protocol::Preview;
 use futures_util::future::{BoxFuture, FutureExt};
 use serde_json::{Value, json};
 
 use super::{
-    Approved, Call, Tool, ToolContext, ToolFailure, ToolOutput, Wanted, arguments::Arguments,
-    propose::change, snapshot,
+    Approved, Call, Tool, ToolContext, ToolFailure, ToolOutput, Wanted,
+    arguments::Arguments,
+    propose::{Asked, change, preview_moved},
+    snapshot,
 };
 use crate::workspace::WorkspacePath;
 
@@ -15,6 +18,7 @@ pub(super) struct MoveFile;
 struct MoveCall {
     from: WorkspacePath,
     to: WorkspacePath,
+    asked: Asked,
 }
 
 impl Tool for MoveFile {
@@ -45,7 +49,7 @@ impl Tool for MoveFile {
         arguments.finish()?;
         let from = context.workspace.resolve(&from).map_err(ToolFailure::tell)?;
         let to = context.workspace.resolve(&to).map_err(ToolFailure::tell)?;
-        Ok(Box::new(MoveCall { from, to }))
+        Ok(Box::new(MoveCall { from, to, asked: None }))
     }
 }
 
@@ -64,13 +68,19 @@ impl Call for MoveCall {
         }
     }
 
+    fn preview(&mut self, context: &ToolContext) -> Result<Option<Preview>, ToolFailure> {
+        let (preview, asked) = preview_moved(context, &self.from, &self.to)?;
+        self.asked = asked;
+        Ok(preview)
+    }
+
     fn run(
         self: Box<Self>,
         context: ToolContext,
         _approved: Approved,
     ) -> BoxFuture<'static, Result<ToolOutput, ToolFailure>> {
         async move {
-            let Self { from, to } = *self;
+            let Self { from, to, asked } = *self;
             let looking = context.clone();
             let (path, content) = (from.clone(), format!("Moved {from} to {to}.").into());
             let relocate = move |base: Option<&Text>| {
@@ -88,7 +98,7 @@ impl Call for MoveCall {
                 }
                 Ok((Wanted::At(to.as_path().to_owned()), ()))
             };
-            change(&context, &path, None, relocate).await?;
+            change(&context, &path, asked, relocate).await?;
             Ok(ToolOutput { content, ..ToolOutput::default() })
         }
         .boxed()

@@ -47,9 +47,6 @@ pub(super) fn preview<T>(
     path: &WorkspacePath,
     compute: impl Fn(Option<&Text>) -> Result<(Wanted, T), ToolFailure>,
 ) -> Result<(Option<Preview>, Asked), ToolFailure> {
-    const MOST_CHARS: usize = 100_000;
-    /// Each of the two.
-    const LONGEST_TEXT_CHARS: usize = 200_000;
     let base = present(context, path)?;
     let after = match compute(base.as_ref()) {
         Ok((Wanted::Text(text), _)) => Text::new(&text),
@@ -59,17 +56,35 @@ pub(super) fn preview<T>(
         Err(_) if path.is_secret() => return Ok((None, None)),
         Err(error) => return Err(error),
     };
-    let mut patch = patch::between(base.as_ref(), &after, path.display());
+    Ok((Some(shown(base.as_ref(), &after, path.display())), Some(base)))
+}
+
+/// A file that is moved, as a new one at its new place, and its text.
+pub(super) fn preview_moved(
+    context: &ToolContext,
+    from: &WorkspacePath,
+    to: &WorkspacePath,
+) -> Result<(Option<Preview>, Asked), ToolFailure> {
+    let base = present(context, from)?;
+    let preview = base.as_ref().map(|text| shown(None, text, to.display()));
+    Ok((preview, Some(base)))
+}
+
+fn shown(before: Option<&Text>, after: &Text, name: &str) -> Preview {
+    const MOST_CHARS: usize = 100_000;
+    /// Each of the two.
+    const LONGEST_TEXT_CHARS: usize = 200_000;
+    let mut patch = patch::between(before, after, name);
     if let Some((cut, _)) = patch.char_indices().nth(MOST_CHARS) {
         let more = patch[cut..].lines().count();
         patch.truncate(cut);
         patch.push_str(&format!("\n[… {more} more lines: this is not the whole change]\n"));
     }
-    let before = base.clone().unwrap_or_default();
-    let short = [&before, &after].iter().all(|text| text.len_chars() <= LONGEST_TEXT_CHARS);
+    let before = before.cloned().unwrap_or_default();
+    let short = [&before, after].iter().all(|text| text.len_chars() <= LONGEST_TEXT_CHARS);
     let texts =
         short.then(|| PreviewTexts { before: before.to_string(), after: after.to_string() });
-    Ok((Some(Preview { patch, texts }), Some(base)))
+    Preview { patch, texts }
 }
 
 /// The text that is to be changed; `None`: no such file.

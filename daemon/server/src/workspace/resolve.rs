@@ -91,6 +91,7 @@ impl Workspace {
         aliases.extend(self.canonical.iter().filter_map(|it| below(&walker.at, it, Case::HERE)));
         aliases.extend(self.by_protected_links(&walker.at));
         aliases.extend(self.in_home(folder, &walker.at));
+        aliases.extend(self.in_environment(folder, &inside));
         aliases.retain(|alias| *alias != inside);
         Ok(WorkspacePath { aliases, ..self.path_in(folder, &inside) })
     }
@@ -187,6 +188,16 @@ impl Workspace {
                 Some(Path::new(name).join(below(path, &walker.at, Case::HERE)?))
             })
             .collect()
+    }
+
+    /// A path below the folder of an environment, whatever that folder is called, as if it were called
+    /// `.venv`: its programs come first in the search path once it is active.
+    fn in_environment(&self, folder: usize, inside: &Path) -> Option<PathBuf> {
+        let marks = ["pyvenv.cfg", "conda-meta"];
+        let is_one =
+            |at: &&Path| marks.iter().any(|mark| self.held[folder].kind(&at.join(mark)).is_ok());
+        let root = inside.ancestors().skip(1).find(is_one)?;
+        Some(Path::new(".venv").join(inside.strip_prefix(root).ok()?))
     }
 
     /// In a workspace that holds the user's own folder, hidden files are the user's settings.

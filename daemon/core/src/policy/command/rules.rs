@@ -263,6 +263,11 @@ impl Rule {
         Self { words: words.to_vec(), and_more: false }
     }
 
+    /// The words that a command must have.
+    pub fn words(&self) -> &[String] {
+        &self.words
+    }
+
     pub fn covers(&self, words: &[String]) -> bool {
         if self.and_more { words.starts_with(&self.words) } else { words == self.words }
     }

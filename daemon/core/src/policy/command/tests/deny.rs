@@ -1,3 +1,5 @@
+//! Rules of `deny` about subcommands.
+
 use super::*;
 
 /// What a rule about a subcommand says of each way to write it.
