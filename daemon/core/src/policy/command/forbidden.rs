@@ -156,8 +156,14 @@ impl Rule {
 
     fn search_in(&self, words: &[String], goes_on: bool) -> Decision {
         let rule: Words = self.words.iter().flat_map(|word| loose_words(word)).collect();
+        // Most words begin unlike the program, and need no closer look.
+        let initial = |word: &String| {
+            let last = word.rsplit('/').next().unwrap_or(word);
+            last.bytes().next().map(|byte| byte.to_ascii_lowercase())
+        };
+        let wanted = rule.first().and_then(initial);
         let mut unknown = Decision::No;
-        for at in 0..words.len() {
+        for at in (0..words.len()).filter(|at| initial(&words[*at]) == wanted) {
             match decide(&rule, &words[at..], goes_on) {
                 Decision::No => {}
                 Decision::Yes => return Decision::Yes,
