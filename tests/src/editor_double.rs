@@ -16,7 +16,8 @@ use std::{
 use cairn_protocol::{
     ApplyEdit, ApplyEditParams, ApplyEditResult, Approve, ApproveParams, ApproveResult, EndReason,
     FileChange, Notice, PROTOCOL_VERSION, Position, Range, RefusedEdit, RequestMethod, RunTask,
-    RunTaskParams, RunTaskResult, Save, SaveFailure, SaveParams, SaveResult, TextEdit, TurnPhase,
+    RunTaskParams, RunTaskResult, Save, SaveFailure, SaveParams, SaveResult, TextEdit,
+    TextEncoding, TurnPhase,
 };
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
@@ -27,8 +28,8 @@ use crate::lsp_client::{DEADLINE, ErrorReply, LspClient};
 mod places;
 mod survival;
 
+use places::{bytes, is_read_only, offset, path, read, remove_empty};
 pub use places::{hash, range, uri};
-use places::{is_read_only, offset, path, read, remove_empty};
 
 pub struct EditorDouble {
     pub client: LspClient,
@@ -62,7 +63,7 @@ struct State {
 struct Document {
     version: i32,
     text: String,
-    bom: bool,
+    encoding: TextEncoding,
     dirty: bool,
     /// The test opened it; one that an edit opened is in no tab.
     visible: bool,
@@ -80,6 +81,8 @@ pub enum Approval {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ApplyFault {
     Refuse(RefusedEdit),
+    /// Refuses with these words.
+    RefuseSaying(&'static str),
     /// Says `applied` and does nothing.
     Lie,
     /// Does it, and says that it failed: something after the edit went wrong.
@@ -223,9 +226,19 @@ impl EditorDouble {
         if let Some(document) = state.documents.get_mut(&uri) {
             document.visible = true;
         } else {
-            let (text, bom) = read(path).expect("the file can be read as text");
-            state.open(&self.client, &uri, text, bom).visible = true;
+            let (text, encoding) = read(path, None).expect("the file can be read");
+            state.open(&self.client, &uri, text, encoding).visible = true;
         }
+        uri
+    }
+
+    /// Opens a file in a tab, in an encoding that the user chose.
+    pub fn open_in(&self, path: &Path, encoding: &str) -> String {
+        let uri = uri(path);
+        let encoding = TextEncoding { name: encoding.to_owned(), bom: false };
+        let (text, encoding) = read(path, Some(&encoding)).expect("the file can be read");
+        let mut state = self.shared.state();
+        state.open(&self.client, &uri, text, encoding).visible = true;
         uri
     }
 
@@ -233,8 +246,9 @@ impl EditorDouble {
     pub fn open_unsaved(&self, path: &Path, text: &str) {
         let uri = uri(path);
         let mut state = self.shared.state();
-        let bom = read(path).is_ok_and(|(_, bom)| bom);
-        let document = state.open(&self.client, &uri, text.to_owned(), bom);
+        let bom = read(path, None).is_ok_and(|(_, encoding)| encoding.bom);
+        let encoding = TextEncoding { name: "utf-8".into(), bom };
+        let document = state.open(&self.client, &uri, text.to_owned(), encoding);
         (document.visible, document.dirty) = (true, true);
     }
 
@@ -287,9 +301,10 @@ impl EditorDouble {
 
     /// The user throws unsaved text away.
     pub fn revert(&self, uri: &str) {
-        let (text, _) = read(&path(uri)).expect("the file can be read as text");
         let mut state = self.shared.state();
         let document = state.documents.get_mut(uri).expect("the document is open");
+        let (text, _) =
+            read(&path(uri), Some(&document.encoding)).expect("the file can be read as text");
         document.reload(&self.client, uri, &text);
         document.dirty = false;
     }
@@ -417,6 +432,9 @@ impl Shared {
                 match state.faults.pop_front() {
                     None => respond(client, id, &state.apply(client, params)),
                     Some(ApplyFault::Refuse(reason)) => respond(client, id, &refuse(reason)),
+                    Some(ApplyFault::RefuseSaying(words)) => {
+                        respond(client, id, &refused(RefusedEdit::Failed, words));
+                    }
                     Some(ApplyFault::Lie) => respond(client, id, &applied(false)),
                     Some(ApplyFault::DoneButFailed) => {
                         state.apply(client, params);
@@ -503,24 +521,31 @@ impl State {
         self.notices.push(notice);
     }
 
-    fn open(&mut self, client: &LspClient, uri: &str, text: String, bom: bool) -> &mut Document {
+    fn open(
+        &mut self,
+        client: &LspClient,
+        uri: &str,
+        text: String,
+        encoding: TextEncoding,
+    ) -> &mut Document {
         let item = json!({ "uri": uri, "languageId": "plaintext", "version": 1, "text": text });
         client.notify("textDocument/didOpen", json!({ "textDocument": item }));
-        let document = Document { version: 1, text, bom, dirty: false, visible: false };
+        let document = Document { version: 1, text, encoding, dirty: false, visible: false };
         self.documents.entry(uri.to_owned()).insert_entry(document).into_mut()
     }
 
     fn apply(&mut self, client: &LspClient, params: ApplyEditParams) -> ApplyEditResult {
-        let ApplyEditParams { uri, change, .. } = params;
+        let ApplyEditParams { uri, change, encoding, .. } = params;
+        let encoding = encoding.as_ref();
         let path = path(&uri);
         match change {
             FileChange::Edit { expected_version, expected_hash, edits } => {
                 if !self.documents.contains_key(&uri) {
-                    match read(&path) {
+                    match read(&path, encoding) {
                         Ok((text, _)) if hash(&text) != expected_hash => {
                             return refused(RefusedEdit::Stale, "the file has another text");
                         }
-                        Ok((text, bom)) => self.open(client, &uri, text, bom),
+                        Ok((text, encoding)) => self.open(client, &uri, text, encoding),
                         Err(error) => return refused(RefusedEdit::Closed, &error.to_string()),
                     };
                 }
@@ -552,16 +577,19 @@ impl State {
                     return refused(RefusedEdit::Stale, "the file exists");
                 }
                 let parent = path.parent().expect("a file has a folder");
-                let made = fs::create_dir_all(parent).and_then(|()| fs::write(&path, &text));
+                let utf8 = TextEncoding { name: "utf-8".into(), bom: false };
+                let encoding = encoding.cloned().unwrap_or(utf8);
+                let made = fs::create_dir_all(parent)
+                    .and_then(|()| fs::write(&path, bytes(&text, &encoding)));
                 if let Err(error) = made {
                     return refused(RefusedEdit::Failed, &error.to_string());
                 }
-                self.open(client, &uri, text, false);
+                self.open(client, &uri, text, encoding);
                 applied(false)
             }
             FileChange::Rename { to, expected_hash, empty_folders } => {
                 let live = self.documents.get(&uri).map(|document| document.text.clone());
-                let Some(text) = live.or_else(|| Some(read(&path).ok()?.0)) else {
+                let Some(text) = live.or_else(|| Some(read(&path, encoding).ok()?.0)) else {
                     return refused(RefusedEdit::Closed, "the file is gone");
                 };
                 if hash(&text) != expected_hash || self::path(&to).exists() {
@@ -579,7 +607,7 @@ impl State {
             }
             FileChange::Delete { expected_hash, empty_folders } => {
                 let live = self.documents.get(&uri).map(|document| document.text.clone());
-                let Some(text) = live.or_else(|| Some(read(&path).ok()?.0)) else {
+                let Some(text) = live.or_else(|| Some(read(&path, encoding).ok()?.0)) else {
                     return refused(RefusedEdit::Closed, "the file is gone");
                 };
                 if hash(&text) != expected_hash {
@@ -615,8 +643,8 @@ impl State {
             let Some(document) = self.documents.remove(&old) else { continue };
             client.notify("textDocument/didClose", json!({ "textDocument": { "uri": old } }));
             let new = format!("{to}{}", &old[from.len()..]);
-            let Document { text, bom, dirty, visible, .. } = document;
-            let opened = self.open(client, &new, text, bom);
+            let Document { text, encoding, dirty, visible, .. } = document;
+            let opened = self.open(client, &new, text, encoding);
             (opened.dirty, opened.visible) = (dirty, visible);
         }
         let files = json!([{ "oldUri": from, "newUri": to }]);
@@ -666,8 +694,7 @@ impl Document {
     }
 
     fn save(&mut self, client: &LspClient, uri: &str) -> std::io::Result<()> {
-        let mark = if self.bom { "\u{feff}" } else { "" };
-        fs::write(path(uri), format!("{mark}{}", self.text))?;
+        fs::write(path(uri), bytes(&self.text, &self.encoding))?;
         self.dirty = false;
         client.notify("textDocument/didSave", json!({ "textDocument": { "uri": uri } }));
         Ok(())

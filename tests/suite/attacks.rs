@@ -29,6 +29,7 @@ mod denied;
 mod edits;
 mod followed;
 mod instructions;
+mod limits;
 mod marks;
 mod mixed;
 mod names;

@@ -158,6 +158,7 @@ fn edit(uri: &str, text: &str, version: Option<i32>, edits: &[TextEdit]) -> Appl
     ApplyEditParams {
         uri: uri.into(),
         label: "Cairn".into(),
+        encoding: None,
         change: FileChange::Edit {
             expected_version: version,
             expected_hash: editor_double::hash(text),

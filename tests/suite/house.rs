@@ -9,11 +9,18 @@ fn root() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
 }
 
-/// Everything `cairn-core` may be built from: ropes, diffs, serialisation, forms of Unicode. No runtime, IO, clock,
+/// Everything `cairn-core` may be built from: ropes, diffs, serialisation, forms of Unicode,
+/// encodings. No runtime, IO, clock,
 /// randomness or LSP type among them. A new name here is an argument to be made in its commit.
 const CORE_DEPENDENCIES: &[&str] = &[
     "aho-corasick",
     "cfg-if",
+    "chardetng",
+    "core_detect",
+    "encoding_rs",
+    "multiversion_no_op",
+    "scopeguard",
+    "simdutf8",
     "hashbrown",
     "imara-diff",
     "indexmap",

@@ -624,7 +624,14 @@ export type ApplyEditParams = { uri: string,
 /**
  * Shown in the undo history.
  */
-label: string, change: FileChange, };
+label: string, 
+/**
+ * Encoding of the file on disk, of one that is not plain UTF-8. A file that is not open is
+ * opened, or made, in this encoding; where that is not possible the change is refused.
+ */
+encoding?: TextEncoding, change: FileChange, };
+
+export type TextEncoding = { name: string, bom: boolean, };
 
 export type FileChange = { "kind": "edit", 
 /**

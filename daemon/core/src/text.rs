@@ -7,8 +7,11 @@ use std::{fmt, ops::Range};
 
 use ropey::Rope;
 
+mod encoding;
 #[cfg(test)]
 mod tests;
+
+pub use encoding::{FileEncoding, Unencodable, decode, encode};
 
 /// Zero-based line and UTF-16 code unit, as in LSP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -27,23 +30,27 @@ pub enum LineEnding {
     CrLf,
 }
 
-/// What the bytes of a file hold.
+/// Text of a file, and how its bytes hold it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decoded {
     pub text: Text,
-    /// The file began with a UTF-8 byte order mark, which is not part of `text`.
-    pub bom: bool,
+    pub encoding: FileEncoding,
 }
 
-/// Why bytes are not a text that we can edit and write back unharmed.
+/// Reason why bytes are not a text that can be edited and written back unharmed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NotText {
-    #[error("the file is UTF-16; only UTF-8 is supported")]
-    Utf16,
+    #[error("the file begins as UTF-16 and is not valid as such")]
+    InvalidUtf16,
     #[error("the file is binary: it has a NUL byte at offset {offset}")]
     Nul { offset: usize },
-    #[error("the file is not valid UTF-8 at byte offset {offset}")]
+    #[error(
+        "the file is not valid UTF-8 at byte offset {offset}, and no other encoding is certain. \
+         Opened in the editor, in its encoding, it can be used"
+    )]
     InvalidUtf8 { offset: usize },
+    #[error("the file seems to be {encoding}, but would not be the same when written back")]
+    Ambiguous { encoding: FileEncoding },
 }
 
 impl Text {
@@ -191,39 +198,6 @@ impl LineEnding {
             LineEnding::CrLf => "\r\n",
         }
     }
-}
-
-/// Reads a file's bytes as UTF-8, and takes off the byte order mark.
-///
-/// # Errors
-/// When writing the text back would not give the same bytes, or the file is not text at all.
-pub fn decode(bytes: &[u8]) -> Result<Decoded, NotText> {
-    // Before the NUL check: UTF-16 is full of NULs, and "binary" would mislead.
-    if bytes.starts_with(&[0xFF, 0xFE]) || bytes.starts_with(&[0xFE, 0xFF]) {
-        return Err(NotText::Utf16);
-    }
-    if let Some(offset) = bytes.iter().position(|&byte| byte == 0) {
-        return Err(NotText::Nul { offset });
-    }
-    let text = str::from_utf8(bytes)
-        .map_err(|error| NotText::InvalidUtf8 { offset: error.valid_up_to() })?;
-    Ok(match text.strip_prefix('\u{feff}') {
-        Some(text) => Decoded { text: Text::new(text), bom: true },
-        None => Decoded { text: Text::new(text), bom: false },
-    })
-}
-
-/// The bytes of a file: the opposite of [`decode`].
-#[must_use]
-pub fn encode(text: &Text, bom: bool) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(text.rope().len_bytes() + 3);
-    if bom {
-        bytes.extend_from_slice("\u{feff}".as_bytes());
-    }
-    for chunk in text.chunks() {
-        bytes.extend_from_slice(chunk.as_bytes());
-    }
-    bytes
 }
 
 /// What most lines end with; `Lf` when undecided.

@@ -41,6 +41,9 @@ const BLANK: [(u32, u32); 7] = [
     (0x3000, 0x3000),
 ];
 
+/// Most characters of a message by another program that are shown.
+const FOREIGN_WORDS: usize = 500;
+
 /// What cannot be seen is shown by its number.
 pub fn visible(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -104,6 +107,19 @@ pub fn is_blank(c: char) -> bool {
     is_in(&BLANK, c)
 }
 
+/// The start of a text in at most so many bytes, and an ellipsis where more follows.
+pub fn excerpt(text: &str, bytes: usize) -> String {
+    if text.len() <= bytes {
+        return text.to_owned();
+    }
+    format!("{}…", &text[..text.floor_char_boundary(bytes)])
+}
+
+/// Words of another program for a message: one line of bounded length, printable.
+pub fn foreign_words(text: &str) -> String {
+    one_line(&excerpt(text, 4 * FOREIGN_WORDS), FOREIGN_WORDS)
+}
+
 fn is_in(ranges: &[(u32, u32)], c: char) -> bool {
     let code = u32::from(c);
     ranges.iter().any(|&(first, last)| (first..=last).contains(&code))
@@ -122,6 +138,14 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
+
+    #[test]
+    fn words_of_others_are_one_short_line() {
+        assert_eq!(foreign_words("no\u{1b}[2J\nreally\u{202e}"), "no\\x1b[2J ⏎ really\\u{202e}");
+        let long = foreign_words(&"é\n".repeat(5_000_000));
+        assert!(long.chars().count() <= 500 && long.ends_with('…'), "{long}");
+        assert_eq!((excerpt("aé", 3), excerpt("aé", 2)), ("aé".into(), "a…".into()));
+    }
 
     #[test]
     fn the_table_holds() {

@@ -14,7 +14,22 @@ pub struct ApplyEditParams {
     pub uri: String,
     /// Shown in the undo history.
     pub label: String,
+    /// Encoding of the file on disk, of one that is not plain UTF-8. A file that is not open is
+    /// opened, or made, in this encoding; where that is not possible the change is refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub encoding: Option<TextEncoding>,
     pub change: FileChange,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct TextEncoding {
+    /// Name in the Encoding Standard in lower case: `gbk`, `gb18030`, `big5`, `shift_jis`,
+    /// `utf-16le`, `utf-8` and so on.
+    pub name: String,
+    /// The file begins with a byte order mark.
+    pub bom: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]

@@ -98,7 +98,7 @@ fn types(out: &mut String) {
         TurnNotification, TurnPhase, EndReason, Usage, PlanNotification, Panel, PlanItem, ChildNotification, ChildPhase, ParentCall, ChildItem, LinkedFile, LinkedCommand, ItemStatus,
         MessageNotification, MessageRole, ToolNotification, ToolState, ReviewNotification, FileKind, WholeFile, Hunk,
         UsageNotification, ContextUse, CompactParams, CompactResult, ModelInfo, StatusNotification, SandboxStatus, SandboxKind, Connection, Banner, BannerKind,
-        ApplyEditParams, FileChange, ApplyEditResult, RefusedEdit, SaveParams, SaveResult, SaveFailure,
+        ApplyEditParams, TextEncoding, FileChange, ApplyEditResult, RefusedEdit, SaveParams, SaveResult, SaveFailure,
         ApproveParams, ApproveResult, Need, Preview, PreviewTexts,
         ListRulesResult, AllowedCommand, RevokeRuleParams, RevokeRuleResult,
     );

@@ -20,6 +20,11 @@ use crate::{
     model::choose::{ApiChoice, ModelSettings, ProviderChoice},
 };
 
+/// Bounds for `cairn.shell.allow` and `cairn.shell.deny`: each command of the agent is compared with
+/// each rule.
+const MAX_RULES: usize = 1_000;
+const MAX_RULE_BYTES: usize = 4 * 1024;
+
 #[derive(Debug, Clone)]
 pub struct Settings {
     pub model: ModelSettings,
@@ -300,7 +305,16 @@ impl Reader {
             return Vec::new();
         };
         let mut rules = Vec::new();
-        for entry in entries {
+        if entries.len() > MAX_RULES {
+            self.faults.push(format!("cairn.{path}: only the first {MAX_RULES} commands are used"));
+        }
+        for entry in entries.iter().take(MAX_RULES) {
+            if entry.as_str().is_some_and(|text| text.len() > MAX_RULE_BYTES) {
+                self.faults.push(format!(
+                    "cairn.{path}: a command has more than {MAX_RULE_BYTES} bytes and is not used"
+                ));
+                continue;
+            }
             match entry.as_str().map(|text| (text, Rule::parse(text))) {
                 Some((_, Some(rule))) => rules.push(rule),
                 Some((text, None)) => self.faults.push(format!(

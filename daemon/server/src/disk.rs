@@ -5,7 +5,7 @@
 
 use std::{fs::File, io, sync::Arc};
 
-use cairn_core::text::{Decoded, Position, encode};
+use cairn_core::text::{Decoded, FileEncoding, Position, Text, Unencodable, encode};
 use cairn_protocol::{ApplyEditParams, ApplyEditResult, FileChange, RefusedEdit};
 
 use crate::{
@@ -41,6 +41,12 @@ impl From<PathError> for Refusal {
     }
 }
 
+impl From<Unencodable> for Refusal {
+    fn from(error: Unencodable) -> Self {
+        Self { reason: RefusedEdit::Failed, message: error.to_string() }
+    }
+}
+
 impl From<io::Error> for Refusal {
     fn from(error: io::Error) -> Self {
         match error.kind() {
@@ -66,7 +72,16 @@ fn write(params: &ApplyEditParams, workspace: &Workspace) -> Result<(), Refusal>
     // What was decided about a file is not done to another one that a link leads to by now.
     let path = workspace.exactly(&params.uri)?;
     match &params.change {
-        FileChange::Create { text } => Ok(workspace.create_new(&path, text.as_bytes())?),
+        FileChange::Create { text } => {
+            let encoding = match &params.encoding {
+                None => FileEncoding::UTF_8,
+                Some(it) => FileEncoding::of_label(&it.name, it.bom).ok_or_else(|| Refusal {
+                    reason: RefusedEdit::Failed,
+                    message: format!("the encoding {} is not known", it.name),
+                })?,
+            };
+            Ok(workspace.create_new(&path, &encode(&Text::new(text), encoding)?)?)
+        }
         FileChange::Edit { expected_hash, edits, .. } => {
             let (mut decoded, file) = expected(workspace, &path, expected_hash)?;
             for edit in edits.iter().rev() {
@@ -78,7 +93,7 @@ fn write(params: &ApplyEditParams, workspace: &Workspace) -> Result<(), Refusal>
                 let range = at(edit.range.start)..at(edit.range.end);
                 decoded.text.replace(range, &edit.new_text);
             }
-            done(workspace.replace(&path, file, &encode(&decoded.text, decoded.bom))?)
+            done(workspace.replace(&path, file, &encode(&decoded.text, decoded.encoding)?)?)
         }
         FileChange::Delete { expected_hash, empty_folders } => {
             let (_, file) = expected(workspace, &path, expected_hash)?;
@@ -151,7 +166,8 @@ mod tests {
         let workspace = Workspace::new(vec![folder.path().to_owned()]).expect("a workspace");
         let workspace = Arc::new(workspace);
         let change = async |name: &str, change: FileChange| {
-            let params = ApplyEditParams { uri: uri(name), label: String::new(), change };
+            let params =
+                ApplyEditParams { uri: uri(name), label: String::new(), encoding: None, change };
             apply(params, Arc::clone(&workspace)).await.reason
         };
         let one = || hash(&Text::new("one\n"));
@@ -189,5 +205,44 @@ mod tests {
         for refused in [edit, delete(two(), &[]), rename("c", two())] {
             assert_eq!(change("b", refused).await, Some(RefusedEdit::ReadOnly));
         }
+    }
+
+    #[tokio::test]
+    async fn files_keep_their_encoding() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let workspace = Workspace::new(vec![folder.path().to_owned()]).expect("a workspace");
+        let workspace = Arc::new(workspace);
+        let path = folder.path().join("a");
+        let uri = uri_of(&path).expect("an absolute path");
+        // Two sentences in GBK, and the same with one letter more.
+        let before =
+            b"// \xd5\xe2\xca\xc7\xd2\xbb\xb8\xf6\xb2\xe2\xca\xd4\xce\xc4\xbc\xfe\r\nx\r\n";
+        let text = "// 这是一个测试文件\r\nx\r\n";
+        let gbk = Some(cairn_protocol::TextEncoding { name: "gbk".into(), bom: false });
+        let change = async |encoding, change: FileChange| {
+            let params =
+                ApplyEditParams { uri: uri.clone(), label: String::new(), encoding, change };
+            apply(params, Arc::clone(&workspace)).await
+        };
+        let create = FileChange::Create { text: text.into() };
+        assert!(change(gbk, create).await.applied);
+        assert_eq!(fs::read(&path).expect("it was made"), before);
+        let insert = |new_text: &str| {
+            let at = cairn_protocol::Position { line: 1, character: 1 };
+            let range = cairn_protocol::Range { start: at, end: at };
+            let edits = vec![cairn_protocol::TextEdit { range, new_text: new_text.into() }];
+            FileChange::Edit {
+                expected_version: None,
+                expected_hash: hash(&Text::new(text)),
+                edits,
+            }
+        };
+        let refused = change(None, insert("😀")).await;
+        assert_eq!(refused.reason, Some(RefusedEdit::Failed));
+        assert!(refused.message.is_some_and(|message| message.contains("GBK has no `😀`")));
+        assert_eq!(fs::read(&path).expect("it is there"), before);
+        assert!(change(None, insert("y")).await.applied);
+        let after = [&before[..before.len() - 2], b"y\r\n"].concat();
+        assert_eq!(fs::read(&path).expect("it is there"), after);
     }
 }

@@ -36,7 +36,7 @@ use crate::{
     model::choose::{self, Choice, Environment, Keys},
     secrets,
     store::{journal, reviews::Keeper},
-    tools::{self, Proposal, Proposed, Tool},
+    tools::{self, Proposal, Proposed, Searches, Tool},
     workspace::Workspace,
 };
 
@@ -53,6 +53,7 @@ mod hooks;
 mod instructions;
 mod keeping;
 mod library;
+mod notices;
 mod pending;
 mod plain;
 mod plans;
@@ -237,6 +238,8 @@ pub(crate) struct Hub {
     docs: Arc<Docs>,
     /// Who made the files that instruct the agent.
     sources: Arc<crate::instructions::Sources>,
+    /// Slots for searches of all sessions.
+    searches: Arc<Searches>,
     tools: ToolBox,
     settings: Settings,
     setting_faults: Vec<String>,
@@ -297,6 +300,7 @@ impl Hub {
             trusted: true,
             docs,
             sources: Arc::default(),
+            searches: Arc::default(),
             tools: with_specs(tools::all()).collect(),
             choice: choose::choose(&settings.model, &keys, &environment),
             generation: 0,

@@ -12,6 +12,7 @@ use cairn_core::{
     policy::trust,
     review::Origin,
     turn::Input,
+    visible::excerpt,
 };
 use cairn_protocol::{ReviewMode, ToolState};
 use futures_util::{FutureExt, future::BoxFuture};
@@ -36,6 +37,9 @@ use consent::{Consent, Guard, consent, said};
 
 /// Model events waiting for the hub; a provider that is faster waits.
 const MODEL_QUEUE: usize = 256;
+/// Most bytes of what the model is told of a failure, and of the title that people see.
+const MAX_FAILURE_BYTES: usize = 32 * 1024;
+const MAX_TITLE_BYTES: usize = 4 * 1024;
 
 pub(crate) async fn ask_model(
     hub: HubHandle,
@@ -142,7 +146,11 @@ pub(crate) async fn run_tool(
             let detail = text.as_str().to_owned();
             (ToolState::Declined, text, Some(detail))
         }
-        Ok(Err(ToolFailure::Tell(text))) => (ToolState::Failed, text.clone().into(), Some(text)),
+        Ok(Err(ToolFailure::Tell(text))) => {
+            // It may quote an argument, which the model may have made of any length.
+            let text = excerpt(&text, MAX_FAILURE_BYTES);
+            (ToolState::Failed, text.clone().into(), Some(text))
+        }
         Ok(Err(ToolFailure::Fatal(error))) => {
             tracing::error!("{} failed: {error:#}", call.name);
             let text = format!("Cairn could not run {}: {error:#}", call.name);
@@ -198,7 +206,7 @@ async fn run(
         )));
     };
     let parsed = tool.parse(arguments.clone(), &context)?;
-    let (touch, title) = (parsed.touch(), parsed.title());
+    let (touch, title) = (parsed.touch(), excerpt(&parsed.title(), MAX_TITLE_BYTES));
     shown.update(ToolUpdate {
         title: Some(title.clone()),
         uri: approval::uri(&touch),

@@ -24,6 +24,7 @@ use crate::{
     store::{allowed::Allowed, journal::Writer},
     workspace::Workspace,
 };
+pub use searches::Searches;
 
 mod arguments;
 mod bash;
@@ -34,6 +35,7 @@ mod grep;
 mod move_file;
 mod propose;
 mod read_file;
+mod searches;
 mod snapshot;
 pub(crate) mod task;
 pub mod tasks;
@@ -132,6 +134,8 @@ pub struct ToolContext {
     pub docs: Arc<Docs>,
     pub edits: Arc<dyn Edits>,
     pub children: Arc<dyn Children>,
+    /// Slots for searches.
+    pub searches: Arc<Searches>,
     /// Cancelled with the turn.
     pub cancel: CancellationToken,
     /// Without it nothing but reading is allowed.

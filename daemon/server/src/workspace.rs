@@ -5,10 +5,12 @@
 //! `disk`, which is the editor of files that no editor holds.
 
 use std::{
+    collections::HashMap,
     fmt,
     fs::File,
     io::{self, Read},
     path::{Path, PathBuf},
+    sync::{Mutex, PoisonError},
 };
 
 use anyhow::Context;
@@ -16,7 +18,7 @@ use cairn_core::{
     names::{Case, below},
     policy,
     quote::quoted,
-    text::{self, Decoded, NotText},
+    text::{self, Decoded, FileEncoding, NotText},
 };
 
 mod beneath;
@@ -32,10 +34,13 @@ use beneath::{Beneath, Kind};
 pub use resolve::PathError;
 pub use spelling::canonical;
 pub use uri::{canonical_uri, path_of, uri_of};
-pub use walk::{Hidden, Walked};
+pub use walk::{Hidden, TRAPPED, Walked};
 
 /// A file larger than this is not read.
 pub const MAX_FILE_BYTES: u64 = 10 * 1024 * 1024;
+
+/// Most files whose encoding is remembered.
+const MAX_ENCODINGS: usize = 10_000;
 
 /// The workspace folders.
 #[derive(Debug)]
@@ -51,6 +56,9 @@ pub struct Workspace {
     /// Cairn's folder of state where it lies in one of the folders, without symbolic links: rules and
     /// sessions are no files of a project.
     own: Option<PathBuf>,
+    /// Encodings of files that were read and are not plain UTF-8. A file that is deleted and comes
+    /// back has its encoding again.
+    encodings: Mutex<HashMap<PathBuf, FileEncoding>>,
 }
 
 /// A path inside a workspace folder, whether or not something is there. Absolute; below its folder
@@ -88,8 +96,14 @@ impl Workspace {
         anyhow::ensure!(!folders.is_empty(), "no workspace folder is open");
         let home = std::env::var_os(spelling::HOME);
         let home = home.and_then(|home| canonical(Path::new(&home)).ok());
-        let mut workspace =
-            Self { folders: Vec::new(), canonical: Vec::new(), held: Vec::new(), home, own: None };
+        let mut workspace = Self {
+            folders: Vec::new(),
+            canonical: Vec::new(),
+            held: Vec::new(),
+            home,
+            own: None,
+            encodings: Mutex::default(),
+        };
         for folder in folders {
             let folder = spelling::absolute(&folder)
                 .with_context(|| format!("workspace folder {}", folder.display()))?;
@@ -159,7 +173,21 @@ impl Workspace {
         let mut file = self.open(path)?;
         let bytes = read_bounded(path, &mut file)?;
         let not_text = |reason| ReadError::NotText { path: path.to_string(), reason };
-        Ok((text::decode(&bytes).map_err(not_text)?, file))
+        let decoded = text::decode(&bytes).map_err(not_text)?;
+        let mut encodings = self.encodings.lock().unwrap_or_else(PoisonError::into_inner);
+        if decoded.encoding == FileEncoding::UTF_8 {
+            encodings.remove(path.as_path());
+        } else if encodings.len() < MAX_ENCODINGS {
+            encodings.insert(path.as_path().to_owned(), decoded.encoding);
+        }
+        drop(encodings);
+        Ok((decoded, file))
+    }
+
+    /// The encoding that a file had when it was read last; UTF-8 for one that was never read.
+    pub fn encoding_of(&self, path: &Path) -> FileEncoding {
+        let encodings = self.encodings.lock().unwrap_or_else(PoisonError::into_inner);
+        encodings.get(path).copied().unwrap_or(FileEncoding::UTF_8)
     }
 
     /// A regular file that is not too large. Blocks.

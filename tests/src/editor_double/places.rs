@@ -5,7 +5,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use cairn_protocol::{Position, Range};
+use cairn_protocol::{Position, Range, TextEncoding};
+use encoding_rs::Encoding;
 use sha2::{Digest, Sha256};
 
 pub(super) fn is_read_only(path: &Path) -> bool {
@@ -53,13 +54,45 @@ pub(super) fn path(uri: &str) -> PathBuf {
     PathBuf::from(String::from_utf8(bytes).expect("test paths are UTF-8"))
 }
 
-/// The text of a file and whether it begins with a byte order mark.
-pub(super) fn read(path: &Path) -> std::io::Result<(String, bool)> {
-    let text = fs::read_to_string(path)?;
-    Ok(match text.strip_prefix('\u{feff}') {
-        Some(rest) => (rest.to_owned(), true),
-        None => (text, false),
-    })
+/// The text of a file in an encoding; `None`: UTF-8, where a byte order mark tells itself.
+pub(super) fn read(
+    path: &Path,
+    encoding: Option<&TextEncoding>,
+) -> std::io::Result<(String, TextEncoding)> {
+    let bytes = fs::read(path)?;
+    let wanted = encoding.map_or("utf-8", |encoding| &encoding.name);
+    let encoding = Encoding::for_label(wanted.as_bytes()).expect("a known encoding");
+    let mark: &[u8] = match encoding.name() {
+        "UTF-8" => b"\xef\xbb\xbf",
+        "UTF-16LE" => b"\xff\xfe",
+        "UTF-16BE" => b"\xfe\xff",
+        _ => b"",
+    };
+    let bom = !mark.is_empty() && bytes.starts_with(mark);
+    let text = if bom { &bytes[mark.len()..] } else { &bytes };
+    // As editors do it: what is no text becomes replacement characters.
+    let (text, _) = encoding.decode_without_bom_handling(text);
+    Ok((text.into_owned(), TextEncoding { name: wanted.to_owned(), bom }))
+}
+
+/// The bytes of a text, with question marks as editors write them.
+pub(super) fn bytes(text: &str, encoding: &TextEncoding) -> Vec<u8> {
+    let mark = if encoding.bom { "\u{feff}" } else { "" };
+    let text = format!("{mark}{text}");
+    match encoding.name.as_str() {
+        "utf-16le" => text.encode_utf16().flat_map(u16::to_le_bytes).collect(),
+        "utf-16be" => text.encode_utf16().flat_map(u16::to_be_bytes).collect(),
+        name => {
+            let encoding = Encoding::for_label(name.as_bytes()).expect("a known encoding");
+            let mut out = Vec::new();
+            for c in text.chars() {
+                let one = c.to_string();
+                let (bytes, _, lost) = encoding.encode(&one);
+                out.extend_from_slice(if lost { b"?" } else { &bytes });
+            }
+            out
+        }
+    }
 }
 
 /// A position that is not in the text is the daemon's mistake, so this does not clamp.

@@ -271,5 +271,10 @@ impl Reply {
 
 fn pieces(text: &str) -> impl Iterator<Item = String> {
     let chars: Vec<char> = text.chars().collect();
-    chars.chunks(PIECE_CHARS).map(String::from_iter).collect::<Vec<_>>().into_iter()
+    // A text of megabytes comes in as many pieces as one of some kilobytes.
+    chars
+        .chunks(PIECE_CHARS.max(chars.len() / 1_000))
+        .map(String::from_iter)
+        .collect::<Vec<_>>()
+        .into_iter()
 }

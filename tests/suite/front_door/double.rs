@@ -85,7 +85,12 @@ async fn the_double_edits_files_that_are_not_open() {
 
     let path = studio.folder.path().join("new/deep/b");
     let uri = editor_double::uri(&path);
-    let change = |change| ApplyEditParams { uri: uri.clone(), label: "Cairn".into(), change };
+    let change = |change| ApplyEditParams {
+        uri: uri.clone(),
+        label: "Cairn".into(),
+        encoding: None,
+        change,
+    };
     let create = || change(FileChange::Create { text: "three\n".into() });
     assert!(studio.apply(create()).await.applied);
     assert_eq!(studio.apply(create()).await.reason, Some(RefusedEdit::Stale));

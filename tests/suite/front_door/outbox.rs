@@ -101,7 +101,8 @@ async fn what_a_plain_editor_has_not_open_is_changed_on_disk() {
     let uri = editor_double::uri(&path);
     let Door { client, hub, serving: _serving } = open_plain(json!({})).await;
     let apply = async |change| {
-        let params = ApplyEditParams { uri: uri.clone(), label: "Cairn".into(), change };
+        let params =
+            ApplyEditParams { uri: uri.clone(), label: "Cairn".into(), encoding: None, change };
         let result = hub.editor.apply(params, workspace()).await;
         (result.applied, result.reason)
     };

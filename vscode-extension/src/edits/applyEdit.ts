@@ -1,7 +1,8 @@
 import * as vscode from "vscode";
 
-import type { ApplyEditParams, ApplyEditResult, FileChange, SaveParams, SaveResult } from "../protocol";
+import type { ApplyEditParams, ApplyEditResult, FileChange, SaveParams, SaveResult, TextEncoding } from "../protocol";
 import { textHash } from "../text/hash";
+import { canHold, open } from "./encoding";
 import { fewer } from "./fewer";
 import { KeyedQueue } from "./queue";
 import { StrayTabs, hasTab } from "./strayTabs";
@@ -24,19 +25,19 @@ export class EditPort implements vscode.Disposable {
     this.#strayTabs.dispose();
   }
 
-  apply({ uri, change }: ApplyEditParams): Promise<ApplyEditResult> {
+  apply({ uri, change, encoding }: ApplyEditParams): Promise<ApplyEditResult> {
     const target = vscode.Uri.parse(uri, true);
     return this.#queue.run(target.toString(), async () => {
       try {
         switch (change.kind) {
           case "edit":
-            return await edit(target, change, this.#strayTabs);
+            return await edit(target, change, encoding, this.#strayTabs);
           case "create":
-            return await create(target, change.text);
+            return await create(target, change.text, encoding);
           case "delete":
-            return await remove(target, change);
+            return await remove(target, change, encoding);
           case "rename":
-            return await move(target, change);
+            return await move(target, change, encoding);
         }
       } catch (error) {
         return refused("failed", error instanceof Error ? error.message : String(error));
@@ -55,13 +56,22 @@ export class EditPort implements vscode.Disposable {
   }
 }
 
-async function edit(uri: vscode.Uri, change: TextChange, strayTabs: StrayTabs): Promise<ApplyEditResult> {
+async function edit(
+  uri: vscode.Uri,
+  change: TextChange,
+  encoding: TextEncoding | undefined,
+  strayTabs: StrayTabs,
+): Promise<ApplyEditResult> {
   const wasOpen = openDocument(uri) !== undefined;
   let document: vscode.TextDocument;
   try {
-    document = await vscode.workspace.openTextDocument(uri);
+    document = await open(uri, wasOpen ? undefined : encoding);
   } catch (error) {
-    return refused("closed", error instanceof Error ? error.message : String(error));
+    const reason = wasOpen || encoding === undefined ? "closed" : "failed";
+    return refused(reason, error instanceof Error ? error.message : String(error));
+  }
+  if (!(await canHold(document, change.edits.map(({ newText }) => newText).join("\n")))) {
+    return refused("failed", "the encoding in which the file is open has no bytes for a character of the edit", document.isDirty);
   }
   if (await isReadOnly(uri)) {
     return refused("readOnly", "The file is read-only.", document.isDirty);

@@ -1,26 +1,25 @@
-import { TextDecoder, TextEncoder } from "node:util";
-
 import * as vscode from "vscode";
 
-import type { ApplyEditResult, FileChange, RefusedEdit } from "../protocol";
+import type { ApplyEditResult, FileChange, RefusedEdit, TextEncoding } from "../protocol";
 import { textHash } from "../text/hash";
+import { decode, encode } from "./encoding";
 
 type Deletion = Extract<FileChange, { kind: "delete" }>;
 type Move = Extract<FileChange, { kind: "rename" }>;
 
-export async function create(uri: vscode.Uri, text: string): Promise<ApplyEditResult> {
+export async function create(uri: vscode.Uri, text: string, encoding?: TextEncoding): Promise<ApplyEditResult> {
   if (await exists(uri)) {
     return refused("stale", "The file exists already.");
   }
   const workspaceEdit = new vscode.WorkspaceEdit();
-  workspaceEdit.createFile(uri, { contents: new TextEncoder().encode(text), overwrite: false });
+  workspaceEdit.createFile(uri, { contents: await encode(text, encoding), overwrite: false });
   return (await vscode.workspace.applyEdit(workspaceEdit))
     ? { applied: true, wasDirty: false }
     : refused("failed", "The editor did not create the file.");
 }
 
-export async function remove(uri: vscode.Uri, change: Deletion): Promise<ApplyEditResult> {
-  const { refusal, wasDirty } = await check(uri, change.expectedHash);
+export async function remove(uri: vscode.Uri, change: Deletion, encoding?: TextEncoding): Promise<ApplyEditResult> {
+  const { refusal, wasDirty } = await check(uri, change.expectedHash, encoding);
   if (refusal !== undefined) {
     return refusal;
   }
@@ -34,8 +33,8 @@ export async function remove(uri: vscode.Uri, change: Deletion): Promise<ApplyEd
 }
 
 /** By the editor's own rename: tabs, unsaved text and permissions go along. */
-export async function move(uri: vscode.Uri, change: Move): Promise<ApplyEditResult> {
-  const { refusal, wasDirty } = await check(uri, change.expectedHash);
+export async function move(uri: vscode.Uri, change: Move, encoding?: TextEncoding): Promise<ApplyEditResult> {
+  const { refusal, wasDirty } = await check(uri, change.expectedHash, encoding);
   if (refusal !== undefined) {
     return refusal;
   }
@@ -67,13 +66,17 @@ export function refused(reason: RefusedEdit, message: string, wasDirty = false):
 }
 
 /** Why the file must be left alone, if it must. */
-async function check(uri: vscode.Uri, expectedHash: string): Promise<{ refusal?: ApplyEditResult; wasDirty: boolean }> {
+async function check(
+  uri: vscode.Uri,
+  expectedHash: string,
+  encoding: TextEncoding | undefined,
+): Promise<{ refusal?: ApplyEditResult; wasDirty: boolean }> {
   const document = openDocument(uri);
   const wasDirty = document?.isDirty ?? false;
   if (!(await exists(uri))) {
     return { refusal: refused("closed", "The file is gone.", wasDirty), wasDirty };
   }
-  const text = document?.getText() ?? new TextDecoder().decode(await vscode.workspace.fs.readFile(uri));
+  const text = document?.getText() ?? decode(await vscode.workspace.fs.readFile(uri), encoding);
   if (textHash(text) !== expectedHash) {
     return { refusal: refused("stale", "The file holds another text.", wasDirty), wasDirty };
   }

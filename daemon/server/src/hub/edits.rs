@@ -5,15 +5,16 @@
 //! disk) says so. What arrives with exactly the text an edit was to produce is that edit; anything
 //! else is the user's own.
 
-use std::{sync::Arc, time::Duration};
+use std::{path::Path, sync::Arc, time::Duration};
 
 use cairn_core::{
     change::Change,
     context::REJECTED,
     review::{Author, FileReview, Hunk, HunkId},
-    text::Text,
+    text::{FileEncoding, Text},
+    visible::foreign_words,
 };
-use cairn_protocol::{ApplyEditParams, ApplyEditResult, FileChange, RefusedEdit};
+use cairn_protocol::{ApplyEditParams, ApplyEditResult, FileChange, RefusedEdit, TextEncoding};
 use tokio::sync::oneshot;
 
 use super::{
@@ -345,7 +346,7 @@ impl Hub {
             reply,
             then: None,
         });
-        let params = ApplyEditParams { uri: entry.uri.clone(), label, change };
+        let mut params = ApplyEditParams { uri: entry.uri.clone(), label, encoding: None, change };
         let of_agent = entry.in_flight.as_ref().is_some_and(|edit| edit.outcome.is_of_agent());
         let recorded = self.keep_now(key);
         let (workspace, key) = (self.workspace.clone(), key.to_owned());
@@ -368,7 +369,10 @@ impl Hub {
                 }
                 (_, Err(reason)) => refused(reason),
                 // A user who takes something back is not kept from it.
-                (Err(_) | Ok(()), Ok(workspace)) => editor.apply(params, workspace).await,
+                (Err(_) | Ok(()), Ok(workspace)) => {
+                    params.encoding = path_of(&key).and_then(|path| encoding_of(&workspace, &path));
+                    editor.apply(params, workspace).await
+                }
             };
             handle.send(Event::Applied { ticket, result });
         });
@@ -400,7 +404,9 @@ impl Hub {
         let Some(entry) = self.files.entries.get_mut(&key) else { return };
         let Some(in_flight) = &mut entry.in_flight else { return };
         if !result.applied && !in_flight.seen {
-            let message = result.message.unwrap_or_else(|| "the editor gave no reason".into());
+            let message = result.message.as_deref().map(foreign_words);
+            let message = message.filter(|message| !message.is_empty());
+            let message = message.unwrap_or_else(|| "the editor gave no reason".into());
             let (refused, may_come) = match result.reason {
                 Some(RefusedEdit::Stale) => (Proposed::Stale, false),
                 Some(RefusedEdit::ReadOnly) => {
@@ -580,6 +586,13 @@ impl Hub {
             })
             .map(|(key, _)| key.clone())
     }
+}
+
+/// Encoding of a file for an editor that opens it; `None` for plain UTF-8.
+fn encoding_of(workspace: &Workspace, path: &Path) -> Option<TextEncoding> {
+    let encoding = workspace.encoding_of(path);
+    (encoding != FileEncoding::UTF_8)
+        .then(|| TextEncoding { name: encoding.label(), bom: encoding.has_bom() })
 }
 
 /// Looks again, right before an edit is sent, whether the names it is sent with lead to the files it

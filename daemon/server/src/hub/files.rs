@@ -19,6 +19,7 @@ use super::{
     Hub,
     edits::{InFlight, Landing, Late, Outcome, Undecided, Work, accept_of},
     fates::{Fate, FateKind},
+    notices,
     pending::{Recorded, place},
     seen::Seen,
 };
@@ -432,7 +433,7 @@ impl Entry {
                 None => FileKind::Created,
             },
             from,
-            hunks: self.published.iter().map(|(hunk, _)| hunk.clone()).collect(),
+            hunks: notices::bounded(self.published.iter().map(|(hunk, _)| hunk)),
         }
     }
 

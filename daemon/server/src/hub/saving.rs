@@ -3,6 +3,7 @@
 //! Must never save a document with unsaved text of the user, nor through a link that was put in its
 //! way.
 
+use cairn_core::visible::foreign_words;
 use cairn_protocol::SaveParams;
 use tokio::sync::oneshot;
 
@@ -29,7 +30,7 @@ impl Hub {
             .collect();
         self.spawn(async move {
             for failure in saving.await.failed {
-                tracing::warn!("not saved: {}: {}", failure.uri, failure.reason);
+                tracing::warn!("not saved: {}: {}", failure.uri, foreign_words(&failure.reason));
                 unsaved.extend(
                     paths.iter().find(|(uri, _)| *uri == failure.uri).map(|(_, path)| path.clone()),
                 );
@@ -49,7 +50,7 @@ impl Hub {
         let saving = self.editor.save(SaveParams { uris: uris.into_iter().collect() });
         self.spawn(async move {
             for failure in saving.await.failed {
-                tracing::warn!("not saved: {}: {}", failure.uri, failure.reason);
+                tracing::warn!("not saved: {}: {}", failure.uri, foreign_words(&failure.reason));
             }
         });
     }

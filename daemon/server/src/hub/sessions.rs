@@ -496,6 +496,7 @@ impl Hub {
             docs: Arc::clone(&self.docs),
             edits: Arc::new(self.handle.clone()),
             children: Arc::new(self.handle.clone()),
+            searches: Arc::clone(&self.searches),
             trusted: self.trusted,
             cancel: turn.cancel.clone(),
             sources: Arc::clone(&self.sources),

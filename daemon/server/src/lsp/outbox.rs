@@ -6,6 +6,7 @@
 
 use std::{sync::Arc, task::Poll, time::Duration};
 
+use cairn_core::visible::foreign_words;
 use cairn_protocol::{
     ApplyEdit, ApplyEditParams, ApplyEditResult, ApprovalDecision, Approve, ApproveParams,
     ApproveResult, FileChange, Notice, RefusedEdit, RequestMethod, ReviewNotification, Save,
@@ -159,8 +160,10 @@ impl Outbox {
         async move {
             queued?;
             let value = answered.await.map_err(|_| "the editor is gone".to_owned())??;
-            serde_json::from_value(value)
-                .map_err(|error| format!("the editor's answer is not understood: {error}"))
+            serde_json::from_value(value).map_err(|error| {
+                let error = foreign_words(&error.to_string());
+                format!("the editor's answer is not understood: {error}")
+            })
         }
     }
 
@@ -248,7 +251,7 @@ impl Editor for Outbox {
             let question = self.ask(ApplyEdit::METHOD, &params);
             return Self::edited(question, |result| result).boxed();
         }
-        let ApplyEditParams { uri, label, change } = params;
+        let ApplyEditParams { uri, label, encoding, change } = params;
         let (version, edits) = match change {
             FileChange::Edit { expected_version: Some(version), edits, .. } => (version, edits),
             // Many editors would take it into a hidden buffer that nobody saves, and tell nothing
@@ -256,7 +259,7 @@ impl Editor for Outbox {
             change => {
                 let deletes =
                     matches!(change, FileChange::Delete { .. } | FileChange::Rename { .. });
-                let params = ApplyEditParams { uri, label, change };
+                let params = ApplyEditParams { uri, label, encoding, change };
                 let changing = disk::apply(params, workspace);
                 return changing.map(move |result| plain::on_disk(result, deletes)).boxed();
             }
@@ -342,7 +345,9 @@ async fn send(client: &Client, outgoing: Outgoing, asked: &mut JoinSet<()>) {
                 };
                 let outcome = match response.ok().flatten().map(Response::into_parts) {
                     Some((_, Ok(value))) => Ok(value),
-                    Some((_, Err(error))) => Err(format!("the editor refused: {}", error.message)),
+                    Some((_, Err(error))) => {
+                        Err(format!("the editor refused: {}", foreign_words(&error.message)))
+                    }
                     None => Err("the editor is gone".to_owned()),
                 };
                 // Whoever asked may have stopped waiting.

@@ -19,6 +19,8 @@ use crate::exec::{
 };
 
 const MAX_TITLE_CHARS: usize = 80;
+/// Longest command in bytes. To judge one takes time and memory in proportion.
+const MAX_COMMAND_BYTES: usize = 64 * 1024;
 
 pub(super) struct Bash;
 
@@ -74,6 +76,13 @@ impl Tool for Bash {
         let timeout = arguments.optional_count("timeout_ms");
         let needs = arguments.optional_names("needs", &["network", "git"]).unwrap_or_default();
         arguments.finish()?;
+        if command.len() > MAX_COMMAND_BYTES {
+            return Err(ToolFailure::Tell(format!(
+                "`command` has {} bytes; it may have at most 64 KiB. Write long text to a file with \
+                 `write_file`, and name the file in the command.",
+                command.len()
+            )));
+        }
         if command::says_nothing(&command) {
             return Err(ToolFailure::tell("`command` is empty."));
         }

@@ -9,11 +9,12 @@ use serde_json::{Value, json};
 
 use super::{
     Approved, Call, Tool, ToolContext, ToolFailure, ToolOutput, arguments::Arguments,
-    snapshot::blocking,
+    searches::Search, snapshot::blocking,
 };
-use crate::workspace::{Hidden, Walked, WorkspacePath};
+use crate::workspace::{Hidden, TRAPPED, Walked, WorkspacePath};
 
 const MAX_FILES: usize = 200;
+const MAX_PATTERN_BYTES: usize = 1_000;
 
 pub(super) struct Glob;
 
@@ -31,6 +32,12 @@ pub(super) struct PathPattern {
 impl PathPattern {
     /// A pattern without `/` matches names at any depth.
     pub(super) fn new(text: &str) -> Result<Self, ToolFailure> {
+        if text.len() > MAX_PATTERN_BYTES {
+            return Err(ToolFailure::Tell(format!(
+                "The glob has {} bytes; it may have at most {MAX_PATTERN_BYTES}.",
+                text.len()
+            )));
+        }
         let plain = text.strip_prefix("./").unwrap_or(text);
         if plain.starts_with('/') || plain.split('/').any(|part| part == "..") {
             return Err(ToolFailure::Tell(format!(
@@ -130,41 +137,52 @@ impl Call for GlobCall {
         _approved: Approved,
     ) -> BoxFuture<'static, Result<ToolOutput, ToolFailure>> {
         async move {
-            let (found, walked) = blocking(move || {
+            let search = context.searches.begin(&context.cancel).await?;
+            let content = blocking(move || {
                 context.workspace.recheck(&self.from).map_err(ToolFailure::tell)?;
                 let mut found: Vec<String> = Vec::new();
-                let walked = context.workspace.walk(&self.from, self.pattern.hidden(), |path| {
-                    if context.cancel.is_cancelled() || found.len() > MAX_FILES {
-                        return ControlFlow::Break(());
-                    }
+                let (hidden, stop) = (self.pattern.hidden(), || search.is_over());
+                let walked = context.workspace.walk(&self.from, hidden, &stop, |path| {
                     // What was listed may have been seen through a link that was put there meanwhile.
                     if self.pattern.matches(&path, &self.from) && context.workspace.is_there(&path)
                     {
                         found.push(path.to_string());
                     }
-                    ControlFlow::Continue(())
+                    if found.len() > MAX_FILES {
+                        ControlFlow::Break(())
+                    } else {
+                        ControlFlow::Continue(())
+                    }
                 });
-                Ok((found, walked))
+                Ok(listed(found, walked, &search))
             })
             .await?;
-            Ok(ToolOutput { content: listed(found, walked), ..ToolOutput::default() })
+            Ok(ToolOutput { content, ..ToolOutput::default() })
         }
         .boxed()
     }
 }
 
-fn listed(mut found: Vec<String>, walked: Walked) -> ModelText {
-    let more = found.len() > MAX_FILES;
+fn listed(mut found: Vec<String>, walked: Walked, search: &Search) -> ModelText {
     found.truncate(MAX_FILES);
     let mut out = ModelText::default();
+    let stopped = match walked {
+        Walked::Stopped { files } => Some(search.incomplete(files)),
+        Walked::All | Walked::Enough | Walked::Trapped => None,
+    };
+    if let Some(words) = &stopped {
+        out.own(words);
+    }
     if found.is_empty() {
-        out.own("No files found.");
+        out.own(if stopped.is_some() { "No files found so far." } else { "No files found." });
     }
     out.add(&found.join("\n"));
-    if more {
-        out.own(&format!("Only the first {MAX_FILES} files; use a narrower pattern."));
-    } else if let Some(note) = walked.note() {
-        out.own(note);
+    match walked {
+        Walked::All | Walked::Stopped { .. } => {}
+        Walked::Enough => {
+            out.own(&format!("Only the first {MAX_FILES} files; use a narrower pattern."));
+        }
+        Walked::Trapped => out.own(TRAPPED),
     }
     out
 }

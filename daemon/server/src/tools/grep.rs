@@ -1,34 +1,38 @@
 //! `grep`: finds lines by regular expression, in open documents as the user sees them.
 
-use std::{ops::ControlFlow, time::Instant};
+use std::{io::Read, ops::ControlFlow};
 
-use cairn_core::{marks::ModelText, model::ToolSpec, policy::Touch};
+use cairn_core::{marks::ModelText, model::ToolSpec, policy::Touch, text::Text};
 use futures_util::future::{BoxFuture, FutureExt};
-use grep_regex::{RegexMatcher, RegexMatcherBuilder};
-use grep_searcher::{
-    BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkFinish, SinkMatch,
-};
 use serde_json::{Value, json};
 
 use super::{
     Approved, Call, Tool, ToolContext, ToolFailure, ToolOutput,
     arguments::Arguments,
     glob::{PathPattern, start},
+    searches::Search,
     snapshot::blocking,
 };
-use crate::workspace::{Hidden, Walked, WorkspacePath};
+use crate::workspace::{Hidden, TRAPPED, Walked, WorkspacePath};
+
+mod pattern;
+mod scan;
+
+use pattern::{MAX_PATTERN_BYTES, Pattern};
+use scan::{Lines, Scan, Scanned};
 
 const MAX_MATCHES: usize = 200;
 const MAX_BYTES: usize = 50 * 1024;
 const MAX_LINE_CHARS: usize = 300;
 const MAX_CONTEXT: usize = 10;
-const MAX_TIME: std::time::Duration = std::time::Duration::from_secs(20);
+/// Larger files that are not UTF-8 are searched as bytes: to decode one takes several times its size.
+const MAX_DECODED_BYTES: u64 = 4 * 1024 * 1024;
 
 pub(super) struct Grep;
 
 struct GrepCall {
     pattern: String,
-    matcher: RegexMatcher,
+    ignore_case: bool,
     from: WorkspacePath,
     files: Option<PathPattern>,
     context_lines: usize,
@@ -70,22 +74,13 @@ impl Tool for Grep {
         if pattern.is_empty() {
             return Err(ToolFailure::tell("`pattern` is empty. Give a regular expression."));
         }
-        let matcher = RegexMatcherBuilder::new()
-            .case_insensitive(ignore_case)
-            .multi_line(true)
-            .crlf(true)
-            // After `crlf`, which would set another one than the searcher has.
-            .line_terminator(Some(b'\n'))
-            .build(&pattern)
-            .map_err(|error| {
-                ToolFailure::Tell(format!(
-                    "The pattern is not a regular expression for single lines: {error}. Escape \
-                     characters that are meant literally with `\\`."
-                ))
-            })?;
+        // Compiled when the search has a slot: that costs memory, too.
+        if pattern.len() > MAX_PATTERN_BYTES {
+            return Err(ToolFailure::Tell(pattern::too_long(&pattern)));
+        }
         Ok(Box::new(GrepCall {
             pattern,
-            matcher,
+            ignore_case,
             from: start(context, path.as_deref())?,
             files: files
                 .filter(|glob| !glob.is_empty())
@@ -119,9 +114,12 @@ impl Call for GrepCall {
         _approved: Approved,
     ) -> BoxFuture<'static, Result<ToolOutput, ToolFailure>> {
         async move {
+            let search = context.searches.begin(&context.cancel).await?;
             let content = blocking(move || {
                 context.workspace.recheck(&self.from).map_err(ToolFailure::tell)?;
-                Ok(self.search(&context))
+                let pattern =
+                    Pattern::compile(&self.pattern, self.ignore_case).map_err(ToolFailure::Tell)?;
+                Ok(self.search(&context, pattern, &search))
             })
             .await?;
             Ok(ToolOutput { content, ..ToolOutput::default() })
@@ -131,31 +129,22 @@ impl Call for GrepCall {
 }
 
 impl GrepCall {
-    fn search(&self, context: &ToolContext) -> ModelText {
-        let started = Instant::now();
-        let mut searcher = SearcherBuilder::new()
-            .binary_detection(BinaryDetection::quit(0))
-            .before_context(self.context_lines)
-            .after_context(self.context_lines)
-            .build();
+    fn search(&self, context: &ToolContext, mut pattern: Pattern, search: &Search) -> ModelText {
         let mut results = Results::default();
         let hidden = self.files.as_ref().map_or(Hidden::Skip, PathPattern::hidden);
-        let walked = context.workspace.walk(&self.from, hidden, |path| {
-            let out_of_time = context.cancel.is_cancelled() || started.elapsed() > MAX_TIME;
-            if out_of_time || results.full {
-                return ControlFlow::Break(());
-            }
+        let stop = || search.is_over();
+        let walked = context.workspace.walk(&self.from, hidden, &stop, |path| {
             if self.files.as_ref().is_none_or(|files| files.matches(&path, &self.from)) {
                 // Where the user was asked for it by name, they said yes.
                 if path.is_secret() && !self.from.is_secret() {
                     results.secrets += 1;
                 } else {
-                    self.search_file(context, &path, &mut searcher, &mut results);
+                    self.search_file(context, &path, &mut pattern, search, &mut results);
                 }
             }
-            ControlFlow::Continue(())
+            if results.full { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
-        results.finish(walked)
+        results.finish(walked, search)
     }
 
     /// A file that cannot be searched is passed over.
@@ -163,23 +152,72 @@ impl GrepCall {
         &self,
         context: &ToolContext,
         path: &WorkspacePath,
-        searcher: &mut Searcher,
+        pattern: &mut Pattern,
+        search: &Search,
         results: &mut Results,
     ) {
         results.file = Some(path.to_string());
-        let searched = match context.docs.get(&path.uri()) {
-            Some(document) => {
-                let text = document.text.to_string();
-                searcher.search_slice(&self.matcher, text.as_bytes(), results)
-            }
+        let mut scan = |results: &mut Results, text: &mut dyn Read, any_bytes: bool| {
+            let stop = || search.is_over();
+            let context = self.context_lines;
+            Scan { pattern, context, any_bytes, stop: &stop, lines: results }.run(text)
+        };
+        let scanned = match context.docs.get(&path.uri()) {
+            Some(document) => scan(results, &mut Chunks::of(&document.text), true),
             None => match context.workspace.open(path) {
-                Ok(file) => searcher.search_file(&self.matcher, &file, results),
+                Ok(mut file) => {
+                    let before = results.mark();
+                    scan(results, &mut file, false).and_then(|scanned| {
+                        if !matches!(scanned, Scanned::NotUtf8 | Scanned::Binary) {
+                            return Ok(scanned);
+                        }
+                        results.reset(before, path);
+                        // One after the other: each takes several times the size of its file.
+                        let _decoding = search.decoding();
+                        let small = file.metadata()?.len() <= MAX_DECODED_BYTES;
+                        let read = || context.workspace.read_text(path).ok();
+                        match small.then(read).flatten() {
+                            Some(decoded) => scan(results, &mut Chunks::of(&decoded.text), true),
+                            None if scanned == Scanned::Binary => Ok(scanned),
+                            None => {
+                                std::io::Seek::rewind(&mut file)?;
+                                scan(results, &mut file, true)
+                            }
+                        }
+                    })
+                }
                 Err(error) => return tracing::debug!("{error}"),
             },
         };
-        if let Err(error) = searched {
-            tracing::debug!("{path} was not searched: {error}");
+        match scanned {
+            Ok(Scanned::All { pieces: true }) => results.pieces += 1,
+            Ok(_) => {}
+            Err(error) => tracing::debug!("{path} was not searched: {error}"),
         }
+    }
+}
+
+/// The text of an open document as bytes, without a copy.
+struct Chunks<'a, I: Iterator<Item = &'a str>> {
+    chunks: I,
+    rest: &'a [u8],
+}
+
+impl<'a> Chunks<'a, std::iter::Empty<&'a str>> {
+    fn of(text: &'a Text) -> Chunks<'a, impl Iterator<Item = &'a str>> {
+        Chunks { chunks: text.chunks(), rest: &[] }
+    }
+}
+
+impl<'a, I: Iterator<Item = &'a str>> Read for Chunks<'a, I> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        while self.rest.is_empty() {
+            match self.chunks.next() {
+                Some(chunk) => self.rest = chunk.as_bytes(),
+                None => return Ok(0),
+            }
+        }
+        self.rest.read(buffer)
     }
 }
 
@@ -193,10 +231,30 @@ struct Results {
     full: bool,
     /// Files that were passed over because they may hold secrets.
     secrets: usize,
+    /// Files with a line that was searched in pieces.
+    pieces: usize,
+}
+
+/// How much there is of the results, to go back to.
+struct Mark {
+    bytes: usize,
+    matches: usize,
 }
 
 impl Results {
-    fn line(&mut self, number: Option<u64>, mark: char, bytes: &[u8]) -> bool {
+    fn mark(&self) -> Mark {
+        Mark { bytes: self.out.len(), matches: self.matches }
+    }
+
+    /// Forgets what was found since, in the file that is searched now.
+    fn reset(&mut self, mark: Mark, path: &WorkspacePath) {
+        self.out.truncate(mark.bytes);
+        self.matches = mark.matches;
+        self.full = false;
+        self.file = Some(path.to_string());
+    }
+
+    fn line(&mut self, number: u64, mark: char, bytes: &[u8]) -> bool {
         if self.full {
             return false;
         }
@@ -209,7 +267,6 @@ impl Results {
         }
         let text = String::from_utf8_lossy(bytes);
         let text = text.trim_end_matches(['\n', '\r']);
-        let number = number.unwrap_or_default();
         match text.char_indices().nth(MAX_LINE_CHARS) {
             Some((cut, _)) => self.out.push_str(&format!("{number}{mark}{}…\n", &text[..cut])),
             None => self.out.push_str(&format!("{number}{mark}{text}\n")),
@@ -218,18 +275,32 @@ impl Results {
         !self.full
     }
 
-    fn finish(self, walked: Walked) -> ModelText {
-        let mut out = ModelText::from(self.out.trim_end_matches('\n'));
+    fn finish(self, walked: Walked, search: &Search) -> ModelText {
+        let mut out = ModelText::default();
+        let nothing = match walked {
+            Walked::Stopped { files } => {
+                out.own(&search.incomplete(files));
+                "No matches so far."
+            }
+            Walked::All | Walked::Enough | Walked::Trapped => "No matches.",
+        };
         if self.matches == 0 {
-            out.own("No matches.");
+            out.own(nothing);
         }
-        if self.full {
-            out.own(&format!(
+        out.add(self.out.trim_end_matches('\n'));
+        match walked {
+            Walked::All | Walked::Stopped { .. } => {}
+            Walked::Enough => out.own(&format!(
                 "Stopped after {} matches; there may be more. Use a narrower pattern, `path` or `glob`.",
                 self.matches
-            ));
-        } else if let Some(note) = walked.note() {
-            out.own(note);
+            )),
+            Walked::Trapped => out.own(TRAPPED),
+        }
+        if self.pieces > 0 {
+            out.own(
+                "Lines of more than 128 KiB were searched in pieces; a match of more than 32 KiB \
+                 in one may be missing.",
+            );
         }
         match self.secrets {
             0 => {}
@@ -242,25 +313,18 @@ impl Results {
     }
 }
 
-impl Sink for Results {
-    type Error = std::io::Error;
-
-    fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> Result<bool, Self::Error> {
+impl Lines for Results {
+    fn matched(&mut self, number: u64, line: &[u8]) -> bool {
         self.matches += 1;
-        Ok(self.line(found.line_number(), ':', found.bytes()))
+        self.line(number, ':', line)
     }
 
-    fn context(&mut self, _: &Searcher, context: &SinkContext<'_>) -> Result<bool, Self::Error> {
-        Ok(self.line(context.line_number(), '-', context.bytes()))
+    fn context(&mut self, number: u64, line: &[u8]) -> bool {
+        self.line(number, '-', line)
     }
 
-    fn context_break(&mut self, _: &Searcher) -> Result<bool, Self::Error> {
+    fn gap(&mut self) {
         self.out.push_str("--\n");
-        Ok(true)
-    }
-
-    fn finish(&mut self, _: &Searcher, _: &SinkFinish) -> Result<(), Self::Error> {
-        Ok(())
     }
 }
 
@@ -327,6 +391,21 @@ mod tests {
         let bench = Bench::new(&[("a", "disk\n"), ("b", "disk\n")]);
         bench.open("a", "buffer\n");
         check(&bench, json!({"pattern": "disk|buffer"}), expect!["a\n1:buffer\n\nb\n1:disk"]).await;
+    }
+
+    #[tokio::test]
+    async fn says_first_that_a_search_is_incomplete() {
+        let mut bench = Bench::new(&[("a", "x\n")]);
+        bench.without_time();
+        for (tool, nothing) in [("grep", "No matches so far."), ("glob", "No files found so far.")]
+        {
+            let found = bench.call(tool, json!({"pattern": "x"})).await;
+            assert!(
+                found.starts_with("The search is incomplete: it was stopped after "),
+                "{found}"
+            );
+            assert!(found.ends_with(&format!("\n\n{nothing}")), "{found}");
+        }
     }
 
     #[tokio::test]

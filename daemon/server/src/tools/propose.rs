@@ -3,7 +3,11 @@
 
 use std::{sync::Arc, time::Duration};
 
-use cairn_core::{change::Change as TextChange, review::patch, text::Text};
+use cairn_core::{
+    change::Change as TextChange,
+    review::patch,
+    text::{Text, encode},
+};
 use cairn_protocol::{Preview, PreviewTexts};
 
 use super::{
@@ -48,7 +52,13 @@ pub(super) fn preview<T>(
     compute: impl Fn(Option<&Text>) -> Result<(Wanted, T), ToolFailure>,
 ) -> Result<(Option<Preview>, Asked), ToolFailure> {
     let base = present(context, path)?;
-    let after = match compute(base.as_ref()) {
+    let computed = compute(base.as_ref()).and_then(|(wanted, note)| {
+        if base.is_some() {
+            check_encodable(context, path, &wanted)?;
+        }
+        Ok((wanted, note))
+    });
+    let after = match computed {
         Ok((Wanted::Text(text), _)) => Text::new(&text),
         Ok((Wanted::Gone, _)) => Text::default(),
         Ok((Wanted::At(_), _)) => return Ok((None, None)),
@@ -95,7 +105,37 @@ fn present(context: &ToolContext, path: &WorkspacePath) -> Result<Option<Text>, 
              with it. Nothing was changed."
         )));
     }
-    Ok(snapshot::look(context, path)?.map(|snapshot| snapshot.text))
+    let snapshot = snapshot::look(context, path)?;
+    if snapshot.as_ref().is_some_and(|snapshot| snapshot.garbled) {
+        let encoding = context.workspace.encoding_of(path.as_path());
+        let which = if encoding.is_utf8() {
+            String::new()
+        } else {
+            format!(" (it seems to be {encoding})")
+        };
+        return Err(ToolFailure::Tell(format!(
+            "`{path}` is open in the editor in another encoding than it has{which}; saved, it would \
+             be destroyed. Nothing was changed. Ask the user to reopen it with its encoding."
+        )));
+    }
+    Ok(snapshot.map(|snapshot| snapshot.text))
+}
+
+/// Refuses text that cannot be written in the encoding of the file. An editor would write question
+/// marks instead.
+fn check_encodable(
+    context: &ToolContext,
+    path: &WorkspacePath,
+    wanted: &Wanted,
+) -> Result<(), ToolFailure> {
+    let encoding = context.workspace.encoding_of(path.as_path());
+    let Wanted::Text(text) = wanted else { return Ok(()) };
+    if encoding.is_unicode() {
+        return Ok(());
+    }
+    encode(&Text::new(text), encoding).map(|_| ()).map_err(|error| {
+        ToolFailure::Tell(format!("`{path}`: {error}. Nothing was changed. Write it without."))
+    })
 }
 
 /// `compute` says from the present text (`None`: no such file) what the file shall become, with a
@@ -120,6 +160,9 @@ pub(super) async fn change<T: Send + 'static>(
                 )));
             }
             let (wanted, note) = compute(base.as_ref())?;
+            if base.is_some() {
+                check_encodable(&looking, &looked_at, &wanted)?;
+            }
             Ok((base, wanted, note))
         })
         .await?;

@@ -9,6 +9,8 @@ pub(super) struct Snapshot {
     pub(super) text: Text,
     /// The buffer differs from the disk.
     pub(super) unsaved: bool,
+    /// The editor reads the file in an encoding that it is not in, and shows replacement characters.
+    pub(super) garbled: bool,
 }
 
 /// `None` when there is no such file. Blocks.
@@ -19,16 +21,18 @@ pub(super) fn look(
     // Time has passed since the path was checked, maybe the time of an approval.
     context.workspace.recheck(path).map_err(ToolFailure::tell)?;
     let disk = context.workspace.read_text(path);
-    if let Err(error @ ReadError::NotText { .. }) = disk {
-        // The editor may show it all the same, in an encoding it guessed.
-        return Err(ToolFailure::tell(error));
-    }
     if let Some(document) = context.docs.get(&path.uri()) {
-        let unsaved = !disk.is_ok_and(|disk| disk.text == document.text);
-        return Ok(Some(Snapshot { text: document.text.clone(), unsaved }));
+        // The user may have told the editor an encoding that the bytes alone do not tell.
+        let (unsaved, utf8) = match &disk {
+            Ok(disk) => (disk.text != document.text, disk.encoding.is_utf8()),
+            Err(ReadError::NotText { .. }) => (false, false),
+            Err(_) => (true, true),
+        };
+        let garbled = !utf8 && document.text.chunks().any(|chunk| chunk.contains('\u{fffd}'));
+        return Ok(Some(Snapshot { text: document.text.clone(), unsaved, garbled }));
     }
     match disk {
-        Ok(disk) => Ok(Some(Snapshot { text: disk.text, unsaved: false })),
+        Ok(disk) => Ok(Some(Snapshot { text: disk.text, unsaved: false, garbled: false })),
         Err(ReadError::Missing(_)) => Ok(None),
         Err(error) => Err(ToolFailure::tell(error)),
     }

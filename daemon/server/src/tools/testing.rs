@@ -14,7 +14,9 @@ use futures_util::future::{BoxFuture, FutureExt};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::{Children, Edits, Errand, Proposal, Proposed, ToolContext, ToolFailure, Wanted};
+use super::{
+    Children, Edits, Errand, Proposal, Proposed, Searches, ToolContext, ToolFailure, Wanted,
+};
 use crate::{
     approval::{self, Gate, Place},
     docs::{Docs, Document},
@@ -56,6 +58,7 @@ impl Bench {
             docs,
             edits: Arc::clone(&editor) as Arc<dyn Edits>,
             children: Arc::new(Echo),
+            searches: Arc::default(),
             cancel: CancellationToken::new(),
             sources: Arc::default(),
             commands: Arc::default(),
@@ -107,6 +110,11 @@ impl Bench {
             Err(ToolFailure::Tell(text)) => format!("failure: {text}"),
             Err(ToolFailure::Fatal(error)) => panic!("fatal: {error:#}"),
         }
+    }
+
+    /// Searches end as soon as they begin.
+    pub(super) fn without_time(&mut self) {
+        self.context.searches = Arc::new(Searches::with_limit(Duration::ZERO));
     }
 
     pub(super) fn context(&self) -> &ToolContext {

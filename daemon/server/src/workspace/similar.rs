@@ -1,11 +1,16 @@
 //! Names like one that does not exist: a model that misremembers a path finds it by itself.
 
-use std::{ops::ControlFlow, path::Path};
+use std::{
+    ops::ControlFlow,
+    path::Path,
+    time::{Duration, Instant},
+};
 
 use super::{Hidden, Workspace, WorkspacePath};
 
 const MAX_NAMES: usize = 3;
 const MAX_SEEN: usize = 20_000;
+const MAX_TIME: Duration = Duration::from_secs(10);
 
 impl Workspace {
     /// Files with the same name elsewhere, or with almost the same name; best first. Blocks.
@@ -13,7 +18,9 @@ impl Workspace {
         let wanted = file_name(missing);
         let mut found: Vec<(usize, WorkspacePath)> = Vec::new();
         let mut seen = 0;
-        self.walk(&self.path_in(0, Path::new("")), Hidden::Skip, |path| {
+        let began = Instant::now();
+        let stop = || began.elapsed() > MAX_TIME;
+        self.walk(&self.path_in(0, Path::new("")), Hidden::Skip, &stop, |path| {
             seen += 1;
             // What was listed may have been seen through a link that was put there meanwhile.
             if let Some(distance) = distance(&wanted, &file_name(&path))

@@ -238,7 +238,7 @@ fn ignore_rules_without_end_are_not_read() {
     let list = |from: &str| {
         let from = place.workspace.resolve(from).expect("inside");
         let mut names = Vec::new();
-        let walked = place.workspace.walk(&from, Hidden::Skip, |path| {
+        let walked = place.workspace.walk(&from, Hidden::Skip, &|| false, |path| {
             names.push(path.to_string());
             ControlFlow::Continue(())
         });
@@ -263,7 +263,7 @@ fn reads_only_regular_text_files() {
     let read = |name: &str| {
         let path = place.workspace.resolve(name).expect("inside");
         match place.workspace.read_text(&path) {
-            Ok(decoded) => format!("{:?} {}", decoded.text.to_string(), decoded.bom),
+            Ok(decoded) => format!("{:?} {}", decoded.text.to_string(), decoded.encoding.has_bom()),
             Err(error) => error.to_string(),
         }
     };
@@ -315,7 +315,7 @@ fn walks_what_is_of_interest_in_order() {
     let list = |from: &str, hidden| {
         let from = place.workspace.resolve(from).expect("inside");
         let mut names = Vec::new();
-        let walked = place.workspace.walk(&from, hidden, |path| {
+        let walked = place.workspace.walk(&from, hidden, &|| false, |path| {
             names.push(path.to_string());
             ControlFlow::Continue(())
         });

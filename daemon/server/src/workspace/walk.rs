@@ -22,41 +22,32 @@ pub enum Hidden {
 pub enum Walked {
     All,
     /// The visitor had enough.
-    Stopped,
-    /// There are more files, or it took longer, than a walk may.
-    Cut,
+    Enough,
+    /// It was told to stop, when it had come to so many files.
+    Stopped {
+        files: usize,
+    },
     /// Ignore rules that are a trap: nothing below them was looked at.
     Trapped,
 }
 
-impl Walked {
-    /// For a model that was not shown everything.
-    pub fn note(self) -> Option<&'static str> {
-        match self {
-            Walked::All => None,
-            Walked::Stopped | Walked::Cut => {
-                Some("The search was cut short; there may be more. Search a smaller folder.")
-            }
-            Walked::Trapped => Some(
-                "Nothing was searched: .gitignore, .ignore or .git/info/exclude is no regular \
-                 file or too large to be read. Tell the user.",
-            ),
-        }
-    }
-}
+/// For a model: [`Walked::Trapped`].
+pub const TRAPPED: &str = "Nothing was searched: .gitignore, .ignore or .git/info/exclude is no \
+    regular file or too large to be read. Tell the user.";
 
-const MAX_FILES: usize = 100_000;
+/// Longest search for files by name.
 const MAX_TIME: Duration = Duration::from_secs(10);
 
 impl Workspace {
-    /// Visits the regular files at and below a path in the order of their names. Blocks.
+    /// Visits the regular files at and below a path in the order of their names, until `stop` says
+    /// so. Blocks.
     pub fn walk(
         &self,
         from: &WorkspacePath,
         hidden: Hidden,
+        stop: &dyn Fn() -> bool,
         mut visit: impl FnMut(WorkspacePath) -> ControlFlow<()>,
     ) -> Walked {
-        let started = Instant::now();
         let folder = &self.folders[from.folder];
         let above = from.as_path().ancestors().take_while(|it| it.starts_with(folder));
         // Those above the workspace are read as well, from where it really is.
@@ -78,19 +69,25 @@ impl Workspace {
             })
             .build();
         // An entry that cannot be read is passed over, as it would be in a listing.
-        for (seen, entry) in walk.flatten().enumerate() {
-            if seen >= MAX_FILES || started.elapsed() > MAX_TIME {
-                return Walked::Cut;
+        let mut files = 0;
+        for entry in walk.flatten() {
+            if stop() {
+                return Walked::Stopped { files };
             }
             let Ok(inside) = entry.path().strip_prefix(folder) else { continue };
             if self.is_own(&self.canonical[from.folder].join(inside)) {
                 continue;
             }
-            if entry.file_type().is_some_and(|kind| kind.is_file())
-                && visit(self.path_in(from.folder, inside)).is_break()
-            {
-                return Walked::Stopped;
+            if entry.file_type().is_some_and(|kind| kind.is_file()) {
+                files += 1;
+                if visit(self.path_in(from.folder, inside)).is_break() {
+                    return Walked::Enough;
+                }
             }
+        }
+        // The last file may have been left in the middle.
+        if stop() {
+            return Walked::Stopped { files };
         }
         Walked::All
     }

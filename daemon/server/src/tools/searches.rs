@@ -1,0 +1,92 @@
+//! Bounds of all searches of a daemon together: how many run at once, and how long each.
+
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    thread::available_parallelism,
+    time::{Duration, Instant},
+};
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_util::sync::CancellationToken;
+
+use super::ToolFailure;
+
+/// Searches at once on a machine with many cores. Each may take up to 6 MiB, and all of them share
+/// 64 MiB with one file that is decoded.
+const MAX_AT_ONCE: usize = 4;
+const MAX_TIME: Duration = Duration::from_secs(20);
+
+/// Slots for searches, shared by all sessions and subagents.
+#[derive(Debug)]
+pub struct Searches {
+    slots: Arc<Semaphore>,
+    decoding: Arc<Mutex<()>>,
+    limit: Duration,
+}
+
+impl Default for Searches {
+    fn default() -> Self {
+        let cores = available_parallelism().map_or(1, usize::from);
+        Self {
+            slots: Arc::new(Semaphore::new(cores.min(MAX_AT_ONCE))),
+            decoding: Arc::default(),
+            limit: MAX_TIME,
+        }
+    }
+}
+
+impl Searches {
+    /// The same with another limit of time.
+    #[cfg(test)]
+    pub(super) fn with_limit(limit: Duration) -> Self {
+        Self { limit, ..Self::default() }
+    }
+
+    /// Waits for a slot. The time of a search begins when it has one.
+    pub(super) async fn begin(&self, cancel: &CancellationToken) -> Result<Search, ToolFailure> {
+        let slot = tokio::select! {
+            slot = Arc::clone(&self.slots).acquire_owned() => slot,
+            () = cancel.cancelled() => {
+                return Err(ToolFailure::tell("Cancelled before the search began."));
+            }
+        };
+        let slot = slot.map_err(|closed| ToolFailure::Fatal(closed.into()))?;
+        Ok(Search {
+            _slot: slot,
+            decoding: Arc::clone(&self.decoding),
+            cancel: cancel.clone(),
+            began: Instant::now(),
+            limit: self.limit,
+        })
+    }
+}
+
+/// One search that runs. It frees its slot when it is dropped.
+pub(super) struct Search {
+    _slot: OwnedSemaphorePermit,
+    decoding: Arc<Mutex<()>>,
+    cancel: CancellationToken,
+    began: Instant,
+    limit: Duration,
+}
+
+impl Search {
+    pub(super) fn is_over(&self) -> bool {
+        self.cancel.is_cancelled() || self.began.elapsed() >= self.limit
+    }
+
+    /// Held while a file is decoded and searched. One search at a time may have a whole file in
+    /// memory.
+    pub(super) fn decoding(&self) -> MutexGuard<'_, ()> {
+        self.decoding.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// First line of an answer that is not the whole one.
+    pub(super) fn incomplete(&self, files: usize) -> String {
+        format!(
+            "The search is incomplete: it was stopped after {:.0} s, when it had come to {files} \
+             files. Search a smaller folder, or use a narrower `glob`.",
+            self.began.elapsed().as_secs_f64()
+        )
+    }
+}

@@ -1,0 +1,141 @@
+//! Files that are not UTF-8: read, searched, edited and written back in their own encoding.
+
+use std::fs;
+
+use cairn_tests::model_server::{Response, Wire};
+use serde_json::{Value, json};
+
+use crate::desk::{Desk, call, result, say};
+
+const CHINESE: &str =
+    "// 计算购物车的总价\r\nfunction total(cart) {\r\n  return 0; // 暂时返回零\r\n}\r\n";
+const TAIWANESE: &str = "# 計算購物車的總價\ndef total(cart):\n    return 0  # 暫時傳回零\n";
+const JAPANESE: &str = "# カートの合計を計算する\ndef total(cart):\n    return 0  # あとで直す\n";
+const RARE: &str = "一个少见的字：𠮷，还有其他的汉字。\nreturn 0\n";
+
+/// Of each encoding: its name, whether it begins with a mark, a text, and a character it lacks.
+const TABLE: &[(&str, bool, &str, Option<char>)] = &[
+    ("gbk", false, CHINESE, Some('😀')),
+    ("gb18030", false, RARE, None),
+    ("big5", false, TAIWANESE, Some('简')),
+    ("shift_jis", false, JAPANESE, Some('¥')),
+    ("utf-16le", true, CHINESE, None),
+    ("utf-16be", true, JAPANESE, None),
+];
+
+fn encoded(name: &str, bom: bool, text: &str) -> Vec<u8> {
+    let mark = if bom { "\u{feff}" } else { "" };
+    let units = format!("{mark}{text}");
+    match name {
+        "utf-16le" => units.encode_utf16().flat_map(u16::to_le_bytes).collect(),
+        "utf-16be" => units.encode_utf16().flat_map(u16::to_be_bytes).collect(),
+        name => {
+            let encoding = encoding_rs::Encoding::for_label(name.as_bytes()).unwrap();
+            let (bytes, _, lost) = encoding.encode(text);
+            assert!(!lost, "{name}");
+            bytes.into_owned()
+        }
+    }
+}
+
+async fn told(desk: &Desk, calls: &[(&str, Value)]) -> Vec<String> {
+    for (at, (tool, arguments)) in calls.iter().enumerate() {
+        desk.model.push(Response::reply(call(&format!("c{at}"), tool, arguments.clone())));
+    }
+    desk.model.push(Response::reply(say("Done.")));
+    desk.editor.run("Do it").await;
+    let requests = desk.model.requests();
+    let last = requests.last().unwrap();
+    (0..calls.len()).map(|at| result(last, &format!("c{at}"))).collect()
+}
+
+#[tokio::test]
+async fn a_closed_file_is_changed_in_its_own_encoding() {
+    let desk = Desk::open(Wire::Anthropic, &[]).await;
+    for (name, bom, text, lacking) in TABLE {
+        let file = format!("{name}.txt");
+        let before = encoded(name, *bom, text);
+        fs::write(desk.path(&file), &before).unwrap();
+        let word = text.lines().next().unwrap();
+        let mut calls = vec![
+            ("read_file", json!({ "path": file })),
+            ("grep", json!({ "pattern": format!("^{word}$"), "path": file })),
+        ];
+        if let Some(lacking) = lacking {
+            let new = format!("return '{lacking}'");
+            calls.push((
+                "edit_file",
+                json!({ "path": file, "old_text": "return 0", "new_text": new }),
+            ));
+        }
+        let told = told(&desk, &calls).await;
+        assert!(told[0].starts_with(&format!("1\t{word}")), "{name}: {}", told[0]);
+        assert!(told[1].ends_with(&format!("1:{word}")), "{name}: {}", told[1]);
+        if let Some(lacking) = lacking {
+            let named = format!("`{lacking}` (U+{:04X})", u32::from(*lacking));
+            assert!(told[2].contains(&named), "{name}: {}", told[2]);
+            assert!(told[2].contains("Nothing was changed"), "{name}: {}", told[2]);
+        }
+        assert_eq!(fs::read(desk.path(&file)).unwrap(), before, "{name}");
+
+        let edit = json!({ "path": file, "old_text": "return 0", "new_text": "return 10" });
+        self::told(&desk, &[("edit_file", edit)]).await;
+        let after = encoded(name, *bom, &text.replace("return 0", "return 10"));
+        assert_eq!(fs::read(desk.path(&file)).unwrap(), after, "{name}");
+        assert_eq!(desk.hunks(&file).await.len(), 1, "{name}");
+    }
+    desk.editor.forget();
+}
+
+#[tokio::test]
+async fn a_file_that_is_open_is_what_the_editor_shows() {
+    let desk = Desk::open(Wire::Anthropic, &[]).await;
+    // One that nothing can tell from its bytes: the user told the editor.
+    let latin = encoded("windows-1252", false, "caf\u{e9} one\n");
+    fs::write(desk.path("latin"), &latin).unwrap();
+    let chinese = encoded("gbk", false, CHINESE);
+    fs::write(desk.path("right"), &chinese).unwrap();
+    fs::write(desk.path("wrong"), &chinese).unwrap();
+    let uri = desk.editor.open_in(&desk.path("latin"), "windows-1252");
+    desk.editor.open_in(&desk.path("right"), "gbk");
+    desk.editor.open(&desk.path("wrong"));
+    let edit = |path: &str, old: &str| {
+        ("edit_file", json!({ "path": path, "old_text": old, "new_text": "2" }))
+    };
+    let calls = [
+        ("read_file", json!({ "path": "latin" })),
+        edit("latin", "one"),
+        edit("right", "0"),
+        edit("wrong", "return"),
+    ];
+    let told = told(&desk, &calls).await;
+    assert_eq!(told[0], "1\tcaf\u{e9} one");
+    assert_eq!(desk.text("latin"), "caf\u{e9} 2\n");
+    assert_eq!(desk.text("right"), CHINESE.replace('0', "2"));
+    assert!(told[3].contains("in another encoding") && told[3].contains("GBK"), "{}", told[3]);
+    desk.editor.save(&uri);
+    assert_eq!(fs::read(desk.path("latin")).unwrap(), b"caf\xe9 2\n");
+    assert_eq!(fs::read(desk.path("wrong")).unwrap(), chinese);
+    desk.editor.forget();
+}
+
+#[tokio::test]
+async fn a_deleted_file_comes_back_with_its_bytes() {
+    let desk = Desk::open(Wire::Anthropic, &[]).await;
+    let marked = "\u{feff}one\n".as_bytes().to_vec();
+    for (name, bytes) in [("gbk", encoded("gbk", false, CHINESE)), ("marked", marked)] {
+        fs::write(desk.path(name), &bytes).unwrap();
+        told(&desk, &[("delete_file", json!({ "path": name }))]).await;
+        assert!(!desk.path(name).exists());
+        let scope = cairn_protocol::Scope::File { uri: desk.uri(name) };
+        let params = cairn_protocol::DecideParams {
+            decision: cairn_protocol::Decision::Reject,
+            scope,
+            rev: None,
+            feedback: None,
+        };
+        desk.editor.request::<cairn_protocol::Decide>(params).await.unwrap();
+        assert_eq!(fs::read(desk.path(name)).unwrap(), bytes, "{name}");
+    }
+    desk.editor.forget();
+}
