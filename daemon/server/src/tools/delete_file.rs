@@ -124,12 +124,12 @@ mod tests {
         .await;
         check(&bench, "src", expect!["failure: `src` is a folder, not a regular file."]).await;
         check(&bench, ".git/x", expect!["failure: `.git/x` belongs to Git's own data, which file tools do not touch. Use git commands."]).await;
-        std::fs::write(bench.path("bin"), b"\xff\xfe").expect("a file");
+        std::fs::write(bench.path("bin"), b"a\0b").expect("a file");
         check(
             &bench,
             "bin",
             expect![
-                "failure: `bin` cannot be used as text: the file is UTF-16; only UTF-8 is supported"
+                "failure: `bin` cannot be used as text: the file is binary: it has a NUL byte at offset 1"
             ],
         )
         .await;

@@ -283,8 +283,12 @@ fn reads_only_regular_text_files() {
         ("src", "`src` is a folder, not a regular file."),
         ("pipe", "`pipe` is a named pipe, not a regular file."),
         ("socket", "`socket` is a socket, not a regular file."),
-        ("latin1", "`latin1` cannot be used as text: the file is not valid UTF-8 at byte offset 3"),
-        ("utf16", "`utf16` cannot be used as text: the file is UTF-16; only UTF-8 is supported"),
+        (
+            "latin1",
+            "`latin1` cannot be used as text: the file is not valid UTF-8 at byte offset 3, and no \
+             other encoding is certain. Opened in the editor, in its encoding, it can be used",
+        ),
+        ("utf16", r#""a" true"#),
         ("nul", "`nul` cannot be used as text: the file is binary: it has a NUL byte at offset 1"),
     ] {
         assert_eq!(read(name), expected);
