@@ -11,7 +11,7 @@ const TEXT = "你好";
 /** A disk with one file, and what the editor was asked to do. */
 const fake = vi.hoisted(() => ({
   documents: [] as unknown[],
-  workspace: {} as Record<string, unknown>,
+  workspace: {},
   opened: [] as unknown[],
   edits: 0,
   created: [] as Uint8Array[],
