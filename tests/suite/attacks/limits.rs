@@ -124,7 +124,7 @@ async fn a_command_of_megabytes_is_refused_unjudged() {
     let settings =
         json!({ "shell": { "approval": "allowlist", "allow": ["true"], "deny": ["git push"] } });
     let stand = Stand::open(&[("a", b"")], settings).await;
-    stand.told([("bash", json!({ "command": "true" }))]).await;
+    stand.told([("read_file", json!({ "path": "a" }))]).await;
     let before = peak(&stand);
     let table = [
         "true; ".repeat(10 * MIB as usize / 6),
