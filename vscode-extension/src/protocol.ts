@@ -631,7 +631,16 @@ label: string,
  */
 encoding?: TextEncoding, change: FileChange, };
 
-export type TextEncoding = { name: string, bom: boolean, };
+export type TextEncoding = { 
+/**
+ * Name in the Encoding Standard in lower case: `gbk`, `gb18030`, `big5`, `shift_jis`,
+ * `utf-16le`, `utf-8` and so on.
+ */
+name: string, 
+/**
+ * The file begins with a byte order mark.
+ */
+bom: boolean, };
 
 export type FileChange = { "kind": "edit", 
 /**
