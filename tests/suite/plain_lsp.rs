@@ -23,7 +23,9 @@ use serde_json::{Value, json};
 use tokio::io::duplex;
 
 mod questions;
+mod selection;
 mod settings;
+mod units;
 
 const BEFORE: &str = "one\ntwo\nthree\nfour\nfive\n";
 const AFTER: &str = "1\ntwo\nthree\n5\n";
@@ -235,10 +237,10 @@ async fn it_promises_what_the_editor_can_take() {
         ]);
         expect.assert_eq(&providers.to_string());
     }
-    check(json!({}), expect![[r#"[{"resolveProvider":false},true,11]"#]]).await;
+    check(json!({}), expect![[r#"[{"resolveProvider":false},true,12]"#]]).await;
     check(
         literals(),
-        expect![[r#"[{"resolveProvider":false},{"codeActionKinds":["quickfix","refactor"]},11]"#]],
+        expect![[r#"[{"resolveProvider":false},{"codeActionKinds":["quickfix","refactor"]},12]"#]],
     )
     .await;
     // It has its own.
@@ -370,12 +372,13 @@ async fn actions_are_for_the_place_and_the_kind_that_is_asked_for() {
             Reject every change in a.txt (2) [refactor]
             Accept every change in all files (3) [refactor]
             Reject every change in all files (3) [refactor]
+            Run the selected text as a task [refactor]
         "#]],
     )
     .await;
     // Nothing shines where nothing is.
     check((1, 2), json!({ "triggerKind": 2 }), expect![""]).await;
-    assert_eq!(plain.actions("none.txt", (0, 9), json!({})).await, Vec::<Value>::new());
+    assert_eq!(plain.actions("none.txt", (9, 9), json!({})).await, Vec::<Value>::new());
 
     let all = plain.actions("a.txt", (1, 1), json!({})).await;
     let result = plain.follow(&all[3]["command"]).await;

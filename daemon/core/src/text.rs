@@ -10,6 +10,9 @@ use ropey::Rope;
 mod encoding;
 #[cfg(test)]
 mod tests;
+mod units;
+
+pub use units::Units;
 
 pub use encoding::{FileEncoding, Unencodable, decode, encode};
 

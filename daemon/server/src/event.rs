@@ -1,6 +1,6 @@
 //! Everything that can happen to the hub, as one closed enum: its only input.
 
-use cairn_core::text::Position;
+use cairn_core::text::{Position, Units};
 use cairn_protocol::{
     AnswerParams, AnswerResult, BaselineParams, BaselineResult, CancelParams, CheckpointsResult,
     CompactParams, CompactResult, CredentialsParams, DecideParams, DecideResult,
@@ -58,6 +58,8 @@ pub struct Initialized {
     /// The user trusts the workspace. An editor that does not know of trust says so of all.
     pub trusted: bool,
     pub remember: Remember,
+    /// The units of columns in positions.
+    pub units: Units,
 }
 
 /// What is kept for the time after this process.
@@ -72,6 +74,14 @@ pub enum Remember {
 pub struct ContentChange {
     pub range: Option<(Position, Position)>,
     pub text: String,
+}
+
+/// A part of an open document.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Selection {
+    pub uri: String,
+    pub start: Position,
+    pub end: Position,
 }
 
 /// A request with the place its answer goes: `agent/*`, and what an editor that only speaks LSP
@@ -109,6 +119,8 @@ pub enum AgentRequest {
     GoOn(RunTaskParams, Reply<RunTaskResult>),
     /// Every turn that runs.
     CancelAll(Reply<Empty>),
+    /// A new task, in the words that stand in this part of an open document.
+    RunSelection(Selection, Reply<RunTaskResult>),
     /// Declines every question that is open, with words for the model; answers how many there were.
     Decline(Option<String>, Reply<usize>),
 }

@@ -12,7 +12,7 @@ use std::{
 use anyhow::{Context, anyhow, bail};
 use cairn_core::{
     review::patch,
-    text::Text,
+    text::{Text, Units},
     visible::{exact, visible as printable},
 };
 use cairn_protocol::{
@@ -70,6 +70,7 @@ async fn work(arguments: RunArguments) -> anyhow::Result<EndReason> {
             // Who names a folder on the command line wants work done in it.
             trusted: true,
             remember: Remember::Nothing,
+            units: Units::default(),
         }))
         .ok();
     let started = ask(&client, |reply| {

@@ -66,6 +66,7 @@ mod sessions;
 mod transcript;
 
 use approvals::Approvals;
+use edits::EditForm;
 pub(crate) use edits::hash;
 use files::Files;
 
@@ -235,6 +236,8 @@ pub(crate) struct Hub {
     workspace: Option<Arc<Workspace>>,
     /// The user trusts the workspace; else the agent only reads.
     trusted: bool,
+    /// The form in which the editor gets edits of open documents.
+    form: EditForm,
     docs: Arc<Docs>,
     /// Who made the files that instruct the agent.
     sources: Arc<crate::instructions::Sources>,
@@ -298,6 +301,7 @@ impl Hub {
             shutdown: CancellationToken::new(),
             workspace: None,
             trusted: true,
+            form: EditForm::default(),
             docs,
             sources: Arc::default(),
             searches: Arc::default(),
@@ -429,6 +433,7 @@ impl Hub {
             AgentRequest::Pending(reply) => drop(reply.send(Ok(self.pending()))),
             AgentRequest::GoOn(params, reply) => drop(reply.send(self.go_on(params))),
             AgentRequest::CancelAll(reply) => drop(reply.send(Ok(self.cancel_all()))),
+            AgentRequest::RunSelection(selection, reply) => self.run_selection(&selection, reply),
             AgentRequest::Decline(words, reply) => {
                 drop(reply.send(Ok(self.decline(None, words.as_deref()))))
             }
@@ -487,6 +492,7 @@ impl Hub {
             }
         }
         self.trusted = initialized.trusted;
+        self.form = EditForm { units: initialized.units, whole_lines: !initialized.speaks_agent };
         self.configure(&initialized.settings);
         self.find_sandbox();
         self.look_for_sessions(initialized.remember);

@@ -227,6 +227,8 @@ pub enum Proposed {
     Applied { added: u32, removed: u32 },
     /// Someone changed the text since it was read: read again and retry.
     Stale,
+    /// The editor changed the text, but not to the one that was wanted. The user can reject it.
+    Astray,
     /// The editor would not, with the reason.
     Refused(String),
     /// The editor did not apply it in time, with the reason. It may still do so.

@@ -1,5 +1,7 @@
 //! Questions to the user of an editor that only speaks LSP, and the ways they end.
 
+use cairn::{hub, lsp, model::choose::Environment};
+use cairn_tests::{editor_double, lsp_client::LspClient};
 use serde_json::{Value, json};
 
 use super::Plain;
@@ -50,6 +52,37 @@ async fn any_answer_to_a_dismissed_question_declines_and_the_turn_goes_on() {
         plain.client.send(&message);
         plain.goes_on().await;
     }
+}
+
+/// vim-lsp presets nothing, and takes only the first answer.
+#[tokio::test]
+async fn vim_lsp_can_allow() {
+    let (to_daemon, input) = tokio::io::duplex(64 * 1024);
+    let (output, from_daemon) = tokio::io::duplex(64 * 1024);
+    let folder = tempfile::tempdir().unwrap();
+    let call = json!({ "name": "bash", "arguments": { "command": "touch 1" } });
+    let script = folder.path().join("script.json");
+    let steps = json!([{ "calls": [call] }, { "text": "Then not." }]);
+    std::fs::write(&script, json!({ "cairnReplay": 1, "steps": steps }).to_string()).unwrap();
+    let environment = Environment::default();
+    let start = |editor| hub::spawn(editor, environment);
+    tokio::spawn(lsp::serve(input, output, start, async {}));
+    let client = LspClient::over(from_daemon, to_daemon);
+    client
+        .initialize(json!({
+            "clientInfo": { "name": "vim-lsp" },
+            "capabilities": {},
+            "rootUri": editor_double::uri(folder.path()),
+            "initializationOptions": { "settings": {
+                "model": { "provider": "replay", "replayFile": script },
+            } },
+        }))
+        .await;
+    let params = json!({ "command": "cairn.runTask", "arguments": ["Do it"] });
+    client.request("workspace/executeCommand", params).await.unwrap();
+    let question = client.server_request(QUESTION).await;
+    let answers = json!([{ "title": "Allow once" }, { "title": "Deny" }]);
+    assert_eq!(question["params"]["actions"], answers);
 }
 
 #[tokio::test]

@@ -266,7 +266,7 @@ impl Hub {
                         result.restored.push(path);
                         done.push(former);
                     }
-                    Ok(Proposed::Stale) => {
+                    Ok(Proposed::Stale | Proposed::Astray) => {
                         result.failed.push(format!("{path}: it changed in this very moment"));
                     }
                     Ok(Proposed::Refused(reason)) => {
@@ -308,7 +308,7 @@ impl Hub {
         let label = format!("Cairn: {} as it was", entry.path);
         let change = match (&now, &before.text) {
             (Some(now), Some(text)) if now != text => {
-                edit_of(now, &Change::between(now, text), open.as_deref())
+                edit_of(now, &Change::between(now, text), open.as_deref(), self.form)
             }
             (Some(now), None) => FileChange::Delete {
                 expected_hash: hash(now),

@@ -231,7 +231,7 @@ impl Hub {
                         result.applied += 1;
                         handle.send(Event::MadeAgain { key, id });
                     }
-                    Ok(Proposed::Stale) => result.stale += 1,
+                    Ok(Proposed::Stale | Proposed::Astray) => result.stale += 1,
                     Ok(Proposed::Refused(reason)) => {
                         result.failed.push(format!("{path}: {reason}"))
                     }
@@ -316,7 +316,7 @@ impl Hub {
                         result.applied += hunks;
                         done.push(rejection);
                     }
-                    Ok(Proposed::Stale) => result.stale += hunks,
+                    Ok(Proposed::Stale | Proposed::Astray) => result.stale += hunks,
                     Ok(Proposed::Refused(reason)) => {
                         result.failed.push(format!("{path}: {reason}"))
                     }
@@ -513,7 +513,7 @@ impl Hub {
             for (path, told, outcome) in join_all(waits).await {
                 match outcome {
                     Ok(Proposed::Applied { .. }) => done.push((path, told)),
-                    Ok(Proposed::Stale) => {
+                    Ok(Proposed::Stale | Proposed::Astray) => {
                         message = Some(format!(
                             "{path} changed since that decision; it was left as it is."
                         ));

@@ -75,11 +75,12 @@ impl Hub {
             return;
         };
         let mut text = document.text.clone();
+        let units = self.form.units;
         let mut steps = Vec::with_capacity(changes.len());
         for change in changes {
             let step = match change.range {
                 Some((start, end)) => {
-                    let (start, end) = (text.char_of(start), text.char_of(end));
+                    let (start, end) = (text.char_of_in(start, units), text.char_of_in(end, units));
                     Change::single(text.len_chars(), start..end.max(start), change.text)
                 }
                 None => Ok(Change::between(&text, &Text::new(&change.text))),

@@ -28,14 +28,15 @@ use crate::{
     workspace::{Workspace, canonical_uri, path_of, uri_of},
 };
 
+mod astray;
 mod flight;
 mod late;
 mod translate;
 
 pub(super) use flight::{InFlight, Landing, Outcome, Undecided, Work};
 pub(super) use late::{Late, Meaning, accept_of};
-pub(super) use translate::edit_of;
 pub(crate) use translate::hash;
+pub(super) use translate::{EditForm, edit_of};
 use translate::{line_counts, same_but_last_break};
 
 /// An edit that the editor says it applied must be seen in the text within this time.
@@ -133,7 +134,7 @@ impl Hub {
         }
         let counts = line_counts(&before, &change);
         let file_change = match &base {
-            Some(base) => edit_of(base, &change, open.as_deref()),
+            Some(base) => edit_of(base, &change, open.as_deref(), self.form),
             None => FileChange::Create { text: new_text.to_string() },
         };
         let label = format!("Cairn: edit {}", entry.path);
@@ -183,7 +184,7 @@ impl Hub {
                 self.send_edit(key, label, delete, None, Outcome::Delete { told }, (0, 0), reply);
             }
             Ok(after) => {
-                let edit = edit_of(&current, &change, open.as_deref());
+                let edit = edit_of(&current, &change, open.as_deref(), self.form);
                 self.send_edit(
                     key,
                     label,
@@ -296,7 +297,7 @@ impl Hub {
             return drop(reply.send(Proposed::Stale));
         }
         let change = Change::between(&current, &target);
-        let edit = edit_of(&current, &change, open.as_deref());
+        let edit = edit_of(&current, &change, open.as_deref(), self.form);
         let label = format!("Cairn: undo a decision in {}", entry.path);
         self.send_edit(
             key,
@@ -345,6 +346,7 @@ impl Hub {
             counts,
             reply,
             then: None,
+            review_before: None,
         });
         let mut params = ApplyEditParams { uri: entry.uri.clone(), label, encoding: None, change };
         let of_agent = entry.in_flight.as_ref().is_some_and(|edit| edit.outcome.is_of_agent());
@@ -467,6 +469,8 @@ impl Hub {
 
     /// Ends the edit in flight. `may_come`: its text may still arrive.
     fn finish(&mut self, key: &str, answer: Proposed, may_come: bool) {
+        let answer = self.arrived_astray(key, answer);
+        let may_come = may_come && !matches!(answer, Proposed::Astray);
         let Some(entry) = self.files.entries.get_mut(key) else { return };
         let Some(in_flight) = entry.in_flight.take() else { return };
         let done = matches!(answer, Proposed::Applied { .. });

@@ -290,9 +290,16 @@ impl Entry {
         let arrived = in_flight.and_then(|in_flight| {
             let exact = in_flight.expected.as_ref().and_then(at);
             let almost = || steps.iter().position(|(_, text)| in_flight.almost(text));
-            let at = exact.or_else(almost)?;
-            in_flight.seen = true;
-            Some(at)
+            let found = exact.or_else(almost);
+            let is_of_agent = matches!(in_flight.outcome, Outcome::Agent { .. });
+            if let (true, Some(before)) = (found.is_some(), in_flight.review_before.take()) {
+                // What came before was a part of it.
+                self.review = before;
+            } else if found.is_none() && is_of_agent && in_flight.review_before.is_none() {
+                in_flight.review_before = Some(self.review.clone());
+            }
+            in_flight.seen |= found.is_some();
+            found
         });
         if let Some(at) = arrived {
             users = &steps[at + 1..];
@@ -353,7 +360,7 @@ impl Entry {
         self.follow_edit(&outcome, Some(text));
     }
 
-    fn follow_edit(&mut self, outcome: &Outcome, expected: Option<&Text>) {
+    pub(super) fn follow_edit(&mut self, outcome: &Outcome, expected: Option<&Text>) {
         let was_absent = std::mem::replace(&mut self.absent, expected.is_none());
         let nothing = Text::default();
         let expected = expected.unwrap_or(&nothing);
@@ -509,7 +516,7 @@ fn shown_outdated(outdated: &Outdated, has_place: bool) -> Hunk {
 }
 
 /// The review follows a change of the text. Should the two ever disagree, the text is right.
-fn follow(review: &mut FileReview, change: &Change, text: &Text, author: &Author) {
+pub(super) fn follow(review: &mut FileReview, change: &Change, text: &Text, author: &Author) {
     if let Err(error) = review.apply(change, author) {
         tracing::error!("a review had to be reconciled: {error}");
         review.reconcile(text);

@@ -212,7 +212,7 @@ impl Hub {
         let mut after = current.clone();
         after.replace(range, &outdated.new_text);
         let change = Change::between(&current, &after);
-        let edit = edit_of(&current, &change, open.as_deref());
+        let edit = edit_of(&current, &change, open.as_deref(), self.form);
         let label = format!("Cairn: accept in {}", entry.path);
         let origin = (*outdated.origin).clone();
         let landing = Landing::Accept;

@@ -6,13 +6,37 @@ use cairn_protocol::{
 };
 
 use super::{Hub, sessions::Opening};
-use crate::event::RequestError;
+use crate::{
+    event::{Reply, RequestError, Selection},
+    secrets,
+};
 
 impl Hub {
     pub(super) fn pending(&mut self) -> Vec<ReviewNotification> {
         // A keystroke that came just before may have moved everything.
         self.publish_reviews();
         self.reviews()
+    }
+
+    /// Runs the selected text as a task, for editors whose commands take no arguments.
+    pub(super) fn run_selection(&mut self, selection: &Selection, reply: Reply<RunTaskResult>) {
+        let Selection { uri, start, end } = selection;
+        let document = self.key_of(uri).and_then(|key| self.docs.get(&key));
+        let text = document.map(|document| {
+            let at = |position| document.text.char_of_in(position, self.form.units);
+            document.text.slice(at(*start)..at(*end))
+        });
+        let Some(mut text) = text else {
+            let hint = "Open the document in the editor, and select the words again.";
+            let message = "The document of the selection is not open";
+            return drop(reply.send(Err(RequestError::new(
+                ErrorKind::InvalidParams,
+                message,
+                hint,
+            ))));
+        };
+        secrets::clean(&mut text);
+        self.begin_task(RunTaskParams { text, ..RunTaskParams::default() }, reply);
     }
 
     pub(super) fn go_on(&mut self, params: RunTaskParams) -> Result<RunTaskResult, RequestError> {

@@ -1,13 +1,15 @@
 //! `workspace/executeCommand`: the same requests as `agent/*`, for an editor that has no client of
 //! ours. Reads them; must never do anything itself.
 
-use cairn_protocol::{CancelParams, DecideParams, Decision, ErrorKind, RunTaskParams, Scope};
+use cairn_protocol::{
+    CancelParams, DecideParams, Decision, ErrorKind, Range, RunTaskParams, Scope,
+};
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 use tower_lsp::{jsonrpc::Error, lsp_types};
 
 use super::convert;
-use crate::workspace::path_of;
+use crate::{event::Selection, workspace::path_of};
 
 pub(super) const EXECUTE: &str = "workspace/executeCommand";
 
@@ -19,12 +21,13 @@ pub(super) const ACCEPT_ALL: &str = "cairn.acceptAll";
 pub(super) const REJECT_ALL: &str = "cairn.rejectAll";
 const UNDO_DECISION: &str = "cairn.undoDecision";
 const RUN_TASK: &str = "cairn.runTask";
+pub(super) const RUN_SELECTION: &str = "cairn.runSelection";
 const REPLY: &str = "cairn.reply";
 const CANCEL: &str = "cairn.cancel";
 const DENY: &str = "cairn.deny";
 
 /// What `initialize` promises.
-pub(super) const ALL: [&str; 11] = [
+pub(super) const ALL: [&str; 12] = [
     ACCEPT_HUNK,
     REJECT_HUNK,
     ACCEPT_FILE,
@@ -33,6 +36,7 @@ pub(super) const ALL: [&str; 11] = [
     REJECT_ALL,
     UNDO_DECISION,
     RUN_TASK,
+    RUN_SELECTION,
     REPLY,
     CANCEL,
     DENY,
@@ -43,6 +47,7 @@ pub(super) enum Command {
     Decide(DecideParams),
     UndoDecision,
     RunTask(RunTaskParams),
+    RunSelection(Selection),
     Reply(RunTaskParams),
     /// That turn, or whatever runs.
     Cancel(Option<CancelParams>),
@@ -69,6 +74,12 @@ struct OfHunk {
 struct OfFile {
     uri: String,
     rev: Option<u32>,
+}
+
+#[derive(Deserialize)]
+struct OfSelection {
+    uri: String,
+    range: Range,
 }
 
 #[derive(Deserialize, Default)]
@@ -109,6 +120,11 @@ pub(super) fn parse(params: Option<Value>) -> Result<Command, Error> {
             Command::UndoDecision
         }
         RUN_TASK => Command::RunTask(arguments.words()?),
+        RUN_SELECTION => {
+            let OfSelection { uri, range } =
+                arguments.one("{uri, range}, as the code action has it")?;
+            Command::RunSelection(convert::selection(file(&command, uri)?, range))
+        }
         REPLY => Command::Reply(arguments.words()?),
         CANCEL => Command::Cancel(arguments.at_most_one("{sessionId, turnId}, or nothing")?),
         DENY => Command::Deny(arguments.at_most_one("words for the model, or nothing")?),

@@ -5,7 +5,7 @@
 
 use std::path::PathBuf;
 
-use cairn_core::text::Position;
+use cairn_core::text::{Position, Units};
 use cairn_protocol::{self as protocol, ErrorData, ErrorKind, PROTOCOL_VERSION};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
@@ -20,7 +20,7 @@ use tower_lsp::{
 use super::{lifecycle::Parent, review};
 use crate::{
     config,
-    event::{ClientEvent, ContentChange, Initialized, Remember, RequestError},
+    event::{ClientEvent, ContentChange, Initialized, Remember, RequestError, Selection},
 };
 
 /// What `initialize` agreed on.
@@ -43,6 +43,10 @@ pub(super) struct Support {
     pub(super) action_literals: bool,
     /// It can be told that code lenses are others now.
     pub(super) lens_refresh: bool,
+    /// Its user types the number of an answer, and it takes no number but 1 (vim-lsp).
+    pub(super) takes_first_answer: bool,
+    /// The units of columns that it likes best of those we know.
+    pub(super) units: Units,
     /// It answers `workspace/configuration`.
     pub(super) configuration: bool,
     /// It can be asked to say when the settings change.
@@ -65,15 +69,21 @@ pub(super) fn accept(params: InitializeParams) -> Result<Accepted, Error> {
         None | Some(Value::Null) => true,
         Some(said) => *said == Value::Bool(true),
     };
+    let name = params.client_info.as_ref().map(|client| client.name.as_str());
+    let supports =
+        Support { takes_first_answer: name == Some("vim-lsp"), ..supports(&params.capabilities) };
+    // Our own extension counts as VS Code does.
+    let units = if speaks_agent { Units::Utf16 } else { supports.units };
     let hello = Initialized {
         settings: options.map(first_settings).unwrap_or_default(),
         speaks_agent,
         trusted,
         folders: folders(&params),
         remember: Remember::Sessions,
+        units,
     };
     let parent = params.process_id.and_then(Parent::visible);
-    Ok(Accepted { hello, parent, supports: supports(&params.capabilities) })
+    Ok(Accepted { hello, parent, supports })
 }
 
 fn supports(capabilities: &ClientCapabilities) -> Support {
@@ -94,9 +104,23 @@ fn supports(capabilities: &ClientCapabilities) -> Support {
         diagnostics: document.is_some_and(|document| document.publish_diagnostics.is_some()),
         action_literals: action.is_some_and(|action| action.code_action_literal_support.is_some()),
         lens_refresh: lens.and_then(|lens| lens.refresh_support).unwrap_or_default(),
+        takes_first_answer: false,
+        units: units(capabilities),
         configuration: workspace.and_then(|it| it.configuration).unwrap_or_default(),
         watches_settings: changes.and_then(|it| it.dynamic_registration).unwrap_or_default(),
     }
+}
+
+/// The units that are agreed on: the first that we know of those the client offers, in its order.
+fn units(capabilities: &ClientCapabilities) -> Units {
+    let offered = capabilities.general.as_ref().and_then(|it| it.position_encodings.as_ref());
+    let known = |kind: &PositionEncodingKind| match kind.as_str() {
+        "utf-8" => Some(Units::Utf8),
+        "utf-16" => Some(Units::Utf16),
+        "utf-32" => Some(Units::Utf32),
+        _ => None,
+    };
+    offered.into_iter().flatten().find_map(known).unwrap_or_default()
 }
 
 /// The answer to `initialize`.
@@ -109,7 +133,11 @@ pub(super) fn welcome(accepted: &Accepted) -> InitializeResult {
     };
     InitializeResult {
         capabilities: ServerCapabilities {
-            position_encoding: Some(PositionEncodingKind::UTF16),
+            position_encoding: Some(match accepted.hello.units {
+                Units::Utf8 => PositionEncodingKind::UTF8,
+                Units::Utf16 => PositionEncodingKind::UTF16,
+                Units::Utf32 => PositionEncodingKind::UTF32,
+            }),
             text_document_sync: Some(
                 TextDocumentSyncOptions {
                     open_close: Some(true),
@@ -334,6 +362,11 @@ pub(super) fn notification(
 
 fn read<'v, T: Deserialize<'v>>(params: &'v Value) -> serde_json::Result<T> {
     T::deserialize(params)
+}
+
+pub(super) fn selection(uri: String, range: protocol::Range) -> Selection {
+    let position = |at: protocol::Position| Position { line: at.line, character: at.character };
+    Selection { uri, start: position(range.start), end: position(range.end) }
 }
 
 fn content_change(change: WireChange) -> ContentChange {

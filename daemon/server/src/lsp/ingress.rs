@@ -273,6 +273,9 @@ where
             Command::RunTask(task) => {
                 self.hand_over(id, |reply| AgentRequest::RunTask(task, reply), as_it_is)
             }
+            Command::RunSelection(selection) => {
+                self.hand_over(id, |reply| AgentRequest::RunSelection(selection, reply), as_it_is)
+            }
             Command::Reply(words) => {
                 self.hand_over(id, |reply| AgentRequest::GoOn(words, reply), as_it_is)
             }

@@ -135,7 +135,7 @@ impl Outbox {
             if let Some(uri) = &changed.former_uri {
                 self.tell(review::DIAGNOSTICS, &review::nothing_at(uri));
             }
-            self.tell(review::DIAGNOSTICS, &review::diagnostics(review));
+            self.tell(review::DIAGNOSTICS, &review::diagnostics(review, supports.units));
         }
         if supports.lens_refresh && changed.hunks {
             // It is for the editor to ask again; its answer says nothing.
@@ -298,7 +298,8 @@ impl Editor for Outbox {
             let question = self.ask(Approve::METHOD, &params);
             async move { question.await.unwrap_or_else(denied) }.boxed()
         } else {
-            let question = self.ask("window/showMessageRequest", &plain::question(&params));
+            let question =
+                self.ask("window/showMessageRequest", &plain::question(&params, accepted.supports));
             async move { question.await.map(plain::decision).unwrap_or_else(denied) }.boxed()
         }
     }

@@ -213,7 +213,7 @@ const ALLOW_SESSION: &str = "Allow for this session";
 const ALLOW_ALWAYS: &str = "Always allow in this folder";
 const DENY: &str = "Deny";
 
-pub(super) fn question(params: &ApproveParams) -> ShowMessageRequestParams {
+pub(super) fn question(params: &ApproveParams, supports: Support) -> ShowMessageRequestParams {
     let ApproveParams { title, command, cwd, reason, child, rules, rules_folder, .. } = params;
     let whose = child.as_ref().map(|title| format!(" [{}]", one_line(title, TITLE)));
     let (title, whose) = (one_line(title, TITLE), whose.unwrap_or_default());
@@ -226,6 +226,9 @@ pub(super) fn question(params: &ApproveParams) -> ShowMessageRequestParams {
     // that the others keep their numbers in editors that number them.
     let answers: &[&str] = if !whole {
         &[DENY]
+    } else if supports.takes_first_answer {
+        // Nothing is preset there, and whoever presses Return declines.
+        &[ALLOW_ONCE, DENY]
     } else if rules.is_empty() {
         &[DENY, ALLOW_ONCE, ALLOW_SESSION]
     } else {

@@ -6,7 +6,7 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use cairn_core::visible::visible;
+use cairn_core::{text::Units, visible::visible};
 use cairn_protocol::{Hunk, ReviewNotification, WholeFile};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -18,7 +18,8 @@ use tower_lsp::lsp_types::{
 
 use super::{
     commands::{
-        self, ACCEPT_ALL, ACCEPT_FILE, ACCEPT_HUNK, REJECT_ALL, REJECT_FILE, REJECT_HUNK, offer,
+        self, ACCEPT_ALL, ACCEPT_FILE, ACCEPT_HUNK, REJECT_ALL, REJECT_FILE, REJECT_HUNK,
+        RUN_SELECTION, offer,
     },
     convert::Support,
 };
@@ -99,7 +100,7 @@ pub(super) fn lenses(reviews: &[ReviewNotification], params: &LensParams) -> Vec
     // Of a deleted file there is no text: what shows one is a leftover, or of a file that came back.
     let shown = review.hunks.iter().filter(|hunk| hunk.whole_file != Some(WholeFile::Deleted));
     for (index, hunk) in shown.enumerate() {
-        let start = place(hunk).start;
+        let start = place(hunk, Units::default()).start;
         let mut lens = |title: String, command, argument| {
             let command = Some(offer(title, command, argument));
             lenses.push(CodeLens { range: Range::new(start, start), command, data: None });
@@ -128,9 +129,12 @@ pub(super) fn actions(
     params: &ActionParams,
     supports: Support,
 ) -> Vec<CodeActionOrCommand> {
-    let Some(review) = of(reviews, &params.text_document) else { return Vec::new() };
-    let touched: Vec<&Hunk> =
-        review.hunks.iter().filter(|hunk| touches(hunk, params.range)).collect();
+    let review = of(reviews, &params.text_document);
+    let touched: Vec<&Hunk> = review
+        .iter()
+        .flat_map(|review| &review.hunks)
+        .filter(|hunk| touches(hunk, params.range))
+        .collect();
     // Else a light bulb would burn in every line of the file.
     if touched.is_empty() && params.context.is_automatic() {
         return Vec::new();
@@ -150,6 +154,12 @@ pub(super) fn actions(
             });
         }
     };
+    let Some(review) = review else {
+        if is_selection(params.range) {
+            action(CodeActionKind::REFACTOR, run_selection(params));
+        }
+        return actions;
+    };
     for hunk in touched {
         if hunk.outdated {
             let line = hunk.range.start.line + 1;
@@ -166,7 +176,11 @@ pub(super) fn actions(
         let what = match hunk.whole_file {
             Some(WholeFile::Moved) => "the move".to_owned() + &from(review),
             Some(WholeFile::Deleted) => format!("the deletion of {}", visible(&review.path)),
-            None => format!("the change at line {} ({})", place(hunk).start.line + 1, size(hunk)),
+            None => format!(
+                "the change at line {} ({})",
+                place(hunk, supports.units).start.line + 1,
+                size(hunk)
+            ),
         };
         for (verb, command) in [("Accept", ACCEPT_HUNK), ("Reject", REJECT_HUNK)] {
             let command = offer(format!("{verb} {what}"), command, this_hunk(review, hunk));
@@ -185,16 +199,34 @@ pub(super) fn actions(
         let title = format!("{verb} every change in all files ({count})");
         action(CodeActionKind::REFACTOR, offer(title, command, json!({ "rev": rev })));
     }
+    if is_selection(params.range) {
+        action(CodeActionKind::REFACTOR, run_selection(params));
+    }
     actions
 }
 
+/// More than a cursor: that of Helix is a selection of one character, an emoji at most.
+fn is_selection(Range { start, end }: Range) -> bool {
+    const CURSOR: u32 = 4;
+    end.line > start.line + 1
+        || (end.line > start.line && end.character > 0)
+        || (end.line == start.line && end.character > start.character.saturating_add(CURSOR))
+        || (end.line > start.line && start.character == 0)
+}
+
+/// The way to a task for editors whose commands take no arguments of the user's.
+fn run_selection(params: &ActionParams) -> Command {
+    let argument = json!({ "uri": params.text_document.uri, "range": params.range });
+    offer("Run the selected text as a task".to_owned(), RUN_SELECTION, argument)
+}
+
 /// The params of `DIAGNOSTICS`; without hunks they clear what was there.
-pub(super) fn diagnostics(review: &ReviewNotification) -> Value {
+pub(super) fn diagnostics(review: &ReviewNotification, units: Units) -> Value {
     let diagnostics: Vec<Diagnostic> = review
         .hunks
         .iter()
         .map(|hunk| Diagnostic {
-            range: place(hunk),
+            range: place(hunk, units),
             severity: Some(DiagnosticSeverity::INFORMATION),
             source: Some("cairn".to_owned()),
             message: match hunk.whole_file {
@@ -263,7 +295,7 @@ fn of<'r>(
 }
 
 /// Never beyond the end of the text: some editors take that badly.
-fn place(hunk: &Hunk) -> Range {
+fn place(hunk: &Hunk, units: Units) -> Range {
     let (first, after) = (hunk.range.start.line, hunk.range.end.line);
     if after <= first {
         // Lines are gone: there is only the one before them to show it at.
@@ -271,12 +303,12 @@ fn place(hunk: &Hunk) -> Range {
         return Range::new(at, at);
     }
     let last = hunk.new_text.rsplit('\n').next().unwrap_or_default();
-    let width = last.trim_end_matches('\r').encode_utf16().count() as u32;
+    let width = units.len(last.trim_end_matches('\r')) as u32;
     Range::new(Position::new(first, 0), Position::new(after - 1, width))
 }
 
 fn touches(hunk: &Hunk, range: Range) -> bool {
-    let place = place(hunk);
+    let place = place(hunk, Units::default());
     // A cursor below the lines that are gone is at them too.
     let last = if hunk.added_lines == 0 { hunk.range.start.line } else { place.end.line };
     range.start.line <= last && place.start.line <= range.end.line

@@ -189,6 +189,13 @@ pub(super) async fn change<T: Send + 'static>(
                 },
                 None => break,
             },
+            Proposed::Astray => {
+                return Err(ToolFailure::Tell(format!(
+                    "The editor changed `{path}`, but the text that arrived is not the one you \
+                     asked for. It counts as your edit, and the user can reject it. Read the file \
+                     again, and mend what is wrong."
+                )));
+            }
             Proposed::Refused(reason) => {
                 return Err(ToolFailure::Tell(format!(
                     "The editor did not change `{path}`: {reason}. Nothing was changed."

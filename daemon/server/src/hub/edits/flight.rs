@@ -3,7 +3,7 @@
 
 use cairn_core::{
     change::Change,
-    review::{HunkId, Origin},
+    review::{FileReview, HunkId, Origin},
     text::Text,
 };
 use tokio::sync::oneshot;
@@ -87,6 +87,9 @@ pub(in crate::hub) struct InFlight {
     pub(in crate::hub) reply: oneshot::Sender<Proposed>,
     /// What is to be done where a move leads.
     pub(in crate::hub) then: Option<Box<Work>>,
+    /// The review before the first change that was not the edit. Edits of an editor that tells of
+    /// each in a notification of its own come in pieces.
+    pub(in crate::hub) review_before: Option<Option<FileReview>>,
 }
 
 /// What becomes of an edit of the agent when it is in the text.

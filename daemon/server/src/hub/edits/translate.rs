@@ -4,7 +4,7 @@ use std::{borrow::Cow, collections::HashSet};
 
 use cairn_core::{
     change::{Change, Edit},
-    text::Text,
+    text::{Text, Units},
 };
 use cairn_protocol::{FileChange, Position, Range, TextEdit};
 use sha2::{Digest, Sha256};
@@ -20,14 +20,32 @@ pub(crate) fn hash(text: &Text) -> String {
     hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-pub(in crate::hub) fn edit_of(base: &Text, change: &Change, open: Option<&Document>) -> FileChange {
+/// The form in which an editor gets edits of documents that it has open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(in crate::hub) struct EditForm {
+    pub(in crate::hub) units: Units,
+    /// Edits begin and end where lines do. Some editors count columns in other units than they say,
+    /// so that an emoji before the place would shift an edit inside of a line.
+    pub(in crate::hub) whole_lines: bool,
+}
+
+pub(in crate::hub) fn edit_of(
+    base: &Text,
+    change: &Change,
+    open: Option<&Document>,
+    form: EditForm,
+) -> FileChange {
+    // What is not open is changed on disk, by ourselves.
+    let form = open.map_or_else(EditForm::default, |_| form);
     let at = |char: usize| {
-        let position = base.position_of(char);
+        let position = base.position_in(char, form.units);
         Position { line: position.line, character: position.character }
     };
     let mut edits = Vec::new();
     let mut done = 0;
-    for edit in fewer(change.edits(), base).iter() {
+    let fewer = fewer(change.edits(), base);
+    let sent = if form.whole_lines { Cow::Owned(whole_lines(&fewer, base)) } else { fewer };
+    for edit in sent.iter() {
         let (range, new_text) = before_the_end(base, edit, done);
         done = edit.range.end;
         let range = Range { start: at(range.start), end: at(range.end) };
@@ -38,6 +56,51 @@ pub(in crate::hub) fn edit_of(base: &Text, change: &Change, open: Option<&Docume
         expected_hash: hash(base),
         edits,
     }
+}
+
+/// The same change in edits of whole lines. The ending of the last line stays where it is, because
+/// to some editors there is no line after it.
+fn whole_lines(edits: &[Edit], base: &Text) -> Vec<Edit> {
+    let mut out: Vec<Edit> = Vec::with_capacity(edits.len());
+    for edit in edits {
+        let Edit { range, insert } = edit;
+        let begins = |at: usize| base.line_to_char(base.char_to_line(at)) == at;
+        let is_whole = begins(range.start)
+            && begins(range.end)
+            && (insert.is_empty() || insert.ends_with('\n'));
+        let start = base.line_to_char(base.char_to_line(range.start));
+        let end = match is_whole {
+            true => range.end,
+            false => base.line_to_char(base.char_to_line(range.end) + 1),
+        };
+        match out.last_mut() {
+            // Its last line is the first line of this one.
+            Some(last) if start < last.range.end => {
+                let rest = last.range.end.saturating_sub(range.start);
+                let keeps = last.insert.chars().count().saturating_sub(rest);
+                last.insert = last.insert.chars().take(keeps).collect();
+                last.insert += insert;
+                last.insert += &base.slice(range.end..end);
+                last.range.end = end;
+            }
+            Some(_) | None => {
+                let (before, after) = (base.slice(start..range.start), base.slice(range.end..end));
+                out.push(Edit { range: start..end, insert: format!("{before}{insert}{after}") });
+            }
+        }
+    }
+    if let Some(last) = out.last_mut()
+        && last.range.end == base.len_chars()
+        && !last.range.is_empty()
+    {
+        let gone = base.slice(last.range.clone());
+        let ending = if gone.ends_with("\r\n") { "\r\n" } else { "\n" };
+        if gone.ends_with(ending) && last.insert.ends_with(ending) {
+            last.range.end -= ending.len();
+            last.insert.truncate(last.insert.len() - ending.len());
+        }
+    }
+    out
 }
 
 /// To some editors there is no line after the last line break (Neovim 0.11 makes an empty one of
@@ -183,6 +246,43 @@ mod tests {
             let (added, removed) = line_counts(&old, &Change::between(&old, &new));
             proptest::prop_assert!(added <= lines(&after) && removed <= lines(&before));
             proptest::prop_assert_eq!(lines(&before) + added, lines(&after) + removed);
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn whole_lines_do_the_same(before in "[ab😀\r\n]{0,14}", after in "[ab😀\r\n]{0,14}") {
+            let (old, new) = (Text::new(&before), Text::new(&after));
+            let change = Change::between(&old, &new);
+            let whole = whole_lines(change.edits(), &old);
+            let whole_change = Change::new(old.len_chars(), whole.clone()).expect("in order");
+            proptest::prop_assert_eq!(whole_change.apply(&old).expect("made for it"), new);
+            let begins = |at: usize| old.line_to_char(old.char_to_line(at)) == at;
+            for (index, edit) in whole.iter().enumerate() {
+                proptest::prop_assert!(begins(edit.range.start));
+                let is_last = index + 1 == whole.len();
+                proptest::prop_assert!(is_last || begins(edit.range.end));
+            }
+        }
+    }
+
+    #[test]
+    fn edits_inside_of_lines_become_whole_lines() {
+        for (before, after, expected) in [
+            ("a one b\nx\n", "a 1 b\nx\n", "0..8 a 1 b\n"),
+            ("a\nb\nc\n", "a\nB\nc\n", "2..4 B\n"),
+            ("a\n", "b\n", "0..1 b"),
+            ("a\r\n", "b\r\n", "0..1 b"),
+            ("a", "b", "0..1 b"),
+            ("a\nb\n", "a\nx\nb\n", "2..2 x\n"),
+            ("a\nb\n", "a\n", "2..4 "),
+        ] {
+            let (old, new) = (Text::new(before), Text::new(after));
+            let change = Change::between(&old, &new);
+            let whole = whole_lines(change.edits(), &old);
+            let seen: Vec<_> =
+                whole.iter().map(|edit| format!("{:?} {}", edit.range, edit.insert)).collect();
+            assert_eq!(seen, [expected], "{before:?} → {after:?}");
         }
     }
 
