@@ -210,10 +210,18 @@ struct Work {
 
 impl Work {
     async fn begin(steps: Value, process_id: Option<u32>) -> Self {
+        Self::begin_in(|_| {}, steps, process_id).await
+    }
+
+    async fn begin_in(
+        configure: impl FnOnce(&mut Command),
+        steps: Value,
+        process_id: Option<u32>,
+    ) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let script = folder.path().join("script.json");
         std::fs::write(&script, json!({ "cairnReplay": 1, "steps": steps }).to_string()).unwrap();
-        let daemon = Daemon::spawn(|_| {});
+        let daemon = Daemon::spawn(configure);
         let mut params = hello(process_id);
         params["workspaceFolders"] =
             json!([{ "uri": editor_double::uri(folder.path()), "name": "work" }]);
@@ -237,6 +245,13 @@ impl Work {
 
     /// Runs a command that only ends when it is made to; returns when it runs.
     async fn sleeping(process_id: Option<u32>) -> (Self, Value, String) {
+        Self::sleeping_in(|_| {}, process_id).await
+    }
+
+    async fn sleeping_in(
+        configure: impl FnOnce(&mut Command),
+        process_id: Option<u32>,
+    ) -> (Self, Value, String) {
         let marker = desk::marker();
         // One of them leaves the group and does not listen.
         let command =
@@ -245,7 +260,7 @@ impl Work {
             { "calls": [{ "name": "bash", "arguments": { "command": command } }] },
             { "text": "It is over." },
         ]);
-        let work = Self::begin(steps, process_id).await;
+        let work = Self::begin_in(configure, steps, process_id).await;
         let turn = work.task().await;
         let asked = work.daemon.client.server_request("agent/approve").await;
         assert_eq!(asked["params"]["command"], command);
@@ -335,6 +350,22 @@ async fn a_signal_leaves_no_command_behind() {
         let pid = i32::try_from(work.daemon.id()).ok().and_then(Pid::from_raw).unwrap();
         kill_process(pid, signal).unwrap();
         assert_eq!(work.ends(&marker).await.code(), Some(1), "{signal:?}");
+    }
+}
+
+/// Some editors kill right after `exit`, or without it.
+#[tokio::test]
+async fn a_killed_daemon_leaves_no_command_behind() {
+    for (sandbox, exits) in [("none", true), ("none", false), ("namespaces", true)] {
+        let configure = |command: &mut Command| {
+            command.env("CAIRN_SANDBOX", sandbox);
+        };
+        let (mut work, _, marker) = Work::sleeping_in(configure, None).await;
+        if exits {
+            work.daemon.client.notify("exit", json!(null));
+        }
+        work.daemon.kill().await;
+        assert_eq!(work.ends(&marker).await.code(), None, "it was killed");
     }
 }
 

@@ -64,6 +64,13 @@ const DRAIN: Duration = Duration::from_millis(200);
 /// From TERM to KILL. Leaves room to be gone two seconds after a cancel.
 const GRACE: Duration = Duration::from_millis(1500);
 
+/// Lets commands without a sandbox be guarded by another process of this program, which ends them if
+/// this one is killed. Only the program itself may say so, before it runs a command.
+pub fn guard_commands() {
+    #[cfg(target_os = "linux")]
+    processes::guard::allow();
+}
+
 /// Where a command will look for its programs, first to last.
 pub fn search_path() -> Vec<PathBuf> {
     environment::search_path(std::env::var_os("PATH").as_deref())

@@ -34,6 +34,7 @@ fn with_runtime(job: impl FnOnce(&Runtime) -> ExitCode) -> ExitCode {
     // Before anything is read that must stay here, and while there is one thread.
     let faults = hardening::begin(|name| std::env::var(name).ok());
     telemetry::start();
+    exec::guard_commands();
     for fault in faults {
         tracing::warn!("{fault}");
     }

@@ -21,6 +21,8 @@ pub(super) use windows::{
     pipe::{Reader, pipe},
 };
 
+#[cfg(target_os = "linux")]
+pub(super) use unix::guard;
 #[cfg(unix)]
 pub use unix::kill_all;
 #[cfg(windows)]

@@ -27,6 +27,8 @@ use crate::exec::{
     sandbox::{Boxed, ground, report},
 };
 
+#[cfg(target_os = "linux")]
+pub(in crate::exec) mod guard;
 pub(super) mod pipe;
 #[cfg(target_os = "linux")]
 mod proc;
@@ -68,6 +70,10 @@ impl Group {
             rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
             live.adopts = true;
         }
+        #[cfg(target_os = "linux")]
+        if spec.sandbox.is_none() {
+            guard::ensure()?;
+        }
         let mark = format!("{}-{}", std::process::id(), live.next);
         live.next += 1;
         let (child, walls) = match &spec.sandbox {
@@ -84,6 +90,10 @@ impl Group {
             walls,
             state: Mutex::new(State::Running(child)),
         });
+        #[cfg(target_os = "linux")]
+        if processes.walls.is_none() {
+            guard::began(processes.leader);
+        }
         live.groups.push(Arc::clone(&processes));
         Ok(Self { processes })
     }
@@ -212,6 +222,10 @@ impl Processes {
             };
             if let Some(walls) = &self.walls {
                 walls.boxed.let_go();
+            }
+            #[cfg(target_os = "linux")]
+            if self.walls.is_none() {
+                guard::ended(self.leader);
             }
             let ended = match report {
                 Some(report) => behind_walls(report, status),

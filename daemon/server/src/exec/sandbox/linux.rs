@@ -10,6 +10,7 @@ use std::{
 use cairn_core::policy::sandbox::{self as policy, PROGRAM};
 
 use super::{Boxed, Builder, SUBCOMMAND, Shape, Tier, ground::Ground, hold::Held, init, outer};
+use crate::exec::processes::guard;
 
 /// The better one first.
 pub(super) const TIERS: &[Tier] = &[Tier::Bubblewrap, Tier::Namespaces];
@@ -63,6 +64,7 @@ pub(super) fn part(mut words: impl Iterator<Item = OsString>) -> anyhow::Result<
         Some("init") => init::run(words),
         Some("launch") => outer::launch(words.collect()),
         Some("mounts") => outer::mounts(words.collect()),
+        Some(guard::PART) => guard::run(words),
         Some(_) | None => anyhow::bail!("`cairn {SUBCOMMAND}` is Cairn's own"),
     }
 }
