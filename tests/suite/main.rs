@@ -19,6 +19,7 @@ mod decisions;
 mod desk;
 mod dialects;
 mod edits;
+mod emacs;
 mod encodings;
 mod faults;
 mod files;
