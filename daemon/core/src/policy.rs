@@ -6,6 +6,7 @@
 use std::{borrow::Cow, path::PathBuf};
 
 pub mod command;
+pub mod home;
 mod protected;
 pub mod sandbox;
 pub mod seatbelt;

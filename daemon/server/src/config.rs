@@ -236,6 +236,18 @@ impl Reader {
                 set(&mut self.settings.sandbox.network, self.faults.as_mut(), path, value)
             }
             "sandbox.writable" => self.settings.sandbox.writable = self.folders(path, value),
+            "sandbox.readable" => {
+                let paths = self.folders(path, value);
+                let home = std::env::home_dir().unwrap_or_default();
+                let (below, other): (Vec<_>, Vec<_>) =
+                    paths.into_iter().partition(|path| path.starts_with(&home) && *path != home);
+                for path_ in other {
+                    let shown = path_.display();
+                    self.faults
+                        .push(format!("cairn.{path}: `{shown}` is not below the home folder"));
+                }
+                self.settings.sandbox.readable = below;
+            }
             "limits.rounds" => {
                 if let Some(rounds) = self.positive(path, value) {
                     self.settings.max_rounds = rounds;
@@ -549,11 +561,12 @@ mod tests {
     fn the_sandbox_is_on_unless_it_is_turned_off() {
         let (settings, faults) = read(&json!({"sandbox": {
             "mode": "maybe", "network": true, "writable": ["/opt/a", "~/b", "c", 1],
+            "readable": ["~/notes", "/opt/a", "~/"],
         }}));
-        assert_eq!(faults.len(), 3, "{faults:?}");
+        assert_eq!(faults.len(), 5, "{faults:?}");
         let sandbox = settings.sandbox;
         assert!(sandbox.on && sandbox.network);
-        assert_eq!(sandbox.writable.len(), 2);
+        assert_eq!((sandbox.writable.len(), sandbox.readable.len()), (2, 1));
         assert!(sandbox.writable.iter().all(|folder| folder.is_absolute()));
         assert!(!read(&json!({"sandbox.mode": "off"})).0.sandbox.on);
     }

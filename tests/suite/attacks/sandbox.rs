@@ -23,7 +23,9 @@ use serde_json::{Value, json};
 
 mod attacks;
 mod broken;
+mod daily;
 mod grants;
+mod home;
 mod lives;
 mod places;
 mod work;
@@ -237,7 +239,7 @@ impl Scene {
                 return Err(format!("{name} is {now:?}"));
             }
         }
-        if fs::read_dir(home.join("other")).unwrap().count() != 1 {
+        if fs::read_dir(home.join("other")).unwrap().count() != 1 || home.join("new").exists() {
             return Err("a file is where none was".to_owned());
         }
         for name in [".vscode", ".envrc", ".mcp.json", "AGENTS.md", ".cairn"] {
@@ -273,8 +275,14 @@ fn daemon_at(home: &Path, way: &str) -> Daemon {
 
 /// A copy of the binary, with another folder of temporary files.
 fn daemon_of(binary: &Path, home: &Path, way: &str, temporary: &Path) -> Daemon {
+    let own =
+        [".local/bin", ".cargo/bin", ".nvm/versions/node/v20/bin", ".rbenv/shims", ".volta/bin"];
+    let usual = std::env::var_os("PATH").unwrap_or_default();
+    let path = own.map(|name| home.join(name)).into_iter().chain(std::env::split_paths(&usual));
+    let path = std::env::join_paths(path).unwrap();
     Daemon::of(binary, |command| {
         command
+            .env("PATH", path)
             .env("HOME", home)
             .env("TMPDIR", temporary)
             .env("CAIRN_STATE_DIR", home.join("state"))

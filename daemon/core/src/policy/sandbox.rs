@@ -37,73 +37,6 @@ impl Needs {
     }
 }
 
-/// Below the home folder: what holds keys, sessions or the habits of the user. Shown empty. A last
-/// `*` stands for the rest of a name.
-pub const SECRETS: &[&str] = &[
-    ".ssh",
-    ".aws",
-    ".azure",
-    ".gnupg",
-    ".kube",
-    ".docker",
-    ".password-store",
-    ".terraform.d",
-    ".config/cairn",
-    ".config/containers",
-    ".config/gcloud",
-    ".config/gh",
-    ".config/git/credentials",
-    ".config/hub",
-    ".config/op",
-    ".config/sops",
-    ".git-credentials",
-    ".netrc",
-    ".npmrc",
-    ".pypirc",
-    ".pgpass",
-    ".my.cnf",
-    ".vault-token",
-    ".cargo/credentials*",
-    ".gem/credentials",
-    ".local/share/keyrings",
-    ".local/share/kwalletd",
-    // What was typed.
-    ".bash_history",
-    ".zsh_history",
-    ".history",
-    ".node_repl_history",
-    ".python_history",
-    ".psql_history",
-    ".mysql_history",
-    ".sqlite_history",
-    ".lesshst",
-    ".viminfo",
-    ".local/share/fish",
-    // Browsers.
-    ".mozilla",
-    ".thunderbird",
-    ".config/google-chrome*",
-    ".config/chromium",
-    ".config/BraveSoftware",
-    ".config/microsoft-edge*",
-    ".config/vivaldi",
-    ".config/opera",
-    "snap/firefox",
-    "snap/chromium",
-    // Editors with their secrets and what they remember, other agents with their sessions.
-    ".config/Code*",
-    ".config/VSCodium",
-    ".config/Cursor",
-    ".vscode-server/data",
-    ".vscode-server-insiders/data",
-    ".vscode-oss/data",
-    ".local/share/code-server",
-    ".claude",
-    ".claude.json",
-    ".codex",
-    ".gemini",
-];
-
 /// In a workspace folder: what decides what runs outside of the box. Never written by a command,
 /// there or missing; a missing one is a folder to be held, so that nothing else takes the name.
 pub const DECIDERS: &[&str] = &[
@@ -154,8 +87,30 @@ pub struct Found {
     pub hidden_files: Vec<PathBuf>,
     /// Seen although a folder above is hidden.
     pub shown: Vec<PathBuf>,
+    /// Read-only, and seen at another place than where it lies.
+    pub placed: Vec<Placed>,
+    /// Copies that Cairn made of the user's settings, without credentials, at the place of those.
+    pub copies: Vec<Placed>,
+    /// The user's home folder, which a command sees as a private one.
+    pub home: Option<Home>,
     /// Folders that are the private temporary folder to a command.
     pub temporary: Vec<PathBuf>,
+}
+
+/// File or folder that a command sees at another place.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Placed {
+    pub from: PathBuf,
+    pub at: PathBuf,
+}
+
+/// Home folder that is replaced by a private one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Home {
+    pub at: PathBuf,
+    /// False if the home folder is in the workspace: files that a command makes in the private one would
+    /// seem to be lost.
+    pub writable: bool,
 }
 
 /// What is Cairn's own in each box.
@@ -163,6 +118,8 @@ pub struct Found {
 pub struct Own {
     /// The private temporary folder.
     pub temporary: PathBuf,
+    /// The private home folder.
+    pub home: PathBuf,
     /// An empty file: what hidden files are to a command.
     pub nothing: PathBuf,
     /// The program that closes the box from inside.
@@ -196,7 +153,56 @@ pub enum What {
 
 /// What is laid over the read-only root, a place before what is in it.
 pub fn mounts(found: &Found, own: &Own) -> Vec<Mount> {
-    let mut places: BTreeMap<(usize, PathBuf), What> = BTreeMap::new();
+    let mut places = places(found, own);
+    // Folders of the private home folder that lead to a mount are mounts themselves: nothing that is
+    // mounted can be moved away or replaced by a link, over which the next command's mount would be laid.
+    if let Some(home) = &found.home {
+        for at in in_home(&places, home) {
+            let between = at.ancestors().skip(1).take_while(|above| *above != home.at);
+            for above in between.map(Path::to_owned) {
+                let Ok(below) = above.strip_prefix(&home.at) else { continue };
+                let what = home_folder(home, own.home.join(below));
+                places.entry((above.components().count(), above)).or_insert(what);
+            }
+        }
+    }
+    places.into_iter().map(|((_, at), what)| Mount { at, what }).collect()
+}
+
+/// Places in the private home folder that something is mounted at, relative to it, with what is mounted.
+/// The shell makes them before a command sees the folder.
+pub fn places_in_home(found: &Found, own: &Own) -> Vec<(PathBuf, What)> {
+    let Some(home) = &found.home else { return Vec::new() };
+    let places = places(found, own);
+    let below = |at: &Path| at.strip_prefix(&home.at).map(Path::to_owned).ok();
+    in_home(&places, home)
+        .into_iter()
+        .filter_map(|at| {
+            let what = places.get(&(at.components().count(), at.clone()))?;
+            Some((below(&at)?, what.clone()))
+        })
+        .collect()
+}
+
+type Places = BTreeMap<(usize, PathBuf), What>;
+
+/// Those whose nearest mount above is the home folder.
+fn in_home(places: &Places, home: &Home) -> Vec<PathBuf> {
+    let nearest = |at: &Path| {
+        let mut above = at.ancestors().skip(1);
+        above.find(|above| places.contains_key(&(above.components().count(), above.to_path_buf())))
+            == Some(home.at.as_path())
+    };
+    let all = places.keys().map(|(_, at)| at);
+    all.filter(|at| at.starts_with(&home.at) && nearest(at)).cloned().collect()
+}
+
+fn home_folder(home: &Home, from: PathBuf) -> What {
+    if home.writable { What::Writable { from } } else { What::ReadOnly { from } }
+}
+
+fn places(found: &Found, own: &Own) -> Places {
+    let mut places = Places::new();
     let mut put = |at: &Path, what: What| {
         // The root and what the box has of its own are not to be covered.
         let kept = ["/dev", "/proc", "/sys"].iter().any(|kept| Path::new(kept) == at);
@@ -228,7 +234,15 @@ pub fn mounts(found: &Found, own: &Own) -> Vec<Mount> {
     for at in found.hidden_folders.iter().filter(meant) {
         put(at, What::Empty);
     }
-    places.into_iter().map(|((_, at), what)| Mount { at, what }).collect()
+    for Placed { from, at } in found.placed.iter().chain(&found.copies) {
+        put(at, What::ReadOnly { from: from.clone() });
+    }
+    if let Some(home) = &found.home {
+        // Whatever was said of the folder itself is said of the real one.
+        let place = (home.at.components().count(), home.at.clone());
+        places.insert(place, home_folder(home, own.home.clone()));
+    }
+    places
 }
 
 /// The places a command may write.
@@ -291,6 +305,7 @@ mod tests {
     fn own() -> Own {
         Own {
             temporary: "/tmp/private".into(),
+            home: "/tmp/home".into(),
             nothing: "/state/nothing".into(),
             program: "/opt/cairn".into(),
             superuser: false,
@@ -319,6 +334,7 @@ mod tests {
             hidden_files: paths(&["/home/me/.netrc"]),
             shown: paths(&["/run/systemd/resolve/stub-resolv.conf"]),
             temporary: paths(&["/tmp", "/var/tmp"]),
+            ..Found::default()
         };
         expect![[r#"
             --unshare-all
@@ -370,6 +386,45 @@ mod tests {
         assert_eq!(at("/tmp"), What::Writable { from: "/tmp".into() });
         assert_eq!(at("/ws/lib"), What::ReadOnly { from: "/ws/lib".into() });
         assert_eq!(got.len(), 3);
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn folders_on_the_way_to_a_mount_in_the_private_home_are_mounts() {
+        let placed = Placed { from: "/state/config".into(), at: "/home/me/.cargo/config".into() };
+        let mut found = Found {
+            writable: paths(&["/home/me", "/home/me/work/ws"]),
+            read_only: paths(&["/home/me/work/ws/.git"]),
+            shown: paths(&["/home/me/.cargo/bin"]),
+            hidden_folders: paths(&["/home/me/.cargo/bin/.git"]),
+            placed: vec![placed],
+            home: Some(Home { at: "/home/me".into(), writable: true }),
+            ..Found::default()
+        };
+        let said = |found: &Found| {
+            let lines = mounts(found, &own()).into_iter().map(|Mount { at, what }| match what {
+                What::Writable { from } => format!("{} rw {}\n", at.display(), from.display()),
+                What::ReadOnly { from } => format!("{} ro {}\n", at.display(), from.display()),
+                What::Empty => format!("{} empty\n", at.display()),
+            });
+            lines.collect::<String>()
+        };
+        expect![[r#"
+            /home/me rw /tmp/home
+            /home/me/.cargo rw /tmp/home/.cargo
+            /home/me/work rw /tmp/home/work
+            /home/me/.cargo/bin ro /home/me/.cargo/bin
+            /home/me/.cargo/config ro /state/config
+            /home/me/work/ws rw /home/me/work/ws
+            /home/me/.cargo/bin/.git empty
+            /home/me/work/ws/.git ro /home/me/work/ws/.git
+        "#]]
+        .assert_eq(&said(&found));
+        let inside: Vec<_> = places_in_home(&found, &own()).into_iter().map(|(at, _)| at).collect();
+        assert_eq!(inside, paths(&[".cargo/bin", ".cargo/config", "work/ws"]));
+        // A home folder in the workspace.
+        found.home = Some(Home { at: "/home/me".into(), writable: false });
+        assert!(said(&found).starts_with("/home/me ro /tmp/home\n/home/me/.cargo ro "));
     }
 
     #[test]

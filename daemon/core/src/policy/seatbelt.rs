@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use super::sandbox::{Found, Own};
+use super::sandbox::{Found, Home, Own};
 
 /// The last rule that fits counts, so what is forbidden again comes last.
 pub fn profile(found: &Found, own: &Own, network: bool) -> String {
@@ -23,6 +23,28 @@ pub fn profile(found: &Found, own: &Own, network: bool) -> String {
     // The root of a workspace must not be moved away from under its rules.
     for path in &found.writable {
         rule("deny file-write-unlink", "literal", path);
+    }
+    if let Some(Home { at, .. }) = &found.home {
+        // Nothing can be laid over it, so it is not to be read but for what is shown. Programs ask what
+        // the folders above their own are.
+        rule("deny file-read* file-write*", "subpath", at);
+        let placed = found.placed.iter().flat_map(|placed| [&placed.at, &placed.from]);
+        let seen = found.writable.iter().chain(&found.read_only).chain(&found.shown).chain(placed);
+        for path in seen.filter(|path| path.starts_with(at) && *path != at) {
+            for above in path.ancestors().skip(1).take_while(|above| above.starts_with(at)) {
+                rule("allow file-read-metadata", "literal", above);
+            }
+            rule("allow file-read*", "subpath", path);
+        }
+        for path in found.writable.iter().filter(|path| path.starts_with(at) && *path != at) {
+            rule("allow file-write*", "subpath", path);
+        }
+        for path in found.read_only.iter().filter(|path| path.starts_with(at)) {
+            rule("deny file-write*", "subpath", path);
+        }
+        for path in found.writable.iter().filter(|path| path.starts_with(at)) {
+            rule("deny file-write-unlink", "literal", path);
+        }
     }
     for path in found.hidden_folders.iter().chain(&found.hidden_files) {
         if !found.writable.contains(path) {
@@ -53,6 +75,47 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_home_folder_is_not_read_but_for_what_is_shown() {
+        let found = Found {
+            writable: vec!["/Users/me/ws".into()],
+            read_only: vec!["/Users/me/ws/.git".into()],
+            shown: vec!["/Users/me/.cargo/bin".into()],
+            hidden_files: vec!["/Users/me/.cargo/bin/token".into()],
+            home: Some(Home { at: "/Users/me".into(), writable: true }),
+            ..Found::default()
+        };
+        let own = Own {
+            temporary: "/private/tmp/x".into(),
+            home: "/private/tmp/h".into(),
+            nothing: "/x".into(),
+            program: "/x".into(),
+            superuser: false,
+        };
+        let text = profile(&found, &own, true);
+        let home: Vec<&str> =
+            text.lines().skip_while(|line| !line.contains("\"/Users/me\"")).collect();
+        expect![[r#"
+            (deny file-read* file-write* (subpath "/Users/me"))
+            (allow file-read-metadata (literal "/Users/me"))
+            (allow file-read* (subpath "/Users/me/ws"))
+            (allow file-read-metadata (literal "/Users/me/ws"))
+            (allow file-read-metadata (literal "/Users/me"))
+            (allow file-read* (subpath "/Users/me/ws/.git"))
+            (allow file-read-metadata (literal "/Users/me/.cargo"))
+            (allow file-read-metadata (literal "/Users/me"))
+            (allow file-read* (subpath "/Users/me/.cargo/bin"))
+            (allow file-write* (subpath "/Users/me/ws"))
+            (deny file-write* (subpath "/Users/me/ws/.git"))
+            (deny file-write-unlink (literal "/Users/me/ws"))
+            (deny file-read* file-write* (subpath "/Users/me/.cargo/bin/token"))
+            (deny signal)
+            (allow signal (target same-sandbox))
+            (deny process-info*)
+            (allow process-info* (target same-sandbox))"#]]
+        .assert_eq(&home.join("\n"));
+    }
+
+    #[test]
     fn what_is_forbidden_again_comes_last() {
         let found = Found {
             writable: vec!["/Users/me/a \"b\"".into()],
@@ -62,6 +125,7 @@ mod tests {
         };
         let own = Own {
             temporary: "/private/tmp/x".into(),
+            home: "/private/tmp/h".into(),
             nothing: "/x".into(),
             program: "/x".into(),
             superuser: false,

@@ -25,6 +25,8 @@ mod git;
 pub(super) mod ground;
 #[cfg(unix)]
 mod hold;
+#[cfg(unix)]
+mod home;
 #[cfg(target_os = "linux")]
 mod init;
 #[cfg(target_os = "linux")]
@@ -94,13 +96,15 @@ pub struct Settings {
     pub on: bool,
     /// Folders that commands may write besides the workspace's.
     pub writable: Vec<PathBuf>,
+    /// Paths below the home folder that commands may read besides the known toolchains.
+    pub readable: Vec<PathBuf>,
     /// Every command has the network.
     pub network: bool,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { on: true, writable: Vec::new(), network: false }
+        Self { on: true, writable: Vec::new(), readable: Vec::new(), network: false }
     }
 }
 

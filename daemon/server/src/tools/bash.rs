@@ -41,8 +41,9 @@ const BASH: Shell = Shell {
         exit code. Each call is a new shell without a terminal: nothing can be typed in, `cd` and \
         variables do not last, and processes left in the background are ended with it. It runs in \
         a sandbox: it can write in the workspace and in /tmp only, not in .git and the settings of \
-        editors and agents, and has no network but its own loopback. To read, find or change files \
-        use the other tools.",
+        editors and agents, and has no network but its own loopback. The home folder in it is a \
+        private one with the user's toolchains and nothing else. To read, find or change files use \
+        the other tools.",
     grants: true,
 };
 
@@ -157,12 +158,13 @@ impl Call for BashCall {
             let is_boxed = sandbox.is_some();
             let spec = Spec {
                 command: self.command,
-                cwd: self.cwd,
+                cwd: self.cwd.clone(),
                 timeout: self.timeout,
                 input: String::new(),
                 env: Vec::new(),
                 sandbox,
             };
+            let home = std::env::home_dir().unwrap_or_default();
             let network = needs.network || context.walls.settings.network;
             let outcome = exec::run(spec, context.cancel).await.map_err(|error| {
                 ToolFailure::Tell(format!("The command could not be run: {error}."))
@@ -175,7 +177,11 @@ impl Call for BashCall {
                 ));
             }
             let hint = match is_boxed && outcome.exit != Exit::Code(0) {
-                true => hint(&outcome.output.text(), Needs { network, ..needs }),
+                true => hint(
+                    &outcome.output.text(),
+                    Needs { network, ..needs },
+                    (&home.to_string_lossy(), &self.cwd.to_string_lossy()),
+                ),
                 false => None,
             };
             let mut detail = ModelText::default();
@@ -217,7 +223,7 @@ impl BashCall {
 }
 
 /// What a command that failed may have lacked, from its own words.
-fn hint(output: &str, needs: Needs) -> Option<&'static str> {
+fn hint(output: &str, needs: Needs, (home, cwd): (&str, &str)) -> Option<&'static str> {
     let says = |words: &[&str]| words.iter().any(|words| output.contains(words));
     let no_network = [
         "Network is unreachable",
@@ -246,9 +252,22 @@ fn hint(output: &str, needs: Needs) -> Option<&'static str> {
         Some(
             "The sandbox lets a command write in the workspace and in /tmp only, and not what decides what runs outside of it: .git hooks and config, settings of editors and agents. The user can allow more folders with cairn.sandbox.writable.",
         )
+    } else if misses_something_below(home, cwd, output) {
+        Some(
+            "In the sandbox the home folder is empty but for the workspace, toolchains and their caches, without credentials. The user can show more of it with cairn.sandbox.readable.",
+        )
     } else {
         None
     }
+}
+
+/// True if a line of the output says that something in the home folder, but not in the folder of the
+/// command, is missing.
+fn misses_something_below(home: &str, cwd: &str, output: &str) -> bool {
+    let missing = ["No such file or directory", "ENOENT", "os error 2", "not found"];
+    let says = |line: &str| missing.iter().any(|words| line.contains(words));
+    home.len() > 1
+        && output.lines().any(|line| line.contains(home) && !line.contains(cwd) && says(line))
 }
 
 fn report(outcome: &Outcome, limit: Duration, out: &mut ModelText) {
@@ -373,8 +392,14 @@ mod tests {
             ),
             ("touch: /usr/a: Read-only file system", needs(false, false), "cairn.sandbox.writable"),
             ("error: no such file", needs(false, false), ""),
+            (
+                "cat: /h/me/x/a: No such file or directory",
+                needs(false, false),
+                "cairn.sandbox.readable",
+            ),
+            ("cat: /h/me/ws/a: No such file or directory", needs(false, false), ""),
         ] {
-            let hint = hint(output, needs).unwrap_or_default();
+            let hint = hint(output, needs, ("/h/me", "/h/me/ws")).unwrap_or_default();
             assert!(
                 hint.contains(told) && (hint.is_empty() == told.is_empty()),
                 "{output}: {hint}"

@@ -8,14 +8,18 @@ use std::{
     time::Duration,
 };
 
-use cairn_core::policy::sandbox::{Found, Own};
+use cairn_core::policy::{
+    home::{GRADLE_MODULES, GRADLE_VARIABLE},
+    sandbox::{self as policy, Found, Own, What},
+};
 use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
 
 use super::{
     Order, Tier, Tiers,
-    ground::Ground,
+    ground::{Ground, Kind, Place},
     hold::Held,
+    home::{self, copies::Copies, detect::Detector},
     look::{self, Scene},
     system,
 };
@@ -34,6 +38,8 @@ pub struct Sandbox {
     hidden: Vec<PathBuf>,
     builder: OnceCell<Result<Builder, String>>,
     ground: Mutex<Option<Arc<Ground>>>,
+    detector: Arc<Detector>,
+    copies: Arc<Copies>,
 }
 
 /// What a box is made of.
@@ -60,6 +66,8 @@ pub struct Boxed {
     pub(in crate::exec) arguments: Vec<OsString>,
     /// What the temporary folder is called in it.
     pub(super) temporary: PathBuf,
+    /// For commands with what they are shown of the home folder.
+    pub(super) variables: Vec<(&'static str, PathBuf)>,
     /// Whether a process of ours in it tells how the command ended; else it is its own leader.
     pub(in crate::exec) reports: bool,
     pub(super) held: Mutex<Held>,
@@ -67,14 +75,16 @@ pub struct Boxed {
 }
 
 impl Boxed {
-    /// In a box the rest of the home folder cannot be written: what tools must write goes to the
-    /// private temporary folder. These lead no program to anything but its own cache.
-    pub(in crate::exec) fn environment(&self) -> [(&'static str, PathBuf); 3] {
-        [
+    /// What tools must write goes to the private temporary folder. These lead no program to anything but
+    /// its own cache.
+    pub(in crate::exec) fn environment(&self) -> Vec<(&'static str, PathBuf)> {
+        let mut all = vec![
             ("TMPDIR", self.temporary.clone()),
             ("GOCACHE", self.temporary.join("go-build")),
             ("npm_config_cache", self.temporary.join("npm")),
-        ]
+        ];
+        all.extend(self.variables.iter().cloned());
+        all
     }
 
     /// The command is over.
@@ -83,9 +93,38 @@ impl Boxed {
     }
 }
 
+impl Shape<'_> {
+    pub(super) fn variables(&self) -> Vec<(&'static str, PathBuf)> {
+        let mut variables = Vec::new();
+        let home = self.found.home.as_ref();
+        let (_, modules) = GRADLE_MODULES;
+        let at = home.map(|home| home.at.join(modules));
+        if self.found.placed.iter().any(|placed| Some(&placed.at) == at.as_ref()) {
+            let (name, folder) = GRADLE_VARIABLE;
+            variables.extend(home.map(|home| (name, home.at.join(folder))));
+        }
+        // Nothing can be laid over the user's own file there.
+        #[cfg(target_os = "macos")]
+        {
+            let git = self.found.copies.iter().find(|copy| copy.at.ends_with(".gitconfig"));
+            variables.extend(git.map(|copy| ("GIT_CONFIG_GLOBAL", copy.from.clone())));
+            variables.retain(|(name, _)| *name != GRADLE_VARIABLE.0);
+        }
+        variables
+    }
+}
+
 impl Sandbox {
     pub fn new(program: Option<PathBuf>, tiers: Tiers, hidden: Vec<PathBuf>) -> Self {
-        Self { program, tiers, hidden, builder: OnceCell::new(), ground: Mutex::default() }
+        Self {
+            program,
+            tiers,
+            hidden,
+            builder: OnceCell::new(),
+            ground: Mutex::default(),
+            detector: Arc::default(),
+            copies: Arc::default(),
+        }
     }
 
     /// How boxes are built here, or why they cannot be. Found out once, by building one.
@@ -104,17 +143,34 @@ impl Sandbox {
         let (folders, hidden) = (order.folders.to_vec(), self.hidden.clone());
         let (settings, mut needs, looks) = (order.settings.clone(), order.needs, order.looks);
         needs.network |= settings.network;
-        let own = self.own(&ground)?;
+        let mut own = self.own(&ground)?;
+        let (detector, copies) = (Arc::clone(&self.detector), Arc::clone(&self.copies));
         let preparing = tokio::task::spawn_blocking(move || {
-            let home = std::env::home_dir();
+            let home = std::env::home_dir().filter(|home| home.is_absolute());
+            let view = match &home {
+                Some(called) => {
+                    let git = program("git", &folders);
+                    let real = called.canonicalize().unwrap_or_else(|_| called.clone());
+                    home::View {
+                        shown: detector.shown(called),
+                        copies: copies.of(&real, &cwd, git.as_deref(), &ground),
+                        readable: settings.readable.clone(),
+                    }
+                }
+                None => home::View::default(),
+            };
             let (found, held) = look::look(&Scene {
                 folders: &folders,
                 writable: &settings.writable,
                 home: home.as_deref(),
+                view: &view,
                 hidden: &hidden,
                 needs,
                 looks,
             })?;
+            own.home = private_home(&found, &own, &ground, home.as_deref(), &folders)?;
+            // Its own name: a link to a workspace is not in the private home folder as a mount is.
+            let cwd = cwd.canonicalize().unwrap_or(cwd);
             let shape = Shape { found: &found, own: &own, network: needs.network, cwd: &cwd };
             Ok(Arc::new(system::boxed(&builder, &shape, command, held, ground)))
         });
@@ -134,6 +190,8 @@ impl Sandbox {
         let program = self.program.clone();
         Ok(Own {
             temporary: ground.temporary(),
+            // Known when its places are.
+            home: PathBuf::new(),
             nothing: ground.nothing(),
             program: program.ok_or_else(|| io::Error::other("Cairn's own program is unknown"))?,
             superuser: rustix::process::geteuid().is_root(),
@@ -190,6 +248,45 @@ impl Sandbox {
             Err(error) => Err(error.to_string()),
         }
     }
+}
+
+/// The private home folder with all places that something is mounted at, and with the links by which the
+/// user calls workspace folders.
+fn private_home(
+    found: &Found,
+    own: &Own,
+    ground: &Ground,
+    called: Option<&Path>,
+    folders: &[PathBuf],
+) -> io::Result<PathBuf> {
+    let places = policy::places_in_home(found, own).into_iter().map(|(path, what)| {
+        let is_folder = match what {
+            What::Writable { from } | What::ReadOnly { from } => from.is_dir(),
+            What::Empty => true,
+        };
+        Place { path, kind: if is_folder { Kind::Folder } else { Kind::File } }
+    });
+    let mut places: Vec<Place> = places.collect();
+    for folder in folders {
+        let Some(home) = found.home.as_ref().map(|home| home.at.as_path()) else { continue };
+        let Some(at) = home::detect::below(home, called, folder) else { continue };
+        let Ok(real) = folder.canonicalize() else { continue };
+        let path = at.strip_prefix(home).map(Path::to_owned).unwrap_or_default();
+        let inside = |place: &Place| path.starts_with(&place.path);
+        if real != at && !places.iter().any(inside) {
+            places.push(Place { path, kind: Kind::Link(real) });
+        }
+    }
+    ground.home(places)
+}
+
+/// A program of the search path that lies in no folder of the workspace.
+fn program(name: &str, folders: &[PathBuf]) -> Option<PathBuf> {
+    let outside = |path: &PathBuf| !folders.iter().any(|folder| path.starts_with(folder));
+    let programs = exec::search_path().into_iter().map(|folder| folder.join(name));
+    let real =
+        |path: &PathBuf| path.canonicalize().is_ok_and(|real| real.is_file() && outside(&real));
+    programs.filter(outside).find(real)
 }
 
 impl Tiers {

@@ -44,6 +44,15 @@ pub(super) fn look(
     Ok(())
 }
 
+/// Where git looks from a folder: the top of the working copy around it, if that is another folder, and
+/// its repository.
+pub(super) fn around(folder: &Path) -> Vec<PathBuf> {
+    let around = folder.ancestors().find_map(|top| Some((top, repository(top)?)));
+    let Some((top, repository)) = around else { return Vec::new() };
+    let top = (top != folder).then(|| top.to_owned());
+    top.into_iter().chain(repository.folders()).collect()
+}
+
 #[derive(Debug, PartialEq, Eq)]
 struct Repository {
     /// Of this working copy.

@@ -1,10 +1,11 @@
-//! The private temporary folder of this daemon's boxes, and an empty file: made when first needed,
-//! removed at the end. What a killed daemon left is removed by the next one.
+//! The private folders of this daemon's boxes (temporary and home), an empty file, and copies of settings:
+//! made when first needed, removed at the end. What a killed daemon left is removed by the next one.
 
 use std::{
+    collections::HashMap,
     fs::{self, File},
     io,
-    os::unix::fs::{DirBuilderExt, MetadataExt},
+    os::unix::fs::{DirBuilderExt, MetadataExt, symlink},
     path::{Path, PathBuf},
     sync::{Mutex, PoisonError},
     time::Duration,
@@ -43,7 +44,30 @@ pub(super) struct Ground {
     /// Removed before the lock ends.
     folder: tempfile::TempDir,
     _lock: File,
+    /// Places in each private home folder.
+    homes: Mutex<Vec<Vec<Place>>>,
+    /// Files by their texts.
+    copies: Mutex<HashMap<String, PathBuf>>,
 }
+
+/// Path below a private home folder that something is mounted at.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Place {
+    pub(super) path: PathBuf,
+    pub(super) kind: Kind,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Kind {
+    Folder,
+    File,
+    /// Nothing is mounted at a link. It is another name of a workspace folder.
+    Link(PathBuf),
+}
+
+/// Homes with other places than the last; then the daemon needs a new start. Each workspace of a daemon
+/// needs one, and each change of the toolchains.
+const MOST_HOMES: usize = 256;
 
 impl Ground {
     pub(super) fn lay() -> io::Result<Self> {
@@ -58,7 +82,8 @@ impl Ground {
         LAID.lock().unwrap_or_else(PoisonError::into_inner).push(folder.path().to_owned());
         let lock = File::open(folder.path())?;
         flock(&lock, FlockOperation::NonBlockingLockShared)?;
-        let ground = Self { folder, _lock: lock };
+        let (homes, copies) = (Mutex::default(), Mutex::default());
+        let ground = Self { folder, _lock: lock, homes, copies };
         fs::DirBuilder::new().mode(0o700).create(ground.temporary())?;
         File::create(ground.nothing())?;
         Ok(ground)
@@ -74,6 +99,59 @@ impl Ground {
 
     pub(super) fn nothing(&self) -> PathBuf {
         self.folder.path().join("nothing")
+    }
+
+    /// The private home folder with these places, which are made before any command sees it. Commands with
+    /// other places get another one: in a folder that commands write, a place could have become a link.
+    pub(super) fn home(&self, mut places: Vec<Place>) -> io::Result<PathBuf> {
+        places.sort();
+        let mut homes = self.homes.lock().unwrap_or_else(PoisonError::into_inner);
+        let path = |number: usize| self.folder.path().join(format!("home{number}"));
+        if let Some(known) = homes.iter().position(|known| *known == places) {
+            return Ok(path(known));
+        }
+        if homes.len() >= MOST_HOMES {
+            return Err(io::Error::other("too many private home folders; restart Cairn"));
+        }
+        let home = path(homes.len());
+        // A try that failed may have left it.
+        match fs::remove_dir_all(&home) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            Ok(()) | Err(_) => {}
+        }
+        fs::DirBuilder::new().mode(0o700).create(&home)?;
+        let (links, mounted): (Vec<&Place>, Vec<&Place>) =
+            places.iter().partition(|place| matches!(place.kind, Kind::Link(_)));
+        // Links last: nothing is made through one.
+        for Place { path, kind } in mounted.into_iter().chain(links) {
+            let place = home.join(path);
+            fs::create_dir_all(place.parent().unwrap_or(&home))?;
+            match kind {
+                Kind::Folder => fs::create_dir_all(&place)?,
+                Kind::File => drop(File::create(place)?),
+                Kind::Link(target) if place.symlink_metadata().is_err() => symlink(target, place)?,
+                Kind::Link(_) => {}
+            }
+        }
+        homes.push(places);
+        Ok(home)
+    }
+
+    /// Keeps a text in a file of its own, which no command can write.
+    pub(super) fn keep(&self, text: &str) -> io::Result<PathBuf> {
+        let mut copies = self.copies.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(path) = copies.get(text) {
+            return Ok(path.clone());
+        }
+        let path = self.folder.path().join(format!("copy{}", copies.len()));
+        fs::write(&path, text)?;
+        copies.insert(text.to_owned(), path.clone());
+        Ok(path)
+    }
+
+    /// True for a file that was kept here and still is.
+    pub(super) fn holds(&self, file: &Path) -> bool {
+        file.parent() == Some(self.folder.path()) && file.is_file()
     }
 }
 

@@ -53,6 +53,7 @@ pub(super) fn boxed(
         arguments,
         temporary: "/tmp".into(),
         reports: true,
+        variables: shape.variables(),
         held: Mutex::new(held),
         _ground: ground,
     }

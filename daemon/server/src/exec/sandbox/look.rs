@@ -7,11 +7,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use cairn_core::policy::sandbox::{DECIDERS, Found, HELD_BESIDE, Needs, SECRETS, decides};
+use cairn_core::policy::sandbox::{DECIDERS, Found, HELD_BESIDE, Needs, decides};
 
 use super::{
     git,
     hold::{Held, Kind},
+    home,
 };
 
 /// Deeper, nothing is looked for: editors and agents look near the top, too.
@@ -33,6 +34,8 @@ pub(super) struct Scene<'a> {
     /// That the user allows besides.
     pub(super) writable: &'a [PathBuf],
     pub(super) home: Option<&'a Path>,
+    /// What of the home folder is shown.
+    pub(super) view: &'a home::View,
     /// Cairn's own.
     pub(super) hidden: &'a [PathBuf],
     pub(super) needs: Needs,
@@ -63,7 +66,7 @@ pub(super) fn look(scene: &Scene) -> io::Result<(Found, Held)> {
         for folder in &folders {
             clear(folder)?;
         }
-        hide(scene, &folders, &mut found);
+        home::hide(scene, &folders, &mut found);
         return Ok((found, held));
     }
     let extra = scene.writable.iter().filter_map(|path| path.canonicalize().ok());
@@ -80,7 +83,7 @@ pub(super) fn look(scene: &Scene) -> io::Result<(Found, Held)> {
         nested(folder, 1, &mut left, &mut found.read_only);
         git::look(folder, scene.needs.git, &mut found, &mut held)?;
     }
-    hide(scene, &folders, &mut found);
+    home::hide(scene, &folders, &mut found);
     Ok((found, held))
 }
 
@@ -194,37 +197,6 @@ fn nested(folder: &Path, depth: usize, left: &mut usize, read_only: &mut Vec<Pat
     }
 }
 
-fn hide(scene: &Scene, folders: &[PathBuf], found: &mut Found) {
-    let secrets = scene.home.into_iter().flat_map(|home| {
-        SECRETS.iter().flat_map(move |secret| match secret.strip_suffix('*') {
-            None => vec![home.join(secret)],
-            Some(start) => beginning_with(&home.join(start)),
-        })
-    });
-    for path in existing(secrets.chain(scene.hidden.iter().cloned())) {
-        // A folder of the workspace is not a secret because something leads to it.
-        if folders.contains(&path) {
-            continue;
-        }
-        if path.is_dir() {
-            found.hidden_folders.push(path);
-        } else if path.is_file() {
-            found.hidden_files.push(path);
-        }
-    }
-}
-
-fn beginning_with(start: &Path) -> Vec<PathBuf> {
-    let (Some(folder), Some(name)) = (start.parent(), start.file_name()) else { return Vec::new() };
-    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
-    let name = name.as_encoded_bytes();
-    entries
-        .flatten()
-        .filter(|entry| entry.file_name().as_encoded_bytes().starts_with(name))
-        .map(|entry| entry.path())
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -241,8 +213,7 @@ mod tests {
     #[test]
     fn what_decides_is_found_or_held() {
         let dir = tempfile::tempdir().unwrap();
-        let home = dir.path().canonicalize().unwrap();
-        let folder = home.join("ws");
+        let folder = dir.path().canonicalize().unwrap().join("ws");
         for name in ["sub/.vscode", "node_modules/x/.vscode", ".git/hooks", "a/b/c/d/.idea"] {
             fs::create_dir_all(folder.join(name)).unwrap();
         }
@@ -250,15 +221,13 @@ mod tests {
             fs::write(folder.join(name), "").unwrap();
         }
         std::os::unix::fs::symlink("CLAUDE.md", folder.join("AGENTS.md")).unwrap();
-        fs::create_dir_all(home.join(".config/Code - Insiders")).unwrap();
-        fs::create_dir_all(home.join(".ssh")).unwrap();
-        fs::write(home.join(".netrc"), "").unwrap();
         let folders = [folder.clone()];
         let scene = Scene {
             folders: &folders,
             writable: &[],
-            home: Some(&home),
-            hidden: &[home.join("state")],
+            home: None,
+            view: &home::View::default(),
+            hidden: &[],
             needs: Needs::NONE,
             looks: false,
         };
@@ -270,15 +239,12 @@ mod tests {
         );
         wanted.sort();
         assert_eq!(relative(&found.read_only, &folder), wanted);
-        assert_eq!(relative(&found.hidden_folders, &home), [".config/Code - Insiders", ".ssh"]);
-        assert_eq!(relative(&found.hidden_files, &home), [".netrc"]);
         assert!(folder.join(".envrc").is_dir());
         assert!(folder.join(".cairn-holds-.envrc").is_dir());
         assert!(!folder.join(".cairn-holds-CLAUDE.md").exists(), "it is really there");
         // Whoever only looks needs nothing held, and writes nowhere.
         let (found, none_held) = look(&Scene { looks: true, ..scene }).unwrap();
         assert_eq!((found.writable, found.read_only), (Vec::new(), vec![folder.clone()]));
-        assert_eq!(relative(&found.hidden_files, &home), [".netrc"]);
         drop((held, none_held));
         assert!(!folder.join(".envrc").exists());
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 8);

@@ -41,6 +41,7 @@ pub(super) fn boxed(
         arguments,
         temporary: shape.own.temporary.clone(),
         reports: false,
+        variables: shape.variables(),
         held: Mutex::new(held),
         _ground: ground,
     }

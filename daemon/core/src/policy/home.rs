@@ -1,0 +1,314 @@
+//! Home folder in the sandbox: the allow-list of toolchains and caches, and the names of secrets that
+//! stay hidden inside of what is shown.
+//!
+//! Paths are relative to the home folder. A component `*` stands for any name, a last `*` in a component
+//! for the rest of a name.
+
+mod table;
+
+pub use table::{
+    BESIDE_BIN, DATA_FOLDERS, GRADLE_MODULES, GRADLE_VARIABLE, LOCK_ENDING, ROOT_VARIABLES,
+    SECRETS, SHARED_FOLDERS, TOOLS, Tool,
+};
+
+/// True for the name of a file or folder that holds credentials wherever it lies in a toolchain. Narrower
+/// than the names that file tools ask for: a toolchain has certificates, examples and `token.py`.
+pub fn is_credential(name: &str, is_folder: bool) -> bool {
+    const FOLDERS: &[&str] = &[".aws", ".git", ".gnupg", ".ssh"];
+    const KINDS: &[&str] =
+        &["cfg", "conf", "db", "enc", "ini", "json", "sqlite", "toml", "txt", "yaml", "yml"];
+    const NAMES: &[&str] = &[
+        ".condarc",
+        ".env",
+        ".git-credentials",
+        ".netrc",
+        ".npmrc",
+        ".pgpass",
+        ".pypirc",
+        ".vault-token",
+        "_netrc",
+        "access-token",
+        "auth.json",
+        "auth.toml",
+        "credentials",
+        "gradle.properties",
+        "hosts.yml",
+        "id_ecdsa",
+        "id_ed25519",
+        "id_rsa",
+        "nuget.config",
+        "pip.conf",
+        "secrets",
+        "token",
+        "tokens",
+    ];
+    let name = name.to_ascii_lowercase();
+    if is_folder {
+        return FOLDERS.contains(&name.as_str());
+    }
+    let (stem, kind) = name.rsplit_once('.').unwrap_or((&name, ""));
+    let data = KINDS.contains(&kind)
+        && ["credentials", "secrets", "settings-security", "token", "tokens"].contains(&stem);
+    NAMES.contains(&name.as_str())
+        || data
+        || [".env.", ".yarnrc"].iter().any(|start| name.starts_with(start))
+        || (name.starts_with('.') && name.ends_with("_history"))
+}
+
+/// True if a name fits a component of a pattern.
+pub fn fits(pattern: &str, name: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let Some(start) = parts.next() else { return false };
+    let Some(mut rest) = name.strip_prefix(start) else { return false };
+    let mut ends = rest.is_empty();
+    for part in parts {
+        // A part of the pattern may stand anywhere, the last one at the end.
+        match (part.is_empty(), rest.find(part)) {
+            (true, _) => ends = true,
+            (false, None) => return false,
+            (false, Some(place)) => {
+                rest = &rest[place + part.len()..];
+                ends = rest.is_empty() || rest.ends_with(part);
+            }
+        }
+    }
+    ends
+}
+
+/// Text of a file of settings for git, made of the user's own without what authenticates.
+///
+/// Sections that git and its usual companions need are kept; a value that looks like a credential is left
+/// out wherever it stands. Signing is turned off: the keys for it are not in the sandbox.
+pub fn git_settings<'a>(all: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
+    const KEPT: &[&str] = &[
+        "add",
+        "advice",
+        "alias",
+        "am",
+        "apply",
+        "blame",
+        "branch",
+        "checkout",
+        "clean",
+        "clone",
+        "color",
+        "column",
+        "commit",
+        "core",
+        "delta",
+        "diff",
+        "difftool",
+        "feature",
+        "fetch",
+        "filter",
+        "format",
+        "gc",
+        "grep",
+        "help",
+        "index",
+        "init",
+        "interactive",
+        "lfs",
+        "log",
+        "mailmap",
+        "man",
+        "merge",
+        "mergetool",
+        "notes",
+        "pack",
+        "pager",
+        "protocol",
+        "pull",
+        "push",
+        "rebase",
+        "receive",
+        "rerere",
+        "safe",
+        "sequence",
+        "showbranch",
+        "stash",
+        "status",
+        "submodule",
+        "tag",
+        "tar",
+        "url",
+        "user",
+        "versionsort",
+        "worktree",
+    ];
+    const DROPPED: &[&str] =
+        &["core.askpass", "core.sshcommand", "core.fsmonitor", "core.gitproxy", "user.signingkey"];
+    let mut text = String::new();
+    for (key, value) in all {
+        let Some((section, rest)) = key.split_once('.') else { continue };
+        let (name, key_word) = match rest.rsplit_once('.') {
+            Some((name, word)) => (Some(name), word),
+            None => (None, rest),
+        };
+        let plain = |word: &str| {
+            !word.is_empty()
+                && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+        };
+        let lower = section.to_ascii_lowercase();
+        let whole = key.to_ascii_lowercase();
+        let known = KEPT.contains(&lower.as_str()) && plain(key_word);
+        let signs = whole.ends_with(".gpgsign") || whole.ends_with(".forcesignannotated");
+        let speaks = [key, value].into_iter().any(looks_like_credential);
+        if !known || signs || speaks || DROPPED.contains(&whole.as_str()) {
+            continue;
+        }
+        match name {
+            Some(name) if name.contains('\n') || name.contains('\0') => continue,
+            Some(name) => text.push_str(&format!("[{section} \"{}\"]\n", escaped(name))),
+            None => text.push_str(&format!("[{section}]\n")),
+        }
+        let value = escaped(value).replace('\n', "\\n").replace('\t', "\\t");
+        text.push_str(&format!("\t{key_word} = \"{value}\"\n"));
+    }
+    text
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('"', "\\\"")
+}
+
+/// True for a path below the home folder, by its components, that is one of [`SECRETS`] or lies in one.
+pub fn is_secret_place<'a>(components: impl IntoIterator<Item = &'a str> + Clone) -> bool {
+    SECRETS.iter().any(|secret| {
+        let mut path = components.clone().into_iter();
+        secret.split('/').all(|part| path.next().is_some_and(|name| fits(part, name)))
+    })
+}
+
+/// True for text with a user's part in an address, or with a word or prefix of authentication.
+pub fn looks_like_credential(text: &str) -> bool {
+    const WORDS: &[&str] = &[
+        "authorization",
+        "bearer ",
+        "passw",
+        "secret",
+        "token",
+        "api_key",
+        "apikey",
+        "api-key",
+        "private_key",
+        "ghp_",
+        "gho_",
+        "ghu_",
+        "ghs_",
+        "github_pat_",
+        "glpat-",
+        "xoxb-",
+        "sk-",
+    ];
+    let lower = text.to_ascii_lowercase();
+    let mut addresses = lower.split("://").skip(1);
+    let with_user = addresses.any(|rest| {
+        let host = rest.split(['/', '?', '#', ' ', '"', '\'']).next().unwrap_or_default();
+        // `git@host` is the usual user of ssh and no secret.
+        host.rsplit_once('@').is_some_and(|(user, _)| user != "git")
+    });
+    with_user || WORDS.iter().any(|word| lower.contains(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use super::*;
+
+    #[test]
+    fn patterns_fit_whole_names() {
+        for (pattern, name, fit) in [
+            ("python*", "python3.11", true),
+            ("python*", "pythn", false),
+            (".*_history", ".zsh_history", true),
+            (".*_history", ".zsh_history.bak", false),
+            (".*_history", ".zshrc", false),
+            ("*config*", "upload_config.lua", true),
+            ("*", "anything", true),
+            ("config", "config", true),
+            ("config", "config.toml", false),
+            ("config", "confi", false),
+        ] {
+            assert_eq!(fits(pattern, name), fit, "{pattern} {name}");
+        }
+    }
+
+    #[test]
+    fn no_tool_shows_a_secret_or_a_folder_of_many_programs() {
+        for tool in TOOLS {
+            let whole = [""];
+            let shown = if tool.shown.is_empty() { &whole[..] } else { tool.shown };
+            for part in shown {
+                let path = format!("{}/{part}", tool.root);
+                let path = path.trim_end_matches('/');
+                assert!(!SHARED_FOLDERS.contains(&path), "{path}");
+                let inside =
+                    |secret: &&&str| path == **secret || path.starts_with(&format!("{}/", secret));
+                assert_eq!(SECRETS.iter().find(inside), None, "{path}");
+            }
+        }
+    }
+
+    #[test]
+    fn names_of_credentials() {
+        for name in ["credentials.toml", ".npmrc", "NuGet.Config", ".env.local", "token"] {
+            assert!(is_credential(name, false), "{name}");
+        }
+        for name in ["cacert.pem", "tokenizer.json", "secrets.py", "token.go", "lib", ".gitignore"]
+        {
+            assert!(!is_credential(name, false), "{name}");
+        }
+        assert!(is_credential(".git", true) && !is_credential("token", true));
+    }
+
+    #[test]
+    fn settings_of_git_lose_what_authenticates() {
+        let all = [
+            ("user.name", "A \"B\" \\ C"),
+            ("user.email", "a@example.invalid"),
+            ("user.signingkey", "ABC"),
+            ("commit.gpgsign", "true"),
+            ("credential.helper", "store"),
+            ("credential.https://example.invalid.username", "me"),
+            ("http.https://example.invalid/.extraheader", "AUTHORIZATION: basic x"),
+            ("http.proxy", "http://me:pw@proxy.invalid"),
+            ("url.https://me:word@example.invalid/.insteadof", "https://example.invalid/"),
+            ("url.git@example.invalid:.insteadof", "https://example.invalid/"),
+            ("url.ssh://git@example.invalid/.insteadof", "https://example.invalid/"),
+            ("alias.lg", "log --graph"),
+            ("alias.up", "!curl -H 'Authorization: x' example.invalid"),
+            ("github.token", "x"),
+            ("sendemail.smtppass", "x"),
+            ("init.defaultbranch", "main"),
+            ("filter.lfs.clean", "git-lfs clean -- %f"),
+            ("core.sshcommand", "ssh -i key"),
+            ("core.excludesfile", "~/.gitignore_global"),
+            ("core.x y", "bad"),
+            ("branch.a\nb.merge", "bad"),
+            ("alias.two", "one\n\ttwo"),
+        ];
+        expect![[r#"
+            [user]
+            	name = "A \"B\" \\ C"
+            [user]
+            	email = "a@example.invalid"
+            [url "git@example.invalid:"]
+            	insteadof = "https://example.invalid/"
+            [url "ssh://git@example.invalid/"]
+            	insteadof = "https://example.invalid/"
+            [alias]
+            	lg = "log --graph"
+            [init]
+            	defaultbranch = "main"
+            [filter "lfs"]
+            	clean = "git-lfs clean -- %f"
+            [core]
+            	excludesfile = "~/.gitignore_global"
+            [alias]
+            	two = "one\n\ttwo"
+        "#]]
+        .assert_eq(&git_settings(all));
+    }
+}

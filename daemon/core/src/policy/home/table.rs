@@ -1,0 +1,370 @@
+//! Tables of the allow-list and of secrets: data only.
+
+/// Files of one tool below its root folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tool {
+    /// Environment variable that names another root.
+    pub variable: Option<&'static str>,
+    /// Usual root.
+    pub root: &'static str,
+    /// Parts that are shown. Empty: the whole root.
+    pub shown: &'static [&'static str],
+}
+
+const fn tool(root: &'static str, shown: &'static [&'static str]) -> Tool {
+    Tool { variable: None, root, shown }
+}
+
+const fn at(variable: &'static str, root: &'static str, shown: &'static [&'static str]) -> Tool {
+    Tool { variable: Some(variable), root, shown }
+}
+
+/// Parts of version managers that follow rbenv.
+const ENV_MANAGER: &[&str] =
+    &["bin", "completions", "lib", "libexec", "plugins", "shims", "version", "versions"];
+const WHOLE: &[&str] = &[];
+
+/// Toolchains, packages and caches that commands read. Only those are here that hold no credentials, or
+/// hold them in files that [`SECRETS`] names. Caches that their tool must write at each use (uv, pip,
+/// pre-commit, ccache) are missing on purpose: an empty cache works, a read-only one does not.
+pub const TOOLS: &[Tool] = &[
+    // Rust.
+    at("RUSTUP_HOME", ".rustup", &["settings.toml", "toolchains", "update-hashes"]),
+    at("CARGO_HOME", ".cargo", &["bin", "env", "git", "registry"]),
+    // JavaScript.
+    at(
+        "NVM_DIR",
+        ".nvm",
+        &["alias", "bash_completion", "default-packages", "nvm-exec", "nvm.sh", "versions"],
+    ),
+    tool(".fnm", &["aliases", "node-versions"]),
+    tool(".local/share/fnm", &["aliases", "node-versions", "fnm"]),
+    tool(".volta", &["bin", "cache", "layout.v4", "tools"]),
+    tool("n", &["bin", "include", "lib", "n"]),
+    tool(".nodenv", ENV_MANAGER),
+    tool(".npm", &["_cacache"]),
+    tool(".npm-global", &["bin", "lib"]),
+    tool(".npm-packages", &["bin", "lib"]),
+    tool(".local/share/pnpm", WHOLE),
+    tool(".pnpm-store", WHOLE),
+    tool(".yarn", &["berry/cache", "bin", "releases"]),
+    tool(".config/yarn/global", &["node_modules"]),
+    tool(".cache/node", &["corepack"]),
+    tool(".cache/node-gyp", WHOLE),
+    tool(".cache/ms-playwright", WHOLE),
+    tool(".cache/puppeteer", WHOLE),
+    tool(".cache/Cypress", WHOLE),
+    tool(".cache/electron", WHOLE),
+    tool(".cache/prisma", WHOLE),
+    tool(".cache/selenium", WHOLE),
+    tool(".cache/deno", &["deps", "npm", "remote", "registries"]),
+    tool(".deno", &["bin"]),
+    tool(".bun", &["bin", "install/cache", "install/global"]),
+    // Python.
+    at("PYENV_ROOT", ".pyenv", ENV_MANAGER),
+    tool(".local/lib", &["python*"]),
+    tool(".local/share/uv", &["python", "tools"]),
+    tool(".local/share/pipx", &["shared", "venvs"]),
+    tool(".local/pipx", &["shared", "venvs"]),
+    tool(".local/share/pypoetry", &["venv"]),
+    tool(".cache/pypoetry", &["virtualenvs"]),
+    tool(".local/share/virtualenvs", WHOLE),
+    tool(".local/share/hatch", &["env", "pythons"]),
+    tool(".virtualenvs", WHOLE),
+    tool(".rye", &["py", "self", "shims", "tools"]),
+    tool(".pixi", &["bin", "envs"]),
+    tool("miniconda3", WHOLE),
+    tool("anaconda3", WHOLE),
+    tool("miniforge3", WHOLE),
+    tool("mambaforge", WHOLE),
+    tool("micromamba", WHOLE),
+    tool("opt", &["miniconda3", "anaconda3", "miniforge3"]),
+    tool(".conda", &["envs", "pkgs", "environments.txt"]),
+    tool(".local/share/mamba", &["envs", "pkgs"]),
+    tool("nltk_data", WHOLE),
+    tool(".cache/huggingface", &["hub"]),
+    tool(".cache/torch", &["hub"]),
+    // Go.
+    at("GOPATH", "go", &["bin", "pkg/mod", "pkg/sumdb"]),
+    tool("sdk", &["go*"]),
+    tool(".goenv", ENV_MANAGER),
+    tool(".gvm", &["bin", "gos", "pkgsets", "scripts"]),
+    // Java, Kotlin, Scala, Clojure. Gradle's modules are shown elsewhere: see GRADLE_MODULES.
+    tool(".m2", &["repository", "wrapper"]),
+    tool(".gradle", &["jdks", "wrapper/dists/*/*/*"]),
+    tool(".sdkman", &["bin", "candidates", "libexec", "src", "var"]),
+    tool(".jenv", ENV_MANAGER),
+    tool(".jdks", WHOLE),
+    tool(".jabba", &["bin", "jdk"]),
+    tool("Library/Java/JavaVirtualMachines", WHOLE),
+    tool(".konan", &["cache", "dependencies", "kotlin-native-prebuilt*"]),
+    tool(".cache/coursier", &["arc", "jvm", "v1"]),
+    tool(".local/share/coursier", &["bin"]),
+    tool(".ivy2", &["cache", "local"]),
+    tool(".sbt", &["boot", "launchers"]),
+    tool(".lein", &["self-installs"]),
+    tool(".gitlibs", &["libs"]),
+    // Android, Flutter, Dart, Swift.
+    tool("Android/Sdk", WHOLE),
+    tool("Library/Android/sdk", WHOLE),
+    tool("flutter", WHOLE),
+    tool("development/flutter", WHOLE),
+    tool("fvm", &["default", "versions"]),
+    tool(".pub-cache", &["bin", "git", "global_packages", "hosted", "hosted-hashes"]),
+    tool(".swiftly", &["bin", "toolchains"]),
+    tool(".local/share/swiftly", &["bin", "toolchains"]),
+    // .NET.
+    at(
+        "DOTNET_ROOT",
+        ".dotnet",
+        &["dotnet", "host", "packs", "sdk", "sdk-manifests", "shared", "templates", "tools"],
+    ),
+    tool(".nuget", &["packages"]),
+    // Ruby, PHP, Perl, Lua.
+    tool(".rbenv", ENV_MANAGER),
+    tool(".rvm", &["bin", "environments", "gems", "rubies", "scripts", "wrappers"]),
+    tool(".rubies", WHOLE),
+    tool(".gem", &["ruby"]),
+    tool(".local/share/gem", &["ruby"]),
+    tool(".bundle", &["cache", "plugin"]),
+    tool(".phpenv", ENV_MANAGER),
+    tool(".composer", &["vendor"]),
+    tool(".config/composer", &["vendor"]),
+    tool(".cache/composer", WHOLE),
+    tool("perl5", WHOLE),
+    tool(".plenv", ENV_MANAGER),
+    tool(".luarocks", &["bin", "lib", "share"]),
+    // Haskell, OCaml, BEAM, Julia, R, and others.
+    tool(".ghcup", &["bin", "cache", "env", "ghc", "hls", "share"]),
+    tool(".cabal", &["bin", "lib", "packages", "store"]),
+    tool(".local/state/cabal", &["store"]),
+    tool(".cache/cabal", &["packages"]),
+    tool(".stack", &["pantry", "programs", "setup-exe-cache", "snapshots", "stack.sqlite3"]),
+    tool(".opam", WHOLE),
+    tool(".mix", &["archives", "elixir"]),
+    tool(".hex", &["packages"]),
+    tool(".cache/rebar3", &["bin", "hex", "plugins"]),
+    tool(".kerl", &["builds", "installs"]),
+    tool(".julia", &["artifacts", "compiled", "juliaup", "packages", "registries"]),
+    tool(".juliaup", &["bin"]),
+    tool("R", WHOLE),
+    tool(".elan", &["bin", "toolchains"]),
+    tool(".nimble", &["bin", "pkgs", "pkgs2"]),
+    tool(".choosenim", &["toolchains"]),
+    tool(".cache/zig", &["p"]),
+    tool(".platformio", &["packages", "penv", "platforms"]),
+    tool(".espressif", &["dist", "python_env", "tools"]),
+    tool(".arduino15", &["packages"]),
+    tool(".conan", &["data"]),
+    tool(".conan2", &["p"]),
+    tool(".cache/bazelisk", &["downloads"]),
+    tool(".foundry", &["bin"]),
+    tool(".krew", &["bin", "store"]),
+    tool(".terraform.d", &["plugin-cache", "plugins"]),
+    tool(".tfenv", ENV_MANAGER),
+    // Managers for many languages.
+    at("ASDF_DATA_DIR", ".asdf", &["asdf.sh", "bin", "installs", "lib", "plugins", "shims"]),
+    tool(".local/share/mise", &["installs", "plugins", "shims"]),
+    tool(".proto", &["bin", "shims", "tools"]),
+    tool(".tool-versions", WHOLE),
+    tool(".linuxbrew", WHOLE),
+    tool(".nix-profile", WHOLE),
+    tool(".guix-profile", WHOLE),
+    // Read by many programs, and of no use to anybody else.
+    tool(".config/git", &["attributes", "ignore"]),
+    tool(".editorconfig", WHOLE),
+    tool(".ripgreprc", WHOLE),
+    tool(".terminfo", WHOLE),
+    tool(".fonts", WHOLE),
+    tool(".local/share/fonts", WHOLE),
+    tool("Library/Caches/ms-playwright", WHOLE),
+    tool("Library/Caches/deno", &["deps", "npm", "remote", "registries"]),
+    tool("Library/Python", WHOLE),
+    tool("Library/pnpm", WHOLE),
+];
+
+/// Variables that name the whole root of one toolchain.
+pub const ROOT_VARIABLES: &[&str] = &["GOROOT", "JAVA_HOME", "VIRTUAL_ENV"];
+
+/// Gradle must write its caches, and reads modules from a second, read-only one that a variable names. So
+/// the modules of the user's cache are shown there: from, to, and the value of the variable.
+pub const GRADLE_MODULES: (&str, &str) =
+    (".gradle/caches/modules-2", ".gradle/read-only/modules-2");
+pub const GRADLE_VARIABLE: (&str, &str) = ("GRADLE_RO_DEP_CACHE", ".gradle/read-only");
+
+/// Names that a `*` of [`TOOLS`] never stands for: locks, which their tool opens for writing.
+pub const LOCK_ENDING: &str = ".lck";
+
+/// Folders that hold what many programs keep: never shown whole because a search path names them.
+pub const SHARED_FOLDERS: &[&str] = &[
+    ".cache",
+    ".config",
+    ".local",
+    ".local/share",
+    ".local/state",
+    "Library",
+    "Library/Application Support",
+    "AppData",
+    "snap",
+    ".var",
+];
+
+/// Folders with plain names in the home folder that hold the data of programs.
+pub const DATA_FOLDERS: &[&str] = &["Library", "AppData", "Application Data", "snap"];
+
+/// Siblings of a `bin` folder that the programs in it load.
+pub const BESIDE_BIN: &[&str] =
+    &["include", "jmods", "lib", "lib64", "libexec", "pyvenv.cfg", "share", "conf", "boot"];
+
+/// Keys, sessions and habits of the user. Hidden wherever a larger folder around them is shown or
+/// writable.
+pub const SECRETS: &[&str] = &[
+    ".ssh",
+    ".aws",
+    ".azure",
+    ".age",
+    ".boto",
+    ".bluemix",
+    ".databrickscfg",
+    ".docker",
+    ".fly",
+    ".gnupg",
+    ".huggingface",
+    ".kaggle",
+    ".kube",
+    ".oci",
+    ".password-store",
+    ".pulumi/credentials.json",
+    ".railway",
+    ".s3cfg",
+    ".sentryclirc",
+    ".snowsql",
+    ".supabase",
+    ".terraform.d/credentials.tfrc.json",
+    ".terraformrc",
+    ".config/Bitwarden*",
+    ".config/Slack",
+    ".config/Signal*",
+    ".config/discord",
+    ".config/.wrangler",
+    ".config/cairn",
+    ".config/configstore",
+    ".config/containers",
+    ".config/doctl",
+    ".config/environment.d",
+    ".config/gcloud",
+    ".config/gh",
+    ".config/git/credentials",
+    ".config/github-copilot",
+    ".config/glab-cli",
+    ".config/go/env",
+    ".config/hcloud",
+    ".config/helm",
+    ".config/heroku",
+    ".config/hub",
+    ".config/keepassxc",
+    ".config/linode-cli",
+    ".config/netlify",
+    ".config/op",
+    ".config/pip/pip.conf",
+    ".config/pnpm/rc",
+    ".config/pypoetry/auth.toml",
+    ".config/rclone",
+    ".config/scw",
+    ".config/sops",
+    ".config/stripe",
+    ".config/tea",
+    ".config/wandb",
+    ".local/share/com.vercel.cli",
+    ".local/share/DBeaverData",
+    ".git-credentials",
+    ".netrc",
+    ".npmrc",
+    ".yarnrc*",
+    ".bunfig.toml",
+    ".pypirc",
+    ".pip/pip.conf",
+    ".condarc",
+    ".pgpass",
+    ".my.cnf",
+    ".mylogin.cnf",
+    ".mongorc.js",
+    ".msmtprc",
+    ".mbsyncrc",
+    ".fetchmailrc",
+    ".muttrc",
+    ".vault-token",
+    ".subversion/auth",
+    ".wakatime.cfg",
+    ".env*",
+    // Credentials beside toolchains.
+    ".android/adbkey*",
+    ".bundle/config",
+    ".cabal/config",
+    ".cache/huggingface/token",
+    ".cache/huggingface/stored_tokens",
+    ".cargo/config*",
+    ".cargo/credentials*",
+    ".composer/auth.json",
+    ".config/composer/auth.json",
+    ".conan2/credentials*",
+    ".dotnet/corefx",
+    ".gem/credentials",
+    ".gradle/gradle.properties",
+    ".gradle/init.*",
+    ".gradle/init.d",
+    ".hex/hex.config",
+    ".ivy2/.credentials",
+    ".local/share/gem/credentials",
+    ".local/share/uv/credentials",
+    ".luarocks/*config*",
+    ".m2/settings*",
+    ".npm/_logs",
+    ".nuget/NuGet",
+    ".pub-cache/credentials.json",
+    ".rye/credentials",
+    ".sbt/*/credentials*",
+    ".sbt/credentials*",
+    ".sdkman/etc",
+    // Keyrings.
+    ".local/share/keyrings",
+    ".local/share/kwalletd",
+    // What was typed.
+    ".*_history",
+    ".history",
+    ".dbshell",
+    ".lesshst",
+    ".viminfo",
+    ".local/share/atuin",
+    ".local/share/fish",
+    // Browsers and mail.
+    ".mozilla",
+    ".thunderbird",
+    ".var",
+    ".config/google-chrome*",
+    ".config/chromium",
+    ".config/BraveSoftware",
+    ".config/microsoft-edge*",
+    ".config/vivaldi",
+    ".config/opera",
+    "snap/firefox",
+    "snap/chromium",
+    // Editors with their secrets and what they remember, other agents with their sessions.
+    ".config/Code*",
+    ".config/VSCodium",
+    ".config/Cursor",
+    ".vscode-server/data",
+    ".vscode-server-insiders/data",
+    ".vscode-oss/data",
+    ".local/share/code-server",
+    ".local/share/opencode",
+    ".config/goose",
+    ".aider*",
+    ".claude",
+    ".claude.json",
+    ".codex",
+    ".continue",
+    ".cursor",
+    ".gemini",
+    ".qwen",
+];
