@@ -1,4 +1,4 @@
-// What a user sees of the walls: nothing of what the sandbox holds, every letter of a command, and the
+// What a user sees of the walls: nothing of the sandbox's own, every letter of a command, and the
 // change of a protected file before it is one.
 
 import assert from "node:assert/strict";
@@ -27,21 +27,21 @@ const onDisk = (path) => readFile(join(workspace, path), "utf8");
 const entries = () => window.page.locator(".explorer-folders-view .monaco-list-row").allInnerTexts();
 const picker = () => window.page.locator(".quick-input-widget:visible");
 
-step("what the sandbox holds while a command runs is not in the Explorer", async () => {
+step("a command that runs brings nothing of Cairn's into the Explorer", async () => {
   await window.status().filter({ hasText: "replay" }).waitFor({ timeout: 30 * SECOND });
   await window.command("Agent: run task");
   await window.answer("What should be done?", "Add a script that checks the cart");
   await window.button("Allow once", window.notification("until")).click();
   await window.command("View: Show Explorer");
-  await until(async () => (await readdir(workspace)).includes(".cairn-holds-.vscode"), 10 * SECOND, "names are held");
-  // A file that comes after them: when the Explorer shows it, it has heard of them.
+  await until(async () => (await readdir(workspace)).includes("seen"), 10 * SECOND, "the command runs");
+  // A file that comes later: when the Explorer shows it, it has heard of everything before.
   await writeFile(join(workspace, "later.txt"), "");
   await window.page.locator(".explorer-folders-view .monaco-list-row", { hasText: "later.txt" }).waitFor();
-  assert.deepEqual((await entries()).map((text) => text.trim()), [".github", "src", "test", "later.txt", "package.json", "README.md"]);
+  assert.deepEqual((await entries()).map((text) => text.trim()), [".github", "src", "test", "later.txt", "package.json", "README.md", "seen"]);
   await window.screenshot("safety-01 explorer");
   await writeFile(join(workspace, "go"), "");
   await window.notification("printf").waitFor();
-  assert.match(await onDisk("seen"), /^\.envrc$/mu, "they were there");
+  assert.doesNotMatch(await onDisk("seen"), /^\.envrc$/mu);
   assert.deepEqual((await readdir(workspace)).filter((name) => name.startsWith(".")), [".github"]);
 });
 

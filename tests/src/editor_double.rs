@@ -14,10 +14,10 @@ use std::{
 };
 
 use cairn_protocol::{
-    ApplyEdit, ApplyEditParams, ApplyEditResult, Approve, ApproveParams, ApproveResult, EndReason,
-    FileChange, Notice, PROTOCOL_VERSION, Position, Range, RefusedEdit, RequestMethod, RunTask,
-    RunTaskParams, RunTaskResult, Save, SaveFailure, SaveParams, SaveResult, TextEdit,
-    TextEncoding, TurnPhase,
+    ApplyEdit, ApplyEditParams, ApplyEditResult, ApprovalDecision, Approve, ApproveParams,
+    ApproveResult, EndReason, FileChange, Notice, PROTOCOL_VERSION, Position, Range, RefusedEdit,
+    RequestMethod, RunTask, RunTaskParams, RunTaskResult, Save, SaveFailure, SaveParams,
+    SaveResult, TextEdit, TextEncoding, TurnPhase,
 };
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
@@ -487,8 +487,16 @@ impl Shared {
                 respond(client, id, &state.save_all(client, uris));
             }
             Approve::METHOD => {
-                state.asked.push(read_params(params));
-                let usual = state.habit.clone();
+                let asked: ApproveParams = read_params(params);
+                let usual = match asked.quarantined {
+                    // What a command left is kept only by a scripted answer.
+                    true => Some(Approval::Answer(ApproveResult {
+                        decision: ApprovalDecision::Deny,
+                        feedback: None,
+                    })),
+                    false => state.habit.clone(),
+                };
+                state.asked.push(asked);
                 match state.approvals.pop_front().or(usual) {
                     Some(Approval::Answer(result)) => respond(client, id, &result),
                     Some(Approval::Silence) => {}

@@ -146,6 +146,7 @@ fn approve() -> ApproveParams {
         child: None,
         preview: None,
         for_session: String::new(),
+        quarantined: false,
     }
 }
 

@@ -2,9 +2,6 @@
 
 use std::{collections::BTreeSet, fs, path::Path, process::Command};
 
-use cairn_core::policy::sandbox::{DECIDERS, HELD_BESIDE};
-use serde_json::json;
-
 fn root() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
 }
@@ -181,19 +178,4 @@ fn the_extension_has_the_defaults_of_the_daemon() {
     let (settings, faults) = cairn::config::read(&serde_json::Value::Object(section));
     assert_eq!(faults, Vec::<String>::new());
     assert_eq!(format!("{settings:#?}"), format!("{:#?}", cairn::config::Settings::default()));
-}
-
-/// A name that is held while a command runs is not shown in the Explorer, nor is what says so.
-#[test]
-fn the_extension_hides_what_the_sandbox_holds() {
-    let manifest = fs::read_to_string(root().join("vscode-extension/package.json")).unwrap();
-    let manifest: serde_json::Value = serde_json::from_str(&manifest).unwrap();
-    let mut wanted = serde_json::Map::new();
-    wanted.insert(format!("**/{HELD_BESIDE}*"), true.into());
-    // The editor never shows a `.git`.
-    for name in DECIDERS.iter().filter(|name| **name != ".git") {
-        wanted.insert((*name).to_owned(), json!({ "when": format!("{HELD_BESIDE}{name}") }));
-    }
-    let hidden = &manifest["contributes"]["configurationDefaults"]["files.exclude"];
-    assert_eq!(*hidden, serde_json::Value::Object(wanted));
 }

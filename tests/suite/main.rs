@@ -26,6 +26,7 @@ mod files;
 mod front_door;
 mod fuzz;
 mod generated;
+mod git_config;
 mod headless;
 mod hooks;
 mod house;

@@ -716,7 +716,12 @@ preview?: Preview,
 /**
  * What `allowSession` is a yes to, in a few words: `exactly this command`.
  */
-forSession: string, };
+forSession: string, 
+/**
+ * `command` lists files that a command left and that are in quarantine; nothing runs. Only a
+ * person may say yes.
+ */
+quarantined?: boolean, };
 
 export type ApproveResult = { decision: ApprovalDecision, 
 /**

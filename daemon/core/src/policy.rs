@@ -6,6 +6,8 @@
 use std::{borrow::Cow, path::PathBuf};
 
 pub mod command;
+pub mod control_files;
+pub mod git_config;
 pub mod home;
 mod protected;
 pub mod sandbox;

@@ -160,6 +160,11 @@ pub struct ApproveParams {
     /// What `allowSession` is a yes to, in a few words: `exactly this command`.
     #[serde(default)]
     pub for_session: String,
+    /// `command` lists files that a command left and that are in quarantine; nothing runs. Only a
+    /// person may say yes.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[ts(optional, as = "Option<bool>")]
+    pub quarantined: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]

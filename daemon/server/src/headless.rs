@@ -256,10 +256,15 @@ impl Editor for Terminal {
     }
 
     fn approve(&self, params: ApproveParams) -> BoxFuture<'static, ApproveResult> {
+        // What a command left is no command: the options were given before anybody knew of it.
         let missing = missing(self.allow, &params);
-        if missing.is_empty() {
+        if missing.is_empty() && !params.quarantined {
             let result = ApproveResult { decision: ApprovalDecision::AllowOnce, feedback: None };
             return async move { result }.boxed();
+        }
+        if params.quarantined && (self.allow.commands || !std::io::stdin().is_terminal()) {
+            return async { ApproveResult { decision: ApprovalDecision::Deny, feedback: None } }
+                .boxed();
         }
         if !std::io::stdin().is_terminal() {
             let options = missing.join(" ");

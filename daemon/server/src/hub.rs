@@ -32,7 +32,7 @@ use crate::{
     docs::Docs,
     editor::Editor,
     event::{AgentRequest, ClientEvent, Initialized},
-    exec::sandbox::{Sandbox, Tier},
+    exec::sandbox::{LeftBehind, Sandbox, Tier, Watch},
     model::choose::{self, Choice, Environment, Keys},
     secrets,
     store::{journal, reviews::Keeper},
@@ -155,6 +155,8 @@ pub(crate) enum Event {
     },
     /// How commands are boxed here, or why they cannot be.
     Sandbox(Result<Tier, String>),
+    /// What a command left whose daemon was killed.
+    Recovered(Box<LeftBehind>),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -271,6 +273,9 @@ pub(crate) struct Hub {
     /// Another window works here and holds what is kept.
     elsewhere: bool,
     sandbox: Arc<Sandbox>,
+    watch: Arc<Watch>,
+    /// What a command left whose daemon was killed.
+    recovered: Option<String>,
     /// How commands are boxed here, once that is known.
     boxed_by: Option<Result<Tier, String>>,
     /// Keeps what is pending in files.
@@ -294,6 +299,7 @@ impl Hub {
             secrets::learn(key);
         }
         let sandbox = sandbox::of(&environment);
+        let watch = sandbox::watch_of(&environment);
         Self {
             editor,
             handle,
@@ -326,6 +332,8 @@ impl Hub {
             storage_fault: None,
             elsewhere: false,
             sandbox,
+            watch,
+            recovered: None,
             boxed_by: None,
             keeper: None,
             connection: Connection::Idle,
@@ -477,6 +485,7 @@ impl Hub {
                 self.message(&session, &turn, MessageRole::Notice, text)
             }
             Event::Sandbox(found) => self.sandbox_found(found),
+            Event::Recovered(left) => self.recovered(&left),
         }
     }
 
@@ -495,6 +504,7 @@ impl Hub {
         self.form = EditForm { units: initialized.units, whole_lines: !initialized.speaks_agent };
         self.configure(&initialized.settings);
         self.find_sandbox();
+        self.recover_commands();
         self.look_for_sessions(initialized.remember);
     }
 
@@ -589,6 +599,7 @@ impl Hub {
             });
         }
         banners.extend(self.sandbox_banner());
+        banners.extend(self.recovered_banner());
         StatusNotification {
             rev: self.next_rev(),
             model,

@@ -32,6 +32,7 @@ use crate::{
 };
 
 mod consent;
+mod left;
 
 use consent::{Consent, Guard, consent, said};
 
@@ -255,6 +256,7 @@ async fn run(
         | Touch::Plan
         | Touch::Child => None,
     };
+    let after = context.clone();
     let ran = parsed.run(context, approved).await;
     drop(running);
     if matches!(touch, Touch::Command { .. }) {
@@ -272,6 +274,13 @@ async fn run(
         }
         Err(fatal @ ToolFailure::Fatal(_)) => return Err(fatal),
     };
+    if !output.left.is_empty() {
+        let told = left::ask(shown, &after, &output.left).await?;
+        output.content.own(&told);
+        let mut detail = ModelText::from(output.detail.unwrap_or_default().as_str());
+        detail.own(&told);
+        output.detail = Some(detail.into());
+    }
     let about = || {
         let mut about = about();
         about["result"] = json!({"content": output.content.as_str(), "isError": output.is_error});

@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 pub use crate::approval::Approved;
 use crate::{
     docs::Docs,
-    exec::sandbox::Walls,
+    exec::sandbox::{LeftBehind, Walls},
     hooks::Desk,
     instructions::Sources,
     store::{allowed::Allowed, journal::Writer},
@@ -95,6 +95,8 @@ pub struct ToolOutput {
     pub saw: Option<Saw>,
     /// How the task graph stands, of a call that dealt with it.
     pub tasks: Option<TaskNews>,
+    /// Control files that a command left; they are in quarantine.
+    pub left: LeftBehind,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -10,7 +10,10 @@ use std::{
     os::unix::net::UnixListener,
     path::{Path, PathBuf},
     process::Command,
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
@@ -23,6 +26,7 @@ use serde_json::{Value, json};
 
 mod attacks;
 mod broken;
+mod control_files;
 mod daily;
 mod grants;
 mod home;
@@ -46,6 +50,8 @@ pub(crate) struct Scene {
     sockets: Vec<(PathBuf, UnixListener)>,
     /// What the user was asked; they say yes.
     asked: Arc<Mutex<Vec<Value>>>,
+    /// Whether they want to keep what a command left in quarantine.
+    keeps: Arc<AtomicBool>,
 }
 
 /// How a command ended, as the user sees it.
@@ -104,7 +110,8 @@ impl Scene {
             })
             .collect();
         let daemon = daemon_at(&home, way);
-        let scene = Self { daemon, root, tcp, udp, sockets, asked: Arc::default() };
+        let (asked, keeps) = Default::default();
+        let scene = Self { daemon, root, tcp, udp, sockets, asked, keeps };
         let status = scene.shake_hands(settings).await;
         let kind = status["sandbox"]["kind"].as_str().unwrap().to_owned();
         if way == "none" || kind == way || kind == "off" {
@@ -122,10 +129,12 @@ impl Scene {
     /// What the daemon says of itself when it knows of boxes.
     async fn shake_hands(&self, settings: Value) -> Value {
         let (client, asked) = (&self.daemon.client, Arc::clone(&self.asked));
+        let keeps = Arc::clone(&self.keeps);
         client.answer_with(Box::new(move |client, id, method, params| match method {
             "agent/approve" => {
                 asked.lock().unwrap().push(params.clone());
-                client.respond(id, json!({ "decision": "allowOnce" }));
+                let no = params["quarantined"] == true && !keeps.load(Ordering::SeqCst);
+                client.respond(id, json!({ "decision": if no { "deny" } else { "allowOnce" } }));
             }
             "agent/save" => client.respond(id, json!({ "failed": [] })),
             _ => panic!("{method}"),

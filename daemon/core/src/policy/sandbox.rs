@@ -37,45 +37,6 @@ impl Needs {
     }
 }
 
-/// In a workspace folder: what decides what runs outside of the box. Never written by a command,
-/// there or missing; a missing one is a folder to be held, so that nothing else takes the name.
-pub const DECIDERS: &[&str] = &[
-    ".git",
-    ".vscode",
-    ".idea",
-    ".devcontainer",
-    ".cairn",
-    ".claude",
-    ".codex",
-    ".agents",
-    ".cursor",
-    ".husky",
-    ".githooks",
-    ".github",
-    ".mcp.json",
-    ".envrc",
-    "AGENTS.md",
-    "CLAUDE.md",
-];
-
-/// Beside a name that is held stands a folder that begins so and ends in that name: an editor can tell
-/// by it what is held from what is there, and show neither.
-pub const HELD_BESIDE: &str = ".cairn-holds-";
-
-/// The same in a repository that a command was given: what decides what git runs. `commondir` is
-/// not among them because git reads it: see [`COMMON_DIR`].
-pub const GIT_DECIDERS: &[&str] = &["hooks", "config", "config.worktree"];
-
-/// A repository without this file is as one in which it says `.`; one in which it says something
-/// else takes hooks and settings from there.
-pub const COMMON_DIR: (&str, &str) = ("commondir", ".");
-
-/// True for a name that is not written wherever it is found.
-pub fn decides(name: &str) -> bool {
-    DECIDERS.iter().any(|decider| decider.eq_ignore_ascii_case(name))
-        || name.to_ascii_lowercase().ends_with(".code-workspace")
-}
-
 /// What the shell found, all absolute and without links.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Found {
@@ -441,15 +402,5 @@ mod tests {
             needs(true, true),
             "has network access and may change .git except hooks and config"
         );
-    }
-
-    #[test]
-    fn names_that_decide() {
-        for name in [".git", ".VSCode", "agents.md", "a.code-workspace"] {
-            assert!(decides(name), "{name}");
-        }
-        for name in ["git", ".gitignore", "package.json", "src"] {
-            assert!(!decides(name), "{name}");
-        }
     }
 }

@@ -13,22 +13,24 @@ use std::{
     sync::Arc,
 };
 
-use cairn_core::policy::sandbox::Needs;
+use cairn_core::{policy::sandbox::Needs, quote::quoted};
 
 #[cfg(unix)]
 mod boxes;
 #[cfg(target_os = "linux")]
 mod confine;
 #[cfg(unix)]
+mod control;
+#[cfg(unix)]
 mod git;
 #[cfg(unix)]
 pub(super) mod ground;
 #[cfg(unix)]
-mod hold;
-#[cfg(unix)]
 mod home;
 #[cfg(target_os = "linux")]
 mod init;
+#[cfg(unix)]
+mod left;
 #[cfg(target_os = "linux")]
 mod linux;
 #[cfg(unix)]
@@ -40,7 +42,16 @@ mod none;
 #[cfg(target_os = "linux")]
 mod outer;
 #[cfg(unix)]
+mod path_scan;
+#[cfg(unix)]
+mod quarantine;
+#[cfg(unix)]
 pub(super) mod report;
+#[cfg(unix)]
+mod watch;
+#[cfg(windows)]
+#[path = "sandbox/watch_none.rs"]
+mod watch;
 
 #[cfg(target_os = "linux")]
 use linux as system;
@@ -53,8 +64,13 @@ use none as system;
 pub use boxes::{Boxed, Sandbox};
 #[cfg(unix)]
 use boxes::{Builder, Shape};
+#[cfg(unix)]
+pub use left::{Left, LeftBehind};
 #[cfg(windows)]
 pub use none::{Boxed, Sandbox};
+pub use watch::{Begin, ControlFiles, Watch, Watching};
+#[cfg(windows)]
+pub use watch::{Left, LeftBehind};
 
 /// Hidden from people: how this program is started inside a box, or as the builder of one.
 pub const SUBCOMMAND: &str = "sandbox-run";
@@ -112,6 +128,7 @@ impl Default for Settings {
 #[derive(Debug, Clone)]
 pub struct Walls {
     pub sandbox: Arc<Sandbox>,
+    pub watch: Arc<Watch>,
     pub settings: Settings,
 }
 
@@ -122,6 +139,20 @@ impl Walls {
             return Err(OFF.to_owned());
         }
         self.sandbox.tier().await
+    }
+
+    /// Begins the watch over a command. Blocks.
+    pub fn watch(&self, folders: &[PathBuf], granted: bool) -> io::Result<Watching> {
+        let home = std::env::home_dir();
+        let (home, hidden) = (home.as_deref(), self.sandbox.hidden());
+        self.watch.begin(&Begin { folders, home, hidden, granted })
+    }
+
+    /// Moves what commands left whose daemon was killed. Blocks.
+    pub fn recover(&self, folders: &[PathBuf]) -> LeftBehind {
+        let home = std::env::home_dir();
+        let (home, hidden) = (home.as_deref(), self.sandbox.hidden());
+        self.watch.recover(&Begin { folders, home, hidden, granted: false })
     }
 }
 
@@ -137,7 +168,14 @@ pub struct Order<'a> {
     pub needs: Needs,
     /// It writes nothing in the workspace, so that it need not be able to.
     pub looks: bool,
+    /// What was found of control files before it; `None` for one that only looks.
+    pub control: Option<Arc<ControlFiles>>,
     pub settings: &'a Settings,
+}
+
+/// A path for the model and the user: in quotes if it has anything but printable characters.
+pub fn shown_path(path: &Path) -> String {
+    quoted(&path.to_string_lossy()).into_owned()
 }
 
 /// This program as a part of a box: before anything else of it has begun. What goes wrong is said on

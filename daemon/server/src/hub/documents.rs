@@ -115,6 +115,7 @@ impl Hub {
         let Some(key) = self.key_of(uri) else { return };
         if let (Some(path), Some(document)) = (path_of(&key), self.docs.get(&key)) {
             self.sources.user_saved(&path, Some(&document.text.to_string()));
+            self.watch.was_saved(&path, document.text.clone());
         }
         let Some(entry) = self.files.entries.get_mut(&key) else { return };
         // Whatever was unsaved was the user's to save, and is saved now.

@@ -6,7 +6,7 @@ use cairn_protocol::{Banner, BannerKind, SandboxKind, SandboxStatus};
 
 use super::{Event, Hub};
 use crate::{
-    exec::sandbox::{Sandbox, Tier, Walls},
+    exec::sandbox::{LeftBehind, Sandbox, Tier, Walls, Watch},
     model::choose::Environment,
 };
 
@@ -16,9 +16,45 @@ pub(super) fn of(environment: &Environment) -> Arc<Sandbox> {
     Arc::new(Sandbox::new(environment.program.clone(), environment.tiers, hidden))
 }
 
+pub(super) fn watch_of(environment: &Environment) -> Arc<Watch> {
+    Arc::new(Watch::new(environment.state_dir.clone()))
+}
+
 impl Hub {
     pub(super) fn walls(&self) -> Walls {
-        Walls { sandbox: Arc::clone(&self.sandbox), settings: self.settings.sandbox.clone() }
+        Walls {
+            sandbox: Arc::clone(&self.sandbox),
+            watch: Arc::clone(&self.watch),
+            settings: self.settings.sandbox.clone(),
+        }
+    }
+
+    /// Looks for what a command left whose daemon was killed.
+    pub(super) fn recover_commands(&self) {
+        let Some(workspace) = self.workspace.clone() else { return };
+        let (walls, handle) = (self.walls(), self.handle.clone());
+        let recover = move || walls.recover(workspace.folders());
+        self.spawn(async move {
+            if let Ok(left) = tokio::task::spawn_blocking(recover).await {
+                handle.send(Event::Recovered(Box::new(left)));
+            }
+        });
+    }
+
+    pub(super) fn recovered(&mut self, left: &LeftBehind) {
+        let Some(folder) = left.folder() else { return };
+        let lines = left.lines().join(", ");
+        self.recovered = Some(format!(
+            "Cairn was killed while a command ran. What the command left that git, an editor or a shell could run by itself was moved to {}: {lines}. Look at it before you move it back.{}",
+            folder.display(),
+            left.faults()
+        ));
+        self.status_dirty = true;
+    }
+
+    pub(super) fn recovered_banner(&self) -> Option<Banner> {
+        let text = self.recovered.clone()?;
+        Some(Banner { kind: BannerKind::Sandbox, text })
     }
 
     /// Long before the first command needs to know.

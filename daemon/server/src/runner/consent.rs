@@ -255,6 +255,7 @@ fn params(shown: &Shown, question: &Question, place: &Place) -> ApproveParams {
         child: None,
         preview: None,
         for_session: question.for_session.to_owned(),
+        quarantined: false,
     }
 }
 

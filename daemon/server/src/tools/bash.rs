@@ -2,7 +2,7 @@
 //! bytes. Where no sandbox works the user has said yes to that, too. On Windows it is `powershell`,
 //! and there is no sandbox.
 
-use std::{sync::Arc, time::Duration};
+use std::{io, sync::Arc, time::Duration};
 
 use cairn_core::{
     marks::ModelText,
@@ -11,11 +11,12 @@ use cairn_core::{
 };
 use futures_util::future::{BoxFuture, FutureExt};
 use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
 
 use super::{Approved, Call, Tool, ToolContext, ToolFailure, ToolOutput, arguments::Arguments};
 use crate::exec::{
     self, Captured, Exit, Outcome, Spec,
-    sandbox::{Boxed, Order},
+    sandbox::{Boxed, LeftBehind, Order, Watching},
 };
 
 const MAX_TITLE_CHARS: usize = 80;
@@ -41,9 +42,10 @@ const BASH: Shell = Shell {
         exit code. Each call is a new shell without a terminal: nothing can be typed in, `cd` and \
         variables do not last, and processes left in the background are ended with it. It runs in \
         a sandbox: it can write in the workspace and in /tmp only, not in .git and the settings of \
-        editors and agents, and has no network but its own loopback. The home folder in it is a \
-        private one with the user's toolchains and nothing else. To read, find or change files use \
-        the other tools.",
+        editors and agents (a new repository or file of this kind is moved away and the user is \
+        asked about it: make repositories for tests in /tmp), and has no network but its own \
+        loopback. The home folder in it is a private one with the user's toolchains and nothing \
+        else. To read, find or change files use the other tools.",
     grants: true,
 };
 
@@ -154,7 +156,7 @@ impl Call for BashCall {
                 }
             };
             let needs = self.needs;
-            let sandbox = self.boxed(&context).await?;
+            let (sandbox, watching) = self.prepare(&context).await?;
             let is_boxed = sandbox.is_some();
             let spec = Spec {
                 command: self.command,
@@ -166,8 +168,10 @@ impl Call for BashCall {
             };
             let home = std::env::home_dir().unwrap_or_default();
             let network = needs.network || context.walls.settings.network;
-            let outcome = exec::run(spec, context.cancel).await.map_err(|error| {
-                ToolFailure::Tell(format!("The command could not be run: {error}."))
+            let (ran, left) = run_watched(spec, watching, context.cancel).await?;
+            let outcome = ran.map_err(|error| {
+                let left = told(&left);
+                ToolFailure::Tell(format!("The command could not be run: {error}.{left}"))
             })?;
             let mut content = ModelText::default();
             if !unsaved.is_empty() {
@@ -193,6 +197,7 @@ impl Call for BashCall {
                 content,
                 detail: Some(detail.into()),
                 is_error: outcome.exit != Exit::Code(0),
+                left,
                 ..ToolOutput::default()
             })
         }
@@ -201,25 +206,79 @@ impl Call for BashCall {
 }
 
 impl BashCall {
-    /// `None` where there is no sandbox, which the user knew when they allowed it.
-    async fn boxed(&self, context: &ToolContext) -> Result<Option<Arc<Boxed>>, ToolFailure> {
-        if context.walls.stand().await.is_err() {
-            return Ok(None);
-        }
-        let order = Order {
-            command: &self.command,
-            cwd: &self.cwd,
-            folders: context.workspace.folders(),
-            needs: self.needs,
-            looks: self.needs.is_none() && command::only_looks(&self.command),
-            settings: &context.walls.settings,
-        };
-        context.walls.sandbox.prepare(order).await.map(Some).map_err(|error| {
+    /// The sandbox, which is missing where there is none, as the user knew when they allowed the
+    /// command; and the watch over a command that can write in the workspace.
+    async fn prepare(
+        &self,
+        context: &ToolContext,
+    ) -> Result<(Option<Arc<Boxed>>, Option<Watching>), ToolFailure> {
+        let refused = |error: io::Error| {
             ToolFailure::Tell(format!(
                 "The command was not run: its sandbox could not be prepared: {error}. Tell the user."
             ))
-        })
+        };
+        let is_boxed = context.walls.stand().await.is_ok();
+        let looks = is_boxed && self.needs.is_none() && command::only_looks(&self.command);
+        let watching = if looks {
+            None
+        } else {
+            let (walls, workspace) = (context.walls.clone(), Arc::clone(&context.workspace));
+            let granted = self.needs.git;
+            let begin = move || walls.watch(workspace.folders(), granted);
+            Some(blocking(begin).await.map_err(refused)?)
+        };
+        let sandbox = if is_boxed {
+            let order = Order {
+                command: &self.command,
+                cwd: &self.cwd,
+                folders: context.workspace.folders(),
+                needs: self.needs,
+                looks,
+                control: watching.as_ref().map(Watching::control_files),
+                settings: &context.walls.settings,
+            };
+            Some(context.walls.sandbox.prepare(order).await.map_err(refused)?)
+        } else {
+            None
+        };
+        let Some(watching) = watching else { return Ok((sandbox, None)) };
+        let begun = move || {
+            watching.mounted(sandbox.as_deref())?;
+            Ok((sandbox, Some(watching)))
+        };
+        blocking(begun).await.map_err(refused)
     }
+}
+
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> io::Result<T> + Send + 'static,
+) -> io::Result<T> {
+    tokio::task::spawn_blocking(work).await.map_err(io::Error::other)?
+}
+
+/// Runs a command, and moves to quarantine what it leaves of control files, however it ends.
+async fn run_watched(
+    spec: Spec,
+    watching: Option<Watching>,
+    cancel: CancellationToken,
+) -> Result<(io::Result<Outcome>, LeftBehind), ToolFailure> {
+    let Some(watching) = watching else {
+        return Ok((exec::run(spec, cancel).await, LeftBehind::default()));
+    };
+    let ran = tokio::select! {
+        ran = exec::run(spec, cancel) => ran,
+        never = watching.repeat() => match never {},
+    };
+    let finished = tokio::task::spawn_blocking(|| watching.finish()).await;
+    let left = finished.map_err(|error| ToolFailure::Fatal(error.into()))?;
+    Ok((ran, left))
+}
+
+/// What was left by a command about which nobody is asked.
+fn told(left: &LeftBehind) -> String {
+    let Some(folder) = left.folder() else { return left.faults() };
+    let lines = left.lines().join("\n");
+    format!("\nIt left these, which were moved to {}:\n{lines}{}", folder.display(), left.faults())
 }
 
 /// What a command that failed may have lacked, from its own words.

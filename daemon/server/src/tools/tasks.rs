@@ -119,11 +119,10 @@ impl GraphCall {
             }
         }
         Ok(ToolOutput {
-            saw: None,
             detail: Some(content.as_str().to_owned()),
             content,
-            is_error: false,
             tasks: Some(TaskNews { items: contents.graph.items(), updated }),
+            ..ToolOutput::default()
         })
     }
 

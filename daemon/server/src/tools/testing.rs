@@ -20,7 +20,7 @@ use super::{
 use crate::{
     approval::{self, Gate, Place},
     docs::{Docs, Document},
-    exec::sandbox::{self, Sandbox, Tiers, Walls},
+    exec::sandbox::{self, Sandbox, Tiers, Walls, Watch},
     workspace::{Workspace, uri_of},
 };
 
@@ -65,6 +65,7 @@ impl Bench {
             allowed: None,
             walls: Walls {
                 sandbox: Arc::new(Sandbox::new(None, Tiers::None, Vec::new())),
+                watch: Arc::new(Watch::new(None)),
                 settings: sandbox::Settings::default(),
             },
             timeout: Duration::from_secs(30),

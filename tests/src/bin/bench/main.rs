@@ -22,7 +22,7 @@ use table::Table;
 
 type Measurement = fn(&mut Table);
 
-const MEASUREMENTS: [(&str, Measurement); 13] = [
+const MEASUREMENTS: [(&str, Measurement); 14] = [
     ("start", engine::start),
     ("floor", engine::floor),
     ("plan", engine::plan),
@@ -36,6 +36,7 @@ const MEASUREMENTS: [(&str, Measurement); 13] = [
     ("prompts", commands::prompts),
     ("redact", redact::texts),
     ("sandbox", sandbox::commands),
+    ("scan", sandbox::scans),
 ];
 
 fn main() {

@@ -10,7 +10,7 @@ use std::{
 
 use cairn::exec::{
     self, Exit, Spec,
-    sandbox::{Boxed, Order, Sandbox, Settings, Tier, Tiers},
+    sandbox::{Begin, Boxed, Order, Sandbox, Settings, Tier, Tiers, Watch, Watching},
 };
 use cairn_core::policy::sandbox::Needs;
 use cairn_tests::lsp_client::binary;
@@ -22,6 +22,7 @@ const COMMANDS: usize = 60;
 /// Folders with files in them, as a project of some size has near its top.
 const FOLDERS: usize = 200;
 const FILES: usize = 10;
+const SCANS: usize = 30;
 
 pub(crate) fn commands(table: &mut Table) {
     let folder = workspace();
@@ -43,18 +44,21 @@ pub(crate) fn commands(table: &mut Table) {
                 continue;
             }
             let probed = began.elapsed();
+            let state = tempfile::tempdir().expect("a folder");
+            let watch = Arc::new(Watch::new(Some(state.path().to_owned())));
             let (mut looks, mut all) = (Vec::new(), Vec::new());
             for _ in 0..COMMANDS {
                 let began = Instant::now();
-                let boxed = prepare(&sandbox, &root, false).await;
+                let (boxed, watching) = prepare(&sandbox, Some(&watch), &root).await;
                 looks.push(began.elapsed());
                 run(&root, Some(boxed)).await;
+                drop(watching.expect("it is watched").finish());
                 all.push(began.elapsed());
             }
             let mut readers = Vec::new();
             for _ in 0..COMMANDS {
                 let began = Instant::now();
-                let boxed = prepare(&sandbox, &root, true).await;
+                let (boxed, _) = prepare(&sandbox, None, &root).await;
                 run(&root, Some(boxed)).await;
                 readers.push(began.elapsed());
             }
@@ -69,16 +73,65 @@ pub(crate) fn commands(table: &mut Table) {
     });
 }
 
-async fn prepare(sandbox: &Sandbox, root: &Path, looks: bool) -> Arc<Boxed> {
+/// A command that may write is watched from before it to behind it.
+async fn prepare(
+    sandbox: &Sandbox,
+    watch: Option<&Arc<Watch>>,
+    root: &Path,
+) -> (Arc<Boxed>, Option<Watching>) {
+    let watching = watch.map(|watch| watch.begin(&begin(&[root.to_owned()])).expect("a scan"));
     let order = Order {
         command: "true",
         cwd: root,
         folders: &[root.to_owned()],
         needs: Needs::NONE,
-        looks,
+        looks: watch.is_none(),
+        control: watching.as_ref().map(Watching::control_files),
         settings: &Settings::default(),
     };
-    sandbox.prepare(order).await.expect("a box")
+    let boxed = sandbox.prepare(order).await.expect("a box");
+    if let Some(watching) = &watching {
+        watching.mounted(Some(&boxed)).expect("a record");
+    }
+    (boxed, watching)
+}
+
+fn begin(folders: &[PathBuf]) -> Begin<'_> {
+    Begin { folders, home: None, hidden: &[], granted: false }
+}
+
+/// The scan alone: the first one, and those after it in which nothing or one folder changed.
+pub(crate) fn scans(table: &mut Table) {
+    for (files, aim) in [(200, 5.0), (80_000, 60.0)] {
+        let folder = tempfile::tempdir().expect("a folder");
+        for number in 0..files / FILES {
+            let inner = folder.path().join(format!("part{}/module{number}", number / 20));
+            fs::create_dir_all(&inner).expect("a folder");
+            for file in 0..FILES {
+                fs::write(inner.join(format!("file{file}.rs")), "").expect("a file");
+            }
+        }
+        let state = tempfile::tempdir().expect("a folder");
+        let watch = Arc::new(Watch::new(Some(state.path().to_owned())));
+        let folders = [folder.path().to_owned()];
+        let mut times = Vec::new();
+        for round in 0..SCANS {
+            fs::write(folder.path().join(format!("part0/new{round}")), "").expect("a file");
+            let began = Instant::now();
+            let watching = watch.begin(&begin(&folders)).expect("a scan");
+            watching.mounted(None).expect("a record");
+            let before = began.elapsed();
+            let began = Instant::now();
+            drop(watching.finish());
+            times.push((before, began.elapsed()));
+        }
+        let first = times.remove(0).0;
+        let (before, after): (Vec<_>, Vec<_>) = times.into_iter().unzip();
+        let of = |what: &str| format!("scan of {files} files, {what}");
+        table.times(&of("the first"), Unit::Millis, Aim::None, &[first]);
+        table.times(&of("before a command"), Unit::Millis, Aim::Below(aim), &before);
+        table.times(&of("after it"), Unit::Millis, Aim::Below(aim), &after);
+    }
 }
 
 async fn run(root: &Path, sandbox: Option<Arc<Boxed>>) -> Duration {

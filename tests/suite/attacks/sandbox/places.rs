@@ -234,7 +234,7 @@ async fn settings_of_git_that_lie_in_the_workspace_are_not_written() {
                       rm -f .gitconfig; echo written > a";
         let told = stand.told([("bash", json!({ "command": attack }))]).await;
         assert_eq!(stand.read(".gitconfig"), b"[user]\n", "{way}: {told:?}");
-        assert!(!stand.has("team"), "{way}: {told:?}");
+        assert!(!stand.has("team/later"), "{way}: {told:?}");
         assert_eq!(stand.read("a"), b"written\n", "{way}: {told:?}");
         ran(1);
         stand.finish();

@@ -81,7 +81,7 @@ impl Group {
             Some(boxed) => {
                 let (child, reports) = spawn_boxed(boxed, spec, &mark, output)?;
                 let boxed = Arc::clone(boxed);
-                (child, reports.map(|reports| Walls { reports, boxed }))
+                (child, reports.map(|reports| Walls { reports, _boxed: boxed }))
             }
         };
         let processes = Arc::new(Processes {
@@ -155,7 +155,8 @@ struct Processes {
 /// Of a command in a box.
 struct Walls {
     reports: io::PipeReader,
-    boxed: Arc<Boxed>,
+    /// Its temporary folder lives as long as this.
+    _boxed: Arc<Boxed>,
 }
 
 enum State {
@@ -220,9 +221,6 @@ impl Processes {
                     Ok(None) | Err(_) => return None,
                 }
             };
-            if let Some(walls) = &self.walls {
-                walls.boxed.let_go();
-            }
             #[cfg(target_os = "linux")]
             if self.walls.is_none() {
                 guard::ended(self.leader);

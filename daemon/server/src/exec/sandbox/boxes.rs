@@ -18,7 +18,6 @@ use tokio_util::sync::CancellationToken;
 use super::{
     Order, Tier, Tiers,
     ground::{Ground, Kind, Place},
-    hold::Held,
     home::{self, copies::Copies, detect::Detector},
     look::{self, Scene},
     system,
@@ -59,7 +58,7 @@ pub(super) struct Builder {
     pub(super) words: Vec<OsString>,
 }
 
-/// A box as far as it can be prepared. While it lives, the names it protects are held.
+/// A box as far as it can be prepared.
 #[derive(Debug)]
 pub struct Boxed {
     pub(in crate::exec) program: PathBuf,
@@ -70,7 +69,9 @@ pub struct Boxed {
     pub(super) variables: Vec<(&'static str, PathBuf)>,
     /// Whether a process of ours in it tells how the command ended; else it is its own leader.
     pub(in crate::exec) reports: bool,
-    pub(super) held: Mutex<Held>,
+    /// Places a command may write, and those in them that it may not.
+    pub(super) writable: Vec<PathBuf>,
+    pub(super) read_only: Vec<PathBuf>,
     pub(super) _ground: Arc<Ground>,
 }
 
@@ -87,9 +88,9 @@ impl Boxed {
         all
     }
 
-    /// The command is over.
-    pub(in crate::exec) fn let_go(&self) {
-        drop(std::mem::take(&mut *self.held.lock().unwrap_or_else(PoisonError::into_inner)));
+    /// The places a command may write, and those in them that it may not.
+    pub(super) fn places(&self) -> (&[PathBuf], &[PathBuf]) {
+        (&self.writable, &self.read_only)
     }
 }
 
@@ -127,6 +128,11 @@ impl Sandbox {
         }
     }
 
+    /// Cairn's own folders.
+    pub fn hidden(&self) -> &[PathBuf] {
+        &self.hidden
+    }
+
     /// How boxes are built here, or why they cannot be. Found out once, by building one.
     pub async fn tier(&self) -> Result<Tier, String> {
         match self.builder().await {
@@ -144,6 +150,7 @@ impl Sandbox {
         let (settings, mut needs, looks) = (order.settings.clone(), order.needs, order.looks);
         needs.network |= settings.network;
         let mut own = self.own(&ground)?;
+        let control = order.control.unwrap_or_default();
         let (detector, copies) = (Arc::clone(&self.detector), Arc::clone(&self.copies));
         let preparing = tokio::task::spawn_blocking(move || {
             let home = std::env::home_dir().filter(|home| home.is_absolute());
@@ -159,20 +166,21 @@ impl Sandbox {
                 }
                 None => home::View::default(),
             };
-            let (found, held) = look::look(&Scene {
+            let found = look::look(&Scene {
                 folders: &folders,
                 writable: &settings.writable,
                 home: home.as_deref(),
                 view: &view,
                 hidden: &hidden,
                 needs,
+                control: &control,
                 looks,
             })?;
             own.home = private_home(&found, &own, &ground, home.as_deref(), &folders)?;
             // Its own name: a link to a workspace is not in the private home folder as a mount is.
             let cwd = cwd.canonicalize().unwrap_or(cwd);
             let shape = Shape { found: &found, own: &own, network: needs.network, cwd: &cwd };
-            Ok(Arc::new(system::boxed(&builder, &shape, command, held, ground)))
+            Ok(Arc::new(system::boxed(&builder, &shape, command, ground)))
         });
         preparing.await.map_err(io::Error::other)?
     }
@@ -229,7 +237,7 @@ impl Sandbox {
             let own = self.own(&ground)?;
             let (found, root) = (Found::default(), Path::new("/"));
             let shape = Shape { found: &found, own: &own, network: false, cwd: root };
-            let boxed = system::boxed(&builder, &shape, "true".into(), Held::default(), ground);
+            let boxed = system::boxed(&builder, &shape, "true".into(), ground);
             let spec = Spec {
                 command: "true".to_owned(),
                 cwd: root.to_owned(),

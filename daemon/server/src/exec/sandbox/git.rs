@@ -1,37 +1,34 @@
-//! Where a repository keeps what decides what git runs, and what of it a command may write.
+//! Places in which a repository keeps what decides what git runs, and the part of a repository that a
+//! command may write.
 //!
-//! A pointer in a working copy says where its repository is. It is believed only when the repository
-//! says the same of the working copy: a clone must not name another's.
+//! A pointer in a working copy says where its repository is. It is opened for a command only when the
+//! repository says the same of the working copy: a clone must not name another's.
 
 use std::{
-    fs, io,
+    collections::BTreeSet,
+    fs,
+    io::{self, Read},
     path::{Component, Path, PathBuf},
 };
 
-use cairn_core::policy::sandbox::{COMMON_DIR, Found, GIT_DECIDERS};
-
-use super::{
-    hold::{Held, Kind},
-    look::protect,
+use cairn_core::policy::{
+    control_files::{REPOSITORY_NAMES, is_inert_setting},
+    git_config::{Malformed, Setting, parse},
+    sandbox::Found,
 };
 
 /// Repositories in a repository: submodules may lie in folders.
 const DEEPEST_MODULE: usize = 4;
 const MOST_MODULES: usize = 64;
 /// Files of settings that include each other.
-const MOST_SETTINGS: usize = 16;
+const MOST_SETTINGS: usize = 32;
+const LONGEST_SETTINGS: u64 = 1024 * 1024;
+/// Places that settings name.
+const MOST_NAMED: usize = 256;
 
 /// Protects the repository of a workspace folder, or opens it but for what decides.
-pub(super) fn look(
-    folder: &Path,
-    granted: bool,
-    found: &mut Found,
-    held: &mut Held,
-) -> io::Result<()> {
-    // A workspace may be a part of a repository.
-    let around = folder.ancestors().find_map(|top| Some((top, repository(top)?)));
-    let Some((top, repository)) = around else { return Ok(()) };
-    elsewhere(top, &repository, found, held)?;
+pub(super) fn look(folder: &Path, granted: bool, found: &mut Found) -> io::Result<()> {
+    let Some((_, repository)) = around(folder, repository) else { return Ok(()) };
     if !granted {
         let within = |place: &PathBuf| found.writable.iter().any(|at| place.starts_with(at));
         let folders: Vec<PathBuf> = repository.folders().filter(within).collect();
@@ -39,18 +36,30 @@ pub(super) fn look(
         return Ok(());
     }
     for place in repository.folders() {
-        open(&place, found, held)?;
+        open(&place, found)?;
     }
     Ok(())
 }
 
 /// Where git looks from a folder: the top of the working copy around it, if that is another folder, and
 /// its repository.
-pub(super) fn around(folder: &Path) -> Vec<PathBuf> {
-    let around = folder.ancestors().find_map(|top| Some((top, repository(top)?)));
-    let Some((top, repository)) = around else { return Vec::new() };
+pub(super) fn read_from(folder: &Path) -> Vec<PathBuf> {
+    let Some((top, repository)) = around(folder, repository) else { return Vec::new() };
     let top = (top != folder).then(|| top.to_owned());
     top.into_iter().chain(repository.folders()).collect()
+}
+
+/// The folders of the repository that a command gets with a grant, for the scan to watch.
+pub(super) fn granted(folder: &Path) -> Vec<PathBuf> {
+    around(folder, repository).into_iter().flat_map(|(_, it)| it.folders()).collect()
+}
+
+/// A workspace may be a part of a repository.
+fn around(
+    folder: &Path,
+    find: impl Fn(&Path) -> Option<Repository>,
+) -> Option<(&Path, Repository)> {
+    folder.ancestors().find_map(|top| Some((top, find(top)?)))
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -68,143 +77,223 @@ impl Repository {
     }
 }
 
+/// The repository that a folder is the working copy of, if both say so.
 fn repository(folder: &Path) -> Option<Repository> {
     let dot = folder.join(".git");
     let data = fs::symlink_metadata(&dot).ok()?;
     if data.is_dir() {
         return dot.join("HEAD").exists().then(|| Repository { own: dot.clone(), common: dot });
     }
-    let pointer = fs::read_to_string(&dot).ok().filter(|_| data.is_file())?;
-    let own = folder.join(pointer.strip_prefix("gitdir:")?.trim()).canonicalize().ok()?;
-    let common = match fs::read_to_string(own.join("commondir")) {
-        Ok(words) => own.join(words.trim()).canonicalize().ok()?,
-        Err(_) => own.clone(),
-    };
-    let knows_us = fs::read_to_string(own.join("gitdir"))
+    let found = claimed(folder).filter(|_| data.is_file())?;
+    let knows_us = fs::read_to_string(found.own.join("gitdir"))
         .ok()
-        .and_then(|back| own.join(back.trim()).canonicalize().ok())
+        .and_then(|back| found.own.join(back.trim()).canonicalize().ok())
         .is_some_and(|back| back == dot);
     let is_module = || {
         let mut above = folder.ancestors().skip(1).map(|above| above.join(".git/modules"));
-        above.any(|modules| own.starts_with(&modules))
+        above.any(|modules| found.own.starts_with(&modules))
     };
-    let is_worktree = knows_us && own.starts_with(common.join("worktrees"));
-    (is_worktree || is_module()).then_some(Repository { own, common })
+    let is_worktree = knows_us && found.own.starts_with(found.common.join("worktrees"));
+    (is_worktree || is_module()).then_some(found)
 }
 
-/// The user may have said that the hooks, or a part of the settings, are somewhere else: in the working
-/// copy, as a rule. What is said there of settings somewhere else is followed, too.
-fn elsewhere(
-    top: &Path,
-    repository: &Repository,
-    found: &mut Found,
-    held: &mut Held,
-) -> io::Result<()> {
+/// The repository that a folder says it belongs to, by a folder, a link or a pointer. Good enough to
+/// read its settings: that can only protect more.
+fn claimed(folder: &Path) -> Option<Repository> {
+    let dot = folder.join(".git");
+    let own = if dot.is_dir() {
+        dot.canonicalize().ok()?
+    } else {
+        let pointer = read(&dot)?;
+        let pointer = String::from_utf8(pointer).ok()?;
+        folder.join(pointer.strip_prefix("gitdir:")?.trim()).canonicalize().ok()?
+    };
+    own.join("HEAD").exists().then(|| {
+        let words = read(&own.join("commondir")).and_then(|words| String::from_utf8(words).ok());
+        let common = words.and_then(|words| own.join(words.trim()).canonicalize().ok());
+        Repository { common: common.unwrap_or_else(|| own.clone()), own }
+    })
+}
+
+/// Files and folders that git's settings name as something to run or to follow, there or missing:
+/// those of the working copy `folder` is in, and the user's own, which hold for it as well. Every
+/// include is followed, whatever its condition: it may hold tomorrow.
+pub(super) fn named(folder: &Path) -> BTreeSet<PathBuf> {
+    let mut named = BTreeSet::new();
+    let Some((top, repository)) = around(folder, claimed) else { return named };
+    let home = std::env::home_dir();
     let mut files = vec![repository.common.join("config"), repository.own.join("config.worktree")];
-    let mut read = 0;
-    while let Some(file) = files.pop().filter(|_| read < MOST_SETTINGS) {
-        read += 1;
-        let Ok(text) = fs::read_to_string(&file) else { continue };
-        // What begins with `~` is in the home folder, which is not written.
-        for (section, key, value) in settings(&text).filter(|(.., value)| !value.starts_with('~')) {
+    files.extend(home.iter().map(|home| home.join(".gitconfig")));
+    let configuration = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from);
+    let configuration = configuration.or_else(|| Some(home.as_ref()?.join(".config")));
+    files.extend(configuration.map(|folder| folder.join("git/config")));
+    files.push("/etc/gitconfig".into());
+    let mut seen = BTreeSet::new();
+    while let Some(file) = files.pop() {
+        if seen.len() >= MOST_SETTINGS || !seen.insert(file.clone()) {
+            continue;
+        }
+        let Some(text) = read(&file) else { continue };
+        // What stands before a fault is read as well: another git may be less strict.
+        let settings = parse(&text).unwrap_or_else(|Malformed { before }| before);
+        for setting in settings {
+            let Some(value) = setting.value.as_deref() else { continue };
             let around = file.parent().unwrap_or(top);
-            let place = |around: &Path| beside(around, Path::new(value));
-            match (section.as_str(), key.as_str()) {
-                ("core", "hookspath") => {
-                    keep(top, &place(top), Kind::Folder, found, held)?;
-                }
+            let path = |around: &Path| place(around, value, home.as_deref());
+            match (setting.section.as_str(), setting.key.as_str()) {
+                ("core", "hookspath") => named.extend(path(top)),
                 ("include" | "includeif", "path") => {
-                    let included = place(around);
-                    keep(top, &included, Kind::File(""), found, held)?;
-                    files.push(included);
+                    let included = path(around);
+                    files.extend(included.clone());
+                    named.extend(included);
                 }
+                _ if is_program(&setting) => named.extend(words(top, value, home.as_deref())),
                 _ => {}
+            }
+            if named.len() >= MOST_NAMED {
+                return named;
             }
         }
     }
-    Ok(())
+    named
 }
 
-/// Sections and keys are in small letters; a section has no name in quotes.
-fn settings(text: &str) -> impl Iterator<Item = (String, String, &str)> {
-    let mut section = String::new();
-    text.lines().filter_map(move |line| {
-        let mut line = line.trim();
-        if let Some((name, rest)) = line.strip_prefix('[').and_then(|line| line.split_once(']')) {
-            let name = name.split([' ', '\t', '"']).next().unwrap_or_default();
-            section = name.to_ascii_lowercase();
-            line = rest.trim();
-        }
-        let (key, value) = line.split_once('=')?;
-        let value = value.trim();
-        let value = match value.strip_prefix('"') {
-            Some(quoted) => quoted.split('"').next().unwrap_or_default(),
-            None => value.split([';', '#']).next().unwrap_or_default().trim_end(),
-        };
-        Some((section.clone(), key.trim().to_ascii_lowercase(), value))
-    })
+/// True for a setting whose value is a command line or a program.
+fn is_program(setting: &Setting) -> bool {
+    let (section, key) = (setting.section.as_str(), setting.key.as_str());
+    match section {
+        "core" => matches!(
+            key,
+            "fsmonitor"
+                | "sshcommand"
+                | "editor"
+                | "pager"
+                | "askpass"
+                | "gitproxy"
+                | "alternaterefscommand"
+        ),
+        "alias" => setting.value.as_deref().is_some_and(|value| value.starts_with('!')),
+        "filter" => matches!(key, "clean" | "smudge" | "process"),
+        "diff" => matches!(key, "external" | "command" | "textconv"),
+        "merge" => key == "driver",
+        "difftool" | "mergetool" => matches!(key, "cmd" | "path"),
+        "gpg" => matches!(key, "program" | "defaultkeycommand"),
+        "credential" => key == "helper",
+        "sequence" => key == "editor",
+        "pager" | "interactive" | "uploadpack" | "trailer" | "sendemail" | "web" | "browser"
+        | "man" => true,
+        _ => false,
+    }
+}
+
+/// The words of a command line that may be files: those with a slash, and those that are there.
+fn words(top: &Path, line: &str, home: Option<&Path>) -> Vec<PathBuf> {
+    let separate = |c: char| c.is_whitespace() || "\"'`|;&<>(){}$=!".contains(c);
+    let words = line.split(separate).filter(|word| !word.is_empty());
+    words
+        .filter(|word| word.contains('/') || top.join(word).is_file())
+        .filter_map(|word| place(top, word, home))
+        .collect()
+}
+
+/// The place that a path in a setting means, as git expands it.
+fn place(around: &Path, value: &str, home: Option<&Path>) -> Option<PathBuf> {
+    let value = value.strip_prefix(":(optional)").unwrap_or(value);
+    if value.is_empty() {
+        return None;
+    }
+    match value.strip_prefix('~') {
+        Some("") => home.map(Path::to_owned),
+        Some(rest) => match rest.strip_prefix('/') {
+            Some(rest) => Some(beside(home?, Path::new(rest))),
+            // Another user's folder, which is not written.
+            None => None,
+        },
+        // A place of the installation.
+        None if value.starts_with("%(prefix)/") => None,
+        None => Some(beside(around, Path::new(value))),
+    }
 }
 
 /// Where a path leads from a folder; the `..` it begins with are taken up into the folder's name.
 fn beside(folder: &Path, path: &Path) -> PathBuf {
     let mut folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
-    let mut rest = path.components();
-    while rest.clone().next() == Some(Component::ParentDir) {
-        folder.pop();
+    let mut rest = path.components().peekable();
+    while let Some(part) = rest.peek() {
+        match part {
+            Component::ParentDir => folder.pop(),
+            Component::CurDir => true,
+            Component::Normal(_) | Component::RootDir | Component::Prefix(_) => break,
+        };
         rest.next();
     }
-    folder.join(rest)
+    folder.join(rest.collect::<PathBuf>())
 }
 
-/// Protects a place that settings name, there or missing, if it is one that a command could write.
-fn keep(top: &Path, path: &Path, kind: Kind, found: &mut Found, held: &mut Held) -> io::Result<()> {
-    if let Ok(place) = path.canonicalize() {
+/// Mounts the places that settings name, if a command could write them.
+pub(super) fn protect_named(folder: &Path, named: &BTreeSet<PathBuf>, found: &mut Found) {
+    for place in named.iter().filter_map(|path| path.canonicalize().ok()) {
         // Nobody means the whole of it.
-        if place != top && !top.starts_with(&place) {
+        if !folder.starts_with(&place) && found.writable.iter().any(|at| place.starts_with(at)) {
             found.read_only.push(place);
         }
-        return Ok(());
     }
-    // Of what is missing the uppermost is held: nothing can be made below that.
-    let missing = path.ancestors().take_while(|path| fs::symlink_metadata(path).is_err()).last();
-    let Some(missing) = missing.filter(|path| {
-        let plain = path.components().all(|part| part != Component::ParentDir);
-        plain && found.writable.iter().any(|at| path.starts_with(at))
-    }) else {
-        return Ok(());
+}
+
+/// True for a repository's folder of which git runs nothing when it enters it: no hook but samples, and
+/// no setting that names a program, another file or another repository.
+pub(super) fn is_inert(place: &Path) -> bool {
+    let missing = |name: &str| fs::symlink_metadata(place.join(name)).is_err();
+    let is_folder = fs::symlink_metadata(place).is_ok_and(|data| data.is_dir());
+    if !is_folder || !["commondir", "config.worktree", "gitdir"].iter().all(|name| missing(name)) {
+        return false;
+    }
+    let hooks = fs::read_dir(place.join("hooks"));
+    let samples = hooks.map_or_else(
+        |error| error.kind() == io::ErrorKind::NotFound,
+        |mut entries| {
+            entries.all(|entry| {
+                entry.is_ok_and(|it| it.file_name().as_encoded_bytes().ends_with(b".sample"))
+            })
+        },
+    );
+    let modules_missing = ["modules", "worktrees"].iter().all(|name| missing(name));
+    let settings = match read(&place.join("config")) {
+        Some(text) => parse(&text).ok(),
+        None => missing("config").then(Vec::new),
     };
-    let kind = if missing == path { kind } else { Kind::Folder };
-    protect(missing.to_owned(), kind, found, held)
+    let is_inert = |it: &Setting| is_inert_setting(&it.section, &it.key);
+    samples && modules_missing && settings.is_some_and(|all| all.iter().all(is_inert))
+}
+
+/// A small regular file, without waiting for a pipe.
+fn read(file: &Path) -> Option<Vec<u8>> {
+    // A link to settings is the user's own way to share them.
+    if !fs::metadata(file).ok()?.is_file() {
+        return None;
+    }
+    let mut text = Vec::new();
+    let opened = fs::File::open(file).ok()?;
+    opened.take(LONGEST_SETTINGS).read_to_end(&mut text).ok()?;
+    Some(text)
 }
 
 /// Writable, but for what decides; and it stays where it is, for what is mounted cannot be moved.
-fn open(place: &Path, found: &mut Found, held: &mut Held) -> io::Result<()> {
+fn open(place: &Path, found: &mut Found) -> io::Result<()> {
     found.read_only.retain(|path| path != place);
     found.writable.push(place.to_owned());
-    for name in GIT_DECIDERS {
-        let kind = if *name == "hooks" { Kind::Folder } else { Kind::File("") };
-        protect(place.join(name), kind, found, held)?;
-    }
-    let (name, words) = COMMON_DIR;
-    protect(place.join(name), Kind::File(words), found, held)?;
-    // A working copy's way back.
-    if place.join("gitdir").exists() {
-        found.read_only.push(place.join("gitdir"));
+    for name in REPOSITORY_NAMES {
+        // Of a link, what it leads to: nothing can be laid over the link itself.
+        found.read_only.extend(place.join(name).canonicalize());
     }
     for inner in ["modules", "worktrees"] {
         let mut left = MOST_MODULES;
-        inside(&place.join(inner), 0, &mut left, found, held)?;
+        inside(&place.join(inner), 0, &mut left, found)?;
     }
     Ok(())
 }
 
-fn inside(
-    folder: &Path,
-    depth: usize,
-    left: &mut usize,
-    found: &mut Found,
-    held: &mut Held,
-) -> io::Result<()> {
+fn inside(folder: &Path, depth: usize, left: &mut usize, found: &mut Found) -> io::Result<()> {
     let is_folder = fs::symlink_metadata(folder).is_ok_and(|data| data.is_dir());
     if !is_folder || found.writable.iter().any(|path| path == folder) {
         return Ok(());
@@ -216,11 +305,11 @@ fn inside(
     }
     if folder.join("HEAD").exists() {
         *left -= 1;
-        return open(folder, found, held);
+        return open(folder, found);
     }
     found.writable.push(folder.to_owned());
     for entry in fs::read_dir(folder)?.flatten() {
-        inside(&entry.path(), depth + 1, left, found, held)?;
+        inside(&entry.path(), depth + 1, left, found)?;
     }
     Ok(())
 }
@@ -236,9 +325,26 @@ mod tests {
     }
 
     fn looked(folder: &Path, granted: bool) -> (Vec<PathBuf>, Vec<PathBuf>) {
-        let (mut found, mut held) = (Found::default(), Held::default());
-        look(folder, granted, &mut found, &mut held).unwrap();
+        let mut found = Found::default();
+        look(folder, granted, &mut found).unwrap();
         (found.writable, found.read_only)
+    }
+
+    /// What is mounted, below the folder.
+    fn protected(folder: &Path) -> Vec<String> {
+        let mut found = Found { writable: vec![folder.to_owned()], ..Found::default() };
+        look(folder, false, &mut found).unwrap();
+        protect_named(folder, &named(folder), &mut found);
+        let below = found.read_only.iter().filter_map(|path| path.strip_prefix(folder).ok());
+        let mut names: Vec<String> = below.map(|path| path.display().to_string()).collect();
+        names.sort();
+        names
+    }
+
+    fn named_below(folder: &Path) -> Vec<String> {
+        let below = named(folder);
+        let below = below.iter().filter_map(|path| path.strip_prefix(folder).ok());
+        below.map(|path| path.display().to_string()).collect()
     }
 
     #[test]
@@ -248,49 +354,60 @@ mod tests {
         let git = folder.join(".git");
         repo(&git);
         fs::create_dir_all(folder.join("tools/hooks")).unwrap();
-        fs::write(git.join("config"), "[core]\n\thookspath = tools/hooks\n").unwrap();
-        let mut found = Found { writable: vec![folder.clone()], ..Found::default() };
-        look(&folder, false, &mut found, &mut Held::default()).unwrap();
-        assert_eq!(found.read_only, [folder.join("tools/hooks"), git.clone()]);
+        fs::write(git.join("config"), "[core]\n\thookspath = \"tools\"/ho\\\noks\n").unwrap();
+        assert_eq!(protected(&folder), [".git", "tools/hooks"]);
         // Not below what is written, so it needs no care.
-        assert_eq!(looked(&folder.join("tools"), false).1, [folder.join("tools/hooks")]);
-        for wrong in [".", "..", "/", "../missing", "tools/../missing"] {
+        assert!(looked(&folder.join("tools"), false).1.is_empty());
+        for wrong in [".", "..", "/", "../missing", "tools/../missing", ""] {
             fs::write(git.join("config"), format!("[core]\nhooksPath = \"{wrong}\"\n")).unwrap();
-            let mut found = Found { writable: vec![folder.clone()], ..Found::default() };
-            look(&folder, false, &mut found, &mut Held::default()).unwrap();
-            assert_eq!(found.read_only, std::slice::from_ref(&git), "{wrong}");
+            assert_eq!(protected(&folder), [".git"], "{wrong}");
         }
     }
 
     #[test]
-    fn settings_and_hooks_somewhere_else_are_protected_there_or_missing() {
+    fn settings_and_programs_somewhere_else_are_named_there_or_missing() {
         let dir = tempfile::tempdir().unwrap();
         let folder = dir.path().canonicalize().unwrap();
         let git = folder.join(".git");
         repo(&git);
         let config = "[user]\n\tpath = not-this\n[Include] path = ../shared.cfg ; ours\n\
-                      [includeIf \"gitdir:~/a\"]\n\tpath = \"../later/own.cfg\"\n\tpath = ~/mine\n";
+                      [includeIf \"gitdir:~/a\"]\n\tpath = \"../later/own.cfg\"\n\tpath = ~/mine\n\
+                      [filter \"x\"] clean = 'tools/clean' %f\n smudge = cat\n\
+                      [alias] s = status\n r = !sh run.sh\n";
         fs::write(git.join("config"), config).unwrap();
         fs::write(folder.join("shared.cfg"), "[core] hooksPath = one\n hooksPath = two/hooks\n")
             .unwrap();
         fs::create_dir(folder.join("one")).unwrap();
-        fs::write(folder.join("not-this"), "").unwrap();
-        let mut found = Found { writable: vec![folder.clone()], ..Found::default() };
-        let mut held = Held::default();
-        look(&folder, false, &mut found, &mut held).unwrap();
-        let mut names: Vec<String> = found
-            .read_only
-            .iter()
-            .map(|path| path.strip_prefix(&folder).unwrap().display().to_string())
-            .collect();
-        names.sort();
-        assert_eq!(names, [".git", "later", "one", "shared.cfg", "two"]);
-        assert!(folder.join("later").is_dir() && folder.join("two").is_dir());
-        drop(held);
-        assert!(!folder.join("later").exists() && !folder.join("two").exists());
+        fs::write(folder.join("run.sh"), "").unwrap();
+        let all = ["later/own.cfg", "one", "run.sh", "shared.cfg", "tools/clean", "two/hooks"];
+        assert_eq!(named_below(&folder), all);
+        assert_eq!(protected(&folder), [".git", "one", "run.sh", "shared.cfg"]);
         // Settings that lead in a circle.
         fs::write(folder.join("shared.cfg"), "[include]\npath = shared.cfg\n").unwrap();
-        look(&folder, false, &mut found, &mut Held::default()).unwrap();
+        named(&folder);
+    }
+
+    #[test]
+    fn a_repository_with_nothing_to_run_is_told_from_one_with_something() {
+        let dir = tempfile::tempdir().unwrap();
+        let git = dir.path().join("r/.git");
+        repo(&git);
+        fs::write(git.join("hooks/pre-commit.sample"), "").unwrap();
+        let quiet = "[core]\n\tbare = false\n[remote \"o\"]\n\turl = https://x.invalid\n";
+        fs::write(git.join("config"), quiet).unwrap();
+        assert!(is_inert(&git));
+        for setting in ["[core] fsmonitor = x", "[include] path = x", "[core] worktree = x", "[a"] {
+            fs::write(git.join("config"), format!("{quiet}{setting}\n")).unwrap();
+            assert!(!is_inert(&git), "{setting}");
+        }
+        fs::write(git.join("config"), quiet).unwrap();
+        for file in ["commondir", "hooks/post-checkout", "config.worktree"] {
+            fs::write(git.join(file), "").unwrap();
+            assert!(!is_inert(&git), "{file}");
+            fs::remove_file(git.join(file)).unwrap();
+        }
+        std::os::unix::fs::symlink(&git, dir.path().join("link")).unwrap();
+        assert!(!is_inert(&dir.path().join("link")));
     }
 
     #[test]
@@ -310,14 +427,10 @@ mod tests {
             assert!(opened.iter().all(|path| writable.contains(path)), "{writable:?}");
             let closed: Vec<PathBuf> = [&git, &module]
                 .into_iter()
-                .flat_map(|git| {
-                    ["hooks", "config", "config.worktree", "commondir"].map(|name| git.join(name))
-                })
+                .flat_map(|git| ["config", "hooks"].map(|name| git.join(name)))
                 .collect();
             assert_eq!(read_only, closed);
         }
-        // What was held is gone.
-        assert!(!git.join("commondir").exists() && !git.join("config.worktree").exists());
     }
 
     #[test]

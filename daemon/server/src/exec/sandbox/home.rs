@@ -78,7 +78,8 @@ fn private(home: &Path, scene: &Scene, folders: &[PathBuf], found: &mut Found) {
     }
     let mut shown = scene.view.shown.places.clone();
     let below = |path: &Path| path.starts_with(home) && path != home;
-    for path in folders.iter().flat_map(|folder| git::around(folder)).filter(|path| below(path)) {
+    for path in folders.iter().flat_map(|folder| git::read_from(folder)).filter(|path| below(path))
+    {
         shown.push(Placed { from: path.clone(), at: path });
     }
     // The user's own words: shown even if it is a secret.

@@ -4,12 +4,12 @@ use std::{
     ffi::{OsStr, OsString},
     path::{Path, PathBuf},
     process::ExitCode,
-    sync::{Arc, Mutex},
+    sync::Arc,
 };
 
 use cairn_core::policy::sandbox::{self as policy, PROGRAM};
 
-use super::{Boxed, Builder, SUBCOMMAND, Shape, Tier, ground::Ground, hold::Held, init, outer};
+use super::{Boxed, Builder, SUBCOMMAND, Shape, Tier, ground::Ground, init, outer};
 use crate::exec::processes::guard;
 
 /// The better one first.
@@ -38,7 +38,6 @@ pub(super) fn boxed(
     builder: &Builder,
     shape: &Shape,
     command: OsString,
-    held: Held,
     ground: Arc<Ground>,
 ) -> Boxed {
     let mounts = policy::mounts(shape.found, shape.own);
@@ -54,7 +53,8 @@ pub(super) fn boxed(
         temporary: "/tmp".into(),
         reports: true,
         variables: shape.variables(),
-        held: Mutex::new(held),
+        writable: shape.found.writable.clone(),
+        read_only: shape.found.read_only.clone(),
         _ground: ground,
     }
 }

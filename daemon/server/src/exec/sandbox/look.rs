@@ -1,29 +1,20 @@
-//! Looks what exists of what a box must hide or protect, and holds the names of what does not.
+//! Finds what exists of what a sandbox must hide or protect.
 //!
-//! Reads folders and the few words git keeps in pointers; never a file of the project.
+//! Reads folders and the few words git keeps in pointers; never a file of the project. Names that do
+//! not exist are not its business: what a command makes of them is found after it (`watch`).
 
 use std::{
+    ffi::OsStr,
     fs, io,
     path::{Path, PathBuf},
 };
 
-use cairn_core::policy::sandbox::{DECIDERS, Found, HELD_BESIDE, Needs, decides};
+use cairn_core::policy::sandbox::{Found, Needs};
 
-use super::{
-    git,
-    hold::{Held, Kind},
-    home,
-};
+use super::{git, home, watch::ControlFiles};
 
-/// Deeper, nothing is looked for: editors and agents look near the top, too.
-const DEEPEST: usize = 4;
-/// Entries of folders; a look at them takes some milliseconds.
-const MOST_ENTRIES: usize = 8_000;
-/// Each is a mount.
-const MOST_NESTED: usize = 128;
-/// Made by programs, not by people; and what holds thousands of folders.
-const SKIPPED: &[&str] =
-    &["node_modules", "target", ".git", ".venv", "venv", "dist", "build", "__pycache__"];
+/// Each is a mount. What is beyond is found after the command if it was changed.
+const MOST_MOUNTS: usize = 128;
 
 /// Folders of a home folder from which programs are started.
 const RUN_AT_HOME: &[&str] = &["bin", "Library", "Applications"];
@@ -39,12 +30,13 @@ pub(super) struct Scene<'a> {
     /// Cairn's own.
     pub(super) hidden: &'a [PathBuf],
     pub(super) needs: Needs,
+    /// What the scan before the command found.
+    pub(super) control: &'a ControlFiles,
     /// Nothing is to be written in any folder but the temporary one.
     pub(super) looks: bool,
 }
 
-pub(super) fn look(scene: &Scene) -> io::Result<(Found, Held)> {
-    let mut held = Held::default();
+pub(super) fn look(scene: &Scene) -> io::Result<Found> {
     // A box knows places by their own names, not by links to them.
     let folders: Vec<PathBuf> = scene
         .folders
@@ -63,11 +55,8 @@ pub(super) fn look(scene: &Scene) -> io::Result<(Found, Held)> {
     }
     if scene.looks {
         found.read_only.extend_from_slice(&folders);
-        for folder in &folders {
-            clear(folder)?;
-        }
         home::hide(scene, &folders, &mut found);
-        return Ok((found, held));
+        return Ok(found);
     }
     let extra = scene.writable.iter().filter_map(|path| path.canonicalize().ok());
     found.writable = folders.iter().cloned().chain(extra.filter(|path| path.is_dir())).collect();
@@ -76,15 +65,14 @@ pub(super) fn look(scene: &Scene) -> io::Result<(Found, Held)> {
         if let Some(home) = home.as_deref().filter(|home| home.starts_with(folder)) {
             only_folders_of(home, &mut found);
         }
-        if home.as_ref() != Some(folder) {
-            deciders(folder, &mut found, &mut held)?;
-        }
-        let mut left = MOST_ENTRIES;
-        nested(folder, 1, &mut left, &mut found.read_only);
-        git::look(folder, scene.needs.git, &mut found, &mut held)?;
+    }
+    protect(scene.control, &mut found);
+    for folder in &folders {
+        git::look(folder, scene.needs.git, &mut found)?;
+        git::protect_named(folder, scene.control.named(), &mut found);
     }
     home::hide(scene, &folders, &mut found);
-    Ok((found, held))
+    Ok(found)
 }
 
 fn existing(paths: impl IntoIterator<Item = PathBuf>) -> Vec<PathBuf> {
@@ -95,111 +83,50 @@ fn existing(paths: impl IntoIterator<Item = PathBuf>) -> Vec<PathBuf> {
 }
 
 /// Of a home folder that is in the workspace, folders with a plain name are written, as far as there
-/// are not too many, and nothing beside them: what is read at a login has many names, and one that is
-/// missing cannot be held without harm to who logs in meanwhile.
+/// are not too many, and nothing beside them: what is read at a login has many names.
 fn only_folders_of(home: &Path, found: &mut Found) {
     found.read_only.push(home.to_owned());
     let Ok(entries) = fs::read_dir(home) else { return };
     let plain = entries.flatten().filter(|entry| {
-        let name = entry.file_name();
-        let decides =
-            name.as_encoded_bytes().starts_with(b".") || RUN_AT_HOME.iter().any(|own| name == *own);
-        !decides && entry.file_type().is_ok_and(|kind| kind.is_dir())
+        !decides_at_home(&entry.file_name()) && entry.file_type().is_ok_and(|kind| kind.is_dir())
     });
-    found.writable.extend(plain.take(MOST_NESTED).map(|entry| entry.path()));
+    found.writable.extend(plain.take(MOST_MOUNTS).map(|entry| entry.path()));
 }
 
-/// At the top of a folder they are protected whether they exist or not.
-fn deciders(folder: &Path, found: &mut Found, held: &mut Held) -> io::Result<()> {
-    for name in DECIDERS {
-        let path = folder.join(name);
-        if missing(&path) {
-            held.hold(folder.join(format!("{HELD_BESIDE}{name}")), Kind::Folder)?;
-        }
-        protect(path, Kind::Folder, found, held)?;
-    }
-    Ok(())
+/// Entries of a home folder that are never written.
+pub(super) fn not_written_at(home: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(home) else { return Vec::new() };
+    let decides = entries.flatten().filter(|entry| decides_at_home(&entry.file_name()));
+    decides.map(|entry| entry.path()).collect()
 }
 
-/// Takes away what a killed daemon held, which whoever holds names does by that alone.
-fn clear(folder: &Path) -> io::Result<()> {
-    let mut left = Held::default();
-    for name in DECIDERS {
-        for path in [folder.join(format!("{HELD_BESIDE}{name}")), folder.join(name)] {
-            if fs::symlink_metadata(&path).is_ok_and(|data| data.is_dir()) && is_empty(&path) {
-                left.hold(path, Kind::Folder)?;
-            }
-        }
-    }
-    Ok(())
+fn decides_at_home(name: &OsStr) -> bool {
+    name.as_encoded_bytes().starts_with(b".") || RUN_AT_HOME.iter().any(|own| name == *own)
 }
 
-/// Or only held.
-fn missing(path: &Path) -> bool {
-    match fs::symlink_metadata(path) {
-        Ok(data) => data.is_dir() && is_empty(path),
-        Err(_) => true,
-    }
-}
-
-/// Read-only if it is there, held if it is not.
-pub(super) fn protect(
-    path: PathBuf,
-    kind: Kind,
-    found: &mut Found,
-    held: &mut Held,
-) -> io::Result<()> {
-    let protected = match fs::symlink_metadata(&path) {
-        // Nothing can be laid over a link itself: what it leads to is protected.
-        Ok(data) if data.is_symlink() => path.canonicalize().ok(),
-        // Perhaps only held, by somebody who lets go before we do.
-        Ok(data) if data.is_dir() && is_empty(&path) => {
-            held.hold(path.clone(), Kind::Folder)?.then_some(path)
-        }
-        Ok(data) if kind != Kind::Folder && data.is_file() && data.len() < 2 => {
-            held.hold(path.clone(), kind)?.then_some(path)
-        }
-        Ok(_) => Some(path),
-        Err(_) => held.hold(path.clone(), kind)?.then_some(path),
-    };
-    found.read_only.extend(protected);
-    Ok(())
-}
-
-fn is_empty(folder: &Path) -> bool {
-    fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none())
-}
-
-/// Deeper, what exists is protected, as far as a short look goes.
-fn nested(folder: &Path, depth: usize, left: &mut usize, read_only: &mut Vec<PathBuf>) {
-    let Ok(entries) = fs::read_dir(folder) else { return };
-    let mut below = Vec::new();
-    for entry in entries.flatten() {
-        if *left == 0 || read_only.len() >= MOST_NESTED {
-            return;
-        }
-        *left -= 1;
-        let (name, Ok(kind)) = (entry.file_name(), entry.file_type()) else { continue };
-        let name = name.to_string_lossy();
-        if kind.is_symlink() {
-            continue;
-        }
-        if decides(&name) {
-            if !read_only.contains(&entry.path()) {
-                read_only.push(entry.path());
-            }
-        } else if kind.is_dir() && depth < DEEPEST && !SKIPPED.contains(&name.as_ref()) {
-            below.push(entry.path());
-        }
-    }
-    for folder in below {
-        nested(&folder, depth + 1, left, read_only);
-    }
+/// Control files that are there: the uppermost first, as many as there may be mounts.
+fn protect(control: &ControlFiles, found: &mut Found) {
+    let mut paths: Vec<&Path> = control.protected().collect();
+    paths.sort_by_key(|path| path.components().count());
+    let may_write = |path: &Path| found.writable.iter().any(|at| path.starts_with(at));
+    let mounts: Vec<PathBuf> = paths
+        .into_iter()
+        // Of a link, what it leads to: nothing can be laid over the link itself.
+        .filter_map(|path| path.canonicalize().ok())
+        .filter(|path| may_write(path) && !found.writable.contains(path))
+        .take(MOST_MOUNTS)
+        .collect();
+    found.read_only.extend(mounts);
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use std::sync::Arc;
+
+    use super::{
+        super::watch::{Begin, Watch},
+        *,
+    };
 
     fn relative(paths: &[PathBuf], folder: &Path) -> Vec<String> {
         let mut names: Vec<String> = paths
@@ -211,10 +138,10 @@ mod tests {
     }
 
     #[test]
-    fn what_decides_is_found_or_held() {
+    fn what_is_there_is_protected_and_nothing_is_made() {
         let dir = tempfile::tempdir().unwrap();
         let folder = dir.path().canonicalize().unwrap().join("ws");
-        for name in ["sub/.vscode", "node_modules/x/.vscode", ".git/hooks", "a/b/c/d/.idea"] {
+        for name in ["sub/.vscode", "node_modules/x/.vscode", ".git/hooks", "a/b/c/d/e/f/.idea"] {
             fs::create_dir_all(folder.join(name)).unwrap();
         }
         for name in ["CLAUDE.md", "sub/AGENTS.md", "app.code-workspace", "package.json"] {
@@ -222,6 +149,13 @@ mod tests {
         }
         std::os::unix::fs::symlink("CLAUDE.md", folder.join("AGENTS.md")).unwrap();
         let folders = [folder.clone()];
+        let watching = Arc::new(Watch::new(None)).begin(&Begin {
+            folders: &folders,
+            home: None,
+            hidden: &[],
+            granted: false,
+        });
+        let watching = watching.unwrap();
         let scene = Scene {
             folders: &folders,
             writable: &[],
@@ -229,24 +163,23 @@ mod tests {
             view: &home::View::default(),
             hidden: &[],
             needs: Needs::NONE,
+            control: &watching.control_files(),
             looks: false,
         };
-        let (found, held) = look(&scene).unwrap();
-        let mut wanted: Vec<String> =
-            DECIDERS.iter().filter(|name| **name != "AGENTS.md").map(ToString::to_string).collect();
-        wanted.extend(
-            ["CLAUDE.md", "sub/.vscode", "sub/AGENTS.md", "app.code-workspace"].map(Into::into),
-        );
-        wanted.sort();
+        let found = look(&scene).unwrap();
+        let wanted = [
+            ".git",
+            "CLAUDE.md",
+            "CLAUDE.md",
+            "a/b/c/d/e/f/.idea",
+            "app.code-workspace",
+            "sub/.vscode",
+            "sub/AGENTS.md",
+        ];
         assert_eq!(relative(&found.read_only, &folder), wanted);
-        assert!(folder.join(".envrc").is_dir());
-        assert!(folder.join(".cairn-holds-.envrc").is_dir());
-        assert!(!folder.join(".cairn-holds-CLAUDE.md").exists(), "it is really there");
-        // Whoever only looks needs nothing held, and writes nowhere.
-        let (found, none_held) = look(&Scene { looks: true, ..scene }).unwrap();
+        // A command that only looks writes nowhere.
+        let found = look(&Scene { looks: true, ..scene }).unwrap();
         assert_eq!((found.writable, found.read_only), (Vec::new(), vec![folder.clone()]));
-        drop((held, none_held));
-        assert!(!folder.join(".envrc").exists());
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 8);
     }
 }

@@ -7,12 +7,12 @@ use std::{
     ffi::OsString,
     path::{Path, PathBuf},
     process::ExitCode,
-    sync::{Arc, Mutex},
+    sync::Arc,
 };
 
 use cairn_core::policy::seatbelt;
 
-use super::{Boxed, Builder, SUBCOMMAND, Shape, Tier, ground::Ground, hold::Held};
+use super::{Boxed, Builder, SUBCOMMAND, Shape, Tier, ground::Ground};
 
 const SANDBOX_EXEC: &str = "/usr/bin/sandbox-exec";
 
@@ -29,7 +29,6 @@ pub(super) fn boxed(
     builder: &Builder,
     shape: &Shape,
     command: OsString,
-    held: Held,
     ground: Arc<Ground>,
 ) -> Boxed {
     let profile = seatbelt::profile(shape.found, shape.own, shape.network);
@@ -42,7 +41,8 @@ pub(super) fn boxed(
         temporary: shape.own.temporary.clone(),
         reports: false,
         variables: shape.variables(),
-        held: Mutex::new(held),
+        writable: shape.found.writable.clone(),
+        read_only: shape.found.read_only.clone(),
         _ground: ground,
     }
 }

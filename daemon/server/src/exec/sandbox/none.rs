@@ -17,6 +17,10 @@ impl Sandbox {
         Self
     }
 
+    pub fn hidden(&self) -> &[PathBuf] {
+        &[]
+    }
+
     pub async fn tier(&self) -> Result<Tier, String> {
         Err(REASON.to_owned())
     }

@@ -1,0 +1,88 @@
+//! Control files as an interest of the path scan: which entries are tracked and which folders walked.
+
+use std::{
+    collections::{BTreeSet, HashSet},
+    ffi::OsString,
+    path::{Path, PathBuf},
+};
+
+use cairn_core::policy::control_files::{EntryKind, Role, Zone, is_repository, role, role_in_bare};
+
+use super::path_scan::{Compare, Interest, Judged};
+
+/// Names come from `control_files`; places that git's settings name come beside them.
+#[derive(Debug, Default)]
+pub(super) struct Control {
+    /// Relative to the root.
+    named: BTreeSet<PathBuf>,
+    /// Folders on the way to one of these.
+    leading: HashSet<PathBuf>,
+    /// Never walked: Cairn's own folders, and hidden ones of a home folder.
+    skipped: HashSet<PathBuf>,
+}
+
+impl Control {
+    /// `named` and `skipped` are absolute.
+    pub(super) fn below<'a>(
+        root: &Path,
+        named: impl Iterator<Item = &'a PathBuf>,
+        skipped: impl Iterator<Item = &'a PathBuf>,
+    ) -> Self {
+        let inside = |path: &'a PathBuf| path.strip_prefix(root).ok().map(Path::to_owned);
+        let named: BTreeSet<PathBuf> =
+            named.filter_map(inside).filter(|path| !path.as_os_str().is_empty()).collect();
+        let leading = named.iter().flat_map(|path| path.ancestors()).map(Path::to_owned).collect();
+        Self { named, leading, skipped: skipped.filter_map(inside).collect() }
+    }
+
+    pub(super) fn is_named(&self, path: &Path) -> bool {
+        self.named.contains(path)
+    }
+}
+
+impl Interest for Control {
+    type Zone = Zone;
+
+    fn judge(
+        &self,
+        zone: Zone,
+        folder: &Path,
+        entries: &[(OsString, EntryKind)],
+    ) -> Vec<Judged<Zone>> {
+        let called = folder.file_name().unwrap_or_default().to_string_lossy();
+        let may_be_bare = matches!(zone, Zone::Project | Zone::Generated | Zone::Repositories);
+        let bare = may_be_bare && is_repository(entries.iter().filter_map(|it| it.0.to_str()));
+        let leads = self.leading.contains(folder);
+        let judge = |(name, kind): &(OsString, EntryKind)| {
+            let text = name.to_string_lossy();
+            let mut role = if bare {
+                role_in_bare(zone, &called, &text, *kind)
+            } else {
+                role(zone, &called, &text, *kind)
+            };
+            if leads || !self.skipped.is_empty() {
+                let path = folder.join(name);
+                if self.skipped.contains(&path) {
+                    return Judged { track: None, enter: None };
+                }
+                // A link on the way to a named place decides as well what stands there.
+                let is_way = *kind == EntryKind::Link && self.leading.contains(&path);
+                if matches!(role, Role::Plain { .. }) && (is_way || self.named.contains(&path)) {
+                    role = Role::Control { enter: Zone::Control };
+                }
+            }
+            match role {
+                Role::Plain { enter } => Judged { track: None, enter },
+                Role::Mark => Judged { track: Some(Compare::Presence), enter: None },
+                Role::Control { enter } => Judged {
+                    track: Some(match kind {
+                        EntryKind::Folder => Compare::Identity,
+                        EntryKind::File | EntryKind::Link | EntryKind::Other => Compare::Whole,
+                    }),
+                    enter: Some(enter),
+                },
+            }
+        };
+        entries.iter().map(judge).collect()
+    }
+}

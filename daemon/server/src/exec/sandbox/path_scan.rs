@@ -1,0 +1,495 @@
+//! Incremental walk of a folder tree that remembers stamps and tells what is there now.
+//!
+//! A folder whose stamp is the remembered one is not read again: only its tracked entries and its
+//! folders are looked at. The stamp holds the change time, which no command can set. A folder that
+//! changed within a clock tick of the last read is read again. Never follows a link and never reads
+//! a file. [`Interest`] says what is tracked; this module knows no names.
+
+use std::{
+    collections::BTreeMap,
+    ffi::{OsStr, OsString},
+    fs::File,
+    io,
+    os::{
+        fd::{AsFd, OwnedFd},
+        unix::ffi::OsStrExt,
+    },
+    path::{Path, PathBuf},
+};
+
+use cairn_core::policy::control_files::EntryKind;
+use rustix::{
+    fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat, fstat, openat, statat},
+    io::Errno,
+};
+use serde::{Deserialize, Serialize};
+
+/// Folders of one tree. More are not walked, which the result says.
+const MOST_FOLDERS: usize = 300_000;
+/// A folder this deep is not walked but tracked as a whole: no project has one.
+const DEEPEST: usize = 256;
+/// The kernel's time stamps have the grain of its tick, ten milliseconds at most.
+const TICK_NANOS: i128 = 20_000_000;
+
+/// Decides what is tracked in a folder and which folders are walked.
+pub(super) trait Interest {
+    /// What a folder is known as when its entries are judged.
+    type Zone: Copy + PartialEq;
+    /// Judges the entries of a folder, one answer for each. `folder` is relative to the root.
+    fn judge(
+        &self,
+        zone: Self::Zone,
+        folder: &Path,
+        entries: &[(OsString, EntryKind)],
+    ) -> Vec<Judged<Self::Zone>>;
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Judged<Z> {
+    pub(super) track: Option<Compare>,
+    /// For a folder: walk it, and as what.
+    pub(super) enter: Option<Z>,
+}
+
+/// The part of a stamp that counts when two are compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Compare {
+    /// Content and identity.
+    Whole,
+    /// Which folder it is, not what is in it.
+    Identity,
+    /// Only that something is there.
+    Presence,
+}
+
+/// The state of an entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Stamp {
+    pub(super) kind: Kind,
+    pub(super) compare: Compare,
+    pub(super) dev: u64,
+    pub(super) ino: u64,
+    size: u64,
+    mode: u32,
+    modified: i128,
+    changed: i128,
+}
+
+/// [`EntryKind`] that can be written down.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Kind {
+    File,
+    Folder,
+    Link,
+    Other,
+}
+
+impl Stamp {
+    fn of(stat: &Stat, compare: Compare) -> Self {
+        let kind = match FileType::from_raw_mode(stat.st_mode) {
+            FileType::RegularFile => Kind::File,
+            FileType::Directory => Kind::Folder,
+            FileType::Symlink => Kind::Link,
+            _ => Kind::Other,
+        };
+        #[allow(clippy::unnecessary_cast, reason = "the types differ between systems")]
+        Self {
+            kind,
+            compare,
+            dev: stat.st_dev as u64,
+            ino: stat.st_ino as u64,
+            size: stat.st_size as u64,
+            mode: stat.st_mode as u32,
+            modified: nanos(stat.st_mtime as i64, stat.st_mtime_nsec as i64),
+            changed: nanos(stat.st_ctime as i64, stat.st_ctime_nsec as i64),
+        }
+    }
+
+    /// The stamp of what is at a path now. A link is a link.
+    pub(super) fn at(folder: impl AsFd, name: &Path, compare: Compare) -> io::Result<Self> {
+        Ok(Self::of(&statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)?, compare))
+    }
+
+    pub(super) fn mode(&self) -> u32 {
+        self.mode
+    }
+
+    pub(super) fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// True when nothing that counts differs.
+    pub(super) fn is_still(&self, other: &Self) -> bool {
+        let same = self.kind == other.kind && self.compare == other.compare;
+        match self.compare {
+            Compare::Presence => same,
+            Compare::Identity => same && (self.dev, self.ino) == (other.dev, other.ino),
+            Compare::Whole if self.kind == Kind::Folder => {
+                same && (self.dev, self.ino) == (other.dev, other.ino)
+            }
+            Compare::Whole => self == other,
+        }
+    }
+}
+
+fn nanos(seconds: i64, nanos: i64) -> i128 {
+    i128::from(seconds) * 1_000_000_000 + i128::from(nanos)
+}
+
+/// Everything tracked, by its path below the root.
+pub(super) type Snapshot = BTreeMap<PathBuf, Stamp>;
+
+#[derive(Debug, Default)]
+pub(super) struct Scan {
+    pub(super) found: Snapshot,
+    /// There were more folders than are walked, or some that could not be read.
+    pub(super) incomplete: bool,
+}
+
+/// Paths of `after` that are not as in `before`, without those in a folder that is new itself.
+pub(super) fn differing<'a>(
+    before: impl Fn(&Path) -> Option<&'a Stamp>,
+    after: &'a Snapshot,
+) -> Vec<(&'a Path, &'a Stamp)> {
+    let mut differing: Vec<(&Path, &Stamp)> = Vec::new();
+    let mut within: Option<&Path> = None;
+    for (path, stamp) in after {
+        if within.is_some_and(|folder| path.starts_with(folder)) {
+            continue;
+        }
+        if before(path).is_some_and(|before| before.is_still(stamp)) {
+            continue;
+        }
+        if stamp.kind == Kind::Folder {
+            within = Some(path);
+        }
+        differing.push((path, stamp));
+    }
+    differing
+}
+
+/// A tree with what is remembered of it.
+#[derive(Debug)]
+pub(super) struct Tree<Z> {
+    root: PathBuf,
+    zone: Z,
+    top: Option<Folder<Z>>,
+}
+
+#[derive(Debug)]
+struct Folder<Z> {
+    name: OsString,
+    zone: Z,
+    /// `None`: it must be read.
+    stamp: Option<Stamp>,
+    tracked: Vec<(OsString, Compare)>,
+    folders: Vec<Folder<Z>>,
+}
+
+impl<Z: Copy + PartialEq> Tree<Z> {
+    pub(super) fn new(root: PathBuf, zone: Z) -> Self {
+        Self { root, zone, top: None }
+    }
+
+    /// Forgets everything, so that the next scan reads each folder.
+    pub(super) fn forget(&mut self) {
+        self.top = None;
+    }
+
+    /// Walks the tree. `mend` makes folders readable that are ours and are not: a command can make
+    /// one so that only who knows the names in it gets in.
+    pub(super) fn scan(
+        &mut self,
+        interest: &impl Interest<Zone = Z>,
+        mend: bool,
+    ) -> io::Result<Scan> {
+        let root = openat(CWD, &self.root, FOLDER, Mode::empty())?;
+        let mut walk = Walk {
+            root,
+            interest,
+            mend,
+            path: PathBuf::new(),
+            scan: Scan::default(),
+            left: MOST_FOLDERS,
+            now: now(),
+        };
+        let top = self.top.get_or_insert_with(|| Folder::new(OsString::new(), self.zone));
+        walk.folder(top, 0);
+        Ok(walk.scan)
+    }
+}
+
+impl<Z> Folder<Z> {
+    fn new(name: OsString, zone: Z) -> Self {
+        Self { name, zone, stamp: None, tracked: Vec::new(), folders: Vec::new() }
+    }
+}
+
+struct Walk<'a, I> {
+    root: OwnedFd,
+    interest: &'a I,
+    mend: bool,
+    path: PathBuf,
+    scan: Scan,
+    left: usize,
+    now: i128,
+}
+
+impl<Z: Copy + PartialEq, I: Interest<Zone = Z>> Walk<'_, I> {
+    /// False: it is gone.
+    fn folder(&mut self, folder: &mut Folder<Z>, depth: usize) -> bool {
+        if self.left == 0 {
+            self.scan.incomplete = true;
+            return true;
+        }
+        self.left -= 1;
+        let here = if depth == 0 { Path::new(".") } else { self.path.as_path() };
+        let Ok(stamp) = Stamp::at(&self.root, here, Compare::Whole) else { return false };
+        if stamp.kind != Kind::Folder {
+            return false;
+        }
+        if folder.stamp != Some(stamp) {
+            match self.read(folder) {
+                Ok(stamp) => folder.stamp = self.is_settled(&stamp).then_some(stamp),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => return false,
+                Err(_) => {
+                    folder.stamp = None;
+                    self.scan.incomplete = true;
+                }
+            }
+        }
+        for (name, compare) in &folder.tracked {
+            self.path.push(name);
+            if let Ok(stamp) = Stamp::at(&self.root, &self.path, *compare) {
+                self.scan.found.insert(self.path.clone(), stamp);
+            }
+            self.path.pop();
+        }
+        let mut folders = std::mem::take(&mut folder.folders);
+        folders.retain_mut(|inner| {
+            self.path.push(&inner.name);
+            let stays = if depth < DEEPEST {
+                self.folder(inner, depth + 1)
+            } else {
+                if let Ok(stamp) = Stamp::at(&self.root, &self.path, Compare::Identity) {
+                    self.scan.found.insert(self.path.clone(), stamp);
+                }
+                true
+            };
+            self.path.pop();
+            stays
+        });
+        folder.folders = folders;
+        true
+    }
+
+    fn is_settled(&self, stamp: &Stamp) -> bool {
+        self.now - stamp.modified.max(stamp.changed) > TICK_NANOS
+    }
+
+    /// Reads the entries anew; what is remembered of folders that are still there stays.
+    fn read(&mut self, folder: &mut Folder<Z>) -> io::Result<Stamp> {
+        let opened = match open_folder(&self.root, &self.path, LIST) {
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied && self.mend => {
+                // Every process of the command is dead, so nothing takes its place meanwhile.
+                let mode = Mode::RWXU;
+                rustix::fs::chmodat(&self.root, &self.path, mode, AtFlags::empty())?;
+                open_folder(&self.root, &self.path, LIST)?
+            }
+            opened => opened?,
+        };
+        let stamp = Stamp::of(&fstat(&opened)?, Compare::Whole);
+        let mut entries: Vec<(OsString, EntryKind)> = Vec::new();
+        for entry in Dir::read_from(&opened)? {
+            let entry = entry?;
+            let name = OsStr::from_bytes(entry.file_name().to_bytes());
+            if name == "." || name == ".." {
+                continue;
+            }
+            let kind = match entry.file_type() {
+                FileType::Unknown => {
+                    match Stamp::at(&opened, Path::new(name), Compare::Whole).map(|it| it.kind) {
+                        Ok(Kind::File) => EntryKind::File,
+                        Ok(Kind::Folder) => EntryKind::Folder,
+                        Ok(Kind::Link) => EntryKind::Link,
+                        Ok(Kind::Other) => EntryKind::Other,
+                        Err(_) => continue,
+                    }
+                }
+                FileType::RegularFile => EntryKind::File,
+                FileType::Directory => EntryKind::Folder,
+                FileType::Symlink => EntryKind::Link,
+                _ => EntryKind::Other,
+            };
+            entries.push((name.to_owned(), kind));
+        }
+        let judged = self.interest.judge(folder.zone, &self.path, &entries);
+        let mut before: std::collections::HashMap<OsString, Folder<Z>> =
+            folder.folders.drain(..).map(|inner| (inner.name.clone(), inner)).collect();
+        folder.tracked.clear();
+        for ((name, kind), Judged { track, enter }) in entries.into_iter().zip(judged) {
+            if let Some(compare) = track {
+                folder.tracked.push((name.clone(), compare));
+            }
+            if let Some(zone) = enter.filter(|_| kind == EntryKind::Folder) {
+                let known = before.remove(&name).filter(|inner| inner.zone == zone);
+                folder.folders.push(known.unwrap_or_else(|| Folder::new(name, zone)));
+            }
+        }
+        Ok(stamp)
+    }
+}
+
+#[cfg(target_os = "linux")]
+const PLACE: OFlags = OFlags::PATH;
+#[cfg(not(target_os = "linux"))]
+const PLACE: OFlags = OFlags::RDONLY;
+pub(super) const FOLDER: OFlags = OFlags::DIRECTORY.union(OFlags::CLOEXEC).union(PLACE);
+const LIST: OFlags = OFlags::DIRECTORY.union(OFlags::CLOEXEC).union(OFlags::RDONLY);
+
+/// Opens a folder below a held one. Follows no link.
+pub(super) fn open_folder(root: impl AsFd, path: &Path, flags: OFlags) -> io::Result<OwnedFd> {
+    if path.as_os_str().is_empty() {
+        return Ok(openat(root, ".", flags, Mode::empty())?);
+    }
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::fs::{ResolveFlags, openat2};
+        let resolve =
+            ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+        match openat2(&root, path, flags, Mode::empty(), resolve) {
+            // An older kernel, or a filter that does not know the call.
+            Err(Errno::NOSYS | Errno::PERM | Errno::INVAL | Errno::AGAIN) => {}
+            opened => return Ok(opened?),
+        }
+    }
+    let mut names = path.components().peekable();
+    let mut at = openat(root, ".", FOLDER, Mode::empty())?;
+    while let Some(name) = names.next() {
+        let flags = if names.peek().is_none() { flags } else { FOLDER };
+        at = openat(&at, name.as_os_str(), flags | OFlags::NOFOLLOW, Mode::empty())?;
+    }
+    Ok(at)
+}
+
+/// Opens a regular file below a held folder for reading. Follows no link, waits for no pipe.
+pub(super) fn open_file(root: impl AsFd, path: &Path) -> io::Result<File> {
+    let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+        return Err(Errno::INVAL.into());
+    };
+    let folder = open_folder(root, parent, FOLDER)?;
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = File::from(openat(&folder, name, flags, Mode::empty())?);
+    if file.metadata()?.is_file() { Ok(file) } else { Err(Errno::INVAL.into()) }
+}
+
+/// The clock that time stamps are taken from.
+fn now() -> i128 {
+    #[cfg(target_os = "linux")]
+    let clock = rustix::time::ClockId::RealtimeCoarse;
+    #[cfg(not(target_os = "linux"))]
+    let clock = rustix::time::ClockId::Realtime;
+    let now = rustix::time::clock_gettime(clock);
+    nanos(now.tv_sec, now.tv_nsec)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    /// Tracks files called `x` and counts the folders it was asked about.
+    #[derive(Default)]
+    struct Names(std::cell::Cell<usize>);
+
+    impl Interest for Names {
+        type Zone = ();
+        fn judge(&self, (): (), _: &Path, entries: &[(OsString, EntryKind)]) -> Vec<Judged<()>> {
+            self.0.set(self.0.get() + 1);
+            let judged = |(name, kind): &(OsString, EntryKind)| Judged {
+                track: (name == "x").then_some(Compare::Whole),
+                enter: (*kind == EntryKind::Folder).then_some(()),
+            };
+            entries.iter().map(judged).collect()
+        }
+    }
+
+    /// Everything before lies more than a tick back.
+    fn settle(folder: &Path) {
+        let until = now() + 2 * TICK_NANOS;
+        while now() < until {
+            let _ = fs::metadata(folder);
+        }
+    }
+
+    fn changes(tree: &mut Tree<()>, known: &mut Snapshot, names: &Names) -> Vec<String> {
+        names.0.set(0);
+        let scan = tree.scan(names, false).unwrap();
+        let changed = differing(|path| known.get(path), &scan.found)
+            .into_iter()
+            .map(|(path, _)| path.display().to_string())
+            .collect();
+        *known = scan.found;
+        changed
+    }
+
+    #[test]
+    fn only_changed_folders_are_read_again() {
+        let dir = tempfile::tempdir().unwrap();
+        for name in ["a/b/c", "a/d", "e"] {
+            fs::create_dir_all(dir.path().join(name)).unwrap();
+        }
+        fs::write(dir.path().join("a/b/x"), "1").unwrap();
+        settle(dir.path());
+        let (mut tree, mut known, names) =
+            (Tree::new(dir.path().to_owned(), ()), Snapshot::new(), Names::default());
+        assert_eq!(changes(&mut tree, &mut known, &names), ["a/b/x"]);
+        assert_eq!(names.0.get(), 6);
+        assert_eq!(changes(&mut tree, &mut known, &names), [""; 0]);
+        assert_eq!(names.0.get(), 0);
+        // The content of a tracked file, a new one, and a folder in the place of another one.
+        fs::write(dir.path().join("a/b/x"), "2").unwrap();
+        fs::write(dir.path().join("e/x"), "").unwrap();
+        assert_eq!(changes(&mut tree, &mut known, &names), ["a/b/x", "e/x"]);
+        assert_eq!(names.0.get(), 1);
+        settle(dir.path());
+        changes(&mut tree, &mut known, &names);
+        fs::rename(dir.path().join("a/b"), dir.path().join("a/old")).unwrap();
+        fs::create_dir(dir.path().join("a/b")).unwrap();
+        fs::write(dir.path().join("a/b/x"), "2").unwrap();
+        assert_eq!(changes(&mut tree, &mut known, &names), ["a/b/x", "a/old/x"]);
+        fs::remove_dir_all(dir.path().join("a")).unwrap();
+        assert_eq!(changes(&mut tree, &mut known, &names), [""; 0]);
+        assert_eq!(known.len(), 1);
+    }
+
+    #[test]
+    fn a_change_within_the_same_tick_is_seen() {
+        let dir = tempfile::tempdir().unwrap();
+        let (mut tree, mut known, names) =
+            (Tree::new(dir.path().to_owned(), ()), Snapshot::new(), Names::default());
+        for round in 0..50 {
+            let folder = dir.path().join(format!("f{round}"));
+            fs::create_dir(&folder).unwrap();
+            changes(&mut tree, &mut known, &names);
+            fs::write(folder.join("x"), "").unwrap();
+            assert_eq!(changes(&mut tree, &mut known, &names), [format!("f{round}/x")]);
+        }
+    }
+
+    #[test]
+    fn links_are_not_followed_and_deep_folders_are_tracked_whole() {
+        let dir = tempfile::tempdir().unwrap();
+        let outside = tempfile::tempdir().unwrap();
+        fs::write(outside.path().join("x"), "").unwrap();
+        std::os::unix::fs::symlink(outside.path(), dir.path().join("link")).unwrap();
+        let deep: PathBuf = std::iter::repeat_n("d", DEEPEST + 3).collect();
+        fs::create_dir_all(dir.path().join(&deep)).unwrap();
+        let (mut tree, mut known, names) =
+            (Tree::new(dir.path().to_owned(), ()), Snapshot::new(), Names::default());
+        let found = changes(&mut tree, &mut known, &names);
+        let expected: PathBuf = std::iter::repeat_n("d", DEEPEST + 1).collect();
+        assert_eq!(found, [expected.display().to_string()]);
+    }
+}

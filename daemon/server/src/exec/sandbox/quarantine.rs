@@ -1,0 +1,414 @@
+//! Quarantine: a folder of Cairn's own to which files are moved out of a workspace, and from which
+//! they can be put back.
+//!
+//! An entry is moved by a rename; between file systems it is copied and then removed. Never follows a
+//! link: paths are opened from the held workspace folder. Bounded by age and size.
+
+use std::{
+    ffi::OsStr,
+    fs::{self, File},
+    io::{self, Read, Write},
+    os::{
+        fd::{AsFd, OwnedFd},
+        unix::{
+            ffi::OsStrExt,
+            fs::{DirBuilderExt, OpenOptionsExt},
+        },
+    },
+    path::{Path, PathBuf},
+    time::{Duration, SystemTime},
+};
+
+use rustix::{
+    fs::{
+        AtFlags, CWD, Dir, Mode, OFlags, mkdirat, openat, readlinkat, renameat, symlinkat, unlinkat,
+    },
+    io::Errno,
+};
+
+use super::{
+    path_scan::{Compare, FOLDER, Kind, Stamp, open_folder},
+    shown_path,
+};
+
+/// Older entries are removed when the daemon starts.
+const KEPT_FOR: Duration = Duration::from_secs(14 * 24 * 60 * 60);
+/// Beyond this, the oldest are removed.
+const MOST_BYTES: u64 = 1024 * 1024 * 1024;
+/// What is copied between file systems.
+const MOST_COPIED_BYTES: u64 = 256 * 1024 * 1024;
+const MOST_COPIED_ENTRIES: usize = 20_000;
+const ORIGINS: &str = "origins.txt";
+
+/// A folder that holds what one command left.
+#[derive(Debug)]
+pub(super) struct Quarantine {
+    folder: PathBuf,
+    count: usize,
+}
+
+/// Where quarantine folders are.
+pub(super) fn home(state: Option<&Path>) -> PathBuf {
+    match state {
+        Some(state) => state.join("quarantine"),
+        // Commands have a temporary folder of their own and do not see this one.
+        None => std::env::temp_dir()
+            .join(format!("cairn-quarantine-{}", rustix::process::getuid().as_raw())),
+    }
+}
+
+impl Quarantine {
+    pub(super) fn make(home: &Path) -> io::Result<Self> {
+        let folder = home.join(uuid::Uuid::now_v7().to_string());
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
+        Ok(Self { folder, count: 0 })
+    }
+
+    /// Moves what is at `path` below `root` to here; the new place.
+    pub(super) fn take(&mut self, root: &Path, path: &Path) -> io::Result<PathBuf> {
+        let place = Place::open(root, path)?;
+        self.count += 1;
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let to = self.folder.join(format!("{}-{name}", self.count));
+        // Written first: who is killed now still knows where it came from.
+        let mut origins = File::options()
+            .append(true)
+            .create(true)
+            .mode(0o600)
+            .open(self.folder.join(ORIGINS))?;
+        writeln!(origins, "{}\t{}", to.display(), shown_path(&root.join(path)))?;
+        place.make_movable()?;
+        match renameat(&place.folder, place.name, CWD, &to) {
+            Ok(()) => return Ok(to),
+            Err(Errno::XDEV) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let parent = openat(CWD, &self.folder, FOLDER, Mode::empty())?;
+        let target = to.file_name().unwrap_or_default();
+        let mut left = Budget { bytes: MOST_COPIED_BYTES, entries: MOST_COPIED_ENTRIES };
+        match copy(&place.folder, place.name, &parent, target, &mut left) {
+            Ok(()) => {
+                remove(&place.folder, place.name)?;
+                Ok(to)
+            }
+            Err(error) => {
+                let _ = remove(&parent, target);
+                // It stays where it is under a name that nothing follows, and without the file that
+                // makes a folder a repository.
+                let aside = format!(".cairn-quarantined-{}", uuid::Uuid::now_v7().simple());
+                renameat(&place.folder, place.name, &place.folder, &aside)?;
+                let inner = openat(&place.folder, &aside, FOLDER | OFlags::NOFOLLOW, Mode::empty());
+                if let Ok(inner) = inner {
+                    let _ = copy(&inner, OsStr::new("HEAD"), &parent, target, &mut Budget::small());
+                    let _ = remove(&inner, OsStr::new("HEAD"));
+                }
+                tracing::warn!("{} is too much to be copied: {error}", path.display());
+                Ok(root.join(path).with_file_name(aside))
+            }
+        }
+    }
+}
+
+/// Moves what was taken back to where it was, if nothing is there.
+pub(super) fn put_back(from: &Path, root: &Path, path: &Path) -> io::Result<()> {
+    let place = Place::open(root, path)?;
+    if Stamp::at(&place.folder, Path::new(place.name), Compare::Whole).is_ok() {
+        return Err(io::ErrorKind::AlreadyExists.into());
+    }
+    match rename_to_nothing(from, &place) {
+        Ok(()) => return Ok(()),
+        Err(Errno::XDEV) => {}
+        Err(error) => return Err(error.into()),
+    }
+    let (Some(folder), Some(name)) = (from.parent(), from.file_name()) else {
+        return Err(io::ErrorKind::InvalidInput.into());
+    };
+    let folder = openat(CWD, folder, FOLDER, Mode::empty())?;
+    let mut left = Budget { bytes: MOST_COPIED_BYTES, entries: MOST_COPIED_ENTRIES };
+    copy(&folder, name, &place.folder, place.name, &mut left)?;
+    remove(&folder, name)
+}
+
+#[cfg(target_os = "linux")]
+fn rename_to_nothing(from: &Path, to: &Place) -> rustix::io::Result<()> {
+    use rustix::fs::{RenameFlags, renameat_with};
+    match renameat_with(CWD, from, &to.folder, to.name, RenameFlags::NOREPLACE) {
+        Err(Errno::INVAL | Errno::NOSYS) => renameat(CWD, from, &to.folder, to.name),
+        renamed => renamed,
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn rename_to_nothing(from: &Path, to: &Place) -> rustix::io::Result<()> {
+    renameat(CWD, from, &to.folder, to.name)
+}
+
+/// What stood at a path before a command replaced it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Former {
+    Link(std::ffi::CString),
+    File { bytes: Vec<u8>, mode: u32 },
+}
+
+impl Former {
+    /// `None`: it is neither a link nor a small file.
+    pub(super) fn of(root: &Path, path: &Path, most: u64) -> Option<Self> {
+        let place = Place::open(root, path).ok()?;
+        let stamp = Stamp::at(&place.folder, Path::new(place.name), Compare::Whole).ok()?;
+        match stamp.kind {
+            Kind::Link => Some(Self::Link(readlinkat(&place.folder, place.name, Vec::new()).ok()?)),
+            Kind::File => {
+                let file =
+                    super::path_scan::open_file(&place.folder, Path::new(place.name)).ok()?;
+                let mode = std::os::unix::fs::MetadataExt::mode(&file.metadata().ok()?);
+                let mut bytes = Vec::new();
+                file.take(most + 1).read_to_end(&mut bytes).ok()?;
+                (bytes.len() as u64 <= most).then_some(Self::File { bytes, mode: mode & 0o7777 })
+            }
+            Kind::Folder | Kind::Other => None,
+        }
+    }
+
+    /// Puts it where nothing is.
+    pub(super) fn restore(&self, root: &Path, path: &Path) -> io::Result<()> {
+        let place = Place::open(root, path)?;
+        match self {
+            Self::Link(target) => Ok(symlinkat(target.as_c_str(), &place.folder, place.name)?),
+            Self::File { bytes, mode } => {
+                let mut file = create(&place.folder, place.name, *mode)?;
+                file.write_all(bytes)
+            }
+        }
+    }
+}
+
+/// Removes what is at a path, if it is still what the stamp says.
+pub(super) fn remove_if(root: &Path, path: &Path, stamp: &Stamp) -> io::Result<()> {
+    let place = Place::open(root, path)?;
+    if !Stamp::at(&place.folder, Path::new(place.name), stamp.compare)?.is_still(stamp) {
+        return Err(io::ErrorKind::AlreadyExists.into());
+    }
+    Ok(unlinkat(&place.folder, place.name, AtFlags::empty())?)
+}
+
+/// A name in a held folder.
+struct Place<'a> {
+    folder: OwnedFd,
+    name: &'a OsStr,
+}
+
+impl<'a> Place<'a> {
+    fn open(root: &Path, path: &'a Path) -> io::Result<Self> {
+        let root = openat(CWD, root, FOLDER, Mode::empty())?;
+        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+            return Err(io::ErrorKind::InvalidInput.into());
+        };
+        Ok(Self { folder: open_folder(root, parent, FOLDER)?, name })
+    }
+
+    /// A folder moves to another one only if it can be written itself.
+    fn make_movable(&self) -> io::Result<()> {
+        let stamp = Stamp::at(&self.folder, Path::new(self.name), Compare::Whole)?;
+        if stamp.kind == Kind::Folder && stamp.mode() & 0o700 != 0o700 {
+            rustix::fs::chmodat(&self.folder, self.name, Mode::RWXU, AtFlags::empty())?;
+        }
+        Ok(())
+    }
+}
+
+struct Budget {
+    bytes: u64,
+    entries: usize,
+}
+
+impl Budget {
+    fn small() -> Self {
+        Self { bytes: 1024 * 1024, entries: 1 }
+    }
+
+    fn spend(&mut self, bytes: u64) -> io::Result<()> {
+        let enough = self.bytes.checked_sub(bytes).zip(self.entries.checked_sub(1));
+        let (bytes, entries) =
+            enough.ok_or_else(|| io::Error::other("it is too large to be copied"))?;
+        (self.bytes, self.entries) = (bytes, entries);
+        Ok(())
+    }
+}
+
+/// Copies a file, a link as a link, or a folder. Pipes, sockets and devices are left out.
+fn copy(
+    from: &OwnedFd,
+    name: &OsStr,
+    to: &OwnedFd,
+    as_name: &OsStr,
+    left: &mut Budget,
+) -> io::Result<()> {
+    let stamp = Stamp::at(from, Path::new(name), Compare::Whole)?;
+    match stamp.kind {
+        Kind::Other => Ok(()),
+        Kind::Link => {
+            left.spend(0)?;
+            Ok(symlinkat(readlinkat(from, name, Vec::new())?.as_c_str(), to, as_name)?)
+        }
+        Kind::File => {
+            left.spend(stamp.size())?;
+            let file = super::path_scan::open_file(from, Path::new(name))?;
+            let mut copied = create(to, as_name, stamp.mode() & 0o7777)?;
+            io::copy(&mut file.take(stamp.size()), &mut copied)?;
+            Ok(())
+        }
+        Kind::Folder => {
+            left.spend(0)?;
+            mkdirat(to, as_name, Mode::RWXU)?;
+            let flags = OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+            let from = openat(from, name, flags, Mode::empty())?;
+            let to = openat(to, as_name, flags, Mode::empty())?;
+            for name in names(&from)? {
+                copy(&from, &name, &to, &name, left)?;
+            }
+            Ok(rustix::fs::fchmod(&to, Mode::from_raw_mode(stamp.mode() & 0o7777))?)
+        }
+    }
+}
+
+fn create(folder: &OwnedFd, name: &OsStr, mode: u32) -> io::Result<File> {
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let file = openat(folder, name, flags, Mode::from_raw_mode(0o600))?;
+    rustix::fs::fchmod(&file, Mode::from_raw_mode(mode & 0o777))?;
+    Ok(File::from(file))
+}
+
+fn remove(folder: impl AsFd, name: &OsStr) -> io::Result<()> {
+    let folder = folder.as_fd();
+    match unlinkat(folder, name, AtFlags::empty()) {
+        Err(Errno::ISDIR | Errno::PERM) => {}
+        done => return Ok(done?),
+    }
+    let flags = OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    let inner = openat(folder, name, flags, Mode::empty())?;
+    for name in names(&inner)? {
+        remove(&inner, &name)?;
+    }
+    Ok(unlinkat(folder, name, AtFlags::REMOVEDIR)?)
+}
+
+fn names(folder: &OwnedFd) -> io::Result<Vec<std::ffi::OsString>> {
+    let mut names = Vec::new();
+    for entry in Dir::read_from(folder)? {
+        let entry = entry?;
+        let name = OsStr::from_bytes(entry.file_name().to_bytes());
+        if name != "." && name != ".." {
+            names.push(name.to_owned());
+        }
+    }
+    Ok(names)
+}
+
+/// Removes what is too old, then the oldest until the rest is small enough.
+pub(super) fn sweep(home: &Path, now: SystemTime) {
+    sweep_to(home, now, MOST_BYTES);
+}
+
+fn sweep_to(home: &Path, now: SystemTime, most: u64) {
+    let Ok(entries) = fs::read_dir(home) else { return };
+    let mut folders: Vec<(SystemTime, PathBuf)> = entries
+        .flatten()
+        .filter_map(|entry| Some((entry.metadata().ok()?.modified().ok()?, entry.path())))
+        .collect();
+    folders.sort();
+    let (mut total, mut entries) = (0_u64, 0_usize);
+    for (modified, folder) in folders.into_iter().rev() {
+        let age = now.duration_since(modified).unwrap_or_default();
+        total = total.saturating_add(size(&folder, &mut entries));
+        if (age > KEPT_FOR || total > most)
+            && let Err(error) = fs::remove_dir_all(&folder)
+        {
+            tracing::warn!("{} stays: {error}", folder.display());
+        }
+    }
+}
+
+fn size(folder: &Path, entries: &mut usize) -> u64 {
+    const MOST_ENTRIES: usize = 1_000_000;
+    let Ok(inside) = fs::read_dir(folder) else { return 0 };
+    let mut total = 0;
+    for entry in inside.flatten() {
+        *entries += 1;
+        let Ok(data) = entry.metadata() else { continue };
+        if *entries > MOST_ENTRIES {
+            break;
+        }
+        total += if data.is_dir() { size(&entry.path(), entries) } else { data.len() };
+    }
+    total
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_taken_can_be_put_back() {
+        let dir = tempfile::tempdir().unwrap();
+        let (root, home) = (dir.path().join("ws"), dir.path().join("quarantine"));
+        fs::create_dir_all(root.join("sub/.git/hooks")).unwrap();
+        fs::write(root.join("sub/.git/config"), "x").unwrap();
+        std::os::unix::fs::symlink("config", root.join("sub/.git/link")).unwrap();
+        let mut quarantine = Quarantine::make(&home).unwrap();
+        let path = Path::new("sub/.git");
+        let at = quarantine.take(&root, path).unwrap();
+        assert!(!root.join(path).exists() && at.starts_with(&home));
+        assert_eq!(fs::read_to_string(at.join("config")).unwrap(), "x");
+        // Something else is there by now.
+        fs::write(root.join(path), "").unwrap();
+        assert!(put_back(&at, &root, path).is_err());
+        fs::remove_file(root.join(path)).unwrap();
+        put_back(&at, &root, path).unwrap();
+        assert_eq!(fs::read_link(root.join("sub/.git/link")).unwrap(), Path::new("config"));
+        // Nor through a link.
+        let at = quarantine.take(&root, path).unwrap();
+        fs::rename(root.join("sub"), root.join("other")).unwrap();
+        std::os::unix::fs::symlink("other", root.join("sub")).unwrap();
+        assert!(put_back(&at, &root, path).is_err());
+    }
+
+    #[test]
+    fn a_copy_is_the_same_and_bounded() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir_all(dir.path().join("a/b")).unwrap();
+        fs::write(dir.path().join("a/b/c"), "text").unwrap();
+        std::os::unix::fs::symlink("/nowhere", dir.path().join("a/link")).unwrap();
+        let folder = openat(CWD, dir.path(), FOLDER, Mode::empty()).unwrap();
+        let names = [OsStr::new("a"), OsStr::new("z")];
+        copy(&folder, names[0], &folder, names[1], &mut Budget { bytes: 4, entries: 4 }).unwrap();
+        assert_eq!(fs::read_to_string(dir.path().join("z/b/c")).unwrap(), "text");
+        assert_eq!(fs::read_link(dir.path().join("z/link")).unwrap(), Path::new("/nowhere"));
+        remove(&folder, names[1]).unwrap();
+        let short =
+            copy(&folder, names[0], &folder, names[1], &mut Budget { bytes: 3, entries: 9 });
+        assert!(short.is_err());
+    }
+
+    #[test]
+    fn old_and_large_entries_go() {
+        let dir = tempfile::tempdir().unwrap();
+        for name in ["a", "b"] {
+            fs::create_dir(dir.path().join(name)).unwrap();
+            fs::write(dir.path().join(name).join("x"), "0123456789").unwrap();
+            let time = rustix::fs::Timespec {
+                tv_sec: if name == "a" { 1_000 } else { 2_000 },
+                tv_nsec: 0,
+            };
+            let times = rustix::fs::Timestamps { last_access: time, last_modification: time };
+            rustix::fs::utimensat(CWD, dir.path().join(name), &times, AtFlags::empty()).unwrap();
+        }
+        let at = |seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
+        let left = || fs::read_dir(dir.path()).unwrap().count();
+        sweep_to(dir.path(), at(3_000), 100);
+        assert_eq!(left(), 2);
+        sweep_to(dir.path(), at(3_000), 15);
+        assert!(left() == 1 && dir.path().join("b").exists());
+        sweep_to(dir.path(), at(3_000 + 15 * 24 * 60 * 60), 100);
+        assert_eq!(left(), 0);
+    }
+}

@@ -1,0 +1,370 @@
+//! Files that git, an editor or a shell runs by itself, made by a command: moved to quarantine before
+//! anybody uses them, asked for, and put back only after a yes.
+
+use super::*;
+use crate::{attacks, desk};
+
+/// A repository in a folder that runs a program whenever git looks at it.
+const ARMED: &str = "git init -q DIR && git -C DIR config core.fsmonitor 'touch @home/harmed; false' && echo x > DIR/f";
+
+/// A name, what is there before (run by the user), the command, its grants, and what must not be there
+/// afterwards.
+struct Row {
+    name: &'static str,
+    before: &'static str,
+    command: String,
+    needs: &'static [&'static str],
+    gone: &'static [&'static str],
+}
+
+fn row(name: &'static str, command: impl Into<String>, gone: &'static [&'static str]) -> Row {
+    Row { name, before: "", command: command.into(), needs: &[], gone }
+}
+
+fn armed(folder: &str) -> String {
+    ARMED.replace("DIR", folder)
+}
+
+/// What the user does after each: everything that a shell prompt or an editor asks git for.
+const USED: &str = "git status >/dev/null 2>&1; for d in $(find . -type d -not -path '*/.git/*'); do (cd $d && git status >/dev/null 2>&1); done; true";
+
+fn rows() -> Vec<Row> {
+    let submodule = "git init -q ../lib && git -C ../lib -c user.name=a -c user.email=a@b.invalid commit -q --allow-empty -m x && git -c protocol.file.allow=always submodule --quiet add ../lib lib && git commit -qam lib && git submodule deinit -f lib >/dev/null && rm -rf .git/modules/lib";
+    vec![
+        row("a repository in a subfolder", armed("new"), &["new/.git"]),
+        row("one in a tree that tools generate", armed("node_modules/x"), &["node_modules/x/.git"]),
+        row("one far down", armed("a/b/c/d/e/f/g/h"), &["a/b/c/d/e/f/g/h/.git"]),
+        row("one that only its name lets in", armed("x/y") + " && chmod 111 x", &["x/y/.git"]),
+        row(
+            "a pointer to one",
+            "git init -q --separate-git-dir store new && git -C new config core.fsmonitor 'touch @home/harmed; false'",
+            &["new/.git", "store/HEAD"],
+        ),
+        row(
+            "a bare one",
+            "git init -q --bare bare && git -C bare config core.fsmonitor 'touch @home/harmed; false'",
+            &["bare/HEAD", "bare/config"],
+        ),
+        Row {
+            before: submodule,
+            ..row(
+                "one in the folder of a submodule that was not fetched",
+                armed("lib"),
+                &["lib/.git"],
+            )
+        },
+        Row {
+            needs: &["git"],
+            ..row(
+                "one that the commit makes a part of the project",
+                armed("part")
+                    + " && git -C part add f && git -C part -c user.name=a -c user.email=a@b.invalid commit -qm x && git add -A && git commit -qm all",
+                &["part/.git"],
+            )
+        },
+        Row {
+            before: "mkdir copy && git init -q ../real && ln -s ../../real/.git copy/.git",
+            ..row(
+                "one in the place of a link",
+                "rm copy/.git && ".to_owned() + &armed("copy"),
+                &["copy/.git/config.lock"],
+            )
+        },
+        Row {
+            before: "mkdir dup && cp -r .git dup/.git",
+            ..row(
+                "a folder renamed away and made anew",
+                "mv dup old && ".to_owned() + &armed("dup"),
+                &["dup/.git"],
+            )
+        },
+        row(
+            "settings of an editor far down",
+            "mkdir -p a/b/.vscode a/.idea && echo '{}' > a/b/.vscode/tasks.json && echo x > a/.idea/workspace.xml",
+            &["a/b/.vscode", "a/.idea"],
+        ),
+        row(
+            "an environment far down",
+            "mkdir -p a/b && echo 'touch @home/harmed' > a/b/.envrc",
+            &["a/b/.envrc"],
+        ),
+        row(
+            "instructions far down",
+            "mkdir -p a/b && echo evil > a/b/AGENTS.md && echo evil > a/claude.md",
+            &["a/b/AGENTS.md", "a/claude.md"],
+        ),
+        row("a workspace of the editor", "echo '{}' > x.code-workspace", &["x.code-workspace"]),
+        row(
+            "wrappers of compilers and package managers",
+            "mkdir -p c/.cargo && echo x > c/.cargo/config.toml && echo x > c/.npmrc && echo x > .yarnrc.yml",
+            &["c/.cargo/config.toml", "c/.npmrc", ".yarnrc.yml"],
+        ),
+        Row {
+            before: "git config core.hooksPath '\"to\"ols/ho' && printf '[core]\\n\\thooksPath = \"too\"ls/\\\\\\n\"ho\"oks\\n' >> .git/config",
+            ..row(
+                "hooks at a path in quotes and over two lines",
+                "mkdir -p tools/hooks && echo 'touch @home/harmed' > tools/hooks/pre-commit && chmod +x tools/hooks/pre-commit",
+                &["tools/hooks"],
+            )
+        },
+        Row {
+            before: "git config core.hooksPath hooks/in",
+            ..row(
+                "hooks behind a link",
+                "mkdir -p real/in && echo 'touch @home/harmed' > real/in/pre-commit && ln -s real hooks",
+                &["hooks"],
+            )
+        },
+        Row {
+            before: "mkdir -p tools && echo true > tools/filter && git config filter.x.clean 'sh tools/filter %f'",
+            ..row(
+                "a program of a filter, brought from elsewhere",
+                "mv tools aside && mkdir tools && echo 'touch @home/harmed' > tools/filter",
+                &["aside/none"],
+            )
+        },
+        Row {
+            before: "git worktree add -q wt 2>/dev/null",
+            needs: &["git"],
+            ..row(
+                "settings of a working copy",
+                "echo '[core] fsmonitor = x' > .git/worktrees/wt/config.worktree",
+                &[".git/worktrees/wt/config.worktree"],
+            )
+        },
+    ]
+}
+
+fn user(scene: &Scene, command: &str) {
+    let command = scene.filled(command);
+    #[expect(clippy::disallowed_methods, reason = "a test is not the daemon")]
+    let status = Command::new("bash")
+        .args(["-c", &command])
+        .current_dir(scene.ws())
+        .env("HOME", scene.home())
+        .status()
+        .unwrap();
+    assert!(status.success(), "{command}");
+}
+
+#[tokio::test]
+async fn what_runs_by_itself_is_moved_away_before_it_is_used() {
+    for way in WAYS {
+        let mut faults = Vec::new();
+        for row in rows() {
+            let Some(scene) = Scene::set(way, json!({})).await else {
+                attacks::skipped(1, format!("no box by {way}"));
+                continue;
+            };
+            user(&scene, row.before);
+            let copied = scene.ws().join("copy/.git");
+            let link = fs::read_link(&copied).ok();
+            let ran = scene.run(&row.command, row.needs).await;
+            user(&scene, USED);
+            let Row { name, gone, .. } = row;
+            if !ran.said.contains("moved to") {
+                faults.push(format!("{way}, {name}: nothing was told: {}", ran.said));
+            }
+            for path in gone {
+                if fs::symlink_metadata(scene.ws().join(path)).is_ok() {
+                    faults.push(format!("{way}, {name}: {path} is there: {}", ran.said));
+                }
+            }
+            if scene.home().join("harmed").exists() {
+                faults.push(format!("{way}, {name}: it ran: {}", ran.said));
+            }
+            if fs::read_link(&copied).ok() != link {
+                faults.push(format!("{way}, {name}: the link is another one: {}", ran.said));
+            }
+            attacks::ran(1);
+        }
+        assert!(faults.is_empty(), "{}", faults.join("\n\n"));
+    }
+}
+
+#[tokio::test]
+async fn a_yes_puts_it_back_and_shows_it_before() {
+    for way in WAYS {
+        let Some(scene) = Scene::set(way, json!({})).await else { continue };
+        scene.keeps.store(true, Ordering::SeqCst);
+        let command = "mkdir -p a/.vscode && echo '{\"x\": 1}' > a/.vscode/settings.json && echo be kind > a/AGENTS.md";
+        let ran = scene.run(command, &[]).await;
+        assert!(ran.ok && ran.said.contains("in their places again"), "{way}: {}", ran.said);
+        let asked = ran.asked.unwrap();
+        assert_eq!(asked["title"], "Keep protected files that a command made or changed (2)");
+        let listed = asked["command"].as_str().unwrap();
+        assert!(
+            listed.contains("a/.vscode (new)") && listed.contains("a/AGENTS.md (new)"),
+            "{listed}"
+        );
+        let patch = asked["preview"]["patch"].as_str().unwrap();
+        assert!(patch.contains("+{\"x\": 1}") && patch.contains("+be kind"), "{patch}");
+        assert_eq!(fs::read_to_string(scene.ws().join("a/AGENTS.md")).unwrap(), "be kind\n");
+        assert!(scene.ws().join("a/.vscode/settings.json").exists(), "{way}");
+        // They are the user's by now: nobody asks again, and no command writes them.
+        let ran = scene.run("echo evil >> a/AGENTS.md || true", &[]).await;
+        assert!(ran.said.contains("Read-only"), "{way}: {}", ran.said);
+        // A yes that comes when something else is there changes nothing.
+        assert_eq!(fs::read_to_string(scene.ws().join("a/AGENTS.md")).unwrap(), "be kind\n");
+    }
+}
+
+#[tokio::test]
+async fn a_new_repository_goes_while_the_command_still_runs() {
+    for way in WAYS {
+        let Some(scene) = Scene::set(way, json!({})).await else { continue };
+        let marker = desk::marker();
+        let turn = scene.begin(&format!("{}; sleep {marker}", armed("new")), &[]).await;
+        desk::until_running(&marker).await;
+        desk::wait_until(SOON, || scene.ws().join("new/f").exists()).await;
+        desk::wait_until(SOON, || !scene.ws().join("new/.git").exists()).await;
+        user(&scene, USED);
+        assert!(!scene.home().join("harmed").exists(), "{way}");
+        scene.daemon.client.request("agent/cancel", turn.clone()).await.unwrap();
+        scene.over(&turn).await;
+        desk::until_gone(&marker).await;
+    }
+}
+
+#[tokio::test]
+async fn a_command_that_is_cut_short_leaves_nothing_either() {
+    for way in WAYS {
+        let Some(scene) = Scene::set(way, json!({})).await else { continue };
+        let marker = desk::marker();
+        let command = format!("mkdir -p a && echo evil > a/.envrc; sleep {marker}");
+        let turn = scene.begin(&command, &[]).await;
+        desk::until_running(&marker).await;
+        desk::wait_until(SOON, || scene.ws().join("a/.envrc").exists()).await;
+        scene.daemon.client.request("agent/cancel", turn.clone()).await.unwrap();
+        scene.over(&turn).await;
+        desk::wait_until(SOON, || !scene.ws().join("a/.envrc").exists()).await;
+    }
+}
+
+#[tokio::test]
+async fn after_a_kill_nothing_of_ours_is_left_and_what_a_command_made_is_found() {
+    for way in WAYS {
+        let Some(mut scene) = Scene::set(way, json!({})).await else { continue };
+        let marker = desk::marker();
+        let command = format!("mkdir -p a && echo evil > a/AGENTS.md; sleep {marker}");
+        scene.begin(&command, &[]).await;
+        desk::until_running(&marker).await;
+        desk::wait_until(SOON, || scene.ws().join("a/AGENTS.md").exists()).await;
+        scene.daemon.kill().await;
+        desk::until_gone(&marker).await;
+        let names = git(&scene.ws(), &["status", "--short", "--untracked-files=all", "--ignored"]);
+        assert_eq!(names, "?? a/AGENTS.md\n?? link\n", "{way}");
+        assert!(!scene.ws().join(".envrc").exists() && !scene.ws().join("AGENTS.md").exists());
+        scene.begin_anew(way).await;
+        desk::wait_until(SOON, || !scene.ws().join("a/AGENTS.md").exists()).await;
+        let told = |status: &Value| status["banners"].to_string().contains("a/AGENTS.md (new)");
+        scene.daemon.client.notification("agent/status", told).await;
+        // What the user makes later is theirs.
+        fs::write(scene.ws().join("a/AGENTS.md"), "mine\n").unwrap();
+        scene.begin_anew(way).await;
+        assert!(scene.run("touch b", &[]).await.ok, "{way}");
+        assert!(scene.ws().join("a/AGENTS.md").exists(), "{way}");
+    }
+}
+
+#[tokio::test]
+async fn what_the_user_saves_meanwhile_stays() {
+    for way in WAYS {
+        let Some(scene) = Scene::set(way, json!({})).await else { continue };
+        let marker = desk::marker();
+        let turn = scene.begin(&format!("touch made; sleep {marker}"), &[]).await;
+        desk::until_running(&marker).await;
+        // In place, as editors do, and a new one by the editor.
+        fs::write(scene.ws().join("CLAUDE.md"), "Be quick.\n").unwrap();
+        let path = scene.ws().join(".envrc");
+        let uri = editor_double::uri(&path);
+        let client = &scene.daemon.client;
+        let document =
+            json!({ "uri": uri, "languageId": "x", "version": 1, "text": "export A=1\n" });
+        client.notify("textDocument/didOpen", json!({ "textDocument": document }));
+        client.notify("textDocument/didSave", json!({ "textDocument": { "uri": uri } }));
+        client.request("agent/state", json!({})).await.unwrap();
+        fs::write(&path, "export A=1\n").unwrap();
+        client.request("agent/cancel", turn.clone()).await.unwrap();
+        scene.over(&turn).await;
+        desk::until_gone(&marker).await;
+        assert!(scene.run("touch b", &[]).await.ok, "{way}");
+        assert_eq!(fs::read_to_string(&path).unwrap(), "export A=1\n", "{way}");
+        assert_eq!(fs::read_to_string(scene.ws().join("CLAUDE.md")).unwrap(), "Be quick.\n");
+        fs::write(scene.ws().join("CLAUDE.md"), "Be kind.\n").unwrap();
+    }
+}
+
+/// A name, a command and its grants, each of which works and asks for nothing but the grant.
+const WORK: &[(&str, &str, &[&str])] = &[
+    (
+        "nothing is seen that is not the project's",
+        "ls -A > /tmp/l; echo x >> /tmp/l; test \"$(tr '\\n' ' ' < /tmp/l)\" = '.git CLAUDE.md a.txt link sub x '",
+        &[],
+    ),
+    (
+        "everything untracked is removed",
+        "touch junk && rm -f junk && git clean -fdxn && git clean -fdx -e link && ls",
+        &[],
+    ),
+    ("a copy of everything", "cp -r . /tmp/copy && diff -r --no-dereference . /tmp/copy", &[]),
+    (
+        "an archive of everything",
+        "tar cf /tmp/t.tar . && tar tf /tmp/t.tar | grep -c cairn-holds; true",
+        &[],
+    ),
+    ("a commit", "echo two >> a.txt && git add a.txt && git commit -qm Two", &["git"]),
+    ("a branch", "git switch -qc side && git switch -q main && git merge -q side", &["git"]),
+    (
+        "packages as npm unpacks them",
+        "mkdir -p node_modules/p/.github node_modules/p/.vscode && echo x > node_modules/p/.npmrc && echo x > node_modules/p/AGENTS.md && echo '{}' > node_modules/p/package.json",
+        &[],
+    ),
+    (
+        "a build as cargo makes it",
+        "mkdir -p target/debug/deps && for i in $(seq 300); do echo $i > target/debug/deps/$i.o; done && rm -rf target",
+        &[],
+    ),
+    (
+        "repositories for tests where builds put them",
+        "git init -q target/tmp/r && git -C target/tmp/r -c user.name=a -c user.email=a@b.invalid commit -q --allow-empty -m x && git init -q --bare target/tmp/b",
+        &[],
+    ),
+    (
+        "which the next run removes",
+        "rm -rf target/tmp && mkdir -p target/tmp && git init -q target/tmp/r",
+        &[],
+    ),
+    ("a repository elsewhere", "git init -q /tmp/r2 && git -C /tmp/r2 status", &[]),
+    (
+        "a virtual environment",
+        "mkdir -p .venv/bin && echo x > .venv/bin/activate && ln -s /usr/bin/python3 .venv/bin/python",
+        &[],
+    ),
+    ("a folder with settings is renamed", "mv sub renamed && mv renamed sub && mv sub other", &[]),
+];
+
+#[tokio::test]
+async fn daily_work_is_not_asked_about() {
+    for way in WAYS {
+        let Some(scene) = Scene::set(way, json!({})).await else { continue };
+        let mut faults = Vec::new();
+        for (name, command, needs) in WORK {
+            let ran = scene.run(command, needs).await;
+            let asked = ran.asked.as_ref().is_some_and(|asked| asked["quarantined"] == true);
+            if !ran.ok || asked {
+                faults.push(format!("{way}, {name}: {:?} {}", ran.asked, ran.said));
+            }
+        }
+        assert!(scene.ws().join("other/.vscode/tasks.json").exists(), "{way}");
+        assert!(faults.is_empty(), "{}", faults.join("\n\n"));
+    }
+}
+
+#[tokio::test]
+async fn without_a_sandbox_it_is_found_as_well() {
+    let settings = json!({ "sandbox": { "mode": "off" } });
+    let scene = Scene::set("any", settings).await.unwrap();
+    let ran = scene.run("mkdir a && echo x > a/.envrc", &[]).await;
+    assert!(ran.said.contains("moved to") && !scene.ws().join("a/.envrc").exists(), "{}", ran.said);
+}
