@@ -310,7 +310,7 @@ async fn a_rejected_creation_takes_its_folders_with_it() {
 async fn what_cannot_be_changed_stays_as_it_is() {
     for (bytes, words) in [
         (&b"caf\xe9\n"[..], "cannot be used as text"),
-        (&b"\xff\xfea\0\n\0"[..], "UTF-16"),
+        (&b"\xff\xfea\0\n"[..], "UTF-16"),
         (&b"a\0b"[..], "cannot be used as text"),
     ] {
         for open in [true, false] {
@@ -320,17 +320,22 @@ async fn what_cannot_be_changed_stays_as_it_is() {
                 desk.open_file("a");
             }
             fs::write(desk.path("a"), bytes).unwrap();
-            let calls = [
-                edit("c1", "a", "a", "b"),
-                write("c2", "a", "b"),
-                delete("c3", "a"),
-                relocate("c4", "a", "b"),
-            ];
+            // What an editor shows as text it can change and save, but nobody else could restore it.
+            let calls = match open {
+                true => vec![delete("c3", "a")],
+                false => vec![
+                    edit("c1", "a", "a", "b"),
+                    write("c2", "a", "b"),
+                    delete("c3", "a"),
+                    relocate("c4", "a", "b"),
+                ],
+            };
+            let ids: &[&str] = if open { &["c3"] } else { &["c1", "c2", "c3", "c4"] };
             play(&desk, calls).await;
-            assert!(desk.editor.edits().is_empty());
+            assert_eq!(desk.editor.edits(), [], "{bytes:?}, open: {open}");
             assert_eq!(fs::read(desk.path("a")).unwrap(), bytes);
             let requests = desk.finish().await;
-            for id in ["c1", "c2", "c3", "c4"] {
+            for id in ids {
                 let told = result(requests.last().unwrap(), id);
                 assert!(told.contains(words), "{told}");
             }

@@ -296,7 +296,7 @@ async fn commands_of_the_table_ask_or_do_not() {
     let editor = EditorDouble::connect(daemon.client.clone(), &root, settings).await;
     editor.will_always_answer(answer(ApprovalDecision::Deny, Some("Never.")));
     let fifty_one = format!("{}curl http://127.0.0.1:9", "true && ".repeat(51));
-    let huge = format!("echo {}", "x".repeat(100_000));
+    let huge = format!("echo {}", "x".repeat(60_000));
     let table = [
         ("ls && pwd", "auto"),
         ("cat a | wc -l", "auto"),

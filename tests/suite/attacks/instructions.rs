@@ -105,7 +105,10 @@ async fn none_that_a_command_made_or_changed() {
         let told = stand.told([run(command), read("sub/x")]).await;
         assert!(told[0].contains("exit code 0"), "{what}: {}", told[0]);
         assert_eq!(told[1], "1\tone", "{what}");
-        assert!(!instructed(&stand, LATER), "{what}");
+        // What the command made is in quarantine, and the user's text is restored.
+        let own = what == "changed";
+        assert_eq!(instructed(&stand, LATER), own, "{what}");
+        assert!(!own || stand.read("sub/CLAUDE.md") == b"Mine. ");
         super::ran(1);
         stand.finish();
     }
@@ -175,17 +178,18 @@ async fn none_that_a_subagent_made() {
 #[tokio::test]
 async fn the_users_own_are_told_after_a_command_and_the_agents_are_not() {
     let files: &[(&str, &[u8])] =
-        &[("sub/AGENTS.md", b"Sub rule."), ("sub/x", b"one\n"), ("saved/x", b"one\n"), ("y", b"")];
+        &[("sub/AGENTS.md", b"Sub rule."), ("sub/x", b"one\n"), ("saved/x", b"one\n")];
     let stand = Stand::open(files, json!({})).await;
     stand.editor.will_always_answer(allow());
     stand.told([run("printf 'Root rule.' > AGENTS.md; printf 'Mine.' > saved/AGENTS.md")]).await;
     stand.told([read("sub/x")]).await;
     assert!(instructed(&stand, LATER), "the user's is told");
     assert!(!instructed(&stand, AT_START), "the command's is not");
-    // What the user saves in the editor is theirs.
-    let uri = stand.editor.open(&stand.root.join("saved/AGENTS.md"));
     stand.told([read("saved/x")]).await;
     assert!(!instructed(&stand, LATER));
+    // What the user saves in the editor is theirs.
+    put(&stand.root, &[("saved/AGENTS.md", b"Mine.")]);
+    let uri = stand.editor.open(&stand.root.join("saved/AGENTS.md"));
     stand.editor.type_in(&uri, cairn_tests::editor_double::range((0, 0), (0, 0)), "Really ");
     stand.editor.save(&uri);
     stand.told([read("saved/x")]).await;

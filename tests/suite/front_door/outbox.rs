@@ -11,7 +11,7 @@ async fn a_late_answer_harms_nobody() {
     let save = client.server_request("agent/save").await;
     let result = applying.await.unwrap();
     assert_eq!(result.message.as_deref(), Some("the editor did not answer in time"));
-    assert_eq!((result.applied, result.reason), (false, Some(RefusedEdit::Failed)));
+    assert_eq!((result.applied, result.reason), (false, None), "it may still come");
     assert_eq!(saving.await.unwrap().failed[0].reason, "the editor did not answer in time");
 
     client.respond(&apply["id"], json!({ "applied": true, "wasDirty": false }));

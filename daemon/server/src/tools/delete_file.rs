@@ -11,7 +11,7 @@ use super::{
     propose::{Asked, change, counts, preview},
     snapshot,
 };
-use crate::workspace::WorkspacePath;
+use crate::workspace::{ReadError, WorkspacePath};
 
 pub(super) struct DeleteFile;
 
@@ -27,7 +27,11 @@ impl DeleteCall {
         base: Option<&Text>,
     ) -> Result<(Wanted, ()), ToolFailure> {
         match base {
-            Some(_) => Ok((Wanted::Gone, ())),
+            // The editor may show it as text; only bytes that can be read back can be restored.
+            Some(_) => match context.workspace.read_text(&self.path) {
+                Err(error @ ReadError::NotText { .. }) => Err(ToolFailure::tell(error)),
+                Ok(_) | Err(_) => Ok((Wanted::Gone, ())),
+            },
             None => Err(snapshot::missing(context, &self.path)),
         }
     }

@@ -401,10 +401,10 @@ mod tests {
         {
             let found = bench.call(tool, json!({"pattern": "x"})).await;
             assert!(
-                found.starts_with("The search is incomplete: it was stopped after "),
+                found.starts_with("[cairn] The search is incomplete: it was stopped after "),
                 "{found}"
             );
-            assert!(found.ends_with(&format!("\n\n{nothing}")), "{found}");
+            assert!(found.ends_with(&format!("\n[cairn] {nothing}")), "{found}");
         }
     }
 

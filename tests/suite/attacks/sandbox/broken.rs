@@ -134,13 +134,10 @@ async fn a_temporary_folder_that_was_removed_is_made_anew() {
 }
 
 #[tokio::test]
-async fn a_command_that_the_system_takes_for_too_long_is_an_error() {
+async fn a_command_as_long_as_it_may_be_runs() {
     for way in WAYS {
         let Some(scene) = Scene::set(way, json!({})).await else { continue };
-        let ran =
-            scene.run(&format!("touch ~/harmed; echo ran # {}", "x".repeat(200_000)), &[]).await;
-        assert!(!ran.ok && ran.said.contains("too long"), "{way}: {}", ran.said);
-        assert!(!scene.home().join("harmed").exists(), "{way}");
-        assert!(scene.run("echo again", &[]).await.ok, "{way}");
+        let ran = scene.run(&format!("echo ran # {}", "x".repeat(65_000)), &[]).await;
+        assert!(ran.ok && ran.said.starts_with("ran\n"), "{way}: {}", ran.said);
     }
 }

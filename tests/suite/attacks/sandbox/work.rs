@@ -113,7 +113,7 @@ async fn who_only_looks_sees_what_is_there_and_writes_nothing() {
         assert!(ran.said.starts_with(seen), "{way}: {}", ran.said);
         let ran = scene.run("ls -A; touch b && ls b", &[]).await;
         // Nor does one that writes see anything that is not the project's.
-        let seen = ".git\nCLAUDE.md\na.txt\nlink\nsub\nb\n[exit";
+        let seen = ".git\nCLAUDE.md\na.txt\nlink\nsub\nb\n[cairn] exit";
         assert!(ran.ok && ran.said.starts_with(seen), "{way}: {}", ran.said);
 
         // What a repository has Git run while it only prints cannot write either.
