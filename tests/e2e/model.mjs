@@ -60,7 +60,8 @@ class Exchange {
   /** What the calls of the answer before this request came to. */
   get results() {
     const { messages } = this.body;
-    const last = messages.findLastIndex(({ role }) => role === "assistant");
+    // On this machine words of the assistant's may stand between results and notes; they call nothing.
+    const last = messages.findLastIndex(({ role, tool_calls: calls }) => role === "assistant" && calls !== undefined);
     return messages.slice(last + 1).filter(({ role }) => role === "tool").map(({ content }) => content);
   }
 

@@ -3,11 +3,11 @@
 
 use std::{mem, path::Path};
 
-use cairn_protocol::{Position, Range, TextEdit};
+use cairn_protocol::{FileChange, Position, Range, TextEdit};
 
 use serde_json::{Value, json};
 
-use super::{EditorDouble, State};
+use super::{EditorDouble, State, path};
 use crate::lsp_client::LspClient;
 
 impl EditorDouble {
@@ -36,11 +36,30 @@ impl EditorDouble {
         (lines, at)
     }
 
-    /// Performs the held edits without an answer: the daemon that asked for them is gone.
+    /// Performs the held edits without an answer: the daemon that asked for them is gone. Its
+    /// successor learns of files that come and go as it does from VS Code, by the file watcher.
     pub fn arrive(&self) {
         let mut state = self.shared.state();
         for (_, params) in mem::take(&mut state.held) {
+            let mut uris = vec![params.uri.clone()];
+            if let FileChange::Rename { to, .. } = &params.change {
+                uris.push(to.clone());
+            }
+            let existed: Vec<bool> = uris.iter().map(|uri| path(uri).exists()).collect();
             state.apply(&self.client, params);
+            let changes: Vec<Value> = uris
+                .iter()
+                .zip(existed)
+                .filter_map(|(uri, existed)| match (existed, path(uri).exists()) {
+                    (false, true) => Some(json!({ "uri": uri, "type": 1 })),
+                    (true, false) => Some(json!({ "uri": uri, "type": 3 })),
+                    (true, true) | (false, false) => None,
+                })
+                .collect();
+            if !changes.is_empty() {
+                let params = json!({ "changes": changes });
+                self.client.notify("workspace/didChangeWatchedFiles", params);
+            }
         }
     }
 

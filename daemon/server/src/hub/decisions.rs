@@ -413,6 +413,10 @@ impl Hub {
     /// Answers when what was decided is on record, so that it outlives the daemon. A record that
     /// cannot be written holds no answer up; the status says that.
     fn answer_recorded<T: Send + 'static>(&self, answer: T, reply: Reply<T>) {
+        // A file is recorded when it is published, which may come after this answer.
+        for (key, _) in self.files.entries.iter().filter(|(_, entry)| entry.dirty) {
+            self.keep_file(key);
+        }
         let Some(saved) = self.kept() else { return drop(reply.send(Ok(answer))) };
         self.spawn(async move {
             let _ = saved.await;

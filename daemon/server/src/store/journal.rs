@@ -312,8 +312,9 @@ pub fn remove(path: &Path) -> io::Result<bool> {
 /// Held while a journal may be written.
 struct Lock(File);
 
-/// Somebody may have looked whether it is held, which takes no time.
-const TRIES: u32 = 3;
+/// For 300 ms: somebody may have looked whether it is held, which takes no time, and a child of a
+/// daemon that was killed between fork and exec holds the lock until it is another program.
+const TRIES: u32 = 100;
 const BETWEEN_TRIES: Duration = Duration::from_millis(3);
 
 impl Lock {
