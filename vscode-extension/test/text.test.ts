@@ -269,6 +269,17 @@ describe("the answers to a question", () => {
   const rows = (command: string, rules: string[], rulesFolder?: string): string[] =>
     answerRows({ command, cwd: "/w", rules, forSession: "exactly this command, again", ...(rulesFolder === undefined ? {} : { rulesFolder }) }).map(({ label, description = "", detail = "", separator }) => [separator === true ? `-- ${label}` : label, description, detail].filter((part) => part !== "").join(" | "));
 
+  it("name what becomes of files in quarantine, and offer nothing for the session", () => {
+    const asked = { command: "/w/sub/.envrc (new)", cwd: "/w", rules: [], forSession: "", quarantined: true };
+    expect(answerRows(asked).map(({ label, answer }) => [label, answer?.decision])).toEqual([
+      ["$(discard) Put back", "allowOnce"],
+      ["$(circle-slash) Leave in quarantine", "deny"],
+      ["$(comment) Leave and say why…", "deny"],
+      ["", undefined],
+      ["/w/sub/.envrc (new)", undefined],
+    ]);
+  });
+
   it("offer always only with the exact words it would keep", () => {
     expect(rows("npm test", ["npm test"])).toEqual([
       "$(check) Allow once",

@@ -3,7 +3,7 @@ import * as vscode from "vscode";
 import type { ApprovalDecision, ApproveParams } from "../protocol";
 import type { ApprovalStore } from "../stores/approval";
 import type { TranscriptStore } from "../stores/transcript";
-import { type Answer, answerRows, approvalNotice } from "../text/approval";
+import { type Answer, LEAVE, PUT_BACK, answerRows, approvalNotice } from "../text/approval";
 import { inert, oneExactLine, oneLine } from "../text/display";
 import { Previews } from "./previews";
 
@@ -89,7 +89,8 @@ export class ApprovalPrompt implements vscode.Disposable {
     const { message, whole } = approvalNotice(params);
     const always = rules.length > 0 ? [ALWAYS] : [];
     const change = params.preview === undefined ? [] : [CHANGE];
-    const answer = await vscode.window.showWarningMessage(message, ...change, ...(whole ? [ONCE, SESSION, ...always, DENY] : [SHOW, DENY]));
+    const [once, deny] = params.quarantined === true ? [[PUT_BACK], LEAVE] : [[ONCE, SESSION, ...always], DENY];
+    const answer = await vscode.window.showWarningMessage(message, ...change, ...(whole ? [...once, deny] : [SHOW, deny]));
     if (answer === CHANGE) {
       // Its answers are above it, and wherever the question is.
       await this.#look(params);
@@ -217,6 +218,6 @@ function choices(params: ApproveParams): Choice[] {
 }
 
 function decisionOf(answer: string | undefined): ApprovalDecision | undefined {
-  const decisions: Record<string, ApprovalDecision> = { [ONCE]: "allowOnce", [SESSION]: "allowSession", [DENY]: "deny" };
+  const decisions: Record<string, ApprovalDecision> = { [ONCE]: "allowOnce", [SESSION]: "allowSession", [DENY]: "deny", [PUT_BACK]: "allowOnce", [LEAVE]: "deny" };
   return answer === undefined ? undefined : decisions[answer];
 }

@@ -28,6 +28,10 @@ export function commandRows(command: string): string[] {
     .map((row) => inert(row === "" ? " " : row));
 }
 
+/** Answers about files that a command left and that were moved to quarantine. */
+export const PUT_BACK = "Put back";
+export const LEAVE = "Leave in quarantine";
+
 /** A line of the list in which a question is answered. */
 export interface AnswerRow {
   readonly label: string;
@@ -45,8 +49,17 @@ export interface Answer {
 }
 
 /** The answers, then what they are about, line by line: a list can show no longer text than that. */
-export function answerRows(asked: Pick<ApproveParams, "command" | "cwd" | "rules" | "rulesFolder" | "forSession">): AnswerRow[] {
-  const { command, cwd, rules, rulesFolder, forSession } = asked;
+export function answerRows(asked: Pick<ApproveParams, "command" | "cwd" | "rules" | "rulesFolder" | "forSession" | "quarantined">): AnswerRow[] {
+  const { command, cwd, rules, rulesFolder, forSession, quarantined } = asked;
+  if (quarantined === true) {
+    return [
+      { label: `$(discard) ${PUT_BACK}`, description: "the files return to their places", answer: { decision: "allowOnce" } },
+      { label: `$(circle-slash) ${LEAVE}`, answer: { decision: "deny" } },
+      { label: "$(comment) Leave and say why…", description: "words for the agent", answer: { decision: "deny", words: true } },
+      DIVIDED,
+      ...lines(command),
+    ];
+  }
   const [only] = rules;
   const inDetail = rulesFolder === undefined && rules.length === 1 && only !== undefined && commandRows(only).length === 1;
   const always: AnswerRow = {

@@ -284,7 +284,7 @@ mod tests {
     fn settings_of_git_are_those_that_hold_in_the_folder() {
         let dir = tempfile::tempdir().unwrap();
         let home = dir.path().canonicalize().unwrap();
-        let work = home.join("work/repo");
+        let work = home.join("job/repo");
         fs::create_dir_all(work.join(".git")).unwrap();
         for (name, text) in [("HEAD", "ref: refs/heads/main\n"), ("config", "[core]\n")] {
             fs::write(work.join(".git").join(name), text).unwrap();
@@ -293,9 +293,9 @@ mod tests {
             fs::create_dir(work.join(".git").join(name)).unwrap();
         }
         let global = "[user]\nname = A\n[credential]\nhelper = store\n\
-                      [includeIf \"gitdir:~/work/\"]\npath = work.inc\n";
+                      [includeIf \"gitdir:~/job/\"]\npath = job.inc\n";
         fs::write(home.join(".gitconfig"), global).unwrap();
-        fs::write(home.join("work.inc"), "[user]\nemail = a@example.invalid\n").unwrap();
+        fs::write(home.join("job.inc"), "[user]\nemail = a@example.invalid\n").unwrap();
         let Some(git) = crate::exec::search_path()
             .into_iter()
             .map(|folder| folder.join("git"))
@@ -316,7 +316,7 @@ mod tests {
         let at_work = format!("{everywhere}[user]\n\temail = \"a@example.invalid\"\n");
         assert_eq!(text(&work), at_work);
         // Made anew when an included file changed.
-        fs::write(home.join("work.inc"), "[user]\nemail = other@example.invalid\n").unwrap();
+        fs::write(home.join("job.inc"), "[user]\nemail = other@example.invalid\n").unwrap();
         assert!(text(&work).contains("other@"));
         // A repository that has git wait for ever.
         fs::remove_file(work.join(".git/config")).unwrap();
