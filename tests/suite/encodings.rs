@@ -13,7 +13,7 @@ const TAIWANESE: &str = "# 計算購物車的總價\ndef total(cart):\n    retur
 const JAPANESE: &str = "# カートの合計を計算する\ndef total(cart):\n    return 0  # あとで直す\n";
 const RARE: &str = "一个少见的字：𠮷，还有其他的汉字。\nreturn 0\n";
 
-/// Of each encoding: its name, whether it begins with a mark, a text, and a character it lacks.
+/// For each encoding: its name, whether it begins with a mark, a text, and a character it lacks.
 const TABLE: &[(&str, bool, &str, Option<char>)] = &[
     ("gbk", false, CHINESE, Some('😀')),
     ("gb18030", false, RARE, None),

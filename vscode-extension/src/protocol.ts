@@ -557,7 +557,7 @@ mixed: boolean,
  */
 outdated: boolean, 
 /**
- * Of an outdated edit: the lines it replaces still stand in the text, so it can be made again.
+ * True for an outdated edit that can be made again: the lines it replaces still stand in the text.
  */
 canApply?: boolean, 
 /**

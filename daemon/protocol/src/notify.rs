@@ -280,7 +280,7 @@ pub struct Hunk {
     /// It was proposed before a restart, and nothing of it stands in the text now: `range` is where
     /// it would be. To accept it is to make it again; to reject it is to forget it.
     pub outdated: bool,
-    /// Of an outdated edit: the lines it replaces still stand in the text, so it can be made again.
+    /// True for an outdated edit that can be made again: the lines it replaces still stand in the text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub can_apply: Option<bool>,

@@ -155,7 +155,7 @@ pub(crate) enum Event {
     },
     /// How commands are boxed here, or why they cannot be.
     Sandbox(Result<Tier, String>),
-    /// What a command left whose daemon was killed.
+    /// Files left by a command whose daemon was killed.
     Recovered(Box<LeftBehind>),
 }
 
@@ -241,7 +241,7 @@ pub(crate) struct Hub {
     /// The form in which the editor gets edits of open documents.
     form: EditForm,
     docs: Arc<Docs>,
-    /// Who made the files that instruct the agent.
+    /// Makers of the files that instruct the agent.
     sources: Arc<crate::instructions::Sources>,
     /// Slots for searches of all sessions.
     searches: Arc<Searches>,
@@ -274,7 +274,7 @@ pub(crate) struct Hub {
     elsewhere: bool,
     sandbox: Arc<Sandbox>,
     watch: Arc<Watch>,
-    /// What a command left whose daemon was killed.
+    /// Files left by a command whose daemon was killed.
     recovered: Option<String>,
     /// How commands are boxed here, once that is known.
     boxed_by: Option<Result<Tier, String>>,

@@ -300,7 +300,7 @@ async fn run(
     Ok(Ran::Output(output, edited))
 }
 
-/// What a command makes from here on is not the user's.
+/// Marks the time from which on what a command makes is not the user's.
 async fn command_begins(context: &ToolContext) -> Result<RunningCommand, ToolFailure> {
     let (workspace, docs) = (Arc::clone(&context.workspace), Arc::clone(&context.docs));
     let sources = Arc::clone(&context.sources);

@@ -142,7 +142,7 @@ pub struct ToolContext {
     pub cancel: CancellationToken,
     /// Without it nothing but reading is allowed.
     pub trusted: bool,
-    /// Who made the files that instruct the agent.
+    /// Makers of the files that instruct the agent.
     pub(crate) sources: Arc<Sources>,
     /// Which commands run unasked, and which never.
     pub commands: Arc<CommandRules>,

@@ -240,7 +240,7 @@ async fn a_response_that_is_not_complete_runs_nothing() {
     nothing_runs(Wire::Responses, "a call without its end", events.concat()).await;
 }
 
-/// What must hold of every request after calls without measure.
+/// Checks what must hold of every request after calls without measure.
 fn assert_bounded(requests: &[Recorded], what: &str) {
     for request in requests {
         assert!(request.body.len() < 200_000, "{what}: {} bytes", request.body.len());

@@ -50,7 +50,7 @@ pub(crate) struct Scene {
     sockets: Vec<(PathBuf, UnixListener)>,
     /// What the user was asked; they say yes.
     asked: Arc<Mutex<Vec<Value>>>,
-    /// Whether they want to keep what a command left in quarantine.
+    /// True if they want to keep what a command left in quarantine.
     keeps: Arc<AtomicBool>,
 }
 

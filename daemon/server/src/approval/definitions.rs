@@ -23,7 +23,7 @@ const UNREADABLE: &str = "unreadable";
 /// A longer file is read up to here and counts with its length.
 const MOST_BYTES: u64 = 1024 * 1024;
 
-/// What the files behind a rule say now. `folder`: in which its commands run.
+/// Contents of the files behind a rule, now. `folder`: in which its commands run.
 pub fn look(rule: &Rule, folder: &Path, workspace: &Workspace, docs: &Docs) -> Definitions {
     let look = |definition: Definition| {
         let texts = texts(&definition, folder, workspace, docs);

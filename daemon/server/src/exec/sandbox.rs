@@ -168,7 +168,7 @@ pub struct Order<'a> {
     pub needs: Needs,
     /// It writes nothing in the workspace, so that it need not be able to.
     pub looks: bool,
-    /// What was found of control files before it; `None` for one that only looks.
+    /// Control files found before it; `None` for a command that only looks.
     pub control: Option<Arc<ControlFiles>>,
     pub settings: &'a Settings,
 }

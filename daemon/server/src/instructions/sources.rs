@@ -95,7 +95,7 @@ impl Sources {
         RunningCommand(Arc::clone(self))
     }
 
-    /// Whether the user made the file called so, which is at that path and has this text. Blocks.
+    /// True if the user made the file of this name, which is at that path and has this text. Blocks.
     pub(super) fn is_users(
         &self,
         workspace: &Workspace,

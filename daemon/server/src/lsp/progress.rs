@@ -49,7 +49,7 @@ pub(super) enum Change {
     Close(Closing),
 }
 
-/// What is shown of a turn. The copies share the phase: one follows the plan, the other ends it.
+/// Progress shown of a turn. The copies share the phase: one follows the plan, the other ends it.
 #[derive(Clone)]
 pub(super) struct Shown {
     token: String,

@@ -19,11 +19,11 @@ use super::sse::Event;
 
 /// Calls of one answer, at most.
 const MAX_CALLS: usize = 256;
-/// Of a call's arguments, in bytes. The longest answers of today's models have half of it.
+/// Longest arguments of a call, in bytes. The longest answers of today's models have half of it.
 const MAX_ARGUMENTS: usize = 1024 * 1024;
-/// Of arguments that are not kept, in characters.
+/// Longest excerpt of arguments that are not kept, in characters.
 const MAX_REJECTED: usize = 200;
-/// Of a tool's name, in characters. Longer than any name there is, so no cut makes one of them.
+/// Longest name of a tool, in characters. Longer than any name there is, so no cut makes one of them.
 const MAX_NAME: usize = 128;
 
 /// Events of one answer to model events; pure, so that a stream can be cut anywhere in a test.

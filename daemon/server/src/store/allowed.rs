@@ -48,7 +48,7 @@ pub struct Kept {
     /// Without symbolic links.
     pub folder: PathBuf,
     pub rule: Rule,
-    /// What the files behind it said when it was allowed. `None`: nobody recorded it.
+    /// Contents of the files behind it when it was allowed. `None`: nobody recorded it.
     pub definitions: Option<Definitions>,
 }
 

@@ -274,7 +274,7 @@ async fn run_watched(
     Ok((ran, left))
 }
 
-/// What was left by a command about which nobody is asked.
+/// Words about what a command left if the user is not asked about it.
 fn told(left: &LeftBehind) -> String {
     let Some(folder) = left.folder() else { return left.faults() };
     let lines = left.lines().join("\n");

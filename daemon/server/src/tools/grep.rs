@@ -235,7 +235,7 @@ struct Results {
     pieces: usize,
 }
 
-/// How much there is of the results, to go back to.
+/// Length of the results, to go back to.
 struct Mark {
     bytes: usize,
     matches: usize,

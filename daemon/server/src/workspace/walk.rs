@@ -94,7 +94,7 @@ impl Workspace {
 }
 
 impl Workspace {
-    /// Whether a rule of Git's ignores a path, or a folder that it is in: those of the project, of
+    /// True if a rule of Git's ignores a path, or a folder that it is in: those of the project, of
     /// `.git/info/exclude`, and the user's own. A path that no rule can be found for counts as
     /// ignored. Blocks.
     pub fn is_ignored(&self, path: &Path) -> bool {

@@ -25,7 +25,7 @@ fn armed(folder: &str) -> String {
     ARMED.replace("DIR", folder)
 }
 
-/// What the user does after each: everything that a shell prompt or an editor asks git for.
+/// Acts of the user after each: everything that a shell prompt or an editor asks git for.
 const USED: &str = "git status >/dev/null 2>&1; for d in $(find . -type d -not -path '*/.git/*'); do (cd $d && git status >/dev/null 2>&1); done; true";
 
 fn rows() -> Vec<Row> {

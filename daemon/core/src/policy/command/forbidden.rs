@@ -3,7 +3,7 @@
 //! A command that is understood is judged by the option grammar of its program
 //! ([`super::subcommands`]). Words that a program hands on to another one, and scripts that are not
 //! understood, are searched for a rule at every word. Too much is forbidden then rather than too little.
-//! What the words leave open is undecided: it is asked for, whatever else allows it. A program can be
+//! A call that the words leave open is undecided: it is asked for, whatever else allows it. A program can be
 //! reached in ways that no words show.
 //!
 //! On Windows, where another shell runs commands, all are searched, in its words too.
@@ -13,7 +13,7 @@ use super::{
     subcommands::{Decision, decide},
 };
 
-/// What the rules of `deny` say about a script.
+/// Answer of the rules of `deny` about a script.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Denial<'a> {
     None,

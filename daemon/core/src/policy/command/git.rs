@@ -136,7 +136,7 @@ struct Invocation<'a> {
     goes_on: bool,
     /// Given with `-c`, by name.
     aliases: Vec<(String, String)>,
-    /// What else may decide which programs run.
+    /// Other settings that may decide which programs run.
     doubt: Option<String>,
 }
 

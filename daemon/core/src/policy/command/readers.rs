@@ -4,7 +4,7 @@
 //! are many, and new versions bring new ones. So these are lists of what is allowed, never of what
 //! is not.
 
-/// What a program does with a path that it is given.
+/// Use that a program makes of a path it is given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
     /// Prints what is in the file. A folder is refused: `diff a sub` reads `sub/a`, a name that is not

@@ -175,7 +175,7 @@ impl CommandRules {
         if offered.iter().all(kept) { offered } else { Vec::new() }
     }
 
-    /// Whether one of the commands may run unasked.
+    /// True if one of the commands may run unasked.
     fn is_free(&self, at: usize, placed: &Placed, world: &World<'_>) -> bool {
         let words = &placed.commands[at];
         let covers = |rules: &[Rule]| rules.iter().any(|rule| rule.covers(words));

@@ -6,7 +6,7 @@ use std::{borrow::Cow, collections::BTreeSet};
 
 use super::{forbidden::same_program, git};
 
-/// What a rule of `deny` says of a command.
+/// Answer of a rule of `deny` about a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Decision {
     Yes,

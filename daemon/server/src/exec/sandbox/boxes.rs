@@ -76,7 +76,7 @@ pub struct Boxed {
 }
 
 impl Boxed {
-    /// What tools must write goes to the private temporary folder. These lead no program to anything but
+    /// Variables that send what tools must write to the private temporary folder. These lead no program to anything but
     /// its own cache.
     pub(in crate::exec) fn environment(&self) -> Vec<(&'static str, PathBuf)> {
         let mut all = vec![

@@ -330,7 +330,7 @@ mod tests {
         (found.writable, found.read_only)
     }
 
-    /// What is mounted, below the folder.
+    /// Mounted places below the folder.
     fn protected(folder: &Path) -> Vec<String> {
         let mut found = Found { writable: vec![folder.to_owned()], ..Found::default() };
         look(folder, false, &mut found).unwrap();

@@ -25,7 +25,7 @@ const MOST_SOCKETS: usize = 64;
 /// Names that a pattern is compared with.
 const MOST_NAMES: usize = 4_000;
 
-/// What a command is shown of the user's home folder.
+/// Part of the user's home folder that a command is shown.
 #[derive(Debug, Clone, Default)]
 pub(super) struct View {
     pub(super) shown: std::sync::Arc<detect::Shown>,

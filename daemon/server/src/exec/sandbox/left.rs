@@ -16,7 +16,7 @@ use super::{path_scan::Stamp, quarantine::Former, shown_path};
 
 /// Listed one by one; all are moved.
 const MOST_LISTED: usize = 50;
-/// Of a folder, and of the whole question.
+/// Most files shown of a folder, and of the whole question.
 const MOST_SHOWN: usize = 20;
 const LONGEST_SHOWN: u64 = 32 * 1024;
 const MOST_PATCH_CHARS: usize = 60_000;
@@ -33,7 +33,7 @@ pub struct Left {
     pub(super) at: PathBuf,
     /// Something was there before.
     pub(super) was_known: bool,
-    /// What was there and could be restored.
+    /// Former entry, if it could be restored.
     pub(super) former: Option<Former>,
     pub(super) restored: Option<Stamp>,
 }
@@ -122,7 +122,7 @@ impl LeftBehind {
         }
     }
 
-    /// What was moved, a line for each, bounded.
+    /// Moved entries, a line for each, bounded.
     pub fn lines(&self) -> Vec<String> {
         let mut lines: Vec<String> = self.moved.iter().take(MOST_LISTED).map(Left::line).collect();
         if let Some(more) = self.moved.len().checked_sub(MOST_LISTED).filter(|more| *more > 0) {
@@ -136,7 +136,7 @@ impl LeftBehind {
         self.moved.first().and_then(|left| left.at.parent())
     }
 
-    /// What went wrong, in sentences; empty if nothing did.
+    /// Faults, in sentences; empty if there were none.
     pub fn faults(&self) -> String {
         let mut text = String::new();
         for (path, error) in &self.failed {

@@ -25,12 +25,12 @@ pub(super) struct Scene<'a> {
     /// That the user allows besides.
     pub(super) writable: &'a [PathBuf],
     pub(super) home: Option<&'a Path>,
-    /// What of the home folder is shown.
+    /// Part of the home folder that is shown.
     pub(super) view: &'a home::View,
     /// Cairn's own.
     pub(super) hidden: &'a [PathBuf],
     pub(super) needs: Needs,
-    /// What the scan before the command found.
+    /// Control files that the scan before the command found.
     pub(super) control: &'a ControlFiles,
     /// Nothing is to be written in any folder but the temporary one.
     pub(super) looks: bool,

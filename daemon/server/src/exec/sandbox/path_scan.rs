@@ -33,7 +33,7 @@ const TICK_NANOS: i128 = 20_000_000;
 
 /// Decides what is tracked in a folder and which folders are walked.
 pub(super) trait Interest {
-    /// What a folder is known as when its entries are judged.
+    /// Name of a folder for the judgement of its entries.
     type Zone: Copy + PartialEq;
     /// Judges the entries of a folder, one answer for each. `folder` is relative to the root.
     fn judge(
@@ -142,7 +142,7 @@ pub(super) type Snapshot = BTreeMap<PathBuf, Stamp>;
 #[derive(Debug, Default)]
 pub(super) struct Scan {
     pub(super) found: Snapshot,
-    /// There were more folders than are walked, or some that could not be read.
+    /// Set if more folders exist than are walked, or some could not be read.
     pub(super) incomplete: bool,
 }
 

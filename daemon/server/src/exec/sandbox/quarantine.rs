@@ -35,7 +35,7 @@ use super::{
 const KEPT_FOR: Duration = Duration::from_secs(14 * 24 * 60 * 60);
 /// Beyond this, the oldest are removed.
 const MOST_BYTES: u64 = 1024 * 1024 * 1024;
-/// What is copied between file systems.
+/// Limits of a copy between file systems.
 const MOST_COPIED_BYTES: u64 = 256 * 1024 * 1024;
 const MOST_COPIED_ENTRIES: usize = 20_000;
 const ORIGINS: &str = "origins.txt";
@@ -143,7 +143,7 @@ fn rename_to_nothing(from: &Path, to: &Place) -> rustix::io::Result<()> {
     renameat(CWD, from, &to.folder, to.name)
 }
 
-/// What stood at a path before a command replaced it.
+/// Former content of a path that a command replaced.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Former {
     Link(std::ffi::CString),

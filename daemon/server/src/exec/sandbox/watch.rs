@@ -50,7 +50,7 @@ const MOST_REPOSITORIES: usize = 32;
 pub struct Watch {
     state: Option<PathBuf>,
     shared: Mutex<Shared>,
-    /// What the editor saved while commands ran. By itself, so that who saves never waits for a scan.
+    /// Texts that the editor saved while commands ran. Locked by itself, so that who saves never waits for a scan.
     saved: Mutex<HashMap<PathBuf, Text>>,
 }
 
@@ -462,7 +462,7 @@ impl Shared {
         }
     }
 
-    /// What is at a path is the user's by now.
+    /// Takes what is at a path for the user's.
     fn trust(&mut self, root: &Path, path: &Path) {
         let control = self.control(root);
         if let Some(root) = self.roots.iter_mut().find(|it| it.path == root)

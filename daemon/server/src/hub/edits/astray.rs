@@ -12,7 +12,7 @@ use crate::{hub::files::follow, tools::Proposed};
 
 /// The text between the user's changes and the agent's.
 struct Split {
-    /// What the user changed in the base.
+    /// The user's change of the base.
     by_user: Change,
     after_user: Text,
 }

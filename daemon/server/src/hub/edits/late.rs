@@ -117,7 +117,7 @@ impl Late {
         }
     }
 
-    /// What is recorded of it.
+    /// Record of it.
     pub(in crate::hub) fn kept(&self) -> Option<UnderWay<Text>> {
         let (mut before, mut after) = (None, None);
         let mut expected = self.expected.clone().unwrap_or_default();

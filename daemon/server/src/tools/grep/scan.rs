@@ -19,7 +19,7 @@ const LOOK_AROUND: usize = 8;
 /// Bytes of a line that are kept to be shown.
 const SHOWN: usize = 4 * super::MAX_LINE_CHARS + 4;
 
-/// How a search of one text ended.
+/// End of a search of one text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Scanned {
     /// To its end. `pieces`: a line was longer than a block, so a match as long may be missing.
@@ -32,7 +32,7 @@ pub(super) enum Scanned {
     NotUtf8,
 }
 
-/// What becomes of the lines that are found.
+/// Receiver of the lines that are found.
 pub(super) trait Lines {
     /// `false`: no more lines.
     fn matched(&mut self, number: u64, line: &[u8]) -> bool;

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// What a rule about a subcommand says of each way to write it.
+/// Checks the answer of a rule about a subcommand to each way to write it.
 #[test]
 fn a_subcommand_is_decided_by_its_programs_own_grammar() {
     let rules = [

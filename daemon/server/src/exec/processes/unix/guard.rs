@@ -26,9 +26,9 @@ use crate::exec::sandbox::SUBCOMMAND;
 /// The name of this part among those of the program.
 pub(in crate::exec) const PART: &str = "guard";
 
-/// How long it tries to end what does not go, such as a process in a stuck system call.
+/// Longest time in which it tries to end what does not go, such as a process in a stuck system call.
 const LIMIT: Duration = Duration::from_secs(5);
-/// How often it looks below the daemon while a command runs.
+/// Time between two looks below the daemon while a command runs.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 const POLL: Duration = Duration::from_millis(5);
 

@@ -122,7 +122,7 @@ impl Copies {
 
 struct Made {
     text: String,
-    /// What it was made from.
+    /// Sources it was made from.
     files: Vec<PathBuf>,
 }
 
@@ -132,7 +132,7 @@ fn read(path: &Path) -> Option<String> {
     Some(text)
 }
 
-/// What git says of the user's settings: the text of the copy, and the files it was read from.
+/// The user's settings as git reads them: the text of the copy, and the files it was read from.
 fn settings_of_git(git: &Path, home: &Path, cwd: &Path) -> Option<(String, Vec<PathBuf>)> {
     let said = listed(git, home, cwd)?;
     // A file, then a key and its value, each ended by a zero.
