@@ -124,7 +124,7 @@ impl Crash {
         hunks.map(|it| (it.old_text, it.new_text, it.outdated)).collect()
     }
 
-    /// What arrived late is heard; the disk is read in the background.
+    /// Waits until the late edit is heard; the disk is read in the background.
     async fn until_pending(&self, name: &str, count: usize) -> Vec<(String, String, bool)> {
         let limit = tokio::time::Instant::now() + Duration::from_secs(10);
         loop {

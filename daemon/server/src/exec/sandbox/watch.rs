@@ -57,7 +57,7 @@ pub struct Watch {
 /// A command that is about to run.
 #[derive(Debug, Clone, Copy)]
 pub struct Begin<'a> {
-    /// Of the workspace.
+    /// Folders of the workspace.
     pub folders: &'a [PathBuf],
     pub home: Option<&'a Path>,
     /// Cairn's own folders.
