@@ -20,7 +20,7 @@ test e2e: PACKED := debug
 # The folder that F5 in VS Code opens: a copy, so that a task may change it.
 SAMPLE := target/sample
 
-.PHONY: help run test unit clients debug-extension check-daemon check-platforms test-daemon e2e bench bench-editor fuzz soak soak-review review-oracle oracle gen package install check-extension daemon-release daemon-packed system-packages
+.PHONY: help run test unit clients debug-extension check-daemon check-platforms test-daemon e2e bench bench-editor properties fuzz soak soak-review review-oracle oracle gen package install check-extension daemon-release daemon-packed system-packages
 
 help: ## say what there is
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -60,6 +60,12 @@ bench-editor: package system-packages tests/e2e/node_modules ## the same, as see
 
 clients: ## install the editors that are tested where they are there (Emacs with eglot and lsp-mode: 60 MB)
 	apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends emacs-nox elpa-eglot elpa-lsp-mode
+
+properties: ## property tests with new cases, ten times as many (SEED=1 CASES=3000)
+	@export PROPTEST_RNG_SEED=$(or $(SEED),$$RANDOM) PROPTEST_CASES=$(or $(CASES),3000); \
+	echo "seed $$PROPTEST_RNG_SEED, $$PROPTEST_CASES cases a property"; \
+	cargo test --locked -p cairn-core -p cairn --no-fail-fast; \
+	cargo test --locked -p cairn-tests --test suite --no-fail-fast -- git_config:: attacks::denied attacks::shell_policy
 
 fuzz: system-packages ## look for inputs that break what is promised of all inputs (TARGET=command SECONDS=60)
 	tests/fuzz/run.sh $(or $(SECONDS),60) $(TARGET)

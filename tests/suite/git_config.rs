@@ -22,7 +22,9 @@ fn by_git(file: &Path) -> Option<Vec<u8>> {
 fn by_us(text: &[u8]) -> Option<Vec<u8>> {
     let mut all = Vec::new();
     for Setting { section, subsection, key, value } in parse(text).ok()? {
-        let parts = [Some(section).filter(|name| !name.is_empty()), subsection, Some(key)];
+        // A setting above every section has a key alone; `[ "a"]` and `[.a]` have an empty name.
+        let section = Some(section).filter(|name| !name.is_empty() || subsection.is_some());
+        let parts = [section, subsection, Some(key)];
         let name: Vec<String> = parts.into_iter().flatten().collect();
         all.extend(name.join(".").bytes());
         all.extend(value.into_iter().flat_map(|value| format!("\n{value}").into_bytes()));
@@ -38,7 +40,16 @@ fn check(text: &[u8]) -> Result<(), String> {
     let (git, us) = (by_git(&file), by_us(text));
     let shown =
         |it: &Option<Vec<u8>>| it.as_ref().map(|it| String::from_utf8_lossy(it).into_owned());
-    if git == us { Ok(()) } else { Err(format!("{text:?}: {:?}, {:?}", shown(&git), shown(&us))) }
+    if git == us {
+        Ok(())
+    } else {
+        Err(format!(
+            "{:?}: git reads {:?}, we read {:?}",
+            String::from_utf8_lossy(text),
+            shown(&git),
+            shown(&us)
+        ))
+    }
 }
 
 #[test]
@@ -57,6 +68,10 @@ fn known_oddities_are_read_as_git_reads_them() {
         "[core] hooksPath = x \\\n\ty # z \\\n q = r\n",
         "[core]\nx = \"a\n",
         "[core]\n-x = a\n",
+        "[]",
+        "[ \"\"] x",
+        "[.a] x",
+        "[.] x",
     ] {
         assert_eq!(check(text.as_bytes()), Ok(()));
     }

@@ -84,7 +84,7 @@ impl Reader<'_> {
             let c = self.next();
             match c {
                 _ if self.eof => return None,
-                b']' => return Some(name),
+                b']' => return Some(name).filter(|name| !name.is_empty()),
                 c if is_space(c) => return self.subsection(name, c),
                 c if is_key(c) || c == b'.' => name.push(c.to_ascii_lowercase()),
                 _ => return None,
@@ -239,6 +239,7 @@ mod tests {
             ("[a]\nb = c\nd = \\x\n", "refused after 1"),
             ("[a \"b\n\"]", "refused after 0"),
             ("[a\n", "refused after 0"),
+            ("[]", "refused after 0"),
             ("= c", "refused after 0"),
         ] {
             assert_eq!(read(text), expected, "{text:?}");
