@@ -167,7 +167,7 @@ async fn many_files_are_searched_to_the_end_or_it_is_said_first() {
     ];
     for (told, found) in stand.told(calls).await.iter().zip(["1:needle", "last.txt", "1:needle"]) {
         let all = told.contains(found) && !told.contains("incomplete");
-        assert!(all || told.starts_with("The search is incomplete: "), "{told}");
+        assert!(all || told.starts_with("[cairn] The search is incomplete: "), "{told}");
         // The old bound of 100,000 files, below which these lie.
         assert!(all || !told.contains("100000"), "{told}");
     }
