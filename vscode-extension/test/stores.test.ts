@@ -431,6 +431,15 @@ describe("the transcript store", () => {
     ]);
   });
 
+  it("keeps the command of a call that is asked about its files, too, and takes no file for a command", () => {
+    const store = new TranscriptStore();
+    store.tool(tool(1, { state: "queued" }));
+    store.approval(approval);
+    store.approval({ ...approval, kind: "change", command: "sub/.vscode (new)", quarantined: true });
+    store.approval({ ...approval, callId: "c2", kind: "change", command: "Change package.json" });
+    expect(store.entries.map((entry) => (entry.kind === "tool" ? entry.command : ""))).toEqual(["npm test", undefined]);
+  });
+
   it("takes the same ids in two sessions for two things", () => {
     const store = new TranscriptStore();
     for (const sessionId of ["one", "two"]) {

@@ -88,13 +88,14 @@ export class TranscriptStore {
     this.#changed.fire();
   }
 
-  /** The whole command of a call that waits for approval. */
+  /** The whole command of a call that waits for approval. Other approvals have none: the call's title says what they are about. */
   approval(asked: ApproveParams): void {
-    const { command, title } = asked;
+    const { title } = asked;
+    const command = asked.kind === "change" || asked.kind === "read" ? undefined : asked.command;
     const id = toolKey(asked);
     const last = this.#entries.get(id);
     if (last?.kind === "tool") {
-      last.command = command;
+      last.command ??= command;
     } else {
       this.#put({ kind: "tool", id, title, state: "awaitingApproval", detail: "", command, parent: undefined });
     }
