@@ -277,9 +277,7 @@ async fn run(
     if !output.left.is_empty() {
         let told = left::ask(shown, &after, &output.left).await?;
         output.content.own(&told);
-        let mut detail = ModelText::from(output.detail.unwrap_or_default().as_str());
-        detail.own(&told);
-        output.detail = Some(detail.into());
+        output.detail = Some(with_own(output.detail, &told));
     }
     let about = || {
         let mut about = about();
@@ -292,12 +290,18 @@ async fn run(
     }
     if let Some(words) = words {
         output.content.own(&said(&words));
-        let mut detail = output.detail.unwrap_or_default();
-        let gap = if detail.is_empty() || detail.ends_with('\n') { "" } else { "\n" };
-        detail.push_str(&format!("{gap}{}", marks::own(&said(&words))));
-        output.detail = Some(detail);
+        output.detail = Some(with_own(output.detail, &said(&words)));
     }
     Ok(Ran::Output(output, edited))
+}
+
+/// Detail of a call, which is marked already, and further words of Cairn's own.
+fn with_own(detail: Option<String>, words: &str) -> String {
+    let mut detail = detail.unwrap_or_default();
+    if !detail.is_empty() && !detail.ends_with('\n') {
+        detail.push('\n');
+    }
+    detail + &marks::own(words)
 }
 
 /// Marks the time from which on what a command makes is not the user's.

@@ -367,4 +367,6 @@ async fn without_a_sandbox_it_is_found_as_well() {
     let scene = Scene::set("any", settings).await.unwrap();
     let ran = scene.run("mkdir a && echo x > a/.envrc", &[]).await;
     assert!(ran.said.contains("moved to") && !scene.ws().join("a/.envrc").exists(), "{}", ran.said);
+    // Cairn's own lines are shown as such, those of the command's end, too.
+    assert!(ran.said.starts_with("[cairn] exit code 0"), "{}", ran.said);
 }
