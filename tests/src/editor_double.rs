@@ -259,10 +259,16 @@ impl EditorDouble {
 
     /// The user replaces a range.
     pub fn type_in(&self, uri: &str, range: Range, new_text: &str) {
-        let edit = TextEdit { range, new_text: new_text.to_owned() };
+        self.change_at_once(uri, &[(range, new_text)]);
+    }
+
+    /// Several ranges change in one notification, as by an undo or redo; sorted by place.
+    pub fn change_at_once(&self, uri: &str, pieces: &[(Range, &str)]) {
+        let edit = |&(range, text): &(Range, &str)| TextEdit { range, new_text: text.to_owned() };
+        let edits: Vec<TextEdit> = pieces.iter().map(edit).collect();
         let mut state = self.shared.state();
         let document = state.documents.get_mut(uri).expect("the document is open");
-        document.change(&self.client, uri, &[edit]);
+        document.change(&self.client, uri, &edits);
         document.dirty = true;
     }
 

@@ -425,3 +425,31 @@ async fn a_line_break_that_an_editor_adds_at_the_end_costs_nothing() {
     let told = result(desk.finish().await.last().unwrap(), "c1");
     assert!(told.starts_with("Edited a"), "{told}");
 }
+
+/// An editor reports the undo of an edit in several pieces as several changes of one notification.
+#[tokio::test]
+async fn redo_of_edits_in_several_pieces_leaves_them_pending() {
+    let desk = desk(&[("a", "one\ntwo\nthree\nfour\n")]).await;
+    let uri = desk.open_file("a");
+    let second = json!({ "path": "a", "old_text": "three", "new_text": "f(three)" });
+    play(&desk, edit("c1", "a", "two", "f(two)").call("c2", "edit_file", second)).await;
+    let pending = "1-3: -two -three +f(two) +f(three)\n";
+    assert_eq!(diff(&desk, "a").await, pending);
+    let undo = |line: u32, end: u32| {
+        let pieces = [(range((line, 0), (line, 2)), ""), (range((line, end), (line, end + 1)), "")];
+        desk.editor.change_at_once(&uri, &pieces);
+    };
+    let redo = |line: u32, end: u32| {
+        let pieces = [(range((line, 0), (line, 0)), "f("), (range((line, end), (line, end)), ")")];
+        desk.editor.change_at_once(&uri, &pieces);
+    };
+    undo(2, 7);
+    assert_eq!(diff(&desk, "a").await, "1-2: -two +f(two)\n");
+    undo(1, 5);
+    assert_eq!(diff(&desk, "a").await, "");
+    redo(1, 3);
+    assert_eq!(diff(&desk, "a").await, "1-2: -two +f(two)\n");
+    redo(2, 5);
+    assert_eq!(diff(&desk, "a").await, pending);
+    desk.finish().await;
+}

@@ -206,6 +206,16 @@ impl FileReview {
         Ok(())
     }
 
+    /// Follows an undo or redo that came as several changes: between them are texts that never were.
+    /// False, and nothing has happened, if `after` is no text that one step leads to.
+    pub fn step_to(&mut self, after: &Text) -> bool {
+        match self.memory.step_to(after, &self.state.baseline) {
+            Some(known) => self.state = known,
+            None => return false,
+        }
+        true
+    }
+
     /// The text became another one out of our sight: on disk, by a reload, while it was closed.
     pub fn reconcile(&mut self, new_current: &Text) {
         match self.memory.jump_to(new_current, &self.state.baseline) {

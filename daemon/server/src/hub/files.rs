@@ -281,8 +281,8 @@ impl Entry {
         }
     }
 
-    /// Changes in order, each with the text after it. Those up to the one that produces exactly
-    /// the expected text are the edit in flight; the others are the user's.
+    /// Changes of one notification in order, each with the text after it. Those up to the one that
+    /// produces exactly the expected text are the edit in flight; the others are the user's.
     pub(super) fn changed(&mut self, steps: &[(Change, Text)]) {
         let at = |expected: &Text| steps.iter().position(|(_, text)| text == expected);
         let mut users = steps;
@@ -308,12 +308,17 @@ impl Entry {
             users = &steps[at + 1..];
             self.late_landed(Some(&steps[at].1));
         }
+        let at_once = match (users, &mut self.review) {
+            ([_, .., (_, after)], Some(review)) if !self.absent => review.step_to(after),
+            _ => false,
+        };
         for (change, text) in users {
             self.saveable = false;
             self.by_others = true;
             self.recorded = None;
             // A document whose file is gone says nothing of it until it is saved.
             if !self.absent
+                && !at_once
                 && let Some(review) = &mut self.review
             {
                 follow(review, change, text, &Author::User);
