@@ -32,6 +32,7 @@ mod hooks;
 mod house;
 mod instructions;
 mod kills;
+mod language;
 mod library;
 mod lifecycle;
 mod models;
