@@ -68,7 +68,7 @@ use boxes::{Builder, Shape};
 pub use left::{Left, LeftBehind};
 #[cfg(windows)]
 pub use none::{Boxed, Sandbox};
-pub use watch::{Begin, ControlFiles, Watch, Watching};
+pub use watch::{ControlFiles, Watch, Watching};
 #[cfg(windows)]
 pub use watch::{Left, LeftBehind};
 
@@ -171,6 +171,18 @@ pub struct Order<'a> {
     /// Control files found before it; `None` for a command that only looks.
     pub control: Option<Arc<ControlFiles>>,
     pub settings: &'a Settings,
+}
+
+/// A command that is about to run.
+#[derive(Debug, Clone, Copy)]
+pub struct Begin<'a> {
+    /// Folders of the workspace.
+    pub folders: &'a [PathBuf],
+    pub home: Option<&'a Path>,
+    /// Cairn's own folders.
+    pub hidden: &'a [PathBuf],
+    /// The command may write `.git`.
+    pub granted: bool,
 }
 
 /// A path for the model and the user: in quotes if it has anything but printable characters.

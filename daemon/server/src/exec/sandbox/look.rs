@@ -124,7 +124,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::{
-        super::watch::{Begin, Watch},
+        super::{Begin, watch::Watch},
         *,
     };
 

@@ -12,39 +12,35 @@ use std::{
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::{Duration, Instant, SystemTime},
+    time::{Duration, SystemTime},
 };
 
-use cairn_core::{
-    policy::control_files::{REPOSITORY_NAMES, Zone, is_generated},
-    text::{self, Text},
-};
+use cairn_core::text::{self, Text};
 
 use super::{
-    Boxed,
-    control::Control,
-    git,
+    Begin, Boxed,
     left::{Left, LeftBehind},
-    path_scan::{Compare, Kind, Snapshot, Stamp, Tree, differing},
-    quarantine::{self, Former, Quarantine, put_back, remove_if},
+    path_scan::{Kind, Stamp},
+    quarantine::{self, Former, put_back, remove_if},
 };
 
+mod judge;
 mod record;
+mod state;
+#[cfg(test)]
+mod tests;
 
+use judge::Moment;
 use record::{Record, Recorded};
+use state::{Mounts, Root, Shared, canonical};
 
 /// Between two scans while a command runs, at least. An editor opens a new repository half a second
 /// after it has heard of it.
 const PERIOD: Duration = Duration::from_millis(200);
 /// And as many times the last one's duration, so that scanning takes a tenth of a core at most.
 const REST: u32 = 10;
-/// Copies of control files, to restore what a command replaced.
-const LARGEST_COPY: u64 = 64 * 1024;
-const MOST_COPIES: u64 = 4 * 1024 * 1024;
 /// Files of which is known what the editor saved.
 const MOST_SAVED: usize = 512;
-/// Repositories in a workspace whose settings are read.
-const MOST_REPOSITORIES: usize = 32;
 
 #[derive(Debug)]
 pub struct Watch {
@@ -52,18 +48,6 @@ pub struct Watch {
     shared: Mutex<Shared>,
     /// Texts that the editor saved while commands ran. Locked by itself, so that who saves never waits for a scan.
     saved: Mutex<HashMap<PathBuf, Text>>,
-}
-
-/// A command that is about to run.
-#[derive(Debug, Clone, Copy)]
-pub struct Begin<'a> {
-    /// Folders of the workspace.
-    pub folders: &'a [PathBuf],
-    pub home: Option<&'a Path>,
-    /// Cairn's own folders.
-    pub hidden: &'a [PathBuf],
-    /// The command may write `.git`.
-    pub granted: bool,
 }
 
 /// Control files as they were before a command.
@@ -92,51 +76,6 @@ pub struct Watching {
     id: u64,
     control: Arc<ControlFiles>,
     over: bool,
-}
-
-#[derive(Debug, Default)]
-struct Shared {
-    roots: Vec<Root>,
-    named: BTreeSet<PathBuf>,
-    skipped: BTreeSet<PathBuf>,
-    /// Commands that run, each with the places that it sees read-only.
-    running: HashMap<u64, Mounts>,
-    next: u64,
-    left: LeftBehind,
-    quarantine: Option<Quarantine>,
-    record: Option<Record>,
-    recovered: bool,
-    last: Duration,
-}
-
-/// Places that a command sees, each with the identity of what is read-only there. `None`: it is
-/// writable.
-type Mounts = HashMap<PathBuf, Option<(u64, u64)>>;
-
-#[derive(Debug)]
-struct Root {
-    path: PathBuf,
-    zone: Zone,
-    tree: Tree<Zone>,
-    known: Snapshot,
-    copies: HashMap<PathBuf, (Stamp, Former)>,
-}
-
-/// When a scan is made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Moment {
-    /// Only what somebody may use at once is moved.
-    Running,
-    Over,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Verdict {
-    /// It is the user's.
-    Trust,
-    /// It is judged when the command is over.
-    Later,
-    Move,
 }
 
 impl Watch {
@@ -338,342 +277,4 @@ impl Drop for Watching {
             tracing::warn!("a command left {line}");
         }
     }
-}
-
-impl Root {
-    fn new(path: PathBuf, zone: Zone) -> Self {
-        let tree = Tree::new(path.clone(), zone);
-        Self { path, zone, tree, known: Snapshot::new(), copies: HashMap::new() }
-    }
-
-    /// Keeps small copies of what could have to be restored.
-    fn copy(&mut self) {
-        self.copies.retain(|path, (stamp, _)| {
-            self.known.get(path).is_some_and(|known| known.is_still(stamp))
-        });
-        let mut left = MOST_COPIES;
-        for (path, stamp) in &self.known {
-            let small = stamp.kind == Kind::Link
-                || (stamp.kind == Kind::File && stamp.size() <= LARGEST_COPY);
-            if stamp.compare != Compare::Whole || !small || left < stamp.size() {
-                continue;
-            }
-            left -= stamp.size();
-            if !self.copies.contains_key(path)
-                && let Some(former) = Former::of(&self.path, path, LARGEST_COPY)
-            {
-                self.copies.insert(path.clone(), (*stamp, former));
-            }
-        }
-    }
-
-    /// Takes what is at a path, and below it, as known.
-    fn learn(&mut self, path: &Path, found: &Snapshot) {
-        self.known.retain(|known, _| !known.starts_with(path));
-        let below = found.iter().filter(|(found, _)| found.starts_with(path));
-        self.known.extend(below.map(|(path, stamp)| (path.clone(), *stamp)));
-    }
-}
-
-impl Shared {
-    /// The folders that are watched from now on.
-    fn set(&mut self, begin: &Begin) {
-        let folders = canonical(begin.folders);
-        self.skipped = begin.hidden.iter().filter_map(|path| path.canonicalize().ok()).collect();
-        if let Some(home) = begin.home.and_then(|home| home.canonicalize().ok())
-            && folders.iter().any(|folder| home.starts_with(folder))
-        {
-            // They are never written there.
-            self.skipped.extend(super::look::not_written_at(&home));
-        }
-        let mut roots: Vec<(PathBuf, Zone)> =
-            folders.iter().map(|folder| (folder.clone(), Zone::Project)).collect();
-        if begin.granted {
-            let places = folders.iter().flat_map(|folder| git::granted(folder));
-            roots.extend(places.map(|place| (place, Zone::Repository)));
-        }
-        for (path, zone) in roots {
-            let is_watched = |root: &Root| path.starts_with(&root.path);
-            if !self.roots.iter().any(is_watched) {
-                let within = |root: &Root| root.path.starts_with(&path);
-                if self.running.is_empty() {
-                    self.roots.retain(|root| !within(root));
-                }
-                let mut root = Root::new(path, zone);
-                if !self.running.is_empty() {
-                    // Nothing of it could be written by the commands that run.
-                    let control = self.control(&root.path);
-                    root.known = root.tree.scan(&control, false).unwrap_or_default().found;
-                    root.copy();
-                }
-                self.roots.push(root);
-            }
-        }
-    }
-
-    fn control(&self, root: &Path) -> Control {
-        Control::below(root, self.named.iter(), self.skipped.iter())
-    }
-
-    /// Reads what git's settings name. True if that is something else than before.
-    fn read_names(&mut self, begin: &Begin) -> bool {
-        let folders = canonical(begin.folders);
-        let mut named: BTreeSet<PathBuf> =
-            folders.iter().flat_map(|folder| git::named(folder)).collect();
-        let repositories = self.roots.iter().flat_map(|root| {
-            let own = |path: &&PathBuf| {
-                path.file_name().is_some_and(|name| name == ".git")
-                    && path.components().count() > 1
-                    && !is_generated(path)
-            };
-            root.known.keys().filter(own).filter_map(|path| Some(root.path.join(path.parent()?)))
-        });
-        let repositories: Vec<PathBuf> = repositories.take(MOST_REPOSITORIES).collect();
-        named.extend(repositories.iter().flat_map(|folder| git::named(folder)));
-        // Nobody means a whole folder of the workspace.
-        named.retain(|path| !folders.iter().any(|folder| folder.starts_with(path)));
-        let differs = named != self.named;
-        self.named = named;
-        differs
-    }
-
-    fn trust_all(&mut self) -> io::Result<()> {
-        let began = Instant::now();
-        let mut roots = std::mem::take(&mut self.roots);
-        let mut fault = None;
-        for root in &mut roots {
-            let control = self.control(&root.path);
-            match root.tree.scan(&control, false) {
-                Ok(scan) => {
-                    root.known = scan.found;
-                    root.copy();
-                }
-                Err(error) => {
-                    let named = format!("{}: {error}", root.path.display());
-                    fault = Some(io::Error::new(error.kind(), named));
-                }
-            }
-        }
-        self.roots = roots;
-        self.last = began.elapsed();
-        match fault {
-            Some(fault) => Err(fault),
-            None => Ok(()),
-        }
-    }
-
-    /// Takes what is at a path for the user's.
-    fn trust(&mut self, root: &Path, path: &Path) {
-        let control = self.control(root);
-        if let Some(root) = self.roots.iter_mut().find(|it| it.path == root)
-            && let Ok(scan) = root.tree.scan(&control, false)
-        {
-            root.learn(path, &scan.found);
-            root.copy();
-        }
-    }
-
-    /// Control files without those in a control folder, and without what tools generate: a build
-    /// must be able to remove that.
-    fn uppermost(&self) -> Vec<PathBuf> {
-        let mut paths = Vec::new();
-        for root in &self.roots {
-            let mut within: Option<&Path> = None;
-            for (path, stamp) in &root.known {
-                let skipped = within.is_some_and(|folder| path.starts_with(folder));
-                if skipped || stamp.compare == Compare::Presence || is_generated(path) {
-                    continue;
-                }
-                if stamp.kind == Kind::Folder {
-                    within = Some(path);
-                }
-                paths.push(root.path.join(path));
-            }
-        }
-        paths
-    }
-
-    /// Scans, and moves what a command left.
-    fn look(&mut self, moment: Moment, watch: &Watch) {
-        let began = Instant::now();
-        let mut roots = std::mem::take(&mut self.roots);
-        for root in &mut roots {
-            let control = self.control(&root.path);
-            let scan = match root.tree.scan(&control, moment == Moment::Over) {
-                Ok(scan) => scan,
-                Err(error) => {
-                    tracing::warn!("{} cannot be scanned: {error}", root.path.display());
-                    continue;
-                }
-            };
-            self.left.incomplete |= scan.incomplete && moment == Moment::Over;
-            let differing: Vec<(PathBuf, Stamp)> =
-                differing(|path| root.known.get(path), &scan.found)
-                    .into_iter()
-                    .map(|(path, stamp)| (path.to_owned(), *stamp))
-                    .collect();
-            for (path, stamp) in differing {
-                match self.judge(watch, root, &control, &path, &stamp, &scan.found, moment) {
-                    Verdict::Later => {}
-                    Verdict::Trust => root.learn(&path, &scan.found),
-                    Verdict::Move => self.take(root, &path, watch),
-                }
-            }
-            if moment == Moment::Over {
-                restore_pointers(root, &scan.found);
-            }
-        }
-        self.roots = roots;
-        self.last = began.elapsed();
-    }
-
-    #[expect(clippy::too_many_arguments, reason = "they are what a verdict is made of")]
-    fn judge(
-        &self,
-        watch: &Watch,
-        root: &Root,
-        control: &Control,
-        path: &Path,
-        stamp: &Stamp,
-        found: &Snapshot,
-        moment: Moment,
-    ) -> Verdict {
-        let absolute = root.path.join(path);
-        if self.is_read_only(&absolute) || watch.has_saved(root, path, stamp) {
-            return Verdict::Trust;
-        }
-        let repository = repository_of(path);
-        let inert = |place: &Path| git::is_inert(&root.path.join(place));
-        match moment {
-            Moment::Running => {
-                let at_top = root.zone == Zone::Repository || path.components().count() == 1;
-                match repository {
-                    Some(place) if place.components().count() > 1 && inert(place) => Verdict::Later,
-                    Some(_) => Verdict::Move,
-                    None if at_top || control.is_named(path) => Verdict::Move,
-                    None => Verdict::Later,
-                }
-            }
-            Moment::Over => {
-                let harmless = is_generated(path) && repository.is_some_and(inert);
-                if harmless || was_moved(root, path, found) {
-                    Verdict::Trust
-                } else {
-                    Verdict::Move
-                }
-            }
-        }
-    }
-
-    /// True if it, or a folder around it, is the very one that every command sees read-only.
-    fn is_read_only(&self, path: &Path) -> bool {
-        let holds = |mounts: &Mounts| {
-            let mut around = path.ancestors();
-            let nearest = around.find_map(|at| Some((at, mounts.get(at)?)));
-            let Some((at, Some(identity))) = nearest else { return false };
-            std::fs::symlink_metadata(at).is_ok_and(|data| {
-                // A second name of the file is not read-only.
-                let one_name = data.is_dir() || data.nlink() == 1;
-                (data.dev(), data.ino()) == *identity && one_name
-            })
-        };
-        !self.running.is_empty() && self.running.values().all(holds)
-    }
-
-    /// Moves it to quarantine and puts back what was there.
-    fn take(&mut self, root: &mut Root, path: &Path, watch: &Watch) {
-        let former = root.copies.get(path).map(|(_, former)| former.clone());
-        let was_known = root.known.contains_key(path);
-        root.known.retain(|known, _| !known.starts_with(path));
-        let quarantine = match &mut self.quarantine {
-            Some(quarantine) => Ok(quarantine),
-            None => Quarantine::make(&quarantine::home(watch.state.as_deref()))
-                .map(|made| self.quarantine.insert(made)),
-        };
-        let at = match quarantine.and_then(|quarantine| quarantine.take(&root.path, path)) {
-            Ok(at) => at,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return,
-            Err(error) => {
-                self.left.failed(root.path.join(path), &error);
-                return;
-            }
-        };
-        let mut restored = None;
-        if let Some(former) = &former {
-            match former.restore(&root.path, path) {
-                Ok(()) => {
-                    let folder = rustix::fs::openat(
-                        rustix::fs::CWD,
-                        &root.path,
-                        super::path_scan::FOLDER,
-                        rustix::fs::Mode::empty(),
-                    );
-                    restored = folder.ok().and_then(|it| Stamp::at(it, path, Compare::Whole).ok());
-                    if let Some(stamp) = restored {
-                        root.known.insert(path.to_owned(), stamp);
-                        root.copies.insert(path.to_owned(), (stamp, former.clone()));
-                    }
-                }
-                Err(error) => tracing::warn!("{} is not restored: {error}", path.display()),
-            }
-        }
-        let root = root.path.clone();
-        self.left.push(Left { root, path: path.to_owned(), at, was_known, former, restored });
-    }
-}
-
-/// The repository's own folder that a path is, or decides about.
-fn repository_of(path: &Path) -> Option<&Path> {
-    let git = path.ancestors().find(|at| at.file_name().is_some_and(|name| name == ".git"));
-    let name = path.file_name()?.to_str()?;
-    let bare = || (name == "HEAD" || REPOSITORY_NAMES.contains(&name)).then(|| path.parent())?;
-    git.or_else(bare)
-}
-
-/// True if the folder around it was renamed and everything is as it was. Never of a repository: at
-/// its new place git may enter it.
-fn was_moved(root: &Root, path: &Path, found: &Snapshot) -> bool {
-    if repository_of(path).is_some() || path.components().count() < 2 {
-        return false;
-    }
-    let Some(stamp) = found.get(path) else { return false };
-    let was = |(old, known): (&PathBuf, &Stamp)| {
-        let renamed = old.file_name() == path.file_name()
-            && old.parent().is_some_and(|parent| !root.path.join(parent).exists());
-        let mut below = found.iter().filter(|(at, _)| at.starts_with(path));
-        let is_as_it_was = |(at, stamp): (&PathBuf, &Stamp)| {
-            let old = at
-                .strip_prefix(path)
-                .map(|rest| if rest.as_os_str().is_empty() { old.clone() } else { old.join(rest) });
-            old.is_ok_and(|old| root.known.get(&old).is_some_and(|known| known.is_still(stamp)))
-        };
-        renamed && known.is_still(stamp) && below.all(is_as_it_was)
-    };
-    root.known.iter().any(was)
-}
-
-/// A working copy without its `.git` would belong to whatever repository lies above it.
-fn restore_pointers(root: &mut Root, found: &Snapshot) {
-    let gone: Vec<PathBuf> = root
-        .known
-        .iter()
-        .filter(|(path, stamp)| {
-            path.file_name().is_some_and(|name| name == ".git")
-                && stamp.kind != Kind::Folder
-                && !found.contains_key(*path)
-        })
-        .map(|(path, _)| path.clone())
-        .collect();
-    for path in gone {
-        if let Some((_, former)) = root.copies.get(&path)
-            // Its folder may be gone as well.
-            && former.restore(&root.path, &path).is_ok()
-        {
-            tracing::info!("{} is restored", path.display());
-        }
-    }
-}
-
-fn canonical(folders: &[PathBuf]) -> Vec<PathBuf> {
-    folders.iter().map(|path| path.canonicalize().unwrap_or_else(|_| path.clone())).collect()
 }

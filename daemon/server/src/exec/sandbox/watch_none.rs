@@ -9,16 +9,10 @@ use std::{
 
 use cairn_core::text::Text;
 
+use super::Begin;
+
 #[derive(Debug)]
 pub struct Watch;
-
-#[derive(Debug, Clone, Copy)]
-pub struct Begin<'a> {
-    pub folders: &'a [PathBuf],
-    pub home: Option<&'a Path>,
-    pub hidden: &'a [PathBuf],
-    pub granted: bool,
-}
 
 #[derive(Debug, Default)]
 pub struct ControlFiles;

@@ -19,7 +19,10 @@ use cairn_core::policy::control_files::Zone;
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
-use super::{Mounts, Snapshot, Stamp};
+use super::{
+    super::path_scan::{Snapshot, Stamp},
+    state::Mounts,
+};
 
 const FOLDER: &str = "running-commands";
 const LONGEST: u64 = 64 * 1024 * 1024;
