@@ -13,12 +13,13 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
+use cairn_protocol::{Notice, SandboxKind};
 use cairn_tests::{
     editor_double::EditorDouble,
     lsp_client::Daemon,
     model_server::{ModelServer, Response, Wire},
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::process::Command;
 
 use crate::desk::{call, result, say};
@@ -73,6 +74,8 @@ struct Stand {
     model: ModelServer,
     /// The first folder it works in.
     root: PathBuf,
+    roots: Vec<PathBuf>,
+    settings: Value,
     _folder: tempfile::TempDir,
     daemon: Daemon,
 }
@@ -111,8 +114,46 @@ impl Stand {
         }
         let daemon = Daemon::spawn(configure);
         let folders: Vec<&Path> = roots.iter().map(PathBuf::as_path).collect();
-        let editor = EditorDouble::connect_in(daemon.client.clone(), &folders, settings).await;
-        Self { editor, model, root: roots[0].clone(), _folder: folder, daemon }
+        let client = daemon.client.clone();
+        let editor = EditorDouble::connect_in(client, &folders, settings.clone()).await;
+        let root = roots[0].clone();
+        Self { editor, model, root, roots, settings, _folder: folder, daemon }
+    }
+
+    /// Runs commands in one way of building a sandbox, or without one (`off`), and keeps state in a
+    /// folder of the caller. `None`: that way does not work here.
+    async fn boxed(way: &str, files: &[(&str, &[u8])], state: &Path) -> Option<Self> {
+        let mode = if way == "off" { "off" } else { "auto" };
+        let settings = json!({ "sandbox": { "mode": mode } });
+        let stand = Self::with(Wire::Anthropic, files, settings, in_way(way, state)).await;
+        let known = |notice: &Notice| match notice {
+            Notice::Status(status) => status.sandbox.as_ref().map(|sandbox| sandbox.kind),
+            _ => None,
+        };
+        let kind = stand.editor.wait_for("status of the sandbox", known).await;
+        let expected = match way {
+            "off" => SandboxKind::Off,
+            "bubblewrap" => SandboxKind::Bubblewrap,
+            _ => SandboxKind::Namespaces,
+        };
+        if kind == expected {
+            return Some(stand);
+        }
+        assert!(std::env::var_os("CAIRN_NEEDS_SANDBOX").is_none(), "no sandbox by {way}");
+        stand.finish();
+        None
+    }
+
+    /// Kills the daemon and starts another one in its place.
+    async fn killed_and_restarted(mut self, way: &str, state: &Path) -> Self {
+        self.daemon.kill().await;
+        let daemon = Daemon::spawn(in_way(way, state));
+        let folders: Vec<&Path> = self.roots.iter().map(PathBuf::as_path).collect();
+        let (client, settings) = (daemon.client.clone(), self.settings.clone());
+        let editor = EditorDouble::connect_in(client, &folders, settings).await;
+        std::mem::replace(&mut self.editor, editor).abandon();
+        self.daemon = daemon;
+        self
     }
 
     /// Has the model make these calls, one after the other, in one turn; what it was told of each.
@@ -142,6 +183,13 @@ impl Stand {
     fn finish(self) {
         self.editor.finish();
         self.model.finish();
+    }
+}
+
+fn in_way<'a>(way: &'a str, state: &'a Path) -> impl Fn(&mut Command) + 'a {
+    let allowed = if way == "off" { "any" } else { way };
+    move |command| {
+        command.env("CAIRN_SANDBOX", allowed).env("CAIRN_STATE_DIR", state);
     }
 }
 

@@ -300,6 +300,7 @@ impl Hub {
         }
         let sandbox = sandbox::of(&environment);
         let watch = sandbox::watch_of(&environment);
+        let sources = instructions::sources_of(&environment);
         Self {
             editor,
             handle,
@@ -309,7 +310,7 @@ impl Hub {
             trusted: true,
             form: EditForm::default(),
             docs,
-            sources: Arc::default(),
+            sources,
             searches: Arc::default(),
             tools: with_specs(tools::all()).collect(),
             choice: choose::choose(&settings.model, &keys, &environment),

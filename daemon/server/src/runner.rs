@@ -258,7 +258,10 @@ async fn run(
     };
     let after = context.clone();
     let ran = parsed.run(context, approved).await;
-    drop(running);
+    if let Some(running) = running {
+        let finished = tokio::task::spawn_blocking(|| running.finish()).await;
+        finished.map_err(|error| ToolFailure::Fatal(error.into()))?;
+    }
     if matches!(touch, Touch::Command { .. }) {
         shown.hub.send(Event::CommandRan);
     }
@@ -310,7 +313,11 @@ async fn command_begins(context: &ToolContext) -> Result<RunningCommand, ToolFai
     let sources = Arc::clone(&context.sources);
     let looking = move || sources.command_begins(&workspace, &docs);
     let looked = tokio::task::spawn_blocking(looking).await;
-    looked.map_err(|error| ToolFailure::Fatal(error.into()))
+    looked.map_err(|error| ToolFailure::Fatal(error.into()))?.map_err(|error| {
+        ToolFailure::Tell(format!(
+            "The command was not run: Cairn cannot write down that it begins ({error}). Tell the user."
+        ))
+    })
 }
 
 /// From here on the call may have effects: that it began is durable first, and everything that led

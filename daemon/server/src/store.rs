@@ -6,6 +6,7 @@
 use std::path::PathBuf;
 
 pub mod allowed;
+pub mod authors;
 pub mod blobs;
 pub mod export;
 mod files;

@@ -7,7 +7,7 @@ use cairn_tests::model_server::{Response, Wire};
 use serde_json::{Value, json};
 
 use super::{Stand, put};
-use crate::desk::{allow, call, result, say};
+use crate::desk::{allow, call, marker, result, say, until_running};
 
 const LATER: &str = "There are instructions for the folder";
 const AT_START: &str = "Instructions of the project";
@@ -73,9 +73,22 @@ async fn none_from_folders_that_are_ignored_or_generated() {
     }
 }
 
+/// Ways of running a command: without a sandbox, and in each way of building one.
+const RUN_IN: [&str; 3] = ["off", "bubblewrap", "namespaces"];
+
+const FILES: &[(&str, &[u8])] = &[
+    ("sub/x", b"one\n"),
+    ("notes", b"Far rule."),
+    ("node_modules/pkg/AGENTS.md", b"Far rule."),
+    ("node_modules/pkg/x", b"one\n"),
+    ("out/AGENTS.md", b"Far rule."),
+    ("out/x", b"one\n"),
+    (".gitignore", b"out/\n"),
+];
+
 #[tokio::test]
 async fn none_that_a_command_made_or_changed() {
-    for (what, command) in [
+    let table = [
         ("made", "mkdir -p sub && printf 'Far rule.' > sub/AGENTS.md"),
         ("changed", "printf 'More.' >> sub/CLAUDE.md"),
         ("a folder moved", "rm -r sub && mv node_modules/pkg sub"),
@@ -86,30 +99,111 @@ async fn none_that_a_command_made_or_changed() {
         ("a link", "ln -s ../notes sub/AGENTS.md"),
         ("no longer ignored", "printf '' > .gitignore; rm -r sub; mv out sub"),
         ("an old file moved", "mv notes sub/AGENTS.md"),
-    ] {
-        let files: &[(&str, &[u8])] = &[
-            ("sub/x", b"one\n"),
-            ("notes", b"Far rule."),
-            ("node_modules/pkg/AGENTS.md", b"Far rule."),
-            ("node_modules/pkg/x", b"one\n"),
-            ("out/AGENTS.md", b"Far rule."),
-            ("out/x", b"one\n"),
-            (".gitignore", b"out/\n"),
-        ];
-        // Whatever else a sandbox may prevent.
-        let stand = Stand::open(files, json!({ "sandbox": { "mode": "off" } })).await;
-        if what == "changed" {
-            put(&stand.root, &[("sub/CLAUDE.md", b"Mine. ")]);
+    ];
+    for way in RUN_IN {
+        for (what, command) in table {
+            let state = tempfile::tempdir().unwrap();
+            let Some(stand) = Stand::boxed(way, FILES, state.path()).await else {
+                super::skipped(1, format!("no box by {way}"));
+                continue;
+            };
+            let own = what == "changed";
+            if own {
+                put(&stand.root, &[("sub/CLAUDE.md", b"Mine. ")]);
+            }
+            stand.editor.will_always_answer(allow());
+            let told = stand.told([run(command), read("sub/x")]).await;
+            // In a sandbox a file of the user's cannot be written at all.
+            let succeeds = way == "off" || !own;
+            let exit = told[0].contains("exit code 0");
+            assert_eq!(exit, succeeds, "{way}, {what}: {}", told[0]);
+            assert_eq!(told[1], "1\tone", "{way}, {what}");
+            // What the command made is in quarantine, and the user's text is restored.
+            assert_eq!(instructed(&stand, LATER), own, "{way}, {what}");
+            assert!(!own || stand.read("sub/CLAUDE.md") == b"Mine. ");
+            super::ran(1);
+            stand.finish();
         }
-        stand.editor.will_always_answer(allow());
-        let told = stand.told([run(command), read("sub/x")]).await;
-        assert!(told[0].contains("exit code 0"), "{what}: {}", told[0]);
-        assert_eq!(told[1], "1\tone", "{what}");
-        // What the command made is in quarantine, and the user's text is restored.
-        let own = what == "changed";
-        assert_eq!(instructed(&stand, LATER), own, "{what}");
-        assert!(!own || stand.read("sub/CLAUDE.md") == b"Mine. ");
-        super::ran(1);
+    }
+}
+
+/// Files that stay in the workspace although a command decided about their text or place.
+#[tokio::test]
+async fn none_that_a_command_made_before_the_daemon_was_killed() {
+    let mut faults = Vec::new();
+    let table = [
+        ("no longer ignored", "printf '' > .gitignore; rm -r sub; mv out sub"),
+        ("the target of a link", "printf 'Other rule.' > notes"),
+        (
+            "the target of a link, with an old time",
+            "printf 'Other rule.' > notes; touch -d 2001-01-01 notes",
+        ),
+        ("a folder moved", "rm -r sub && mv lib sub"),
+    ];
+    for way in RUN_IN {
+        for (what, command) in table {
+            for runs in [false, true] {
+                let state = tempfile::tempdir().unwrap();
+                let Some(stand) = Stand::boxed(way, FILES, state.path()).await else {
+                    super::skipped(1, format!("no box by {way}"));
+                    continue;
+                };
+                put(
+                    &stand.root,
+                    &[
+                        ("AGENTS.md", b"Root rule."),
+                        ("lib/AGENTS.md", b"Far rule."),
+                        ("lib/x", b"one\n"),
+                    ],
+                );
+                if what.contains("link") {
+                    std::os::unix::fs::symlink("../notes", stand.root.join("sub/AGENTS.md"))
+                        .unwrap();
+                }
+                stand.editor.will_always_answer(allow());
+                if runs {
+                    // The daemon is killed in the middle of it.
+                    let marker = marker();
+                    let command = format!("{command}; sleep {marker}");
+                    let (tool, arguments) = run(&command);
+                    stand.model.push(Response::reply(call("c0", tool, arguments)));
+                    stand.editor.run_task("Do it").await;
+                    until_running(&format!("sleep\0{marker}")).await;
+                } else {
+                    stand.told([run(command)]).await;
+                }
+                let stand = stand.killed_and_restarted(way, state.path()).await;
+                let told = stand.told([read("sub/x")]).await;
+                assert_eq!(told[0], "1\tone", "{way}, {what}");
+                // In a sandbox the target cannot be written, and the user's text is told.
+                let phrase = if what.contains("link") { "Other rule." } else { LATER };
+                if instructed(&stand, phrase) {
+                    let when = if runs { "killed while it ran" } else { "killed later" };
+                    faults.push(format!("{way}, {what}, {when}: the command's is told"));
+                }
+                assert!(instructed(&stand, "Root rule."), "{way}, {what}: the user's is told");
+                super::ran(1);
+                stand.finish();
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[tokio::test]
+async fn what_the_user_put_back_from_quarantine_is_theirs() {
+    for way in RUN_IN {
+        let state = tempfile::tempdir().unwrap();
+        let Some(stand) = Stand::boxed(way, FILES, state.path()).await else { continue };
+        // The command, then the file that it made.
+        stand.editor.will_answer(allow());
+        stand.editor.will_answer(allow());
+        let command = "printf 'Far rule.' > sub/AGENTS.md";
+        stand.told([run(command), read("sub/x")]).await;
+        assert!(stand.has("sub/AGENTS.md") && instructed(&stand, LATER), "{way}");
+        let stand = stand.killed_and_restarted(way, state.path()).await;
+        stand.told([read("sub/x")]).await;
+        assert!(instructed(&stand, LATER), "{way}, after a restart");
         stand.finish();
     }
 }

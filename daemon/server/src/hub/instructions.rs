@@ -13,7 +13,12 @@ use cairn_core::{
 use cairn_protocol::{MessageRole, RunTaskParams, RunTaskResult};
 
 use super::{Event, Hub, sessions::Opening};
-use crate::{event::Reply, instructions, workspace::path_of};
+use crate::{
+    event::Reply,
+    instructions::{self, Sources},
+    model::choose::Environment,
+    workspace::path_of,
+};
 
 /// A task whose instructions were read.
 #[derive(Debug)]
@@ -25,6 +30,10 @@ pub(crate) struct Instructed {
 
 /// Told in one session beside those it began with, at most.
 const MOST_LATER: usize = 20;
+
+pub(super) fn sources_of(environment: &Environment) -> Arc<Sources> {
+    Arc::new(Sources::new(environment.state_dir.clone()))
+}
 
 impl Hub {
     /// A session of its own waits until the instructions for it were read.

@@ -2,13 +2,14 @@
 //!
 //! Before the first command of the agent the texts of all instruction files are hashed. From then on
 //! a file is the user's if it has the text that was hashed, if the editor saved it, or if the
-//! file system says that nobody touched it or its folders while a command ran.
+//! file system says that nobody touched it or its folders while a command ran. All this is on record
+//! ([`AuthorsFile`]) before a command begins, so that a restart changes nothing.
 //!
 //! Must never count a file as the user's that a command could have put there: in doubt it is data.
 
 use std::{
     collections::{HashMap, HashSet},
-    fs,
+    fs, io,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, SystemTime},
@@ -20,22 +21,36 @@ use sha2::{Digest, Sha256};
 use super::{NAMES, text_of};
 use crate::{
     docs::Docs,
+    store::authors::{Authors, AuthorsFile, TextHash},
     workspace::{Workspace, WorkspacePath},
 };
+
+#[cfg(test)]
+mod tests;
 
 /// Authors of instruction files, shared by the hub and running calls.
 #[derive(Debug, Default)]
 pub(crate) struct Sources {
+    /// Cairn's folder of state. `None`: a restart forgets everything.
+    state: Option<PathBuf>,
     /// Files that the agent's file tools changed, and the user has not decided about: of any name,
     /// for a link may lead there. Without case, as some file systems compare names.
     agents: Mutex<HashSet<String>>,
     /// Texts that the editor saved, or the user accepted.
     saved: Mutex<HashMap<PathBuf, TextHash>>,
     /// Held while files are looked at: only blocking threads take this lock.
-    commands: Mutex<Option<Commands>>,
+    commands: Mutex<Loaded>,
 }
 
-type TextHash = [u8; 32];
+/// Commands of the agent, as far as they were read from the record.
+#[derive(Debug, Default)]
+struct Loaded {
+    file: Option<AuthorsFile>,
+    /// The record was looked for.
+    looked: bool,
+    /// `None`: no command ran yet.
+    commands: Option<Commands>,
+}
 
 /// Commands of the agent since the first one.
 #[derive(Debug)]
@@ -61,6 +76,11 @@ const SLACK: Duration = Duration::from_secs(2);
 const MOST_PAST: usize = 1_000;
 
 impl Sources {
+    /// `state`: Cairn's folder of state, in which the record is.
+    pub(crate) fn new(state: Option<PathBuf>) -> Self {
+        Self { state, ..Self::default() }
+    }
+
     /// The agent's file tools changed this file, or something of the agent's is pending in it.
     pub(crate) fn agent_changed(&self, path: &Path) {
         lock(&self.agents).insert(folded(&path.to_string_lossy()));
@@ -85,14 +105,81 @@ impl Sources {
         self: &Arc<Self>,
         workspace: &Workspace,
         docs: &Docs,
-    ) -> RunningCommand {
-        let mut commands = lock(&self.commands);
-        let commands = commands.get_or_insert_with(|| Commands::search(workspace, docs));
+    ) -> io::Result<RunningCommand> {
+        let mut loaded = self.loaded(workspace);
+        let commands = loaded.commands.get_or_insert_with(|| Commands::search(workspace, docs));
         if commands.running == 0 {
             commands.began = SystemTime::now();
         }
         commands.running += 1;
-        RunningCommand(Arc::clone(self))
+        let running = RunningCommand(Arc::clone(self));
+        let written = self.write(&loaded);
+        // It ends with the lock free.
+        drop(loaded);
+        written.map(|()| running)
+    }
+
+    /// The user allowed what a command made at this place, as it is now. Blocks.
+    pub(crate) fn user_accepted(&self, workspace: &Workspace, docs: &Docs, called: &Path) {
+        if !is_named(called) {
+            return;
+        }
+        let Some((path, text)) = text_of(workspace, docs, called) else { return };
+        self.user_saved(called, Some(&text));
+        self.user_saved(path.as_path(), Some(&text));
+        if let Err(error) = self.write(&self.loaded(workspace)) {
+            tracing::warn!("the authors of instructions are not written down: {error}");
+        }
+    }
+
+    /// Locks the commands, and reads the record the first time. Blocks.
+    fn loaded(&self, workspace: &Workspace) -> MutexGuard<'_, Loaded> {
+        let mut loaded = lock(&self.commands);
+        if std::mem::replace(&mut loaded.looked, true) {
+            return loaded;
+        }
+        let Some(state) = &self.state else { return loaded };
+        let file = AuthorsFile::new(state, workspace.folders());
+        match file.read() {
+            Ok(None) => {}
+            Ok(Some(authors)) => {
+                let mut saved = lock(&self.saved);
+                for (path, hash) in &authors.saved {
+                    // What was saved since is newer.
+                    saved.entry(path.clone()).or_insert(*hash);
+                }
+                loaded.commands = Some(Commands::from(authors));
+            }
+            Err(error) => {
+                tracing::warn!(
+                    "nobody knows what commands made ({error}): no file instructs until it is saved in the editor"
+                );
+                if let Err(error) = file.set_aside() {
+                    tracing::warn!("the damaged record stays: {error}");
+                }
+                loaded.commands = Some(Commands::starting(HashMap::new()));
+            }
+        }
+        loaded.file = Some(file);
+        loaded
+    }
+
+    /// Replaces the record. Blocks.
+    fn write(&self, loaded: &Loaded) -> io::Result<()> {
+        let (Some(file), Some(commands)) = (&loaded.file, &loaded.commands) else { return Ok(()) };
+        let listed = |texts: &HashMap<PathBuf, TextHash>| {
+            let text = |(path, hash): (&PathBuf, &TextHash)| {
+                path.to_str().is_some().then(|| (path.clone(), *hash))
+            };
+            texts.iter().filter_map(text).collect()
+        };
+        file.write(&Authors {
+            since: commands.since,
+            running: (commands.running > 0).then_some(commands.began),
+            past: commands.past.clone(),
+            texts: listed(&commands.texts),
+            saved: listed(&lock(&self.saved)),
+        })
     }
 
     /// True if the user made the file of this name, which is at that path and has this text. Blocks.
@@ -113,15 +200,17 @@ impl Sources {
             return false;
         }
         let hash = hash(text);
+        let mut loaded = self.loaded(workspace);
         if names.iter().any(|name| lock(&self.saved).get(*name) == Some(&hash)) {
             return true;
         }
-        let mut commands = lock(&self.commands);
-        let Some(commands) = commands.as_mut() else { return true };
+        let Some(commands) = loaded.commands.as_mut() else { return true };
         if commands.texts.get(called) == Some(&hash) {
             return true;
         }
-        let users = names.iter().all(|name| commands.did_not_touch(workspace, name));
+        // A text of the user's under another name: they moved its folder.
+        let is_known = commands.texts.values().any(|known| *known == hash);
+        let users = names.iter().all(|name| commands.did_not_touch(workspace, name, is_known));
         if users {
             commands.texts.insert(called.to_owned(), hash);
         }
@@ -129,11 +218,34 @@ impl Sources {
     }
 }
 
+impl RunningCommand {
+    /// The command and all its processes are gone. Blocks.
+    pub(crate) fn finish(self) {
+        let sources = Arc::clone(&self.0);
+        drop(self);
+        // Without it the next daemon takes the command for one that ran until its own start.
+        if let Err(error) = sources.write(&lock(&sources.commands)) {
+            tracing::warn!("the end of a command is not written down: {error}");
+        }
+    }
+}
+
 impl Drop for RunningCommand {
     fn drop(&mut self) {
-        if let Some(commands) = lock(&self.0.commands).as_mut() {
+        if let Some(commands) = lock(&self.0.commands).commands.as_mut() {
             commands.ended();
         }
+    }
+}
+
+/// Takes up the record of another daemon. A command that ran at its end may have gone on until now.
+impl From<Authors> for Commands {
+    fn from(authors: Authors) -> Self {
+        let now = SystemTime::now();
+        let mut past = authors.past;
+        past.extend(authors.running.map(|began| (began, now)));
+        let texts = authors.texts.into_iter().collect();
+        Self { since: authors.since, texts, running: 0, began: now, past }
     }
 }
 
@@ -145,6 +257,10 @@ impl Commands {
                 texts.insert(called.to_owned(), hash(&text));
             }
         });
+        Self::starting(texts)
+    }
+
+    fn starting(texts: HashMap<PathBuf, TextHash>) -> Self {
         let since = SystemTime::now();
         Self { since, texts, running: 0, began: since, past: Vec::new() }
     }
@@ -163,10 +279,10 @@ impl Commands {
         }
     }
 
-    /// The file came after the files were hashed, and while no command ran; nor did a command move a
-    /// folder that it is in, or change what is ignored there.
-    fn did_not_touch(&self, workspace: &Workspace, path: &Path) -> bool {
-        if changed_at(path).is_none_or(|at| at < self.since) {
+    /// The file came after the files were hashed, or has a text that was, and it changed while no
+    /// command ran; nor did a command move a folder that it is in, or change what is ignored there.
+    fn did_not_touch(&self, workspace: &Workspace, path: &Path, is_known: bool) -> bool {
+        if changed_at(path).is_none_or(|at| at < self.since && !is_known) {
             return false;
         }
         let Some(folder) = workspace.folder_of(path) else { return false };
@@ -227,108 +343,4 @@ fn hash(text: &str) -> TextHash {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    struct Place {
-        folder: tempfile::TempDir,
-        workspace: Workspace,
-        sources: Arc<Sources>,
-    }
-
-    impl Place {
-        fn new(files: &[(&str, &str)]) -> Self {
-            let folder = tempfile::tempdir().unwrap();
-            let workspace = Workspace::new(vec![folder.path().to_owned()]).unwrap();
-            let place = Self { folder, workspace, sources: Arc::default() };
-            files.iter().for_each(|(name, text)| place.put(name, text));
-            place
-        }
-
-        fn put(&self, name: &str, text: &str) {
-            let path = self.folder.path().join(name);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, text).unwrap();
-        }
-
-        fn path(&self, name: &str) -> PathBuf {
-            self.workspace.resolve(name).unwrap().as_path().to_owned()
-        }
-
-        fn is_users(&self, name: &str) -> bool {
-            let called = self.workspace.root().join(name);
-            let (path, text) = text_of(&self.workspace, &Docs::default(), &called).unwrap();
-            self.sources.is_users(&self.workspace, &called, &path, &text)
-        }
-
-        fn command(&self, does: impl FnOnce()) {
-            let running = self.sources.command_begins(&self.workspace, &Docs::default());
-            does();
-            drop(running);
-        }
-    }
-
-    #[test]
-    fn what_the_agent_changed_is_the_users_once_they_decided() {
-        let place = Place::new(&[("AGENTS.md", "Mine.")]);
-        assert!(place.is_users("AGENTS.md"));
-        place.sources.agent_changed(&place.path("AGENTS.md"));
-        place.sources.user_saved(&place.path("AGENTS.md"), Some("Mine."));
-        assert!(!place.is_users("AGENTS.md"), "the editor saves for the agent, too");
-        place.sources.user_decided(&place.path("AGENTS.md"), Some("Mine."));
-        assert!(place.is_users("AGENTS.md"));
-        // A decision about what is the user's anyway says nothing about what a command does later.
-        place.command(|| place.put("AGENTS.md", "Yours."));
-        place.sources.user_decided(&place.path("AGENTS.md"), Some("Yours."));
-        assert!(!place.is_users("AGENTS.md"));
-    }
-
-    #[test]
-    fn after_a_command_only_what_it_cannot_have_made_is_the_users() {
-        let place = Place::new(&[("AGENTS.md", "Mine."), ("a/CLAUDE.md", "Mine.")]);
-        place.command(|| {
-            place.put("AGENTS.md", "Yours.");
-            place.put("b/AGENTS.md", "Yours.");
-        });
-        assert!(!place.is_users("AGENTS.md") && !place.is_users("b/AGENTS.md"));
-        assert!(place.is_users("a/CLAUDE.md"));
-        place.put("AGENTS.md", "Mine.");
-        assert!(place.is_users("AGENTS.md"), "it has the text again that the user gave it");
-        // Long after the command, by hand.
-        {
-            let mut commands = lock(&place.sources.commands);
-            let commands = commands.as_mut().unwrap();
-            commands.past.iter_mut().for_each(|(from, to)| {
-                *from -= Duration::from_secs(60);
-                *to -= Duration::from_secs(60);
-            });
-            commands.since -= Duration::from_secs(60);
-        }
-        place.put("c/AGENTS.md", "Mine.");
-        assert!(place.is_users("c/AGENTS.md"));
-        // A command that moves the folder of such a file makes it its own.
-        place.put("d/AGENTS.md", "Fetched.");
-        place.command(|| {
-            fs::rename(place.folder.path().join("d"), place.folder.path().join("e")).unwrap();
-        });
-        assert!(!place.is_users("e/AGENTS.md"));
-        place.sources.user_saved(&place.path("e/AGENTS.md"), Some("Fetched."));
-        assert!(place.is_users("e/AGENTS.md"), "the user saved it");
-    }
-
-    #[test]
-    fn folders_that_say_of_themselves_that_tools_fill_them_are_not_the_users() {
-        let place = Place::new(&[
-            ("env/pyvenv.cfg", ""),
-            ("env/lib/AGENTS.md", "x"),
-            ("cache/CACHEDIR.TAG", ""),
-            ("cache/AGENTS.md", "x"),
-            ("src/AGENTS.md", "x"),
-        ]);
-        assert!(!place.is_users("env/lib/AGENTS.md") && !place.is_users("cache/AGENTS.md"));
-        assert!(place.is_users("src/AGENTS.md"));
-    }
 }

@@ -9,7 +9,7 @@ use tokio::{sync::oneshot, task::spawn_blocking};
 
 use super::Shown;
 use crate::{
-    exec::sandbox::{LeftBehind, shown_path},
+    exec::sandbox::{Left, LeftBehind, shown_path},
     hub::{Event, ToolUpdate},
     tools::{ToolContext, ToolFailure, Touch},
 };
@@ -45,7 +45,16 @@ pub(super) async fn ask(
         ));
     }
     let (watch, moved) = (Arc::clone(&context.walls.watch), left.moved.clone());
-    let refused = spawn_blocking(move || watch.put_back(&moved)).await;
+    let (workspace, docs) = (Arc::clone(&context.workspace), Arc::clone(&context.docs));
+    let sources = Arc::clone(&context.sources);
+    let put_back = move || {
+        let refused = watch.put_back(&moved);
+        let places = moved.iter().map(Left::place);
+        let accepted = places.filter(|place| refused.iter().all(|(path, _)| path != place));
+        accepted.for_each(|place| sources.user_accepted(&workspace, &docs, &place));
+        refused
+    };
+    let refused = spawn_blocking(put_back).await;
     let refused = refused.map_err(|error| ToolFailure::Fatal(error.into()))?;
     let mut told = format!(
         "The command made or changed files that git, an editor or a shell runs by itself. The user allowed them, and they are in their places again:\n{lines}{words}"

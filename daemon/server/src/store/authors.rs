@@ -1,0 +1,118 @@
+//! Record of the commands of the agent in a workspace, from which the authors of instruction files are
+//! told: one file for each workspace, so that a restart of the daemon forgets none.
+//!
+//! ```text
+//! <state>/instruction-authors/<hash of the workspace folders>.json
+//! ```
+//!
+//! Everything here blocks. A record is replaced as a whole.
+
+use std::{
+    fs::{self, File},
+    io::{self, ErrorKind, Read, Write},
+    path::{Path, PathBuf},
+    time::SystemTime,
+};
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use tempfile::NamedTempFile;
+
+use super::files::{create_folder, sync_folder};
+
+const FOLDER: &str = "instruction-authors";
+const LONGEST: u64 = 16 * 1024 * 1024;
+
+/// Hash of a text.
+pub type TextHash = [u8; 32];
+
+/// Commands of the agent since the first one, and texts that are the user's.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Authors {
+    /// When the texts were hashed.
+    pub since: SystemTime,
+    /// Start of the oldest command that ran when this was written.
+    pub running: Option<SystemTime>,
+    /// Times in which commands ran, oldest first.
+    pub past: Vec<(SystemTime, SystemTime)>,
+    /// Texts of the user before the first command.
+    pub texts: Vec<(PathBuf, TextHash)>,
+    /// Texts that the editor saved, or the user accepted.
+    pub saved: Vec<(PathBuf, TextHash)>,
+}
+
+/// The record of one workspace.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AuthorsFile(PathBuf);
+
+impl AuthorsFile {
+    pub fn new(state: &Path, folders: &[PathBuf]) -> Self {
+        let mut hash = Sha256::new();
+        for folder in folders {
+            hash.update(folder.as_os_str().as_encoded_bytes());
+            hash.update([0]);
+        }
+        let name: String = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+        Self(state.join(FOLDER).join(format!("{name}.json")))
+    }
+
+    /// `None`: no command of the agent ran in this workspace.
+    pub fn read(&self) -> io::Result<Option<Authors>> {
+        let file = match File::open(&self.0) {
+            Ok(file) => file,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let mut text = Vec::new();
+        file.take(LONGEST).read_to_end(&mut text)?;
+        serde_json::from_slice(&text).map(Some).map_err(io::Error::other)
+    }
+
+    /// Durable when it returns.
+    pub fn write(&self, authors: &Authors) -> io::Result<()> {
+        let folder = self.0.parent().ok_or(ErrorKind::InvalidInput)?;
+        create_folder(folder)?;
+        // Made 0600.
+        let mut file = NamedTempFile::new_in(folder)?;
+        file.write_all(&serde_json::to_vec(authors).map_err(io::Error::other)?)?;
+        file.as_file().sync_all()?;
+        file.persist(&self.0).map_err(|error| error.error)?;
+        sync_folder(folder)
+    }
+
+    /// Keeps an unreadable record under another name.
+    pub fn set_aside(&self) -> io::Result<()> {
+        fs::rename(&self.0, self.0.with_extension("damaged"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn a_record_is_read_as_it_was_written_and_damage_is_an_error() {
+        let state = tempfile::tempdir().unwrap();
+        let folders = [PathBuf::from("/a"), PathBuf::from("/b")];
+        let file = AuthorsFile::new(state.path(), &folders);
+        assert_ne!(file, AuthorsFile::new(state.path(), &folders[..1]));
+        assert_eq!(file.read().unwrap(), None);
+        let at = |seconds| SystemTime::UNIX_EPOCH + Duration::new(seconds, 7);
+        let authors = Authors {
+            since: at(1),
+            running: Some(at(4)),
+            past: vec![(at(2), at(3))],
+            texts: vec![("/a/AGENTS.md".into(), [1; 32])],
+            saved: vec![("/a/b/AGENTS.md".into(), [2; 32])],
+        };
+        file.write(&authors).unwrap();
+        assert_eq!(file.read().unwrap(), Some(authors));
+        fs::write(&file.0, "{").unwrap();
+        assert!(file.read().is_err());
+        file.set_aside().unwrap();
+        assert_eq!(file.read().unwrap(), None);
+    }
+}
