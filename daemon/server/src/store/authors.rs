@@ -2,7 +2,7 @@
 //! told: one file for each workspace, so that a restart of the daemon forgets none.
 //!
 //! ```text
-//! <state>/instruction-authors/<hash of the workspace folders>.json
+//! <state>/workspaces/<hash of the workspace folders>/authors.json
 //! ```
 //!
 //! Everything here blocks. A record is replaced as a whole.
@@ -15,12 +15,14 @@ use std::{
 };
 
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 use tempfile::NamedTempFile;
 
-use super::files::{create_folder, sync_folder};
+use super::{
+    files::{create_folder, sync_folder},
+    sessions,
+};
 
-const FOLDER: &str = "instruction-authors";
+const FILE: &str = "authors.json";
 const LONGEST: u64 = 16 * 1024 * 1024;
 
 /// Hash of a text.
@@ -48,13 +50,7 @@ pub struct AuthorsFile(PathBuf);
 
 impl AuthorsFile {
     pub fn new(state: &Path, folders: &[PathBuf]) -> Self {
-        let mut hash = Sha256::new();
-        for folder in folders {
-            hash.update(folder.as_os_str().as_encoded_bytes());
-            hash.update([0]);
-        }
-        let name: String = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
-        Self(state.join(FOLDER).join(format!("{name}.json")))
+        Self(sessions::folder(state, folders).join(FILE))
     }
 
     /// `None`: no command of the agent ran in this workspace.

@@ -1,6 +1,7 @@
 //! Authors of instruction files in a folder in which a test does what a command would do.
 
 use super::*;
+use crate::store::sessions;
 
 struct Place {
     folder: tempfile::TempDir,
@@ -120,8 +121,8 @@ fn a_restart_forgets_neither_commands_nor_what_the_user_saved() {
     restart(&mut place);
     assert!(!place.is_users("d/AGENTS.md"));
     // A damaged record: only what the user saves.
-    let folder = fs::read_dir(state.path().join("instruction-authors")).unwrap();
-    folder.flatten().for_each(|entry| fs::write(entry.path(), "{").unwrap());
+    let folder = sessions::folder(state.path(), place.workspace.folders());
+    fs::write(folder.join("authors.json"), "{").unwrap();
     restart(&mut place);
     assert!(!place.is_users("a/CLAUDE.md"));
     place.sources.user_saved(&place.path("a/CLAUDE.md"), Some("Mine."));
