@@ -237,10 +237,10 @@ async fn it_promises_what_the_editor_can_take() {
         ]);
         expect.assert_eq(&providers.to_string());
     }
-    check(json!({}), expect![[r#"[{"resolveProvider":false},true,12]"#]]).await;
+    check(json!({}), expect![[r#"[{"resolveProvider":false},true,13]"#]]).await;
     check(
         literals(),
-        expect![[r#"[{"resolveProvider":false},{"codeActionKinds":["quickfix","refactor"]},12]"#]],
+        expect![[r#"[{"resolveProvider":false},{"codeActionKinds":["quickfix","refactor"]},13]"#]],
     )
     .await;
     // It has its own.

@@ -2,8 +2,8 @@
 
 use cairn_core::text::{Position, Units};
 use cairn_protocol::{
-    AnswerParams, AnswerResult, BaselineParams, BaselineResult, CancelParams, CheckpointsResult,
-    CompactParams, CompactResult, CredentialsParams, DecideParams, DecideResult,
+    AnswerParams, AnswerResult, ApproveParams, BaselineParams, BaselineResult, CancelParams,
+    CheckpointsResult, CompactParams, CompactResult, CredentialsParams, DecideParams, DecideResult,
     DeleteSessionParams, Empty, ErrorData, ErrorKind, ExportSessionParams, ExportSessionResult,
     ForkSessionParams, ListRulesResult, ListSessionsParams, ListSessionsResult, ModelsResult,
     OpenSessionParams, OpenSessionResult, PlanHistoryParams, PlanHistoryResult, QueueAddParams,
@@ -76,6 +76,15 @@ pub struct ContentChange {
     pub text: String,
 }
 
+/// Decisions that the user has to make.
+#[derive(Debug)]
+pub struct Pending {
+    /// Files with proposed edits.
+    pub reviews: Vec<ReviewNotification>,
+    /// Questions that tool calls wait for, oldest first.
+    pub questions: Vec<ApproveParams>,
+}
+
 /// A part of an open document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Selection {
@@ -112,8 +121,8 @@ pub enum AgentRequest {
     Models(Reply<ModelsResult>),
     ListRules(Reply<ListRulesResult>),
     RevokeRule(RevokeRuleParams, Reply<RevokeRuleResult>),
-    /// The files in which something is pending, as they are at this moment.
-    Pending(Reply<Vec<ReviewNotification>>),
+    /// Everything the user has to decide, as it is at this moment.
+    Pending(Reply<Pending>),
     /// Words for a session, the newest one if none is named: for the turn that runs, else a turn
     /// of their own.
     GoOn(RunTaskParams, Reply<RunTaskResult>),

@@ -175,6 +175,40 @@ async fn an_editor_without_progress_reads_the_plan_in_its_log() {
         .assert_eq(&log.to_string());
 }
 
+/// The daemon sends the plan again with each call that works on one of its items.
+#[tokio::test]
+async fn an_unchanged_plan_is_logged_once() {
+    let Door { client, hub, serving: _serving } = open_with(false).await;
+    let plans = [
+        (Panel::Hidden, ""),
+        (Panel::Expanded, "> "),
+        (Panel::Expanded, "> "),
+        (Panel::Expanded, "x>"),
+        (Panel::Expanded, "x>"),
+        (Panel::Collapsed, "x>"),
+        (Panel::Collapsed, "xx"),
+        // The next turn begins without a plan, and then has one that looks like the last.
+        (Panel::Hidden, "xx"),
+        (Panel::Expanded, "xx"),
+    ];
+    for (panel, states) in plans {
+        hub.editor.notify(plan("t1", panel, states));
+    }
+    hub.editor.notify(ended("t1"));
+    let mut logged = Vec::new();
+    loop {
+        let message = client.take("a message", |_| true).await;
+        match message["method"].as_str() {
+            Some("window/logMessage") => {
+                logged.push(message["params"]["message"].as_str().unwrap().to_owned());
+            }
+            Some("window/showMessage") => break,
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!(logged, ["Plan 0/2 Doing 0", "Plan 1/2 Doing 1", "Plan 2/2", "Plan 2/2"]);
+}
+
 /// A turn that ends with its plan in progress leaves nothing turning.
 #[tokio::test]
 async fn an_editor_that_leaves_in_the_middle_is_no_harm() {

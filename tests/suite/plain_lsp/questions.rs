@@ -4,7 +4,7 @@ use cairn::{hub, lsp, model::choose::Environment};
 use cairn_tests::{editor_double, lsp_client::LspClient};
 use serde_json::{Value, json};
 
-use super::Plain;
+use super::{Plain, literals, titles};
 
 const QUESTION: &str = "window/showMessageRequest";
 
@@ -83,6 +83,75 @@ async fn vim_lsp_can_allow() {
     let question = client.server_request(QUESTION).await;
     let answers = json!([{ "title": "Allow once" }, { "title": "Deny" }]);
     assert_eq!(question["params"]["actions"], answers);
+}
+
+/// Helix before 25.07 answers `window/showMessageRequest` with MethodNotFound (helix-term,
+/// `application.rs`, `handle_language_server_message`).
+async fn asked_where_questions_are_unknown(command: &str, then: Value) -> Plain {
+    let call = json!({ "name": "bash", "arguments": { "command": command } });
+    let (plain, _) = Plain::open(literals(), json!([{ "calls": [call] }, then])).await;
+    plain.command("cairn.runTask", json!(["Do it"])).await.unwrap();
+    let question = plain.client.server_request(QUESTION).await;
+    plain.client.respond_error(&question["id"], -32601, "Method not found");
+    let shown = plain.shown("Run a command: ").await;
+    assert!(shown.contains(". Answer with a code action. (in /"), "{shown}");
+    plain
+}
+
+#[tokio::test]
+async fn an_editor_without_questions_answers_by_code_action() {
+    let then = json!({ "text": "Then so." });
+    let plain = asked_where_questions_are_unknown("touch 1", then).await;
+    // Not where the editor looks by itself.
+    let automatic = plain.actions("a.txt", (2, 2), json!({ "triggerKind": 2 })).await;
+    assert_eq!(titles(&automatic), "");
+    let offered = plain.actions("a.txt", (2, 2), json!({})).await;
+    let expected = "Deny: Run a command: touch 1 [quickfix]\n\
+        Allow once: Run a command: touch 1 [quickfix]\n\
+        Allow for this session: Run a command: touch 1 [quickfix]\n";
+    assert_eq!(titles(&offered), expected);
+    // No answer without the id of the question.
+    for wrong in [json!([]), json!([{ "decision": "allowOnce" }]), json!(["allowOnce"])] {
+        let error = plain.command("cairn.answer", wrong).await.unwrap_err();
+        assert_eq!(error["code"], -32602, "{error}");
+    }
+    let other = json!([{ "approvalId": "another", "decision": "allowOnce" }]);
+    let answered = plain.command("cairn.answer", other).await.unwrap();
+    assert_eq!(answered, json!({ "accepted": false }));
+    assert_eq!(plain.follow(&offered[1]["command"]).await, json!({ "accepted": true }));
+    plain.shown("Then so.").await;
+    assert!(plain.folder.path().join("1").exists());
+    // It is over, and so are its answers.
+    assert_eq!(titles(&plain.actions("a.txt", (2, 2), json!({})).await), "");
+    assert_eq!(plain.follow(&offered[0]["command"]).await, json!({ "accepted": false }));
+}
+
+#[tokio::test]
+async fn a_question_of_a_code_action_is_denied_and_a_long_one_only_that() {
+    let declined = json!({ "lastContains": ["The user declined"] });
+    let then = json!({ "expect": declined, "text": "Then not." });
+    for command in ["touch 1\ntouch 2".to_owned(), format!("touch 1 {}", "a".repeat(100))] {
+        let plain = asked_where_questions_are_unknown(&command, then.clone()).await;
+        let offered = plain.actions("a.txt", (0, 0), json!({})).await;
+        assert_eq!(offered.len(), 1, "{offered:?}");
+        assert!(titles(&offered).starts_with("Deny: Run a command: touch 1"));
+        plain.follow(&offered[0]["command"]).await;
+        plain.goes_on().await;
+    }
+}
+
+/// eglot and lsp-mode send no answer when the user presses `C-g`.
+#[tokio::test]
+async fn a_question_that_was_dismissed_without_an_answer_can_be_answered_by_code_action() {
+    let (plain, id) = asked("").await;
+    let offered = plain.actions("a.txt", (0, 0), json!({})).await;
+    assert_eq!(offered[0]["title"], "Deny: Run a command: touch 1");
+    plain.follow(&offered[0]).await;
+    plain.goes_on().await;
+    // A yes that comes late is none.
+    plain.client.respond(&id, json!({ "title": "Allow once" }));
+    assert_eq!(plain.actions("a.txt", (0, 0), json!({})).await.len(), 0);
+    assert!(!plain.folder.path().join("1").exists());
 }
 
 #[tokio::test]

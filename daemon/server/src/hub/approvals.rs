@@ -22,6 +22,16 @@ struct Waiting {
     reply: oneshot::Sender<ApproveResult>,
 }
 
+impl Approvals {
+    /// Questions without an answer, oldest first.
+    pub(super) fn open(&self) -> Vec<ApproveParams> {
+        let mut open: Vec<_> = self.waiting.values().map(|it| it.params.clone()).collect();
+        // Ids sort by time.
+        open.sort_by(|one, other| one.approval_id.cmp(&other.approval_id));
+        open
+    }
+}
+
 impl Hub {
     pub(super) fn ask_approval(
         &mut self,

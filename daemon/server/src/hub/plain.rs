@@ -1,21 +1,19 @@
 //! What an editor that only speaks LSP asks: it keeps no review and knows no session by its id.
 
 use cairn_core::turn::Input;
-use cairn_protocol::{
-    Empty, ErrorKind, ReviewNotification, RunTaskParams, RunTaskResult, SteerParams,
-};
+use cairn_protocol::{Empty, ErrorKind, RunTaskParams, RunTaskResult, SteerParams};
 
 use super::{Hub, sessions::Opening};
 use crate::{
-    event::{Reply, RequestError, Selection},
+    event::{Pending, Reply, RequestError, Selection},
     secrets,
 };
 
 impl Hub {
-    pub(super) fn pending(&mut self) -> Vec<ReviewNotification> {
+    pub(super) fn pending(&mut self) -> Pending {
         // A keystroke that came just before may have moved everything.
         self.publish_reviews();
-        self.reviews()
+        Pending { reviews: self.reviews(), questions: self.approvals.open() }
     }
 
     /// Runs the selected text as a task, for editors whose commands take no arguments.

@@ -2,7 +2,7 @@
 //! ours. Reads them; must never do anything itself.
 
 use cairn_protocol::{
-    CancelParams, DecideParams, Decision, ErrorKind, Range, RunTaskParams, Scope,
+    AnswerParams, CancelParams, DecideParams, Decision, ErrorKind, Range, RunTaskParams, Scope,
 };
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
@@ -25,9 +25,10 @@ pub(super) const RUN_SELECTION: &str = "cairn.runSelection";
 const REPLY: &str = "cairn.reply";
 const CANCEL: &str = "cairn.cancel";
 const DENY: &str = "cairn.deny";
+pub(super) const ANSWER: &str = "cairn.answer";
 
 /// What `initialize` promises.
-pub(super) const ALL: [&str; 12] = [
+pub(super) const ALL: [&str; 13] = [
     ACCEPT_HUNK,
     REJECT_HUNK,
     ACCEPT_FILE,
@@ -40,6 +41,7 @@ pub(super) const ALL: [&str; 12] = [
     REPLY,
     CANCEL,
     DENY,
+    ANSWER,
 ];
 
 #[derive(Debug)]
@@ -53,6 +55,8 @@ pub(super) enum Command {
     Cancel(Option<CancelParams>),
     /// Declines what is asked, with words for the model.
     Deny(Option<String>),
+    /// Answers one question.
+    Answer(AnswerParams),
 }
 
 #[derive(Deserialize)]
@@ -128,6 +132,9 @@ pub(super) fn parse(params: Option<Value>) -> Result<Command, Error> {
         REPLY => Command::Reply(arguments.words()?),
         CANCEL => Command::Cancel(arguments.at_most_one("{sessionId, turnId}, or nothing")?),
         DENY => Command::Deny(arguments.at_most_one("words for the model, or nothing")?),
+        ANSWER => Command::Answer(
+            arguments.one("{approvalId, decision, feedback?}, as the code action has it")?,
+        ),
         _ => {
             let hint = format!("The commands are {}", ALL.join(", "));
             let message = format!("`{command}` is no command of Cairn's");

@@ -251,11 +251,11 @@ where
     fn plain(&mut self, request: Request, supports: Support) -> Answer {
         use AgentRequest::Pending;
         match request.method() {
-            review::LENSES => self.show(request, Pending, |reviews, params| {
-                convert::result(&review::lenses(&reviews, &params))
+            review::LENSES => self.show(request, Pending, |pending, params| {
+                convert::result(&review::lenses(&pending.reviews, &params))
             }),
-            review::ACTIONS => self.show(request, Pending, move |reviews, params| {
-                convert::result(&review::actions(&reviews, &params, supports))
+            review::ACTIONS => self.show(request, Pending, move |pending, params| {
+                convert::result(&review::actions(&pending, &params, supports))
             }),
             commands::EXECUTE => self.execute(request),
             _ => self.agent(request),
@@ -288,6 +288,9 @@ where
                 |reply| AgentRequest::Decline(words, reply),
                 |declined| Ok(json!({ "declined": declined })),
             ),
+            Command::Answer(given) => {
+                self.hand_over(id, |reply| AgentRequest::Answer(given, reply), as_it_is)
+            }
             Command::Decide(decision) => {
                 self.decide(id, |reply| AgentRequest::Decide(decision, reply), plain::decided)
             }

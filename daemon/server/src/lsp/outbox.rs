@@ -22,7 +22,7 @@ use tokio::{
 };
 use tower_lsp::{
     Client,
-    jsonrpc::{Request, Response},
+    jsonrpc::{ErrorCode, Request, Response},
 };
 use tower_service::Service;
 
@@ -59,10 +59,24 @@ enum Outgoing {
     Ask {
         method: &'static str,
         params: Value,
-        answer: oneshot::Sender<Result<Value, String>>,
+        answer: oneshot::Sender<Result<Value, Refusal>>,
     },
     /// Words that are not known yet, or none.
     Await(BoxFuture<'static, Option<Words>>),
+}
+
+/// A question that the editor did not answer.
+struct Refusal {
+    /// A sentence for the log.
+    words: String,
+    /// The editor does not know the method.
+    unknown_method: bool,
+}
+
+impl From<&str> for Refusal {
+    fn from(words: &str) -> Self {
+        Self { words: words.to_owned(), unknown_method: false }
+    }
 }
 
 impl Outbox {
@@ -149,21 +163,33 @@ impl Outbox {
         method: &'static str,
         params: &P,
     ) -> impl Future<Output = Result<R, String>> + Send + use<R, P> {
+        let answered = self.put(method, params);
+        async move {
+            let value = answered.await.map_err(|refusal| refusal.words)?;
+            serde_json::from_value(value).map_err(|error| {
+                let error = foreign_words(&error.to_string());
+                format!("the editor's answer is not understood: {error}")
+            })
+        }
+    }
+
+    /// Queues the question at once.
+    fn put<P: Serialize>(
+        &self,
+        method: &'static str,
+        params: &P,
+    ) -> impl Future<Output = Result<Value, Refusal>> + Send + use<P> {
         let (answer, answered) = oneshot::channel();
         let queued = match serde_json::to_value(params) {
             Ok(params) => self
                 .queue
                 .try_send(Outgoing::Ask { method, params, answer })
-                .map_err(|_| "the editor does not read".to_owned()),
-            Err(error) => Err(error.to_string()),
+                .map_err(|_| Refusal::from("the editor does not read")),
+            Err(error) => Err(Refusal::from(error.to_string().as_str())),
         };
         async move {
             queued?;
-            let value = answered.await.map_err(|_| "the editor is gone".to_owned())??;
-            serde_json::from_value(value).map_err(|error| {
-                let error = foreign_words(&error.to_string());
-                format!("the editor's answer is not understood: {error}")
-            })
+            answered.await.map_err(|_| Refusal::from("the editor is gone"))?
         }
     }
 
@@ -209,6 +235,13 @@ impl Editor for Outbox {
                 }
                 return;
             }
+            // A plan that is shown as progress needs no log.
+            Notice::Plan(plan) if !supports.progress => {
+                if let Some((method, params)) = self.said.plan(plan) {
+                    self.tell(method, &params);
+                }
+                return;
+            }
             Notice::Turn(_)
             | Notice::Plan(_)
             | Notice::Child(_)
@@ -222,10 +255,6 @@ impl Editor for Outbox {
             && self.queue.try_send(Outgoing::Progress(change)).is_err()
         {
             tracing::warn!("a plan is not shown: the client does not read");
-        }
-        // A plan that is shown needs no log.
-        if supports.progress && matches!(notice, Notice::Plan(_)) {
-            return;
         }
         if let Some((method, params)) = plain::notice(&notice) {
             self.tell(method, &params);
@@ -299,8 +328,27 @@ impl Editor for Outbox {
             async move { question.await.unwrap_or_else(denied) }.boxed()
         } else {
             let question =
-                self.ask("window/showMessageRequest", &plain::question(&params, accepted.supports));
-            async move { question.await.map(plain::decision).unwrap_or_else(denied) }.boxed()
+                self.put("window/showMessageRequest", &plain::question(&params, accepted.supports));
+            let queue = self.queue.clone();
+            async move {
+                match question.await {
+                    Ok(answer) => plain::decision(answer),
+                    Err(refusal) if refusal.unknown_method => {
+                        let (method, words) = plain::question_to_find(&params);
+                        let told = serde_json::to_value(words).is_ok_and(|params| {
+                            queue.try_send(Outgoing::Tell { method, params }).is_ok()
+                        });
+                        if !told {
+                            return denied(refusal.words);
+                        }
+                        drop(queue);
+                        // The answer comes as a command, or the turn ends.
+                        std::future::pending().await
+                    }
+                    Err(refusal) => denied(refusal.words),
+                }
+            }
+            .boxed()
         }
     }
 }
@@ -346,10 +394,11 @@ async fn send(client: &Client, outgoing: Outgoing, asked: &mut JoinSet<()>) {
                 };
                 let outcome = match response.ok().flatten().map(Response::into_parts) {
                     Some((_, Ok(value))) => Ok(value),
-                    Some((_, Err(error))) => {
-                        Err(format!("the editor refused: {}", foreign_words(&error.message)))
-                    }
-                    None => Err("the editor is gone".to_owned()),
+                    Some((_, Err(error))) => Err(Refusal {
+                        words: format!("the editor refused: {}", foreign_words(&error.message)),
+                        unknown_method: error.code == ErrorCode::MethodNotFound,
+                    }),
+                    None => Err(Refusal::from("the editor is gone")),
                 };
                 // Whoever asked may have stopped waiting.
                 let _ = answer.send(outcome);

@@ -10,18 +10,23 @@ use std::{
 
 use cairn_core::visible::{exact, one_line, visible};
 use cairn_protocol::{
-    ApplyEditResult, ApprovalDecision, ApproveParams, ApproveResult, BannerKind, ChildPhase,
-    Connection, DecideResult, EndReason, ItemStatus, MessageRole, Notice, RefusedEdit,
-    StatusNotification, TextEdit, TurnPhase, UndoDecisionResult, Usage,
+    AnswerParams, ApplyEditResult, ApprovalDecision, ApproveParams, ApproveResult, BannerKind,
+    ChildPhase, Connection, DecideResult, EndReason, ItemStatus, MessageRole, Notice, Panel,
+    PlanNotification, RefusedEdit, StatusNotification, TextEdit, TurnPhase, UndoDecisionResult,
+    Usage,
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 use tower_lsp::lsp_types::{
-    ApplyWorkspaceEditParams, ApplyWorkspaceEditResponse, DocumentChanges, LogMessageParams,
-    MessageActionItem, MessageType, OneOf, OptionalVersionedTextDocumentIdentifier, Position,
-    Range, ShowMessageRequestParams, TextDocumentEdit, TextEdit as LspEdit, Url, WorkspaceEdit,
+    ApplyWorkspaceEditParams, ApplyWorkspaceEditResponse, Command, DocumentChanges,
+    LogMessageParams, MessageActionItem, MessageType, OneOf,
+    OptionalVersionedTextDocumentIdentifier, Position, Range, ShowMessageRequestParams,
+    TextDocumentEdit, TextEdit as LspEdit, Url, WorkspaceEdit,
 };
 
-use super::convert::Support;
+use super::{
+    commands::{ANSWER, offer},
+    convert::Support,
+};
 
 /// Words for a person: `window/showMessage` if they should see them now, else
 /// `window/logMessage`.
@@ -43,13 +48,6 @@ pub(super) fn notice(notice: &Notice) -> Option<Words> {
                 Some(show(typ, visible(summary)))
             }
         },
-        Notice::Plan(plan) => {
-            let current = plan.items.iter().find(|item| item.status == ItemStatus::InProgress);
-            let current =
-                current.map_or_else(String::new, |item| one_line(&item.active_form, TITLE));
-            let message = format!("Plan {}/{} {current}", plan.completed, plan.total);
-            Some(log(MessageType::INFO, message.trim_end().to_owned()))
-        }
         Notice::Message(message) => match (message.role, &message.text) {
             (MessageRole::Assistant | MessageRole::Notice, Some(text)) => {
                 Some(log(MessageType::INFO, visible(text)))
@@ -75,7 +73,8 @@ pub(super) fn notice(notice: &Notice) -> Option<Words> {
                 }
             }
         }
-        Notice::Tool(_)
+        Notice::Plan(_)
+        | Notice::Tool(_)
         | Notice::Review(_)
         | Notice::Usage(_)
         | Notice::Queue(_)
@@ -89,13 +88,37 @@ const TITLE: usize = 200;
 const REPLAY: &str = "No model is configured: answers are played from a script. Set \
     ANTHROPIC_API_KEY or OPENAI_API_KEY for the editor, or cairn.model.baseUrl to a local server.";
 
-/// What was said of the daemon's state, so that nothing is said twice.
+/// Last messages about the daemon's state and the plans, so that nothing is said twice.
 #[derive(Default)]
-pub(super) struct Said(Mutex<Option<StatusNotification>>);
+pub(super) struct Said {
+    status: Mutex<Option<StatusNotification>>,
+    /// Last line about the plan of each session.
+    plans: Mutex<HashMap<String, String>>,
+}
 
 impl Said {
+    /// Line about a plan for the log. `None`: the last line of the session says the same, or there
+    /// is no plan. The daemon sends a plan again with each call that works on one of its items.
+    pub(super) fn plan(&self, plan: &PlanNotification) -> Option<Words> {
+        let line = plan_line(plan);
+        let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
+        match plan.panel {
+            // The next plan is a new one, also when it begins with the same line.
+            Panel::Hidden => {
+                plans.remove(&plan.session_id);
+                return None;
+            }
+            Panel::Expanded | Panel::Collapsed => {}
+        }
+        if plans.get(&plan.session_id) == Some(&line) {
+            return None;
+        }
+        plans.insert(plan.session_id.clone(), line.clone());
+        Some(log(MessageType::INFO, line))
+    }
+
     pub(super) fn news(&self, status: &StatusNotification) -> Vec<Words> {
-        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = self.status.lock().unwrap_or_else(PoisonError::into_inner);
         let before = last.replace(status.clone());
         let known = before.as_ref().map(|before| before.banners.as_slice()).unwrap_or_default();
         let mut words: Vec<_> = status
@@ -125,6 +148,12 @@ impl Said {
         }
         words
     }
+}
+
+fn plan_line(plan: &PlanNotification) -> String {
+    let current = plan.items.iter().find(|item| item.status == ItemStatus::InProgress);
+    let current = current.map_or_else(String::new, |item| one_line(&item.active_form, TITLE));
+    format!("Plan {}/{} {current}", plan.completed, plan.total).trim_end().to_owned()
 }
 
 /// What a person should hear of their decision; nothing when all went as they wanted.
@@ -244,6 +273,50 @@ pub(super) fn question(params: &ApproveParams, supports: Support) -> ShowMessage
     }
 }
 
+/// Message for an editor that does not know `window/showMessageRequest` (Helix before 25.07).
+pub(super) fn question_to_find(params: &ApproveParams) -> Words {
+    let message = format!(
+        "{}. Answer with a code action. (in {})",
+        short(params, TITLE).0,
+        visible(&params.cwd)
+    );
+    show(MessageType::WARNING, message)
+}
+
+/// Answers to a question as code actions, for editors that do not show it or whose user dismissed
+/// it. The title is all that the user sees, so a command that does not fit can only be denied.
+pub(super) fn answers(params: &ApproveParams) -> Vec<Command> {
+    let (words, whole) = short(params, ACTION);
+    let allow = [
+        (ALLOW_ONCE, ApprovalDecision::AllowOnce),
+        (ALLOW_SESSION, ApprovalDecision::AllowSession),
+    ];
+    let allow = allow.into_iter().filter(|_| whole);
+    // Return chooses the first.
+    [(DENY, ApprovalDecision::Deny)]
+        .into_iter()
+        .chain(allow)
+        .map(|(answer, decision)| {
+            let argument =
+                AnswerParams { approval_id: params.approval_id.clone(), decision, feedback: None };
+            offer(format!("{answer}: {words}"), ANSWER, json!(argument))
+        })
+        .collect()
+}
+
+/// A question in one line, and whether the command is all there.
+fn short(params: &ApproveParams, limit: usize) -> (String, bool) {
+    let whose = params.child.as_ref().map(|title| format!(" [{}]", one_line(title, TITLE)));
+    let command = exact(&params.command);
+    let whole = command.lines().count() <= 1 && command.chars().count() <= limit;
+    let command = if whole { command } else { one_line(&command, limit) };
+    let title = one_line(&params.title, TITLE);
+    (format!("{title}{}: {command}", whose.unwrap_or_default()), whole)
+}
+
+/// The longest command in the title of a code action, in characters: what a menu shows in a window
+/// of usual width.
+const ACTION: usize = 100;
 /// The longest reason, in characters.
 const REASON: usize = 600;
 /// The most of a command that a notification is trusted to show.

@@ -22,8 +22,9 @@ use super::{
         RUN_SELECTION, offer,
     },
     convert::Support,
+    plain,
 };
-use crate::workspace::canonical_uri;
+use crate::{event::Pending, workspace::canonical_uri};
 
 pub(super) const LENSES: &str = "textDocument/codeLens";
 pub(super) const ACTIONS: &str = "textDocument/codeAction";
@@ -125,7 +126,7 @@ pub(super) fn lenses(reviews: &[ReviewNotification], params: &LensParams) -> Vec
 }
 
 pub(super) fn actions(
-    reviews: &[ReviewNotification],
+    Pending { reviews, questions }: &Pending,
     params: &ActionParams,
     supports: Support,
 ) -> Vec<CodeActionOrCommand> {
@@ -154,6 +155,12 @@ pub(super) fn actions(
             });
         }
     };
+    // First, because a call waits for the answer.
+    if !params.context.is_automatic() {
+        for command in questions.iter().flat_map(plain::answers) {
+            action(CodeActionKind::QUICKFIX, command);
+        }
+    }
     let Some(review) = review else {
         if is_selection(params.range) {
             action(CodeActionKind::REFACTOR, run_selection(params));
