@@ -58,8 +58,10 @@ bench: daemon-release ## measure and print a table (docs/performance.md)
 bench-editor: package system-packages tests/e2e/node_modules ## the same, as seen in a real VS Code
 	node tests/e2e/latency.mjs
 
-clients: ## install the editors that are tested where they are there (Emacs with eglot and lsp-mode: 60 MB)
-	apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends emacs-nox elpa-eglot elpa-lsp-mode
+clients: ## install the editors that are tested where they are there (Emacs with eglot and lsp-mode, Vim, Helix: 100 MB)
+	apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends emacs-nox elpa-eglot elpa-lsp-mode tmux vim-nox
+	@if apt-cache show hx >/dev/null 2>&1; then DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends hx; \
+	else echo "This system has no package of Helix: its scene is skipped."; fi
 
 properties: ## property tests with new cases, ten times as many (SEED=1 CASES=3000)
 	@export PROPTEST_RNG_SEED=$(or $(SEED),$$RANDOM) PROPTEST_CASES=$(or $(CASES),3000); \

@@ -14,4 +14,18 @@
   (cairn-test-choosing title
     (eglot-code-actions (point) (point) nil t)))
 
+;; eglot 1.9 shows no progress: the recipe shows the log, in which a line stands once.
+(defun cairn-test-plan ()
+  (dolist (line '("Cairn: Plan 0/2 Counting" "Cairn: Plan 1/2"))
+    (unless (= 1 (cairn-test-count line))
+      (cairn-test-fail (format "%d times: %s" (cairn-test-count line) line)))))
+
+;; eglot has no lenses.
+(defun cairn-test-review ()
+  (cairn-test-act "Accept the change at line 1")
+  (cairn-test-wait "decision" (lambda () (= 1 (length (flymake-diagnostics)))))
+  (goto-char (point-max))
+  (forward-line -1)
+  (cairn-test-act "Reject the change at line 4"))
+
 (cairn-test-run)

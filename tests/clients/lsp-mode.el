@@ -20,4 +20,33 @@
   (cairn-test-choosing title
     (call-interactively #'lsp-execute-code-action)))
 
+(defvar cairn-test-steps nil "What the mode line showed of progress, newest first.")
+(define-advice lsp-on-progress-modeline (:after (&rest _) cairn-test)
+  (push (lsp--progress-status) cairn-test-steps))
+
+(defun cairn-test-plan ()
+  (unless (seq-some (lambda (it) (and it (string-search "0/2 Counting" it))) cairn-test-steps)
+    (cairn-test-fail (format "no plan: %S" cairn-test-steps)))
+  (when (car cairn-test-steps)
+    (cairn-test-fail (format "still shown: %S" cairn-test-steps))))
+
+(defun cairn-test-lens (line title)
+  "The lens with TITLE that is shown at LINE."
+  (seq-some (lambda (overlay)
+              (and (overlay-get overlay 'lsp-lens)
+                   (= line (line-number-at-pos (overlay-get overlay 'lsp-lens-position)))
+                   (string-search "Accept|Reject" (or (overlay-get overlay 'after-string) ""))
+                   (seq-find (lambda (it) (equal it title)) (overlay-get overlay 'lsp--metadata))))
+            (overlays-in (point-min) (point-max))))
+
+(defun cairn-test-click (line title)
+  (cairn-test-wait (format "lens %s at line %d" title line)
+                   (lambda () (cairn-test-lens line title)))
+  (funcall (get-text-property 0 'action (cairn-test-lens line title))))
+
+(defun cairn-test-review ()
+  (cairn-test-click 1 "Accept")
+  (cairn-test-wait "decision" (lambda () (not (cairn-test-lens 1 "Accept"))))
+  (cairn-test-click 4 "Reject"))
+
 (cairn-test-run)

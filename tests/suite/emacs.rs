@@ -39,21 +39,32 @@ async fn play(client: &str, heading: &str) {
         return;
     }
     let call = |name: &str, arguments: Value| json!({ "name": name, "arguments": arguments });
+    let plan = |status: &str, active: &str| {
+        let items = [("Count", "Counting"), ("Check", "Checking")].map(|(content, form)| {
+            let status = if form == active { status } else { "pending" };
+            json!({ "content": content, "status": status, "activeForm": form })
+        });
+        call("TodoWrite", json!({ "todos": items }))
+    };
     let touch = |name: &str| call("bash", json!({ "command": format!("touch {name}") }));
     let edit = json!({ "path": "open.txt", "old_text": "one two", "new_text": "1 two" });
+    let last = json!({ "path": "open.txt", "old_text": "five", "new_text": "5" });
     let steps = json!([
-        { "calls": [call("read_file", json!({ "path": "open.txt" }))] },
-        { "calls": [call("edit_file", edit)] },
+        { "calls": [plan("in_progress", "Counting"), call("read_file", json!({ "path": "open.txt" }))] },
+        { "calls": [call("edit_file", edit), call("edit_file", last)] },
         { "calls": [touch("1")] },
         { "calls": [touch("2")] },
         { "calls": [touch("3")] },
+        { "calls": [plan("completed", "Counting")] },
         { "text": "It counts in digits now." },
+        { "calls": [touch("4")] },
+        { "text": "This is never said." },
     ]);
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     let (work, script, recipe_file) = (path("work"), path("script.json"), path("recipe.el"));
     fs::create_dir(&work).unwrap();
-    fs::write(work.join("open.txt"), "😀 one two\ntwo\n").unwrap();
+    fs::write(work.join("open.txt"), "😀 one two\ntwo\nthree\nfive\n").unwrap();
     fs::write(&script, json!({ "cairnReplay": 1, "steps": steps }).to_string()).unwrap();
     fs::write(&recipe_file, recipe(heading, &script)).unwrap();
     let scene = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("clients/{client}.el"));
