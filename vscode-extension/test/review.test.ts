@@ -357,3 +357,28 @@ describe("a tab that comes after an edit of a hidden file", () => {
     expect(await isClosed({ after: 6_000 })).toBe(false);
   });
 });
+
+describe("an outdated edit", () => {
+  const shown = async (canApply: boolean | undefined): Promise<{ lenses: string[]; actions: string[] }> => {
+    const reviews = new ReviewStore();
+    const over = canApply === undefined ? {} : { canApply };
+    reviews.update(review("a", 1, [hunk("h", 1, { outdated: true, ...over })]));
+    const document = new FakeEditor("file:///w/a").document as unknown as TextDocument;
+    const lenses = await new HunkLenses(reviews).provideCodeLenses(document, { isCancellationRequested: false } as CancellationToken);
+    const at = { start: { line: 1, character: 0 } } as Range;
+    const actions = new HunkActions(reviews).provideCodeActions(document, at);
+    return { lenses: lenses.map(({ command }) => command?.command ?? ""), actions: actions.map(({ title }) => title) };
+  };
+
+  it.each([true, undefined])("can be made again while its lines stand (%s)", async (canApply) => {
+    const { lenses, actions } = await shown(canApply);
+    expect(lenses).toEqual(["cairn.acceptHunk", "cairn.rejectHunk", "cairn.openDiff"]);
+    expect(actions[0]).toBe("Accept this edit");
+  });
+
+  it("can only be forgotten when its lines are gone", async () => {
+    const { lenses, actions } = await shown(false);
+    expect(lenses).toEqual(["cairn.rejectHunk", "cairn.openDiff"]);
+    expect(actions).toEqual(["Reject this edit", "Reject this edit with a reason…"]);
+  });
+});

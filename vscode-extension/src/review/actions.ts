@@ -1,6 +1,6 @@
 import * as vscode from "vscode";
 
-import { type PlacedHunk, type ReviewStore, isOfLines } from "../stores/review";
+import { type PlacedHunk, type ReviewStore, canAccept, isOfLines } from "../stores/review";
 import { isCurrent } from "./editors";
 
 interface Target {
@@ -30,7 +30,7 @@ function ofHunk({ file, hunk, ordinal }: PlacedHunk): vscode.CodeAction[] {
   const ofAll = count === 1 ? "" : ` (${ordinal} of ${count})`;
   const what = isOfLines(hunk) ? "this edit" : hunk.wholeFile === "moved" ? "this move" : "this deletion";
   return [
-    action(target, `Accept ${what}${ofAll}`, "cairn.acceptHunk"),
+    ...(canAccept(hunk) ? [action(target, `Accept ${what}${ofAll}`, "cairn.acceptHunk")] : []),
     action(target, `Reject ${what}${ofAll}`, "cairn.rejectHunk"),
     action(target, `Reject ${what} with a reason…`, "cairn.rejectHunkWithReason"),
   ];

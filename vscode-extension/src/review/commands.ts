@@ -2,7 +2,7 @@ import * as vscode from "vscode";
 
 import { type Agent, reasonOf } from "../daemon/agent";
 import { type DecideResult, type Decision, type Hunk, type Scope, requests } from "../protocol";
-import type { PlacedHunk, ReviewStore } from "../stores/review";
+import { type PlacedHunk, type ReviewStore, canAccept } from "../stores/review";
 import { inert, oneLine } from "../text/display";
 import { type Baselines, isComparison } from "./baseline";
 import { addedLines } from "./editors";
@@ -22,6 +22,7 @@ interface Choice {
 }
 
 const NO_HUNK = "There is no proposed edit at the cursor. “Agent: next hunk” goes to one.";
+const CANNOT_APPLY = "The lines that this edit replaces are no longer in the text, so it cannot be made again.";
 const NO_FILE = "This file has no proposed edits.";
 
 /** Decisions and moves. Every one names a hunk by id and the revision the user looked at. */
@@ -63,7 +64,19 @@ export class ReviewCommands implements vscode.Disposable {
 
   async #decideHunk(decision: Decision, arg: unknown): Promise<void> {
     const choice = this.#hunkOf(arg);
-    await (choice === undefined ? say(NO_HUNK) : this.#decide(decision, choice));
+    if (choice === undefined) {
+      say(NO_HUNK);
+    } else if (decision === "accept" && !this.#canAccept(choice)) {
+      say(CANNOT_APPLY);
+    } else {
+      await this.#decide(decision, choice);
+    }
+  }
+
+  /** False only where the daemon said that the edit cannot be made again. */
+  #canAccept({ scope }: Choice): boolean {
+    const placed = scope.kind === "hunk" ? this.#byId(vscode.Uri.parse(scope.uri), scope.hunkId) : undefined;
+    return placed === undefined || canAccept(placed.hunk);
   }
 
   async #decideFile(decision: Decision, arg: unknown): Promise<void> {

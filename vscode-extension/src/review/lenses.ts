@@ -1,6 +1,6 @@
 import * as vscode from "vscode";
 
-import { type PlacedHunk, type ReviewStore, counts } from "../stores/review";
+import { type PlacedHunk, type ReviewStore, canAccept, counts } from "../stores/review";
 import { label } from "../text/display";
 import { isCurrent } from "./editors";
 
@@ -71,7 +71,7 @@ function lenses(placed: PlacedHunk, document: vscode.TextDocument): vscode.CodeL
   const yours = hunk.mixed ? ", with your own changes" : "";
   if (hunk.outdated) {
     return [
-      lens("$(history)\u00a0Make again", "cairn.acceptHunk", "This edit no longer stands in the text: put it in again"),
+      ...(canAccept(hunk) ? [lens("$(history)\u00a0Make again", "cairn.acceptHunk", "This edit no longer stands in the text: put it in again")] : []),
       lens("$(close)\u00a0Forget", "cairn.rejectHunk", "Leave the text as it is"),
       lens(`Edit ${ordinal}/${file.hunks.length} (${counts(hunk)}, outdated)`, "cairn.openDiff", "Compare with the accepted text"),
     ];

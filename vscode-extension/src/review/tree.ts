@@ -3,7 +3,7 @@ import * as vscode from "vscode";
 import type { Hunk, PlanItem, ReviewNotification } from "../protocol";
 import type { Memory } from "../stores/mode";
 import type { PlanStore } from "../stores/plan";
-import { type PlacedHunk, type ReviewStore, counts, isRemoval, lineCounts } from "../stores/review";
+import { type PlacedHunk, type ReviewStore, canAccept, counts, isRemoval, lineCounts } from "../stores/review";
 import { count, label, oneLine } from "../text/display";
 import { type Group, byPlanItem } from "./groups";
 
@@ -221,8 +221,8 @@ function linesItem({ file, hunk, ordinal }: PlacedHunk, row: HunkRow): vscode.Tr
   const state = hunk.outdated ? ["outdated"] : hunk.mixed ? ["with your changes"] : [];
   item.description = [counts(hunk), ...state, text].join("  ");
   item.iconPath = hunkIcon(hunk);
-  item.contextValue = "hunk";
-  const why = hunk.outdated ? "\nIt no longer stands in the text. Accepting makes it again, rejecting forgets it." : "";
+  item.contextValue = canAccept(hunk) ? "hunk" : "hunk outdated";
+  const why = hunk.outdated ? `\nIt no longer stands in the text. ${canAccept(hunk) ? "Accepting makes it again, rejecting" : "Its lines are gone, so it cannot be made again. Rejecting"} forgets it.` : "";
   item.tooltip = `${oneLine(file.path, 400)}, edit ${ordinal} of ${file.hunks.length}\n${text}${why}`;
   item.accessibilityInformation = {
     label: `${row.named ? `${name}, ` : ""}Edit ${ordinal} of ${file.hunks.length}, line ${line}, ${hunk.outdated ? "outdated, " : ""}${hunk.addedLines} added, ${hunk.removedLines} removed: ${text}`,

@@ -146,6 +146,11 @@ export function isOfLines(hunk: Hunk): boolean {
   return hunk.wholeFile === undefined;
 }
 
+/** An outdated edit whose lines no longer stand in the text can only be forgotten. An older daemon does not say. */
+export function canAccept(hunk: Hunk): boolean {
+  return !hunk.outdated || hunk.canApply !== false;
+}
+
 /** Only removed lines: nothing of it is in the live text. */
 export function isRemoval(hunk: Hunk): boolean {
   return hunk.addedLines === 0;
