@@ -2,6 +2,10 @@
 
 use std::fs;
 
+use cairn_protocol::{
+    Decide, DecideParams, DecideResult, Decision, RestoreCheckpoint, RestoreCheckpointParams,
+    Scope, UndoDecision,
+};
 use cairn_tests::model_server::{Response, Wire};
 use serde_json::{Value, json};
 
@@ -47,6 +51,37 @@ async fn told(desk: &Desk, calls: &[(&str, Value)]) -> Vec<String> {
     let requests = desk.model.requests();
     let last = requests.last().unwrap();
     (0..calls.len()).map(|at| result(last, &format!("c{at}"))).collect()
+}
+
+async fn decide(desk: &Desk, decision: Decision, scope: Scope) -> DecideResult {
+    let params = DecideParams { decision, scope, rev: None, feedback: None };
+    desk.editor.request::<Decide>(params).await.unwrap()
+}
+
+/// One file for each row of the table, and one in UTF-8 with a byte order mark: name and bytes.
+fn write_files(desk: &Desk) -> Vec<(String, Vec<u8>)> {
+    let rows = TABLE.iter().map(|(name, bom, text, _)| (*name, encoded(name, *bom, text)));
+    let marked = ("marked", format!("\u{feff}{CHINESE}").into_bytes());
+    let files: Vec<_> = rows.chain([marked]).map(|(name, it)| (name.to_owned(), it)).collect();
+    for (name, bytes) in &files {
+        fs::write(desk.path(name), bytes).unwrap();
+    }
+    files
+}
+
+fn deletions(files: &[(String, Vec<u8>)]) -> Vec<(&str, Value)> {
+    files.iter().map(|(name, _)| ("delete_file", json!({ "path": name }))).collect()
+}
+
+fn edits(files: &[(String, Vec<u8>)]) -> Vec<(&str, Value)> {
+    let edit = |name| json!({ "path": name, "old_text": "return 0", "new_text": "return 10" });
+    files.iter().map(|(name, _)| ("edit_file", edit(name))).collect()
+}
+
+fn assert_bytes(desk: &Desk, files: &[(String, Vec<u8>)]) {
+    for (name, bytes) in files {
+        assert_eq!(fs::read(desk.path(name)).unwrap(), *bytes, "{name}");
+    }
 }
 
 #[tokio::test]
@@ -127,15 +162,90 @@ async fn a_deleted_file_comes_back_with_its_bytes() {
         fs::write(desk.path(name), &bytes).unwrap();
         told(&desk, &[("delete_file", json!({ "path": name }))]).await;
         assert!(!desk.path(name).exists());
-        let scope = cairn_protocol::Scope::File { uri: desk.uri(name) };
-        let params = cairn_protocol::DecideParams {
-            decision: cairn_protocol::Decision::Reject,
-            scope,
-            rev: None,
-            feedback: None,
-        };
-        desk.editor.request::<cairn_protocol::Decide>(params).await.unwrap();
+        decide(&desk, Decision::Reject, Scope::File { uri: desk.uri(name) }).await;
         assert_eq!(fs::read(desk.path(name)).unwrap(), bytes, "{name}");
     }
+    desk.editor.forget();
+}
+
+#[tokio::test]
+async fn rejecting_after_a_restart_restores_the_bytes_of_deleted_files() {
+    let desk = Desk::open(Wire::Anthropic, &[]).await;
+    let files = write_files(&desk);
+    told(&desk, &deletions(&files)).await;
+    // The second restart finds what the first one wrote down.
+    let desk = desk.restart().await.restart().await;
+    assert_eq!(decide(&desk, Decision::Reject, Scope::All).await.applied as usize, files.len());
+    assert_bytes(&desk, &files);
+    desk.editor.forget();
+}
+
+#[tokio::test]
+async fn rejecting_after_a_restart_restores_the_bytes_of_edited_files() {
+    let desk = Desk::open(Wire::Anthropic, &[]).await;
+    let files = write_files(&desk);
+    told(&desk, &edits(&files)).await;
+    let desk = desk.restart().await;
+    assert_eq!(decide(&desk, Decision::Reject, Scope::All).await.applied as usize, files.len());
+    assert_bytes(&desk, &files);
+    desk.editor.forget();
+}
+
+#[tokio::test]
+async fn undoing_an_accepted_deletion_after_a_restart_keeps_the_encoding() {
+    let desk = Desk::open(Wire::Anthropic, &[]).await;
+    let files = write_files(&desk);
+    told(&desk, &edits(&files)).await;
+    told(&desk, &deletions(&files)).await;
+    decide(&desk, Decision::Accept, Scope::All).await;
+    let desk = desk.restart().await;
+    assert!(desk.editor.request::<UndoDecision>(Default::default()).await.unwrap().undone);
+    let desk = desk.restart().await;
+    decide(&desk, Decision::Reject, Scope::All).await;
+    assert_bytes(&desk, &files);
+    desk.editor.forget();
+}
+
+#[tokio::test]
+async fn a_checkpoint_restores_the_bytes_after_a_restart() {
+    for calls in [deletions, edits] {
+        let desk = Desk::open(Wire::Anthropic, &[]).await;
+        let files = write_files(&desk);
+        told(&desk, &calls(&files)).await;
+        decide(&desk, Decision::Accept, Scope::All).await;
+        let desk = desk.restart().await;
+        let checkpoints = desk.editor.request::<cairn_protocol::Checkpoints>(Default::default());
+        let turn_id = checkpoints.await.unwrap().checkpoints[0].turn_id.clone();
+        let params = RestoreCheckpointParams { turn_id, overwrite: false };
+        let result = desk.editor.request::<RestoreCheckpoint>(params).await.unwrap();
+        assert_eq!(result.restored.len(), files.len(), "{result:?}");
+        assert_bytes(&desk, &files);
+        desk.editor.forget();
+    }
+}
+
+#[tokio::test]
+async fn a_file_written_anew_after_a_restart_has_the_encoding_of_the_deleted_one() {
+    let desk = Desk::open(Wire::Anthropic, &[]).await;
+    fs::write(desk.path("gbk"), encoded("gbk", false, CHINESE)).unwrap();
+    told(&desk, &[("delete_file", json!({ "path": "gbk" }))]).await;
+    let desk = desk.restart().await;
+    let write = |content| ("write_file", json!({ "path": "gbk", "content": content }));
+    let told = told(&desk, &[write("\u{1f600}\n"), write("计算\n")]).await;
+    assert!(told[0].contains("Nothing was changed"), "{}", told[0]);
+    assert_eq!(fs::read(desk.path("gbk")).unwrap(), encoded("gbk", false, "计算\n"));
+    desk.editor.forget();
+}
+
+#[tokio::test]
+async fn a_file_that_is_open_in_another_encoding_is_not_deleted() {
+    let desk = Desk::open(Wire::Anthropic, &[]).await;
+    let bytes = encoded("gbk", false, CHINESE);
+    fs::write(desk.path("gbk"), &bytes).unwrap();
+    // These bytes are text in that encoding, too.
+    desk.editor.open_in(&desk.path("gbk"), "windows-1252");
+    let told = told(&desk, &[("delete_file", json!({ "path": "gbk" }))]).await;
+    assert!(told[0].contains("reopen it with its encoding"), "{}", told[0]);
+    assert_eq!(fs::read(desk.path("gbk")).unwrap(), bytes);
     desk.editor.forget();
 }

@@ -174,14 +174,23 @@ impl Workspace {
         let bytes = read_bounded(path, &mut file)?;
         let not_text = |reason| ReadError::NotText { path: path.to_string(), reason };
         let decoded = text::decode(&bytes).map_err(not_text)?;
-        let mut encodings = self.encodings.lock().unwrap_or_else(PoisonError::into_inner);
-        if decoded.encoding == FileEncoding::UTF_8 {
-            encodings.remove(path.as_path());
-        } else if encodings.len() < MAX_ENCODINGS {
-            encodings.insert(path.as_path().to_owned(), decoded.encoding);
-        }
-        drop(encodings);
+        self.remember_encoding(path.as_path(), decoded.encoding);
         Ok((decoded, file))
+    }
+
+    /// Records the encoding of a file. The newest files count: beyond the limit another one is
+    /// forgotten.
+    pub fn remember_encoding(&self, path: &Path, encoding: FileEncoding) {
+        let mut encodings = self.encodings.lock().unwrap_or_else(PoisonError::into_inner);
+        if encoding == FileEncoding::UTF_8 {
+            encodings.remove(path);
+            return;
+        }
+        if encodings.len() >= MAX_ENCODINGS && !encodings.contains_key(path) {
+            let any = encodings.keys().next().cloned();
+            any.and_then(|any| encodings.remove(&any));
+        }
+        encodings.insert(path.to_owned(), encoding);
     }
 
     /// The encoding that a file had when it was read last; UTF-8 for one that was never read.

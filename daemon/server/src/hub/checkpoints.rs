@@ -288,6 +288,10 @@ impl Hub {
         if let (None, Some(now)) = (&standing.review, now) {
             standing.review = Some(FileReview::new(now.clone()));
         }
+        if let (Some(_), Some(workspace), Some(path)) = (now, &self.workspace, path_of(key)) {
+            // The file was read a moment ago.
+            standing.encoding = workspace.encoding_of(&path);
+        }
         let (key, after) = (key.to_owned(), before.text.clone());
         Former { key, standing, after, accepted: None, moved_to: None, told: BTreeSet::new() }
     }
@@ -317,6 +321,7 @@ impl Hub {
             (None, Some(text)) => FileChange::Create { text: text.to_string() },
             (Some(_), Some(_)) | (None, None) => {
                 (entry.review, entry.fate) = (former.review, former.fate);
+                entry.encoding = former.encoding;
                 entry.absent = before.text.is_none();
                 entry.touch();
                 return drop(reply.send(Proposed::Applied { added: 0, removed: 0 }));

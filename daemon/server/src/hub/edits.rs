@@ -5,7 +5,7 @@
 //! disk) says so. What arrives with exactly the text an edit was to produce is that edit; anything
 //! else is the user's own.
 
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use cairn_core::{
     change::Change,
@@ -230,6 +230,7 @@ impl Hub {
             if open.is_some() {
                 return drop(reply.send(Proposed::Stale));
             }
+            entry.encoding = standing.encoding;
             (entry.review, entry.fate) = (standing.review, fate);
             (entry.absent, entry.dirty) = (true, true);
             self.read_disk(key, DiskPurpose::Reconcile(self.files.tickets));
@@ -334,8 +335,15 @@ impl Hub {
         if let Some(path) = made_for {
             self.remember_folders(&path);
         }
+        self.note_encoding(key, &outcome);
         self.before_outcome(key, &outcome);
         let Some(entry) = self.files.entries.get_mut(key) else { return };
+        // What is created again has the encoding that is on record for it.
+        let recorded_encoding = match (&change, &outcome) {
+            (FileChange::Create { .. }, Outcome::Restore { former, .. }) => Some(former.encoding),
+            (FileChange::Create { .. }, _) => Some(entry.encoding),
+            _ => None,
+        };
         entry.newest_ticket = ticket;
         entry.in_flight = Some(InFlight {
             ticket,
@@ -372,12 +380,32 @@ impl Hub {
                 (_, Err(reason)) => refused(reason),
                 // A user who takes something back is not kept from it.
                 (Err(_) | Ok(()), Ok(workspace)) => {
-                    params.encoding = path_of(&key).and_then(|path| encoding_of(&workspace, &path));
+                    params.encoding = recorded_encoding
+                        .or_else(|| path_of(&key).map(|path| workspace.encoding_of(&path)))
+                        .and_then(encoding_for_editor);
                     editor.apply(params, workspace).await
                 }
             };
             handle.send(Event::Applied { ticket, result });
         });
+    }
+
+    /// Takes the encoding of a file that the agent is about to change from the read before.
+    fn note_encoding(&mut self, key: &str, outcome: &Outcome) {
+        let reads = match outcome {
+            Outcome::Agent { base, .. } => base.is_some(),
+            Outcome::Deleted { .. } | Outcome::Moved { origin: Some(_), .. } => true,
+            Outcome::Moved { origin: None, .. }
+            | Outcome::Reject { .. }
+            | Outcome::Restore { .. }
+            | Outcome::Delete { .. } => false,
+        };
+        let (Some(entry), Some(workspace), Some(path), true) =
+            (self.files.entries.get_mut(key), &self.workspace, path_of(key), reads)
+        else {
+            return;
+        };
+        entry.encoding = workspace.encoding_of(&path);
     }
 
     /// What the agent is about to change is remembered as it is.
@@ -592,9 +620,8 @@ impl Hub {
     }
 }
 
-/// Encoding of a file for an editor that opens it; `None` for plain UTF-8.
-fn encoding_of(workspace: &Workspace, path: &Path) -> Option<TextEncoding> {
-    let encoding = workspace.encoding_of(path);
+/// Encoding of a file for an editor that opens or creates it; `None` for plain UTF-8.
+fn encoding_for_editor(encoding: FileEncoding) -> Option<TextEncoding> {
     (encoding != FileEncoding::UTF_8)
         .then(|| TextEncoding { name: encoding.label(), bom: encoding.has_bom() })
 }

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use cairn_core::{
     review::{FileReview, Origin},
-    text::Text,
+    text::{FileEncoding, Text},
 };
 use cairn_protocol::{FileChange, Hunk, Position, Range, WholeFile};
 use tokio::sync::oneshot;
@@ -44,12 +44,14 @@ pub(super) enum FateKind {
 pub(super) struct Standing {
     pub(super) review: Option<FileReview>,
     pub(super) fate: Option<Fate>,
+    /// Encoding in which the file is created again.
+    pub(super) encoding: FileEncoding,
 }
 
 impl Standing {
     /// Of a file in which nothing is to be decided.
     pub(super) fn nothing() -> Self {
-        Self { review: None, fate: None }
+        Self { review: None, fate: None, encoding: FileEncoding::UTF_8 }
     }
 
     pub(super) fn is_nothing(&self) -> bool {
@@ -108,7 +110,8 @@ pub(super) fn brought_back(review: &FileReview) -> (FileReview, Text) {
 
 impl Entry {
     pub(super) fn standing(&self) -> Standing {
-        Standing { review: self.review.clone(), fate: self.fate.clone() }
+        let (review, fate) = (self.review.clone(), self.fate.clone());
+        Standing { review, fate, encoding: self.encoding }
     }
 
     /// A move by the agent or a decision is on its way.
@@ -205,7 +208,8 @@ impl Hub {
                 let (review, text) = brought_back(review);
                 let label = format!("Cairn: restore {}", entry.path);
                 let change = FileChange::Create { text: text.to_string() };
-                let former = Standing { review: Some(review), fate: None };
+                let encoding = entry.encoding;
+                let former = Standing { review: Some(review), fate: None, encoding };
                 let outcome =
                     Outcome::Restore { before: None, former: Box::new(former), is_undo: false };
                 self.send_edit(key, label, change, Some(text), outcome, (0, 0), reply);

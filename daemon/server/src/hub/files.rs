@@ -11,7 +11,7 @@ use std::{
 use cairn_core::{
     change::Change,
     review::{Author, FileReview, Origin, Outdated},
-    text::Text,
+    text::{FileEncoding, Text},
 };
 use cairn_protocol::{ChildItem, FileKind, Hunk, Notice, Position, Range, ReviewNotification};
 
@@ -72,6 +72,8 @@ pub(super) struct Entry {
     pub(super) review: Option<FileReview>,
     /// What the agent did to the file as a whole.
     pub(super) fate: Option<Fate>,
+    /// Encoding of the file when the agent last changed it.
+    pub(super) encoding: FileEncoding,
     /// There is no such file. If it comes back, so does what is undecided in it.
     pub(super) absent: bool,
     pub(super) queue: VecDeque<Work>,
@@ -202,6 +204,7 @@ impl Entry {
             path,
             review: None,
             fate: None,
+            encoding: FileEncoding::UTF_8,
             absent: false,
             queue: VecDeque::new(),
             in_flight: None,
@@ -395,7 +398,7 @@ impl Entry {
             }
             Outcome::Restore { former, .. } => {
                 self.review = former.review.clone();
-                self.fate = former.fate.clone();
+                (self.fate, self.encoding) = (former.fate.clone(), former.encoding);
             }
             Outcome::Delete { .. } => (self.review, self.fate) = (None, None),
             Outcome::Deleted { base, origin, landing: _ } => {

@@ -10,7 +10,7 @@ use std::{collections::BTreeSet, ops::Range};
 use cairn_core::{
     change::Change,
     review::{FileReview, HunkId, Intent, Origin, Outdated},
-    text::Text,
+    text::{FileEncoding, Text},
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -56,6 +56,7 @@ impl FoundFile {
         let standing = reviews::Standing {
             review: review.or_else(|| Some(FileReview::new(base.clone()).snapshot())),
             fate: serde_json::to_value(fate).unwrap_or_default(),
+            encoding: kept.standing.encoding,
         };
         let left = Some(kept.key);
         let kept = Kept { key: to, standing, under_way: None, late: Vec::new(), ..kept };
@@ -165,6 +166,10 @@ impl Hub {
                 tracing::warn!("what is pending in {} is not shown: {error}", path.display());
                 continue;
             }
+            if let (true, Some(workspace)) = (entry.absent, &self.workspace) {
+                // The agent may write the file anew.
+                workspace.remember_encoding(&path, entry.encoding);
+            }
             // Numbers name fates of all files.
             let number = entry.fate.as_ref().map_or(0, |fate| fate.number);
             self.files.tickets = self.files.tickets.max(number);
@@ -264,10 +269,10 @@ impl Entry {
     }
 
     fn take_up(&mut self, kept: &Kept<Text>, text: Option<&Text>) -> Result<(), String> {
-        let Standing { review, fate } = known_standing(&kept.standing)?;
+        let Standing { review, fate, encoding } = known_standing(&kept.standing)?;
         let outdated: Vec<KeptOutdated> =
             serde_json::from_value(kept.rest.clone()).map_err(|error| error.to_string())?;
-        self.saveable = kept.saveable;
+        (self.saveable, self.encoding) = (kept.saveable, encoding);
         self.outdated = outdated.into_iter().map(KeptOutdated::known).collect();
         let late = kept.late.iter().chain(&kept.under_way).filter_map(Late::known).collect();
         let recorded = Recorded { review, fate, late };
@@ -334,7 +339,18 @@ pub(super) fn kept_standing(standing: &Standing) -> reviews::Standing<Text> {
     reviews::Standing {
         review: standing.review.as_ref().map(FileReview::snapshot),
         fate: serde_json::to_value(fate).unwrap_or_default(),
+        encoding: kept_encoding(standing.encoding),
     }
+}
+
+fn kept_encoding(encoding: FileEncoding) -> Option<reviews::Encoding> {
+    let kept = || reviews::Encoding { name: encoding.label(), bom: encoding.has_bom() };
+    (encoding != FileEncoding::UTF_8).then(kept)
+}
+
+fn known_encoding(kept: Option<&reviews::Encoding>) -> Result<FileEncoding, String> {
+    let Some(reviews::Encoding { name, bom }) = kept else { return Ok(FileEncoding::UTF_8) };
+    FileEncoding::of_label(name, *bom).ok_or_else(|| format!("the encoding {name} is not known"))
 }
 
 pub(super) fn kept_fate(Fate { kind, origin, number }: &Fate) -> KeptFate {
@@ -353,7 +369,8 @@ pub(super) fn known_standing(kept: &reviews::Standing<Text>) -> Result<Standing,
     let review = kept.review.clone().map(FileReview::restore).transpose()?;
     let fate: Option<KeptFate> =
         serde_json::from_value(kept.fate.clone()).map_err(|error| error.to_string())?;
-    Ok(Standing { review, fate: fate.map(known_fate) })
+    let encoding = known_encoding(kept.encoding.as_ref())?;
+    Ok(Standing { review, fate: fate.map(known_fate), encoding })
 }
 
 pub(super) fn known_fate(KeptFate { deleted, moved_from, origin, number }: KeptFate) -> Fate {

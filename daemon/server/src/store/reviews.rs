@@ -50,6 +50,16 @@ pub struct Standing<T> {
     pub review: Option<Snapshot<T>>,
     /// What was done to the file as a whole; the hub's to read.
     pub fate: Value,
+    /// Encoding in which the file is created again; `None`: UTF-8 without a byte order mark.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub encoding: Option<Encoding>,
+}
+
+/// Encoding of a file by the name that the Encoding Standard has for it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Encoding {
+    pub name: String,
+    pub bom: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -590,7 +600,7 @@ impl<T> Standing<T> {
     {
         let review = self.review.clone();
         let review = review.map(|review| review.try_map(|it| text(&it))).transpose()?;
-        Ok(Standing { review, fate: self.fate.clone() })
+        Ok(Standing { review, fate: self.fate.clone(), encoding: self.encoding.clone() })
     }
 }
 

@@ -30,6 +30,15 @@ impl DeleteCall {
             // The editor may show it as text; only bytes that can be read back can be restored.
             Some(_) => match context.workspace.read_text(&self.path) {
                 Err(error @ ReadError::NotText { .. }) => Err(ToolFailure::tell(error)),
+                // Created again, the editor's text would be written in the encoding of the disk's.
+                Ok(disk) if !disk.encoding.is_utf8() && base != Some(&disk.text) => {
+                    let (path, encoding) = (&self.path, disk.encoding);
+                    Err(ToolFailure::Tell(format!(
+                        "`{path}` is open in the editor with another text than it has on disk in {encoding}: \
+                         it has unsaved changes, or is open in another encoding. Nothing was changed. Ask \
+                         the user to save it, or to reopen it with its encoding."
+                    )))
+                }
                 Ok(_) | Err(_) => Ok((Wanted::Gone, ())),
             },
             None => Err(snapshot::missing(context, &self.path)),

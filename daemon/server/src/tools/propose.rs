@@ -108,14 +108,11 @@ fn present(context: &ToolContext, path: &WorkspacePath) -> Result<Option<Text>, 
     let snapshot = snapshot::look(context, path)?;
     if snapshot.as_ref().is_some_and(|snapshot| snapshot.garbled) {
         let encoding = context.workspace.encoding_of(path.as_path());
-        let which = if encoding.is_utf8() {
-            String::new()
-        } else {
-            format!(" (it seems to be {encoding})")
-        };
+        let which = if encoding.is_utf8() { String::new() } else { format!(" ({encoding})") };
         return Err(ToolFailure::Tell(format!(
-            "`{path}` is open in the editor in another encoding than it has{which}; saved, it would \
-             be destroyed. Nothing was changed. Ask the user to reopen it with its encoding."
+            "`{path}` is open in the editor in another encoding than its own{which}. To save it like \
+             that would damage it. Nothing was changed. Ask the user to reopen it with its \
+             encoding{which}."
         )));
     }
     Ok(snapshot.map(|snapshot| snapshot.text))
@@ -160,9 +157,7 @@ pub(super) async fn change<T: Send + 'static>(
                 )));
             }
             let (wanted, note) = compute(base.as_ref())?;
-            if base.is_some() {
-                check_encodable(&looking, &looked_at, &wanted)?;
-            }
+            check_encodable(&looking, &looked_at, &wanted)?;
             Ok((base, wanted, note))
         })
         .await?;

@@ -287,6 +287,7 @@ impl Entry {
             }
             (Outcome::Restore { former, .. }, _) => {
                 (self.review, self.fate) = (former.review.clone(), former.fate.clone());
+                self.encoding = former.encoding;
             }
             (Outcome::Delete { .. }, _) => (self.review, self.fate) = (None, None),
             (Outcome::Deleted { base, origin, .. }, _) => {

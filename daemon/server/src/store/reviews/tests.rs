@@ -10,7 +10,7 @@ fn kept(key: &str, before: &str, after: &str) -> Kept<Text> {
     let mut review = FileReview::new(before.clone());
     let change = Change::between(&before, &after);
     review.apply(&change, &Author::Agent(Origin::default())).unwrap();
-    let standing = Standing { review: Some(review.snapshot()), fate: Value::Null };
+    let standing = Standing { review: Some(review.snapshot()), fate: Value::Null, encoding: None };
     let (under_way, late) = (None, Vec::new());
     Kept { key: key.into(), saveable: true, standing, under_way, late, rest: Value::Null }
 }
@@ -118,4 +118,18 @@ fn what_names_a_lost_text_is_left_out() {
     fs::remove_file(folder.path().join("texts").join(head).join(tail)).unwrap();
     let (_keeper, found) = open(folder.path());
     assert_eq!(found.files.iter().map(|kept| kept.key.as_str()).collect::<Vec<_>>(), ["a"]);
+}
+
+#[test]
+fn the_encoding_of_a_file_is_kept_and_need_not_be_on_record() {
+    let folder = tempfile::tempdir().unwrap();
+    let (keeper, _) = open(folder.path());
+    let mut file = kept("a", "one\n", "1\n");
+    file.standing.encoding = Some(Encoding { name: "gbk".into(), bom: false });
+    keeper.file(file.clone());
+    keeper.file(kept("b", "one\n", "1\n"));
+    assert_eq!(close(keeper, folder.path()).files, [file, kept("b", "one\n", "1\n")]);
+    // Records of older versions have no such field.
+    let old: Standing<Sha256Hex> = serde_json::from_str(r#"{"review":null,"fate":null}"#).unwrap();
+    assert_eq!(old.encoding, None);
 }
