@@ -32,6 +32,7 @@ mod grants;
 mod home;
 mod lives;
 mod places;
+mod without;
 mod work;
 
 pub(crate) const WAYS: [&str; 2] = ["bubblewrap", "namespaces"];

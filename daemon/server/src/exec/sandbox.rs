@@ -28,7 +28,7 @@ pub(super) mod ground;
 #[cfg(unix)]
 mod home;
 #[cfg(target_os = "linux")]
-mod init;
+pub(super) mod init;
 #[cfg(unix)]
 mod left;
 #[cfg(target_os = "linux")]

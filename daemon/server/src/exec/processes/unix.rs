@@ -4,8 +4,9 @@
 //! zombie holds the number, no other process can be hit by a signal to the group. What leaves the
 //! group (`setsid`) is found by `proc`.
 //!
-//! A command in a box has the box's launcher for a leader, and behind that the first process in the
-//! box, which reports how the shell ended. Both are asked nothing and signalled only to kill.
+//! On Linux a command without a sandbox has a guard for a leader, which is the parent of the shell and
+//! reports how it ended. A command in a sandbox has the launcher for a leader, and behind that the first
+//! process in the sandbox, which reports. These never get SIGTERM; they are only ever killed.
 
 #[cfg(not(target_os = "linux"))]
 use std::convert::Infallible;
@@ -44,7 +45,7 @@ pub fn kill_all() {
     };
     let deadline = Instant::now() + KILL_LIMIT;
     for group in &groups {
-        group.signal(Signal::KILL);
+        group.kill_now();
     }
     for group in &groups {
         group.kill(deadline);
@@ -70,30 +71,28 @@ impl Group {
             rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
             live.adopts = true;
         }
-        #[cfg(target_os = "linux")]
-        if spec.sandbox.is_none() {
-            guard::ensure()?;
-        }
         let mark = format!("{}-{}", std::process::id(), live.next);
         live.next += 1;
-        let (child, walls) = match &spec.sandbox {
-            None => (spawn_bare(spec, &mark, &output)?, None),
+        let (child, parent) = match &spec.sandbox {
+            #[cfg(target_os = "linux")]
+            None if guard::is_available() => {
+                let (child, reports) = spawn_guarded(spec, &mark, &output)?;
+                (child, Parent::Guard { reports })
+            }
+            None => (spawn_bare(spec, &mark, &output)?, Parent::Cairn),
             Some(boxed) => {
                 let (child, reports) = spawn_boxed(boxed, spec, &mark, output)?;
-                let boxed = Arc::clone(boxed);
-                (child, reports.map(|reports| Walls { reports, _boxed: boxed }))
+                let parent =
+                    reports.map(|reports| Parent::Sandbox { reports, _boxed: Arc::clone(boxed) });
+                (child, parent.unwrap_or(Parent::Cairn))
             }
         };
         let processes = Arc::new(Processes {
             leader: Pid::from_child(&child),
             mark,
-            walls,
+            parent,
             state: Mutex::new(State::Running(child)),
         });
-        #[cfg(target_os = "linux")]
-        if processes.walls.is_none() {
-            guard::began(processes.leader);
-        }
         live.groups.push(Arc::clone(&processes));
         Ok(Self { processes })
     }
@@ -148,15 +147,42 @@ struct Processes {
     leader: Pid,
     #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "nobody is looked for by it"))]
     mark: String,
-    walls: Option<Walls>,
+    parent: Parent,
     state: Mutex<State>,
 }
 
-/// Of a command in a box.
-struct Walls {
-    reports: io::PipeReader,
-    /// Its temporary folder lives as long as this.
-    _boxed: Arc<Boxed>,
+/// Parent of the shell.
+enum Parent {
+    /// This process: the shell is the leader.
+    Cairn,
+    /// The leader is a guard, whose descendants are all that the command started.
+    #[cfg(target_os = "linux")]
+    Guard { reports: io::PipeReader },
+    /// The leader is the launcher of a sandbox.
+    Sandbox {
+        reports: io::PipeReader,
+        /// Its temporary folder lives as long as this.
+        _boxed: Arc<Boxed>,
+    },
+}
+
+impl Parent {
+    fn report(&self) -> Option<report::Report> {
+        match self {
+            Self::Cairn => None,
+            #[cfg(target_os = "linux")]
+            Self::Guard { reports } => Some(report::read(reports)),
+            Self::Sandbox { reports, .. } => Some(report::read(reports)),
+        }
+    }
+
+    fn name(&self) -> &'static str {
+        if self.is_sandbox() { "the sandbox" } else { "the command" }
+    }
+
+    fn is_sandbox(&self) -> bool {
+        matches!(self, Self::Sandbox { .. })
+    }
 }
 
 enum State {
@@ -166,38 +192,45 @@ enum State {
 }
 
 impl Processes {
-    fn signal(&self, signal: Signal) {
-        if let State::Running(_) = *lock(&self.state) {
-            // The only error is that nobody is left.
-            let _ = kill_process_group(self.leader, signal);
+    /// Sends the signal to what the command started, and not to a guard or a launcher: their end is the
+    /// end of everything at once. False if nothing is there.
+    #[cfg(target_os = "linux")]
+    fn signal(&self, signal: Signal) -> bool {
+        let command = match self.parent {
+            Parent::Cairn => return kill_process_group(self.leader, signal).is_ok(),
+            Parent::Guard { .. } => proc::below(self.leader.as_raw_pid()),
+            Parent::Sandbox { .. } => proc::behind_first(self.leader),
+        };
+        for process in &command {
+            process.signal(signal);
         }
+        !command.is_empty()
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn signal(&self, signal: Signal) -> bool {
+        kill_process_group(self.leader, signal).is_ok()
     }
 
     fn terminate(&self) {
-        if self.walls.is_none() {
-            return self.signal(Signal::TERM);
-        }
         if let State::Running(_) = *lock(&self.state)
-            && !self.terminate_behind_walls()
+            && !self.signal(Signal::TERM)
         {
             // The command has not begun.
             let _ = kill_process_group(self.leader, Signal::KILL);
         }
     }
 
-    /// Not the launcher: its end is the end of everything at once. False if nothing is there.
-    #[cfg(target_os = "linux")]
-    fn terminate_behind_walls(&self) -> bool {
-        let command = proc::behind_first(self.leader);
-        for process in &command {
-            process.signal(Signal::TERM);
+    /// Kills what can be killed without waiting.
+    fn kill_now(&self) {
+        if let State::Running(_) = *lock(&self.state) {
+            if self.parent.is_sandbox() {
+                // The kernel ends a sandbox with its launcher.
+                let _ = kill_process_group(self.leader, Signal::KILL);
+            } else {
+                self.signal(Signal::KILL);
+            }
         }
-        !command.is_empty()
-    }
-
-    #[cfg(not(target_os = "linux"))]
-    fn terminate_behind_walls(&self) -> bool {
-        kill_process_group(self.leader, Signal::TERM).is_ok()
     }
 
     /// Kills all of them, waits until they are gone, and reaps the leader. `None` if one would not
@@ -205,11 +238,16 @@ impl Processes {
     fn kill(&self, deadline: Instant) -> Option<Ended> {
         let mut state = lock(&self.state);
         if let State::Running(child) = &mut *state {
-            let report = self.walls.as_ref().map(|walls| report::read(&walls.reports));
+            let report = self.parent.report();
             let told = report.as_ref().is_some_and(|report| report.end.is_some());
-            // The end of the first process in a box is the end of all.
-            let left_running = if self.walls.is_none() { self.count_alive() } else { 0 };
+            // The end of the first process in a sandbox is the end of all.
+            let counts = !told && !self.parent.is_sandbox();
+            let left_running = if counts { self.count_alive() } else { 0 };
             let first = if told { Vec::new() } else { self.first_behind_walls() };
+            // A guard goes last: its descendants are found by it.
+            while self.has_guard() && !told && !self.kill_strays() && Instant::now() < deadline {
+                std::thread::sleep(POLL);
+            }
             let _ = kill_process_group(self.leader, Signal::KILL);
             while !(told || (all_gone(&first) & self.kill_strays())) && Instant::now() < deadline {
                 std::thread::sleep(POLL);
@@ -221,12 +259,8 @@ impl Processes {
                     Ok(None) | Err(_) => return None,
                 }
             };
-            #[cfg(target_os = "linux")]
-            if self.walls.is_none() {
-                guard::ended(self.leader);
-            }
             let ended = match report {
-                Some(report) => behind_walls(report, status),
+                Some(report) => reported(report, status, left_running, self.parent.name()),
                 None => {
                     Ended { exit: exit_of(status), left_running, crowded: false, never_began: None }
                 }
@@ -241,12 +275,26 @@ impl Processes {
 
     #[cfg(target_os = "linux")]
     fn first_behind_walls(&self) -> Vec<proc::Process> {
-        if self.walls.is_some() { proc::children(self.leader) } else { Vec::new() }
+        if self.parent.is_sandbox() { proc::children(self.leader) } else { Vec::new() }
     }
 
     #[cfg(target_os = "linux")]
+    fn has_guard(&self) -> bool {
+        matches!(self.parent, Parent::Guard { .. })
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn has_guard(&self) -> bool {
+        false
+    }
+
+    /// Counts what runs beside the shell.
+    #[cfg(target_os = "linux")]
     fn count_alive(&self) -> usize {
-        proc::members(self.leader, &self.mark).iter().filter(|one| one.is_alive()).count()
+        let members = proc::members(self.leader, &self.mark);
+        let alive = members.iter().filter(|one| one.is_alive()).count();
+        // Below a guard the shell is one of them.
+        alive.saturating_sub(usize::from(self.has_guard()))
     }
 
     /// Kills what is not in the group any more. True when nothing is left.
@@ -286,13 +334,18 @@ impl Processes {
     }
 }
 
-/// How a command ended, from what the first process in its box told.
-fn behind_walls(report: report::Report, status: ExitStatus) -> Ended {
-    let (exit, left_running) = report.end.unwrap_or((exit_of(status), 0));
+/// How a command ended, from what the first process in its sandbox, or its guard, told.
+fn reported(
+    report: report::Report,
+    status: ExitStatus,
+    left_running: usize,
+    parent: &str,
+) -> Ended {
+    let (exit, left_running) = report.end.unwrap_or((exit_of(status), left_running));
     let never_began = (!report.begun).then(|| {
         let words = report.words.trim();
         let words = if words.is_empty() { "it said nothing" } else { words };
-        format!("the sandbox could not be started: {words}")
+        format!("{parent} could not be started: {words}")
     });
     Ended { exit, left_running, crowded: report.crowded, never_began }
 }
@@ -309,6 +362,21 @@ fn spawn_bare(spec: &Spec, mark: &str, output: &io::PipeWriter) -> io::Result<Ch
         Err(error) if error.kind() == io::ErrorKind::NotFound => shell("sh", &["-c"]),
         result => result,
     }
+}
+
+/// Starts the command under a guard. The command has the guard's stdout for both its streams.
+#[cfg(target_os = "linux")]
+fn spawn_guarded(
+    spec: &Spec,
+    mark: &str,
+    output: &io::PipeWriter,
+) -> io::Result<(Child, io::PipeReader)> {
+    let (reports, reporting) = report::pipe()?;
+    let mut command = command(OsStr::new(guard::PROGRAM), spec);
+    command.args(guard::arguments(&spec.command));
+    command.envs(environment::for_command(std::env::vars_os(), &spec.env, mark));
+    command.stdin(input(&spec.input)?).stdout(output.try_clone()?).stderr(reporting);
+    Ok((command.spawn()?, reports))
 }
 
 /// The launcher says on its stderr what went wrong, the box how the command ended; the command has

@@ -4,7 +4,7 @@
 //! It speaks through its stderr only (`report`); the command has its stdout for both its streams.
 
 use std::{
-    ffi::OsString,
+    ffi::{OsStr, OsString},
     fs, io,
     os::{fd::AsFd, unix::process::CommandExt},
     path::PathBuf,
@@ -81,12 +81,17 @@ pub(super) fn run(words: impl Iterator<Item = OsString>) -> anyhow::Result<ExitC
     let exit = reap_until(shell)?;
     let left = count();
     report::tell::end(exit, left)?;
+    Ok(exit_code(exit))
+}
+
+/// The code with which a shell tells how a command ended.
+pub(in crate::exec) fn exit_code(exit: Exit) -> ExitCode {
     let code = match exit {
         Exit::Code(code) => code,
         Exit::Signal(signal) => 128 + signal,
         Exit::TimedOut | Exit::Cancelled => 1,
     };
-    Ok(ExitCode::from(u8::try_from(code).unwrap_or(u8::MAX)))
+    ExitCode::from(u8::try_from(code).unwrap_or(u8::MAX))
 }
 
 /// Nothing in a box outlives the daemon. Whoever reads our reports is the daemon: it may have gone
@@ -102,28 +107,35 @@ pub(super) fn die_with_parent() -> anyhow::Result<()> {
     Ok(())
 }
 
-#[allow(clippy::disallowed_methods, reason = "part of the module that starts processes")]
 fn start(command: OsString) -> anyhow::Result<Pid> {
-    let output = io::stdout().as_fd().try_clone_to_owned()?;
-    let spawn = move |shell: &str, flags: &[&str]| {
-        let output = Stdio::from(output.try_clone()?);
-        Command::new(shell).args(flags).arg(&command).stderr(output).process_group(0).spawn()
-    };
     // From a thread of its own, for that is what a priority belongs to: this process must come first
     // when it is made to end.
     let starting = std::thread::spawn(move || {
         setpriority_process(None, NICE)?;
-        match spawn("bash", &["--noprofile", "--norc", "-c"]) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => spawn("sh", &["-c"]),
-            result => result,
-        }
+        spawn_shell(&command)
     });
-    let child = starting.join().unwrap_or_else(|_| Err(io::Error::other("it crashed")));
-    Ok(Pid::from_child(&child.context("no shell could be started")?))
+    let shell = starting.join().unwrap_or_else(|_| Err(io::Error::other("it crashed")));
+    shell.context("no shell could be started")
 }
 
-/// Orphans come to the first process.
-fn reap_until(shell: Pid) -> anyhow::Result<Exit> {
+/// Starts the shell of a command as the leader of a process group, with the stdout of this process for
+/// both its streams.
+#[allow(clippy::disallowed_methods, reason = "part of the module that starts processes")]
+pub(in crate::exec) fn spawn_shell(command: &OsStr) -> io::Result<Pid> {
+    let output = io::stdout().as_fd().try_clone_to_owned()?;
+    let spawn = |shell: &str, flags: &[&str]| {
+        let output = Stdio::from(output.try_clone()?);
+        Command::new(shell).args(flags).arg(command).stderr(output).process_group(0).spawn()
+    };
+    let child = match spawn("bash", &["--noprofile", "--norc", "-c"]) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => spawn("sh", &["-c"]),
+        result => result,
+    };
+    child.map(|child| Pid::from_child(&child))
+}
+
+/// Reaps children until the shell is among them. Orphans come to this process.
+pub(in crate::exec) fn reap_until(shell: Pid) -> anyhow::Result<Exit> {
     loop {
         match wait(WaitOptions::empty()) {
             Ok(Some((pid, status))) if pid == shell => {

@@ -13,7 +13,7 @@ use rustix::fs::OFlags;
 use crate::exec::Exit;
 
 #[cfg(target_os = "linux")]
-pub(super) mod tell;
+pub(in crate::exec) mod tell;
 
 const SIGN: &str = "cairn-box:";
 /// More than a launcher has to say.

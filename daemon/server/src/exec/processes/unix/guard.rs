@@ -1,130 +1,108 @@
-//! A process of ours beside the daemon that ends commands without a sandbox when the daemon was killed
-//! before it could. (The kernel ends a sandbox with the daemon, but nothing else.)
+//! Parent of a command without a sandbox. It adopts and reaps what the command leaves behind, and kills
+//! all of it when the shell ends or the daemon dies. (The kernel ends a sandbox with the daemon, but
+//! nothing else.)
 //!
-//! The daemon tells it on a pipe which process groups are alive; the end of that pipe is the end of the
-//! daemon. It must never signal a process that no command of this daemon started.
+//! The guard is a child subreaper: every descendant of the shell stays a descendant of the guard,
+//! whatever it does to its session, its process group and its environment. Must never signal another
+//! process than its own descendants.
 
 use std::{
-    collections::BTreeSet,
-    ffi::{OsStr, OsString},
-    io::{self, BufRead, Write},
-    process::{ChildStdin, Command, ExitCode, Stdio},
-    sync::{
-        Mutex,
-        atomic::{AtomicBool, Ordering},
-        mpsc::{RecvTimeoutError, channel},
-    },
+    ffi::OsString,
+    io,
+    process::ExitCode,
+    sync::atomic::{AtomicBool, Ordering},
     time::{Duration, Instant},
 };
 
 use anyhow::Context;
-use rustix::process::{Pid, setsid};
+use rustix::{
+    event::{PollFd, PollFlags, poll},
+    io::Errno,
+    process::{
+        DumpableBehavior, WaitOptions, getpid, set_child_subreaper, set_dumpable_behavior, wait,
+    },
+};
 
-use super::{lock, proc};
-use crate::exec::sandbox::SUBCOMMAND;
+use super::proc;
+use crate::exec::sandbox::{SUBCOMMAND, init, report::tell};
 
 /// The name of this part among those of the program.
 pub(in crate::exec) const PART: &str = "guard";
+/// This very program, also when its file was replaced meanwhile.
+pub(super) const PROGRAM: &str = "/proc/self/exe";
 
 /// Longest time in which it tries to end what does not go, such as a process in a stuck system call.
 const LIMIT: Duration = Duration::from_secs(5);
-/// Time between two looks below the daemon while a command runs.
-const LOOK_EVERY: Duration = Duration::from_millis(100);
-const POLL: Duration = Duration::from_millis(5);
+const POLL: Duration = Duration::from_millis(2);
 
 /// Tells whether this process is the program itself, and may start its parts.
 static IS_PROGRAM: AtomicBool = AtomicBool::new(false);
-static PIPE: Mutex<Option<ChildStdin>> = Mutex::new(None);
 
 pub(in crate::exec) fn allow() {
     IS_PROGRAM.store(true, Ordering::Relaxed);
 }
 
-/// Starts the guard if there is none. Before the first command, so that none is without it.
-pub(super) fn ensure() -> io::Result<()> {
-    let mut pipe = lock(&PIPE);
-    if pipe.is_some() || !IS_PROGRAM.load(Ordering::Relaxed) {
-        return Ok(());
-    }
-    // This very program, also when its file was replaced meanwhile.
-    #[allow(clippy::disallowed_methods, reason = "this is the module that starts processes")]
-    let mut command = Command::new("/proc/self/exe");
-    let daemon = std::process::id().to_string();
-    command.args([SUBCOMMAND, PART, &daemon]).env_clear().current_dir("/");
-    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
-    // Nobody waits for it: it ends after this process.
-    *pipe = command.spawn()?.stdin;
-    Ok(())
+pub(super) fn is_available() -> bool {
+    IS_PROGRAM.load(Ordering::Relaxed)
 }
 
-pub(super) fn began(leader: Pid) {
-    tell('+', leader);
+/// Words after the name of the program that run a command under a guard.
+pub(super) fn arguments(command: &str) -> [&str; 3] {
+    [SUBCOMMAND, PART, command]
 }
 
-pub(super) fn ended(leader: Pid) {
-    tell('-', leader);
-}
-
-fn tell(sign: char, leader: Pid) {
-    let mut pipe = lock(&PIPE);
-    if let Some(open) = pipe.as_mut()
-        && let Err(error) = writeln!(open, "{sign}{}", leader.as_raw_pid())
-    {
-        tracing::warn!("the guard of commands is gone: {error}");
-        *pipe = None;
-    }
-}
-
-/// The guard itself.
+/// The guard itself. Its stderr is the pipe for its reports, and its stdout is the output of the command.
 pub(in crate::exec) fn run(mut words: impl Iterator<Item = OsString>) -> anyhow::Result<ExitCode> {
-    let daemon: i32 =
-        words.next().as_deref().and_then(OsStr::to_str).context("no number")?.parse()?;
-    // Out of reach of what kills the daemon's process group.
-    let _ = setsid();
-    let (heard, lines) = channel();
-    std::thread::spawn(move || {
-        for line in io::stdin().lock().lines() {
-            let Ok(line) = line else { return };
-            if heard.send(line).is_err() {
-                return;
-            }
-        }
-    });
-    let (mut leaders, mut known) = (BTreeSet::new(), Vec::new());
-    loop {
-        let line = if leaders.is_empty() {
-            lines.recv().map_err(|_| RecvTimeoutError::Disconnected)
-        } else {
-            lines.recv_timeout(LOOK_EVERY)
-        };
-        match line {
-            Ok(line) => {
-                let leader = line.get(1..).and_then(|number| number.parse::<i32>().ok());
-                match (line.chars().next(), leader) {
-                    (Some('+'), Some(leader)) => drop(leaders.insert(leader)),
-                    (Some('-'), Some(leader)) => drop(leaders.remove(&leader)),
-                    _ => {}
-                }
-            }
-            // What clears its environment and leaves its session has only its parent to be known by,
-            // until the daemon, which adopts it, is gone.
-            Err(RecvTimeoutError::Timeout) => known = proc::below(daemon),
-            Err(RecvTimeoutError::Disconnected) => break,
-        }
-        if leaders.is_empty() {
-            known.clear();
-        }
+    let command = words.next().context("no command")?;
+    set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
+    set_child_subreaper(Some(getpid()))?;
+    let shell = init::spawn_shell(&command).context("no shell could be started")?;
+    // After the shell: a daemon that is dead already is noticed all the same, and nothing starts later.
+    let watching = std::thread::Builder::new().spawn(end_with_daemon);
+    let begun = watching.and_then(|_| tell::begun());
+    let ended = begun.map_err(Into::into).and_then(|()| init::reap_until(shell));
+    let mut left = 0;
+    if reap() {
+        left = proc::below(getpid().as_raw_pid()).iter().filter(|one| one.is_alive()).count();
+        kill_descendants();
     }
-    let marks = format!("{daemon}-");
+    let exit = ended?;
+    tell::end(exit, left)?;
+    Ok(init::exit_code(exit))
+}
+
+/// Waits until nobody can read the reports any more: their reader is the daemon.
+fn end_with_daemon() {
+    let stderr = io::stderr();
+    let mut reports = [PollFd::new(&stderr, PollFlags::empty())];
+    while let Err(Errno::INTR) = poll(&mut reports, None) {}
+    kill_descendants();
+    #[expect(clippy::exit, reason = "the end of the guard, from a thread beside")]
+    std::process::exit(1);
+}
+
+/// Kills until no child is left. A descendant without a living parent is a child of this process, so
+/// without a child there is no descendant.
+fn kill_descendants() {
     let deadline = Instant::now() + LIMIT;
     loop {
-        let left = proc::started_by(&marks, &leaders, &known);
-        if left.is_empty() || Instant::now() > deadline {
-            return Ok(ExitCode::SUCCESS);
-        }
-        for process in left {
+        for process in proc::below(getpid().as_raw_pid()) {
             process.kill_and_reap();
         }
+        if !reap() || Instant::now() > deadline {
+            return;
+        }
         std::thread::sleep(POLL);
+    }
+}
+
+/// Reaps all that are dead. False: there is no child any more.
+fn reap() -> bool {
+    loop {
+        match wait(WaitOptions::NOHANG) {
+            Ok(Some(_)) | Err(Errno::INTR) => {}
+            Ok(None) => return true,
+            Err(_) => return false,
+        }
     }
 }

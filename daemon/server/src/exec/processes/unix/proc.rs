@@ -4,7 +4,7 @@
 //! its session and clears its environment is attributed as soon as only one command runs.
 
 use std::{
-    collections::{BTreeSet, HashMap, HashSet},
+    collections::{HashMap, HashSet},
     fs,
 };
 
@@ -77,44 +77,9 @@ pub(super) fn members(leader: Pid, mark: &str) -> Vec<Process> {
     ours.into_iter().filter(|process| members.contains(&process.pid.as_raw_pid())).collect()
 }
 
-/// Living processes that commands without a sandbox have left: by the marks that begin so, by these
-/// groups, among those that were seen below the daemon, and by descent from all these.
-pub(super) fn started_by(marks: &str, groups: &BTreeSet<i32>, seen: &[Process]) -> Vec<Process> {
-    let wanted = format!("{MARK}={marks}");
-    let is_marked = |pid: i32| {
-        fs::read(format!("/proc/{pid}/environ")).is_ok_and(|environ| {
-            environ.split(|&byte| byte == 0).any(|var| var.starts_with(wanted.as_bytes()))
-        })
-    };
-    let me = getpid().as_raw_pid();
-    let mut rest = all();
-    rest.retain(|process| process.is_alive() && process.pid.as_raw_pid() != me);
-    let was_seen = |one: &Process| {
-        seen.iter().any(|other| other.pid == one.pid && other.started == one.started)
-    };
-    let mut found: Vec<Process> = Vec::new();
-    loop {
-        let parents: HashSet<i32> = found.iter().map(|process| process.pid.as_raw_pid()).collect();
-        let belongs = |process: &Process| {
-            parents.contains(&process.parent)
-                || groups.contains(&process.group)
-                || was_seen(process)
-                || (parents.is_empty() && is_marked(process.pid.as_raw_pid()))
-        };
-        let (more, others): (Vec<_>, Vec<_>) = rest.into_iter().partition(belongs);
-        rest = others;
-        if more.is_empty() {
-            return found;
-        }
-        found.extend(more);
-    }
-}
-
-/// Everything below this process but the one that asks.
+/// Descendants of a process.
 pub(super) fn below(root: i32) -> Vec<Process> {
-    let mut all = descendants(root);
-    all.retain(|process| process.pid != getpid());
-    all
+    descendants(root)
 }
 
 pub(super) fn children(of: Pid) -> Vec<Process> {

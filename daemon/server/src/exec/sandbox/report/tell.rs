@@ -5,11 +5,11 @@ use std::io::{self, Write};
 use super::SIGN;
 use crate::exec::Exit;
 
-pub(in crate::exec::sandbox) fn begun() -> io::Result<()> {
+pub(in crate::exec) fn begun() -> io::Result<()> {
     tell("begun")
 }
 
-pub(in crate::exec::sandbox) fn end(exit: Exit, left: usize) -> io::Result<()> {
+pub(in crate::exec) fn end(exit: Exit, left: usize) -> io::Result<()> {
     match exit {
         Exit::Code(code) => tell(&format!("exited {code} {left}")),
         Exit::Signal(signal) => tell(&format!("killed {signal} {left}")),
@@ -17,7 +17,7 @@ pub(in crate::exec::sandbox) fn end(exit: Exit, left: usize) -> io::Result<()> {
     }
 }
 
-pub(in crate::exec::sandbox) fn crowded() -> io::Result<()> {
+pub(in crate::exec) fn crowded() -> io::Result<()> {
     tell("crowded")
 }
 
