@@ -72,7 +72,8 @@ impl Hub {
         let settings = &self.settings.model.context;
         let learned =
             self.learned_window.filter(|(of, _)| *of == self.generation).map(|(_, tokens)| tokens);
-        let mut window = window::window(model, settings, self.choice.max_tokens, learned);
+        let mut window =
+            window::window(model, self.choice.is_ollama, settings, self.choice.max_tokens, learned);
         let tools = specs.iter().map(|spec| {
             let schema = context::text_tokens(&spec.schema.to_string());
             schema + context::text_tokens(&spec.description) + context::text_tokens(&spec.name)

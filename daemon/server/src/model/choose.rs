@@ -177,9 +177,14 @@ pub struct Choice {
     pub max_tokens: Option<u32>,
     /// Another server than the vendor's own answers.
     pub own_server: bool,
+    /// The server has the port of Ollama.
+    pub is_ollama: bool,
     /// All providers, usable or not, with the reason.
     pub providers: Vec<ProviderStatus>,
 }
+
+/// End of the origin of an Ollama with its usual port.
+const OLLAMA_PORT: &str = ":11434";
 
 /// `auto`: a base URL in the settings means a server that speaks OpenAI's format, for that is
 /// what local servers and gateways speak, and no other vendor's key shall go there. Else
@@ -197,6 +202,11 @@ pub fn choose(settings: &ModelSettings, keys: &Keys, environment: &Environment) 
         }
     };
     let [at_anthropic, at_openai] = origins(settings, environment);
+    let is_ollama = match wanted {
+        ProviderChoice::Anthropic => at_anthropic.ends_with(OLLAMA_PORT),
+        ProviderChoice::OpenAi => at_openai.ends_with(OLLAMA_PORT),
+        ProviderChoice::Auto | ProviderChoice::Replay => false,
+    };
     let providers = vec![
         status("anthropic", reason(&anthropic), &ANTHROPIC_MODELS, at_anthropic),
         status("openai", reason(&openai), &OPENAI_MODELS, at_openai),
@@ -227,7 +237,7 @@ pub fn choose(settings: &ModelSettings, keys: &Keys, environment: &Environment) 
         }
         ProviderChoice::Auto | ProviderChoice::Replay => true,
     };
-    Choice { provider, info, max_tokens, own_server, providers }
+    Choice { provider, info, max_tokens, own_server, is_ollama, providers }
 }
 
 fn anthropic_candidate(

@@ -150,9 +150,11 @@ pub struct ContextSettings {
     pub price: Option<Price>,
 }
 
-/// What a turn with this model may use. `learned`: the server said so.
+/// Window for a turn with this model. `is_ollama`: the server is taken for Ollama by its port.
+/// `learned`: the server said so.
 pub fn window(
     model: &str,
+    is_ollama: bool,
     settings: &ContextSettings,
     max_tokens: Option<u32>,
     learned: Option<u64>,
@@ -160,7 +162,8 @@ pub fn window(
     let known = find(model).map_or(UNKNOWN_TOKENS, |family| family.tokens);
     // Ollama gives a model as much of its window as it was told to, 4,096 tokens by default, and
     // drops what does not fit without a word.
-    let known = if Name::read(model).is_local_build { known.min(UNKNOWN_TOKENS) } else { known };
+    let is_ollama = is_ollama || Name::read(model).is_local_build;
+    let known = if is_ollama { known.min(UNKNOWN_TOKENS) } else { known };
     let tokens = settings.tokens.unwrap_or(known);
     // Whatever was assumed, the server knows best.
     let tokens = learned.map_or(tokens, |learned| learned.min(tokens));
@@ -241,14 +244,18 @@ mod tests {
     fn windows_come_from_the_server_then_settings_then_the_table() {
         let own = ContextSettings { tokens: Some(50_000), price: None };
         let none = ContextSettings::default();
-        let tokens = |model, settings, learned| window(model, settings, None, learned).tokens;
+        let tokens =
+            |model, settings, learned| window(model, false, settings, None, learned).tokens;
         assert_eq!(tokens("claude-sonnet-5-5", &none, None), 200_000);
         assert_eq!(tokens("claude-sonnet-5-5", &own, None), 50_000);
+        // Without a tag, at the port of Ollama.
+        let at_ollama = |settings| window("qwen3-coder", true, settings, None, None).tokens;
+        assert_eq!((at_ollama(&none), at_ollama(&own)), (UNKNOWN_TOKENS, 50_000));
         assert_eq!(tokens("claude-sonnet-5-5", &own, Some(8_192)), 8_192);
         assert_eq!(tokens("claude-sonnet-5-5", &own, Some(80_192)), 50_000);
         assert_eq!(tokens("local", &none, None), UNKNOWN_TOKENS);
-        assert_eq!(window("local", &none, None, None).reserve, 4_000);
-        assert_eq!(window("gpt-5.5", &none, Some(9), None).reserve, 9);
+        assert_eq!(window("local", false, &none, None, None).reserve, 4_000);
+        assert_eq!(window("gpt-5.5", false, &none, Some(9), None).reserve, 9);
     }
 
     #[test]
@@ -319,10 +326,10 @@ mod tests {
             ("o1js", UNKNOWN_TOKENS),
             ("", UNKNOWN_TOKENS),
         ] {
-            assert_eq!(window(model, &none, None, None).tokens, tokens, "{model}");
+            assert_eq!(window(model, false, &none, None, None).tokens, tokens, "{model}");
         }
         let own = ContextSettings { tokens: Some(200_000), price: None };
-        assert_eq!(window("qwen3-coder:30b", &own, None, None).tokens, 200_000);
+        assert_eq!(window("qwen3-coder:30b", false, &own, None, None).tokens, 200_000);
     }
 
     #[test]
