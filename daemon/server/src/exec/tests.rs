@@ -120,7 +120,8 @@ async fn a_cancel_leaves_no_survivor() {
         let outcome = running.await.expect("no panic").expect("the shell starts");
         assert_eq!(outcome.exit, Exit::Cancelled, "{command}");
         assert_eq!(sleepers(seconds), 0, "{command}");
-        assert!(asked.elapsed() < Duration::from_secs(3), "{command}: {:?}", asked.elapsed());
+        // Its own limits add up to 2.7 s; `sleep 98010` takes a day.
+        assert!(asked.elapsed() < Duration::from_secs(10), "{command}: {:?}", asked.elapsed());
     }
 }
 
@@ -184,7 +185,8 @@ async fn without_marks_and_kill_all() {
     }
     let asked = std::time::Instant::now();
     kill_all();
-    assert!(asked.elapsed() < Duration::from_secs(2), "{:?}", asked.elapsed());
+    // It may take 1 s; what it kills takes a day.
+    assert!(asked.elapsed() < Duration::from_secs(10), "{:?}", asked.elapsed());
     assert_eq!(sleepers("98041"), 0);
     let outcome = running.await.expect("no panic").expect("it had started");
     assert_eq!(outcome.exit, Exit::Signal(9));
