@@ -21,7 +21,7 @@ async fn a_subcommand_that_is_denied_is_not_let_through_by_another_spelling() {
     let settings = json!({ "shell": {
         "approval": "allowlist",
         "allow": ["git *", "env *", "xargs *", "bash *", "cargo *", "docker *", "npm *"],
-        "deny": ["git push", "cargo publish", "docker push", "npm publish"],
+        "deny": ["git push", "git fetch", "cargo publish", "docker push", "npm publish"],
     } });
     let stand = Stand::open(&[("a", b"one\n")], settings).await;
     stand.editor.will_always_answer(answer(ApprovalDecision::Deny, Some("Never.")));
@@ -48,6 +48,22 @@ async fn a_subcommand_that_is_denied_is_not_let_through_by_another_spelling() {
         ("cargo p", "ask"),
         ("docker image push x", "deny"),
         ("npm publ", "deny"),
+        ("git --git-dir=.git --work-tree . -C . push --dry-run", "deny"),
+        ("env -i git -C . push", "deny"),
+        ("xargs -n1 git push", "deny"),
+        ("git submodule foreach git push", "ask"),
+        ("git remote-https origin https://host.invalid/x", "deny"),
+        ("git submodule--helper foreach git push", "ask"),
+        ("git lfs push origin main", "ask"),
+        ("git -P -- push", "ask"),
+        ("git rebase -ix 'git push' HEAD~1", "ask"),
+        ("git remote update", "ask"),
+        ("git remote add -f x ../x", "ask"),
+        ("git submodule update --init", "ask"),
+        ("git maintenance run --task=prefetch", "ask"),
+        ("git clone ../x y", "ask"),
+        ("git remote -v", "auto"),
+        ("git submodule status", "auto"),
         ("git -C . -c color.ui=never status", "auto"),
         ("git stash list && git help push", "auto"),
     ];

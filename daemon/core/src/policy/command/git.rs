@@ -120,6 +120,15 @@ const RUNNING: &[(&str, &[&str])] = &[
     ("svn", &[]),
 ];
 
+/// Commands that call others with some of their words. None of the words: always.
+const CALLING: &[(&str, &[&str], &[&str])] = &[
+    ("clone", &[], &["checkout", "fetch"]),
+    ("maintenance", &[], &["fetch", "gc", "pack-refs", "repack"]),
+    ("remote", &["--fetch", "-f", "prune", "show", "update"], &["fetch", "ls-remote"]),
+    ("submodule", &["add", "update"], &["checkout", "clone", "fetch", "merge", "rebase"]),
+    ("worktree", &["add"], &["checkout"]),
+];
+
 /// Aliases that lead to aliases.
 const DEEPEST: usize = 8;
 /// Options that are looked at before the subcommand.
@@ -225,6 +234,15 @@ impl Invocation<'_> {
                 [] => Decision::Yes,
                 _ => Decision::Unknown(format!("`git {command}` does what `git {wanted}` does")),
             };
+        }
+        let calls = CALLING.iter().any(|(name, with, called)| {
+            let has = |word: &&str| has_option(arguments, word);
+            *name == command
+                && called.contains(&wanted.as_str())
+                && (with.is_empty() || self.goes_on || with.iter().any(has))
+        });
+        if calls {
+            return Decision::Unknown(format!("`git {command}` may call `git {wanted}`"));
         }
         let runs = RUNNING.iter().find(|(name, _)| *name == command);
         let by_url = arguments.iter().any(|argument| argument.contains("::"));
