@@ -190,6 +190,43 @@ async fn late(answers: bool, types: bool) {
 }
 
 #[tokio::test]
+async fn a_rejection_that_is_confirmed_after_its_time_out_is_told_with_its_patch() {
+    let (folder, state) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    fs::write(folder.path().join("a"), BEFORE).unwrap();
+    let model = ModelServer::start([]).await;
+    for reply in [edit("c1", "a", "two", "2"), say("Done."), say("I see.")] {
+        model.push(Response::reply(reply));
+    }
+    let settings = model.settings(Wire::Anthropic);
+    let lazy = Lazy::open(folder.path(), state.path(), settings, false).await;
+    lazy.run("cairn.runTask", "Do it").await;
+    lazy.until_asked().await;
+    lazy.confirm();
+    lazy.shown("Done.").await;
+    let params = json!({ "command": "cairn.rejectAll", "arguments": [] });
+    let rejecting = lazy.client.request("workspace/executeCommand", params);
+    let give_up = async {
+        lazy.until_asked().await;
+        lazy.lenses().await;
+        tokio::time::pause();
+        tokio::time::advance(Duration::from_secs(11)).await;
+        tokio::time::resume();
+    };
+    let (rejected, ()) = tokio::join!(rejecting, give_up);
+    let rejected = rejected.unwrap().to_string();
+    assert!(rejected.contains("may still come"), "{rejected}");
+    lazy.confirm();
+    assert_eq!(lazy.text(), BEFORE);
+    assert_eq!(lazy.lenses().await, [""; 0]);
+    lazy.run("cairn.reply", "Go on").await;
+    lazy.shown("I see.").await;
+    let requests = model.finish();
+    let last = String::from_utf8(requests[2].body.clone()).unwrap();
+    assert!(last.contains("this change of yours in a; it is no longer in the file"), "{last}");
+    assert!(last.contains(r"-two\n+2\n"), "{last}");
+}
+
+#[tokio::test]
 async fn an_edit_that_is_confirmed_after_its_time_out_is_the_proposal() {
     late(false, false).await;
 }

@@ -65,6 +65,8 @@ pub(crate) struct Rejection {
     hunks: u32,
     /// For the model.
     notice: String,
+    /// The part of it about lines: those are rejected by an edit of their own.
+    of_lines: String,
 }
 
 /// What became of the rejections of one decision.
@@ -278,7 +280,8 @@ impl Hub {
             let mut steps = Vec::new();
             if !target.ids.is_empty() {
                 let (reply, step) = oneshot::channel();
-                self.enqueue(&target.key, Work::Reject { ids: target.ids.clone(), reply });
+                let (ids, notice) = (target.ids.clone(), rejection.of_lines.clone());
+                self.enqueue(&target.key, Work::Reject { ids, notice, reply });
                 steps.push(step);
             }
             if target.fate {
@@ -357,6 +360,7 @@ impl Hub {
                 "{REJECTED} this change of yours in {path}; it is no longer in the file. Do not propose it again unless they ask:\n{patch}"
             ));
         }
+        let of_lines = notices.concat() + &reason(feedback);
         if let Some(fate) = entry.fate.as_ref().filter(|_| target.fate) {
             told.extend(fate.origin.sessions().cloned());
             notices.push(match &fate.kind {
@@ -381,7 +385,7 @@ impl Hub {
             told,
             accepted: None,
         };
-        Some(Rejection { former, path, hunks, notice })
+        Some(Rejection { former, path, hunks, notice, of_lines })
     }
 
     /// Now that it is so, the model learns at its next safe point what the user did not want.

@@ -9,7 +9,6 @@ use std::{sync::Arc, time::Duration};
 
 use cairn_core::{
     change::Change,
-    context::REJECTED,
     review::{Author, FileReview, Hunk, HunkId},
     text::{FileEncoding, Text},
     visible::foreign_words,
@@ -80,7 +79,7 @@ impl Hub {
                 // Its turn was cancelled while it waited.
                 Work::Propose(_, reply) if reply.is_closed() => {}
                 Work::Propose(proposal, reply) => self.start_proposal(key, proposal, reply),
-                Work::Reject { ids, reply } => self.start_reject(key, &ids, reply),
+                Work::Reject { ids, notice, reply } => self.start_reject(key, &ids, notice, reply),
                 Work::RejectFate { reply } => self.start_fate_rejection(key, reply),
                 Work::ApplyOutdated { id, reply } => self.apply_outdated(key, id, reply),
                 Work::GoBack { now, before, reply } => {
@@ -142,7 +141,13 @@ impl Hub {
         self.send_edit(key, label, file_change, Some(new_text), outcome, counts, reply);
     }
 
-    fn start_reject(&mut self, key: &str, ids: &[HunkId], reply: oneshot::Sender<Proposed>) {
+    fn start_reject(
+        &mut self,
+        key: &str,
+        ids: &[HunkId],
+        notice: String,
+        reply: oneshot::Sender<Proposed>,
+    ) {
         let open = self.docs.get(key);
         let Some(entry) = self.files.entries.get_mut(key) else { return };
         let Some(review) = &mut entry.review else { return drop(reply.send(Proposed::Stale)) };
@@ -181,7 +186,8 @@ impl Hub {
                     expected_hash: hash(&current),
                     empty_folders: self.made_folders(key),
                 };
-                self.send_edit(key, label, delete, None, Outcome::Delete { told }, (0, 0), reply);
+                let outcome = Outcome::Delete { told, notice };
+                self.send_edit(key, label, delete, None, outcome, (0, 0), reply);
             }
             Ok(after) => {
                 let edit = edit_of(&current, &change, open.as_deref(), self.form);
@@ -190,7 +196,7 @@ impl Hub {
                     label,
                     edit,
                     Some(after),
-                    Outcome::Reject { before: current, change, told },
+                    Outcome::Reject { before: current, change, told, notice },
                     (0, 0),
                     reply,
                 );
@@ -572,7 +578,7 @@ impl Hub {
                     None => seen.gone(key, &told),
                 }
             }
-            (Outcome::Delete { told }, _) => seen.gone(key, &told),
+            (Outcome::Delete { told, .. }, _) => seen.gone(key, &told),
             // Nobody knows a file that was not there; a move is told of where it lands.
             (Outcome::Restore { before: None, .. } | Outcome::Moved { .. }, _)
             | (Outcome::Agent { .. } | Outcome::Reject { .. }, None) => {}
@@ -590,12 +596,9 @@ impl Hub {
                     "Your change of {path}, of which you were told that the editor had not applied it, has been applied now. Read the file before you change it again."
                 ),
             ),
-            Outcome::Reject { told, .. } | Outcome::Delete { told } => (
-                told.clone(),
-                format!(
-                    "{REJECTED} a change of yours in {path}; it is no longer in the file. Do not propose it again unless they ask."
-                ),
-            ),
+            Outcome::Reject { told, notice, .. } | Outcome::Delete { told, notice } => {
+                (told.clone(), notice.clone())
+            }
             Outcome::Restore { .. } | Outcome::Moved { .. } => (Vec::new(), String::new()),
         };
         self.tell_models(&told.into_iter().collect(), &text);

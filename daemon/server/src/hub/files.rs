@@ -391,7 +391,7 @@ impl Entry {
                     accept_of(review, origin);
                 }
             }
-            Outcome::Reject { change, before: _, told: _ } => {
+            Outcome::Reject { change, before: _, told: _, notice: _ } => {
                 if let Some(review) = &mut self.review {
                     follow(review, change, expected, &Author::Decision);
                 }

@@ -23,6 +23,8 @@ pub(in crate::hub) enum Work {
     Propose(Proposal, oneshot::Sender<Proposed>),
     Reject {
         ids: Vec<HunkId>,
+        /// Notice for the model, with the patch and the user's reason.
+        notice: String,
         reply: oneshot::Sender<Proposed>,
     },
     /// Make the file what it was at a checkpoint, if it is still what it is `now`.
@@ -124,6 +126,8 @@ pub(in crate::hub) enum Outcome {
         before: Text,
         change: Change,
         told: Vec<String>,
+        /// Notice for the model, should the rejection arrive late.
+        notice: String,
     },
     Restore {
         before: Option<Text>,
@@ -134,6 +138,8 @@ pub(in crate::hub) enum Outcome {
     /// The file that the agent created is rejected.
     Delete {
         told: Vec<String>,
+        /// The same as of a rejection of lines.
+        notice: String,
     },
     /// The agent deletes it.
     Deleted {

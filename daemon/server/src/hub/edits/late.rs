@@ -176,9 +176,19 @@ impl Late {
             }
             Meaning::User => {
                 let change = Change::between(&text, &expected);
-                (Some(expected), Outcome::Reject { before: text, change, told: Vec::new() })
+                (
+                    Some(expected),
+                    Outcome::Reject {
+                        before: text,
+                        change,
+                        told: Vec::new(),
+                        notice: String::new(),
+                    },
+                )
             }
-            Meaning::Uncreated => (None, Outcome::Delete { told: Vec::new() }),
+            Meaning::Uncreated => {
+                (None, Outcome::Delete { told: Vec::new(), notice: String::new() })
+            }
             Meaning::Restored { deletes, is_undo } => {
                 let former = Box::new(known_standing(&after?).ok()?);
                 let outcome = Outcome::Restore { before, former, is_undo };
