@@ -147,6 +147,7 @@ fn approve() -> ApproveParams {
         preview: None,
         for_session: String::new(),
         quarantined: false,
+        changed: None,
     }
 }
 

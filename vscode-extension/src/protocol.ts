@@ -718,6 +718,11 @@ preview?: Preview,
  */
 forSession: string, 
 /**
+ * File that says what the command does and that changed since the user allowed it. Shown with the
+ * question; `reason` says it, too.
+ */
+changed?: string, 
+/**
  * `command` lists files that a command left and that are in quarantine; nothing runs. Only a
  * person may say yes.
  */

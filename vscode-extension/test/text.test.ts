@@ -386,3 +386,14 @@ describe("a daemon of another release", () => {
     }
   });
 });
+
+describe("a question about a command whose definition changed", () => {
+  it("names the file in the notification and in the list", () => {
+    const asked = { title: "Run a command", command: "npm test", changed: "package.json", cwd: "/w", rules: [], forSession: "" };
+    expect(approvalNotice(asked)).toEqual({
+      message: "Run a command? “package.json” changed since you allowed it: npm test",
+      whole: true,
+    });
+    expect(answerRows(asked).map((row) => row.label).join("")).toContain("$(warning) “package.json” changed since you allowed it:npm test");
+  });
+});

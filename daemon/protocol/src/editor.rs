@@ -160,6 +160,11 @@ pub struct ApproveParams {
     /// What `allowSession` is a yes to, in a few words: `exactly this command`.
     #[serde(default)]
     pub for_session: String,
+    /// File that says what the command does and that changed since the user allowed it. Shown with the
+    /// question; `reason` says it, too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub changed: Option<String>,
     /// `command` lists files that a command left and that are in quarantine; nothing runs. Only a
     /// person may say yes.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

@@ -298,12 +298,17 @@ impl Editor for Terminal {
             self.print(&format!("\n{}\n", printable(&preview.patch)));
         }
         self.print(&format!(
-            "\n{}{} in {}:\n  {}\nAllow? [y]es, [a]lways in this run{always}, [N]o; words after it are for the agent: ",
+            "\n{}{}{} in {}:\n  {}\nAllow? [y]es, [a]lways in this run{always}, [N]o; words after it are for the agent: ",
             printable(&params.title),
             params
                 .child
                 .as_ref()
                 .map(|title| format!(" [{}]", printable(title)))
+                .unwrap_or_default(),
+            params
+                .changed
+                .as_ref()
+                .map(|file| format!(" ({} changed since you allowed it)", printable(file)))
                 .unwrap_or_default(),
             printable(&params.cwd),
             exact(&params.command)

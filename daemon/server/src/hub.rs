@@ -28,6 +28,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
+    approval::definitions::Definitions,
     config::{self, Settings},
     docs::Docs,
     editor::Editor,
@@ -126,6 +127,8 @@ pub(crate) enum Event {
         params: Box<ApproveParams>,
         /// What a yes for the session is remembered by.
         touch: Box<tools::Touch>,
+        /// Files behind a command as they are; a yes for the session holds while they stay so.
+        definitions: Definitions,
         reply: oneshot::Sender<ApproveResult>,
     },
     Approved {
@@ -473,7 +476,9 @@ impl Hub {
             }
             Event::Rejected(rejected) => self.rejected(rejected),
             Event::Restored(restored) => self.restored(restored),
-            Event::Approve { params, touch, reply } => self.ask_approval(*params, *touch, reply),
+            Event::Approve { params, touch, definitions, reply } => {
+                self.ask_approval(*params, *touch, definitions, reply);
+            }
             Event::Approved { approval_id, result } => drop(self.approved(&approval_id, result)),
             Event::GoingBack(going) => self.going_back(*going),
             Event::WentBack(went) => self.went_back(*went),

@@ -4,11 +4,11 @@
 use std::{fs, os::unix::fs::PermissionsExt};
 
 use cairn_protocol::ApprovalDecision;
-use cairn_tests::model_server::Wire;
+use cairn_tests::model_server::{Response, Wire};
 use serde_json::json;
 
 use super::Stand;
-use crate::desk::{Desk, answer, bash, edit, say};
+use crate::desk::{Desk, answer, bash, call, edit, say};
 
 #[tokio::test]
 async fn files_that_run_by_themselves_are_not_changed_unasked() {
@@ -129,4 +129,184 @@ async fn what_was_allowed_for_good_is_asked_for_again_when_its_definition_change
     assert_eq!(commands, ["bash build.sh"]);
     super::ran(table.len() + 2);
     desk.finish().await;
+}
+
+/// Folder of its own for each row, so that each begins with nothing allowed.
+struct Changed {
+    script: &'static str,
+    files: &'static [(&'static str, &'static str)],
+    /// File that is written, with its new text.
+    change: (&'static str, &'static str),
+    /// File that the question names; `None`: there is no question.
+    named: Option<&'static str>,
+}
+
+const fn row(
+    script: &'static str,
+    files: &'static [(&'static str, &'static str)],
+    change: (&'static str, &'static str),
+    named: Option<&'static str>,
+) -> Changed {
+    Changed { script, files, change, named }
+}
+
+const NPM: &str = "{\"scripts\": {\"test\": \"echo fine\"}}\n";
+const MEMBERS: &str =
+    "{\"workspaces\": [\"packages/*\"], \"scripts\": {\"test\": \"npm test --workspaces\"}}\n";
+
+const CHANGES: &[Changed] = &[
+    row(
+        "npm test",
+        &[("package.json", NPM)],
+        ("package.json", "{\"scripts\": {\"test\": \"echo evil\"}}\n"),
+        Some("package.json"),
+    ),
+    row(
+        "npm test",
+        &[("package.json", NPM)],
+        ("package.json", "{\"scripts\": {\"test\": \"echo fine\", \"pretest\": \"echo evil\"}}\n"),
+        Some("package.json"),
+    ),
+    row(
+        "npm test",
+        &[("package.json", NPM)],
+        ("package.json", "{\"version\": \"2.0.0\", \"scripts\": {\"test\": \"echo fine\"}}\n"),
+        None,
+    ),
+    row(
+        "npm test",
+        &[("package.json", MEMBERS), ("packages/a/package.json", NPM)],
+        ("packages/a/package.json", "{\"scripts\": {\"test\": \"echo evil\"}}\n"),
+        Some("packages/a/package.json"),
+    ),
+    row(
+        "npm test",
+        &[("package.json", MEMBERS)],
+        ("packages/b/package.json", NPM),
+        Some("packages/b/package.json"),
+    ),
+    row(
+        "npm test",
+        &[
+            ("package.json", "{\"scripts\": {\"test\": \"sh tools/t.sh\"}}\n"),
+            ("tools/t.sh", "echo fine\n"),
+        ],
+        ("tools/t.sh", "echo evil\n"),
+        Some("tools/t.sh"),
+    ),
+    row(
+        "make check",
+        &[("Makefile", "check:\n\t@echo fine\n")],
+        ("Makefile", "check:\n\t@echo evil\n"),
+        Some("Makefile"),
+    ),
+    row(
+        "make check",
+        &[("Makefile", "include rules/*.mk\n"), ("rules/a.mk", "check:\n\t@echo fine\n")],
+        ("rules/a.mk", "check:\n\t@echo evil\n"),
+        Some("rules/a.mk"),
+    ),
+    row(
+        "make check",
+        &[("Makefile", "-include rules/*.mk\ncheck:\n\t@echo fine\n")],
+        ("rules/b.mk", "check: evil\nevil:\n\t@echo evil\n"),
+        Some("rules/b.mk"),
+    ),
+    row(
+        "make check",
+        &[
+            ("Makefile", "D := rules\ninclude $(D)/a.mk\n"),
+            ("rules/a.mk", "include c.mk\n"),
+            ("c.mk", "check:\n\t@echo fine\n"),
+        ],
+        ("c.mk", "check:\n\t@echo evil\n"),
+        Some("c.mk"),
+    ),
+    row(
+        "make check",
+        &[
+            ("Makefile", "check:\n\t@$(MAKE) -C sub check\n"),
+            ("sub/Makefile", "check:\n\t@echo fine\n"),
+        ],
+        ("sub/Makefile", "check:\n\t@echo evil\n"),
+        Some("sub/Makefile"),
+    ),
+    row(
+        "bash build.sh",
+        &[("build.sh", ". ./lib.sh\n"), ("lib.sh", "echo fine\n")],
+        ("lib.sh", "echo evil\n"),
+        Some("./lib.sh"),
+    ),
+    row(
+        "make check",
+        &[("Makefile", "check: main.c\n\t@echo fine\n"), ("main.c", "a\n")],
+        ("main.c", "b\n"),
+        None,
+    ),
+];
+
+/// Allows each command in one way, has its file changed by the agent or by the user, and runs it again.
+async fn asked_again_after_a_change(decision: ApprovalDecision) {
+    let folder = tempfile::tempdir().unwrap();
+    for (at, row) in CHANGES.iter().enumerate() {
+        for by in ["agent", "user"] {
+            let place = folder.path().join(format!("{by}{at}"));
+            let files: Vec<(&str, &[u8])> =
+                row.files.iter().map(|(name, text)| (*name, text.as_bytes())).collect();
+            super::put(&place, &files);
+        }
+    }
+    let stand = Stand::within(folder, &[""], Wire::Anthropic, json!({}), |_| {}).await;
+    stand.editor.will_always_answer(answer(decision, None));
+    for (at, Changed { script, change: (file, text), named, .. }) in CHANGES.iter().enumerate() {
+        for by in ["agent", "user"] {
+            let place = format!("{by}{at}");
+            let script = format!("cd {place} && {script}");
+            let file = format!("{place}/{file}");
+            let run = |id: &str| Response::reply(call(id, "bash", json!({ "command": script })));
+            let done = || Response::reply(say("Done."));
+            for response in [run("c1"), run("c2"), done()] {
+                stand.model.push(response);
+            }
+            let first = stand.editor.run("Do it").await;
+            let asked = |from: usize| -> Vec<_> {
+                let asked = stand.editor.asked().into_iter().skip(from);
+                asked.filter(|question| question.command == script).collect()
+            };
+            assert_eq!(asked(0).len(), 1, "{script}: the yes is kept");
+            assert_eq!(asked(0)[0].changed, None, "{script}");
+            let before = stand.editor.asked().len();
+            if by == "agent" {
+                let arguments = json!({ "path": file, "content": text });
+                stand.model.push(Response::reply(call("c3", "write_file", arguments)));
+            } else {
+                let path = stand.root.join(&file);
+                fs::create_dir_all(path.parent().unwrap()).unwrap();
+                fs::write(path, text).unwrap();
+            }
+            for response in [run("c4"), run("c5"), done()] {
+                stand.model.push(response);
+            }
+            stand.editor.run_in(&first.session_id, "Again").await;
+            let asked = asked(before);
+            assert_eq!(asked.len(), usize::from(named.is_some()), "{script} after {file}");
+            if let (Some(question), Some(named)) = (asked.first(), named) {
+                assert_eq!(question.changed.as_deref(), Some(*named), "{script}");
+                let expected = format!("`{named}` changed since you ");
+                assert!(question.reason.starts_with(&expected), "{}", question.reason);
+            }
+        }
+    }
+    super::ran(CHANGES.len() * 2);
+    stand.finish();
+}
+
+#[tokio::test]
+async fn a_rule_asks_again_when_a_file_behind_its_command_changed() {
+    asked_again_after_a_change(ApprovalDecision::AllowAlways).await;
+}
+
+#[tokio::test]
+async fn a_session_approval_asks_again_when_a_file_behind_its_command_changed() {
+    asked_again_after_a_change(ApprovalDecision::AllowSession).await;
 }

@@ -9,15 +9,22 @@ const ROW_EM = 29;
 /** At the beginning of what belongs to the line above. */
 const GOES_ON = "↪ ";
 
-type Asked = Pick<ApproveParams, "title" | "command" | "child">;
+type Asked = Pick<ApproveParams, "title" | "command" | "child" | "changed">;
 
 /**
  * The text of the notification that asks for an approval. Only when it is `whole` does it show
  * exactly what would run; else nobody may allow it from there.
  */
-export function approvalNotice({ title, command, child }: Asked): { message: string; whole: boolean } {
+export function approvalNotice({ title, command, child, changed }: Asked): { message: string; whole: boolean } {
   const shown = oneExactLine(command, COMMAND_CHARS);
-  return { message: inert(`${oneLine(title, 80)}${child === undefined ? "" : ` (${oneLine(child, 60)})`}? ${shown}`), whole: shown === command.replace(/\n+$/, "") };
+  const asker = child === undefined ? "" : ` (${oneLine(child, 60)})`;
+  const since = changed === undefined ? "" : ` ${changedSince(changed)}`;
+  return { message: inert(`${oneLine(title, 80)}${asker}?${since} ${shown}`), whole: shown === command.replace(/\n+$/, "") };
+}
+
+/** Sentence about a file behind a command that the user allowed before. */
+function changedSince(file: string): string {
+  return `“${oneLine(file, 60)}” changed since you allowed it:`;
 }
 
 /** The whole command, line by line; a line that is too long to be shown goes on in the next row. */
@@ -49,8 +56,8 @@ export interface Answer {
 }
 
 /** The answers, then what they are about, line by line: a list can show no longer text than that. */
-export function answerRows(asked: Pick<ApproveParams, "command" | "cwd" | "rules" | "rulesFolder" | "forSession" | "quarantined">): AnswerRow[] {
-  const { command, cwd, rules, rulesFolder, forSession, quarantined } = asked;
+export function answerRows(asked: Pick<ApproveParams, "command" | "cwd" | "rules" | "rulesFolder" | "forSession" | "quarantined" | "changed">): AnswerRow[] {
+  const { command, cwd, rules, rulesFolder, forSession, quarantined, changed } = asked;
   if (quarantined === true) {
     return [
       { label: `$(discard) ${PUT_BACK}`, description: "the files return to their places", answer: { decision: "allowOnce" } },
@@ -77,6 +84,7 @@ export function answerRows(asked: Pick<ApproveParams, "command" | "cwd" | "rules
     { label: "$(comment) Deny and say why…", description: "words for the agent", answer: { decision: "deny", words: true } },
     // No words on the dividing lines: they would stand in the next row, and cut what is said there.
     DIVIDED,
+    ...(changed === undefined ? [] : pieces(`$(warning) ${inert(changedSince(changed))}`, ROW_EM).map((row) => ({ label: row }))),
     ...lines(command),
     ...folder(cwd),
     ...(rules.length === 0 || inDetail ? [] : [DIVIDED, { label: "$(shield) Always would allow, word for word:" }, ...rules.flatMap(lines), ...(rulesFolder === undefined ? [] : folder(rulesFolder))]),

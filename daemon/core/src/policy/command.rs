@@ -8,6 +8,7 @@
 use std::{fmt, iter::Peekable, str::Chars};
 
 mod definitions;
+mod followed;
 mod forbidden;
 mod git;
 mod looks;
@@ -15,7 +16,8 @@ mod readers;
 mod rules;
 mod subcommands;
 
-pub use definitions::{Definition, definitions};
+pub use definitions::{Definition, definitions, definitions_in};
+pub use followed::followed;
 pub use forbidden::Denial;
 pub use looks::only_looks;
 pub use readers::{Access, paths_read};

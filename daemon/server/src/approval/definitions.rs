@@ -1,11 +1,18 @@
-//! Texts behind a rule of "always", by hash: what the files said that a command follows when the user
-//! allowed it, and what they say now.
+//! Files that say what an allowed command does, by hash: their texts when the user allowed it, and their
+//! texts now.
 //!
-//! Reads through the held folder, and nothing outside of the workspace. Blocks.
+//! Reads through the held folder, and nothing outside of the workspace. (Names that match a pattern are
+//! listed by path.) Blocks.
 
-use std::{collections::BTreeMap, io::Read, path::Path};
+use std::{
+    collections::{BTreeMap, BTreeSet, VecDeque},
+    fs,
+    io::Read,
+    path::Path,
+};
 
-use cairn_core::policy::command::{Definition, Rule, definitions};
+use cairn_core::policy::command::{self, Definition, Rule};
+use globset::GlobBuilder;
 use sha2::{Digest, Sha256};
 
 use crate::{
@@ -22,55 +29,171 @@ const MISSING: &str = "missing";
 const UNREADABLE: &str = "unreadable";
 /// A longer file is read up to here and counts with its length.
 const MOST_BYTES: u64 = 1024 * 1024;
+/// Most files of one command. Beyond, [`UNCOUNTED`] stands for the rest, which always counts as changed.
+const MOST_FILES: usize = 256;
+const UNCOUNTED: &str = "(more files)";
+/// Most entries of folders that one pattern is compared with, and folders below each other for `**`.
+const MOST_LISTED: usize = 4_000;
+const DEEPEST: usize = 6;
 
 /// Contents of the files behind a rule, now. `folder`: in which its commands run.
 pub fn look(rule: &Rule, folder: &Path, workspace: &Workspace, docs: &Docs) -> Definitions {
-    let look = |definition: Definition| {
-        let texts = texts(&definition, folder, workspace, docs);
-        (definition.file, texts)
-    };
-    definitions(rule.words()).into_iter().map(look).collect()
+    look_at(command::definitions(rule.words()), folder, workspace, docs)
 }
 
-/// The first file that says something else than it did. Names of both are the same, as the rule is.
+/// Contents of the files behind the commands of a script, now.
+pub fn look_behind(script: &str, folder: &Path, workspace: &Workspace, docs: &Docs) -> Definitions {
+    look_at(command::definitions_in(script), folder, workspace, docs)
+}
+
+/// With the files that those name, and so on.
+fn look_at(
+    named: Vec<Definition>,
+    folder: &Path,
+    workspace: &Workspace,
+    docs: &Docs,
+) -> Definitions {
+    let (mut found, mut seen) = (Definitions::new(), BTreeSet::new());
+    // With true for a name that a pattern matched: it is no pattern, whatever is in it.
+    let mut waiting: VecDeque<_> = named.into_iter().map(|it| (it, false)).collect();
+    while let Some((definition, is_name)) = waiting.pop_front() {
+        if !seen.insert((definition.clone(), is_name)) {
+            continue;
+        }
+        if seen.len() > MOST_FILES {
+            found.insert(UNCOUNTED.to_owned(), Vec::new());
+            break;
+        }
+        if !is_name && definition.is_pattern() {
+            let files = matching(&definition.file, folder, workspace);
+            // Each in its own folder, as the pattern is.
+            let of = |file: String| {
+                let place = file.rsplit_once('/').map_or("", |(place, _)| place);
+                let patterned = definition.folder.contains(['*', '?', '[']);
+                let place = if patterned { place } else { definition.folder.as_str() };
+                (Definition { folder: place.to_owned(), file, ..definition.clone() }, true)
+            };
+            waiting.extend(files.into_iter().map(of));
+            continue;
+        }
+        let (hashes, texts) = texts(&definition, folder, workspace, docs);
+        let more = texts.iter().flat_map(|text| command::followed(&definition, text));
+        waiting.extend(more.map(|it| (it, false)));
+        let known = found.entry(definition.file).or_default();
+        known.extend(hashes);
+        known.dedup();
+    }
+    found
+}
+
+/// Files below the folder whose names match, sorted.
+fn matching(pattern: &str, folder: &Path, workspace: &Workspace) -> Vec<String> {
+    let mut places = vec![String::new()];
+    let mut budget = MOST_LISTED;
+    for part in pattern.trim_start_matches("./").split('/') {
+        let is_pattern = part.contains(['*', '?', '[']);
+        let glob = GlobBuilder::new(part).literal_separator(true).build().ok();
+        let Some(glob) = glob.map(|glob| glob.compile_matcher()) else { return Vec::new() };
+        let mut next = Vec::new();
+        for place in places {
+            match part {
+                "**" => next.extend(nested(&place, folder, workspace, &mut budget)),
+                part if !is_pattern => next.push(below(&place, part)),
+                _ => {
+                    let names = listed(&place, folder, workspace, &mut budget);
+                    let names = names.into_iter().filter(|name| glob.is_match(name));
+                    next.extend(names.map(|name| below(&place, &name)));
+                }
+            }
+        }
+        places = next;
+    }
+    places.sort();
+    places
+}
+
+/// The folder and those in it.
+fn nested(place: &str, folder: &Path, workspace: &Workspace, budget: &mut usize) -> Vec<String> {
+    let (mut all, mut level) = (Vec::new(), vec![place.to_owned()]);
+    for _ in 0..DEEPEST {
+        let inner = |place: &String| {
+            let names = listed(place, folder, workspace, budget).into_iter();
+            names.map(|name| below(place, &name)).collect::<Vec<_>>()
+        };
+        let next: Vec<String> = level.iter().flat_map(inner).collect();
+        all.append(&mut level);
+        level = next.into_iter().filter(|place| folder.join(place).is_dir()).collect();
+    }
+    all
+}
+
+fn below(place: &str, name: &str) -> String {
+    if place.is_empty() { name.to_owned() } else { format!("{place}/{name}") }
+}
+
+/// Names in a folder of the workspace, but for those where installed packages and Git keep theirs.
+fn listed(place: &str, folder: &Path, workspace: &Workspace, budget: &mut usize) -> Vec<String> {
+    let folder = folder.join(place);
+    let resolved = folder.to_str().and_then(|path| workspace.resolve(path).ok());
+    let Some(entries) = resolved.and_then(|path| fs::read_dir(path.as_path()).ok()) else {
+        return Vec::new();
+    };
+    let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let names = names.filter(|name| name != "node_modules" && name != ".git");
+    let names: Vec<String> = names.take(*budget).collect();
+    *budget -= names.len();
+    names
+}
+
+/// The first file that says something else than it did, or that is there now and was not, or no longer.
 pub fn changed(then: &Definitions, now: &Definitions) -> Option<String> {
-    let differs = |(file, texts): &(&String, &Vec<String>)| {
-        let known = then.get(*file).map(Vec::as_slice).unwrap_or_default();
-        !texts.iter().all(|text| known.contains(text))
+    let differs = |(file, hashes): &(&String, &Vec<String>)| match then.get(*file) {
+        Some(known) => *file == UNCOUNTED || !hashes.iter().all(|hash| known.contains(hash)),
+        None => true,
     };
-    now.iter().find(differs).map(|(file, _)| file.clone())
+    let gone = || then.keys().find(|file| !now.contains_key(*file));
+    now.iter().find(differs).map(|(file, _)| file).or_else(gone).cloned()
 }
 
+/// Hashes of a file's texts, and those of its texts that are read for more files.
 fn texts(
     definition: &Definition,
     folder: &Path,
     workspace: &Workspace,
     docs: &Docs,
-) -> Vec<String> {
+) -> (Vec<String>, Vec<String>) {
     let path = folder.join(&definition.file);
     let Some(Ok(path)) = path.to_str().map(|path| workspace.resolve(path)) else {
-        return vec![UNREADABLE.to_owned()];
+        return (vec![UNREADABLE.to_owned()], Vec::new());
     };
-    let mut found = vec![on_disk(&path, definition, workspace)];
-    if let Some(document) = docs.get(&path.uri()) {
-        found.push(hash(document.text.to_string().as_bytes(), 0, definition));
+    let (mut hashes, mut texts) = (Vec::new(), Vec::new());
+    match on_disk(&path, workspace) {
+        Ok((bytes, more)) => {
+            hashes.push(hash(&bytes, more, definition));
+            texts.extend(String::from_utf8(bytes).ok());
+        }
+        Err(why) => hashes.push(why.to_owned()),
     }
-    found.dedup();
-    found
+    if let Some(document) = docs.get(&path.uri()) {
+        let text = document.text.to_string();
+        hashes.push(hash(text.as_bytes(), 0, definition));
+        texts.push(text);
+    }
+    hashes.dedup();
+    texts.dedup();
+    (hashes, texts)
 }
 
-fn on_disk(path: &WorkspacePath, definition: &Definition, workspace: &Workspace) -> String {
-    let file = match workspace.open(path) {
-        Ok(file) => file,
-        Err(ReadError::Missing(_)) => return MISSING.to_owned(),
-        Err(_) => return UNREADABLE.to_owned(),
-    };
+/// The beginning of a file, and how many bytes follow.
+fn on_disk(path: &WorkspacePath, workspace: &Workspace) -> Result<(Vec<u8>, u64), &'static str> {
+    let file = workspace.open(path).map_err(|error| match error {
+        ReadError::Missing(_) => MISSING,
+        _ => UNREADABLE,
+    })?;
     let length = file.metadata().map_or(0, |found| found.len());
     let mut bytes = Vec::new();
-    match file.take(MOST_BYTES).read_to_end(&mut bytes) {
-        Ok(_) => hash(&bytes, length.saturating_sub(MOST_BYTES), definition),
-        Err(_) => UNREADABLE.to_owned(),
-    }
+    file.take(MOST_BYTES).read_to_end(&mut bytes).map_err(|_| UNREADABLE)?;
+    Ok((bytes, length.saturating_sub(MOST_BYTES)))
 }
 
 /// `more`: bytes beyond those that were read.
@@ -106,5 +229,11 @@ mod tests {
         assert_eq!(changed(&make, &seen("make check")), None);
         put("GNUmakefile", "check: evil\n");
         assert_eq!(changed(&make, &seen("make check")).as_deref(), Some("GNUmakefile"));
+        // A name that looks like a pattern is a name.
+        put("GNUmakefile", "include *.mk\n");
+        put("a.mk", "");
+        let make = seen("make check");
+        put("[a].mk", "check: evil\n");
+        assert_eq!(changed(&make, &seen("make check")).as_deref(), Some("[a].mk"));
     }
 }

@@ -8,7 +8,10 @@ use cairn_protocol::{AnswerParams, AnswerResult, ApprovalDecision, ApproveParams
 use tokio::sync::oneshot;
 
 use super::{Event, Hub};
-use crate::tools::Touch;
+use crate::{
+    approval::definitions::{self, Definitions},
+    tools::Touch,
+};
 
 #[derive(Debug, Default)]
 pub(super) struct Approvals {
@@ -19,6 +22,7 @@ pub(super) struct Approvals {
 struct Waiting {
     params: ApproveParams,
     touch: Touch,
+    definitions: Definitions,
     reply: oneshot::Sender<ApproveResult>,
 }
 
@@ -37,6 +41,7 @@ impl Hub {
         &mut self,
         mut params: ApproveParams,
         touch: Touch,
+        definitions: Definitions,
         reply: oneshot::Sender<ApproveResult>,
     ) {
         // The turn may have ended while the question was on its way; the caller sees it withdrawn.
@@ -52,20 +57,21 @@ impl Hub {
         }
         params.child = self.children.title_of(&params.session_id);
         let root = self.sessions.get(self.root_of(&params.session_id));
-        let title = params.title.clone();
-        if root.is_some_and(|root| root.allowed.contains(&(touch.clone(), title))) {
-            drop(
-                reply.send(ApproveResult {
-                    decision: ApprovalDecision::AllowSession,
-                    feedback: None,
-                }),
-            );
-            return;
+        let key = (touch.clone(), params.title.clone());
+        if let Some(allowed) = root.and_then(|root| root.allowed.get(&key)) {
+            let Some(file) = definitions::changed(allowed, &definitions) else {
+                let decision = ApprovalDecision::AllowSession;
+                return drop(reply.send(ApproveResult { decision, feedback: None }));
+            };
+            let since = format!("`{file}` changed since you allowed this for the session.");
+            params.reason = format!("{since} {}", params.reason);
+            params.changed.get_or_insert(file);
         }
         let asked = self.editor.approve(params.clone());
         let handle = self.handle.clone();
         let approval_id = params.approval_id.clone();
-        self.approvals.waiting.insert(approval_id.clone(), Waiting { params, touch, reply });
+        let waiting = Waiting { params, touch, definitions, reply };
+        self.approvals.waiting.insert(approval_id.clone(), waiting);
         self.spawn(async move {
             let result = asked.await;
             handle.send(Event::Approved { approval_id, result });
@@ -82,7 +88,7 @@ impl Hub {
         if result.decision == ApprovalDecision::AllowSession
             && let Some(session) = self.sessions.get_mut(&root)
         {
-            session.allowed.insert((waiting.touch, waiting.params.title));
+            session.allowed.insert((waiting.touch, waiting.params.title), waiting.definitions);
         }
         waiting.reply.send(result).is_ok()
     }

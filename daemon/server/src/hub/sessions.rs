@@ -1,6 +1,9 @@
 //! Sessions and their turns: feeds inputs to the pure machine and has its effects performed.
 
-use std::{collections::HashSet, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
 use cairn_core::{
     conversation::ToolCall,
@@ -28,6 +31,7 @@ use super::{
     transcript::{Stream, usage},
 };
 use crate::{
+    approval::definitions::Definitions,
     event::{Reply, RequestError},
     runner, secrets,
     store::{
@@ -58,8 +62,8 @@ pub(super) struct SessionEntry {
     pub(super) trusted: bool,
     /// What the user allowed for this session: a command byte for byte, in its folder, under the
     /// title it was asked with, which says what contains it. A question about a file can never pass
-    /// for one, whatever the file is called.
-    pub(super) allowed: HashSet<(Touch, String)>,
+    /// for one, whatever the file is called. With the files behind a command as they were.
+    pub(super) allowed: HashMap<(Touch, String), Definitions>,
     pub(super) last_turn: Option<TurnNotification>,
     /// The words the newest turn began with.
     pub(super) task: Option<String>,
@@ -119,7 +123,7 @@ impl SessionEntry {
             instructed: HashSet::new(),
             mode,
             trusted: true,
-            allowed: HashSet::new(),
+            allowed: HashMap::new(),
             last_turn: None,
             task: None,
             title: None,

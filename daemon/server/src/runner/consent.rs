@@ -95,11 +95,13 @@ pub(super) async fn consent(
     if !keeps {
         question.rules.clear();
     }
-    if let Some(changed) = changed {
-        question.reason = format!("{changed} {}", question.reason);
-    }
+    let changed = changed.map(|Changed { file, reason }| {
+        question.reason = format!("{reason} {}", question.reason);
+        file
+    });
     // As the user sees it now: what changes until they answer was not allowed.
     let offered = with_definitions(&question.rules, place, context).await;
+    let definitions = behind(touch, place, context).await;
     let looking = context.clone();
     let look = move || call.preview(&looking).map(|preview| (call, preview));
     let looked = spawn_blocking(look).await;
@@ -111,8 +113,8 @@ pub(super) async fn consent(
         ..ToolUpdate::default()
     });
     let (reply, answer) = oneshot::channel();
-    let params = Box::new(ApproveParams { preview, ..params(shown, &question, place) });
-    shown.hub.send(Event::Approve { params, touch: Box::new(touch.clone()), reply });
+    let params = Box::new(ApproveParams { preview, changed, ..params(shown, &question, place) });
+    shown.hub.send(Event::Approve { params, touch: Box::new(touch.clone()), definitions, reply });
     let answer = tokio::select! {
         () = context.cancel.cancelled() => None,
         answer = answer => answer.ok(),
@@ -135,8 +137,15 @@ struct Rules {
     rules: Arc<CommandRules>,
     /// More can be kept.
     keeps: bool,
-    /// Why a rule that was kept does not count any more, as a sentence.
-    changed: Option<String>,
+    /// Why a rule that was kept does not count any more.
+    changed: Option<Changed>,
+}
+
+/// A file behind a rule differs from what the user allowed.
+struct Changed {
+    file: String,
+    /// A sentence for the user.
+    reason: String,
 }
 
 impl Rules {
@@ -155,7 +164,7 @@ async fn rules_for(shown: &Shown, place: &Place, script: &str, context: &ToolCon
     let (folder, looking) = (folder.to_owned(), context.clone());
     let commands = command::parse(script).unwrap_or_default();
     let read = spawn_blocking(move || {
-        let (mut always, mut changed): (Vec<Rule>, Option<String>) = (Vec::new(), None);
+        let (mut always, mut changed): (Vec<Rule>, Option<Changed>) = (Vec::new(), None);
         for kept in allowed.read()?.into_iter().filter(|kept| kept.folder == folder) {
             let rule = kept.rule;
             if !commands.iter().any(|words| rule.covers(words)) {
@@ -163,10 +172,14 @@ async fn rules_for(shown: &Shown, place: &Place, script: &str, context: &ToolCon
             }
             let now = definitions::look(&rule, &folder, &looking.workspace, &looking.docs);
             let reason = match &kept.definitions {
-                Some(then) => definitions::changed(then, &now)
-                    .map(|file| format!("`{file}` changed since you always allowed `{rule}`.")),
-                None if now.is_empty() => None,
-                None => Some(format!("What `{rule}` does was not recorded when you allowed it.")),
+                Some(then) => definitions::changed(then, &now).map(|file| Changed {
+                    reason: format!("`{file}` changed since you always allowed `{rule}`."),
+                    file,
+                }),
+                None => now.keys().next().map(|file| Changed {
+                    reason: format!("What `{rule}` does was not recorded when you allowed it."),
+                    file: file.clone(),
+                }),
             };
             match reason {
                 None => always.push(rule),
@@ -206,6 +219,17 @@ async fn with_definitions(
         };
         rules.into_iter().map(look).collect()
     };
+    spawn_blocking(look).await.unwrap_or_default()
+}
+
+/// Files behind a command as they are now. A yes for the session holds while they stay so.
+async fn behind(touch: &Touch, place: &Place, context: &ToolContext) -> Definitions {
+    let (Touch::Command { command, .. }, Some(folder)) = (touch, place.folder()) else {
+        return Definitions::new();
+    };
+    let (script, folder, context) = (command.clone(), folder.to_owned(), context.clone());
+    let look =
+        move || definitions::look_behind(&script, &folder, &context.workspace, &context.docs);
     spawn_blocking(look).await.unwrap_or_default()
 }
 
@@ -256,6 +280,7 @@ fn params(shown: &Shown, question: &Question, place: &Place) -> ApproveParams {
         preview: None,
         for_session: question.for_session.to_owned(),
         quarantined: false,
+        changed: None,
     }
 }
 

@@ -9,6 +9,7 @@ use tokio::{sync::oneshot, task::spawn_blocking};
 
 use super::Shown;
 use crate::{
+    approval::definitions::Definitions,
     exec::sandbox::{Left, LeftBehind, shown_path},
     hub::{Event, ToolUpdate},
     tools::{ToolContext, ToolFailure, Touch},
@@ -106,9 +107,15 @@ async fn answer(
         preview: patch.map(|patch| Preview { patch, texts: None }),
         for_session: "these files, this once".to_owned(),
         quarantined: true,
+        changed: None,
     };
     let (reply, answer) = oneshot::channel();
-    shown.hub.send(Event::Approve { params: Box::new(params), touch: Box::new(touch), reply });
+    shown.hub.send(Event::Approve {
+        params: Box::new(params),
+        touch: Box::new(touch),
+        definitions: Definitions::new(),
+        reply,
+    });
     let answer = tokio::select! {
         () = context.cancel.cancelled() => None,
         answer = answer => answer.ok(),

@@ -1,17 +1,41 @@
 //! Files that say what a command does: `make check` does what the makefile says.
 //!
-//! For rules of "always": they are about words, so a change of these files is a change of what was
-//! allowed. Only what the words and the habits of the program tell; files that these files name are not
-//! followed.
+//! For what the user allowed: they allowed words, so a change of these files is a change of what was
+//! allowed. [`definitions`] and [`definitions_in`] name the files that the words and the habits of the
+//! program tell; [`followed`](super::followed) reads a text for more.
 
 use super::forbidden::same_program;
 
 /// A file below the folder in which a command runs, or an absolute path.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Definition {
+    /// Its path, or a pattern where [`Definition::is_pattern`].
     pub file: String,
     /// Only this member of a JSON object counts. `None`: the whole file.
     pub member: Option<&'static str>,
+    /// How its text is read for more files.
+    pub reads: Reads,
+    /// Folder in which the program runs that follows it; empty: that of the command.
+    pub folder: String,
+}
+
+/// Language in which a definition names more definitions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Reads {
+    Nothing,
+    Makefile,
+    /// `package.json`: scripts and workspaces.
+    Package,
+    /// List of workspaces of pnpm or lerna.
+    Members,
+    Shell,
+}
+
+impl Definition {
+    /// The file is any that the pattern matches: `*` within a name, `**` for folders.
+    pub fn is_pattern(&self) -> bool {
+        self.file.contains(['*', '?', '['])
+    }
 }
 
 /// Programs and the files in the folder of the command that they follow.
@@ -24,6 +48,8 @@ const FOLLOWED: &[(&str, &str, Option<&str>)] = &[
         None,
     ),
     ("npm npx pnpm pnpx yarn bun bunx turbo nx lerna", "package.json", Some("scripts")),
+    ("pnpm pnpx", "pnpm-workspace.yaml", None),
+    ("lerna", "lerna.json", None),
     ("turbo", "turbo.json", None),
     ("nx", "nx.json project.json", None),
     ("composer", "composer.json", Some("scripts")),
@@ -53,9 +79,11 @@ const FOLLOWED: &[(&str, &str, Option<&str>)] = &[
 ];
 const COMPOSE: &str = "compose.yaml compose.yml docker-compose.yaml docker-compose.yml";
 
-/// Programs that run the file that is their first operand.
-const INTERPRETERS: &str = "ash awk bash bun dash deno fish gawk ksh lua node perl php pwsh python \
-    Rscript ruby sed sh source tclsh tsx ts-node zsh";
+/// Shells, which run the file that is their first operand.
+const SHELLS: &str = ". ash bash dash ksh sh source zsh";
+/// Other programs that do.
+const INTERPRETERS: &str = "awk bun deno fish gawk lua node perl php pwsh python Rscript ruby sed tclsh \
+    tsx ts-node";
 
 /// Options that name a file or folder that programs of [`FOLLOWED`] follow instead.
 const NAMING: &str = "--cwd --dir --directory --file --justfile --makefile --manifest-path --prefix \
@@ -63,37 +91,140 @@ const NAMING: &str = "--cwd --dir --directory --file --justfile --makefile --man
 
 /// Files that say what a simple command does, whether or not they are there.
 pub fn definitions(words: &[String]) -> Vec<Definition> {
+    let mut found = of_words(words, true);
+    found.sort();
+    found.dedup();
+    found
+}
+
+/// Files that say what the commands of a script do, however it is written. Names rather too many.
+pub fn definitions_in(script: &str) -> Vec<Definition> {
+    let mut found = of_script(script, true);
+    found.sort();
+    found.dedup();
+    found
+}
+
+/// `programs`: with files of interpreters of programming languages.
+pub(super) fn of_script(script: &str, programs: bool) -> Vec<Definition> {
+    let script = script.replace("\\\r\n", " ").replace("\\\n", " ");
+    let commands = script.split(['\n', '\r', ';', '&', '|', '(', ')', '{', '}', '`']);
+    let mut folders: Vec<String> = Vec::new();
+    let mut found = Vec::new();
+    for command in commands.take(MOST_COMMANDS) {
+        let bare = |word: &str| word.replace(['\'', '"'], "");
+        let words: Vec<String> = command.split_whitespace().map(bare).collect();
+        let begins = words.iter().position(|word| !is_before_program(word));
+        let words = begins.map(|at| &words[at..]).filter(|words| !words[0].starts_with('#'));
+        let Some(words) = words else { continue };
+        if let [change, folder, ..] = words
+            && ["cd", "pushd"].contains(&change.as_str())
+        {
+            let nested = folders.iter().map(|outer| joined(outer, folder)).collect::<Vec<_>>();
+            folders.extend(nested.into_iter().chain([folder.clone()]));
+            folders.truncate(MOST_FOLDERS);
+            continue;
+        }
+        let mut here = of_words(words, programs);
+        // A program that hands its words on: `env make check`, `sh -c 'npm test'`.
+        for at in 1..words.len().min(MOST_WORDS) {
+            if is_known(&words[at], programs) {
+                here.extend(of_words(&words[at..], programs));
+            }
+        }
+        let moved = folders.iter().flat_map(|folder| here.iter().map(|it| it.below(folder)));
+        found.extend(moved.collect::<Vec<_>>());
+        found.extend(here);
+    }
+    found
+}
+
+/// Commands of a script, folders that it enters, and words of a command that are looked at.
+const MOST_COMMANDS: usize = 1_000;
+const MOST_FOLDERS: usize = 8;
+const MOST_WORDS: usize = 64;
+
+/// A word that may stand before the program of a command.
+fn is_before_program(word: &str) -> bool {
+    const KEYWORDS: &[&str] = &["!", "do", "elif", "else", "if", "then", "time", "until", "while"];
+    let is_variable = word.split_once('=').is_some_and(|(name, _)| {
+        !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+    });
+    KEYWORDS.contains(&word) || is_variable
+}
+
+fn is_known(word: &str, programs: bool) -> bool {
+    let named = |names: &str| names.split_whitespace().any(|name| same_program(word, name));
+    FOLLOWED.iter().any(|(programs, ..)| named(programs))
+        || named("docker podman")
+        || named(SHELLS)
+        || (programs && named(INTERPRETERS))
+}
+
+fn of_words(words: &[String], programs: bool) -> Vec<Definition> {
     let Some((program, arguments)) = words.split_first() else { return Vec::new() };
-    let whole = |file: &str| Definition { file: file.to_owned(), member: None };
     let is = |names: &str| names.split_whitespace().any(|name| same_program(program, name));
+    let of = |file: &str, member, reads, folder: &str| Definition {
+        file: file.to_owned(),
+        member,
+        reads,
+        folder: folder.to_owned(),
+    };
     let mut found = Vec::new();
     // A program that is called by its path is such a file itself.
     if program.contains('/') {
-        found.push(whole(program));
+        found.push(of(program, None, Reads::Shell, ""));
     }
     let folders = named_places(arguments);
     let is_compose = is("docker podman") && arguments.iter().any(|word| word == "compose");
     let compose = is_compose.then_some((COMPOSE, None));
-    let followed = FOLLOWED.iter().filter(|(programs, ..)| is(programs));
-    for (files, member) in followed.map(|(_, files, member)| (*files, *member)).chain(compose) {
+    let reads = |file: &str| match file {
+        "package.json" => Reads::Package,
+        "lerna.json" | "pnpm-workspace.yaml" => Reads::Members,
+        _ if is("make gmake bmake") => Reads::Makefile,
+        _ => Reads::Nothing,
+    };
+    let entries = FOLLOWED.iter().filter(|(programs, ..)| is(programs));
+    for (files, member) in entries.map(|(_, files, member)| (*files, *member)).chain(compose) {
         for file in files.split_whitespace() {
-            found.push(Definition { file: file.to_owned(), member });
+            found.push(of(file, member, reads(file), ""));
             // A folder that an option names, or a file in which case this one does not exist.
-            let below = |place: &String| Definition { file: format!("{place}/{file}"), member };
+            let below = |place: &String| of(&joined(place, file), member, reads(file), place);
             found.extend(folders.iter().map(below));
         }
-        found.extend(folders.iter().map(|place| whole(place)));
+        found.extend(folders.iter().map(|place| of(place, None, reads(place), "")));
     }
     // `python3.12` and the like.
     let unnumbered = program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-    let interprets = INTERPRETERS.split_whitespace().any(|name| same_program(unnumbered, name));
-    if interprets {
-        found
-            .extend(arguments.iter().filter(|word| !word.starts_with('-')).map(|word| whole(word)));
+    let runs = |names: &str| {
+        let mut names = names.split_whitespace();
+        names.any(|name| same_program(unnumbered, name) || same_program(program, name))
+    };
+    let files = || arguments.iter().filter(|word| !word.starts_with('-'));
+    if runs(SHELLS) {
+        found.extend(files().map(|word| of(word, None, Reads::Shell, "")));
+    } else if programs && runs(INTERPRETERS) {
+        found.extend(files().map(|word| of(word, None, Reads::Nothing, "")));
     }
-    found.sort();
-    found.dedup();
     found
+}
+
+impl Definition {
+    /// The same for a command that runs in a folder.
+    pub(super) fn below(&self, folder: &str) -> Self {
+        let place =
+            if self.folder.is_empty() { folder.to_owned() } else { joined(folder, &self.folder) };
+        Self { file: joined(folder, &self.file), folder: place, ..self.clone() }
+    }
+}
+
+/// A path below a folder. An absolute one stays as it is.
+pub(super) fn joined(folder: &str, path: &str) -> String {
+    let folder = folder.trim_end_matches('/');
+    match path {
+        path if path.starts_with('/') || folder.is_empty() || folder == "." => path.to_owned(),
+        path => format!("{folder}/{}", path.strip_prefix("./").unwrap_or(path)),
+    }
 }
 
 /// Values of options that name where to look.
