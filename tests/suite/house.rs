@@ -143,6 +143,35 @@ fn every_module_says_what_it_is_for() {
     });
 }
 
+/// The glossary has few terms, and each names one type that is really there.
+#[test]
+fn the_glossary_names_types_that_exist() {
+    let map = fs::read_to_string(root().join("docs/architecture.md")).unwrap();
+    let glossary = map.split("## Glossary").nth(1).unwrap().split("\n## ").next().unwrap();
+    let terms: Vec<(&str, &str)> = glossary
+        .lines()
+        .filter_map(|line| line.strip_prefix("| ")?.strip_suffix("` |"))
+        .filter_map(|row| Some((row.split(" | ").next()?, row.rsplit('`').next()?)))
+        .collect();
+    assert!((10..=25).contains(&terms.len()), "{} terms", terms.len());
+    for (term, path) in terms {
+        let (module, name) = path.rsplit_once("::").unwrap();
+        let file = format!("{}.rs", module.replace("::", "/"));
+        let mut found = false;
+        for room in ["daemon/core/src", "daemon/server/src"] {
+            let text = fs::read_to_string(root().join(room).join(&file)).unwrap_or_default();
+            found |= ["struct", "enum", "trait"].iter().any(|kind| {
+                let declared = format!("{kind} {name}");
+                text.match_indices(&declared).any(|(at, _)| {
+                    !text[at + declared.len()..]
+                        .starts_with(|c: char| c == '_' || c.is_alphanumeric())
+                })
+            });
+        }
+        assert!(found, "{term}: there is no type {path}");
+    }
+}
+
 fn each_source(folder: &Path, visit: &mut impl FnMut(&Path, &str)) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
