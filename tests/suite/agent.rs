@@ -174,10 +174,16 @@ async fn wrong_settings_are_named_and_the_rest_counts() {
     assert_eq!(end.reason, EndReason::Limit);
     let banners = status(&desk).banners;
     assert!(banners.iter().all(|banner| banner.kind == BannerKind::Setting));
-    for name in ["cairn.limits.toolSeconds", "cairn.plan.nag.policy", "cairn.colour"] {
+    let names = [
+        "cairn.limits.toolSeconds",
+        "cairn.plan.nag is now called cairn.plan.reminder",
+        "cairn.plan.reminder.policy",
+        "cairn.colour",
+    ];
+    for name in names {
         assert!(banners.iter().any(|banner| banner.text.contains(name)), "{name}: {banners:?}");
     }
-    assert_eq!(banners.len(), 3);
+    assert_eq!(banners.len(), 4);
     // Put right, also in the middle of a session.
     let settings = json!({ "settings": { "cairn": {
         "model": { "provider": "openai", "baseUrl": desk.model.base_url(), "name": "other" },

@@ -77,7 +77,7 @@ async fn compact(desk: &Desk, session_id: &str) -> Result<String, Value> {
 #[tokio::test]
 async fn thirty_rounds_each_repeat_the_bytes_of_the_one_before() {
     for wire in BOTH {
-        let nag = json!({ "plan": { "nag": { "policy": "every-round", "rounds": 2 } } });
+        let nag = json!({ "plan": { "reminder": { "policy": "every-round", "rounds": 2 } } });
         let desk = Desk::with(wire, &[("a", "one\ntwo\n"), ("b", "x\n")], nag).await;
         let uri = desk.open_file("a");
         desk.script([

@@ -13,7 +13,7 @@ const ROUNDS: usize = 15;
 async fn check(nag: serde_json::Value, rounds: &str, expect: Expect) {
     assert_eq!(rounds.len(), ROUNDS);
     for wire in BOTH {
-        let settings = json!({ "plan": { "nag": nag, "texts": { "stale": "STALE PLAN" } } });
+        let settings = json!({ "plan": { "reminder": nag, "texts": { "stale": "STALE PLAN" } } });
         let desk = Desk::with(wire, &[("a", "one\ntwo\n")], settings).await;
         let replies: Vec<Reply> = rounds
             .char_indices()
@@ -102,7 +102,7 @@ async fn off() {
 async fn every_text_is_the_users_to_choose() {
     for wire in BOTH {
         let settings = json!({ "plan": {
-            "nag": { "policy": "every-round", "rounds": 2 },
+            "reminder": { "policy": "every-round", "rounds": 2 },
             "texts": {
                 "initial": "INITIAL", "stale": "STALE", "unplanned": "UNPLANNED",
                 "verification": "VERIFICATION",

@@ -19,7 +19,7 @@ use crate::desk::*;
 async fn a_task_from_plan_to_report() {
     for wire in ALL {
         let files = [("a.txt", "one\n"), ("b.txt", "two\n")];
-        let nag = json!({ "plan": { "nag": { "policy": "every-round", "rounds": 1 } } });
+        let nag = json!({ "plan": { "reminder": { "policy": "every-round", "rounds": 1 } } });
         let desk = Desk::with(wire, &files, nag).await;
         let items = |a, b, c| [(a, "Read"), (b, "Change"), (c, "Report")];
         let both = Reply::text("I look.")

@@ -16,7 +16,10 @@ const manifest = JSON.parse(readFileSync(join(import.meta.dirname, "../package.j
 const properties = propertiesOf(manifest);
 
 /** What a repository may say: how a plan is kept, and whether the agent's edits are saved. */
-const HARMLESS = ["cairn.plan.dialect", "cairn.plan.initialReminder", "cairn.plan.verification", "cairn.plan.nag", "cairn.review.saveAtTurnEnd"];
+const HARMLESS = [
+  "cairn.plan.dialect", "cairn.plan.initialReminder", "cairn.plan.verification", "cairn.plan.reminder", "cairn.plan.nag",
+  "cairn.review.saveAtTurnEnd",
+];
 
 describe("settings of a repository", () => {
   it.each(Object.entries(properties))("%s is the user's own, or harmless", (name, property) => {
@@ -41,10 +44,10 @@ describe("settings of a repository", () => {
     const made: Record<string, Made> = {
       "cairn.model.name": { defaultValue: "", globalValue: "mine", effective: "theirs" },
       "cairn.model.baseUrl": { defaultValue: "", globalValue: undefined, effective: "https://theirs.example" },
-      "cairn.plan.nag": { effective: { policy: "off", rounds: null } },
+      "cairn.plan.reminder": { effective: { policy: "off", rounds: null } },
     };
     const settings = settingsOf(properties, (name) => made[name] ?? { effective: undefined });
-    expect(settings).toEqual({ "model.name": "mine", "plan.nag": { policy: "off" } });
+    expect(settings).toEqual({ "model.name": "mine", "plan.reminder": { policy: "off" } });
   });
 });
 

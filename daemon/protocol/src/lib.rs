@@ -17,6 +17,7 @@ pub mod notify;
 pub mod queue;
 pub mod request;
 pub mod rules;
+pub mod settings;
 pub mod typescript;
 
 pub use child::*;

@@ -1,5 +1,7 @@
-//! The settings, one section `cairn`, the same keys wherever they come from. An unknown key or a
-//! wrong type is reported by its name and ignored; it never stops the daemon.
+//! Reads the section `cairn` of the settings, from whichever client it comes.
+//!
+//! The table of settings is [`cairn_protocol::settings`]. An unknown key or a wrong type is reported
+//! by its name and ignored; it never stops the daemon.
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
@@ -12,7 +14,7 @@ use cairn_core::{
     },
     policy::command::{CommandRules, Rule},
 };
-use cairn_protocol::ReviewMode;
+use cairn_protocol::{ReviewMode, settings};
 use serde_json::{Map, Value};
 
 use crate::{
@@ -99,48 +101,69 @@ impl Default for Settings {
     }
 }
 
-/// The name of the section.
-pub const SECTION: &str = "cairn";
-
-/// The first words of all keys.
-const GROUPS: [&str; 9] =
-    ["model", "plan", "review", "shell", "sandbox", "limits", "hooks", "daemon", "trace"];
+pub use settings::SECTION;
 
 /// Tells a member of the section from other settings: a group with its keys, or a dotted key.
 pub fn is_setting(key: &str, value: &Value) -> bool {
+    let is_group = |name| settings::is_section(name) || name == "trace";
     match key.split_once('.') {
-        Some((group, _)) => GROUPS.contains(&group),
-        None => value.is_object() && GROUPS.contains(&key),
+        Some((group, _)) => is_group(group),
+        None => value.is_object() && is_group(key),
     }
 }
 
-/// Reads the `cairn` section. Nested objects and dotted keys mean the same. Returns the settings
-/// and one sentence for each key that was ignored.
+/// Reads the `cairn` section. Nested objects and dotted keys mean the same. Returns the settings,
+/// and one sentence for each key that was ignored or has a new name.
 pub fn read(section: &Value) -> (Settings, Vec<String>) {
     let mut reader = Reader {
         settings: Settings::default(),
         faults: Vec::new(),
-        nag_policy: None,
-        nag_rounds: None,
+        reminder_policy: None,
+        reminder_rounds: None,
         commands: CommandRules::default(),
         hooks: Hooks::default(),
         price: [None; 3],
     };
+    let mut values = Vec::new();
     match section {
         Value::Null => {}
-        Value::Object(map) => reader.object("", map),
+        Value::Object(map) => flatten("", map, &mut values),
         other => reader
             .faults
             .push(format!("cairn: expected an object of settings, found {}", type_of(other))),
     }
+    for (path, value) in &values {
+        match settings::renamed(path) {
+            Some((setting, new)) => {
+                reader.renamed(setting);
+                if !values.iter().any(|(path, _)| *path == new) {
+                    reader.key(&new, value);
+                }
+            }
+            None => reader.key(path, value),
+        }
+    }
     reader.finish()
+}
+
+/// Lists the values of an object and of those inside of it, by dotted keys.
+fn flatten<'a>(prefix: &str, map: &'a Map<String, Value>, values: &mut Vec<(String, &'a Value)>) {
+    for (key, value) in map {
+        let path = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
+        match value {
+            // An editor may send a whole section with nulls for what is not set.
+            Value::Null => {}
+            Value::Object(inner) => flatten(&path, inner, values),
+            value => values.push((path, value)),
+        }
+    }
 }
 
 struct Reader {
     settings: Settings,
     faults: Vec<String>,
-    nag_policy: Option<String>,
-    nag_rounds: Option<u32>,
+    reminder_policy: Option<String>,
+    reminder_rounds: Option<u32>,
     commands: CommandRules,
     hooks: Hooks,
     /// Dollars for a million tokens of input, cached input and output.
@@ -148,27 +171,28 @@ struct Reader {
 }
 
 impl Reader {
-    fn object(&mut self, prefix: &str, map: &Map<String, Value>) {
-        for (key, value) in map {
-            let path = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
-            match value {
-                // An editor may send a whole section with nulls for what is not set.
-                Value::Null => {}
-                Value::Object(inner) => self.object(&path, inner),
-                value => self.key(&path, value),
-            }
+    /// Says once that a setting has a new name. The value counts under the new one.
+    fn renamed(&mut self, setting: &settings::Setting) {
+        let (old, new) = (setting.key, setting.renamed_to.unwrap_or_default());
+        let notice = format!(
+            "cairn.{old} is now called cairn.{new}. The old name still works; please rename it."
+        );
+        if !self.faults.contains(&notice) {
+            self.faults.push(notice);
         }
     }
 
     fn key(&mut self, path: &str, value: &Value) {
+        let known = path == "trace.server" || settings::keys().any(|key| key == path);
         match path {
+            _ if !known => self.faults.push(format!("cairn.{path}: there is no such setting")),
             "model.provider" => {
-                let choice = self.one_of(path, value, &["auto", "anthropic", "openai", "replay"]);
+                let choice = self.one_of(path, value);
                 self.settings.model.provider =
                     choice.and_then(ProviderChoice::parse).unwrap_or_default();
             }
             "model.api" => {
-                let choice = self.one_of(path, value, &["auto", "chat", "responses"]);
+                let choice = self.one_of(path, value);
                 self.settings.model.api = choice.and_then(ApiChoice::parse).unwrap_or_default();
             }
             "model.name" => self.settings.model.name = self.text(path, value),
@@ -205,32 +229,29 @@ impl Reader {
             "plan.texts.verification" => {
                 self.settings.reminders.texts.verification = self.text(path, value)
             }
-            "plan.nag.policy" => {
-                self.nag_policy = self
-                    .one_of(path, value, &["every-round", "reset", "patient", "off"])
-                    .map(str::to_owned);
+            "plan.reminder.policy" => {
+                self.reminder_policy = self.one_of(path, value).map(str::to_owned);
             }
-            "plan.nag.rounds" => self.nag_rounds = self.positive(path, value),
+            "plan.reminder.rounds" => self.reminder_rounds = self.positive(path, value),
             "review.mode" => {
-                self.settings.review_mode =
-                    match self.one_of(path, value, &["review", "ask", "auto", "plan"]) {
-                        Some("ask") => ReviewMode::Ask,
-                        Some("auto") => ReviewMode::Auto,
-                        Some("plan") => ReviewMode::Plan,
-                        _ => ReviewMode::Review,
-                    };
+                self.settings.review_mode = match self.one_of(path, value) {
+                    Some("ask") => ReviewMode::Ask,
+                    Some("auto") => ReviewMode::Auto,
+                    Some("plan") => ReviewMode::Plan,
+                    _ => ReviewMode::Review,
+                };
             }
             "review.saveAtTurnEnd" => {
                 set(&mut self.settings.save_at_turn_end, self.faults.as_mut(), path, value)
             }
             "shell.approval" => {
-                let approval = self.one_of(path, value, &["ask", "allowlist"]);
+                let approval = self.one_of(path, value);
                 self.commands.unasked = approval == Some("allowlist");
             }
             "shell.allow" => self.commands.allow = self.rules(path, value),
             "shell.deny" => self.commands.deny = self.rules(path, value),
             "sandbox.mode" => {
-                self.settings.sandbox.on = self.one_of(path, value, &["on", "off"]) != Some("off");
+                self.settings.sandbox.on = self.one_of(path, value) != Some("off");
             }
             "sandbox.network" => {
                 set(&mut self.settings.sandbox.network, self.faults.as_mut(), path, value)
@@ -258,18 +279,19 @@ impl Reader {
                     self.settings.tool_timeout = Duration::from_secs(seconds.into());
                 }
             }
-            // Settings of the editor's side; other clients may send them along.
-            "daemon.path" | "review.follow" | "trace.server" => {}
-            _ => match path.strip_prefix("hooks.").and_then(Moment::named) {
-                Some(moment) => self.hooks(path, moment, value),
-                None => self.faults.push(format!("cairn.{path}: there is no such setting")),
-            },
+            // Settings of the editor's side.
+            "daemon.path" | "trace.server" => {}
+            _ => {
+                if let Some(moment) = path.strip_prefix("hooks.").and_then(Moment::named) {
+                    self.hooks(path, moment, value);
+                }
+            }
         }
     }
 
     fn finish(mut self) -> (Settings, Vec<String>) {
-        let policy = self.nag_policy.as_deref().unwrap_or("reset");
-        if let Some(nag) = NagPolicy::from_setting(policy, self.nag_rounds) {
+        let policy = self.reminder_policy.as_deref().unwrap_or("reset");
+        if let Some(nag) = NagPolicy::from_setting(policy, self.reminder_rounds) {
             self.settings.reminders.nag = nag;
         }
         self.settings.model.context.price = match self.price {
@@ -376,7 +398,9 @@ impl Reader {
         }
     }
 
-    fn one_of<'a>(&mut self, path: &str, value: &'a Value, names: &[&str]) -> Option<&'a str> {
+    /// A value of the enumeration that the table has for this key.
+    fn one_of<'a>(&mut self, path: &str, value: &'a Value) -> Option<&'a str> {
+        let names = settings::choices(path);
         match value.as_str() {
             Some(name) if names.contains(&name) => Some(name),
             Some(name) => {
@@ -539,7 +563,7 @@ mod tests {
     fn every_wrong_key_is_named_and_the_rest_counts() {
         let (settings, faults) = read(&json!({
             "model": {"provider": "clippy", "name": 3, "nam": "x"},
-            "plan": {"nag": {"policy": "often"}, "verification": "yes", "dialect": "esperanto"},
+            "plan": {"reminder": {"policy": "often"}, "verification": "yes", "dialect": "esperanto"},
             "limits": {"rounds": 0, "toolSeconds": 9},
         }));
         assert_eq!(settings.tool_timeout, Duration::from_secs(9));
@@ -547,7 +571,7 @@ mod tests {
             "model.provider",
             "model.name",
             "model.nam:",
-            "plan.nag.policy",
+            "plan.reminder.policy",
             "plan.verification",
             "plan.dialect",
             "limits.rounds",
@@ -569,6 +593,45 @@ mod tests {
         assert_eq!((sandbox.writable.len(), sandbox.readable.len()), (2, 1));
         assert!(sandbox.writable.iter().all(|folder| folder.is_absolute()));
         assert!(!read(&json!({"sandbox.mode": "off"})).0.sandbox.on);
+    }
+
+    #[test]
+    fn an_old_name_is_read_and_the_new_one_is_named() {
+        let notice = "cairn.plan.nag is now called cairn.plan.reminder. The old name still works; \
+                      please rename it.";
+        let policy = |section| {
+            let (settings, faults) = read(&section);
+            assert_eq!(faults, [notice], "{section}");
+            settings.reminders.nag
+        };
+        let every_round = NagPolicy::EveryRound { rounds: 2 };
+        let nested = json!({"plan": {"nag": {"policy": "every-round", "rounds": 2}}});
+        assert_eq!(policy(nested), every_round);
+        assert_eq!(
+            policy(json!({"plan.nag.policy": "every-round", "plan.nag.rounds": 2})),
+            every_round
+        );
+        // The new name counts where both are there, whichever comes first.
+        let both = json!({
+            "plan": {"nag": {"policy": "off", "rounds": 2}, "reminder": {"policy": "every-round"}},
+        });
+        assert_eq!(policy(both), every_round);
+        let (settings, faults) = read(&json!({"plan.reminder": {"policy": "off"}}));
+        assert_eq!((settings.reminders.nag, faults), (NagPolicy::Off, vec![]));
+    }
+
+    #[test]
+    fn every_setting_of_the_table_is_read() {
+        for key in settings::keys().filter(|key| key != "daemon.path") {
+            // A type that no setting has.
+            let wrong = json!({ key.as_str(): -0.5 });
+            assert!(!read(&wrong).1.is_empty(), "{key} is not read");
+            for value in settings::choices(&key) {
+                let faults = read(&json!({ key.as_str(): value })).1;
+                let renamed = settings::renamed(&key).is_some();
+                assert_eq!(faults.len(), usize::from(renamed), "{key}: {value}: {faults:?}");
+            }
+        }
     }
 
     #[test]

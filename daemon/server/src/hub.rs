@@ -541,7 +541,7 @@ impl Hub {
     fn configure(&mut self, section: &serde_json::Value) {
         let (settings, faults) = config::read(section);
         for fault in &faults {
-            tracing::warn!("setting ignored: {fault}");
+            tracing::warn!("setting: {fault}");
         }
         if settings.model != self.settings.model {
             self.generation += 1;

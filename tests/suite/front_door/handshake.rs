@@ -14,7 +14,7 @@ async fn initialize_tells_both_sides_what_to_expect() {
                 { "uri": "untitled:x", "name": "elsewhere" },
             ],
             "rootUri": "file:///ignored",
-            "initializationOptions": { "settings": { "plan.nag": { "rounds": 3 } } },
+            "initializationOptions": { "settings": { "plan.reminder": { "rounds": 3 } } },
             "capabilities": { "experimental": { "cairn": { "protocolVersion": PROTOCOL_VERSION } } },
         }))
         .await;
@@ -78,7 +78,7 @@ async fn initialize_tells_both_sides_what_to_expect() {
     .assert_eq(&serde_json::to_string_pretty(&result).unwrap());
     let ClientEvent::Initialized(hello) = door.hub.next().await else { panic!("not first") };
     assert_eq!(hello.folders, [PathBuf::from("/w/one two")]);
-    assert_eq!(hello.settings, json!({ "plan.nag": { "rounds": 3 } }));
+    assert_eq!(hello.settings, json!({ "plan.reminder": { "rounds": 3 } }));
     assert!(hello.speaks_agent);
     assert!(hello.trusted, "who does not know of trust means all");
 }

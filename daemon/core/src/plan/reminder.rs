@@ -81,7 +81,7 @@ impl NagPolicy {
     pub const DEFAULT_ROUNDS: u32 = 3;
     pub const DEFAULT_PATIENT_ROUNDS: u32 = 10;
 
-    /// From the values of the setting `plan.nag`; `None`: there is no such policy.
+    /// From the values of the setting `plan.reminder`; `None`: there is no such policy.
     pub fn from_setting(policy: &str, rounds: Option<u32>) -> Option<Self> {
         match policy {
             "every-round" => {

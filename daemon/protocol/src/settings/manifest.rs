@@ -1,0 +1,178 @@
+//! The parts of the extension's manifest that are made from the table.
+
+use serde_json::{Map, Value, json};
+
+use super::*;
+
+/// `contributes.configuration` of the manifest.
+pub fn configuration() -> Value {
+    let groups = GROUPS.iter().zip(1..).map(|(group, order)| {
+        let properties: Map<String, Value> = group
+            .settings
+            .iter()
+            .zip(1..)
+            .map(|(setting, order)| (name(setting), property(setting, order)))
+            .collect();
+        json!({ "title": group.title, "order": order, "properties": properties })
+    });
+    groups.collect()
+}
+
+/// `capabilities.untrustedWorkspaces.restrictedConfigurations` of the manifest: settings that a
+/// workspace cannot set.
+pub fn restricted() -> Value {
+    all().filter(|it| it.scope != SettingScope::Workspace).map(|it| Value::from(name(it))).collect()
+}
+
+fn name(setting: &Setting) -> String {
+    format!("{SECTION}.{}", setting.key)
+}
+
+fn property(setting: &Setting, order: u32) -> Value {
+    let mut property = Map::new();
+    let mut put = |key: &str, value: Value| property.insert(key.to_owned(), value);
+    match setting.kind {
+        SettingKind::Flag { default } => {
+            put("type", "boolean".into());
+            put("default", default.into());
+        }
+        SettingKind::Choice { values, default } => {
+            put("type", "string".into());
+            for (key, value) in enumeration(values) {
+                put(&key, value);
+            }
+            put("default", default.into());
+        }
+        SettingKind::Text { multiline } => {
+            put("type", "string".into());
+            put("default", "".into());
+            if multiline {
+                put("editPresentation", "multilineText".into());
+            }
+        }
+        SettingKind::Integer { minimum, default } => {
+            let kind =
+                if default.is_some() { json!("integer") } else { json!(["integer", "null"]) };
+            put("type", kind);
+            put("default", json!(default));
+            put("minimum", minimum.into());
+        }
+        SettingKind::List => {
+            put("type", "array".into());
+            put("items", json!({ "type": "string" }));
+            put("default", json!([]));
+        }
+        SettingKind::Members { members, nullable } => {
+            put("type", if nullable { json!(["object", "null"]) } else { json!("object") });
+            put("default", if nullable { Value::Null } else { json!({}) });
+            let inside = members.iter().map(|it| (it.key.to_owned(), member(it)));
+            put("properties", Value::Object(inside.collect()));
+            let required: Vec<_> =
+                members.iter().filter(|member| member.required).map(|it| it.key).collect();
+            if !required.is_empty() {
+                put("required", json!(required));
+            }
+            put("additionalProperties", false.into());
+        }
+        SettingKind::Hooks { moments } => {
+            put("type", "object".into());
+            put("default", json!({}));
+            let inside = moments.iter().map(|moment| (moment.key.to_owned(), hooks(moment)));
+            put("properties", Value::Object(inside.collect()));
+            put("additionalProperties", false.into());
+        }
+    }
+    let (key, text) = described("description", "markdownDescription", setting.description);
+    put(key, text);
+    if let Some(new) = setting.renamed_to {
+        put("markdownDeprecationMessage", format!("Use `#{SECTION}.{new}#` instead.").into());
+    }
+    let scope = match setting.scope {
+        SettingScope::User => "application",
+        SettingScope::Machine => "machine",
+        SettingScope::Workspace => "window",
+    };
+    put("scope", scope.into());
+    put("order", order.into());
+    Value::Object(property)
+}
+
+fn member(member: &SettingMember) -> Value {
+    let mut schema = Map::new();
+    match member.kind {
+        MemberKind::Number => {
+            schema.insert("type".into(), "number".into());
+            schema.insert("minimum".into(), 0.into());
+        }
+        MemberKind::Integer { minimum } => {
+            schema.insert("type".into(), "integer".into());
+            schema.insert("minimum".into(), minimum.into());
+        }
+        MemberKind::Choice(values) => {
+            schema.insert("type".into(), "string".into());
+            schema.extend(enumeration(values));
+        }
+    }
+    let (key, text) = described("description", "markdownDescription", member.description);
+    schema.insert(key.into(), text);
+    Value::Object(schema)
+}
+
+fn enumeration(values: &[SettingChoice]) -> Vec<(String, Value)> {
+    let names: Vec<_> = values.iter().map(|choice| choice.value).collect();
+    let texts: Vec<_> = values.iter().map(|choice| choice.description).collect();
+    let key = if texts.iter().any(|text| text.contains('`')) {
+        "markdownEnumDescriptions"
+    } else {
+        "enumDescriptions"
+    };
+    vec![("enum".to_owned(), json!(names)), (key.to_owned(), json!(texts))]
+}
+
+fn hooks(moment: &HookMoment) -> Value {
+    let mut inside = Map::new();
+    inside.insert(
+        "command".into(),
+        json!({
+            "type": "string",
+            "minLength": 1,
+            "description": "Command that the shell runs in the first workspace folder.",
+        }),
+    );
+    if moment.about_tools {
+        inside.insert(
+            "tools".into(),
+            json!({
+                "type": "array",
+                "items": { "type": "string" },
+                "description": "Names of tools that the hook is limited to, such as bash or edit_file.",
+            }),
+        );
+    }
+    inside.insert(
+        "seconds".into(),
+        json!({
+            "type": "integer",
+            "minimum": 1,
+            "maximum": 600,
+            "description": "Maximum number of seconds that the hook may run. The default is 10.",
+        }),
+    );
+    json!({
+        "type": "array",
+        "items": { "anyOf": [
+            { "type": "string", "minLength": 1 },
+            {
+                "type": "object",
+                "required": ["command"],
+                "additionalProperties": false,
+                "properties": inside,
+            },
+        ] },
+    })
+}
+
+/// VS Code shows backticks and links in texts under the Markdown key only.
+fn described(plain: &'static str, markdown: &'static str, text: &str) -> (&'static str, Value) {
+    (if text.contains('`') { markdown } else { plain }, text.into())
+}
