@@ -16,7 +16,8 @@ use cairn::{
 use cairn_protocol::{
     ApplyEditParams, ApplyEditResult, ApprovalDecision, ApproveParams, ApproveResult, Connection,
     Empty, ErrorKind, FileChange, MessageNotification, MessageRole, ModelInfo, Notice,
-    PROTOCOL_VERSION, RefusedEdit, RunTaskResult, SaveParams, StatusNotification, TextEdit,
+    PROTOCOL_MINOR, PROTOCOL_VERSION, RefusedEdit, RunTaskResult, SaveParams, StatusNotification,
+    TextEdit,
 };
 use cairn_tests::{
     editor_double::{self, ApplyFault, Approval, EditorDouble, range},

@@ -6,6 +6,7 @@ export interface RequestMethod<P, R> { readonly method: string; readonly _p?: P;
 export interface NotificationMethod<P> { readonly method: string; readonly _p?: P }
 
 export const PROTOCOL_VERSION = 1;
+export const PROTOCOL_MINOR = 0;
 
 /** Requests of the editor to the daemon. */
 export const requests = {

@@ -30,9 +30,13 @@ pub use queue::*;
 pub use request::*;
 pub use rules::*;
 
-/// Exchanged at `initialize` under `capabilities.experimental.cairn.protocolVersion`; the two
-/// sides must agree exactly.
+/// Major version, `capabilities.experimental.cairn.protocolVersion` at `initialize`. Both sides must
+/// have the same; the policy is in `docs/protocol.md`.
 pub const PROTOCOL_VERSION: u32 = 1;
+
+/// Minor version, `protocolMinor` beside it. It grows with each addition, whose doc comment says
+/// `Since 1.x.`; the two sides may differ.
+pub const PROTOCOL_MINOR: u32 = 0;
 
 /// A method that is answered. The direction is said where the impl stands.
 pub trait RequestMethod {

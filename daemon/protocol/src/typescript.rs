@@ -13,7 +13,8 @@ pub fn render() -> String {
          /** A notification with one object. */\n\
          export interface NotificationMethod<P> { readonly method: string; readonly _p?: P }\n\n",
     );
-    out.push_str(&format!("export const PROTOCOL_VERSION = {PROTOCOL_VERSION};\n\n"));
+    out.push_str(&format!("export const PROTOCOL_VERSION = {PROTOCOL_VERSION};\n"));
+    out.push_str(&format!("export const PROTOCOL_MINOR = {PROTOCOL_MINOR};\n\n"));
     out.push_str("/** Requests of the editor to the daemon. */\nexport const requests = {\n");
     client_requests(&mut out);
     out.push_str("} as const;\n\n/** Requests of the daemon to the editor. */\nexport const editorRequests = {\n");

@@ -16,8 +16,8 @@ fn main() -> ExitCode {
         Ok(Command::Part(words)) => exec::sandbox::run_as_part(words),
         Ok(Command::Help) => say(cli::HELP),
         Ok(Command::Version) => {
-            let protocol = cairn_protocol::PROTOCOL_VERSION;
-            say(&format!("cairn {} (protocol {protocol})\n", env!("CARGO_PKG_VERSION")))
+            let (major, minor) = (cairn_protocol::PROTOCOL_VERSION, cairn_protocol::PROTOCOL_MINOR);
+            say(&format!("cairn {} (protocol {major}.{minor})\n", env!("CARGO_PKG_VERSION")))
         }
         Ok(Command::Serve) => with_runtime(serve),
         Ok(Command::Run(arguments)) => {

@@ -66,7 +66,8 @@ async fn initialize_tells_both_sides_what_to_expect() {
             },
             "experimental": {
               "cairn": {
-                "protocolVersion": 1
+                "protocolVersion": 1,
+                "protocolMinor": 0
               }
             }
           },
@@ -129,6 +130,28 @@ async fn another_protocol_version_is_refused_in_words() {
         );
         door.client.initialize(hello()).await;
     }
+}
+
+/// A client of a later minor version may know more than the daemon: what the daemon does not know, it
+/// passes over.
+#[tokio::test]
+async fn a_later_minor_version_and_unknown_fields_are_accepted() {
+    let mut door = knock().await;
+    let cairn = json!({
+        "protocolVersion": PROTOCOL_VERSION,
+        "protocolMinor": 99,
+        "capabilities": { "later": true },
+    });
+    let params = json!({ "capabilities": { "experimental": { "cairn": cairn } } });
+    let result = door.client.initialize(params).await;
+    assert_eq!(
+        result["capabilities"]["experimental"]["cairn"],
+        json!({ "protocolVersion": PROTOCOL_VERSION, "protocolMinor": PROTOCOL_MINOR }),
+    );
+    let ClientEvent::Initialized(hello) = door.hub.next().await else { panic!("not first") };
+    assert!(hello.speaks_agent);
+    door.client.notify("agent/trust", json!({ "trusted": false, "later": { "more": 1 } }));
+    assert_eq!(format!("{:?}", door.hub.next().await), "Trust(false)");
 }
 
 #[tokio::test]

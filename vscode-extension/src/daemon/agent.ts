@@ -13,7 +13,7 @@ import {
   TransportKind,
 } from "vscode-languageclient/node";
 
-import { type ErrorData, type NotificationMethod, PROTOCOL_VERSION, type RequestMethod, editorNotifications } from "../protocol";
+import { type ErrorData, type NotificationMethod, PROTOCOL_MINOR, PROTOCOL_VERSION, type RequestMethod, editorNotifications } from "../protocol";
 import { Emitter } from "../stores/emitter";
 import type { Link } from "../stores/status";
 import { inert, oneLine } from "../text/display";
@@ -207,7 +207,7 @@ export function reasonOf(error: unknown): string {
 class SpeaksCairn implements StaticFeature {
   fillClientCapabilities(capabilities: ClientCapabilities): void {
     const experimental = (capabilities.experimental ?? {}) as Record<string, unknown>;
-    capabilities.experimental = { ...experimental, cairn: { protocolVersion: PROTOCOL_VERSION } };
+    capabilities.experimental = { ...experimental, cairn: { protocolVersion: PROTOCOL_VERSION, protocolMinor: PROTOCOL_MINOR } };
   }
 
   initialize(): void {

@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 
 use cairn_core::text::{Position, Units};
-use cairn_protocol::{self as protocol, ErrorData, ErrorKind, PROTOCOL_VERSION};
+use cairn_protocol::{self as protocol, ErrorData, ErrorKind, PROTOCOL_MINOR, PROTOCOL_VERSION};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 use tower_lsp::{
@@ -154,7 +154,9 @@ pub(super) fn welcome(accepted: &Accepted) -> InitializeResult {
                 }),
                 file_operations: Some(file_operations()),
             }),
-            experimental: Some(json!({ "cairn": { "protocolVersion": PROTOCOL_VERSION } })),
+            experimental: Some(json!({
+                "cairn": { "protocolVersion": PROTOCOL_VERSION, "protocolMinor": PROTOCOL_MINOR },
+            })),
             ..reviewing
         },
         server_info: Some(ServerInfo {
