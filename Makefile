@@ -17,10 +17,13 @@ EXE := $(if $(filter Windows_NT,$(OS)),.exe)
 PACKED := release
 test e2e: PACKED := debug
 
+# The version of cargo-deny that `make deny` installs where there is none.
+CARGO_DENY := 0.20.2
+
 # The folder that F5 in VS Code opens: a copy, so that a task may change it.
 SAMPLE := target/sample
 
-.PHONY: help run test unit clients debug-extension check-daemon check-platforms test-daemon e2e bench bench-editor properties fuzz soak soak-review review-oracle oracle gen package install check-extension daemon-release daemon-packed system-packages
+.PHONY: help run test unit clients debug-extension check-daemon check-platforms deny test-daemon e2e bench bench-editor properties fuzz soak soak-review review-oracle oracle gen package install check-extension daemon-release daemon-packed system-packages
 
 help: ## say what there is
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -44,6 +47,15 @@ debug-extension: $(EXTENSION)/node_modules ## what F5 in VS Code starts: the ext
 check-daemon: ## format and lints of the daemon and the tests
 	cargo fmt --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
+
+deny: ## licences, sources and known faults of the crates; says so where the database of faults cannot be reached
+	@cargo deny --version >/dev/null 2>&1 || cargo install --locked --quiet cargo-deny@$(CARGO_DENY)
+	cargo deny --locked check licenses bans sources
+	@if [ -n "$${CI:-}" ] || cargo deny fetch db >/dev/null 2>&1; then \
+	  cargo deny --locked check advisories; \
+	else \
+	  echo "The database of advisories cannot be reached: known faults of crates were NOT checked." >&2; \
+	fi
 
 check-platforms: ## the daemon for Windows (linted, linked) and macOS (linted); takes minutes
 	tests/platforms.sh
