@@ -23,7 +23,7 @@ CARGO_DENY := 0.20.2
 # The folder that F5 in VS Code opens: a copy, so that a task may change it.
 SAMPLE := target/sample
 
-.PHONY: help run test unit clients debug-extension check-daemon check-platforms deny test-daemon e2e bench bench-editor properties fuzz soak soak-review review-oracle oracle gen package install check-extension daemon-release daemon-packed system-packages
+.PHONY: help run test unit clients debug-extension format check-daemon check-platforms deny test-daemon e2e bench bench-editor properties fuzz soak soak-review review-oracle oracle gen package install check-extension daemon-release daemon-packed system-packages
 
 help: ## say what there is
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -43,6 +43,10 @@ debug-extension: $(EXTENSION)/node_modules ## what F5 in VS Code starts: the ext
 	cp -f target/debug/cairn$(EXE) $(EXTENSION)/bin/cairn$(EXE)
 	cd $(EXTENSION) && npm run --silent build
 	cp -rn tests/sample/. $(SAMPLE)
+
+format: $(EXTENSION)/node_modules ## format the daemon, the tests and the extension
+	cargo fmt
+	cd $(EXTENSION) && npm run --silent format
 
 check-daemon: ## format and lints of the daemon and the tests
 	cargo fmt --check
