@@ -62,9 +62,11 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
   const transcript = new TranscriptStore();
   const status = new StatusStore();
   const children = new ChildStore();
-  const modes = new ModeStore(context.workspaceState, () =>
-    // From the user alone: it is a setting of the scope `application`.
-    vscode.workspace.getConfiguration("cairn").inspect<ReviewMode>("review.mode")?.globalValue ?? "review",
+  const modes = new ModeStore(
+    context.workspaceState,
+    () =>
+      // From the user alone: it is a setting of the scope `application`.
+      vscode.workspace.getConfiguration("cairn").inspect<ReviewMode>("review.mode")?.globalValue ?? "review",
   );
   const queue = new QueueStore();
   const stores = { plans, reviews, sessions, approvals, status, modes, queue };

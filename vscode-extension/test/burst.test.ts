@@ -132,9 +132,16 @@ describe("news of a hundred files at once", () => {
     const opened = (files: number): unknown[] => {
       const reviews = new ReviewStore();
       const tree = new EditsTree(reviews, new PlanStore(), memory);
-      reviews.update(...Array.from({ length: files }, (_, file): ReviewNotification => (
-        { uri: `file:///w/${file}`, path: String(file), rev: file + 1, version: 1, kind: "edited", hunks: [hunk(1)] }
-      )));
+      reviews.update(
+        ...Array.from({ length: files }, (_, file): ReviewNotification => ({
+          uri: `file:///w/${file}`,
+          path: String(file),
+          rev: file + 1,
+          version: 1,
+          kind: "edited",
+          hunks: [hunk(1)],
+        })),
+      );
       return [...new Set(tree.getChildren().map((row) => row.kind === "file" && row.opened))];
     };
     expect([opened(1), opened(20), opened(21)]).toEqual([[true], [true], [false]]);

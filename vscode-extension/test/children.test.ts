@@ -170,7 +170,19 @@ describe("the calls of a child", () => {
       store.tool(tool(2 + n, `c${n}`));
     }
     store.tool(tool(20, "c15", { state: "awaitingApproval", title: "Run x" }));
-    store.approval({ approvalId: "a", sessionId: "c", turnId: "ct", callId: "c15", title: "Run a command", command: "x", cwd: "/w", reason: "", rules: [], forSession: "", child: "Look at a" });
+    store.approval({
+      approvalId: "a",
+      sessionId: "c",
+      turnId: "ct",
+      callId: "c15",
+      title: "Run a command",
+      command: "x",
+      cwd: "/w",
+      reason: "",
+      rules: [],
+      forSession: "",
+      child: "Look at a",
+    });
     const lines = renderConversation(store.entries).split("\n");
     expect(lines.slice(0, 3)).toEqual(["○ Task: Look at a  (running)", "    … 3 earlier calls …", "    ✓ Read c4"]);
     expect(lines.slice(-4)).toEqual(["    ? Run x  (waits for approval)", "      $ x", "○ Task: Look at b  (running)", ""]);
@@ -186,7 +198,19 @@ describe("the calls of a child", () => {
 describe("an edit of a child", () => {
   it("is counted under the agent's step and under its own", () => {
     const range = { start: { line: 0, character: 0 }, end: { line: 1, character: 0 } };
-    const hunk = { id: "h", sessionId: "s", turnId: "t", planItem: "1", range, oldText: "", newText: "", removedLines: 0, addedLines: 1, mixed: false, outdated: false };
+    const hunk = {
+      id: "h",
+      sessionId: "s",
+      turnId: "t",
+      planItem: "1",
+      range,
+      oldText: "",
+      newText: "",
+      removedLines: 0,
+      addedLines: 1,
+      mixed: false,
+      outdated: false,
+    };
     const store = new ReviewStore();
     store.update({ uri: "file:///a", path: "a", rev: 1, kind: "edited", hunks: [{ ...hunk, child: { sessionId: "c", planItem: "7" } }] });
     expect([store.ofItem("s", "1").length, store.ofItem("c", "7").length, store.ofItem("c", "1").length]).toEqual([1, 1, 0]);
@@ -194,7 +218,19 @@ describe("an edit of a child", () => {
 });
 
 describe("a question of a child", () => {
-  const asked: ApproveParams = { approvalId: "a", sessionId: "c", turnId: "ct", callId: "c1", title: "Run a command", command: "npm test", cwd: "/w", reason: "Because.", rules: [], forSession: "", child: "Look at a" };
+  const asked: ApproveParams = {
+    approvalId: "a",
+    sessionId: "c",
+    turnId: "ct",
+    callId: "c1",
+    title: "Run a command",
+    command: "npm test",
+    cwd: "/w",
+    reason: "Because.",
+    rules: [],
+    forSession: "",
+    child: "Look at a",
+  };
 
   it("says whose it is", () => {
     const text = rowText({ kind: "approval", params: asked });

@@ -60,11 +60,9 @@ vi.mock("vscode", () => {
         return Promise.resolve(true);
       },
       fs: {
-        stat: (at: Uri) =>
-          Promise.resolve().then(() => ({ permissions: entry(at).readOnly === true ? 1 : undefined })),
+        stat: (at: Uri) => Promise.resolve().then(() => ({ permissions: entry(at).readOnly === true ? 1 : undefined })),
         readFile: (at: Uri) => Promise.resolve(new TextEncoder().encode(entry(at).text)),
-        readDirectory: (at: Uri) =>
-          Promise.resolve([...fake.files.keys(), ...fake.folders].filter((name) => name.startsWith(`${at.toString()}/`))),
+        readDirectory: (at: Uri) => Promise.resolve([...fake.files.keys(), ...fake.folders].filter((name) => name.startsWith(`${at.toString()}/`))),
         delete: (at: Uri) => Promise.resolve(fake.folders.delete(at.toString())),
       },
     },
@@ -89,10 +87,8 @@ beforeEach(() => {
   }
 });
 
-const remove = (expectedHash: string) =>
-  port.apply({ uri: A, label: "", change: { kind: "delete", expectedHash, emptyFolders: FOLDERS } });
-const move = (expectedHash: string, to = B) =>
-  port.apply({ uri: A, label: "", change: { kind: "rename", to, expectedHash, emptyFolders: FOLDERS } });
+const remove = (expectedHash: string) => port.apply({ uri: A, label: "", change: { kind: "delete", expectedHash, emptyFolders: FOLDERS } });
+const move = (expectedHash: string, to = B) => port.apply({ uri: A, label: "", change: { kind: "rename", to, expectedHash, emptyFolders: FOLDERS } });
 const hash = textHash("one\n");
 
 describe("whole files", () => {

@@ -69,7 +69,17 @@ const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u200b\u316
 
 describe("text of others in rows", () => {
   const params: ApproveParams = {
-    approvalId: "1", sessionId: "s", turnId: "t", callId: "c", title: EVIL, command: EVIL, cwd: EVIL, reason: EVIL, child: EVIL, rules: [EVIL], forSession: EVIL,
+    approvalId: "1",
+    sessionId: "s",
+    turnId: "t",
+    callId: "c",
+    title: EVIL,
+    command: EVIL,
+    cwd: EVIL,
+    reason: EVIL,
+    child: EVIL,
+    rules: [EVIL],
+    forSession: EVIL,
   };
   const rows: Row[] = [
     { kind: "approval", params },

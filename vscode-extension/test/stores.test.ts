@@ -99,9 +99,7 @@ describe("the plan store", () => {
   function follow(...snapshots: PlanNotification[]): string[] {
     const store = new PlanStore();
     const seen: string[] = [];
-    store.onDidChange(({ reveal }) =>
-      seen.push(`${store.generation}${store.collapsed ? " collapsed" : " open"}${reveal ? " reveal" : ""}`),
-    );
+    store.onDidChange(({ reveal }) => seen.push(`${store.generation}${store.collapsed ? " collapsed" : " open"}${reveal ? " reveal" : ""}`));
     for (const snapshot of snapshots) {
       store.update(snapshot);
     }
@@ -333,7 +331,10 @@ describe("a daemon that ends", () => {
   });
 
   it("leaves it to the next one to say how the turn ended", () => {
-    expect(after({ sessionId: "s", turn: ended(2), tools: [], children: [], transcript: [] })).toEqual({ phases: ["started", "interrupted", "ended"], lost: [] });
+    expect(after({ sessionId: "s", turn: ended(2), tools: [], children: [], transcript: [] })).toEqual({
+      phases: ["started", "interrupted", "ended"],
+      lost: [],
+    });
   });
 });
 
@@ -393,7 +394,9 @@ describe("the transcript store", () => {
     ...over,
   });
   const texts = (store: TranscriptStore): string[] =>
-    store.entries.map((entry) => (entry.kind === "tool" ? `${entry.title}:${entry.state}` : entry.kind === "end" ? `end ${entry.summary}` : `${entry.role} ${entry.text}`));
+    store.entries.map((entry) =>
+      entry.kind === "tool" ? `${entry.title}:${entry.state}` : entry.kind === "end" ? `end ${entry.summary}` : `${entry.role} ${entry.text}`,
+    );
 
   it("appends pieces, and believes the whole", () => {
     const store = new TranscriptStore();
@@ -426,9 +429,7 @@ describe("the transcript store", () => {
     store.approval(approval);
     store.tool(tool(2, { state: "done", detail: "ok" }));
     store.tool(tool(3, { state: "done" }));
-    expect(store.entries).toEqual([
-      { kind: "tool", id: "tool:s/c1", title: "Run true", state: "done", detail: "ok", command: "npm test" },
-    ]);
+    expect(store.entries).toEqual([{ kind: "tool", id: "tool:s/c1", title: "Run true", state: "done", detail: "ok", command: "npm test" }]);
   });
 
   it("keeps the command of a call that is asked about its files, too, and takes no file for a command", () => {

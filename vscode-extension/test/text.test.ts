@@ -44,7 +44,15 @@ describe("text for eyes", () => {
 describe("a session in the list", () => {
   const DAY = 24 * 3_600_000;
   const session = {
-    sessionId: "s-1", task: "Fix $(it)\nnow", updatedMs: 0, turns: 2, running: false, doneItems: 4, openItems: 1, current: false, lockedElsewhere: false,
+    sessionId: "s-1",
+    task: "Fix $(it)\nnow",
+    updatedMs: 0,
+    turns: 2,
+    running: false,
+    doneItems: 4,
+    openItems: 1,
+    current: false,
+    lockedElsewhere: false,
   };
 
   it.each([
@@ -238,7 +246,9 @@ describe("the meter", () => {
   });
 
   it("says how much came from the cache and that the cost is an estimate", () => {
-    expect(usage(34_000, 200_000, 123_456)?.lines.join("\n")).toMatch(/17 % of 200k[^]*12,000 in \(75 % from the cache\), 800 out[^]*about \$0\.12, an estimate/u);
+    expect(usage(34_000, 200_000, 123_456)?.lines.join("\n")).toMatch(
+      /17 % of 200k[^]*12,000 in \(75 % from the cache\), 800 out[^]*about \$0\.12, an estimate/u,
+    );
     expect(usage(1, 0)).toBeUndefined();
   });
 });
@@ -267,7 +277,10 @@ describe("the countdown to the next attempt", () => {
 
 describe("the answers to a question", () => {
   const rows = (command: string, rules: string[], rulesFolder?: string): string[] =>
-    answerRows({ command, cwd: "/w", rules, forSession: "exactly this command, again", ...(rulesFolder === undefined ? {} : { rulesFolder }) }).map(({ label, description = "", detail = "", separator }) => [separator === true ? `-- ${label}` : label, description, detail].filter((part) => part !== "").join(" | "));
+    answerRows({ command, cwd: "/w", rules, forSession: "exactly this command, again", ...(rulesFolder === undefined ? {} : { rulesFolder }) }).map(
+      ({ label, description = "", detail = "", separator }) =>
+        [separator === true ? `-- ${label}` : label, description, detail].filter((part) => part !== "").join(" | "),
+    );
 
   it("name what becomes of files in quarantine, and offer nothing for the session", () => {
     const asked = { command: "/w/sub/.envrc (new)", cwd: "/w", rules: [], forSession: "", quarantined: true };
@@ -301,7 +314,16 @@ describe("the answers to a question", () => {
   it("list several rules, and the whole command, line by line", () => {
     const shown = rows("npm run lint &&\nnpm test", ["npm run lint", "npm test"]);
     expect(shown[2]).toBe("$(shield) Always allow in this folder | 2 commands, word for word: see below");
-    expect(shown.slice(6)).toEqual(["-- ", "npm run lint &&", "npm test", "$(folder) /w", "-- ", "$(shield) Always would allow, word for word:", "npm run lint", "npm test"]);
+    expect(shown.slice(6)).toEqual([
+      "-- ",
+      "npm run lint &&",
+      "npm test",
+      "$(folder) /w",
+      "-- ",
+      "$(shield) Always would allow, word for word:",
+      "npm run lint",
+      "npm test",
+    ]);
     const long = `npm ${"W".repeat(40)}`;
     expect(rows(long, [long]).slice(-2)).toEqual([`npm ${"W".repeat(26)}`, `↪ ${"W".repeat(14)}`]);
   });
@@ -335,8 +357,14 @@ describe("the pieces of a line", () => {
 describe("the allowed commands", () => {
   it("stand under the folder they hold in", () => {
     const rule = (folder: string, command: string, here: boolean) => ({ folder, command, here });
-    const shown = (...rules: ReturnType<typeof rule>[]): string[] => ruleRows(rules).map((row) => ("separator" in row ? `-- ${row.separator}` : `${row.label} ${row.description}`.trim()));
-    expect(shown(rule("/a", "npm test", true), rule("/b", "make", false))).toEqual(["-- In this workspace", "npm test /a", "-- In other folders", "make /b"]);
+    const shown = (...rules: ReturnType<typeof rule>[]): string[] =>
+      ruleRows(rules).map((row) => ("separator" in row ? `-- ${row.separator}` : `${row.label} ${row.description}`.trim()));
+    expect(shown(rule("/a", "npm test", true), rule("/b", "make", false))).toEqual([
+      "-- In this workspace",
+      "npm test /a",
+      "-- In other folders",
+      "make /b",
+    ]);
     expect(shown(rule("/a", "npm test", true), rule("/b", "make", true))).toEqual(["-- In this workspace", "npm test /a", "make /b"]);
     expect(shown()).toEqual([]);
   });
@@ -394,6 +422,10 @@ describe("a question about a command whose definition changed", () => {
       message: "Run a command? “package.json” changed since you allowed it: npm test",
       whole: true,
     });
-    expect(answerRows(asked).map((row) => row.label).join("")).toContain("$(warning) “package.json” changed since you allowed it:npm test");
+    expect(
+      answerRows(asked)
+        .map((row) => row.label)
+        .join(""),
+    ).toContain("$(warning) “package.json” changed since you allowed it:npm test");
   });
 });

@@ -17,7 +17,11 @@ const properties = propertiesOf(manifest);
 
 /** What a repository may say: how a plan is kept, and whether the agent's edits are saved. */
 const HARMLESS = [
-  "cairn.plan.dialect", "cairn.plan.initialReminder", "cairn.plan.verification", "cairn.plan.reminder", "cairn.plan.nag",
+  "cairn.plan.dialect",
+  "cairn.plan.initialReminder",
+  "cairn.plan.verification",
+  "cairn.plan.reminder",
+  "cairn.plan.nag",
   "cairn.review.saveAtTurnEnd",
 ];
 
@@ -34,7 +38,9 @@ describe("settings of a repository", () => {
 
   it("do not reach the daemon, whatever the manifest or VS Code make of them", () => {
     const fromRepository = settingsOf(properties, (): Made => ({ defaultValue: "default", globalValue: undefined, effective: "of the repository" }));
-    const says = Object.entries(fromRepository).filter(([, value]) => value === "of the repository").map(([key]) => `cairn.${key}`);
+    const says = Object.entries(fromRepository)
+      .filter(([, value]) => value === "of the repository")
+      .map(([key]) => `cairn.${key}`);
     expect(says).toEqual(HARMLESS);
     expect(fromRepository["model.baseUrl"]).toBe("default");
     expect("daemon.path" in fromRepository).toBe(false);
@@ -71,8 +77,17 @@ describe("keys", () => {
 describe("a workspace that is not trusted", () => {
   it("is told in the status bar, and what is more urgent comes first", () => {
     const idle: Facts = {
-      link: { kind: "running", version: "1" }, model: undefined, connection: undefined, retryInMs: 0, approvals: 0,
-      running: false, plan: undefined, failed: false, asks: true, planReady: true, untrusted: true,
+      link: { kind: "running", version: "1" },
+      model: undefined,
+      connection: undefined,
+      retryInMs: 0,
+      approvals: 0,
+      running: false,
+      plan: undefined,
+      failed: false,
+      asks: true,
+      planReady: true,
+      untrusted: true,
     };
     expect(statusLabel(idle)).toMatchObject({ text: "$(workspace-untrusted) Cairn: read-only" });
     expect(statusLabel(idle).state).toContain("read-only: workspace not trusted");

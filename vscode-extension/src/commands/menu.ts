@@ -38,7 +38,10 @@ export async function showMenu({ status, sessions, plans, reviews, modes }: Stor
     { label: "$(debug-restart) Restart the daemon", command: "cairn.restart" },
   ];
   const title = status.link.kind === "failed" ? oneLine(status.link.message, 300) : "Cairn";
-  const picked = await vscode.window.showQuickPick(entries.filter((entry) => entry !== false), { title });
+  const picked = await vscode.window.showQuickPick(
+    entries.filter((entry) => entry !== false),
+    { title },
+  );
   if (picked !== undefined) {
     await vscode.commands.executeCommand(picked.command);
   }

@@ -40,10 +40,7 @@ function providerChoices({ provider, usable, reason, models }: ProviderStatus, a
   if (!usable) {
     const setKey = (): Thenable<unknown> => vscode.commands.executeCommand("cairn.setApiKey");
     const openSettings = (): Thenable<unknown> => vscode.commands.executeCommand("workbench.action.openSettings", "cairn.model");
-    return [
-      separator,
-      { label: "$(circle-slash) Not usable now", detail: label(reason, 400), run: provider === "replay" ? openSettings : setKey },
-    ];
+    return [separator, { label: "$(circle-slash) Not usable now", detail: label(reason, 400), run: provider === "replay" ? openSettings : setKey }];
   }
   const named = models.map((name): Choice => {
     const chosen = provider === active.provider && name === active.name;

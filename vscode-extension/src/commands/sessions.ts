@@ -57,7 +57,11 @@ export class SessionCommands implements vscode.Disposable {
     };
     const buttons: Button[] = [
       { iconPath: new vscode.ThemeIcon("repo-forked"), tooltip: "Agent: fork session", run: (session) => this.#fork(session) },
-      { iconPath: new vscode.ThemeIcon("markdown"), tooltip: "Agent: export session as Markdown", run: ({ sessionId }) => this.#export(sessionId, "markdown") },
+      {
+        iconPath: new vscode.ThemeIcon("markdown"),
+        tooltip: "Agent: export session as Markdown",
+        run: ({ sessionId }) => this.#export(sessionId, "markdown"),
+      },
       { iconPath: new vscode.ThemeIcon("trash"), tooltip: "Agent: delete session", run: (session) => this.#delete(session) },
     ];
     let next: string | undefined;
@@ -126,7 +130,10 @@ export class SessionCommands implements vscode.Disposable {
     const remove = "Delete";
     const answer = await vscode.window.showWarningMessage(
       "Delete this session?",
-      { modal: true, detail: inert(`“${oneLine(task, 200)}”\n\nIts conversation and its plans are removed from the disk. The files it changed stay as they are.`) },
+      {
+        modal: true,
+        detail: inert(`“${oneLine(task, 200)}”\n\nIts conversation and its plans are removed from the disk. The files it changed stay as they are.`),
+      },
       remove,
     );
     if (answer === remove) {

@@ -49,7 +49,11 @@ export class TaskCommands implements vscode.Disposable {
     // Read before the input box takes the focus.
     const context = taskContext();
     const text =
-      words ?? (await ask("What should be done?", this.#hint(context.selection === undefined ? "Describe the task" : "Describe the task for the selected text")));
+      words ??
+      (await ask(
+        "What should be done?",
+        this.#hint(context.selection === undefined ? "Describe the task" : "Describe the task for the selected text"),
+      ));
     if (text === undefined) {
       return;
     }
@@ -70,7 +74,10 @@ export class TaskCommands implements vscode.Disposable {
     }
     const context = taskContext();
     const running = turn.phase.kind === "started";
-    const text = await ask(running ? "Tell the running task" : "Reply", running ? "It is read at the next safe point" : this.#hint("Goes on in the same conversation", turn.sessionId));
+    const text = await ask(
+      running ? "Tell the running task" : "Reply",
+      running ? "It is read at the next safe point" : this.#hint("Goes on in the same conversation", turn.sessionId),
+    );
     if (text === undefined) {
       return;
     }
@@ -148,9 +155,7 @@ export class TaskCommands implements vscode.Disposable {
   }
 
   async #steer(turn: Turn, text: string): Promise<void> {
-    await this.#try(
-      this.agent.request(requests.steer, { sessionId: turn.sessionId, expectedTurnId: turn.turnId, text }),
-    );
+    await this.#try(this.agent.request(requests.steer, { sessionId: turn.sessionId, expectedTurnId: turn.turnId, text }));
   }
 
   async #try(request: Promise<unknown>): Promise<void> {

@@ -141,9 +141,7 @@ function prefixedLines(text: string, prefix: string): string[] {
 
 function shortened(lines: string[]): string[] {
   const left = lines.length - HEAD_LINES - TAIL_LINES;
-  return left <= 1
-    ? lines
-    : [...lines.slice(0, HEAD_LINES), `  │ … ${left} lines …`, ...lines.slice(-TAIL_LINES)];
+  return left <= 1 ? lines : [...lines.slice(0, HEAD_LINES), `  │ … ${left} lines …`, ...lines.slice(-TAIL_LINES)];
 }
 
 function prefixed(text: string, first: string, rest: string): string {

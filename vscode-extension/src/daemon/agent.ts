@@ -224,9 +224,7 @@ class SpeaksCairn implements StaticFeature {
 }
 
 function protocolVersionOf(client: LanguageClient): unknown {
-  const experimental = client.initializeResult?.capabilities.experimental as
-    | { cairn?: { protocolVersion?: unknown } }
-    | undefined;
+  const experimental = client.initializeResult?.capabilities.experimental as { cairn?: { protocolVersion?: unknown } } | undefined;
   return experimental?.cairn?.protocolVersion;
 }
 

@@ -56,12 +56,7 @@ export class EditPort implements vscode.Disposable {
   }
 }
 
-async function edit(
-  uri: vscode.Uri,
-  change: TextChange,
-  encoding: TextEncoding | undefined,
-  strayTabs: StrayTabs,
-): Promise<ApplyEditResult> {
+async function edit(uri: vscode.Uri, change: TextChange, encoding: TextEncoding | undefined, strayTabs: StrayTabs): Promise<ApplyEditResult> {
   const wasOpen = openDocument(uri) !== undefined;
   let document: vscode.TextDocument;
   try {

@@ -30,5 +30,10 @@ function joined(sorted: readonly Splice[], count: number): Set<number> {
     return new Set();
   }
   const gaps = sorted.slice(1).map(({ start }, index) => ({ at: index + 1, gap: start - (sorted[index]?.end ?? 0) }));
-  return new Set(gaps.sort((a, b) => a.gap - b.gap).slice(0, count).map(({ at }) => at));
+  return new Set(
+    gaps
+      .sort((a, b) => a.gap - b.gap)
+      .slice(0, count)
+      .map(({ at }) => at),
+  );
 }

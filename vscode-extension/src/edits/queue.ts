@@ -5,11 +5,13 @@ export class KeyedQueue {
   run<T>(key: string, job: () => Promise<T>): Promise<T> {
     const before = this.#tails.get(key) ?? Promise.resolve();
     const result = before.then(job, job);
-    const tail = result.catch(() => undefined).then(() => {
-      if (this.#tails.get(key) === tail) {
-        this.#tails.delete(key);
-      }
-    });
+    const tail = result
+      .catch(() => undefined)
+      .then(() => {
+        if (this.#tails.get(key) === tail) {
+          this.#tails.delete(key);
+        }
+      });
     this.#tails.set(key, tail);
     return result;
   }

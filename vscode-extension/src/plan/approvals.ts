@@ -218,6 +218,12 @@ function choices(params: ApproveParams): Choice[] {
 }
 
 function decisionOf(answer: string | undefined): ApprovalDecision | undefined {
-  const decisions: Record<string, ApprovalDecision> = { [ONCE]: "allowOnce", [SESSION]: "allowSession", [DENY]: "deny", [PUT_BACK]: "allowOnce", [LEAVE]: "deny" };
+  const decisions: Record<string, ApprovalDecision> = {
+    [ONCE]: "allowOnce",
+    [SESSION]: "allowSession",
+    [DENY]: "deny",
+    [PUT_BACK]: "allowOnce",
+    [LEAVE]: "deny",
+  };
   return answer === undefined ? undefined : decisions[answer];
 }

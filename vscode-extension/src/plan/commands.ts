@@ -19,8 +19,7 @@ export class PlanCommands implements vscode.Disposable {
     private readonly plans: PlanStore,
     private readonly reviews: ReviewStore,
   ) {
-    const on = (command: string, run: (row: Row | undefined) => unknown): vscode.Disposable =>
-      vscode.commands.registerCommand(command, run);
+    const on = (command: string, run: (row: Row | undefined) => unknown): vscode.Disposable => vscode.commands.registerCommand(command, run);
     this.#subscriptions = [
       on("cairn.copyPlan", (row) => this.#copyPlan(row)),
       on("cairn.copyPlanText", (row) => this.#copyText(row)),

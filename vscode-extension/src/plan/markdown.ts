@@ -8,5 +8,7 @@ export function planMarkdown(items: readonly PlanItem[]): string {
 
 /** What a model wrote, as one line to paste. */
 export function plain(text: string): string {
-  return visible(text).trim().replace(/\s*\n\s*/g, " ");
+  return visible(text)
+    .trim()
+    .replace(/\s*\n\s*/g, " ");
 }

@@ -2,7 +2,8 @@ import type { ApproveParams, ChildNotification, EarlierPlan, FollowUp, LinkedCom
 import type { Turn } from "../stores/session";
 
 /** What the plan view shows, before it is made into tree items. */
-export type Row = ApprovalRow | ReadyRow | TurnRow | RootRow | ItemRow | FileRow | CommandRow | DroppedRow | QueuedRow | HistoryRow | EarlierRow | ChildRow;
+export type Row =
+  ApprovalRow | ReadyRow | TurnRow | RootRow | ItemRow | FileRow | CommandRow | DroppedRow | QueuedRow | HistoryRow | EarlierRow | ChildRow;
 
 export interface ApprovalRow {
   readonly kind: "approval";

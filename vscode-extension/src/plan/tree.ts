@@ -11,7 +11,20 @@ import type { SessionStore } from "../stores/session";
 import { label } from "../text/display";
 import { iconOf } from "./icons";
 import { readyPlan } from "./ready";
-import { type ChildRow, type EarlierRow, type HistoryRow, type ItemRow, type RootRow, type Row, type TurnRow, contextOf, idOf, isLive, itemRows, openItems } from "./rows";
+import {
+  type ChildRow,
+  type EarlierRow,
+  type HistoryRow,
+  type ItemRow,
+  type RootRow,
+  type Row,
+  type TurnRow,
+  contextOf,
+  idOf,
+  isLive,
+  itemRows,
+  openItems,
+} from "./rows";
 import { rowText } from "./words";
 
 interface Sources {

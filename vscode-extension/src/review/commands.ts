@@ -34,8 +34,7 @@ export class ReviewCommands implements vscode.Disposable {
     private readonly reviews: ReviewStore,
     private readonly baselines: Baselines,
   ) {
-    const on = (command: string, run: (...args: unknown[]) => unknown): vscode.Disposable =>
-      vscode.commands.registerCommand(command, run);
+    const on = (command: string, run: (...args: unknown[]) => unknown): vscode.Disposable => vscode.commands.registerCommand(command, run);
     this.#subscriptions = [
       on("cairn.acceptHunk", (arg) => this.#decideHunk("accept", arg)),
       on("cairn.rejectHunk", (arg) => this.#decideHunk("reject", arg)),
@@ -172,11 +171,7 @@ export class ReviewCommands implements vscode.Disposable {
 
   async #move(direction: "next" | "previous"): Promise<void> {
     const editor = vscode.window.activeTextEditor;
-    const placed = this.reviews.neighbour(
-      editor?.document.uri.toString(),
-      editor?.selection.active.line ?? 0,
-      direction,
-    );
+    const placed = this.reviews.neighbour(editor?.document.uri.toString(), editor?.selection.active.line ?? 0, direction);
     if (placed === undefined) {
       say("There are no proposed edits.");
     } else {
@@ -218,9 +213,7 @@ export class ReviewCommands implements vscode.Disposable {
 
   #atCursor(): PlacedHunk | undefined {
     const editor = vscode.window.activeTextEditor;
-    return editor === undefined
-      ? undefined
-      : this.reviews.at(editor.document.uri.toString(), editor.selection.active.line);
+    return editor === undefined ? undefined : this.reviews.at(editor.document.uri.toString(), editor.selection.active.line);
   }
 
   #byId(uri: vscode.Uri | undefined, id: string): PlacedHunk | undefined {

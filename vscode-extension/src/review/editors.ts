@@ -10,9 +10,7 @@ export function plainEditors(): vscode.TextEditor[] {
       uri.scheme === "file" &&
       vscode.window.tabGroups.all.some(
         ({ viewColumn, activeTab }) =>
-          viewColumn === editor.viewColumn &&
-          activeTab?.input instanceof vscode.TabInputText &&
-          activeTab.input.uri.toString() === uri.toString(),
+          viewColumn === editor.viewColumn && activeTab?.input instanceof vscode.TabInputText && activeTab.input.uri.toString() === uri.toString(),
       )
     );
   });

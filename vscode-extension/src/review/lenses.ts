@@ -51,11 +51,7 @@ export class HunkLenses implements vscode.CodeLensProvider, vscode.Disposable {
           resolve();
         }
       };
-      waits.push(
-        this.reviews.onDidChange(check),
-        token.onCancellationRequested(check),
-        vscode.workspace.onDidCloseTextDocument(check),
-      );
+      waits.push(this.reviews.onDidChange(check), token.onCancellationRequested(check), vscode.workspace.onDidCloseTextDocument(check));
     });
   }
 }

@@ -62,8 +62,14 @@ export class Painter implements vscode.Disposable {
         continue;
       }
       const placed = this.reviews.placed(document.uri.toString());
-      editor.setDecorations(this.#added, placed.flatMap(({ hunk }) => addedLines(hunk) ?? []));
-      editor.setDecorations(this.#removed, placed.flatMap((hunk) => struckThrough(hunk, document)));
+      editor.setDecorations(
+        this.#added,
+        placed.flatMap(({ hunk }) => addedLines(hunk) ?? []),
+      );
+      editor.setDecorations(
+        this.#removed,
+        placed.flatMap((hunk) => struckThrough(hunk, document)),
+      );
       if (file === undefined) {
         this.#shown.delete(editor);
       } else {

@@ -222,7 +222,9 @@ function linesItem({ file, hunk, ordinal }: PlacedHunk, row: HunkRow): vscode.Tr
   item.description = [counts(hunk), ...state, text].join("  ");
   item.iconPath = hunkIcon(hunk);
   item.contextValue = canAccept(hunk) ? "hunk" : "hunk outdated";
-  const why = hunk.outdated ? `\nIt no longer stands in the text. ${canAccept(hunk) ? "Accepting makes it again, rejecting" : "Its lines are gone, so it cannot be made again. Rejecting"} forgets it.` : "";
+  const why = hunk.outdated
+    ? `\nIt no longer stands in the text. ${canAccept(hunk) ? "Accepting makes it again, rejecting" : "Its lines are gone, so it cannot be made again. Rejecting"} forgets it.`
+    : "";
   item.tooltip = `${oneLine(file.path, 400)}, edit ${ordinal} of ${file.hunks.length}\n${text}${why}`;
   item.accessibilityInformation = {
     label: `${row.named ? `${name}, ` : ""}Edit ${ordinal} of ${file.hunks.length}, line ${line}, ${hunk.outdated ? "outdated, " : ""}${hunk.addedLines} added, ${hunk.removedLines} removed: ${text}`,

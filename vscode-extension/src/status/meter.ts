@@ -17,7 +17,10 @@ export function meter({ context, session, costMicros }: UsageNotification): Mete
   const cost = costMicros === undefined ? undefined : dollars(costMicros);
   const share = session.inputTokens === 0 ? 0 : Math.round((session.cachedTokens * 100) / session.inputTokens);
   return {
-    text: [`$(dashboard) ${tokens(context.used)}/${tokens(context.window)}`, ...(cost === undefined ? [] : [cost.startsWith("<") ? cost : `≈ ${cost}`])].join(" · "),
+    text: [
+      `$(dashboard) ${tokens(context.used)}/${tokens(context.window)}`,
+      ...(cost === undefined ? [] : [cost.startsWith("<") ? cost : `≈ ${cost}`]),
+    ].join(" · "),
     lines: [
       `Context: ${percent} % of ${tokens(context.window)} tokens are in use. It is compacted by itself when it is nearly full.`,
       `Tokens of this session: ${session.inputTokens.toLocaleString("en")} in (${share} % from the cache), ${session.outputTokens.toLocaleString("en")} out`,

@@ -18,7 +18,7 @@ export class Notices implements vscode.Disposable {
         if (message !== undefined && message !== reported) {
           void offer(vscode.window.showErrorMessage, message, {
             "Open settings": ["workbench.action.openSettings", "cairn.daemon.path"],
-            "Restart": ["cairn.restart"],
+            Restart: ["cairn.restart"],
             "Show log": ["cairn.showLog"],
           });
         }
@@ -89,13 +89,13 @@ async function ended({ phase }: Turn): Promise<void> {
       break;
     case "needsInput":
       await offer(vscode.window.showInformationMessage, phase.summary || "The agent waits for your reply.", {
-        "Reply": ["cairn.reply"],
+        Reply: ["cairn.reply"],
         "Show conversation": ["cairn.showConversation"],
       });
       break;
     case "limit":
       await offer(vscode.window.showWarningMessage, phase.summary || "The task stopped at a limit.", {
-        "Continue": ["cairn.continue"],
+        Continue: ["cairn.continue"],
         "Show conversation": ["cairn.showConversation"],
       });
       break;
@@ -111,10 +111,14 @@ async function ended({ phase }: Turn): Promise<void> {
 async function lost({ text }: Turn, known: boolean): Promise<void> {
   const task = text === "" ? "The task" : `“${oneLine(text, 80)}”`;
   if (known) {
-    await offer(vscode.window.showWarningMessage, `${task} was interrupted: the daemon ended. Its plan, its conversation and what it had changed are still there.`, {
-      "Continue": ["cairn.continue"],
-      "Show conversation": ["cairn.showConversation"],
-    });
+    await offer(
+      vscode.window.showWarningMessage,
+      `${task} was interrupted: the daemon ended. Its plan, its conversation and what it had changed are still there.`,
+      {
+        Continue: ["cairn.continue"],
+        "Show conversation": ["cairn.showConversation"],
+      },
+    );
     return;
   }
   await offer(vscode.window.showWarningMessage, `${task} was interrupted: the daemon ended. What it had changed is still there.`, {

@@ -73,7 +73,9 @@ export class StatusBar implements vscode.Disposable {
     const model = status.status?.model;
     const said = [
       `Cairn: ${state}`,
-      ...(model === undefined ? [] : [model.replay ? `Answers come from a replay script (${model.name})` : `Model: ${model.name} (${model.provider})`]),
+      ...(model === undefined
+        ? []
+        : [model.replay ? `Answers come from a replay script (${model.name})` : `Model: ${model.name} (${model.provider})`]),
       ...(status.status?.sandbox === undefined ? [] : [oneLine(status.status.sandbox.text, 200)]),
       ...(status.status?.banners.map((banner) => oneLine(banner.text, 300)) ?? []),
     ];
@@ -90,7 +92,6 @@ export class StatusBar implements vscode.Disposable {
           : reason === "needsInput" && !planReady
             ? "cairn.reply"
             : "cairn.menu";
-    this.#item.backgroundColor =
-      severity === "none" ? undefined : new vscode.ThemeColor(`statusBarItem.${severity}Background`);
+    this.#item.backgroundColor = severity === "none" ? undefined : new vscode.ThemeColor(`statusBarItem.${severity}Background`);
   }
 }

@@ -3,9 +3,7 @@ import { Emitter } from "./emitter";
 
 /** Whether there is a daemon at all; what it says about itself is in `StatusStore.status`. */
 export type Link =
-  | { readonly kind: "starting" }
-  | { readonly kind: "running"; readonly version: string }
-  | { readonly kind: "failed"; readonly message: string };
+  { readonly kind: "starting" } | { readonly kind: "running"; readonly version: string } | { readonly kind: "failed"; readonly message: string };
 
 export class StatusStore {
   #link: Link = { kind: "starting" };

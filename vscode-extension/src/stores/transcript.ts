@@ -161,9 +161,7 @@ export class TranscriptStore {
 
   /** The summary of a turn is usually the assistant's last message: not said twice. */
   #said(summary: string): boolean {
-    const last = [...this.#entries.values()].findLast(
-      (entry) => entry.kind === "message" && entry.role === "assistant",
-    );
+    const last = [...this.#entries.values()].findLast((entry) => entry.kind === "message" && entry.role === "assistant");
     return last?.kind === "message" && last.text.trim() === summary.trim();
   }
 }

@@ -56,7 +56,9 @@ export interface Answer {
 }
 
 /** The answers, then what they are about, line by line: a list can show no longer text than that. */
-export function answerRows(asked: Pick<ApproveParams, "command" | "cwd" | "rules" | "rulesFolder" | "forSession" | "quarantined" | "changed">): AnswerRow[] {
+export function answerRows(
+  asked: Pick<ApproveParams, "command" | "cwd" | "rules" | "rulesFolder" | "forSession" | "quarantined" | "changed">,
+): AnswerRow[] {
   const { command, cwd, rules, rulesFolder, forSession, quarantined, changed } = asked;
   if (quarantined === true) {
     return [
@@ -87,7 +89,14 @@ export function answerRows(asked: Pick<ApproveParams, "command" | "cwd" | "rules
     ...(changed === undefined ? [] : pieces(`$(warning) ${inert(changedSince(changed))}`, ROW_EM).map((row) => ({ label: row }))),
     ...lines(command),
     ...folder(cwd),
-    ...(rules.length === 0 || inDetail ? [] : [DIVIDED, { label: "$(shield) Always would allow, word for word:" }, ...rules.flatMap(lines), ...(rulesFolder === undefined ? [] : folder(rulesFolder))]),
+    ...(rules.length === 0 || inDetail
+      ? []
+      : [
+          DIVIDED,
+          { label: "$(shield) Always would allow, word for word:" },
+          ...rules.flatMap(lines),
+          ...(rulesFolder === undefined ? [] : folder(rulesFolder)),
+        ]),
   ];
 }
 

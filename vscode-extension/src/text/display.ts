@@ -54,17 +54,23 @@ export function label(text: string, limit?: number): string {
 
 /** Names of hosts as the network knows them: letters of other alphabets may look like Latin ones. */
 export function plainHosts(text: string): string {
-  return text.replace(/(\b(?:https?|wss?|ftp):\/\/(?:[^\s/?#@]*@)?)([^\s/?#@:]*[^\u0000-\u007f][^\s/?#@:]*)/giu, (whole, before: string, host: string) => {
-    try {
-      return host.includes("\\") ? whole : before + new URL(`https://${host}`).host;
-    } catch {
-      return whole;
-    }
-  });
+  return text.replace(
+    /(\b(?:https?|wss?|ftp):\/\/(?:[^\s/?#@]*@)?)([^\s/?#@:]*[^\u0000-\u007f][^\s/?#@:]*)/giu,
+    (whole, before: string, host: string) => {
+      try {
+        return host.includes("\\") ? whole : before + new URL(`https://${host}`).host;
+      } catch {
+        return whole;
+      }
+    },
+  );
 }
 
 function cut(shown: string, limit: number): string {
-  const line = shown.trim().replace(/\t/g, " ").replace(/ *\n+ */g, " ⏎ ");
+  const line = shown
+    .trim()
+    .replace(/\t/g, " ")
+    .replace(/ *\n+ */g, " ⏎ ");
   const chars = [...line];
   return chars.length <= limit ? line : `${chars.slice(0, limit - 1).join("")}…`;
 }

@@ -9,8 +9,7 @@ const TAB = 4;
 const LIMIT = 40;
 
 // The editor's sanitiser keeps a style only in exactly this form and order.
-const style = (color: string): string =>
-  `color:var(--vscode-editor-foreground);background-color:var(--vscode-cairn-${color});`;
+const style = (color: string): string => `color:var(--vscode-editor-foreground);background-color:var(--vscode-cairn-${color});`;
 
 export function removedLines(text: string): string {
   return shownLines(text, "−", "removed", style("removedLineBackground"));
@@ -37,9 +36,7 @@ function span(text: string, css: string): string {
 }
 
 function entities(text: string): string {
-  return [...text]
-    .map((char) => (char === " " ? "&nbsp;" : /^[\p{L}\p{N}]$/u.test(char) ? char : `&#${char.codePointAt(0) ?? 0};`))
-    .join("");
+  return [...text].map((char) => (char === " " ? "&nbsp;" : /^[\p{L}\p{N}]$/u.test(char) ? char : `&#${char.codePointAt(0) ?? 0};`)).join("");
 }
 
 function columns(line: string): string {
