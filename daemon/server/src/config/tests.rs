@@ -1,0 +1,142 @@
+use serde_json::json;
+
+use super::*;
+
+#[test]
+fn nested_and_dotted_keys_mean_the_same() {
+    let nested = read(&json!({"model": {"name": "m", "maxTokens": 5}, "limits": {"rounds": 7}}));
+    let dotted = read(&json!({"model.name": "m", "model.maxTokens": 5, "limits.rounds": 7}));
+    for (settings, faults) in [nested, dotted] {
+        assert_eq!(faults, Vec::<String>::new());
+        assert_eq!(settings.model.name.as_deref(), Some("m"));
+        assert_eq!(settings.model.max_tokens, Some(5));
+        assert_eq!(settings.max_rounds, 7);
+    }
+}
+
+#[test]
+fn the_users_own_words_replace_the_usual() {
+    let (settings, faults) = read(&json!({"plan": {
+        "dialect": "tasks",
+        "texts": {"stale": "Still true?", "initial": "", "unplanned": 1},
+    }}));
+    assert_eq!(faults, ["cairn.plan.texts.unplanned: expected a string, found the number 1"]);
+    assert_eq!(settings.dialect, Some(Dialect::Tasks));
+    let texts = settings.reminders.in_words_of(Dialect::Tasks).texts;
+    let usual = ReminderTexts::defaults(Dialect::Tasks);
+    assert_eq!(texts, ReminderTexts { stale: "Still true?".into(), ..usual });
+}
+
+#[test]
+fn hooks_are_read_whole_or_named() {
+    let (settings, faults) = read(&json!({"hooks": {
+        "beforeTool": [{"command": " check ", "tools": ["bash"], "seconds": 3}, "look"],
+        "turnEnd": ["notify", {"tools": ["bash"], "command": "x"}, {"command": ""}, 7],
+        "afterTool": [{"command": "x", "seconds": 0}, {"command": "x", "when": 1}],
+        "never": ["x"],
+        "taskCreated": "x",
+    }}));
+    let hook = |moment, command: &str, tools: &[&str], seconds| Hook {
+        moment,
+        command: command.into(),
+        tools: tools.iter().map(|&name| name.into()).collect(),
+        seconds,
+    };
+    let expected = [
+        hook(Moment::BeforeTool, "check", &["bash"], 3),
+        hook(Moment::BeforeTool, "look", &[], USUAL_SECONDS),
+        hook(Moment::TurnEnd, "notify", &[], USUAL_SECONDS),
+    ];
+    assert_eq!(settings.hooks.0, expected);
+    let expected = [
+        "cairn.hooks.turnEnd: only beforeTool and afterTool are about tools",
+        "cairn.hooks.turnEnd: a hook needs a command",
+        "cairn.hooks.turnEnd: expected a command or an object, found the number 7",
+        "cairn.hooks.afterTool: `seconds` of a hook must be a whole number from 1 to 600",
+        "cairn.hooks.afterTool: a hook has no `when`",
+        "cairn.hooks.never: there is no such setting",
+        "cairn.hooks.taskCreated: expected a list of hooks, found a string",
+    ];
+    assert_eq!(faults, expected);
+}
+
+#[test]
+fn every_wrong_key_is_named_and_the_rest_counts() {
+    let (settings, faults) = read(&json!({
+        "model": {"provider": "clippy", "name": 3, "nam": "x"},
+        "plan": {"reminder": {"policy": "often"}, "verification": "yes", "dialect": "esperanto"},
+        "limits": {"rounds": 0, "toolSeconds": 9},
+    }));
+    assert_eq!(settings.tool_timeout, Duration::from_secs(9));
+    for name in [
+        "model.provider",
+        "model.name",
+        "model.nam:",
+        "plan.reminder.policy",
+        "plan.verification",
+        "plan.dialect",
+        "limits.rounds",
+    ] {
+        assert!(faults.iter().any(|fault| fault.contains(name)), "{name} in {faults:?}");
+    }
+    assert_eq!(faults.len(), 7, "{faults:?}");
+}
+
+#[test]
+fn the_sandbox_is_on_unless_it_is_turned_off() {
+    let (settings, faults) = read(&json!({"sandbox": {
+        "mode": "maybe", "network": true, "writable": ["/opt/a", "~/b", "c", 1],
+        "readable": ["~/notes", "/opt/a", "~/"],
+    }}));
+    assert_eq!(faults.len(), 5, "{faults:?}");
+    let sandbox = settings.sandbox;
+    assert!(sandbox.on && sandbox.network);
+    assert_eq!((sandbox.writable.len(), sandbox.readable.len()), (2, 1));
+    assert!(sandbox.writable.iter().all(|folder| folder.is_absolute()));
+    assert!(!read(&json!({"sandbox.mode": "off"})).0.sandbox.on);
+}
+
+#[test]
+fn an_old_name_is_read_and_the_new_one_is_named() {
+    let notice = "cairn.plan.nag is now called cairn.plan.reminder. The old name still works; \
+                  please rename it.";
+    let policy = |section| {
+        let (settings, faults) = read(&section);
+        assert_eq!(faults, [notice], "{section}");
+        settings.reminders.nag
+    };
+    let every_round = NagPolicy::EveryRound { rounds: 2 };
+    let nested = json!({"plan": {"nag": {"policy": "every-round", "rounds": 2}}});
+    assert_eq!(policy(nested), every_round);
+    assert_eq!(
+        policy(json!({"plan.nag.policy": "every-round", "plan.nag.rounds": 2})),
+        every_round
+    );
+    // The new name counts where both are there, whichever comes first.
+    let both = json!({
+        "plan": {"nag": {"policy": "off", "rounds": 2}, "reminder": {"policy": "every-round"}},
+    });
+    assert_eq!(policy(both), every_round);
+    let (settings, faults) = read(&json!({"plan.reminder": {"policy": "off"}}));
+    assert_eq!((settings.reminders.nag, faults), (NagPolicy::Off, vec![]));
+}
+
+#[test]
+fn every_setting_of_the_table_is_read() {
+    for key in settings::keys().filter(|key| key != "daemon.path") {
+        // A type that no setting has.
+        let wrong = json!({ key.as_str(): -0.5 });
+        assert!(!read(&wrong).1.is_empty(), "{key} is not read");
+        for value in settings::choices(&key) {
+            let faults = read(&json!({ key.as_str(): value })).1;
+            let renamed = settings::renamed(&key).is_some();
+            assert_eq!(faults.len(), usize::from(renamed), "{key}: {value}: {faults:?}");
+        }
+    }
+}
+
+#[test]
+fn a_section_that_is_no_object_is_a_fault() {
+    assert_eq!(read(&json!([1])).1.len(), 1);
+    assert_eq!(read(&Value::Null).1.len(), 0);
+}
