@@ -19,9 +19,9 @@ use tempfile::TempDir;
 use tokio::time::{sleep, timeout};
 
 use crate::{
-    dice::Dice,
     editor_double::{self, ApplyFault, EditorDouble},
     lsp_client::Daemon,
+    rng::Rng,
 };
 
 const LINES: u64 = 14;
@@ -69,9 +69,9 @@ pub async fn run(Options { moments, seed }: Options) -> Report {
     let mut report = Report { moments, ..Report::default() };
     for moment in 0..moments {
         // Any of them can be repeated alone.
-        let mut dice = Dice(seed.wrapping_add(moment.wrapping_mul(0x1_0001)));
+        let mut rng = Rng(seed.wrapping_add(moment.wrapping_mul(0x1_0001)));
         let name = format!("moment {moment} of seed {seed}");
-        Moment::begin(&mut dice, name).await.play(&mut dice, &mut report).await;
+        Moment::begin(&mut rng, name).await.play(&mut rng, &mut report).await;
     }
     report.took = began.elapsed();
     report
@@ -124,13 +124,13 @@ fn text(file: &str) -> String {
 }
 
 impl Moment {
-    async fn begin(dice: &mut Dice, name: String) -> Self {
+    async fn begin(rng: &mut Rng, name: String) -> Self {
         let (folder, state) = (folder(), folder());
         for file in FILES {
             fs::write(folder.path().join(file), text(file)).expect("a file");
         }
         let script = state.path().join("script.json");
-        let steps = script_of(dice);
+        let steps = script_of(rng);
         let played = json!({ "cairnReplay": 1, "name": "kills", "steps": steps }).to_string();
         fs::write(&script, played).expect("a script");
         let settings = json!({ "model": { "provider": "replay", "replayFile": script } });
@@ -143,15 +143,15 @@ impl Moment {
         Self { name, folder, state, settings, daemon, editor, ledger: Ledger::default() }
     }
 
-    async fn play(mut self, dice: &mut Dice, report: &mut Report) {
-        let holds = dice.roll(3) == 0;
+    async fn play(mut self, rng: &mut Rng, report: &mut Report) {
+        let holds = rng.roll(3) == 0;
         // By time, or a little after so many edits.
-        let moment = match dice.roll(2) {
-            0 => (None, Duration::from_micros(dice.roll(250_000))),
-            _ => (Some(dice.roll(14) as usize), Duration::from_micros(dice.roll(8_000))),
+        let moment = match rng.roll(2) {
+            0 => (None, Duration::from_micros(rng.roll(250_000))),
+            _ => (Some(rng.roll(14) as usize), Duration::from_micros(rng.roll(8_000))),
         };
         let (editor, ledger) = (&self.editor, &mut self.ledger);
-        let acting = act(editor, self.folder.path(), dice, ledger, holds);
+        let acting = act(editor, self.folder.path(), rng, ledger, holds);
         let kill = async {
             match moment {
                 (None, wait) => sleep(wait).await,
@@ -182,7 +182,7 @@ impl Moment {
         self.editor.client.closed().await;
         self.editor.will_fail_no_more();
         let late = self.editor.held() > 0;
-        let before = dice.roll(2) == 0;
+        let before = rng.roll(2) == 0;
         if late && before {
             self.editor.arrive();
             self.note("arrives before the restart");
@@ -310,12 +310,12 @@ impl Moment {
 async fn act(
     editor: &EditorDouble,
     root: &std::path::Path,
-    dice: &mut Dice,
+    rng: &mut Rng,
     ledger: &mut Ledger,
     holds: bool,
 ) {
     let mut session_id = None;
-    let hold_at = dice.roll(12);
+    let hold_at = rng.roll(12);
     for turn in 0..2 {
         let params = RunTaskParams {
             text: "Do it".into(),
@@ -328,17 +328,17 @@ async fn act(
             if holds && hold_at == turn * 6 + step {
                 editor.will_fail(ApplyFault::Hold);
             }
-            match dice.roll(8) {
-                0..3 => type_a_line(editor, root, dice, ledger),
-                3 | 4 => decide(editor, dice, ledger, Decision::Accept).await,
-                5 => decide(editor, dice, ledger, Decision::Reject).await,
+            match rng.roll(8) {
+                0..3 => type_a_line(editor, root, rng, ledger),
+                3 | 4 => decide(editor, rng, ledger, Decision::Accept).await,
+                5 => decide(editor, rng, ledger, Decision::Reject).await,
                 6 => undo(editor, ledger).await,
                 _ => {
-                    let file = OPEN[dice.roll(2) as usize];
+                    let file = OPEN[rng.roll(2) as usize];
                     editor.save(&editor_double::uri(&root.join(file)));
                 }
             }
-            sleep(Duration::from_micros(dice.roll(6_000))).await;
+            sleep(Duration::from_micros(rng.roll(6_000))).await;
         }
         if editor.held() == 0 {
             editor.turn_end(&started.turn_id).await;
@@ -346,16 +346,11 @@ async fn act(
     }
 }
 
-fn type_a_line(
-    editor: &EditorDouble,
-    root: &std::path::Path,
-    dice: &mut Dice,
-    ledger: &mut Ledger,
-) {
-    let file = OPEN[dice.roll(2) as usize];
+fn type_a_line(editor: &EditorDouble, root: &std::path::Path, rng: &mut Rng, ledger: &mut Ledger) {
+    let file = OPEN[rng.roll(2) as usize];
     let uri = editor_double::uri(&root.join(file));
     let line = format!("user {} of {file}", ledger.typed.len());
-    let at = dice.roll(LINES);
+    let at = rng.roll(LINES);
     // In one step: an edit may come at any time.
     let (before, place) = editor.type_line(&uri, at as usize, &line);
     let base = |lines: &[String]| {
@@ -366,7 +361,7 @@ fn type_a_line(
     ledger.typed.push(Typed { line, file, above: base(above), below: base(below) });
 }
 
-async fn decide(editor: &EditorDouble, dice: &mut Dice, ledger: &mut Ledger, decision: Decision) {
+async fn decide(editor: &EditorDouble, rng: &mut Rng, ledger: &mut Ledger, decision: Decision) {
     let Ok(state) = editor.request::<State>(Default::default()).await else { return };
     let reviews = state.reviews;
     let rev = reviews.iter().map(|review| review.rev).max();
@@ -375,10 +370,10 @@ async fn decide(editor: &EditorDouble, dice: &mut Dice, ledger: &mut Ledger, dec
     if all.is_empty() {
         return;
     }
-    let (scope, chosen) = match dice.roll(3) {
+    let (scope, chosen) = match rng.roll(3) {
         0 => (Scope::All, all),
         _ => {
-            let (review, hunk) = all[dice.roll(all.len() as u64) as usize];
+            let (review, hunk) = all[rng.roll(all.len() as u64) as usize];
             let (uri, hunk_id) = (review.uri.clone(), hunk.id.clone());
             (Scope::Hunk { uri, hunk_id }, vec![(review, hunk)])
         }
@@ -436,25 +431,25 @@ async fn undo(editor: &EditorDouble, ledger: &mut Ledger) {
 }
 
 /// Two turns. Each line of a file is changed at most once.
-fn script_of(dice: &mut Dice) -> Vec<Value> {
+fn script_of(rng: &mut Rng) -> Vec<Value> {
     let mut free: BTreeMap<&str, Vec<u64>> =
         FILES[..3].iter().map(|file| (*file, (0..LINES).collect())).collect();
     let mut steps = Vec::new();
     let mut made = false;
     for turn in 0..2 {
-        for call in 0..4 + dice.roll(4) {
+        for call in 0..4 + rng.roll(4) {
             let id = turn * 100 + call;
-            let file = FILES[dice.roll(3) as usize];
+            let file = FILES[rng.roll(3) as usize];
             let lines = free.get_mut(file).expect("a file");
-            let line = lines.remove(dice.roll(lines.len() as u64) as usize);
+            let line = lines.remove(rng.roll(lines.len() as u64) as usize);
             let old = format!("base {line} of {file}\n");
-            let new = match dice.roll(4) {
+            let new = match rng.roll(4) {
                 0 => String::new(),
                 1 => format!("{old}agent {id}a of {file}\n"),
                 2 => format!("agent {id}a of {file}\nagent {id}b of {file}\n"),
                 _ => format!("agent {id}a of {file}\n"),
             };
-            let (name, arguments) = match dice.roll(10) {
+            let (name, arguments) = match rng.roll(10) {
                 0 if turn == 0 && !made => {
                     made = true;
                     ("write_file", json!({ "path": MADE, "content": format!("agent {id} made\n") }))

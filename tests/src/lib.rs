@@ -7,12 +7,12 @@
     reason = "a double that meets the unexpected fails its test"
 )]
 
-pub mod dice;
 pub mod editor_double;
 pub mod fuzz;
 pub mod kills;
 pub mod lsp_client;
 pub mod model_server;
+pub mod rng;
 mod shell;
 pub mod soak;
 

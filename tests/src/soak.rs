@@ -22,10 +22,10 @@ use tempfile::TempDir;
 use tokio::time::sleep;
 
 use crate::{
-    dice::Dice,
     editor_double::{self, Approval, EditorDouble, range},
     lsp_client::Daemon,
     model_server::{ModelServer, Reply, Response, Wire},
+    rng::Rng,
 };
 
 const FILES: u64 = 10;
@@ -125,7 +125,7 @@ pub async fn run(options: Options) -> Report {
 }
 
 struct Soak {
-    dice: Dice,
+    rng: Rng,
     options: Options,
     folder: TempDir,
     state: TempDir,
@@ -162,7 +162,7 @@ enum Meanwhile {
 
 impl Soak {
     async fn start(options: Options) -> Self {
-        let mut dice = Dice(options.seed);
+        let mut rng = Rng(options.seed);
         let folder = tempfile::tempdir().expect("a folder");
         for file in 0..FILES {
             let lines: String = (0..30).map(|line| format!("line {line} of {file}\n")).collect();
@@ -172,11 +172,11 @@ impl Soak {
         let model = ModelServer::start([]).await;
         model.otherwise(|_| Response::reply(Reply::text("Done.")));
         model.keep(1);
-        let wire = WIRES[dice.roll(3) as usize];
+        let wire = WIRES[rng.roll(3) as usize];
         let life = Life::begin(folder.path(), state.path(), &model, wire).await;
         let report = Report::default();
         let word = String::new();
-        Self { dice, options, folder, state, model, life, session: None, word, calls: 0, report }
+        Self { rng, options, folder, state, model, life, session: None, word, calls: 0, report }
     }
 
     /// Seven tenths of all turns are one life, so that growth can be seen.
@@ -190,15 +190,15 @@ impl Soak {
             let weight = self.weigh();
             self.report.weights.push(weight);
         }
-        let meanwhile = match self.dice.roll(100) {
+        let meanwhile = match self.rng.roll(100) {
             0..12 => Meanwhile::Cancel,
             12..27 => Meanwhile::Steer,
             27..34 => Meanwhile::Type,
             34..54 if may_kill => Meanwhile::Kill,
             _ => Meanwhile::Nothing,
         };
-        let asked_for_nothing = meanwhile == Meanwhile::Cancel && self.dice.roll(3) == 0;
-        let approval = match self.dice.roll(6) {
+        let asked_for_nothing = meanwhile == Meanwhile::Cancel && self.rng.roll(3) == 0;
+        let approval = match self.rng.roll(6) {
             _ if asked_for_nothing => Approval::Silence,
             0 => answer(ApprovalDecision::Deny),
             1 => answer(ApprovalDecision::AllowSession),
@@ -214,7 +214,7 @@ impl Soak {
         let turn = self.begin(may_kill).await;
         let mut killed = false;
         if meanwhile != Meanwhile::Nothing {
-            sleep(Duration::from_millis(self.dice.roll(80))).await;
+            sleep(Duration::from_millis(self.rng.roll(80))).await;
         }
         match meanwhile {
             Meanwhile::Nothing => {}
@@ -267,7 +267,7 @@ impl Soak {
 
     async fn begin(&mut self, long: bool) -> RunTaskResult {
         let word = self.word.clone();
-        let mode = match self.dice.roll(10) {
+        let mode = match self.rng.roll(10) {
             0 => Some(ReviewMode::Plan),
             1..4 => Some(ReviewMode::Auto),
             _ => None,
@@ -285,7 +285,7 @@ impl Soak {
             return turn.expect("a session outlives its daemon from its first words on");
         }
         let turn = self.life.editor.request::<RunTask>(said(None)).await.expect("a task is taken");
-        let turns_left = 1 + self.dice.roll(if long { 30 } else { 6 });
+        let turns_left = 1 + self.rng.roll(if long { 30 } else { 6 });
         let (id, said) = (turn.session_id.clone(), vec![word]);
         self.session = Some(Session { id, turns_left: turns_left + 1, said });
         turn
@@ -329,7 +329,7 @@ impl Soak {
     }
 
     async fn decide(&mut self) {
-        let decision = match self.dice.roll(6) {
+        let decision = match self.rng.roll(6) {
             0..2 => Decision::Accept,
             2 => Decision::Reject,
             _ => return,
@@ -353,7 +353,7 @@ impl Soak {
     }
 
     async fn begin_life(&mut self) {
-        let wire = WIRES[self.dice.roll(3) as usize];
+        let wire = WIRES[self.rng.roll(3) as usize];
         let next = Life::begin(self.folder.path(), self.state.path(), &self.model, wire).await;
         let Life { editor, .. } = std::mem::replace(&mut self.life, next);
         editor.abandon();
@@ -374,15 +374,15 @@ impl Soak {
     fn script(&mut self, background: Option<&str>) {
         // Each costs a wait, and a turn must end in time.
         let mut waits = 2;
-        for _ in 0..=self.dice.roll(3) {
-            if self.dice.roll(3) == 0 {
+        for _ in 0..=self.rng.roll(3) {
+            if self.rng.roll(3) == 0 {
                 self.fault(&mut waits);
             }
             let reply = self.work(background);
-            let chunk = 1 + self.dice.roll(300) as usize;
+            let chunk = 1 + self.rng.roll(300) as usize;
             self.model.push(Response::reply(reply).chunks_of(chunk));
         }
-        if self.dice.roll(3) == 0 {
+        if self.rng.roll(3) == 0 {
             self.fault(&mut waits);
         }
         self.model.push(Response::reply(Reply::text("Done.")));
@@ -392,7 +392,7 @@ impl Soak {
         let status =
             |status| Response::error(status, "api_error", "not now").header("retry-after-ms", "0");
         let reply = self.work(None);
-        let roll = self.dice.roll(16);
+        let roll = self.rng.roll(16);
         let costs_a_wait = roll < 6;
         if costs_a_wait && *waits == 0 {
             return;
@@ -400,7 +400,7 @@ impl Soak {
         *waits -= u32::from(costs_a_wait);
         let (name, response) = match roll {
             0 | 1 => {
-                let at = self.dice.roll(reply.encode(Wire::Anthropic).len() as u64) as usize;
+                let at = self.rng.roll(reply.encode(Wire::Anthropic).len() as u64) as usize;
                 ("cut", Response::reply(reply).cut_after(at))
             }
             2 => {
@@ -435,17 +435,17 @@ impl Soak {
 
     /// One answer with calls.
     fn work(&mut self, background: Option<&str>) -> Reply {
-        let mut reply = Reply::text(["", "I do it — so."][self.dice.roll(2) as usize]);
-        if self.dice.roll(3) == 0 {
+        let mut reply = Reply::text(["", "I do it — so."][self.rng.roll(2) as usize]);
+        if self.rng.roll(3) == 0 {
             reply = reply.thinking("Hm, which one?");
         }
-        for _ in 0..=self.dice.roll(2) {
-            let file = format!("f{}.txt", self.dice.roll(FILES));
-            let (name, arguments) = match self.dice.roll(12) {
+        for _ in 0..=self.rng.roll(2) {
+            let file = format!("f{}.txt", self.rng.roll(FILES));
+            let (name, arguments) = match self.rng.roll(12) {
                 0..3 => ("read_file", json!({ "path": file })),
                 3 => ("grep", json!({ "pattern": "line 1" })),
                 4..7 => {
-                    let line = self.dice.roll(30);
+                    let line = self.rng.roll(30);
                     let old = format!("line {line} of");
                     let new = format!("line {line} now of");
                     ("edit_file", json!({ "path": file, "old_text": old, "new_text": new }))
@@ -465,7 +465,7 @@ impl Soak {
     }
 
     fn plan(&mut self) -> Value {
-        let done = self.dice.roll(4);
+        let done = self.rng.roll(4);
         let items: Vec<Value> = (0..4)
             .map(|at| {
                 let status = match at {
@@ -481,11 +481,11 @@ impl Soak {
 
     fn command(&mut self, background: Option<&str>) -> String {
         let word = &self.word;
-        match (self.dice.roll(5), background) {
+        match (self.rng.roll(5), background) {
             (0, Some(marker)) => format!("sleep {marker} & echo started"),
             (1, Some(marker)) => format!("(setsid sleep {marker} &) ; sleep 0.05"),
             (2, _) => "yes | head -c 60000".to_owned(),
-            (3, _) => format!("sleep 0.0{}; exit 3", self.dice.roll(9)),
+            (3, _) => format!("sleep 0.0{}; exit 3", self.rng.roll(9)),
             _ => format!("touch ran-{word}; sleep 0.03; rm -f ran-{word}"),
         }
     }

@@ -22,9 +22,10 @@ use cairn_tests::{
 use serde_json::{Value, json};
 use tokio::process::Command;
 
-use crate::desk::{call, result, say};
+use crate::fixtures::{call, result, say};
 
 mod calls;
+mod combined_attacks;
 mod commands;
 mod denied;
 mod edits;
@@ -32,7 +33,6 @@ mod followed;
 mod instructions;
 mod limits;
 mod marks;
-mod mixed;
 mod names;
 mod paths;
 mod sandbox;
@@ -69,7 +69,7 @@ fn tally(change: impl FnOnce(&mut (usize, BTreeMap<String, usize>))) {
 }
 
 /// The real binary between an editor double and a scripted model.
-struct Stand {
+struct AttackTest {
     editor: EditorDouble,
     model: ModelServer,
     /// The first folder it works in.
@@ -80,7 +80,7 @@ struct Stand {
     daemon: Daemon,
 }
 
-impl Stand {
+impl AttackTest {
     async fn open(files: &[(&str, &[u8])], settings: Value) -> Self {
         Self::with(Wire::Anthropic, files, settings, |_| {}).await
     }
@@ -125,22 +125,22 @@ impl Stand {
     async fn boxed(way: &str, files: &[(&str, &[u8])], state: &Path) -> Option<Self> {
         let mode = if way == "off" { "off" } else { "auto" };
         let settings = json!({ "sandbox": { "mode": mode } });
-        let stand = Self::with(Wire::Anthropic, files, settings, in_way(way, state)).await;
+        let test = Self::with(Wire::Anthropic, files, settings, in_way(way, state)).await;
         let known = |notice: &Notice| match notice {
             Notice::Status(status) => status.sandbox.as_ref().map(|sandbox| sandbox.kind),
             _ => None,
         };
-        let kind = stand.editor.wait_for("status of the sandbox", known).await;
+        let kind = test.editor.wait_for("status of the sandbox", known).await;
         let expected = match way {
             "off" => SandboxKind::Off,
             "bubblewrap" => SandboxKind::Bubblewrap,
             _ => SandboxKind::Namespaces,
         };
         if kind == expected {
-            return Some(stand);
+            return Some(test);
         }
         assert!(std::env::var_os("CAIRN_NEEDS_SANDBOX").is_none(), "no sandbox by {way}");
-        stand.finish();
+        test.finish();
         None
     }
 

@@ -11,7 +11,7 @@ use std::borrow::Cow;
 
 use unicode_normalization::UnicodeNormalization;
 
-use crate::visible::{is_blank, is_unseen};
+use crate::sanitize::{is_blank, is_unseen};
 
 /// Start of each line of Cairn's own.
 pub const MARK: &str = "[cairn] ";

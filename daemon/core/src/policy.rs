@@ -14,14 +14,14 @@ pub mod sandbox;
 pub mod seatbelt;
 pub mod trust;
 
-use command::{CommandRules, Denial, Unasked, World};
+use command::{AutoApproval, CommandContext, CommandRules, Denial};
 pub use protected::{is_protected, is_secret, protected_roots};
 use sandbox::Needs;
 
 /// What a call will touch, for the policy and for the user's eyes. `aliases` are other names of its
 /// files below their workspace folder: links by which they were reached, or can be.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Touch {
+pub enum Access {
     /// Only reads, inside the workspace. `path`: exactly this file or folder, with all its names
     /// below its workspace folder.
     Read { path: Option<PathBuf>, names: Vec<PathBuf> },
@@ -75,18 +75,23 @@ pub enum Mode {
 
 /// A yes that a user gave for the rest of a session is not looked up here: it is their answer to
 /// the question.
-pub fn judge(touch: &Touch, mode: Mode, rules: &CommandRules, world: &World<'_>) -> Verdict {
-    match touch {
-        Touch::Plan | Touch::Child => Verdict::Allow,
-        Touch::Read { path: _, names } => judge_read(names),
-        Touch::Edit { path: _, inside, aliases } | Touch::Delete { path: _, inside, aliases } => {
+pub fn judge(
+    access: &Access,
+    mode: Mode,
+    rules: &CommandRules,
+    context: &CommandContext<'_>,
+) -> Verdict {
+    match access {
+        Access::Plan | Access::Child => Verdict::Allow,
+        Access::Read { path: _, names } => judge_read(names),
+        Access::Edit { path: _, inside, aliases } | Access::Delete { path: _, inside, aliases } => {
             judge_edit([inside].into_iter().chain(aliases), mode)
         }
-        Touch::Move { from: _, from_inside, to: _, to_inside, aliases } => {
+        Access::Move { from: _, from_inside, to: _, to_inside, aliases } => {
             judge_edit([from_inside, to_inside].into_iter().chain(aliases), mode)
         }
-        Touch::Command { command, cwd: _, needs } => {
-            judge_command(command, *needs, mode, rules, world)
+        Access::Command { command, cwd: _, needs } => {
+            judge_command(command, *needs, mode, rules, context)
         }
     }
 }
@@ -123,7 +128,7 @@ fn judge_command(
     needs: Needs,
     mode: Mode,
     rules: &CommandRules,
-    world: &World<'_>,
+    context: &CommandContext<'_>,
 ) -> Verdict {
     if let Some(reason) = destroys(command) {
         return Verdict::Deny { reason };
@@ -158,9 +163,9 @@ fn judge_command(
         Mode::Review | Mode::Ask | Mode::Auto if undecided.is_some() => {
             Verdict::Ask { reason: undecided.unwrap_or_default() }
         }
-        Mode::Review | Mode::Ask | Mode::Auto => match rules.unasked(command, world) {
-            Unasked::Yes => Verdict::Allow,
-            Unasked::No(why) => Verdict::Ask { reason: why },
+        Mode::Review | Mode::Ask | Mode::Auto => match rules.unasked(command, context) {
+            AutoApproval::Allowed => Verdict::Allow,
+            AutoApproval::NeedsApproval(why) => Verdict::Ask { reason: why },
         },
     }
 }
@@ -230,38 +235,39 @@ mod tests {
     use super::*;
 
     /// May read everything, and finds every program.
-    const WORLD: World<'_> = World { may_read: &|_, _| true, finds: &|_| true, enters: &|_| true };
+    const WORLD: CommandContext<'_> =
+        CommandContext { may_read: &|_, _| true, finds: &|_| true, enters: &|_| true };
 
-    fn judged(touch: &Touch, mode: Mode) -> &'static str {
-        match judge(touch, mode, &CommandRules::default(), &WORLD) {
+    fn judged(access: &Access, mode: Mode) -> &'static str {
+        match judge(access, mode, &CommandRules::default(), &WORLD) {
             Verdict::Allow => "allow",
             Verdict::Ask { .. } => "ask",
             Verdict::Deny { .. } => "deny",
         }
     }
 
-    fn edit(inside: &str) -> Touch {
+    fn edit(inside: &str) -> Access {
         edit_by(inside, &[])
     }
 
-    fn edit_by(inside: &str, aliases: &[&str]) -> Touch {
-        Touch::Edit {
+    fn edit_by(inside: &str, aliases: &[&str]) -> Access {
+        Access::Edit {
             path: Path::new("/home/me/.cargo/ws").join(inside),
             inside: inside.into(),
             aliases: aliases.iter().map(PathBuf::from).collect(),
         }
     }
 
-    fn read(names: &[&str]) -> Touch {
+    fn read(names: &[&str]) -> Access {
         let names: Vec<PathBuf> = names.iter().map(PathBuf::from).collect();
-        Touch::Read {
+        Access::Read {
             path: names.first().map(|name| Path::new("/home/me/.ssh/ws").join(name)),
             names,
         }
     }
 
-    fn command(command: &str) -> Touch {
-        Touch::Command { command: command.into(), cwd: "/ws".into(), needs: Needs::NONE }
+    fn command(command: &str) -> Access {
+        Access::Command { command: command.into(), cwd: "/ws".into(), needs: Needs::NONE }
     }
 
     #[test]
@@ -277,8 +283,8 @@ mod tests {
             (Mode::Auto, ["allow", "allow", "ask", "ask", "ask"]),
             (Mode::Plan, ["allow", "deny", "deny", "deny", "ask"]),
         ] {
-            let got =
-                [&source_read, &source, &protected, &run, &secret].map(|touch| judged(touch, mode));
+            let got = [&source_read, &source, &protected, &run, &secret]
+                .map(|access| judged(access, mode));
             assert_eq!(got, expected, "{mode:?}");
         }
     }
@@ -288,32 +294,32 @@ mod tests {
         let rules = CommandRules { unasked: true, ..CommandRules::default() };
         for (network, git) in [(true, false), (false, true), (true, true)] {
             let needs = Needs { network, git };
-            let touch = Touch::Command { command: "ls".into(), cwd: "/ws".into(), needs };
-            let verdict = judge(&touch, Mode::Review, &rules, &WORLD);
+            let access = Access::Command { command: "ls".into(), cwd: "/ws".into(), needs };
+            let verdict = judge(&access, Mode::Review, &rules, &WORLD);
             let Verdict::Ask { reason } = verdict else { panic!("{verdict:?}") };
             assert_eq!(reason, format!("The command {}.", needs.in_words()));
         }
-        let touch = command("ls");
-        assert_eq!(judge(&touch, Mode::Review, &rules, &WORLD), Verdict::Allow);
-        let verdict = judge(&touch, Mode::Review, &rules.asking(), &WORLD);
+        let access = command("ls");
+        assert_eq!(judge(&access, Mode::Review, &rules, &WORLD), Verdict::Allow);
+        let verdict = judge(&access, Mode::Review, &rules.asking(), &WORLD);
         assert!(matches!(verdict, Verdict::Ask { .. }), "without a sandbox");
     }
 
     #[test]
     fn deletions_and_moves_are_judged_as_edits_of_every_path() {
-        let delete = |inside: &str| Touch::Delete {
+        let delete = |inside: &str| Access::Delete {
             path: "/ws".into(),
             inside: inside.into(),
             aliases: Vec::new(),
         };
-        let relocate = |from: &str, to: &str| Touch::Move {
+        let relocate = |from: &str, to: &str| Access::Move {
             from: "/ws".into(),
             from_inside: from.into(),
             to: "/ws".into(),
             to_inside: to.into(),
             aliases: Vec::new(),
         };
-        for (touch, expected) in [
+        for (access, expected) in [
             (delete("a.rs"), ["allow", "deny"]),
             (delete(".env"), ["ask", "deny"]),
             (relocate("a.rs", "b.rs"), ["allow", "deny"]),
@@ -325,21 +331,21 @@ mod tests {
             (delete("keys/id_rsa"), ["ask", "deny"]),
             (edit("credentials.json"), ["ask", "deny"]),
         ] {
-            let got = [Mode::Auto, Mode::Plan].map(|mode| judged(&touch, mode));
-            assert_eq!(got, expected, "{touch:?}");
+            let got = [Mode::Auto, Mode::Plan].map(|mode| judged(&access, mode));
+            assert_eq!(got, expected, "{access:?}");
         }
     }
 
     #[test]
     fn a_file_is_judged_by_every_name_it_has() {
-        for (touch, expected) in [
+        for (access, expected) in [
             (edit_by("config/tasks.json", &[]), "allow"),
             (edit_by("config/tasks.json", &[".vscode/tasks.json"]), "ask"),
             (read(&["notes"]), "allow"),
             (read(&["notes", ".env"]), "ask"),
             (read(&[]), "allow"),
         ] {
-            assert_eq!(judged(&touch, Mode::Auto), expected, "{touch:?}");
+            assert_eq!(judged(&access, Mode::Auto), expected, "{access:?}");
         }
     }
 

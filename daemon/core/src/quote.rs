@@ -5,7 +5,7 @@
 
 use std::{borrow::Cow, fmt::Write};
 
-use crate::{marks, visible};
+use crate::{marks, sanitize};
 
 /// Returns the name itself if all of it can be printed, else a string literal as in Rust.
 ///
@@ -95,7 +95,7 @@ fn number(digits: &str, radix: u32) -> Option<u32> {
 }
 
 fn needs_escape(c: char) -> bool {
-    c.is_control() || visible::is_unseen(c) || visible::is_blank(c)
+    c.is_control() || sanitize::is_unseen(c) || sanitize::is_blank(c)
 }
 
 #[cfg(test)]

@@ -70,7 +70,7 @@ pub struct Session {
     /// Rounds and tokens of the last turn that ended: they are told after its last step.
     ended_usage: (u32, Usage),
     requests: u32,
-    room: context::Room,
+    context: context::ContextState,
     turn: Option<Turn>,
     /// Items of the conversation that were given out to be written down.
     recorded: usize,
@@ -89,7 +89,7 @@ struct Turn {
     /// Times the model was asked to write shorter calls.
     splits: u32,
     repeat: tools::Repeat,
-    upkeep: context::Upkeep,
+    compaction: context::CompactionState,
     /// Items of the conversation when the running request was made.
     asked_items: usize,
 }
@@ -106,7 +106,7 @@ enum Phase {
     },
     Tools(Batch),
     /// There is a summary, if that could be had; what is proposed in files is still to be told.
-    Stock {
+    PendingEdits {
         summary: Option<String>,
     },
 }
@@ -122,7 +122,7 @@ impl Turn {
             retries: retry::Retries::default(),
             splits: 0,
             repeat: tools::Repeat::default(),
-            upkeep: context::Upkeep::default(),
+            compaction: context::CompactionState::default(),
             asked_items: 0,
         }
     }
@@ -141,7 +141,7 @@ impl Session {
             usage: Usage::default(),
             ended_usage: (0, Usage::default()),
             requests: 0,
-            room: context::Room::default(),
+            context: context::ContextState::default(),
             turn: None,
             recorded: 0,
             remembered: Memo::default(),
@@ -216,7 +216,7 @@ impl Session {
             }
             Input::Notice { text } => self.notices.push(text),
             Input::Compact => self.compact_asked(&mut effects),
-            Input::Stock { proposals } => self.compact(&proposals, &mut effects),
+            Input::PendingEdits { proposals } => self.compact(&proposals, &mut effects),
             Input::Cancel => self.cancel(&mut effects),
         }
         effects
@@ -244,7 +244,7 @@ impl Session {
     }
 
     fn call_model(&mut self, effects: &mut Vec<Effect>) {
-        let compaction = self.make_room(effects);
+        let compaction = self.ensure_capacity(effects);
         let Some(turn) = &mut self.turn else { return };
         self.requests += 1;
         let request = self.requests;
@@ -581,7 +581,7 @@ impl Session {
                     self.say(message, said, effects);
                 }
             }
-            Phase::Waiting { .. } | Phase::Stock { .. } => {}
+            Phase::Waiting { .. } | Phase::PendingEdits { .. } => {}
             Phase::Tools(_) => self.pair_open_calls(
                 "Cancelled by the user; it may have had effects before it was stopped.",
             ),
@@ -620,7 +620,7 @@ impl Session {
         let Some(turn) = self.turn.take() else { return };
         self.ended_usage = (turn.rounds, turn.usage);
         self.notices.extend(turn.steers.iter().map(|text| memory::unheard(text)));
-        if !turn.upkeep.is_all() {
+        if !turn.compaction.is_all() {
             self.interrupted = !matches!(reason, EndReason::Completed | EndReason::NeedsInput);
         }
         if self.panel == Panel::Expanded {

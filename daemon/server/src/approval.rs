@@ -4,8 +4,8 @@
 use std::path::Path;
 
 use cairn_core::policy::{
-    self, Mode, Touch, Verdict,
-    command::{Access, CommandRules, Rule, World},
+    self, Access, Mode, Verdict,
+    command::{CommandContext, CommandRules, ReadKind, Rule},
     sandbox::Needs,
 };
 use cairn_protocol::{ApprovalKind, Need, ReviewMode};
@@ -65,7 +65,7 @@ impl Question {
 
 /// `rules`: what is always allowed is that of the `place`.
 pub fn gate(
-    touch: &Touch,
+    access: &Access,
     mode: ReviewMode,
     rules: &CommandRules,
     place: &Place,
@@ -77,62 +77,62 @@ pub fn gate(
         ReviewMode::Auto => Mode::Auto,
         ReviewMode::Plan => Mode::Plan,
     };
-    let cwd = match touch {
-        Touch::Command { cwd, .. } => cwd.as_path(),
-        Touch::Read { .. }
-        | Touch::Plan
-        | Touch::Child
-        | Touch::Edit { .. }
-        | Touch::Delete { .. }
-        | Touch::Move { .. } => workspace.root(),
+    let cwd = match access {
+        Access::Command { cwd, .. } => cwd.as_path(),
+        Access::Read { .. }
+        | Access::Plan
+        | Access::Child
+        | Access::Edit { .. }
+        | Access::Delete { .. }
+        | Access::Move { .. } => workspace.root(),
     };
     // Not a lock: what lies there may be another file when the command runs. It can only be read.
-    let may_read = |access: Access, path: &str| {
+    let may_read = |read: ReadKind, path: &str| {
         let Some(path) = workspace.resolve_without_links(&cwd.join(path)) else { return false };
-        let found = match access {
-            Access::Contents => workspace.has_one_name(&path),
-            Access::Names => workspace.is_there(&path),
+        let found = match read {
+            ReadKind::Contents => workspace.has_one_name(&path),
+            ReadKind::Names => workspace.is_there(&path),
         };
         found && !path.is_secret()
     };
     let path = exec::search_path();
     let finds = |program: &str| programs::lies_outside(program, &path, workspace);
     let enters = |folder: &str| place.enters(folder);
-    let world = World { may_read: &may_read, finds: &finds, enters: &enters };
-    match policy::judge(touch, mode, rules, &world) {
+    let context = CommandContext { may_read: &may_read, finds: &finds, enters: &enters };
+    match policy::judge(access, mode, rules, &context) {
         Verdict::Allow => Gate::Open(Approved(())),
         Verdict::Deny { reason } => Gate::Closed(reason),
-        Verdict::Ask { reason } => Gate::Ask(match touch {
+        Verdict::Ask { reason } => Gate::Ask(match access {
             // A rule is about a command in the usual box.
-            Touch::Command { command, needs, .. } if needs.is_none() => Question {
-                rules: rules.offered(command, &world),
-                ..question(touch, rules, reason, workspace)
+            Access::Command { command, needs, .. } if needs.is_none() => Question {
+                rules: rules.offered(command, &context),
+                ..question(access, rules, reason, workspace)
             },
-            Touch::Command { .. }
-            | Touch::Read { .. }
-            | Touch::Plan
-            | Touch::Child
-            | Touch::Edit { .. }
-            | Touch::Delete { .. }
-            | Touch::Move { .. } => question(touch, rules, reason, workspace),
+            Access::Command { .. }
+            | Access::Read { .. }
+            | Access::Plan
+            | Access::Child
+            | Access::Edit { .. }
+            | Access::Delete { .. }
+            | Access::Move { .. } => question(access, rules, reason, workspace),
         }),
     }
 }
 
 /// The file a call touches, for links in the editor.
-pub fn uri(touch: &Touch) -> Option<String> {
-    match touch {
-        Touch::Read { path, names: _ } => path.as_deref().and_then(uri_of),
-        Touch::Edit { path, .. } | Touch::Delete { path, .. } | Touch::Move { to: path, .. } => {
+pub fn uri(access: &Access) -> Option<String> {
+    match access {
+        Access::Read { path, names: _ } => path.as_deref().and_then(uri_of),
+        Access::Edit { path, .. } | Access::Delete { path, .. } | Access::Move { to: path, .. } => {
             uri_of(path)
         }
-        Touch::Command { .. } | Touch::Plan | Touch::Child => None,
+        Access::Command { .. } | Access::Plan | Access::Child => None,
     }
 }
 
 /// What the user is asked about a call.
 pub fn question(
-    touch: &Touch,
+    access: &Access,
     rules: &CommandRules,
     reason: String,
     workspace: &Workspace,
@@ -141,49 +141,49 @@ pub fn question(
     let named = |path: &Path| workspace.display(path);
     let folder = |path: &Path| folder_of(workspace, path);
     // Of a file never the bare path: that is a command too.
-    let (title, command, cwd, for_session) = match touch {
-        Touch::Read { path, names: _ } => {
+    let (title, command, cwd, for_session) = match access {
+        Access::Read { path, names: _ } => {
             let path = path.as_deref();
             let command = path.map(|path| format!("Read {}", named(path))).unwrap_or_default();
             let cwd = path.map(folder).unwrap_or_default();
             ("Read a file that may hold secrets", command, cwd, "this file, as often as it likes")
         }
-        Touch::Edit { path, .. } => {
+        Access::Edit { path, .. } => {
             let command = format!("Change {}", named(path));
             ("Change a protected file", command, folder(path), "any change of this file")
         }
-        Touch::Delete { path, .. } => {
+        Access::Delete { path, .. } => {
             let command = format!("Delete {}", named(path));
             ("Delete a protected file", command, folder(path), "exactly this, again")
         }
-        Touch::Move { from, to, .. } => {
+        Access::Move { from, to, .. } => {
             let command = format!("Move {} to {}", named(from), named(to));
             ("Move a protected file", command, folder(from), "exactly this, again")
         }
-        Touch::Plan => ("Change the plan", String::new(), String::new(), "any change of the plan"),
-        Touch::Child => ("Start a subagent", String::new(), String::new(), "any subagent"),
-        Touch::Command { command, cwd, needs } => {
+        Access::Plan => ("Change the plan", String::new(), String::new(), "any change of the plan"),
+        Access::Child => ("Start a subagent", String::new(), String::new(), "any subagent"),
+        Access::Command { command, cwd, needs } => {
             let (title, cwd) = (run(*needs, !rules.unboxed), cwd.display().to_string());
             (title, command.clone(), cwd, "exactly this command, again")
         }
     };
-    let kind = match touch {
-        Touch::Plan | Touch::Child => None,
-        Touch::Read { .. } => Some(ApprovalKind::Read),
-        Touch::Edit { .. } | Touch::Delete { .. } | Touch::Move { .. } => {
+    let kind = match access {
+        Access::Plan | Access::Child => None,
+        Access::Read { .. } => Some(ApprovalKind::Read),
+        Access::Edit { .. } | Access::Delete { .. } | Access::Move { .. } => {
             Some(ApprovalKind::Change)
         }
-        Touch::Command { .. } if rules.unboxed => Some(ApprovalKind::UnsandboxedCommand),
-        Touch::Command { .. } => Some(ApprovalKind::Command),
+        Access::Command { .. } if rules.unboxed => Some(ApprovalKind::UnsandboxedCommand),
+        Access::Command { .. } => Some(ApprovalKind::Command),
     };
-    let asks = match touch {
-        Touch::Command { needs, .. } => *needs,
-        Touch::Read { .. }
-        | Touch::Plan
-        | Touch::Child
-        | Touch::Edit { .. }
-        | Touch::Delete { .. }
-        | Touch::Move { .. } => Needs::NONE,
+    let asks = match access {
+        Access::Command { needs, .. } => *needs,
+        Access::Read { .. }
+        | Access::Plan
+        | Access::Child
+        | Access::Edit { .. }
+        | Access::Delete { .. }
+        | Access::Move { .. } => Needs::NONE,
     };
     let (title, rules) = (title.to_owned(), Vec::new());
     Question { title, kind, command, cwd, reason, rules, asks, for_session }
@@ -210,14 +210,19 @@ fn folder_of(workspace: &Workspace, path: &Path) -> String {
 mod tests {
     use super::*;
 
-    fn at(touch: &Touch, mode: ReviewMode) -> Gate {
+    fn at(access: &Access, mode: ReviewMode) -> Gate {
         let folder = tempfile::tempdir().unwrap();
         let workspace = Workspace::new(vec![folder.path().to_owned()]).unwrap();
-        gated(touch, mode, &CommandRules::default(), &workspace)
+        gated(access, mode, &CommandRules::default(), &workspace)
     }
 
-    fn gated(touch: &Touch, mode: ReviewMode, rules: &CommandRules, workspace: &Workspace) -> Gate {
-        gate(touch, mode, rules, &Place::of(touch, workspace), workspace)
+    fn gated(
+        access: &Access,
+        mode: ReviewMode,
+        rules: &CommandRules,
+        workspace: &Workspace,
+    ) -> Gate {
+        gate(access, mode, rules, &Place::of(access, workspace), workspace)
     }
 
     #[test]
@@ -263,21 +268,21 @@ mod tests {
             ("cd missing && ls", false),
             ("cd .ssh && ls", false),
         ] {
-            let touch =
-                Touch::Command { command: command.into(), cwd: root.clone(), needs: Needs::NONE };
-            let gate = gated(&touch, ReviewMode::Review, &rules, &workspace);
+            let access =
+                Access::Command { command: command.into(), cwd: root.clone(), needs: Needs::NONE };
+            let gate = gated(&access, ReviewMode::Review, &rules, &workspace);
             assert_eq!(matches!(gate, Gate::Open(_)), open, "{command}");
-            assert!(matches!(at(&touch, ReviewMode::Review), Gate::Ask(_)), "{command}");
+            assert!(matches!(at(&access, ReviewMode::Review), Gate::Ask(_)), "{command}");
         }
-        let touch =
-            Touch::Command { command: "cat a".into(), cwd: root.join("src"), needs: Needs::NONE };
-        assert!(matches!(gated(&touch, ReviewMode::Plan, &rules, &workspace), Gate::Closed(_)));
+        let access =
+            Access::Command { command: "cat a".into(), cwd: root.join("src"), needs: Needs::NONE };
+        assert!(matches!(gated(&access, ReviewMode::Plan, &rules, &workspace), Gate::Closed(_)));
     }
 
     #[test]
     fn asks_with_exactly_what_will_happen() {
         let command =
-            Touch::Command { command: "ls\t-l".into(), cwd: "/ws".into(), needs: Needs::NONE };
+            Access::Command { command: "ls\t-l".into(), cwd: "/ws".into(), needs: Needs::NONE };
         let Gate::Ask(question) = at(&command, ReviewMode::Auto) else { panic!("must ask") };
         assert_eq!((question.command.as_str(), question.cwd.as_str()), ("ls\t-l", "/ws"));
 
@@ -287,27 +292,28 @@ mod tests {
         std::fs::create_dir(&second).unwrap();
         let workspace = Workspace::new(vec![first.clone(), second.clone()]).unwrap();
         let asked =
-            |touch: &Touch, mode| match gated(touch, mode, &CommandRules::default(), &workspace) {
+            |access: &Access, mode| match gated(access, mode, &CommandRules::default(), &workspace)
+            {
                 Gate::Ask(question) => format!("{} in {}", question.command, question.cwd),
                 Gate::Open(_) => "open".to_owned(),
                 Gate::Closed(_) => "closed".to_owned(),
             };
-        let edit = |root: &Path| Touch::Edit {
+        let edit = |root: &Path| Access::Edit {
             path: root.join("a/.env"),
             inside: "a/.env".into(),
             aliases: Vec::new(),
         };
-        let read = Touch::Read { path: Some(first.join(".env")), names: vec![".env".into()] };
+        let read = Access::Read { path: Some(first.join(".env")), names: vec![".env".into()] };
         let (one, two) = (first.display(), second.display());
-        for (touch, mode, expected) in [
+        for (access, mode, expected) in [
             (edit(&first), ReviewMode::Review, format!("Change a/.env in {one}")),
             (edit(&second), ReviewMode::Review, format!("Change {two}/a/.env in {two}")),
             (edit(&first), ReviewMode::Plan, "closed".to_owned()),
             (read.clone(), ReviewMode::Auto, format!("Read .env in {one}")),
             (read, ReviewMode::Plan, format!("Read .env in {one}")),
-            (Touch::Read { path: None, names: Vec::new() }, ReviewMode::Plan, "open".to_owned()),
+            (Access::Read { path: None, names: Vec::new() }, ReviewMode::Plan, "open".to_owned()),
         ] {
-            assert_eq!(asked(&touch, mode), expected, "{touch:?}");
+            assert_eq!(asked(&access, mode), expected, "{access:?}");
         }
     }
 
@@ -317,8 +323,8 @@ mod tests {
         let workspace = Workspace::new(vec![folder.path().to_owned()]).unwrap();
         let title = |rules: &CommandRules, network, git| {
             let needs = Needs { network, git };
-            let touch = Touch::Command { command: "ls".into(), cwd: "/ws".into(), needs };
-            question(&touch, rules, String::new(), &workspace)
+            let access = Access::Command { command: "ls".into(), cwd: "/ws".into(), needs };
+            question(&access, rules, String::new(), &workspace)
         };
         let boxed = CommandRules::default();
         assert_eq!(title(&boxed, false, false).title, "Run a command");
@@ -330,7 +336,7 @@ mod tests {
     #[test]
     fn names_the_file() {
         let edit =
-            Touch::Edit { path: "/ws/a b".into(), inside: "a b".into(), aliases: Vec::new() };
+            Access::Edit { path: "/ws/a b".into(), inside: "a b".into(), aliases: Vec::new() };
         assert_eq!(uri(&edit).as_deref(), Some("file:///ws/a%20b"));
     }
 }

@@ -23,7 +23,7 @@ pub use processes::kill_all;
 
 use output::Collector;
 use processes::{Group, Reader, pipe};
-use sandbox::Boxed;
+use sandbox::PreparedSandbox;
 
 #[derive(Debug, Clone)]
 pub struct Spec {
@@ -36,7 +36,7 @@ pub struct Spec {
     /// Added to the allowed part of the daemon's environment.
     pub env: Vec<(String, String)>,
     /// The box it runs in. `None`: a command of the user's own.
-    pub sandbox: Option<Arc<Boxed>>,
+    pub sandbox: Option<Arc<PreparedSandbox>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -12,8 +12,8 @@ use std::{
 use anyhow::{Context, anyhow, bail};
 use cairn_core::{
     review::patch,
+    sanitize::{exact, visible as printable},
     text::{Text, Units},
-    visible::{exact, visible as printable},
 };
 use cairn_protocol::{
     ApplyEditParams, ApplyEditResult, ApprovalDecision, ApprovalKind, ApproveParams, ApproveResult,

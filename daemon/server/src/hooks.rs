@@ -27,7 +27,7 @@ pub(crate) struct Verdict {
 
 /// The hooks of a turn: where they run, what ends them, and to whom it is told what they said.
 #[derive(Debug, Clone)]
-pub(crate) struct Desk {
+pub(crate) struct HookContext {
     pub(crate) hub: HubHandle,
     pub(crate) session: String,
     pub(crate) turn: String,
@@ -39,7 +39,7 @@ pub(crate) struct Desk {
 /// Runs those of a moment until one refuses, and shows what they said. `about` is what they read,
 /// besides the names of moment, session and turn.
 pub(crate) async fn run(
-    desk: Option<&Desk>,
+    desk: Option<&HookContext>,
     moment: Moment,
     tool: Option<&str>,
     about: impl FnOnce() -> Value,
@@ -68,7 +68,7 @@ pub(crate) async fn run(
     verdict
 }
 
-impl Desk {
+impl HookContext {
     fn input(&self, moment: Moment, about: Value) -> String {
         let mut input =
             json!({"event": moment.name(), "sessionId": self.session, "turnId": self.turn});

@@ -33,10 +33,10 @@ use crate::{
     docs::Docs,
     editor::Editor,
     event::{AgentRequest, ClientEvent, Initialized},
-    exec::sandbox::{LeftBehind, Sandbox, Tier, Watch},
+    exec::sandbox::{LeftBehind, Sandbox, SandboxBackend, Watch},
     model::choose::{self, Choice, Environment, Keys},
     secrets,
-    store::{journal, reviews::Keeper},
+    store::{journal, reviews::ReviewStore},
     tools::{self, Proposal, Proposed, Searches, Tool},
     workspace::Workspace,
 };
@@ -99,7 +99,7 @@ pub(crate) enum Event {
     },
     /// A call wants a child started; its report is the answer.
     Child {
-        errand: Box<tools::Errand>,
+        request: Box<tools::SubagentRequest>,
         reply: oneshot::Sender<Report>,
     },
     /// A command ran: files under review may be others by now.
@@ -126,7 +126,7 @@ pub(crate) enum Event {
     Approve {
         params: Box<ApproveParams>,
         /// What a yes for the session is remembered by.
-        touch: Box<tools::Touch>,
+        access: Box<tools::Access>,
         /// Files behind a command as they are; a yes for the session holds while they stay so.
         definitions: Definitions,
         reply: oneshot::Sender<ApproveResult>,
@@ -157,7 +157,7 @@ pub(crate) enum Event {
         text: String,
     },
     /// How commands are boxed here, or why they cannot be.
-    Sandbox(Result<Tier, String>),
+    Sandbox(Result<SandboxBackend, String>),
     /// Files left by a command whose daemon was killed.
     Recovered(Box<LeftBehind>),
 }
@@ -179,7 +179,7 @@ pub(crate) struct ToolUpdate {
     pub(crate) detail: Option<String>,
     pub(crate) uri: Option<String>,
     /// With the title: what the call is going to touch.
-    pub(crate) touch: Option<TouchKind>,
+    pub(crate) access: Option<AccessKind>,
     /// With the final state: the file it changed.
     pub(crate) edited: Option<String>,
     /// With the final state: the text the model knows now.
@@ -189,7 +189,7 @@ pub(crate) struct ToolUpdate {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum TouchKind {
+pub(crate) enum AccessKind {
     Read,
     Edit,
     Command,
@@ -280,9 +280,9 @@ pub(crate) struct Hub {
     /// Files left by a command whose daemon was killed.
     recovered: Option<String>,
     /// How commands are boxed here, once that is known.
-    boxed_by: Option<Result<Tier, String>>,
+    boxed_by: Option<Result<SandboxBackend, String>>,
     /// Keeps what is pending in files.
-    keeper: Option<Keeper>,
+    keeper: Option<ReviewStore>,
     connection: Connection,
     status_dirty: bool,
     rev: u32,
@@ -299,7 +299,7 @@ impl Hub {
         let settings = Settings::default();
         let keys = Keys::default();
         for key in [&environment.anthropic_key, &environment.openai_key].into_iter().flatten() {
-            secrets::learn(key);
+            secrets::register(key);
         }
         let sandbox = sandbox::of(&environment);
         let watch = sandbox::watch_of(&environment);
@@ -464,7 +464,7 @@ impl Hub {
             }
             Event::Propose { proposal, reply } => self.propose(proposal, reply),
             Event::Flush { reply } => self.flush(reply),
-            Event::Child { errand, reply } => self.start_child(*errand, reply),
+            Event::Child { request, reply } => self.start_child(*request, reply),
             Event::CommandRan => self.look_at_closed_files(),
             Event::Applied { ticket, result } => self.applied(ticket, result),
             Event::Overdue { ticket } => self.overdue(ticket),
@@ -476,8 +476,8 @@ impl Hub {
             }
             Event::Rejected(rejected) => self.rejected(rejected),
             Event::Restored(restored) => self.restored(restored),
-            Event::Approve { params, touch, definitions, reply } => {
-                self.ask_approval(*params, *touch, definitions, reply);
+            Event::Approve { params, access, definitions, reply } => {
+                self.ask_approval(*params, *access, definitions, reply);
             }
             Event::Approved { approval_id, result } => drop(self.approved(&approval_id, result)),
             Event::GoingBack(going) => self.going_back(*going),
@@ -517,7 +517,7 @@ impl Hub {
     fn credentials(&mut self, CredentialsParams { provider, key, origin }: CredentialsParams) {
         let key = key.filter(|key| !key.trim().is_empty()).map(SecretString::from);
         if let Some(key) = &key {
-            secrets::learn(key);
+            secrets::register(key);
         }
         match self.keys.set(&provider, origin.as_deref(), key) {
             Ok(()) => {

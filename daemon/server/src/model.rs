@@ -4,6 +4,7 @@
 pub mod anthropic;
 pub mod choose;
 pub mod clean;
+pub mod encoding;
 mod failure;
 pub mod history;
 pub mod http;
@@ -16,7 +17,6 @@ pub mod sse;
 #[cfg(test)]
 mod testing;
 pub mod window;
-pub mod wire;
 
 use std::sync::Arc;
 

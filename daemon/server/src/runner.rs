@@ -11,8 +11,8 @@ use cairn_core::{
     model::{Failure, FailureKind, ModelEvent},
     policy::trust,
     review::Origin,
+    sanitize::excerpt,
     turn::Input,
-    visible::excerpt,
 };
 use cairn_protocol::{ReviewMode, ToolState};
 use futures_util::{FutureExt, future::BoxFuture};
@@ -21,13 +21,14 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::{
     approval, hooks,
-    hub::{Event, HubHandle, ToolUpdate, TouchKind},
+    hub::{AccessKind, Event, HubHandle, ToolUpdate},
     instructions::{self, RunningCommand},
     model::{Provider, Request, clean::Cleaner},
     secrets,
     store::{journal::Writer, sessions},
     tools::{
-        Edits, Proposal, Proposed, Saw, TaskNews, Tool, ToolContext, ToolFailure, ToolOutput, Touch,
+        Access, Edits, Proposal, Proposed, Saw, TaskNews, Tool, ToolContext, ToolFailure,
+        ToolOutput,
     },
 };
 
@@ -49,7 +50,7 @@ pub(crate) async fn ask_model(
     session: String,
     turn: String,
     number: u32,
-    desk: Option<hooks::Desk>,
+    desk: Option<hooks::HookContext>,
 ) {
     let (events, mut incoming) = mpsc::channel(MODEL_QUEUE);
     let send = |event| {
@@ -207,18 +208,18 @@ async fn run(
         )));
     };
     let parsed = tool.parse(arguments.clone(), &context)?;
-    let (touch, title) = (parsed.touch(), excerpt(&parsed.title(), MAX_TITLE_BYTES));
+    let (access, title) = (parsed.access(), excerpt(&parsed.title(), MAX_TITLE_BYTES));
     shown.update(ToolUpdate {
         title: Some(title.clone()),
-        uri: approval::uri(&touch),
-        touch: Some(match &touch {
-            Touch::Read { .. } | Touch::Plan | Touch::Child => TouchKind::Read,
-            Touch::Edit { .. } | Touch::Delete { .. } | Touch::Move { .. } => TouchKind::Edit,
-            Touch::Command { .. } => TouchKind::Command,
+        uri: approval::uri(&access),
+        access: Some(match &access {
+            Access::Read { .. } | Access::Plan | Access::Child => AccessKind::Read,
+            Access::Edit { .. } | Access::Delete { .. } | Access::Move { .. } => AccessKind::Edit,
+            Access::Command { .. } => AccessKind::Command,
         }),
         ..ToolUpdate::default()
     });
-    if let Some(reason) = trust::refusal(&touch).filter(|_| !context.trusted) {
+    if let Some(reason) = trust::refusal(&access).filter(|_| !context.trusted) {
         return Ok(Ran::Declined(reason.into()));
     }
     let about = || {
@@ -232,29 +233,29 @@ async fn run(
         Consent::Given { call, approved, words } => (call, approved, words),
         Consent::Refused(reason) => return Ok(Ran::Declined(reason)),
     };
-    match &touch {
-        Touch::Read { .. } => {}
-        Touch::Edit { .. }
-        | Touch::Delete { .. }
-        | Touch::Move { .. }
-        | Touch::Command { .. }
-        | Touch::Plan
-        | Touch::Child => begin(context.journal.as_deref(), &context.origin).await?,
+    match &access {
+        Access::Read { .. } => {}
+        Access::Edit { .. }
+        | Access::Delete { .. }
+        | Access::Move { .. }
+        | Access::Command { .. }
+        | Access::Plan
+        | Access::Child => begin(context.journal.as_deref(), &context.origin).await?,
     }
     shown.update(ToolUpdate { state: Some(ToolState::Running), ..ToolUpdate::default() });
-    let edited = match &touch {
-        Touch::Edit { .. } | Touch::Delete { .. } | Touch::Move { .. } => approval::uri(&touch),
-        Touch::Read { .. } | Touch::Command { .. } | Touch::Plan | Touch::Child => None,
+    let edited = match &access {
+        Access::Edit { .. } | Access::Delete { .. } | Access::Move { .. } => approval::uri(&access),
+        Access::Read { .. } | Access::Command { .. } | Access::Plan | Access::Child => None,
     };
     let desk = context.hooks.clone();
-    let running = match &touch {
-        Touch::Command { .. } => Some(command_begins(&context).await?),
-        Touch::Read { .. }
-        | Touch::Edit { .. }
-        | Touch::Delete { .. }
-        | Touch::Move { .. }
-        | Touch::Plan
-        | Touch::Child => None,
+    let running = match &access {
+        Access::Command { .. } => Some(command_begins(&context).await?),
+        Access::Read { .. }
+        | Access::Edit { .. }
+        | Access::Delete { .. }
+        | Access::Move { .. }
+        | Access::Plan
+        | Access::Child => None,
     };
     let after = context.clone();
     let ran = parsed.run(context, approved).await;
@@ -262,7 +263,7 @@ async fn run(
         let finished = tokio::task::spawn_blocking(|| running.finish()).await;
         finished.map_err(|error| ToolFailure::Fatal(error.into()))?;
     }
-    if matches!(touch, Touch::Command { .. }) {
+    if matches!(access, Access::Command { .. }) {
         shown.hub.send(Event::CommandRan);
     }
     let mut output = match ran {

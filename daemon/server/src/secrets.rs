@@ -27,7 +27,7 @@ struct Known {
 static KNOWN: LazyLock<RwLock<Known>> = LazyLock::new(RwLock::default);
 
 /// From now on this one is not said.
-pub fn learn(key: &SecretString) {
+pub fn register(key: &SecretString) {
     let mut known = KNOWN.write().unwrap_or_else(PoisonError::into_inner);
     if known.keys.iter().any(|one| one.expose_secret() == key.expose_secret()) {
         return;
@@ -92,8 +92,8 @@ mod tests {
     #[test]
     fn what_is_known_is_not_said() {
         const KEY: &str = "known-to-this-test";
-        learn(&SecretString::from(KEY));
-        learn(&SecretString::from(KEY));
+        register(&SecretString::from(KEY));
+        register(&SecretString::from(KEY));
         let text = format!("a {KEY} b");
         let mut said = text.clone();
         clean(&mut said);

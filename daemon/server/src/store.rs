@@ -11,8 +11,8 @@ pub mod blobs;
 pub mod export;
 mod files;
 pub mod journal;
-pub mod library;
 pub mod reviews;
+pub mod session_list;
 pub mod sessions;
 pub mod tasks;
 

@@ -5,7 +5,7 @@
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
-pub use cairn_core::policy::Touch;
+pub use cairn_core::policy::Access;
 use cairn_core::{
     child::Report, marks::ModelText, model::ToolSpec, plan::TodoItem,
     policy::command::CommandRules, text::Text,
@@ -18,8 +18,8 @@ use tokio_util::sync::CancellationToken;
 pub use crate::approval::Approved;
 use crate::{
     docs::Docs,
-    exec::sandbox::{LeftBehind, Walls},
-    hooks::Desk,
+    exec::sandbox::{LeftBehind, SandboxConfig},
+    hooks::HookContext,
     instructions::Sources,
     store::{allowed::Allowed, journal::Writer},
     workspace::Workspace,
@@ -70,7 +70,7 @@ pub trait Tool: Send + Sync + 'static {
 pub trait Call: Send + 'static {
     /// One line for people: `Read src/cart.mjs`, `Run npm test`.
     fn title(&self) -> String;
-    fn touch(&self) -> Touch;
+    fn access(&self) -> Access;
     /// What would become of a file, for a user who is asked. When another text is there by the
     /// time it runs, the call changes nothing. A call that cannot succeed asks nobody. Blocks.
     fn preview(&mut self, _context: &ToolContext) -> Result<Option<Preview>, ToolFailure> {
@@ -149,12 +149,12 @@ pub struct ToolContext {
     /// What the user allowed for good; `None`: nothing is kept.
     pub allowed: Option<Allowed>,
     /// What commands run in.
-    pub walls: Walls,
+    pub walls: SandboxConfig,
     /// Limit for a command.
     pub timeout: Duration,
     pub origin: cairn_core::review::Origin,
     /// The user's own commands around calls.
-    pub(crate) hooks: Option<Desk>,
+    pub(crate) hooks: Option<HookContext>,
     /// Where it is written that a call begins, before it has an effect.
     pub journal: Option<Arc<Writer>>,
 }
@@ -174,33 +174,33 @@ pub trait Edits: Send + Sync + 'static {
 /// How a tool hands work to a child.
 pub trait Children: Send + Sync + 'static {
     /// Has a child do it, when there is room for one more. `None`: the turn is over.
-    fn run(&self, errand: Errand) -> BoxFuture<'static, Option<Report>>;
+    fn run(&self, request: SubagentRequest) -> BoxFuture<'static, Option<Report>>;
 }
 
 /// What a child is started with.
 #[derive(Debug, Clone)]
-pub struct Errand {
+pub struct SubagentRequest {
     /// In a few words, for people.
     pub title: String,
     pub prompt: String,
-    pub tools: ChildTools,
+    pub tools: SubagentTools,
     pub max_rounds: Option<u32>,
     /// The call that starts it.
     pub origin: cairn_core::review::Origin,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ChildTools {
+pub enum SubagentTools {
     Read,
     All,
 }
 
-impl ChildTools {
+impl SubagentTools {
     /// A child starts no children.
     pub fn have(self, name: &str) -> bool {
         match self {
-            ChildTools::Read => matches!(name, "read_file" | "glob" | "grep"),
-            ChildTools::All => name != task::NAME,
+            SubagentTools::Read => matches!(name, "read_file" | "glob" | "grep"),
+            SubagentTools::All => name != task::NAME,
         }
     }
 }

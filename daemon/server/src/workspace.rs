@@ -15,23 +15,23 @@ use std::{
 
 use anyhow::Context;
 use cairn_core::{
-    names::{Case, below},
+    file_names::{Case, below},
     policy,
     quote::quoted,
     text::{self, Decoded, FileEncoding, NotText},
 };
 
-mod beneath;
 mod change;
 mod resolve;
+mod root_dir;
 mod similar;
 mod spelling;
 pub mod uri;
 mod walk;
 
-pub use beneath::Done;
-use beneath::{Beneath, Kind};
 pub use resolve::PathError;
+pub use root_dir::Done;
+use root_dir::{Kind, RootDir};
 pub use spelling::canonical;
 pub use uri::{canonical_uri, path_of, uri_of};
 pub use walk::{Hidden, TRAPPED, Walked};
@@ -50,7 +50,7 @@ pub struct Workspace {
     /// The same without symbolic links: what the jail compares.
     canonical: Vec<PathBuf>,
     /// The same, held open: where files are read and written from.
-    held: Vec<Beneath>,
+    held: Vec<RootDir>,
     /// The user's own folder, without symbolic links.
     home: Option<PathBuf>,
     /// Cairn's folder of state where it lies in one of the folders, without symbolic links: rules and
@@ -110,7 +110,7 @@ impl Workspace {
             let canonical = canonical(&folder)
                 .with_context(|| format!("workspace folder {}", folder.display()))?;
             anyhow::ensure!(canonical.is_dir(), "{} is not a folder", folder.display());
-            let held = Beneath::open(&folder)
+            let held = RootDir::open(&folder)
                 .with_context(|| format!("workspace folder {}", folder.display()))?;
             workspace.held.push(held);
             workspace.folders.push(folder);

@@ -17,11 +17,11 @@ fn main() {
     let list = TaskList::new(Path::new(state), list).expect("a list");
     let seed: u64 = seed.parse().expect("a number");
     let calls: u32 = calls.parse().expect("a number");
-    let mut dice = Dice(seed);
+    let mut rng = Rng(seed);
     for call in 0..calls {
-        let task = 1 + dice.roll(40);
-        let other = 1 + dice.roll(40);
-        let (tool, arguments) = match dice.roll(20) {
+        let task = 1 + rng.roll(40);
+        let other = 1 + rng.roll(40);
+        let (tool, arguments) = match rng.roll(20) {
             0 => (TaskTool::Create, json!({ "subject": format!("{seed}-{call}") })),
             1..=6 => (TaskTool::Update, json!({ "taskId": task, "status": "in_progress" })),
             7..=10 => (TaskTool::Update, json!({ "taskId": task, "status": "completed" })),
@@ -41,9 +41,9 @@ fn main() {
 }
 
 /// The same throws for the same seed.
-struct Dice(u64);
+struct Rng(u64);
 
-impl Dice {
+impl Rng {
     fn roll(&mut self, sides: u64) -> u64 {
         self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         (self.0 >> 33) % sides

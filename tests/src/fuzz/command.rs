@@ -3,8 +3,8 @@
 use std::{collections::BTreeSet, path::PathBuf, sync::OnceLock, time::Duration};
 
 use cairn_core::policy::{
-    Mode, Touch, Verdict,
-    command::{CommandRules, LONGEST, Rule, Words, World, entered, parse},
+    Access, Mode, Verdict,
+    command::{CommandContext, CommandRules, LONGEST, Rule, Words, entered, parse},
     judge,
     sandbox::Needs,
 };
@@ -78,10 +78,10 @@ fn judged(script: &str) -> Verdict {
         ..CommandRules::default()
     };
     let (command, cwd, needs) = (script.to_owned(), PathBuf::from("/ws"), Needs::NONE);
-    let touch = Touch::Command { command, cwd, needs };
+    let touch = Access::Command { command, cwd, needs };
     let may = |name: &str| !name.contains("secret");
-    let world = World { may_read: &|_, name| may(name), finds: &|_| true, enters: &may };
-    judge(&touch, Mode::Auto, &rules, &world)
+    let context = CommandContext { may_read: &|_, name| may(name), finds: &|_| true, enters: &may };
+    judge(&touch, Mode::Auto, &rules, &context)
 }
 
 /// Outside of quotes only what means the same to every shell: letters, digits, a few marks, blanks,

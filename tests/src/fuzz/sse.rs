@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use cairn::model::{
     anthropic::MessagesDecoder,
+    encoding::Decoder,
     openai::ChatDecoder,
     responses::ResponsesDecoder,
     sse::{Event, Reader, SseError},
-    wire::Decoder,
 };
 use cairn_core::{
     conversation::Block,

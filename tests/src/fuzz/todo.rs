@@ -49,7 +49,7 @@ pub(super) fn run(input: &[u8]) {
         0 => raw(choices),
         1 | 2 => tasks::run(&mut choices),
         _ => {
-            let mut desk = Desk::default();
+            let mut desk = TestDaemon::default();
             let mut dialect = choices.one_of(&ListDialect::ALL);
             for _ in 0..CALLS {
                 if choices.one_in(8) {
@@ -65,7 +65,7 @@ pub(super) fn run(input: &[u8]) {
 /// The bytes as JSON of their own, two calls of them.
 fn raw(mut choices: Bytes<'_>) {
     let dialect = choices.one_of(&ListDialect::ALL);
-    let mut desk = Desk::default();
+    let mut desk = TestDaemon::default();
     for text in choices.rest().split(|byte| *byte == 0).take(3) {
         let Ok(arguments) = serde_json::from_slice(text) else { continue };
         desk.call(dialect, &arguments);
@@ -74,13 +74,13 @@ fn raw(mut choices: Bytes<'_>) {
 }
 
 #[derive(Default)]
-struct Desk {
+struct TestDaemon {
     plan: Plan,
     /// Every id there ever was.
     ids: BTreeSet<String>,
 }
 
-impl Desk {
+impl TestDaemon {
     fn call(&mut self, dialect: ListDialect, arguments: &Value) {
         let before = self.plan.clone();
         let outcome = apply_call(&mut self.plan, dialect, arguments);

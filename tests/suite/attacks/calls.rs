@@ -8,8 +8,8 @@ use cairn_protocol::{EndReason, Notice};
 use cairn_tests::model_server::{Recorded, Reply, Response, Wire};
 use serde_json::{Value, json};
 
-use super::Stand;
-use crate::desk::{ALL, call, newest, say};
+use super::AttackTest;
+use crate::fixtures::{ALL, call, newest, say};
 
 const SSE: &str = "text/event-stream";
 
@@ -45,17 +45,17 @@ fn moved_behind(stream: &str, moved: impl Fn(&str) -> bool, anchor: &str) -> Str
 
 /// Has this answered to every request of a turn: nothing may run, and the session goes on.
 async fn nothing_runs(wire: Wire, name: &str, body: String) {
-    let stand = Stand::with(wire, &[("a", b"x\n")], json!({}), |_| {}).await;
-    stand.model.otherwise(move |_| Response::raw(200, SSE, body.clone()));
-    let end = stand.editor.run("Do it").await;
+    let test = AttackTest::with(wire, &[("a", b"x\n")], json!({}), |_| {}).await;
+    test.model.otherwise(move |_| Response::raw(200, SSE, body.clone()));
+    let end = test.editor.run("Do it").await;
     assert_ne!(end.reason, EndReason::Completed, "{wire:?}, {name}: {}", end.summary);
-    stand.model.otherwise(|_| Response::reply(say("Back again.")));
-    let after = stand.editor.run_in(&end.session_id, "Go on").await;
+    test.model.otherwise(|_| Response::reply(say("Back again.")));
+    let after = test.editor.run_in(&end.session_id, "Go on").await;
     assert_eq!(after.reason, EndReason::Completed, "{wire:?}, {name}: {}", after.summary);
-    assert_eq!(stand.read("a"), b"x\n", "{wire:?}, {name}: {}", end.summary);
-    assert!(stand.editor.edits().is_empty(), "{wire:?}, {name}: {}", end.summary);
+    assert_eq!(test.read("a"), b"x\n", "{wire:?}, {name}: {}", end.summary);
+    assert!(test.editor.edits().is_empty(), "{wire:?}, {name}: {}", end.summary);
     super::ran(1);
-    stand.finish();
+    test.finish();
 }
 
 #[tokio::test]
@@ -133,16 +133,16 @@ async fn a_call_after_the_end_of_an_answer_runs_nothing() {
             }
             Wire::Anthropic | Wire::OpenAi => body,
         };
-        let stand = Stand::with(wire, &[("a", b"x\n")], json!({}), |_| {}).await;
-        stand.model.push(Response::raw(200, SSE, body));
-        let end = stand.editor.run("Do it").await;
+        let test = AttackTest::with(wire, &[("a", b"x\n")], json!({}), |_| {}).await;
+        test.model.push(Response::raw(200, SSE, body));
+        let end = test.editor.run("Do it").await;
         assert_eq!((end.reason, end.summary.as_str()), (EndReason::Completed, "I change it."));
-        stand.model.push(Response::reply(say("Back again.")));
-        stand.editor.run_in(&end.session_id, "Go on").await;
-        assert_eq!(stand.read("a"), b"x\n", "{wire:?}");
-        assert!(stand.editor.edits().is_empty(), "{wire:?}");
+        test.model.push(Response::reply(say("Back again.")));
+        test.editor.run_in(&end.session_id, "Go on").await;
+        assert_eq!(test.read("a"), b"x\n", "{wire:?}");
+        assert!(test.editor.edits().is_empty(), "{wire:?}");
         super::ran(1);
-        stand.finish();
+        test.finish();
     }
 }
 
@@ -194,14 +194,14 @@ async fn a_chat_completion_that_says_stop_for_whole_calls_runs_them() {
             "\"finish_reason\":\"tool_calls\"",
             &format!("\"finish_reason\":\"{reason}\""),
         );
-        let stand = Stand::with(Wire::OpenAi, &[("a", b"x\n")], json!({}), |_| {}).await;
-        stand.model.push(Response::raw(200, SSE, body));
-        stand.model.push(Response::reply(say("Done.")));
-        let end = stand.editor.run("Do it").await;
+        let test = AttackTest::with(Wire::OpenAi, &[("a", b"x\n")], json!({}), |_| {}).await;
+        test.model.push(Response::raw(200, SSE, body));
+        test.model.push(Response::reply(say("Done.")));
+        let end = test.editor.run("Do it").await;
         assert_eq!(end.reason, EndReason::Completed, "{reason}: {}", end.summary);
-        assert_eq!(stand.read("a"), b"y\n", "{reason}");
+        assert_eq!(test.read("a"), b"y\n", "{reason}");
         super::ran(1);
-        stand.finish();
+        test.finish();
     }
 }
 
@@ -272,20 +272,20 @@ async fn an_id_without_measure_is_replaced() {
                 ["functions.read_file:0".into(), "functions.read_file:1".into()],
             ),
         ] {
-            let stand = Stand::with(wire, &[("a", b"x\n")], json!({}), |_| {}).await;
+            let test = AttackTest::with(wire, &[("a", b"x\n")], json!({}), |_| {}).await;
             // Twice the same ids: some servers count anew in each answer.
             for _ in 0..2 {
                 let mut reply = Reply::text("");
                 for id in &ids {
                     reply = reply.call(id, "read_file", json!({ "path": "a" }));
                 }
-                stand.model.push(Response::reply(reply));
+                test.model.push(Response::reply(reply));
             }
-            stand.model.push(Response::reply(say("Done.")));
-            let end = stand.editor.run("Do it").await;
+            test.model.push(Response::reply(say("Done.")));
+            let end = test.editor.run("Do it").await;
             assert_eq!(end.reason, EndReason::Completed, "{wire:?}, {name}: {}", end.summary);
-            assert_bounded(&stand.model.requests(), &format!("{wire:?}, {name}"));
-            let tools: Vec<String> = stand
+            assert_bounded(&test.model.requests(), &format!("{wire:?}, {name}"));
+            let tools: Vec<String> = test
                 .editor
                 .notices()
                 .iter()
@@ -296,7 +296,7 @@ async fn an_id_without_measure_is_replaced() {
                 .collect();
             assert!(tools.iter().all(|id| id.len() <= 64 && id.is_ascii()), "{wire:?}, {name}");
             super::ran(1);
-            stand.finish();
+            test.finish();
         }
     }
 }
@@ -311,21 +311,21 @@ async fn names_and_arguments_without_measure_are_cut() {
             ("arguments", call("c1", "read_file", json!({ "path": path }))),
             ("no JSON", Reply::text("").call_raw("c1", "read_file", &path)),
         ] {
-            let stand = Stand::with(wire, &[("a", b"x\n")], json!({}), |_| {}).await;
-            stand.model.push(Response::reply(reply).chunks_of(64 * 1024));
-            stand.model.push(Response::reply(say("Done.")));
-            let end = stand.editor.run("Do it").await;
+            let test = AttackTest::with(wire, &[("a", b"x\n")], json!({}), |_| {}).await;
+            test.model.push(Response::reply(reply).chunks_of(64 * 1024));
+            test.model.push(Response::reply(say("Done.")));
+            let end = test.editor.run("Do it").await;
             assert_eq!(end.reason, EndReason::Completed, "{wire:?}, {what}: {}", end.summary);
-            let requests = stand.model.requests();
+            let requests = test.model.requests();
             assert_bounded(&requests, &format!("{wire:?}, {what}"));
             let told = newest(requests.last().unwrap());
             assert!(told.len() < 2_000, "{wire:?}, {what}: {} bytes", told.len());
-            for notice in stand.editor.notices() {
+            for notice in test.editor.notices() {
                 let size = serde_json::to_string(&notice).unwrap().len();
                 assert!(size < 50_000, "{wire:?}, {what}: a notice of {size} bytes");
             }
             super::ran(1);
-            stand.finish();
+            test.finish();
         }
     }
 }

@@ -14,7 +14,7 @@ use cairn_tests::{
 use expect_test::expect;
 use serde_json::json;
 
-use crate::desk::*;
+use crate::fixtures::*;
 
 async fn rules(editor: &EditorDouble) -> Vec<AllowedCommand> {
     editor.request::<ListRules>(Default::default()).await.unwrap().rules
@@ -28,9 +28,9 @@ async fn revoke(editor: &EditorDouble, rule: &AllowedCommand) -> bool {
 
 #[tokio::test]
 async fn always_is_kept_for_the_folder_until_it_is_revoked_in_every_window() {
-    let desk = Desk::open(Wire::Anthropic, &[]).await;
-    desk.editor.will_answer(answer(ApprovalDecision::AllowAlways, None));
-    desk.play([
+    let test = TestDaemon::open(Wire::Anthropic, &[]).await;
+    test.editor.will_answer(answer(ApprovalDecision::AllowAlways, None));
+    test.play([
         bash("c1", "mkdir -p a && touch a/b; mkdir -p a"),
         bash("c2", "touch a/b"),
         bash("c3", "mkdir -p a"),
@@ -38,51 +38,51 @@ async fn always_is_kept_for_the_folder_until_it_is_revoked_in_every_window() {
         say("Done."),
     ])
     .await;
-    let asked = desk.editor.asked();
+    let asked = test.editor.asked();
     assert_eq!(asked.len(), 1);
     assert_eq!(asked[0].rules, ["mkdir -p a", "touch a/b"]);
-    let kept = rules(&desk.editor).await;
-    let folder = fs::canonicalize(desk.folder()).unwrap().display().to_string();
+    let kept = rules(&test.editor).await;
+    let folder = fs::canonicalize(test.folder()).unwrap().display().to_string();
     let rule = |command: &str| AllowedCommand {
         folder: folder.clone(),
         command: command.into(),
         here: true,
     };
     assert_eq!(kept, [rule("mkdir -p a"), rule("touch a/b")]);
-    let file = desk.state().join("allowed-commands.json");
+    let file = test.state().join("allowed-commands.json");
     assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
 
     // Nothing more than these words, and only what is covered whole.
     for _ in 0..3 {
-        desk.editor.will_answer(answer(ApprovalDecision::Deny, None));
+        test.editor.will_answer(answer(ApprovalDecision::Deny, None));
     }
-    desk.play([
+    test.play([
         bash("c5", "touch a/b c"),
         bash("c6", "touch a/b && touch d"),
         bash("c7", "touch a/b > e"),
         say("Done."),
     ])
     .await;
-    let asked: Vec<_> = desk.editor.asked().split_off(1);
+    let asked: Vec<_> = test.editor.asked().split_off(1);
     let offered: Vec<_> = asked.iter().map(|question| question.rules.join(", ")).collect();
     assert_eq!(offered, ["touch a/b c", "touch d", ""]);
 
     // After a restart, and in another window.
-    let desk = desk.restart().await;
-    desk.play([bash("c8", "touch a/b"), say("Done.")]).await;
-    let window = desk.second_window().await;
-    desk.script([bash("c9", "touch a/b"), say("Done.")]);
+    let test = test.restart().await;
+    test.play([bash("c8", "touch a/b"), say("Done.")]).await;
+    let window = test.second_window().await;
+    test.script([bash("c9", "touch a/b"), say("Done.")]);
     window.run("Do it").await;
-    assert_eq!((desk.editor.asked().len(), window.asked().len()), (0, 0));
+    assert_eq!((test.editor.asked().len(), window.asked().len()), (0, 0));
 
     assert!(revoke(&window, &kept[1]).await);
     assert!(!revoke(&window, &kept[1]).await);
-    assert_eq!(rules(&desk.editor).await, [rule("mkdir -p a")]);
-    desk.editor.will_answer(answer(ApprovalDecision::Deny, None));
-    desk.play([bash("c10", "touch a/b"), say("Done.")]).await;
-    assert_eq!(desk.editor.asked().len(), 1);
+    assert_eq!(rules(&test.editor).await, [rule("mkdir -p a")]);
+    test.editor.will_answer(answer(ApprovalDecision::Deny, None));
+    test.play([bash("c10", "touch a/b"), say("Done.")]).await;
+    assert_eq!(test.editor.asked().len(), 1);
     window.finish();
-    desk.finish().await;
+    test.finish().await;
 }
 
 #[tokio::test]
@@ -90,46 +90,47 @@ async fn a_rule_holds_in_its_own_folder_and_never_against_what_is_forbidden() {
     let elsewhere = json!({"version": 1, "rules": [
         {"folder": "/somewhere/else", "command": "touch a"},
     ]});
-    let desk =
-        Desk::with(Wire::Anthropic, &[], json!({ "shell": { "deny": ["touch forbidden"] } })).await;
-    let file = desk.state().join("allowed-commands.json");
+    let test =
+        TestDaemon::with(Wire::Anthropic, &[], json!({ "shell": { "deny": ["touch forbidden"] } }))
+            .await;
+    let file = test.state().join("allowed-commands.json");
     fs::write(&file, elsewhere.to_string()).unwrap();
-    desk.editor.will_answer(answer(ApprovalDecision::Deny, None));
-    desk.play([bash("c1", "touch a"), say("Done.")]).await;
-    assert_eq!(desk.editor.asked().len(), 1);
-    assert!(!rules(&desk.editor).await[0].here);
+    test.editor.will_answer(answer(ApprovalDecision::Deny, None));
+    test.play([bash("c1", "touch a"), say("Done.")]).await;
+    assert_eq!(test.editor.asked().len(), 1);
+    assert!(!rules(&test.editor).await[0].here);
 
-    let folder = fs::canonicalize(desk.folder()).unwrap();
+    let folder = fs::canonicalize(test.folder()).unwrap();
     let rule = |command: &str| json!({ "folder": &folder, "command": command });
     let here = json!({"version": 1, "rules": [rule("touch a"), rule("touch forbidden")]});
     fs::write(&file, here.to_string()).unwrap();
-    desk.play([bash("c2", "touch a"), bash("c3", "touch forbidden"), say("Done.")]).await;
-    assert_eq!(desk.editor.asked().len(), 1);
-    assert!(desk.path("a").exists() && !desk.path("forbidden").exists());
-    let requests = desk.finish().await;
+    test.play([bash("c2", "touch a"), bash("c3", "touch forbidden"), say("Done.")]).await;
+    assert_eq!(test.editor.asked().len(), 1);
+    assert!(test.path("a").exists() && !test.path("forbidden").exists());
+    let requests = test.finish().await;
     assert!(result(requests.last().unwrap(), "c3").contains("forbid `touch forbidden`"));
 }
 
 #[tokio::test]
 async fn what_is_allowed_in_a_folder_that_is_entered_is_allowed_there_and_nowhere_else() {
-    let desk = Desk::open(Wire::Anthropic, &[("sub/a", "1\n"), ("other/a", "1\n")]).await;
-    desk.editor.will_answer(answer(ApprovalDecision::AllowAlways, None));
-    desk.play([
+    let test = TestDaemon::open(Wire::Anthropic, &[("sub/a", "1\n"), ("other/a", "1\n")]).await;
+    test.editor.will_answer(answer(ApprovalDecision::AllowAlways, None));
+    test.play([
         bash("c1", "cd sub && touch made 2>&1 | sort"),
         bash("c2", "cd ./sub/ && touch made"),
         say("Done."),
     ])
     .await;
-    let asked = desk.editor.asked();
+    let asked = test.editor.asked();
     assert_eq!(asked.len(), 1);
     assert_eq!(asked[0].rules, ["touch made", "sort"]);
-    let folder = fs::canonicalize(desk.path("sub")).unwrap().display().to_string();
+    let folder = fs::canonicalize(test.path("sub")).unwrap().display().to_string();
     assert_eq!(asked[0].rules_folder.as_deref(), Some(folder.as_str()));
-    let kept: Vec<_> = rules(&desk.editor).await;
+    let kept: Vec<_> = rules(&test.editor).await;
     assert!(kept.iter().all(|rule| rule.folder == folder && rule.here), "{kept:?}");
-    assert!(desk.path("sub/made").exists());
+    assert!(test.path("sub/made").exists());
 
-    desk.editor.will_always_answer(answer(ApprovalDecision::Deny, None));
+    test.editor.will_always_answer(answer(ApprovalDecision::Deny, None));
     let elsewhere = [
         ("touch made", "touch made"),
         ("cd other && touch made", "touch made"),
@@ -144,8 +145,8 @@ async fn what_is_allowed_in_a_folder_that_is_entered_is_allowed_there_and_nowher
     ];
     let calls =
         elsewhere.iter().enumerate().map(|(at, (script, _))| bash(&format!("d{at}"), script));
-    desk.play(calls.chain([say("Done.")])).await;
-    let offered: Vec<_> = desk.editor.asked().split_off(1);
+    test.play(calls.chain([say("Done.")])).await;
+    let offered: Vec<_> = test.editor.asked().split_off(1);
     for ((script, rules), question) in elsewhere.iter().zip(&offered) {
         assert_eq!(
             (question.command.as_str(), question.rules.join(", ").as_str()),
@@ -155,61 +156,61 @@ async fn what_is_allowed_in_a_folder_that_is_entered_is_allowed_there_and_nowher
     assert_eq!(offered.len(), elsewhere.len());
 
     // Another folder under that name, by a link: the rule is of the first one.
-    fs::rename(desk.path("sub"), desk.path("moved")).unwrap();
-    std::os::unix::fs::symlink("other", desk.path("sub")).unwrap();
-    desk.play([bash("e1", "cd sub && touch made"), say("Done.")]).await;
-    let question = desk.editor.asked().pop().unwrap();
+    fs::rename(test.path("sub"), test.path("moved")).unwrap();
+    std::os::unix::fs::symlink("other", test.path("sub")).unwrap();
+    test.play([bash("e1", "cd sub && touch made"), say("Done.")]).await;
+    let question = test.editor.asked().pop().unwrap();
     assert_eq!((question.command.as_str(), question.rules.len()), ("cd sub && touch made", 0));
     assert_eq!(question.rules_folder, None);
-    assert!(!desk.path("other/made").exists() && !desk.path("made").exists());
-    desk.finish().await;
+    assert!(!test.path("other/made").exists() && !test.path("made").exists());
+    test.finish().await;
 }
 
 #[tokio::test]
 async fn always_to_a_question_that_offered_none_counts_once() {
-    let desk = Desk::open(Wire::OpenAi, &[]).await;
+    let test = TestDaemon::open(Wire::OpenAi, &[]).await;
     for _ in 0..2 {
-        desk.editor.will_answer(answer(ApprovalDecision::AllowAlways, None));
+        test.editor.will_answer(answer(ApprovalDecision::AllowAlways, None));
     }
-    desk.play([bash("c1", "echo 1 >> out"), bash("c2", "echo 1 >> out"), say("Done.")]).await;
-    let asked = desk.editor.asked();
+    test.play([bash("c1", "echo 1 >> out"), bash("c2", "echo 1 >> out"), say("Done.")]).await;
+    let asked = test.editor.asked();
     assert!(asked.len() == 2 && asked.iter().all(|question| question.rules.is_empty()));
-    assert_eq!(desk.disk("out"), "1\n1\n");
-    assert!(rules(&desk.editor).await.is_empty());
-    assert!(!desk.state().join("allowed-commands.json").exists());
-    desk.finish().await;
+    assert_eq!(test.disk("out"), "1\n1\n");
+    assert!(rules(&test.editor).await.is_empty());
+    assert!(!test.state().join("allowed-commands.json").exists());
+    test.finish().await;
 }
 
 #[tokio::test]
 async fn rules_that_cannot_be_read_are_told_and_allow_nothing() {
-    let desk = Desk::open(Wire::Anthropic, &[]).await;
-    fs::write(desk.state().join("allowed-commands.json"), "{\"version\": 1, \"ru").unwrap();
+    let test = TestDaemon::open(Wire::Anthropic, &[]).await;
+    fs::write(test.state().join("allowed-commands.json"), "{\"version\": 1, \"ru").unwrap();
     for _ in 0..2 {
-        desk.editor.will_answer(answer(ApprovalDecision::AllowAlways, None));
+        test.editor.will_answer(answer(ApprovalDecision::AllowAlways, None));
     }
-    desk.play([bash("c1", "touch a"), bash("c2", "touch a"), bash("c3", "touch a"), say("Done.")])
+    test.play([bash("c1", "touch a"), bash("c2", "touch a"), bash("c3", "touch a"), say("Done.")])
         .await;
     // Not offered as long as nothing can be kept; set aside, the next one can be.
-    let offered: Vec<_> = desk.editor.asked().iter().map(|question| question.rules.len()).collect();
+    let offered: Vec<_> = test.editor.asked().iter().map(|question| question.rules.len()).collect();
     assert_eq!(offered, [0, 1]);
     let told = |notice: &Notice| {
         matches!(notice, Notice::Message(message)
             if message.role == MessageRole::Notice
                 && message.text.as_deref().is_some_and(|text| text.contains("set aside")))
     };
-    assert_eq!(desk.editor.notices().iter().filter(|notice| told(notice)).count(), 1);
-    desk.finish().await;
+    assert_eq!(test.editor.notices().iter().filter(|notice| told(notice)).count(), 1);
+    test.finish().await;
 }
 
 #[tokio::test]
 async fn words_reach_the_model_with_a_yes_and_with_a_no() {
-    let desk = Desk::open(Wire::Responses, &[(".env", "A=1\n")]).await;
-    let says = |decision, words| desk.editor.will_answer(answer(decision, Some(words)));
+    let test = TestDaemon::open(Wire::Responses, &[(".env", "A=1\n")]).await;
+    let says = |decision, words| test.editor.will_answer(answer(decision, Some(words)));
     says(ApprovalDecision::AllowOnce, "Only this once, then use pnpm.");
     says(ApprovalDecision::AllowSession, "It fails on purpose.");
     says(ApprovalDecision::Deny, "Ask Ada first.");
     says(ApprovalDecision::AllowOnce, "Keep it short.");
-    desk.play([
+    test.play([
         bash("c1", "printf done"),
         bash("c2", "exit 3"),
         bash("c3", "touch a"),
@@ -218,7 +219,7 @@ async fn words_reach_the_model_with_a_yes_and_with_a_no() {
     ])
     .await;
     let shown = |id: &str, wanted: ToolState| {
-        let mut details = desk.editor.notices().into_iter().filter_map(|notice| match notice {
+        let mut details = test.editor.notices().into_iter().filter_map(|notice| match notice {
             Notice::Tool(tool) if tool.call_id == id && tool.state == wanted => tool.detail,
             _ => None,
         });
@@ -227,7 +228,7 @@ async fn words_reach_the_model_with_a_yes_and_with_a_no() {
     let (done, declined) = (shown("c1", ToolState::Done), shown("c3", ToolState::Declined));
     assert!(done.contains("said: Only this once"), "{done}");
     assert!(declined.contains("Ask Ada first."), "{declined}");
-    let requests = desk.finish().await;
+    let requests = test.finish().await;
     let last = requests.last().unwrap();
     let untimed = |id| {
         let said = result(last, id);
@@ -256,20 +257,20 @@ async fn words_reach_the_model_with_a_yes_and_with_a_no() {
 
 #[tokio::test]
 async fn a_yes_about_a_file_is_none_about_a_command_of_the_same_words() {
-    let desk = Desk::open(Wire::Anthropic, &[(".env", "A=1\n")]).await;
-    desk.editor.will_answer(answer(ApprovalDecision::AllowSession, None));
-    desk.editor.will_answer(answer(ApprovalDecision::Deny, None));
-    desk.play([
+    let test = TestDaemon::open(Wire::Anthropic, &[(".env", "A=1\n")]).await;
+    test.editor.will_answer(answer(ApprovalDecision::AllowSession, None));
+    test.editor.will_answer(answer(ApprovalDecision::Deny, None));
+    test.play([
         edit("c1", ".env", "A=1", "A=2"),
         edit("c2", ".env", "A=2", "A=3"),
         bash("c3", "Change .env"),
         say("Done."),
     ])
     .await;
-    let asked = desk.editor.asked();
+    let asked = test.editor.asked();
     assert_eq!(asked.len(), 2);
     assert_eq!(asked[0].command, asked[1].command);
-    desk.finish().await;
+    test.finish().await;
 }
 
 /// The real binary with a search path of its own: what runs unasked, what asks, what never runs.
@@ -413,24 +414,24 @@ async fn what_nobody_means_is_denied_in_every_mode() {
         ":(){ :|:& };:",
     ];
     let settings = json!({ "shell": { "approval": "allowlist", "allow": ["rm *", "dd *"] } });
-    let stand = super::Stand::open(&[], settings).await;
-    stand.editor.will_always_answer(answer(ApprovalDecision::Deny, Some("Never.")));
+    let test = super::AttackTest::open(&[], settings).await;
+    test.editor.will_always_answer(answer(ApprovalDecision::Deny, Some("Never.")));
     let modes = ["review", "ask", "auto", "plan"];
     for mode in modes {
         for (at, script) in table.iter().enumerate() {
-            stand.model.push(Response::reply(bash(&format!("c{at}"), script)));
+            test.model.push(Response::reply(bash(&format!("c{at}"), script)));
         }
-        stand.model.push(Response::reply(say("Done.")));
+        test.model.push(Response::reply(say("Done.")));
         let params = json!({ "text": "Do it", "mode": mode });
-        let started = stand.editor.client.request("agent/runTask", params).await.unwrap();
-        stand.editor.turn_end(started["turnId"].as_str().unwrap()).await;
-        let last = stand.model.requests().pop().unwrap();
+        let started = test.editor.client.request("agent/runTask", params).await.unwrap();
+        test.editor.turn_end(started["turnId"].as_str().unwrap()).await;
+        let last = test.model.requests().pop().unwrap();
         for (at, script) in table.iter().enumerate() {
             let said = result(&last, &format!("c{at}"));
             assert!(said.starts_with("Refused: this "), "{mode}, {script}: {said}");
         }
     }
-    assert_eq!(stand.editor.asked(), []);
+    assert_eq!(test.editor.asked(), []);
     super::ran(table.len() * modes.len());
-    stand.finish();
+    test.finish();
 }

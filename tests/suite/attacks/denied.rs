@@ -3,8 +3,8 @@
 use std::{cell::Cell, fs};
 
 use cairn_core::policy::{
-    Mode, Touch, Verdict,
-    command::{CommandRules, Rule, World},
+    Access, Mode, Verdict,
+    command::{CommandContext, CommandRules, Rule},
     judge,
     sandbox::Needs,
 };
@@ -13,8 +13,8 @@ use cairn_tests::by_git;
 use proptest::{prelude::*, test_runner::Config};
 use serde_json::json;
 
-use super::Stand;
-use crate::desk::answer;
+use super::AttackTest;
+use crate::fixtures::answer;
 
 #[tokio::test]
 async fn a_subcommand_that_is_denied_is_not_let_through_by_another_spelling() {
@@ -23,8 +23,8 @@ async fn a_subcommand_that_is_denied_is_not_let_through_by_another_spelling() {
         "allow": ["git *", "env *", "xargs *", "bash *", "cargo *", "docker *", "npm *"],
         "deny": ["git push", "git fetch", "cargo publish", "docker push", "npm publish"],
     } });
-    let stand = Stand::open(&[("a", b"one\n")], settings).await;
-    stand.editor.will_always_answer(answer(ApprovalDecision::Deny, Some("Never.")));
+    let test = AttackTest::open(&[("a", b"one\n")], settings).await;
+    test.editor.will_always_answer(answer(ApprovalDecision::Deny, Some("Never.")));
     let nine = format!("git {}push", "-c user.name=a -C . --no-pager ".repeat(4));
     let twenty = format!("git {}push", "-P ".repeat(20));
     let table = [
@@ -69,8 +69,8 @@ async fn a_subcommand_that_is_denied_is_not_let_through_by_another_spelling() {
     ];
     super::ran(table.len());
     let calls = table.iter().map(|(script, _)| ("bash", json!({ "command": script })));
-    let told = stand.told(calls).await;
-    let asked = stand.editor.asked();
+    let told = test.told(calls).await;
+    let asked = test.editor.asked();
     for ((script, expected), told) in table.iter().zip(&told) {
         let question = asked.iter().find(|question| question.command == *script);
         let verdict = match question {
@@ -84,7 +84,7 @@ async fn a_subcommand_that_is_denied_is_not_let_through_by_another_spelling() {
             assert!(question.rules.is_empty(), "{script}: {:?}", question.rules);
         }
     }
-    stand.finish();
+    test.finish();
 }
 
 /// Command lines of git as people write them, and as somebody who must not push would.
@@ -143,12 +143,12 @@ fn no_spelling_that_git_would_push_for_is_allowed() {
         deny: vec![Rule::parse("git push").unwrap()],
         ..CommandRules::default()
     };
-    let world = World { may_read: &|_, _| true, finds: &|_| true, enters: &|_| false };
+    let world = CommandContext { may_read: &|_, _| true, finds: &|_| true, enters: &|_| false };
     let (allowed, pushed) = (Cell::new(0), Cell::new(0));
     let config = Config { cases: 400, ..Config::default() };
     proptest!(config, |(script in invocations())| {
         let touch =
-            Touch::Command { command: script.clone(), cwd: work.clone(), needs: Needs::NONE };
+            Access::Command { command: script.clone(), cwd: work.clone(), needs: Needs::NONE };
         let verdict = judge(&touch, Mode::Auto, &rules, &world);
         let ran = by_git(&work, home.path(), &script);
         let pushes = ["push", "send-pack", "http-push"].iter().any(|name| ran.contains(*name));

@@ -7,7 +7,7 @@ use cairn_protocol::EndReason;
 use cairn_tests::editor_double::range;
 use serde_json::{Value, json};
 
-use super::Stand;
+use super::AttackTest;
 
 const BEFORE: &[(&str, &[u8])] = &[
     ("plain", b"one\ntwo\none\n"),
@@ -29,8 +29,8 @@ fn edit(path: &str, old: &str, new: &str) -> (&'static str, Value) {
 
 #[tokio::test]
 async fn a_wrong_edit_changes_nothing_and_says_why() {
-    let stand = Stand::open(BEFORE, json!({})).await;
-    let huge = fs::File::create(stand.root.join("huge")).unwrap();
+    let test = AttackTest::open(BEFORE, json!({})).await;
+    let huge = fs::File::create(test.root.join("huge")).unwrap();
     huge.set_len(1 << 30).unwrap();
     let write =
         |path: &str, content: &str| ("write_file", json!({ "path": path, "content": content }));
@@ -53,29 +53,29 @@ async fn a_wrong_edit_changes_nothing_and_says_why() {
         (write("new", "a\0b"), "NUL character"),
         (write("plain", "one\ntwo\none\n"), "exactly this content already"),
     ];
-    let told = stand.told(table.iter().map(|((tool, call), _)| (*tool, call.clone()))).await;
+    let told = test.told(table.iter().map(|((tool, call), _)| (*tool, call.clone()))).await;
     for ((call, expected), told) in table.iter().zip(&told) {
         assert!(told.contains(expected), "{call:?}: {told}");
     }
     for (name, bytes) in BEFORE {
-        assert_eq!(stand.read(name), *bytes, "{name}");
+        assert_eq!(test.read(name), *bytes, "{name}");
     }
-    assert!(stand.editor.edits().is_empty() && !stand.has("new"));
+    assert!(test.editor.edits().is_empty() && !test.has("new"));
     #[cfg(target_os = "linux")]
     {
         // It held none of that gigabyte at any time.
-        let status = fs::read_to_string(format!("/proc/{}/status", stand.daemon.id())).unwrap();
+        let status = fs::read_to_string(format!("/proc/{}/status", test.daemon.id())).unwrap();
         let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
         let kib: u64 = peak.trim().trim_end_matches(" kB").parse().unwrap();
         assert!(kib < 200 * 1024, "{kib} KiB");
     }
     super::ran(table.len());
-    stand.finish();
+    test.finish();
 }
 
 #[tokio::test]
 async fn a_right_edit_changes_nothing_else() {
-    let stand = Stand::open(BEFORE, json!({})).await;
+    let test = AttackTest::open(BEFORE, json!({})).await;
     let table: &[((&str, Value), &[u8])] = &[
         (edit("plain", "two\n", "2\nmore\n"), b"one\n2\nmore\none\n"),
         (edit("crlf", "two\n", "2\nmore\n"), b"one\r\n2\r\nmore\r\nthree\r\n"),
@@ -86,26 +86,26 @@ async fn a_right_edit_changes_nothing_else() {
         (edit("emoji", "one\u{200d}", "1"), "😀😀1two\n".as_bytes()),
     ];
     // One is open, with the user's own cursor behind pairs of surrogates.
-    let uri = stand.editor.open(&stand.root.join("emoji"));
-    stand.editor.type_in(&uri, range((0, 4), (0, 4)), "");
-    stand.told(table.iter().map(|((tool, call), _)| (*tool, call.clone()))).await;
-    stand.editor.request::<cairn_protocol::State>(Default::default()).await.unwrap();
-    assert_eq!(stand.editor.text(&uri).as_bytes(), "😀😀1two\n".as_bytes());
+    let uri = test.editor.open(&test.root.join("emoji"));
+    test.editor.type_in(&uri, range((0, 4), (0, 4)), "");
+    test.told(table.iter().map(|((tool, call), _)| (*tool, call.clone()))).await;
+    test.editor.request::<cairn_protocol::State>(Default::default()).await.unwrap();
+    assert_eq!(test.editor.text(&uri).as_bytes(), "😀😀1two\n".as_bytes());
     for ((_, call), bytes) in table {
         let name = call["path"].as_str().unwrap();
         if name != "emoji" {
-            assert_eq!(stand.read(name), *bytes, "{call}");
+            assert_eq!(test.read(name), *bytes, "{call}");
         }
     }
     super::ran(table.len());
 
     // Two in one answer are two steps of one file, and both stay.
-    let both = crate::desk::edit("a", "crlf", "one", "1");
+    let both = crate::fixtures::edit("a", "crlf", "one", "1");
     let more = json!({ "path": "crlf", "old_text": "three", "new_text": "3" });
-    stand.model.push(cairn_tests::model_server::Response::reply(both.call("b", "edit_file", more)));
-    stand.model.push(cairn_tests::model_server::Response::reply(crate::desk::say("Done.")));
-    assert_eq!(stand.editor.run("Do it").await.reason, EndReason::Completed);
-    assert_eq!(stand.read("crlf"), b"1\r\n2\r\nmore\r\n3\r\n");
+    test.model.push(cairn_tests::model_server::Response::reply(both.call("b", "edit_file", more)));
+    test.model.push(cairn_tests::model_server::Response::reply(crate::fixtures::say("Done.")));
+    assert_eq!(test.editor.run("Do it").await.reason, EndReason::Completed);
+    assert_eq!(test.read("crlf"), b"1\r\n2\r\nmore\r\n3\r\n");
     super::ran(1);
-    stand.finish();
+    test.finish();
 }

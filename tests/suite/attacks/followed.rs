@@ -7,8 +7,8 @@ use cairn_protocol::ApprovalDecision;
 use cairn_tests::model_server::{Response, Wire};
 use serde_json::json;
 
-use super::Stand;
-use crate::desk::{Desk, answer, bash, call, edit, say};
+use super::AttackTest;
+use crate::fixtures::{TestDaemon, answer, bash, call, edit, say};
 
 #[tokio::test]
 async fn files_that_run_by_themselves_are_not_changed_unasked() {
@@ -17,8 +17,8 @@ async fn files_that_run_by_themselves_are_not_changed_unasked() {
         folder.path(),
         &[("own/pyvenv.cfg", b"home = x\n"), ("conda/conda-meta/history", b""), ("a", b"one\n")],
     );
-    let stand = Stand::within(folder, &[""], Wire::Anthropic, json!({}), |_| {}).await;
-    stand.editor.will_always_answer(answer(ApprovalDecision::Deny, Some("Never.")));
+    let test = AttackTest::within(folder, &[""], Wire::Anthropic, json!({}), |_| {}).await;
+    test.editor.will_always_answer(answer(ApprovalDecision::Deny, Some("Never.")));
     let table = [
         (".venv/bin/python", true),
         (".venv/bin/activate", true),
@@ -46,37 +46,37 @@ async fn files_that_run_by_themselves_are_not_changed_unasked() {
     let calls = table
         .iter()
         .map(|(path, _)| ("write_file", json!({ "path": path, "content": "#!/bin/sh\n" })));
-    stand.told(calls).await;
-    let asked = stand.editor.asked();
+    test.told(calls).await;
+    let asked = test.editor.asked();
     for (path, expected) in table {
         let was_asked = asked.iter().any(|question| question.command == format!("Change {path}"));
         assert_eq!(was_asked, expected, "{path}");
-        assert_eq!(stand.has(path), !expected, "{path}");
+        assert_eq!(test.has(path), !expected, "{path}");
     }
-    stand.finish();
+    test.finish();
 }
 
 #[tokio::test]
 async fn the_question_about_a_move_to_a_protected_name_shows_the_text() {
-    let stand = Stand::open(&[("notes.txt", b"run = evil\n")], json!({})).await;
-    stand.editor.will_always_answer(answer(ApprovalDecision::Deny, Some("Never.")));
+    let test = AttackTest::open(&[("notes.txt", b"run = evil\n")], json!({})).await;
+    test.editor.will_always_answer(answer(ApprovalDecision::Deny, Some("Never.")));
     let to = [".vscode/tasks.json", ".envrc", "package.json"];
     let calls = to.map(|to| ("move_file", json!({ "from": "notes.txt", "to": to })));
-    stand.told(calls).await;
+    test.told(calls).await;
     super::ran(to.len());
-    for (question, to) in stand.editor.asked().iter().zip(to) {
+    for (question, to) in test.editor.asked().iter().zip(to) {
         let preview = question.preview.as_ref().expect("the text is shown");
         assert!(preview.patch.contains("+run = evil") && preview.patch.contains(to), "{preview:?}");
         let texts = preview.texts.as_ref().unwrap();
         assert_eq!((texts.before.as_str(), texts.after.as_str()), ("", "run = evil\n"));
     }
-    assert_eq!(stand.editor.asked().len(), to.len());
-    stand.finish();
+    assert_eq!(test.editor.asked().len(), to.len());
+    test.finish();
 }
 
 #[tokio::test]
 async fn what_was_allowed_for_good_is_asked_for_again_when_its_definition_changed() {
-    let desk = Desk::open(
+    let test = TestDaemon::open(
         Wire::Anthropic,
         &[
             ("Makefile", "check:\n\t@echo fine\n"),
@@ -86,7 +86,7 @@ async fn what_was_allowed_for_good_is_asked_for_again_when_its_definition_change
         ],
     )
     .await;
-    fs::set_permissions(desk.path("run.sh"), fs::Permissions::from_mode(0o755)).unwrap();
+    fs::set_permissions(test.path("run.sh"), fs::Permissions::from_mode(0o755)).unwrap();
     let table = [
         ("make check", "Makefile", "check:\n\t@echo evil\n"),
         ("make check", "GNUmakefile", "check:\n\t@echo evil\n"),
@@ -94,41 +94,41 @@ async fn what_was_allowed_for_good_is_asked_for_again_when_its_definition_change
         ("bash build.sh", "build.sh", "echo evil\n"),
         ("npm test", "package.json", "{\"scripts\": {\"test\": \"echo evil\"}}\n"),
     ];
-    desk.editor.will_always_answer(answer(ApprovalDecision::AllowAlways, None));
+    test.editor.will_always_answer(answer(ApprovalDecision::AllowAlways, None));
     for (script, file, text) in table {
-        let before = desk.editor.asked().len();
-        desk.play([bash("c1", script), bash("c2", script), say("Done.")]).await;
-        let asked = desk.editor.asked().len() - before;
+        let before = test.editor.asked().len();
+        test.play([bash("c1", script), bash("c2", script), say("Done.")]).await;
+        let asked = test.editor.asked().len() - before;
         assert!(asked <= 1, "{script}: always is kept");
-        desk.editor.forget();
-        fs::write(desk.path(file), text).unwrap();
-        let before = desk.editor.asked().len();
-        desk.play([bash("c3", script), bash("c4", script), say("Done.")]).await;
-        let asked = desk.editor.asked().split_off(before);
+        test.editor.forget();
+        fs::write(test.path(file), text).unwrap();
+        let before = test.editor.asked().len();
+        test.play([bash("c3", script), bash("c4", script), say("Done.")]).await;
+        let asked = test.editor.asked().split_off(before);
         assert_eq!(asked.len(), 1, "{script}");
         let expected = format!("`{file}` changed since you always allowed `{script}`.");
         assert!(asked[0].reason.starts_with(&expected), "{}", asked[0].reason);
     }
     // What the agent changes in the editor counts before it is on disk, and other members do not.
-    desk.editor.will_always_answer(answer(ApprovalDecision::Deny, None));
-    let before = desk.editor.asked().len();
+    test.editor.will_always_answer(answer(ApprovalDecision::Deny, None));
+    let before = test.editor.asked().len();
     fs::write(
-        desk.path("package.json"),
+        test.path("package.json"),
         "{\"version\": \"2\", \"scripts\": {\"test\": \"echo evil\"}}\n",
     )
     .unwrap();
-    desk.play([
+    test.play([
         bash("c5", "npm test"),
         edit("c6", "build.sh", "evil", "worse"),
         bash("c7", "bash build.sh"),
         say("Done."),
     ])
     .await;
-    let asked = desk.editor.asked().split_off(before);
+    let asked = test.editor.asked().split_off(before);
     let commands: Vec<_> = asked.iter().map(|question| question.command.as_str()).collect();
     assert_eq!(commands, ["bash build.sh"]);
     super::ran(table.len() + 2);
-    desk.finish().await;
+    test.finish().await;
 }
 
 /// Folder of its own for each row, so that each begins with nothing allowed.
@@ -256,8 +256,8 @@ async fn asked_again_after_a_change(decision: ApprovalDecision) {
             super::put(&place, &files);
         }
     }
-    let stand = Stand::within(folder, &[""], Wire::Anthropic, json!({}), |_| {}).await;
-    stand.editor.will_always_answer(answer(decision, None));
+    let test = AttackTest::within(folder, &[""], Wire::Anthropic, json!({}), |_| {}).await;
+    test.editor.will_always_answer(answer(decision, None));
     for (at, Changed { script, change: (file, text), named, .. }) in CHANGES.iter().enumerate() {
         for by in ["agent", "user"] {
             let place = format!("{by}{at}");
@@ -266,28 +266,28 @@ async fn asked_again_after_a_change(decision: ApprovalDecision) {
             let run = |id: &str| Response::reply(call(id, "bash", json!({ "command": script })));
             let done = || Response::reply(say("Done."));
             for response in [run("c1"), run("c2"), done()] {
-                stand.model.push(response);
+                test.model.push(response);
             }
-            let first = stand.editor.run("Do it").await;
+            let first = test.editor.run("Do it").await;
             let asked = |from: usize| -> Vec<_> {
-                let asked = stand.editor.asked().into_iter().skip(from);
+                let asked = test.editor.asked().into_iter().skip(from);
                 asked.filter(|question| question.command == script).collect()
             };
             assert_eq!(asked(0).len(), 1, "{script}: the yes is kept");
             assert_eq!(asked(0)[0].changed, None, "{script}");
-            let before = stand.editor.asked().len();
+            let before = test.editor.asked().len();
             if by == "agent" {
                 let arguments = json!({ "path": file, "content": text });
-                stand.model.push(Response::reply(call("c3", "write_file", arguments)));
+                test.model.push(Response::reply(call("c3", "write_file", arguments)));
             } else {
-                let path = stand.root.join(&file);
+                let path = test.root.join(&file);
                 fs::create_dir_all(path.parent().unwrap()).unwrap();
                 fs::write(path, text).unwrap();
             }
             for response in [run("c4"), run("c5"), done()] {
-                stand.model.push(response);
+                test.model.push(response);
             }
-            stand.editor.run_in(&first.session_id, "Again").await;
+            test.editor.run_in(&first.session_id, "Again").await;
             let asked = asked(before);
             assert_eq!(asked.len(), usize::from(named.is_some()), "{script} after {file}");
             if let (Some(question), Some(named)) = (asked.first(), named) {
@@ -298,7 +298,7 @@ async fn asked_again_after_a_change(decision: ApprovalDecision) {
         }
     }
     super::ran(CHANGES.len() * 2);
-    stand.finish();
+    test.finish();
 }
 
 #[tokio::test]

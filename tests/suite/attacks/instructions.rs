@@ -6,8 +6,8 @@ use std::fs;
 use cairn_tests::model_server::{Response, Wire};
 use serde_json::{Value, json};
 
-use super::{Stand, put};
-use crate::desk::{allow, call, marker, result, say, until_running};
+use super::{AttackTest, put};
+use crate::fixtures::{allow, call, marker, result, say, until_running};
 
 const LATER: &str = "There are instructions for the folder";
 const AT_START: &str = "Instructions of the project";
@@ -21,8 +21,8 @@ fn read(path: &str) -> (&'static str, Value) {
 }
 
 /// The last request says that there are instructions.
-fn instructed(stand: &Stand, phrase: &str) -> bool {
-    let requests = stand.model.requests();
+fn instructed(test: &AttackTest, phrase: &str) -> bool {
+    let requests = test.model.requests();
     String::from_utf8_lossy(&requests.last().unwrap().body).contains(phrase)
 }
 
@@ -61,15 +61,15 @@ async fn none_from_folders_that_are_ignored_or_generated() {
             fs::write(rules, "out/\n").unwrap();
         }
         let config = top.join("config");
-        let stand = Stand::within(folders, &["ws"], Wire::Anthropic, json!({}), |command| {
+        let test = AttackTest::within(folders, &["ws"], Wire::Anthropic, json!({}), |command| {
             command.env("XDG_CONFIG_HOME", config);
         })
         .await;
-        let told = stand.told([read(&format!("{folder}/x"))]).await;
+        let told = test.told([read(&format!("{folder}/x"))]).await;
         assert_eq!(told[0], "1\tone", "{folder}");
-        assert!(!instructed(&stand, LATER), "{folder}, {rules}");
+        assert!(!instructed(&test, LATER), "{folder}, {rules}");
         super::ran(1);
-        stand.finish();
+        test.finish();
     }
 }
 
@@ -103,26 +103,26 @@ async fn none_that_a_command_made_or_changed() {
     for way in RUN_IN {
         for (what, command) in table {
             let state = tempfile::tempdir().unwrap();
-            let Some(stand) = Stand::boxed(way, FILES, state.path()).await else {
+            let Some(test) = AttackTest::boxed(way, FILES, state.path()).await else {
                 super::skipped(1, format!("no box by {way}"));
                 continue;
             };
             let own = what == "changed";
             if own {
-                put(&stand.root, &[("sub/CLAUDE.md", b"Mine. ")]);
+                put(&test.root, &[("sub/CLAUDE.md", b"Mine. ")]);
             }
-            stand.editor.will_always_answer(allow());
-            let told = stand.told([run(command), read("sub/x")]).await;
+            test.editor.will_always_answer(allow());
+            let told = test.told([run(command), read("sub/x")]).await;
             // In a sandbox a file of the user's cannot be written at all.
             let succeeds = way == "off" || !own;
             let exit = told[0].contains("exit code 0");
             assert_eq!(exit, succeeds, "{way}, {what}: {}", told[0]);
             assert_eq!(told[1], "1\tone", "{way}, {what}");
             // What the command made is in quarantine, and the user's text is restored.
-            assert_eq!(instructed(&stand, LATER), own, "{way}, {what}");
-            assert!(!own || stand.read("sub/CLAUDE.md") == b"Mine. ");
+            assert_eq!(instructed(&test, LATER), own, "{way}, {what}");
+            assert!(!own || test.read("sub/CLAUDE.md") == b"Mine. ");
             super::ran(1);
-            stand.finish();
+            test.finish();
         }
     }
 }
@@ -144,12 +144,12 @@ async fn none_that_a_command_made_before_the_daemon_was_killed() {
         for (what, command) in table {
             for runs in [false, true] {
                 let state = tempfile::tempdir().unwrap();
-                let Some(stand) = Stand::boxed(way, FILES, state.path()).await else {
+                let Some(test) = AttackTest::boxed(way, FILES, state.path()).await else {
                     super::skipped(1, format!("no box by {way}"));
                     continue;
                 };
                 put(
-                    &stand.root,
+                    &test.root,
                     &[
                         ("AGENTS.md", b"Root rule."),
                         ("lib/AGENTS.md", b"Far rule."),
@@ -157,33 +157,33 @@ async fn none_that_a_command_made_before_the_daemon_was_killed() {
                     ],
                 );
                 if what.contains("link") {
-                    std::os::unix::fs::symlink("../notes", stand.root.join("sub/AGENTS.md"))
+                    std::os::unix::fs::symlink("../notes", test.root.join("sub/AGENTS.md"))
                         .unwrap();
                 }
-                stand.editor.will_always_answer(allow());
+                test.editor.will_always_answer(allow());
                 if runs {
                     // The daemon is killed in the middle of it.
                     let marker = marker();
                     let command = format!("{command}; sleep {marker}");
                     let (tool, arguments) = run(&command);
-                    stand.model.push(Response::reply(call("c0", tool, arguments)));
-                    stand.editor.run_task("Do it").await;
+                    test.model.push(Response::reply(call("c0", tool, arguments)));
+                    test.editor.run_task("Do it").await;
                     until_running(&format!("sleep\0{marker}")).await;
                 } else {
-                    stand.told([run(command)]).await;
+                    test.told([run(command)]).await;
                 }
-                let stand = stand.killed_and_restarted(way, state.path()).await;
-                let told = stand.told([read("sub/x")]).await;
+                let test = test.killed_and_restarted(way, state.path()).await;
+                let told = test.told([read("sub/x")]).await;
                 assert_eq!(told[0], "1\tone", "{way}, {what}");
                 // In a sandbox the target cannot be written, and the user's text is told.
                 let phrase = if what.contains("link") { "Other rule." } else { LATER };
-                if instructed(&stand, phrase) {
+                if instructed(&test, phrase) {
                     let when = if runs { "killed while it ran" } else { "killed later" };
                     faults.push(format!("{way}, {what}, {when}: the command's is told"));
                 }
-                assert!(instructed(&stand, "Root rule."), "{way}, {what}: the user's is told");
+                assert!(instructed(&test, "Root rule."), "{way}, {what}: the user's is told");
                 super::ran(1);
-                stand.finish();
+                test.finish();
             }
         }
     }
@@ -194,17 +194,17 @@ async fn none_that_a_command_made_before_the_daemon_was_killed() {
 async fn what_the_user_put_back_from_quarantine_is_theirs() {
     for way in RUN_IN {
         let state = tempfile::tempdir().unwrap();
-        let Some(stand) = Stand::boxed(way, FILES, state.path()).await else { continue };
+        let Some(test) = AttackTest::boxed(way, FILES, state.path()).await else { continue };
         // The command, then the file that it made.
-        stand.editor.will_answer(allow());
-        stand.editor.will_answer(allow());
+        test.editor.will_answer(allow());
+        test.editor.will_answer(allow());
         let command = "printf 'Far rule.' > sub/AGENTS.md";
-        stand.told([run(command), read("sub/x")]).await;
-        assert!(stand.has("sub/AGENTS.md") && instructed(&stand, LATER), "{way}");
-        let stand = stand.killed_and_restarted(way, state.path()).await;
-        stand.told([read("sub/x")]).await;
-        assert!(instructed(&stand, LATER), "{way}, after a restart");
-        stand.finish();
+        test.told([run(command), read("sub/x")]).await;
+        assert!(test.has("sub/AGENTS.md") && instructed(&test, LATER), "{way}");
+        let test = test.killed_and_restarted(way, state.path()).await;
+        test.told([read("sub/x")]).await;
+        assert!(instructed(&test, LATER), "{way}, after a restart");
+        test.finish();
     }
 }
 
@@ -223,31 +223,31 @@ async fn none_that_the_file_tools_made() {
         ("edit of what a link leads to", linked, "review"),
     ] {
         let files: &[(&str, &[u8])] = &[("sub/x", b"one\n"), ("notes", b"Far rule.")];
-        let stand = Stand::open(files, json!({ "review": { "mode": mode } })).await;
+        let test = AttackTest::open(files, json!({ "review": { "mode": mode } })).await;
         if what == "edit" {
-            put(&stand.root, &[("sub/CLAUDE.md", b"Mine")]);
+            put(&test.root, &[("sub/CLAUDE.md", b"Mine")]);
         }
         if what.contains("link") {
-            std::os::unix::fs::symlink("../notes", stand.root.join("sub/AGENTS.md")).unwrap();
+            std::os::unix::fs::symlink("../notes", test.root.join("sub/AGENTS.md")).unwrap();
         }
-        stand.editor.will_always_answer(allow());
-        let told = stand.told([call, read("sub/x")]).await;
+        test.editor.will_always_answer(allow());
+        let told = test.told([call, read("sub/x")]).await;
         assert!(
             ["Edited", "Created", "Moved"].iter().any(|did| told[0].starts_with(did)),
             "{what}: {}",
             told[0]
         );
         assert_eq!(told[1], "1\tone", "{what}: {}", told[0]);
-        assert!(!instructed(&stand, LATER), "{what}: {}", told[0]);
+        assert!(!instructed(&test, LATER), "{what}: {}", told[0]);
         super::ran(1);
-        stand.finish();
+        test.finish();
     }
 }
 
 #[tokio::test]
 async fn none_that_a_subagent_made() {
-    let stand = Stand::open(&[("sub/x", b"one\n")], json!({})).await;
-    stand.editor.will_always_answer(allow());
+    let test = AttackTest::open(&[("sub/x", b"one\n")], json!({})).await;
+    test.editor.will_always_answer(allow());
     let errand = json!({ "description": "Write", "prompt": "Write it" });
     let rule = json!({ "path": "sub/AGENTS.md", "content": "Far rule." });
     for reply in [
@@ -257,14 +257,14 @@ async fn none_that_a_subagent_made() {
         call("c2", "read_file", json!({ "path": "sub/x" })),
         say("Done."),
     ] {
-        stand.model.push(Response::reply(reply));
+        test.model.push(Response::reply(reply));
     }
-    stand.editor.run("Do it").await;
-    let requests = stand.model.requests();
+    test.editor.run("Do it").await;
+    let requests = test.model.requests();
     assert_eq!(result(requests.last().unwrap(), "c2"), "1\tone");
-    assert!(stand.has("sub/AGENTS.md") && !instructed(&stand, LATER));
+    assert!(test.has("sub/AGENTS.md") && !instructed(&test, LATER));
     super::ran(1);
-    stand.finish();
+    test.finish();
 }
 
 /// Nor does a session that begins later follow them; and what the user made is followed all the
@@ -273,21 +273,21 @@ async fn none_that_a_subagent_made() {
 async fn the_users_own_are_told_after_a_command_and_the_agents_are_not() {
     let files: &[(&str, &[u8])] =
         &[("sub/AGENTS.md", b"Sub rule."), ("sub/x", b"one\n"), ("saved/x", b"one\n")];
-    let stand = Stand::open(files, json!({})).await;
-    stand.editor.will_always_answer(allow());
-    stand.told([run("printf 'Root rule.' > AGENTS.md; printf 'Mine.' > saved/AGENTS.md")]).await;
-    stand.told([read("sub/x")]).await;
-    assert!(instructed(&stand, LATER), "the user's is told");
-    assert!(!instructed(&stand, AT_START), "the command's is not");
-    stand.told([read("saved/x")]).await;
-    assert!(!instructed(&stand, LATER));
+    let test = AttackTest::open(files, json!({})).await;
+    test.editor.will_always_answer(allow());
+    test.told([run("printf 'Root rule.' > AGENTS.md; printf 'Mine.' > saved/AGENTS.md")]).await;
+    test.told([read("sub/x")]).await;
+    assert!(instructed(&test, LATER), "the user's is told");
+    assert!(!instructed(&test, AT_START), "the command's is not");
+    test.told([read("saved/x")]).await;
+    assert!(!instructed(&test, LATER));
     // What the user saves in the editor is theirs.
-    put(&stand.root, &[("saved/AGENTS.md", b"Mine.")]);
-    let uri = stand.editor.open(&stand.root.join("saved/AGENTS.md"));
-    stand.editor.type_in(&uri, cairn_tests::editor_double::range((0, 0), (0, 0)), "Really ");
-    stand.editor.save(&uri);
-    stand.told([read("saved/x")]).await;
-    assert!(instructed(&stand, LATER));
+    put(&test.root, &[("saved/AGENTS.md", b"Mine.")]);
+    let uri = test.editor.open(&test.root.join("saved/AGENTS.md"));
+    test.editor.type_in(&uri, cairn_tests::editor_double::range((0, 0), (0, 0)), "Really ");
+    test.editor.save(&uri);
+    test.told([read("saved/x")]).await;
+    assert!(instructed(&test, LATER));
     super::ran(4);
-    stand.finish();
+    test.finish();
 }

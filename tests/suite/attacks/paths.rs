@@ -20,7 +20,7 @@ use cairn_tests::{
 };
 use serde_json::{Value, json};
 
-use crate::desk::*;
+use crate::fixtures::*;
 
 /// `work/` with every trap in it, beside `outside/`, of which nothing may be seen or changed.
 struct Traps {
@@ -339,66 +339,66 @@ async fn secrets_are_read_only_after_a_yes() {
         .await;
     traps.assert_untouched();
 
-    let desk = Desk::open(Wire::Anthropic, &[(".env", "KEY=1\n"), ("a", "KEY\n")]).await;
-    desk.editor.will_answer(allow());
-    desk.editor.will_answer(allow());
-    desk.play([
+    let test = TestDaemon::open(Wire::Anthropic, &[(".env", "KEY=1\n"), ("a", "KEY\n")]).await;
+    test.editor.will_answer(allow());
+    test.editor.will_answer(allow());
+    test.play([
         call("c1", "read_file", json!({ "path": ".env" })),
         call("c2", "grep", json!({ "pattern": "KEY", "path": ".env" })),
         say("Done."),
     ])
     .await;
-    let asked: Vec<String> = desk.editor.asked().into_iter().map(|it| it.command).collect();
+    let asked: Vec<String> = test.editor.asked().into_iter().map(|it| it.command).collect();
     assert_eq!(asked, ["Read .env", "Read .env"]);
-    let requests = desk.finish().await;
+    let requests = test.finish().await;
     assert_eq!(result(&requests[1], "c1"), "1\tKEY=1");
     assert_eq!(result(&requests[2], "c2"), ".env\n1:KEY=1");
 }
 
-async fn yes(desk: &Desk, asked: usize) {
-    let approval_id = desk.editor.asked()[asked].approval_id.clone();
+async fn yes(test: &TestDaemon, asked: usize) {
+    let approval_id = test.editor.asked()[asked].approval_id.clone();
     let decision = ApprovalDecision::AllowOnce;
     let params = AnswerParams { approval_id, decision, feedback: None };
-    assert!(desk.editor.request::<Answer>(params).await.unwrap().accepted);
+    assert!(test.editor.request::<Answer>(params).await.unwrap().accepted);
 }
 
 #[tokio::test]
 async fn nothing_of_a_protected_file_changes_before_the_yes() {
-    let desk = Desk::open(Wire::Anthropic, &[("package.json", "{\n}\n")]).await;
-    let uri = desk.open_file("package.json");
-    desk.editor.will_always_answer(Approval::Silence);
-    desk.script([
+    let test = TestDaemon::open(Wire::Anthropic, &[("package.json", "{\n}\n")]).await;
+    let uri = test.open_file("package.json");
+    test.editor.will_always_answer(Approval::Silence);
+    test.script([
         call("c1", "write_file", json!({ "path": "package.json", "content": "{ 1 }\n" })),
         call("c2", "write_file", json!({ "path": "package.json", "content": "{ 2 }\n" })),
         say("Done."),
     ]);
-    let turn = desk.editor.run_task("Do it").await;
+    let turn = test.editor.run_task("Do it").await;
     let unchanged = |text: &str| {
         assert_eq!(
-            (desk.disk("package.json").as_str(), desk.text("package.json").as_str()),
+            (test.disk("package.json").as_str(), test.text("package.json").as_str()),
             ("{\n}\n", text)
         );
-        assert_eq!(desk.editor.edits(), []);
+        assert_eq!(test.editor.edits(), []);
     };
-    desk.tool("c1", ToolState::AwaitingApproval).await;
-    wait_until(Duration::from_secs(10), || desk.editor.asked().len() == 1).await;
+    test.tool("c1", ToolState::AwaitingApproval).await;
+    wait_until(Duration::from_secs(10), || test.editor.asked().len() == 1).await;
     unchanged("{\n}\n");
-    let preview = desk.editor.asked()[0].preview.clone().unwrap();
+    let preview = test.editor.asked()[0].preview.clone().unwrap();
     let texts = PreviewTexts { before: "{\n}\n".to_owned(), after: "{ 1 }\n".to_owned() };
     assert_eq!(preview.texts, Some(texts));
     let patch = preview.patch;
     assert_eq!(patch, "--- a/package.json\n+++ b/package.json\n@@ -1,2 +1 @@\n-{\n-}\n+{ 1 }\n");
 
     // What the user said yes to is not what would be written now.
-    desk.editor.type_in(&uri, range((0, 1), (0, 1)), " ");
-    yes(&desk, 0).await;
-    desk.tool("c2", ToolState::AwaitingApproval).await;
-    wait_until(Duration::from_secs(10), || desk.editor.asked().len() == 2).await;
+    test.editor.type_in(&uri, range((0, 1), (0, 1)), " ");
+    yes(&test, 0).await;
+    test.tool("c2", ToolState::AwaitingApproval).await;
+    wait_until(Duration::from_secs(10), || test.editor.asked().len() == 2).await;
     unchanged("{ \n}\n");
-    yes(&desk, 1).await;
-    desk.editor.turn_end(&turn.turn_id).await;
-    assert_eq!(desk.text("package.json"), "{ 2 }\n");
-    let requests = desk.finish().await;
+    yes(&test, 1).await;
+    test.editor.turn_end(&turn.turn_id).await;
+    assert_eq!(test.text("package.json"), "{ 2 }\n");
+    let requests = test.finish().await;
     let told = result(&requests[1], "c1");
     assert!(told.contains("changed while the user was asked"), "{told}");
 }
@@ -410,40 +410,40 @@ fn swap_for_link(folder: &Path, outside: &Path) {
 
 #[tokio::test]
 async fn a_link_that_is_put_in_the_way_while_the_user_is_asked_is_noticed() {
-    let desk = Desk::open(Wire::Anthropic, &[("pkg/package.json", "{}\n")]).await;
+    let test = TestDaemon::open(Wire::Anthropic, &[("pkg/package.json", "{}\n")]).await;
     let outside = tempfile::tempdir().unwrap();
     fs::write(outside.path().join("package.json"), "{}\n").unwrap();
-    desk.editor.will_answer(Approval::Silence);
-    desk.script([
+    test.editor.will_answer(Approval::Silence);
+    test.script([
         call("c1", "write_file", json!({ "path": "pkg/package.json", "content": "{ 1 }\n" })),
         say("Done."),
     ]);
-    let turn = desk.editor.run_task("Do it").await;
-    desk.tool("c1", ToolState::AwaitingApproval).await;
-    wait_until(Duration::from_secs(10), || desk.editor.asked().len() == 1).await;
-    swap_for_link(&desk.path("pkg"), outside.path());
-    yes(&desk, 0).await;
-    desk.editor.turn_end(&turn.turn_id).await;
+    let turn = test.editor.run_task("Do it").await;
+    test.tool("c1", ToolState::AwaitingApproval).await;
+    wait_until(Duration::from_secs(10), || test.editor.asked().len() == 1).await;
+    swap_for_link(&test.path("pkg"), outside.path());
+    yes(&test, 0).await;
+    test.editor.turn_end(&turn.turn_id).await;
     assert_eq!(fs::read_to_string(outside.path().join("package.json")).unwrap(), "{}\n");
-    let requests = desk.finish().await;
+    let requests = test.finish().await;
     let told = result(&requests[1], "c1");
     assert!(told.contains(OUTSIDE), "{told}");
 }
 
 #[tokio::test]
 async fn a_decision_is_not_sent_through_a_link_either() {
-    let desk = Desk::open(Wire::Anthropic, &[("src/a", "one\n")]).await;
+    let test = TestDaemon::open(Wire::Anthropic, &[("src/a", "one\n")]).await;
     let outside = tempfile::tempdir().unwrap();
     fs::write(outside.path().join("a"), "1\n").unwrap();
-    desk.play([crate::desk::edit("c1", "src/a", "one", "1"), say("Done.")]).await;
-    desk.editor.close(&desk.uri("src/a"));
-    swap_for_link(&desk.path("src"), outside.path());
-    let sent = desk.editor.edits().len();
-    let scope = Scope::File { uri: desk.uri("src/a") };
+    test.play([crate::fixtures::edit("c1", "src/a", "one", "1"), say("Done.")]).await;
+    test.editor.close(&test.uri("src/a"));
+    swap_for_link(&test.path("src"), outside.path());
+    let sent = test.editor.edits().len();
+    let scope = Scope::File { uri: test.uri("src/a") };
     let params = DecideParams { decision: Decision::Reject, scope, rev: None, feedback: None };
-    let decided = desk.editor.request::<Decide>(params).await.unwrap();
+    let decided = test.editor.request::<Decide>(params).await.unwrap();
     assert_eq!(decided.applied, 0, "{decided:?}");
-    assert_eq!(desk.editor.edits().len(), sent);
+    assert_eq!(test.editor.edits().len(), sent);
     assert_eq!(fs::read_to_string(outside.path().join("a")).unwrap(), "1\n");
-    desk.finish().await;
+    test.finish().await;
 }

@@ -43,7 +43,7 @@ const CANARY: &str = "the-canary-of-the-tests";
 const KEY: &str = "the-key-of-the-daemon";
 
 /// A home folder with secrets, a workspace in it, and a daemon whose commands are boxed in one way.
-pub(crate) struct Scene {
+pub(crate) struct SandboxTest {
     daemon: Daemon,
     root: tempfile::TempDir,
     tcp: TcpListener,
@@ -64,7 +64,7 @@ pub(crate) struct Ran {
     pub(crate) asked: Option<Value>,
 }
 
-impl Scene {
+impl SandboxTest {
     /// `None`: boxes cannot be built in this way here.
     pub(crate) async fn set(way: &str, settings: Value) -> Option<Self> {
         Self::set_in(&visible_folder(), way, settings).await
@@ -112,11 +112,11 @@ impl Scene {
             .collect();
         let daemon = daemon_at(&home, way);
         let (asked, keeps) = Default::default();
-        let scene = Self { daemon, root, tcp, udp, sockets, asked, keeps };
-        let status = scene.shake_hands(settings).await;
+        let test = Self { daemon, root, tcp, udp, sockets, asked, keeps };
+        let status = test.shake_hands(settings).await;
         let kind = status["sandbox"]["kind"].as_str().unwrap().to_owned();
         if way == "none" || kind == way || kind == "off" {
-            return Some(scene);
+            return Some(test);
         }
         // A machine may forbid namespaces to everyone. One that is known not to says so.
         assert!(std::env::var_os("CAIRN_NEEDS_SANDBOX").is_none(), "no box by {way}: {status}");
@@ -271,7 +271,7 @@ impl Scene {
     }
 }
 
-impl Drop for Scene {
+impl Drop for SandboxTest {
     fn drop(&mut self) {
         for (path, _) in &self.sockets {
             let _ = fs::remove_file(path);

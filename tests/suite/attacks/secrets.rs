@@ -22,7 +22,7 @@ use cairn_tests::{
 use serde_json::json;
 use tokio::io::{AsyncRead, AsyncReadExt, ReadBuf};
 
-use crate::desk::*;
+use crate::fixtures::*;
 
 /// Another one in each run, so that it can stand nowhere by chance.
 fn random_key() -> String {
@@ -229,7 +229,7 @@ fn panic_with_the_key() {
     let environment = cairn::model::choose::Environment::read(|name| std::env::var(name).ok());
     let key = std::env::var("ANTHROPIC_API_KEY").unwrap();
     cairn::telemetry::start();
-    cairn::secrets::learn(environment.anthropic_key.as_ref().unwrap());
+    cairn::secrets::register(environment.anthropic_key.as_ref().unwrap());
     let in_base64 = base64(key.as_bytes());
     for said in [
         format!("plain: {key}!"),
@@ -317,9 +317,9 @@ async fn another_program_of_the_same_user_cannot_look_into_the_daemon() {
 #[tokio::test]
 async fn what_is_kept_is_for_the_user_alone() {
     let settings = json!({ "plan": { "dialect": "tasks", "initialReminder": false } });
-    let desk = Desk::with(Wire::Anthropic, &[("a", "one\n"), ("b", "two\n")], settings).await;
-    desk.editor.will_answer(allow());
-    let end = desk
+    let test = TestDaemon::with(Wire::Anthropic, &[("a", "one\n"), ("b", "two\n")], settings).await;
+    test.editor.will_answer(allow());
+    let end = test
         .play([
             call("c1", "TaskCreate", json!({ "subject": "Look" })),
             edit("c2", "a", "one", "1"),
@@ -329,9 +329,9 @@ async fn what_is_kept_is_for_the_user_alone() {
         ])
         .await;
     let params = ExportSessionParams { session_id: end.session_id, format: ExportFormat::Markdown };
-    desk.editor.request::<ExportSession>(params).await.unwrap();
+    test.editor.request::<ExportSession>(params).await.unwrap();
     let (mut files, mut folders) = (Vec::new(), 0);
-    each_file(desk.state(), &mut |path| {
+    each_file(test.state(), &mut |path| {
         let metadata = fs::symlink_metadata(path).unwrap();
         let mode = metadata.permissions().mode() & 0o7777;
         assert!(!metadata.is_symlink(), "{}", path.display());
@@ -340,12 +340,12 @@ async fn what_is_kept_is_for_the_user_alone() {
             assert_eq!(mode, 0o700, "{}", path.display());
         } else {
             assert_eq!(mode, 0o600, "{}", path.display());
-            files.push(path.strip_prefix(desk.state()).unwrap().display().to_string());
+            files.push(path.strip_prefix(test.state()).unwrap().display().to_string());
         }
     });
     for kind in ["sessions", "tasks", "reviews", "texts"] {
         assert!(files.iter().any(|file| file.contains(kind)), "no {kind} in {files:?}");
     }
     assert!(folders > 2);
-    desk.finish().await;
+    test.finish().await;
 }

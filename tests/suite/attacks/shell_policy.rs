@@ -9,7 +9,7 @@ use cairn_tests::{by_bash, by_bash_in, model_server::Wire};
 use proptest::{prelude::*, test_runner::Config};
 use serde_json::json;
 
-use crate::desk::*;
+use crate::fixtures::*;
 
 /// Scripts of programs that are none, with all that could be misread around them.
 fn scripts() -> impl Strategy<Value = String> {
@@ -102,30 +102,31 @@ fn a_folder_that_is_entered_is_where_all_the_rest_runs_or_nothing_does() {
 async fn the_settings_say_what_runs_unasked_and_what_never() {
     let shell =
         json!({ "approval": "allowlist", "allow": ["touch made *"], "deny": ["rm", "a; b"] });
-    let desk = Desk::with(Wire::Anthropic, &[("a", "one\n")], json!({ "shell": shell })).await;
-    let status = desk.editor.request::<State>(Default::default()).await.unwrap().status;
+    let test =
+        TestDaemon::with(Wire::Anthropic, &[("a", "one\n")], json!({ "shell": shell })).await;
+    let status = test.editor.request::<State>(Default::default()).await.unwrap().status;
     let banners: Vec<_> = status.banners.into_iter().map(|banner| banner.text).collect();
     assert!(
         banners.iter().any(|text| text.contains("cairn.shell.deny: `a; b` is not")),
         "{banners:?}"
     );
-    desk.editor.will_answer(answer(ApprovalDecision::Deny, None));
-    desk.play([
+    test.editor.will_answer(answer(ApprovalDecision::Deny, None));
+    test.play([
         bash("c1", "cat a | wc -l && touch made too"),
         bash("c2", "sudo rm a"),
         bash("c3", "touch other"),
         say("Done."),
     ])
     .await;
-    let asked = desk.editor.asked();
+    let asked = test.editor.asked();
     assert_eq!(asked.len(), 1);
     assert_eq!(asked[0].reason, "`touch other` may do more than read files of the workspace.");
     let declined = |notice: &Notice| matches!(notice, Notice::Tool(tool) if tool.call_id == "c2" && tool.state == ToolState::Declined);
-    assert!(desk.editor.notices().iter().any(declined));
+    assert!(test.editor.notices().iter().any(declined));
     assert!(
-        desk.path("made").exists() && desk.path("too").exists() && !desk.path("other").exists()
+        test.path("made").exists() && test.path("too").exists() && !test.path("other").exists()
     );
-    let requests = desk.finish().await;
+    let requests = test.finish().await;
     assert!(result(&requests[1], "c1").contains('1'));
     let refused = result(&requests[2], "c2");
     assert!(refused.contains("forbid `rm`"), "{refused}");

@@ -5,8 +5,8 @@ use cairn_protocol::{EndReason, Notice};
 use cairn_tests::model_server::{Reply, Response, Wire};
 use serde_json::json;
 
-use super::Stand;
-use crate::desk::{ALL, say};
+use super::AttackTest;
+use crate::fixtures::{ALL, say};
 
 const SSE: &str = "text/event-stream";
 
@@ -47,14 +47,14 @@ async fn pieces_and_line_ends_do_not_matter() {
                 Response::raw(200, SSE, stream(wire).replace("\ndata: ", "\ndata:"))
             }),
         ] {
-            let stand = Stand::with(wire, &[("a", b"x\n")], json!({}), |_| {}).await;
-            stand.model.push(response);
-            stand.model.push(Response::reply(say("Done.")));
-            let end = stand.editor.run("Do it").await;
+            let test = AttackTest::with(wire, &[("a", b"x\n")], json!({}), |_| {}).await;
+            test.model.push(response);
+            test.model.push(Response::reply(say("Done.")));
+            let end = test.editor.run("Do it").await;
             assert_eq!(end.reason, EndReason::Completed, "{wire:?}, {name}: {}", end.summary);
-            assert_eq!(stand.read("a"), "yé😀\n".as_bytes(), "{wire:?}, {name}");
+            assert_eq!(test.read("a"), "yé😀\n".as_bytes(), "{wire:?}, {name}");
             super::ran(1);
-            stand.finish();
+            test.finish();
         }
     }
 }
@@ -88,19 +88,19 @@ async fn of_a_wrong_stream_nothing_runs() {
             table.push(("a piece of a block that is not there", Response::raw(200, SSE, nowhere)));
         }
         for (name, response) in table {
-            let stand = Stand::with(wire, &[("a", b"x\n")], json!({}), |_| {}).await;
-            stand.model.push(response);
-            stand.model.push(Response::reply(say("Done.")));
-            let end = stand.editor.run("Do it").await;
+            let test = AttackTest::with(wire, &[("a", b"x\n")], json!({}), |_| {}).await;
+            test.model.push(response);
+            test.model.push(Response::reply(say("Done.")));
+            let end = test.editor.run("Do it").await;
             let faulty = format!("{wire:?}, {name}: {}", end.summary);
             assert_eq!(
                 (end.reason, end.summary.as_str()),
                 (EndReason::Completed, "Done."),
                 "{faulty}"
             );
-            assert_eq!(stand.model.requests().len(), 2, "{faulty}");
-            assert_eq!(stand.read("a"), b"x\n", "{faulty}");
-            assert!(stand.editor.edits().is_empty(), "{faulty}");
+            assert_eq!(test.model.requests().len(), 2, "{faulty}");
+            assert_eq!(test.read("a"), b"x\n", "{faulty}");
+            assert!(test.editor.edits().is_empty(), "{faulty}");
             if name != "begins in the middle" {
                 let kept = |notice: &Notice| match notice {
                     Notice::Message(message) => {
@@ -108,10 +108,10 @@ async fn of_a_wrong_stream_nothing_runs() {
                     }
                     _ => false,
                 };
-                assert!(stand.editor.notices().iter().any(kept), "{faulty}");
+                assert!(test.editor.notices().iter().any(kept), "{faulty}");
             }
             super::ran(1);
-            stand.finish();
+            test.finish();
         }
     }
 }
@@ -125,19 +125,19 @@ fn events_before_end(wire: Wire) -> usize {
 #[tokio::test]
 async fn two_calls_of_one_name_are_none() {
     for wire in ALL {
-        let stand = Stand::with(wire, &[("a", b"x\n")], json!({}), |_| {}).await;
+        let test = AttackTest::with(wire, &[("a", b"x\n")], json!({}), |_| {}).await;
         let change = json!({ "path": "a", "old_text": "x", "new_text": "y" });
         // As often as it is asked again.
         for _ in 0..4 {
             let twice = write().call("c1", "edit_file", change.clone());
-            stand.model.push(Response::reply(twice));
+            test.model.push(Response::reply(twice));
         }
-        let end = stand.editor.run("Do it").await;
+        let end = test.editor.run("Do it").await;
         assert_eq!(end.reason, EndReason::Failed, "{wire:?}: {}", end.summary);
         let says = if wire == Wire::Responses { "begins twice" } else { "the same id" };
         assert!(end.summary.contains(says), "{wire:?}: {}", end.summary);
-        assert_eq!(stand.read("a"), b"x\n", "{wire:?}");
+        assert_eq!(test.read("a"), b"x\n", "{wire:?}");
         super::ran(1);
-        stand.finish();
+        test.finish();
     }
 }

@@ -4,16 +4,16 @@ use cairn_protocol::State;
 use cairn_tests::model_server::Response;
 use serde_json::{Value, json};
 
-use super::Stand;
-use crate::desk::call;
+use super::AttackTest;
+use crate::fixtures::call;
 
 fn item(content: &str, status: &str) -> Value {
     json!({ "content": content, "status": status, "activeForm": "Doing" })
 }
 
 /// The plan of the newest session, an item a word.
-async fn plan(stand: &Stand) -> String {
-    let state = stand.editor.request::<State>(Default::default()).await.unwrap();
+async fn plan(test: &AttackTest) -> String {
+    let state = test.editor.request::<State>(Default::default()).await.unwrap();
     let plan = state.sessions.last().unwrap().plan.clone().unwrap();
     let items = plan.items.iter().map(|item| format!("{:?} {}", item.status, item.content));
     items.collect::<Vec<_>>().join(", ")
@@ -22,7 +22,7 @@ async fn plan(stand: &Stand) -> String {
 #[tokio::test]
 async fn a_faulty_list_changes_nothing_and_each_fault_has_its_place() {
     let settings = json!({ "plan": { "dialect": "todo-write", "initialReminder": false } });
-    let stand = Stand::open(&[], settings).await;
+    let test = AttackTest::open(&[], settings).await;
     let good = json!({ "todos": [item("Look", "completed"), item("Say", "pending")] });
     let many: Vec<Value> = (0..21).map(|at| item(&format!("Item {at}"), "pending")).collect();
     let with_id = |content: &str| {
@@ -66,33 +66,33 @@ async fn a_faulty_list_changes_nothing_and_each_fault_has_its_place() {
         ),
     ];
     let calls = [&good].into_iter().chain(table.iter().map(|(call, _)| call));
-    let told = stand.told(calls.map(|call| ("TodoWrite", call.clone()))).await;
+    let told = test.told(calls.map(|call| ("TodoWrite", call.clone()))).await;
     for ((call, faults), told) in table.iter().zip(&told[1..]) {
         assert!(told.contains("The list was not changed"), "{call}: {told}");
         for fault in *faults {
             assert!(told.contains(fault), "{call}: {told}");
         }
     }
-    assert_eq!(plan(&stand).await, "Completed Look, Pending Say");
+    assert_eq!(plan(&test).await, "Completed Look, Pending Say");
     super::ran(table.len());
 
     // Of two in one answer the last counts, and an empty list is one.
     let one = json!({ "todos": [item("First", "pending")] });
     let two = json!({ "todos": [item("Second", "pending")] });
     let both = call("a", "TodoWrite", one).call("b", "TodoWrite", two);
-    stand.model.push(Response::reply(both));
-    stand.told([]).await;
-    assert_eq!(plan(&stand).await, "Pending Second");
-    stand.told([("TodoWrite", good), ("TodoWrite", json!({ "todos": [] }))]).await;
-    assert_eq!(plan(&stand).await, "");
+    test.model.push(Response::reply(both));
+    test.told([]).await;
+    assert_eq!(plan(&test).await, "Pending Second");
+    test.told([("TodoWrite", good), ("TodoWrite", json!({ "todos": [] }))]).await;
+    assert_eq!(plan(&test).await, "");
     super::ran(2);
-    stand.finish();
+    test.finish();
 }
 
 #[tokio::test]
 async fn a_faulty_graph_changes_nothing_and_each_fault_has_its_place() {
     let settings = json!({ "plan": { "dialect": "tasks", "initialReminder": false } });
-    let stand = Stand::open(&[], settings).await;
+    let test = AttackTest::open(&[], settings).await;
     let create = |subject: &str| ("TaskCreate", json!({ "subject": subject }));
     let update = |arguments: Value| ("TaskUpdate", arguments);
     let table: &[(Value, &str)] = &[
@@ -116,11 +116,11 @@ async fn a_faulty_graph_changes_nothing_and_each_fault_has_its_place() {
         update(json!({ "taskId": 3, "addBlockedBy": [2] })),
     ];
     let (count, attacks) = (before.len(), table.iter().map(|(call, _)| update(call.clone())));
-    let told = stand.told(before.into_iter().chain(attacks)).await;
+    let told = test.told(before.into_iter().chain(attacks)).await;
     for ((call, fault), told) in table.iter().zip(&told[count..]) {
         assert!(told.contains("Nothing was changed") && told.contains(fault), "{call}: {told}");
     }
-    assert_eq!(plan(&stand).await, "Pending One, Pending Two, Pending Three");
+    assert_eq!(plan(&test).await, "Pending One, Pending Two, Pending Three");
     super::ran(table.len());
-    stand.finish();
+    test.finish();
 }

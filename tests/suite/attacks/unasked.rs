@@ -6,8 +6,8 @@ use cairn_protocol::ApprovalDecision;
 use cairn_tests::model_server::Wire;
 use serde_json::json;
 
-use super::{Stand, put};
-use crate::desk::answer;
+use super::{AttackTest, put};
+use crate::fixtures::answer;
 
 /// Text of files that no command may print without a question.
 const SECRETS: [&str; 3] = ["secret-of-env", "secret-outside", "secret-in-home"];
@@ -44,8 +44,8 @@ async fn what_runs_unasked_names_each_file_that_it_reads() {
     }
     fs::hard_link(ws.join(".env"), ws.join("notes")).unwrap();
     let settings = json!({ "shell": { "approval": "allowlist", "allow": ["ln *", "touch z"] } });
-    let stand = Stand::within(folder, &["ws"], Wire::Anthropic, settings, |_| {}).await;
-    stand.editor.will_always_answer(answer(ApprovalDecision::Deny, Some("Never.")));
+    let test = AttackTest::within(folder, &["ws"], Wire::Anthropic, settings, |_| {}).await;
+    test.editor.will_always_answer(answer(ApprovalDecision::Deny, Some("Never.")));
     let table = [
         // Folders give programs names that the words do not have.
         ("diff . x", "ask"),
@@ -92,12 +92,12 @@ async fn what_runs_unasked_names_each_file_that_it_reads() {
     ];
     super::ran(table.len());
     let calls = table.iter().map(|(script, _)| ("bash", json!({ "command": script })));
-    let told = stand.told(calls).await;
-    let asked = stand.editor.asked();
+    let told = test.told(calls).await;
+    let asked = test.editor.asked();
     for ((script, expected), told) in table.iter().zip(&told) {
         let was_asked = asked.iter().any(|question| question.command == *script);
         assert!(!SECRETS.iter().any(|secret| told.contains(secret)), "{script}: {told}");
         assert_eq!(if was_asked { "ask" } else { "auto" }, *expected, "{script}: {told}");
     }
-    stand.finish();
+    test.finish();
 }

@@ -6,8 +6,8 @@ use cairn_protocol::PROTOCOL_VERSION;
 use cairn_tests::lsp_client::{Daemon, frame};
 use serde_json::{Value, json};
 
-use super::Stand;
-use crate::desk::{self, bash};
+use super::AttackTest;
+use crate::fixtures::{self, bash};
 
 const LIMIT: Duration = Duration::from_secs(2);
 
@@ -83,27 +83,27 @@ async fn a_request_too_early_or_too_late_is_refused() {
 
 #[tokio::test]
 async fn a_cancel_is_answered_at_once_behind_many_requests() {
-    let stand = Stand::open(&[], json!({})).await;
-    let marker = desk::marker();
-    stand.editor.will_always_answer(desk::allow());
+    let test = AttackTest::open(&[], json!({})).await;
+    let marker = fixtures::marker();
+    test.editor.will_always_answer(fixtures::allow());
     let command = format!("sleep {marker}; true");
-    stand.model.push(cairn_tests::model_server::Response::reply(bash("c1", &command)));
-    let turn = stand.editor.run_task("Do it").await;
-    desk::until_running(&marker).await;
+    test.model.push(cairn_tests::model_server::Response::reply(bash("c1", &command)));
+    let turn = test.editor.run_task("Do it").await;
+    fixtures::until_running(&marker).await;
     // They read the disk, and wait for it.
     let asked: Vec<_> =
-        (0..100).map(|_| stand.editor.client.ask("agent/sessions/list", json!({}))).collect();
+        (0..100).map(|_| test.editor.client.ask("agent/sessions/list", json!({}))).collect();
     let began = Instant::now();
     let params = json!({ "sessionId": turn.session_id, "turnId": turn.turn_id });
-    stand.editor.client.request("agent/cancel", params).await.unwrap();
+    test.editor.client.request("agent/cancel", params).await.unwrap();
     let answered = began.elapsed();
     // Far more than it takes, also where all tests run at once; far less than they would take.
     assert!(answered < Duration::from_secs(1), "{answered:?}");
     for id in asked {
-        stand.editor.client.reply(&id).await.unwrap();
+        test.editor.client.reply(&id).await.unwrap();
     }
-    desk::until_gone(&marker).await;
-    stand.editor.turn_end(&turn.turn_id).await;
+    fixtures::until_gone(&marker).await;
+    test.editor.turn_end(&turn.turn_id).await;
     super::ran(1);
-    stand.finish();
+    test.finish();
 }

@@ -22,7 +22,7 @@ use expect_test::{Expect, expect};
 use serde_json::json;
 use tokio::sync::mpsc;
 
-use crate::desk::ALL;
+use crate::fixtures::ALL;
 
 const KEY: &str = "key-of-the-tests";
 

@@ -6,7 +6,7 @@ use cairn_protocol::EndReason;
 use cairn_tests::model_server::{Recorded, Reply, Wire, assert_append_only};
 use serde_json::{Value, json};
 
-use crate::desk::*;
+use crate::fixtures::*;
 
 fn thinks(id: &str) -> Reply {
     Reply::text("I look.").thinking("Which one?").call(id, "read_file", json!({ "path": "a" }))
@@ -35,12 +35,12 @@ async fn it_survives_a_restart() {
         "encrypted_content": "scripted",
     });
     for (wire, thought) in [(Wire::Anthropic, signed), (Wire::Responses, sealed)] {
-        let desk = Desk::open(wire, &[("a", "x\n")]).await;
-        let end = desk.play([thinks("c1"), say("Read.")]).await;
-        let desk = desk.restart().await;
-        let after = desk.play_on(&end.session_id, [thinks("c2"), say("Again.")]).await;
+        let test = TestDaemon::open(wire, &[("a", "x\n")]).await;
+        let end = test.play([thinks("c1"), say("Read.")]).await;
+        let test = test.restart().await;
+        let after = test.play_on(&end.session_id, [thinks("c2"), say("Again.")]).await;
         assert_eq!(after.reason, EndReason::Completed);
-        let requests = desk.finish().await;
+        let requests = test.finish().await;
         assert_append_only(&requests);
         let brought: Vec<_> = requests.iter().map(thoughts).collect();
         let times = |count| vec![thought.clone(); count];
@@ -52,15 +52,15 @@ async fn it_survives_a_restart() {
 async fn another_provider_does_not_get_it() {
     for first in ALL {
         for second in ALL.into_iter().filter(|second| *second != first) {
-            let desk = Desk::open(first, &[("a", "x\n")]).await;
-            let end = desk.play([thinks("c1"), say("Read.")]).await;
-            let model = desk.model.settings(second);
+            let test = TestDaemon::open(first, &[("a", "x\n")]).await;
+            let end = test.play([thinks("c1"), say("Read.")]).await;
+            let model = test.model.settings(second);
             let settings = json!({ "settings": { "cairn": { "model": model } } });
-            desk.editor.client.notify("workspace/didChangeConfiguration", settings);
-            let end = desk.play_on(&end.session_id, [thinks("c2"), say("Again.")]).await;
+            test.editor.client.notify("workspace/didChangeConfiguration", settings);
+            let end = test.play_on(&end.session_id, [thinks("c2"), say("Again.")]).await;
             assert_eq!(end.reason, EndReason::Completed);
             // The checker of the server has read the rest of the history.
-            let requests = desk.finish().await;
+            let requests = test.finish().await;
             assert_eq!(thoughts(&requests[2]), [Value::Null; 0], "{first:?} to {second:?}");
         }
     }
@@ -69,13 +69,13 @@ async fn another_provider_does_not_get_it() {
 #[tokio::test]
 async fn thoughts_alone_are_no_answer() {
     for wire in ALL {
-        let desk = Desk::open(wire, &[]).await;
-        let end = desk.play([Reply::text("").thinking("Hm."), say("Yes.")]).await;
+        let test = TestDaemon::open(wire, &[]).await;
+        let end = test.play([Reply::text("").thinking("Hm."), say("Yes.")]).await;
         assert_eq!((end.reason, end.summary.as_str()), (EndReason::Completed, "Yes."));
         let cut = Reply::text("").thinking("Hm.").stop(Stop::MaxTokens);
-        let end = desk.play_on(&end.session_id, [cut]).await;
+        let end = test.play_on(&end.session_id, [cut]).await;
         assert_eq!(end.reason, EndReason::Limit);
-        desk.play_on(&end.session_id, [say("Back again.")]).await;
-        desk.finish().await;
+        test.play_on(&end.session_id, [say("Back again.")]).await;
+        test.finish().await;
     }
 }

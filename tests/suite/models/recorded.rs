@@ -5,10 +5,10 @@ use std::{collections::BTreeMap, path::Path};
 use bytes::Bytes;
 use cairn::model::{
     anthropic::MessagesDecoder,
+    encoding::Decoder,
     openai::ChatDecoder,
     responses::ResponsesDecoder,
     sse::{Event, Reader},
-    wire::Decoder,
 };
 use cairn_core::{
     conversation::{Arguments, Block},

@@ -11,7 +11,7 @@ mod definitions;
 mod followed;
 mod forbidden;
 mod git;
-mod looks;
+mod read_only;
 mod readers;
 mod rules;
 mod subcommands;
@@ -19,9 +19,9 @@ mod subcommands;
 pub use definitions::{Definition, definitions, definitions_in};
 pub use followed::followed;
 pub use forbidden::Denial;
-pub use looks::only_looks;
-pub use readers::{Access, paths_read};
-pub use rules::{CommandRules, Rule, Unasked, World};
+pub use read_only::is_read_only;
+pub use readers::{ReadKind, paths_read};
+pub use rules::{AutoApproval, CommandContext, CommandRules, Rule};
 
 /// Longer than this, in bytes, is not looked into.
 pub const LONGEST: usize = 4 * 1024;

@@ -6,7 +6,7 @@
 
 use std::path::Path;
 
-use crate::names::plain;
+use crate::file_names::plain;
 
 /// Where a folder stands, which decides the names that count in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -4,7 +4,7 @@
 
 use std::path::{Component, Path};
 
-use crate::names::plain;
+use crate::file_names::plain;
 
 /// True for files that something runs or follows without the user naming them: hooks and their managers,
 /// settings of editors, agents and shells, what picks the version of a tool, whole environments (their

@@ -2,7 +2,7 @@
 //!
 //! Must never depend on a setting or an answer: trust is given to a folder as a whole, in the editor.
 
-use super::Touch;
+use super::Access;
 
 /// Told when a session works without trust, and when it has it: to learn it from a call that is
 /// refused costs a round.
@@ -17,16 +17,16 @@ pub fn offers(tool: &str) -> bool {
 }
 
 /// Why a call is denied without trust. `None`: it may go on to be judged like any other.
-pub fn refusal(touch: &Touch) -> Option<&'static str> {
-    match touch {
-        Touch::Read { .. } | Touch::Plan => None,
-        Touch::Edit { .. } | Touch::Delete { .. } | Touch::Move { .. } => {
+pub fn refusal(access: &Access) -> Option<&'static str> {
+    match access {
+        Access::Read { .. } | Access::Plan => None,
+        Access::Edit { .. } | Access::Delete { .. } | Access::Move { .. } => {
             Some("This workspace is not trusted by the user, so no file is changed in it.")
         }
-        Touch::Command { .. } => {
+        Access::Command { .. } => {
             Some("This workspace is not trusted by the user, so no command runs in it.")
         }
-        Touch::Child => {
+        Access::Child => {
             Some("This workspace is not trusted by the user, so no subagent works in it.")
         }
     }
@@ -40,14 +40,14 @@ mod tests {
     #[test]
     fn without_trust_there_is_only_reading() {
         let (path, inside) = (std::path::PathBuf::from("/ws/a"), std::path::PathBuf::from("a"));
-        for (touch, allowed) in [
-            (Touch::Read { path: Some(path.clone()), names: vec![] }, true),
-            (Touch::Plan, true),
-            (Touch::Child, false),
-            (Touch::Edit { path: path.clone(), inside: inside.clone(), aliases: vec![] }, false),
-            (Touch::Delete { path: path.clone(), inside: inside.clone(), aliases: vec![] }, false),
+        for (access, allowed) in [
+            (Access::Read { path: Some(path.clone()), names: vec![] }, true),
+            (Access::Plan, true),
+            (Access::Child, false),
+            (Access::Edit { path: path.clone(), inside: inside.clone(), aliases: vec![] }, false),
+            (Access::Delete { path: path.clone(), inside: inside.clone(), aliases: vec![] }, false),
             (
-                Touch::Move {
+                Access::Move {
                     from: path.clone(),
                     from_inside: inside.clone(),
                     to: path.clone(),
@@ -56,9 +56,9 @@ mod tests {
                 },
                 false,
             ),
-            (Touch::Command { command: "ls".into(), cwd: path, needs: Needs::NONE }, false),
+            (Access::Command { command: "ls".into(), cwd: path, needs: Needs::NONE }, false),
         ] {
-            assert_eq!(refusal(&touch).is_none(), allowed, "{touch:?}");
+            assert_eq!(refusal(&access).is_none(), allowed, "{access:?}");
         }
         assert!(offers("grep") && !offers("bash") && !offers("task") && !offers("edit_file"));
     }

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{marks::ModelText, names::plain};
+use crate::{file_names::plain, marks::ModelText};
 
 /// What one file asks for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

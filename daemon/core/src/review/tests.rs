@@ -10,19 +10,19 @@ use expect_test::{Expect, expect};
 use super::*;
 
 /// An editor with an undo stack, and the review that listens to it.
-struct Bench {
+struct Fixture {
     review: FileReview,
     undo: Vec<Change>,
     redo: Vec<Change>,
 }
 
-impl Bench {
-    fn new(text: &str) -> Bench {
-        Bench::of(FileReview::new(Text::new(text)))
+impl Fixture {
+    fn new(text: &str) -> Fixture {
+        Fixture::of(FileReview::new(Text::new(text)))
     }
 
-    fn of(review: FileReview) -> Bench {
-        Bench { review, undo: Vec::new(), redo: Vec::new() }
+    fn of(review: FileReview) -> Fixture {
+        Fixture { review, undo: Vec::new(), redo: Vec::new() }
     }
 
     fn text(&self) -> String {
@@ -153,226 +153,227 @@ const FIVE: &str = "one\ntwo\nthree\nfour\nfive\n";
 
 #[test]
 fn an_agent_edit_is_a_hunk_and_a_user_edit_beside_it_is_not() {
-    let mut bench = Bench::new(FIVE);
-    bench.agent("three", "THREE");
-    bench.user("one", "uno");
-    bench.user("five", "cinque");
-    bench.shows(expect![[r#"
+    let mut fixture = Fixture::new(FIVE);
+    fixture.agent("three", "THREE");
+    fixture.user("one", "uno");
+    fixture.user("five", "cinque");
+    fixture.shows(expect![[r#"
         0 "three\n" → "THREE\n"
     "#]]);
-    assert_eq!(bench.baseline(), "uno\ntwo\nthree\nfour\ncinque\n");
-    bench.reject_all();
-    assert_eq!(bench.text(), "uno\ntwo\nthree\nfour\ncinque\n");
+    assert_eq!(fixture.baseline(), "uno\ntwo\nthree\nfour\ncinque\n");
+    fixture.reject_all();
+    assert_eq!(fixture.text(), "uno\ntwo\nthree\nfour\ncinque\n");
 }
 
 #[test]
 fn hunks_keep_their_ids_when_others_are_decided() {
-    let mut bench = Bench::new(FIVE);
-    bench.agent("one\n", "");
-    bench.agent("three", "3\n3");
-    bench.agent("five", "5");
-    bench.shows(expect![[r#"
+    let mut fixture = Fixture::new(FIVE);
+    fixture.agent("one\n", "");
+    fixture.agent("three", "3\n3");
+    fixture.agent("five", "5");
+    fixture.shows(expect![[r#"
         0 "one\n" → ""
         1 "three\n" → "3\n3\n"
         2 "five\n" → "5\n"
     "#]]);
-    bench.accept(0);
-    bench.user("two", "zwei");
-    bench.reject(0);
-    bench.shows(expect![[r#"
+    fixture.accept(0);
+    fixture.user("two", "zwei");
+    fixture.reject(0);
+    fixture.shows(expect![[r#"
         2 "five\n" → "5\n"
     "#]]);
-    assert_eq!(bench.text(), "zwei\nthree\nfour\n5\n");
-    assert_eq!(bench.baseline(), "zwei\nthree\nfour\nfive\n");
+    assert_eq!(fixture.text(), "zwei\nthree\nfour\n5\n");
+    assert_eq!(fixture.baseline(), "zwei\nthree\nfour\nfive\n");
 }
 
 #[test]
 fn a_decision_on_a_hunk_that_is_gone_changes_nothing() {
-    let mut bench = Bench::new(FIVE);
-    bench.agent("three", "3");
-    let id = bench.review.hunks()[0].id;
-    bench.reject(0);
-    assert_eq!(bench.review.reject(id), None);
-    assert!(!bench.review.accept(id));
-    assert_eq!(bench.review.reject_all(), None);
-    assert_eq!(bench.text(), FIVE);
+    let mut fixture = Fixture::new(FIVE);
+    fixture.agent("three", "3");
+    let id = fixture.review.hunks()[0].id;
+    fixture.reject(0);
+    assert_eq!(fixture.review.reject(id), None);
+    assert!(!fixture.review.accept(id));
+    assert_eq!(fixture.review.reject_all(), None);
+    assert_eq!(fixture.text(), FIVE);
 }
 
 #[test]
 fn a_newer_agent_edit_takes_a_hunk_over() {
-    let mut bench = Bench::new(FIVE);
-    bench.replace("two", "2", &agent("first"));
-    bench.replace("four", "4", &agent("second"));
-    bench.replace("2\nthree", "2\n3", &agent("third"));
-    let calls: Vec<_> = bench.review.hunks().iter().map(|hunk| hunk.origin.call.clone()).collect();
+    let mut fixture = Fixture::new(FIVE);
+    fixture.replace("two", "2", &agent("first"));
+    fixture.replace("four", "4", &agent("second"));
+    fixture.replace("2\nthree", "2\n3", &agent("third"));
+    let calls: Vec<_> =
+        fixture.review.hunks().iter().map(|hunk| hunk.origin.call.clone()).collect();
     assert_eq!(calls, ["third"]);
-    bench.shows(expect![[r#"
+    fixture.shows(expect![[r#"
         0 "two\nthree\nfour\n" → "2\n3\n4\n"
     "#]]);
 }
 
 #[test]
 fn an_agent_that_takes_its_edit_back_leaves_no_hunk() {
-    let mut bench = Bench::new(FIVE);
-    bench.agent("three", "3");
-    bench.agent("3", "three");
-    bench.shows(expect![[""]]);
+    let mut fixture = Fixture::new(FIVE);
+    fixture.agent("three", "3");
+    fixture.agent("3", "three");
+    fixture.shows(expect![[""]]);
 }
 
 #[test]
 fn a_line_the_user_types_in_a_hunk_survives_its_rejection() {
-    let mut bench = Bench::new(FIVE);
-    bench.agent("three\n", "a\nb\nc\n");
-    bench.user("b\n", "b\nmine\n");
-    bench.shows(expect![[r#"
+    let mut fixture = Fixture::new(FIVE);
+    fixture.agent("three\n", "a\nb\nc\n");
+    fixture.user("b\n", "b\nmine\n");
+    fixture.shows(expect![[r#"
         0 mixed "three\n" → "a\nb\nmine\nc\n"
     "#]]);
-    bench.reject(0);
-    assert_eq!(bench.text(), "one\ntwo\nthree\nmine\nfour\nfive\n");
-    assert_eq!(bench.baseline(), bench.text());
-    assert!(bench.undo());
-    bench.shows(expect![[r#"
+    fixture.reject(0);
+    assert_eq!(fixture.text(), "one\ntwo\nthree\nmine\nfour\nfive\n");
+    assert_eq!(fixture.baseline(), fixture.text());
+    assert!(fixture.undo());
+    fixture.shows(expect![[r#"
         0 mixed "three\n" → "a\nb\nmine\nc\n"
     "#]]);
-    bench.accept(0);
-    assert_eq!(bench.baseline(), "one\ntwo\na\nb\nmine\nc\nfour\nfive\n");
+    fixture.accept(0);
+    assert_eq!(fixture.baseline(), "one\ntwo\na\nb\nmine\nc\nfour\nfive\n");
 }
 
 #[test]
 fn deleting_and_indenting_in_a_hunk_does_not_make_its_lines_the_users() {
-    let mut bench = Bench::new(FIVE);
-    bench.agent("three\n", "if a {\nb\n}\n");
-    bench.user("b\n", "    b\n\n");
-    bench.user(" a ", " ");
-    bench.reject(0);
-    assert_eq!(bench.text(), FIVE);
+    let mut fixture = Fixture::new(FIVE);
+    fixture.agent("three\n", "if a {\nb\n}\n");
+    fixture.user("b\n", "    b\n\n");
+    fixture.user(" a ", " ");
+    fixture.reject(0);
+    assert_eq!(fixture.text(), FIVE);
 }
 
 #[test]
 fn a_hunk_the_user_rewrote_entirely_can_still_be_decided() {
-    let mut bench = Bench::new(FIVE);
-    bench.agent("three\n", "three\nagent\n");
-    bench.user("agent", "my own");
-    bench.shows(expect![[r#"
+    let mut fixture = Fixture::new(FIVE);
+    fixture.agent("three\n", "three\nagent\n");
+    fixture.user("agent", "my own");
+    fixture.shows(expect![[r#"
         0 mixed "" → "my own\n"
     "#]]);
-    assert!(bench.review.reject_all().unwrap().is_empty());
-    bench.reject(0);
-    assert_eq!(bench.baseline(), "one\ntwo\nthree\nmy own\nfour\nfive\n");
+    assert!(fixture.review.reject_all().unwrap().is_empty());
+    fixture.reject(0);
+    assert_eq!(fixture.baseline(), "one\ntwo\nthree\nmy own\nfour\nfive\n");
 }
 
 /// Only the ending of the old line differs: the user's line came behind it.
 #[test]
 fn a_rejection_that_has_nothing_to_take_away_settles_the_hunk() {
-    let mut bench = Bench::new("a");
-    bench.splice(1..1, "\nb", &agent("call"));
-    bench.user("b", "bb");
-    bench.shows(expect![[r#"
+    let mut fixture = Fixture::new("a");
+    fixture.splice(1..1, "\nb", &agent("call"));
+    fixture.user("b", "bb");
+    fixture.shows(expect![[r#"
         0 mixed "a" → "a\nbb"
     "#]]);
-    bench.reject_all();
-    assert_eq!(bench.text(), "a\nbb");
+    fixture.reject_all();
+    assert_eq!(fixture.text(), "a\nbb");
 }
 
 /// But other lines beside it are not a part of it.
 #[test]
 fn a_deleted_line_that_the_user_brings_back_is_no_longer_pending() {
-    let mut bench = Bench::new(FIVE);
-    bench.agent("two\nthree\n", "");
-    bench.user("four", "\nfour!");
-    bench.user("\nfour!", "three\n\nfour!");
-    bench.shows(expect![[r#"
+    let mut fixture = Fixture::new(FIVE);
+    fixture.agent("two\nthree\n", "");
+    fixture.user("four", "\nfour!");
+    fixture.user("\nfour!", "three\n\nfour!");
+    fixture.shows(expect![[r#"
         0 mixed "two\n" → ""
     "#]]);
-    bench.user("three", "two\nthree");
-    bench.shows(expect![]);
-    assert_eq!(bench.baseline(), bench.text());
+    fixture.user("three", "two\nthree");
+    fixture.shows(expect![]);
+    assert_eq!(fixture.baseline(), fixture.text());
 }
 
 #[test]
 fn an_agent_that_overwrites_the_users_lines_does_not_lose_them() {
-    let mut bench = Bench::new(FIVE);
-    bench.agent("three\n", "a\nb\n");
-    bench.user("a\n", "a\nmine\n");
-    bench.agent("mine\nb\n", "c\n");
-    assert_eq!(bench.text(), "one\ntwo\na\nc\nfour\nfive\n");
-    bench.reject_all();
-    assert_eq!(bench.text(), "one\ntwo\nthree\nmine\nfour\nfive\n");
+    let mut fixture = Fixture::new(FIVE);
+    fixture.agent("three\n", "a\nb\n");
+    fixture.user("a\n", "a\nmine\n");
+    fixture.agent("mine\nb\n", "c\n");
+    assert_eq!(fixture.text(), "one\ntwo\na\nc\nfour\nfive\n");
+    fixture.reject_all();
+    assert_eq!(fixture.text(), "one\ntwo\nthree\nmine\nfour\nfive\n");
 }
 
 /// Undoing the typing and redoing the deletion are the same step between the same texts.
 #[test]
 fn lines_the_user_inserts_between_a_hunk_and_its_neighbours_are_not_part_of_it() {
-    let mut bench = Bench::new(FIVE);
-    bench.agent("two\n", "");
-    bench.agent("four", "4");
-    bench.user("one\n", "one\nafter one\n");
-    bench.user("4\n", "4\nbefore five\n");
-    bench.user("4\n", "after three\n4\n");
-    bench.shows(expect![[r#"
+    let mut fixture = Fixture::new(FIVE);
+    fixture.agent("two\n", "");
+    fixture.agent("four", "4");
+    fixture.user("one\n", "one\nafter one\n");
+    fixture.user("4\n", "4\nbefore five\n");
+    fixture.user("4\n", "after three\n4\n");
+    fixture.shows(expect![[r#"
         0 "two\n" → ""
         1 "four\n" → "4\n"
     "#]]);
     assert_eq!(
-        bench.baseline(),
+        fixture.baseline(),
         "one\ntwo\nafter one\nthree\nafter three\nfour\nbefore five\nfive\n"
     );
-    while bench.undo() {}
-    bench.shows(expect![[""]]);
-    assert_eq!(bench.baseline(), FIVE);
+    while fixture.undo() {}
+    fixture.shows(expect![[""]]);
+    assert_eq!(fixture.baseline(), FIVE);
 }
 
 #[test]
 fn a_new_file_is_one_hunk_until_it_is_kept() {
-    let mut bench = Bench::of(FileReview::created());
-    bench.splice(0..0, "a\nb", &agent("call"));
-    bench.shows(expect![[r#"
+    let mut fixture = Fixture::of(FileReview::created());
+    fixture.splice(0..0, "a\nb", &agent("call"));
+    fixture.shows(expect![[r#"
         0 "" → "a\nb"
     "#]]);
-    bench.reject_all();
-    assert_eq!((bench.text().as_str(), bench.review.existed()), ("", false));
-    bench.undo();
-    bench.accept(0);
-    assert!(bench.review.existed());
+    fixture.reject_all();
+    assert_eq!((fixture.text().as_str(), fixture.review.existed()), ("", false));
+    fixture.undo();
+    fixture.accept(0);
+    assert!(fixture.review.existed());
 }
 
 #[test]
 fn text_at_the_end_of_a_file_without_a_final_newline() {
-    let mut bench = Bench::new("a\nb");
-    bench.agent("\nb", "\n");
-    bench.splice(2..2, "mine", &Author::User);
-    bench.shows(expect![[r#"
+    let mut fixture = Fixture::new("a\nb");
+    fixture.agent("\nb", "\n");
+    fixture.splice(2..2, "mine", &Author::User);
+    fixture.shows(expect![[r#"
         0 mixed "b" → "mine"
     "#]]);
-    bench.reject_all();
-    assert_eq!(bench.text(), "a\nb\nmine");
+    fixture.reject_all();
+    assert_eq!(fixture.text(), "a\nb\nmine");
 }
 
 #[test]
 fn a_text_changed_out_of_sight_is_a_user_edit() {
-    let mut bench = Bench::new(FIVE);
-    bench.agent("three", "3");
-    bench.review.reconcile(&Text::new("zero\none\ntwo\n3\nfour\n"));
-    bench.check();
-    bench.shows(expect![[r#"
+    let mut fixture = Fixture::new(FIVE);
+    fixture.agent("three", "3");
+    fixture.review.reconcile(&Text::new("zero\none\ntwo\n3\nfour\n"));
+    fixture.check();
+    fixture.shows(expect![[r#"
         0 "three\n" → "3\n"
     "#]]);
-    bench.review.reconcile(&Text::new(FIVE));
-    bench.shows(expect![[""]]);
+    fixture.review.reconcile(&Text::new(FIVE));
+    fixture.shows(expect![[""]]);
 }
 
 #[test]
 fn a_change_for_another_text_is_refused() {
-    let mut bench = Bench::new(FIVE);
-    assert!(bench.review.apply(&Change::none(3), &Author::User).is_err());
+    let mut fixture = Fixture::new(FIVE);
+    assert!(fixture.review.apply(&Change::none(3), &Author::User).is_err());
 }
 
 #[test]
 fn patches_apply_to_the_baseline() {
-    let mut bench = Bench::new("1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12");
-    bench.agent("2\n", "");
-    bench.agent("4", "four\nvier");
-    bench.agent("12", "end\n");
+    let mut fixture = Fixture::new("1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12");
+    fixture.agent("2\n", "");
+    fixture.agent("4", "four\nvier");
+    fixture.agent("12", "end\n");
     expect![[r#"
         --- a/dir/file.txt
         +++ b/dir/file.txt
@@ -394,9 +395,9 @@ fn patches_apply_to_the_baseline() {
         \ No newline at end of file
         +end
     "#]]
-    .assert_eq(&bench.review.unified_patch(Hunks::All, "dir/file.txt"));
+    .assert_eq(&fixture.review.unified_patch(Hunks::All, "dir/file.txt"));
 
-    let last = bench.review.hunks()[2].id;
+    let last = fixture.review.hunks()[2].id;
     expect![[r#"
         --- a/f
         +++ b/f
@@ -408,16 +409,16 @@ fn patches_apply_to_the_baseline() {
         \ No newline at end of file
         +end
     "#]]
-    .assert_eq(&bench.review.unified_patch(Hunks::Only(&[last]), "f"));
-    assert_eq!(bench.review.unified_patch(Hunks::Only(&[]), "f"), "");
+    .assert_eq(&fixture.review.unified_patch(Hunks::Only(&[last]), "f"));
+    assert_eq!(fixture.review.unified_patch(Hunks::Only(&[]), "f"), "");
 
-    let mut bench = Bench::of(FileReview::created());
-    bench.splice(0..0, "new\n", &agent("call"));
+    let mut fixture = Fixture::of(FileReview::created());
+    fixture.splice(0..0, "new\n", &agent("call"));
     expect![[r#"
         --- /dev/null
         +++ b/f
         @@ -0,0 +1 @@
         +new
     "#]]
-    .assert_eq(&bench.review.unified_patch(Hunks::All, "f"));
+    .assert_eq(&fixture.review.unified_patch(Hunks::All, "f"));
 }

@@ -27,7 +27,7 @@ pub struct FileEncoding {
 
 /// A character that an encoding has no bytes for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the file's encoding {encoding} has no `{}` (U+{:04X})", crate::visible::visible(&character.to_string()), u32::from(*character))]
+#[error("the file's encoding {encoding} has no `{}` (U+{:04X})", crate::sanitize::visible(&character.to_string()), u32::from(*character))]
 pub struct Unencodable {
     pub character: char,
     pub encoding: FileEncoding,

@@ -13,7 +13,7 @@ use crate::context::{
 
 /// What a session knows of its own size.
 #[derive(Debug, Default)]
-pub(super) struct Room {
+pub(super) struct ContextState {
     pub(super) window: Window,
     pub(super) price: Option<Price>,
     pub(super) epoch: Epoch,
@@ -27,7 +27,7 @@ pub(super) struct Room {
 
 /// What a turn has to do with it.
 #[derive(Debug, Default)]
-pub(super) struct Upkeep {
+pub(super) struct CompactionState {
     /// The user wants it as soon as it can be.
     asked: bool,
     /// Nothing else was wanted: the turn ends with it.
@@ -50,42 +50,42 @@ pub(super) enum Compaction {
 impl Session {
     /// What the model that answers next can take. Also while a turn runs.
     pub fn set_window(&mut self, window: Window) {
-        self.room.window = window;
+        self.context.window = window;
     }
 
     /// What its tokens cost; `None`: not known.
     pub fn set_price(&mut self, price: Option<Price>) {
-        self.room.price = price;
+        self.context.price = price;
     }
 
     pub fn epoch(&self) -> Epoch {
-        self.room.epoch
+        self.context.epoch
     }
 
     /// What is sent of an item of this epoch.
     pub fn sent(&self, index: usize) -> Cow<'_, Item> {
-        context::sent(&self.conversation, self.room.epoch, index)
+        context::sent(&self.conversation, self.context.epoch, index)
     }
 
     /// Everything that is sent, with every result left out that can be.
     pub fn sent_shortest(&self) -> impl Iterator<Item = Cow<'_, Item>> {
-        let epoch = Epoch { elided_before: self.conversation.len(), ..self.room.epoch };
+        let epoch = Epoch { elided_before: self.conversation.len(), ..self.context.epoch };
         let items = epoch.start..self.conversation.len();
         items.map(move |index| context::sent(&self.conversation, epoch, index))
     }
 
     pub fn fill(&self) -> Fill {
-        let Room { window, epoch, meter, .. } = &self.room;
+        let ContextState { window, epoch, meter, .. } = &self.context;
         Fill { used: meter.used(&self.conversation, *epoch, window), window: window.tokens }
     }
 
     pub fn cost(&self) -> Cost {
-        self.room.cost
+        self.context.cost
     }
 
     /// There is something to compact: more than a message of the user or a digest.
     pub fn can_compact(&self) -> bool {
-        self.conversation.len() > self.room.epoch.start + 1
+        self.conversation.len() > self.context.epoch.start + 1
     }
 
     pub(super) fn compact_asked(&mut self, effects: &mut Vec<Effect>) {
@@ -93,10 +93,11 @@ impl Session {
             return;
         }
         match &mut self.turn {
-            Some(turn) => turn.upkeep.asked = true,
+            Some(turn) => turn.compaction.asked = true,
             None => {
-                let upkeep = Upkeep { asked: true, only: true, ..Upkeep::default() };
-                self.turn = Some(Turn { upkeep, ..Turn::new() });
+                let compaction =
+                    CompactionState { asked: true, only: true, ..CompactionState::default() };
+                self.turn = Some(Turn { compaction, ..Turn::new() });
                 self.call_model(effects);
             }
         }
@@ -104,13 +105,13 @@ impl Session {
 
     /// Before a request: makes room where that is due. Returns what is to be asked for, if that is
     /// a summary.
-    pub(super) fn make_room(&mut self, effects: &mut Vec<Effect>) -> Option<Compaction> {
-        let Room { window, epoch, meter, .. } = &mut self.room;
+    pub(super) fn ensure_capacity(&mut self, effects: &mut Vec<Effect>) -> Option<Compaction> {
+        let ContextState { window, epoch, meter, .. } = &mut self.context;
         meter.catch_up(&self.conversation, *epoch);
-        let upkeep = &mut self.turn.as_mut()?.upkeep;
-        if upkeep.running.is_none() {
-            if std::mem::take(&mut upkeep.asked) {
-                upkeep.running = Some(Compaction::Asked);
+        let compaction = &mut self.turn.as_mut()?.compaction;
+        if compaction.running.is_none() {
+            if std::mem::take(&mut compaction.asked) {
+                compaction.running = Some(Compaction::Asked);
             } else {
                 let before = meter.used(&self.conversation, *epoch, window);
                 if let Some(next) = meter.elide(&self.conversation, *epoch, window) {
@@ -119,25 +120,25 @@ impl Session {
                     let how = Shortening::Elided;
                     self.shortened(Shortened { epoch: next, how, before, after }, effects);
                 } else if meter.is_full(&self.conversation, *epoch, window) {
-                    upkeep.running = Some(Compaction::Full);
+                    compaction.running = Some(Compaction::Full);
                 }
             }
         }
-        self.turn.as_ref()?.upkeep.running
+        self.turn.as_ref()?.compaction.running
     }
 
     fn shortened(&mut self, shortened: Shortened, effects: &mut Vec<Effect>) {
-        self.room.unrecorded.push(shortened);
+        self.context.unrecorded.push(shortened);
         effects.push(Effect::Shortened(shortened));
     }
 
     pub(super) fn spent(&mut self, usage: Usage, effects: &mut Vec<Effect>) {
         self.usage += usage;
-        self.room.cost.add(usage, self.room.price);
+        self.context.cost.add(usage, self.context.price);
         if let Some(turn) = &mut self.turn {
             turn.usage += usage;
-            if turn.upkeep.running.is_none() {
-                self.room.meter.report(usage, turn.asked_items);
+            if turn.compaction.running.is_none() {
+                self.context.meter.report(usage, turn.asked_items);
             }
         }
         effects.push(Effect::Spent);
@@ -146,13 +147,13 @@ impl Session {
     /// An ordinary request was answered.
     pub(super) fn fitted(&mut self) {
         if let Some(turn) = &mut self.turn {
-            turn.upkeep.overflowed = false;
+            turn.compaction.overflowed = false;
         }
     }
 
     /// The running request asks for a summary.
     pub(super) fn is_compacting(&self) -> bool {
-        self.turn.as_ref().is_some_and(|turn| turn.upkeep.running.is_some())
+        self.turn.as_ref().is_some_and(|turn| turn.compaction.running.is_some())
     }
 
     /// The server says that the request is too long.
@@ -163,20 +164,21 @@ impl Session {
         effects.push(Effect::MessageDropped { reason: failure.message.clone() });
         // Without a word on how much it takes, a guess: it may also be that the refusal was about
         // something else.
-        let guess = used.max(self.room.window.tokens / 2);
+        let guess = used.max(self.context.window.tokens / 2);
         let window = stated_window(&failure.message).unwrap_or(guess);
-        if window < self.room.window.tokens {
-            self.room.window.tokens = window;
+        if window < self.context.window.tokens {
+            self.context.window.tokens = window;
             effects.push(Effect::WindowLearned { tokens: window });
         }
-        if turn.upkeep.overflowed || !can_compact {
+        if turn.compaction.overflowed || !can_compact {
             let message = failure.message.trim_end_matches('.');
-            let tried = if turn.upkeep.overflowed { ", also after it was compacted" } else { "" };
+            let tried =
+                if turn.compaction.overflowed { ", also after it was compacted" } else { "" };
             self.end(EndReason::Failed, format!("{message}. The conversation does not fit the model{tried}. Choose a model with more context with Agent: choose model, or start a new task with Agent: run task."), effects);
             return;
         }
-        turn.upkeep.overflowed = true;
-        turn.upkeep.running = Some(Compaction::Overflow);
+        turn.compaction.overflowed = true;
+        turn.compaction.running = Some(Compaction::Overflow);
         self.call_model(effects);
     }
 
@@ -196,10 +198,10 @@ impl Session {
     fn take_stock(&mut self, summary: Option<String>, why: &str, effects: &mut Vec<Effect>) {
         let Some(turn) = &mut self.turn else { return };
         turn.retries.succeeded();
-        match (&summary, turn.upkeep.running) {
+        match (&summary, turn.compaction.running) {
             (None, Some(Compaction::Asked)) => {
-                turn.upkeep.running = None;
-                if turn.upkeep.only {
+                turn.compaction.running = None;
+                if turn.compaction.only {
                     let why = why.trim_end_matches('.');
                     self.end(
                         EndReason::Failed,
@@ -211,20 +213,21 @@ impl Session {
                 }
             }
             (Some(_), _) | (None, Some(Compaction::Full | Compaction::Overflow) | None) => {
-                turn.phase = Phase::Stock { summary };
-                effects.push(Effect::TakeStock);
+                turn.phase = Phase::PendingEdits { summary };
+                effects.push(Effect::RequestPendingEdits);
             }
         }
     }
 
     pub(super) fn compact(&mut self, proposals: &[String], effects: &mut Vec<Effect>) {
-        let Some(Turn { phase: Phase::Stock { summary }, upkeep, .. }) = &mut self.turn else {
+        let Some(Turn { phase: Phase::PendingEdits { summary }, compaction, .. }) = &mut self.turn
+        else {
             return;
         };
         let summary = summary.take();
-        upkeep.running = None;
-        let only = upkeep.only;
-        let Room { window, epoch, meter, digests, .. } = &mut self.room;
+        compaction.running = None;
+        let only = compaction.only;
+        let ContextState { window, epoch, meter, digests, .. } = &mut self.context;
         let before = meter.used(&self.conversation, *epoch, window);
         let parts = Parts {
             items: &self.conversation,
@@ -254,7 +257,7 @@ impl Session {
     }
 }
 
-impl Upkeep {
+impl CompactionState {
     pub(super) fn is_all(&self) -> bool {
         self.only
     }

@@ -5,7 +5,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Item, Panel, Phase, Session, ToolResult, Turn, TurnSettings, Usage, context::Room};
+use super::{
+    Item, Panel, Phase, Session, ToolResult, Turn, TurnSettings, Usage, context::ContextState,
+};
 use crate::{
     context::{Cost, Epoch, Meter, Shortened},
     plan::{Plan, reminder::ReminderState},
@@ -138,7 +140,7 @@ impl Session {
             notices,
             interrupted: interrupted || running,
             usage,
-            room: Room { epoch, digests, meter, cost, ..Room::default() },
+            context: ContextState { epoch, digests, meter, cost, ..ContextState::default() },
             remembered,
             ..Self::new(settings)
         }
@@ -164,7 +166,7 @@ impl Session {
         if let Some(Turn { phase: Phase::Tools(batch), .. }) = &mut self.turn {
             records.extend(batch.unrecorded.drain(..).map(Record::Result));
         }
-        records.extend(self.room.unrecorded.drain(..).map(Record::Shortened));
+        records.extend(self.context.unrecorded.drain(..).map(Record::Shortened));
         let memo = self.memo();
         if memo != self.remembered {
             records.push(Record::Memo(memo.clone()));
@@ -182,8 +184,8 @@ impl Session {
             running: self.turn.is_some(),
             interrupted: self.interrupted,
             usage: self.usage,
-            meter: self.room.meter,
-            cost: self.room.cost,
+            meter: self.context.meter,
+            cost: self.context.cost,
         }
     }
 }

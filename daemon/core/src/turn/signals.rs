@@ -48,8 +48,8 @@ pub enum Input {
     },
     /// The user wants the conversation compacted: between two rounds, or at once.
     Compact,
-    /// Answers `TakeStock`: the edits of this session that wait for a decision, as patches.
-    Stock {
+    /// Answers `RequestPendingEdits`: the edits of this session that wait for a decision, as patches.
+    PendingEdits {
         proposals: Vec<String>,
     },
     Cancel,
@@ -68,8 +68,8 @@ pub enum Effect {
         /// What can be left out of it is left out: the server refused the whole.
         shortest: bool,
     },
-    /// Come back with `Stock`.
-    TakeStock,
+    /// Come back with `PendingEdits`.
+    RequestPendingEdits,
     /// What is sent of the conversation is another from here on.
     Shortened(Shortened),
     /// The server takes no more than this.

@@ -55,7 +55,7 @@ fn failure(kind: FailureKind) -> Failure {
 }
 
 /// Drives a session and writes down what it asks for.
-struct Game {
+struct TurnTest {
     session: Session,
     log: Vec<String>,
     request: u32,
@@ -63,7 +63,7 @@ struct Game {
     records: Vec<Record>,
 }
 
-impl Game {
+impl TurnTest {
     fn new(settings: TurnSettings) -> Self {
         Self {
             session: Session::new(settings),
@@ -75,9 +75,9 @@ impl Game {
     }
 
     fn start() -> Self {
-        let mut game = Self::new(settings());
-        game.say("fix it");
-        game
+        let mut test = Self::new(settings());
+        test.say("fix it");
+        test
     }
 
     fn input(&mut self, input: Input) -> &mut Self {
@@ -136,7 +136,7 @@ fn describe(effect: &Effect) -> String {
     match effect {
         Effect::CallModel { .. } => "call model".into(),
         Effect::Summarize { shortest, .. } => format!("summarize, shortest: {shortest}"),
-        Effect::TakeStock => "take stock".into(),
+        Effect::RequestPendingEdits => "take stock".into(),
         Effect::Shortened(shortened) => shortened.in_words(),
         Effect::WindowLearned { tokens } => format!("window: {tokens}"),
         Effect::Wait { attempt, delay_ms, reason, .. } => {
@@ -194,12 +194,12 @@ fn assert_legal(items: &[Item], running: bool) {
 
 #[test]
 fn a_task_from_plan_to_final_words() {
-    let mut game = Game::start();
-    game.check(expect![[r#"
+    let mut test = TurnTest::start();
+    test.check(expect![[r#"
         note Reminder: If this takes three or more steps, write them down with Todo
         call model
     "#]]);
-    game.reply(
+    test.reply(
         vec![
             text("Let me see."),
             call(
@@ -213,7 +213,7 @@ fn a_task_from_plan_to_final_words() {
         ],
         Stop::ToolUse,
     );
-    game.check(expect![[r#"
+    test.check(expect![[r#"
         spent
         message done: Let me see.
         plan dropped=[]
@@ -221,59 +221,59 @@ fn a_task_from_plan_to_final_words() {
         run read_file b under Some("1")
         run grep c under Some("1")
     "#]]);
-    game.done("c", "hit").check(expect![[r#"
+    test.done("c", "hit").check(expect![[r#"
         nothing
     "#]]);
-    game.done("b", "text").check(expect![[r#"
+    test.done("b", "text").check(expect![[r#"
         run edit_file d under Some("1")
     "#]]);
-    game.done("d", "ok").check(expect![[r#"
+    test.done("d", "ok").check(expect![[r#"
         call model
     "#]]);
-    assert_eq!(game.session.panel(), Panel::Expanded);
-    game.reply(vec![text("All fixed.")], Stop::EndTurn);
-    game.check(expect![[r#"
+    assert_eq!(test.session.panel(), Panel::Expanded);
+    test.reply(vec![text("All fixed.")], Stop::EndTurn);
+    test.check(expect![[r#"
         spent
         message done: All fixed.
         plan dropped=[]
         end Completed: All fixed.
     "#]]);
-    assert_eq!(game.session.panel(), Panel::Collapsed);
-    let Some(Item::ToolResults { results, .. }) = game.session.conversation().get(2) else {
+    assert_eq!(test.session.panel(), Panel::Collapsed);
+    let Some(Item::ToolResults { results, .. }) = test.session.conversation().get(2) else {
         panic!()
     };
     let order: Vec<&str> = results.iter().map(|result| result.call_id.as_str()).collect();
     assert_eq!(order, ["a", "b", "c", "d"], "results in call order, whatever finished first");
-    assert_eq!(game.session.usage().input_tokens, 20);
-    let (rounds, of_turn) = game.session.turn_usage();
+    assert_eq!(test.session.usage().input_tokens, 20);
+    let (rounds, of_turn) = test.session.turn_usage();
     assert_eq!((rounds, of_turn.input_tokens), (1, 20), "still known when it is told");
 }
 
 #[test]
 fn a_turn_that_asks_ends_so_and_shows_nothing_as_running() {
-    let mut game = Game::start();
-    game.reply(
+    let mut test = TurnTest::start();
+    test.reply(
         vec![call("a", "TodoWrite", todos(&[("x", "in_progress"), ("y", "pending")]))],
         Stop::ToolUse,
     );
-    game.reply(vec![text("Shall I **also** do z?")], Stop::EndTurn);
-    assert!(game.log().ends_with("end NeedsInput: Shall I **also** do z?\n"));
-    assert!(game.session.plan_items().iter().all(|item| item.status == plan::Status::Pending));
+    test.reply(vec![text("Shall I **also** do z?")], Stop::EndTurn);
+    assert!(test.log().ends_with("end NeedsInput: Shall I **also** do z?\n"));
+    assert!(test.session.plan_items().iter().all(|item| item.status == plan::Status::Pending));
     // The next turn leaves the panel alone until the model plans again.
-    game.say("yes");
-    assert_eq!(game.session.panel(), Panel::Collapsed);
-    game.reply(
+    test.say("yes");
+    assert_eq!(test.session.panel(), Panel::Collapsed);
+    test.reply(
         vec![call("b", "TodoWrite", todos(&[("x", "completed"), ("y", "in_progress")]))],
         Stop::ToolUse,
     );
-    assert_eq!(game.session.panel(), Panel::Expanded);
+    assert_eq!(test.session.panel(), Panel::Expanded);
 }
 
 #[test]
 fn what_the_model_gets_wrong_is_answered_and_the_turn_goes_on() {
-    let mut game = Game::start();
-    game.log();
-    game.reply(
+    let mut test = TurnTest::start();
+    test.log();
+    test.reply(
         vec![
             call("a", "teleport", json!({})),
             Block::ToolCall(ToolCall {
@@ -285,7 +285,7 @@ fn what_the_model_gets_wrong_is_answered_and_the_turn_goes_on() {
         ],
         Stop::ToolUse,
     );
-    game.check(expect![[r#"
+    test.check(expect![[r#"
         spent
         message done: 
         answered teleport a error=true: There is no tool named teleport. The tools are: read_file, g
@@ -293,13 +293,13 @@ fn what_the_model_gets_wrong_is_answered_and_the_turn_goes_on() {
         answered TodoWrite c error=true: The list was not changed, because of:
         call model
     "#]]);
-    assert_eq!(game.session.panel(), Panel::Hidden);
+    assert_eq!(test.session.panel(), Panel::Hidden);
 }
 
 #[test]
 fn cancel_pairs_every_call_and_late_news_change_nothing() {
-    let mut game = Game::start();
-    game.reply(
+    let mut test = TurnTest::start();
+    test.reply(
         vec![
             call("a", "TodoWrite", todos(&[("x", "in_progress"), ("y", "pending")])),
             call("b", "bash", json!({})),
@@ -307,19 +307,19 @@ fn cancel_pairs_every_call_and_late_news_change_nothing() {
         ],
         Stop::ToolUse,
     );
-    game.log();
-    game.input(Input::Cancel).check(expect![[r#"
+    test.log();
+    test.input(Input::Cancel).check(expect![[r#"
         plan dropped=[]
         end Cancelled: Stopped.
     "#]]);
-    let before = game.session.conversation().to_vec();
-    game.done("b", "late").reply(vec![text("late")], Stop::EndTurn).input(Input::Cancel);
-    game.check(expect![[r#"
+    let before = test.session.conversation().to_vec();
+    test.done("b", "late").reply(vec![text("late")], Stop::EndTurn).input(Input::Cancel);
+    test.check(expect![[r#"
         nothing
     "#]]);
-    assert_eq!(game.session.conversation(), before);
+    assert_eq!(test.session.conversation(), before);
     // The next request says how things stand.
-    game.say("go on").check(expect![[r#"
+    test.say("go on").check(expect![[r#"
         note Notice: The last turn ended before its work was done. What was in pr
         call model
     "#]]);
@@ -327,26 +327,26 @@ fn cancel_pairs_every_call_and_late_news_change_nothing() {
 
 #[test]
 fn cancel_while_text_streams_keeps_what_was_said() {
-    let mut game = Game::start();
-    let request = game.request;
-    game.input(Input::Model { request, event: ModelEvent::Text("I will ".into()) });
-    game.input(Input::Cancel);
+    let mut test = TurnTest::start();
+    let request = test.request;
+    test.input(Input::Model { request, event: ModelEvent::Text("I will ".into()) });
+    test.input(Input::Cancel);
     assert_eq!(
-        game.session.conversation().last(),
+        test.session.conversation().last(),
         Some(&Item::Assistant(AssistantMessage { blocks: vec![text("I will")] }))
     );
 }
 
 #[test]
 fn events_of_an_older_request_are_ignored() {
-    let mut game = Game::start();
-    game.fail(FailureKind::Server);
+    let mut test = TurnTest::start();
+    test.fail(FailureKind::Server);
     let stale = Input::Model { request: 1, event: ModelEvent::Text("ghost".into()) };
-    game.log();
-    game.input(stale.clone()).check(expect![[r#"
+    test.log();
+    test.input(stale.clone()).check(expect![[r#"
         nothing
     "#]]);
-    game.input(Input::RetryDue { request: 1 }).input(stale).check(expect![[r#"
+    test.input(Input::RetryDue { request: 1 }).input(stale).check(expect![[r#"
         call model
     "#]]);
 }
@@ -362,44 +362,44 @@ fn retries_back_off_and_give_up() {
         (FailureKind::ContextOverflow, vec![]),
     ];
     for (kind, expected) in table {
-        let mut game = Game::start();
+        let mut test = TurnTest::start();
         let mut waits = Vec::new();
         loop {
-            game.delay = None;
-            game.fail(kind);
-            let Some(delay) = game.delay else { break };
+            test.delay = None;
+            test.fail(kind);
+            let Some(delay) = test.delay else { break };
             waits.push(delay);
-            let request = game.request;
-            game.input(Input::RetryDue { request });
+            let request = test.request;
+            test.input(Input::RetryDue { request });
         }
         assert_eq!(waits, expected, "{kind:?}");
-        assert!(game.log().contains("end Failed"), "{kind:?}");
-        assert_eq!(game.session.conversation().len(), 1, "nothing of a failed answer is kept");
+        assert!(test.log().contains("end Failed"), "{kind:?}");
+        assert_eq!(test.session.conversation().len(), 1, "nothing of a failed answer is kept");
     }
 }
 
 #[test]
 fn a_servers_own_wish_is_kept_unless_it_is_absurd() {
     for (wish, expected) in [(2_000, Some(2_000)), (MAX_SERVER_WAIT_MS + 1, None)] {
-        let mut game = Game::start();
-        let request = game.request;
+        let mut test = TurnTest::start();
+        let request = test.request;
         let failure = Failure { retry_after_ms: Some(wish), ..failure(FailureKind::RateLimited) };
-        game.input(Input::Model { request, event: ModelEvent::Failed(failure) });
-        assert_eq!(game.delay, expected);
+        test.input(Input::Model { request, event: ModelEvent::Failed(failure) });
+        assert_eq!(test.delay, expected);
     }
 }
 
 #[test]
 fn an_empty_answer_is_asked_again_once() {
-    let mut game = Game::start();
-    game.log();
-    game.reply(vec![], Stop::EndTurn).check(expect![[r#"
+    let mut test = TurnTest::start();
+    test.log();
+    test.reply(vec![], Stop::EndTurn).check(expect![[r#"
         spent
         message dropped: The model answered with nothing
         wait 500 ms before attempt 2: The model answered with nothing
     "#]]);
-    let request = game.request;
-    game.input(Input::RetryDue { request }).reply(vec![text("  ")], Stop::EndTurn).check(expect![
+    let request = test.request;
+    test.input(Input::RetryDue { request }).reply(vec![text("  ")], Stop::EndTurn).check(expect![
         [r#"
         call model
         spent
@@ -411,15 +411,15 @@ fn an_empty_answer_is_asked_again_once() {
 
 #[test]
 fn a_call_cut_at_the_output_limit_never_runs() {
-    let mut game = Game::start();
-    game.log();
+    let mut test = TurnTest::start();
+    test.log();
     for _ in 0..2 {
-        game.reply(
+        test.reply(
             vec![text("writing"), call("a", "bash", json!({"command": "rm"}))],
             Stop::MaxTokens,
         );
     }
-    game.reply(vec![call("a", "bash", json!({"command": "rm"}))], Stop::MaxTokens).check(expect![
+    test.reply(vec![call("a", "bash", json!({"command": "rm"}))], Stop::MaxTokens).check(expect![
         [r#"
         spent
         message done: writing
@@ -441,39 +441,39 @@ fn a_call_cut_at_the_output_limit_never_runs() {
 
 #[test]
 fn rounds_are_limited() {
-    let mut game = Game::new(TurnSettings { max_rounds: 2, ..settings() });
-    game.say("go");
+    let mut test = TurnTest::new(TurnSettings { max_rounds: 2, ..settings() });
+    test.say("go");
     for n in 0..2 {
-        game.reply(vec![call(&format!("c{n}"), "bash", json!({ "n": n }))], Stop::ToolUse)
+        test.reply(vec![call(&format!("c{n}"), "bash", json!({ "n": n }))], Stop::ToolUse)
             .done(&format!("c{n}"), "ok");
     }
-    assert!(game.log().contains("end Limit: Stopped after 2 rounds."));
+    assert!(test.log().contains("end Limit: Stopped after 2 rounds."));
 }
 
 #[test]
 fn the_same_call_again_and_again_is_warned_of_then_stopped() {
-    let mut game = Game::start();
+    let mut test = TurnTest::start();
     for n in 0..5 {
-        game.log();
-        game.reply(vec![call(&format!("c{n}"), "bash", json!({"command": "ls"}))], Stop::ToolUse);
+        test.log();
+        test.reply(vec![call(&format!("c{n}"), "bash", json!({"command": "ls"}))], Stop::ToolUse);
         if n < 4 {
-            game.done(&format!("c{n}"), "same");
-            let warned = game.log().contains("note Notice: You made the same call");
+            test.done(&format!("c{n}"), "same");
+            let warned = test.log().contains("note Notice: You made the same call");
             assert_eq!(warned, n == 2, "round {n}");
         }
     }
     assert!(
-        game.log().contains("end Failed: Stopped: the model kept making the same call of bash")
+        test.log().contains("end Failed: Stopped: the model kept making the same call of bash")
     );
 }
 
 #[test]
 fn steering_reaches_the_model_after_the_tool_results() {
-    let mut game = Game::start();
-    game.reply(vec![call("a", "bash", json!({}))], Stop::ToolUse)
+    let mut test = TurnTest::start();
+    test.reply(vec![call("a", "bash", json!({}))], Stop::ToolUse)
         .input(Input::Steer { text: "use tabs".into() })
         .done("a", "ok");
-    let Some(Item::ToolResults { notes, .. }) = game.session.conversation().last() else {
+    let Some(Item::ToolResults { notes, .. }) = test.session.conversation().last() else {
         panic!()
     };
     assert_eq!(notes, &[Note { kind: NoteKind::Steer, text: "use tabs".into() }]);
@@ -481,10 +481,10 @@ fn steering_reaches_the_model_after_the_tool_results() {
 
 #[test]
 fn steering_as_the_model_finishes_starts_another_round() {
-    let mut game = Game::start();
-    game.input(Input::Steer { text: "and b".into() });
-    game.log();
-    game.reply(vec![text("did a")], Stop::EndTurn).check(expect![[r#"
+    let mut test = TurnTest::start();
+    test.input(Input::Steer { text: "and b".into() });
+    test.log();
+    test.reply(vec![text("did a")], Stop::EndTurn).check(expect![[r#"
         spent
         message done: did a
         note Steer: and b
@@ -494,18 +494,18 @@ fn steering_as_the_model_finishes_starts_another_round() {
 
 #[test]
 fn a_rejected_edit_is_told_at_the_next_safe_point_even_turns_later() {
-    let mut game = Game::start();
-    game.reply(vec![text("done")], Stop::EndTurn)
+    let mut test = TurnTest::start();
+    test.reply(vec![text("done")], Stop::EndTurn)
         .input(Input::Notice { text: "rejected: -a".into() })
         .say("more");
-    let Some(Item::User(user)) = game.session.conversation().last() else { panic!() };
+    let Some(Item::User(user)) = test.session.conversation().last() else { panic!() };
     assert_eq!(user.notes, [Note { kind: NoteKind::Notice, text: "rejected: -a".into() }]);
 }
 
 #[test]
 fn all_done_without_a_check_is_reminded_of_checking_once() {
-    let mut game = Game::start();
-    game.reply(
+    let mut test = TurnTest::start();
+    test.reply(
         vec![call(
             "a",
             "TodoWrite",
@@ -513,8 +513,8 @@ fn all_done_without_a_check_is_reminded_of_checking_once() {
         )],
         Stop::ToolUse,
     );
-    game.log();
-    game.reply(
+    test.log();
+    test.reply(
         vec![call(
             "b",
             "TodoWrite",
@@ -522,8 +522,8 @@ fn all_done_without_a_check_is_reminded_of_checking_once() {
         )],
         Stop::ToolUse,
     );
-    assert!(game.log().contains("note Reminder: All items are completed"));
-    let Some(Item::ToolResults { results, .. }) = game.session.conversation().last() else {
+    assert!(test.log().contains("note Reminder: All items are completed"));
+    let Some(Item::ToolResults { results, .. }) = test.session.conversation().last() else {
         panic!()
     };
     assert!(results[0].content.ends_with("\n[cairn] end of the reminder"));
@@ -561,22 +561,22 @@ fn tasks(items: &[(&str, plan::Status)]) -> Vec<TodoItem> {
 #[test]
 fn the_task_graph_is_run_outside_and_shown_as_the_plan() {
     use plan::Status::{Completed, InProgress, Pending};
-    let mut game = Game::new(task_settings());
-    game.say("fix it").check(expect![[r#"
+    let mut test = TurnTest::new(task_settings());
+    test.say("fix it").check(expect![[r#"
         note Reminder: If this takes three or more steps, write them down with Task
         call model
     "#]]);
     let create = |id| call(id, "TaskCreate", json!({"subject": id}));
-    game.reply(vec![create("a"), create("b"), call("c", "read_file", json!({}))], Stop::ToolUse);
+    test.reply(vec![create("a"), create("b"), call("c", "read_file", json!({}))], Stop::ToolUse);
     // One after the other, although the news of the first is here before its result.
-    game.input(Input::TaskList { items: tasks(&[("read", Pending)]), updated: true });
-    game.done("a", "Created #1.");
-    game.input(Input::TaskList {
+    test.input(Input::TaskList { items: tasks(&[("read", Pending)]), updated: true });
+    test.done("a", "Created #1.");
+    test.input(Input::TaskList {
         items: tasks(&[("read", Pending), ("fix", Pending)]),
         updated: true,
     });
-    game.done("b", "Created #2.").done("c", "text");
-    game.check(expect![[r#"
+    test.done("b", "Created #2.").done("c", "text");
+    test.check(expect![[r#"
         spent
         message done: 
         run TaskCreate a under None
@@ -586,15 +586,15 @@ fn the_task_graph_is_run_outside_and_shown_as_the_plan() {
         run read_file c under None
         call model
     "#]]);
-    assert_eq!(game.session.panel(), Panel::Expanded);
+    assert_eq!(test.session.panel(), Panel::Expanded);
 
     // A look is no update: the next round but one nags, though the look brought news.
-    game.reply(vec![call("d", "TaskList", json!({}))], Stop::ToolUse);
+    test.reply(vec![call("d", "TaskList", json!({}))], Stop::ToolUse);
     let news = tasks(&[("read", InProgress), ("fix", Pending)]);
-    game.input(Input::TaskList { items: news.clone(), updated: false }).done("d", "list");
-    game.reply(vec![call("e", "TaskList", json!({"again": 1}))], Stop::ToolUse);
-    game.input(Input::TaskList { items: news, updated: false }).done("e", "list");
-    game.check(expect![[r#"
+    test.input(Input::TaskList { items: news.clone(), updated: false }).done("d", "list");
+    test.reply(vec![call("e", "TaskList", json!({"again": 1}))], Stop::ToolUse);
+    test.input(Input::TaskList { items: news, updated: false }).done("e", "list");
+    test.check(expect![[r#"
         spent
         message done: 
         run TaskList d under None
@@ -609,22 +609,22 @@ fn the_task_graph_is_run_outside_and_shown_as_the_plan() {
 
     // The call that completes the list is asked for proof, in its own result.
     let done = [("read", Completed), ("fix", Completed), ("write", Completed)];
-    game.reply(vec![call("f", "TaskUpdate", json!({}))], Stop::ToolUse);
-    game.input(Input::TaskList { items: tasks(&done), updated: true }).done("f", "Updated #2.");
-    let Some(Item::ToolResults { results, .. }) = game.session.conversation().last() else {
+    test.reply(vec![call("f", "TaskUpdate", json!({}))], Stop::ToolUse);
+    test.input(Input::TaskList { items: tasks(&done), updated: true }).done("f", "Updated #2.");
+    let Some(Item::ToolResults { results, .. }) = test.session.conversation().last() else {
         panic!()
     };
     assert!(
         results[0].content.starts_with("Updated #2.\n\n[cairn] reminder:\nAll items are completed")
     );
-    game.reply(vec![text("Done.")], Stop::EndTurn);
-    assert_eq!(game.session.panel(), Panel::Collapsed);
+    test.reply(vec![text("Done.")], Stop::EndTurn);
+    assert_eq!(test.session.panel(), Panel::Collapsed);
     // Late news of a turn that is over.
-    game.log();
-    game.input(Input::TaskList { items: Vec::new(), updated: true }).check(expect![[r#"
+    test.log();
+    test.input(Input::TaskList { items: Vec::new(), updated: true }).check(expect![[r#"
         nothing
     "#]]);
-    assert_eq!(game.session.plan_items().len(), 3);
+    assert_eq!(test.session.plan_items().len(), 3);
 }
 
 fn any_input() -> impl Strategy<Value = (u8, u8, u8)> {
@@ -634,14 +634,14 @@ fn any_input() -> impl Strategy<Value = (u8, u8, u8)> {
 proptest! {
     #[test]
     fn whatever_happens_the_conversation_is_legal_and_only_grows(inputs in prop::collection::vec(any_input(), 1..60)) {
-        let mut game = Game::new(settings());
+        let mut test = TurnTest::new(settings());
         let mut before: Vec<Item> = Vec::new();
         let mut calls = 0;
         for (kind, a, b) in inputs {
             let old_ids: Vec<String> = (0..calls).map(|n| format!("c{n}")).collect();
             let pick = old_ids.get(old_ids.len().saturating_sub(1 + usize::from(a))).cloned().unwrap_or_default();
             match kind {
-                0 => { game.say("hello"); }
+                0 => { test.say("hello"); }
                 1..=4 => {
                     let mut blocks = Vec::new();
                     if b == 0 { blocks.push(text("words")); }
@@ -650,26 +650,26 @@ proptest! {
                         blocks.push(call(&format!("c{calls}"), name, todos(&[("t", "in_progress"), ("u", "pending")])));
                         calls += 1;
                     }
-                    game.reply(blocks, if b == 3 { Stop::MaxTokens } else { Stop::ToolUse });
+                    test.reply(blocks, if b == 3 { Stop::MaxTokens } else { Stop::ToolUse });
                 }
-                5 => { game.reply(vec![text("bye")], Stop::EndTurn); }
-                6 => { game.fail([FailureKind::Server, FailureKind::StreamCut, FailureKind::Auth, FailureKind::Protocol][usize::from(a)]); }
-                7 => { let request = game.request; game.input(Input::RetryDue { request }); }
-                8..=10 => { game.done(&pick, "result"); }
-                11 => { game.input(Input::Steer { text: "steer".into() }); }
-                12 => { game.input(Input::Notice { text: "notice".into() }); }
-                _ => { game.input(Input::Cancel); }
+                5 => { test.reply(vec![text("bye")], Stop::EndTurn); }
+                6 => { test.fail([FailureKind::Server, FailureKind::StreamCut, FailureKind::Auth, FailureKind::Protocol][usize::from(a)]); }
+                7 => { let request = test.request; test.input(Input::RetryDue { request }); }
+                8..=10 => { test.done(&pick, "result"); }
+                11 => { test.input(Input::Steer { text: "steer".into() }); }
+                12 => { test.input(Input::Notice { text: "notice".into() }); }
+                _ => { test.input(Input::Cancel); }
             }
-            let now = game.session.conversation();
+            let now = test.session.conversation();
             prop_assert!(now.len() >= before.len() && now[..before.len()] == before[..], "history only grows");
             before = now.to_vec();
         }
-        memory::resumes_at_every_record(&game.records, game.session.conversation());
-        game.input(Input::Cancel);
-        prop_assert!(!game.session.is_running());
-        let after = memory::resumed(&game.records);
-        prop_assert_eq!(after.conversation(), game.session.conversation());
-        prop_assert_eq!(after.plan_items(), game.session.plan_items());
-        prop_assert_eq!(after.usage(), game.session.usage());
+        memory::resumes_at_every_record(&test.records, test.session.conversation());
+        test.input(Input::Cancel);
+        prop_assert!(!test.session.is_running());
+        let after = memory::resumed(&test.records);
+        prop_assert_eq!(after.conversation(), test.session.conversation());
+        prop_assert_eq!(after.plan_items(), test.session.plan_items());
+        prop_assert_eq!(after.usage(), test.session.usage());
     }
 }

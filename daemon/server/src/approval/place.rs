@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use cairn_core::policy::{Touch, command};
+use cairn_core::policy::{Access, command};
 
 use crate::workspace::Workspace;
 
@@ -21,8 +21,8 @@ pub struct Place {
 }
 
 impl Place {
-    pub fn of(touch: &Touch, workspace: &Workspace) -> Self {
-        let Touch::Command { command, cwd, .. } = touch else {
+    pub fn of(access: &Access, workspace: &Workspace) -> Self {
+        let Access::Command { command, cwd, .. } = access else {
             return Self { folder: None, entered: None };
         };
         let start = fs::canonicalize(cwd).ok();
@@ -127,12 +127,12 @@ mod tests {
                 ("cd /@ && a", None),
             ] {
                 let command = &command.replace('@', cwd.to_str().unwrap());
-                let touch = Touch::Command {
+                let access = Access::Command {
                     command: command.into(),
                     cwd: cwd.clone(),
                     needs: Needs::NONE,
                 };
-                let place = Place::of(&touch, &workspace);
+                let place = Place::of(&access, &workspace);
                 let ws = real.join("ws");
                 let folder = expected.map_or(ws.clone(), |inside| ws.join(inside));
                 assert_eq!(place.folder(), Some(folder.as_path()), "{command}");
@@ -151,11 +151,11 @@ mod tests {
         symlink(real.join("two"), real.join("one/link")).unwrap();
         let folders = [real.join("one"), real.join("one/link")];
         let workspace = Workspace::new(folders.to_vec()).unwrap();
-        let touch = Touch::Command {
+        let access = Access::Command {
             command: "cd link/sub && a".into(),
             cwd: folders[0].clone(),
             needs: Needs::NONE,
         };
-        assert!(!Place::of(&touch, &workspace).is_entered());
+        assert!(!Place::of(&access, &workspace).is_entered());
     }
 }

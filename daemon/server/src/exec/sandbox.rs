@@ -16,37 +16,37 @@ use std::{
 use cairn_core::{policy::sandbox::Needs, quote::quoted};
 
 #[cfg(unix)]
-mod boxes;
-#[cfg(target_os = "linux")]
-mod confine;
+mod backend;
 #[cfg(unix)]
-mod control;
+mod control_interest;
+#[cfg(unix)]
+mod existing_paths;
+#[cfg(unix)]
+pub(super) mod exit_report;
 #[cfg(unix)]
 mod git;
 #[cfg(unix)]
-pub(super) mod ground;
-#[cfg(unix)]
 mod home;
 #[cfg(target_os = "linux")]
-pub(super) mod init;
-#[cfg(unix)]
-mod left;
+mod landlock_seccomp;
 #[cfg(target_os = "linux")]
 mod linux;
-#[cfg(unix)]
-mod look;
 #[cfg(target_os = "macos")]
 mod macos;
 #[cfg(windows)]
 mod none;
-#[cfg(target_os = "linux")]
-mod outer;
 #[cfg(unix)]
 mod path_scan;
 #[cfg(unix)]
+pub(super) mod private_folders;
+#[cfg(unix)]
 mod quarantine;
 #[cfg(unix)]
-pub(super) mod report;
+mod quarantined;
+#[cfg(target_os = "linux")]
+pub(super) mod sandbox_init;
+#[cfg(target_os = "linux")]
+mod userns_launcher;
 #[cfg(unix)]
 mod watch;
 #[cfg(windows)]
@@ -61,13 +61,13 @@ use macos as system;
 use none as system;
 
 #[cfg(unix)]
-pub use boxes::{Boxed, Sandbox};
+use backend::{Builder, SandboxSpec};
 #[cfg(unix)]
-use boxes::{Builder, Shape};
-#[cfg(unix)]
-pub use left::{Left, LeftBehind};
+pub use backend::{PreparedSandbox, Sandbox};
 #[cfg(windows)]
-pub use none::{Boxed, Sandbox};
+pub use none::{PreparedSandbox, Sandbox};
+#[cfg(unix)]
+pub use quarantined::{Left, LeftBehind};
 pub use watch::{ControlFiles, Watch, Watching};
 #[cfg(windows)]
 pub use watch::{Left, LeftBehind};
@@ -77,7 +77,7 @@ pub const SUBCOMMAND: &str = "sandbox-run";
 
 /// How boxes are built here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Tier {
+pub enum SandboxBackend {
     Bubblewrap,
     /// Our own launcher.
     Namespaces,
@@ -87,20 +87,20 @@ pub enum Tier {
 
 /// Which of them may be used; for tests, and for whoever looks for a fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Tiers {
+pub enum AllowedBackends {
     #[default]
     Any,
-    Only(Tier),
+    Only(SandboxBackend),
     None,
 }
 
-impl Tiers {
+impl AllowedBackends {
     pub fn parse(name: &str) -> Option<Self> {
         match name {
-            "any" => Some(Tiers::Any),
-            "bubblewrap" => Some(Tiers::Only(Tier::Bubblewrap)),
-            "namespaces" => Some(Tiers::Only(Tier::Namespaces)),
-            "none" => Some(Tiers::None),
+            "any" => Some(AllowedBackends::Any),
+            "bubblewrap" => Some(AllowedBackends::Only(SandboxBackend::Bubblewrap)),
+            "namespaces" => Some(AllowedBackends::Only(SandboxBackend::Namespaces)),
+            "none" => Some(AllowedBackends::None),
             _ => None,
         }
     }
@@ -126,19 +126,19 @@ impl Default for Settings {
 
 /// A sandbox and what the user says of it.
 #[derive(Debug, Clone)]
-pub struct Walls {
+pub struct SandboxConfig {
     pub sandbox: Arc<Sandbox>,
     pub watch: Arc<Watch>,
     pub settings: Settings,
 }
 
-impl Walls {
+impl SandboxConfig {
     /// How the agent's commands are boxed; or why they are not, and so are asked for, every one.
-    pub async fn stand(&self) -> Result<Tier, String> {
+    pub async fn stand(&self) -> Result<SandboxBackend, String> {
         if !self.settings.on {
             return Err(OFF.to_owned());
         }
-        self.sandbox.tier().await
+        self.sandbox.backend().await
     }
 
     /// Begins the watch over a command. Blocks.
@@ -160,7 +160,7 @@ impl Walls {
 pub const OFF: &str = "it is turned off (cairn.sandbox.mode)";
 
 /// A command for a box.
-pub struct Order<'a> {
+pub struct SandboxRequest<'a> {
     pub command: &'a str,
     pub cwd: &'a Path,
     /// Of the workspace.

@@ -10,7 +10,7 @@ use tokio::sync::oneshot;
 use super::{Event, Hub};
 use crate::{
     approval::definitions::{self, Definitions},
-    tools::Touch,
+    tools::Access,
 };
 
 #[derive(Debug, Default)]
@@ -21,7 +21,7 @@ pub(super) struct Approvals {
 #[derive(Debug)]
 struct Waiting {
     params: ApproveParams,
-    touch: Touch,
+    access: Access,
     definitions: Definitions,
     reply: oneshot::Sender<ApproveResult>,
 }
@@ -40,7 +40,7 @@ impl Hub {
     pub(super) fn ask_approval(
         &mut self,
         mut params: ApproveParams,
-        touch: Touch,
+        access: Access,
         definitions: Definitions,
         reply: oneshot::Sender<ApproveResult>,
     ) {
@@ -52,12 +52,12 @@ impl Hub {
         if session.is_none() {
             return;
         }
-        if let Some(refused) = self.without_trust(&touch) {
+        if let Some(refused) = self.without_trust(&access) {
             return drop(reply.send(refused));
         }
         params.child = self.children.title_of(&params.session_id);
         let root = self.sessions.get(self.root_of(&params.session_id));
-        let key = (touch.clone(), params.title.clone());
+        let key = (access.clone(), params.title.clone());
         if let Some(allowed) = root.and_then(|root| root.allowed.get(&key)) {
             let Some(file) = definitions::changed(allowed, &definitions) else {
                 let decision = ApprovalDecision::AllowSession;
@@ -70,7 +70,7 @@ impl Hub {
         let asked = self.editor.approve(params.clone());
         let handle = self.handle.clone();
         let approval_id = params.approval_id.clone();
-        let waiting = Waiting { params, touch, definitions, reply };
+        let waiting = Waiting { params, access, definitions, reply };
         self.approvals.waiting.insert(approval_id.clone(), waiting);
         self.spawn(async move {
             let result = asked.await;
@@ -88,7 +88,7 @@ impl Hub {
         if result.decision == ApprovalDecision::AllowSession
             && let Some(session) = self.sessions.get_mut(&root)
         {
-            session.allowed.insert((waiting.touch, waiting.params.title), waiting.definitions);
+            session.allowed.insert((waiting.access, waiting.params.title), waiting.definitions);
         }
         waiting.reply.send(result).is_ok()
     }
@@ -117,15 +117,15 @@ impl Hub {
     /// Trust was taken away: what it is needed for is asked no more, and a late yes is none.
     pub(super) fn refuse_without_trust(&mut self) {
         for (id, waiting) in std::mem::take(&mut self.approvals.waiting) {
-            match self.without_trust(&waiting.touch) {
+            match self.without_trust(&waiting.access) {
                 Some(refused) => drop(waiting.reply.send(refused)),
                 None => drop(self.approvals.waiting.insert(id, waiting)),
             }
         }
     }
 
-    fn without_trust(&self, touch: &Touch) -> Option<ApproveResult> {
-        let reason = trust::refusal(touch).filter(|_| !self.trusted)?;
+    fn without_trust(&self, access: &Access) -> Option<ApproveResult> {
+        let reason = trust::refusal(access).filter(|_| !self.trusted)?;
         let (decision, feedback) = (ApprovalDecision::Deny, Some(reason.to_owned()));
         Some(ApproveResult { decision, feedback })
     }

@@ -323,7 +323,7 @@ impl Hub {
                 (entry.review, entry.fate) = (former.review, former.fate);
                 entry.encoding = former.encoding;
                 entry.absent = before.text.is_none();
-                entry.touch();
+                entry.access();
                 return drop(reply.send(Proposed::Applied { added: 0, removed: 0 }));
             }
         };

@@ -34,7 +34,7 @@ use super::{
 };
 use crate::{
     store::sessions::{ChildStep, Line},
-    tools::{self, ChildTools, Errand},
+    tools::{self, SubagentRequest, SubagentTools},
     workspace::path_of,
 };
 
@@ -60,7 +60,7 @@ struct Child {
     place: u32,
     title: String,
     prompt: String,
-    tools: ChildTools,
+    tools: SubagentTools,
     max_rounds: u32,
     phase: ChildPhase,
     /// What its parent was told that it spent.
@@ -107,8 +107,13 @@ impl Children {
 }
 
 impl Child {
-    fn new(errand: Errand, place: u32, most_rounds: u32, reply: oneshot::Sender<Report>) -> Self {
-        let Errand { title, prompt, tools, max_rounds, origin } = errand;
+    fn new(
+        request: SubagentRequest,
+        place: u32,
+        most_rounds: u32,
+        reply: oneshot::Sender<Report>,
+    ) -> Self {
+        let SubagentRequest { title, prompt, tools, max_rounds, origin } = request;
         let Origin { session, turn, call, plan_item, child: _ } = origin;
         Self {
             session: new_id("c"),
@@ -146,9 +151,9 @@ impl Child {
 }
 
 impl tools::Children for HubHandle {
-    fn run(&self, errand: Errand) -> BoxFuture<'static, Option<Report>> {
+    fn run(&self, request: SubagentRequest) -> BoxFuture<'static, Option<Report>> {
         let (reply, report) = oneshot::channel();
-        self.send(Event::Child { errand: Box::new(errand), reply });
+        self.send(Event::Child { request: Box::new(request), reply });
         async move { report.await.ok() }.boxed()
     }
 }
@@ -180,8 +185,8 @@ impl Hub {
         }
     }
 
-    pub(super) fn start_child(&mut self, errand: Errand, reply: oneshot::Sender<Report>) {
-        let Origin { session, turn, call, .. } = &errand.origin;
+    pub(super) fn start_child(&mut self, request: SubagentRequest, reply: oneshot::Sender<Report>) {
+        let Origin { session, turn, call, .. } = &request.origin;
         // The user may have stopped the turn; who waits sees that nobody answers.
         let parent = self.sessions.get(session).filter(|parent| parent.is_turn(turn));
         let Some(parent) = parent else { return };
@@ -189,7 +194,7 @@ impl Hub {
         let running =
             self.children.running.values().filter(|child| child.parent.session_id == *session);
         let room = running.count() < AT_ONCE;
-        let child = Child::new(errand, place as u32, self.settings.max_rounds, reply);
+        let child = Child::new(request, place as u32, self.settings.max_rounds, reply);
         if room {
             self.begin_child(child);
         } else {
@@ -204,7 +209,7 @@ impl Hub {
         let (Some(turn), Some(wire)) = (&parent.turn, &parent.wire) else { return };
         // With no history to keep alike, what plan mode refuses need not be offered.
         let tools = match parent.mode {
-            ReviewMode::Plan => ChildTools::Read,
+            ReviewMode::Plan => SubagentTools::Read,
             ReviewMode::Review | ReviewMode::Ask | ReviewMode::Auto => child.tools,
         };
         let tools: ToolBox =
@@ -300,7 +305,7 @@ impl Hub {
             Effect::EndTurn(end) => self.end_child(session_id, turn_id, end),
             effect @ (Effect::CallModel { .. }
             | Effect::Summarize { .. }
-            | Effect::TakeStock
+            | Effect::RequestPendingEdits
             | Effect::WindowLearned { .. }
             | Effect::Wait { .. }
             | Effect::RunTool { .. }

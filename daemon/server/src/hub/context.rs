@@ -137,7 +137,7 @@ impl Hub {
         let mut keys: Vec<&String> = self.files.entries.keys().collect();
         keys.sort();
         let proposals = keys.into_iter().filter_map(|key| self.proposal(key, session_id)).collect();
-        self.turn_input(session_id, turn_id, Input::Stock { proposals });
+        self.turn_input(session_id, turn_id, Input::PendingEdits { proposals });
     }
 
     fn proposal(&self, key: &str, session_id: &str) -> Option<String> {

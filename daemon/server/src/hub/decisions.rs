@@ -201,7 +201,7 @@ impl Hub {
             entry.review = None;
         }
         result.applied += u32::from(target.fate);
-        entry.touch();
+        entry.access();
         Some(former)
     }
 
@@ -249,7 +249,7 @@ impl Hub {
         let Some(entry) = self.files.entries.get_mut(key) else { return 0 };
         let before = entry.outdated.len();
         entry.outdated.retain(|outdated| !ids.contains(&outdated.id));
-        entry.touch();
+        entry.access();
         (before - entry.outdated.len()) as u32
     }
 
@@ -401,7 +401,7 @@ impl Hub {
             let key = gone_to.filter_map(|former| former.moved_to.clone()).next().unwrap_or(key);
             if let Some(entry) = self.files.entries.get_mut(&key) {
                 entry.rejecting = entry.rejecting.saturating_sub(1);
-                entry.touch();
+                entry.access();
             }
         }
         let former = done.into_iter().map(|rejection| rejection.former).collect();

@@ -10,8 +10,8 @@ use std::{sync::Arc, time::Duration};
 use cairn_core::{
     change::Change,
     review::{Author, FileReview, Hunk, HunkId},
+    sanitize::foreign_words,
     text::{FileEncoding, Text},
-    visible::foreign_words,
 };
 use cairn_protocol::{ApplyEditParams, ApplyEditResult, FileChange, RefusedEdit, TextEncoding};
 use tokio::sync::oneshot;
@@ -510,7 +510,7 @@ impl Hub {
         let done = matches!(answer, Proposed::Applied { .. });
         if may_come {
             entry.wait_for(Late::of(&in_flight));
-            entry.touch();
+            entry.access();
         } else if done {
             entry.forget_done(in_flight.expected.as_ref());
         }
@@ -526,7 +526,7 @@ impl Hub {
             Some(origin) if done => {
                 let origin = origin.clone();
                 entry.undecided.push(Undecided { origin, answer, reply: in_flight.reply });
-                entry.touch();
+                entry.access();
             }
             Some(_) | None => drop(in_flight.reply.send(answer)),
         }

@@ -256,7 +256,7 @@ impl Entry {
         self.absent && self.review.is_some()
     }
 
-    pub(super) fn touch(&mut self) {
+    pub(super) fn access(&mut self) {
         self.dirty = true;
     }
 

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::Hub;
-use crate::hooks::{self, Desk};
+use crate::hooks::{self, HookContext};
 
 impl Hub {
     /// `None`: there is nothing to run, or no folder to run it in.
@@ -19,12 +19,12 @@ impl Hub {
         session_id: &str,
         turn_id: &str,
         cancel: CancellationToken,
-    ) -> Option<Desk> {
+    ) -> Option<HookContext> {
         // They are the user's own, and would run in a folder that the user does not trust.
         if self.settings.hooks.0.is_empty() || !self.trusted {
             return None;
         }
-        Some(Desk {
+        Some(HookContext {
             hub: self.handle.clone(),
             session: session_id.to_owned(),
             turn: turn_id.to_owned(),

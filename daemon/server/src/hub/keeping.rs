@@ -20,7 +20,7 @@ use crate::{
     event::{Remember, Reply, RequestError},
     store::{
         journal::{self, Journal, Writer},
-        reviews::{self, Keeper},
+        reviews::{self, ReviewStore},
         sessions::{self, EndedLine, Header, Hold, Line, Loaded, Newest, TurnLine},
     },
     workspace::Workspace,
@@ -44,7 +44,7 @@ pub(crate) struct Found {
 
 #[derive(Debug)]
 struct Pending {
-    keeper: Keeper,
+    keeper: ReviewStore,
     files: Vec<FoundFile>,
     decisions: Vec<Vec<reviews::Former<Text>>>,
     checkpoints: Vec<reviews::Checkpoint<Text>>,
@@ -56,7 +56,7 @@ impl Pending {
         workspace: &Workspace,
         on_storage: impl Fn(journal::State) + Send + 'static,
     ) -> io::Result<Self> {
-        let (keeper, mut found) = Keeper::open(folder, on_storage)?;
+        let (keeper, mut found) = ReviewStore::open(folder, on_storage)?;
         let read = |key: &str| {
             let path = workspace.resolve(key).ok();
             path.and_then(|path| workspace.read_text(&path).ok()).map(|decoded| decoded.text)

@@ -17,7 +17,7 @@ use crate::{
     store::{
         export::{self, Exported},
         journal::Writer,
-        library::{self, Fault, Mine},
+        session_list::{self, Fault, SessionFlags},
         sessions::{self, Digest, Line, Loaded, Page},
     },
     workspace::uri_of,
@@ -53,16 +53,16 @@ impl Hub {
             return drop(reply.send(Ok(ListSessionsResult::default())));
         };
         let current = self.session_order.last();
-        let mine = |session: &SessionEntry| Mine {
+        let mine = |session: &SessionEntry| SessionFlags {
             running: session.turn.is_some(),
             current: current == Some(&session.id),
             held: session.journal.is_some(),
         };
-        let mine: HashMap<String, Mine> =
+        let mine: HashMap<String, SessionFlags> =
             self.sessions.iter().map(|(id, session)| (id.clone(), mine(session))).collect();
         self.answer_in_background(reply, move || {
             let ListSessionsParams { cursor, limit } = params;
-            library::page(&folder, cursor.as_deref(), limit, &mine).map_err(unreadable)
+            session_list::page(&folder, cursor.as_deref(), limit, &mine).map_err(unreadable)
         });
     }
 
@@ -126,7 +126,7 @@ impl Hub {
         self.read_in_background(reply, async move {
             saved(writer).await;
             blocking(move || {
-                library::fork(&folder, &from, &to, at_turn.as_deref(), whole)?;
+                session_list::fork(&folder, &from, &to, at_turn.as_deref(), whole)?;
                 let loaded = sessions::load(&sessions::journal_path(&folder, &to))?;
                 Ok(What::Session(Box::new(loaded)))
             })
@@ -151,7 +151,7 @@ impl Hub {
                 let _ = writer.close().await;
             }
             let deleted = blocking(move || {
-                library::delete(&folder, &id)?;
+                session_list::delete(&folder, &id)?;
                 export::forget(&folder, &id);
                 Ok(Empty {})
             });
@@ -224,7 +224,7 @@ impl Hub {
     pub(super) fn prune_sessions(&self) {
         let Some(folder) = self.keep_in.clone() else { return };
         self.spawn(async move {
-            let pruned = tokio::task::spawn_blocking(move || library::prune(&folder)).await;
+            let pruned = tokio::task::spawn_blocking(move || session_list::prune(&folder)).await;
             match pruned {
                 Ok(Ok(0)) | Err(_) => {}
                 Ok(Ok(removed)) => tracing::info!("{removed} old sessions were removed"),
@@ -235,7 +235,8 @@ impl Hub {
     }
 
     fn journal_of(&self, id: &str) -> Outcome<PathBuf> {
-        let folder = self.keep_in.as_ref().filter(|_| library::is_id(id)).ok_or_else(unknown)?;
+        let folder =
+            self.keep_in.as_ref().filter(|_| session_list::is_id(id)).ok_or_else(unknown)?;
         Ok(sessions::journal_path(folder, id))
     }
 

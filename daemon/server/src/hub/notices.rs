@@ -1,6 +1,6 @@
 //! Bounds of what the editor is told: a line may have megabytes, and a message may not.
 
-use cairn_core::visible::excerpt;
+use cairn_core::sanitize::excerpt;
 use cairn_protocol::Hunk;
 
 /// Most bytes of one text of a hunk, and of all texts of one notification.

@@ -24,7 +24,7 @@ use super::{
     files::Entry,
 };
 use crate::{
-    store::reviews::{self, Keeper, Kept},
+    store::reviews::{self, Kept, ReviewStore},
     tools::Proposed,
     workspace::{path_of, uri_of},
 };
@@ -119,7 +119,7 @@ impl Hub {
 
     /// Resolves when everything handed over so far is on record. `None`: nothing is kept.
     pub(super) fn kept(&self) -> Option<oneshot::Receiver<Result<(), String>>> {
-        self.keeper.as_ref().map(Keeper::sync)
+        self.keeper.as_ref().map(ReviewStore::sync)
     }
 
     pub(super) fn keep_decision(&self, formers: &[Former]) {
@@ -142,7 +142,7 @@ impl Hub {
     /// What was pending when the workspace was open last.
     pub(super) fn take_up_pending(
         &mut self,
-        keeper: Keeper,
+        keeper: ReviewStore,
         files: Vec<FoundFile>,
         decisions: Vec<Vec<reviews::Former<Text>>>,
         checkpoints: Vec<reviews::Checkpoint<Text>>,

@@ -17,7 +17,7 @@ use cairn_protocol::{
     PlanHistoryParams, PlanHistoryResult, PlanItem, PlanNotification, ToolState,
 };
 
-use super::{Hub, ToolUpdate, TouchKind};
+use super::{AccessKind, Hub, ToolUpdate};
 use crate::{event::RequestError, store::sessions::Line, workspace::path_of};
 
 const COMMANDS_KEPT: usize = 50;
@@ -68,8 +68,8 @@ impl Work {
         path: Option<String>,
     ) -> bool {
         let work = self.items.entry(item.to_owned()).or_default();
-        match update.touch {
-            Some(TouchKind::Command) => work.commands.push_back(Command {
+        match update.access {
+            Some(AccessKind::Command) => work.commands.push_back(Command {
                 shown: LinkedCommand {
                     call_id: call_id.to_owned(),
                     title: update.title.clone().unwrap_or_default(),
@@ -78,7 +78,7 @@ impl Work {
                 },
                 running_since: None,
             }),
-            Some(TouchKind::Edit | TouchKind::Read) | None => {}
+            Some(AccessKind::Edit | AccessKind::Read) | None => {}
         }
         while work.commands.len() > COMMANDS_KEPT {
             work.commands.pop_front();

@@ -6,14 +6,14 @@ use cairn_protocol::{Banner, BannerKind, SandboxKind, SandboxStatus};
 
 use super::{Event, Hub};
 use crate::{
-    exec::sandbox::{LeftBehind, Sandbox, Tier, Walls, Watch},
+    exec::sandbox::{LeftBehind, Sandbox, SandboxBackend, SandboxConfig, Watch},
     model::choose::Environment,
 };
 
 /// Built with what the environment says; hides what Cairn keeps of other projects.
 pub(super) fn of(environment: &Environment) -> Arc<Sandbox> {
     let hidden = environment.state_dir.clone().into_iter().collect();
-    Arc::new(Sandbox::new(environment.program.clone(), environment.tiers, hidden))
+    Arc::new(Sandbox::new(environment.program.clone(), environment.backends, hidden))
 }
 
 pub(super) fn watch_of(environment: &Environment) -> Arc<Watch> {
@@ -21,8 +21,8 @@ pub(super) fn watch_of(environment: &Environment) -> Arc<Watch> {
 }
 
 impl Hub {
-    pub(super) fn walls(&self) -> Walls {
-        Walls {
+    pub(super) fn walls(&self) -> SandboxConfig {
+        SandboxConfig {
             sandbox: Arc::clone(&self.sandbox),
             watch: Arc::clone(&self.watch),
             settings: self.settings.sandbox.clone(),
@@ -60,10 +60,10 @@ impl Hub {
     /// Long before the first command needs to know.
     pub(super) fn find_sandbox(&self) {
         let (sandbox, handle) = (Arc::clone(&self.sandbox), self.handle.clone());
-        self.spawn(async move { handle.send(Event::Sandbox(sandbox.tier().await)) });
+        self.spawn(async move { handle.send(Event::Sandbox(sandbox.backend().await)) });
     }
 
-    pub(super) fn sandbox_found(&mut self, found: Result<Tier, String>) {
+    pub(super) fn sandbox_found(&mut self, found: Result<SandboxBackend, String>) {
         self.boxed_by = Some(found);
         self.status_dirty = true;
     }
@@ -77,15 +77,15 @@ impl Hub {
             );
         }
         match self.boxed_by.as_ref()? {
-            Ok(Tier::Bubblewrap) => {
+            Ok(SandboxBackend::Bubblewrap) => {
                 status(SandboxKind::Bubblewrap, "Commands run in a sandbox (bubblewrap).".into())
             }
-            Ok(Tier::Namespaces) => status(
+            Ok(SandboxBackend::Namespaces) => status(
                 SandboxKind::Namespaces,
                 "Commands run in a sandbox (Cairn's own; bubblewrap was not found or does not work)."
                     .into(),
             ),
-            Ok(Tier::Seatbelt) => {
+            Ok(SandboxBackend::Seatbelt) => {
                 status(SandboxKind::Seatbelt, "Commands run in a sandbox (sandbox-exec).".into())
             }
             Err(reason) => status(

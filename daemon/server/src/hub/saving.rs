@@ -3,7 +3,7 @@
 //! Must never save a document with unsaved text of the user, nor through a link that was put in its
 //! way.
 
-use cairn_core::visible::foreign_words;
+use cairn_core::sanitize::foreign_words;
 use cairn_protocol::SaveParams;
 use tokio::sync::oneshot;
 

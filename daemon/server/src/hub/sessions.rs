@@ -38,7 +38,7 @@ use crate::{
         journal::Writer,
         sessions::{self, EndedLine, Header, Line, TurnLine, VERSION},
     },
-    tools::{ToolContext, Touch},
+    tools::{Access, ToolContext},
     workspace::path_of,
 };
 
@@ -63,7 +63,7 @@ pub(super) struct SessionEntry {
     /// What the user allowed for this session: a command byte for byte, in its folder, under the
     /// title it was asked with, which says what contains it. A question about a file can never pass
     /// for one, whatever the file is called. With the files behind a command as they were.
-    pub(super) allowed: HashMap<(Touch, String), Definitions>,
+    pub(super) allowed: HashMap<(Access, String), Definitions>,
     pub(super) last_turn: Option<TurnNotification>,
     /// The words the newest turn began with.
     pub(super) task: Option<String>,
@@ -415,7 +415,7 @@ impl Hub {
                 self.connection(Connection::Streaming);
                 self.summarize(session_id, turn_id, request, shortest)
             }
-            Effect::TakeStock => self.take_stock(session_id, turn_id),
+            Effect::RequestPendingEdits => self.take_stock(session_id, turn_id),
             Effect::Shortened(shortened) => self.shortened(session_id, turn_id, shortened),
             Effect::WindowLearned { tokens } => self.window_learned(tokens),
             Effect::Wait { request, attempt, delay_ms, reason } => {

@@ -15,7 +15,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use cairn_core::{names::folded, prompt::instructions::is_generated};
+use cairn_core::{file_names::folded, prompt::instructions::is_generated};
 use sha2::{Digest, Sha256};
 
 use super::{NAMES, text_of};

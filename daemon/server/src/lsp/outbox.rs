@@ -6,7 +6,7 @@
 
 use std::{sync::Arc, task::Poll, time::Duration};
 
-use cairn_core::visible::foreign_words;
+use cairn_core::sanitize::foreign_words;
 use cairn_protocol::{
     ApplyEdit, ApplyEditParams, ApplyEditResult, ApprovalDecision, Approve, ApproveParams,
     ApproveResult, FileChange, Notice, RefusedEdit, RequestMethod, ReviewNotification, Save,

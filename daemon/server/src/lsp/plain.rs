@@ -8,7 +8,7 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use cairn_core::visible::{exact, one_line, visible};
+use cairn_core::sanitize::{exact, one_line, visible};
 use cairn_protocol::{
     AnswerParams, ApplyEditResult, ApprovalDecision, ApproveParams, ApproveResult, BannerKind,
     ChildPhase, Connection, DecideResult, EndReason, ItemStatus, MessageRole, Notice, Panel,

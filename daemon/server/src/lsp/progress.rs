@@ -8,7 +8,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use cairn_core::visible::one_line;
+use cairn_core::sanitize::one_line;
 use cairn_protocol::{
     ChildNotification, ChildPhase, ItemStatus, Notice, Panel, PlanNotification, TurnPhase,
 };

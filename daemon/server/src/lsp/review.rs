@@ -6,7 +6,7 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use cairn_core::{text::Units, visible::visible};
+use cairn_core::{sanitize::visible, text::Units};
 use cairn_protocol::{Hunk, ReviewNotification, WholeFile};
 use serde::Deserialize;
 use serde_json::{Value, json};

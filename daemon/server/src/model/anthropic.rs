@@ -18,10 +18,11 @@ use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 
 use super::{
-    Provider, Request, ToolChoice, failure,
+    Provider, Request, ToolChoice,
+    encoding::{self, CallIds, Decoder, IdRule, Turns, parse_arguments, protocol, stream_cut},
+    failure,
     http::{BaseUrl, Endpoint, KeyHeader, Patience, body_around, call_id_prefix},
     sse::Event,
-    wire::{self, CallIds, Decoder, IdRule, Turns, parse_arguments, protocol, stream_cut},
 };
 
 pub const OFFICIAL_BASE_URL: &str = "https://api.anthropic.com";
@@ -102,7 +103,7 @@ impl Provider for Anthropic {
     fn encode(&self, previous: Option<&Item>, item: &Item, out: &mut Vec<u8>) {
         if let Some(words) = self.turns.between(previous, item) {
             let content = json!([{ "type": "text", "text": words }]);
-            wire::append(out, &json!({ "role": "assistant", "content": content }));
+            encoding::append(out, &json!({ "role": "assistant", "content": content }));
         }
         let (role, content) = match item {
             Item::User(message) => ("user", user_blocks(message)),
@@ -111,7 +112,7 @@ impl Provider for Anthropic {
         };
         // A message without content is rejected; so is history that contains one.
         if !content.is_empty() {
-            wire::append(out, &json!({ "role": role, "content": content }));
+            encoding::append(out, &json!({ "role": role, "content": content }));
         }
     }
 
@@ -171,8 +172,8 @@ fn assistant_blocks(message: &AssistantMessage) -> Vec<Value> {
                 blocks.push(json!({
                     "type": "tool_use",
                     "id": IdRule::MESSAGES.fit(id),
-                    "name": wire::wire_name(name),
-                    "input": wire::wire_arguments(arguments),
+                    "name": encoding::wire_name(name),
+                    "input": encoding::wire_arguments(arguments),
                 }));
             }
         }
@@ -355,7 +356,7 @@ impl MessagesDecoder {
             Some("redacted_thinking") => (OpenKind::Redacted(text("data")), None),
             Some("tool_use") => {
                 let id = self.ids.admit(block["id"].as_str())?;
-                let name = wire::tool_name(&text("name"));
+                let name = encoding::tool_name(&text("name"));
                 let input = block["input"].as_object().filter(|input| !input.is_empty());
                 let input = input.map(|input: &Map<_, _>| Value::Object(input.clone()));
                 let event = ModelEvent::CallStarted { id: id.clone(), name: name.clone() };

@@ -24,7 +24,7 @@ use super::{
     responses::Responses,
     window::ContextSettings,
 };
-use crate::{exec::sandbox::Tiers, store};
+use crate::{exec::sandbox::AllowedBackends, store};
 
 /// Best first; the first is the default.
 pub const ANTHROPIC_MODELS: [&str; 3] =
@@ -143,7 +143,7 @@ pub struct Environment {
     /// This program, which is a part of every command's box. `None`: there are no boxes.
     pub program: Option<PathBuf>,
     /// How boxes may be built.
-    pub tiers: Tiers,
+    pub backends: AllowedBackends,
 }
 
 impl Environment {
@@ -162,8 +162,8 @@ impl Environment {
             state_dir: store::state_dir(&variable),
             config_dir: store::config_dir(&variable),
             program: std::env::current_exe().ok(),
-            tiers: variable("CAIRN_SANDBOX")
-                .and_then(|name| Tiers::parse(&name))
+            backends: variable("CAIRN_SANDBOX")
+                .and_then(|name| AllowedBackends::parse(&name))
                 .unwrap_or_default(),
         }
     }
@@ -247,7 +247,7 @@ fn anthropic_candidate(
 ) -> Result<anthropic::Config, String> {
     let home = set(&environment.anthropic_base_url).unwrap_or(anthropic::OFFICIAL_BASE_URL);
     let base = parse_base(own_address(settings, ProviderChoice::Anthropic).unwrap_or(home))?;
-    let purse = Purse {
+    let purse = ProviderKeys {
         entered: &keys.anthropic,
         variable: "ANTHROPIC_API_KEY",
         inherited: present(&environment.anthropic_key),
@@ -271,7 +271,7 @@ fn openai_candidate(
     let address = own.or(set(&environment.openai_base_url));
     let home = set(&environment.openai_base_url).unwrap_or(openai::OFFICIAL_BASE_URL);
     let base = parse_base(own.unwrap_or(home))?;
-    let purse = Purse {
+    let purse = ProviderKeys {
         entered: &keys.openai,
         variable: "OPENAI_API_KEY",
         inherited: present(&environment.openai_key),
@@ -314,7 +314,7 @@ fn origins(settings: &ModelSettings, environment: &Environment) -> [String; 2] {
 }
 
 /// The keys of a provider, and where each may go.
-struct Purse<'k> {
+struct ProviderKeys<'k> {
     entered: &'k HashMap<String, SecretString>,
     variable: &'static str,
     inherited: Option<&'k SecretString>,
@@ -322,7 +322,7 @@ struct Purse<'k> {
     home: &'k str,
 }
 
-impl<'k> Purse<'k> {
+impl<'k> ProviderKeys<'k> {
     /// The key for this server. An error where there are keys, but for others: who gave a key to one
     /// server did not give it to the next one that a setting names. On this machine none is needed.
     fn key_for(&self, base: &BaseUrl) -> Result<Option<&'k SecretString>, String> {

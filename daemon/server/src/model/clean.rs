@@ -111,7 +111,7 @@ mod tests {
 
     #[test]
     fn a_key_is_in_nothing_a_model_says() {
-        secrets::learn(&SecretString::from(KEY));
+        secrets::register(&SecretString::from(KEY));
         let (first, second) = KEY.split_at(7);
         let call = ToolCall {
             id: "c".into(),

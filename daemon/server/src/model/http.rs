@@ -25,9 +25,9 @@ use serde::Serialize;
 use tokio::{sync::mpsc, time::timeout};
 
 use super::{
+    encoding::{Decoder, protocol, stream_cut},
     failure,
     sse::Reader,
-    wire::{Decoder, protocol, stream_cut},
 };
 
 /// How long to wait for a server.

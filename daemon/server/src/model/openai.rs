@@ -23,10 +23,11 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use super::{
-    Provider, Request, ToolChoice, failure,
+    Provider, Request, ToolChoice,
+    encoding::{self, CallIds, Decoder, IdRule, Turns, parse_arguments, protocol, stream_cut},
+    failure,
     http::{BaseUrl, Endpoint, KeyHeader, Patience, body_around, call_id_prefix},
     sse::Event,
-    wire::{self, CallIds, Decoder, IdRule, Turns, parse_arguments, protocol, stream_cut},
 };
 
 pub const OFFICIAL_BASE_URL: &str = "https://api.openai.com/v1";
@@ -119,28 +120,28 @@ impl OpenAi {
 impl Provider for OpenAi {
     fn encode(&self, previous: Option<&Item>, item: &Item, out: &mut Vec<u8>) {
         let say = |out: &mut Vec<u8>, words: &str| {
-            wire::append(out, &json!({ "role": "assistant", "content": words }));
+            encoding::append(out, &json!({ "role": "assistant", "content": words }));
         };
         if let Some(words) = self.turns.between(previous, item) {
             say(out, words);
         }
         match item {
-            Item::User(message) => wire::append(out, &user(message)),
+            Item::User(message) => encoding::append(out, &user(message)),
             Item::Assistant(message) => {
                 if let Some(message) = assistant(message, self.returns_reasoning) {
-                    wire::append(out, &message);
+                    encoding::append(out, &message);
                 }
             }
             Item::ToolResults { results, notes } => {
                 for result in results {
-                    wire::append(out, &tool_result(result));
+                    encoding::append(out, &tool_result(result));
                 }
                 // After all of them: nothing may stand between the results.
-                if let Some(text) = wire::joined(None, notes) {
+                if let Some(text) = encoding::joined(None, notes) {
                     if let Some(words) = self.turns.before_notes() {
                         say(out, words);
                     }
-                    wire::append(out, &json!({ "role": "user", "content": text }));
+                    encoding::append(out, &json!({ "role": "user", "content": text }));
                 }
             }
         }
@@ -168,7 +169,7 @@ impl<'a> Tool<'a> {
 }
 
 fn user(message: &UserMessage) -> Value {
-    let text = wire::joined(Some(&message.text), &message.notes);
+    let text = encoding::joined(Some(&message.text), &message.notes);
     json!({ "role": "user", "content": text.as_deref().unwrap_or("(empty message)") })
 }
 
@@ -181,8 +182,8 @@ fn assistant(message: &AssistantMessage, with_reasoning: bool) -> Option<Value> 
                 "id": IdRule::CHAT.fit(id),
                 "type": "function",
                 "function": {
-                    "name": wire::wire_name(name),
-                    "arguments": wire::wire_arguments(arguments).to_string(),
+                    "name": encoding::wire_name(name),
+                    "arguments": encoding::wire_arguments(arguments).to_string(),
                 },
             })
         })
@@ -217,7 +218,7 @@ fn assistant(message: &AssistantMessage, with_reasoning: bool) -> Option<Value> 
 }
 
 fn tool_result(result: &ToolResult) -> Value {
-    let content = wire::result_text(result);
+    let content = encoding::result_text(result);
     json!({ "role": "tool", "tool_call_id": IdRule::CHAT.fit(&result.call_id), "content": content })
 }
 
@@ -355,7 +356,7 @@ impl ChatDecoder {
                 if let Some(name) = piece.name
                     && call.name.is_empty()
                 {
-                    call.name = wire::tool_name(name);
+                    call.name = encoding::tool_name(name);
                     out.push(call.started());
                 }
                 call.arguments.push_str(&piece.arguments);
@@ -365,7 +366,7 @@ impl ChatDecoder {
                     id: self.ids.admit(piece.id)?,
                     wire_id: piece.id.map(str::to_owned),
                     index: piece.index,
-                    name: wire::tool_name(piece.name.unwrap_or_default()),
+                    name: encoding::tool_name(piece.name.unwrap_or_default()),
                     arguments: piece.arguments.clone(),
                 };
                 if !call.name.is_empty() {

@@ -63,7 +63,7 @@ pub use script::{Call, ChildScript, Expectation, Fail, Script, ScriptError, Step
 
 use super::{
     Provider, Request,
-    wire::{CallIds, IdRule},
+    encoding::{CallIds, IdRule},
 };
 
 /// What plays when no model is configured: works in any workspace.
@@ -349,7 +349,7 @@ fn readable_block(block: &Block) -> Value {
         Block::Thinking { text, .. } => json!({ "thinking": text }),
         Block::RedactedThinking(_) | Block::Reasoning { .. } => json!({ "thinking": null }),
         Block::ToolCall(ToolCall { id, name, arguments }) => {
-            let arguments = super::wire::wire_arguments(arguments);
+            let arguments = super::encoding::wire_arguments(arguments);
             json!({ "call": id, "name": name, "arguments": arguments })
         }
     }

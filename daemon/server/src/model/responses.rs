@@ -18,11 +18,12 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use super::{
-    Provider, Request, ToolChoice, failure,
+    Provider, Request, ToolChoice,
+    encoding::{self, CallIds, Decoder, IdRule, Turns, parse_arguments, protocol, stream_cut},
+    failure,
     http::{Endpoint, KeyHeader, body_around, call_id_prefix},
     openai::{Config, is_official},
     sse::Event,
-    wire::{self, CallIds, Decoder, IdRule, Turns, parse_arguments, protocol, stream_cut},
 };
 
 #[derive(Debug)]
@@ -80,27 +81,27 @@ fn reasons(model: &str) -> bool {
 impl Provider for Responses {
     fn encode(&self, previous: Option<&Item>, item: &Item, out: &mut Vec<u8>) {
         if let Some(words) = self.turns.between(previous, item) {
-            wire::append(out, &said(words));
+            encoding::append(out, &said(words));
         }
         match item {
             Item::User(UserMessage { text, notes }) => {
-                let text = wire::joined(Some(text), notes);
-                wire::append(out, &user(text.as_deref().unwrap_or("(empty message)")));
+                let text = encoding::joined(Some(text), notes);
+                encoding::append(out, &user(text.as_deref().unwrap_or("(empty message)")));
             }
             Item::Assistant(message) => {
                 for item in assistant(message) {
-                    wire::append(out, &item);
+                    encoding::append(out, &item);
                 }
             }
             Item::ToolResults { results, notes } => {
                 for result in results {
-                    wire::append(out, &output(result));
+                    encoding::append(out, &output(result));
                 }
-                if let Some(text) = wire::joined(None, notes) {
+                if let Some(text) = encoding::joined(None, notes) {
                     if let Some(words) = self.turns.before_notes() {
-                        wire::append(out, &said(words));
+                        encoding::append(out, &said(words));
                     }
-                    wire::append(out, &user(&text));
+                    encoding::append(out, &user(&text));
                 }
             }
         }
@@ -149,7 +150,7 @@ fn output(result: &ToolResult) -> Value {
     json!({
         "type": "function_call_output",
         "call_id": IdRule::RESPONSES.fit(&result.call_id),
-        "output": wire::result_text(result),
+        "output": encoding::result_text(result),
     })
 }
 
@@ -182,8 +183,8 @@ fn assistant(message: &AssistantMessage) -> Vec<Value> {
                 items.push(json!({
                     "type": "function_call",
                     "call_id": IdRule::RESPONSES.fit(id),
-                    "name": wire::wire_name(name),
-                    "arguments": wire::wire_arguments(arguments).to_string(),
+                    "name": encoding::wire_name(name),
+                    "arguments": encoding::wire_arguments(arguments).to_string(),
                 }));
                 sendable = items.len();
             }
@@ -333,7 +334,7 @@ impl ResponsesDecoder {
             Some("reasoning") => new_reasoning(),
             Some("function_call") => {
                 let id = self.ids.admit(item["call_id"].as_str())?;
-                let name = wire::tool_name(item["name"].as_str().unwrap_or_default());
+                let name = encoding::tool_name(item["name"].as_str().unwrap_or_default());
                 if !name.is_empty() {
                     out.push(ModelEvent::CallStarted { id: id.clone(), name: name.clone() });
                 }
@@ -391,7 +392,7 @@ impl ResponsesDecoder {
                 if let Some(late) = item["name"].as_str().filter(|late| !late.is_empty())
                     && name.is_empty()
                 {
-                    *name = wire::tool_name(late);
+                    *name = encoding::tool_name(late);
                     out.push(ModelEvent::CallStarted { id: id.clone(), name: name.clone() });
                 }
                 if let Some(whole) = item["arguments"].as_str().filter(|it| !it.is_empty()) {

@@ -10,7 +10,7 @@ use cairn_core::{
 };
 use serde_json::{Value, json};
 
-use super::{Provider, Request, sse::Event, wire::Decoder};
+use super::{Provider, Request, encoding::Decoder, sse::Event};
 
 pub(super) fn conversation() -> Vec<Item> {
     vec![

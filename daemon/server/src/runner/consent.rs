@@ -22,7 +22,7 @@ use crate::{
     },
     hooks,
     hub::{Event, ToolUpdate},
-    tools::{Call, ToolContext, ToolFailure, Touch},
+    tools::{Access, Call, ToolContext, ToolFailure},
 };
 
 pub(super) enum Consent {
@@ -50,28 +50,28 @@ pub(super) async fn consent(
     context: &ToolContext,
     guard: Guard<'_>,
 ) -> Result<Consent, ToolFailure> {
-    let touch = &call.touch();
-    let place = &Place::of(touch, &context.workspace);
-    let Rules { rules, keeps, changed } = match touch {
-        Touch::Command { command, .. } => rules_for(shown, place, command, context).await,
-        Touch::Read { .. }
-        | Touch::Plan
-        | Touch::Child
-        | Touch::Edit { .. }
-        | Touch::Delete { .. }
-        | Touch::Move { .. } => Rules::of_settings(context),
+    let access = &call.access();
+    let place = &Place::of(access, &context.workspace);
+    let Rules { rules, keeps, changed } = match access {
+        Access::Command { command, .. } => rules_for(shown, place, command, context).await,
+        Access::Read { .. }
+        | Access::Plan
+        | Access::Child
+        | Access::Edit { .. }
+        | Access::Delete { .. }
+        | Access::Move { .. } => Rules::of_settings(context),
     };
-    let rules = match touch {
-        Touch::Command { .. } if context.walls.stand().await.is_err() => Arc::new(rules.asking()),
-        Touch::Command { .. }
-        | Touch::Read { .. }
-        | Touch::Plan
-        | Touch::Child
-        | Touch::Edit { .. }
-        | Touch::Delete { .. }
-        | Touch::Move { .. } => rules,
+    let rules = match access {
+        Access::Command { .. } if context.walls.stand().await.is_err() => Arc::new(rules.asking()),
+        Access::Command { .. }
+        | Access::Read { .. }
+        | Access::Plan
+        | Access::Child
+        | Access::Edit { .. }
+        | Access::Delete { .. }
+        | Access::Move { .. } => rules,
     };
-    let gate = approval::gate(touch, mode, &rules, place, &context.workspace);
+    let gate = approval::gate(access, mode, &rules, place, &context.workspace);
     // What the policy forbids is not worth a hook.
     if let Gate::Closed(reason) = gate {
         return Ok(Consent::Refused(reason.into()));
@@ -82,7 +82,7 @@ pub(super) async fn consent(
         (_, Decision::Refuse) => return Ok(Consent::Refused(refused(&verdict.messages))),
         (Gate::Open(_), Decision::Ask) => {
             let reason = "A hook of your settings wants you to be asked.".to_owned();
-            approval::question(touch, &rules, reason, &context.workspace)
+            approval::question(access, &rules, reason, &context.workspace)
         }
         (Gate::Open(approved), Decision::GoOn) => {
             return Ok(Consent::Given { call, approved, words: None });
@@ -101,7 +101,7 @@ pub(super) async fn consent(
     });
     // As the user sees it now: what changes until they answer was not allowed.
     let offered = with_definitions(&question.rules, place, context).await;
-    let definitions = behind(touch, place, context).await;
+    let definitions = behind(access, place, context).await;
     let looking = context.clone();
     let look = move || call.preview(&looking).map(|preview| (call, preview));
     let looked = spawn_blocking(look).await;
@@ -114,7 +114,7 @@ pub(super) async fn consent(
     });
     let (reply, answer) = oneshot::channel();
     let params = Box::new(ApproveParams { preview, changed, ..params(shown, &question, place) });
-    shown.hub.send(Event::Approve { params, touch: Box::new(touch.clone()), definitions, reply });
+    shown.hub.send(Event::Approve { params, access: Box::new(access.clone()), definitions, reply });
     let answer = tokio::select! {
         () = context.cancel.cancelled() => None,
         answer = answer => answer.ok(),
@@ -223,8 +223,8 @@ async fn with_definitions(
 }
 
 /// Files behind a command as they are now. A yes for the session holds while they stay so.
-async fn behind(touch: &Touch, place: &Place, context: &ToolContext) -> Definitions {
-    let (Touch::Command { command, .. }, Some(folder)) = (touch, place.folder()) else {
+async fn behind(access: &Access, place: &Place, context: &ToolContext) -> Definitions {
+    let (Access::Command { command, .. }, Some(folder)) = (access, place.folder()) else {
         return Definitions::new();
     };
     let (script, folder, context) = (command.clone(), folder.to_owned(), context.clone());

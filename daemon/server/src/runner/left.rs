@@ -12,7 +12,7 @@ use crate::{
     approval::definitions::Definitions,
     exec::sandbox::{Left, LeftBehind, shown_path},
     hub::{Event, ToolUpdate},
-    tools::{ToolContext, ToolFailure, Touch},
+    tools::{Access, ToolContext, ToolFailure},
 };
 
 /// Asks, does what the answer says, and returns Cairn's own words about it for the model.
@@ -89,7 +89,7 @@ async fn answer(
     // A yes for the session could never be meant for what the next command makes.
     let once = uuid::Uuid::now_v7().to_string();
     let root = context.workspace.root();
-    let touch = Touch::Edit { path: root.join(&once), inside: once.into(), aliases: Vec::new() };
+    let access = Access::Edit { path: root.join(&once), inside: once.into(), aliases: Vec::new() };
     let params = ApproveParams {
         approval_id: format!("{}/{}/left", shown.turn, shown.call),
         session_id: shown.session.clone(),
@@ -112,7 +112,7 @@ async fn answer(
     let (reply, answer) = oneshot::channel();
     shown.hub.send(Event::Approve {
         params: Box::new(params),
-        touch: Box::new(touch),
+        access: Box::new(access),
         definitions: Definitions::new(),
         reply,
     });

@@ -61,12 +61,12 @@ pub struct Journal {
 /// A journal as it was found.
 #[derive(Debug)]
 pub struct Opened {
-    pub access: Access,
+    pub access: JournalAccess,
     pub recovery: Recovery,
 }
 
 #[derive(Debug)]
-pub enum Access {
+pub enum JournalAccess {
     Write(Journal),
     Read(ReadOnly),
 }
@@ -166,15 +166,17 @@ impl Journal {
         (&file).seek(SeekFrom::Start(scan.end))?;
         let mut recovery = Recovery::of(&scan);
         let access = match (lock, &mut recovery.damage) {
-            (Err(reason), _) => Access::Read(reason),
-            (Ok(_), Damage::Corrupt { .. }) => Access::Read(ReadOnly::Corrupt),
-            (Ok(lock), Damage::None) => Access::Write(Self::at(file, Mark::behind(&scan), lock)),
+            (Err(reason), _) => JournalAccess::Read(reason),
+            (Ok(_), Damage::Corrupt { .. }) => JournalAccess::Read(ReadOnly::Corrupt),
+            (Ok(lock), Damage::None) => {
+                JournalAccess::Write(Self::at(file, Mark::behind(&scan), lock))
+            }
             (Ok(lock), Damage::Torn { saved, .. }) => match cut_off(path, &file, scan.end) {
                 Ok(path) => {
                     *saved = Some(path);
-                    Access::Write(Self::at(file, Mark::behind(&scan), lock))
+                    JournalAccess::Write(Self::at(file, Mark::behind(&scan), lock))
                 }
-                Err(error) => Access::Read(ReadOnly::Refused(error)),
+                Err(error) => JournalAccess::Read(ReadOnly::Refused(error)),
             },
         };
         Ok(Opened { access, recovery })

@@ -20,7 +20,7 @@ use tokio::sync::oneshot;
 
 use super::{
     blobs::{Blobs, Sha256Hex},
-    journal::{Access, Journal, ReadOnly, State},
+    journal::{Journal, JournalAccess, ReadOnly, State},
 };
 
 /// Of the lines below; a journal with a higher one is left alone.
@@ -141,7 +141,7 @@ enum Line {
 
 /// Where what is pending is handed over. Dropping it has everything saved.
 #[derive(Debug)]
-pub struct Keeper {
+pub struct ReviewStore {
     orders: mpsc::Sender<Order>,
 }
 
@@ -167,7 +167,7 @@ const RETRY: Duration = Duration::from_secs(2);
 /// What nobody waits for gathers so long.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-impl Keeper {
+impl ReviewStore {
     /// Takes up what is pending; blocks. An error says why nothing is kept in this process.
     pub fn open(
         folder: &Path,
@@ -498,12 +498,12 @@ fn open(path: &Path) -> io::Result<(Journal, Live)> {
         return refused(format!("line {sequence}: {error}"));
     }
     match opened.access {
-        Access::Write(journal) => Ok((journal, live)),
-        Access::Read(ReadOnly::Locked) => {
+        JournalAccess::Write(journal) => Ok((journal, live)),
+        JournalAccess::Read(ReadOnly::Locked) => {
             Err(io::Error::new(io::ErrorKind::WouldBlock, "another window keeps them"))
         }
-        Access::Read(ReadOnly::Corrupt) => refused("they are damaged".into()),
-        Access::Read(ReadOnly::Refused(error)) => Err(error),
+        JournalAccess::Read(ReadOnly::Corrupt) => refused("they are damaged".into()),
+        JournalAccess::Read(ReadOnly::Refused(error)) => Err(error),
     }
 }
 

@@ -26,8 +26,8 @@ use sha2::{Digest as _, Sha256};
 pub use self::telling::Page;
 use self::telling::Telling;
 use super::{
-    journal::{self, Access, Damage, Journal, Recovery},
-    library,
+    journal::{self, Damage, Journal, JournalAccess, Recovery},
+    session_list,
 };
 
 mod telling;
@@ -207,7 +207,7 @@ pub fn journal_path(folder: &Path, session_id: &str) -> PathBuf {
 
 /// `None`: there is none, or it cannot be written; the log says why.
 pub fn newest(folder: &Path) -> Option<Newest> {
-    let path = library::newest(folder)?;
+    let path = session_list::newest(folder)?;
     match load(&path) {
         Ok(Loaded { hold: Hold::ReadOnly(ReadOnly { reason, text }), .. }) => {
             tracing::warn!("{} is not taken up: {text}", path.display());
@@ -257,14 +257,14 @@ pub fn load(path: &Path) -> io::Result<Loaded> {
     }
     let read_only = |reason, text| Hold::ReadOnly(ReadOnly { reason, text });
     let hold = match opened.access {
-        Access::Write(journal) => Hold::Ours(journal),
-        Access::Read(journal::ReadOnly::Locked) => {
+        JournalAccess::Write(journal) => Hold::Ours(journal),
+        JournalAccess::Read(journal::ReadOnly::Locked) => {
             read_only(ReadOnlyReason::OpenElsewhere, "Open in another window".into())
         }
-        Access::Read(journal::ReadOnly::Corrupt) => {
+        JournalAccess::Read(journal::ReadOnly::Corrupt) => {
             read_only(ReadOnlyReason::Damaged, in_words(&opened.recovery))
         }
-        Access::Read(journal::ReadOnly::Refused(error)) => {
+        JournalAccess::Read(journal::ReadOnly::Refused(error)) => {
             read_only(ReadOnlyReason::NotWritable, format!("It cannot be written here ({error})"))
         }
     };

@@ -7,7 +7,7 @@ use std::{io, sync::Arc, time::Duration};
 use cairn_core::{
     marks::ModelText,
     model::ToolSpec,
-    policy::{Touch, command, sandbox::Needs},
+    policy::{Access, command, sandbox::Needs},
 };
 use futures_util::future::{BoxFuture, FutureExt};
 use serde_json::{Value, json};
@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use super::{Approved, Call, Tool, ToolContext, ToolFailure, ToolOutput, arguments::Arguments};
 use crate::exec::{
     self, Captured, Exit, Outcome, Spec,
-    sandbox::{Boxed, LeftBehind, Order, Watching},
+    sandbox::{LeftBehind, PreparedSandbox, SandboxRequest, Watching},
 };
 
 const MAX_TITLE_CHARS: usize = 80;
@@ -139,8 +139,8 @@ impl Call for BashCall {
         }
     }
 
-    fn touch(&self) -> Touch {
-        Touch::Command { command: self.command.clone(), cwd: self.cwd.clone(), needs: self.needs }
+    fn access(&self) -> Access {
+        Access::Command { command: self.command.clone(), cwd: self.cwd.clone(), needs: self.needs }
     }
 
     fn run(
@@ -211,14 +211,14 @@ impl BashCall {
     async fn prepare(
         &self,
         context: &ToolContext,
-    ) -> Result<(Option<Arc<Boxed>>, Option<Watching>), ToolFailure> {
+    ) -> Result<(Option<Arc<PreparedSandbox>>, Option<Watching>), ToolFailure> {
         let refused = |error: io::Error| {
             ToolFailure::Tell(format!(
                 "The command was not run: its sandbox could not be prepared: {error}. Tell the user."
             ))
         };
         let is_boxed = context.walls.stand().await.is_ok();
-        let looks = is_boxed && self.needs.is_none() && command::only_looks(&self.command);
+        let looks = is_boxed && self.needs.is_none() && command::is_read_only(&self.command);
         let watching = if looks {
             None
         } else {
@@ -228,7 +228,7 @@ impl BashCall {
             Some(blocking(begin).await.map_err(refused)?)
         };
         let sandbox = if is_boxed {
-            let order = Order {
+            let order = SandboxRequest {
                 command: &self.command,
                 cwd: &self.cwd,
                 folders: context.workspace.folders(),
@@ -364,10 +364,10 @@ mod tests {
     use expect_test::{Expect, expect};
 
     use super::*;
-    use crate::tools::testing::Bench;
+    use crate::tools::testing::Fixture;
 
-    async fn check(bench: &Bench, arguments: Value, expect: Expect) {
-        let got = bench.call("bash", arguments).await;
+    async fn check(fixture: &Fixture, arguments: Value, expect: Expect) {
+        let got = fixture.call("bash", arguments).await;
         // The only part that differs from run to run.
         let got: Vec<String> = got
             .lines()
@@ -381,42 +381,47 @@ mod tests {
 
     #[tokio::test]
     async fn runs_commands() {
-        let bench = Bench::new(&[("a.txt", "hello\n")]);
-        check(&bench, json!({"command": "cat a.txt"}), expect!["hello\n[cairn] exit code 0"]).await;
+        let fixture = Fixture::new(&[("a.txt", "hello\n")]);
+        check(&fixture, json!({"command": "cat a.txt"}), expect!["hello\n[cairn] exit code 0"])
+            .await;
         check(
-            &bench,
+            &fixture,
             json!({"command": "printf x; exit 2"}),
             expect!["failed: x\n[cairn] exit code 2"],
         )
         .await;
         check(
-            &bench,
+            &fixture,
             json!({"command": "kill -TERM $$"}),
             expect!["failed: [cairn] ended by signal 15"],
         )
         .await;
         check(
-            &bench,
+            &fixture,
             json!({"command": "echo a; sleep 60", "timeout_ms": 100}),
             expect!["failed: a\n[cairn] timed out after 0.1 s and was ended; output so far above"],
         )
         .await;
         check(
-            &bench,
+            &fixture,
             json!({"command": "sleep 60 & echo a"}),
             expect!["a\n[cairn] exit code 0\n[cairn] 1 left in the background, ended"],
         )
         .await;
-        check(&bench, json!({"command": " # nothing\n"}), expect!["failure: `command` is empty."])
-            .await;
+        check(
+            &fixture,
+            json!({"command": " # nothing\n"}),
+            expect!["failure: `command` is empty."],
+        )
+        .await;
     }
 
     #[tokio::test]
     async fn tells_what_the_command_could_not_see() {
-        let bench = Bench::new(&[]);
-        bench.stays_unsaved(&["src/a.rs", "b"]);
+        let fixture = Fixture::new(&[]);
+        fixture.stays_unsaved(&["src/a.rs", "b"]);
         check(
-            &bench,
+            &fixture,
             json!({"command": "true"}),
             expect![
                 "[cairn] Unsaved in the editor, so the command saw older text: src/a.rs, b\n[cairn] exit code 0"
@@ -427,9 +432,9 @@ mod tests {
 
     #[tokio::test]
     async fn a_cancelled_turn_ends_it() {
-        let bench = Bench::new(&[]);
-        bench.cancel();
-        let got = bench.call("bash", json!({"command": "sleep 60"})).await;
+        let fixture = Fixture::new(&[]);
+        fixture.cancel();
+        let got = fixture.call("bash", json!({"command": "sleep 60"})).await;
         assert!(got.contains("ancelled"), "{got}");
     }
 

@@ -1,6 +1,6 @@
 //! `delete_file`: deletes a file, as a proposal that the user can take back.
 
-use cairn_core::{model::ToolSpec, policy::Touch, text::Text};
+use cairn_core::{model::ToolSpec, policy::Access, text::Text};
 use cairn_protocol::Preview;
 use futures_util::future::{BoxFuture, FutureExt};
 use serde_json::{Value, json};
@@ -79,8 +79,8 @@ impl Call for DeleteCall {
         format!("Delete {}", self.path)
     }
 
-    fn touch(&self) -> Touch {
-        Touch::Delete {
+    fn access(&self) -> Access {
+        Access::Delete {
             path: self.path.as_path().to_owned(),
             inside: self.path.inside().to_owned(),
             aliases: self.path.aliases().to_vec(),
@@ -118,41 +118,41 @@ mod tests {
     use expect_test::{Expect, expect};
 
     use super::*;
-    use crate::tools::testing::Bench;
+    use crate::tools::testing::Fixture;
 
-    async fn check(bench: &Bench, path: &str, expect: Expect) {
-        expect.assert_eq(&bench.call("delete_file", json!({"path": path})).await);
+    async fn check(fixture: &Fixture, path: &str, expect: Expect) {
+        expect.assert_eq(&fixture.call("delete_file", json!({"path": path})).await);
     }
 
     #[tokio::test]
     async fn deletes_text_files_inside() {
-        let bench = Bench::new(&[("src/a", "one\ntwo\n"), (".git/x", "x")]);
-        check(&bench, "src/a", expect!["Deleted src/a (+0 −2)."]).await;
-        assert_eq!(bench.present("src/a"), None);
+        let fixture = Fixture::new(&[("src/a", "one\ntwo\n"), (".git/x", "x")]);
+        check(&fixture, "src/a", expect!["Deleted src/a (+0 −2)."]).await;
+        assert_eq!(fixture.present("src/a"), None);
         check(
-            &bench,
+            &fixture,
             "src/a",
             expect!["failure: `src/a` does not exist. Use `glob` to find files."],
         )
         .await;
-        check(&bench, "src", expect!["failure: `src` is a folder, not a regular file."]).await;
-        check(&bench, ".git/x", expect!["failure: `.git/x` belongs to Git's own data, which file tools do not touch. Use git commands."]).await;
-        std::fs::write(bench.path("bin"), b"a\0b").expect("a file");
+        check(&fixture, "src", expect!["failure: `src` is a folder, not a regular file."]).await;
+        check(&fixture, ".git/x", expect!["failure: `.git/x` belongs to Git's own data, which file tools do not touch. Use git commands."]).await;
+        std::fs::write(fixture.path("bin"), b"a\0b").expect("a file");
         check(
-            &bench,
+            &fixture,
             "bin",
             expect![
                 "failure: `bin` cannot be used as text: the file is binary: it has a NUL byte at offset 1"
             ],
         )
         .await;
-        assert!(bench.path("bin").exists());
+        assert!(fixture.path("bin").exists());
     }
 
     #[tokio::test]
     async fn deletes_what_the_user_sees_now() {
-        let bench = Bench::new(&[("a", "one\n")]);
-        bench.user_types_first("a", &["zero\none\n"]);
-        check(&bench, "a", expect!["Deleted a (+0 −2)."]).await;
+        let fixture = Fixture::new(&[("a", "one\n")]);
+        fixture.user_types_first("a", &["zero\none\n"]);
+        check(&fixture, "a", expect!["Deleted a (+0 −2)."]).await;
     }
 }

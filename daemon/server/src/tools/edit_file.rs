@@ -3,7 +3,7 @@
 use cairn_core::{
     edit::{self, Occurrences},
     model::ToolSpec,
-    policy::Touch,
+    policy::Access,
     text::Text,
 };
 use cairn_protocol::Preview;
@@ -93,7 +93,7 @@ impl Call for EditCall {
         format!("Edit {}", self.path)
     }
 
-    fn touch(&self) -> Touch {
+    fn access(&self) -> Access {
         edit_of(&self.path)
     }
 
@@ -130,10 +130,10 @@ mod tests {
     use expect_test::{Expect, expect};
 
     use super::*;
-    use crate::tools::testing::Bench;
+    use crate::tools::testing::Fixture;
 
-    async fn check(bench: &Bench, arguments: Value, expect: Expect) {
-        expect.assert_eq(&bench.call("edit_file", arguments).await);
+    async fn check(fixture: &Fixture, arguments: Value, expect: Expect) {
+        expect.assert_eq(&fixture.call("edit_file", arguments).await);
     }
 
     fn edit(path: &str, old: &str, new: &str) -> Value {
@@ -142,60 +142,61 @@ mod tests {
 
     #[tokio::test]
     async fn proposes_the_new_text() {
-        let bench = Bench::new(&[("a.txt", "one\r\ntwo\r\n"), ("all", "x y x\n")]);
-        check(&bench, edit("a.txt", "one\ntwo", "one\n2"), expect!["Edited a.txt (+1 −1)."]).await;
-        assert_eq!(bench.proposed("a.txt"), "one\r\n2\r\n");
+        let fixture = Fixture::new(&[("a.txt", "one\r\ntwo\r\n"), ("all", "x y x\n")]);
+        check(&fixture, edit("a.txt", "one\ntwo", "one\n2"), expect!["Edited a.txt (+1 −1)."])
+            .await;
+        assert_eq!(fixture.proposed("a.txt"), "one\r\n2\r\n");
         let all = json!({"path": "all", "old_text": "x", "new_text": "z", "replace_all": true});
-        check(&bench, all, expect!["Edited all (+1 −1, 2 places)."]).await;
-        assert_eq!(bench.proposed("all"), "z y z\n");
+        check(&fixture, all, expect!["Edited all (+1 −1, 2 places)."]).await;
+        assert_eq!(fixture.proposed("all"), "z y z\n");
     }
 
     #[tokio::test]
     async fn works_on_the_buffer() {
-        let bench = Bench::new(&[("a", "disk\n")]);
-        bench.open("a", "buffer\n");
-        check(&bench, edit("a", "buffer", "edited"), expect!["Edited a (+1 −1)."]).await;
-        assert_eq!(bench.proposed("a"), "edited\n");
+        let fixture = Fixture::new(&[("a", "disk\n")]);
+        fixture.open("a", "buffer\n");
+        check(&fixture, edit("a", "buffer", "edited"), expect!["Edited a (+1 −1)."]).await;
+        assert_eq!(fixture.proposed("a"), "edited\n");
     }
 
     #[tokio::test]
     async fn tells_what_is_wrong() {
-        let bench = Bench::new(&[("src/cart.mjs", "total(items)\n"), ("linked", "x")]);
-        let alias = bench.path("alias");
-        std::fs::hard_link(bench.path("linked"), alias).expect("a link");
+        let fixture = Fixture::new(&[("src/cart.mjs", "total(items)\n"), ("linked", "x")]);
+        let alias = fixture.path("alias");
+        std::fs::hard_link(fixture.path("linked"), alias).expect("a link");
         check(
-            &bench,
+            &fixture,
             edit("src/cart.mjs", "total(item)", "x"),
             expect!["failure: src/cart.mjs: `old_text` is not in the file. It must match exactly, whitespace included. The nearest place:\n1\ttotal(items)"],
         )
         .await;
         check(
-            &bench,
+            &fixture,
             edit("cart.mjs", "a", "b"),
             expect!["failure: `cart.mjs` does not exist. Similar: `src/cart.mjs`."],
         )
         .await;
         check(
-            &bench,
+            &fixture,
             json!({"path": 1, "old_text": "a"}),
             expect!["failure: edit_file: `path` is 1 (string expected); `new_text` is missing (string expected)."],
         )
         .await;
         check(
-            &bench,
+            &fixture,
             edit("linked", "x", "y"),
             expect!["failure: `linked` has other names (hard links), maybe outside the workspace, that would change with it. Nothing was changed."],
         )
         .await;
         check(
-            &bench,
+            &fixture,
             edit(".git/config", "x", "y"),
             expect!["failure: `.git/config` belongs to Git's own data, which file tools do not touch. Use git commands."],
         )
         .await;
-        bench.refuse("it is read-only");
+        fixture.refuse("it is read-only");
         check(
-            &bench,
+            &fixture,
             edit("src/cart.mjs", "total", "sum"),
             expect!["failure: The editor did not change `src/cart.mjs`: it is read-only. Nothing was changed."],
         )
@@ -204,22 +205,22 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn computes_anew_when_the_user_was_faster() {
-        let bench = Bench::new(&[("a", "one\ntwo\n")]);
-        bench.user_types_first("a", &["zero\none\ntwo\n"]);
-        check(&bench, edit("a", "two", "2"), expect!["Edited a (+1 −1)."]).await;
-        assert_eq!(bench.proposed("a"), "zero\none\n2\n");
+        let fixture = Fixture::new(&[("a", "one\ntwo\n")]);
+        fixture.user_types_first("a", &["zero\none\ntwo\n"]);
+        check(&fixture, edit("a", "two", "2"), expect!["Edited a (+1 −1)."]).await;
+        assert_eq!(fixture.proposed("a"), "zero\none\n2\n");
 
-        let bench = Bench::new(&[("a", "one\ntwo\n")]);
-        bench.user_types_first("a", &["one\n"]);
+        let fixture = Fixture::new(&[("a", "one\ntwo\n")]);
+        fixture.user_types_first("a", &["one\n"]);
         check(
-            &bench,
+            &fixture,
             edit("a", "two", "2"),
             expect!["failure: a: `old_text` is not in the file. It must match exactly, whitespace included. Nothing in the file resembles it; read the file again."],
         )
         .await;
 
-        let bench = Bench::new(&[("a", "one")]);
-        bench.user_types_first(
+        let fixture = Fixture::new(&[("a", "one")]);
+        fixture.user_types_first(
             "a",
             &[
                 "one1",
@@ -232,7 +233,7 @@ mod tests {
             ],
         );
         check(
-            &bench,
+            &fixture,
             edit("a", "one", "1"),
             expect!["failure: `a` kept changing while this edit was made (7 tries); nothing was changed. The user may be typing in it: read it again before the next edit.\nThe place as it is now:\n3\t2\n4\t3\n5\t4\n6\tone1234\n7\t6\n8\t7\n9\t8"],
         )

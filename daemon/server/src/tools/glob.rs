@@ -2,7 +2,7 @@
 
 use std::{ops::ControlFlow, path::Path};
 
-use cairn_core::{marks::ModelText, model::ToolSpec, policy::Touch};
+use cairn_core::{marks::ModelText, model::ToolSpec, policy::Access};
 use futures_util::future::{BoxFuture, FutureExt};
 use globset::{GlobBuilder, GlobMatcher};
 use serde_json::{Value, json};
@@ -127,8 +127,8 @@ impl Call for GlobCall {
         }
     }
 
-    fn touch(&self) -> Touch {
-        Touch::Read { path: None, names: Vec::new() }
+    fn access(&self) -> Access {
+        Access::Read { path: None, names: Vec::new() }
     }
 
     fn run(
@@ -192,15 +192,15 @@ mod tests {
     use expect_test::{Expect, expect};
 
     use super::*;
-    use crate::tools::testing::Bench;
+    use crate::tools::testing::Fixture;
 
-    async fn check(bench: &Bench, arguments: Value, expect: Expect) {
-        expect.assert_eq(&bench.call("glob", arguments).await);
+    async fn check(fixture: &Fixture, arguments: Value, expect: Expect) {
+        expect.assert_eq(&fixture.call("glob", arguments).await);
     }
 
     #[tokio::test]
     async fn finds_files() {
-        let bench = Bench::new(&[
+        let fixture = Fixture::new(&[
             (".gitignore", "out/"),
             ("out/a.ts", ""),
             ("a.ts", ""),
@@ -208,32 +208,32 @@ mod tests {
             ("src/deep/c.tsx", ""),
             (".github/ci.yml", ""),
         ]);
-        check(&bench, json!({"pattern": "*.ts"}), expect!["a.ts\nsrc/b.ts"]).await;
-        check(&bench, json!({"pattern": "src/*"}), expect!["src/b.ts"]).await;
+        check(&fixture, json!({"pattern": "*.ts"}), expect!["a.ts\nsrc/b.ts"]).await;
+        check(&fixture, json!({"pattern": "src/*"}), expect!["src/b.ts"]).await;
         check(
-            &bench,
+            &fixture,
             json!({"pattern": "**/*.{ts,tsx}", "path": "src"}),
             expect!["src/b.ts\nsrc/deep/c.tsx"],
         )
         .await;
-        check(&bench, json!({"pattern": ".github/**"}), expect![".github/ci.yml"]).await;
-        check(&bench, json!({"pattern": "*.yml"}), expect!["[cairn] No files found."]).await;
-        check(&bench, json!({"pattern": "../*"}), expect!["failure: The pattern `../*` must be relative, without `..`; give the folder in `path`."]).await;
+        check(&fixture, json!({"pattern": ".github/**"}), expect![".github/ci.yml"]).await;
+        check(&fixture, json!({"pattern": "*.yml"}), expect!["[cairn] No files found."]).await;
+        check(&fixture, json!({"pattern": "../*"}), expect!["failure: The pattern `../*` must be relative, without `..`; give the folder in `path`."]).await;
         check(
-            &bench,
+            &fixture,
             json!({"pattern": "*", "path": "gone"}),
             expect!["failure: `gone` does not exist."],
         )
         .await;
-        check(&bench, json!({"pattern": "a{"}), expect!["failure: The pattern is not a glob: error parsing glob '**/a{': unclosed alternate group; missing '}' (maybe escape '{' with '[{]'?)."]).await;
+        check(&fixture, json!({"pattern": "a{"}), expect!["failure: The pattern is not a glob: error parsing glob '**/a{': unclosed alternate group; missing '}' (maybe escape '{' with '[{]'?)."]).await;
     }
 
     #[tokio::test]
     async fn is_bounded() {
         let names: Vec<String> = (0..300).map(|n| format!("f{n:03}")).collect();
         let files: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "")).collect();
-        let bench = Bench::new(&files);
-        let found = bench.call("glob", json!({"pattern": "f*"})).await;
+        let fixture = Fixture::new(&files);
+        let found = fixture.call("glob", json!({"pattern": "f*"})).await;
         assert_eq!(found.lines().count(), MAX_FILES + 1);
         assert!(found.ends_with("f199\n[cairn] Only the first 200 files; use a narrower pattern."));
     }

@@ -2,7 +2,7 @@
 
 use std::{io::Read, ops::ControlFlow};
 
-use cairn_core::{marks::ModelText, model::ToolSpec, policy::Touch, text::Text};
+use cairn_core::{marks::ModelText, model::ToolSpec, policy::Access, text::Text};
 use futures_util::future::{BoxFuture, FutureExt};
 use serde_json::{Value, json};
 
@@ -99,12 +99,13 @@ impl Call for GrepCall {
         }
     }
 
-    fn touch(&self) -> Touch {
+    fn access(&self) -> Access {
         match self.from.is_secret() {
-            true => {
-                Touch::Read { path: Some(self.from.as_path().to_owned()), names: self.from.names() }
-            }
-            false => Touch::Read { path: None, names: Vec::new() },
+            true => Access::Read {
+                path: Some(self.from.as_path().to_owned()),
+                names: self.from.names(),
+            },
+            false => Access::Read { path: None, names: Vec::new() },
         }
     }
 
@@ -333,73 +334,78 @@ mod tests {
     use expect_test::{Expect, expect};
 
     use super::*;
-    use crate::tools::testing::Bench;
+    use crate::tools::testing::Fixture;
 
-    async fn check(bench: &Bench, arguments: Value, expect: Expect) {
-        expect.assert_eq(&bench.call("grep", arguments).await);
+    async fn check(fixture: &Fixture, arguments: Value, expect: Expect) {
+        expect.assert_eq(&fixture.call("grep", arguments).await);
     }
 
     #[tokio::test]
     async fn finds_lines() {
-        let bench = Bench::new(&[
+        let fixture = Fixture::new(&[
             (".gitignore", "out/"),
             ("out/a.rs", "fn one"),
             ("a.rs", "x\nfn one() {\r\n}\ny\nz\nfn two() {}\n"),
             ("b.md", "No Fn here\n"),
             ("binary", "fn\0one"),
         ]);
-        check(&bench, json!({"pattern": "fn \\w+"}), expect!["a.rs\n2:fn one() {\n6:fn two() {}"])
-            .await;
         check(
-            &bench,
+            &fixture,
+            json!({"pattern": "fn \\w+"}),
+            expect!["a.rs\n2:fn one() {\n6:fn two() {}"],
+        )
+        .await;
+        check(
+            &fixture,
             json!({"pattern": "\\{$", "context": 1}),
             expect!["a.rs\n1-x\n2:fn one() {\n3-}"],
         )
         .await;
         check(
-            &bench,
+            &fixture,
             json!({"pattern": "fn", "context": 1, "glob": "*.rs"}),
             expect!["a.rs\n1-x\n2:fn one() {\n3-}\n--\n5-z\n6:fn two() {}"],
         )
         .await;
         check(
-            &bench,
+            &fixture,
             json!({"pattern": "FN", "ignore_case": true, "glob": "*.md"}),
             expect!["b.md\n1:No Fn here"],
         )
         .await;
         check(
-            &bench,
+            &fixture,
             json!({"pattern": "fn", "path": "a.rs", "glob": "*.rs"}),
             expect!["a.rs\n2:fn one() {\n6:fn two() {}"],
         )
         .await;
-        check(&bench, json!({"pattern": "^z$"}), expect!["a.rs\n5:z"]).await;
-        check(&bench, json!({"pattern": "nothing"}), expect!["[cairn] No matches."]).await;
+        check(&fixture, json!({"pattern": "^z$"}), expect!["a.rs\n5:z"]).await;
+        check(&fixture, json!({"pattern": "nothing"}), expect!["[cairn] No matches."]).await;
         check(
-            &bench,
+            &fixture,
             json!({"pattern": ""}),
             expect!["failure: `pattern` is empty. Give a regular expression."],
         )
         .await;
-        let error = bench.call("grep", json!({"pattern": "("})).await;
+        let error = fixture.call("grep", json!({"pattern": "("})).await;
         assert!(error.starts_with("failure: The pattern is not a regular expression"), "{error}");
     }
 
     #[tokio::test]
     async fn searches_the_buffer_of_an_open_document() {
-        let bench = Bench::new(&[("a", "disk\n"), ("b", "disk\n")]);
-        bench.open("a", "buffer\n");
-        check(&bench, json!({"pattern": "disk|buffer"}), expect!["a\n1:buffer\n\nb\n1:disk"]).await;
+        let fixture = Fixture::new(&[("a", "disk\n"), ("b", "disk\n")]);
+        fixture.open("a", "buffer\n");
+        check(&fixture, json!({"pattern": "disk|buffer"}), expect!["a\n1:buffer\n\nb\n1:disk"])
+            .await;
     }
 
     #[tokio::test]
     async fn says_first_that_a_search_is_incomplete() {
-        let mut bench = Bench::new(&[("a", "x\n")]);
-        bench.without_time();
+        let mut fixture = Fixture::new(&[("a", "x\n")]);
+        fixture.without_time();
         for (tool, nothing) in [("grep", "No matches so far."), ("glob", "No files found so far.")]
         {
-            let found = bench.call(tool, json!({"pattern": "x"})).await;
+            let found = fixture.call(tool, json!({"pattern": "x"})).await;
             assert!(
                 found.starts_with("[cairn] The search is incomplete: it was stopped after "),
                 "{found}"
@@ -410,11 +416,11 @@ mod tests {
 
     #[tokio::test]
     async fn is_bounded() {
-        let bench = Bench::new(&[("many", &"x\n".repeat(1000)), ("wide", &"y".repeat(9000))]);
-        let found = bench.call("grep", json!({"pattern": "x"})).await;
+        let fixture = Fixture::new(&[("many", &"x\n".repeat(1000)), ("wide", &"y".repeat(9000))]);
+        let found = fixture.call("grep", json!({"pattern": "x"})).await;
         assert_eq!(found.lines().count(), MAX_MATCHES + 2);
         assert!(found.ends_with("there may be more. Use a narrower pattern, `path` or `glob`."));
-        let found = bench.call("grep", json!({"pattern": "y"})).await;
+        let found = fixture.call("grep", json!({"pattern": "y"})).await;
         assert_eq!(found.chars().count(), "wide\n1:…".chars().count() + MAX_LINE_CHARS);
     }
 }

@@ -1,6 +1,6 @@
 //! `move_file`: moves or renames a file, as a proposal that the user can take back.
 
-use cairn_core::{model::ToolSpec, policy::Touch, text::Text};
+use cairn_core::{model::ToolSpec, policy::Access, text::Text};
 use cairn_protocol::Preview;
 use futures_util::future::{BoxFuture, FutureExt};
 use serde_json::{Value, json};
@@ -58,8 +58,8 @@ impl Call for MoveCall {
         format!("Move {} to {}", self.from, self.to)
     }
 
-    fn touch(&self) -> Touch {
-        Touch::Move {
+    fn access(&self) -> Access {
+        Access::Move {
             from: self.from.as_path().to_owned(),
             from_inside: self.from.inside().to_owned(),
             to: self.to.as_path().to_owned(),
@@ -110,15 +110,15 @@ mod tests {
     use expect_test::{Expect, expect};
 
     use super::*;
-    use crate::tools::testing::Bench;
+    use crate::tools::testing::Fixture;
 
-    async fn check(bench: &Bench, from: &str, to: &str, expect: Expect) {
-        expect.assert_eq(&bench.call("move_file", json!({"from": from, "to": to})).await);
+    async fn check(fixture: &Fixture, from: &str, to: &str, expect: Expect) {
+        expect.assert_eq(&fixture.call("move_file", json!({"from": from, "to": to})).await);
     }
 
     #[tokio::test]
     async fn moves_to_where_nothing_is() {
-        let bench = Bench::new(&[("a", "one\n"), ("b", "two\n"), ("dir/x", "")]);
+        let fixture = Fixture::new(&[("a", "one\n"), ("b", "two\n"), ("dir/x", "")]);
         for (to, expect) in [
             ("b", expect!["failure: `b` exists already. Nothing was moved."]),
             (
@@ -136,25 +136,30 @@ mod tests {
             ),
             ("new/deep/c", expect!["Moved a to new/deep/c."]),
         ] {
-            check(&bench, "a", to, expect).await;
+            check(&fixture, "a", to, expect).await;
         }
-        assert_eq!(bench.present("a"), None);
-        assert_eq!(bench.present("new/deep/c").as_deref(), Some("one\n"));
-        check(&bench, "a", "d", expect!["failure: `a` does not exist. Use `glob` to find files."])
-            .await;
+        assert_eq!(fixture.present("a"), None);
+        assert_eq!(fixture.present("new/deep/c").as_deref(), Some("one\n"));
+        check(
+            &fixture,
+            "a",
+            "d",
+            expect!["failure: `a` does not exist. Use `glob` to find files."],
+        )
+        .await;
     }
 
     #[tokio::test]
     async fn both_places_are_looked_at_by_the_policy() {
-        let bench = Bench::new(&[("a", "x"), (".env", "x")]);
+        let fixture = Fixture::new(&[("a", "x"), (".env", "x")]);
         for (from, to) in [("a", ".envrc"), (".env", "b")] {
             let arguments = json!({"from": from, "to": to});
-            let call = MoveFile.parse(arguments, bench.context()).expect("right arguments");
+            let call = MoveFile.parse(arguments, fixture.context()).expect("right arguments");
             let verdict = cairn_core::policy::judge(
-                &call.touch(),
+                &call.access(),
                 Default::default(),
                 &Default::default(),
-                &cairn_core::policy::command::World {
+                &cairn_core::policy::command::CommandContext {
                     may_read: &|_, _| true,
                     finds: &|_| true,
                     enters: &|_| true,

@@ -11,7 +11,7 @@ use cairn_core::{
 use cairn_protocol::{Preview, PreviewTexts};
 
 use super::{
-    Proposal, Proposed, ToolContext, ToolFailure, Touch, Wanted,
+    Access, Proposal, Proposed, ToolContext, ToolFailure, Wanted,
     snapshot::{self, blocking},
 };
 use crate::workspace::WorkspacePath;
@@ -37,8 +37,8 @@ pub(super) struct Change<T> {
 /// The text that the user was shown a change of; the outer `None`: nobody was asked.
 pub(super) type Asked = Option<Option<Text>>;
 
-pub(super) fn edit_of(path: &WorkspacePath) -> Touch {
-    Touch::Edit {
+pub(super) fn edit_of(path: &WorkspacePath) -> Access {
+    Access::Edit {
         path: path.as_path().to_owned(),
         inside: path.inside().to_owned(),
         aliases: path.aliases().to_vec(),

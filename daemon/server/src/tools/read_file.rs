@@ -1,6 +1,6 @@
 //! `read_file`: a file as the user sees it, with line numbers.
 
-use cairn_core::{marks::ModelText, model::ToolSpec, policy::Touch, text::Text};
+use cairn_core::{marks::ModelText, model::ToolSpec, policy::Access, text::Text};
 use futures_util::future::{BoxFuture, FutureExt};
 use serde_json::{Value, json};
 
@@ -64,8 +64,8 @@ impl Call for ReadCall {
         format!("Read {}", self.path)
     }
 
-    fn touch(&self) -> Touch {
-        Touch::Read { path: Some(self.path.as_path().to_owned()), names: self.path.names() }
+    fn access(&self) -> Access {
+        Access::Read { path: Some(self.path.as_path().to_owned()), names: self.path.names() }
     }
 
     fn run(
@@ -139,43 +139,43 @@ mod tests {
     use expect_test::{Expect, expect};
 
     use super::*;
-    use crate::tools::testing::Bench;
+    use crate::tools::testing::Fixture;
 
-    async fn check(bench: &Bench, arguments: Value, expect: Expect) {
-        expect.assert_eq(&bench.call("read_file", arguments).await);
+    async fn check(fixture: &Fixture, arguments: Value, expect: Expect) {
+        expect.assert_eq(&fixture.call("read_file", arguments).await);
     }
 
     #[tokio::test]
     async fn reads_ranges() {
-        let bench = Bench::new(&[("src/a.txt", "one\ntwo\r\nthree"), ("empty", "")]);
-        check(&bench, json!({"path": "src/a.txt"}), expect!["1\tone\n2\ttwo\n3\tthree"]).await;
+        let fixture = Fixture::new(&[("src/a.txt", "one\ntwo\r\nthree"), ("empty", "")]);
+        check(&fixture, json!({"path": "src/a.txt"}), expect!["1\tone\n2\ttwo\n3\tthree"]).await;
         check(
-            &bench,
+            &fixture,
             json!({"path": "src/a.txt", "offset": 2, "limit": 1}),
             expect!["2\ttwo\n[cairn] Lines 2 to 2 of 3. Read on with offset 3."],
         )
         .await;
         check(
-            &bench,
+            &fixture,
             json!({"path": "src/a.txt", "offset": 9}),
             expect!["failure: `offset` is 9, but the file has 3 lines."],
         )
         .await;
-        check(&bench, json!({"path": "empty"}), expect!["[cairn] The file is empty."]).await;
+        check(&fixture, json!({"path": "empty"}), expect!["[cairn] The file is empty."]).await;
         check(
-            &bench,
+            &fixture,
             json!({"path": "a.txt"}),
             expect!["failure: `a.txt` does not exist. Similar: `src/a.txt`."],
         )
         .await;
         check(
-            &bench,
+            &fixture,
             json!({"path": "src"}),
             expect!["failure: `src` is a folder, not a regular file."],
         )
         .await;
         check(
-            &bench,
+            &fixture,
             json!({"path": "../x"}),
             expect!["failure: `../x` is outside the workspace. Only files below the workspace folder can be used."],
         )
@@ -184,18 +184,18 @@ mod tests {
 
     #[tokio::test]
     async fn prefers_the_buffer() {
-        let bench = Bench::new(&[("a", "disk\n")]);
-        bench.open("a", "buffer\n");
+        let fixture = Fixture::new(&[("a", "disk\n")]);
+        fixture.open("a", "buffer\n");
         check(
-            &bench,
+            &fixture,
             json!({"path": "a"}),
             expect![
                 "1\tbuffer\n[cairn] The editor holds unsaved changes of this file; they are shown."
             ],
         )
         .await;
-        bench.open("a", "disk\n");
-        check(&bench, json!({"path": "a"}), expect!["1\tdisk"]).await;
+        fixture.open("a", "disk\n");
+        check(&fixture, json!({"path": "a"}), expect!["1\tdisk"]).await;
     }
 
     #[test]

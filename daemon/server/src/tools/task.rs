@@ -2,12 +2,12 @@
 //!
 //! Must never run the loop itself: the hub has it, like every other.
 
-use cairn_core::{child::Report, model::ToolSpec, policy::Touch};
+use cairn_core::{child::Report, model::ToolSpec, policy::Access};
 use futures_util::future::{BoxFuture, FutureExt};
 use serde_json::{Value, json};
 
 use super::{
-    Approved, Call, ChildTools, Errand, Tool, ToolContext, ToolFailure, ToolOutput,
+    Approved, Call, SubagentRequest, SubagentTools, Tool, ToolContext, ToolFailure, ToolOutput,
     arguments::Arguments,
 };
 
@@ -20,7 +20,7 @@ pub(super) struct Task;
 struct TaskCall {
     title: String,
     prompt: String,
-    tools: ChildTools,
+    tools: SubagentTools,
     max_rounds: Option<u32>,
 }
 
@@ -64,8 +64,8 @@ impl Tool for Task {
             ));
         }
         let tools = match tools.as_deref() {
-            None | Some("all") => ChildTools::All,
-            Some("read") => ChildTools::Read,
+            None | Some("all") => SubagentTools::All,
+            Some("read") => SubagentTools::Read,
             Some(other) => {
                 return Err(ToolFailure::Tell(format!(
                     "task: `tools` is \"{other}\" (\"read\" or \"all\" expected)."
@@ -82,8 +82,8 @@ impl Call for TaskCall {
         format!("Task: {}", self.title)
     }
 
-    fn touch(&self) -> Touch {
-        Touch::Child
+    fn access(&self) -> Access {
+        Access::Child
     }
 
     fn run(
@@ -92,9 +92,9 @@ impl Call for TaskCall {
         _: Approved,
     ) -> BoxFuture<'static, Result<ToolOutput, ToolFailure>> {
         let Self { title, prompt, tools, max_rounds } = *self;
-        let errand = Errand { title, prompt, tools, max_rounds, origin: context.origin };
+        let request = SubagentRequest { title, prompt, tools, max_rounds, origin: context.origin };
         // The rest of the context goes now: a journal is not closed while a call holds it.
-        let ended = context.children.run(errand);
+        let ended = context.children.run(request);
         async move {
             let Some(Report { content, is_error }) = ended.await else {
                 return Err(ToolFailure::tell("The turn ended before the subagent did."));
@@ -119,10 +119,10 @@ fn one_line(text: &str) -> String {
 mod tests {
     use expect_test::{Expect, expect};
 
-    use super::{super::testing::Bench, *};
+    use super::{super::testing::Fixture, *};
 
     async fn check(arguments: Value, expect: Expect) {
-        expect.assert_eq(&Bench::new(&[]).call(NAME, arguments).await);
+        expect.assert_eq(&Fixture::new(&[]).call(NAME, arguments).await);
     }
 
     #[tokio::test]

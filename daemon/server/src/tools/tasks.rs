@@ -18,7 +18,7 @@ use cairn_core::{
 use futures_util::future::{BoxFuture, FutureExt};
 use serde_json::{Value, json};
 
-use super::{Approved, Call, TaskNews, Tool, ToolContext, ToolFailure, ToolOutput, Touch};
+use super::{Access, Approved, Call, TaskNews, Tool, ToolContext, ToolFailure, ToolOutput};
 use crate::{
     hooks,
     store::tasks::{Contents, TaskList},
@@ -28,23 +28,23 @@ const MAX_TITLE_CHARS: usize = 80;
 
 /// The four tools, keeping their lists below `state`.
 pub fn all(state: Option<PathBuf>) -> Vec<Arc<dyn Tool>> {
-    let desk = Arc::new(Desk { state });
+    let desk = Arc::new(TaskListTools { state });
     let one = |tool| Arc::new(GraphTool { tool, desk: Arc::clone(&desk) }) as Arc<dyn Tool>;
     TaskTool::ALL.map(one).into()
 }
 
-struct Desk {
+struct TaskListTools {
     state: Option<PathBuf>,
 }
 
 struct GraphTool {
     tool: TaskTool,
-    desk: Arc<Desk>,
+    desk: Arc<TaskListTools>,
 }
 
 struct GraphCall {
     request: TaskRequest,
-    desk: Arc<Desk>,
+    desk: Arc<TaskListTools>,
 }
 
 impl Tool for GraphTool {
@@ -81,8 +81,8 @@ impl Call for GraphCall {
         }
     }
 
-    fn touch(&self) -> Touch {
-        Touch::Plan
+    fn access(&self) -> Access {
+        Access::Plan
     }
 
     fn run(

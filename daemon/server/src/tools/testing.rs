@@ -15,16 +15,17 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Children, Edits, Errand, Proposal, Proposed, Searches, ToolContext, ToolFailure, Wanted,
+    Children, Edits, Proposal, Proposed, Searches, SubagentRequest, ToolContext, ToolFailure,
+    Wanted,
 };
 use crate::{
     approval::{self, Gate, Place},
     docs::{Docs, Document},
-    exec::sandbox::{self, Sandbox, Tiers, Walls, Watch},
+    exec::sandbox::{self, AllowedBackends, Sandbox, SandboxConfig, Watch},
     workspace::{Workspace, uri_of},
 };
 
-pub(super) struct Bench {
+pub(super) struct Fixture {
     dir: tempfile::TempDir,
     context: ToolContext,
     editor: Arc<Editor>,
@@ -34,14 +35,14 @@ pub(super) struct Bench {
 struct Echo;
 
 impl Children for Echo {
-    fn run(&self, errand: Errand) -> BoxFuture<'static, Option<Report>> {
-        let Errand { title, prompt, tools, max_rounds, .. } = errand;
+    fn run(&self, request: SubagentRequest) -> BoxFuture<'static, Option<Report>> {
+        let SubagentRequest { title, prompt, tools, max_rounds, .. } = request;
         let content = format!("{title}|{prompt}|{tools:?}|{max_rounds:?}");
         std::future::ready(Some(Report { content: content.into(), is_error: false })).boxed()
     }
 }
 
-impl Bench {
+impl Fixture {
     pub(super) fn new(files: &[(&str, &str)]) -> Self {
         let dir = tempfile::tempdir().expect("a temporary folder");
         for (name, text) in files {
@@ -63,8 +64,8 @@ impl Bench {
             sources: Arc::default(),
             commands: Arc::default(),
             allowed: None,
-            walls: Walls {
-                sandbox: Arc::new(Sandbox::new(None, Tiers::None, Vec::new())),
+            walls: SandboxConfig {
+                sandbox: Arc::new(Sandbox::new(None, AllowedBackends::None, Vec::new())),
                 watch: Arc::new(Watch::new(None)),
                 settings: sandbox::Settings::default(),
             },
@@ -93,12 +94,12 @@ impl Bench {
             Ok(call) => call,
             Err(error) => return format!("failure: {error}"),
         };
-        let (touch, workspace) = (call.touch(), &self.context.workspace);
+        let (access, workspace) = (call.access(), &self.context.workspace);
         let approved = match approval::gate(
-            &touch,
+            &access,
             ReviewMode::Review,
             &self.context.commands,
-            &Place::of(&touch, workspace),
+            &Place::of(&access, workspace),
             workspace,
         ) {
             Gate::Open(approved) => approved,

@@ -1,6 +1,6 @@
 //! `write_file`: creates a file, or replaces all of its text, as a proposal in the editor.
 
-use cairn_core::{edit, model::ToolSpec, policy::Touch, text::Text};
+use cairn_core::{edit, model::ToolSpec, policy::Access, text::Text};
 use cairn_protocol::Preview;
 use futures_util::future::{BoxFuture, FutureExt};
 use serde_json::{Value, json};
@@ -83,7 +83,7 @@ impl Call for WriteCall {
         format!("Write {}", self.path)
     }
 
-    fn touch(&self) -> Touch {
+    fn access(&self) -> Access {
         edit_of(&self.path)
     }
 
@@ -122,38 +122,39 @@ mod tests {
     use expect_test::{Expect, expect};
 
     use super::*;
-    use crate::tools::testing::Bench;
+    use crate::tools::testing::Fixture;
 
-    async fn check(bench: &Bench, path: &str, content: &str, expect: Expect) {
+    async fn check(fixture: &Fixture, path: &str, content: &str, expect: Expect) {
         let arguments = json!({"path": path, "content": content});
-        expect.assert_eq(&bench.call("write_file", arguments).await);
+        expect.assert_eq(&fixture.call("write_file", arguments).await);
     }
 
     #[tokio::test]
     async fn creates_and_replaces() {
-        let bench = Bench::new(&[("crlf", "a\r\nb\r\n"), ("dir/x", "")]);
-        check(&bench, "new/deep.txt", "a\nb\n", expect!["Created new/deep.txt (+2 −0)."]).await;
-        assert_eq!(bench.proposed("new/deep.txt"), "a\nb\n");
-        check(&bench, "crlf", "a\nc\n", expect!["Replaced the text of crlf (+1 −1)."]).await;
-        assert_eq!(bench.proposed("crlf"), "a\r\nc\r\n");
+        let fixture = Fixture::new(&[("crlf", "a\r\nb\r\n"), ("dir/x", "")]);
+        check(&fixture, "new/deep.txt", "a\nb\n", expect!["Created new/deep.txt (+2 −0)."]).await;
+        assert_eq!(fixture.proposed("new/deep.txt"), "a\nb\n");
+        check(&fixture, "crlf", "a\nc\n", expect!["Replaced the text of crlf (+1 −1)."]).await;
+        assert_eq!(fixture.proposed("crlf"), "a\r\nc\r\n");
         check(
-            &bench,
+            &fixture,
             "crlf",
             "a\nc\n",
             expect!["failure: `crlf` has exactly this content already; nothing was changed."],
         )
         .await;
-        check(&bench, "dir", "x", expect!["failure: `dir` is a folder, not a regular file."]).await;
+        check(&fixture, "dir", "x", expect!["failure: `dir` is a folder, not a regular file."])
+            .await;
         check(
-            &bench,
+            &fixture,
             "dir/x/y",
             "x",
             expect!["failure: `dir/x/y` leads through a file as if it were a folder."],
         )
         .await;
-        check(&bench, "../x", "x", expect!["failure: `../x` is outside the workspace. Only files below the workspace folder can be used."]).await;
+        check(&fixture, "../x", "x", expect!["failure: `../x` is outside the workspace. Only files below the workspace folder can be used."]).await;
         check(
-            &bench,
+            &fixture,
             "bin",
             "\0",
             expect!["failure: `content` has a NUL character; only text is written."],
@@ -163,9 +164,9 @@ mod tests {
 
     #[tokio::test]
     async fn a_file_that_appears_meanwhile_is_not_overwritten_blindly() {
-        let bench = Bench::new(&[]);
-        bench.user_types_first("a", &["theirs\n"]);
-        check(&bench, "a", "mine\n", expect!["Replaced the text of a (+1 −1)."]).await;
-        assert_eq!(bench.proposed("a"), "mine\n");
+        let fixture = Fixture::new(&[]);
+        fixture.user_types_first("a", &["theirs\n"]);
+        check(&fixture, "a", "mine\n", expect!["Replaced the text of a (+1 −1)."]).await;
+        assert_eq!(fixture.proposed("a"), "mine\n");
     }
 }

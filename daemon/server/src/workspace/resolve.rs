@@ -8,7 +8,7 @@ use std::{
 };
 
 use cairn_core::{
-    names::{Case, WindowsOddity, below, is_deceptive, plain, windows_oddity},
+    file_names::{Case, WindowsOddity, below, is_deceptive, plain, windows_oddity},
     policy::protected_roots,
     quote::{quoted, unquoted},
 };

@@ -6,8 +6,8 @@ use std::{
 };
 
 use cairn_core::policy::{
-    Mode, Touch, Verdict,
-    command::{CommandRules, Rule, World, entered},
+    Access, Mode, Verdict,
+    command::{CommandContext, CommandRules, Rule, entered},
     judge,
     sandbox::Needs,
 };
@@ -53,7 +53,7 @@ pub(crate) fn judged(table: &mut Table) {
         ("a hostile one of 100 KB judged: nothing but beginnings of 20 deny rules", &hostile),
     ] {
         let touch =
-            Touch::Command { command: script.to_owned(), cwd: "/ws".into(), needs: Needs::NONE };
+            Access::Command { command: script.to_owned(), cwd: "/ws".into(), needs: Needs::NONE };
         let times: Vec<Duration> = (0..TIMES.min(10_000_000 / script.len()))
             .map(|_| {
                 let began = Instant::now();
@@ -71,8 +71,11 @@ pub(crate) fn judged(table: &mut Table) {
 const TYPICAL: &str = "cd src && cargo test 2>&1 | tail -20";
 
 /// Every file may be read, every folder be entered, and every program is known: the policy alone.
-const WORLD: World<'_> =
-    World { may_read: &|_, path| !path.contains(".env"), finds: &|_| true, enters: &|_| true };
+const WORLD: CommandContext<'_> = CommandContext {
+    may_read: &|_, path| !path.contains(".env"),
+    finds: &|_| true,
+    enters: &|_| true,
+};
 
 pub(crate) fn prompts(table: &mut Table) {
     let tasks: Vec<Task> = serde_json::from_str(TASKS).expect("a list of tasks");
@@ -110,7 +113,7 @@ fn asked(task: &Task, approval: Approval, kept: &mut Kept) -> usize {
         let unasked = !matches!(approval, Approval::Ask);
         let rules = CommandRules { unasked, always: always.clone(), ..CommandRules::default() };
         let touch =
-            Touch::Command { command: command.clone(), cwd: "/ws".into(), needs: Needs::NONE };
+            Access::Command { command: command.clone(), cwd: "/ws".into(), needs: Needs::NONE };
         let verdict = judge(&touch, Mode::Review, &rules, &WORLD);
         if verdict == Verdict::Allow || allowed.contains(&command.as_str()) {
             continue;

@@ -63,34 +63,34 @@ pub(crate) fn start(table: &mut Table) {
 
 /// What the way into the hub and out again costs, whatever is asked.
 pub(crate) fn floor(table: &mut Table) {
-    let mut scene = Scene::new(Wire::Anthropic);
+    let mut fixture = Fixture::new(Wire::Anthropic);
     let mut times = Vec::new();
     for _ in 0..PLANS {
         thread::sleep(THOUGHT);
         let asked = Instant::now();
-        times.push(scene.daemon.request("agent/models", &json!({})).0 - asked);
+        times.push(fixture.daemon.request("agent/models", &json!({})).0 - asked);
     }
     table.times("for comparison: `agent/models` asked → answered", Unit::Millis, None, &times);
 }
 
 pub(crate) fn plan(table: &mut Table) {
     for wire in WIRES {
-        let mut scene = Scene::new(wire);
+        let mut fixture = Fixture::new(wire);
         for pace in [Pace::Streamed, Pace::AtOnce] {
             let mut times = Vec::new();
-            scene.run_task();
-            scene.server.receive();
+            fixture.run_task();
+            fixture.server.receive();
             for update in 0..PLANS {
                 let call = Reply::text("Next.").call(
                     &format!("todo_{update}"),
                     "TodoWrite",
                     todos(PLAN_ITEMS, update % PLAN_ITEMS),
                 );
-                let sent = scene.answer(&call, pace);
-                times.push(scene.daemon.notification("agent/plan", |_| true) - sent);
-                scene.server.receive();
+                let sent = fixture.answer(&call, pace);
+                times.push(fixture.daemon.notification("agent/plan", |_| true) - sent);
+                fixture.server.receive();
             }
-            scene.end_turn();
+            fixture.end_turn();
             let what = match pace {
                 Pace::Streamed => "last byte of a todo call",
                 Pace::AtOnce => "all of a todo call",
@@ -113,29 +113,29 @@ pub(crate) fn rounds(table: &mut Table) {
 }
 
 fn rounds_in(wire: Wire, table: &mut Table) {
-    let mut scene = Scene::new(wire);
+    let mut fixture = Fixture::new(wire);
     let mut marks: [Latencies; MARKS.len()] = Default::default();
     let mut resident = [const { Vec::new() }; MARKS.len()];
     for session in 0..SESSIONS {
-        scene.run_task();
-        scene.server.receive();
+        fixture.run_task();
+        fixture.server.receive();
         for round in 1..=ROUNDS {
             let path = format!("src/file_{}.rs", round % FILES);
             let id = format!("read_{session}_{round}");
             let call = Reply::text("I look at it.").call(&id, "read_file", json!({ "path": path }));
-            let sent = scene.answer(&call, Pace::Streamed);
-            let next = scene.server.receive();
+            let sent = fixture.answer(&call, Pace::Streamed);
+            let next = fixture.server.receive();
             for (at, mark) in MARKS.into_iter().enumerate() {
                 if (mark - 4..=mark).contains(&round) {
                     marks[at].add(sent, &next);
                 }
                 if round == mark && session == 0 {
                     thread::sleep(Duration::from_millis(100));
-                    resident[at].extend(scene.daemon.memory().map(|memory| memory.resident / MB));
+                    resident[at].extend(fixture.daemon.memory().map(|memory| memory.resident / MB));
                 }
             }
         }
-        scene.end_turn();
+        fixture.end_turn();
     }
     let name = name(wire);
     for (mark, of) in MARKS.into_iter().zip(&marks) {
@@ -154,7 +154,7 @@ fn rounds_in(wire: Wire, table: &mut Table) {
         let what = format!("resident memory after {mark} rounds ({name})");
         table.row(&what, Unit::MegaBytes, None, resident);
     }
-    let connections = scene.server.connections();
+    let connections = fixture.server.connections();
     eprintln!("{name}: {connections} connections for {} requests", SESSIONS * (ROUNDS + 1));
 }
 
@@ -189,14 +189,14 @@ enum Pace {
 }
 
 /// A daemon at work in a folder with files, and the model server it asks.
-struct Scene {
+struct Fixture {
     wire: Wire,
     daemon: Daemon,
     server: ModelServer,
     _folder: TempDir,
 }
 
-impl Scene {
+impl Fixture {
     fn new(wire: Wire) -> Self {
         let folder = TempDir::new().expect("a folder");
         write_files(folder.path());

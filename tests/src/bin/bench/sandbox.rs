@@ -10,7 +10,10 @@ use std::{
 
 use cairn::exec::{
     self, Exit, Spec,
-    sandbox::{Begin, Boxed, Order, Sandbox, Settings, Tier, Tiers, Watch, Watching},
+    sandbox::{
+        AllowedBackends, Begin, PreparedSandbox, Sandbox, SandboxBackend, SandboxRequest, Settings,
+        Watch, Watching,
+    },
 };
 use cairn_core::policy::sandbox::Needs;
 use cairn_tests::lsp_client::binary;
@@ -34,12 +37,13 @@ pub(crate) fn commands(table: &mut Table) {
             bare.push(run(&root, None).await);
         }
         table.times("command `true`, without a sandbox", Unit::Millis, Aim::None, &bare);
-        for (name, tier) in
-            [("bubblewrap", Tier::Bubblewrap), ("namespaces of its own", Tier::Namespaces)]
-        {
-            let sandbox = Sandbox::new(Some(binary()), Tiers::Only(tier), Vec::new());
+        for (name, backend) in [
+            ("bubblewrap", SandboxBackend::Bubblewrap),
+            ("namespaces of its own", SandboxBackend::Namespaces),
+        ] {
+            let sandbox = Sandbox::new(Some(binary()), AllowedBackends::Only(backend), Vec::new());
             let began = Instant::now();
-            if let Err(reason) = sandbox.tier().await {
+            if let Err(reason) = sandbox.backend().await {
                 eprintln!("no sandbox by {name}: {reason}");
                 continue;
             }
@@ -78,9 +82,9 @@ async fn prepare(
     sandbox: &Sandbox,
     watch: Option<&Arc<Watch>>,
     root: &Path,
-) -> (Arc<Boxed>, Option<Watching>) {
+) -> (Arc<PreparedSandbox>, Option<Watching>) {
     let watching = watch.map(|watch| watch.begin(&begin(&[root.to_owned()])).expect("a scan"));
-    let order = Order {
+    let order = SandboxRequest {
         command: "true",
         cwd: root,
         folders: &[root.to_owned()],
@@ -134,7 +138,7 @@ pub(crate) fn scans(table: &mut Table) {
     }
 }
 
-async fn run(root: &Path, sandbox: Option<Arc<Boxed>>) -> Duration {
+async fn run(root: &Path, sandbox: Option<Arc<PreparedSandbox>>) -> Duration {
     let spec = Spec {
         command: "true".to_owned(),
         cwd: PathBuf::from(root),

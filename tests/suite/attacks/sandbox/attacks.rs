@@ -228,39 +228,39 @@ print('BREACH' if r != -1 else 'refused: ' + errno.errorcode[ctypes.get_errno()]
 async fn no_attack_succeeds() {
     for way in WAYS {
         let rows = ATTACKS.len() + CALLS.len() + 1;
-        let Some(scene) = Scene::set(way, json!({})).await else {
+        let Some(test) = SandboxTest::set(way, json!({})).await else {
             attacks::skipped(rows, format!("no box by {way}"));
             continue;
         };
         let mut faults = Vec::new();
         for (name, command, says) in ATTACKS {
-            let ran = scene.run(command, &[]).await;
+            let ran = test.run(command, &[]).await;
             let tried = says.iter().any(|words| ran.said.contains(words));
             let breach = ran.said.lines().any(|line| line == "BREACH");
             let seen = ran.said.contains(CANARY) || ran.said.contains("[key]");
             if !tried || breach || seen {
                 faults.push(format!("{way}, {name}: {}", ran.said));
             }
-            if let Err(harm) = scene.unharmed() {
+            if let Err(harm) = test.unharmed() {
                 faults.push(format!("{way}, {name}: {harm} after {}", ran.said));
             }
         }
         for (name, call) in CALLS {
             let probe = PROBE.replace("CALL", call);
-            let ran = scene.run(&format!("python3 - <<'END'\n{probe}\nEND"), &[]).await;
+            let ran = test.run(&format!("python3 - <<'END'\n{probe}\nEND"), &[]).await;
             if !ran.said.contains("refused: EPERM") {
                 faults.push(format!("{way}, {name}: {}", ran.said));
             }
         }
         let clone3 = PROBE.replace("CALL", "c.syscall(435, 0, 0)");
-        let ran = scene.run(&format!("python3 - <<'END'\n{clone3}\nEND"), &[]).await;
+        let ran = test.run(&format!("python3 - <<'END'\n{clone3}\nEND"), &[]).await;
         if !ran.said.contains("refused: ENOSYS") {
             faults.push(format!("{way}, clone3: {}", ran.said));
         }
         attacks::ran(rows);
         assert!(faults.is_empty(), "{}", faults.join("\n\n"));
         // Nothing of ours is left in the workspace.
-        assert_eq!(git(&scene.ws(), &["status", "--short"]).trim(), "?? link");
+        assert_eq!(git(&test.ws(), &["status", "--short"]).trim(), "?? link");
     }
 }
 
@@ -268,7 +268,7 @@ async fn no_attack_succeeds() {
 #[tokio::test]
 async fn a_bomb_of_processes_ends_and_the_daemon_lives() {
     for way in WAYS {
-        let Some(scene) = Scene::set(way, json!({})).await else { continue };
+        let Some(test) = SandboxTest::set(way, json!({})).await else { continue };
         let bomb = "python3 - <<'END'
 import os, time
 born = 0
@@ -280,16 +280,16 @@ try:
 except BlockingIOError:
     print('stopped at', born)
 END";
-        let turn = scene.begin(bomb, &[]).await;
+        let turn = test.begin(bomb, &[]).await;
         let over = |message: &Value| {
             message["method"] == "agent/turn" && message["params"]["phase"]["kind"] == "ended"
         };
         // It is two thousand processes, and other tests run at the same time.
-        let is_over = || scene.daemon.client.unread().iter().any(over);
-        crate::desk::wait_until(Duration::from_secs(60), is_over).await;
-        let ran = scene.ran(&turn).await;
+        let is_over = || test.daemon.client.unread().iter().any(over);
+        crate::fixtures::wait_until(Duration::from_secs(60), is_over).await;
+        let ran = test.ran(&turn).await;
         let ended = ran.said.contains("stopped at") || ran.said.contains("a thousand processes");
         assert!(ended, "{way}: {}", ran.said);
-        assert!(scene.run("echo alive", &[]).await.said.contains("alive"), "{way}");
+        assert!(test.run("echo alive", &[]).await.said.contains("alive"), "{way}");
     }
 }

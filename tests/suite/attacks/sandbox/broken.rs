@@ -82,26 +82,26 @@ fn replace(parts: &Parts, program: &str) {
 }
 
 /// A scene whose daemon has a program and a temporary folder of its own.
-async fn breakable(way: &str) -> Option<(Scene, Parts)> {
-    let mut scene = Scene::set(way, json!({})).await?;
-    let own = scene.root.path().join("own");
+async fn breakable(way: &str) -> Option<(SandboxTest, Parts)> {
+    let mut test = SandboxTest::set(way, json!({})).await?;
+    let own = test.root.path().join("own");
     let parts =
-        Parts { program: own.join("bin/cairn"), temporary: own.join("temporary"), ws: scene.ws() };
+        Parts { program: own.join("bin/cairn"), temporary: own.join("temporary"), ws: test.ws() };
     fs::create_dir_all(own.join("bin")).unwrap();
     fs::create_dir(&parts.temporary).unwrap();
     fs::copy(binary(), &parts.program).unwrap();
-    let daemon = daemon_of(&parts.program, &scene.home(), way, &parts.temporary);
-    scene.go_on_with(daemon).await;
-    Some((scene, parts))
+    let daemon = daemon_of(&parts.program, &test.home(), way, &parts.temporary);
+    test.go_on_with(daemon).await;
+    Some((test, parts))
 }
 
 #[tokio::test]
 async fn a_box_that_cannot_be_built_any_more_is_an_error_until_it_can() {
     for way in WAYS {
-        let Some((scene, parts)) = breakable(way).await else { continue };
+        let Some((test, parts)) = breakable(way).await else { continue };
         for Fault { name, begin, told, end } in FAULTS {
             begin(&parts);
-            let ran = scene.run("touch ~/harmed; echo ran", &[]).await;
+            let ran = test.run("touch ~/harmed; echo ran", &[]).await;
             end(&parts);
             assert!(!ran.ok && !ran.said.contains("\nran"), "{way}, {name}: {}", ran.said);
             let refused = ["The command could not be run: ", "The command was not run: "];
@@ -111,10 +111,10 @@ async fn a_box_that_cannot_be_built_any_more_is_an_error_until_it_can() {
                 ran.said
             );
             assert!(told.iter().any(|told| ran.said.contains(told)), "{way}, {name}: {}", ran.said);
-            assert!(!scene.home().join("harmed").exists(), "{way}, {name}: it ran outside");
-            let again = scene.run("echo again", &[]).await;
+            assert!(!test.home().join("harmed").exists(), "{way}, {name}: it ran outside");
+            let again = test.run("echo again", &[]).await;
             assert!(again.ok && again.said.starts_with("again\n"), "{way}, {name}: {}", again.said);
-            assert_eq!(scene.unharmed(), Ok(()), "{way}, {name}");
+            assert_eq!(test.unharmed(), Ok(()), "{way}, {name}");
         }
     }
 }
@@ -123,12 +123,12 @@ async fn a_box_that_cannot_be_built_any_more_is_an_error_until_it_can() {
 #[tokio::test]
 async fn a_temporary_folder_that_was_removed_is_made_anew() {
     for way in WAYS {
-        let Some((scene, parts)) = breakable(way).await else { continue };
-        assert!(scene.run("touch /tmp/before", &[]).await.ok, "{way}");
+        let Some((test, parts)) = breakable(way).await else { continue };
+        assert!(test.run("touch /tmp/before", &[]).await.ok, "{way}");
         for entry in fs::read_dir(&parts.temporary).unwrap() {
             fs::remove_dir_all(entry.unwrap().path()).unwrap();
         }
-        let ran = scene.run("ls /tmp; touch /tmp/after && ls /tmp", &[]).await;
+        let ran = test.run("ls /tmp; touch /tmp/after && ls /tmp", &[]).await;
         assert!(ran.ok && ran.said.starts_with("after\n"), "{way}: {}", ran.said);
     }
 }
@@ -136,8 +136,8 @@ async fn a_temporary_folder_that_was_removed_is_made_anew() {
 #[tokio::test]
 async fn a_command_as_long_as_it_may_be_runs() {
     for way in WAYS {
-        let Some(scene) = Scene::set(way, json!({})).await else { continue };
-        let ran = scene.run(&format!("echo ran # {}", "x".repeat(65_000)), &[]).await;
+        let Some(test) = SandboxTest::set(way, json!({})).await else { continue };
+        let ran = test.run(&format!("echo ran # {}", "x".repeat(65_000)), &[]).await;
         assert!(ran.ok && ran.said.starts_with("ran\n"), "{way}: {}", ran.said);
     }
 }

@@ -2,7 +2,7 @@
 //! anybody uses them, asked for, and put back only after a yes.
 
 use super::*;
-use crate::{attacks, desk};
+use crate::{attacks, fixtures};
 
 /// A repository in a folder that runs a program whenever git looks at it.
 const ARMED: &str = "git init -q DIR && git -C DIR config core.fsmonitor 'touch @home/harmed; false' && echo x > DIR/f";
@@ -135,13 +135,13 @@ fn rows() -> Vec<Row> {
     ]
 }
 
-fn user(scene: &Scene, command: &str) {
-    let command = scene.filled(command);
+fn user(test: &SandboxTest, command: &str) {
+    let command = test.filled(command);
     #[expect(clippy::disallowed_methods, reason = "a test is not the daemon")]
     let status = Command::new("bash")
         .args(["-c", &command])
-        .current_dir(scene.ws())
-        .env("HOME", scene.home())
+        .current_dir(test.ws())
+        .env("HOME", test.home())
         .status()
         .unwrap();
     assert!(status.success(), "{command}");
@@ -152,25 +152,25 @@ async fn what_runs_by_itself_is_moved_away_before_it_is_used() {
     for way in WAYS {
         let mut faults = Vec::new();
         for row in rows() {
-            let Some(scene) = Scene::set(way, json!({})).await else {
+            let Some(test) = SandboxTest::set(way, json!({})).await else {
                 attacks::skipped(1, format!("no box by {way}"));
                 continue;
             };
-            user(&scene, row.before);
-            let copied = scene.ws().join("copy/.git");
+            user(&test, row.before);
+            let copied = test.ws().join("copy/.git");
             let link = fs::read_link(&copied).ok();
-            let ran = scene.run(&row.command, row.needs).await;
-            user(&scene, USED);
+            let ran = test.run(&row.command, row.needs).await;
+            user(&test, USED);
             let Row { name, gone, .. } = row;
             if !ran.said.contains("moved to") {
                 faults.push(format!("{way}, {name}: nothing was told: {}", ran.said));
             }
             for path in gone {
-                if fs::symlink_metadata(scene.ws().join(path)).is_ok() {
+                if fs::symlink_metadata(test.ws().join(path)).is_ok() {
                     faults.push(format!("{way}, {name}: {path} is there: {}", ran.said));
                 }
             }
-            if scene.home().join("harmed").exists() {
+            if test.home().join("harmed").exists() {
                 faults.push(format!("{way}, {name}: it ran: {}", ran.said));
             }
             if fs::read_link(&copied).ok() != link {
@@ -185,10 +185,10 @@ async fn what_runs_by_itself_is_moved_away_before_it_is_used() {
 #[tokio::test]
 async fn a_yes_puts_it_back_and_shows_it_before() {
     for way in WAYS {
-        let Some(scene) = Scene::set(way, json!({})).await else { continue };
-        scene.keeps.store(true, Ordering::SeqCst);
+        let Some(test) = SandboxTest::set(way, json!({})).await else { continue };
+        test.keeps.store(true, Ordering::SeqCst);
         let command = "mkdir -p a/.vscode && echo '{\"x\": 1}' > a/.vscode/settings.json && echo be kind > a/AGENTS.md";
-        let ran = scene.run(command, &[]).await;
+        let ran = test.run(command, &[]).await;
         assert!(ran.ok && ran.said.contains("in their places again"), "{way}: {}", ran.said);
         let asked = ran.asked.unwrap();
         assert_eq!(asked["title"], "Keep protected files that a command made or changed (2)");
@@ -199,86 +199,86 @@ async fn a_yes_puts_it_back_and_shows_it_before() {
         );
         let patch = asked["preview"]["patch"].as_str().unwrap();
         assert!(patch.contains("+{\"x\": 1}") && patch.contains("+be kind"), "{patch}");
-        assert_eq!(fs::read_to_string(scene.ws().join("a/AGENTS.md")).unwrap(), "be kind\n");
-        assert!(scene.ws().join("a/.vscode/settings.json").exists(), "{way}");
+        assert_eq!(fs::read_to_string(test.ws().join("a/AGENTS.md")).unwrap(), "be kind\n");
+        assert!(test.ws().join("a/.vscode/settings.json").exists(), "{way}");
         // They are the user's by now: nobody asks again, and no command writes them.
-        let ran = scene.run("echo evil >> a/AGENTS.md || true", &[]).await;
+        let ran = test.run("echo evil >> a/AGENTS.md || true", &[]).await;
         assert!(ran.said.contains("Read-only"), "{way}: {}", ran.said);
         // A yes that comes when something else is there changes nothing.
-        assert_eq!(fs::read_to_string(scene.ws().join("a/AGENTS.md")).unwrap(), "be kind\n");
+        assert_eq!(fs::read_to_string(test.ws().join("a/AGENTS.md")).unwrap(), "be kind\n");
     }
 }
 
 #[tokio::test]
 async fn a_new_repository_goes_while_the_command_still_runs() {
     for way in WAYS {
-        let Some(scene) = Scene::set(way, json!({})).await else { continue };
-        let marker = desk::marker();
-        let turn = scene.begin(&format!("{}; sleep {marker}", armed("new")), &[]).await;
-        desk::until_running(&marker).await;
-        desk::wait_until(SOON, || scene.ws().join("new/f").exists()).await;
-        desk::wait_until(SOON, || !scene.ws().join("new/.git").exists()).await;
-        user(&scene, USED);
-        assert!(!scene.home().join("harmed").exists(), "{way}");
-        scene.daemon.client.request("agent/cancel", turn.clone()).await.unwrap();
-        scene.over(&turn).await;
-        desk::until_gone(&marker).await;
+        let Some(test) = SandboxTest::set(way, json!({})).await else { continue };
+        let marker = fixtures::marker();
+        let turn = test.begin(&format!("{}; sleep {marker}", armed("new")), &[]).await;
+        fixtures::until_running(&marker).await;
+        fixtures::wait_until(SOON, || test.ws().join("new/f").exists()).await;
+        fixtures::wait_until(SOON, || !test.ws().join("new/.git").exists()).await;
+        user(&test, USED);
+        assert!(!test.home().join("harmed").exists(), "{way}");
+        test.daemon.client.request("agent/cancel", turn.clone()).await.unwrap();
+        test.over(&turn).await;
+        fixtures::until_gone(&marker).await;
     }
 }
 
 #[tokio::test]
 async fn a_command_that_is_cut_short_leaves_nothing_either() {
     for way in WAYS {
-        let Some(scene) = Scene::set(way, json!({})).await else { continue };
-        let marker = desk::marker();
+        let Some(test) = SandboxTest::set(way, json!({})).await else { continue };
+        let marker = fixtures::marker();
         let command = format!("mkdir -p a && echo evil > a/.envrc; sleep {marker}");
-        let turn = scene.begin(&command, &[]).await;
-        desk::until_running(&marker).await;
-        desk::wait_until(SOON, || scene.ws().join("a/.envrc").exists()).await;
-        scene.daemon.client.request("agent/cancel", turn.clone()).await.unwrap();
-        scene.over(&turn).await;
-        desk::wait_until(SOON, || !scene.ws().join("a/.envrc").exists()).await;
+        let turn = test.begin(&command, &[]).await;
+        fixtures::until_running(&marker).await;
+        fixtures::wait_until(SOON, || test.ws().join("a/.envrc").exists()).await;
+        test.daemon.client.request("agent/cancel", turn.clone()).await.unwrap();
+        test.over(&turn).await;
+        fixtures::wait_until(SOON, || !test.ws().join("a/.envrc").exists()).await;
     }
 }
 
 #[tokio::test]
 async fn after_a_kill_nothing_of_ours_is_left_and_what_a_command_made_is_found() {
     for way in WAYS {
-        let Some(mut scene) = Scene::set(way, json!({})).await else { continue };
-        let marker = desk::marker();
+        let Some(mut test) = SandboxTest::set(way, json!({})).await else { continue };
+        let marker = fixtures::marker();
         let command = format!("mkdir -p a && echo evil > a/AGENTS.md; sleep {marker}");
-        scene.begin(&command, &[]).await;
-        desk::until_running(&marker).await;
-        desk::wait_until(SOON, || scene.ws().join("a/AGENTS.md").exists()).await;
-        scene.daemon.kill().await;
-        desk::until_gone(&marker).await;
-        let names = git(&scene.ws(), &["status", "--short", "--untracked-files=all", "--ignored"]);
+        test.begin(&command, &[]).await;
+        fixtures::until_running(&marker).await;
+        fixtures::wait_until(SOON, || test.ws().join("a/AGENTS.md").exists()).await;
+        test.daemon.kill().await;
+        fixtures::until_gone(&marker).await;
+        let names = git(&test.ws(), &["status", "--short", "--untracked-files=all", "--ignored"]);
         assert_eq!(names, "?? a/AGENTS.md\n?? link\n", "{way}");
-        assert!(!scene.ws().join(".envrc").exists() && !scene.ws().join("AGENTS.md").exists());
-        scene.begin_anew(way).await;
-        desk::wait_until(SOON, || !scene.ws().join("a/AGENTS.md").exists()).await;
+        assert!(!test.ws().join(".envrc").exists() && !test.ws().join("AGENTS.md").exists());
+        test.begin_anew(way).await;
+        fixtures::wait_until(SOON, || !test.ws().join("a/AGENTS.md").exists()).await;
         let told = |status: &Value| status["banners"].to_string().contains("a/AGENTS.md (new)");
-        scene.daemon.client.notification("agent/status", told).await;
+        test.daemon.client.notification("agent/status", told).await;
         // What the user makes later is theirs.
-        fs::write(scene.ws().join("a/AGENTS.md"), "mine\n").unwrap();
-        scene.begin_anew(way).await;
-        assert!(scene.run("touch b", &[]).await.ok, "{way}");
-        assert!(scene.ws().join("a/AGENTS.md").exists(), "{way}");
+        fs::write(test.ws().join("a/AGENTS.md"), "mine\n").unwrap();
+        test.begin_anew(way).await;
+        assert!(test.run("touch b", &[]).await.ok, "{way}");
+        assert!(test.ws().join("a/AGENTS.md").exists(), "{way}");
     }
 }
 
 #[tokio::test]
 async fn what_the_user_saves_meanwhile_stays() {
     for way in WAYS {
-        let Some(scene) = Scene::set(way, json!({})).await else { continue };
-        let marker = desk::marker();
-        let turn = scene.begin(&format!("touch made; sleep {marker}"), &[]).await;
-        desk::until_running(&marker).await;
+        let Some(test) = SandboxTest::set(way, json!({})).await else { continue };
+        let marker = fixtures::marker();
+        let turn = test.begin(&format!("touch made; sleep {marker}"), &[]).await;
+        fixtures::until_running(&marker).await;
         // In place, as editors do, and a new one by the editor.
-        fs::write(scene.ws().join("CLAUDE.md"), "Be quick.\n").unwrap();
-        let path = scene.ws().join(".envrc");
+        fs::write(test.ws().join("CLAUDE.md"), "Be quick.\n").unwrap();
+        let path = test.ws().join(".envrc");
         let uri = editor_double::uri(&path);
-        let client = &scene.daemon.client;
+        let client = &test.daemon.client;
         let document =
             json!({ "uri": uri, "languageId": "x", "version": 1, "text": "export A=1\n" });
         client.notify("textDocument/didOpen", json!({ "textDocument": document }));
@@ -286,12 +286,12 @@ async fn what_the_user_saves_meanwhile_stays() {
         client.request("agent/state", json!({})).await.unwrap();
         fs::write(&path, "export A=1\n").unwrap();
         client.request("agent/cancel", turn.clone()).await.unwrap();
-        scene.over(&turn).await;
-        desk::until_gone(&marker).await;
-        assert!(scene.run("touch b", &[]).await.ok, "{way}");
+        test.over(&turn).await;
+        fixtures::until_gone(&marker).await;
+        assert!(test.run("touch b", &[]).await.ok, "{way}");
         assert_eq!(fs::read_to_string(&path).unwrap(), "export A=1\n", "{way}");
-        assert_eq!(fs::read_to_string(scene.ws().join("CLAUDE.md")).unwrap(), "Be quick.\n");
-        fs::write(scene.ws().join("CLAUDE.md"), "Be kind.\n").unwrap();
+        assert_eq!(fs::read_to_string(test.ws().join("CLAUDE.md")).unwrap(), "Be quick.\n");
+        fs::write(test.ws().join("CLAUDE.md"), "Be kind.\n").unwrap();
     }
 }
 
@@ -347,16 +347,16 @@ const WORK: &[(&str, &str, &[&str])] = &[
 #[tokio::test]
 async fn daily_work_is_not_asked_about() {
     for way in WAYS {
-        let Some(scene) = Scene::set(way, json!({})).await else { continue };
+        let Some(test) = SandboxTest::set(way, json!({})).await else { continue };
         let mut faults = Vec::new();
         for (name, command, needs) in WORK {
-            let ran = scene.run(command, needs).await;
+            let ran = test.run(command, needs).await;
             let asked = ran.asked.as_ref().is_some_and(|asked| asked["quarantined"] == true);
             if !ran.ok || asked {
                 faults.push(format!("{way}, {name}: {:?} {}", ran.asked, ran.said));
             }
         }
-        assert!(scene.ws().join("other/.vscode/tasks.json").exists(), "{way}");
+        assert!(test.ws().join("other/.vscode/tasks.json").exists(), "{way}");
         assert!(faults.is_empty(), "{}", faults.join("\n\n"));
     }
 }
@@ -364,9 +364,9 @@ async fn daily_work_is_not_asked_about() {
 #[tokio::test]
 async fn without_a_sandbox_it_is_found_as_well() {
     let settings = json!({ "sandbox": { "mode": "off" } });
-    let scene = Scene::set("any", settings).await.unwrap();
-    let ran = scene.run("mkdir a && echo x > a/.envrc", &[]).await;
-    assert!(ran.said.contains("moved to") && !scene.ws().join("a/.envrc").exists(), "{}", ran.said);
+    let test = SandboxTest::set("any", settings).await.unwrap();
+    let ran = test.run("mkdir a && echo x > a/.envrc", &[]).await;
+    assert!(ran.said.contains("moved to") && !test.ws().join("a/.envrc").exists(), "{}", ran.said);
     // Cairn's own lines are shown as such, those of the command's end, too.
     assert!(ran.said.starts_with("[cairn] exit code 0"), "{}", ran.said);
 }

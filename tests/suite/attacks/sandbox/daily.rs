@@ -225,17 +225,17 @@ fn report(way: &str, command: &str, works: bool) {
 async fn daily_work_goes_on_in_the_sandbox() {
     assert!(DAILY.len() >= 40);
     for way in WAYS {
-        let Some(scene) = Scene::set(way, json!({})).await else { continue };
+        let Some(test) = SandboxTest::set(way, json!({})).await else { continue };
         let settings = "[user]\nname = At Home\nemail = a@example.invalid\nsignature = from home\n\
                         [alias]\nst = status --short\n";
-        put(&scene.home(), &[(".gitconfig", settings.as_bytes())]);
+        put(&test.home(), &[(".gitconfig", settings.as_bytes())]);
         let mut faults = Vec::new();
         for (program, command, says) in DAILY {
             if !is_installed(program) {
                 skipped(1, format!("{program} is not installed"));
                 continue;
             }
-            let got = scene.run(command, &[]).await;
+            let got = test.run(command, &[]).await;
             let works = got.ok && got.said.contains(says);
             report(way, command, works);
             if !works {
@@ -250,11 +250,11 @@ async fn daily_work_goes_on_in_the_sandbox() {
 #[tokio::test]
 async fn toolchains_in_the_home_folder_are_found_and_run() {
     for way in WAYS {
-        let Some(scene) = Scene::set(way, json!({})).await else { continue };
-        put_tools(&scene.home());
+        let Some(test) = SandboxTest::set(way, json!({})).await else { continue };
+        put_tools(&test.home());
         let mut faults = Vec::new();
         for (command, says) in AT_HOME {
-            let got = scene.run(command, &[]).await;
+            let got = test.run(command, &[]).await;
             let works = got.said.contains(says);
             report(way, command, works);
             if !works {

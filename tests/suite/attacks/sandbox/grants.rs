@@ -5,14 +5,14 @@ use super::*;
 #[tokio::test]
 async fn git_is_granted_without_what_decides_what_it_runs() {
     for way in WAYS {
-        let Some(scene) = Scene::set(way, json!({})).await else { continue };
-        let refused = scene.run("echo two >> a.txt && git commit -qam Second", &[]).await;
+        let Some(test) = SandboxTest::set(way, json!({})).await else { continue };
+        let refused = test.run("echo two >> a.txt && git commit -qam Second", &[]).await;
         assert!(
             !refused.ok && refused.said.contains("needs: [\"git\"]"),
             "{way}: {}",
             refused.said
         );
-        let ran = scene.run("git commit -qam Second && git switch -qc side && git log --oneline | wc -l && git status --short", &["git"]).await;
+        let ran = test.run("git commit -qam Second && git switch -qc side && git log --oneline | wc -l && git status --short", &["git"]).await;
         assert!(ran.ok && ran.said.starts_with("2\n?? link\n"), "{way}: {}", ran.said);
         let asked = ran.asked.unwrap();
         assert_eq!(asked["needs"], json!(["git"]), "{way}");
@@ -25,56 +25,56 @@ async fn git_is_granted_without_what_decides_what_it_runs() {
             "mv .git .old",
             "rm .git/config",
         ] {
-            let ran = scene.run(&format!("{command} && echo BREACH"), &["git"]).await;
+            let ran = test.run(&format!("{command} && echo BREACH"), &["git"]).await;
             assert!(!ran.ok && !ran.said.contains("BREACH"), "{way}, {command}: {}", ran.said);
         }
         for command in ["echo evil > .git/config.worktree", "echo /tmp/evil > .git/commondir"] {
-            let ran = scene.run(command, &["git"]).await;
+            let ran = test.run(command, &["git"]).await;
             assert!(ran.said.contains("moved to"), "{way}, {command}: {}", ran.said);
         }
-        assert_eq!(scene.unharmed(), Ok(()));
-        let git = scene.ws().join(".git");
+        assert_eq!(test.unharmed(), Ok(()));
+        let git = test.ws().join(".git");
         assert!(!git.join("commondir").exists() && !git.join("config.worktree").exists());
         // Not even a grant lets them be written for the next command.
-        assert!(!scene.run("touch .git/x", &[]).await.ok);
+        assert!(!test.run("touch .git/x", &[]).await.ok);
     }
 }
 
 #[tokio::test]
 async fn the_network_is_there_for_the_command_that_was_granted_it() {
     for way in WAYS {
-        let Some(scene) = Scene::set(way, json!({})).await else { continue };
+        let Some(test) = SandboxTest::set(way, json!({})).await else { continue };
         let connect = "exec 3<>/dev/tcp/127.0.0.1/@port && echo connected";
-        let refused = scene
+        let refused = test
             .run(
                 "getent hosts cairn.invalid || echo 'Temporary failure in name resolution'; false",
                 &[],
             )
             .await;
         assert!(refused.said.contains("needs: [\"network\"]"), "{way}: {}", refused.said);
-        let ran = scene.run(connect, &["network"]).await;
+        let ran = test.run(connect, &["network"]).await;
         assert!(ran.ok && ran.said.contains("connected"), "{way}: {}", ran.said);
-        assert!(scene.tcp.accept().is_ok(), "{way}");
+        assert!(test.tcp.accept().is_ok(), "{way}");
         assert_eq!(ran.asked.unwrap()["title"], "Run a command with network access");
         // Only the network.
-        let still = scene
+        let still = test
             .run("cat /etc/resolv.conf >/dev/null; cat ~/.netrc; touch .git/x", &["network"])
             .await;
         assert!(!still.ok && !still.said.contains(CANARY), "{way}: {}", still.said);
-        assert!(!scene.run(connect, &[]).await.ok, "{way}");
-        assert_eq!(scene.unharmed(), Ok(()));
+        assert!(!test.run(connect, &[]).await.ok, "{way}");
+        assert_eq!(test.unharmed(), Ok(()));
     }
 }
 
 #[tokio::test]
 async fn a_rule_of_the_user_does_not_grant_what_a_command_needs() {
     let settings = json!({ "shell": { "approval": "allowlist", "allow": ["touch *"] } });
-    let Some(scene) = Scene::set(WAYS[0], settings).await else { return };
-    let turn = scene.begin("touch made", &[]).await;
+    let Some(test) = SandboxTest::set(WAYS[0], settings).await else { return };
+    let turn = test.begin("touch made", &[]).await;
     // Nobody is asked.
-    scene.over(&turn).await;
-    assert!(scene.ws().join("made").exists());
-    let asked = scene.run("touch made", &["network"]).await.asked.unwrap();
+    test.over(&turn).await;
+    assert!(test.ws().join("made").exists());
+    let asked = test.run("touch made", &["network"]).await.asked.unwrap();
     assert_eq!(asked["needs"], json!(["network"]));
 }
 
@@ -85,14 +85,14 @@ async fn without_a_sandbox_everything_is_asked_and_said() {
         ("none", json!({ "shell": allow })),
         ("any", json!({ "shell": allow, "sandbox": { "mode": "off" } })),
     ] {
-        let scene = Scene::set(way, settings).await.unwrap();
-        let state = scene.daemon.client.request("agent/state", json!({})).await.unwrap();
+        let test = SandboxTest::set(way, settings).await.unwrap();
+        let state = test.daemon.client.request("agent/state", json!({})).await.unwrap();
         let banners = state["status"]["banners"].as_array().unwrap();
         assert!(banners.iter().any(|banner| banner["kind"] == "sandbox"), "{way}: {banners:?}");
-        let ran = scene.run("touch made ../beside", &[]).await;
+        let ran = test.run("touch made ../beside", &[]).await;
         assert!(ran.ok, "{way}: {}", ran.said);
         assert_eq!(ran.asked.unwrap()["title"], "Run a command without a sandbox", "{way}");
-        assert!(scene.home().join("beside").exists(), "{way}");
+        assert!(test.home().join("beside").exists(), "{way}");
     }
 }
 
@@ -101,11 +101,11 @@ async fn the_user_can_open_folders_and_the_network() {
     for way in WAYS {
         let folder = tempfile::tempdir_in(visible_folder()).unwrap();
         let settings = json!({ "sandbox": { "writable": [folder.path()], "network": true } });
-        let Some(scene) = Scene::set(way, settings).await else { continue };
+        let Some(test) = SandboxTest::set(way, settings).await else { continue };
         let command =
             format!("touch {}/x && exec 3<>/dev/tcp/127.0.0.1/@port", folder.path().display());
-        let ran = scene.run(&command, &[]).await;
+        let ran = test.run(&command, &[]).await;
         assert!(ran.ok && folder.path().join("x").exists(), "{way}: {}", ran.said);
-        assert!(scene.tcp.accept().is_ok(), "{way}");
+        assert!(test.tcp.accept().is_ok(), "{way}");
     }
 }

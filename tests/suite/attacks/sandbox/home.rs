@@ -167,14 +167,14 @@ fn read(said: &str) -> Vec<&str> {
 async fn no_token_in_the_home_folder_is_read() {
     assert!(TOKENS.len() >= 80);
     for way in WAYS {
-        let Some(scene) = Scene::set(way, json!({})).await else { continue };
-        fill(&scene.home());
-        let got = scene.run(&reads_all(), &[]).await;
+        let Some(test) = SandboxTest::set(way, json!({})).await else { continue };
+        fill(&test.home());
+        let got = test.run(&reads_all(), &[]).await;
         let read = read(&got.said);
         assert!(got.ok, "{way}: {}", got.said);
         assert!(read.is_empty(), "{way}: {} of {} read: {read:#?}", read.len(), TOKENS.len());
         // By whatever name it lies there.
-        let all = scene.run(&format!("grep -rls {CANARY} ~ ; true"), &[]).await;
+        let all = test.run(&format!("grep -rls {CANARY} ~ ; true"), &[]).await;
         assert!(!all.said.contains(CANARY) && !all.said.contains("home/"), "{way}: {}", all.said);
         ran(TOKENS.len() + 1);
     }
@@ -228,20 +228,20 @@ fn put_around(home: &Path) {
 #[tokio::test]
 async fn no_way_around_the_allow_list_of_the_home_folder() {
     for way in WAYS {
-        let Some(scene) = Scene::set(way, json!({})).await else { continue };
-        put_around(&scene.home());
+        let Some(test) = SandboxTest::set(way, json!({})).await else { continue };
+        put_around(&test.home());
         let harmless =
             "cat ~/.cargo/bin/rustc && git config --global user.name && cat ~/.cargo/config.toml";
-        let got = scene.run(harmless, &[]).await;
+        let got = test.run(harmless, &[]).await;
         let want = got.said.starts_with("xAt Home\n") && got.said.contains("offline = true");
         assert!(got.ok && want, "{way}: {}", got.said);
         for attack in AROUND {
-            let got = scene.run(attack, &[]).await;
+            let got = test.run(attack, &[]).await;
             assert!(!got.said.contains(CANARY), "{way}, {attack}: {}", got.said);
-            assert_eq!(scene.unharmed(), Ok(()), "{way}, {attack}");
+            assert_eq!(test.unharmed(), Ok(()), "{way}, {attack}");
         }
         // And it is as it was.
-        let got = scene.run(harmless, &[]).await;
+        let got = test.run(harmless, &[]).await;
         assert!(got.ok && want, "{way}: {}", got.said);
         ran(AROUND.len());
     }
@@ -250,16 +250,16 @@ async fn no_way_around_the_allow_list_of_the_home_folder() {
 #[tokio::test]
 async fn no_socket_of_the_user_is_reached() {
     for way in WAYS {
-        let Some(scene) = Scene::set(way, json!({})).await else { continue };
+        let Some(test) = SandboxTest::set(way, json!({})).await else { continue };
         let bind = |name: &str| {
-            let path = scene.home().join(name);
+            let path = test.home().join(name);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             let listener = UnixListener::bind(&path).unwrap();
             listener.set_nonblocking(true).unwrap();
             (path, listener)
         };
         // Beside the home folder, as a service of the system has it.
-        let elsewhere = scene.root.path().join("service.sock");
+        let elsewhere = test.root.path().join("service.sock");
         let listener = UnixListener::bind(&elsewhere).unwrap();
         listener.set_nonblocking(true).unwrap();
         let mut all = vec![(elsewhere, listener)];
@@ -272,7 +272,7 @@ async fn no_socket_of_the_user_is_reached() {
                 "python3 -c \"import socket; s = socket.socket(socket.AF_UNIX); s.connect('{}'); s.send(b'x'); print('in')\"",
                 path.display()
             );
-            let got = scene.run(&attack, &[]).await;
+            let got = test.run(&attack, &[]).await;
             assert!(!got.said.starts_with("in\n"), "{way}, {}: {}", path.display(), got.said);
             assert!(listener.accept().is_err(), "{way}, {}", path.display());
         }
@@ -284,7 +284,7 @@ async fn no_socket_of_the_user_is_reached() {
 async fn a_home_folder_that_is_the_workspace_shows_what_has_a_plain_name() {
     use cairn_tests::model_server::Wire;
 
-    use crate::{attacks::Stand, desk::allow};
+    use crate::{attacks::AttackTest, fixtures::allow};
     for way in WAYS {
         let folder = tempfile::tempdir_in(visible_folder()).unwrap();
         // Read at a login, or a document: plain names are worked with, as in any workspace.
@@ -297,23 +297,23 @@ async fn a_home_folder_that_is_the_workspace_shows_what_has_a_plain_name() {
             &[("notes/a", b"seen\n"), ("top.txt", b"seen\n"), (".nvm/nvm.sh", b"nvm\n")],
         );
         let home = folder.path().canonicalize().unwrap();
-        let stand = Stand::within(folder, &[""], Wire::Anthropic, json!({}), |command| {
+        let test = AttackTest::within(folder, &[""], Wire::Anthropic, json!({}), |command| {
             command.env("CAIRN_SANDBOX", way).env("HOME", &home);
         })
         .await;
-        stand.editor.will_always_answer(allow());
+        test.editor.will_always_answer(allow());
         let script =
             "cat notes/a top.txt .nvm/nvm.sh; echo b > notes/b; touch new; grep -rls the-canary . ";
-        let told = stand.told([("bash", json!({ "command": script }))]).await;
+        let told = test.told([("bash", json!({ "command": script }))]).await;
         if told[0].contains("without a sandbox") || told[0].contains(".netrc") && way == "none" {
             continue;
         }
         assert!(told[0].starts_with("seen\nseen\nnvm\n"), "{way}: {}", told[0]);
         assert!(!told[0].contains("./."), "{way}: {}", told[0]);
-        assert!(stand.has("notes/b") && !stand.has("new"), "{way}: {}", told[0]);
+        assert!(test.has("notes/b") && !test.has("new"), "{way}: {}", told[0]);
         assert!(told[0].contains("Read-only"), "{way}: {}", told[0]);
         ran(1);
-        stand.finish();
+        test.finish();
     }
 }
 
@@ -322,11 +322,11 @@ async fn what_the_user_names_is_shown_in_the_home_folder() {
     for way in WAYS {
         let settings = json!({ "sandbox": { "readable": ["~/other", "~/.config/gh/hosts.yml"] } });
         // A home of the daemon, not of this process: `~` is read there.
-        let Some(scene) = Scene::set(way, settings).await else { continue };
-        put(&scene.home(), &[(".config/gh/hosts.yml", b"mine\n"), (".config/gh/x", b"not\n")]);
-        let got = scene.run("cat ~/other/file.txt ~/.config/gh/*; echo x > ~/other/y", &[]).await;
+        let Some(test) = SandboxTest::set(way, settings).await else { continue };
+        put(&test.home(), &[(".config/gh/hosts.yml", b"mine\n"), (".config/gh/x", b"not\n")]);
+        let got = test.run("cat ~/other/file.txt ~/.config/gh/*; echo x > ~/other/y", &[]).await;
         assert!(got.said.starts_with("untouched\nmine\n"), "{way}: {}", got.said);
         assert!(!got.said.contains("not\n"), "{way}: {}", got.said);
-        assert_eq!(scene.unharmed(), Ok(()), "{way}");
+        assert_eq!(test.unharmed(), Ok(()), "{way}");
     }
 }

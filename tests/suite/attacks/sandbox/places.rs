@@ -11,8 +11,8 @@ use cairn_tests::{lsp_client::start, model_server::Wire};
 
 use super::*;
 use crate::{
-    attacks::{Stand, put, ran, skipped},
-    desk::allow,
+    attacks::{AttackTest, put, ran, skipped},
+    fixtures::allow,
 };
 
 /// Where commands see what is there.
@@ -21,12 +21,12 @@ fn folder() -> tempfile::TempDir {
 }
 
 /// Whether boxes are built this way here; so many attacks are counted as skipped if not.
-async fn is_boxed(stand: &Stand, way: &str, attacks: usize) -> bool {
+async fn is_boxed(test: &AttackTest, way: &str, attacks: usize) -> bool {
     let kind = |notice: &Notice| match notice {
         Notice::Status(status) => status.sandbox.as_ref().map(|sandbox| sandbox.kind),
         _ => None,
     };
-    let kind = stand.editor.wait_for("a word about the box", kind).await;
+    let kind = test.editor.wait_for("a word about the box", kind).await;
     let boxed = serde_json::to_value(kind).unwrap() == way;
     if !boxed {
         skipped(attacks, format!("no box by {way}"));
@@ -69,24 +69,24 @@ async fn a_link_for_a_workspace_and_a_second_one_are_as_safe() {
         );
         symlink("real", folder.path().join("linked")).unwrap();
         let top = folder.path().canonicalize().unwrap();
-        let stand =
-            Stand::within(folder, &["linked", "two"], Wire::Anthropic, json!({}), |command| {
+        let test =
+            AttackTest::within(folder, &["linked", "two"], Wire::Anthropic, json!({}), |command| {
                 command.env("CAIRN_SANDBOX", way);
             })
             .await;
-        if !is_boxed(&stand, way, ATTACKS.len()).await {
-            stand.finish();
+        if !is_boxed(&test, way, ATTACKS.len()).await {
+            test.finish();
             continue;
         }
-        stand.editor.will_always_answer(allow());
+        test.editor.will_always_answer(allow());
         let bash = |command: String| ("bash", json!({ "command": command }));
         let work = format!("echo y > {}/two/made && echo x > made && pwd", top.display());
-        let told = stand.told([bash(work)]).await;
+        let told = test.told([bash(work)]).await;
         assert!(top.join("two/made").exists(), "{way}: {}", told[0]);
         assert!(told[0].contains("[cairn] exit code 0"), "{way}: {}", told[0]);
         assert!(top.join("real/made").exists(), "{way}: {}", told[0]);
         for attack in ATTACKS {
-            let told = stand.told([bash(attack.replace('@', &top.display().to_string()))]).await;
+            let told = test.told([bash(attack.replace('@', &top.display().to_string()))]).await;
             for (name, text) in [
                 ("outside/c", "three\n"),
                 ("linked/.git/config", "[core]\n"),
@@ -107,7 +107,7 @@ async fn a_link_for_a_workspace_and_a_second_one_are_as_safe() {
             );
         }
         ran(ATTACKS.len());
-        stand.finish();
+        test.finish();
     }
 }
 
@@ -180,31 +180,31 @@ async fn a_home_folder_as_a_workspace_keeps_what_runs_at_a_login() {
             ],
         );
         let home = folder.path().canonicalize().unwrap();
-        let stand = Stand::within(folder, &[""], Wire::Anthropic, json!({}), |command| {
+        let test = AttackTest::within(folder, &[""], Wire::Anthropic, json!({}), |command| {
             command.env("CAIRN_SANDBOX", way).env("HOME", &home);
         })
         .await;
-        if !is_boxed(&stand, way, 1).await {
-            stand.finish();
+        if !is_boxed(&test, way, 1).await {
+            test.finish();
             continue;
         }
-        stand.editor.will_always_answer(allow());
+        test.editor.will_always_answer(allow());
         let attack = "for f in .bashrc .gitconfig .profile .bash_profile bin/tool; do echo evil >> ~/$f; done; \
                       mkdir -p ~/.ssh; echo evil > ~/.ssh/authorized_keys; mv ~/bin ~/b; \
                       echo written > ~/notes/b";
-        let told = stand.told([("bash", json!({ "command": attack }))]).await;
+        let told = test.told([("bash", json!({ "command": attack }))]).await;
         for (name, text) in
             [(".bashrc", "# mine\n"), (".gitconfig", "[user]\n"), ("bin/tool", "mine\n")]
         {
-            assert_eq!(stand.read(name), text.as_bytes(), "{way}, {name}: {told:?}");
+            assert_eq!(test.read(name), text.as_bytes(), "{way}, {name}: {told:?}");
         }
         for name in [".ssh/authorized_keys", ".profile", ".bash_profile"] {
-            assert!(!stand.has(name), "{way}, {name}: {told:?}");
+            assert!(!test.has(name), "{way}, {name}: {told:?}");
         }
         // What a home folder holds besides is worked in.
-        assert_eq!(stand.read("notes/b"), b"written\n", "{way}: {told:?}");
+        assert_eq!(test.read("notes/b"), b"written\n", "{way}: {told:?}");
         ran(1);
-        stand.finish();
+        test.finish();
     }
 }
 
@@ -221,22 +221,22 @@ async fn settings_of_git_that_lie_in_the_workspace_are_not_written() {
                 ("a", b"a\n"),
             ],
         );
-        let stand = Stand::within(folder, &[""], Wire::Anthropic, json!({}), |command| {
+        let test = AttackTest::within(folder, &[""], Wire::Anthropic, json!({}), |command| {
             command.env("CAIRN_SANDBOX", way);
         })
         .await;
-        if !is_boxed(&stand, way, 1).await {
-            stand.finish();
+        if !is_boxed(&test, way, 1).await {
+            test.finish();
             continue;
         }
-        stand.editor.will_always_answer(allow());
+        test.editor.will_always_answer(allow());
         let attack = "echo '[core] fsmonitor = evil' >> .gitconfig; mkdir team; echo evil > team/later; \
                       rm -f .gitconfig; echo written > a";
-        let told = stand.told([("bash", json!({ "command": attack }))]).await;
-        assert_eq!(stand.read(".gitconfig"), b"[user]\n", "{way}: {told:?}");
-        assert!(!stand.has("team/later"), "{way}: {told:?}");
-        assert_eq!(stand.read("a"), b"written\n", "{way}: {told:?}");
+        let told = test.told([("bash", json!({ "command": attack }))]).await;
+        assert_eq!(test.read(".gitconfig"), b"[user]\n", "{way}: {told:?}");
+        assert!(!test.has("team/later"), "{way}: {told:?}");
+        assert_eq!(test.read("a"), b"written\n", "{way}: {told:?}");
         ran(1);
-        stand.finish();
+        test.finish();
     }
 }

@@ -1,7 +1,7 @@
 //! Commands without a sandbox on Linux: how they end, and that nothing of them outlives the daemon.
 
 use super::*;
-use crate::desk;
+use crate::fixtures;
 
 /// Each starts a process that is an orphan in a session of its own, without the environment of the
 /// command.
@@ -16,14 +16,14 @@ const DAEMONS: &[&str] = &[
 #[tokio::test]
 async fn a_daemon_process_does_not_survive_a_killed_cairn() {
     for command in DAEMONS.iter().cycle().take(20) {
-        let mut scene = Scene::set("none", json!({})).await.unwrap();
-        let marker = desk::marker();
-        scene.begin(&command.replace("@marker", &marker), &[]).await;
+        let mut test = SandboxTest::set("none", json!({})).await.unwrap();
+        let marker = fixtures::marker();
+        test.begin(&command.replace("@marker", &marker), &[]).await;
         // The shell names the marker too, with words around it.
         let daemon = format!("sleep\0{marker}\0");
-        desk::wait_until(Duration::from_secs(10), || desk::processes(&daemon) > 0).await;
-        scene.daemon.kill().await;
-        desk::until_gone(&marker).await;
+        fixtures::wait_until(Duration::from_secs(10), || fixtures::processes(&daemon) > 0).await;
+        test.daemon.kill().await;
+        fixtures::until_gone(&marker).await;
     }
 }
 
@@ -31,33 +31,33 @@ async fn a_daemon_process_does_not_survive_a_killed_cairn() {
 #[tokio::test]
 async fn a_command_does_not_survive_a_cairn_that_is_killed_as_it_starts() {
     for command in DAEMONS.iter().cycle().take(20) {
-        let mut scene = Scene::set("none", json!({})).await.unwrap();
-        let marker = desk::marker();
-        scene.begin(&command.replace("@marker", &marker), &[]).await;
-        desk::wait_until(Duration::from_secs(10), || desk::processes(&marker) > 0).await;
-        scene.daemon.kill().await;
-        desk::until_gone(&marker).await;
+        let mut test = SandboxTest::set("none", json!({})).await.unwrap();
+        let marker = fixtures::marker();
+        test.begin(&command.replace("@marker", &marker), &[]).await;
+        fixtures::wait_until(Duration::from_secs(10), || fixtures::processes(&marker) > 0).await;
+        test.daemon.kill().await;
+        fixtures::until_gone(&marker).await;
     }
 }
 
 #[tokio::test]
 async fn a_cancelled_command_leaves_nothing_behind() {
     for command in DAEMONS {
-        let scene = Scene::set("none", json!({})).await.unwrap();
-        let marker = desk::marker();
-        let turn = scene.begin(&command.replace("@marker", &marker), &[]).await;
+        let test = SandboxTest::set("none", json!({})).await.unwrap();
+        let marker = fixtures::marker();
+        let turn = test.begin(&command.replace("@marker", &marker), &[]).await;
         let daemon = format!("sleep\0{marker}\0");
-        desk::wait_until(Duration::from_secs(10), || desk::processes(&daemon) > 0).await;
-        scene.daemon.client.request("agent/cancel", turn.clone()).await.unwrap();
-        scene.over(&turn).await;
-        desk::until_gone(&marker).await;
+        fixtures::wait_until(Duration::from_secs(10), || fixtures::processes(&daemon) > 0).await;
+        test.daemon.client.request("agent/cancel", turn.clone()).await.unwrap();
+        test.over(&turn).await;
+        fixtures::until_gone(&marker).await;
     }
 }
 
 #[tokio::test]
 async fn a_command_ends_as_its_shell_does() {
-    let scene = Scene::set("none", json!({})).await.unwrap();
-    let marker = desk::marker();
+    let test = SandboxTest::set("none", json!({})).await.unwrap();
+    let marker = fixtures::marker();
     let left = format!("sleep {marker} & echo left");
     let daemon = format!("env -i setsid -f sleep {marker}; echo left");
     for (command, said, ok) in [
@@ -72,25 +72,25 @@ async fn a_command_ends_as_its_shell_does() {
         (&daemon, &["left", "1 left in the background, ended"], true),
         ("kill -9 $PPID; sleep 0.2; echo on", &[], false),
     ] {
-        let ran = scene.run(command, &[]).await;
+        let ran = test.run(command, &[]).await;
         assert_eq!(ran.ok, ok, "{command}: {}", ran.said);
         for words in said {
             assert!(ran.said.contains(words), "{command}: {}", ran.said);
         }
     }
-    desk::until_gone(&marker).await;
+    fixtures::until_gone(&marker).await;
 }
 
 #[tokio::test]
 async fn a_command_is_asked_to_end_before_it_is_killed() {
-    let scene = Scene::set("none", json!({})).await.unwrap();
-    let marker = desk::marker();
+    let test = SandboxTest::set("none", json!({})).await.unwrap();
+    let marker = fixtures::marker();
     let command = format!("trap 'echo cleaned > cleaned; exit' TERM; sleep {marker} & wait");
-    let turn = scene.begin(&command, &[]).await;
+    let turn = test.begin(&command, &[]).await;
     let sleep = format!("sleep\0{marker}\0");
-    desk::wait_until(SOON, || desk::processes(&sleep) == 1).await;
-    scene.daemon.client.request("agent/cancel", turn.clone()).await.unwrap();
-    scene.over(&turn).await;
-    desk::wait_until(SOON, || scene.ws().join("cleaned").exists()).await;
-    desk::until_gone(&marker).await;
+    fixtures::wait_until(SOON, || fixtures::processes(&sleep) == 1).await;
+    test.daemon.client.request("agent/cancel", turn.clone()).await.unwrap();
+    test.over(&turn).await;
+    fixtures::wait_until(SOON, || test.ws().join("cleaned").exists()).await;
+    fixtures::until_gone(&marker).await;
 }

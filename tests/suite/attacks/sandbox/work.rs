@@ -75,10 +75,10 @@ const WORK: &[(&str, &str, &str)] = &[
 #[tokio::test]
 async fn what_people_do_all_day_goes_on_working() {
     for way in WAYS {
-        let Some(scene) = Scene::set(way, json!({})).await else { continue };
+        let Some(test) = SandboxTest::set(way, json!({})).await else { continue };
         let mut faults = Vec::new();
         for (name, command, says) in WORK {
-            let ran = scene.run(command, &[]).await;
+            let ran = test.run(command, &[]).await;
             if !ran.ok || !ran.said.contains(says) {
                 faults.push(format!("{way}, {name}: {}", ran.said));
             }
@@ -90,7 +90,7 @@ async fn what_people_do_all_day_goes_on_working() {
 #[tokio::test]
 async fn ends_and_leftovers_are_told_as_they_are() {
     for way in WAYS {
-        let Some(scene) = Scene::set(way, json!({})).await else { continue };
+        let Some(test) = SandboxTest::set(way, json!({})).await else { continue };
         for (command, told) in [
             ("exit 3", "[cairn] exit code 3,"),
             ("kill -9 $$", "[cairn] ended by signal 9,"),
@@ -98,7 +98,7 @@ async fn ends_and_leftovers_are_told_as_they_are() {
             ("sleep 60 & setsid sleep 60 & echo left", "[cairn] 2 left in the background, ended"),
             ("echo one; echo two >&2; echo three", "one\ntwo\nthree\n"),
         ] {
-            let ran = scene.run(command, &[]).await;
+            let ran = test.run(command, &[]).await;
             assert!(ran.said.contains(told), "{way}, {command}: {}", ran.said);
         }
     }
@@ -107,51 +107,52 @@ async fn ends_and_leftovers_are_told_as_they_are() {
 #[tokio::test]
 async fn who_only_looks_sees_what_is_there_and_writes_nothing() {
     for way in WAYS {
-        let Some(scene) = Scene::set(way, json!({})).await else { continue };
-        let ran = scene.run("ls -A && cat ../other/file.txt 2>&1; git status --short", &[]).await;
+        let Some(test) = SandboxTest::set(way, json!({})).await else { continue };
+        let ran = test.run("ls -A && cat ../other/file.txt 2>&1; git status --short", &[]).await;
         let seen = ".git\nCLAUDE.md\na.txt\nlink\nsub\ncat: ../other/file.txt: No such file or directory\n?? link\n[cairn] exit";
         assert!(ran.said.starts_with(seen), "{way}: {}", ran.said);
-        let ran = scene.run("ls -A; touch b && ls b", &[]).await;
+        let ran = test.run("ls -A; touch b && ls b", &[]).await;
         // Nor does one that writes see anything that is not the project's.
         let seen = ".git\nCLAUDE.md\na.txt\nlink\nsub\nb\n[cairn] exit";
         assert!(ran.ok && ran.said.starts_with(seen), "{way}: {}", ran.said);
 
         // What a repository has Git run while it only prints cannot write either.
-        let config = scene.ws().join(".git/config");
+        let config = test.ws().join(".git/config");
         let own = fs::read_to_string(&config).unwrap();
         let theirs = "[core]\n\tfsmonitor = echo x > harmed; false\n";
         fs::write(&config, own.clone() + theirs).unwrap();
-        let ran = scene.run("git status", &[]).await;
+        let ran = test.run("git status", &[]).await;
         assert!(ran.said.contains("create harmed: Read-only"), "{way}, it ran: {}", ran.said);
-        assert!(!scene.ws().join("harmed").exists(), "{way}");
+        assert!(!test.ws().join("harmed").exists(), "{way}");
         fs::write(&config, own).unwrap();
-        assert_eq!(scene.unharmed(), Ok(()), "{way}");
+        assert_eq!(test.unharmed(), Ok(()), "{way}");
     }
 }
 
 #[tokio::test]
 async fn a_workspace_may_lie_in_the_temporary_folder() {
     for way in WAYS {
-        let Some(scene) = Scene::set_in(Path::new("/tmp"), way, json!({})).await else { continue };
-        let ran = scene.run("cat a.txt && ls ..", &[]).await;
+        let Some(test) = SandboxTest::set_in(Path::new("/tmp"), way, json!({})).await else {
+            continue;
+        };
+        let ran = test.run("cat a.txt && ls ..", &[]).await;
         assert!(ran.said.starts_with("one\n"), "{way}, who only looks: {}", ran.said);
         assert!(ran.said.contains("\nws\n"), "{way}: {}", ran.said);
-        let ran =
-            scene.run("echo new > b && cat b a.txt && git status --short && ls ..", &[]).await;
+        let ran = test.run("echo new > b && cat b a.txt && git status --short && ls ..", &[]).await;
         assert!(ran.ok && ran.said.starts_with("new\none\n?? b\n"), "{way}: {}", ran.said);
         assert!(ran.said.contains("\nws\n"), "nothing beside it: {}", ran.said);
-        assert_eq!(fs::read_to_string(scene.ws().join("b")).unwrap(), "new\n", "{way}");
-        assert!(!scene.run("touch .git/x", &[]).await.ok, "{way}");
-        assert_eq!(scene.unharmed(), Ok(()), "{way}");
+        assert_eq!(fs::read_to_string(test.ws().join("b")).unwrap(), "new\n", "{way}");
+        assert!(!test.run("touch .git/x", &[]).await.ok, "{way}");
+        assert_eq!(test.unharmed(), Ok(()), "{way}");
     }
 }
 
 #[tokio::test]
 async fn a_small_program_is_built_without_a_network() {
     for way in WAYS {
-        let Some(scene) = Scene::set(way, json!({})).await else { continue };
+        let Some(test) = SandboxTest::set(way, json!({})).await else { continue };
         let build = "mkdir -p p/src && cd p && echo 'fn main() { println!(\"built\"); }' > src/main.rs && printf '[package]\\nname = \"p\"\\nversion = \"0.1.0\"\\nedition = \"2021\"\\n[workspace]\\n' > Cargo.toml && cargo run -q --offline";
-        let ran = scene.run(build, &[]).await;
+        let ran = test.run(build, &[]).await;
         assert!(ran.ok && ran.said.contains("built\n"), "{way}: {}", ran.said);
     }
 }

@@ -6,7 +6,7 @@
 
 /// Use that a program makes of a path it is given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Access {
+pub enum ReadKind {
     /// Prints what is in the file. A folder is refused: `diff a sub` reads `sub/a`, a name that is not
     /// among the words.
     Contents,
@@ -114,7 +114,7 @@ const FIND_PLAIN: &[&str] = &["-a", "-empty", "-not", "-o", "-print", "-print0",
 
 /// Paths that a simple command reads, each with the access. `None`: it may do more than read, or
 /// its words do not name all that it reads. Standard input is none of them.
-pub fn paths_read(words: &[String]) -> Option<Vec<(Access, &str)>> {
+pub fn paths_read(words: &[String]) -> Option<Vec<(ReadKind, &str)>> {
     let (name, arguments) = words.split_first()?;
     match name.as_str() {
         // All its words are printed, options too.
@@ -128,7 +128,7 @@ pub fn paths_read(words: &[String]) -> Option<Vec<(Access, &str)>> {
 const OPTIONS_ANYWHERE: bool = cfg!(target_os = "linux");
 
 impl Reader {
-    fn reads<'w>(&self, arguments: &'w [String]) -> Option<Vec<(Access, &'w str)>> {
+    fn reads<'w>(&self, arguments: &'w [String]) -> Option<Vec<(ReadKind, &'w str)>> {
         let mut operands: Vec<&str> = Vec::new();
         let mut pattern_given = false;
         let mut rest = arguments.iter().map(String::as_str);
@@ -160,7 +160,7 @@ impl Reader {
         }
         let files = |operands: &[&'w str]| {
             let files = operands.iter().filter(|file| **file != "-");
-            Some(files.map(|file| (Access::Contents, *file)).collect())
+            Some(files.map(|file| (ReadKind::Contents, *file)).collect())
         };
         match self.operands {
             Operands::None if !operands.is_empty() => None,
@@ -171,14 +171,14 @@ impl Reader {
             Operands::PatternThenFiles if pattern_given => files(&operands),
             Operands::PatternThenFiles => files(operands.get(1..).unwrap_or_default()),
             Operands::Places => {
-                Some(operands.into_iter().map(|place| (Access::Names, place)).collect())
+                Some(operands.into_iter().map(|place| (ReadKind::Names, place)).collect())
             }
         }
     }
 }
 
 /// `find` begins with folders; what follows are tests.
-fn find_reads(arguments: &[String]) -> Option<Vec<(Access, &str)>> {
+fn find_reads(arguments: &[String]) -> Option<Vec<(ReadKind, &str)>> {
     let tests = arguments.iter().position(|word| word.starts_with('-')).unwrap_or(arguments.len());
     let (folders, tests) = arguments.split_at(tests);
     let mut tests = tests.iter().map(String::as_str);
@@ -189,5 +189,5 @@ fn find_reads(arguments: &[String]) -> Option<Vec<(Access, &str)>> {
             return None;
         }
     }
-    Some(folders.iter().map(|folder| (Access::Names, folder.as_str())).collect())
+    Some(folders.iter().map(|folder| (ReadKind::Names, folder.as_str())).collect())
 }

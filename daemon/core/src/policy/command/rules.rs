@@ -5,7 +5,7 @@
 use std::fmt;
 
 use super::{
-    Access, Joint, Unclear, Words,
+    Joint, ReadKind, Unclear, Words,
     forbidden::{Denial, denial},
     is_plain, parse, paths_read, read,
 };
@@ -18,7 +18,7 @@ pub struct CommandRules {
     pub unasked: bool,
     pub allow: Vec<Rule>,
     pub deny: Vec<Rule>,
-    /// Answered with "always" in the folder that `World::enters`, else in the one in which the
+    /// Answered with "always" in the folder that `CommandContext::enters`, else in the one in which the
     /// script starts. It was said of exactly these commands, so it holds whatever `unasked` is.
     pub always: Vec<Rule>,
     /// No sandbox works: whatever else is said here, everything is asked for.
@@ -27,17 +27,17 @@ pub struct CommandRules {
 
 /// Whether a command may run without a question.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Unasked {
-    Yes,
+pub enum AutoApproval {
+    Allowed,
     /// With the reason, for the user.
-    No(String),
+    NeedsApproval(String),
 }
 
 /// What the rules must know of the world, and cannot look up themselves.
-pub struct World<'a> {
+pub struct CommandContext<'a> {
     /// A command may read this path without asking: it is there, lies in the workspace under this
-    /// name and no other, and holds no secret. For [`Access::Contents`] it is a regular file.
-    pub may_read: &'a dyn Fn(Access, &str) -> bool,
+    /// name and no other, and holds no secret. For [`ReadKind::Contents`] it is a regular file.
+    pub may_read: &'a dyn Fn(ReadKind, &str) -> bool,
     /// The shell will find the program of this bare name, and not in a workspace: there the agent
     /// writes, and a repository must not say which program `ls` is.
     pub finds: &'a dyn Fn(&str) -> bool,
@@ -47,7 +47,7 @@ pub struct World<'a> {
     pub enters: &'a dyn Fn(&str) -> bool,
 }
 
-impl World<'_> {
+impl CommandContext<'_> {
     /// The name says which program it is: the shell's own, one by its path (which only a rule with
     /// that very path can allow), or one that the shell finds where nobody else wrote it.
     fn knows(&self, program: &str) -> bool {
@@ -119,30 +119,34 @@ impl CommandRules {
         Self { unboxed: true, ..self.clone() }
     }
 
-    pub fn unasked(&self, script: &str, world: &World<'_>) -> Unasked {
+    pub fn unasked(&self, script: &str, context: &CommandContext<'_>) -> AutoApproval {
         if self.unboxed {
-            return Unasked::No("It runs with your rights, without a sandbox.".to_owned());
+            return AutoApproval::NeedsApproval(
+                "It runs with your rights, without a sandbox.".to_owned(),
+            );
         }
         if !self.unasked && self.always.is_empty() {
-            return Unasked::No(RIGHTS.to_owned());
+            return AutoApproval::NeedsApproval(RIGHTS.to_owned());
         }
-        let placed = match Placed::read(script, world) {
+        let placed = match Placed::read(script, context) {
             Ok(placed) => placed,
-            Err(_) if !self.unasked => return Unasked::No(RIGHTS.to_owned()),
-            Err(why) => return Unasked::No(format!("What it does cannot be told: {why}.")),
+            Err(_) if !self.unasked => return AutoApproval::NeedsApproval(RIGHTS.to_owned()),
+            Err(why) => {
+                return AutoApproval::NeedsApproval(format!("What it does cannot be told: {why}."));
+            }
         };
-        let asks = |at: &usize| !self.is_free(*at, &placed, world);
+        let asks = |at: &usize| !self.is_free(*at, &placed, context);
         let Some(words) = (0..placed.commands.len()).find(asks).map(|at| &placed.commands[at])
         else {
-            return Unasked::Yes;
+            return AutoApproval::Allowed;
         };
         if !self.unasked {
-            return Unasked::No(RIGHTS.to_owned());
+            return AutoApproval::NeedsApproval(RIGHTS.to_owned());
         }
         let (rule, program) = (Rule::exactly(words), &words[0]);
-        Unasked::No(if changes_shell(words) {
+        AutoApproval::NeedsApproval(if changes_shell(words) {
             format!("`{rule}` may change what the commands after it do.")
-        } else if world.knows(program) {
+        } else if context.knows(program) {
             format!("`{rule}` may do more than read files of the workspace.")
         } else {
             format!("`{program}` is not installed, or a program of the workspace.")
@@ -152,20 +156,20 @@ impl CommandRules {
     /// The rules that would let this script run unasked from now on: exactly its words, one for each
     /// command that does not yet. None for what is not wholly understood, and for what no rule
     /// would help. They are about the folder that `always` is about.
-    pub fn offered(&self, script: &str, world: &World<'_>) -> Vec<Rule> {
-        let Ok(placed) = Placed::read(script, world) else { return Vec::new() };
+    pub fn offered(&self, script: &str, context: &CommandContext<'_>) -> Vec<Rule> {
+        let Ok(placed) = Placed::read(script, context) else { return Vec::new() };
         // Where it is asked for in any case, no rule would help.
         if self.unboxed || self.denial(script) != Denial::None {
             return Vec::new();
         }
-        let helps = |words: &Words| !changes_shell(words) && world.knows(&words[0]);
+        let helps = |words: &Words| !changes_shell(words) && context.knows(&words[0]);
         if !placed.commands.iter().all(helps) {
             return Vec::new();
         }
         let mut offered: Vec<Rule> = Vec::new();
         for (at, words) in placed.commands.iter().enumerate() {
             // What only reads is free in one mode and asked for in the other: then it needs a rule.
-            let free = self.is_free(at, &placed, world);
+            let free = self.is_free(at, &placed, context);
             if !free && !offered.iter().any(|rule| rule.covers(words)) {
                 offered.push(Rule::exactly(words));
             }
@@ -176,12 +180,12 @@ impl CommandRules {
     }
 
     /// True if one of the commands may run unasked.
-    fn is_free(&self, at: usize, placed: &Placed, world: &World<'_>) -> bool {
+    fn is_free(&self, at: usize, placed: &Placed, context: &CommandContext<'_>) -> bool {
         let words = &placed.commands[at];
         let covers = |rules: &[Rule]| rules.iter().any(|rule| rule.covers(words));
         let allowed = covers(&self.always)
-            || (self.unasked && (covers(&self.allow) || placed.only_reads(at, world)));
-        allowed && !changes_shell(words) && world.knows(&words[0])
+            || (self.unasked && (covers(&self.allow) || placed.only_reads(at, context)));
+        allowed && !changes_shell(words) && context.knows(&words[0])
     }
 }
 
@@ -195,9 +199,9 @@ struct Placed {
 }
 
 impl Placed {
-    fn read(script: &str, world: &World<'_>) -> Result<Self, Unclear> {
+    fn read(script: &str, context: &CommandContext<'_>) -> Result<Self, Unclear> {
         let mut script = read(script)?;
-        let enters = |folder: &&str| (world.enters)(folder);
+        let enters = |folder: &&str| (context.enters)(folder);
         let folder = script.entered().filter(enters).map(str::to_owned);
         if folder.is_some() {
             script.commands.remove(0);
@@ -208,21 +212,21 @@ impl Placed {
 
     /// The command does nothing but read, and only what may be read. A path is looked up before the
     /// script runs, so it says nothing where a command before or beside this one may change files.
-    fn only_reads(&self, at: usize, world: &World<'_>) -> bool {
+    fn only_reads(&self, at: usize, context: &CommandContext<'_>) -> bool {
         let Some(paths) = paths_read(&self.commands[at]) else { return false };
         let beside = self.joints[at..].iter().take_while(|joint| **joint == Joint::Pipe).count();
         let unchanged =
             || self.commands[..=at + beside].iter().all(|words| paths_read(words).is_some());
-        let may_read = |(access, path): &(Access, &str)| self.may_read(*access, path, world);
+        let may_read = |(read, path): &(ReadKind, &str)| self.may_read(*read, path, context);
         paths.is_empty() || (unchanged() && paths.iter().all(may_read))
     }
 
-    fn may_read(&self, access: Access, path: &str, world: &World<'_>) -> bool {
+    fn may_read(&self, read: ReadKind, path: &str, context: &CommandContext<'_>) -> bool {
         match &self.folder {
             Some(folder) if !path.starts_with('/') => {
-                (world.may_read)(access, &format!("{folder}/{path}"))
+                (context.may_read)(read, &format!("{folder}/{path}"))
             }
-            Some(_) | None => (world.may_read)(access, path),
+            Some(_) | None => (context.may_read)(read, path),
         }
     }
 }

@@ -2,7 +2,7 @@ use expect_test::{Expect, expect};
 use proptest::prelude::*;
 
 use super::{forbidden::denial, *};
-use crate::policy::{Mode, Touch, Verdict, judge};
+use crate::policy::{Access, Mode, Verdict, judge};
 
 mod deny;
 
@@ -304,7 +304,7 @@ fn commands_are_judged_by_what_can_be_told_of_them() {
         unboxed: false,
     };
     let inside = |path: &str| !path.starts_with(['/', '~']) && !path.contains("..");
-    let world = World {
+    let context = CommandContext {
         may_read: &|_, path| inside(path),
         finds: &|name| name != "shadowed",
         enters: &is_folder,
@@ -420,12 +420,12 @@ fn commands_are_judged_by_what_can_be_told_of_them() {
         (" \n\t\n", "error"),
         ("# ls\n  # rm x", "error"),
     ] {
-        let touch = Touch::Command {
+        let access = Access::Command {
             command: script.to_owned(),
             cwd: "/ws".into(),
             needs: crate::policy::sandbox::Needs::NONE,
         };
-        let verdict = match judge(&touch, Mode::Review, &rules, &world) {
+        let verdict = match judge(&access, Mode::Review, &rules, &context) {
             _ if says_nothing(script) => "error",
             Verdict::Allow => "auto",
             Verdict::Ask { .. } => "ask",
@@ -434,9 +434,9 @@ fn commands_are_judged_by_what_can_be_told_of_them() {
         assert_eq!(verdict, expected, "{script:?}");
         // Nobody said that anything may run unasked.
         let careful = CommandRules { unasked: false, always: Vec::new(), ..rules.clone() };
-        let judged = judge(&touch, Mode::Review, &careful, &world);
+        let judged = judge(&access, Mode::Review, &careful, &context);
         assert!(judged != Verdict::Allow, "{script:?}");
-        let planning = judge(&touch, Mode::Plan, &rules, &world);
+        let planning = judge(&access, Mode::Plan, &rules, &context);
         assert!(matches!(planning, Verdict::Deny { .. }), "{script:?}");
     }
 }
@@ -444,7 +444,7 @@ fn commands_are_judged_by_what_can_be_told_of_them() {
 /// What "always" would keep for a script in each mode, and that it helps.
 #[test]
 fn always_offers_the_exact_words_of_what_is_understood() {
-    let world = World {
+    let context = CommandContext {
         may_read: &|_, path| !path.ends_with("secret"),
         finds: &|name| name != "shadowed",
         enters: &is_folder,
@@ -483,14 +483,14 @@ fn always_offers_the_exact_words_of_what_is_understood() {
         for (unasked, expected) in [(false, asking), (true, listing)] {
             let always = vec![Rule::parse("make check").unwrap()];
             let mut rules = CommandRules { unasked, always, ..CommandRules::default() };
-            let offered = rules.offered(script, &world);
+            let offered = rules.offered(script, &context);
             let words: Vec<String> = offered.iter().map(Rule::to_string).collect();
             assert_eq!(words.join(", "), expected, "{script:?}");
             if !offered.is_empty() {
-                assert_ne!(rules.unasked(script, &world), Unasked::Yes, "{script:?}");
+                assert_ne!(rules.unasked(script, &context), AutoApproval::Allowed, "{script:?}");
                 rules.always.extend(offered);
-                assert_eq!(rules.unasked(script, &world), Unasked::Yes, "{script:?}");
-                assert!(rules.offered(script, &world).is_empty());
+                assert_eq!(rules.unasked(script, &context), AutoApproval::Allowed, "{script:?}");
+                assert!(rules.offered(script, &context).is_empty());
             }
         }
     }

@@ -58,7 +58,7 @@ pub(super) fn any_op() -> impl Strategy<Value = Op> {
     ]
 }
 
-impl Bench {
+impl Fixture {
     fn spot(&self, at: u8, len: u8) -> Range<usize> {
         let total = self.review.current().len_chars();
         let start = total * usize::from(at) / 255;
@@ -114,13 +114,13 @@ fn line_ops() -> impl Strategy<Value = Vec<(bool, u8, usize, usize)>> {
 }
 
 /// The agent replaces whole lines by others that name themselves.
-fn agent_lines(bench: &mut Bench, step: usize, at: u8, gone: usize, come: usize) {
-    let text = bench.review.current();
+fn agent_lines(fixture: &mut Fixture, step: usize, at: u8, gone: usize, come: usize) {
+    let text = fixture.review.current();
     let lines = text.filled_lines();
     let start = (lines + 1) * usize::from(at) / 256;
     let range = text.lines_to_chars(&(start..(start + gone).min(lines)));
     let insert: String = (0..come).map(|i| format!("agent {step} {i}\n")).collect();
-    bench.splice(range, &insert, &agent("call"));
+    fixture.splice(range, &insert, &agent("call"));
 }
 
 /// A quarter of the usual cases keeps the suite quick; `PROPTEST_CASES` asks for more. Found
@@ -135,30 +135,30 @@ proptest! {
 
     #[test]
     fn hunks_are_always_a_correct_difference(text in text(), ops in ops(any_op())) {
-        Bench::new(&text).run_all(ops);
+        Fixture::new(&text).run_all(ops);
     }
 
     #[test]
     fn accepting_all_takes_the_current_text(text in text(), ops in ops(any_op())) {
-        let mut bench = Bench::new(&text);
-        bench.run_all(ops);
-        let current = bench.text();
-        bench.review.accept_all();
-        prop_assert!(bench.review.is_settled());
-        prop_assert_eq!(bench.text(), current);
-        prop_assert_eq!(bench.review.baseline(), bench.review.current());
+        let mut fixture = Fixture::new(&text);
+        fixture.run_all(ops);
+        let current = fixture.text();
+        fixture.review.accept_all();
+        prop_assert!(fixture.review.is_settled());
+        prop_assert_eq!(fixture.text(), current);
+        prop_assert_eq!(fixture.review.baseline(), fixture.review.current());
     }
 
     #[test]
     fn rejecting_all_leaves_the_baseline_and_the_users_lines(text in text(), ops in ops(any_op())) {
-        let mut bench = Bench::new(&text);
-        bench.run_all(ops);
-        let baseline = bench.baseline();
-        let mixed = bench.review.hunks().iter().any(|hunk| hunk.mixed);
-        bench.reject_all();
-        prop_assert_eq!(bench.review.baseline(), bench.review.current());
+        let mut fixture = Fixture::new(&text);
+        fixture.run_all(ops);
+        let baseline = fixture.baseline();
+        let mixed = fixture.review.hunks().iter().any(|hunk| hunk.mixed);
+        fixture.reject_all();
+        prop_assert_eq!(fixture.review.baseline(), fixture.review.current());
         if !mixed {
-            prop_assert_eq!(bench.text(), baseline);
+            prop_assert_eq!(fixture.text(), baseline);
         }
     }
 
@@ -172,24 +172,24 @@ proptest! {
             1 => Just(Op::Redo),
         ]),
     ) {
-        let mut bench = Bench::new(&text);
-        bench.run_all(ops);
-        prop_assert_eq!(&bench.baseline(), &text);
-        bench.reject_all();
-        prop_assert_eq!(bench.text(), text);
+        let mut fixture = Fixture::new(&text);
+        fixture.run_all(ops);
+        prop_assert_eq!(&fixture.baseline(), &text);
+        fixture.reject_all();
+        prop_assert_eq!(fixture.text(), text);
     }
 
     #[test]
     fn user_edits_outside_of_hunks_are_exactly_what_a_rejection_leaves(ops in line_ops()) {
         let mut model = named_lines(8);
-        let mut bench = Bench::new(&model.concat());
+        let mut fixture = Fixture::new(&model.concat());
         for (step, (by_agent, at, gone, come)) in ops.into_iter().enumerate() {
             if by_agent {
-                agent_lines(&mut bench, step, at, gone, come);
+                agent_lines(&mut fixture, step, at, gone, come);
                 continue;
             }
-            let inside = |line: &usize| bench.review.hunks().iter().any(|h| h.new.contains(line));
-            let current = bench.review.current();
+            let inside = |line: &usize| fixture.review.hunks().iter().any(|h| h.new.contains(line));
+            let current = fixture.review.current();
             let outside: Vec<usize> = (0..current.filled_lines()).filter(|l| !inside(l)).collect();
             let Some(pick) = usize::from(at).checked_rem(outside.len()) else { continue };
             let name = current.lines_slice(outside[pick]..outside[pick] + 1);
@@ -198,26 +198,26 @@ proptest! {
             let end = start + name.len() - 1;
             match come {
                 0 => {
-                    bench.splice(end..end, &format!("\nuser {step}"), &Author::User);
+                    fixture.splice(end..end, &format!("\nuser {step}"), &Author::User);
                     model.insert(place + 1, format!("user {step}\n"));
                 }
                 1 => {
-                    bench.splice(start..end, &format!("other {step}"), &Author::User);
+                    fixture.splice(start..end, &format!("other {step}"), &Author::User);
                     model[place] = format!("other {step}\n");
                 }
                 2 => {
-                    bench.splice(start..start, &format!("user {step}\n"), &Author::User);
+                    fixture.splice(start..start, &format!("user {step}\n"), &Author::User);
                     model.insert(place, format!("user {step}\n"));
                 }
                 _ => {
-                    bench.splice(start..end + 1, "", &Author::User);
+                    fixture.splice(start..end + 1, "", &Author::User);
                     model.remove(place);
                 }
             }
         }
-        prop_assert_eq!(bench.baseline(), model.concat());
-        bench.reject_all();
-        prop_assert_eq!(bench.text(), model.concat());
+        prop_assert_eq!(fixture.baseline(), model.concat());
+        fixture.reject_all();
+        prop_assert_eq!(fixture.text(), model.concat());
     }
 
     #[test]
@@ -225,34 +225,34 @@ proptest! {
         ops in line_ops(),
         rejects in prop::collection::vec(any::<u8>(), 16),
     ) {
-        let mut bench = Bench::new(&named_lines(6).concat());
+        let mut fixture = Fixture::new(&named_lines(6).concat());
         let mut typed = Vec::new();
         for (step, (by_agent, at, gone, come)) in ops.into_iter().enumerate() {
             if by_agent {
-                agent_lines(&mut bench, step, at, gone, come);
+                agent_lines(&mut fixture, step, at, gone, come);
             } else {
                 let word = format!("<user {step}>");
                 let line = format!("{word}\n");
-                let lines = bench.review.current().filled_lines();
-                let start = bench.review.current().line_to_char((lines + 1) * usize::from(at) / 256);
+                let lines = fixture.review.current().filled_lines();
+                let start = fixture.review.current().line_to_char((lines + 1) * usize::from(at) / 256);
                 match come {
-                    0 => bench.splice(start..start, &word, &Author::User),
-                    1 => bench.splice(start..start, &line, &Author::User),
+                    0 => fixture.splice(start..start, &word, &Author::User),
+                    1 => fixture.splice(start..start, &line, &Author::User),
                     _ => {
                         // At the end of a line, as typed after Enter.
-                        let ends_line = bench.text().chars().nth(start.wrapping_sub(1)) == Some('\n');
+                        let ends_line = fixture.text().chars().nth(start.wrapping_sub(1)) == Some('\n');
                         let end = if ends_line { start - 1 } else { start };
-                        bench.splice(end..end, &format!("\n{word}"), &Author::User);
+                        fixture.splice(end..end, &format!("\n{word}"), &Author::User);
                     }
                 }
                 typed.push(word);
             }
-            if rejects[step] % 4 == 0 && let Some(index) = bench.pick(rejects[step] / 4) {
-                bench.reject(index);
+            if rejects[step] % 4 == 0 && let Some(index) = fixture.pick(rejects[step] / 4) {
+                fixture.reject(index);
             }
         }
-        bench.reject_all();
-        let text = bench.text();
+        fixture.reject_all();
+        let text = fixture.text();
         for word in typed {
             prop_assert!(text.contains(&word), "{} is not in {:?}", word, text);
         }
@@ -264,31 +264,31 @@ proptest! {
         rejects in prop::collection::vec(any::<u8>(), 16),
     ) {
         let original = named_lines(6).concat();
-        let mut bench = Bench::new(&original);
+        let mut fixture = Fixture::new(&original);
         let mut seen = HashMap::new();
         for (step, (by_agent, at, gone, come)) in ops.into_iter().enumerate() {
             if by_agent {
-                agent_lines(&mut bench, step, at, gone, come);
-            } else if !bench.text().is_empty() {
+                agent_lines(&mut fixture, step, at, gone, come);
+            } else if !fixture.text().is_empty() {
                 // Never a line of its own, see below.
-                bench.splice(bench.spot(at.min(254), 9), &format!("<user {step}>"), &Author::User);
+                fixture.splice(fixture.spot(at.min(254), 9), &format!("<user {step}>"), &Author::User);
             }
-            if rejects[step] % 4 == 0 && let Some(index) = bench.pick(rejects[step] / 4) {
-                bench.reject(index);
+            if rejects[step] % 4 == 0 && let Some(index) = fixture.pick(rejects[step] / 4) {
+                fixture.reject(index);
             }
             // If the agent deletes just what the user typed, or the user rejects just that,
             // undoing the one and redoing the other are the same step between the same texts:
             // see `a_step_that_is_an_undo_or_a_redo_accepts_nothing`.
-            let first = seen.entry(bench.text()).or_insert_with(|| bench.baseline());
-            prop_assume!(*first == bench.baseline());
+            let first = seen.entry(fixture.text()).or_insert_with(|| fixture.baseline());
+            prop_assume!(*first == fixture.baseline());
         }
-        agent_lines(&mut bench, 99, 0, 0, 1);
-        let (baseline, shown) = (bench.baseline(), bench.show());
-        while bench.undo() {}
-        prop_assert_eq!(bench.text(), &*original);
-        prop_assert_eq!(bench.show(), "");
-        while bench.redo() {}
-        prop_assert_eq!((bench.baseline(), bench.show()), (baseline, shown));
+        agent_lines(&mut fixture, 99, 0, 0, 1);
+        let (baseline, shown) = (fixture.baseline(), fixture.show());
+        while fixture.undo() {}
+        prop_assert_eq!(fixture.text(), &*original);
+        prop_assert_eq!(fixture.show(), "");
+        while fixture.redo() {}
+        prop_assert_eq!((fixture.baseline(), fixture.show()), (baseline, shown));
     }
 
     #[test]
@@ -296,20 +296,20 @@ proptest! {
         ops in line_ops(),
         walk in prop::collection::vec(any::<bool>(), 0..20),
     ) {
-        let mut bench = Bench::new(&named_lines(6).concat());
+        let mut fixture = Fixture::new(&named_lines(6).concat());
         for (step, (by_agent, at, gone, come)) in ops.into_iter().enumerate() {
             if by_agent {
                 // It takes back nothing of its own: that would be pending again, and rightly so.
-                let gone = if bench.review.is_settled() { gone } else { 0 };
-                agent_lines(&mut bench, step, at, gone, come);
+                let gone = if fixture.review.is_settled() { gone } else { 0 };
+                agent_lines(&mut fixture, step, at, gone, come);
             } else {
-                bench.splice(bench.spot(at, 9), &format!("<user {step}>"), &Author::User);
+                fixture.splice(fixture.spot(at, 9), &format!("<user {step}>"), &Author::User);
             }
         }
-        bench.review.accept_all();
+        fixture.review.accept_all();
         for redo in walk {
-            bench.revert(redo);
-            prop_assert_eq!(bench.show(), "");
+            fixture.revert(redo);
+            prop_assert_eq!(fixture.show(), "");
         }
     }
 }

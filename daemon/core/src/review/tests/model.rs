@@ -38,7 +38,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 
 /// Both, side by side.
 struct Pair {
-    bench: Bench,
+    fixture: Fixture,
     model: Reference,
     /// The model before what the editor could undo.
     before: Option<Reference>,
@@ -49,15 +49,15 @@ struct Pair {
 impl Pair {
     fn new(lines: usize) -> Pair {
         let text = named_lines(lines).concat();
-        let (bench, model) = (Bench::new(&text), Reference::new(&text));
-        Pair { bench, model, before: None, number: 0, seen: Vec::new() }
+        let (fixture, model) = (Fixture::new(&text), Reference::new(&text));
+        Pair { fixture, model, before: None, number: 0, seen: Vec::new() }
     }
 
     fn take(&mut self, step: &Step) {
         self.number += 1;
         let known: Vec<(HunkId, String, String)> = self.contents();
         let before = self.model.clone();
-        let depth = self.bench.undo.len();
+        let depth = self.fixture.undo.len();
         match *step {
             Step::Agent(at, gone, come) => {
                 let gone = self.lines(at, gone);
@@ -68,21 +68,21 @@ impl Pair {
                 self.edit(gone, self.named("user", come), &Author::User);
             }
             Step::Restore(pick) => {
-                let Some(hunk) = self.pick(pick).map(|i| self.bench.review.hunks()[i].clone())
+                let Some(hunk) = self.pick(pick).map(|i| self.fixture.review.hunks()[i].clone())
                 else {
                     return;
                 };
-                let old = self.bench.review.old_text(&hunk);
+                let old = self.fixture.review.old_text(&hunk);
                 let old =
                     old.split_inclusive('\n').map(str::to_owned).take(1 + usize::from(pick % 3));
                 self.edit(hunk.new, old.collect(), &agent("call"));
             }
             Step::BringBack(pick) => {
-                let Some(hunk) = self.pick(pick).map(|i| self.bench.review.hunks()[i].clone())
+                let Some(hunk) = self.pick(pick).map(|i| self.fixture.review.hunks()[i].clone())
                 else {
                     return;
                 };
-                let old = self.bench.review.old_text(&hunk);
+                let old = self.fixture.review.old_text(&hunk);
                 let Some(line) = old.split_inclusive('\n').next() else { return };
                 if !hunk.new.is_empty() {
                     // Beside the agent's lines it is a line of its own; the name would come twice.
@@ -92,26 +92,26 @@ impl Pair {
             }
             Step::Accept(pick) => {
                 if let Some(index) = self.pick(pick) {
-                    self.bench.accept(index);
+                    self.fixture.accept(index);
                     self.model.accept(index);
                 }
             }
             Step::Reject(pick) => {
                 let Some(index) = self.pick(pick) else { return };
-                self.bench.reject(index);
+                self.fixture.reject(index);
                 self.model.reject(index);
             }
             Step::Undo => {
                 if let Some(before) = self.before.take()
-                    && self.bench.undo()
+                    && self.fixture.undo()
                 {
                     self.model = before;
                 }
             }
         }
-        self.seen.push(self.bench.review.current().clone());
-        self.before = (self.bench.undo.len() > depth).then_some(before);
-        if let Err(error) = self.model.agrees_with(&self.bench.review) {
+        self.seen.push(self.fixture.review.current().clone());
+        self.before = (self.fixture.undo.len() > depth).then_some(before);
+        if let Err(error) = self.model.agrees_with(&self.fixture.review) {
             panic!("after {step:?}: {error}");
         }
         for (id, old, new) in self.contents() {
@@ -121,14 +121,14 @@ impl Pair {
     }
 
     fn edit(&mut self, gone: Range<usize>, come: Vec<String>, author: &Author) {
-        let range = self.bench.review.current().lines_to_chars(&gone);
-        let mut after = self.bench.review.current().clone();
+        let range = self.fixture.review.current().lines_to_chars(&gone);
+        let mut after = self.fixture.review.current().clone();
         after.replace(range.clone(), &come.concat());
         if *author == Author::User && self.seen.contains(&after) {
             // It cannot be told from an undo: see `Memory::recall`.
             return;
         }
-        self.bench.splice(range, &come.concat(), author);
+        self.fixture.splice(range, &come.concat(), author);
         match author {
             Author::Agent(_) => self.model.agent(gone, &come),
             Author::User | Author::Decision => self.model.user(gone, &come),
@@ -136,7 +136,7 @@ impl Pair {
     }
 
     fn lines(&self, at: u8, count: usize) -> Range<usize> {
-        let lines = self.bench.review.current().filled_lines();
+        let lines = self.fixture.review.current().filled_lines();
         let start = (lines + 1) * usize::from(at) / 256;
         start..(start + count).min(lines)
     }
@@ -146,11 +146,11 @@ impl Pair {
     }
 
     fn pick(&self, index: u8) -> Option<usize> {
-        usize::from(index / 3).checked_rem(self.bench.review.hunks().len())
+        usize::from(index / 3).checked_rem(self.fixture.review.hunks().len())
     }
 
     fn contents(&self) -> Vec<(HunkId, String, String)> {
-        let review = &self.bench.review;
+        let review = &self.fixture.review;
         let content = |hunk: &Hunk| (hunk.id, review.old_text(hunk), review.new_text(hunk));
         review.hunks().iter().map(content).collect()
     }

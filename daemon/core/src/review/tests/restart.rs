@@ -7,10 +7,10 @@ use super::{
     *,
 };
 
-impl Bench {
+impl Fixture {
     /// Another process goes on, with the text it finds.
     fn restart(&mut self, found: &str) -> Vec<Outdated> {
-        *self = Bench::of(FileReview::restore(self.review.snapshot()).unwrap());
+        *self = Fixture::of(FileReview::restore(self.review.snapshot()).unwrap());
         let outdated = self.review.reconcile_restored(&Text::new(found));
         assert_eq!(self.text(), found);
         self.check();
@@ -27,11 +27,11 @@ impl Bench {
     }
 }
 
-fn two_hunks() -> Bench {
-    let mut bench = Bench::new(FIVE);
-    bench.agent("two\n", "2\n2b\n");
-    bench.agent("four\n", "");
-    bench
+fn two_hunks() -> Fixture {
+    let mut fixture = Fixture::new(FIVE);
+    fixture.agent("two\n", "2\n2b\n");
+    fixture.agent("four\n", "");
+    fixture
 }
 
 #[test]
@@ -166,12 +166,12 @@ fn what_is_gone_from_the_text_is_outdated_after_a_restart() {
 
 #[test]
 fn a_restored_review_goes_on_as_before() {
-    let mut bench = two_hunks();
-    assert_eq!(bench.restart("one\nmine\n2\n2b\nthree\nfive\n"), []);
-    bench.agent("three", "3");
-    assert_eq!(bench.review.hunks().len(), 1);
-    bench.reject_all();
-    assert_eq!(bench.text(), "one\nmine\ntwo\nthree\nfour\nfive\n");
+    let mut fixture = two_hunks();
+    assert_eq!(fixture.restart("one\nmine\n2\n2b\nthree\nfive\n"), []);
+    fixture.agent("three", "3");
+    assert_eq!(fixture.review.hunks().len(), 1);
+    fixture.reject_all();
+    assert_eq!(fixture.text(), "one\nmine\ntwo\nthree\nfour\nfive\n");
 }
 
 proptest! {
@@ -184,13 +184,13 @@ proptest! {
         found in text(),
         edits in ops(any_op()),
     ) {
-        let mut bench = Bench::new(&original);
-        bench.run_all(ops);
-        let (recorded, snapshot) = (bench.text(), bench.review.snapshot());
-        prop_assert_eq!(bench.restart(&recorded), []);
-        prop_assert_eq!(bench.review.snapshot(), snapshot.clone());
+        let mut fixture = Fixture::new(&original);
+        fixture.run_all(ops);
+        let (recorded, snapshot) = (fixture.text(), fixture.review.snapshot());
+        prop_assert_eq!(fixture.restart(&recorded), []);
+        prop_assert_eq!(fixture.review.snapshot(), snapshot.clone());
 
-        let mut far = Bench::of(bench.review.clone());
+        let mut far = Fixture::of(fixture.review.clone());
         let outdated = far.restart(&found);
         prop_assert!(outdated.iter().all(|gone| far.review.hunk(gone.id).is_none()));
         prop_assert!(outdated.len() <= snapshot.hunks.len());
@@ -200,10 +200,10 @@ proptest! {
         far.run_all(edits.clone());
 
         // An edit that the user made while nobody looked.
-        let mut near = Bench::of(bench.review.clone());
+        let mut near = Fixture::of(fixture.review.clone());
         near.run_all(edits);
-        bench.restart(&near.text());
-        bench.reject_all();
+        fixture.restart(&near.text());
+        fixture.reject_all();
     }
 
     #[test]
@@ -227,7 +227,7 @@ proptest! {
         let hunks = hunks.into_iter().map(hunk).collect();
         let snapshot = Snapshot { baseline, current, existed: true, next_id, hunks };
         if let Ok(review) = FileReview::restore(snapshot) {
-            Bench::of(review).run_all(ops);
+            Fixture::of(review).run_all(ops);
         }
     }
 }

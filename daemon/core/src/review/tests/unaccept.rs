@@ -8,26 +8,26 @@ use super::{
 };
 
 /// Five lines, of which "two" and "four" were replaced; both are accepted.
-fn accepted() -> (Bench, FileReview, Vec<HunkId>) {
-    let mut bench = Bench::new(FIVE);
-    bench.agent("two\n", "2\n2b\n");
-    bench.agent("four\n", "");
-    let former = bench.review.clone();
+fn accepted() -> (Fixture, FileReview, Vec<HunkId>) {
+    let mut fixture = Fixture::new(FIVE);
+    fixture.agent("two\n", "2\n2b\n");
+    fixture.agent("four\n", "");
+    let former = fixture.review.clone();
     let ids = former.hunks().iter().map(|hunk| hunk.id).collect();
-    bench.review.accept_all();
-    (bench, former, ids)
+    fixture.review.accept_all();
+    (fixture, former, ids)
 }
 
-fn taken_back(after: impl Fn(&mut Bench), refused: Expect, pending: Expect) {
-    let (mut bench, former, ids) = accepted();
-    after(&mut bench);
-    let text = bench.text();
-    let reasons = bench.review.unaccept(&former, &ids);
-    bench.check();
-    assert_eq!(bench.text(), text);
+fn taken_back(after: impl Fn(&mut Fixture), refused: Expect, pending: Expect) {
+    let (mut fixture, former, ids) = accepted();
+    after(&mut fixture);
+    let text = fixture.text();
+    let reasons = fixture.review.unaccept(&former, &ids);
+    fixture.check();
+    assert_eq!(fixture.text(), text);
     let show = |(id, reason): &(HunkId, StaysAccepted)| format!("{}: {reason}\n", id.0);
     refused.assert_eq(&reasons.iter().map(show).collect::<String>());
-    bench.shows(pending);
+    fixture.shows(pending);
 }
 
 #[test]
@@ -41,7 +41,7 @@ fn an_accept_is_taken_back_beside_newer_edits() {
     "#]],
     );
     taken_back(
-        |bench| bench.user("one", "zero\nuno"),
+        |fixture| fixture.user("one", "zero\nuno"),
         expect![],
         expect![[r#"
         0 "two\n" → "2\n2b\n"
@@ -49,14 +49,14 @@ fn an_accept_is_taken_back_beside_newer_edits() {
     "#]],
     );
     taken_back(
-        |bench| bench.agent("three", "3"),
+        |fixture| fixture.agent("three", "3"),
         expect![],
         expect![[r#"
         0 "two\nthree\nfour\n" → "2\n2b\n3\n"
     "#]],
     );
     taken_back(
-        |bench| bench.agent("five", "5\n6"),
+        |fixture| fixture.agent("five", "5\n6"),
         expect![],
         expect![[r#"
         0 "two\n" → "2\n2b\n"
@@ -64,7 +64,7 @@ fn an_accept_is_taken_back_beside_newer_edits() {
     "#]],
     );
     taken_back(
-        |bench| bench.agent("one\n", ""),
+        |fixture| fixture.agent("one\n", ""),
         expect![],
         expect![[r#"
         2 "one\ntwo\n" → "2\n2b\n"
@@ -76,7 +76,7 @@ fn an_accept_is_taken_back_beside_newer_edits() {
 #[test]
 fn an_accept_stays_where_its_lines_changed_since() {
     taken_back(
-        |bench| bench.user("2b", "mine"),
+        |fixture| fixture.user("2b", "mine"),
         expect![[r#"
         0: its lines changed since
     "#]],
@@ -85,7 +85,7 @@ fn an_accept_stays_where_its_lines_changed_since() {
     "#]],
     );
     taken_back(
-        |bench| bench.user("2\n", "2\nmine\n"),
+        |fixture| fixture.user("2\n", "2\nmine\n"),
         expect![[r#"
         0: its lines changed since
     "#]],
@@ -94,7 +94,7 @@ fn an_accept_stays_where_its_lines_changed_since() {
     "#]],
     );
     taken_back(
-        |bench| bench.agent("2b", "two b"),
+        |fixture| fixture.agent("2b", "two b"),
         expect![[r#"
         0: a newer proposal changes its lines
     "#]],
@@ -104,7 +104,7 @@ fn an_accept_stays_where_its_lines_changed_since() {
     "#]],
     );
     taken_back(
-        |bench| bench.agent("three\nfive", "3\n5"),
+        |fixture| fixture.agent("three\nfive", "3\n5"),
         expect![[r#"
         1: a newer proposal changes its lines
     "#]],
@@ -113,7 +113,7 @@ fn an_accept_stays_where_its_lines_changed_since() {
     "#]],
     );
     taken_back(
-        |bench| drop(bench.review.unaccept(&accepted().1, &[HunkId(0)])),
+        |fixture| drop(fixture.review.unaccept(&accepted().1, &[HunkId(0)])),
         expect![[r#"
             0: it is not accepted
         "#]],
@@ -126,45 +126,45 @@ fn an_accept_stays_where_its_lines_changed_since() {
 
 #[test]
 fn a_creation_is_a_proposal_again() {
-    let mut bench = Bench::of(FileReview::created());
-    bench.splice(0..0, "a\n", &agent("call"));
-    let former = bench.review.clone();
-    bench.accept(0);
-    assert_eq!(bench.review.unaccept(&former, &[HunkId(0)]), []);
-    assert!(!bench.review.existed());
-    assert_eq!(bench.review.snapshot(), former.snapshot());
+    let mut fixture = Fixture::of(FileReview::created());
+    fixture.splice(0..0, "a\n", &agent("call"));
+    let former = fixture.review.clone();
+    fixture.accept(0);
+    assert_eq!(fixture.review.unaccept(&former, &[HunkId(0)]), []);
+    assert!(!fixture.review.existed());
+    assert_eq!(fixture.review.snapshot(), former.snapshot());
 }
 
 /// What the last line ends with decides whether something can follow it.
 #[test]
 fn an_old_last_line_without_an_ending_does_not_run_into_what_follows() {
-    let mut bench = Bench::new("a\nb");
-    bench.agent("b", "c\n");
-    let former = bench.review.clone();
-    bench.accept(0);
-    bench.splice(4..4, "mine\n", &Author::User);
-    let refused = bench.review.unaccept(&former, &[HunkId(0)]);
+    let mut fixture = Fixture::new("a\nb");
+    fixture.agent("b", "c\n");
+    let former = fixture.review.clone();
+    fixture.accept(0);
+    fixture.splice(4..4, "mine\n", &Author::User);
+    let refused = fixture.review.unaccept(&former, &[HunkId(0)]);
     assert_eq!(refused, [(HunkId(0), StaysAccepted::Changed)]);
 }
 
 #[test]
 fn no_undo_leads_back_to_an_accept_that_was_taken_back() {
-    let (mut bench, former, ids) = accepted();
-    bench.user("one", "uno");
-    bench.agent("five", "5");
-    assert_eq!(bench.review.unaccept(&former, &ids), []);
-    let pending = bench.show();
-    bench.undo();
-    bench.undo();
-    bench.shows(expect![[r#"
+    let (mut fixture, former, ids) = accepted();
+    fixture.user("one", "uno");
+    fixture.agent("five", "5");
+    assert_eq!(fixture.review.unaccept(&former, &ids), []);
+    let pending = fixture.show();
+    fixture.undo();
+    fixture.undo();
+    fixture.shows(expect![[r#"
         0 "two\n" → "2\n2b\n"
         1 "four\n" → ""
     "#]]);
-    bench.redo();
-    bench.redo();
-    assert_eq!(bench.show(), pending);
-    bench.reject_all();
-    assert_eq!(bench.text(), FIVE.replace("one", "uno"));
+    fixture.redo();
+    fixture.redo();
+    assert_eq!(fixture.show(), pending);
+    fixture.reject_all();
+    assert_eq!(fixture.text(), FIVE.replace("one", "uno"));
 }
 
 proptest! {
@@ -176,14 +176,14 @@ proptest! {
         ops in ops(any_op()),
         picks in prop::collection::vec(any::<bool>(), 12),
     ) {
-        let mut bench = Bench::new(&original);
-        bench.run_all(ops);
-        let former = bench.review.clone();
+        let mut fixture = Fixture::new(&original);
+        fixture.run_all(ops);
+        let former = fixture.review.clone();
         let picked = former.hunks().iter().zip(picks).filter(|&(_, pick)| pick);
         let ids: Vec<HunkId> = picked.map(|(hunk, _)| hunk.id).collect();
-        prop_assert_eq!(bench.review.accept_many(&ids), ids.len());
-        prop_assert_eq!(bench.review.unaccept(&former, &ids), []);
-        prop_assert_eq!(bench.review.snapshot(), former.snapshot());
+        prop_assert_eq!(fixture.review.accept_many(&ids), ids.len());
+        prop_assert_eq!(fixture.review.unaccept(&former, &ids), []);
+        prop_assert_eq!(fixture.review.snapshot(), former.snapshot());
     }
 
     #[test]
@@ -193,23 +193,23 @@ proptest! {
         after in ops(any_op()),
         then in ops(any_op()),
     ) {
-        let mut bench = Bench::new(&original);
-        bench.run_all(before);
-        let former = bench.review.clone();
+        let mut fixture = Fixture::new(&original);
+        fixture.run_all(before);
+        let former = fixture.review.clone();
         let ids: Vec<HunkId> = former.hunks().iter().map(|hunk| hunk.id).collect();
-        bench.review.accept_all();
-        bench.run_all(after);
-        let (text, newer) = (bench.text(), bench.review.snapshot());
-        let refused = bench.review.unaccept(&former, &ids);
-        bench.check();
-        prop_assert_eq!(bench.text(), text);
+        fixture.review.accept_all();
+        fixture.run_all(after);
+        let (text, newer) = (fixture.text(), fixture.review.snapshot());
+        let refused = fixture.review.unaccept(&former, &ids);
+        fixture.check();
+        prop_assert_eq!(fixture.text(), text);
         for hunk in &newer.hunks {
             let holds = |heir: &Hunk| heir.lineage().any(|id| id == hunk.id);
-            prop_assert!(bench.review.hunks().iter().any(holds), "a newer hunk went");
+            prop_assert!(fixture.review.hunks().iter().any(holds), "a newer hunk went");
         }
         if refused.len() == ids.len() {
-            prop_assert_eq!(bench.review.snapshot(), newer);
+            prop_assert_eq!(fixture.review.snapshot(), newer);
         }
-        bench.run_all(then);
+        fixture.run_all(then);
     }
 }

@@ -3,15 +3,15 @@
 use super::*;
 use crate::context::{Fill, Window};
 
-fn game(tokens: u64) -> Game {
-    let mut game = Game::new(settings());
-    game.session.set_window(Window { tokens, reserve: 0, head: 100 });
-    game.say("fix it");
-    game.log();
-    game
+fn test(tokens: u64) -> TurnTest {
+    let mut test = TurnTest::new(settings());
+    test.session.set_window(Window { tokens, reserve: 0, head: 100 });
+    test.say("fix it");
+    test.log();
+    test
 }
 
-impl Game {
+impl TurnTest {
     /// One round with a result of so many bytes, whose request had so many tokens.
     fn round(&mut self, id: &str, bytes: usize, tokens: u64) -> &mut Self {
         let blocks = vec![call(id, "read_file", json!({ "path": id }))];
@@ -34,7 +34,7 @@ impl Game {
     }
 
     fn stock(&mut self) -> &mut Self {
-        self.input(Input::Stock { proposals: vec!["--- a/x\n+++ b/x\n".into()] })
+        self.input(Input::PendingEdits { proposals: vec!["--- a/x\n+++ b/x\n".into()] })
     }
 
     /// What is sent, and that it is legal.
@@ -49,10 +49,10 @@ impl Game {
     /// Between two rounds: a round that is open is closed otherwise by a restart.
     fn is_like_restored(&self) {
         let mut restored = memory::resumed(&self.records);
-        restored.set_window(self.session.room.window);
+        restored.set_window(self.session.context.window);
         assert_eq!(restored.conversation(), self.session.conversation());
         assert_eq!(restored.epoch(), self.session.epoch());
-        assert_eq!(restored.room.digests, self.session.room.digests);
+        assert_eq!(restored.context.digests, self.session.context.digests);
         assert_eq!(restored.fill(), self.session.fill());
         assert_eq!(restored.cost(), self.session.cost());
     }
@@ -60,9 +60,9 @@ impl Game {
 
 #[test]
 fn a_nearly_full_window_is_compacted_between_two_rounds() {
-    let mut game = game(10_000);
-    game.round("a", 100, 5_000).round("b", 100, 8_600);
-    game.check(expect![[r#"
+    let mut test = test(10_000);
+    test.round("a", 100, 5_000).round("b", 100, 8_600);
+    test.check(expect![[r#"
         spent
         message done: 
         run read_file a under None
@@ -72,29 +72,29 @@ fn a_nearly_full_window_is_compacted_between_two_rounds() {
         run read_file b under None
         summarize, shortest: false
     "#]]);
-    let request = game.request;
-    game.input(Input::Model { request, event: ModelEvent::Text("Read a".into()) });
-    game.input(Input::Steer { text: "Hurry".into() });
-    game.reply_of(vec![text("Read a and b.")], Stop::EndTurn, 8_800);
-    game.stock();
-    game.check(expect![[r#"
+    let request = test.request;
+    test.input(Input::Model { request, event: ModelEvent::Text("Read a".into()) });
+    test.input(Input::Steer { text: "Hurry".into() });
+    test.reply_of(vec![text("Read a and b.")], Stop::EndTurn, 8_800);
+    test.stock();
+    test.check(expect![[r#"
         spent
         take stock
         Conversation compacted: 9k → 233 tokens
         call model
     "#]]);
-    let view = game.view();
+    let view = test.view();
     let [Item::User(digest)] = view.as_slice() else { panic!("{view:?}") };
     for kept in ["fix it", "--- a/x", "Read a and b."] {
         assert!(digest.text.contains(kept), "{kept} in {}", digest.text);
     }
-    game.is_like_restored();
+    test.is_like_restored();
     // The summary's own count is not the conversation's.
-    assert_eq!(game.session.fill(), Fill { used: 233, window: 10_000 });
+    assert_eq!(test.session.fill(), Fill { used: 233, window: 10_000 });
     // What was said meanwhile comes with the next round, and the turn ends as any other.
-    game.round("c", 10, 300);
-    game.reply(vec![text("Done.")], Stop::EndTurn);
-    game.check(expect![[r#"
+    test.round("c", 10, 300);
+    test.reply(vec![text("Done.")], Stop::EndTurn);
+    test.check(expect![[r#"
         spent
         message done: 
         run read_file c under None
@@ -109,45 +109,45 @@ fn a_nearly_full_window_is_compacted_between_two_rounds() {
 
 #[test]
 fn without_a_summary_the_newest_steps_are_kept() {
-    type Answer = fn(&mut Game);
+    type Answer = fn(&mut TurnTest);
     let answers: [(&str, Answer); 3] = [
-        ("silence", |game| {
-            game.reply_of(vec![], Stop::EndTurn, 10);
+        ("silence", |test| {
+            test.reply_of(vec![], Stop::EndTurn, 10);
         }),
-        ("a call", |game| {
-            game.reply_of(vec![call("z", "bash", json!({}))], Stop::ToolUse, 10);
+        ("a call", |test| {
+            test.reply_of(vec![call("z", "bash", json!({}))], Stop::ToolUse, 10);
         }),
-        ("a failure", |game| {
-            game.fail(FailureKind::Rejected);
+        ("a failure", |test| {
+            test.fail(FailureKind::Rejected);
         }),
     ];
     for (what, answer) in answers {
-        let mut game = game(10_000);
-        game.round("a", 100, 9_000);
-        game.log();
-        answer(&mut game);
-        game.stock();
-        let log = game.log();
+        let mut test = test(10_000);
+        test.round("a", 100, 9_000);
+        test.log();
+        answer(&mut test);
+        test.stock();
+        let log = test.log();
         assert!(
             log.contains("compacted without a summary") && log.ends_with("call model\n"),
             "{what}: {log}"
         );
         assert!(!log.contains("run bash"), "{what}: {log}");
-        let Some(Item::User(digest)) = game.view().pop() else { panic!("{what}") };
+        let Some(Item::User(digest)) = test.view().pop() else { panic!("{what}") };
         assert!(digest.text.contains("You called read_file {\"path\":\"a\"}"), "{what}");
-        game.input(Input::Cancel).is_like_restored();
+        test.input(Input::Cancel).is_like_restored();
     }
 }
 
 #[test]
 fn a_summary_is_waited_for_as_long_as_an_answer() {
-    let mut game = game(10_000);
-    game.round("a", 100, 9_000);
-    game.log();
-    game.fail(FailureKind::Server);
-    let request = game.request;
-    game.input(Input::RetryDue { request });
-    game.check(expect![[r#"
+    let mut test = test(10_000);
+    test.round("a", 100, 9_000);
+    test.log();
+    test.fail(FailureKind::Server);
+    let request = test.request;
+    test.input(Input::RetryDue { request });
+    test.check(expect![[r#"
         message dropped: Server happened
         wait 500 ms before attempt 2: Server happened
         summarize, shortest: false
@@ -156,107 +156,107 @@ fn a_summary_is_waited_for_as_long_as_an_answer() {
 
 #[test]
 fn a_refused_length_is_compacted_once_and_never_sent_again() {
-    let mut game = game(100_000);
-    game.round("a", 100, 50).round("b", 100, 80);
-    game.log();
-    game.overflow("Too long: 5000 tokens > 4096 maximum");
-    game.check(expect![[r#"
+    let mut test = test(100_000);
+    test.round("a", 100, 50).round("b", 100, 80);
+    test.log();
+    test.overflow("Too long: 5000 tokens > 4096 maximum");
+    test.check(expect![[r#"
         message dropped: Too long: 5000 tokens > 4096 maximum
         window: 4096
         summarize, shortest: true
     "#]]);
-    game.overflow("Too long: 4500 tokens > 4096 maximum");
-    game.stock();
-    game.check(expect![[r#"
+    test.overflow("Too long: 4500 tokens > 4096 maximum");
+    test.stock();
+    test.check(expect![[r#"
         message dropped: Too long: 4500 tokens > 4096 maximum
         take stock
         Conversation compacted without a summary of the model: 143 → 318 tokens
         call model
     "#]]);
-    game.overflow("Too long: 4100 tokens > 4096 maximum");
-    game.check(expect![[r#"
+    test.overflow("Too long: 4100 tokens > 4096 maximum");
+    test.check(expect![[r#"
         message dropped: Too long: 4100 tokens > 4096 maximum
         end Failed: Too long: 4100 tokens > 4096 maximum. The conversation does 
     "#]]);
-    game.is_like_restored();
+    test.is_like_restored();
 }
 
 #[test]
 fn after_an_answer_a_refused_length_is_compacted_again() {
-    let mut game = game(100_000);
+    let mut test = test(100_000);
     for id in ["a", "b"] {
-        game.round(id, 100, 50).overflow("Too long");
-        game.reply_of(vec![text("Summary.")], Stop::EndTurn, 50).stock();
+        test.round(id, 100, 50).overflow("Too long");
+        test.reply_of(vec![text("Summary.")], Stop::EndTurn, 50).stock();
     }
-    assert_eq!(game.log().matches("Conversation compacted:").count(), 2);
-    assert!(game.session.is_running());
+    assert_eq!(test.log().matches("Conversation compacted:").count(), 2);
+    assert!(test.session.is_running());
 }
 
 #[test]
 fn compacting_by_hand_is_a_turn_of_its_own_or_part_of_one() {
-    let mut game = game(10_000);
-    game.input(Input::Compact).check(expect![[r#"
+    let mut test = test(10_000);
+    test.input(Input::Compact).check(expect![[r#"
         nothing
     "#]]);
-    game.round("a", 100, 50);
-    game.log();
-    game.input(Input::Compact);
-    game.round("b", 100, 80).check(expect![[r#"
+    test.round("a", 100, 50);
+    test.log();
+    test.input(Input::Compact);
+    test.round("b", 100, 80).check(expect![[r#"
         spent
         message done: 
         run read_file b under None
         summarize, shortest: false
     "#]]);
-    game.reply_of(vec![text("Summary.")], Stop::EndTurn, 50).stock();
-    game.reply(vec![text("Done.")], Stop::EndTurn);
-    assert!(!game.session.is_running());
-    game.log();
+    test.reply_of(vec![text("Summary.")], Stop::EndTurn, 50).stock();
+    test.reply(vec![text("Done.")], Stop::EndTurn);
+    assert!(!test.session.is_running());
+    test.log();
     // Idle.
-    game.input(Input::Compact);
-    game.reply_of(vec![text("Another.")], Stop::EndTurn, 50).stock();
-    game.check(expect![[r#"
+    test.input(Input::Compact);
+    test.reply_of(vec![text("Another.")], Stop::EndTurn, 50).stock();
+    test.check(expect![[r#"
         summarize, shortest: false
         spent
         take stock
         Conversation compacted: 11 → 231 tokens
         end Completed: Conversation compacted: 11 → 231 tokens.
     "#]]);
-    game.is_like_restored();
-    game.input(Input::Compact);
-    assert!(!game.session.is_running(), "nothing was said since");
-    game.say("go on");
-    assert_eq!(game.view().len(), 2);
+    test.is_like_restored();
+    test.input(Input::Compact);
+    assert!(!test.session.is_running(), "nothing was said since");
+    test.say("go on");
+    assert_eq!(test.view().len(), 2);
 }
 
 #[test]
 fn compacting_by_hand_without_a_summary_changes_nothing() {
-    let mut game = game(10_000);
-    game.reply(vec![text("Half of it.")], Stop::MaxTokens);
-    game.input(Input::Compact);
-    game.log();
-    game.fail(FailureKind::Auth).check(expect![[r#"
+    let mut test = test(10_000);
+    test.reply(vec![text("Half of it.")], Stop::MaxTokens);
+    test.input(Input::Compact);
+    test.log();
+    test.fail(FailureKind::Auth).check(expect![[r#"
         message dropped: Auth happened
         end Failed: Not compacted, nothing was changed: Auth happened.
     "#]]);
-    assert_eq!(game.session.epoch(), Default::default());
+    assert_eq!(test.session.epoch(), Default::default());
     // What was interrupted before still is.
-    assert!(game.session.interrupted);
-    game.input(Input::Compact).input(Input::Cancel);
-    assert!(!game.session.is_running());
+    assert!(test.session.interrupted);
+    test.input(Input::Compact).input(Input::Cancel);
+    assert!(!test.session.is_running());
 }
 
 #[test]
 fn old_results_are_left_out_first() {
-    let mut game = game(10_000);
+    let mut test = test(10_000);
     for round in 0..10 {
         // 570 tokens each.
-        game.round(&format!("c{round}"), 2_000, 500 + 600 * round);
+        test.round(&format!("c{round}"), 2_000, 500 + 600 * round);
     }
-    let log = game.log();
+    let log = test.log();
     assert_eq!(log.matches("Old tool results left out").count(), 1, "{log}");
     assert!(!log.contains("summarize"), "{log}");
-    game.view();
-    game.is_like_restored();
+    test.view();
+    test.is_like_restored();
 }
 
 proptest! {
@@ -266,7 +266,7 @@ proptest! {
     /// restart, and the user's words are still there.
     #[test]
     fn every_cut_is_legal(inputs in prop::collection::vec((0..12u8, 0..4usize), 1..60)) {
-        let mut game = game(3_000);
+        let mut test = test(3_000);
         let mut calls = 0;
         for (kind, n) in inputs {
             match kind {
@@ -274,18 +274,18 @@ proptest! {
                     let blocks = (0..=n).map(|n| call(&format!("c{}", calls + n), "read_file", json!({ "n": calls + n })));
                     let (blocks, stop) = (blocks.collect(), if kind == 3 { Stop::MaxTokens } else { Stop::ToolUse });
                     calls += n + 1;
-                    game.reply_of(blocks, stop, 0);
+                    test.reply_of(blocks, stop, 0);
                 }
-                4..=6 => for id in 0..calls { game.done(&format!("c{id}"), &"word ".repeat(150 * n)); },
-                7 => { game.reply_of(vec![text("words")], Stop::EndTurn, 0); }
-                8 => { game.input(Input::Compact); }
-                9 => { game.stock(); }
-                10 => { game.overflow("too long"); }
-                _ => { game.say("go on"); }
+                4..=6 => for id in 0..calls { test.done(&format!("c{id}"), &"word ".repeat(150 * n)); },
+                7 => { test.reply_of(vec![text("words")], Stop::EndTurn, 0); }
+                8 => { test.input(Input::Compact); }
+                9 => { test.stock(); }
+                10 => { test.overflow("too long"); }
+                _ => { test.say("go on"); }
             }
-            let view = game.view();
+            let view = test.view();
             prop_assert!(view.iter().any(|item| matches!(item, Item::User(user) if user.text.contains("fix it"))) );
         }
-        game.input(Input::Cancel).is_like_restored();
+        test.input(Input::Cancel).is_like_restored();
     }
 }

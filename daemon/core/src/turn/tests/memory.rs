@@ -39,8 +39,8 @@ fn results(session: &Session) -> Vec<&str> {
 
 #[test]
 fn what_began_may_have_run_and_what_is_known_is_kept() {
-    let mut game = Game::start();
-    game.reply(
+    let mut test = TurnTest::start();
+    test.reply(
         vec![
             call("a", "read_file", json!({"path": "x"})),
             call("b", "read_file", json!({"path": "y"})),
@@ -48,9 +48,9 @@ fn what_began_may_have_run_and_what_is_known_is_kept() {
         ],
         Stop::ToolUse,
     );
-    game.done("a", "text of x");
-    game.records.push(Record::Begun { call_id: "b".into() });
-    let session = resumed(&game.records);
+    test.done("a", "text of x");
+    test.records.push(Record::Begun { call_id: "b".into() });
+    let session = resumed(&test.records);
     let texts = results(&session);
     assert_eq!(texts[0], "text of x");
     assert!(texts[1].starts_with("May have run"), "{}", texts[1]);
@@ -59,13 +59,13 @@ fn what_began_may_have_run_and_what_is_known_is_kept() {
 
 #[test]
 fn a_lost_turn_leaves_its_plan_open_and_says_so_to_the_model() {
-    let mut game = Game::start();
-    game.reply(
+    let mut test = TurnTest::start();
+    test.reply(
         vec![call("a", "TodoWrite", todos(&[("read", "in_progress"), ("fix", "pending")]))],
         Stop::ToolUse,
     );
-    game.input(Input::Steer { text: "use tabs".into() });
-    let mut session = resumed(&game.records);
+    test.input(Input::Steer { text: "use tabs".into() });
+    let mut session = resumed(&test.records);
     assert_eq!(session.panel(), Panel::Collapsed);
     assert!(session.plan_items().iter().all(|item| item.status == crate::plan::Status::Pending));
     session.step(Input::UserMessage { text: "go on".into() });
@@ -83,10 +83,10 @@ fn a_lost_turn_leaves_its_plan_open_and_says_so_to_the_model() {
 
 #[test]
 fn nothing_new_is_nothing_to_write() {
-    let mut game = Game::start();
-    assert!(!game.records.is_empty());
-    assert_eq!(game.session.take_records(), []);
-    let request = game.request;
-    game.session.step(Input::Model { request, event: ModelEvent::Text("word".into()) });
-    assert_eq!(game.session.take_records(), []);
+    let mut test = TurnTest::start();
+    assert!(!test.records.is_empty());
+    assert_eq!(test.session.take_records(), []);
+    let request = test.request;
+    test.session.step(Input::Model { request, event: ModelEvent::Text("word".into()) });
+    assert_eq!(test.session.take_records(), []);
 }

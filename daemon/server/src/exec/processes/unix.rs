@@ -25,7 +25,7 @@ use tokio::task::{JoinHandle, spawn_blocking};
 use super::{Ended, input};
 use crate::exec::{
     Exit, Spec, environment,
-    sandbox::{Boxed, ground, report},
+    sandbox::{PreparedSandbox, exit_report, private_folders},
 };
 
 #[cfg(target_os = "linux")]
@@ -50,7 +50,7 @@ pub fn kill_all() {
     for group in &groups {
         group.kill(deadline);
     }
-    ground::clear_up();
+    private_folders::clear_up();
 }
 
 /// Owns what a command started: dropping it leaves nothing alive.
@@ -80,10 +80,10 @@ impl Group {
                 (child, Parent::Guard { reports })
             }
             None => (spawn_bare(spec, &mark, &output)?, Parent::Cairn),
-            Some(boxed) => {
-                let (child, reports) = spawn_boxed(boxed, spec, &mark, output)?;
-                let parent =
-                    reports.map(|reports| Parent::Sandbox { reports, _boxed: Arc::clone(boxed) });
+            Some(prepared) => {
+                let (child, reports) = spawn_boxed(prepared, spec, &mark, output)?;
+                let parent = reports
+                    .map(|reports| Parent::Sandbox { reports, _prepared: Arc::clone(prepared) });
                 (child, parent.unwrap_or(Parent::Cairn))
             }
         };
@@ -162,17 +162,17 @@ enum Parent {
     Sandbox {
         reports: io::PipeReader,
         /// Its temporary folder lives as long as this.
-        _boxed: Arc<Boxed>,
+        _prepared: Arc<PreparedSandbox>,
     },
 }
 
 impl Parent {
-    fn report(&self) -> Option<report::Report> {
+    fn report(&self) -> Option<exit_report::Report> {
         match self {
             Self::Cairn => None,
             #[cfg(target_os = "linux")]
-            Self::Guard { reports } => Some(report::read(reports)),
-            Self::Sandbox { reports, .. } => Some(report::read(reports)),
+            Self::Guard { reports } => Some(exit_report::read(reports)),
+            Self::Sandbox { reports, .. } => Some(exit_report::read(reports)),
         }
     }
 
@@ -336,7 +336,7 @@ impl Processes {
 
 /// How a command ended, from what the first process in its sandbox, or its guard, told.
 fn reported(
-    report: report::Report,
+    report: exit_report::Report,
     status: ExitStatus,
     left_running: usize,
     parent: &str,
@@ -371,7 +371,7 @@ fn spawn_guarded(
     mark: &str,
     output: &io::PipeWriter,
 ) -> io::Result<(Child, io::PipeReader)> {
-    let (reports, reporting) = report::pipe()?;
+    let (reports, reporting) = exit_report::pipe()?;
     let mut command = command(OsStr::new(guard::PROGRAM), spec);
     command.args(guard::arguments(&spec.command));
     command.envs(environment::for_command(std::env::vars_os(), &spec.env, mark));
@@ -382,24 +382,24 @@ fn spawn_guarded(
 /// The launcher says on its stderr what went wrong, the box how the command ended; the command has
 /// the launcher's stdout for both its streams.
 fn spawn_boxed(
-    boxed: &Boxed,
+    prepared: &PreparedSandbox,
     spec: &Spec,
     mark: &str,
     output: io::PipeWriter,
 ) -> io::Result<(Child, Option<io::PipeReader>)> {
-    let (reports, reporting) = if boxed.reports {
-        let (reports, reporting) = report::pipe()?;
+    let (reports, reporting) = if prepared.reports {
+        let (reports, reporting) = exit_report::pipe()?;
         (Some(reports), reporting)
     } else {
         (None, output.try_clone()?.into())
     };
-    let mut command = command(boxed.program.as_os_str(), spec);
-    command.args(&boxed.arguments);
+    let mut command = command(prepared.program.as_os_str(), spec);
+    command.args(&prepared.arguments);
     command.envs(environment::for_command(std::env::vars_os(), &spec.env, mark));
-    command.envs(boxed.environment());
+    command.envs(prepared.environment());
     command.stdin(input(&spec.input)?).stdout(output).stderr(reporting);
     let child = spawner::spawn(command).map_err(|error| {
-        let (program, cwd) = (boxed.program.display(), spec.cwd.display());
+        let (program, cwd) = (prepared.program.display(), spec.cwd.display());
         let named = format!("the sandbox could not be started: {program} in {cwd}: {error}");
         io::Error::new(error.kind(), named)
     })?;

@@ -41,9 +41,9 @@ impl Group {
         if END.is_cancelled() {
             return Err(io::Error::other("Cairn is closing"));
         }
-        if let Some(boxed) = &spec.sandbox {
+        if let Some(prepared) = &spec.sandbox {
             // There is no such thing, as the compiler knows.
-            match **boxed {}
+            match **prepared {}
         }
         let mut command = command(spec)?;
         command.stdin(input(&spec.input)?).stdout(output.try_clone()?).stderr(output);

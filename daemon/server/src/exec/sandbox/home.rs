@@ -13,7 +13,7 @@ use cairn_core::policy::{
     sandbox::{Found, Home, Placed},
 };
 
-use super::{git, look::Scene};
+use super::{existing_paths::ScanScope, git};
 
 pub(super) mod copies;
 pub(super) mod detect;
@@ -51,32 +51,32 @@ impl Hidden {
 }
 
 /// Adds the private home folder, what is shown in it, and what stays hidden in that, to what was found.
-pub(super) fn hide(scene: &Scene, folders: &[PathBuf], found: &mut Found) {
-    let home = scene.home.and_then(|home| home.canonicalize().ok());
-    match home.as_deref().filter(|home| can_be_private(home, scene, found)) {
-        Some(home) => private(home, scene, folders, found),
+pub(super) fn hide(scope: &ScanScope, folders: &[PathBuf], found: &mut Found) {
+    let home = scope.home.and_then(|home| home.canonicalize().ok());
+    match home.as_deref().filter(|home| can_be_private(home, scope, found)) {
+        Some(home) => private(home, scope, folders, found),
         None => {
             let at = home.as_deref().map(secrets).unwrap_or_default();
-            cover(at, scene, folders, found);
+            cover(at, scope, folders, found);
         }
     }
     sockets(found);
 }
 
 /// False for a root, for a folder that is private anyway, and if the user made the whole of it writable.
-fn can_be_private(home: &Path, scene: &Scene, found: &Found) -> bool {
-    let opened = scene.writable.iter().filter_map(|path| path.canonicalize().ok());
+fn can_be_private(home: &Path, scope: &ScanScope, found: &Found) -> bool {
+    let opened = scope.writable.iter().filter_map(|path| path.canonicalize().ok());
     home.components().count() > 1
         && !found.temporary.iter().any(|at| at == home)
         && !opened.into_iter().any(|path| home.starts_with(path))
 }
 
-fn private(home: &Path, scene: &Scene, folders: &[PathBuf], found: &mut Found) {
+fn private(home: &Path, scope: &ScanScope, folders: &[PathBuf], found: &mut Found) {
     let in_workspace = folders.iter().any(|folder| home.starts_with(folder));
     if in_workspace {
         plain_entries(home, found);
     }
-    let mut shown = scene.view.shown.places.clone();
+    let mut shown = scope.view.shown.places.clone();
     let below = |path: &Path| path.starts_with(home) && path != home;
     for path in folders.iter().flat_map(|folder| git::read_from(folder)).filter(|path| below(path))
     {
@@ -84,8 +84,8 @@ fn private(home: &Path, scene: &Scene, folders: &[PathBuf], found: &mut Found) {
     }
     // The user's own words: shown even if it is a secret.
     let mut meant = Vec::new();
-    for path in &scene.view.readable {
-        let Some(at) = detect::below(home, scene.home, path) else { continue };
+    for path in &scope.view.readable {
+        let Some(at) = detect::below(home, scope.home, path) else { continue };
         let Ok(from) = at.canonicalize() else { continue };
         if !home.starts_with(&from) {
             meant.extend([at.clone(), from.clone()]);
@@ -127,7 +127,7 @@ fn private(home: &Path, scene: &Scene, folders: &[PathBuf], found: &mut Found) {
         let more: Vec<Hidden> = hidden.iter().filter_map(inside).collect();
         hidden.extend(more);
     }
-    hidden.extend(scene.view.shown.credentials.iter().cloned());
+    hidden.extend(scope.view.shown.credentials.iter().cloned());
     hidden.retain(|hidden| !meant.contains(&hidden.at));
     for place in shown {
         if place.from == place.at {
@@ -136,9 +136,9 @@ fn private(home: &Path, scene: &Scene, folders: &[PathBuf], found: &mut Found) {
             found.placed.push(place);
         }
     }
-    found.copies = scene.view.copies.iter().filter(|copy| !worked_in(&copy.at)).cloned().collect();
+    found.copies = scope.view.copies.iter().filter(|copy| !worked_in(&copy.at)).cloned().collect();
     found.home = Some(Home { at: home.to_owned(), writable: !in_workspace });
-    cover(hidden, scene, folders, found);
+    cover(hidden, scope, folders, found);
     let (files, dirs) = (&mut found.hidden_files, &mut found.hidden_folders);
     for list in [files, dirs] {
         list.retain(|path| seen(path));
@@ -166,8 +166,8 @@ fn secrets(home: &Path) -> Vec<Hidden> {
 }
 
 /// Hides these, and Cairn's own folders.
-fn cover(places: Vec<Hidden>, scene: &Scene, folders: &[PathBuf], found: &mut Found) {
-    let own = scene.hidden.iter().filter_map(|path| Hidden::existing(path));
+fn cover(places: Vec<Hidden>, scope: &ScanScope, folders: &[PathBuf], found: &mut Found) {
+    let own = scope.hidden.iter().filter_map(|path| Hidden::existing(path));
     for Hidden { at, is_folder } in places.into_iter().chain(own) {
         // A folder of the workspace is not a secret because something leads to it.
         if folders.contains(&at) {

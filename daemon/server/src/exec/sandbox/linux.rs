@@ -9,62 +9,66 @@ use std::{
 
 use cairn_core::policy::sandbox::{self as policy, PROGRAM};
 
-use super::{Boxed, Builder, SUBCOMMAND, Shape, Tier, ground::Ground, init, outer};
+use super::{
+    Builder, PreparedSandbox, SUBCOMMAND, SandboxBackend, SandboxSpec,
+    private_folders::PrivateFolders, sandbox_init, userns_launcher,
+};
 use crate::exec::processes::guard;
 
 /// The better one first.
-pub(super) const TIERS: &[Tier] = &[Tier::Bubblewrap, Tier::Namespaces];
+pub(super) const TIERS: &[SandboxBackend] =
+    &[SandboxBackend::Bubblewrap, SandboxBackend::Namespaces];
 
 /// Not looked up: systems that restrict namespaces let the one at this place make them.
 const BUBBLEWRAP: &str = "/usr/bin/bwrap";
 
-pub(super) fn builder(tier: Tier, program: &Path) -> Result<Builder, String> {
-    match tier {
-        Tier::Bubblewrap => {
+pub(super) fn builder(backend: SandboxBackend, program: &Path) -> Result<Builder, String> {
+    match backend {
+        SandboxBackend::Bubblewrap => {
             let usual = PathBuf::from(BUBBLEWRAP);
             let program = if usual.exists() { Some(usual) } else { on_path("bwrap") };
             let program = program.ok_or("bubblewrap (bwrap) is not installed")?;
-            Ok(Builder { tier, program, words: Vec::new() })
+            Ok(Builder { backend, program, words: Vec::new() })
         }
-        Tier::Namespaces => {
+        SandboxBackend::Namespaces => {
             let words = vec![SUBCOMMAND.into(), "launch".into()];
-            Ok(Builder { tier, program: program.to_owned(), words })
+            Ok(Builder { backend, program: program.to_owned(), words })
         }
-        Tier::Seatbelt => Err("this is not macOS".to_owned()),
+        SandboxBackend::Seatbelt => Err("this is not macOS".to_owned()),
     }
 }
 
-pub(super) fn boxed(
+pub(super) fn prepared(
     builder: &Builder,
-    shape: &Shape,
+    spec: &SandboxSpec,
     command: OsString,
-    ground: Arc<Ground>,
-) -> Boxed {
-    let mounts = policy::mounts(shape.found, shape.own);
+    private: Arc<PrivateFolders>,
+) -> PreparedSandbox {
+    let mounts = policy::mounts(spec.found, spec.own);
     let devices = PathBuf::from("/dev");
     let writable = policy::writable(&mounts).map(Path::to_owned).chain([devices]).collect();
-    let words = init::Job { writable, command }.arguments();
+    let words = sandbox_init::Job { writable, command }.arguments();
     let init = [PROGRAM.into(), SUBCOMMAND.into(), "init".into()].into_iter().chain(words);
     let mut arguments = builder.words.clone();
-    arguments.extend(policy::arguments(&mounts, shape.network, shape.cwd, shape.own, init));
-    Boxed {
+    arguments.extend(policy::arguments(&mounts, spec.network, spec.cwd, spec.own, init));
+    PreparedSandbox {
         program: builder.program.clone(),
         arguments,
         temporary: "/tmp".into(),
         reports: true,
-        variables: shape.variables(),
-        writable: shape.found.writable.clone(),
-        read_only: shape.found.read_only.clone(),
-        _ground: ground,
+        variables: spec.variables(),
+        writable: spec.found.writable.clone(),
+        read_only: spec.found.read_only.clone(),
+        _ground: private,
     }
 }
 
 pub(super) fn part(mut words: impl Iterator<Item = OsString>) -> anyhow::Result<ExitCode> {
     let stage = words.next();
     match stage.as_deref().and_then(OsStr::to_str) {
-        Some("init") => init::run(words),
-        Some("launch") => outer::launch(words.collect()),
-        Some("mounts") => outer::mounts(words.collect()),
+        Some("init") => sandbox_init::run(words),
+        Some("launch") => userns_launcher::launch(words.collect()),
+        Some("mounts") => userns_launcher::mounts(words.collect()),
         Some(guard::PART) => guard::run(words),
         Some(_) | None => anyhow::bail!("`cairn {SUBCOMMAND}` is Cairn's own"),
     }

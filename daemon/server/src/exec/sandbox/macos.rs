@@ -12,38 +12,41 @@ use std::{
 
 use cairn_core::policy::seatbelt;
 
-use super::{Boxed, Builder, SUBCOMMAND, Shape, Tier, ground::Ground};
+use super::{
+    Builder, PreparedSandbox, SUBCOMMAND, SandboxBackend, SandboxSpec,
+    private_folders::PrivateFolders,
+};
 
 const SANDBOX_EXEC: &str = "/usr/bin/sandbox-exec";
 
-pub(super) const TIERS: &[Tier] = &[Tier::Seatbelt];
+pub(super) const TIERS: &[SandboxBackend] = &[SandboxBackend::Seatbelt];
 
-pub(super) fn builder(tier: Tier, _program: &Path) -> Result<Builder, String> {
-    if tier != Tier::Seatbelt || !Path::new(SANDBOX_EXEC).exists() {
+pub(super) fn builder(backend: SandboxBackend, _program: &Path) -> Result<Builder, String> {
+    if backend != SandboxBackend::Seatbelt || !Path::new(SANDBOX_EXEC).exists() {
         return Err(format!("{SANDBOX_EXEC} is missing"));
     }
-    Ok(Builder { tier, program: PathBuf::from(SANDBOX_EXEC), words: Vec::new() })
+    Ok(Builder { backend, program: PathBuf::from(SANDBOX_EXEC), words: Vec::new() })
 }
 
-pub(super) fn boxed(
+pub(super) fn prepared(
     builder: &Builder,
-    shape: &Shape,
+    spec: &SandboxSpec,
     command: OsString,
-    ground: Arc<Ground>,
-) -> Boxed {
-    let profile = seatbelt::profile(shape.found, shape.own, shape.network);
+    private: Arc<PrivateFolders>,
+) -> PreparedSandbox {
+    let profile = seatbelt::profile(spec.found, spec.own, spec.network);
     let mut arguments = builder.words.clone();
     let shell = ["/bin/bash", "--noprofile", "--norc", "-c"].map(OsString::from);
     arguments.extend(["-p".into(), profile.into()].into_iter().chain(shell).chain([command]));
-    Boxed {
+    PreparedSandbox {
         program: builder.program.clone(),
         arguments,
-        temporary: shape.own.temporary.clone(),
+        temporary: spec.own.temporary.clone(),
         reports: false,
-        variables: shape.variables(),
-        writable: shape.found.writable.clone(),
-        read_only: shape.found.read_only.clone(),
-        _ground: ground,
+        variables: spec.variables(),
+        writable: spec.found.writable.clone(),
+        read_only: spec.found.read_only.clone(),
+        _ground: private,
     }
 }
 

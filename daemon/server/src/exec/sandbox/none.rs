@@ -2,7 +2,7 @@
 
 use std::{convert::Infallible, ffi::OsString, io, path::PathBuf, process::ExitCode, sync::Arc};
 
-use super::{Order, SUBCOMMAND, Tier, Tiers};
+use super::{AllowedBackends, SUBCOMMAND, SandboxBackend, SandboxRequest};
 
 const REASON: &str = "Cairn has none for this system yet";
 
@@ -10,10 +10,10 @@ const REASON: &str = "Cairn has none for this system yet";
 pub struct Sandbox;
 
 /// Nobody has one.
-pub type Boxed = Infallible;
+pub type PreparedSandbox = Infallible;
 
 impl Sandbox {
-    pub fn new(_program: Option<PathBuf>, _tiers: Tiers, _hidden: Vec<PathBuf>) -> Self {
+    pub fn new(_program: Option<PathBuf>, _tiers: AllowedBackends, _hidden: Vec<PathBuf>) -> Self {
         Self
     }
 
@@ -21,11 +21,11 @@ impl Sandbox {
         &[]
     }
 
-    pub async fn tier(&self) -> Result<Tier, String> {
+    pub async fn backend(&self) -> Result<SandboxBackend, String> {
         Err(REASON.to_owned())
     }
 
-    pub async fn prepare(&self, _order: Order<'_>) -> io::Result<Arc<Boxed>> {
+    pub async fn prepare(&self, _order: SandboxRequest<'_>) -> io::Result<Arc<PreparedSandbox>> {
         Err(io::Error::new(io::ErrorKind::Unsupported, REASON))
     }
 }

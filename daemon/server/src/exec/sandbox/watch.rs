@@ -18,10 +18,10 @@ use std::{
 use cairn_core::text::{self, Text};
 
 use super::{
-    Begin, Boxed,
-    left::{Left, LeftBehind},
+    Begin, PreparedSandbox,
     path_scan::{Kind, Stamp},
     quarantine::{self, Former, put_back, remove_if},
+    quarantined::{Left, LeftBehind},
 };
 
 mod judge;
@@ -201,8 +201,8 @@ impl Watching {
 
     /// The places that the command will see; `None`: it has no sandbox. From here on it may begin:
     /// what the watch knows is written down first. Blocks.
-    pub fn mounted(&self, sandbox: Option<&Boxed>) -> io::Result<()> {
-        let (writable, read_only) = sandbox.map(Boxed::places).unwrap_or_default();
+    pub fn mounted(&self, sandbox: Option<&PreparedSandbox>) -> io::Result<()> {
+        let (writable, read_only) = sandbox.map(PreparedSandbox::places).unwrap_or_default();
         let identity = |path: &PathBuf| {
             let data = std::fs::symlink_metadata(path).ok()?;
             Some((path.clone(), Some((data.dev(), data.ino()))))

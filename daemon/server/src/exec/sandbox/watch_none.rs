@@ -53,7 +53,7 @@ impl Watching {
         Arc::default()
     }
 
-    pub fn mounted(&self, _: Option<&super::Boxed>) -> io::Result<()> {
+    pub fn mounted(&self, _: Option<&super::PreparedSandbox>) -> io::Result<()> {
         Ok(())
     }
 

@@ -7,7 +7,7 @@ use tempfile::TempDir;
 
 use super::*;
 
-fn bench() -> (TempDir, Blobs) {
+fn fixture() -> (TempDir, Blobs) {
     let folder = tempfile::tempdir().unwrap();
     let blobs = Blobs::new(folder.path().join("blobs"));
     (folder, blobs)
@@ -30,7 +30,7 @@ fn set_age(path: &Path, age: Duration) {
 
 #[test]
 fn a_text_is_found_by_its_hash() {
-    let (_folder, blobs) = bench();
+    let (_folder, blobs) = fixture();
     let missing = Sha256Hex::of(b"never put");
     assert_eq!(blobs.get(&missing).unwrap(), None);
     assert!(!blobs.folder.exists(), "nothing is made for a question");
@@ -48,7 +48,7 @@ fn a_text_is_found_by_its_hash() {
 
 #[test]
 fn what_is_there_is_not_written_again_but_is_young_again() {
-    let (_folder, blobs) = bench();
+    let (_folder, blobs) = fixture();
     let hash = blobs.put(b"text").unwrap();
     let (_, path) = blobs.place(&hash);
     let before = path.metadata().unwrap().ino();
@@ -64,7 +64,7 @@ fn what_is_there_is_not_written_again_but_is_young_again() {
 
 #[test]
 fn another_text_is_never_handed_out() {
-    let (_folder, blobs) = bench();
+    let (_folder, blobs) = fixture();
     let hash = blobs.put(b"text").unwrap();
     let (_, path) = blobs.place(&hash);
     for harm in ["tixt", "", "text and more"] {
@@ -80,7 +80,7 @@ fn another_text_is_never_handed_out() {
 
 #[test]
 fn nobody_else_can_look_and_no_link_is_followed() {
-    let (folder, blobs) = bench();
+    let (folder, blobs) = fixture();
     let hash = blobs.put(b"text").unwrap();
     let (fan, path) = blobs.place(&hash);
     for (path, expected) in [(&blobs.folder, 0o700), (&fan, 0o700), (&path, 0o600)] {
@@ -124,7 +124,7 @@ fn only_a_hash_is_a_hash() {
 #[test]
 fn only_what_is_old_and_not_wanted_goes() {
     const HOUR: Duration = Duration::from_secs(3_600);
-    let (_folder, blobs) = bench();
+    let (_folder, blobs) = fixture();
     assert_eq!(blobs.retain(HOUR, |_| false).unwrap(), Collected::default());
 
     let [old, wanted, young, again, future] = ["old", "wanted", "young", "again", "future"]
@@ -163,7 +163,7 @@ fn only_what_is_old_and_not_wanted_goes() {
 
 #[test]
 fn a_text_that_cannot_be_saved_leaves_nothing_behind() {
-    let (_folder, blobs) = bench();
+    let (_folder, blobs) = fixture();
     let long = vec![0; MAX_TEXT + 1];
     assert_eq!(blobs.put(&long).unwrap_err().kind(), ErrorKind::InvalidInput);
     assert!(!blobs.folder.exists());

@@ -116,8 +116,8 @@ pub(super) fn records(path: &Path) -> Vec<String> {
 
 fn writable(opened: Opened) -> Journal {
     match opened.access {
-        Access::Write(journal) => journal,
-        Access::Read(reason) => panic!("read-only: {reason:?}"),
+        JournalAccess::Write(journal) => journal,
+        JournalAccess::Read(reason) => panic!("read-only: {reason:?}"),
     }
 }
 
@@ -281,12 +281,12 @@ fn a_byte_that_changed_is_never_believed() {
             // Without the line break, the last two lines are one: there is nothing good behind it.
             let last = line + 1 == expected.len() || (line + 2 == expected.len() && newline(&at));
             match (&opened.access, &opened.recovery.damage) {
-                (Access::Write(_), Damage::Torn { saved: Some(saved), .. }) if last => {
+                (JournalAccess::Write(_), Damage::Torn { saved: Some(saved), .. }) if last => {
                     let kept = [fs::read(&path).unwrap(), fs::read(saved).unwrap()].concat();
                     assert_eq!(kept, harmed);
                     fs::remove_file(&torn).unwrap();
                 }
-                (Access::Read(ReadOnly::Corrupt), Damage::Corrupt { lost }) if !last => {
+                (JournalAccess::Read(ReadOnly::Corrupt), Damage::Corrupt { lost }) if !last => {
                     let lines = harmed.split_inclusive(|byte| *byte == b'\n').count();
                     assert_eq!(*lost, (lines - line) as u64);
                     assert_eq!(fs::read(&path).unwrap(), harmed);
@@ -318,7 +318,7 @@ fn a_gap_or_a_repetition_is_corruption() {
         let (found, opened) = open(&path);
         assert_eq!(found, expected[..good], "{order:?}");
         assert_eq!(opened.recovery.damage, Damage::Corrupt { lost });
-        assert!(matches!(opened.access, Access::Read(ReadOnly::Corrupt)));
+        assert!(matches!(opened.access, JournalAccess::Read(ReadOnly::Corrupt)));
         assert_eq!(fs::read_to_string(&path).unwrap(), harmed);
     }
 }
@@ -331,7 +331,7 @@ fn one_writes_and_the_others_read() {
     options().append(true).open(&path).unwrap().write_all(b"3 0").unwrap();
     let (found, second) = open(&path);
     assert_eq!(found, expected);
-    assert!(matches!(second.access, Access::Read(ReadOnly::Locked)));
+    assert!(matches!(second.access, JournalAccess::Read(ReadOnly::Locked)));
     assert_eq!(second.recovery.damage, Damage::Torn { bytes: 3, saved: None });
     assert_eq!(fs::metadata(&path).unwrap().len(), first.written.end + 3);
 
@@ -383,7 +383,7 @@ fn links_and_what_is_no_file_are_refused() {
     symlink(folder.path().join("nothing"), &lock).unwrap();
     let (found, opened) = open(&path);
     assert_eq!(found.len(), 1);
-    assert!(matches!(opened.access, Access::Read(ReadOnly::Refused(_))));
+    assert!(matches!(opened.access, JournalAccess::Read(ReadOnly::Refused(_))));
     assert!(!folder.path().join("nothing").exists());
 }
 
@@ -397,14 +397,14 @@ fn a_folder_that_cannot_be_written_can_be_read() {
         assert!(is_refusal(&error));
         let (found, opened) = open(&path);
         assert_eq!(found, expected);
-        assert!(matches!(opened.access, Access::Read(ReadOnly::Refused(_))));
+        assert!(matches!(opened.access, JournalAccess::Read(ReadOnly::Refused(_))));
         set(&path, 0o600).unwrap();
         fs::remove_file(beside(&path, ".lock")).unwrap();
         set(path.parent().unwrap(), 0o500).unwrap();
         let (found, opened) = open(&path);
         set(path.parent().unwrap(), 0o700).unwrap();
         assert_eq!(found, expected);
-        assert!(matches!(opened.access, Access::Read(ReadOnly::Refused(_))));
+        assert!(matches!(opened.access, JournalAccess::Read(ReadOnly::Refused(_))));
     } else {
         eprintln!("NOT TESTED: modes do not bind us (root?), so no folder is read-only for us");
     }
@@ -429,7 +429,7 @@ fn the_end_of_a_torn_file_that_cannot_be_saved_is_not_cut() {
     }
     let (found, opened) = open(&path);
     assert_eq!(found, expected);
-    assert!(matches!(opened.access, Access::Read(ReadOnly::Refused(_))));
+    assert!(matches!(opened.access, JournalAccess::Read(ReadOnly::Refused(_))));
     assert_eq!(opened.recovery.damage, Damage::Torn { bytes: 4, saved: None });
     assert_eq!(fs::read(&path).unwrap(), before);
 }
@@ -571,7 +571,7 @@ async fn whoever_is_killed_leaves_whole_records_and_the_lock() {
         assert!(!victim.is_finished(), "it ended: {:?}", victim.await);
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
-    assert!(matches!(open(&path).1.access, Access::Read(ReadOnly::Locked)));
+    assert!(matches!(open(&path).1.access, JournalAccess::Read(ReadOnly::Locked)));
     // Nobody asks it to end first.
     victim.abort();
     victim.await.unwrap_err();

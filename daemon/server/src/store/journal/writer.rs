@@ -112,7 +112,7 @@ impl Writer {
             wake: Condvar::new(),
             limit: limits.unsaved,
         });
-        let keeper = Keeper {
+        let keeper = WriterThread {
             source,
             held: Vec::new(),
             written: 0,
@@ -269,7 +269,7 @@ impl Source {
     }
 }
 
-struct Keeper<F> {
+struct WriterThread<F> {
     source: Source,
     /// What is not on the disk for sure, and how many of it are in the file.
     held: Vec<Vec<u8>>,
@@ -281,7 +281,7 @@ struct Keeper<F> {
     sync_after: Duration,
 }
 
-impl<F: Fn(State)> Keeper<F> {
+impl<F: Fn(State)> WriterThread<F> {
     fn run(mut self, End(shared): &End) {
         loop {
             let work = shared.next(self.due);

@@ -21,9 +21,9 @@ fn former(key: &str, text: &str) -> Former<Text> {
 }
 
 /// Waits until one that was dropped is really gone: its thread frees the lock as it ends.
-fn open(folder: &Path) -> (Keeper, Found) {
+fn open(folder: &Path) -> (ReviewStore, Found) {
     loop {
-        match Keeper::open(folder, |_| {}) {
+        match ReviewStore::open(folder, |_| {}) {
             Ok(opened) => return opened,
             Err(error) => assert_eq!(error.kind(), io::ErrorKind::WouldBlock, "{error}"),
         }
@@ -31,7 +31,7 @@ fn open(folder: &Path) -> (Keeper, Found) {
 }
 
 /// What the next one finds.
-fn close(keeper: Keeper, folder: &Path) -> Found {
+fn close(keeper: ReviewStore, folder: &Path) -> Found {
     keeper.sync().blocking_recv().unwrap().unwrap();
     drop(keeper);
     open(folder).1
@@ -69,7 +69,7 @@ fn what_is_pending_comes_back() {
 fn only_one_keeps_them() {
     let folder = tempfile::tempdir().unwrap();
     let (_keeper, _) = open(folder.path());
-    let error = Keeper::open(folder.path(), |_| {}).unwrap_err();
+    let error = ReviewStore::open(folder.path(), |_| {}).unwrap_err();
     assert_eq!(error.to_string(), "another window keeps them");
 }
 
@@ -93,7 +93,8 @@ fn many_lines_that_come_to_little_are_written_anew() {
 fn what_cannot_be_saved_is_tried_again_and_said() {
     let folder = tempfile::tempdir().unwrap();
     let (told, states) = mpsc::channel();
-    let (keeper, _) = Keeper::open(folder.path(), move |state| drop(told.send(state))).unwrap();
+    let (keeper, _) =
+        ReviewStore::open(folder.path(), move |state| drop(told.send(state))).unwrap();
     // A file where the folder of the texts should be.
     let texts = folder.path().join("texts");
     fs::write(&texts, "").unwrap();

@@ -9,12 +9,12 @@ use serde_json::json;
 
 use super::*;
 
-struct Bench {
+struct Fixture {
     state: tempfile::TempDir,
     list: TaskList,
 }
 
-impl Bench {
+impl Fixture {
     fn new() -> Self {
         let state = tempfile::tempdir().expect("a temporary folder");
         let list = TaskList::new(state.path(), "s-1").expect("a list");
@@ -55,20 +55,25 @@ impl Bench {
 
 #[test]
 fn a_list_is_there_again_and_only_when_it_was_used() {
-    let bench = Bench::new();
-    assert_eq!(bench.list.read().expect("an empty list").graph, Graph::default());
+    let fixture = Fixture::new();
+    assert_eq!(fixture.list.read().expect("an empty list").graph, Graph::default());
     assert_eq!(
-        fs::read_dir(bench.state.path()).expect("a folder").count(),
+        fs::read_dir(fixture.state.path()).expect("a folder").count(),
         0,
         "a look makes nothing"
     );
-    let faulty = bench.call(TaskTool::Update, json!({ "taskId": 1, "status": "completed" }));
+    let faulty = fixture.call(TaskTool::Update, json!({ "taskId": 1, "status": "completed" }));
     assert!(faulty.is_err());
-    assert_eq!(fs::read_dir(bench.state.path()).expect("a folder").count(), 0, "nor does a fault");
-    bench.create("Add type hints");
-    bench.create("Add docstrings");
-    bench.update(json!({ "taskId": 1, "addBlocks": [2], "status": "in_progress" }));
-    let again = TaskList::new(bench.state.path(), "s-1").expect("a list").read().expect("readable");
+    assert_eq!(
+        fs::read_dir(fixture.state.path()).expect("a folder").count(),
+        0,
+        "nor does a fault"
+    );
+    fixture.create("Add type hints");
+    fixture.create("Add docstrings");
+    fixture.update(json!({ "taskId": 1, "addBlocks": [2], "status": "in_progress" }));
+    let again =
+        TaskList::new(fixture.state.path(), "s-1").expect("a list").read().expect("readable");
     expect![[r#"
         [>] #1 Add type hints <- Adding type hints
         [ ] #2 Add docstrings (blocked by #1)
@@ -76,7 +81,7 @@ fn a_list_is_there_again_and_only_when_it_was_used() {
         (0/2 completed)"#]]
     .assert_eq(&again.graph.render());
     assert_eq!(again.damage, Vec::<String>::new());
-    let names: Vec<String> = bench.files().into_keys().collect();
+    let names: Vec<String> = fixture.files().into_keys().collect();
     assert_eq!(names, [".lock", "1.json", "2.json", "high-water-mark"]);
     expect![[r#"
         {
@@ -94,22 +99,22 @@ fn a_list_is_there_again_and_only_when_it_was_used() {
             "metadata": {}
           }
         }"#]]
-    .assert_eq(&fs::read_to_string(bench.path("2.json")).expect("a file"));
+    .assert_eq(&fs::read_to_string(fixture.path("2.json")).expect("a file"));
     // Another list is another list.
-    let other = TaskList::new(bench.state.path(), "s-2").expect("a list");
+    let other = TaskList::new(fixture.state.path(), "s-2").expect("a list");
     assert_eq!(other.read().expect("readable").graph, Graph::default());
 }
 
 #[test]
 fn nobody_else_can_look() {
-    let bench = Bench::new();
-    bench.create("Add type hints");
+    let fixture = Fixture::new();
+    fixture.create("Add type hints");
     let mode = |path: &Path| fs::metadata(path).expect("it is there").permissions().mode() & 0o777;
     for folder in ["tasks", "tasks/s-1"] {
-        assert_eq!(mode(&bench.state.path().join(folder)), 0o700, "{folder}");
+        assert_eq!(mode(&fixture.state.path().join(folder)), 0o700, "{folder}");
     }
-    for name in bench.files().keys() {
-        assert_eq!(mode(&bench.path(name)), 0o600, "{name}");
+    for name in fixture.files().keys() {
+        assert_eq!(mode(&fixture.path(name)), 0o600, "{name}");
     }
 }
 
@@ -122,62 +127,62 @@ fn the_id_of_a_list_is_no_path() {
 
 #[test]
 fn ids_do_not_come_back() {
-    let bench = Bench::new();
-    assert_eq!((bench.create("One"), bench.create("Two")), (1, 2));
-    fs::remove_file(bench.path("2.json")).expect("removed by hand");
-    assert_eq!(bench.create("Three"), 3);
-    fs::remove_file(bench.path(HIGH_WATER)).expect("removed by hand");
-    fs::write(bench.path("9.json"), "").expect("a file");
-    assert_eq!(bench.create("Ten"), 10);
+    let fixture = Fixture::new();
+    assert_eq!((fixture.create("One"), fixture.create("Two")), (1, 2));
+    fs::remove_file(fixture.path("2.json")).expect("removed by hand");
+    assert_eq!(fixture.create("Three"), 3);
+    fs::remove_file(fixture.path(HIGH_WATER)).expect("removed by hand");
+    fs::write(fixture.path("9.json"), "").expect("a file");
+    assert_eq!(fixture.create("Ten"), 10);
 }
 
 #[test]
 fn a_faulty_call_writes_nothing() {
-    let bench = Bench::new();
-    bench.create("One");
-    let before = bench.files();
+    let fixture = Fixture::new();
+    fixture.create("One");
+    let before = fixture.files();
     let arguments = json!({ "taskId": 1, "status": "completed", "addBlockedBy": [1] });
-    assert!(bench.call(TaskTool::Update, arguments).is_err());
-    assert_eq!(bench.files(), before);
+    assert!(fixture.call(TaskTool::Update, arguments).is_err());
+    assert_eq!(fixture.files(), before);
 }
 
 #[test]
 fn what_a_dead_writer_left_is_no_task_and_goes() {
-    let bench = Bench::new();
-    bench.create("One");
-    let whole = fs::read(bench.path("1.json")).expect("a file");
+    let fixture = Fixture::new();
+    fixture.create("One");
+    let whole = fs::read(fixture.path("1.json")).expect("a file");
     for cut in [0, whole.len() / 2, whole.len()] {
-        fs::write(bench.path(&format!(".new-{cut}")), &whole[..cut]).expect("a file");
+        fs::write(fixture.path(&format!(".new-{cut}")), &whole[..cut]).expect("a file");
     }
-    let found = bench.list.read().expect("readable");
+    let found = fixture.list.read().expect("readable");
     assert_eq!((found.graph.tasks().count(), found.damage), (1, Vec::new()));
-    bench.create("Two");
-    let names: Vec<String> = bench.files().into_keys().collect();
+    fixture.create("Two");
+    let names: Vec<String> = fixture.files().into_keys().collect();
     assert_eq!(names, [".lock", "1.json", "2.json", "high-water-mark"]);
 }
 
 /// Puts this in the place of task #2; what is said of it, after seeing that all goes on and that
 /// it is left as it was.
 fn hostile(text: &[u8], expect: Expect) {
-    let bench = Bench::new();
-    bench.create("One");
-    bench.create("Two");
-    bench.create("Three");
-    bench.update(json!({ "taskId": 2, "addBlocks": [3] }));
-    fs::write(bench.path("2.json"), text).expect("a file");
+    let fixture = Fixture::new();
+    fixture.create("One");
+    fixture.create("Two");
+    fixture.create("Three");
+    fixture.update(json!({ "taskId": 2, "addBlocks": [3] }));
+    fs::write(fixture.path("2.json"), text).expect("a file");
 
-    let found = bench.list.read().expect("readable");
+    let found = fixture.list.read().expect("readable");
     let [damage, consequence] = found.damage.as_slice() else { panic!("{:?}", found.damage) };
     expect.assert_eq(damage);
     assert!(consequence.starts_with("#3 can never begin: "), "{consequence}");
     let ids: Vec<u32> = found.graph.tasks().map(|task| task.id).collect();
     assert_eq!(ids, [1, 3]);
-    assert!(bench.call(TaskTool::Update, json!({ "taskId": 2, "status": "completed" })).is_err());
+    assert!(fixture.call(TaskTool::Update, json!({ "taskId": 2, "status": "completed" })).is_err());
     // What waits for it goes on waiting: nobody knows whether it is done.
-    assert!(bench.call(TaskTool::Update, json!({ "taskId": 3, "status": "completed" })).is_err());
-    bench.update(json!({ "taskId": 1, "status": "completed" }));
-    assert_eq!(bench.create("Four"), 4);
-    assert_eq!(bench.files()["2.json"], text);
+    assert!(fixture.call(TaskTool::Update, json!({ "taskId": 3, "status": "completed" })).is_err());
+    fixture.update(json!({ "taskId": 1, "status": "completed" }));
+    assert_eq!(fixture.create("Four"), 4);
+    assert_eq!(fixture.files()["2.json"], text);
 }
 
 #[test]
@@ -231,57 +236,57 @@ fn hostile_files_are_named_and_left_alone() {
 
 #[test]
 fn a_circle_on_disk_is_named() {
-    let bench = Bench::new();
-    bench.create("One");
-    bench.create("Two");
-    bench.update(json!({ "taskId": 1, "addBlocks": [2] }));
-    let text = fs::read_to_string(bench.path("1.json")).expect("a file");
-    fs::write(bench.path("1.json"), text.replace("\"blockedBy\": []", "\"blockedBy\": [2]"))
+    let fixture = Fixture::new();
+    fixture.create("One");
+    fixture.create("Two");
+    fixture.update(json!({ "taskId": 1, "addBlocks": [2] }));
+    let text = fs::read_to_string(fixture.path("1.json")).expect("a file");
+    fs::write(fixture.path("1.json"), text.replace("\"blockedBy\": []", "\"blockedBy\": [2]"))
         .expect("a file");
     expect!["#1, #2 can never begin: they wait in a circle or for a task that is not there"]
-        .assert_eq(&bench.list.read().expect("readable").damage.join("\n"));
+        .assert_eq(&fixture.list.read().expect("readable").damage.join("\n"));
 }
 
 #[test]
 fn links_pipes_and_folders_are_no_files() {
-    let bench = Bench::new();
-    bench.create("One");
-    let secret = bench.state.path().join("secret");
-    fs::write(&secret, fs::read(bench.path("1.json")).expect("a file")).expect("a file");
-    fs::remove_file(bench.path("1.json")).expect("removed");
-    symlink(&secret, bench.path("1.json")).expect("a link");
-    fs::create_dir(bench.path("2.json")).expect("a folder");
-    fs::write(bench.path("03.json"), "not ours").expect("a file");
-    fs::write(bench.path("notes.txt"), "not ours").expect("a file");
+    let fixture = Fixture::new();
+    fixture.create("One");
+    let secret = fixture.state.path().join("secret");
+    fs::write(&secret, fs::read(fixture.path("1.json")).expect("a file")).expect("a file");
+    fs::remove_file(fixture.path("1.json")).expect("removed");
+    symlink(&secret, fixture.path("1.json")).expect("a link");
+    fs::create_dir(fixture.path("2.json")).expect("a folder");
+    fs::write(fixture.path("03.json"), "not ours").expect("a file");
+    fs::write(fixture.path("notes.txt"), "not ours").expect("a file");
     let fifo = rustix::fs::FileType::Fifo;
     let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
-    rustix::fs::mknodat(rustix::fs::CWD, bench.path("4.json"), fifo, mode, 0).expect("a pipe");
-    let found = bench.list.read().expect("readable, without a wait");
+    rustix::fs::mknodat(rustix::fs::CWD, fixture.path("4.json"), fifo, mode, 0).expect("a pipe");
+    let found = fixture.list.read().expect("readable, without a wait");
     let names: Vec<&str> =
         found.damage.iter().filter_map(|line| Some(line.split_once(':')?.0)).collect();
     assert_eq!(names, ["1.json", "2.json", "4.json"]);
-    assert_eq!(bench.create("Five"), 5);
+    assert_eq!(fixture.create("Five"), 5);
 }
 
 #[test]
 fn without_a_mark_that_can_be_read_no_number_is_given() {
-    let bench = Bench::new();
-    bench.create("One");
-    fs::write(bench.path(HIGH_WATER), "many").expect("a file");
+    let fixture = Fixture::new();
+    fixture.create("One");
+    fs::write(fixture.path(HIGH_WATER), "many").expect("a file");
     let request = TaskTool::Create.read(&json!({ "subject": "Two" }));
-    let refused = bench.list.change(|graph| graph.apply(&request)).expect_err("no number");
+    let refused = fixture.list.change(|graph| graph.apply(&request)).expect_err("no number");
     assert!(format!("{refused:#}").contains("mend it or remove it"), "{refused:#}");
-    assert_eq!(bench.files().len(), 3, "nothing was written");
-    bench.update(json!({ "taskId": 1, "status": "completed" }));
-    assert_eq!(bench.files()[HIGH_WATER], b"many");
+    assert_eq!(fixture.files().len(), 3, "nothing was written");
+    fixture.update(json!({ "taskId": 1, "status": "completed" }));
+    assert_eq!(fixture.files()[HIGH_WATER], b"many");
 }
 
 #[test]
 fn whoever_holds_the_list_too_long_is_named() {
-    let bench = Bench::new();
-    bench.create("One");
-    let held = bench.list.lock().expect("free");
-    let hasty = TaskList { lock_wait: Duration::from_millis(30), ..bench.list.clone() };
+    let fixture = Fixture::new();
+    fixture.create("One");
+    let held = fixture.list.lock().expect("free");
+    let hasty = TaskList { lock_wait: Duration::from_millis(30), ..fixture.list.clone() };
     let refused = hasty.read().expect_err("held");
     assert!(refused.to_string().contains("another process has held the task list"), "{refused}");
     drop(held);
@@ -290,9 +295,9 @@ fn whoever_holds_the_list_too_long_is_named() {
 
 #[test]
 fn a_folder_that_cannot_be_made_is_named() {
-    let bench = Bench::new();
-    fs::write(bench.state.path().join("tasks"), "in the way").expect("a file");
+    let fixture = Fixture::new();
+    fs::write(fixture.state.path().join("tasks"), "in the way").expect("a file");
     let request = TaskTool::Create.read(&json!({ "subject": "One" }));
-    let refused = bench.list.change(|graph| graph.apply(&request)).expect_err("in the way");
+    let refused = fixture.list.change(|graph| graph.apply(&request)).expect_err("in the way");
     assert!(format!("{refused:#}").contains("s-1 cannot be made"), "{refused:#}");
 }

@@ -106,11 +106,11 @@ fn what_is_undecided_is_asked_for_and_nothing_else_can_allow_it() {
         always: vec![parse("git p")],
         unboxed: false,
     };
-    let world = World { may_read: &|_, _| true, finds: &|_| true, enters: &is_folder };
+    let context = CommandContext { may_read: &|_, _| true, finds: &|_| true, enters: &is_folder };
     let judged = |script: &str| {
         let (command, cwd) = (script.to_owned(), "/ws".into());
-        let touch = Touch::Command { command, cwd, needs: crate::policy::sandbox::Needs::NONE };
-        judge(&touch, Mode::Auto, &rules, &world)
+        let access = Access::Command { command, cwd, needs: crate::policy::sandbox::Needs::NONE };
+        judge(&access, Mode::Auto, &rules, &context)
     };
     assert_eq!(judged("git status"), Verdict::Allow);
     let Verdict::Ask { reason } = judged("git p") else { panic!("must ask") };
@@ -119,6 +119,6 @@ fn what_is_undecided_is_asked_for_and_nothing_else_can_allow_it() {
         "It cannot be told whether this is `git push`, which your settings forbid \
          (cairn.shell.deny): `p` is none of git's own commands, so it may be an alias."
     );
-    assert!(rules.offered("git p", &world).is_empty());
+    assert!(rules.offered("git p", &context).is_empty());
     assert!(matches!(judged("git -c alias.p=push p"), Verdict::Deny { .. }));
 }

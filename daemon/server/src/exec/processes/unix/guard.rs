@@ -24,7 +24,7 @@ use rustix::{
 };
 
 use super::proc;
-use crate::exec::sandbox::{SUBCOMMAND, init, report::tell};
+use crate::exec::sandbox::{SUBCOMMAND, exit_report::tell, sandbox_init};
 
 /// The name of this part among those of the program.
 pub(in crate::exec) const PART: &str = "guard";
@@ -56,11 +56,11 @@ pub(in crate::exec) fn run(mut words: impl Iterator<Item = OsString>) -> anyhow:
     let command = words.next().context("no command")?;
     set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
     set_child_subreaper(Some(getpid()))?;
-    let shell = init::spawn_shell(&command).context("no shell could be started")?;
+    let shell = sandbox_init::spawn_shell(&command).context("no shell could be started")?;
     // After the shell: a daemon that is dead already is noticed all the same, and nothing starts later.
     let watching = std::thread::Builder::new().spawn(end_with_daemon);
     let begun = watching.and_then(|_| tell::begun());
-    let ended = begun.map_err(Into::into).and_then(|()| init::reap_until(shell));
+    let ended = begun.map_err(Into::into).and_then(|()| sandbox_init::reap_until(shell));
     let mut left = 0;
     if reap() {
         left = proc::below(getpid().as_raw_pid()).iter().filter(|one| one.is_alive()).count();
@@ -68,7 +68,7 @@ pub(in crate::exec) fn run(mut words: impl Iterator<Item = OsString>) -> anyhow:
     }
     let exit = ended?;
     tell::end(exit, left)?;
-    Ok(init::exit_code(exit))
+    Ok(sandbox_init::exit_code(exit))
 }
 
 /// Waits until nobody can read the reports any more: their reader is the daemon.

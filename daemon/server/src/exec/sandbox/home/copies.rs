@@ -21,7 +21,7 @@ use cairn_core::policy::{
 };
 use toml_edit::{DocumentMut, Item, TableLike, Value};
 
-use super::super::ground::Ground;
+use super::super::private_folders::PrivateFolders;
 
 /// A repository can have git wait for a pipe in place of its settings.
 const LIMIT: Duration = Duration::from_secs(2);
@@ -56,11 +56,11 @@ impl Copies {
         home: &Path,
         cwd: &Path,
         git: Option<&Path>,
-        ground: &Ground,
+        private: &PrivateFolders,
     ) -> Vec<Placed> {
         let mut copies = Vec::new();
         let mut add = |source: &Path, at: &str, make: &dyn Fn() -> Option<Made>| match self
-            .copy(source, cwd, ground, make)
+            .copy(source, cwd, private, make)
         {
             Ok(Some(from)) => copies.push(Placed { from, at: home.join(at) }),
             Ok(None) => {}
@@ -92,14 +92,14 @@ impl Copies {
         &self,
         source: &Path,
         cwd: &Path,
-        ground: &Ground,
+        private: &PrivateFolders,
         make: &dyn Fn() -> Option<Made>,
     ) -> io::Result<Option<PathBuf>> {
         let key = (source.to_owned(), cwd.to_owned());
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let valid = |copy: &&Copy| {
             copy.stamps.iter().all(|(path, was)| stamp(path) == *was)
-                && copy.file.as_ref().is_none_or(|file| ground.holds(file))
+                && copy.file.as_ref().is_none_or(|file| private.holds(file))
         };
         if let Some(copy) = known.get(&key).filter(valid) {
             return Ok(copy.file.clone());
@@ -112,7 +112,7 @@ impl Copies {
             made.as_ref().map_or_else(|| vec![source.to_owned()], |made| made.files.clone());
         let stamps = files.into_iter().map(|path| (path.clone(), stamp(&path))).collect();
         let file = match made {
-            Some(made) => Some(ground.keep(&made.text)?),
+            Some(made) => Some(private.keep(&made.text)?),
             None => None,
         };
         known.insert(key, Copy { stamps, file: file.clone() });
@@ -303,10 +303,10 @@ mod tests {
         else {
             return;
         };
-        let ground = Ground::lay().unwrap();
+        let private = PrivateFolders::lay().unwrap();
         let copies = Copies::default();
         let text = |cwd: &Path| {
-            let made = copies.of(&home, cwd, Some(&git), &ground);
+            let made = copies.of(&home, cwd, Some(&git), &private);
             let [copy] = made.as_slice() else { panic!("{made:?}") };
             assert_eq!(copy.at, home.join(".gitconfig"));
             fs::read_to_string(&copy.from).unwrap()
@@ -329,6 +329,6 @@ mod tests {
         )
         .unwrap();
         fs::write(home.join(".gitconfig"), "[user]\nname = B\n").unwrap();
-        assert_eq!(copies.of(&home, &work, Some(&git), &ground), []);
+        assert_eq!(copies.of(&home, &work, Some(&git), &private), []);
     }
 }

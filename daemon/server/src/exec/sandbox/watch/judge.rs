@@ -12,11 +12,11 @@ use rustix::fs::{CWD, Mode, openat};
 
 use super::{
     super::{
-        control::Control,
+        control_interest::Control,
         git,
-        left::Left,
         path_scan::{Compare, FOLDER, Kind, Snapshot, Stamp, differing},
         quarantine::{self, Quarantine},
+        quarantined::Left,
     },
     Watch,
     state::{Mounts, Root, Shared},

@@ -12,12 +12,12 @@ use cairn_core::policy::control_files::{Zone, is_generated};
 use super::{
     super::{
         Begin,
-        control::Control,
+        control_interest::Control,
+        existing_paths::not_written_at,
         git,
-        left::LeftBehind,
-        look::not_written_at,
         path_scan::{Compare, Kind, Snapshot, Stamp, Tree},
         quarantine::{Former, Quarantine},
+        quarantined::LeftBehind,
     },
     record::Record,
 };

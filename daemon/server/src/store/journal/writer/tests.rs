@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::store::journal::{
-    Access, Journal,
+    Journal, JournalAccess,
     tests::{Disk, Fault, folder, on_faulty_disk, records},
 };
 
@@ -13,7 +13,7 @@ const LONG: Duration = Duration::from_secs(30);
 /// Nothing happens by the clock.
 const NEVER: Duration = Duration::from_secs(3_600);
 
-struct Bench {
+struct Fixture {
     _folder: tempfile::TempDir,
     path: std::path::PathBuf,
     disk: Arc<Mutex<Disk>>,
@@ -21,7 +21,7 @@ struct Bench {
     writer: Writer,
 }
 
-impl Bench {
+impl Fixture {
     fn new(limits: Limits) -> Self {
         let (folder, path) = folder();
         let mut journal = Journal::create(&path).unwrap();
@@ -71,48 +71,48 @@ fn close(writer: Writer) -> Saved {
 
 #[test]
 fn what_gathers_goes_out_in_one_write_and_in_order() {
-    let bench = Bench::patient();
-    bench.writer.append("0").unwrap();
-    assert!(bench.reaches(1));
+    let fixture = Fixture::patient();
+    fixture.writer.append("0").unwrap();
+    assert!(fixture.reaches(1));
     // The disk is busy until we let go.
-    let busy = bench.disk.lock().unwrap();
+    let busy = fixture.disk.lock().unwrap();
     let (writes, syncs) = (busy.writes, busy.syncs);
-    bench.writer.append("1").unwrap();
-    let mut waiting = vec![bench.writer.sync()];
+    fixture.writer.append("1").unwrap();
+    let mut waiting = vec![fixture.writer.sync()];
     for number in 2..=500 {
-        bench.writer.append(number.to_string()).unwrap();
-        waiting.push(bench.writer.sync());
+        fixture.writer.append(number.to_string()).unwrap();
+        waiting.push(fixture.writer.sync());
     }
     drop(busy);
     for answer in waiting {
         assert_eq!(answer.blocking_recv().unwrap(), Ok(()));
     }
-    let disk = bench.disk.lock().unwrap();
+    let disk = fixture.disk.lock().unwrap();
     // What the thread had taken before it met the busy disk, and all the others.
     assert!((1..=2).contains(&(disk.writes - writes)), "{} writes", disk.writes - writes);
     assert!((1..=2).contains(&(disk.syncs - syncs)), "{} syncs", disk.syncs - syncs);
     drop(disk);
-    assert_eq!(close(bench.writer), Ok(()));
+    assert_eq!(close(fixture.writer), Ok(()));
     let expected: Vec<String> = (0..=500).map(|number: u32| number.to_string()).collect();
-    assert_eq!(records(&bench.path), expected);
-    assert!(bench.states.try_recv().is_err(), "nothing went wrong");
+    assert_eq!(records(&fixture.path), expected);
+    assert!(fixture.states.try_recv().is_err(), "nothing went wrong");
 }
 
 #[test]
 fn what_nobody_waits_for_is_written_at_once_and_synced_in_time() {
-    let bench = Bench::patient();
-    bench.writer.append("1").unwrap();
-    assert!(bench.reaches(1));
-    assert_eq!(bench.disk.lock().unwrap().syncs, 0);
+    let fixture = Fixture::patient();
+    fixture.writer.append("1").unwrap();
+    assert!(fixture.reaches(1));
+    assert_eq!(fixture.disk.lock().unwrap().syncs, 0);
     // Enough to be worth it.
-    bench.writer.append(vec![b'1'; SYNC_BYTES]).unwrap();
-    assert_eq!(bench.sync(), Ok(()));
-    assert!(bench.disk.lock().unwrap().syncs >= 1);
+    fixture.writer.append(vec![b'1'; SYNC_BYTES]).unwrap();
+    assert_eq!(fixture.sync(), Ok(()));
+    assert!(fixture.disk.lock().unwrap().syncs >= 1);
 
-    let bench = Bench::new(Limits { unsaved: 100, sync_after: Duration::from_millis(1) });
-    bench.writer.append("1").unwrap();
+    let fixture = Fixture::new(Limits { unsaved: 100, sync_after: Duration::from_millis(1) });
+    fixture.writer.append("1").unwrap();
     let deadline = Instant::now() + LONG;
-    while bench.disk.lock().unwrap().syncs == 0 {
+    while fixture.disk.lock().unwrap().syncs == 0 {
         assert!(Instant::now() < deadline, "it is never synced");
         thread::sleep(Duration::from_millis(1));
     }
@@ -120,107 +120,107 @@ fn what_nobody_waits_for_is_written_at_once_and_synced_in_time() {
 
 #[test]
 fn a_full_disk_is_told_once_and_loses_nothing() {
-    let bench = Bench::patient();
+    let fixture = Fixture::patient();
     // More of them than there will be tries, and some leave bytes behind.
-    bench.fail([Fault::Write(3), Fault::WriteAndCut(12, 1)].repeat(50));
-    bench.writer.append("1").unwrap();
-    let State::Failing(reason) = bench.state() else { panic!("a full disk is a failure") };
+    fixture.fail([Fault::Write(3), Fault::WriteAndCut(12, 1)].repeat(50));
+    fixture.writer.append("1").unwrap();
+    let State::Failing(reason) = fixture.state() else { panic!("a full disk is a failure") };
     assert!(!reason.is_empty());
     for number in 2..=5 {
-        bench.writer.append(number.to_string()).unwrap();
-        bench.sync().expect_err("whoever waits is not left waiting");
+        fixture.writer.append(number.to_string()).unwrap();
+        fixture.sync().expect_err("whoever waits is not left waiting");
     }
-    assert!(bench.states.try_recv().is_err(), "it is told once");
+    assert!(fixture.states.try_recv().is_err(), "it is told once");
     {
-        let mut disk = bench.disk.lock().unwrap();
+        let mut disk = fixture.disk.lock().unwrap();
         disk.faults.clear();
         disk.cuts_failing = 0;
     }
-    assert_eq!(bench.sync(), Ok(()));
-    assert_eq!(bench.state(), State::Well);
-    assert_eq!(records_when_closed(bench), ["1", "2", "3", "4", "5"]);
+    assert_eq!(fixture.sync(), Ok(()));
+    assert_eq!(fixture.state(), State::Well);
+    assert_eq!(records_when_closed(fixture), ["1", "2", "3", "4", "5"]);
 }
 
 #[test]
 fn it_is_tried_again_though_nobody_asks() {
-    let bench = Bench::new(Limits { unsaved: 100, sync_after: Duration::from_millis(1) });
-    bench.fail([Fault::Write(3), Fault::Sync, Fault::WriteAndCut(2, 2), Fault::Sync]);
-    bench.writer.append("1").unwrap();
-    assert!(matches!(bench.state(), State::Failing(_)));
-    assert_eq!(bench.state(), State::Well);
-    assert_eq!(records_when_closed(bench), ["1"]);
+    let fixture = Fixture::new(Limits { unsaved: 100, sync_after: Duration::from_millis(1) });
+    fixture.fail([Fault::Write(3), Fault::Sync, Fault::WriteAndCut(2, 2), Fault::Sync]);
+    fixture.writer.append("1").unwrap();
+    assert!(matches!(fixture.state(), State::Failing(_)));
+    assert_eq!(fixture.state(), State::Well);
+    assert_eq!(records_when_closed(fixture), ["1"]);
 }
 
 #[test]
 fn a_failed_sync_is_answered_and_its_records_are_written_again() {
-    let bench = Bench::patient();
-    bench.writer.append("1").unwrap();
-    assert!(bench.reaches(1));
-    bench.fail([Fault::Sync]);
-    assert_eq!(bench.sync(), Err("the disk does not answer".to_owned()));
-    assert_eq!(bench.state(), State::Failing("the disk does not answer".to_owned()));
-    assert!(bench.reaches(0), "what may not be on the disk was taken out");
-    bench.writer.append("2").unwrap();
-    assert_eq!(bench.state(), State::Well);
-    assert_eq!(records_when_closed(bench), ["1", "2"]);
+    let fixture = Fixture::patient();
+    fixture.writer.append("1").unwrap();
+    assert!(fixture.reaches(1));
+    fixture.fail([Fault::Sync]);
+    assert_eq!(fixture.sync(), Err("the disk does not answer".to_owned()));
+    assert_eq!(fixture.state(), State::Failing("the disk does not answer".to_owned()));
+    assert!(fixture.reaches(0), "what may not be on the disk was taken out");
+    fixture.writer.append("2").unwrap();
+    assert_eq!(fixture.state(), State::Well);
+    assert_eq!(records_when_closed(fixture), ["1", "2"]);
 }
 
 #[test]
 fn too_much_is_refused_until_all_is_saved() {
-    let bench = Bench::new(Limits { unsaved: 10, sync_after: NEVER });
+    let fixture = Fixture::new(Limits { unsaved: 10, sync_after: NEVER });
     // More of them than there will be tries.
-    bench.fail([Fault::Write(0); 100]);
-    bench.writer.append("123456").unwrap();
-    assert!(matches!(bench.state(), State::Failing(_)));
-    bench.writer.append("7890").unwrap();
-    assert_eq!(bench.writer.append("\"too much\""), Err(Refused::Full));
-    assert_eq!(bench.state(), State::Full);
-    bench.sync().unwrap_err();
-    assert_eq!(bench.writer.append("1"), Err(Refused::Full), "it would stand behind a hole");
-    bench.disk.lock().unwrap().faults.clear();
-    assert_eq!(bench.sync(), Ok(()));
-    assert_eq!(bench.state(), State::Well);
-    bench.writer.append("1").unwrap();
-    assert_eq!(records_when_closed(bench), ["123456", "7890", "1"]);
+    fixture.fail([Fault::Write(0); 100]);
+    fixture.writer.append("123456").unwrap();
+    assert!(matches!(fixture.state(), State::Failing(_)));
+    fixture.writer.append("7890").unwrap();
+    assert_eq!(fixture.writer.append("\"too much\""), Err(Refused::Full));
+    assert_eq!(fixture.state(), State::Full);
+    fixture.sync().unwrap_err();
+    assert_eq!(fixture.writer.append("1"), Err(Refused::Full), "it would stand behind a hole");
+    fixture.disk.lock().unwrap().faults.clear();
+    assert_eq!(fixture.sync(), Ok(()));
+    assert_eq!(fixture.state(), State::Well);
+    fixture.writer.append("1").unwrap();
+    assert_eq!(records_when_closed(fixture), ["123456", "7890", "1"]);
 }
 
 #[test]
 fn what_can_be_no_record_does_not_reach_the_queue() {
-    let bench = Bench::patient();
-    assert_eq!(bench.writer.append("{\n}"), Err(Refused::Malformed(Malformed::LineBreak)));
-    assert_eq!(bench.writer.append(""), Err(Refused::Malformed(Malformed::Empty)));
-    bench.writer.append("1").unwrap();
-    assert_eq!(records_when_closed(bench), ["1"]);
+    let fixture = Fixture::patient();
+    assert_eq!(fixture.writer.append("{\n}"), Err(Refused::Malformed(Malformed::LineBreak)));
+    assert_eq!(fixture.writer.append(""), Err(Refused::Malformed(Malformed::Empty)));
+    fixture.writer.append("1").unwrap();
+    assert_eq!(records_when_closed(fixture), ["1"]);
 }
 
 #[test]
 fn closing_saves_frees_the_lock_and_says_what_it_could_not_save() {
-    let bench = Bench::patient();
-    bench.writer.append("1").unwrap();
-    assert_eq!(close(bench.writer), Ok(()));
-    let opened = Journal::open(&bench.path, |_| ()).unwrap();
-    assert!(matches!(opened.access, Access::Write(_)));
+    let fixture = Fixture::patient();
+    fixture.writer.append("1").unwrap();
+    assert_eq!(close(fixture.writer), Ok(()));
+    let opened = Journal::open(&fixture.path, |_| ()).unwrap();
+    assert!(matches!(opened.access, JournalAccess::Write(_)));
     drop(opened);
-    assert_eq!(records(&bench.path), ["1"]);
+    assert_eq!(records(&fixture.path), ["1"]);
 
-    let bench = Bench::patient();
-    bench.fail([Fault::Write(0), Fault::Write(0), Fault::Write(0)]);
-    bench.writer.append("1").unwrap();
-    close(bench.writer).unwrap_err();
-    let opened = Journal::open(&bench.path, |_| ()).unwrap();
-    assert!(matches!(opened.access, Access::Write(_)));
+    let fixture = Fixture::patient();
+    fixture.fail([Fault::Write(0), Fault::Write(0), Fault::Write(0)]);
+    fixture.writer.append("1").unwrap();
+    close(fixture.writer).unwrap_err();
+    let opened = Journal::open(&fixture.path, |_| ()).unwrap();
+    assert!(matches!(opened.access, JournalAccess::Write(_)));
 }
 
 #[test]
 fn dropping_saves_and_ends_the_thread() {
-    let bench = Bench::patient();
-    bench.writer.append("1").unwrap();
-    let waiting = bench.writer.sync();
-    drop(bench.writer);
+    let fixture = Fixture::patient();
+    fixture.writer.append("1").unwrap();
+    let waiting = fixture.writer.sync();
+    drop(fixture.writer);
     assert_eq!(waiting.blocking_recv().unwrap(), Ok(()));
     // The thread owned the other end.
-    assert_eq!(bench.states.recv_timeout(LONG), Err(mpsc::RecvTimeoutError::Disconnected));
-    assert_eq!(records(&bench.path), ["1"]);
+    assert_eq!(fixture.states.recv_timeout(LONG), Err(mpsc::RecvTimeoutError::Disconnected));
+    assert_eq!(records(&fixture.path), ["1"]);
 }
 
 #[test]
@@ -240,9 +240,9 @@ fn nobody_waits_for_a_thread_that_has_died() {
     close(writer).unwrap_err();
 }
 
-fn records_when_closed(bench: Bench) -> Vec<String> {
-    assert_eq!(close(bench.writer), Ok(()));
-    records(&bench.path)
+fn records_when_closed(fixture: Fixture) -> Vec<String> {
+    assert_eq!(close(fixture.writer), Ok(()));
+    records(&fixture.path)
 }
 
 fn faults() -> impl Strategy<Value = Vec<Fault>> {
@@ -263,33 +263,33 @@ proptest! {
     fn all_that_was_taken_is_there_once(
         rounds in proptest::collection::vec((faults(), 0..5_usize, any::<bool>()), 1..12),
     ) {
-        let bench = Bench::new(Limits { unsaved: MAX_UNSAVED, sync_after: Duration::from_millis(1) });
+        let fixture = Fixture::new(Limits { unsaved: MAX_UNSAVED, sync_after: Duration::from_millis(1) });
         let mut made = Vec::new();
         for (faults, count, sync) in rounds {
-            bench.fail(faults);
+            fixture.fail(faults);
             for _ in 0..count {
                 made.push(format!("{{\"n\":{}}}", made.len()));
-                bench.writer.append(made[made.len() - 1].clone()).unwrap();
+                fixture.writer.append(made[made.len() - 1].clone()).unwrap();
             }
-            if sync && bench.sync().is_ok() {
+            if sync && fixture.sync().is_ok() {
                 let mut found = Vec::new();
-                super::super::read(&bench.path, |record| {
+                super::super::read(&fixture.path, |record| {
                     found.push(String::from_utf8(record.json.to_vec()).unwrap());
                     ControlFlow::Continue(())
                 }).unwrap();
                 prop_assert_eq!(&found, &made);
             }
         }
-        bench.disk.lock().unwrap().faults.clear();
-        let told: Vec<State> = bench.states.try_iter().collect();
+        fixture.disk.lock().unwrap().faults.clear();
+        let told: Vec<State> = fixture.states.try_iter().collect();
         for pair in told.windows(2) {
             prop_assert_ne!(&pair[0], &pair[1], "each state is told once");
         }
         // What cannot be cut can still fail the last try: that is answered, and kept.
         let deadline = Instant::now() + LONG;
-        while bench.sync().is_err() {
+        while fixture.sync().is_err() {
             prop_assert!(Instant::now() < deadline);
         }
-        prop_assert_eq!(records_when_closed(bench), made);
+        prop_assert_eq!(records_when_closed(fixture), made);
     }
 }

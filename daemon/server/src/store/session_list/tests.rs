@@ -1,0 +1,116 @@
+use std::fs::{File, OpenOptions};
+
+use super::*;
+
+/// Journals, the first of which is the newest, of so many bytes each and more.
+fn folder(bytes: &[usize]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for (age, bytes) in bytes.iter().enumerate() {
+        let path = sessions::journal_path(folder.path(), &format!("s-{age}"));
+        let mut journal = Journal::create(&path).unwrap();
+        journal.append(&[format!("\"{}\"", "x".repeat(*bytes))]).unwrap();
+        drop(journal);
+        let used = SystemTime::now() - Duration::from_secs(60 * age as u64);
+        OpenOptions::new().append(true).open(&path).unwrap().set_modified(used).unwrap();
+    }
+    folder
+}
+
+fn left(folder: &Path) -> Vec<String> {
+    entries(folder).unwrap().into_iter().map(|entry| entry.id).collect()
+}
+
+#[test]
+fn the_oldest_beyond_what_is_kept_are_removed() {
+    for (bytes, kept, kept_bytes, always, expected) in [
+        (vec![10; 5], 3, 10_000, 1, 3),
+        (vec![10; 3], 5, 10_000, 1, 3),
+        // By weight: the first that is too much goes, smaller ones behind it may fit.
+        (vec![100, 100, 5_000, 100], 10, 1_000, 1, 3),
+        (vec![5_000; 4], 10, 1_000, 2, 2),
+        (vec![5_000; 4], 1, 1_000, 3, 3),
+        (vec![], 1, 1, 1, 0),
+    ] {
+        let folder = folder(&bytes);
+        std::fs::create_dir_all(folder.path().join("sessions")).unwrap();
+        let removed = prune_to(folder.path(), kept, kept_bytes, always).unwrap();
+        assert_eq!(left(folder.path()).len(), expected, "{bytes:?}");
+        assert_eq!(removed, bytes.len() - expected);
+    }
+}
+
+#[test]
+fn what_somebody_holds_stays_and_what_lies_beside_the_others_goes() {
+    let folder = folder(&[10; 4]);
+    let path = |id: &str| sessions::journal_path(folder.path(), id);
+    let journal::Opened { access: journal::JournalAccess::Write(held), .. } =
+        Journal::open(&path("s-3"), |_| {}).unwrap()
+    else {
+        panic!("it is ours")
+    };
+    let sessions = folder.path().join("sessions");
+    for number in 1..=2 {
+        File::create(sessions.join(format!("s-2.log.torn-{number}"))).unwrap();
+    }
+    let old = SystemTime::now() - 2 * STRAY;
+    for name in ["s-gone.log.lock", "s-gone.log.torn-1"] {
+        File::create(sessions.join(name)).unwrap().set_modified(old).unwrap();
+    }
+    File::create(sessions.join("s-new.log.lock")).unwrap();
+    File::create(sessions.join("mine.txt")).unwrap().set_modified(old).unwrap();
+    assert_eq!(prune_to(folder.path(), 1, 1_000, 1).unwrap(), 2);
+    assert_eq!(left(folder.path()), ["s-0", "s-3"]);
+    let mut names: Vec<String> = fs::read_dir(&sessions)
+        .unwrap()
+        .map(|file| file.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    assert_eq!(
+        names,
+        ["mine.txt", "s-0.log", "s-0.log.lock", "s-3.log", "s-3.log.lock", "s-new.log.lock"]
+    );
+    drop(held);
+}
+
+#[test]
+fn only_names_of_sessions_become_paths() {
+    for (id, expected) in [
+        ("s-0192f", true),
+        ("", false),
+        ("../x", false),
+        ("a/b", false),
+        ("a.log", false),
+        ("a\0", false),
+        (&"x".repeat(65), false),
+    ] {
+        assert_eq!(is_id(id), expected, "{id:?}");
+    }
+}
+
+/// A journal of before there were digests, and one whose end is one long line.
+#[test]
+fn a_list_knows_what_it_can_see_at_the_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let turn = |number: u32| {
+        let turn_id = format!("t{number}");
+        let mode = cairn_protocol::ReviewMode::Review;
+        Line::Turn(sessions::TurnLine {
+            turn_id,
+            task: format!("Task {number}"),
+            mode,
+            follow_up: None,
+        })
+    };
+    let path = sessions::journal_path(folder.path(), "s-old");
+    let mut journal = Journal::create(&path).unwrap();
+    let lines = [turn(1), turn(2)].map(|line| serde_json::to_vec(&line).unwrap());
+    journal.append(&lines).unwrap();
+    let expected = Digest { task: "Task 1".into(), turns: 2, running: true, ..Digest::default() };
+    assert_eq!(digest(&path), Some(expected));
+    journal.append(&[format!("\"{}\"", "x".repeat(TAIL as usize))]).unwrap();
+    assert_eq!(digest(&path), Some(Digest::default()));
+    let page = page(folder.path(), None, None, &HashMap::new()).unwrap();
+    assert!(page.sessions[0].locked_elsewhere, "somebody holds it: this test");
+    drop(journal);
+    assert!(!journal::is_locked(&path));
+}

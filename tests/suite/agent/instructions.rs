@@ -1,0 +1,100 @@
+//! `AGENTS.md` and `CLAUDE.md`: what the model is told of them, when, and what the user sees.
+
+use std::fs;
+
+use cairn_protocol::{
+    Empty, MessageRole, Notice, RunTask, RunTaskParams, State, TaskContext, TranscriptEntry,
+};
+use cairn_tests::{
+    editor_double::range,
+    model_server::{Recorded, Wire},
+};
+use serde_json::{Value, json};
+
+use crate::fixtures::*;
+
+fn system(request: &Recorded) -> String {
+    let body: Value = serde_json::from_slice(&request.body).unwrap();
+    body["system"][0]["text"].as_str().unwrap().to_owned()
+}
+
+/// Dim lines of the transcript, as they came.
+fn notes(test: &TestDaemon) -> Vec<String> {
+    let notices = test.editor.notices();
+    let note = |notice: &Notice| match notice {
+        Notice::Message(message) if message.role == MessageRole::Reminder => message.text.clone(),
+        _ => None,
+    };
+    notices.iter().filter_map(note).collect()
+}
+
+#[tokio::test]
+async fn a_session_begins_with_those_above_the_active_file() {
+    let files = [
+        ("AGENTS.md", "Root rule."),
+        ("a/b/CLAUDE.md", "Near rule."),
+        ("a/b/x.rs", "x"),
+        ("c/AGENTS.md", "Far rule."),
+    ];
+    let test = TestDaemon::open(Wire::Anthropic, &files).await;
+    fs::create_dir(test.state().join("config")).unwrap();
+    fs::write(test.state().join("config/AGENTS.md"), "My rule.").unwrap();
+    // What the user has not saved yet counts.
+    test.open_file("AGENTS.md");
+    test.editor.type_in(&test.uri("AGENTS.md"), range((0, 0), (0, 0)), "New ");
+    test.script([say("Done.")]);
+    let context = TaskContext { active_file: Some(test.uri("a/b/x.rs")), ..TaskContext::default() };
+    let params =
+        RunTaskParams { text: "Do it".into(), context: Some(context), ..RunTaskParams::default() };
+    let turn = test.editor.request::<RunTask>(params).await.unwrap();
+    test.editor.turn_end(&turn.turn_id).await;
+    let line = "Instructions loaded: a/b/CLAUDE.md (10 bytes), AGENTS.md (14 bytes), your own AGENTS.md (8 bytes)";
+    assert_eq!(notes(&test)[0], line);
+    // They are fixed with the session, also over a restart, whatever becomes of the files.
+    fs::write(test.path("a/b/CLAUDE.md"), "Another rule.").unwrap();
+    let test = test.restart().await;
+    let state = test.editor.request::<State>(Empty {}).await.unwrap();
+    let shown = state.sessions[0].transcript.iter().any(|entry| {
+        matches!(entry, TranscriptEntry::Message(message) if message.text.as_deref() == Some(line))
+    });
+    assert!(shown, "{:?}", state.sessions[0].transcript);
+    test.play_on(&turn.session_id, [say("Done.")]).await;
+    let requests = test.finish().await;
+    let told = system(&requests[0]);
+    assert_eq!(system(&requests[1]), told);
+    let order = ["Near rule.", "New Root rule.", "My rule."].map(|rule| told.find(rule));
+    assert!(order.iter().all(Option::is_some) && order.is_sorted(), "{told}");
+    assert!(!told.contains("Far rule."));
+}
+
+#[tokio::test]
+async fn those_of_another_folder_are_told_when_the_agent_comes_there() {
+    let files = [
+        ("c/AGENTS.md", "Far rule."),
+        ("c/d/x", "one\n"),
+        ("c/y", "one\n"),
+        ("AGENTS.md", "Root rule."),
+    ];
+    let test = TestDaemon::open(Wire::Anthropic, &files).await;
+    let read = |id: &str, path: &str| call(id, "read_file", json!({ "path": path }));
+    let end = test.play([read("c1", "c/d/x"), edit("c2", "c/y", "one", "two"), say("Done.")]).await;
+    test.play_on(&end.session_id, [read("c3", "c/d/x"), say("Done.")]).await;
+    let told = notes(&test);
+    let far: Vec<&String> = told.iter().filter(|note| note.contains("Far rule.")).collect();
+    assert_eq!(far.len(), 1, "{told:?}");
+    let requests = test.finish().await;
+    let after_reading = newest(&requests[1]);
+    assert!(after_reading.contains("it is the text of c/AGENTS.md:\nFar rule."), "{after_reading}");
+    assert!(!after_reading.contains("Root rule."), "{after_reading}");
+    assert!(!newest(&requests[2]).contains("Far rule."));
+    assert!(!newest(&requests[4]).contains("Far rule."));
+}
+
+#[tokio::test]
+async fn without_any_nothing_is_said() {
+    let test = TestDaemon::open(Wire::Anthropic, &[]).await;
+    test.play([say("Done.")]).await;
+    assert_eq!(notes(&test).iter().filter(|note| note.contains("Instructions")).count(), 0);
+    let requests = test.finish().await;
+    assert!(!system(&requests[0]).contains("Instructions of the project"));
+}

@@ -1,0 +1,10 @@
+//! Clients of the daemon: the server as such, standard LSP clients, real editors, the command line.
+
+mod emacs;
+mod headless;
+mod helix;
+mod lifecycle;
+mod neovim;
+mod server;
+mod standard_client;
+mod vim;

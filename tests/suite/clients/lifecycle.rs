@@ -1,0 +1,429 @@
+//! The real binary: whatever happens it answers or ends within two seconds, writes nothing but
+//! the protocol, and says with its exit code how it ended.
+
+use std::{
+    process::{ExitStatus, Stdio},
+    time::{Duration, Instant},
+};
+
+use cairn_protocol::PROTOCOL_VERSION;
+use cairn_tests::{
+    editor_double,
+    lsp_client::{Daemon, LspClient, ends_within, frame, start},
+};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    process::Command,
+    time::timeout,
+};
+
+use crate::fixtures;
+
+/// What an editor waits before it kills.
+const LIMIT: Duration = Duration::from_secs(2);
+
+fn hello(process_id: Option<u32>) -> Value {
+    json!({
+        "processId": process_id,
+        "capabilities": { "experimental": { "cairn": { "protocolVersion": PROTOCOL_VERSION } } },
+    })
+}
+
+/// How far the session is when it is ended.
+#[derive(Debug, Clone, Copy)]
+enum Fixture {
+    NothingSaid,
+    Initialized,
+    ShutDown,
+}
+
+impl Fixture {
+    async fn play(self) -> Daemon {
+        let daemon = Daemon::spawn(|_| {});
+        match self {
+            Fixture::NothingSaid => {}
+            Fixture::Initialized => {
+                daemon.client.initialize(hello(None)).await;
+            }
+            Fixture::ShutDown => {
+                daemon.client.initialize(hello(None)).await;
+                daemon.client.request("shutdown", Value::Null).await.unwrap();
+            }
+        }
+        daemon
+    }
+}
+
+/// Ends a session in a scene; input stays open unless `end` closes it.
+async fn check(fixture: Fixture, end: impl FnOnce(&LspClient), code: i32) {
+    let mut daemon = fixture.play().await;
+    end(&daemon.client);
+    let status = daemon.ends_within(LIMIT).await;
+    assert_eq!(status.code(), Some(code), "{fixture:?}");
+}
+
+fn exit(client: &LspClient) {
+    client.notify("exit", Value::Null);
+}
+
+#[tokio::test]
+async fn exit_ends_it_with_the_input_open() {
+    check(Fixture::ShutDown, exit, 0).await;
+    check(Fixture::Initialized, exit, 1).await;
+    check(Fixture::NothingSaid, exit, 1).await;
+}
+
+#[tokio::test]
+async fn words_after_exit_do_not_keep_it() {
+    let more = |client: &LspClient| {
+        exit(client);
+        client.ask("shutdown", Value::Null);
+        exit(client);
+    };
+    check(Fixture::ShutDown, more, 0).await;
+}
+
+#[tokio::test]
+async fn the_end_of_the_input_ends_it() {
+    check(Fixture::ShutDown, LspClient::close, 0).await;
+    check(Fixture::Initialized, LspClient::close, 1).await;
+    check(Fixture::NothingSaid, LspClient::close, 1).await;
+    let half_a_frame = |client: &LspClient| {
+        client.send_raw("Content-Length: 100\r\n\r\n{\"jsonrpc\"");
+        client.close();
+    };
+    check(Fixture::Initialized, half_a_frame, 1).await;
+}
+
+#[tokio::test]
+async fn input_that_leads_nowhere_ends_it_with_an_error() {
+    for bytes in [
+        "x".repeat(9 * 1024),
+        "X-Pad: x\r\n".repeat(1024),
+        "Content-Length: 99999999999\r\n\r\n".to_owned(),
+        "Content-Length: 18446744073709551615\r\n\r\n".to_owned(),
+    ] {
+        let mut daemon = Fixture::Initialized.play().await;
+        daemon.client.send_raw(bytes);
+        let error = daemon.client.reply(&Value::Null).await.unwrap_err();
+        assert_eq!(error["code"], -32700);
+        assert_eq!(daemon.ends_within(LIMIT).await.code(), Some(2));
+    }
+}
+
+#[tokio::test]
+async fn bad_messages_do_not_end_it() {
+    let mut daemon = Fixture::Initialized.play().await;
+    for bytes in [frame("{"), frame("[]"), b"Content-Length: x\r\n\r\n{}".to_vec()] {
+        daemon.client.send_raw(bytes);
+        daemon.client.reply(&Value::Null).await.unwrap_err();
+    }
+    let text = frame(
+        b"{\"jsonrpc\":\"2.0\",\"id\":\"u\",\"method\":\"unknown\",\"params\":{\"a\":\"\xff\"}}",
+    );
+    daemon.client.send_raw(text);
+    assert_eq!(daemon.client.reply(&json!("u")).await.unwrap_err()["code"], -32601);
+    daemon.client.request("shutdown", json!({})).await.unwrap();
+    exit(&daemon.client);
+    assert_eq!(daemon.ends_within(LIMIT).await.code(), Some(0));
+    // Nothing but what it says of itself once it is initialized.
+    let unread = daemon.client.unread();
+    assert!(unread.iter().all(|message| message["method"] == "agent/status"), "{unread:?}");
+}
+
+/// A process that lives until it is killed.
+fn some_process() -> tokio::process::Child {
+    #[allow(clippy::disallowed_methods, reason = "a test is not the daemon")]
+    let mut command = Command::new("sleep");
+    command.arg("600").kill_on_drop(true).stdin(Stdio::null()).spawn().expect("sleep starts")
+}
+
+#[tokio::test]
+async fn a_dead_editor_is_noticed_while_its_pipes_are_open() {
+    let mut editor = some_process();
+    let mut daemon = Daemon::spawn(|_| {});
+    daemon.client.initialize(hello(editor.id())).await;
+    assert!(daemon.is_running());
+    // Waits for it too: a zombie would still be there to see.
+    editor.kill().await.unwrap();
+    assert_eq!(daemon.ends_within(LIMIT).await.code(), Some(1));
+}
+
+#[tokio::test]
+async fn an_editor_that_cannot_be_seen_is_not_watched() {
+    let mut gone = some_process();
+    let id = gone.id();
+    gone.kill().await.unwrap();
+    let mut daemon = Daemon::spawn(|_| {});
+    daemon.client.initialize(hello(id)).await;
+    // Longer than it takes to look twice: there is no event to wait for.
+    let looked = timeout(Duration::from_millis(1200), daemon.client.closed()).await;
+    assert!(looked.is_err(), "it ended");
+    assert!(daemon.is_running());
+    daemon.client.request("shutdown", Value::Null).await.unwrap();
+    exit(&daemon.client);
+    assert_eq!(daemon.ends_within(LIMIT).await.code(), Some(0));
+}
+
+fn unknown() -> Vec<u8> {
+    frame(r#"{"jsonrpc":"2.0","id":1,"method":"unknown"}"#)
+}
+
+#[tokio::test]
+async fn a_closed_output_ends_it() {
+    let mut daemon = start(|_| {});
+    drop(daemon.stdout.take());
+    let mut input = daemon.stdin.take().unwrap();
+    // It notices when it writes.
+    input.write_all(&unknown()).await.unwrap();
+    assert_eq!(ends_within(&mut daemon, LIMIT).await.code(), Some(1));
+}
+
+#[tokio::test]
+async fn it_ends_though_nobody_reads_its_last_words() {
+    let mut daemon = start(|_| {});
+    let mut input = daemon.stdin.take().unwrap();
+    // Far more replies than a pipe holds.
+    input.write_all(&unknown().repeat(3000)).await.unwrap();
+    input.write_all(&frame(r#"{"jsonrpc":"2.0","method":"exit"}"#)).await.unwrap();
+    assert_eq!(ends_within(&mut daemon, LIMIT).await.code(), Some(1));
+}
+
+#[tokio::test]
+async fn last_words_are_written_before_it_ends() {
+    let mut daemon = Daemon::spawn(|_| {});
+    let asked: Vec<_> = (0..500).map(|_| daemon.client.ask("unknown", json!({}))).collect();
+    exit(&daemon.client);
+    assert_eq!(daemon.ends_within(LIMIT).await.code(), Some(1));
+    for id in asked {
+        assert_eq!(daemon.client.reply(&id).await.unwrap_err()["code"], -32002);
+    }
+}
+
+/// A daemon at work in a folder, its answers from a script.
+struct Work {
+    daemon: Daemon,
+    folder: tempfile::TempDir,
+}
+
+impl Work {
+    async fn begin(steps: Value, process_id: Option<u32>) -> Self {
+        Self::begin_in(|_| {}, steps, process_id).await
+    }
+
+    async fn begin_in(
+        configure: impl FnOnce(&mut Command),
+        steps: Value,
+        process_id: Option<u32>,
+    ) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let script = folder.path().join("script.json");
+        std::fs::write(&script, json!({ "cairnReplay": 1, "steps": steps }).to_string()).unwrap();
+        let daemon = Daemon::spawn(configure);
+        let mut params = hello(process_id);
+        params["workspaceFolders"] =
+            json!([{ "uri": editor_double::uri(folder.path()), "name": "work" }]);
+        params["initializationOptions"]["settings"]["model"] =
+            json!({ "provider": "replay", "replayFile": script });
+        daemon.client.initialize(params).await;
+        Self { daemon, folder }
+    }
+
+    async fn task(&self) -> Value {
+        let params = json!({ "text": "Do it" });
+        self.daemon.client.request("agent/runTask", params).await.unwrap()
+    }
+
+    async fn end(&self, turn: &Value) -> Value {
+        let ended = |params: &Value| {
+            params["turnId"] == turn["turnId"] && params["phase"]["kind"] == "ended"
+        };
+        self.daemon.client.notification("agent/turn", ended).await["phase"].take()
+    }
+
+    /// Runs a command that only ends when it is made to; returns when it runs.
+    async fn sleeping(process_id: Option<u32>) -> (Self, Value, String) {
+        Self::sleeping_in(|_| {}, process_id).await
+    }
+
+    async fn sleeping_in(
+        configure: impl FnOnce(&mut Command),
+        process_id: Option<u32>,
+    ) -> (Self, Value, String) {
+        let marker = fixtures::marker();
+        // One of them leaves the group and does not listen.
+        let command =
+            format!("trap '' TERM; setsid sleep {marker} & sleep {marker}; sleep {marker}");
+        let steps = json!([
+            { "calls": [{ "name": "bash", "arguments": { "command": command } }] },
+            { "text": "It is over." },
+        ]);
+        let work = Self::begin_in(configure, steps, process_id).await;
+        let turn = work.task().await;
+        let asked = work.daemon.client.server_request("agent/approve").await;
+        assert_eq!(asked["params"]["command"], command);
+        work.daemon.client.answer_with(Box::new(|client, id, method, _| {
+            assert_eq!(method, "agent/save");
+            client.respond(id, json!({ "failed": [] }));
+        }));
+        work.daemon.client.respond(&asked["id"], json!({ "decision": "allowOnce" }));
+        fixtures::until_running(&marker).await;
+        (work, turn, marker)
+    }
+
+    /// It ends for this reason and leaves nothing behind.
+    async fn ends(mut self, marker: &str) -> ExitStatus {
+        let status = self.daemon.ends_within(LIMIT).await;
+        fixtures::until_gone(marker).await;
+        status
+    }
+}
+
+#[tokio::test]
+async fn a_tool_sees_the_last_of_many_changes() {
+    let steps = json!([
+        { "calls": [{ "name": "read_file", "arguments": { "path": "a.txt" } }] },
+        { "expect": { "lastContains": ["1\\tkey 5000 of 5000, typed fast"] }, "text": "Read." },
+    ]);
+    let work = Work::begin(steps, None).await;
+    let uri = editor_double::uri(&work.folder.path().join("a.txt"));
+    let item = json!({ "uri": uri, "languageId": "plaintext", "version": 0, "text": "key 0" });
+    let client = &work.daemon.client;
+    client.notify("textDocument/didOpen", json!({ "textDocument": item }));
+    for version in 1..=5000 {
+        // Each replaces the number that the one before has typed.
+        let typed = (version - 1).to_string().len();
+        let position = |character| json!({ "line": 0, "character": character });
+        let range = json!({ "start": position(4), "end": position(4 + typed) });
+        client.notify(
+            "textDocument/didChange",
+            json!({
+                "textDocument": { "uri": uri, "version": version },
+                "contentChanges": [{ "range": range, "text": version.to_string() }],
+            }),
+        );
+    }
+    let end = json!({ "line": 0, "character": 8 });
+    let last = json!({ "range": { "start": end, "end": end }, "text": " of 5000, typed fast" });
+    client.notify(
+        "textDocument/didChange",
+        json!({ "textDocument": { "uri": uri, "version": 5001 }, "contentChanges": [last] }),
+    );
+    let turn = work.task().await;
+    let end = work.end(&turn).await;
+    assert_eq!(end["reason"], "completed", "{end}");
+}
+
+#[tokio::test]
+async fn a_cancel_is_answered_at_once_while_a_command_runs() {
+    let (work, turn, marker) = Work::sleeping(None).await;
+    // What the way there and back takes under the load of this moment.
+    let began = Instant::now();
+    for _ in 0..5 {
+        work.daemon.client.request("agent/state", json!({})).await.unwrap();
+    }
+    let usual = began.elapsed();
+    let began = Instant::now();
+    work.daemon.client.request("agent/cancel", turn.clone()).await.unwrap();
+    let answered = began.elapsed();
+    // A command has 1.5 s from TERM to KILL, so one that was waited for would show.
+    let limit = (usual * 4).clamp(Duration::from_millis(100), Duration::from_secs(1));
+    assert!(answered < limit, "{answered:?}, usual {usual:?}");
+    assert_eq!(work.end(&turn).await["reason"], "cancelled");
+    fixtures::until_gone(&marker).await;
+    assert!(began.elapsed() < LIMIT, "{:?}", began.elapsed());
+}
+
+#[tokio::test]
+async fn the_end_of_the_input_leaves_no_command_behind() {
+    let (work, _, marker) = Work::sleeping(None).await;
+    work.daemon.client.close();
+    assert_eq!(work.ends(&marker).await.code(), Some(1));
+}
+
+#[tokio::test]
+async fn the_end_of_the_editor_leaves_no_command_behind() {
+    let mut editor = some_process();
+    let (work, _, marker) = Work::sleeping(editor.id()).await;
+    editor.kill().await.unwrap();
+    assert_eq!(work.ends(&marker).await.code(), Some(1));
+}
+
+#[tokio::test]
+async fn a_signal_leaves_no_command_behind() {
+    for signal in [Signal::TERM, Signal::INT, Signal::HUP] {
+        let (work, _, marker) = Work::sleeping(None).await;
+        let pid = i32::try_from(work.daemon.id()).ok().and_then(Pid::from_raw).unwrap();
+        kill_process(pid, signal).unwrap();
+        assert_eq!(work.ends(&marker).await.code(), Some(1), "{signal:?}");
+    }
+}
+
+/// Some editors kill right after `exit`, or without it.
+#[tokio::test]
+async fn a_killed_daemon_leaves_no_command_behind() {
+    for (sandbox, exits) in [("none", true), ("none", false), ("namespaces", true)] {
+        let configure = |command: &mut Command| {
+            command.env("CAIRN_SANDBOX", sandbox);
+        };
+        let (mut work, _, marker) = Work::sleeping_in(configure, None).await;
+        if exits {
+            work.daemon.client.notify("exit", json!(null));
+        }
+        work.daemon.kill().await;
+        assert_eq!(work.ends(&marker).await.code(), None, "it was killed");
+    }
+}
+
+#[tokio::test]
+async fn a_bad_message_does_not_disturb_a_turn() {
+    let steps = json!([
+        { "calls": [{ "name": "bash", "arguments": { "command": "true" } }] },
+        { "text": "All is well." },
+    ]);
+    let work = Work::begin(steps, None).await;
+    let turn = work.task().await;
+    let client = &work.daemon.client;
+    let asked = client.server_request("agent/approve").await;
+    for bytes in [frame("{"), frame("[]"), b"Content-Length: x\r\n\r\n{}".to_vec()] {
+        client.send_raw(bytes);
+        client.reply(&Value::Null).await.unwrap_err();
+    }
+    // An answer to nothing, and an answer of the wrong form.
+    client.respond(&json!(987), json!({}));
+    client.answer_with(Box::new(|client, id, _, _| client.respond(id, json!("what?"))));
+    client.respond(&asked["id"], json!({ "decision": "allowOnce" }));
+    let end = work.end(&turn).await;
+    assert_eq!((&end["reason"], &end["summary"]), (&json!("completed"), &json!("All is well.")));
+}
+
+#[tokio::test]
+async fn a_key_is_in_no_log() {
+    const KEY: &str = "key-of-the-tests";
+    let mut child = start(|command| {
+        command.env("CAIRN_LOG", "trace").stderr(Stdio::piped());
+    });
+    let mut log = child.stderr.take().unwrap();
+    let client = LspClient::over(child.stdout.take().unwrap(), child.stdin.take().unwrap());
+    let reading = tokio::spawn(async move {
+        let mut text = String::new();
+        log.read_to_string(&mut text).await.unwrap();
+        text
+    });
+    client.initialize(hello(None)).await;
+    for provider in ["anthropic", "openai", "another"] {
+        client.notify("agent/credentials", json!({ "provider": provider, "key": KEY }));
+    }
+    // Not of the method's form: an error may quote what it was given.
+    client.notify("agent/credentials", json!({ "provider": 1, "key": KEY }));
+    client.notify("agent/credentials", json!({ "provider": "openai", "key": [KEY] }));
+    client.request("agent/models", json!({})).await.unwrap();
+    client.request("shutdown", Value::Null).await.unwrap();
+    exit(&client);
+    ends_within(&mut child, LIMIT).await;
+    let log = reading.await.unwrap();
+    assert!(log.contains("unknown provider"), "{log}");
+    assert!(!log.contains(KEY), "{log}");
+}

@@ -1,0 +1,175 @@
+//! The LSP front door over in-memory pipes; the test is the hub.
+
+use std::{
+    fs,
+    path::PathBuf,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use cairn::{
+    editor::Editor,
+    event::{AgentRequest, ClientEvent, RequestError},
+    lsp::{self, Ended, Exit},
+    workspace::Workspace,
+};
+use cairn_protocol::{
+    ApplyEditParams, ApplyEditResult, ApprovalDecision, ApproveParams, ApproveResult, Connection,
+    Empty, ErrorKind, FileChange, MessageNotification, MessageRole, ModelInfo, Notice,
+    PROTOCOL_MINOR, PROTOCOL_VERSION, RefusedEdit, RunTaskResult, SaveParams, StatusNotification,
+    TextEdit,
+};
+use cairn_tests::{
+    editor_double::{self, ApplyFault, Approval, EditorDouble, range},
+    lsp_client::{LspClient, frame},
+};
+use expect_test::{Expect, expect};
+use serde_json::{Value, json};
+use tokio::{
+    io::{AsyncWriteExt, DuplexStream, duplex},
+    sync::{
+        mpsc::{self, UnboundedReceiver},
+        oneshot,
+    },
+    task::JoinHandle,
+    time::timeout,
+};
+use tokio_util::task::TaskTracker;
+
+mod double;
+mod handshake;
+mod input;
+mod load;
+mod outbox;
+mod progress;
+
+const PIPE: usize = 64 * 1024;
+const LIMIT: Duration = Duration::from_secs(10);
+
+struct ServerFixture {
+    client: LspClient,
+    hub: Hub,
+    serving: JoinHandle<Exit>,
+}
+
+struct Hub {
+    editor: Arc<dyn Editor>,
+    events: UnboundedReceiver<ClientEvent>,
+}
+
+impl Hub {
+    async fn next(&mut self) -> ClientEvent {
+        let event = timeout(LIMIT, self.events.recv()).await;
+        event.expect("an event comes").expect("the door is open")
+    }
+
+    /// Skips to the next request.
+    async fn request(&mut self) -> AgentRequest {
+        loop {
+            if let ClientEvent::Request(request) = self.next().await {
+                return request;
+            }
+        }
+    }
+}
+
+async fn serve(input: DuplexStream, output: DuplexStream) -> (Hub, JoinHandle<Exit>) {
+    let (events, queue) = mpsc::unbounded_channel();
+    let (tell, told) = oneshot::channel();
+    let start = move |editor| {
+        tell.send(editor).ok();
+        (events, no_tasks())
+    };
+    let serving = tokio::spawn(lsp::serve(input, output, start, async {}));
+    let editor = told.await.expect("serving begins at once");
+    (Hub { editor, events: queue }, serving)
+}
+
+/// Of a hub that has ended once its queue is closed.
+fn no_tasks() -> TaskTracker {
+    let tasks = TaskTracker::new();
+    tasks.close();
+    tasks
+}
+
+/// Connected, nothing said yet.
+async fn knock() -> ServerFixture {
+    let (to_server, input) = duplex(PIPE);
+    let (output, from_server) = duplex(PIPE);
+    let (hub, serving) = serve(input, output).await;
+    ServerFixture { client: LspClient::over(from_server, to_server), hub, serving }
+}
+
+fn hello() -> Value {
+    json!({
+        "capabilities": { "experimental": { "cairn": { "protocolVersion": PROTOCOL_VERSION } } },
+    })
+}
+
+async fn open() -> ServerFixture {
+    let mut server = knock().await;
+    server.client.initialize(hello()).await;
+    assert!(matches!(server.hub.next().await, ClientEvent::Initialized(_)));
+    server
+}
+
+async fn exit(serving: JoinHandle<Exit>) -> Exit {
+    timeout(LIMIT, serving).await.expect("serving ends").expect("without a panic")
+}
+
+fn change(version: i32) -> Value {
+    json!({
+        "textDocument": { "uri": "file:///w/a", "version": version },
+        "contentChanges": [{ "text": "x" }],
+    })
+}
+
+fn status(rev: u32) -> Notice {
+    let model = ModelInfo { provider: "replay".into(), name: "script".into(), replay: true };
+    let (connection, sandbox) = (Connection::Idle, None);
+    Notice::Status(StatusNotification { rev, model, connection, sandbox, banners: vec![] })
+}
+
+fn approve() -> ApproveParams {
+    ApproveParams {
+        approval_id: "a1".into(),
+        session_id: "s1".into(),
+        turn_id: "t1".into(),
+        call_id: "c1".into(),
+        title: "Run a command".into(),
+        kind: None,
+        command: "npm test".into(),
+        cwd: "/w".into(),
+        reason: "It is not on the list.".into(),
+        rules: Vec::new(),
+        rules_folder: None,
+        needs: vec![],
+        child: None,
+        preview: None,
+        for_session: String::new(),
+        quarantined: false,
+        changed: None,
+    }
+}
+
+/// Of the folder of all temporary files.
+fn workspace() -> Arc<Workspace> {
+    Arc::new(Workspace::new(vec![std::env::temp_dir()]).unwrap())
+}
+
+fn edit(uri: &str, text: &str, version: Option<i32>, edits: &[TextEdit]) -> ApplyEditParams {
+    ApplyEditParams {
+        uri: uri.into(),
+        label: "Cairn".into(),
+        encoding: None,
+        change: FileChange::Edit {
+            expected_version: version,
+            expected_hash: editor_double::hash(text),
+            edits: edits.to_vec(),
+        },
+    }
+}
+
+fn started(turn_id: impl ToString) -> RunTaskResult {
+    RunTaskResult { session_id: "s1".into(), turn_id: turn_id.to_string() }
+}

@@ -1,0 +1,7 @@
+//! Rules of the project itself, generated files, fuzz seeds.
+
+mod architecture;
+mod fuzz;
+mod generated;
+mod git_config;
+mod language;

@@ -1,0 +1,28 @@
+//! Files generated from code are committed; these tests fail when one is stale. `make gen` writes.
+
+use expect_test::expect_file;
+
+#[test]
+fn typescript_contract_is_current() {
+    expect_file!["../../../vscode-extension/src/protocol.ts"]
+        .assert_eq(&cairn_protocol::typescript::render());
+}
+
+/// The whole manifest, with the parts that the table of settings makes put in their places. Its other
+/// parts are kept by hand.
+#[test]
+fn the_manifest_has_the_settings_of_the_table() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../vscode-extension/package.json");
+    let text = std::fs::read_to_string(path).unwrap();
+    let mut manifest: serde_json::Value = serde_json::from_str(&text).unwrap();
+    manifest["contributes"]["configuration"] = cairn_protocol::settings::configuration();
+    manifest["capabilities"]["untrustedWorkspaces"]["restrictedConfigurations"] =
+        cairn_protocol::settings::restricted();
+    let expected = format!("{}\n", serde_json::to_string_pretty(&manifest).unwrap());
+    expect_file!["../../../vscode-extension/package.json"].assert_eq(&expected);
+}
+
+#[test]
+fn the_page_of_settings_is_current() {
+    expect_file!["../../docs/settings.md"].assert_eq(&cairn_protocol::settings::page());
+}
