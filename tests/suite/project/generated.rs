@@ -24,5 +24,5 @@ fn the_manifest_has_the_settings_of_the_table() {
 
 #[test]
 fn the_page_of_settings_is_current() {
-    expect_file!["../../docs/settings.md"].assert_eq(&cairn_protocol::settings::page());
+    expect_file!["../../../docs/settings.md"].assert_eq(&cairn_protocol::settings::page());
 }
