@@ -67,6 +67,17 @@ impl TestDaemon {
         Self::start(folder, state, model, settings).await
     }
 
+    /// At work in a folder with a state that an earlier daemon left.
+    pub(crate) async fn on(
+        folder: tempfile::TempDir,
+        state: tempfile::TempDir,
+        mut settings: Value,
+    ) -> Self {
+        let model = ModelServer::start([]).await;
+        settings["model"] = model.settings(Wire::Anthropic);
+        Self::start(folder, state, model, settings).await
+    }
+
     async fn start(
         folder: tempfile::TempDir,
         state: tempfile::TempDir,

@@ -6,3 +6,4 @@ mod pending_restore;
 mod session_list;
 mod sessions;
 mod soak;
+mod state_formats;
