@@ -9,7 +9,7 @@ use cairn_core::text::{Decoded, FileEncoding, Position, Text, Unencodable, encod
 use cairn_protocol::{ApplyEditParams, ApplyEditResult, FileChange, RefusedEdit};
 
 use crate::{
-    hub::hash,
+    ports::text_hash,
     workspace::{Done, PathError, ReadError, Workspace, WorkspacePath},
 };
 
@@ -126,7 +126,7 @@ fn expected(
         let message = "the file is read-only".into();
         return Err(Refusal { reason: RefusedEdit::ReadOnly, message });
     }
-    if hash(&decoded.text) != expected_hash {
+    if text_hash(&decoded.text) != expected_hash {
         return Err(Refusal::stale());
     }
     Ok((decoded, file))
@@ -170,7 +170,7 @@ mod tests {
                 ApplyEditParams { uri: uri(name), label: String::new(), encoding: None, change };
             apply(params, Arc::clone(&workspace)).await.reason
         };
-        let one = || hash(&Text::new("one\n"));
+        let one = || text_hash(&Text::new("one\n"));
         let delete = |expected_hash: String, folders: &[&str]| FileChange::Delete {
             expected_hash,
             empty_folders: folders.iter().map(|name| uri(name)).collect(),
@@ -199,7 +199,7 @@ mod tests {
         );
 
         fs::set_permissions(path("b"), fs::Permissions::from_mode(0o444)).expect("ours");
-        let two = || hash(&Text::new("two\n"));
+        let two = || text_hash(&Text::new("two\n"));
         let edit =
             FileChange::Edit { expected_version: None, expected_hash: two(), edits: Vec::new() };
         for refused in [edit, delete(two(), &[]), rename("c", two())] {
@@ -233,7 +233,7 @@ mod tests {
             let edits = vec![cairn_protocol::TextEdit { range, new_text: new_text.into() }];
             FileChange::Edit {
                 expected_version: None,
-                expected_hash: hash(&Text::new(text)),
+                expected_hash: text_hash(&Text::new(text)),
                 edits,
             }
         };

@@ -26,10 +26,10 @@ use tokio::sync::{mpsc, oneshot};
 use crate::{
     cli::{Allow, RunArguments},
     disk,
-    editor::Editor,
     event::{AgentRequest, ClientEvent, Initialized, Remember, Reply},
     exec, hub,
     model::choose::Environment,
+    ports::Editor,
     secrets, signals,
     workspace::{Workspace, canonical},
 };

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     exec::{self, Exit, Spec},
-    hub::{Event, HubHandle},
+    ports::Notices,
 };
 
 /// What the hooks of a moment said together.
@@ -28,7 +28,7 @@ pub(crate) struct Verdict {
 /// The hooks of a turn: where they run, what ends them, and to whom it is told what they said.
 #[derive(Debug, Clone)]
 pub(crate) struct HookContext {
-    pub(crate) hub: HubHandle,
+    pub(crate) notices: Arc<dyn Notices>,
     pub(crate) session: String,
     pub(crate) turn: String,
     pub(crate) hooks: Arc<Hooks>,
@@ -52,8 +52,7 @@ pub(crate) async fn run(
     for hook in desk.hooks.at(moment, tool) {
         let said = desk.ask(hook, &input).await;
         if let Some(text) = said.shown {
-            let (session, turn) = (desk.session.clone(), desk.turn.clone());
-            desk.hub.send(Event::Tell { session, turn, text });
+            desk.notices.tell(&desk.session, &desk.turn, text);
         }
         verdict.messages.extend(said.message);
         match said.decision {

@@ -31,7 +31,7 @@ use tower_lsp::LspService;
 
 pub use self::lifecycle::{Ended, Exit};
 use self::{ingress::Ingress, outbox::Outbox, server::Server, transport::Reader};
-use crate::{editor::Editor, event::ClientEvent};
+use crate::{event::ClientEvent, ports::Editor};
 
 /// Serves one editor until it leaves.
 ///

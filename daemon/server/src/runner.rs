@@ -1,5 +1,5 @@
 //! Performs the effects of a turn that take time: asks the model, waits, runs tools. Holds no
-//! state; what came of it goes to the hub as inputs. Never touches a document except through an
+//! state; what came of it goes to the session as inputs. Never touches a document except through an
 //! edit proposal.
 
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
@@ -15,21 +15,18 @@ use cairn_core::{
     turn::Input,
 };
 use cairn_protocol::{ReviewMode, ToolState};
-use futures_util::{FutureExt, future::BoxFuture};
+use futures_util::FutureExt;
 use serde_json::json;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::mpsc;
 
 use crate::{
     approval, hooks,
-    hub::{AccessKind, Event, HubHandle, ToolUpdate},
     instructions::{self, RunningCommand},
     model::{Provider, Request, clean::Cleaner},
+    ports::{AccessKind, Notices, Saw, ToolUpdate},
     secrets,
     store::{journal::Writer, sessions},
-    tools::{
-        Access, Edits, Proposal, Proposed, Saw, TaskNews, Tool, ToolContext, ToolFailure,
-        ToolOutput,
-    },
+    tools::{Access, TaskNews, Tool, ToolContext, ToolFailure, ToolOutput},
 };
 
 mod consent;
@@ -37,14 +34,14 @@ mod left;
 
 use consent::{Consent, Guard, consent, said};
 
-/// Model events waiting for the hub; a provider that is faster waits.
+/// Model events waiting for the session; a provider that is faster waits.
 const MODEL_QUEUE: usize = 256;
 /// Most bytes of what the model is told of a failure, and of the title that people see.
 const MAX_FAILURE_BYTES: usize = 32 * 1024;
 const MAX_TITLE_BYTES: usize = 4 * 1024;
 
 pub(crate) async fn ask_model(
-    hub: HubHandle,
+    notices: Arc<dyn Notices>,
     provider: Arc<dyn Provider>,
     request: Request,
     session: String,
@@ -55,7 +52,7 @@ pub(crate) async fn ask_model(
     let (events, mut incoming) = mpsc::channel(MODEL_QUEUE);
     let send = |event| {
         let input = Input::Model { request: number, event };
-        hub.send(Event::Turn { session: session.clone(), turn: turn.clone(), input });
+        notices.input(&session, &turn, input);
     };
     let about = || json!({"request": number});
     let verdict = hooks::run(desk.as_ref(), Moment::BeforeModel, None, about).await;
@@ -94,14 +91,14 @@ pub(crate) async fn ask_model(
 
 /// Waits as long as the turn says, and a little longer.
 pub(crate) async fn wait(
-    hub: HubHandle,
+    notices: Arc<dyn Notices>,
     session: String,
     turn: String,
     request: u32,
     delay_ms: u64,
 ) {
     tokio::time::sleep(jittered(delay_ms, uuid::Uuid::now_v7().as_bytes()[15])).await;
-    hub.send(Event::Turn { session, turn, input: Input::RetryDue { request } });
+    notices.input(&session, &turn, Input::RetryDue { request });
 }
 
 /// Up to a quarter longer, so that many clients do not return at the same moment. Never shorter:
@@ -113,7 +110,7 @@ fn jittered(delay_ms: u64, random: u8) -> Duration {
 }
 
 pub(crate) async fn run_tool(
-    hub: HubHandle,
+    notices: Arc<dyn Notices>,
     tool: Option<Arc<dyn Tool>>,
     call: ToolCall,
     context: ToolContext,
@@ -126,7 +123,7 @@ pub(crate) async fn run_tool(
     let (session, turn, _) = origin.doer();
     let (session, turn) = (session.to_owned(), turn.to_owned());
     let shown = Shown {
-        hub: hub.clone(),
+        notices: Arc::clone(&notices),
         session: session.clone(),
         turn: turn.clone(),
         call: call.id.clone(),
@@ -137,7 +134,7 @@ pub(crate) async fn run_tool(
         Ok(Ok(Ran::Output(output, touched))) => {
             if let Some(TaskNews { items, updated }) = output.tasks {
                 let input = Input::TaskList { items, updated };
-                hub.send(Event::Turn { session: session.clone(), turn: turn.clone(), input });
+                notices.input(&session, &turn, input);
             }
             edited = touched.filter(|_| !output.is_error);
             saw = output.saw;
@@ -184,7 +181,7 @@ pub(crate) async fn run_tool(
         ToolUpdate { state: Some(state), detail, edited, saw, near, ..ToolUpdate::default() };
     shown.update(update);
     let input = Input::ToolDone { call_id: call.id, content, is_error };
-    hub.send(Event::Turn { session, turn, input });
+    notices.input(&session, &turn, input);
 }
 
 enum Ran {
@@ -264,7 +261,7 @@ async fn run(
         finished.map_err(|error| ToolFailure::Fatal(error.into()))?;
     }
     if matches!(access, Access::Command { .. }) {
-        shown.hub.send(Event::CommandRan);
+        after.edits.command_ran();
     }
     let mut output = match ran {
         Ok(output) => output,
@@ -337,7 +334,7 @@ async fn begin(journal: Option<&Writer>, origin: &Origin) -> Result<(), ToolFail
 }
 
 struct Shown {
-    hub: HubHandle,
+    notices: Arc<dyn Notices>,
     session: String,
     turn: String,
     call: String,
@@ -345,26 +342,7 @@ struct Shown {
 
 impl Shown {
     fn update(&self, update: ToolUpdate) {
-        self.hub.send(Event::Tool {
-            session: self.session.clone(),
-            turn: self.turn.clone(),
-            call_id: self.call.clone(),
-            update,
-        });
-    }
-}
-
-impl Edits for HubHandle {
-    fn propose(&self, proposal: Proposal) -> BoxFuture<'static, Proposed> {
-        let (reply, answer) = oneshot::channel();
-        self.send(Event::Propose { proposal, reply });
-        async move { answer.await.unwrap_or_else(|_| Proposed::Refused("the editor is gone".into())) }.boxed()
-    }
-
-    fn flush(&self) -> BoxFuture<'static, Vec<String>> {
-        let (reply, answer) = oneshot::channel();
-        self.send(Event::Flush { reply });
-        async move { answer.await.unwrap_or_default() }.boxed()
+        self.notices.tool(&self.session, &self.turn, &self.call, update);
     }
 }
 

@@ -3,12 +3,11 @@
 //! Nothing is changed without an `Approved` value, and only `policy`'s verdict or the user's
 //! answer makes one (in `approval`). Two kinds of failure: tell the model, or end the turn.
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 pub use cairn_core::policy::Access;
 use cairn_core::{
-    child::Report, marks::ModelText, model::ToolSpec, plan::TodoItem,
-    policy::command::CommandRules, text::Text,
+    marks::ModelText, model::ToolSpec, plan::TodoItem, policy::command::CommandRules,
 };
 use cairn_protocol::Preview;
 use futures_util::future::BoxFuture;
@@ -21,6 +20,10 @@ use crate::{
     exec::sandbox::{LeftBehind, SandboxConfig},
     hooks::HookContext,
     instructions::Sources,
+    ports::{
+        Children, EditPolicy, Edits, Proposal, Proposed, Saw, SubagentRequest, SubagentTools,
+        Wanted,
+    },
     store::{allowed::Allowed, journal::Writer},
     workspace::Workspace,
 };
@@ -100,13 +103,6 @@ pub struct ToolOutput {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Saw {
-    /// By the canonical URI.
-    pub key: String,
-    pub text: Text,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskNews {
     pub items: Vec<TodoItem>,
     /// The call was an update, not a look.
@@ -135,6 +131,8 @@ pub struct ToolContext {
     pub workspace: Arc<Workspace>,
     pub docs: Arc<Docs>,
     pub edits: Arc<dyn Edits>,
+    /// Handling of the call's edits.
+    pub edit_policy: EditPolicy,
     pub children: Arc<dyn Children>,
     /// Slots for searches.
     pub searches: Arc<Searches>,
@@ -159,42 +157,6 @@ pub struct ToolContext {
     pub journal: Option<Arc<Writer>>,
 }
 
-/// How a tool changes files: only through this, never on disk.
-pub trait Edits: Send + Sync + 'static {
-    /// Proposes to change one file, to delete or to move it. `base` is the text the change was
-    /// made from: if the live text is another one by now the answer is `Stale` and nothing was
-    /// changed.
-    fn propose(&self, proposal: Proposal) -> BoxFuture<'static, Proposed>;
-
-    /// Makes sure that text the agent changed is on disk before a command reads it. Returns the
-    /// paths (workspace-relative) that stay unsaved because they hold the user's own unsaved text.
-    fn flush(&self) -> BoxFuture<'static, Vec<String>>;
-}
-
-/// How a tool hands work to a child.
-pub trait Children: Send + Sync + 'static {
-    /// Has a child do it, when there is room for one more. `None`: the turn is over.
-    fn run(&self, request: SubagentRequest) -> BoxFuture<'static, Option<Report>>;
-}
-
-/// What a child is started with.
-#[derive(Debug, Clone)]
-pub struct SubagentRequest {
-    /// In a few words, for people.
-    pub title: String,
-    pub prompt: String,
-    pub tools: SubagentTools,
-    pub max_rounds: Option<u32>,
-    /// The call that starts it.
-    pub origin: cairn_core::review::Origin,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SubagentTools {
-    Read,
-    All,
-}
-
 impl SubagentTools {
     /// A child starts no children.
     pub fn have(self, name: &str) -> bool {
@@ -203,36 +165,4 @@ impl SubagentTools {
             SubagentTools::All => name != task::NAME,
         }
     }
-}
-
-#[derive(Debug, Clone)]
-pub struct Proposal {
-    pub path: PathBuf,
-    /// `None`: the file must not exist yet.
-    pub base: Option<Text>,
-    pub wanted: Wanted,
-    pub origin: cairn_core::review::Origin,
-}
-
-/// What shall become of the file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Wanted {
-    Text(String),
-    Gone,
-    /// The same text at another path, where nothing is.
-    At(PathBuf),
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Proposed {
-    /// The text is there. Counts of lines for the title.
-    Applied { added: u32, removed: u32 },
-    /// Someone changed the text since it was read: read again and retry.
-    Stale,
-    /// The editor changed the text, but not to the one that was wanted. The user can reject it.
-    Astray,
-    /// The editor would not, with the reason.
-    Refused(String),
-    /// The editor did not apply it in time, with the reason. It may still do so.
-    Late(String),
 }

@@ -8,9 +8,9 @@ use std::{
 };
 
 use cairn::{
-    editor::Editor,
     event::{AgentRequest, ClientEvent, RequestError},
     lsp::{self, Ended, Exit},
+    ports::Editor,
     workspace::Workspace,
 };
 use cairn_protocol::{

@@ -32,7 +32,7 @@ use super::{
     progress::{self, Change},
     review,
 };
-use crate::{config, disk, editor::Editor, secrets, workspace::Workspace};
+use crate::{config, disk, ports::Editor, secrets, workspace::Workspace};
 
 const APPLY_EDIT: &str = "workspace/applyEdit";
 /// An editor that takes longer is stuck, and the hub must go on.

@@ -12,7 +12,7 @@ use cairn_core::{
 };
 use cairn_protocol::{ApprovalDecision, ApproveParams, ReviewMode, ToolState};
 use serde_json::Value;
-use tokio::{sync::oneshot, task::spawn_blocking};
+use tokio::task::spawn_blocking;
 
 use super::Shown;
 use crate::{
@@ -21,7 +21,7 @@ use crate::{
         definitions::{self, Definitions},
     },
     hooks,
-    hub::{Event, ToolUpdate},
+    ports::ToolUpdate,
     tools::{Access, Call, ToolContext, ToolFailure},
 };
 
@@ -112,9 +112,8 @@ pub(super) async fn consent(
         detail: Some(question.command.clone()),
         ..ToolUpdate::default()
     });
-    let (reply, answer) = oneshot::channel();
-    let params = Box::new(ApproveParams { preview, changed, ..params(shown, &question, place) });
-    shown.hub.send(Event::Approve { params, access: Box::new(access.clone()), definitions, reply });
+    let params = ApproveParams { preview, changed, ..params(shown, &question, place) };
+    let answer = shown.notices.ask(params, access.clone(), definitions);
     let answer = tokio::select! {
         () = context.cancel.cancelled() => None,
         answer = answer => answer.ok(),
@@ -257,8 +256,7 @@ async fn keep(
 fn tell(shown: &Shown, context: &ToolContext, text: String) {
     tracing::warn!("{text}");
     // In the turn that the user sees, also for a child.
-    let (session, turn) = (context.origin.session.clone(), context.origin.turn.clone());
-    shown.hub.send(Event::Tell { session, turn, text });
+    shown.notices.tell(&context.origin.session, &context.origin.turn, text);
 }
 
 fn params(shown: &Shown, question: &Question, place: &Place) -> ApproveParams {

@@ -5,13 +5,13 @@
 use std::sync::Arc;
 
 use cairn_protocol::{ApprovalDecision, ApprovalKind, ApproveParams, Preview, ToolState};
-use tokio::{sync::oneshot, task::spawn_blocking};
+use tokio::task::spawn_blocking;
 
 use super::Shown;
 use crate::{
     approval::definitions::Definitions,
     exec::sandbox::{Left, LeftBehind, shown_path},
-    hub::{Event, ToolUpdate},
+    ports::ToolUpdate,
     tools::{Access, ToolContext, ToolFailure},
 };
 
@@ -109,13 +109,7 @@ async fn answer(
         quarantined: true,
         changed: None,
     };
-    let (reply, answer) = oneshot::channel();
-    shown.hub.send(Event::Approve {
-        params: Box::new(params),
-        access: Box::new(access),
-        definitions: Definitions::new(),
-        reply,
-    });
+    let answer = shown.notices.ask(params, access, Definitions::new());
     let answer = tokio::select! {
         () = context.cancel.cancelled() => None,
         answer = answer => answer.ok(),
@@ -125,6 +119,5 @@ async fn answer(
 }
 
 fn tell(shown: &Shown, context: &ToolContext, text: String) {
-    let (session, turn) = (context.origin.session.clone(), context.origin.turn.clone());
-    shown.hub.send(Event::Tell { session, turn, text });
+    shown.notices.tell(&context.origin.session, &context.origin.turn, text);
 }

@@ -166,6 +166,8 @@ pub(super) async fn change<T: Send + 'static>(
             base,
             wanted,
             origin: context.origin.clone(),
+            policy: context.edit_policy,
+            cancel: context.cancel.clone(),
         };
         let proposed = tokio::select! {
             proposed = context.edits.propose(proposal) => proposed,

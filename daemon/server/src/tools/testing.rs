@@ -15,8 +15,8 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Children, Edits, Proposal, Proposed, Searches, SubagentRequest, ToolContext, ToolFailure,
-    Wanted,
+    Children, EditPolicy, Edits, Proposal, Proposed, Searches, SubagentRequest, ToolContext,
+    ToolFailure, Wanted,
 };
 use crate::{
     approval::{self, Gate, Place},
@@ -58,6 +58,7 @@ impl Fixture {
             workspace: Arc::new(workspace),
             docs,
             edits: Arc::clone(&editor) as Arc<dyn Edits>,
+            edit_policy: EditPolicy::Propose,
             children: Arc::new(Echo),
             searches: Arc::default(),
             cancel: CancellationToken::new(),
@@ -233,6 +234,8 @@ impl Edits for Editor {
         let unsaved = self.state.lock().expect("not poisoned").unsaved.clone();
         async move { unsaved }.boxed()
     }
+
+    fn command_ran(&self) {}
 }
 
 /// Lines that are only in one of the texts.

@@ -1,0 +1,167 @@
+//! Reviews: the documents of the editor, the edits proposed in them, and the decisions about these.
+//!
+//! Knows sessions only as ids: what sessions are to hear is returned as [`SessionNotice`]s. Must never
+//! wait, nor read a file except in a task of its own.
+
+use std::sync::Arc;
+
+use futures_util::future::{BoxFuture, FutureExt};
+use tokio::sync::oneshot;
+
+use crate::{
+    config::Settings,
+    event::Selection,
+    exec::sandbox::Watch,
+    ports::{Edits, Proposal, Proposed, Saw},
+    secrets,
+    services::{Mailbox, Services},
+    store::reviews::ReviewStore,
+    workspace::Workspace,
+};
+
+mod checkpoint_list;
+mod checkpoints;
+mod decision_log;
+mod decisions;
+mod documents;
+mod edits;
+mod entry;
+mod event;
+mod file_operations;
+mod file_state;
+mod files;
+mod flight;
+mod late;
+mod mismatched;
+mod pending;
+mod publication;
+mod read_tracking;
+mod records;
+mod restore;
+mod saving;
+mod shown;
+mod translate;
+
+use checkpoint_list::Checkpoints;
+use decision_log::Undo;
+pub(crate) use event::{ReviewEvent, SessionNotice};
+use files::Files;
+pub(crate) use pending::FoundReviews;
+use read_tracking::Seen;
+pub(crate) use translate::EditForm;
+
+pub(crate) struct Reviews {
+    services: Services,
+    mailbox: Mailbox<ReviewEvent>,
+    /// Form in which the editor gets edits of open documents.
+    form: EditForm,
+    save_at_turn_end: bool,
+    files: Files,
+    reads: Seen,
+    decisions: Undo,
+    checkpoints: Checkpoints,
+    /// Store of what is pending. `None`: nothing is kept.
+    store: Option<ReviewStore>,
+    watch: Arc<Watch>,
+    for_sessions: Vec<SessionNotice>,
+}
+
+impl Reviews {
+    pub(crate) fn new(
+        services: Services,
+        mailbox: Mailbox<ReviewEvent>,
+        watch: Arc<Watch>,
+    ) -> Self {
+        Self {
+            services,
+            mailbox,
+            form: EditForm::default(),
+            save_at_turn_end: Settings::default().save_at_turn_end,
+            files: Files::default(),
+            reads: Seen::default(),
+            decisions: Undo::default(),
+            checkpoints: Checkpoints::default(),
+            store: None,
+            watch,
+            for_sessions: Vec::new(),
+        }
+    }
+
+    pub(crate) fn open(&mut self, workspace: Option<Arc<Workspace>>, form: EditForm) {
+        self.services.workspace = workspace;
+        self.form = form;
+    }
+
+    pub(crate) fn configure(&mut self, settings: &Settings) {
+        self.save_at_turn_end = settings.save_at_turn_end;
+    }
+
+    pub(crate) fn handle(&mut self, event: ReviewEvent) {
+        match event {
+            ReviewEvent::Propose { proposal, reply } => self.propose(proposal, reply),
+            ReviewEvent::Flush { reply } => self.flush(reply),
+            ReviewEvent::CommandRan => self.look_at_closed_files(),
+            ReviewEvent::Applied { ticket, result } => self.applied(ticket, result),
+            ReviewEvent::Overdue { ticket } => self.overdue(ticket),
+            ReviewEvent::DiskText { key, purpose, read, text } => {
+                self.disk_answered(&key, purpose, read, text);
+            }
+            ReviewEvent::Rejected(rejected) => self.rejected(rejected),
+            ReviewEvent::Restored(restored) => self.restored(restored),
+            ReviewEvent::GoingBack(going) => self.going_back(*going),
+            ReviewEvent::WentBack(went) => self.went_back(*went),
+            ReviewEvent::MadeAgain(made) => self.made_again(*made),
+        }
+    }
+
+    /// Takes the messages for sessions that gathered.
+    pub(crate) fn take_notices(&mut self) -> Vec<SessionNotice> {
+        std::mem::take(&mut self.for_sessions)
+    }
+
+    /// The session's model has read a text. Texts of sessions that are not in memory are forgotten.
+    pub(crate) fn saw(&mut self, session: &str, saw: Saw, is_known: impl Fn(&str) -> bool) {
+        self.reads.retain(is_known);
+        self.reads.saw(session, saw);
+    }
+
+    /// Text for the session's model about files that others changed since it last saw them.
+    pub(crate) fn changes_for(&mut self, session: &str) -> Option<String> {
+        self.reads.changes(session, &self.services.docs, |path| self.services.display(path))
+    }
+
+    /// The selected text, without known keys; `None`: its document is not open.
+    pub(crate) fn selected_text(&self, selection: &Selection) -> Option<String> {
+        let Selection { uri, start, end } = selection;
+        let document = self.services.docs.get(&self.key_of(uri)?)?;
+        let at = |position| document.text.char_of_in(position, self.form.units);
+        let mut text = document.text.slice(at(*start)..at(*end));
+        secrets::clean(&mut text);
+        Some(text)
+    }
+
+    /// Everything that was handed over is on the disk, and another process may have it.
+    pub(crate) async fn close(&mut self) {
+        if let Some(store) = self.store.take() {
+            store.close().await;
+        }
+    }
+}
+
+impl Edits for Mailbox<ReviewEvent> {
+    fn propose(&self, proposal: Proposal) -> BoxFuture<'static, Proposed> {
+        let (reply, answer) = oneshot::channel();
+        self.send(ReviewEvent::Propose { proposal, reply });
+        async move { answer.await.unwrap_or_else(|_| Proposed::Refused("the editor is gone".into())) }.boxed()
+    }
+
+    fn flush(&self) -> BoxFuture<'static, Vec<String>> {
+        let (reply, answer) = oneshot::channel();
+        self.send(ReviewEvent::Flush { reply });
+        async move { answer.await.unwrap_or_default() }.boxed()
+    }
+
+    fn command_ran(&self) {
+        self.send(ReviewEvent::CommandRan);
+    }
+}

@@ -1,0 +1,288 @@
+//! Checkpoints: how files, their review and the plan were before each turn, and the way back.
+//!
+//! A file is remembered before the agent first changes it in a turn. Must never overwrite what
+//! somebody else wrote since without being told to: such files are named first, with both texts.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use cairn_core::{change::Change, context::WENT_BACK, plan::Plan, review::FileReview, text::Text};
+use cairn_protocol::{
+    CheckpointConflict, CheckpointsResult, ErrorKind, FileChange, RestoreCheckpointParams,
+    RestoreCheckpointResult,
+};
+use futures_util::future::join_all;
+use tokio::sync::oneshot;
+
+use super::{
+    Reviews,
+    checkpoint_list::Checkpoint,
+    decisions::not_yet,
+    event::{GoingBack, PlanBefore, ReviewEvent, SessionNotice, WentBack},
+    file_state::{Before, Former, Standing},
+    flight::{Outcome, Work},
+    translate::edit_of,
+};
+use crate::{
+    event::{Reply, RequestError},
+    ports::{Proposed, text_hash},
+    store::reviews::{self, CHECKPOINTS_KEPT},
+    workspace::{path_of, uri_of},
+};
+
+impl Reviews {
+    /// Remembers how everything is before a turn.
+    pub(crate) fn begin_checkpoint(
+        &mut self,
+        session: String,
+        turn: String,
+        task: String,
+        plan: Plan,
+    ) {
+        let files = BTreeMap::new();
+        self.checkpoints.known.push(Checkpoint { turn, session, task, plan, files });
+        if self.checkpoints.known.len() > CHECKPOINTS_KEPT {
+            self.checkpoints.known.remove(0);
+        }
+    }
+
+    /// The agent is about to change a file.
+    pub(super) fn remember_before(&mut self, key: &str, turn: &str, text: Option<&Text>) {
+        let standing =
+            self.files.entries.get(key).map_or_else(Standing::nothing, |entry| entry.standing());
+        let checkpoints = &mut self.checkpoints.known;
+        let Some(at) = checkpoints.iter().position(|checkpoint| checkpoint.turn == turn) else {
+            return;
+        };
+        let (text, left) = (text.cloned(), text.cloned());
+        checkpoints[at].files.entry(key.to_owned()).or_insert_with(|| Before {
+            standing,
+            text,
+            left,
+            touched: false,
+        });
+        self.keep_checkpoint(at);
+    }
+
+    /// The agent, or a decision, left this text.
+    pub(super) fn remember_left(&mut self, key: &str, text: Option<&Text>) {
+        let mut changed = Vec::new();
+        for (index, checkpoint) in self.checkpoints.known.iter_mut().enumerate() {
+            if let Some(before) = checkpoint.files.get_mut(key) {
+                before.left = text.cloned();
+                changed.push(index);
+            }
+        }
+        // The others are older: the newest alone is asked for what was left.
+        if let Some(newest) = changed.pop() {
+            self.keep_checkpoint(newest);
+        }
+    }
+
+    pub(super) fn remember_touched(&mut self, key: &str) {
+        for index in self.checkpoints.touched(key) {
+            self.keep_checkpoint(index);
+        }
+    }
+
+    fn keep_checkpoint(&self, index: usize) {
+        if let (Some(keeper), Some(checkpoint)) =
+            (&self.store, self.checkpoints.known.get(index).filter(|it| !it.files.is_empty()))
+        {
+            keeper.checkpoint(checkpoint.kept());
+        }
+    }
+
+    pub(super) fn take_up_checkpoints(&mut self, kept: Vec<reviews::Checkpoint<Text>>) {
+        let older = kept.into_iter().filter_map(|kept| match Checkpoint::known(kept) {
+            Ok(checkpoint) => Some(checkpoint),
+            Err(error) => {
+                tracing::warn!("a checkpoint was lost: {error}");
+                None
+            }
+        });
+        self.checkpoints.known.splice(0..0, older);
+    }
+
+    pub(crate) fn list_checkpoints(&self) -> CheckpointsResult {
+        let known = self.checkpoints.known.iter().rev();
+        let checkpoints = known.filter(|checkpoint| !checkpoint.files.is_empty());
+        let display = |key: &String| path_of(key).map(|path| self.services.display(&path));
+        CheckpointsResult {
+            checkpoints: checkpoints
+                .map(|checkpoint| cairn_protocol::Checkpoint {
+                    session_id: checkpoint.session.clone(),
+                    turn_id: checkpoint.turn.clone(),
+                    task: checkpoint.task.clone(),
+                    files: checkpoint.files.keys().filter_map(display).collect(),
+                })
+                .collect(),
+        }
+    }
+
+    /// Looks at the disk first, for files that are not open.
+    pub(crate) fn restore_checkpoint(
+        &mut self,
+        params: RestoreCheckpointParams,
+        reply: Reply<RestoreCheckpointResult>,
+    ) {
+        let (Some(files), Some(workspace)) =
+            (self.checkpoints.before(&params.turn_id), self.services.workspace.clone())
+        else {
+            return drop(reply.send(Err(RequestError::new(
+                ErrorKind::UnknownSession,
+                "There is no such checkpoint any more",
+                "Choose another one with Agent: restore checkpoint.",
+            ))));
+        };
+        let closed: Vec<String> =
+            files.into_keys().filter(|key| self.services.docs.get(key).is_none()).collect();
+        let mailbox = self.mailbox.clone();
+        self.services.spawn(async move {
+            let read = tokio::task::spawn_blocking(move || {
+                let text = |key: &String| {
+                    let path = workspace.resolve(key).ok()?;
+                    workspace.read_text(&path).ok().map(|decoded| decoded.text)
+                };
+                closed.into_iter().map(|key| (key.clone(), text(&key))).collect()
+            });
+            let disk = read.await.unwrap_or_default();
+            mailbox.send(ReviewEvent::GoingBack(Box::new(GoingBack { params, disk, reply })));
+        });
+    }
+
+    pub(super) fn going_back(&mut self, going: GoingBack) {
+        let GoingBack { params, disk, reply } = going;
+        let files = self.checkpoints.before(&params.turn_id).unwrap_or_default();
+        let mut result = RestoreCheckpointResult::default();
+        let mut back = Vec::new();
+        for (key, before) in files {
+            let open = self.services.docs.get(&key).map(|document| document.text.clone());
+            let now = open.or_else(|| disk.get(&key).cloned().flatten());
+            if now == before.text && before.standing.is_nothing() {
+                continue;
+            }
+            let Some(path) = path_of(&key) else { continue };
+            if now != before.text && (before.touched || now != before.left) {
+                result.conflicts.push(CheckpointConflict {
+                    uri: uri_of(&path).unwrap_or_else(|| key.clone()),
+                    path: self.services.display(&path),
+                    text: before.text.as_ref().map(Text::to_string),
+                });
+            }
+            back.push((key, self.services.display(&path), now, before));
+        }
+        if !result.conflicts.is_empty() && !params.overwrite {
+            return drop(reply.send(Ok(result)));
+        }
+        let mut waits = Vec::new();
+        for (key, path, now, before) in back {
+            let former = self.former(&key, now.as_ref(), &before);
+            let (done, wait) = oneshot::channel();
+            self.enqueue(&key, Work::GoBack { now, before: Box::new(before), reply: done });
+            waits.push(async move { (path, former, wait.await) });
+        }
+        let mailbox = self.mailbox.clone();
+        self.services.spawn(async move {
+            let mut done = Vec::new();
+            for (path, former, outcome) in join_all(waits).await {
+                match outcome {
+                    Ok(Proposed::Applied { .. }) => {
+                        result.restored.push(path);
+                        done.push(former);
+                    }
+                    Ok(Proposed::Stale | Proposed::Astray) => {
+                        result.failed.push(format!("{path}: it changed in this very moment"));
+                    }
+                    Ok(Proposed::Refused(reason)) => {
+                        result.failed.push(format!("{path}: {reason}"));
+                    }
+                    Ok(Proposed::Late(reason)) => result.failed.push(not_yet(&path, &reason)),
+                    Err(_) => result.failed.push(format!("{path}: the edit was given up")),
+                }
+            }
+            let turn = params.turn_id;
+            mailbox.send(ReviewEvent::WentBack(Box::new(WentBack { turn, done, result, reply })));
+        });
+    }
+
+    /// To undo it all the same way as a decision.
+    fn former(&self, key: &str, now: Option<&Text>, before: &Before) -> Former {
+        let mut standing =
+            self.files.entries.get(key).map_or_else(Standing::nothing, |entry| entry.standing());
+        if let (None, Some(now)) = (&standing.review, now) {
+            standing.review = Some(FileReview::new(now.clone()));
+        }
+        if let (Some(_), Some(workspace), Some(path)) =
+            (now, &self.services.workspace, path_of(key))
+        {
+            // The file was read a moment ago.
+            standing.encoding = workspace.encoding_of(&path);
+        }
+        let (key, after) = (key.to_owned(), before.text.clone());
+        Former { key, standing, after, accepted: None, moved_to: None, told: BTreeSet::new() }
+    }
+
+    pub(super) fn start_going_back(
+        &mut self,
+        key: &str,
+        now: Option<Text>,
+        before: Before,
+        reply: oneshot::Sender<Proposed>,
+    ) {
+        let open = self.services.docs.get(key);
+        let Some(entry) = self.files.entries.get_mut(key) else { return };
+        if open.as_ref().is_some_and(|document| Some(&document.text) != now.as_ref()) {
+            return drop(reply.send(Proposed::Stale));
+        }
+        let former = Box::new(before.standing);
+        let label = format!("Cairn: {} as it was", entry.path);
+        let change = match (&now, &before.text) {
+            (Some(now), Some(text)) if now != text => {
+                edit_of(now, &Change::between(now, text), open.as_deref(), self.form)
+            }
+            (Some(now), None) => FileChange::Delete {
+                expected_hash: text_hash(now),
+                empty_folders: self.made_folders(key),
+            },
+            (None, Some(text)) => FileChange::Create { text: text.to_string() },
+            (Some(_), Some(_)) | (None, None) => {
+                (entry.review, entry.fate) = (former.review, former.fate);
+                entry.encoding = former.encoding;
+                entry.absent = before.text.is_none();
+                entry.access();
+                return drop(reply.send(Proposed::Applied { added: 0, removed: 0 }));
+            }
+        };
+        let outcome = Outcome::Restore { before: now, former, is_undo: false };
+        self.send_edit(key, label, change, before.text, outcome, (0, 0), reply);
+    }
+
+    pub(super) fn went_back(&mut self, went: WentBack) {
+        let WentBack { turn, done, result, reply } = went;
+        let mut plans = Vec::new();
+        let at = self.checkpoints.known.iter().position(|checkpoint| checkpoint.turn == turn);
+        if let Some(at) = at.filter(|_| result.failed.is_empty()) {
+            let gone = self.checkpoints.known.split_off(at);
+            if let Some(keeper) = &self.store {
+                keeper.went_back(turn);
+            }
+            plans = plans_before(gone, &result.restored);
+        }
+        self.can_undo(done);
+        self.for_sessions.push(SessionNotice::WentBack { plans, result, reply });
+    }
+}
+
+/// Plans of the sessions as they were before the oldest of their turns.
+fn plans_before(gone: Vec<Checkpoint>, restored: &[String]) -> Vec<PlanBefore> {
+    let mut known = BTreeSet::new();
+    let oldest = gone.into_iter().filter(|it| known.insert(it.session.clone()));
+    let plan = |Checkpoint { session, task, plan, .. }: Checkpoint| {
+        let text = format!(
+            "{WENT_BACK} to how everything was before you began with: {task}\nThese files are as they were then: {}. The plan is too. Read a file again before you change it.",
+            restored.join(", ")
+        );
+        PlanBefore { session, plan, text }
+    };
+    oldest.map(plan).collect()
+}

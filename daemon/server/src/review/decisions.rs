@@ -1,0 +1,528 @@
+//! Accept, reject and undo: what the user decides about hunks.
+//!
+//! An accept changes only the baseline. A reject is an ordinary edit through the editor. A
+//! decision about a hunk that is gone or changed since the user saw it does nothing and says so.
+
+use std::collections::BTreeSet;
+
+use cairn_core::{
+    context::{REJECTED, TAKEN_BACK},
+    review::{FileReview, HunkId, Hunks, Origin, StaysAccepted},
+    text::Text,
+};
+use cairn_protocol::{
+    BaselineParams, BaselineResult, DecideParams, DecideResult, Decision, Scope, UndoDecisionResult,
+};
+use futures_util::future::join_all;
+use tokio::sync::oneshot;
+
+use super::{
+    Reviews,
+    decision_log::Step,
+    event::{MadeAgain, Rejected, Rejection, Restored, ReviewEvent},
+    file_state::{FateKind, Former, brought_back},
+    flight::Work,
+};
+use crate::{event::Reply, ports::Proposed, workspace::path_of};
+
+const MOST_UNDOS: usize = 50;
+
+/// Hunks of one file that a decision is about.
+struct Target {
+    key: String,
+    ids: Vec<HunkId>,
+    /// Proposals of which nothing stands in the text any more.
+    outdated: Vec<HunkId>,
+    /// And about what was done to the file as a whole.
+    fate: bool,
+}
+
+impl Target {
+    fn count(&self) -> u32 {
+        (self.ids.len() + self.outdated.len()) as u32 + u32::from(self.fate)
+    }
+}
+
+impl Reviews {
+    pub(crate) fn decide(&mut self, params: DecideParams, reply: Reply<DecideResult>) {
+        // What changed in this very moment makes what the user saw stale.
+        self.publish();
+        let mut result = DecideResult::default();
+        let mut targets = self.targets(&params, &mut result.stale);
+        match params.decision {
+            Decision::Accept => {
+                let former =
+                    targets.iter().filter_map(|target| self.accept(target, &mut result)).collect();
+                self.can_undo(former);
+                for target in &targets {
+                    self.keep_file(&target.key);
+                }
+                self.apply_all_outdated(&targets, result, reply);
+            }
+            Decision::Reject => {
+                for Target { key, outdated, .. } in &mut targets {
+                    result.applied += self.forget_outdated(key, &std::mem::take(outdated));
+                }
+                targets.retain(|target| target.count() > 0);
+                self.reject(&targets, params.feedback.as_deref(), result, reply);
+            }
+        }
+    }
+
+    pub(super) fn can_undo(&mut self, former: Vec<Former>) {
+        self.decisions.waiting.push_back(Step::Decided(former));
+        self.go_on_deciding();
+    }
+
+    /// As far as it can be said what the user decided last.
+    fn go_on_deciding(&mut self) {
+        while let Some(step) = self.decisions.waiting.pop_front() {
+            match step {
+                Step::Rejecting(_) => return self.decisions.waiting.push_front(step),
+                Step::TakeBack(reply) => self.take_back(reply),
+                Step::Decided(former) if former.is_empty() => {}
+                Step::Decided(former) => {
+                    self.keep_decision(&former);
+                    self.decisions.stack.push_back(former);
+                    while self.decisions.stack.len() > MOST_UNDOS {
+                        self.decisions.stack.pop_front();
+                    }
+                }
+            }
+        }
+    }
+
+    fn accept(&mut self, target: &Target, result: &mut DecideResult) -> Option<Former> {
+        if target.ids.is_empty() && !target.fate {
+            return None;
+        }
+        let entry = self.files.entries.get_mut(&target.key)?;
+        let standing = entry.standing();
+        let review = entry.review.as_mut()?;
+        let former = Former {
+            key: target.key.clone(),
+            standing,
+            after: (!entry.absent).then(|| review.current().clone()),
+            moved_to: None,
+            told: BTreeSet::new(),
+            accepted: Some(target.ids.clone()),
+        };
+        let accepted = review.accept_many(&target.ids) as u32;
+        result.applied += accepted;
+        result.stale += target.ids.len() as u32 - accepted;
+        if target.fate && entry.fate.take().is_some_and(|fate| fate.is_deletion()) {
+            entry.review = None;
+        }
+        result.applied += u32::from(target.fate);
+        entry.access();
+        Some(former)
+    }
+
+    /// To accept what is outdated is to make it again, through the editor.
+    fn apply_all_outdated(
+        &mut self,
+        targets: &[Target],
+        mut result: DecideResult,
+        reply: Reply<DecideResult>,
+    ) {
+        let mut waits = Vec::new();
+        for Target { key, outdated, .. } in targets {
+            let path = path_of(key).map(|path| self.services.display(&path)).unwrap_or_default();
+            for id in outdated {
+                let (done, wait) = oneshot::channel();
+                self.enqueue(key, Work::ApplyOutdated { id: *id, reply: done });
+                let (path, key, id) = (path.clone(), key.clone(), *id);
+                waits.push(async move { (path, key, id, wait.await) });
+            }
+        }
+        if waits.is_empty() {
+            return self.answer_recorded(result, reply);
+        }
+        let mailbox = self.mailbox.clone();
+        self.services.spawn(async move {
+            let mut done = Vec::new();
+            for (path, key, id, outcome) in join_all(waits).await {
+                match outcome {
+                    Ok(Proposed::Applied { .. }) => {
+                        result.applied += 1;
+                        done.push((key, id));
+                    }
+                    Ok(Proposed::Stale | Proposed::Astray) => result.stale += 1,
+                    Ok(Proposed::Refused(reason)) => {
+                        result.failed.push(format!("{path}: {reason}"))
+                    }
+                    Ok(Proposed::Late(reason)) => result.failed.push(not_yet(&path, &reason)),
+                    Err(_) => result.failed.push(format!("{path}: the edit was given up")),
+                }
+            }
+            let made = MadeAgain { done, result, reply };
+            mailbox.send(ReviewEvent::MadeAgain(Box::new(made)));
+        });
+    }
+
+    pub(super) fn made_again(&mut self, MadeAgain { done, result, reply }: MadeAgain) {
+        for (key, id) in done {
+            self.forget_outdated(&key, &[id]);
+        }
+        self.answer_recorded(result, reply);
+    }
+
+    fn forget_outdated(&mut self, key: &str, ids: &[HunkId]) -> u32 {
+        let Some(entry) = self.files.entries.get_mut(key) else { return 0 };
+        let before = entry.outdated.len();
+        entry.outdated.retain(|outdated| !ids.contains(&outdated.id));
+        entry.access();
+        (before - entry.outdated.len()) as u32
+    }
+
+    /// In mode `auto`: nobody was asked, so the user must be able to take it back.
+    pub(super) fn accept_fate(&mut self, key: &str) {
+        if self.files.entries.get(key).is_some_and(|entry| entry.fate.is_some()) {
+            let (ids, outdated) = (Vec::new(), Vec::new());
+            let target = Target { key: key.to_owned(), ids, outdated, fate: true };
+            let former = self.accept(&target, &mut DecideResult::default());
+            self.can_undo(former.into_iter().collect());
+        }
+    }
+
+    fn reject(
+        &mut self,
+        targets: &[Target],
+        feedback: Option<&str>,
+        mut result: DecideResult,
+        reply: Reply<DecideResult>,
+    ) {
+        let mut waits = Vec::new();
+        let mut keys = Vec::new();
+        for target in targets {
+            let Some(rejection) = self.rejection(target, feedback) else {
+                result.stale += target.count();
+                continue;
+            };
+            let mut steps = Vec::new();
+            if !target.ids.is_empty() {
+                let (reply, step) = oneshot::channel();
+                let (ids, notice) = (target.ids.clone(), rejection.of_lines.clone());
+                self.enqueue(&target.key, Work::Reject { ids, notice, reply });
+                steps.push(step);
+            }
+            if target.fate {
+                let (reply, step) = oneshot::channel();
+                self.enqueue(&target.key, Work::RejectFate { reply });
+                steps.push(step);
+            }
+            if let Some(entry) = self.files.entries.get_mut(&target.key) {
+                entry.rejecting += 1;
+                keys.push(target.key.clone());
+            }
+            // All of them, or the first that failed.
+            let whole = async move {
+                let mut last = Ok(Proposed::Stale);
+                for step in steps {
+                    last = step.await;
+                    if !matches!(last, Ok(Proposed::Applied { .. })) {
+                        break;
+                    }
+                }
+                last
+            };
+            waits.push(async move { (rejection, whole.await) });
+        }
+        self.decisions.rejections += 1;
+        let number = self.decisions.rejections;
+        self.decisions.waiting.push_back(Step::Rejecting(number));
+        let mailbox = self.mailbox.clone();
+        self.services.spawn(async move {
+            let mut done = Vec::new();
+            for (rejection, outcome) in join_all(waits).await {
+                let Rejection { path, hunks, .. } = &rejection;
+                match outcome {
+                    Ok(Proposed::Applied { .. }) => {
+                        result.applied += hunks;
+                        done.push(rejection);
+                    }
+                    Ok(Proposed::Stale | Proposed::Astray) => result.stale += hunks,
+                    Ok(Proposed::Refused(reason)) => {
+                        result.failed.push(format!("{path}: {reason}"))
+                    }
+                    Ok(Proposed::Late(reason)) => result.failed.push(not_yet(path, &reason)),
+                    Err(_) => result.failed.push(format!("{path}: the edit was given up")),
+                }
+            }
+            mailbox.send(ReviewEvent::Rejected(Rejected { number, keys, done, result, reply }));
+        });
+    }
+
+    /// A change in the words in which a model is told of it. What stands around it in a file that may
+    /// hold secrets is not: a yes to the change was none to reading it.
+    pub(super) fn told_patch(&self, review: &FileReview, ids: &[HunkId], path: &str) -> String {
+        let resolved = self.services.workspace.as_ref().and_then(|it| it.resolve(path).ok());
+        match resolved.is_some_and(|path| !path.is_secret()) {
+            true => review.unified_patch(Hunks::Only(ids), path),
+            false => format!("[not shown: {path} may hold secrets]\n"),
+        }
+    }
+
+    fn rejection(&self, target: &Target, feedback: Option<&str>) -> Option<Rejection> {
+        let entry = self.files.entries.get(&target.key)?;
+        let standing = entry.standing();
+        let (review, path) = (entry.review.as_ref()?, &entry.path);
+        let mut told: BTreeSet<String> = review
+            .hunks()
+            .iter()
+            .filter(|hunk| target.ids.contains(&hunk.id))
+            .flat_map(|hunk| hunk.origin.sessions().cloned())
+            .collect();
+        let mut after = review.current().clone();
+        let (mut notices, mut moved_to) = (Vec::new(), None);
+        if !target.ids.is_empty() {
+            after = review.reject_many(&target.ids)?.apply(&after).ok()?;
+            let patch = bounded(self.told_patch(review, &target.ids, path));
+            notices.push(format!(
+                "{REJECTED} this change of yours in {path}; it is no longer in the file. Do not propose it again unless they ask:\n{patch}"
+            ));
+        }
+        let of_lines = notices.concat() + &reason(feedback);
+        if let Some(fate) = entry.fate.as_ref().filter(|_| target.fate) {
+            told.extend(fate.origin.sessions().cloned());
+            notices.push(match &fate.kind {
+                FateKind::Deleted => {
+                    after = brought_back(review).1;
+                    format!("{REJECTED} that you deleted {path}: the file is there again. Do not delete it again unless they ask.")
+                }
+                FateKind::MovedFrom(key) => {
+                    moved_to = Some(key.clone());
+                    let from = path_of(key).map(|path| self.services.display(&path)).unwrap_or_default();
+                    format!("{REJECTED} that you moved {from} to {path}: it is {from} again. Do not move it again unless they ask.")
+                }
+            });
+        }
+        let hunks = target.count();
+        let (path, notice) = (path.clone(), notices.join("\n") + &reason(feedback));
+        let former = Former {
+            key: target.key.clone(),
+            standing,
+            after: Some(after),
+            moved_to,
+            told,
+            accepted: None,
+        };
+        Some(Rejection { former, path, hunks, notice, of_lines })
+    }
+
+    /// Now that it is so, the model learns at its next safe point what the user did not want.
+    pub(super) fn rejected(&mut self, rejected: Rejected) {
+        let Rejected { number, keys, done, result, reply } = rejected;
+        for Rejection { former, notice, .. } in &done {
+            self.tell_models(former.told.clone(), notice.clone());
+        }
+        for key in keys {
+            // A rejected move took the entry along.
+            let gone_to = done.iter().map(|rejection| &rejection.former);
+            let gone_to = gone_to.filter(|former| former.key == key);
+            let key = gone_to.filter_map(|former| former.moved_to.clone()).next().unwrap_or(key);
+            if let Some(entry) = self.files.entries.get_mut(&key) {
+                entry.rejecting = entry.rejecting.saturating_sub(1);
+                entry.access();
+            }
+        }
+        let former = done.into_iter().map(|rejection| rejection.former).collect();
+        let mut steps = self.decisions.waiting.iter_mut();
+        if let Some(step) = steps.find(|step| matches!(step, Step::Rejecting(it) if *it == number))
+        {
+            *step = Step::Decided(former);
+        }
+        self.go_on_deciding();
+        self.answer_recorded(result, reply);
+    }
+
+    /// Answers when what was decided is on record, so that it outlives the daemon. A record that
+    /// cannot be written holds no answer up; the status says that.
+    fn answer_recorded<T: Send + 'static>(&self, answer: T, reply: Reply<T>) {
+        // A file is recorded when it is published, which may come after this answer.
+        for (key, _) in self.files.entries.iter().filter(|(_, entry)| entry.dirty) {
+            self.keep_file(key);
+        }
+        let Some(saved) = self.kept() else { return drop(reply.send(Ok(answer))) };
+        self.services.spawn(async move {
+            let _ = saved.await;
+            drop(reply.send(Ok(answer)));
+        });
+    }
+
+    /// The hunks of the scope, in files and order; ones that are not as the user saw them are
+    /// counted as stale.
+    fn targets(&self, params: &DecideParams, stale: &mut u32) -> Vec<Target> {
+        let mut targets = Vec::new();
+        let mut keys: Vec<&String> = self.files.entries.keys().collect();
+        keys.sort();
+        for key in keys {
+            let Some(entry) = self.files.entries.get(key) else { continue };
+            let mut wanted = |id: &str, origin: &Origin| {
+                let wanted = match &params.scope {
+                    Scope::Hunk { uri, hunk_id } => {
+                        self.key_of(uri).as_ref() == Some(key) && id == hunk_id
+                    }
+                    Scope::File { uri } => self.key_of(uri).as_ref() == Some(key),
+                    Scope::PlanItem { session_id, plan_item } => {
+                        let is_item = |session: &str, item: Option<&str>| {
+                            session == session_id && item == Some(plan_item)
+                        };
+                        let child = origin.child.as_deref();
+                        is_item(&origin.session, origin.plan_item.as_deref())
+                            || child.is_some_and(|it| is_item(&it.session, it.plan_item.as_deref()))
+                    }
+                    Scope::Turn { turn_id } => origin.turn == *turn_id,
+                    Scope::All => true,
+                };
+                let as_seen = entry.shown_since(id, params.rev);
+                *stale += u32::from(wanted && !as_seen);
+                wanted && as_seen
+            };
+            let fate = entry.fate.as_ref().is_some_and(|fate| wanted(&fate.id(), &fate.origin));
+            let hunks = entry.lines().iter();
+            let ids: Vec<HunkId> = hunks
+                .filter(|hunk| wanted(&hunk.id.0.to_string(), &hunk.origin))
+                .map(|hunk| hunk.id)
+                .collect();
+            let outdated = entry.outdated.iter();
+            let outdated: Vec<HunkId> = outdated
+                .filter(|it| wanted(&it.id.0.to_string(), &it.origin))
+                .map(|it| it.id)
+                .collect();
+            if fate || !ids.is_empty() || !outdated.is_empty() {
+                targets.push(Target { key: key.clone(), ids, outdated, fate });
+            }
+        }
+        if targets.is_empty() && *stale == 0 && matches!(params.scope, Scope::Hunk { .. }) {
+            *stale = 1;
+        }
+        targets
+    }
+
+    /// A rejection that is still on its way is a decision too: it is waited for.
+    pub(crate) fn undo_decision(&mut self, reply: Reply<UndoDecisionResult>) {
+        self.decisions.waiting.push_back(Step::TakeBack(reply));
+        self.go_on_deciding();
+    }
+
+    fn take_back(&mut self, reply: Reply<UndoDecisionResult>) {
+        let Some(former) = self.decisions.stack.pop_back() else {
+            let message = Some("There is no decision to undo.".into());
+            return drop(reply.send(Ok(UndoDecisionResult { undone: false, message })));
+        };
+        self.keep_undo();
+        let mut waits = Vec::new();
+        for Former { key, standing, after, moved_to, told, accepted } in former {
+            let (reply, wait) = oneshot::channel();
+            let fate = standing.fate.clone();
+            let restore =
+                Work::Restore { former: Box::new(standing), after: after.clone(), accepted, reply };
+            match (moved_to, after) {
+                (Some(at), Some(base)) => {
+                    let then = Box::new(restore);
+                    self.enqueue(&at, Work::MoveAgain { to: key.clone(), base, fate, then });
+                }
+                _ => self.enqueue(&key, restore),
+            }
+            let path = path_of(&key).map(|path| self.services.display(&path)).unwrap_or_default();
+            waits.push(async move { (path, told, wait.await) });
+        }
+        let mailbox = self.mailbox.clone();
+        self.services.spawn(async move {
+            let (mut done, mut message) = (Vec::new(), None);
+            for (path, told, outcome) in join_all(waits).await {
+                match outcome {
+                    Ok(Proposed::Applied { .. }) => done.push((path, told)),
+                    Ok(Proposed::Stale | Proposed::Astray) => {
+                        message = Some(format!(
+                            "{path} changed since that decision; it was left as it is."
+                        ));
+                    }
+                    Ok(Proposed::Refused(reason)) => message = Some(format!("{path}: {reason}")),
+                    Ok(Proposed::Late(reason)) => message = Some(not_yet(&path, &reason)),
+                    Err(_) => message = Some(format!("{path}: the edit was given up")),
+                }
+            }
+            mailbox.send(ReviewEvent::Restored(Restored { done, message, reply }));
+        });
+    }
+
+    pub(super) fn restored(&mut self, restored: Restored) {
+        let Restored { done, message, reply } = restored;
+        for (path, told) in done {
+            let text = format!(
+                "{TAKEN_BACK}: your change in {path} is in the file again, for them to decide."
+            );
+            self.tell_models(told, text);
+        }
+        self.answer_recorded(UndoDecisionResult { undone: message.is_none(), message }, reply);
+    }
+
+    /// The undo of a decision was on its way when the daemon died, and came after the restart.
+    pub(super) fn undo_landed(&mut self, key: &str, before: Option<&Text>) {
+        let is_it = |formers: &Vec<Former>| match formers.as_slice() {
+            [former] => former.key == key && former.after.as_ref() == before,
+            _ => false,
+        };
+        if self.decisions.stack.back().is_some_and(is_it) {
+            self.decisions.stack.pop_back();
+            self.keep_undo();
+        }
+    }
+
+    pub(crate) fn baseline(&self, params: &BaselineParams) -> BaselineResult {
+        let text = self
+            .key_of(&params.uri)
+            .and_then(|key| self.files.entries.get(&key))
+            .and_then(|entry| entry.review.as_ref())
+            .map(|review| review.baseline().to_string());
+        BaselineResult { text }
+    }
+}
+
+/// Message for the user about an edit that may still come.
+pub(super) fn not_yet(path: &str, reason: &str) -> String {
+    format!("{path}: not yet applied, but it may still come: {reason}")
+}
+
+/// For the user: which edits stay accepted, and why.
+pub(super) fn still_accepted(former: &FileReview, stays: &[(HunkId, StaysAccepted)]) -> String {
+    const MOST_NAMED: usize = 3;
+    const MOST_CHARS: usize = 40;
+    let named = stays.iter().take(MOST_NAMED).map(|(id, why)| {
+        let lines = former.hunk(*id).map(|hunk| match former.new_text(hunk) {
+            text if text.is_empty() => former.old_text(hunk),
+            text => text,
+        });
+        let lines = lines.unwrap_or_default();
+        let line: String =
+            lines.lines().next().unwrap_or_default().trim().chars().take(MOST_CHARS).collect();
+        format!("the edit “{line}” stays accepted: {why}")
+    });
+    let more = stays.len().saturating_sub(MOST_NAMED);
+    let more = (more > 0).then(|| format!("and {more} more stay accepted"));
+    named.chain(more).collect::<Vec<_>>().join("; ")
+}
+
+/// Why the user did not want it, in their words.
+fn reason(feedback: Option<&str>) -> String {
+    const MOST_CHARS: usize = 2_000;
+    match feedback.map(str::trim) {
+        None | Some("") => String::new(),
+        Some(words) => {
+            let words: String = words.chars().take(MOST_CHARS).collect();
+            format!("The user's reason: {words}\n")
+        }
+    }
+}
+
+/// A notice stays in the conversation for good: what the model proposed itself, it need not read
+/// again in full.
+fn bounded(patch: String) -> String {
+    const MOST_CHARS: usize = 4_000;
+    match patch.char_indices().nth(MOST_CHARS) {
+        Some((at, _)) => format!("{}\n[the patch goes on]\n", &patch[..at]),
+        None => patch,
+    }
+}

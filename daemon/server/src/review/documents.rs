@@ -1,0 +1,273 @@
+//! What the editor says of its documents, in wire order, and what the disk says of files that are
+//! not open.
+
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
+
+use cairn_core::{change::Change, text::Text};
+
+use super::{
+    Reviews,
+    event::{DiskPurpose, ReviewEvent},
+    flight::Outcome,
+};
+use crate::{
+    docs::Document,
+    event::ContentChange,
+    workspace::{canonical_uri, path_of},
+};
+
+impl Reviews {
+    /// The key of a file, however the client spells it. A document that was opened by a symbolic
+    /// link is that of the file it leads to.
+    pub(super) fn key_of(&self, uri: &str) -> Option<String> {
+        let key = canonical_uri(uri)?;
+        Some(self.files.links.get(&key).cloned().unwrap_or(key))
+    }
+
+    fn key_to_open(&mut self, uri: &str) -> Option<String> {
+        let key = canonical_uri(uri)?;
+        // A document by the file's own name takes precedence over one by a link to it.
+        self.files.links.retain(|_, file| *file != key);
+        path_of(&key)?;
+        let file = self.services.workspace.as_ref()?.resolve(&key).ok();
+        let file = file.map(|file| file.uri()).filter(|file| *file != key);
+        match file {
+            Some(file) if self.services.docs.get(&file).is_none() => {
+                self.files.links.insert(key, file.clone());
+                Some(file)
+            }
+            Some(_) | None => {
+                self.files.links.remove(&key);
+                Some(key)
+            }
+        }
+    }
+
+    pub(crate) fn did_open(&mut self, uri: &str, version: i32, text: &str) {
+        let Some(key) = self.key_to_open(uri).or_else(|| canonical_uri(uri)) else { return };
+        let text = Text::new(text);
+        self.services.docs.put(Document {
+            key: key.clone(),
+            uri: uri.to_owned(),
+            version,
+            text: text.clone(),
+        });
+        self.reads.touched(&key);
+        let arriving = self.is_arriving(&key);
+        if let Some(entry) = self.files.entries.get_mut(&key) {
+            if entry.uri != uri && !entry.published.is_empty() {
+                self.files.left.push((entry.uri.clone(), entry.path.clone()));
+            }
+            entry.uri = uri.to_owned();
+            entry.dirty = true;
+            if !arriving {
+                entry.saw(&text);
+            }
+        }
+        // A file that the editor created opens with the text it was created with.
+        self.settle(&key);
+    }
+
+    pub(crate) fn did_change(&mut self, uri: &str, version: i32, changes: Vec<ContentChange>) {
+        let Some(key) = self.key_of(uri) else { return };
+        let Some(document) =
+            self.services.docs.get(&key).filter(|document| is_same(&document.uri, uri))
+        else {
+            tracing::warn!("a change of a document that is not open was ignored");
+            return;
+        };
+        let mut text = document.text.clone();
+        let units = self.form.units;
+        let mut steps = Vec::with_capacity(changes.len());
+        for change in changes {
+            let step = match change.range {
+                Some((start, end)) => {
+                    let (start, end) = (text.char_of_in(start, units), text.char_of_in(end, units));
+                    Change::single(text.len_chars(), start..end.max(start), change.text)
+                }
+                None => Ok(Change::between(&text, &Text::new(&change.text))),
+            };
+            let step = match step {
+                Ok(step) => step,
+                Err(error) => {
+                    tracing::error!("a document change was dropped: {error}");
+                    continue;
+                }
+            };
+            match step.apply(&text) {
+                Ok(next) => {
+                    text = next;
+                    steps.push((step, text.clone()));
+                }
+                Err(error) => tracing::error!("a document change was dropped: {error}"),
+            }
+        }
+        self.services.docs.put(Document { key: key.clone(), uri: uri.to_owned(), version, text });
+        self.reads.touched(&key);
+        if let Some(entry) = self.files.entries.get_mut(&key) {
+            entry.dirty = true;
+            entry.changed(&steps);
+        } else {
+            self.remember_touched(&key);
+        }
+        self.settle(&key);
+    }
+
+    pub(crate) fn did_save(&mut self, uri: &str) {
+        let Some(key) = self.key_of(uri) else { return };
+        if let (Some(path), Some(document)) = (path_of(&key), self.services.docs.get(&key)) {
+            self.services.sources.user_saved(&path, Some(&document.text.to_string()));
+            self.watch.was_saved(&path, document.text.clone());
+        }
+        let Some(entry) = self.files.entries.get_mut(&key) else { return };
+        // Whatever was unsaved was the user's to save, and is saved now.
+        entry.saveable = true;
+        if let Some(document) = self.services.docs.get(&key).filter(|_| entry.absent) {
+            entry.dirty = true;
+            entry.saw(&document.text);
+        }
+    }
+
+    pub(crate) fn did_close(&mut self, uri: &str) {
+        let Some(key) = self.key_of(uri) else { return };
+        // The document may be the one by the file's own name, and this one by a link to it.
+        if self.services.docs.get(&key).is_none_or(|document| !is_same(&document.uri, uri)) {
+            return;
+        }
+        self.services.docs.remove(&key);
+        if self.files.entries.contains_key(&key) || self.reads.is_known(&key) {
+            // Unsaved text may have been thrown away with the document.
+            self.read_disk(&key, DiskPurpose::Reconcile(self.files.tickets));
+        }
+        if let Some(entry) = self.files.entries.get_mut(&key) {
+            entry.dirty = true;
+            // Unsaved text of the user's goes along with a move.
+            entry.saveable |= !entry.is_moving();
+            // Nothing more will be seen in the document: the disk tells whether the edit is there.
+            let awaited = entry.in_flight.as_ref().filter(|edit| edit.answered && !edit.seen);
+            let awaited = awaited.map(|edit| match &edit.outcome {
+                Outcome::Moved { to, .. } => (to.clone(), edit.ticket),
+                _ => (key, edit.ticket),
+            });
+            if let Some((at, ticket)) = awaited {
+                self.read_disk(&at, DiskPurpose::Confirm(ticket));
+            }
+        }
+    }
+
+    /// Files under review, and files that a model has read, that no document shows: the disk
+    /// alone tells what became of them.
+    pub(super) fn look_at_closed_files(&self) {
+        self.look_at(|_| true);
+    }
+
+    pub(crate) fn watched(&mut self, uris: &[String]) {
+        let paths: Vec<PathBuf> = uris.iter().filter_map(|uri| path_of(uri)).collect();
+        // Of a folder that goes, an editor does not name the files.
+        self.look_at(|path| path.ancestors().any(|above| paths.iter().any(|it| it == above)));
+    }
+
+    fn look_at(&self, wanted: impl Fn(&Path) -> bool) {
+        let reviewed = self.files.entries.iter().filter(|(_, entry)| entry.review.is_some());
+        let keys: BTreeSet<&String> =
+            reviewed.map(|(key, _)| key).chain(self.reads.keys()).collect();
+        for key in keys {
+            if self.services.docs.get(key).is_none()
+                && path_of(key).is_some_and(|path| wanted(&path))
+            {
+                self.read_disk(key, DiskPurpose::Reconcile(self.files.tickets));
+            }
+        }
+    }
+
+    pub(super) fn read_disk(&self, key: &str, purpose: DiskPurpose) {
+        let Some(workspace) = self.services.workspace.clone() else { return };
+        let (mailbox, key, named) = (self.mailbox.clone(), key.to_owned(), key.to_owned());
+        let number = self.files.next_read();
+        self.services.spawn(async move {
+            let read = tokio::task::spawn_blocking(move || {
+                let path = workspace.resolve(&named).ok()?;
+                workspace.read_text(&path).ok().map(|decoded| decoded.text)
+            });
+            let text = read.await.unwrap_or_default();
+            mailbox.send(ReviewEvent::DiskText { key, purpose, read: number, text });
+        });
+    }
+
+    /// Takes a text of the disk, unless a newer one was heard of.
+    pub(super) fn disk_answered(
+        &mut self,
+        key: &str,
+        purpose: DiskPurpose,
+        read: u64,
+        text: Option<Text>,
+    ) {
+        let is_news = self.files.is_news(key, read);
+        if is_news || matches!(purpose, DiskPurpose::Confirm(_)) {
+            self.disk_text(key, purpose, text);
+        }
+    }
+
+    fn disk_text(&mut self, key: &str, purpose: DiskPurpose, text: Option<Text>) {
+        match purpose {
+            DiskPurpose::Confirm(ticket) => {
+                let open = self.services.docs.get(key).is_some();
+                let Some(mut owner) = self.key_in_flight(ticket) else { return };
+                let Some(entry) = self.files.entries.get_mut(&owner) else { return };
+                let Some(in_flight) = entry.in_flight.as_mut().filter(|edit| !edit.seen) else {
+                    return;
+                };
+                let moved = matches!(in_flight.outcome, Outcome::Moved { .. });
+                // Of a file that moved with unsaved text the disk has the older one.
+                if if moved { open || text.is_some() } else { in_flight.expected == text } {
+                    in_flight.seen = true;
+                    entry.dirty = true;
+                    if in_flight.expected.is_none() {
+                        // An editor may go on showing it, but there is no such file any more.
+                        self.services.docs.remove(&owner);
+                    }
+                    if moved {
+                        owner = self.land_move(&owner);
+                    } else {
+                        entry.land();
+                    }
+                    self.settle(&owner);
+                } else {
+                    self.overdue(ticket);
+                }
+            }
+            DiskPurpose::Reconcile(tickets) => {
+                if self.services.docs.get(key).is_some() {
+                    return;
+                }
+                if self.is_arriving(key) {
+                    return;
+                }
+                if let Some(entry) = self.files.entries.get_mut(key) {
+                    if entry.in_flight.is_some() {
+                        return;
+                    }
+                    if entry.newest_ticket > tickets {
+                        // An edit was made while the disk was read: before or after is not known.
+                        return self.read_disk(key, DiskPurpose::Reconcile(self.files.tickets));
+                    }
+                    entry.dirty = true;
+                    match &text {
+                        Some(text) => entry.saw(text),
+                        None if entry.late_landed(None) => {}
+                        None => entry.absent = true,
+                    }
+                }
+                self.reads.on_disk(key, text.as_ref());
+            }
+        }
+    }
+}
+
+/// Two spellings of one path.
+fn is_same(a: &str, b: &str) -> bool {
+    a == b || canonical_uri(a) == canonical_uri(b)
+}

@@ -1,0 +1,315 @@
+//! A file the agent has proposed something for: its review, and how that follows the text.
+
+use std::collections::VecDeque;
+
+use cairn_core::{
+    change::Change,
+    review::{Author, FileReview, Origin, Outdated},
+    text::{FileEncoding, Text},
+};
+use cairn_protocol::Hunk;
+
+use super::{
+    file_state::{Fate, FateKind, Standing, brought_back},
+    flight::{InFlight, Outcome, Undecided, Work},
+    late::{Late, accept_of},
+};
+use crate::ports::EditPolicy;
+
+/// A file the agent has proposed something for.
+#[derive(Debug)]
+pub(super) struct Entry {
+    /// As the client spells it when the document is open, else as we do.
+    pub(super) uri: String,
+    /// Relative to the workspace, for people.
+    pub(super) path: String,
+    pub(super) review: Option<FileReview>,
+    /// What the agent did to the file as a whole.
+    pub(super) fate: Option<Fate>,
+    /// Encoding of the file when the agent last changed it.
+    pub(super) encoding: FileEncoding,
+    /// There is no such file. If it comes back, so does what is undecided in it.
+    pub(super) absent: bool,
+    pub(super) queue: VecDeque<Work>,
+    pub(super) in_flight: Option<InFlight>,
+    /// Of the newest edit: what was read before it is out of date.
+    pub(super) newest_ticket: u64,
+    pub(super) undecided: Vec<Undecided>,
+    /// Edits that were given up and may still arrive, oldest first.
+    pub(super) late: Vec<Late>,
+    /// Those that have arrived since the last publication.
+    pub(super) landed: Vec<Late>,
+    /// As it was written down by another process, until its text goes on from there.
+    pub(super) recorded: Option<Recorded>,
+    /// Proposals of which nothing stands in the text.
+    pub(super) outdated: Vec<Outdated>,
+    /// Rejections under way. Their calls go on when the model's session knows of them.
+    pub(super) rejecting: u32,
+    /// The document was clean before the agent touched it, and the user typed nothing since: it
+    /// may be saved for the agent's sake.
+    pub(super) saveable: bool,
+    pub(super) dirty: bool,
+    /// Somebody else than the agent changed the text since this was last asked.
+    pub(super) by_others: bool,
+    /// What the client was told last, and at which `rev` each hunk last changed.
+    pub(super) published: Vec<(Hunk, u32)>,
+    pub(super) rev: u32,
+}
+
+/// What was known of a file when it was written down, until its text has gone on from there.
+#[derive(Debug, Clone)]
+pub(super) struct Recorded {
+    pub(super) review: Option<FileReview>,
+    pub(super) fate: Option<Fate>,
+    /// Edits that were on their way.
+    pub(super) late: Vec<Late>,
+}
+
+impl Entry {
+    pub(super) fn new(uri: String, path: String) -> Self {
+        Self {
+            uri,
+            path,
+            review: None,
+            fate: None,
+            encoding: FileEncoding::UTF_8,
+            absent: false,
+            queue: VecDeque::new(),
+            in_flight: None,
+            newest_ticket: 0,
+            undecided: Vec::new(),
+            late: Vec::new(),
+            landed: Vec::new(),
+            recorded: None,
+            outdated: Vec::new(),
+            rejecting: 0,
+            saveable: false,
+            dirty: false,
+            by_others: false,
+            published: Vec::new(),
+            rev: 0,
+        }
+    }
+
+    /// Lets the calls go on of which nothing is pending any more.
+    pub(super) fn answer_decided(&mut self) {
+        if self.rejecting > 0 {
+            return;
+        }
+        let (pending, decided) = std::mem::take(&mut self.undecided)
+            .into_iter()
+            .partition(|undecided| self.pending().any(|origin| *origin == undecided.origin));
+        self.undecided = pending;
+        for Undecided { answer, reply, .. } in decided {
+            drop(reply.send(answer));
+        }
+    }
+
+    /// Under which calls that was done which can be decided.
+    fn pending(&self) -> impl Iterator<Item = &Origin> {
+        let of_file = self.fate.iter().map(|fate| &fate.origin);
+        of_file.chain(self.lines().iter().map(|hunk| &*hunk.origin))
+    }
+
+    /// The hunks that can be decided: none in a file that is not there.
+    pub(super) fn lines(&self) -> &[cairn_core::review::Hunk] {
+        match &self.review {
+            Some(review) if !self.absent => review.hunks(),
+            Some(_) | None => &[],
+        }
+    }
+
+    /// Somebody deleted the file while something in it was undecided.
+    pub(super) fn is_gone(&self) -> bool {
+        self.absent && self.review.is_some()
+    }
+
+    pub(super) fn access(&mut self) {
+        self.dirty = true;
+    }
+
+    /// The text as a whole: a document that was opened. It is the edit in flight, or whoever's.
+    pub(super) fn saw(&mut self, text: &Text) {
+        if let Some(in_flight) = &mut self.in_flight
+            && !in_flight.seen
+            && (in_flight.expected.as_ref() == Some(text) || in_flight.almost(text))
+        {
+            in_flight.seen = true;
+            self.land_as(text);
+        } else {
+            if self.absent {
+                self.returned();
+            }
+            if self.seen_again(text) || self.late_landed(Some(text)) {
+                return;
+            }
+            if let Some(review) = &mut self.review
+                && review.current() != text
+            {
+                self.by_others = true;
+                review.reconcile(text);
+            }
+        }
+    }
+
+    /// Changes of one notification in order, each with the text after it. Those up to the one that
+    /// produces exactly the expected text are the edit in flight; the others are the user's.
+    pub(super) fn changed(&mut self, steps: &[(Change, Text)]) {
+        let at = |expected: &Text| steps.iter().position(|(_, text)| text == expected);
+        let mut users = steps;
+        let in_flight = self.in_flight.as_mut().filter(|in_flight| !in_flight.seen);
+        let arrived = in_flight.and_then(|in_flight| {
+            let exact = in_flight.expected.as_ref().and_then(at);
+            let almost = || steps.iter().position(|(_, text)| in_flight.almost(text));
+            let found = exact.or_else(almost);
+            let is_of_agent = matches!(in_flight.outcome, Outcome::Agent { .. });
+            if let (true, Some(before)) = (found.is_some(), in_flight.review_before.take()) {
+                // What came before was a part of it.
+                self.review = before;
+            } else if found.is_none() && is_of_agent && in_flight.review_before.is_none() {
+                in_flight.review_before = Some(self.review.clone());
+            }
+            in_flight.seen |= found.is_some();
+            found
+        });
+        if let Some(at) = arrived {
+            users = &steps[at + 1..];
+            self.land_as(&steps[at].1);
+        } else if let Some(at) = self.late_in(steps.iter().map(|(_, text)| text)) {
+            users = &steps[at + 1..];
+            self.late_landed(Some(&steps[at].1));
+        }
+        let at_once = match (users, &mut self.review) {
+            ([_, .., (_, after)], Some(review)) if !self.absent => review.step_to(after),
+            _ => false,
+        };
+        for (change, text) in users {
+            self.saveable = false;
+            self.by_others = true;
+            self.recorded = None;
+            // A document whose file is gone says nothing of it until it is saved.
+            if !self.absent
+                && !at_once
+                && let Some(review) = &mut self.review
+            {
+                follow(review, change, text, &Author::User);
+            }
+        }
+    }
+
+    /// The edit in flight is in the text: the review follows.
+    pub(super) fn land(&mut self) {
+        let Some(in_flight) = &self.in_flight else { return };
+        let (outcome, expected) = (in_flight.outcome.clone(), in_flight.expected.clone());
+        self.follow_edit(&outcome, expected.as_ref());
+    }
+
+    /// It landed but for the last line break, perhaps: the text is right, and that break belongs
+    /// to whoever wrote the line.
+    fn land_as(&mut self, text: &Text) {
+        self.land();
+        let Some(in_flight) = &mut self.in_flight else { return };
+        if in_flight.expected.as_ref() == Some(text) {
+            return;
+        }
+        in_flight.expected = Some(text.clone());
+        let Some(review) = &mut self.review else { return };
+        let last = review.hunks().last();
+        let last = last.filter(|hunk| hunk.new.end == review.current().filled_lines());
+        match &in_flight.outcome {
+            Outcome::Agent { origin, .. } if last.is_some_and(|hunk| *hunk.origin == *origin) => {
+                let change = Change::between(review.current(), text);
+                follow(review, &change, text, &Author::Agent(origin.clone()));
+            }
+            _ => review.reconcile(text),
+        }
+    }
+
+    /// The whole text of the file became the agent's.
+    pub(super) fn rewritten(&mut self, text: &Text, origin: &Origin, policy: EditPolicy) {
+        self.returned();
+        self.dirty = true;
+        let before = self.review.as_ref().map(|review| review.current().clone());
+        let change = Change::between(&before.clone().unwrap_or_default(), text);
+        let origin = origin.clone();
+        let outcome = Outcome::Agent { base: before, change, origin, policy };
+        self.follow_edit(&outcome, Some(text));
+    }
+
+    pub(super) fn follow_edit(&mut self, outcome: &Outcome, expected: Option<&Text>) {
+        let was_absent = std::mem::replace(&mut self.absent, expected.is_none());
+        let nothing = Text::default();
+        let expected = expected.unwrap_or(&nothing);
+        match outcome {
+            Outcome::Agent { base: None, origin, policy, .. } if was_absent => {
+                // Where the agent had deleted it, to write it anew is to edit it. Where the user
+                // had, nothing of it is left to decide.
+                if !self.fate.take().is_some_and(|fate| fate.is_deletion()) {
+                    self.review = None;
+                }
+                self.rewritten(expected, origin, *policy);
+            }
+            Outcome::Agent { base, change, origin, policy } => {
+                let review = self.review.get_or_insert_with(|| match base {
+                    Some(base) => FileReview::new(base.clone()),
+                    None => FileReview::created(),
+                });
+                follow(review, change, expected, &Author::Agent(origin.clone()));
+                if *policy == EditPolicy::Accept {
+                    accept_of(review, origin);
+                }
+            }
+            Outcome::Reject { change, before: _, told: _, notice: _ } => {
+                if let Some(review) = &mut self.review {
+                    follow(review, change, expected, &Author::Decision);
+                }
+            }
+            Outcome::Restore { former, .. } => {
+                self.review = former.review.clone();
+                (self.fate, self.encoding) = (former.fate.clone(), former.encoding);
+            }
+            Outcome::Delete { .. } => (self.review, self.fate) = (None, None),
+            Outcome::Deleted { base, origin, policy: _ } => {
+                let number = self.newest_ticket;
+                self.deleted(base, origin, number);
+            }
+            // It takes the whole entry along, which is not for the entry to do.
+            Outcome::Moved { .. } => self.absent = was_absent,
+        }
+    }
+
+    pub(super) fn standing(&self) -> Standing {
+        let (review, fate) = (self.review.clone(), self.fate.clone());
+        Standing { review, fate, encoding: self.encoding }
+    }
+
+    /// A move by the agent or a decision is on its way.
+    pub(super) fn is_moving(&self) -> bool {
+        matches!(&self.in_flight, Some(InFlight { outcome: Outcome::Moved { .. }, .. }))
+    }
+
+    /// The agent's deletion is seen.
+    pub(super) fn deleted(&mut self, base: &Text, origin: &Origin, number: u64) {
+        let review = self.review.get_or_insert_with(|| FileReview::new(base.clone()));
+        // A file that only the agent ever had a part in leaves nothing to decide.
+        if !review.existed() && brought_back(review).1.is_empty() {
+            (self.review, self.fate) = (None, None);
+        } else {
+            self.fate = Some(Fate { kind: FateKind::Deleted, origin: origin.clone(), number });
+        }
+    }
+
+    /// Somebody else put a file where one was deleted.
+    pub(super) fn returned(&mut self) {
+        self.absent = false;
+        self.fate = self.fate.take().filter(|fate| !fate.is_deletion());
+    }
+}
+
+/// The review follows a change of the text. Should the two ever disagree, the text is right.
+pub(super) fn follow(review: &mut FileReview, change: &Change, text: &Text, author: &Author) {
+    if let Err(error) = review.apply(change, author) {
+        tracing::error!("a review had to be reconciled: {error}");
+        review.reconcile(text);
+    }
+}

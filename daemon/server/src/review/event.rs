@@ -1,0 +1,140 @@
+//! Events of the reviews, and what sessions are told of them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use cairn_core::{plan::Plan, review::HunkId, text::Text};
+use cairn_protocol::{
+    ApplyEditResult, DecideResult, RestoreCheckpointParams, RestoreCheckpointResult,
+    UndoDecisionResult,
+};
+use tokio::sync::oneshot;
+
+use super::file_state::Former;
+use crate::{
+    event::Reply,
+    ports::{Proposal, Proposed},
+};
+
+/// Everything that comes back to the reviews from tools and background tasks.
+#[derive(Debug)]
+pub(crate) enum ReviewEvent {
+    Propose {
+        proposal: Proposal,
+        reply: oneshot::Sender<Proposed>,
+    },
+    Flush {
+        reply: oneshot::Sender<Vec<String>>,
+    },
+    /// A command ran: files under review may have other texts by now.
+    CommandRan,
+    /// The editor's answer to the edit with this ticket.
+    Applied {
+        ticket: u64,
+        result: ApplyEditResult,
+    },
+    /// The edit with this ticket should have been seen by now.
+    Overdue {
+        ticket: u64,
+    },
+    /// Text on disk of the file of this key; `None`: gone, or not text.
+    DiskText {
+        key: String,
+        purpose: DiskPurpose,
+        /// Counts the reads in the order they began.
+        read: u64,
+        text: Option<Text>,
+    },
+    Rejected(Rejected),
+    Restored(Restored),
+    GoingBack(Box<GoingBack>),
+    WentBack(Box<WentBack>),
+    MadeAgain(Box<MadeAgain>),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum DiskPurpose {
+    /// To see whether the edit with this ticket is there.
+    Confirm(u64),
+    /// The file changed or was closed outside our sight.
+    /// Read when so many edits were made.
+    Reconcile(u64),
+}
+
+/// Message for sessions about their files.
+#[derive(Debug)]
+pub(crate) enum SessionNotice {
+    /// Text for the models of these sessions.
+    Tell { sessions: BTreeSet<String>, text: String },
+    /// Files went back to a checkpoint: plans do too, and then the client is answered.
+    WentBack {
+        plans: Vec<PlanBefore>,
+        result: RestoreCheckpointResult,
+        reply: Reply<RestoreCheckpointResult>,
+    },
+}
+
+/// Plan of a session before a turn, with text for its model.
+#[derive(Debug)]
+pub(crate) struct PlanBefore {
+    pub(crate) session: String,
+    pub(crate) plan: Plan,
+    pub(crate) text: String,
+}
+
+/// A rejection on its way through the editor.
+#[derive(Debug)]
+pub(crate) struct Rejection {
+    pub(super) former: Former,
+    pub(super) path: String,
+    pub(super) hunks: u32,
+    /// For the model.
+    pub(super) notice: String,
+    /// The part of it about lines: those are rejected by an edit of their own.
+    pub(super) of_lines: String,
+}
+
+/// What became of the rejections of one decision.
+#[derive(Debug)]
+pub(crate) struct Rejected {
+    pub(super) number: u64,
+    /// The files in question, by canonical URI.
+    pub(super) keys: Vec<String>,
+    pub(super) done: Vec<Rejection>,
+    pub(super) result: DecideResult,
+    pub(super) reply: Reply<DecideResult>,
+}
+
+/// What became of taking a decision back.
+#[derive(Debug)]
+pub(crate) struct Restored {
+    /// Path and sessions of each file that is as it was.
+    pub(super) done: Vec<(String, BTreeSet<String>)>,
+    pub(super) message: Option<String>,
+    pub(super) reply: Reply<UndoDecisionResult>,
+}
+
+/// Outdated proposals that are in the text again. The client is answered when they are forgotten.
+#[derive(Debug)]
+pub(crate) struct MadeAgain {
+    pub(super) done: Vec<(String, HunkId)>,
+    pub(super) result: DecideResult,
+    pub(super) reply: Reply<DecideResult>,
+}
+
+/// What the files of a checkpoint hold now.
+#[derive(Debug)]
+pub(crate) struct GoingBack {
+    pub(super) params: RestoreCheckpointParams,
+    /// Of files that are not open.
+    pub(super) disk: BTreeMap<String, Option<Text>>,
+    pub(super) reply: Reply<RestoreCheckpointResult>,
+}
+
+/// What became of it.
+#[derive(Debug)]
+pub(crate) struct WentBack {
+    pub(super) turn: String,
+    pub(super) done: Vec<Former>,
+    pub(super) result: RestoreCheckpointResult,
+    pub(super) reply: Reply<RestoreCheckpointResult>,
+}

@@ -1,0 +1,312 @@
+//! Deletions and moves of whole files by the agent, and the way back. Each is one decision.
+
+use std::path::Path;
+
+use cairn_core::{
+    review::{FileReview, Origin},
+    text::Text,
+};
+use cairn_protocol::FileChange;
+use tokio::sync::oneshot;
+
+use super::{
+    Reviews,
+    event::DiskPurpose,
+    file_state::{Fate, FateKind, Standing, brought_back},
+    flight::{InFlight, Outcome, Work},
+};
+use crate::{
+    ports::{EditPolicy, Proposed, text_hash},
+    workspace::{path_of, uri_of},
+};
+
+impl Reviews {
+    pub(super) fn start_deletion(
+        &mut self,
+        key: &str,
+        base: Text,
+        origin: Origin,
+        policy: EditPolicy,
+        reply: oneshot::Sender<Proposed>,
+    ) {
+        let Some(entry) = self.files.entries.get(key) else { return };
+        let label = format!("Cairn: delete {}", entry.path);
+        let change = FileChange::Delete {
+            expected_hash: text_hash(&base),
+            empty_folders: self.made_folders(key),
+        };
+        let counts = (0, base.filled_lines() as u32);
+        let outcome = Outcome::Deleted { base, origin, policy };
+        self.send_edit(key, label, change, None, outcome, counts, reply);
+    }
+
+    pub(super) fn start_move(
+        &mut self,
+        key: &str,
+        to: &Path,
+        base: &Text,
+        origin: Origin,
+        policy: EditPolicy,
+        reply: oneshot::Sender<Proposed>,
+    ) {
+        let Some(to) = uri_of(to) else {
+            return drop(
+                reply.send(Proposed::Refused("the path cannot be written as a URI".into())),
+            );
+        };
+        self.agent_changed(&to);
+        let busy = self
+            .files
+            .entries
+            .get(&to)
+            .is_some_and(|entry| entry.in_flight.is_some() || !entry.queue.is_empty());
+        if busy || self.services.docs.get(&to).is_some() {
+            return drop(
+                reply.send(Proposed::Refused("something is happening at that path".into())),
+            );
+        }
+        let number = self.files.tickets + 1;
+        let Some(entry) = self.files.entries.get(key) else { return };
+        let created = entry.review.as_ref().is_some_and(|review| !review.existed());
+        let from = match &entry.fate {
+            Some(Fate { kind: FateKind::MovedFrom(first), .. }) => Some(first.clone()),
+            Some(Fate { kind: FateKind::Deleted, .. }) | None => (!created).then(|| key.to_owned()),
+        };
+        let fate = from.filter(|from| *from != to).map(|from| Fate {
+            kind: FateKind::MovedFrom(from),
+            origin: origin.clone(),
+            number,
+        });
+        let outcome = Outcome::Moved { to, base: base.clone(), fate, origin: Some(origin), policy };
+        self.send_move(key, base, outcome, None, reply);
+    }
+
+    /// The user does not want what was done to the file as a whole.
+    pub(super) fn start_fate_rejection(&mut self, key: &str, reply: oneshot::Sender<Proposed>) {
+        let open = self.services.docs.get(key);
+        let Some(entry) = self.files.entries.get(key) else { return };
+        match (entry.fate.as_ref().map(|fate| fate.kind.clone()), &entry.review) {
+            (Some(FateKind::Deleted), Some(review)) if entry.absent => {
+                let (review, text) = brought_back(review);
+                let label = format!("Cairn: restore {}", entry.path);
+                let change = FileChange::Create { text: text.to_string() };
+                let encoding = entry.encoding;
+                let former = Standing { review: Some(review), fate: None, encoding };
+                let outcome =
+                    Outcome::Restore { before: None, former: Box::new(former), is_undo: false };
+                self.send_edit(key, label, change, Some(text), outcome, (0, 0), reply);
+            }
+            (Some(FateKind::MovedFrom(to)), Some(review)) => {
+                let base = open.map_or_else(|| review.current().clone(), |it| it.text.clone());
+                let outcome = Outcome::Moved {
+                    to,
+                    base: base.clone(),
+                    fate: None,
+                    origin: None,
+                    policy: EditPolicy::Accept,
+                };
+                self.send_move(key, &base, outcome, None, reply);
+            }
+            (Some(FateKind::Deleted) | None, _) | (Some(FateKind::MovedFrom(_)), None) => {
+                drop(reply.send(Proposed::Stale));
+            }
+        }
+    }
+
+    /// A decision about a move is taken back: the file goes there again, and then `then` is done.
+    pub(super) fn start_move_again(
+        &mut self,
+        key: &str,
+        to: String,
+        base: Text,
+        fate: Option<Fate>,
+        then: Work,
+    ) {
+        if self.services.docs.get(key).is_some_and(|document| document.text != base) {
+            return then.answer(Proposed::Stale);
+        }
+        let (reply, _) = oneshot::channel();
+        let outcome = Outcome::Moved {
+            to,
+            base: base.clone(),
+            fate,
+            origin: None,
+            policy: EditPolicy::Propose,
+        };
+        self.send_move(key, &base, outcome, Some(then), reply);
+    }
+
+    fn send_move(
+        &mut self,
+        key: &str,
+        base: &Text,
+        outcome: Outcome,
+        then: Option<Work>,
+        reply: oneshot::Sender<Proposed>,
+    ) {
+        let Outcome::Moved { to, .. } = &outcome else { return };
+        let Some(path) = path_of(to) else { return };
+        let Some(entry) = self.files.entries.get(key) else { return };
+        let label = format!("Cairn: move {} to {}", entry.path, self.services.display(&path));
+        let change = FileChange::Rename {
+            to: to.clone(),
+            expected_hash: text_hash(base),
+            empty_folders: self.made_folders(key),
+        };
+        self.send_edit(key, label, change, None, outcome, (0, 0), reply);
+        if let Some(in_flight) =
+            self.files.entries.get_mut(key).and_then(|entry| entry.in_flight.as_mut())
+        {
+            in_flight.then = then.map(Box::new);
+        }
+    }
+
+    /// The move in flight is seen; where its entry is now.
+    pub(super) fn land_move(&mut self, from: &str) -> String {
+        let Some(entry) = self.files.entries.get_mut(from) else { return from.to_owned() };
+        let Some(InFlight { outcome, ticket, .. }) = &entry.in_flight else {
+            return from.to_owned();
+        };
+        let (outcome, number) = (outcome.clone(), *ticket);
+        let Outcome::Moved { to, base, fate, origin, policy } = outcome else {
+            return from.to_owned();
+        };
+        let deleted_there = self.files.entries.get(&to).is_some_and(|it| {
+            it.fate.as_ref().is_some_and(Fate::is_deletion) && it.review.is_some()
+        });
+        let told: Vec<String> = match (&origin, &fate) {
+            (Some(origin), _) | (None, Some(Fate { origin, .. })) => {
+                origin.sessions().cloned().collect()
+            }
+            (None, None) => self
+                .files
+                .entries
+                .get(from)
+                .and_then(|entry| entry.fate.as_ref())
+                .map(|fate| fate.origin.sessions().cloned().collect())
+                .unwrap_or_default(),
+        };
+        if let (Some(origin), true) = (origin, deleted_there) {
+            // What was deleted there is what is edited now, and this file is what is deleted.
+            if let Some(entry) = self.files.entries.get_mut(from) {
+                entry.deleted(&base, &origin, number);
+                (entry.absent, entry.dirty) = (true, true);
+            }
+            if let Some(there) = self.files.entries.get_mut(&to) {
+                there.rewritten(&base, &origin, policy);
+            }
+            self.reads.moved(from, &to, "", &told);
+            return from.to_owned();
+        }
+        self.carry(from, &to, &told);
+        if let Some(entry) = self.files.entries.get_mut(&to) {
+            entry.fate = fate;
+            entry.review.get_or_insert_with(|| FileReview::new(base));
+        }
+        // In this order: between the two it is better known twice than not at all.
+        self.keep_file(&to);
+        self.keep_file(from);
+        to
+    }
+
+    /// The file is at another path now: all that is to be decided about it goes along.
+    pub(super) fn carry(&mut self, from: &str, to: &str, told: &[String]) {
+        let Some(path) = path_of(to) else { return };
+        let known_as = path_of(from).map(|path| self.services.display(&path)).unwrap_or_default();
+        self.reads.moved(from, to, &known_as, told);
+        self.decisions.moved(from, to);
+        let Some(mut entry) = self.files.entries.remove(from) else {
+            return self.read_disk(to, DiskPurpose::Reconcile(self.files.tickets));
+        };
+        if !std::mem::take(&mut entry.published).is_empty() {
+            self.files.left.push((entry.uri.clone(), entry.path.clone()));
+        }
+        let open = self.services.docs.get(to);
+        if let Some(uri) = open.as_ref().map(|it| it.uri.clone()).or_else(|| uri_of(&path)) {
+            entry.uri = uri;
+        }
+        entry.path = self.services.display(&path);
+        (entry.absent, entry.dirty) = (false, true);
+        let there = FateKind::MovedFrom(to.to_owned());
+        entry.fate = entry.fate.take().filter(|fate| !fate.is_deletion() && fate.kind != there);
+        for work in std::mem::take(&mut entry.queue) {
+            match work {
+                // It was made for the other path.
+                Work::Propose(_, reply) => drop(reply.send(Proposed::Stale)),
+                other => entry.queue.push_back(other),
+            }
+        }
+        if let Some(replaced) = self.files.entries.remove(to) {
+            entry.published = replaced.published;
+            entry.undecided.extend(replaced.undecided);
+            entry.queue.extend(replaced.queue);
+            if let Some(in_flight) = replaced.in_flight {
+                drop(in_flight.reply.send(Proposed::Stale));
+            }
+        }
+        if let Some(document) = &open {
+            entry.saw(&document.text);
+            // Nobody said whether the user's unsaved text went along.
+            entry.saveable &= !told.is_empty();
+        }
+        self.files.entries.insert(to.to_owned(), entry);
+        if open.is_none() {
+            self.read_disk(to, DiskPurpose::Reconcile(self.files.tickets));
+        }
+    }
+
+    /// A file is on its way to this path.
+    pub(super) fn is_arriving(&self, key: &str) -> bool {
+        self.files.entries.values().any(|entry| match &entry.in_flight {
+            Some(InFlight { outcome: Outcome::Moved { to, .. }, .. }) => to == key,
+            Some(_) | None => false,
+        })
+    }
+
+    /// Folders above a file that were made for files of the agent, innermost first, as URIs.
+    pub(super) fn made_folders(&self, key: &str) -> Vec<String> {
+        let Some(path) = path_of(key) else { return Vec::new() };
+        path.ancestors()
+            .skip(1)
+            .take_while(|folder| self.files.made.contains(*folder))
+            .filter_map(uri_of)
+            .collect()
+    }
+
+    /// Before a file is made: the folders that will be made for it.
+    pub(super) fn remember_folders(&mut self, path: &Path) {
+        let missing = path.ancestors().skip(1).take_while(|folder| !folder.exists());
+        self.files.made.extend(missing.map(Path::to_owned));
+    }
+
+    /// The user moved files or folders in their editor. What is to be decided goes along.
+    pub(crate) fn user_renamed(&mut self, renames: &[(String, String)]) {
+        for (from, to) in renames {
+            let (Some(from), Some(to)) = (path_of(from), path_of(to)) else { continue };
+            let mut keys: Vec<String> = self.files.entries.keys().cloned().collect();
+            keys.extend(self.reads.keys().cloned());
+            keys.sort();
+            keys.dedup();
+            for key in keys {
+                let Some(path) = path_of(&key) else { continue };
+                let Ok(below) = path.strip_prefix(&from) else { continue };
+                let new = if below.as_os_str().is_empty() { to.clone() } else { to.join(below) };
+                let Some(new) = uri_of(&new) else { continue };
+                let ours = self.files.entries.get(&key).is_some_and(|entry| entry.is_moving());
+                if ours {
+                    continue;
+                }
+                let entry = self.files.entries.get_mut(&key);
+                let late = entry.and_then(|entry| entry.take_late_move(&new));
+                self.carry(&key, &new, &[]);
+                if let (Some((fate, base)), Some(entry)) = (late, self.files.entries.get_mut(&new))
+                {
+                    // The agent's move, after all.
+                    entry.fate = fate;
+                    entry.review.get_or_insert_with(|| FileReview::new(base));
+                    entry.dirty = true;
+                }
+            }
+        }
+    }
+}

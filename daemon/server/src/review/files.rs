@@ -1,0 +1,59 @@
+//! The files the agent has proposed something for, by key, and which reads of the disk are news.
+
+use std::{
+    collections::{BTreeSet, HashMap},
+    path::PathBuf,
+    sync::atomic::{AtomicU64, Ordering},
+};
+
+use super::entry::Entry;
+
+#[derive(Debug, Default)]
+pub(super) struct Files {
+    /// By canonical URI.
+    pub(super) entries: HashMap<String, Entry>,
+    pub(super) tickets: u64,
+    /// URI and path of files that were shown and are elsewhere now: the client is told.
+    pub(super) left: Vec<(String, String)>,
+    /// Folders that were made for files of the agent.
+    pub(super) made: BTreeSet<PathBuf>,
+    /// Keys of open documents whose own path leads there by symbolic links.
+    pub(super) links: HashMap<String, String>,
+    /// Counts reads of the disk.
+    reads: AtomicU64,
+    /// Of each file the newest read that was heard of.
+    heard: HashMap<String, u64>,
+}
+
+/// Files whose newest read is remembered; only reads that overtake each other need it.
+const READS_KEPT: usize = 1_000;
+
+impl Files {
+    pub(super) fn next_read(&self) -> u64 {
+        self.reads.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Reads of one file may overtake each other: what an older one says is out of date.
+    pub(super) fn is_news(&mut self, key: &str, read: u64) -> bool {
+        if self.heard.len() >= READS_KEPT {
+            self.heard.clear();
+        }
+        let newest = self.heard.entry(key.to_owned()).or_insert(read);
+        *newest = (*newest).max(read);
+        *newest == read
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_read_that_was_overtaken_is_no_news() {
+        let mut files = Files::default();
+        let (first, second) = (files.next_read(), files.next_read());
+        assert!(files.is_news("a", second));
+        assert!(!files.is_news("a", first));
+        assert!(files.is_news("b", first), "each file for itself");
+    }
+}

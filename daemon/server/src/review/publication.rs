@@ -1,0 +1,157 @@
+//! Publication of reviews: to the client as they change, and to a model that is about to be compacted.
+
+use cairn_core::text::Text;
+use cairn_protocol::{FileKind, Notice, ReviewNotification};
+
+use super::{Reviews, file_state::FateKind};
+use crate::workspace::path_of;
+
+/// Of one file's patch; the rest is in the file itself.
+const MOST_PATCH_BYTES: usize = 8_000;
+impl Reviews {
+    /// Tells the client of each file whose review changed since the last time.
+    pub(crate) fn publish(&mut self) {
+        let mut keys: Vec<String> = self
+            .files
+            .entries
+            .iter()
+            .filter(|(_, entry)| entry.dirty)
+            .map(|(key, _)| key.clone())
+            .collect();
+        keys.sort();
+        for (uri, path) in std::mem::take(&mut self.files.left) {
+            let rev = self.services.next_rev();
+            self.services.notify(Notice::Review(ReviewNotification {
+                uri,
+                path,
+                rev,
+                version: None,
+                kind: FileKind::Edited,
+                from: None,
+                hunks: Vec::new(),
+            }));
+        }
+        for key in keys {
+            let rev = self.services.next_rev();
+            let version = self.services.docs.get(&key).map(|document| document.version);
+            let Some(entry) = self.files.entries.get_mut(&key) else { continue };
+            entry.dirty = false;
+            let by_others = std::mem::take(&mut entry.by_others);
+            let landed = std::mem::take(&mut entry.landed);
+            entry.answer_decided();
+            let was_empty = entry.published.is_empty();
+            entry.publish(rev);
+            let from = entry.moved_from();
+            let kept =
+                entry.absent && entry.review.as_ref().is_some_and(|review| !review.is_settled());
+            let at_rest = entry.queue.is_empty()
+                && entry.in_flight.is_none()
+                && entry.late.is_empty()
+                && entry.undecided.is_empty();
+            let from = from.map(|path| self.services.display(&path));
+            let Some(entry) = self.files.entries.get(&key) else { continue };
+            let notification = entry.notification(version, from);
+            let is_empty = notification.hunks.is_empty();
+            if !is_empty {
+                self.agent_changed(&key);
+            } else if !was_empty {
+                let reviewed = entry.review.as_ref().map(|review| review.current().clone());
+                self.user_decided(&key, reviewed);
+            }
+            if !(was_empty && is_empty) {
+                self.services.notify(Notice::Review(notification));
+            }
+            if is_empty && version.is_none() && at_rest && !kept {
+                self.files.entries.remove(&key);
+            }
+            self.keep_file(&key);
+            for late in landed {
+                self.late_edit_landed(&key, late);
+            }
+            if by_others {
+                self.remember_touched(&key);
+            }
+        }
+    }
+
+    /// Calls of a turn that is over wait for nobody any more.
+    pub(crate) fn stop_waiting(&mut self, turn_id: &str) {
+        for entry in self.files.entries.values_mut() {
+            entry.undecided.retain(|undecided| undecided.origin.doer().1 != turn_id);
+        }
+    }
+
+    /// Every review that the client was told of, as it was told last.
+    pub(crate) fn reviews(&self) -> Vec<ReviewNotification> {
+        let mut reviews: Vec<_> = self
+            .files
+            .entries
+            .iter()
+            .filter(|(_, entry)| !entry.published.is_empty())
+            .map(|(key, entry)| {
+                let from = entry.moved_from().map(|path| self.services.display(&path));
+                entry.notification(
+                    self.services.docs.get(key).map(|document| document.version),
+                    from,
+                )
+            })
+            .collect();
+        reviews.sort_by(|a, b| a.path.cmp(&b.path));
+        reviews
+    }
+
+    /// The agent changed this file, or something of its is pending there: its text is data.
+    pub(super) fn agent_changed(&self, key: &str) {
+        if let Some(path) = path_of(key) {
+            self.services.sources.agent_changed(&path);
+        }
+    }
+
+    /// Nothing of the agent's is pending in this file any more.
+    fn user_decided(&self, key: &str, reviewed: Option<Text>) {
+        if let Some(path) = path_of(key) {
+            let open = self.services.docs.get(key).map(|document| document.text.clone());
+            let text = open.or(reviewed).map(|text| text.to_string());
+            self.services.sources.user_decided(&path, text.as_deref());
+        }
+    }
+
+    /// Words about what of this session waits for a decision, one for each file.
+    pub(crate) fn pending_edits(&self, session_id: &str) -> Vec<String> {
+        let mut keys: Vec<&String> = self.files.entries.keys().collect();
+        keys.sort();
+        keys.into_iter().filter_map(|key| self.proposal(key, session_id)).collect()
+    }
+
+    fn proposal(&self, key: &str, session_id: &str) -> Option<String> {
+        let entry = self.files.entries.get(key)?;
+        let mut out = String::new();
+        if let Some(fate) =
+            entry.fate.as_ref().filter(|fate| fate.origin.sessions().any(|id| id == session_id))
+        {
+            out += &match &fate.kind {
+                FateKind::Deleted => format!("You deleted {}.\n", entry.path),
+                FateKind::MovedFrom(from) => {
+                    let from =
+                        path_of(from).map(|path| self.services.display(&path)).unwrap_or_default();
+                    format!("You moved {from} to {}.\n", entry.path)
+                }
+            };
+        }
+        let ids: Vec<_> = entry
+            .lines()
+            .iter()
+            .filter(|hunk| hunk.origin.sessions().any(|id| id == session_id))
+            .map(|hunk| hunk.id)
+            .collect();
+        if let Some(review) = entry.review.as_ref().filter(|_| !ids.is_empty()) {
+            let patch = self.told_patch(review, &ids, &entry.path);
+            let end = patch.floor_char_boundary(MOST_PATCH_BYTES);
+            out += &patch[..end];
+            if end < patch.len() {
+                out += &format!("\n[the patch goes on; read {}]\n", entry.path);
+            }
+        }
+        (!out.is_empty()).then_some(out)
+    }
+}

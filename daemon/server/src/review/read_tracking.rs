@@ -1,0 +1,197 @@
+//! Texts of files as the model of each session last saw them, and the changes by others since.
+//!
+//! An event only marks a file; texts are compared at a safe point, and only of marked files. Must
+//! never tell a model of its own edits, nor of what it was told in another way.
+
+use std::{collections::HashMap, path::Path};
+
+use cairn_core::{review::Origin, text::Text};
+
+use crate::{docs::Docs, ports::Saw, workspace::path_of};
+
+/// Files remembered per session; the one that was seen longest ago goes first.
+const MOST_FILES: usize = 200;
+/// Files named in one notice.
+const MOST_NAMED: usize = 20;
+
+#[derive(Debug, Default)]
+pub(super) struct Seen {
+    sessions: HashMap<String, HashMap<String, Known>>,
+    clock: u64,
+}
+
+#[derive(Debug)]
+struct Known {
+    text: Text,
+    now: Now,
+    /// The path under which the model knows it, if it is at another by now.
+    was: Option<String>,
+    when: u64,
+}
+
+/// What is known of the text the file has now.
+#[derive(Debug)]
+enum Now {
+    Same,
+    /// Its document changed.
+    Look,
+    /// It is not open; `None`: gone, or not text any more.
+    OnDisk(Option<Text>),
+}
+
+impl Seen {
+    fn of(&mut self, key: &str) -> impl Iterator<Item = (&String, &mut Known)> {
+        self.sessions
+            .iter_mut()
+            .filter_map(move |(session, files)| Some((session, files.get_mut(key)?)))
+    }
+
+    /// The document of a file is another one, or changed.
+    pub(super) fn touched(&mut self, key: &str) {
+        for (_, known) in self.of(key) {
+            known.now = Now::Look;
+        }
+    }
+
+    /// The text of a file that is not open.
+    pub(super) fn on_disk(&mut self, key: &str, text: Option<&Text>) {
+        for (_, known) in self.of(key) {
+            let same = text == Some(&known.text);
+            known.now = if same { Now::Same } else { Now::OnDisk(text.cloned()) };
+        }
+    }
+
+    /// These sessions know that the file went from one text to the other. A model that had
+    /// missed something before has missed it still.
+    pub(super) fn went(&mut self, key: &str, sessions: &[String], before: &Text, after: &Text) {
+        for (session, known) in self.of(key) {
+            if sessions.contains(session) && known.text == *before {
+                known.text = after.clone();
+            }
+        }
+    }
+
+    /// These sessions know that the file is gone.
+    pub(super) fn gone(&mut self, key: &str, sessions: &[String]) {
+        for session in sessions {
+            if let Some(files) = self.sessions.get_mut(session) {
+                files.remove(key);
+            }
+        }
+        self.on_disk(key, None);
+    }
+
+    /// The file is at another path, and these sessions know.
+    pub(super) fn moved(&mut self, from: &str, to: &str, path: &str, sessions: &[String]) {
+        for (session, files) in &mut self.sessions {
+            let Some(mut known) = files.remove(from) else { continue };
+            known.now = Now::Look;
+            if !sessions.contains(session) {
+                known.was.get_or_insert_with(|| path.to_owned());
+            }
+            files.insert(to.to_owned(), known);
+        }
+    }
+
+    pub(super) fn is_known(&self, key: &str) -> bool {
+        self.sessions.values().any(|files| files.contains_key(key))
+    }
+
+    pub(super) fn keys(&self) -> impl Iterator<Item = &String> {
+        self.sessions.values().flat_map(HashMap::keys)
+    }
+
+    /// The session's model knows this text.
+    pub(super) fn saw(&mut self, session: &str, saw: Saw) {
+        self.clock += 1;
+        let files = self.sessions.entry(session.to_owned()).or_default();
+        // Others may have changed it while the call was running.
+        let known = Known { text: saw.text, now: Now::Look, was: None, when: self.clock };
+        files.insert(saw.key, known);
+        if files.len() > MOST_FILES {
+            let oldest = files.iter().min_by_key(|(_, known)| known.when);
+            if let Some(oldest) = oldest.map(|(key, _)| key.clone()) {
+                files.remove(&oldest);
+            }
+        }
+    }
+
+    /// Forgets the sessions that are not in memory any more.
+    pub(super) fn retain(&mut self, is_known: impl Fn(&str) -> bool) {
+        self.sessions.retain(|id, _| is_known(id));
+    }
+
+    /// The edit of the agent is in the file: its model need not be told.
+    pub(super) fn edited(
+        &mut self,
+        origin: &Origin,
+        key: &str,
+        base: Option<&Text>,
+        after: &Text,
+        is_open: bool,
+    ) {
+        let (session, _, _) = origin.doer();
+        let known = self.sessions.get(session).is_some_and(|files| files.contains_key(key));
+        if let Some(base) = base {
+            // The parent of a child is told with the child's report.
+            let sessions: Vec<String> = origin.sessions().cloned().collect();
+            self.went(key, &sessions, base, after);
+        }
+        if base.is_none() || !known {
+            self.saw(session, Saw { key: key.to_owned(), text: after.clone() });
+        }
+        if is_open {
+            self.touched(key);
+        } else {
+            self.on_disk(key, Some(after));
+        }
+    }
+
+    /// Text for the session's model about files that are not as it last saw them.
+    pub(super) fn changes(
+        &mut self,
+        session: &str,
+        docs: &Docs,
+        display: impl Fn(&Path) -> String,
+    ) -> Option<String> {
+        let files = self.sessions.get_mut(session)?;
+        let mut changed = Vec::new();
+        files.retain(|key, known| {
+            let now = match (std::mem::replace(&mut known.now, Now::Same), docs.get(key)) {
+                (Now::Same, _) | (Now::Look, None) => Some(known.text.clone()),
+                (Now::Look | Now::OnDisk(_), Some(document)) => Some(document.text.clone()),
+                (Now::OnDisk(text), None) => text,
+            };
+            let was = known.was.take();
+            let is_same = now.as_ref() == Some(&known.text);
+            if !is_same || was.is_some() {
+                changed.push((key.clone(), was, now.is_none(), is_same));
+            }
+            known.text = now.unwrap_or_default();
+            changed.last().is_none_or(|(last, _, gone, _)| last != key || !gone)
+        });
+        if changed.is_empty() {
+            return None;
+        }
+        changed.sort();
+        let more = changed.len().saturating_sub(MOST_NAMED);
+        let mut text = String::from(
+            "Not as you last saw them: the user or another program changed these files.\n",
+        );
+        for (key, was, gone, is_same) in changed.into_iter().take(MOST_NAMED) {
+            let path = path_of(&key).map(|path| display(&path)).unwrap_or(key);
+            text += &match (was, gone, is_same) {
+                (None, false, _) => format!("- {path}\n"),
+                (None, true, _) => format!("- {path}: it is gone\n"),
+                (Some(was), true, _) => format!("- {was}: it is gone\n"),
+                (Some(was), false, true) => format!("- {was}: it is {path} now\n"),
+                (Some(was), false, false) => format!("- {was}: it is {path} now, and changed\n"),
+            };
+        }
+        if more > 0 {
+            text += &format!("- and {more} more\n");
+        }
+        text += "Read them again before you rely on their text; keep what the user did.";
+        Some(text)
+    }
+}

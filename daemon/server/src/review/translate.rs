@@ -1,0 +1,321 @@
+//! A change of a text in the words of an editor. Pure.
+
+use std::{borrow::Cow, collections::HashSet};
+
+use cairn_core::{
+    change::{Change, Edit},
+    text::{Text, Units},
+};
+use cairn_protocol::{FileChange, Position, Range, TextEdit};
+
+use crate::{docs::Document, ports::text_hash};
+
+/// The form in which an editor gets edits of documents that it has open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct EditForm {
+    pub(crate) units: Units,
+    /// Edits begin and end where lines do. Some editors count columns in other units than they say,
+    /// so that an emoji before the place would shift an edit inside of a line.
+    pub(crate) whole_lines: bool,
+}
+
+pub(super) fn edit_of(
+    base: &Text,
+    change: &Change,
+    open: Option<&Document>,
+    form: EditForm,
+) -> FileChange {
+    // What is not open is changed on disk, by ourselves.
+    let form = open.map_or_else(EditForm::default, |_| form);
+    let at = |char: usize| {
+        let position = base.position_in(char, form.units);
+        Position { line: position.line, character: position.character }
+    };
+    let mut edits = Vec::new();
+    let mut done = 0;
+    let fewer = fewer(change.edits(), base);
+    let sent = if form.whole_lines { Cow::Owned(whole_lines(&fewer, base)) } else { fewer };
+    for edit in sent.iter() {
+        let (range, new_text) = before_the_end(base, edit, done);
+        done = edit.range.end;
+        let range = Range { start: at(range.start), end: at(range.end) };
+        edits.push(TextEdit { range, new_text });
+    }
+    FileChange::Edit {
+        expected_version: open.map(|document| document.version),
+        expected_hash: text_hash(base),
+        edits,
+    }
+}
+
+/// The same change in edits of whole lines. The ending of the last line stays where it is, because
+/// to some editors there is no line after it.
+fn whole_lines(edits: &[Edit], base: &Text) -> Vec<Edit> {
+    let mut out: Vec<Edit> = Vec::with_capacity(edits.len());
+    for edit in edits {
+        let Edit { range, insert } = edit;
+        let begins = |at: usize| base.line_to_char(base.char_to_line(at)) == at;
+        let is_whole = begins(range.start)
+            && begins(range.end)
+            && (insert.is_empty() || insert.ends_with('\n'));
+        let start = base.line_to_char(base.char_to_line(range.start));
+        let end = match is_whole {
+            true => range.end,
+            false => base.line_to_char(base.char_to_line(range.end) + 1),
+        };
+        match out.last_mut() {
+            // Its last line is the first line of this one.
+            Some(last) if start < last.range.end => {
+                let rest = last.range.end.saturating_sub(range.start);
+                let keeps = last.insert.chars().count().saturating_sub(rest);
+                last.insert = last.insert.chars().take(keeps).collect();
+                last.insert += insert;
+                last.insert += &base.slice(range.end..end);
+                last.range.end = end;
+            }
+            Some(_) | None => {
+                let (before, after) = (base.slice(start..range.start), base.slice(range.end..end));
+                out.push(Edit { range: start..end, insert: format!("{before}{insert}{after}") });
+            }
+        }
+    }
+    if let Some(last) = out.last_mut()
+        && last.range.end == base.len_chars()
+        && !last.range.is_empty()
+    {
+        let gone = base.slice(last.range.clone());
+        let ending = if gone.ends_with("\r\n") { "\r\n" } else { "\n" };
+        if gone.ends_with(ending) && last.insert.ends_with(ending) {
+            last.range.end -= ending.len();
+            last.insert.truncate(last.insert.len() - ending.len());
+        }
+    }
+    out
+}
+
+/// To some editors there is no line after the last line break (Neovim 0.11 makes an empty one of
+/// what is inserted there): whole lines go in before that break, which makes the same text. Edits
+/// up to `done` came before this one.
+fn before_the_end(base: &Text, edit: &Edit, done: usize) -> (std::ops::Range<usize>, String) {
+    let end = base.len_chars();
+    let tail = base.slice(end.saturating_sub(2)..end);
+    let line_break = if tail == "\r\n" { "\r\n" } else { "\n" };
+    let at = end.saturating_sub(line_break.len());
+    match edit.insert.strip_suffix(line_break) {
+        Some(lines) if edit.range.start == end && at >= done && tail.ends_with(line_break) => {
+            (at..at, format!("{line_break}{lines}"))
+        }
+        Some(_) | None => (edit.range.clone(), edit.insert.clone()),
+    }
+}
+
+/// To editors whose every text ends with a line break these are one text.
+pub(super) fn same_but_last_break(a: &Text, b: &Text) -> bool {
+    let length = |text: &Text| {
+        let end = text.len_chars();
+        let tail = text.slice(end.saturating_sub(2)..end);
+        end - if tail == "\r\n" { 2 } else { usize::from(tail.ends_with('\n')) }
+    };
+    let (a_length, b_length) = (length(a), length(b));
+    a_length == b_length && a.slice(0..a_length) == b.slice(0..b_length)
+}
+
+/// At most so many edits go to an editor at once: VS Code takes a thousand for one of the whole
+/// text, and needs half a minute for it in a large file.
+const MOST_EDITS: usize = 900;
+
+/// The same change in so few edits that an editor takes them as edits: the ones with the least
+/// text between them are joined, with that text.
+fn fewer<'a>(edits: &'a [Edit], base: &Text) -> Cow<'a, [Edit]> {
+    let Some(too_many) = edits.len().checked_sub(MOST_EDITS).filter(|&more| more > 0) else {
+        return Cow::Borrowed(edits);
+    };
+    let mut gaps: Vec<(usize, usize)> = edits
+        .windows(2)
+        .enumerate()
+        .map(|(at, pair)| (pair[1].range.start - pair[0].range.end, at + 1))
+        .collect();
+    gaps.sort_unstable();
+    let joined: HashSet<usize> = gaps.into_iter().take(too_many).map(|(_, at)| at).collect();
+    let mut out: Vec<Edit> = Vec::with_capacity(MOST_EDITS);
+    for (at, edit) in edits.iter().enumerate() {
+        match out.last_mut() {
+            Some(last) if joined.contains(&at) => {
+                last.insert += &base.slice(last.range.end..edit.range.start);
+                last.insert += &edit.insert;
+                last.range.end = edit.range.end;
+            }
+            Some(_) | None => out.push(edit.clone()),
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// Lines added and removed, for the one-line summary: a line that changes is both, once.
+pub(super) fn line_counts(before: &Text, change: &Change) -> (u32, u32) {
+    let (mut added, mut removed) = (0, 0);
+    // The end of the lines that are counted already.
+    let mut counted = 0;
+    for edit in change.edits() {
+        let gone = before.slice(edit.range.clone());
+        let begins = |at: usize| before.position_of(at).character == 0;
+        let at_end = edit.range.end == before.len_chars();
+        let is_whole = begins(edit.range.start)
+            && (at_end || begins(edit.range.end))
+            && (at_end || edit.insert.is_empty() || edit.insert.ends_with('\n'));
+        if is_whole {
+            removed += gone.lines().count();
+            added += edit.insert.lines().count();
+            continue;
+        }
+        let line = |at: usize| before.position_of(at).line as usize;
+        // There is no line behind the last break.
+        let breaks =
+            |text: &str| text.matches('\n').count() - usize::from(at_end && text.ends_with('\n'));
+        let end = line(edit.range.end) + 1 - usize::from(at_end && gone.ends_with('\n'));
+        let touched = end - line(edit.range.start).max(counted);
+        counted = end;
+        removed += touched;
+        // A line that changes is counted once; by so many breaks as come or go there are more or fewer.
+        added += touched + breaks(&edit.insert);
+        added -= breaks(&gone);
+    }
+    (u32::try_from(added).unwrap_or(u32::MAX), u32::try_from(removed).unwrap_or(u32::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn very_many_edits_become_few_that_do_the_same() {
+        let base = Text::new(&"ab\n".repeat(MOST_EDITS + 50));
+        let edits = |count: usize| -> Vec<Edit> {
+            (0..count).map(|n| Edit { range: n * 3..n * 3 + 1, insert: "xy".into() }).collect()
+        };
+        for (count, expected) in [(0, 0), (MOST_EDITS, MOST_EDITS), (MOST_EDITS + 50, MOST_EDITS)] {
+            let edits = edits(count);
+            let few = fewer(&edits, &base);
+            assert_eq!(few.len(), expected);
+            let apply = |edits: &[Edit]| {
+                let change = Change::new(base.len_chars(), edits.to_vec()).expect("in order");
+                change.apply(&base).expect("made for this text")
+            };
+            assert_eq!(apply(&few), apply(&edits));
+        }
+    }
+
+    #[test]
+    fn lines_are_counted_as_a_patch_counts_them() {
+        for (before, after, expected) in [
+            ("", "a\nb", (2, 0)),
+            ("a\nb", "", (0, 2)),
+            ("a\nb\nc\n", "a\nX\nc\n", (1, 1)),
+            ("a\nb\n", "a\nnew\nb\n", (1, 0)),
+            ("a\nb\nc\n", "a\nc\n", (0, 1)),
+            ("  \"s\": { \"t\" }\n", "  \"s\": {\n    \"c\",\n    \"t\" }\n", (3, 1)),
+            ("one two three\n", "1 two 3\n", (1, 1)),
+            ("ab\ncd\n", "abcd\n", (1, 2)),
+            ("a\nb", "a\nb\n", (1, 1)),
+            ("a\nb\n", "a\nb", (1, 1)),
+            ("a\nb\nc\n", "a\nbX", (1, 2)),
+            ("a\nb", "a\nb\nc\n", (2, 1)),
+            ("a\r\nb\r\n", "a\r\nB\r\n", (1, 1)),
+        ] {
+            let (before, after) = (Text::new(before), Text::new(after));
+            let change = Change::between(&before, &after);
+            assert_eq!(line_counts(&before, &change), expected, "{before:?} → {after:?}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn counted_lines_are_the_difference(before in "[ab\n]{0,12}", after in "[ab\n]{0,12}") {
+            let lines = |text: &str| text.lines().count() as u32;
+            let (old, new) = (Text::new(&before), Text::new(&after));
+            let (added, removed) = line_counts(&old, &Change::between(&old, &new));
+            proptest::prop_assert!(added <= lines(&after) && removed <= lines(&before));
+            proptest::prop_assert_eq!(lines(&before) + added, lines(&after) + removed);
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn whole_lines_do_the_same(before in "[ab😀\r\n]{0,14}", after in "[ab😀\r\n]{0,14}") {
+            let (old, new) = (Text::new(&before), Text::new(&after));
+            let change = Change::between(&old, &new);
+            let whole = whole_lines(change.edits(), &old);
+            let whole_change = Change::new(old.len_chars(), whole.clone()).expect("in order");
+            proptest::prop_assert_eq!(whole_change.apply(&old).expect("made for it"), new);
+            let begins = |at: usize| old.line_to_char(old.char_to_line(at)) == at;
+            for (index, edit) in whole.iter().enumerate() {
+                proptest::prop_assert!(begins(edit.range.start));
+                let is_last = index + 1 == whole.len();
+                proptest::prop_assert!(is_last || begins(edit.range.end));
+            }
+        }
+    }
+
+    #[test]
+    fn edits_inside_of_lines_become_whole_lines() {
+        for (before, after, expected) in [
+            ("a one b\nx\n", "a 1 b\nx\n", "0..8 a 1 b\n"),
+            ("a\nb\nc\n", "a\nB\nc\n", "2..4 B\n"),
+            ("a\n", "b\n", "0..1 b"),
+            ("a\r\n", "b\r\n", "0..1 b"),
+            ("a", "b", "0..1 b"),
+            ("a\nb\n", "a\nx\nb\n", "2..2 x\n"),
+            ("a\nb\n", "a\n", "2..4 "),
+        ] {
+            let (old, new) = (Text::new(before), Text::new(after));
+            let change = Change::between(&old, &new);
+            let whole = whole_lines(change.edits(), &old);
+            let seen: Vec<_> =
+                whole.iter().map(|edit| format!("{:?} {}", edit.range, edit.insert)).collect();
+            assert_eq!(seen, [expected], "{before:?} → {after:?}");
+        }
+    }
+
+    #[test]
+    fn whole_lines_at_the_end_go_in_before_the_last_break() {
+        for (base, done, insert, at, expected) in [
+            ("a\n", 0, "b\n", 1, "\nb"),
+            ("a\r\n", 0, "b\r\n", 1, "\r\nb"),
+            ("\n", 0, "b\n", 0, "\nb"),
+            ("a\n", 1, "b\n", 1, "\nb"),
+            // The break itself was changed before.
+            ("a\n", 2, "b\n", 2, "b\n"),
+            // No whole line, or none before it.
+            ("a\n", 0, "b", 2, "b"),
+            ("a", 0, "b\n", 1, "b\n"),
+            ("", 0, "b\n", 0, "b\n"),
+            ("a\r\n", 0, "b\n", 3, "b\n"),
+        ] {
+            let base = Text::new(base);
+            let end = base.len_chars();
+            let edit = Edit { range: end..end, insert: insert.into() };
+            let (range, text) = before_the_end(&base, &edit, done);
+            assert_eq!((range.clone(), text.as_str()), (at..at, expected), "{base}{insert}");
+            let mut after = base.clone();
+            after.replace(range, &text);
+            assert_eq!(after.to_string(), format!("{base}{insert}"));
+        }
+    }
+
+    #[test]
+    fn texts_that_are_the_same_but_for_the_last_line_break() {
+        for (a, b, same) in [
+            ("a\nb", "a\nb\n", true),
+            ("a\r\nb", "a\r\nb\r\n", true),
+            ("a", "a", true),
+            ("", "\n", true),
+            ("a\n", "a\n\n", false),
+            ("a", "a\n\n", false),
+            ("a\n", "b\n", false),
+            ("a", "ab", false),
+        ] {
+            assert_eq!(same_but_last_break(&Text::new(a), &Text::new(b)), same, "{a:?} {b:?}");
+            assert_eq!(same_but_last_break(&Text::new(b), &Text::new(a)), same, "{b:?} {a:?}");
+        }
+    }
+}

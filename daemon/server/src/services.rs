@@ -1,0 +1,115 @@
+//! Services that sessions and reviews share: the editor, the workspace, background tasks, revisions.
+
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+};
+
+use cairn_protocol::Notice;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use crate::{docs::Docs, instructions::Sources, ports::Editor, workspace::Workspace};
+
+/// Handle to the services. A clone refers to the same ones; only `workspace` is the clone's own.
+#[derive(Clone)]
+pub(crate) struct Services {
+    pub(crate) editor: Arc<dyn Editor>,
+    pub(crate) workspace: Option<Arc<Workspace>>,
+    pub(crate) docs: Arc<Docs>,
+    /// Makers of the files that instruct the agent.
+    pub(crate) sources: Arc<Sources>,
+    pub(crate) tasks: TaskTracker,
+    /// Cancelled when the hub ends.
+    pub(crate) shutdown: CancellationToken,
+    revisions: Arc<AtomicU32>,
+}
+
+impl Services {
+    /// `state_dir`: where the makers of instructions are kept.
+    pub(crate) fn new(
+        editor: Arc<dyn Editor>,
+        tasks: TaskTracker,
+        state_dir: Option<PathBuf>,
+    ) -> Self {
+        Self {
+            editor,
+            workspace: None,
+            docs: Arc::default(),
+            sources: Arc::new(Sources::new(state_dir)),
+            tasks,
+            shutdown: CancellationToken::new(),
+            revisions: Arc::default(),
+        }
+    }
+
+    pub(crate) fn notify(&self, notice: Notice) {
+        self.editor.notify(notice);
+    }
+
+    /// Revision of the next thing that is published; they grow across all methods.
+    pub(crate) fn next_rev(&self) -> u32 {
+        self.revisions.fetch_add(1, Ordering::Relaxed).wrapping_add(1)
+    }
+
+    /// Lets revisions go on from one that an earlier process has published.
+    pub(crate) fn rev_after(&self, published: u32) {
+        self.revisions.fetch_max(published, Ordering::Relaxed);
+    }
+
+    /// Starts a task that ends with the hub.
+    pub(crate) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        self.spawn_until(self.shutdown.clone(), task);
+    }
+
+    /// Starts a task that is dropped when the token is cancelled.
+    pub(crate) fn spawn_until(
+        &self,
+        cancel: CancellationToken,
+        task: impl Future<Output = ()> + Send + 'static,
+    ) {
+        self.tasks.spawn(async move {
+            tokio::select! {
+                () = cancel.cancelled() => {}
+                () = task => {}
+            }
+        });
+    }
+
+    /// A path for people: relative to the workspace, if it is inside.
+    pub(crate) fn display(&self, path: &Path) -> String {
+        match &self.workspace {
+            Some(workspace) => workspace.display(path),
+            None => path.display().to_string(),
+        }
+    }
+}
+
+/// Way back into the hub's loop for tasks and ports: events of one component, in the order of all.
+pub(crate) struct Mailbox<E>(Arc<dyn Fn(E) + Send + Sync>);
+
+impl<E> Mailbox<E> {
+    pub(crate) fn new(send: impl Fn(E) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(send))
+    }
+
+    /// Does nothing after the hub has ended: its tasks are being torn down too.
+    pub(crate) fn send(&self, event: E) {
+        (self.0)(event);
+    }
+}
+
+impl<E> Clone for Mailbox<E> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<E> fmt::Debug for Mailbox<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Mailbox")
+    }
+}

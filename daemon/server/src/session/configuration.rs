@@ -1,0 +1,139 @@
+//! Settings, trust and keys of the user, and the model and tools that follow from them.
+
+use std::sync::Arc;
+
+use cairn_core::{model::ToolSpec, plan::Dialect, policy::trust, turn};
+use cairn_protocol::CredentialsParams;
+use secrecy::SecretString;
+
+use crate::{
+    config::{self, Settings},
+    model::choose::{self, Choice, Environment, Keys},
+    secrets,
+    tools::{self, Tool},
+};
+
+/// Tools with their specs, which are made once.
+pub(super) type ToolBox = Arc<[(ToolSpec, Arc<dyn Tool>)]>;
+
+pub(super) struct Configuration {
+    pub(super) settings: Settings,
+    /// Settings that were ignored, with the reason.
+    pub(super) faults: Vec<String>,
+    /// The user trusts the workspace; else the agent only reads.
+    pub(super) trusted: bool,
+    pub(super) environment: Environment,
+    keys: Keys,
+    /// Model that answers, as of the newest settings and keys.
+    pub(super) choice: Choice,
+    /// Counts changes of what decides which model answers.
+    pub(super) generation: u32,
+    /// Window of the server that answers, if it had to say so: of a generation, in tokens.
+    pub(super) learned_window: Option<(u32, u64)>,
+    pub(super) tools: ToolBox,
+}
+
+impl Configuration {
+    pub(super) fn new(environment: Environment) -> Self {
+        for key in [&environment.anthropic_key, &environment.openai_key].into_iter().flatten() {
+            secrets::register(key);
+        }
+        let (settings, keys) = (Settings::default(), Keys::default());
+        Self {
+            choice: choose::choose(&settings.model, &keys, &environment),
+            settings,
+            faults: Vec::new(),
+            trusted: true,
+            environment,
+            keys,
+            generation: 0,
+            learned_window: None,
+            tools: with_specs(tools::all()).collect(),
+        }
+    }
+
+    pub(super) fn read(&mut self, section: &serde_json::Value) {
+        let (settings, faults) = config::read(section);
+        for fault in &faults {
+            tracing::warn!("setting: {fault}");
+        }
+        if settings.model != self.settings.model {
+            self.generation += 1;
+        }
+        self.settings = settings;
+        self.faults = faults;
+        self.choose_model();
+    }
+
+    /// False if nothing changed. Holds from the next turn on.
+    pub(super) fn trust(&mut self, trusted: bool) -> bool {
+        if self.trusted == trusted {
+            return false;
+        }
+        self.trusted = trusted;
+        self.generation += 1;
+        self.choose_model();
+        true
+    }
+
+    pub(super) fn credentials(
+        &mut self,
+        CredentialsParams { provider, key, origin }: CredentialsParams,
+    ) {
+        let key = key.filter(|key| !key.trim().is_empty()).map(SecretString::from);
+        if let Some(key) = &key {
+            secrets::register(key);
+        }
+        match self.keys.set(&provider, origin.as_deref(), key) {
+            Ok(()) => {
+                self.generation += 1;
+                self.choose_model();
+            }
+            Err(reason) => tracing::warn!("a key was ignored: {reason}"),
+        }
+    }
+
+    pub(super) fn choose_model(&mut self) {
+        let mut model = self.settings.model.clone();
+        if !self.trusted {
+            // A script plays a model, and it may lie in the workspace.
+            model.replay_file = None;
+        }
+        self.choice = choose::choose(&model, &self.keys, &self.environment);
+    }
+
+    pub(super) fn turn_settings(&self, model: &str) -> turn::TurnSettings {
+        let dialect = self.settings.dialect.unwrap_or_else(|| Dialect::for_model(model));
+        turn::TurnSettings {
+            max_rounds: self.settings.max_rounds,
+            dialect,
+            reminders: self.settings.reminders.in_words_of(dialect),
+            tools: self
+                .tools_of(dialect)
+                .iter()
+                .map(|(spec, _)| turn::ToolKind {
+                    name: spec.name.clone(),
+                    parallel: spec.parallel,
+                })
+                .collect(),
+        }
+    }
+
+    /// Tools of a turn whose plan is kept in this dialect.
+    pub(super) fn tools_of(&self, dialect: Dialect) -> ToolBox {
+        let tools = self.tools.iter().filter(|(spec, _)| self.trusted || trust::offers(&spec.name));
+        match dialect {
+            Dialect::List(_) if self.trusted => Arc::clone(&self.tools),
+            Dialect::List(_) => tools.cloned().collect(),
+            Dialect::Tasks => {
+                let state = self.environment.state_dir.clone();
+                let graph = tools::tasks::all(state);
+                with_specs(graph).chain(tools.cloned()).collect()
+            }
+        }
+    }
+}
+
+fn with_specs(tools: Vec<Arc<dyn Tool>>) -> impl Iterator<Item = (ToolSpec, Arc<dyn Tool>)> {
+    tools.into_iter().map(|tool| (tool.spec(), tool))
+}

@@ -1,0 +1,144 @@
+//! What is sent of a conversation, encoded; and what the machine asks for to make it shorter.
+//!
+//! Must never change bytes that were sent: [`super::encoding`] does, when an epoch begins.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use cairn_core::{
+    context::{self, Shortened},
+    model::ToolSpec,
+    turn::Input,
+};
+use cairn_protocol::{CompactParams, CompactResult, ErrorKind, MessageRole, TurnPhase};
+
+use super::{Sessions, entry::new_id};
+use crate::{
+    event::RequestError,
+    model::{Request, window},
+    runner,
+    store::sessions::{Line, TurnLine},
+};
+
+/// Words of the turn in which the user only wants this.
+const COMPACT: &str = "Compact the conversation";
+
+impl Sessions {
+    /// What the model of the next turn can take, and what it costs.
+    pub(super) fn measure(&mut self, session_id: &str, system: &str, specs: &[ToolSpec]) {
+        let model = &self.config.choice.info.name;
+        let settings = &self.config.settings.model.context;
+        let learned = self
+            .config
+            .learned_window
+            .filter(|(of, _)| *of == self.config.generation)
+            .map(|(_, tokens)| tokens);
+        let mut window = window::window(
+            model,
+            self.config.choice.is_ollama,
+            settings,
+            self.config.choice.max_tokens,
+            learned,
+        );
+        let tools = specs.iter().map(|spec| {
+            let schema = context::text_tokens(&spec.schema.to_string());
+            schema + context::text_tokens(&spec.description) + context::text_tokens(&spec.name)
+        });
+        if self.config.choice.info.replay && settings.tokens.is_none() {
+            // A script has an answer for each of its requests, and none for a summary.
+            window.tokens = window::SCRIPT_TOKENS;
+        }
+        window.head = context::text_tokens(system) + tools.sum::<u64>();
+        let price = window::price(model, settings, self.config.choice.own_server);
+        if let Some(session) = self.entries.get_mut(session_id) {
+            session.machine.set_window(window);
+            session.machine.set_price(price);
+        }
+    }
+
+    pub(super) fn window_learned(&mut self, tokens: u64) {
+        self.config.learned_window = Some((self.config.generation, tokens));
+    }
+
+    pub(super) fn summarize(
+        &mut self,
+        session_id: &str,
+        turn_id: &str,
+        number: u32,
+        shortest: bool,
+    ) {
+        let Some(session) = self.entries.get_mut(session_id) else { return };
+        let Some(wire) = &mut session.wire else { return };
+        let messages = wire.with_wish(&session.machine, shortest);
+        self.ask(session_id, turn_id, number, messages);
+    }
+
+    /// Has the model answer these messages.
+    pub(super) fn ask(&mut self, session_id: &str, turn_id: &str, number: u32, messages: Bytes) {
+        let Some(session) = self.entries.get(session_id) else { return };
+        let (Some(wire), Some(turn)) = (&session.wire, &session.turn) else { return };
+        let request = Request {
+            system: Arc::clone(&turn.system),
+            tools: Arc::clone(&turn.specs),
+            messages,
+            session: session.id.clone(),
+            max_tokens: turn.max_tokens,
+        };
+        let (provider, cancel) = (Arc::clone(&wire.provider), turn.cancel.clone());
+        let hooks = self.hook_desk(session_id, turn_id, cancel.clone());
+        let asking = runner::ask_model(
+            self.notices(),
+            provider,
+            request,
+            session_id.into(),
+            turn_id.into(),
+            number,
+            hooks,
+        );
+        self.services.spawn_until(cancel, asking);
+    }
+
+    pub(super) fn shortened(&mut self, session_id: &str, turn_id: &str, shortened: Shortened) {
+        self.message(session_id, turn_id, MessageRole::Notice, shortened.in_words());
+        self.publish_usage(session_id, turn_id);
+    }
+
+    /// By the user: between two rounds of the turn that runs, else at once, in a turn of its own.
+    pub(crate) fn compact(&mut self, params: CompactParams) -> Result<CompactResult, RequestError> {
+        let session_id = params.session_id;
+        let nothing = || {
+            RequestError::new(
+                ErrorKind::InvalidParams,
+                "There is nothing to compact yet",
+                "Compact a conversation once it has become long.",
+            )
+        };
+        let session = self.known(&session_id)?;
+        if !session.machine.can_compact() {
+            return Err(nothing());
+        }
+        let running = session.turn.as_ref().map(|turn| turn.id.clone());
+        let turn_id = match running {
+            Some(turn_id) => turn_id,
+            None => {
+                let turn_id = new_id("t");
+                self.begin_turn(&session_id, &turn_id)?;
+                let Some(session) = self.entries.get(&session_id) else { return Err(nothing()) };
+                let mode = session.mode;
+                let line = TurnLine {
+                    turn_id: turn_id.clone(),
+                    task: COMPACT.into(),
+                    mode,
+                    follow_up: None,
+                };
+                self.write(&session_id, &Line::Turn(line));
+                let phase = TurnPhase::Started { text: COMPACT.into() };
+                self.publish_turn(&session_id, &turn_id, phase);
+                self.status.dirty = true;
+                turn_id
+            }
+        };
+        self.turn_input(&session_id, &turn_id, Input::Compact);
+        Ok(CompactResult { session_id, turn_id })
+    }
+}

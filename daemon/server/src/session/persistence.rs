@@ -1,0 +1,326 @@
+//! What sessions must remember is written down as it happens, and taken up again when their
+//! workspace is opened.
+//!
+//! Must never wait for the disk: a writer of its own has each journal. Whoever is about to have an
+//! effect waits until what led to it is durable (`runner`).
+
+use std::{io, sync::Arc};
+
+use cairn_core::turn::{self, Input, Session};
+use cairn_protocol::{
+    EndReason, PlanNotification, ReadOnlyReason, TranscriptEntry, TurnNotification, TurnPhase,
+};
+use futures_util::future::join_all;
+
+use super::{
+    Sessions,
+    entry::{Queue, SessionEntry},
+    event::{Found, SessionEvent},
+    work::Work,
+};
+use crate::{
+    event::{Remember, Reply, RequestError},
+    review::{FoundReviews, Reviews},
+    store::{
+        journal::{self, Journal, Writer},
+        sessions::{self, EndedLine, Header, Hold, Line, Loaded, Newest, TurnLine},
+    },
+};
+
+/// Among the sessions in memory.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Place {
+    /// It is older than whatever began meanwhile.
+    First,
+    /// In view.
+    Last,
+}
+
+impl Sessions {
+    /// Sessions of these folders from before, in the background; answers with `SessionEvent::Found`.
+    pub(super) fn look_for_sessions(&mut self, remember: Remember) {
+        let folders =
+            self.services.workspace.as_ref().map(|workspace| workspace.folders().to_vec());
+        self.state_dir = match (remember, &self.config.environment.state_dir, folders) {
+            (Remember::Sessions, Some(state), Some(folders)) => {
+                Some(sessions::folder(state, &folders))
+            }
+            (Remember::Sessions | Remember::Nothing, _, _) => None,
+        };
+        let Some(folder) = self.state_dir.clone() else { return };
+        self.restoring = true;
+        let (mailbox, workspace, on_storage) =
+            (self.mailbox.clone(), self.services.workspace.clone(), self.on_storage());
+        self.services.spawn(async move {
+            let found = move || Found {
+                session: sessions::newest(&folder),
+                pending: workspace
+                    .map(|workspace| FoundReviews::find(&folder, &workspace, on_storage)),
+            };
+            let found = tokio::task::spawn_blocking(found).await;
+            mailbox.send(SessionEvent::Found(Box::new(found.unwrap_or_default())));
+        });
+    }
+
+    /// Goes on with what an earlier process has left.
+    pub(super) fn found(&mut self, found: Found, reviews: &mut Reviews) {
+        self.restoring = false;
+        match found.session {
+            Some(Newest::Here(loaded)) => self.take_up(*loaded, Place::First),
+            Some(Newest::Elsewhere) => self.status.locked_by_other_window = true,
+            None => {}
+        }
+        match found.pending {
+            Some(Ok(pending)) => reviews.restore(pending),
+            Some(Err(error)) => {
+                self.status.locked_by_other_window |= error.kind() == io::ErrorKind::WouldBlock;
+                tracing::warn!("proposed edits are not kept: {error}");
+            }
+            None => {}
+        }
+        self.status.dirty |= self.status.locked_by_other_window;
+        self.prune_sessions();
+    }
+
+    pub(super) fn take_up(&mut self, loaded: Loaded, place: Place) {
+        let Loaded {
+            header,
+            memory,
+            unheard,
+            page,
+            title,
+            turns,
+            turn,
+            plan,
+            history,
+            tools,
+            queue,
+            children,
+            messages,
+            rev,
+            hold,
+        } = loaded;
+        let id = header.session_id.clone();
+        if self.entries.contains_key(&id) {
+            return;
+        }
+        self.services.rev_after(rev);
+        let settings = self.config.turn_settings(&self.config.choice.info.name);
+        let mut machine = Session::restore(settings, memory);
+        if let Some(text) = unheard {
+            machine.step(Input::Notice { text: format!("The user had said: {text}") });
+        }
+        let (journal, read_only) = match hold {
+            Hold::Ours(journal) => (started(Writer::spawn(journal, self.on_storage())), None),
+            Hold::ReadOnly(why) => (None, Some(why)),
+        };
+        let mode = turn.as_ref().map_or(self.config.settings.review_mode, |(turn, _)| turn.mode);
+        let mut entry = SessionEntry {
+            task: turn.as_ref().map(|(turn, _)| turn.task.clone()),
+            title,
+            turns,
+            work: Work::of(plan.as_ref(), history),
+            tools,
+            queue: Queue::restored(queue),
+            messages,
+            journal,
+            read_only,
+            before: page.transcript,
+            earlier: page.earlier,
+            ..SessionEntry::new(id.clone(), machine, header.surroundings, mode)
+        };
+        let interrupted = matches!(&turn, Some((_, None)));
+        let ended = turn.map(|(TurnLine { turn_id, .. }, ended)| {
+            ended.unwrap_or_else(|| EndedLine {
+                turn_id,
+                reason: EndReason::Interrupted,
+                summary: match entry.read_only.as_ref().map(|why| why.reason) {
+                    Some(ReadOnlyReason::OpenElsewhere) => ELSEWHERE.into(),
+                    Some(ReadOnlyReason::Damaged | ReadOnlyReason::NotWritable) | None => {
+                        INTERRUPTED.into()
+                    }
+                },
+                open_items: open_items(&entry.machine),
+                usage: Default::default(),
+            })
+        });
+        if let Some(ended) = &ended {
+            let EndedLine { turn_id, reason, summary, open_items, usage } = ended.clone();
+            let turn = TurnNotification {
+                session_id: id.clone(),
+                turn_id,
+                rev: self.services.next_rev(),
+                phase: TurnPhase::Ended { reason, summary, open_items, usage },
+            };
+            // Its end is not in the journal that was read.
+            if interrupted && entry.read_only.is_none() {
+                entry.before.push(TranscriptEntry::Turn(turn.clone()));
+            }
+            entry.last_turn = Some(turn);
+        }
+        let of_plan = match (plan, &entry.last_turn) {
+            (Some(PlanNotification { turn_id, .. }), _) => Some(turn_id),
+            // It was made in the very last moment and never shown.
+            (None, Some(turn)) if !entry.machine.plan().is_empty() => Some(turn.turn_id.clone()),
+            (None, _) => None,
+        };
+        self.entries.insert(id.clone(), entry);
+        // What stands before its words is known when it goes on; servers count that, too.
+        self.measure(&id, "", &[]);
+        match place {
+            Place::First => self.order.insert(0, id.clone()),
+            Place::Last => self.order.push(id.clone()),
+        }
+        self.write_steps(&id);
+        self.take_up_children(&id, children);
+        if let Some(turn_id) = of_plan {
+            self.publish_plan(&id, &turn_id, Vec::new());
+        }
+        if interrupted && let Some(ended) = ended {
+            let task = self.entries.get(&id).and_then(|session| session.task.clone());
+            self.keep_plan(&id, &ended.turn_id, task.unwrap_or_default(), ended.reason);
+            self.write(&id, &Line::Ended(ended));
+        }
+    }
+
+    /// A journal for a session that begins.
+    pub(super) fn begin_journal(&self, header: &Header) -> Option<Arc<Writer>> {
+        let path = sessions::journal_path(self.state_dir.as_ref()?, &header.session_id);
+        let writer = Writer::spawn_with(move || Journal::create(&path), self.on_storage());
+        started(writer)
+    }
+
+    /// Everything is on the disk, and another process may take the sessions up.
+    pub(crate) async fn close_journals(&mut self) {
+        let in_view = self.order.last().cloned();
+        let (mut first, mut last) = (Vec::new(), Vec::new());
+        for (id, session) in &mut self.entries {
+            let Some(journal) = session.journal.take() else { continue };
+            if in_view.as_ref() == Some(id) {
+                last.push((journal, Line::Digest(session.digest())));
+            } else {
+                first.push(journal);
+            }
+        }
+        close_all(&first).await;
+        // What was done last may be written to several, as going back to a checkpoint is. The one in
+        // view is to come back, and that is the one that was written last.
+        for (journal, digest) in &last {
+            if !first.is_empty() {
+                let line = serde_json::to_vec(digest).unwrap_or_default();
+                if let Err(refused) = journal.append(line) {
+                    tracing::warn!("another session may come back: {refused}");
+                }
+            }
+        }
+        close_all(&last.into_iter().map(|(journal, _)| journal).collect::<Vec<_>>()).await;
+    }
+
+    fn on_storage(&self) -> impl Fn(journal::State) + Send + 'static {
+        let mailbox = self.mailbox.clone();
+        move |state| mailbox.send(SessionEvent::Storage(state))
+    }
+
+    pub(super) fn storage(&mut self, state: journal::State) {
+        let fault = match state {
+            journal::State::Well => None,
+            journal::State::Failing(reason) => Some(reason),
+            journal::State::Full => Some("too much waits to be saved".into()),
+        };
+        if self.status.storage_fault != fault {
+            self.status.storage_fault = fault;
+            self.status.dirty = true;
+        }
+    }
+
+    pub(super) fn write(&self, session_id: &str, line: &Line) {
+        let journal = self.entries.get(session_id).and_then(|session| session.journal.as_ref());
+        if let Some(journal) = journal {
+            write(journal, line);
+        }
+    }
+
+    /// Answers when what led to the answer is on the disk: what was taken is not lost. A journal
+    /// that cannot be written holds no answer up; the status says that.
+    pub(crate) fn answer_saved<T: Send + 'static>(
+        &self,
+        session_id: &str,
+        answer: Result<T, RequestError>,
+        reply: Reply<T>,
+    ) {
+        let journal = self.entries.get(session_id).and_then(|session| session.journal.as_ref());
+        match (answer, journal) {
+            (Ok(answer), Some(journal)) => {
+                let saved = journal.sync();
+                self.services.spawn(async move {
+                    let _ = saved.await;
+                    drop(reply.send(Ok(answer)));
+                });
+            }
+            (answer, _) => drop(reply.send(answer)),
+        }
+    }
+
+    /// What the machine has to remember since the last time.
+    pub(super) fn write_steps(&mut self, session_id: &str) {
+        let Some(session) = self.entries.get_mut(session_id) else { return };
+        let mut records = session.machine.take_records();
+        if self.subagents.is_child(session_id) {
+            return self.write_child_steps(session_id, records);
+        }
+        let Some(session) = self.entries.get(session_id) else { return };
+        let Some(journal) = &session.journal else { return };
+        let has_memo = records.iter().any(|record| matches!(record, turn::Record::Memo(_)));
+        match (records.pop(), records.is_empty()) {
+            (None, _) => return,
+            (Some(record), true) => write(journal, &Line::Step(record)),
+            (Some(last), false) => {
+                records.push(last);
+                write(journal, &Line::Steps(records));
+            }
+        }
+        if has_memo {
+            // Each round, so that one stands near the end of the file.
+            write(journal, &Line::Digest(session.digest()));
+        }
+    }
+}
+
+const ELSEWHERE: &str = "It may be at work in the window that has it.";
+
+pub(super) const INTERRUPTED: &str =
+    "Interrupted: Cairn ended while the agent worked. Its conversation and plan were kept.";
+
+/// A call that is being ended may have one, too.
+async fn close_all(journals: &[Arc<Writer>]) {
+    for closed in join_all(journals.iter().map(|journal| journal.close())).await {
+        if let Err(reason) = closed {
+            tracing::error!("a session was not written to its end: {reason}");
+        }
+    }
+}
+
+fn started(writer: std::io::Result<Writer>) -> Option<Arc<Writer>> {
+    match writer {
+        Ok(writer) => Some(Arc::new(writer)),
+        Err(error) => {
+            tracing::error!("a session is not written down: {error}");
+            None
+        }
+    }
+}
+
+fn write(journal: &Writer, line: &Line) {
+    match serde_json::to_vec(line) {
+        Ok(bytes) => {
+            if let Err(refused) = journal.append(bytes) {
+                tracing::error!("a line of a session was not written: {refused}");
+            }
+        }
+        Err(error) => tracing::error!("a line of a session was not written: {error}"),
+    }
+}
+
+pub(super) fn open_items(machine: &turn::Session) -> u32 {
+    machine.plan_items().iter().filter(|item| item.is_open()).count() as u32
+}

@@ -1,0 +1,109 @@
+//! Plans as the client sees them: the machine's items, joined with the work done under each and
+//! how long it took, and the plans of earlier turns.
+//!
+//! Must never change a plan: only the model does, through the machine.
+
+use cairn_core::turn;
+use cairn_protocol::{
+    EarlierPlan, EndReason, ErrorKind, Notice, Panel, PlanHistoryParams, PlanHistoryResult,
+    PlanNotification,
+};
+
+use super::Sessions;
+use crate::{event::RequestError, ports::ToolUpdate, store::sessions::Line, workspace::path_of};
+
+const HISTORY_KEPT: usize = 50;
+
+impl Sessions {
+    /// The work under an item changed: the plan is shown anew with the next batch.
+    pub(super) fn work_updated(
+        &mut self,
+        session_id: &str,
+        call_id: &str,
+        item: &str,
+        update: &ToolUpdate,
+    ) {
+        let path =
+            update.edited.as_deref().and_then(path_of).map(|path| self.services.display(&path));
+        let Some(session) = self.entries.get_mut(session_id) else { return };
+        session.plan_stale |= session.work.call_updated(item, call_id, update, path);
+    }
+
+    /// Plans whose work changed since they were shown.
+    pub(super) fn publish_stale_plans(&mut self) {
+        let stale: Vec<(String, String)> = self
+            .entries
+            .iter()
+            .filter(|(_, session)| session.plan_stale)
+            .filter_map(|(id, session)| Some((id.clone(), session.plan.as_ref()?.turn_id.clone())))
+            .collect();
+        for (session_id, turn_id) in stale {
+            self.publish_plan(&session_id, &turn_id, Vec::new());
+        }
+    }
+
+    pub(super) fn publish_plan(&mut self, session_id: &str, turn_id: &str, dropped: Vec<String>) {
+        let rev = self.services.next_rev();
+        let Some(session) = self.entries.get_mut(session_id) else { return };
+        session.plan_stale = false;
+        let plan = session.machine.plan_items();
+        let items = session.work.shown_all(&plan);
+        let note = PlanNotification {
+            session_id: session_id.into(),
+            turn_id: turn_id.into(),
+            rev,
+            panel: match session.machine.panel() {
+                turn::Panel::Hidden => Panel::Hidden,
+                turn::Panel::Expanded => Panel::Expanded,
+                turn::Panel::Collapsed => Panel::Collapsed,
+            },
+            completed: plan.iter().filter(|item| !item.is_open()).count() as u32,
+            total: items.len() as u32,
+            items,
+            dropped,
+        };
+        let before = session.plan.replace(note.clone());
+        if session.is_turn(turn_id) && session.machine.keeps_a_list() {
+            self.hooks_of_plan(before.as_ref(), &note);
+        }
+        self.write(session_id, &Line::Plan(note.clone()));
+        self.services.notify(Notice::Plan(note));
+    }
+
+    /// Keeps the plan as it stands at the end of a turn that planned.
+    pub(super) fn keep_plan(
+        &mut self,
+        session_id: &str,
+        turn_id: &str,
+        task: String,
+        reason: EndReason,
+    ) {
+        let Some(session) = self.entries.get_mut(session_id) else { return };
+        let Some(plan) =
+            session.plan.clone().filter(|plan| plan.turn_id == turn_id && plan.total > 0)
+        else {
+            return;
+        };
+        let history = &mut session.work.history;
+        history.push_back(EarlierPlan { turn_id: turn_id.into(), task, reason, plan });
+        while history.len() > HISTORY_KEPT {
+            history.pop_front();
+        }
+    }
+
+    pub(crate) fn plan_history(
+        &self,
+        params: &PlanHistoryParams,
+    ) -> Result<PlanHistoryResult, RequestError> {
+        match self.entries.get(&params.session_id) {
+            Some(session) => {
+                Ok(PlanHistoryResult { turns: session.work.history.iter().cloned().collect() })
+            }
+            None => Err(RequestError::new(
+                ErrorKind::UnknownSession,
+                "This session is not known",
+                "Start a new task with Agent: run task.",
+            )),
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! What the user allowed for good, as clients see it: listed and revoked.
+//!
+//! The file is read and written in tasks of their own. Rules are made in one place only, when a
+//! question is answered (`runner/consent`).
+
+use std::path::PathBuf;
+
+use cairn_core::policy::command::Rule;
+use cairn_protocol::{
+    AllowedCommand, ErrorKind, ListRulesResult, RevokeRuleParams, RevokeRuleResult,
+};
+
+use super::Sessions;
+use crate::{
+    event::{Reply, RequestError},
+    store::allowed::{Allowed, Kept},
+};
+
+impl Sessions {
+    /// `None`: nobody said where state is kept.
+    pub(super) fn allowed(&self) -> Option<Allowed> {
+        self.config.environment.state_dir.as_deref().map(Allowed::new)
+    }
+
+    pub(crate) fn list_rules(&self, reply: Reply<ListRulesResult>) {
+        let Some(allowed) = self.allowed() else {
+            return drop(reply.send(Ok(ListRulesResult::default())));
+        };
+        let workspace = self.services.workspace.clone();
+        self.answer_in_background(reply, move || {
+            let here =
+                |kept: &Kept| workspace.as_ref().is_some_and(|ours| ours.holds(&kept.folder));
+            let shown = |kept: Kept| AllowedCommand {
+                here: here(&kept),
+                folder: kept.folder.display().to_string(),
+                command: kept.rule.to_string(),
+            };
+            let kept = allowed.read().map_err(|error| unreadable(&error))?;
+            let mut rules: Vec<AllowedCommand> = kept.into_iter().map(shown).collect();
+            rules.sort_by_key(|rule| !rule.here);
+            Ok(ListRulesResult { rules })
+        });
+    }
+
+    pub(crate) fn revoke_rule(&self, params: RevokeRuleParams, reply: Reply<RevokeRuleResult>) {
+        let RevokeRuleParams { folder, command } = params;
+        let (Some(allowed), Some(rule)) = (self.allowed(), Rule::parse(&command)) else {
+            return drop(reply.send(Ok(RevokeRuleResult { revoked: false })));
+        };
+        self.answer_in_background(reply, move || {
+            let revoked = allowed.revoke(&PathBuf::from(folder), &rule);
+            let revoked = revoked.map_err(|error| unreadable(&error))?;
+            Ok(RevokeRuleResult { revoked })
+        });
+    }
+}
+
+fn unreadable(error: &anyhow::Error) -> RequestError {
+    RequestError::new(
+        ErrorKind::Internal,
+        format!("The allowed commands cannot be read or changed: {error:#}"),
+        "Look at the file allowed-commands.json in Cairn's folder of state, then try again.",
+    )
+}

@@ -1,0 +1,427 @@
+//! Children: loops that a `task` call starts. Each has a session entry of its own while it runs,
+//! with its own machine, wire and plan, and nothing after: what it did is told to its parent, shown
+//! under the parent's call, and written into the parent's journal.
+//!
+//! Must never let a child outlive the turn of its parent, nor count its tokens twice.
+
+use std::sync::Arc;
+
+use cairn_core::{
+    child::{self, Ended, Report},
+    conversation::Item,
+    marks,
+    model::{ModelEvent, Usage as Tokens},
+    plan::Dialect,
+    prompt,
+    review::{ChildCall, Origin},
+    turn::{self, Effect, End, Input, Record, Session},
+};
+use cairn_protocol::{
+    CancelParams, ChildNotification, ChildPhase, EndReason, ItemStatus, Notice, ParentCall,
+    ReviewMode, ToolNotification, ToolState,
+};
+use tokio::sync::oneshot;
+
+use super::{
+    Sessions,
+    configuration::ToolBox,
+    encoding::Wire,
+    entry::{RunningTurn, SessionEntry, Step},
+    subagent::Child,
+    transcript::usage,
+    turns::end_reason,
+};
+use crate::{
+    ports::{SubagentRequest, SubagentTools, ToolUpdate},
+    review::Reviews,
+    store::sessions::{ChildStep, Line},
+    workspace::path_of,
+};
+
+/// Children of a session that run at the same time; others wait.
+const AT_ONCE: usize = 4;
+/// Calls that are kept of a subagent that is over.
+const CALLS_KEPT: usize = 50;
+
+impl Sessions {
+    /// The session of the user's that this one belongs to: its parent's, or itself.
+    pub(super) fn root_of<'a>(&'a self, session_id: &'a str) -> &'a str {
+        self.subagents.parent_of(session_id).map_or(session_id, |parent| &parent.session_id)
+    }
+
+    /// Whose work a call is in the user's eyes.
+    pub(super) fn origin_of(
+        &self,
+        session_id: &str,
+        turn_id: &str,
+        call_id: &str,
+        plan_item: Option<String>,
+    ) -> Origin {
+        let (session, turn, call) = (session_id.to_owned(), turn_id.to_owned(), call_id.to_owned());
+        match self.subagents.parent_of(session_id).cloned() {
+            None => Origin { session, turn, call, plan_item, child: None },
+            Some(parent) => Origin {
+                session: parent.session_id,
+                turn: parent.turn_id,
+                call: parent.call_id,
+                plan_item: parent.plan_item,
+                child: Some(Box::new(ChildCall { session, turn, call, plan_item })),
+            },
+        }
+    }
+
+    pub(super) fn start_child(&mut self, request: SubagentRequest, reply: oneshot::Sender<Report>) {
+        let Origin { session, turn, call, .. } = &request.origin;
+        // The user may have stopped the turn; who waits sees that nobody answers.
+        let parent = self.entries.get(session).filter(|parent| parent.is_turn(turn));
+        let Some(parent) = parent else { return };
+        let place = parent.tools.iter().position(|tool| tool.call_id == *call).unwrap_or_default();
+        let running =
+            self.subagents.running.values().filter(|child| child.parent.session_id == *session);
+        let room = running.count() < AT_ONCE;
+        let child = Child::new(request, place as u32, self.config.settings.max_rounds, reply);
+        if room {
+            self.begin_child(child);
+        } else {
+            let note = child.note(self.services.next_rev());
+            self.subagents.waiting.push_back(child);
+            self.tell_child(note);
+        }
+    }
+
+    fn begin_child(&mut self, mut child: Child) {
+        let Some(parent) = self.entries.get(&child.parent.session_id) else { return };
+        let (Some(turn), Some(wire)) = (&parent.turn, &parent.wire) else { return };
+        // With no history to keep alike, what plan mode refuses need not be offered.
+        let tools = match parent.mode {
+            ReviewMode::Plan => SubagentTools::Read,
+            ReviewMode::Review | ReviewMode::Ask | ReviewMode::Auto => child.tools,
+        };
+        let tools: ToolBox =
+            self.config.tools.iter().filter(|(spec, _)| tools.have(&spec.name)).cloned().collect();
+        let settings = self.child_settings(&tools, child.max_rounds);
+        let of_plan = match settings.dialect {
+            Dialect::List(list) => Some(list.spec()),
+            Dialect::Tasks => None,
+        };
+        let specs: Vec<_> =
+            of_plan.into_iter().chain(tools.iter().map(|(spec, _)| spec.clone())).collect();
+        let mut surroundings = parent.surroundings.clone();
+        settings.dialect.tool_in_words().clone_into(&mut surroundings.plan_tool);
+        let system: Arc<str> = child::system(&prompt::system(&surroundings)).into();
+        let specs: Arc<[_]> = specs.into();
+        // What the user has allowed is the parent's to know.
+        let entry = SessionEntry {
+            turn: Some(RunningTurn {
+                id: child.turn.clone(),
+                cancel: turn.cancel.child_token(),
+                system: Arc::clone(&system),
+                specs: Arc::clone(&specs),
+                tools,
+                max_tokens: turn.max_tokens,
+            }),
+            wire: Some(Wire::new(Arc::clone(&wire.provider), wire.generation)),
+            task: Some(child.title.clone()),
+            ..SessionEntry::new(
+                child.session.clone(),
+                Session::new(settings),
+                surroundings,
+                parent.mode,
+            )
+        };
+        child.phase = ChildPhase::Running;
+        let (id, turn_id) = (child.session.clone(), child.turn.clone());
+        let text = marks::escape(&child.prompt).into_owned();
+        self.entries.insert(id.clone(), entry);
+        self.subagents.running.insert(id.clone(), child);
+        self.measure(&id, &system, &specs);
+        self.publish_child(&id);
+        self.turn_input(&id, &turn_id, Input::UserMessage { text });
+    }
+
+    fn child_settings(&self, tools: &ToolBox, max_rounds: u32) -> turn::TurnSettings {
+        let model = &self.config.choice.info.name;
+        let mut settings = self.config.turn_settings(model);
+        if settings.dialect == Dialect::Tasks {
+            // A graph is kept for the conversations of the user's.
+            settings.dialect = Dialect::for_model(model);
+            settings.reminders = self.config.settings.reminders.in_words_of(settings.dialect);
+        }
+        settings.reminders.initial = false;
+        settings.max_rounds = max_rounds;
+        let kind = |name: &str, parallel| turn::ToolKind { name: name.to_owned(), parallel };
+        settings.tools = tools.iter().map(|(spec, _)| kind(&spec.name, spec.parallel)).collect();
+        settings
+    }
+
+    /// Before an answer that may be its last but one.
+    pub(super) fn warn_child(&mut self, session_id: &str, input: &Input) {
+        let Some(child) = self.subagents.running.get(session_id) else { return };
+        if !matches!(input, Input::Model { event: ModelEvent::Finished(_), .. }) {
+            return;
+        }
+        let Some(session) = self.entries.get_mut(session_id) else { return };
+        let (rounds, _) = session.machine.turn_usage();
+        if rounds + 2 == child.max_rounds {
+            session.machine.step(Input::Notice { text: child::LAST_ROUND.to_owned() });
+        }
+    }
+
+    /// Performs what is otherwise with a child; gives back the rest. Its words are shown to nobody:
+    /// the parent is told the last of them.
+    pub(super) fn child_effect(
+        &mut self,
+        session_id: &str,
+        turn_id: &str,
+        effect: Effect,
+        reviews: &mut Reviews,
+    ) -> Option<Effect> {
+        if !self.subagents.is_child(session_id) {
+            return Some(effect);
+        }
+        match effect {
+            Effect::Text { .. }
+            | Effect::Thinking { .. }
+            | Effect::MessageDone { .. }
+            | Effect::Shortened(_)
+            | Effect::NoteAdded(_) => {}
+            Effect::MessageDropped { .. } => self.drop_announced(session_id, turn_id),
+            Effect::PublishPlan { .. } => self.publish_child(session_id),
+            Effect::Spent => self.child_spent(session_id),
+            Effect::EndTurn(end) => self.end_child(session_id, turn_id, end, reviews),
+            effect @ (Effect::CallModel { .. }
+            | Effect::Summarize { .. }
+            | Effect::RequestPendingEdits
+            | Effect::WindowLearned { .. }
+            | Effect::Wait { .. }
+            | Effect::RunTool { .. }
+            | Effect::ToolAnswered { .. }
+            | Effect::CallAnnounced { .. }
+            | Effect::CallsDropped) => return Some(effect),
+        }
+        None
+    }
+
+    fn child_spent(&mut self, session_id: &str) {
+        let Some(session) = self.entries.get(session_id) else { return };
+        let total = session.machine.usage();
+        let Some(child) = self.subagents.running.get_mut(session_id) else { return };
+        let before = std::mem::replace(&mut child.counted, total);
+        let usage = Tokens {
+            input_tokens: total.input_tokens - before.input_tokens,
+            output_tokens: total.output_tokens - before.output_tokens,
+            cached_tokens: total.cached_tokens - before.cached_tokens,
+        };
+        let ParentCall { session_id: parent, turn_id, .. } = child.parent.clone();
+        self.publish_child(session_id);
+        self.turn_input(&parent, &turn_id, Input::ChildSpent { usage });
+    }
+
+    /// The conversation of a child is written down beside its parent's: nobody goes on with it, but
+    /// what led to an effect is on record.
+    pub(super) fn write_child_steps(&self, session_id: &str, records: Vec<Record>) {
+        let Some(parent) = self.subagents.parent_of(session_id) else { return };
+        for step in records {
+            if matches!(step, Record::Item(_)) {
+                let line = ChildStep { session_id: session_id.to_owned(), step };
+                self.write(&parent.session_id, &Line::ChildStep(line));
+            }
+        }
+    }
+
+    /// What a child does is work on its parent's plan item, too.
+    pub(super) fn child_worked(&mut self, session_id: &str, call_id: &str, update: &ToolUpdate) {
+        let path =
+            update.edited.as_deref().and_then(path_of).map(|path| self.services.display(&path));
+        let Some(child) = self.subagents.running.get_mut(session_id) else { return };
+        if let (Some(ToolState::Done), Some(path)) = (update.state, path)
+            && !child.files.contains(&path)
+        {
+            child.files.push(path);
+        }
+        let ParentCall { session_id: parent, plan_item, .. } = child.parent.clone();
+        if let Some(item) = plan_item {
+            self.work_updated(&parent, &format!("{session_id}/{call_id}"), &item, update);
+        }
+    }
+
+    pub(super) fn publish_stale_children(&mut self) {
+        let is_stale = |id: &&String| self.entries.get(*id).is_some_and(|it| it.plan_stale);
+        let stale: Vec<String> = self.subagents.running.keys().filter(is_stale).cloned().collect();
+        for session_id in stale {
+            self.publish_child(&session_id);
+        }
+    }
+
+    fn publish_child(&mut self, session_id: &str) {
+        let rev = self.services.next_rev();
+        let Some(child) = self.subagents.running.get(session_id) else { return };
+        let Some(session) = self.entries.get_mut(session_id) else { return };
+        session.plan_stale = false;
+        let plan = session.machine.plan_items();
+        let items = session.work.shown_all(&plan);
+        let (rounds, tokens) = session.machine.turn_usage();
+        let note = ChildNotification {
+            completed: plan.iter().filter(|item| !item.is_open()).count() as u32,
+            total: items.len() as u32,
+            items,
+            rounds,
+            usage: usage(tokens),
+            ..child.note(rev)
+        };
+        self.tell_child(note);
+    }
+
+    fn tell_child(&mut self, note: ChildNotification) {
+        self.subagents.show(note.clone());
+        self.write(&note.parent.session_id, &Line::Child(note.clone()));
+        self.services.notify(Notice::Child(note));
+    }
+
+    fn end_child(&mut self, session_id: &str, turn_id: &str, end: End, reviews: &mut Reviews) {
+        let Some(session) = self.entries.get_mut(session_id) else { return };
+        if let Some(turn) = session.turn.take() {
+            turn.cancel.cancel();
+        }
+        self.withdraw_approvals(turn_id);
+        reviews.stop_waiting(turn_id);
+        self.close_tools(session_id, turn_id);
+        if let Some(child) = self.subagents.running.get_mut(session_id) {
+            child.phase = ChildPhase::Ended { reason: end_reason(end.reason) };
+        }
+        self.publish_child(session_id);
+        let Some(session) = self.entries.remove(session_id) else { return };
+        let Some(child) = self.subagents.running.remove(session_id) else { return };
+        let (rounds, usage) = session.machine.turn_usage();
+        let open = session.machine.plan_items().into_iter().filter(|item| item.is_open());
+        let ended = Ended {
+            reason: end.reason,
+            summary: end.summary,
+            last_words: last_words(session.machine.conversation()),
+            rounds,
+            usage,
+            files: child.files,
+            open: open.map(|item| item.content).collect(),
+        };
+        // Nobody is told when the parent's turn is over.
+        drop(child.reply.send(ended.report()));
+        self.keep_calls(&child.parent.session_id, session_id, session.tools);
+        let of_parent = |it: &Child| it.parent.session_id == child.parent.session_id;
+        if let Some(at) = self.subagents.waiting.iter().position(of_parent)
+            && let Some(next) = self.subagents.waiting.remove(at)
+        {
+            self.begin_child(next);
+        }
+    }
+
+    fn keep_calls(&mut self, parent: &str, session_id: &str, mut calls: Vec<ToolNotification>) {
+        calls.drain(..calls.len().saturating_sub(CALLS_KEPT));
+        let shown = self.subagents.shown.get_mut(parent).into_iter().flatten();
+        for it in shown.filter(|it| it.note.session_id == session_id) {
+            it.calls = std::mem::take(&mut calls);
+        }
+    }
+
+    /// The turn of their parent is over: drops those that wait, and returns what ends the others.
+    pub(super) fn end_children(&mut self, session_id: &str) -> Vec<Step> {
+        let waiting = std::mem::take(&mut self.subagents.waiting).into_iter();
+        let (gone, rest): (Vec<Child>, Vec<Child>) =
+            waiting.partition(|child| child.parent.session_id == session_id);
+        self.subagents.waiting = rest.into();
+        for child in gone {
+            self.drop_waiting(child);
+        }
+        let running = self.subagents.running.values();
+        running
+            .filter(|child| child.parent.session_id == session_id)
+            .map(|child| Step::Input {
+                session: child.session.clone(),
+                turn: child.turn.clone(),
+                input: Input::Cancel,
+            })
+            .collect()
+    }
+
+    /// False: no child that waits has this session.
+    pub(super) fn cancel_waiting_child(&mut self, params: &CancelParams) -> bool {
+        let waiting = &mut self.subagents.waiting;
+        let at = waiting.iter().position(|child| child.session == params.session_id);
+        match at.and_then(|at| waiting.remove(at)) {
+            Some(child) => {
+                self.drop_waiting(child);
+                true
+            }
+            None => false,
+        }
+    }
+
+    fn drop_waiting(&mut self, mut child: Child) {
+        child.phase = ChildPhase::Ended { reason: EndReason::Cancelled };
+        let note = child.note(self.services.next_rev());
+        self.tell_child(note);
+        let ended = Ended {
+            reason: turn::EndReason::Cancelled,
+            summary: String::new(),
+            last_words: String::new(),
+            rounds: 0,
+            usage: Tokens::default(),
+            files: Vec::new(),
+            open: Vec::new(),
+        };
+        drop(child.reply.send(ended.report()));
+    }
+
+    /// What a client is told of a session's children: as they stand, and the calls of those that
+    /// its newest turn started.
+    pub(super) fn children_of(
+        &self,
+        session: &SessionEntry,
+    ) -> (Vec<ChildNotification>, Vec<ToolNotification>) {
+        let turn = session.last_turn.as_ref().map(|turn| &turn.turn_id);
+        let (mut notes, mut calls) = (Vec::new(), Vec::new());
+        for it in self.subagents.shown.get(&session.id).into_iter().flatten() {
+            if Some(&it.note.parent.turn_id) == turn {
+                let running = self.entries.get(&it.note.session_id);
+                calls.extend(running.map_or(&it.calls, |child| &child.tools).iter().cloned());
+            }
+            notes.push(it.note.clone());
+        }
+        (notes, calls)
+    }
+
+    /// Children that a session of an earlier process had. None of them runs.
+    pub(super) fn take_up_children(&mut self, session_id: &str, children: Vec<ChildNotification>) {
+        for mut note in children {
+            // Whoever has its journal has its children.
+            session_id.clone_into(&mut note.parent.session_id);
+            note.rev = self.services.next_rev();
+            match note.phase {
+                ChildPhase::Ended { .. } => {}
+                ChildPhase::Waiting | ChildPhase::Running => interrupt(&mut note),
+            }
+            self.subagents.show(note.clone());
+            self.services.notify(Notice::Child(note));
+        }
+    }
+}
+
+/// Its process ended while it ran.
+fn interrupt(note: &mut ChildNotification) {
+    note.phase = ChildPhase::Ended { reason: EndReason::Interrupted };
+    for item in &mut note.items {
+        if item.status == ItemStatus::InProgress {
+            item.status = ItemStatus::Pending;
+        }
+        for command in item.commands.iter_mut().filter(|command| !command.state.is_over()) {
+            command.state = ToolState::Cancelled;
+        }
+    }
+}
+
+fn last_words(conversation: &[Item]) -> String {
+    let texts = conversation.iter().rev().filter_map(|item| match item {
+        Item::Assistant(message) => Some(message.text()),
+        Item::User(_) | Item::ToolResults { .. } => None,
+    });
+    texts.into_iter().find(|text| !text.trim().is_empty()).unwrap_or_default()
+}

@@ -1,0 +1,179 @@
+//! Work that was done under each item of a plan: files, commands, calls and time.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    time::{Duration, Instant},
+};
+
+use cairn_core::plan::{Status, TodoItem};
+use cairn_protocol::{
+    EarlierPlan, ItemStatus, LinkedCommand, LinkedFile, PlanItem, PlanNotification, ToolState,
+};
+
+use crate::ports::{AccessKind, ToolUpdate};
+
+const COMMANDS_KEPT: usize = 50;
+const FILES_KEPT: usize = 200;
+
+/// What was done under each item of a session's plan.
+#[derive(Debug, Default)]
+pub(super) struct Work {
+    items: HashMap<String, ItemWork>,
+    /// The item in progress, and since when.
+    clock: Option<(String, Instant)>,
+    pub(super) history: VecDeque<EarlierPlan>,
+}
+
+#[derive(Debug, Default)]
+struct ItemWork {
+    files: Vec<LinkedFile>,
+    commands: VecDeque<Command>,
+    calls: u32,
+    elapsed: Duration,
+}
+
+#[derive(Debug)]
+struct Command {
+    shown: LinkedCommand,
+    running_since: Option<Instant>,
+}
+
+impl Work {
+    /// The work under a plan as it was shown before.
+    pub(super) fn of(plan: Option<&PlanNotification>, history: Vec<EarlierPlan>) -> Self {
+        let items = plan.map(|plan| plan.items.as_slice()).unwrap_or_default();
+        let items = items.iter().map(|item| (item.id.clone(), ItemWork::of(item))).collect();
+        Self { items, clock: None, history: history.into() }
+    }
+
+    pub(super) fn call_started(&mut self, item: &str) {
+        self.items.entry(item.to_owned()).or_default().calls += 1;
+    }
+
+    /// Returns whether what is shown of the plan changed.
+    pub(super) fn call_updated(
+        &mut self,
+        item: &str,
+        call_id: &str,
+        update: &ToolUpdate,
+        path: Option<String>,
+    ) -> bool {
+        let work = self.items.entry(item.to_owned()).or_default();
+        match update.access {
+            Some(AccessKind::Command) => work.commands.push_back(Command {
+                shown: LinkedCommand {
+                    call_id: call_id.to_owned(),
+                    title: update.title.clone().unwrap_or_default(),
+                    state: ToolState::Queued,
+                    elapsed_ms: None,
+                },
+                running_since: None,
+            }),
+            Some(AccessKind::Edit | AccessKind::Read) | None => {}
+        }
+        while work.commands.len() > COMMANDS_KEPT {
+            work.commands.pop_front();
+        }
+        let mut changed = work.add_file(update, path);
+        if let (Some(state), Some(command)) = (
+            update.state,
+            work.commands.iter_mut().find(|command| command.shown.call_id == call_id),
+        ) {
+            command.now(state);
+            changed = true;
+        }
+        changed
+    }
+
+    /// The clock follows the item in progress.
+    fn tick(&mut self, items: &[TodoItem]) {
+        let now =
+            items.iter().find(|item| item.status == Status::InProgress).map(|item| item.id.clone());
+        if self.clock.as_ref().map(|(id, _)| id) == now.as_ref() {
+            return;
+        }
+        if let Some((id, since)) = self.clock.take() {
+            self.items.entry(id).or_default().elapsed += since.elapsed();
+        }
+        self.clock = now.map(|id| (id, Instant::now()));
+    }
+
+    /// The items with the work under each, as of now.
+    pub(super) fn shown_all(&mut self, items: &[TodoItem]) -> Vec<PlanItem> {
+        self.tick(items);
+        items.iter().map(|item| self.shown(item)).collect()
+    }
+
+    fn shown(&self, item: &TodoItem) -> PlanItem {
+        let work = self.items.get(&item.id);
+        let running = match &self.clock {
+            Some((id, since)) if *id == item.id => since.elapsed(),
+            _ => Duration::ZERO,
+        };
+        let elapsed = work.map_or(Duration::ZERO, |work| work.elapsed) + running;
+        PlanItem {
+            id: item.id.clone(),
+            content: item.content.clone(),
+            active_form: item.active_form.clone(),
+            status: match item.status {
+                Status::Pending => ItemStatus::Pending,
+                Status::InProgress => ItemStatus::InProgress,
+                Status::Completed => ItemStatus::Completed,
+            },
+            blocked: item.blocked,
+            blocked_by: item.blocked_by.clone(),
+            files: work.map(|work| work.files.clone()).unwrap_or_default(),
+            commands: work
+                .map(|work| work.commands.iter().map(|command| command.shown.clone()).collect())
+                .unwrap_or_default(),
+            calls: work.map_or(0, |work| work.calls),
+            elapsed_ms: u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX),
+        }
+    }
+}
+
+impl ItemWork {
+    fn of(item: &PlanItem) -> Self {
+        let command = |shown: &LinkedCommand| {
+            let mut shown = shown.clone();
+            if !shown.state.is_over() {
+                // Nobody saw its end.
+                shown.state = ToolState::Cancelled;
+            }
+            Command { shown, running_since: None }
+        };
+        Self {
+            files: item.files.clone(),
+            commands: item.commands.iter().map(command).collect(),
+            calls: item.calls,
+            elapsed: Duration::from_millis(item.elapsed_ms),
+        }
+    }
+
+    fn add_file(&mut self, update: &ToolUpdate, path: Option<String>) -> bool {
+        let (Some(ToolState::Done), Some(uri), Some(path)) = (update.state, &update.edited, path)
+        else {
+            return false;
+        };
+        if self.files.len() >= FILES_KEPT || self.files.iter().any(|file| file.uri == *uri) {
+            return false;
+        }
+        self.files.push(LinkedFile { uri: uri.clone(), path });
+        true
+    }
+}
+
+impl Command {
+    fn now(&mut self, state: ToolState) {
+        self.shown.state = state;
+        match state {
+            ToolState::Running => self.running_since = Some(Instant::now()),
+            ToolState::Queued | ToolState::AwaitingApproval => {}
+            ToolState::Done | ToolState::Failed | ToolState::Declined | ToolState::Cancelled => {
+                let elapsed = self.running_since.take().map(|since| since.elapsed().as_millis());
+                self.shown.elapsed_ms =
+                    elapsed.map(|millis| u64::try_from(millis).unwrap_or(u64::MAX));
+            }
+        }
+    }
+}
