@@ -5,3 +5,4 @@ mod fuzz;
 mod generated;
 mod git_config;
 mod language;
+mod structure;

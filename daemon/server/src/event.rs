@@ -125,7 +125,7 @@ pub enum AgentRequest {
     Pending(Reply<Pending>),
     /// Words for a session, the newest one if none is named: for the turn that runs, else a turn
     /// of their own.
-    GoOn(RunTaskParams, Reply<RunTaskResult>),
+    SteerOrStart(RunTaskParams, Reply<RunTaskResult>),
     /// Every turn that runs.
     CancelAll(Reply<Empty>),
     /// A new task, in the words that stand in this part of an open document.
@@ -138,7 +138,7 @@ impl AgentRequest {
     /// Takes out of the words of the user what must not be kept.
     pub fn clean_words(&mut self, clean: impl Fn(&mut String)) {
         match self {
-            Self::RunTask(params, _) | Self::GoOn(params, _) => {
+            Self::RunTask(params, _) | Self::SteerOrStart(params, _) => {
                 clean(&mut params.text);
                 let selected = params.context.as_mut().and_then(|it| it.selection.as_mut());
                 if let Some(selection) = selected {

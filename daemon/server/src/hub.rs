@@ -215,7 +215,7 @@ impl Hub {
                     Pending { reviews: reviews.reviews(), questions: sessions.open_questions() };
                 drop(reply.send(Ok(pending)));
             }
-            AgentRequest::GoOn(params, reply) => self.ask(reply, |it| it.go_on(params)),
+            AgentRequest::SteerOrStart(params, reply) => self.ask(reply, |it| it.go_on(params)),
             AgentRequest::CancelAll(reply) => self.ask(reply, |it| Ok(it.cancel_all())),
             AgentRequest::RunSelection(selection, reply) => {
                 let text = reviews.selected_text(&selection);

@@ -114,7 +114,7 @@ pub enum Proposed {
 }
 
 /// Subagents for tools.
-pub trait Children: Send + Sync + 'static {
+pub trait Subagents: Send + Sync + 'static {
     /// Has a child do it, when there is room for one more. `None`: the turn is over.
     fn run(&self, request: SubagentRequest) -> BoxFuture<'static, Option<Report>>;
 }

@@ -23,9 +23,9 @@ mod checkpoint_list;
 mod checkpoints;
 mod decision_log;
 mod decisions;
+mod delivery;
 mod documents;
 mod edits;
-mod entry;
 mod event;
 mod file_operations;
 mod file_state;
@@ -40,14 +40,16 @@ mod records;
 mod restore;
 mod saving;
 mod shown;
+mod tracked_file;
 mod translate;
+mod undo;
 
 use checkpoint_list::Checkpoints;
-use decision_log::Undo;
+use decision_log::DecisionLog;
 pub(crate) use event::{ReviewEvent, SessionNotice};
 use files::Files;
 pub(crate) use pending::FoundReviews;
-use read_tracking::Seen;
+use read_tracking::ReadTracker;
 pub(crate) use translate::EditForm;
 
 pub(crate) struct Reviews {
@@ -57,8 +59,8 @@ pub(crate) struct Reviews {
     form: EditForm,
     save_at_turn_end: bool,
     files: Files,
-    reads: Seen,
-    decisions: Undo,
+    reads: ReadTracker,
+    decisions: DecisionLog,
     checkpoints: Checkpoints,
     /// Store of what is pending. `None`: nothing is kept.
     store: Option<ReviewStore>,
@@ -78,8 +80,8 @@ impl Reviews {
             form: EditForm::default(),
             save_at_turn_end: Settings::default().save_at_turn_end,
             files: Files::default(),
-            reads: Seen::default(),
-            decisions: Undo::default(),
+            reads: ReadTracker::default(),
+            decisions: DecisionLog::default(),
             checkpoints: Checkpoints::default(),
             store: None,
             watch,
@@ -101,8 +103,8 @@ impl Reviews {
             ReviewEvent::Propose { proposal, reply } => self.propose(proposal, reply),
             ReviewEvent::Flush { reply } => self.flush(reply),
             ReviewEvent::CommandRan => self.look_at_closed_files(),
-            ReviewEvent::Applied { ticket, result } => self.applied(ticket, result),
-            ReviewEvent::Overdue { ticket } => self.overdue(ticket),
+            ReviewEvent::Applied { edit_id, result } => self.applied(edit_id, result),
+            ReviewEvent::Overdue { edit_id } => self.overdue(edit_id),
             ReviewEvent::DiskText { key, purpose, read, text } => {
                 self.disk_answered(&key, purpose, read, text);
             }

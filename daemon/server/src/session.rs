@@ -23,7 +23,7 @@ use crate::{
     event::Remember,
     exec::sandbox::{Sandbox, SandboxBackend, Watch},
     model::choose::Environment,
-    ports::{Children as Subagents, Edits, Notices, SubagentRequest, ToolUpdate},
+    ports::{Edits, Notices, SubagentRequest, Subagents as SubagentPort, ToolUpdate},
     review::{Reviews, SessionNotice},
     services::{Mailbox, Services},
     tools::Searches,
@@ -33,6 +33,7 @@ use crate::{
 mod approvals;
 mod configuration;
 mod context;
+mod effects;
 mod encoding;
 mod entry;
 mod event;
@@ -56,7 +57,7 @@ use approvals::Approvals;
 use configuration::Configuration;
 use entry::{SessionEntry, Step};
 pub(crate) use event::SessionEvent;
-use subagent::Children;
+use subagent::Subagents;
 
 pub(crate) struct Sessions {
     services: Services,
@@ -70,7 +71,7 @@ pub(crate) struct Sessions {
     entries: HashMap<String, SessionEntry>,
     /// The one in view is the last.
     order: Vec<String>,
-    subagents: Children,
+    subagents: Subagents,
     approvals: Approvals,
     /// Folder of state of this workspace; `None`: nothing is kept.
     state_dir: Option<std::path::PathBuf>,
@@ -123,7 +124,7 @@ impl Sessions {
             watch,
             entries: HashMap::new(),
             order: Vec::new(),
-            subagents: Children::default(),
+            subagents: Subagents::default(),
             approvals: Approvals::default(),
             state_dir: None,
             restoring: false,
@@ -198,7 +199,7 @@ impl Sessions {
             SessionEvent::Tool { session, turn, call_id, update } => {
                 self.tool_progressed(&session, &turn, &call_id, *update, reviews);
             }
-            SessionEvent::Child { request, reply } => self.start_child(*request, reply),
+            SessionEvent::Subagent { request, reply } => self.start_subagent(*request, reply),
             SessionEvent::Approve { params, access, definitions, reply } => {
                 self.ask_approval(*params, *access, definitions, reply)
             }
@@ -209,7 +210,7 @@ impl Sessions {
                 self.message(&session, &turn, MessageRole::Notice, text)
             }
             SessionEvent::Found(found) => self.found(*found, reviews),
-            SessionEvent::Instructed(instructed) => self.instructed(*instructed, reviews),
+            SessionEvent::InstructionsLoaded(instructed) => self.instructed(*instructed, reviews),
             SessionEvent::Read(read) => self.read(read),
             SessionEvent::Storage(state) => self.storage(state),
             SessionEvent::Sandbox(found) => self.sandbox_found(found),
@@ -266,7 +267,7 @@ impl Sessions {
     pub(crate) fn publish(&mut self) {
         self.publish_streams();
         self.publish_stale_plans();
-        self.publish_stale_children();
+        self.publish_stale_subagents();
     }
 
     fn notices(&self) -> Arc<dyn Notices> {
@@ -304,10 +305,10 @@ impl Notices for Mailbox<SessionEvent> {
     }
 }
 
-impl Subagents for Mailbox<SessionEvent> {
+impl SubagentPort for Mailbox<SessionEvent> {
     fn run(&self, request: SubagentRequest) -> BoxFuture<'static, Option<Report>> {
         let (reply, report) = oneshot::channel();
-        self.send(SessionEvent::Child { request: Box::new(request), reply });
+        self.send(SessionEvent::Subagent { request: Box::new(request), reply });
         async move { report.await.ok() }.boxed()
     }
 }

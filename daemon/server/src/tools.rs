@@ -21,7 +21,7 @@ use crate::{
     hooks::HookContext,
     instructions::Sources,
     ports::{
-        Children, EditPolicy, Edits, Proposal, Proposed, Saw, SubagentRequest, SubagentTools,
+        EditPolicy, Edits, Proposal, Proposed, Saw, SubagentRequest, SubagentTools, Subagents,
         Wanted,
     },
     store::{allowed::Allowed, journal::Writer},
@@ -133,7 +133,7 @@ pub struct ToolContext {
     pub edits: Arc<dyn Edits>,
     /// Handling of the call's edits.
     pub edit_policy: EditPolicy,
-    pub children: Arc<dyn Children>,
+    pub subagents: Arc<dyn Subagents>,
     /// Slots for searches.
     pub searches: Arc<Searches>,
     /// Cancelled with the turn.

@@ -277,7 +277,7 @@ where
                 self.hand_over(id, |reply| AgentRequest::RunSelection(selection, reply), as_it_is)
             }
             Command::Reply(words) => {
-                self.hand_over(id, |reply| AgentRequest::GoOn(words, reply), as_it_is)
+                self.hand_over(id, |reply| AgentRequest::SteerOrStart(words, reply), as_it_is)
             }
             Command::Cancel(Some(turn)) => {
                 self.hand_over(id, |reply| AgentRequest::Cancel(turn, reply), as_it_is)

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use cairn_core::{plan::Plan, text::Text};
 
 use super::{
-    file_state::Before,
-    records::{kept_standing, known_standing},
+    file_state::FileSnapshot,
+    records::{recorded_state, state_of},
 };
 use crate::store::reviews;
 
@@ -23,7 +23,7 @@ pub(super) struct Checkpoint {
     pub(super) task: String,
     pub(super) plan: Plan,
     /// By canonical URI.
-    pub(super) files: BTreeMap<String, Before>,
+    pub(super) files: BTreeMap<String, FileSnapshot>,
 }
 
 impl Checkpoints {
@@ -40,9 +40,9 @@ impl Checkpoints {
     }
 
     /// Every file as it was before this turn: the oldest memory of it since counts.
-    pub(super) fn before(&self, turn: &str) -> Option<BTreeMap<String, Before>> {
+    pub(super) fn before(&self, turn: &str) -> Option<BTreeMap<String, FileSnapshot>> {
         let at = self.known.iter().position(|checkpoint| checkpoint.turn == turn)?;
-        let mut files: BTreeMap<String, Before> = BTreeMap::new();
+        let mut files: BTreeMap<String, FileSnapshot> = BTreeMap::new();
         for (key, before) in self.known[at..].iter().flat_map(|checkpoint| &checkpoint.files) {
             match files.get_mut(key) {
                 Some(oldest) => oldest.left.clone_from(&before.left),
@@ -55,8 +55,8 @@ impl Checkpoints {
 
 impl Checkpoint {
     pub(super) fn kept(&self) -> reviews::Checkpoint<Text> {
-        let before = |before: &Before| reviews::Before {
-            standing: kept_standing(&before.standing),
+        let before = |before: &FileSnapshot| reviews::Before {
+            standing: recorded_state(&before.standing),
             text: before.text.clone(),
             left: before.left.clone(),
             touched: before.touched,
@@ -74,8 +74,8 @@ impl Checkpoint {
         let reviews::Checkpoint { turn, session, task, plan, files } = kept;
         let mut known = BTreeMap::new();
         for (key, reviews::Before { standing, text, left, touched }) in files {
-            let standing = known_standing(&standing)?;
-            known.insert(key, Before { standing, text, left, touched });
+            let standing = state_of(&standing)?;
+            known.insert(key, FileSnapshot { standing, text, left, touched });
         }
         Ok(Self { turn, session, task, plan, files: known })
     }

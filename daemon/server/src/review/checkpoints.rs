@@ -18,8 +18,8 @@ use super::{
     checkpoint_list::Checkpoint,
     decisions::not_yet,
     event::{GoingBack, PlanBefore, ReviewEvent, SessionNotice, WentBack},
-    file_state::{Before, Former, Standing},
-    flight::{Outcome, Work},
+    file_state::{DecisionUndo, FileSnapshot, ReviewState},
+    flight::{Outcome, QueuedEdit},
     translate::edit_of,
 };
 use crate::{
@@ -48,13 +48,13 @@ impl Reviews {
     /// The agent is about to change a file.
     pub(super) fn remember_before(&mut self, key: &str, turn: &str, text: Option<&Text>) {
         let standing =
-            self.files.entries.get(key).map_or_else(Standing::nothing, |entry| entry.standing());
+            self.files.entries.get(key).map_or_else(ReviewState::nothing, |entry| entry.standing());
         let checkpoints = &mut self.checkpoints.known;
         let Some(at) = checkpoints.iter().position(|checkpoint| checkpoint.turn == turn) else {
             return;
         };
         let (text, left) = (text.cloned(), text.cloned());
-        checkpoints[at].files.entry(key.to_owned()).or_insert_with(|| Before {
+        checkpoints[at].files.entry(key.to_owned()).or_insert_with(|| FileSnapshot {
             standing,
             text,
             left,
@@ -92,7 +92,7 @@ impl Reviews {
         }
     }
 
-    pub(super) fn take_up_checkpoints(&mut self, kept: Vec<reviews::Checkpoint<Text>>) {
+    pub(super) fn restore_checkpoints(&mut self, kept: Vec<reviews::Checkpoint<Text>>) {
         let older = kept.into_iter().filter_map(|kept| match Checkpoint::known(kept) {
             Ok(checkpoint) => Some(checkpoint),
             Err(error) => {
@@ -178,7 +178,7 @@ impl Reviews {
         for (key, path, now, before) in back {
             let former = self.former(&key, now.as_ref(), &before);
             let (done, wait) = oneshot::channel();
-            self.enqueue(&key, Work::GoBack { now, before: Box::new(before), reply: done });
+            self.enqueue(&key, QueuedEdit::GoBack { now, before: Box::new(before), reply: done });
             waits.push(async move { (path, former, wait.await) });
         }
         let mailbox = self.mailbox.clone();
@@ -206,9 +206,9 @@ impl Reviews {
     }
 
     /// To undo it all the same way as a decision.
-    fn former(&self, key: &str, now: Option<&Text>, before: &Before) -> Former {
+    fn former(&self, key: &str, now: Option<&Text>, before: &FileSnapshot) -> DecisionUndo {
         let mut standing =
-            self.files.entries.get(key).map_or_else(Standing::nothing, |entry| entry.standing());
+            self.files.entries.get(key).map_or_else(ReviewState::nothing, |entry| entry.standing());
         if let (None, Some(now)) = (&standing.review, now) {
             standing.review = Some(FileReview::new(now.clone()));
         }
@@ -219,14 +219,14 @@ impl Reviews {
             standing.encoding = workspace.encoding_of(&path);
         }
         let (key, after) = (key.to_owned(), before.text.clone());
-        Former { key, standing, after, accepted: None, moved_to: None, told: BTreeSet::new() }
+        DecisionUndo { key, standing, after, accepted: None, moved_to: None, told: BTreeSet::new() }
     }
 
     pub(super) fn start_going_back(
         &mut self,
         key: &str,
         now: Option<Text>,
-        before: Before,
+        before: FileSnapshot,
         reply: oneshot::Sender<Proposed>,
     ) {
         let open = self.services.docs.get(key);
@@ -249,7 +249,7 @@ impl Reviews {
                 (entry.review, entry.fate) = (former.review, former.fate);
                 entry.encoding = former.encoding;
                 entry.absent = before.text.is_none();
-                entry.access();
+                entry.mark_changed();
                 return drop(reply.send(Proposed::Applied { added: 0, removed: 0 }));
             }
         };

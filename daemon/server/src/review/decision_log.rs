@@ -4,13 +4,13 @@ use std::collections::VecDeque;
 
 use cairn_protocol::UndoDecisionResult;
 
-use super::file_state::Former;
+use super::file_state::DecisionUndo;
 use crate::event::Reply;
 
 /// Decisions that can be taken back, newest last.
 #[derive(Debug, Default)]
-pub(super) struct Undo {
-    pub(super) stack: VecDeque<Vec<Former>>,
+pub(super) struct DecisionLog {
+    pub(super) stack: VecDeque<Vec<DecisionUndo>>,
     /// What the user did, in order, since the oldest rejection that is still under way.
     pub(super) waiting: VecDeque<Step>,
     /// Rejections so far.
@@ -21,13 +21,13 @@ pub(super) struct Undo {
 pub(super) enum Step {
     /// The rejection of this number is under way.
     Rejecting(u64),
-    Decided(Vec<Former>),
+    Decided(Vec<DecisionUndo>),
     TakeBack(Reply<UndoDecisionResult>),
 }
 
-impl Undo {
+impl DecisionLog {
     /// Decisions from before this process, oldest first.
-    pub(super) fn remember_older(&mut self, older: Vec<Vec<Former>>) {
+    pub(super) fn remember_older(&mut self, older: Vec<Vec<DecisionUndo>>) {
         for formers in older.into_iter().rev() {
             self.stack.push_front(formers);
         }

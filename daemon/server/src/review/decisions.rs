@@ -6,26 +6,21 @@
 use std::collections::BTreeSet;
 
 use cairn_core::{
-    context::{REJECTED, TAKEN_BACK},
+    context::REJECTED,
     review::{FileReview, HunkId, Hunks, Origin, StaysAccepted},
-    text::Text,
 };
-use cairn_protocol::{
-    BaselineParams, BaselineResult, DecideParams, DecideResult, Decision, Scope, UndoDecisionResult,
-};
+use cairn_protocol::{BaselineParams, BaselineResult, DecideParams, DecideResult, Decision, Scope};
 use futures_util::future::join_all;
 use tokio::sync::oneshot;
 
 use super::{
     Reviews,
     decision_log::Step,
-    event::{MadeAgain, Rejected, Rejection, Restored, ReviewEvent},
-    file_state::{FateKind, Former, brought_back},
-    flight::Work,
+    event::{MadeAgain, Rejected, Rejection, ReviewEvent},
+    file_state::{DecisionUndo, FileOperationKind, brought_back},
+    flight::QueuedEdit,
 };
 use crate::{event::Reply, ports::Proposed, workspace::path_of};
-
-const MOST_UNDOS: usize = 50;
 
 /// Hunks of one file that a decision is about.
 struct Target {
@@ -69,37 +64,14 @@ impl Reviews {
         }
     }
 
-    pub(super) fn can_undo(&mut self, former: Vec<Former>) {
-        self.decisions.waiting.push_back(Step::Decided(former));
-        self.go_on_deciding();
-    }
-
-    /// As far as it can be said what the user decided last.
-    fn go_on_deciding(&mut self) {
-        while let Some(step) = self.decisions.waiting.pop_front() {
-            match step {
-                Step::Rejecting(_) => return self.decisions.waiting.push_front(step),
-                Step::TakeBack(reply) => self.take_back(reply),
-                Step::Decided(former) if former.is_empty() => {}
-                Step::Decided(former) => {
-                    self.keep_decision(&former);
-                    self.decisions.stack.push_back(former);
-                    while self.decisions.stack.len() > MOST_UNDOS {
-                        self.decisions.stack.pop_front();
-                    }
-                }
-            }
-        }
-    }
-
-    fn accept(&mut self, target: &Target, result: &mut DecideResult) -> Option<Former> {
+    fn accept(&mut self, target: &Target, result: &mut DecideResult) -> Option<DecisionUndo> {
         if target.ids.is_empty() && !target.fate {
             return None;
         }
         let entry = self.files.entries.get_mut(&target.key)?;
         let standing = entry.standing();
         let review = entry.review.as_mut()?;
-        let former = Former {
+        let former = DecisionUndo {
             key: target.key.clone(),
             standing,
             after: (!entry.absent).then(|| review.current().clone()),
@@ -114,7 +86,7 @@ impl Reviews {
             entry.review = None;
         }
         result.applied += u32::from(target.fate);
-        entry.access();
+        entry.mark_changed();
         Some(former)
     }
 
@@ -130,7 +102,7 @@ impl Reviews {
             let path = path_of(key).map(|path| self.services.display(&path)).unwrap_or_default();
             for id in outdated {
                 let (done, wait) = oneshot::channel();
-                self.enqueue(key, Work::ApplyOutdated { id: *id, reply: done });
+                self.enqueue(key, QueuedEdit::ApplyOutdated { id: *id, reply: done });
                 let (path, key, id) = (path.clone(), key.clone(), *id);
                 waits.push(async move { (path, key, id, wait.await) });
             }
@@ -171,12 +143,12 @@ impl Reviews {
         let Some(entry) = self.files.entries.get_mut(key) else { return 0 };
         let before = entry.outdated.len();
         entry.outdated.retain(|outdated| !ids.contains(&outdated.id));
-        entry.access();
+        entry.mark_changed();
         (before - entry.outdated.len()) as u32
     }
 
     /// In mode `auto`: nobody was asked, so the user must be able to take it back.
-    pub(super) fn accept_fate(&mut self, key: &str) {
+    pub(super) fn accept_operation(&mut self, key: &str) {
         if self.files.entries.get(key).is_some_and(|entry| entry.fate.is_some()) {
             let (ids, outdated) = (Vec::new(), Vec::new());
             let target = Target { key: key.to_owned(), ids, outdated, fate: true };
@@ -203,12 +175,12 @@ impl Reviews {
             if !target.ids.is_empty() {
                 let (reply, step) = oneshot::channel();
                 let (ids, notice) = (target.ids.clone(), rejection.of_lines.clone());
-                self.enqueue(&target.key, Work::Reject { ids, notice, reply });
+                self.enqueue(&target.key, QueuedEdit::Reject { ids, notice, reply });
                 steps.push(step);
             }
             if target.fate {
                 let (reply, step) = oneshot::channel();
-                self.enqueue(&target.key, Work::RejectFate { reply });
+                self.enqueue(&target.key, QueuedEdit::RejectFileOperation { reply });
                 steps.push(step);
             }
             if let Some(entry) = self.files.entries.get_mut(&target.key) {
@@ -286,11 +258,11 @@ impl Reviews {
         if let Some(fate) = entry.fate.as_ref().filter(|_| target.fate) {
             told.extend(fate.origin.sessions().cloned());
             notices.push(match &fate.kind {
-                FateKind::Deleted => {
+                FileOperationKind::Deleted => {
                     after = brought_back(review).1;
                     format!("{REJECTED} that you deleted {path}: the file is there again. Do not delete it again unless they ask.")
                 }
-                FateKind::MovedFrom(key) => {
+                FileOperationKind::MovedFrom(key) => {
                     moved_to = Some(key.clone());
                     let from = path_of(key).map(|path| self.services.display(&path)).unwrap_or_default();
                     format!("{REJECTED} that you moved {from} to {path}: it is {from} again. Do not move it again unless they ask.")
@@ -299,7 +271,7 @@ impl Reviews {
         }
         let hunks = target.count();
         let (path, notice) = (path.clone(), notices.join("\n") + &reason(feedback));
-        let former = Former {
+        let former = DecisionUndo {
             key: target.key.clone(),
             standing,
             after: Some(after),
@@ -323,7 +295,7 @@ impl Reviews {
             let key = gone_to.filter_map(|former| former.moved_to.clone()).next().unwrap_or(key);
             if let Some(entry) = self.files.entries.get_mut(&key) {
                 entry.rejecting = entry.rejecting.saturating_sub(1);
-                entry.access();
+                entry.mark_changed();
             }
         }
         let former = done.into_iter().map(|rejection| rejection.former).collect();
@@ -338,7 +310,7 @@ impl Reviews {
 
     /// Answers when what was decided is on record, so that it outlives the daemon. A record that
     /// cannot be written holds no answer up; the status says that.
-    fn answer_recorded<T: Send + 'static>(&self, answer: T, reply: Reply<T>) {
+    pub(super) fn answer_recorded<T: Send + 'static>(&self, answer: T, reply: Reply<T>) {
         // A file is recorded when it is published, which may come after this answer.
         for (key, _) in self.files.entries.iter().filter(|(_, entry)| entry.dirty) {
             self.keep_file(key);
@@ -398,77 +370,6 @@ impl Reviews {
             *stale = 1;
         }
         targets
-    }
-
-    /// A rejection that is still on its way is a decision too: it is waited for.
-    pub(crate) fn undo_decision(&mut self, reply: Reply<UndoDecisionResult>) {
-        self.decisions.waiting.push_back(Step::TakeBack(reply));
-        self.go_on_deciding();
-    }
-
-    fn take_back(&mut self, reply: Reply<UndoDecisionResult>) {
-        let Some(former) = self.decisions.stack.pop_back() else {
-            let message = Some("There is no decision to undo.".into());
-            return drop(reply.send(Ok(UndoDecisionResult { undone: false, message })));
-        };
-        self.keep_undo();
-        let mut waits = Vec::new();
-        for Former { key, standing, after, moved_to, told, accepted } in former {
-            let (reply, wait) = oneshot::channel();
-            let fate = standing.fate.clone();
-            let restore =
-                Work::Restore { former: Box::new(standing), after: after.clone(), accepted, reply };
-            match (moved_to, after) {
-                (Some(at), Some(base)) => {
-                    let then = Box::new(restore);
-                    self.enqueue(&at, Work::MoveAgain { to: key.clone(), base, fate, then });
-                }
-                _ => self.enqueue(&key, restore),
-            }
-            let path = path_of(&key).map(|path| self.services.display(&path)).unwrap_or_default();
-            waits.push(async move { (path, told, wait.await) });
-        }
-        let mailbox = self.mailbox.clone();
-        self.services.spawn(async move {
-            let (mut done, mut message) = (Vec::new(), None);
-            for (path, told, outcome) in join_all(waits).await {
-                match outcome {
-                    Ok(Proposed::Applied { .. }) => done.push((path, told)),
-                    Ok(Proposed::Stale | Proposed::Astray) => {
-                        message = Some(format!(
-                            "{path} changed since that decision; it was left as it is."
-                        ));
-                    }
-                    Ok(Proposed::Refused(reason)) => message = Some(format!("{path}: {reason}")),
-                    Ok(Proposed::Late(reason)) => message = Some(not_yet(&path, &reason)),
-                    Err(_) => message = Some(format!("{path}: the edit was given up")),
-                }
-            }
-            mailbox.send(ReviewEvent::Restored(Restored { done, message, reply }));
-        });
-    }
-
-    pub(super) fn restored(&mut self, restored: Restored) {
-        let Restored { done, message, reply } = restored;
-        for (path, told) in done {
-            let text = format!(
-                "{TAKEN_BACK}: your change in {path} is in the file again, for them to decide."
-            );
-            self.tell_models(told, text);
-        }
-        self.answer_recorded(UndoDecisionResult { undone: message.is_none(), message }, reply);
-    }
-
-    /// The undo of a decision was on its way when the daemon died, and came after the restart.
-    pub(super) fn undo_landed(&mut self, key: &str, before: Option<&Text>) {
-        let is_it = |formers: &Vec<Former>| match formers.as_slice() {
-            [former] => former.key == key && former.after.as_ref() == before,
-            _ => false,
-        };
-        if self.decisions.stack.back().is_some_and(is_it) {
-            self.decisions.stack.pop_back();
-            self.keep_undo();
-        }
     }
 
     pub(crate) fn baseline(&self, params: &BaselineParams) -> BaselineResult {

@@ -140,7 +140,7 @@ impl Reviews {
         self.services.docs.remove(&key);
         if self.files.entries.contains_key(&key) || self.reads.is_known(&key) {
             // Unsaved text may have been thrown away with the document.
-            self.read_disk(&key, DiskPurpose::Reconcile(self.files.tickets));
+            self.read_disk(&key, DiskPurpose::Reconcile(self.files.edits_sent));
         }
         if let Some(entry) = self.files.entries.get_mut(&key) {
             entry.dirty = true;
@@ -149,11 +149,11 @@ impl Reviews {
             // Nothing more will be seen in the document: the disk tells whether the edit is there.
             let awaited = entry.in_flight.as_ref().filter(|edit| edit.answered && !edit.seen);
             let awaited = awaited.map(|edit| match &edit.outcome {
-                Outcome::Moved { to, .. } => (to.clone(), edit.ticket),
-                _ => (key, edit.ticket),
+                Outcome::Moved { to, .. } => (to.clone(), edit.edit_id),
+                _ => (key, edit.edit_id),
             });
-            if let Some((at, ticket)) = awaited {
-                self.read_disk(&at, DiskPurpose::Confirm(ticket));
+            if let Some((at, edit_id)) = awaited {
+                self.read_disk(&at, DiskPurpose::Confirm(edit_id));
             }
         }
     }
@@ -178,7 +178,7 @@ impl Reviews {
             if self.services.docs.get(key).is_none()
                 && path_of(key).is_some_and(|path| wanted(&path))
             {
-                self.read_disk(key, DiskPurpose::Reconcile(self.files.tickets));
+                self.read_disk(key, DiskPurpose::Reconcile(self.files.edits_sent));
             }
         }
     }
@@ -213,9 +213,9 @@ impl Reviews {
 
     fn disk_text(&mut self, key: &str, purpose: DiskPurpose, text: Option<Text>) {
         match purpose {
-            DiskPurpose::Confirm(ticket) => {
+            DiskPurpose::Confirm(edit_id) => {
                 let open = self.services.docs.get(key).is_some();
-                let Some(mut owner) = self.key_in_flight(ticket) else { return };
+                let Some(mut owner) = self.key_in_flight(edit_id) else { return };
                 let Some(entry) = self.files.entries.get_mut(&owner) else { return };
                 let Some(in_flight) = entry.in_flight.as_mut().filter(|edit| !edit.seen) else {
                     return;
@@ -236,10 +236,10 @@ impl Reviews {
                     }
                     self.settle(&owner);
                 } else {
-                    self.overdue(ticket);
+                    self.overdue(edit_id);
                 }
             }
-            DiskPurpose::Reconcile(tickets) => {
+            DiskPurpose::Reconcile(edits_sent) => {
                 if self.services.docs.get(key).is_some() {
                     return;
                 }
@@ -250,9 +250,9 @@ impl Reviews {
                     if entry.in_flight.is_some() {
                         return;
                     }
-                    if entry.newest_ticket > tickets {
+                    if entry.newest_edit > edits_sent {
                         // An edit was made while the disk was read: before or after is not known.
-                        return self.read_disk(key, DiskPurpose::Reconcile(self.files.tickets));
+                        return self.read_disk(key, DiskPurpose::Reconcile(self.files.edits_sent));
                     }
                     entry.dirty = true;
                     match &text {

@@ -5,34 +5,27 @@
 //! disk) says so. What arrives with exactly the text an edit was to produce is that edit; anything
 //! else is the user's own.
 
-use std::{collections::BTreeSet, sync::Arc, time::Duration};
-
 use cairn_core::{
     change::Change,
-    review::{Author, FileReview, Hunk, HunkId, Origin},
-    sanitize::foreign_words,
-    text::{FileEncoding, Text},
+    review::{Author, FileReview, Hunk, HunkId},
+    text::Text,
 };
-use cairn_protocol::{ApplyEditParams, ApplyEditResult, FileChange, RefusedEdit, TextEncoding};
+use cairn_protocol::FileChange;
 use tokio::sync::oneshot;
 
 use super::{
     Reviews,
     decisions::still_accepted,
-    entry::Entry,
-    event::{DiskPurpose, ReviewEvent, SessionNotice},
-    file_state::{Fate, Standing},
-    flight::{InFlight, Outcome, Undecided, Work},
-    late::Late,
+    event::DiskPurpose,
+    file_state::{FileOperation, ReviewState},
+    flight::{Outcome, QueuedEdit},
+    tracked_file::TrackedFile,
     translate::{edit_of, line_counts, same_but_last_break},
 };
 use crate::{
     ports::{Proposal, Proposed, Wanted, text_hash},
-    workspace::{Workspace, canonical_uri, path_of, uri_of},
+    workspace::{canonical_uri, path_of, uri_of},
 };
-
-/// An edit that the editor says it applied must be seen in the text within this time.
-const SEEN_WITHIN: Duration = Duration::from_secs(5);
 
 impl Reviews {
     pub(super) fn propose(&mut self, proposal: Proposal, reply: oneshot::Sender<Proposed>) {
@@ -45,10 +38,10 @@ impl Reviews {
             drop(reply.send(Proposed::Refused("the turn is over".into())));
             return;
         }
-        self.enqueue(&key, Work::Propose(proposal, reply));
+        self.enqueue(&key, QueuedEdit::Propose(proposal, reply));
     }
 
-    pub(super) fn enqueue(&mut self, key: &str, work: Work) {
+    pub(super) fn enqueue(&mut self, key: &str, work: QueuedEdit) {
         let Some(path) = path_of(key) else { return };
         let uri = self
             .services
@@ -58,14 +51,17 @@ impl Reviews {
             .or_else(|| uri_of(&path));
         let Some(uri) = uri else { return };
         let display = self.services.display(&path);
-        let entry =
-            self.files.entries.entry(key.to_owned()).or_insert_with(|| Entry::new(uri, display));
+        let entry = self
+            .files
+            .entries
+            .entry(key.to_owned())
+            .or_insert_with(|| TrackedFile::new(uri, display));
         entry.queue.push_back(work);
         self.next_work(key);
     }
 
     /// Starts the next thing in the file's queue if nothing is in flight.
-    fn next_work(&mut self, key: &str) {
+    pub(super) fn next_work(&mut self, key: &str) {
         loop {
             let Some(entry) = self.files.entries.get_mut(key) else { return };
             if entry.in_flight.is_some() {
@@ -74,18 +70,22 @@ impl Reviews {
             let Some(work) = entry.queue.pop_front() else { return };
             match work {
                 // Its turn was cancelled while it waited.
-                Work::Propose(_, reply) if reply.is_closed() => {}
-                Work::Propose(proposal, reply) => self.start_proposal(key, proposal, reply),
-                Work::Reject { ids, notice, reply } => self.start_reject(key, &ids, notice, reply),
-                Work::RejectFate { reply } => self.start_fate_rejection(key, reply),
-                Work::ApplyOutdated { id, reply } => self.apply_outdated(key, id, reply),
-                Work::GoBack { now, before, reply } => {
+                QueuedEdit::Propose(_, reply) if reply.is_closed() => {}
+                QueuedEdit::Propose(proposal, reply) => self.start_proposal(key, proposal, reply),
+                QueuedEdit::Reject { ids, notice, reply } => {
+                    self.start_reject(key, &ids, notice, reply)
+                }
+                QueuedEdit::RejectFileOperation { reply } => {
+                    self.start_operation_rejection(key, reply)
+                }
+                QueuedEdit::ApplyOutdated { id, reply } => self.apply_outdated(key, id, reply),
+                QueuedEdit::GoBack { now, before, reply } => {
                     self.start_going_back(key, now, *before, reply)
                 }
-                Work::Restore { former, after, accepted, reply } => {
+                QueuedEdit::Restore { former, after, accepted, reply } => {
                     self.start_restore(key, former, after, accepted.as_deref(), reply)
                 }
-                Work::MoveAgain { to, base, fate, then } => {
+                QueuedEdit::MoveAgain { to, base, fate, then } => {
                     self.start_move_again(key, to, base, fate, *then)
                 }
             }
@@ -203,7 +203,7 @@ impl Reviews {
     fn start_restore(
         &mut self,
         key: &str,
-        mut standing: Box<Standing>,
+        mut standing: Box<ReviewState>,
         after: Option<Text>,
         accepted: Option<&[HunkId]>,
         reply: oneshot::Sender<Proposed>,
@@ -212,7 +212,7 @@ impl Reviews {
         let made = self.made_folders(key);
         let Some(entry) = self.files.entries.get_mut(key) else { return };
         let fate = standing.fate.clone();
-        let is_deletion = fate.as_ref().is_some_and(Fate::is_deletion);
+        let is_deletion = fate.as_ref().is_some_and(FileOperation::is_deletion);
         if let (None, false, Some(former)) = (&after, is_deletion, &standing.review) {
             // It was gone back to where there was no file.
             let target = former.current().clone();
@@ -234,7 +234,7 @@ impl Reviews {
             entry.encoding = standing.encoding;
             (entry.review, entry.fate) = (standing.review, fate);
             (entry.absent, entry.dirty) = (true, true);
-            self.read_disk(key, DiskPurpose::Reconcile(self.files.tickets));
+            self.read_disk(key, DiskPurpose::Reconcile(self.files.edits_sent));
             return drop(reply.send(Proposed::Applied { added: 0, removed: 0 }));
         };
         let after = &after;
@@ -269,7 +269,7 @@ impl Reviews {
                     return drop(reply.send(Proposed::Stale));
                 }
             } else if open.is_none() {
-                self.read_disk(key, DiskPurpose::Reconcile(self.files.tickets));
+                self.read_disk(key, DiskPurpose::Reconcile(self.files.edits_sent));
             }
             let Some(entry) = self.files.entries.get_mut(key) else { return };
             (entry.review, entry.fate) = (standing.review, entry.fate.take().or(fate));
@@ -312,351 +312,4 @@ impl Reviews {
             reply,
         );
     }
-
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "one edit on its way is just these facts, named at each call"
-    )]
-    pub(super) fn send_edit(
-        &mut self,
-        key: &str,
-        label: String,
-        change: FileChange,
-        expected: Option<Text>,
-        outcome: Outcome,
-        counts: (u32, u32),
-        reply: oneshot::Sender<Proposed>,
-    ) {
-        self.files.tickets += 1;
-        let ticket = self.files.tickets;
-        let made_for = match &change {
-            FileChange::Create { .. } => path_of(key),
-            FileChange::Rename { to, .. } => path_of(to),
-            FileChange::Edit { .. } | FileChange::Delete { .. } => None,
-        };
-        if let Some(path) = made_for {
-            self.remember_folders(&path);
-        }
-        self.note_encoding(key, &outcome);
-        self.before_outcome(key, &outcome);
-        let Some(entry) = self.files.entries.get_mut(key) else { return };
-        // What is created again has the encoding that is on record for it.
-        let recorded_encoding = match (&change, &outcome) {
-            (FileChange::Create { .. }, Outcome::Restore { former, .. }) => Some(former.encoding),
-            (FileChange::Create { .. }, _) => Some(entry.encoding),
-            _ => None,
-        };
-        entry.newest_ticket = ticket;
-        entry.in_flight = Some(InFlight {
-            ticket,
-            expected,
-            outcome,
-            seen: false,
-            answered: false,
-            counts,
-            reply,
-            then: None,
-            review_before: None,
-        });
-        let mut params = ApplyEditParams { uri: entry.uri.clone(), label, encoding: None, change };
-        let of_agent = entry.in_flight.as_ref().is_some_and(|edit| edit.outcome.is_of_agent());
-        let recorded = self.keep_now(key);
-        let (workspace, key) = (self.services.workspace.clone(), key.to_owned());
-        let (mailbox, editor) = (self.mailbox.clone(), Arc::clone(&self.services.editor));
-        self.services.spawn(async move {
-            // Should we end while the edit is on its way, the next one must know whose it is.
-            let recorded = match recorded {
-                Some(recorded) => recorded.await.unwrap_or(Ok(())),
-                None => Ok(()),
-            };
-            let refused = |message: String| ApplyEditResult {
-                applied: false,
-                reason: Some(RefusedEdit::Failed),
-                message: Some(message),
-                was_dirty: false,
-            };
-            let result = match (recorded, still_leads(workspace, &key, &params).await) {
-                (Err(reason), _) if of_agent => {
-                    refused(format!("it cannot be written down what is proposed ({reason})"))
-                }
-                (_, Err(reason)) => refused(reason),
-                // A user who takes something back is not kept from it.
-                (Err(_) | Ok(()), Ok(workspace)) => {
-                    params.encoding = recorded_encoding
-                        .or_else(|| path_of(&key).map(|path| workspace.encoding_of(&path)))
-                        .and_then(encoding_for_editor);
-                    editor.apply(params, workspace).await
-                }
-            };
-            mailbox.send(ReviewEvent::Applied { ticket, result });
-        });
-    }
-
-    /// Takes the encoding of a file that the agent is about to change from the read before.
-    fn note_encoding(&mut self, key: &str, outcome: &Outcome) {
-        let reads = match outcome {
-            Outcome::Agent { base, .. } => base.is_some(),
-            Outcome::Deleted { .. } | Outcome::Moved { origin: Some(_), .. } => true,
-            Outcome::Moved { origin: None, .. }
-            | Outcome::Reject { .. }
-            | Outcome::Restore { .. }
-            | Outcome::Delete { .. } => false,
-        };
-        let (Some(entry), Some(workspace), Some(path), true) =
-            (self.files.entries.get_mut(key), &self.services.workspace, path_of(key), reads)
-        else {
-            return;
-        };
-        entry.encoding = workspace.encoding_of(&path);
-    }
-
-    /// What the agent is about to change is remembered as it is.
-    fn before_outcome(&mut self, key: &str, outcome: &Outcome) {
-        match outcome {
-            Outcome::Agent { base, origin, .. } => {
-                self.remember_before(key, &origin.turn, base.as_ref());
-            }
-            Outcome::Deleted { base, origin, .. } => {
-                self.remember_before(key, &origin.turn, Some(base));
-            }
-            Outcome::Moved { to, base, origin: Some(origin), .. } => {
-                self.remember_before(key, &origin.turn, Some(base));
-                self.remember_before(to, &origin.turn, None);
-            }
-            Outcome::Moved { origin: None, .. }
-            | Outcome::Reject { .. }
-            | Outcome::Restore { .. }
-            | Outcome::Delete { .. } => {}
-        }
-    }
-
-    pub(super) fn applied(&mut self, ticket: u64, result: ApplyEditResult) {
-        let Some(key) = self.key_in_flight(ticket) else { return };
-        let open = self.services.docs.get(&key).is_some();
-        let Some(entry) = self.files.entries.get_mut(&key) else { return };
-        let Some(in_flight) = &mut entry.in_flight else { return };
-        if !result.applied && !in_flight.seen {
-            let message = result.message.as_deref().map(foreign_words);
-            let message = message.filter(|message| !message.is_empty());
-            let message = message.unwrap_or_else(|| "the editor gave no reason".into());
-            let (refused, may_come) = match result.reason {
-                Some(RefusedEdit::Stale) => (Proposed::Stale, false),
-                Some(RefusedEdit::ReadOnly) => {
-                    (Proposed::Refused("the file is read-only".into()), false)
-                }
-                Some(RefusedEdit::Closed) => {
-                    let why = "the file is gone or cannot be opened as text";
-                    (Proposed::Refused(why.into()), false)
-                }
-                // Something failed, perhaps behind the edit.
-                Some(RefusedEdit::Failed) => (Proposed::Refused(message), true),
-                None => (Proposed::Late(message), true),
-            };
-            return self.finish(&key, refused, may_come);
-        }
-        // What is in the text is done, whatever else went wrong, or how late the answer came.
-        in_flight.answered = true;
-        if result.applied && !result.was_dirty {
-            entry.saveable = true;
-        }
-        if in_flight.seen {
-            return self.settle(&key);
-        }
-        // A deleted file may stay open in the editor as a struck-through tab: no close ever comes.
-        let deleted = in_flight.expected.is_none();
-        let at = match &in_flight.outcome {
-            Outcome::Moved { to, .. } => to.clone(),
-            _ => key.clone(),
-        };
-        if !open || deleted {
-            return self.read_disk(&at, DiskPurpose::Confirm(ticket));
-        }
-        let mailbox = self.mailbox.clone();
-        self.services.spawn(async move {
-            tokio::time::sleep(SEEN_WITHIN).await;
-            mailbox.send(ReviewEvent::Overdue { ticket });
-        });
-    }
-
-    pub(super) fn overdue(&mut self, ticket: u64) {
-        let Some(key) = self.key_in_flight(ticket) else { return };
-        let why = "the editor said it applied the edit, but the text does not show it";
-        self.finish(&key, Proposed::Late(why.into()), true);
-    }
-
-    /// Ends the edit in flight when the editor has answered and the text was seen.
-    pub(super) fn settle(&mut self, key: &str) {
-        let Some(in_flight) =
-            self.files.entries.get(key).and_then(|entry| entry.in_flight.as_ref())
-        else {
-            return;
-        };
-        if in_flight.seen && in_flight.answered {
-            let (added, removed) = in_flight.counts;
-            self.finish(key, Proposed::Applied { added, removed }, false);
-        }
-    }
-
-    /// Ends the edit in flight. `may_come`: its text may still arrive.
-    fn finish(&mut self, key: &str, answer: Proposed, may_come: bool) {
-        let answer = self.arrived_astray(key, answer);
-        let may_come = may_come && !matches!(answer, Proposed::Astray);
-        let Some(entry) = self.files.entries.get_mut(key) else { return };
-        let Some(in_flight) = entry.in_flight.take() else { return };
-        let done = matches!(answer, Proposed::Applied { .. });
-        if may_come {
-            entry.wait_for(Late::of(&in_flight));
-            entry.access();
-        } else if done {
-            entry.forget_done(in_flight.expected.as_ref());
-        }
-        let deciding =
-            matches!(in_flight.outcome, Outcome::Reject { .. } | Outcome::Restore { .. });
-        let save = deciding && entry.saveable && done;
-        match in_flight.then {
-            Some(then) if done => entry.queue.push_front(*then),
-            Some(then) => then.answer(answer.clone()),
-            None => {}
-        }
-        match in_flight.outcome.waits() {
-            Some(origin) if done => {
-                let origin = origin.clone();
-                entry.undecided.push(Undecided { origin, answer, reply: in_flight.reply });
-                entry.access();
-            }
-            Some(_) | None => drop(in_flight.reply.send(answer)),
-        }
-        if done {
-            if in_flight.outcome.is_accepted_fate() {
-                self.accept_fate(key);
-            }
-            match &in_flight.outcome {
-                Outcome::Moved { to, base, .. } => {
-                    self.remember_left(key, None);
-                    self.remember_left(to, Some(base));
-                }
-                _ => self.remember_left(key, in_flight.expected.as_ref()),
-            }
-            self.know(key, in_flight.outcome, in_flight.expected);
-        } else if self.services.docs.get(key).is_none() {
-            self.read_disk(key, DiskPurpose::Reconcile(self.files.tickets));
-        }
-        if save && self.services.docs.get(key).is_some() {
-            // The proposal may be on disk already; what was rejected must not stay there.
-            self.save_later(self.may_be_saved(key));
-        }
-        self.next_work(key);
-    }
-
-    /// Whose model knows what became of the file, for it need not be told.
-    pub(super) fn know(&mut self, key: &str, outcome: Outcome, expected: Option<Text>) {
-        let sessions = |hunks: &[Hunk], fate: Option<&Fate>| -> Vec<String> {
-            let of_file = fate.iter().flat_map(|fate| fate.origin.sessions());
-            hunks.iter().flat_map(|hunk| hunk.origin.sessions()).chain(of_file).cloned().collect()
-        };
-        let reads = &mut self.reads;
-        match (outcome, expected) {
-            (Outcome::Agent { base, origin, .. }, Some(after)) => {
-                self.edited(&origin, key, base.as_ref(), &after);
-            }
-            (Outcome::Deleted { origin, .. }, _) => {
-                let told: Vec<String> = origin.sessions().cloned().collect();
-                reads.gone(key, &told);
-            }
-            (Outcome::Reject { before, told, .. }, Some(after)) => {
-                reads.went(key, &told, &before, &after);
-            }
-            (Outcome::Restore { before: Some(before), former, .. }, after) => {
-                let hunks = former.review.as_ref().map(FileReview::hunks).unwrap_or_default();
-                let told = sessions(hunks, former.fate.as_ref());
-                match after {
-                    Some(after) => reads.went(key, &told, &before, &after),
-                    None => reads.gone(key, &told),
-                }
-            }
-            (Outcome::Delete { told, .. }, _) => reads.gone(key, &told),
-            // Nobody knows a file that was not there; a move is told of where it lands.
-            (Outcome::Restore { before: None, .. } | Outcome::Moved { .. }, _)
-            | (Outcome::Agent { .. } | Outcome::Reject { .. }, None) => {}
-        }
-    }
-
-    /// A late edit is in the text: its model was told that it was not.
-    pub(super) fn late_edit_landed(&mut self, key: &str, late: Late) {
-        let path = path_of(key).map(|path| self.services.display(&path)).unwrap_or_default();
-        let Late { expected, outcome, .. } = late;
-        let (told, text) = match &outcome {
-            Outcome::Agent { origin, .. } | Outcome::Deleted { origin, .. } => (
-                vec![origin.doer().0.to_owned()],
-                format!(
-                    "Your change of {path}, of which you were told that the editor had not applied it, has been applied now. Read the file before you change it again."
-                ),
-            ),
-            Outcome::Reject { told, notice, .. } | Outcome::Delete { told, notice } => {
-                (told.clone(), notice.clone())
-            }
-            Outcome::Restore { .. } | Outcome::Moved { .. } => (Vec::new(), String::new()),
-        };
-        self.tell_models(told.into_iter().collect(), text);
-        if let Outcome::Restore { before, is_undo: true, .. } = &outcome {
-            self.undo_landed(key, before.as_ref());
-        }
-        if outcome.is_accepted_fate() {
-            self.accept_fate(key);
-        }
-        self.remember_left(key, expected.as_ref());
-        self.know(key, outcome, expected);
-    }
-
-    fn edited(&mut self, origin: &Origin, key: &str, base: Option<&Text>, after: &Text) {
-        self.agent_changed(key);
-        let is_open = self.services.docs.get(key).is_some();
-        self.reads.edited(origin, key, base, after, is_open);
-    }
-
-    /// Leaves a text for the models of these sessions.
-    pub(super) fn tell_models(&mut self, sessions: BTreeSet<String>, text: String) {
-        if !sessions.is_empty() {
-            self.for_sessions.push(SessionNotice::Tell { sessions, text });
-        }
-    }
-
-    pub(super) fn key_in_flight(&self, ticket: u64) -> Option<String> {
-        self.files
-            .entries
-            .iter()
-            .find(|(_, entry)| {
-                entry.in_flight.as_ref().is_some_and(|in_flight| in_flight.ticket == ticket)
-            })
-            .map(|(key, _)| key.clone())
-    }
-}
-
-/// Encoding of a file for an editor that opens or creates it; `None` for plain UTF-8.
-fn encoding_for_editor(encoding: FileEncoding) -> Option<TextEncoding> {
-    (encoding != FileEncoding::UTF_8)
-        .then(|| TextEncoding { name: encoding.label(), bom: encoding.has_bom() })
-}
-
-/// Looks again, right before an edit is sent, whether the names it is sent with lead to the files it
-/// was made for: a link may have been put in the way. An editor opens them by name, after that.
-async fn still_leads(
-    workspace: Option<Arc<Workspace>>,
-    key: &str,
-    params: &ApplyEditParams,
-) -> Result<Arc<Workspace>, String> {
-    let workspace = workspace.ok_or("no workspace folder is open")?;
-    let mut names = vec![(params.uri.clone(), key.to_owned())];
-    if let FileChange::Rename { to, .. } = &params.change {
-        names.push((to.clone(), to.clone()));
-    }
-    let looking = tokio::task::spawn_blocking(move || {
-        for (uri, file) in names {
-            if workspace.resolve(&uri).map_err(|error| error.to_string())?.uri() != file {
-                return Err("a link leads from there to another file by now".to_owned());
-            }
-        }
-        Ok(workspace)
-    });
-    looking.await.map_err(|error| error.to_string())?
 }

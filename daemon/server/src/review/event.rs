@@ -9,7 +9,7 @@ use cairn_protocol::{
 };
 use tokio::sync::oneshot;
 
-use super::file_state::Former;
+use super::file_state::DecisionUndo;
 use crate::{
     event::Reply,
     ports::{Proposal, Proposed},
@@ -27,14 +27,14 @@ pub(crate) enum ReviewEvent {
     },
     /// A command ran: files under review may have other texts by now.
     CommandRan,
-    /// The editor's answer to the edit with this ticket.
+    /// The editor's answer to the edit with this edit_id.
     Applied {
-        ticket: u64,
+        edit_id: u64,
         result: ApplyEditResult,
     },
-    /// The edit with this ticket should have been seen by now.
+    /// The edit with this edit_id should have been seen by now.
     Overdue {
-        ticket: u64,
+        edit_id: u64,
     },
     /// Text on disk of the file of this key; `None`: gone, or not text.
     DiskText {
@@ -53,7 +53,7 @@ pub(crate) enum ReviewEvent {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DiskPurpose {
-    /// To see whether the edit with this ticket is there.
+    /// To see whether the edit with this edit_id is there.
     Confirm(u64),
     /// The file changed or was closed outside our sight.
     /// Read when so many edits were made.
@@ -84,7 +84,7 @@ pub(crate) struct PlanBefore {
 /// A rejection on its way through the editor.
 #[derive(Debug)]
 pub(crate) struct Rejection {
-    pub(super) former: Former,
+    pub(super) former: DecisionUndo,
     pub(super) path: String,
     pub(super) hunks: u32,
     /// For the model.
@@ -134,7 +134,7 @@ pub(crate) struct GoingBack {
 #[derive(Debug)]
 pub(crate) struct WentBack {
     pub(super) turn: String,
-    pub(super) done: Vec<Former>,
+    pub(super) done: Vec<DecisionUndo>,
     pub(super) result: RestoreCheckpointResult,
     pub(super) reply: Reply<RestoreCheckpointResult>,
 }

@@ -12,8 +12,8 @@ use tokio::sync::oneshot;
 use super::{
     Reviews,
     event::DiskPurpose,
-    file_state::{Fate, FateKind, Standing, brought_back},
-    flight::{InFlight, Outcome, Work},
+    file_state::{FileOperation, FileOperationKind, ReviewState, brought_back},
+    flight::{InFlight, Outcome, QueuedEdit},
 };
 use crate::{
     ports::{EditPolicy, Proposed, text_hash},
@@ -65,15 +65,19 @@ impl Reviews {
                 reply.send(Proposed::Refused("something is happening at that path".into())),
             );
         }
-        let number = self.files.tickets + 1;
+        let number = self.files.edits_sent + 1;
         let Some(entry) = self.files.entries.get(key) else { return };
         let created = entry.review.as_ref().is_some_and(|review| !review.existed());
         let from = match &entry.fate {
-            Some(Fate { kind: FateKind::MovedFrom(first), .. }) => Some(first.clone()),
-            Some(Fate { kind: FateKind::Deleted, .. }) | None => (!created).then(|| key.to_owned()),
+            Some(FileOperation { kind: FileOperationKind::MovedFrom(first), .. }) => {
+                Some(first.clone())
+            }
+            Some(FileOperation { kind: FileOperationKind::Deleted, .. }) | None => {
+                (!created).then(|| key.to_owned())
+            }
         };
-        let fate = from.filter(|from| *from != to).map(|from| Fate {
-            kind: FateKind::MovedFrom(from),
+        let fate = from.filter(|from| *from != to).map(|from| FileOperation {
+            kind: FileOperationKind::MovedFrom(from),
             origin: origin.clone(),
             number,
         });
@@ -82,21 +86,25 @@ impl Reviews {
     }
 
     /// The user does not want what was done to the file as a whole.
-    pub(super) fn start_fate_rejection(&mut self, key: &str, reply: oneshot::Sender<Proposed>) {
+    pub(super) fn start_operation_rejection(
+        &mut self,
+        key: &str,
+        reply: oneshot::Sender<Proposed>,
+    ) {
         let open = self.services.docs.get(key);
         let Some(entry) = self.files.entries.get(key) else { return };
         match (entry.fate.as_ref().map(|fate| fate.kind.clone()), &entry.review) {
-            (Some(FateKind::Deleted), Some(review)) if entry.absent => {
+            (Some(FileOperationKind::Deleted), Some(review)) if entry.absent => {
                 let (review, text) = brought_back(review);
                 let label = format!("Cairn: restore {}", entry.path);
                 let change = FileChange::Create { text: text.to_string() };
                 let encoding = entry.encoding;
-                let former = Standing { review: Some(review), fate: None, encoding };
+                let former = ReviewState { review: Some(review), fate: None, encoding };
                 let outcome =
                     Outcome::Restore { before: None, former: Box::new(former), is_undo: false };
                 self.send_edit(key, label, change, Some(text), outcome, (0, 0), reply);
             }
-            (Some(FateKind::MovedFrom(to)), Some(review)) => {
+            (Some(FileOperationKind::MovedFrom(to)), Some(review)) => {
                 let base = open.map_or_else(|| review.current().clone(), |it| it.text.clone());
                 let outcome = Outcome::Moved {
                     to,
@@ -107,7 +115,8 @@ impl Reviews {
                 };
                 self.send_move(key, &base, outcome, None, reply);
             }
-            (Some(FateKind::Deleted) | None, _) | (Some(FateKind::MovedFrom(_)), None) => {
+            (Some(FileOperationKind::Deleted) | None, _)
+            | (Some(FileOperationKind::MovedFrom(_)), None) => {
                 drop(reply.send(Proposed::Stale));
             }
         }
@@ -119,8 +128,8 @@ impl Reviews {
         key: &str,
         to: String,
         base: Text,
-        fate: Option<Fate>,
-        then: Work,
+        fate: Option<FileOperation>,
+        then: QueuedEdit,
     ) {
         if self.services.docs.get(key).is_some_and(|document| document.text != base) {
             return then.answer(Proposed::Stale);
@@ -141,7 +150,7 @@ impl Reviews {
         key: &str,
         base: &Text,
         outcome: Outcome,
-        then: Option<Work>,
+        then: Option<QueuedEdit>,
         reply: oneshot::Sender<Proposed>,
     ) {
         let Outcome::Moved { to, .. } = &outcome else { return };
@@ -164,18 +173,18 @@ impl Reviews {
     /// The move in flight is seen; where its entry is now.
     pub(super) fn land_move(&mut self, from: &str) -> String {
         let Some(entry) = self.files.entries.get_mut(from) else { return from.to_owned() };
-        let Some(InFlight { outcome, ticket, .. }) = &entry.in_flight else {
+        let Some(InFlight { outcome, edit_id, .. }) = &entry.in_flight else {
             return from.to_owned();
         };
-        let (outcome, number) = (outcome.clone(), *ticket);
+        let (outcome, number) = (outcome.clone(), *edit_id);
         let Outcome::Moved { to, base, fate, origin, policy } = outcome else {
             return from.to_owned();
         };
         let deleted_there = self.files.entries.get(&to).is_some_and(|it| {
-            it.fate.as_ref().is_some_and(Fate::is_deletion) && it.review.is_some()
+            it.fate.as_ref().is_some_and(FileOperation::is_deletion) && it.review.is_some()
         });
         let told: Vec<String> = match (&origin, &fate) {
-            (Some(origin), _) | (None, Some(Fate { origin, .. })) => {
+            (Some(origin), _) | (None, Some(FileOperation { origin, .. })) => {
                 origin.sessions().cloned().collect()
             }
             (None, None) => self
@@ -216,7 +225,7 @@ impl Reviews {
         self.reads.moved(from, to, &known_as, told);
         self.decisions.moved(from, to);
         let Some(mut entry) = self.files.entries.remove(from) else {
-            return self.read_disk(to, DiskPurpose::Reconcile(self.files.tickets));
+            return self.read_disk(to, DiskPurpose::Reconcile(self.files.edits_sent));
         };
         if !std::mem::take(&mut entry.published).is_empty() {
             self.files.left.push((entry.uri.clone(), entry.path.clone()));
@@ -227,12 +236,12 @@ impl Reviews {
         }
         entry.path = self.services.display(&path);
         (entry.absent, entry.dirty) = (false, true);
-        let there = FateKind::MovedFrom(to.to_owned());
+        let there = FileOperationKind::MovedFrom(to.to_owned());
         entry.fate = entry.fate.take().filter(|fate| !fate.is_deletion() && fate.kind != there);
         for work in std::mem::take(&mut entry.queue) {
             match work {
                 // It was made for the other path.
-                Work::Propose(_, reply) => drop(reply.send(Proposed::Stale)),
+                QueuedEdit::Propose(_, reply) => drop(reply.send(Proposed::Stale)),
                 other => entry.queue.push_back(other),
             }
         }
@@ -251,7 +260,7 @@ impl Reviews {
         }
         self.files.entries.insert(to.to_owned(), entry);
         if open.is_none() {
-            self.read_disk(to, DiskPurpose::Reconcile(self.files.tickets));
+            self.read_disk(to, DiskPurpose::Reconcile(self.files.edits_sent));
         }
     }
 
@@ -273,7 +282,7 @@ impl Reviews {
             .collect()
     }
 
-    /// Before a file is made: the folders that will be made for it.
+    /// FileSnapshot a file is made: the folders that will be made for it.
     pub(super) fn remember_folders(&mut self, path: &Path) {
         let missing = path.ancestors().skip(1).take_while(|folder| !folder.exists());
         self.files.made.extend(missing.map(Path::to_owned));

@@ -10,15 +10,15 @@ use cairn_core::{
 
 /// What was done to a file as a whole, and nobody has decided yet.
 #[derive(Debug, Clone)]
-pub(super) struct Fate {
-    pub(super) kind: FateKind,
+pub(super) struct FileOperation {
+    pub(super) kind: FileOperationKind,
     pub(super) origin: Origin,
     /// Names it among all fates.
     pub(super) number: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum FateKind {
+pub(super) enum FileOperationKind {
     Deleted,
     /// The file was at the path of this key.
     MovedFrom(String),
@@ -26,14 +26,14 @@ pub(super) enum FateKind {
 
 /// All that is to be decided about a file.
 #[derive(Debug, Clone)]
-pub(super) struct Standing {
+pub(super) struct ReviewState {
     pub(super) review: Option<FileReview>,
-    pub(super) fate: Option<Fate>,
+    pub(super) fate: Option<FileOperation>,
     /// Encoding in which the file is created again.
     pub(super) encoding: FileEncoding,
 }
 
-impl Standing {
+impl ReviewState {
     /// Of a file in which nothing is to be decided.
     pub(super) fn nothing() -> Self {
         Self { review: None, fate: None, encoding: FileEncoding::UTF_8 }
@@ -44,13 +44,13 @@ impl Standing {
     }
 }
 
-impl Fate {
+impl FileOperation {
     pub(super) fn id(&self) -> String {
         format!("file-{}", self.number)
     }
 
     pub(super) fn is_deletion(&self) -> bool {
-        self.kind == FateKind::Deleted
+        self.kind == FileOperationKind::Deleted
     }
 }
 
@@ -69,9 +69,9 @@ pub(super) fn brought_back(review: &FileReview) -> (FileReview, Text) {
 
 /// A file as it was before a decision.
 #[derive(Debug)]
-pub(super) struct Former {
+pub(super) struct DecisionUndo {
     pub(super) key: String,
-    pub(super) standing: Standing,
+    pub(super) standing: ReviewState,
     /// The text the decision left: only that can be taken back. `None`: no file.
     pub(super) after: Option<Text>,
     /// Where the decision moved the file back to.
@@ -84,8 +84,8 @@ pub(super) struct Former {
 
 /// A file before the agent changed it.
 #[derive(Debug, Clone)]
-pub(super) struct Before {
-    pub(super) standing: Standing,
+pub(super) struct FileSnapshot {
+    pub(super) standing: ReviewState,
     /// `None`: there was no file.
     pub(super) text: Option<Text>,
     /// What the agent, or a decision, left last.

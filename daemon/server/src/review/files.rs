@@ -6,13 +6,13 @@ use std::{
     sync::atomic::{AtomicU64, Ordering},
 };
 
-use super::entry::Entry;
+use super::tracked_file::TrackedFile;
 
 #[derive(Debug, Default)]
 pub(super) struct Files {
     /// By canonical URI.
-    pub(super) entries: HashMap<String, Entry>,
-    pub(super) tickets: u64,
+    pub(super) entries: HashMap<String, TrackedFile>,
+    pub(super) edits_sent: u64,
     /// URI and path of files that were shown and are elsewhere now: the client is told.
     pub(super) left: Vec<(String, String)>,
     /// Folders that were made for files of the agent.

@@ -9,14 +9,14 @@ use cairn_core::{
 use tokio::sync::oneshot;
 
 use super::{
-    file_state::{Before, Fate, Standing},
+    file_state::{FileOperation, FileSnapshot, ReviewState},
     translate::same_but_last_break,
 };
 use crate::ports::{EditPolicy, Proposal, Proposed};
 
 /// Something to do to a file, in turn.
 #[derive(Debug)]
-pub(super) enum Work {
+pub(super) enum QueuedEdit {
     Propose(Proposal, oneshot::Sender<Proposed>),
     Reject {
         ids: Vec<HunkId>,
@@ -27,7 +27,7 @@ pub(super) enum Work {
     /// Make the file what it was at a checkpoint, if it is still what it is `now`.
     GoBack {
         now: Option<Text>,
-        before: Box<Before>,
+        before: Box<FileSnapshot>,
         reply: oneshot::Sender<Proposed>,
     },
     /// Propose again, and accept, what no longer stands in the text.
@@ -36,13 +36,13 @@ pub(super) enum Work {
         reply: oneshot::Sender<Proposed>,
     },
     /// Take back what was done to the file as a whole.
-    RejectFate {
+    RejectFileOperation {
         reply: oneshot::Sender<Proposed>,
     },
     /// Bring back a former review, text included, if the text is still the one after it (`None`:
     /// there is no file).
     Restore {
-        former: Box<Standing>,
+        former: Box<ReviewState>,
         after: Option<Text>,
         /// What the decision accepted; `None`: it was a rejection.
         accepted: Option<Vec<HunkId>>,
@@ -52,29 +52,29 @@ pub(super) enum Work {
     MoveAgain {
         to: String,
         base: Text,
-        fate: Option<Fate>,
-        then: Box<Work>,
+        fate: Option<FileOperation>,
+        then: Box<QueuedEdit>,
     },
 }
 
-impl Work {
+impl QueuedEdit {
     /// It is not going to be done.
     pub(super) fn answer(self, answer: Proposed) {
         match self {
-            Work::Propose(_, reply)
-            | Work::Reject { reply, .. }
-            | Work::RejectFate { reply }
-            | Work::ApplyOutdated { reply, .. }
-            | Work::GoBack { reply, .. }
-            | Work::Restore { reply, .. } => drop(reply.send(answer)),
-            Work::MoveAgain { then, .. } => then.answer(answer),
+            QueuedEdit::Propose(_, reply)
+            | QueuedEdit::Reject { reply, .. }
+            | QueuedEdit::RejectFileOperation { reply }
+            | QueuedEdit::ApplyOutdated { reply, .. }
+            | QueuedEdit::GoBack { reply, .. }
+            | QueuedEdit::Restore { reply, .. } => drop(reply.send(answer)),
+            QueuedEdit::MoveAgain { then, .. } => then.answer(answer),
         }
     }
 }
 
 #[derive(Debug)]
 pub(super) struct InFlight {
-    pub(super) ticket: u64,
+    pub(super) edit_id: u64,
     /// The text the edit produces; `None` when it deletes the file.
     pub(super) expected: Option<Text>,
     pub(super) outcome: Outcome,
@@ -85,7 +85,7 @@ pub(super) struct InFlight {
     pub(super) counts: (u32, u32),
     pub(super) reply: oneshot::Sender<Proposed>,
     /// What is to be done where a move leads.
-    pub(super) then: Option<Box<Work>>,
+    pub(super) then: Option<Box<QueuedEdit>>,
     /// The review before the first change that was not the edit. Edits of an editor that tells of
     /// each in a notification of its own come in pieces.
     pub(super) review_before: Option<Option<FileReview>>,
@@ -93,7 +93,7 @@ pub(super) struct InFlight {
 
 /// A proposal that is in the text, and whose tool call waits until all of it is decided.
 #[derive(Debug)]
-pub(super) struct Undecided {
+pub(super) struct AwaitingDecision {
     pub(super) origin: Origin,
     pub(super) answer: Proposed,
     pub(super) reply: oneshot::Sender<Proposed>,
@@ -117,7 +117,7 @@ pub(super) enum Outcome {
     },
     Restore {
         before: Option<Text>,
-        former: Box<Standing>,
+        former: Box<ReviewState>,
         /// It undoes the newest decision.
         is_undo: bool,
     },
@@ -137,7 +137,7 @@ pub(super) enum Outcome {
     Moved {
         to: String,
         base: Text,
-        fate: Option<Fate>,
+        fate: Option<FileOperation>,
         origin: Option<Origin>,
         policy: EditPolicy,
     },
@@ -184,7 +184,7 @@ impl Outcome {
     }
 
     /// The agent did something to the file as a whole, and may.
-    pub(super) fn is_accepted_fate(&self) -> bool {
+    pub(super) fn is_accepted_operation(&self) -> bool {
         matches!(
             self,
             Outcome::Deleted { policy: EditPolicy::Accept, .. }

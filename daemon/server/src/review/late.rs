@@ -12,21 +12,21 @@ use cairn_core::{
 use serde::{Deserialize, Serialize};
 
 use super::{
-    entry::Entry,
-    file_state::{Fate, Standing},
+    file_state::{FileOperation, ReviewState},
     flight::{InFlight, Outcome},
-    records::{KeptFate, kept_fate, kept_standing, known_fate, known_standing},
+    records::{RecordedOperation, operation_of, recorded_operation, recorded_state, state_of},
+    tracked_file::TrackedFile,
 };
 use crate::{ports::EditPolicy, store::reviews::UnderWay};
 
-/// Late edits of one file that are remembered; the newest ones.
+/// TimedOutEdit edits of one file that are remembered; the newest ones.
 const MOST_LATE: usize = 4;
 /// Restarts after which an edit is not waited for any more.
 const MOST_RESTARTS: u32 = 3;
 
 /// An edit that may still reach the text.
 #[derive(Debug, Clone)]
-pub(super) struct Late {
+pub(super) struct TimedOutEdit {
     /// Text after the edit; `None`: the edit deletes or moves the file.
     pub(super) expected: Option<Text>,
     pub(super) outcome: Outcome,
@@ -50,7 +50,7 @@ pub(super) enum Meaning {
     /// The file goes to the path of this key.
     Moved {
         to: String,
-        fate: Option<KeptFate>,
+        fate: Option<RecordedOperation>,
     },
     /// A rejection.
     User,
@@ -63,7 +63,7 @@ pub(super) enum Meaning {
     },
 }
 
-impl Late {
+impl TimedOutEdit {
     pub(super) fn of(in_flight: &InFlight) -> Self {
         let (expected, outcome) = (in_flight.expected.clone(), in_flight.outcome.clone());
         Self { expected, outcome, restarts: 0 }
@@ -106,7 +106,7 @@ impl Late {
     }
 
     /// The state that the undo of a decision would have restored, if the daemon died over it.
-    pub(super) fn unfinished_undo(&self) -> Option<Standing> {
+    pub(super) fn unfinished_undo(&self) -> Option<ReviewState> {
         match &self.outcome {
             Outcome::Restore { former, is_undo: true, .. } if self.restarts == 1 => {
                 Some((**former).clone())
@@ -135,7 +135,7 @@ impl Late {
             Outcome::Moved { to, base, fate, policy, .. } => {
                 expected = base.clone();
                 let fate = fate.as_ref().filter(|_| *policy != EditPolicy::Accept);
-                Meaning::Moved { to: to.clone(), fate: fate.map(kept_fate) }
+                Meaning::Moved { to: to.clone(), fate: fate.map(recorded_operation) }
             }
             Outcome::Reject { before: text, .. } => {
                 before = Some(text.clone());
@@ -144,7 +144,7 @@ impl Late {
             Outcome::Delete { .. } => Meaning::Uncreated,
             Outcome::Restore { before: text, former, is_undo } => {
                 before.clone_from(text);
-                after = Some(kept_standing(former));
+                after = Some(recorded_state(former));
                 Meaning::Restored { deletes: self.expected.is_none(), is_undo: *is_undo }
             }
         };
@@ -167,7 +167,7 @@ impl Late {
                 (None, Outcome::Deleted { base: text, origin, policy: EditPolicy::Propose })
             }
             Meaning::Moved { to, fate } => {
-                let fate = fate.map(known_fate);
+                let fate = fate.map(operation_of);
                 let origin = fate.as_ref().map(|fate| fate.origin.clone());
                 let policy = EditPolicy::Propose;
                 (None, Outcome::Moved { to, base: expected, fate, origin, policy })
@@ -188,7 +188,7 @@ impl Late {
                 (None, Outcome::Delete { told: Vec::new(), notice: String::new() })
             }
             Meaning::Restored { deletes, is_undo } => {
-                let former = Box::new(known_standing(&after?).ok()?);
+                let former = Box::new(state_of(&after?).ok()?);
                 let outcome = Outcome::Restore { before, former, is_undo };
                 ((!deletes).then_some(expected), outcome)
             }
@@ -198,9 +198,9 @@ impl Late {
     }
 }
 
-impl Entry {
+impl TrackedFile {
     /// Remembers an edit that was given up.
-    pub(super) fn wait_for(&mut self, late: Late) {
+    pub(super) fn wait_for(&mut self, late: TimedOutEdit) {
         self.late.push(late);
         if self.late.len() > MOST_LATE {
             self.late.remove(0);
@@ -240,8 +240,8 @@ impl Entry {
 
     /// Compares the text after a restart with the texts before and after each edit that was on its
     /// way. `outdated` becomes what does not stand in it.
-    pub(super) fn resume_late(&mut self, edits: Vec<Late>, text: Option<&Text>) {
-        let (done, missing): (Vec<Late>, Vec<Late>) =
+    pub(super) fn resume_late(&mut self, edits: Vec<TimedOutEdit>, text: Option<&Text>) {
+        let (done, missing): (Vec<TimedOutEdit>, Vec<TimedOutEdit>) =
             edits.into_iter().partition(|late| late.is_likely_done(text));
         for late in &done {
             self.land_late(late, text);
@@ -265,7 +265,7 @@ impl Entry {
         self.late = missing;
     }
 
-    fn land_late(&mut self, late: &Late, text: Option<&Text>) {
+    fn land_late(&mut self, late: &TimedOutEdit, text: Option<&Text>) {
         let was_absent = std::mem::replace(&mut self.absent, text.is_none());
         match (&late.outcome, late.intent()) {
             (Outcome::Agent { base, origin, policy, .. }, Some(intent)) => {
@@ -296,7 +296,7 @@ impl Entry {
             }
             (Outcome::Delete { .. }, _) => (self.review, self.fate) = (None, None),
             (Outcome::Deleted { base, origin, .. }, _) => {
-                self.deleted(base, origin, self.newest_ticket);
+                self.deleted(base, origin, self.newest_edit);
             }
             // A move takes the entry along, which is for the hub to do.
             (Outcome::Moved { .. } | Outcome::Agent { .. } | Outcome::Reject { .. }, _) => {}
@@ -304,8 +304,9 @@ impl Entry {
     }
 
     /// The operation of a late move to this key.
-    pub(super) fn take_late_move(&mut self, key: &str) -> Option<(Option<Fate>, Text)> {
-        let is_it = |late: &Late| matches!(&late.outcome, Outcome::Moved { to, .. } if to == key);
+    pub(super) fn take_late_move(&mut self, key: &str) -> Option<(Option<FileOperation>, Text)> {
+        let is_it =
+            |late: &TimedOutEdit| matches!(&late.outcome, Outcome::Moved { to, .. } if to == key);
         let at = self.late.iter().position(is_it)?;
         match self.late.remove(at).outcome {
             Outcome::Moved { base, fate, .. } => Some((fate, base)),

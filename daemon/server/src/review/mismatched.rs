@@ -7,7 +7,7 @@ use cairn_core::{
     text::Text,
 };
 
-use super::{Reviews, entry::follow, flight::Outcome};
+use super::{Reviews, flight::Outcome, tracked_file::follow};
 use crate::ports::Proposed;
 
 /// The text between the user's changes and the agent's.

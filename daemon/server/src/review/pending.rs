@@ -11,11 +11,11 @@ use tokio::sync::oneshot;
 
 use super::{
     Reviews,
-    entry::Entry,
-    file_state::{Former, place},
+    file_state::{DecisionUndo, place},
     flight::Outcome,
-    records::{kept_former, known_former},
+    records::{recorded_undo, undo_of},
     restore::FoundFile,
+    tracked_file::TrackedFile,
     translate::edit_of,
 };
 use crate::{
@@ -76,13 +76,13 @@ impl Reviews {
         self.store.as_ref().map(ReviewStore::sync)
     }
 
-    pub(super) fn keep_decision(&self, formers: &[Former]) {
+    pub(super) fn keep_decision(&self, formers: &[DecisionUndo]) {
         // With what it decided: a decision that can be undone was made.
         for former in formers {
             self.keep_file(&former.key);
         }
         let Some(keeper) = &self.store else { return };
-        keeper.decided(formers.iter().map(kept_former).collect());
+        keeper.decided(formers.iter().map(recorded_undo).collect());
         drop(keeper.sync());
     }
 
@@ -109,9 +109,9 @@ impl Reviews {
                 // The agent was quicker; the file is in its hands already.
                 continue;
             }
-            let mut entry = Entry::new(uri, self.services.display(&path));
+            let mut entry = TrackedFile::new(uri, self.services.display(&path));
             let text = open.map(|document| document.text.clone()).or(disk);
-            if let Err(error) = entry.take_up(&kept, text.as_ref()) {
+            if let Err(error) = entry.restore(&kept, text.as_ref()) {
                 tracing::warn!("what is pending in {} is not shown: {error}", path.display());
                 continue;
             }
@@ -121,20 +121,20 @@ impl Reviews {
             }
             // Numbers name fates of all files.
             let number = entry.fate.as_ref().map_or(0, |fate| fate.number);
-            self.files.tickets = self.files.tickets.max(number);
+            self.files.edits_sent = self.files.edits_sent.max(number);
             undos.extend(entry.unfinished_undo(&kept.key));
             self.files.entries.insert(kept.key, entry);
         }
         let known = decisions.into_iter().filter_map(|formers| {
-            formers.into_iter().map(|former| known_former(former).ok()).collect::<Option<Vec<_>>>()
+            formers.into_iter().map(|former| undo_of(former).ok()).collect::<Option<Vec<_>>>()
         });
-        let mut known: Vec<Vec<Former>> = known.collect();
+        let mut known: Vec<Vec<DecisionUndo>> = known.collect();
         for former in undos {
-            keeper.decided(vec![kept_former(&former)]);
+            keeper.decided(vec![recorded_undo(&former)]);
             known.push(vec![former]);
         }
         self.decisions.remember_older(known);
-        self.take_up_checkpoints(checkpoints);
+        self.restore_checkpoints(checkpoints);
         self.store = Some(keeper);
         let keys: Vec<String> = self.files.entries.keys().cloned().collect();
         for key in keys {

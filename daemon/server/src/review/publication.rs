@@ -3,7 +3,7 @@
 use cairn_core::text::Text;
 use cairn_protocol::{FileKind, Notice, ReviewNotification};
 
-use super::{Reviews, file_state::FateKind};
+use super::{Reviews, file_state::FileOperationKind};
 use crate::workspace::path_of;
 
 /// Of one file's patch; the rest is in the file itself.
@@ -130,8 +130,8 @@ impl Reviews {
             entry.fate.as_ref().filter(|fate| fate.origin.sessions().any(|id| id == session_id))
         {
             out += &match &fate.kind {
-                FateKind::Deleted => format!("You deleted {}.\n", entry.path),
-                FateKind::MovedFrom(from) => {
+                FileOperationKind::Deleted => format!("You deleted {}.\n", entry.path),
+                FileOperationKind::MovedFrom(from) => {
                     let from =
                         path_of(from).map(|path| self.services.display(&path)).unwrap_or_default();
                     format!("You moved {from} to {}.\n", entry.path)

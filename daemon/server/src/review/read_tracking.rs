@@ -15,15 +15,15 @@ const MOST_FILES: usize = 200;
 const MOST_NAMED: usize = 20;
 
 #[derive(Debug, Default)]
-pub(super) struct Seen {
-    sessions: HashMap<String, HashMap<String, Known>>,
+pub(super) struct ReadTracker {
+    sessions: HashMap<String, HashMap<String, ReadState>>,
     clock: u64,
 }
 
 #[derive(Debug)]
-struct Known {
+struct ReadState {
     text: Text,
-    now: Now,
+    now: CurrentText,
     /// The path under which the model knows it, if it is at another by now.
     was: Option<String>,
     when: u64,
@@ -31,16 +31,16 @@ struct Known {
 
 /// What is known of the text the file has now.
 #[derive(Debug)]
-enum Now {
+enum CurrentText {
     Same,
     /// Its document changed.
-    Look,
+    Dirty,
     /// It is not open; `None`: gone, or not text any more.
     OnDisk(Option<Text>),
 }
 
-impl Seen {
-    fn of(&mut self, key: &str) -> impl Iterator<Item = (&String, &mut Known)> {
+impl ReadTracker {
+    fn of(&mut self, key: &str) -> impl Iterator<Item = (&String, &mut ReadState)> {
         self.sessions
             .iter_mut()
             .filter_map(move |(session, files)| Some((session, files.get_mut(key)?)))
@@ -49,7 +49,7 @@ impl Seen {
     /// The document of a file is another one, or changed.
     pub(super) fn touched(&mut self, key: &str) {
         for (_, known) in self.of(key) {
-            known.now = Now::Look;
+            known.now = CurrentText::Dirty;
         }
     }
 
@@ -57,7 +57,7 @@ impl Seen {
     pub(super) fn on_disk(&mut self, key: &str, text: Option<&Text>) {
         for (_, known) in self.of(key) {
             let same = text == Some(&known.text);
-            known.now = if same { Now::Same } else { Now::OnDisk(text.cloned()) };
+            known.now = if same { CurrentText::Same } else { CurrentText::OnDisk(text.cloned()) };
         }
     }
 
@@ -85,7 +85,7 @@ impl Seen {
     pub(super) fn moved(&mut self, from: &str, to: &str, path: &str, sessions: &[String]) {
         for (session, files) in &mut self.sessions {
             let Some(mut known) = files.remove(from) else { continue };
-            known.now = Now::Look;
+            known.now = CurrentText::Dirty;
             if !sessions.contains(session) {
                 known.was.get_or_insert_with(|| path.to_owned());
             }
@@ -106,7 +106,8 @@ impl Seen {
         self.clock += 1;
         let files = self.sessions.entry(session.to_owned()).or_default();
         // Others may have changed it while the call was running.
-        let known = Known { text: saw.text, now: Now::Look, was: None, when: self.clock };
+        let known =
+            ReadState { text: saw.text, now: CurrentText::Dirty, was: None, when: self.clock };
         files.insert(saw.key, known);
         if files.len() > MOST_FILES {
             let oldest = files.iter().min_by_key(|(_, known)| known.when);
@@ -157,10 +158,12 @@ impl Seen {
         let files = self.sessions.get_mut(session)?;
         let mut changed = Vec::new();
         files.retain(|key, known| {
-            let now = match (std::mem::replace(&mut known.now, Now::Same), docs.get(key)) {
-                (Now::Same, _) | (Now::Look, None) => Some(known.text.clone()),
-                (Now::Look | Now::OnDisk(_), Some(document)) => Some(document.text.clone()),
-                (Now::OnDisk(text), None) => text,
+            let now = match (std::mem::replace(&mut known.now, CurrentText::Same), docs.get(key)) {
+                (CurrentText::Same, _) | (CurrentText::Dirty, None) => Some(known.text.clone()),
+                (CurrentText::Dirty | CurrentText::OnDisk(_), Some(document)) => {
+                    Some(document.text.clone())
+                }
+                (CurrentText::OnDisk(text), None) => text,
             };
             let was = known.was.take();
             let is_same = now.as_ref() == Some(&known.text);

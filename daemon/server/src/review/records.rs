@@ -9,12 +9,12 @@ use cairn_core::{
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::file_state::{Fate, FateKind, Former, Standing};
+use super::file_state::{DecisionUndo, FileOperation, FileOperationKind, ReviewState};
 use crate::store::reviews;
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct KeptFate {
+pub(super) struct RecordedOperation {
     pub(super) deleted: bool,
     moved_from: Option<String>,
     origin: Origin,
@@ -40,8 +40,8 @@ struct KeptDecision {
     accepted: Option<Vec<HunkId>>,
 }
 
-pub(super) fn kept_standing(standing: &Standing) -> reviews::Standing<Text> {
-    let fate = standing.fate.as_ref().map(kept_fate);
+pub(super) fn recorded_state(standing: &ReviewState) -> reviews::Standing<Text> {
+    let fate = standing.fate.as_ref().map(recorded_operation);
     reviews::Standing {
         review: standing.review.as_ref().map(FileReview::snapshot),
         fate: serde_json::to_value(fate).unwrap_or_default(),
@@ -59,35 +59,39 @@ fn known_encoding(kept: Option<&reviews::Encoding>) -> Result<FileEncoding, Stri
     FileEncoding::of_label(name, *bom).ok_or_else(|| format!("the encoding {name} is not known"))
 }
 
-pub(super) fn kept_fate(Fate { kind, origin, number }: &Fate) -> KeptFate {
-    KeptFate {
-        deleted: *kind == FateKind::Deleted,
+pub(super) fn recorded_operation(
+    FileOperation { kind, origin, number }: &FileOperation,
+) -> RecordedOperation {
+    RecordedOperation {
+        deleted: *kind == FileOperationKind::Deleted,
         moved_from: match kind {
-            FateKind::Deleted => None,
-            FateKind::MovedFrom(key) => Some(key.clone()),
+            FileOperationKind::Deleted => None,
+            FileOperationKind::MovedFrom(key) => Some(key.clone()),
         },
         origin: origin.clone(),
         number: *number,
     }
 }
 
-pub(super) fn known_standing(kept: &reviews::Standing<Text>) -> Result<Standing, String> {
+pub(super) fn state_of(kept: &reviews::Standing<Text>) -> Result<ReviewState, String> {
     let review = kept.review.clone().map(FileReview::restore).transpose()?;
-    let fate: Option<KeptFate> =
+    let fate: Option<RecordedOperation> =
         serde_json::from_value(kept.fate.clone()).map_err(|error| error.to_string())?;
     let encoding = known_encoding(kept.encoding.as_ref())?;
-    Ok(Standing { review, fate: fate.map(known_fate), encoding })
+    Ok(ReviewState { review, fate: fate.map(operation_of), encoding })
 }
 
-pub(super) fn known_fate(KeptFate { deleted, moved_from, origin, number }: KeptFate) -> Fate {
+pub(super) fn operation_of(
+    RecordedOperation { deleted, moved_from, origin, number }: RecordedOperation,
+) -> FileOperation {
     let kind = match moved_from {
-        Some(key) if !deleted => FateKind::MovedFrom(key),
-        Some(_) | None => FateKind::Deleted,
+        Some(key) if !deleted => FileOperationKind::MovedFrom(key),
+        Some(_) | None => FileOperationKind::Deleted,
     };
-    Fate { kind, origin, number }
+    FileOperation { kind, origin, number }
 }
 
-pub(super) fn kept_former(former: &Former) -> reviews::Former<Text> {
+pub(super) fn recorded_undo(former: &DecisionUndo) -> reviews::Former<Text> {
     let rest = KeptDecision {
         moved_to: former.moved_to.clone(),
         told: former.told.clone(),
@@ -95,17 +99,17 @@ pub(super) fn kept_former(former: &Former) -> reviews::Former<Text> {
     };
     reviews::Former {
         key: former.key.clone(),
-        standing: kept_standing(&former.standing),
+        standing: recorded_state(&former.standing),
         after: former.after.clone(),
         rest: serde_json::to_value(rest).unwrap_or(Value::Null),
     }
 }
 
-pub(super) fn known_former(kept: reviews::Former<Text>) -> Result<Former, String> {
-    let standing = known_standing(&kept.standing)?;
+pub(super) fn undo_of(kept: reviews::Former<Text>) -> Result<DecisionUndo, String> {
+    let standing = state_of(&kept.standing)?;
     let KeptDecision { moved_to, told, accepted } =
         serde_json::from_value(kept.rest).map_err(|error| error.to_string())?;
-    Ok(Former { key: kept.key, standing, after: kept.after, moved_to, told, accepted })
+    Ok(DecisionUndo { key: kept.key, standing, after: kept.after, moved_to, told, accepted })
 }
 
 impl KeptOutdated {

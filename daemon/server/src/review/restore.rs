@@ -9,11 +9,11 @@ use cairn_core::{
 };
 
 use super::{
-    entry::{Entry, Recorded},
-    file_state::{Former, Standing},
+    file_state::{DecisionUndo, ReviewState},
     flight::InFlight,
-    late::{Late, Meaning},
-    records::{KeptOutdated, kept_standing, known_standing},
+    late::{Meaning, TimedOutEdit},
+    records::{KeptOutdated, recorded_state, state_of},
+    tracked_file::{Recorded, TrackedFile},
 };
 use crate::store::reviews::{self, Kept};
 
@@ -52,7 +52,7 @@ impl FoundFile {
     }
 }
 
-impl Entry {
+impl TrackedFile {
     /// Something of it is undecided, or may be.
     pub(super) fn is_pending(&self) -> bool {
         let lines = self.review.as_ref().is_some_and(|review| !review.is_settled());
@@ -77,30 +77,31 @@ impl Entry {
         Kept {
             key: key.to_owned(),
             saveable: self.saveable,
-            standing: kept_standing(&standing),
-            under_way: in_flight.and_then(|it| Late::of(it).kept()),
-            late: self.late.iter().filter_map(Late::kept).collect(),
+            standing: recorded_state(&standing),
+            under_way: in_flight.and_then(|it| TimedOutEdit::of(it).kept()),
+            late: self.late.iter().filter_map(TimedOutEdit::kept).collect(),
             rest: serde_json::to_value(outdated).unwrap_or_default(),
         }
     }
 
     /// The decision whose undo was on its way and has not arrived: it can be undone again.
-    pub(super) fn unfinished_undo(&self, key: &str) -> Option<Former> {
-        let standing = self.late.iter().find_map(Late::unfinished_undo)?;
+    pub(super) fn unfinished_undo(&self, key: &str) -> Option<DecisionUndo> {
+        let standing = self.late.iter().find_map(TimedOutEdit::unfinished_undo)?;
         let sessions = standing.review.iter().flat_map(FileReview::hunks);
         let told = sessions.flat_map(|hunk| hunk.origin.sessions().cloned()).collect();
         let after = self.review.as_ref().filter(|_| !self.absent).map(|it| it.current().clone());
         let (key, moved_to, accepted) = (key.to_owned(), None, None);
-        Some(Former { key, standing, after, moved_to, told, accepted })
+        Some(DecisionUndo { key, standing, after, moved_to, told, accepted })
     }
 
-    pub(super) fn take_up(&mut self, kept: &Kept<Text>, text: Option<&Text>) -> Result<(), String> {
-        let Standing { review, fate, encoding } = known_standing(&kept.standing)?;
+    pub(super) fn restore(&mut self, kept: &Kept<Text>, text: Option<&Text>) -> Result<(), String> {
+        let ReviewState { review, fate, encoding } = state_of(&kept.standing)?;
         let outdated: Vec<KeptOutdated> =
             serde_json::from_value(kept.rest.clone()).map_err(|error| error.to_string())?;
         (self.saveable, self.encoding) = (kept.saveable, encoding);
         self.outdated = outdated.into_iter().map(KeptOutdated::known).collect();
-        let late = kept.late.iter().chain(&kept.under_way).filter_map(Late::known).collect();
+        let late =
+            kept.late.iter().chain(&kept.under_way).filter_map(TimedOutEdit::known).collect();
         let recorded = Recorded { review, fate, late };
         self.resume(&recorded, text);
         self.recorded = Some(recorded);

@@ -10,8 +10,8 @@ use cairn_core::{
 use cairn_protocol::{ChildItem, FileKind, Hunk, Position, Range, ReviewNotification, WholeFile};
 
 use super::{
-    entry::Entry,
-    file_state::{Fate, FateKind, brought_back, place},
+    file_state::{FileOperation, FileOperationKind, brought_back, place},
+    tracked_file::TrackedFile,
 };
 use crate::workspace::path_of;
 
@@ -19,7 +19,7 @@ use crate::workspace::path_of;
 const MAX_HUNK_TEXT: usize = 16 * 1024;
 const MAX_TEXTS: usize = 256 * 1024;
 
-impl Entry {
+impl TrackedFile {
     pub(super) fn publish(&mut self, rev: u32) {
         let hunks = self.hunks();
         self.published = hunks
@@ -39,8 +39,8 @@ impl Entry {
     /// Where the file was, of one that the agent moved.
     pub(super) fn moved_from(&self) -> Option<PathBuf> {
         match &self.fate.as_ref()?.kind {
-            FateKind::MovedFrom(key) => path_of(key),
-            FateKind::Deleted => None,
+            FileOperationKind::MovedFrom(key) => path_of(key),
+            FileOperationKind::Deleted => None,
         }
     }
 
@@ -108,13 +108,13 @@ impl Entry {
     }
 }
 
-impl Fate {
+impl FileOperation {
     /// As the client sees it, at the start of the file.
     pub(super) fn hunk(&self, review: Option<&FileReview>) -> Hunk {
         let start = Position { line: 0, character: 0 };
         let (whole_file, old) = match self.kind {
-            FateKind::Deleted => (WholeFile::Deleted, review.map(brought_back)),
-            FateKind::MovedFrom(_) => (WholeFile::Moved, None),
+            FileOperationKind::Deleted => (WholeFile::Deleted, review.map(brought_back)),
+            FileOperationKind::MovedFrom(_) => (WholeFile::Moved, None),
         };
         let old = old.map(|(_, text)| text).unwrap_or_default();
         Hunk {

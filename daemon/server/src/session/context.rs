@@ -68,15 +68,15 @@ impl Sessions {
         shortest: bool,
     ) {
         let Some(session) = self.entries.get_mut(session_id) else { return };
-        let Some(wire) = &mut session.wire else { return };
-        let messages = wire.with_wish(&session.machine, shortest);
+        let Some(encoded) = &mut session.encoded else { return };
+        let messages = encoded.with_wish(&session.machine, shortest);
         self.ask(session_id, turn_id, number, messages);
     }
 
     /// Has the model answer these messages.
     pub(super) fn ask(&mut self, session_id: &str, turn_id: &str, number: u32, messages: Bytes) {
         let Some(session) = self.entries.get(session_id) else { return };
-        let (Some(wire), Some(turn)) = (&session.wire, &session.turn) else { return };
+        let (Some(encoded), Some(turn)) = (&session.encoded, &session.turn) else { return };
         let request = Request {
             system: Arc::clone(&turn.system),
             tools: Arc::clone(&turn.specs),
@@ -84,7 +84,7 @@ impl Sessions {
             session: session.id.clone(),
             max_tokens: turn.max_tokens,
         };
-        let (provider, cancel) = (Arc::clone(&wire.provider), turn.cancel.clone());
+        let (provider, cancel) = (Arc::clone(&encoded.provider), turn.cancel.clone());
         let hooks = self.hook_desk(session_id, turn_id, cancel.clone());
         let asking = runner::ask_model(
             self.notices(),

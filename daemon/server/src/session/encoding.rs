@@ -17,14 +17,14 @@ use crate::{
 };
 
 /// Encoded conversation.
-pub(super) struct Wire {
+pub(super) struct EncodedConversation {
     pub(super) provider: Arc<dyn Provider>,
     /// Of the settings and keys the provider was chosen by.
     pub(super) generation: u32,
     history: History,
 }
 
-impl Wire {
+impl EncodedConversation {
     pub(super) fn new(provider: Arc<dyn Provider>, generation: u32) -> Self {
         Self { provider, generation, history: History::default() }
     }

@@ -18,7 +18,7 @@ use cairn_protocol::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{configuration::ToolBox, encoding::Wire, work::Work};
+use super::{configuration::ToolBox, encoding::EncodedConversation, work::PlanWork};
 use crate::{
     approval::definitions::Definitions,
     event::RequestError,
@@ -30,7 +30,7 @@ pub(super) struct SessionEntry {
     pub(super) machine: Session,
     pub(super) id: String,
     pub(super) turn: Option<RunningTurn>,
-    pub(super) wire: Option<Wire>,
+    pub(super) encoded: Option<EncodedConversation>,
     pub(super) surroundings: Surroundings,
     /// Names of the instructions it was told of after its beginning.
     pub(super) instructed: HashSet<String>,
@@ -50,7 +50,7 @@ pub(super) struct SessionEntry {
     pub(super) plan: Option<PlanNotification>,
     /// The work under the plan changed since it was shown.
     pub(super) plan_stale: bool,
-    pub(super) work: Work,
+    pub(super) work: PlanWork,
     pub(super) tools: Vec<ToolNotification>,
     pub(super) queue: Queue,
     pub(super) stream: Option<Stream>,
@@ -86,7 +86,7 @@ impl SessionEntry {
             machine,
             id,
             turn: None,
-            wire: None,
+            encoded: None,
             surroundings,
             instructed: HashSet::new(),
             mode,
@@ -98,7 +98,7 @@ impl SessionEntry {
             turns: 0,
             plan: None,
             plan_stale: false,
-            work: Work::default(),
+            work: PlanWork::default(),
             tools: Vec::new(),
             queue: Queue::default(),
             stream: None,
@@ -150,7 +150,7 @@ impl SessionEntry {
 
 /// What a turn begins with besides the words of the user.
 #[derive(Debug, Default)]
-pub(super) struct Opening {
+pub(super) struct TurnStart {
     /// For a session that begins.
     pub(super) instructions: Vec<Instructions>,
     /// The follow-up it was.
@@ -182,7 +182,7 @@ pub(super) struct Stream {
     pub(super) delta: String,
 }
 
-/// Work that an event has caused and that is still to be done.
+/// PlanWork that an event has caused and that is still to be done.
 pub(super) enum Step {
     /// Input of a turn's machine.
     Input { session: String, turn: String, input: Input },

@@ -35,7 +35,7 @@ pub(crate) enum SessionEvent {
         update: Box<ToolUpdate>,
     },
     /// A call wants a subagent started; its report is the answer.
-    Child {
+    Subagent {
         request: Box<SubagentRequest>,
         reply: oneshot::Sender<Report>,
     },
@@ -60,7 +60,7 @@ pub(crate) enum SessionEvent {
     /// Sessions and edits that an earlier process has left in this workspace.
     Found(Box<Found>),
     /// The instructions for a task were read.
-    Instructed(Box<Instructed>),
+    InstructionsLoaded(Box<InstructionsLoaded>),
     /// A session, or a part of one, was read from the disk.
     Read(Read),
     /// Whether what sessions must remember can be written.
@@ -95,7 +95,7 @@ pub(super) enum What {
 
 /// A task whose instructions were read.
 #[derive(Debug)]
-pub(crate) struct Instructed {
+pub(crate) struct InstructionsLoaded {
     pub(super) params: RunTaskParams,
     pub(super) reply: Reply<RunTaskResult>,
     pub(super) instructions: Vec<Instructions>,

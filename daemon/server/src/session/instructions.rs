@@ -13,8 +13,8 @@ use cairn_protocol::{MessageRole, RunTaskParams, RunTaskResult};
 
 use super::{
     Sessions,
-    entry::Opening,
-    event::{Instructed, SessionEvent},
+    entry::TurnStart,
+    event::{InstructionsLoaded, SessionEvent},
 };
 use crate::{event::Reply, instructions, review::Reviews};
 
@@ -30,7 +30,7 @@ impl Sessions {
         reviews: &mut Reviews,
     ) {
         let (None, Some(workspace)) = (&params.session_id, self.services.workspace.clone()) else {
-            return self.began(params, Opening::default(), reply, reviews);
+            return self.began(params, TurnStart::default(), reply, reviews);
         };
         let (docs, mailbox) = (Arc::clone(&self.services.docs), self.mailbox.clone());
         let sources = Arc::clone(&self.services.sources);
@@ -47,7 +47,7 @@ impl Sessions {
                 }
             });
             let instructions = found.await.unwrap_or_default();
-            mailbox.send(SessionEvent::Instructed(Box::new(Instructed {
+            mailbox.send(SessionEvent::InstructionsLoaded(Box::new(InstructionsLoaded {
                 params,
                 reply,
                 instructions,
@@ -57,17 +57,17 @@ impl Sessions {
 
     pub(super) fn instructed(
         &mut self,
-        Instructed { params, reply, instructions }: Instructed,
+        InstructionsLoaded { params, reply, instructions }: InstructionsLoaded,
         reviews: &mut Reviews,
     ) {
-        let opening = Opening { instructions, ..Opening::default() };
+        let opening = TurnStart { instructions, ..TurnStart::default() };
         self.began(params, opening, reply, reviews);
     }
 
     fn began(
         &mut self,
         params: RunTaskParams,
-        opening: Opening,
+        opening: TurnStart,
         reply: Reply<RunTaskResult>,
         reviews: &mut Reviews,
     ) {

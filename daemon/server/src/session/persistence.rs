@@ -16,7 +16,7 @@ use super::{
     Sessions,
     entry::{Queue, SessionEntry},
     event::{Found, SessionEvent},
-    work::Work,
+    work::PlanWork,
 };
 use crate::{
     event::{Remember, Reply, RequestError},
@@ -66,7 +66,7 @@ impl Sessions {
     pub(super) fn found(&mut self, found: Found, reviews: &mut Reviews) {
         self.restoring = false;
         match found.session {
-            Some(Newest::Here(loaded)) => self.take_up(*loaded, Place::First),
+            Some(Newest::Here(loaded)) => self.restore(*loaded, Place::First),
             Some(Newest::Elsewhere) => self.status.locked_by_other_window = true,
             None => {}
         }
@@ -82,7 +82,7 @@ impl Sessions {
         self.prune_sessions();
     }
 
-    pub(super) fn take_up(&mut self, loaded: Loaded, place: Place) {
+    pub(super) fn restore(&mut self, loaded: Loaded, place: Place) {
         let Loaded {
             header,
             memory,
@@ -119,7 +119,7 @@ impl Sessions {
             task: turn.as_ref().map(|(turn, _)| turn.task.clone()),
             title,
             turns,
-            work: Work::of(plan.as_ref(), history),
+            work: PlanWork::of(plan.as_ref(), history),
             tools,
             queue: Queue::restored(queue),
             messages,
@@ -172,7 +172,7 @@ impl Sessions {
             Place::Last => self.order.push(id.clone()),
         }
         self.write_steps(&id);
-        self.take_up_children(&id, children);
+        self.restore_subagents(&id, children);
         if let Some(turn_id) = of_plan {
             self.publish_plan(&id, &turn_id, Vec::new());
         }
@@ -265,8 +265,8 @@ impl Sessions {
     pub(super) fn write_steps(&mut self, session_id: &str) {
         let Some(session) = self.entries.get_mut(session_id) else { return };
         let mut records = session.machine.take_records();
-        if self.subagents.is_child(session_id) {
-            return self.write_child_steps(session_id, records);
+        if self.subagents.is_subagent(session_id) {
+            return self.write_subagent_steps(session_id, records);
         }
         let Some(session) = self.entries.get(session_id) else { return };
         let Some(journal) = &session.journal else { return };

@@ -10,7 +10,7 @@ use cairn_protocol::{
 
 use super::{
     Sessions,
-    entry::{Opening, Queue, SessionEntry, new_id},
+    entry::{Queue, SessionEntry, TurnStart, new_id},
 };
 use crate::{event::RequestError, store::sessions::Line};
 
@@ -26,7 +26,7 @@ impl Sessions {
         let session = self.known(&session_id)?;
         if session.turn.is_none() && session.queue.items.is_empty() {
             let params = RunTaskParams { text, session_id: Some(session_id), mode, context: None };
-            let started = self.run_task(params, Opening::default())?;
+            let started = self.run_task(params, TurnStart::default())?;
             return Ok(QueueAddResult { started: Some(started) });
         }
         if session.queue.items.len() >= MOST {
@@ -101,7 +101,7 @@ impl Sessions {
         let params =
             RunTaskParams { text, session_id: Some(session_id.into()), mode, context: None };
         // That it left the queue is on record with the turn it has become.
-        self.run_task(params, Opening { follow_up: Some(id.clone()), ..Opening::default() })?;
+        self.run_task(params, TurnStart { follow_up: Some(id.clone()), ..TurnStart::default() })?;
         let queue = &mut self.known(session_id)?.queue;
         queue.items.retain(|item| item.id != id);
         queue.held = false;

@@ -187,7 +187,7 @@ impl Sessions {
                 // Another request may have been quicker.
                 if known.is_none_or(|session| session.read_only.is_some()) {
                     self.let_go(&id);
-                    self.take_up(*loaded, Place::Last);
+                    self.restore(*loaded, Place::Last);
                 }
                 (id, page)
             }
@@ -285,7 +285,7 @@ impl Sessions {
         let last = self.entries.get(session_id)?.last_turn.clone();
         let usage = last.and_then(|turn| self.usage_of(session_id, &turn.turn_id));
         let session = self.entries.get(session_id)?;
-        let (children, calls) = self.children_of(session);
+        let (children, calls) = self.subagents_of(session);
         Some(SessionSnapshot {
             session_id: session.id.clone(),
             task: session.task.clone(),

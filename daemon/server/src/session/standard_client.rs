@@ -3,7 +3,7 @@
 use cairn_core::turn::Input;
 use cairn_protocol::{Empty, ErrorKind, RunTaskParams, RunTaskResult, SteerParams};
 
-use super::{Sessions, entry::Opening};
+use super::{Sessions, entry::TurnStart};
 use crate::{
     event::{Reply, RequestError},
     review::Reviews,
@@ -35,7 +35,7 @@ impl Sessions {
             None => self
                 .entries
                 .values()
-                .filter(|session| !self.subagents.is_child(&session.id))
+                .filter(|session| !self.subagents.is_subagent(&session.id))
                 .max_by_key(|session| session.last_turn.as_ref().map(|turn| turn.turn_id.clone())),
         };
         let Some(session) = session else {
@@ -49,7 +49,7 @@ impl Sessions {
         let Some(turn_id) = session.turn.as_ref().map(|turn| turn.id.clone()) else {
             return self.run_task(
                 RunTaskParams { session_id: Some(session_id), ..params },
-                Opening::default(),
+                TurnStart::default(),
             );
         };
         if self.decline(Some(&session_id), Some(&params.text)) > 0 {
@@ -65,8 +65,8 @@ impl Sessions {
         let running: Vec<_> = self
             .entries
             .values()
-            // Children end with their parents.
-            .filter(|session| !self.subagents.is_child(&session.id))
+            // Subagents end with their parents.
+            .filter(|session| !self.subagents.is_subagent(&session.id))
             .filter_map(|session| Some((session.id.clone(), session.turn.as_ref()?.id.clone())))
             .collect();
         for (session_id, turn_id) in running {

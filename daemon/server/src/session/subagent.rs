@@ -17,15 +17,15 @@ use crate::ports::{SubagentRequest, SubagentTools};
 const SHOWN_KEPT: usize = 50;
 
 #[derive(Default)]
-pub(super) struct Children {
+pub(super) struct Subagents {
     /// By their own session.
-    pub(super) running: HashMap<String, Child>,
-    pub(super) waiting: VecDeque<Child>,
+    pub(super) running: HashMap<String, Subagent>,
+    pub(super) waiting: VecDeque<Subagent>,
     /// By the session of their parent, oldest first.
-    pub(super) shown: HashMap<String, VecDeque<Shown>>,
+    pub(super) shown: HashMap<String, VecDeque<ShownSubagent>>,
 }
 
-pub(super) struct Child {
+pub(super) struct Subagent {
     pub(super) session: String,
     pub(super) turn: String,
     pub(super) parent: ParentCall,
@@ -42,14 +42,14 @@ pub(super) struct Child {
     pub(super) reply: oneshot::Sender<Report>,
 }
 
-pub(super) struct Shown {
+pub(super) struct ShownSubagent {
     pub(super) note: ChildNotification,
     /// Of one that is over; before, its session has them.
     pub(super) calls: Vec<ToolNotification>,
 }
 
-impl Children {
-    pub(super) fn is_child(&self, session_id: &str) -> bool {
+impl Subagents {
+    pub(super) fn is_subagent(&self, session_id: &str) -> bool {
         self.running.contains_key(session_id)
     }
 
@@ -70,7 +70,7 @@ impl Children {
         let shown = self.shown.entry(note.parent.session_id.clone()).or_default();
         match shown.iter_mut().find(|it| it.note.session_id == note.session_id) {
             Some(it) => it.note = note,
-            None => shown.push_back(Shown { note, calls: Vec::new() }),
+            None => shown.push_back(ShownSubagent { note, calls: Vec::new() }),
         }
         while shown.len() > SHOWN_KEPT {
             shown.pop_front();
@@ -78,7 +78,7 @@ impl Children {
     }
 }
 
-impl Child {
+impl Subagent {
     pub(super) fn new(
         request: SubagentRequest,
         place: u32,

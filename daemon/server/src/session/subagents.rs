@@ -1,5 +1,5 @@
-//! Children: loops that a `task` call starts. Each has a session entry of its own while it runs,
-//! with its own machine, wire and plan, and nothing after: what it did is told to its parent, shown
+//! Subagents: loops that a `task` call starts. Each has a session entry of its own while it runs,
+//! with its own machine, encoded and plan, and nothing after: what it did is told to its parent, shown
 //! under the parent's call, and written into the parent's journal.
 //!
 //! Must never let a child outlive the turn of its parent, nor count its tokens twice.
@@ -25,11 +25,11 @@ use tokio::sync::oneshot;
 use super::{
     Sessions,
     configuration::ToolBox,
-    encoding::Wire,
+    effects::end_reason,
+    encoding::EncodedConversation,
     entry::{RunningTurn, SessionEntry, Step},
-    subagent::Child,
+    subagent::Subagent,
     transcript::usage,
-    turns::end_reason,
 };
 use crate::{
     ports::{SubagentRequest, SubagentTools, ToolUpdate},
@@ -38,7 +38,7 @@ use crate::{
     workspace::path_of,
 };
 
-/// Children of a session that run at the same time; others wait.
+/// Subagents of a session that run at the same time; others wait.
 const AT_ONCE: usize = 4;
 /// Calls that are kept of a subagent that is over.
 const CALLS_KEPT: usize = 50;
@@ -70,7 +70,11 @@ impl Sessions {
         }
     }
 
-    pub(super) fn start_child(&mut self, request: SubagentRequest, reply: oneshot::Sender<Report>) {
+    pub(super) fn start_subagent(
+        &mut self,
+        request: SubagentRequest,
+        reply: oneshot::Sender<Report>,
+    ) {
         let Origin { session, turn, call, .. } = &request.origin;
         // The user may have stopped the turn; who waits sees that nobody answers.
         let parent = self.entries.get(session).filter(|parent| parent.is_turn(turn));
@@ -79,19 +83,19 @@ impl Sessions {
         let running =
             self.subagents.running.values().filter(|child| child.parent.session_id == *session);
         let room = running.count() < AT_ONCE;
-        let child = Child::new(request, place as u32, self.config.settings.max_rounds, reply);
+        let child = Subagent::new(request, place as u32, self.config.settings.max_rounds, reply);
         if room {
-            self.begin_child(child);
+            self.begin_subagent(child);
         } else {
             let note = child.note(self.services.next_rev());
             self.subagents.waiting.push_back(child);
-            self.tell_child(note);
+            self.tell_subagent(note);
         }
     }
 
-    fn begin_child(&mut self, mut child: Child) {
+    fn begin_subagent(&mut self, mut child: Subagent) {
         let Some(parent) = self.entries.get(&child.parent.session_id) else { return };
-        let (Some(turn), Some(wire)) = (&parent.turn, &parent.wire) else { return };
+        let (Some(turn), Some(encoded)) = (&parent.turn, &parent.encoded) else { return };
         // With no history to keep alike, what plan mode refuses need not be offered.
         let tools = match parent.mode {
             ReviewMode::Plan => SubagentTools::Read,
@@ -99,7 +103,7 @@ impl Sessions {
         };
         let tools: ToolBox =
             self.config.tools.iter().filter(|(spec, _)| tools.have(&spec.name)).cloned().collect();
-        let settings = self.child_settings(&tools, child.max_rounds);
+        let settings = self.subagent_settings(&tools, child.max_rounds);
         let of_plan = match settings.dialect {
             Dialect::List(list) => Some(list.spec()),
             Dialect::Tasks => None,
@@ -120,7 +124,10 @@ impl Sessions {
                 tools,
                 max_tokens: turn.max_tokens,
             }),
-            wire: Some(Wire::new(Arc::clone(&wire.provider), wire.generation)),
+            encoded: Some(EncodedConversation::new(
+                Arc::clone(&encoded.provider),
+                encoded.generation,
+            )),
             task: Some(child.title.clone()),
             ..SessionEntry::new(
                 child.session.clone(),
@@ -135,11 +142,11 @@ impl Sessions {
         self.entries.insert(id.clone(), entry);
         self.subagents.running.insert(id.clone(), child);
         self.measure(&id, &system, &specs);
-        self.publish_child(&id);
+        self.publish_subagent(&id);
         self.turn_input(&id, &turn_id, Input::UserMessage { text });
     }
 
-    fn child_settings(&self, tools: &ToolBox, max_rounds: u32) -> turn::TurnSettings {
+    fn subagent_settings(&self, tools: &ToolBox, max_rounds: u32) -> turn::TurnSettings {
         let model = &self.config.choice.info.name;
         let mut settings = self.config.turn_settings(model);
         if settings.dialect == Dialect::Tasks {
@@ -155,7 +162,7 @@ impl Sessions {
     }
 
     /// Before an answer that may be its last but one.
-    pub(super) fn warn_child(&mut self, session_id: &str, input: &Input) {
+    pub(super) fn warn_subagent(&mut self, session_id: &str, input: &Input) {
         let Some(child) = self.subagents.running.get(session_id) else { return };
         if !matches!(input, Input::Model { event: ModelEvent::Finished(_), .. }) {
             return;
@@ -169,14 +176,14 @@ impl Sessions {
 
     /// Performs what is otherwise with a child; gives back the rest. Its words are shown to nobody:
     /// the parent is told the last of them.
-    pub(super) fn child_effect(
+    pub(super) fn subagent_effect(
         &mut self,
         session_id: &str,
         turn_id: &str,
         effect: Effect,
         reviews: &mut Reviews,
     ) -> Option<Effect> {
-        if !self.subagents.is_child(session_id) {
+        if !self.subagents.is_subagent(session_id) {
             return Some(effect);
         }
         match effect {
@@ -186,9 +193,9 @@ impl Sessions {
             | Effect::Shortened(_)
             | Effect::NoteAdded(_) => {}
             Effect::MessageDropped { .. } => self.drop_announced(session_id, turn_id),
-            Effect::PublishPlan { .. } => self.publish_child(session_id),
-            Effect::Spent => self.child_spent(session_id),
-            Effect::EndTurn(end) => self.end_child(session_id, turn_id, end, reviews),
+            Effect::PublishPlan { .. } => self.publish_subagent(session_id),
+            Effect::Spent => self.subagent_spent(session_id),
+            Effect::EndTurn(end) => self.end_subagent(session_id, turn_id, end, reviews),
             effect @ (Effect::CallModel { .. }
             | Effect::Summarize { .. }
             | Effect::RequestPendingEdits
@@ -202,7 +209,7 @@ impl Sessions {
         None
     }
 
-    fn child_spent(&mut self, session_id: &str) {
+    fn subagent_spent(&mut self, session_id: &str) {
         let Some(session) = self.entries.get(session_id) else { return };
         let total = session.machine.usage();
         let Some(child) = self.subagents.running.get_mut(session_id) else { return };
@@ -213,13 +220,13 @@ impl Sessions {
             cached_tokens: total.cached_tokens - before.cached_tokens,
         };
         let ParentCall { session_id: parent, turn_id, .. } = child.parent.clone();
-        self.publish_child(session_id);
+        self.publish_subagent(session_id);
         self.turn_input(&parent, &turn_id, Input::ChildSpent { usage });
     }
 
     /// The conversation of a child is written down beside its parent's: nobody goes on with it, but
     /// what led to an effect is on record.
-    pub(super) fn write_child_steps(&self, session_id: &str, records: Vec<Record>) {
+    pub(super) fn write_subagent_steps(&self, session_id: &str, records: Vec<Record>) {
         let Some(parent) = self.subagents.parent_of(session_id) else { return };
         for step in records {
             if matches!(step, Record::Item(_)) {
@@ -230,7 +237,7 @@ impl Sessions {
     }
 
     /// What a child does is work on its parent's plan item, too.
-    pub(super) fn child_worked(&mut self, session_id: &str, call_id: &str, update: &ToolUpdate) {
+    pub(super) fn subagent_worked(&mut self, session_id: &str, call_id: &str, update: &ToolUpdate) {
         let path =
             update.edited.as_deref().and_then(path_of).map(|path| self.services.display(&path));
         let Some(child) = self.subagents.running.get_mut(session_id) else { return };
@@ -245,15 +252,15 @@ impl Sessions {
         }
     }
 
-    pub(super) fn publish_stale_children(&mut self) {
+    pub(super) fn publish_stale_subagents(&mut self) {
         let is_stale = |id: &&String| self.entries.get(*id).is_some_and(|it| it.plan_stale);
         let stale: Vec<String> = self.subagents.running.keys().filter(is_stale).cloned().collect();
         for session_id in stale {
-            self.publish_child(&session_id);
+            self.publish_subagent(&session_id);
         }
     }
 
-    fn publish_child(&mut self, session_id: &str) {
+    fn publish_subagent(&mut self, session_id: &str) {
         let rev = self.services.next_rev();
         let Some(child) = self.subagents.running.get(session_id) else { return };
         let Some(session) = self.entries.get_mut(session_id) else { return };
@@ -269,16 +276,16 @@ impl Sessions {
             usage: usage(tokens),
             ..child.note(rev)
         };
-        self.tell_child(note);
+        self.tell_subagent(note);
     }
 
-    fn tell_child(&mut self, note: ChildNotification) {
+    fn tell_subagent(&mut self, note: ChildNotification) {
         self.subagents.show(note.clone());
         self.write(&note.parent.session_id, &Line::Child(note.clone()));
         self.services.notify(Notice::Child(note));
     }
 
-    fn end_child(&mut self, session_id: &str, turn_id: &str, end: End, reviews: &mut Reviews) {
+    fn end_subagent(&mut self, session_id: &str, turn_id: &str, end: End, reviews: &mut Reviews) {
         let Some(session) = self.entries.get_mut(session_id) else { return };
         if let Some(turn) = session.turn.take() {
             turn.cancel.cancel();
@@ -289,7 +296,7 @@ impl Sessions {
         if let Some(child) = self.subagents.running.get_mut(session_id) {
             child.phase = ChildPhase::Ended { reason: end_reason(end.reason) };
         }
-        self.publish_child(session_id);
+        self.publish_subagent(session_id);
         let Some(session) = self.entries.remove(session_id) else { return };
         let Some(child) = self.subagents.running.remove(session_id) else { return };
         let (rounds, usage) = session.machine.turn_usage();
@@ -306,11 +313,11 @@ impl Sessions {
         // Nobody is told when the parent's turn is over.
         drop(child.reply.send(ended.report()));
         self.keep_calls(&child.parent.session_id, session_id, session.tools);
-        let of_parent = |it: &Child| it.parent.session_id == child.parent.session_id;
+        let of_parent = |it: &Subagent| it.parent.session_id == child.parent.session_id;
         if let Some(at) = self.subagents.waiting.iter().position(of_parent)
             && let Some(next) = self.subagents.waiting.remove(at)
         {
-            self.begin_child(next);
+            self.begin_subagent(next);
         }
     }
 
@@ -323,9 +330,9 @@ impl Sessions {
     }
 
     /// The turn of their parent is over: drops those that wait, and returns what ends the others.
-    pub(super) fn end_children(&mut self, session_id: &str) -> Vec<Step> {
+    pub(super) fn end_subagents(&mut self, session_id: &str) -> Vec<Step> {
         let waiting = std::mem::take(&mut self.subagents.waiting).into_iter();
-        let (gone, rest): (Vec<Child>, Vec<Child>) =
+        let (gone, rest): (Vec<Subagent>, Vec<Subagent>) =
             waiting.partition(|child| child.parent.session_id == session_id);
         self.subagents.waiting = rest.into();
         for child in gone {
@@ -343,7 +350,7 @@ impl Sessions {
     }
 
     /// False: no child that waits has this session.
-    pub(super) fn cancel_waiting_child(&mut self, params: &CancelParams) -> bool {
+    pub(super) fn cancel_waiting_subagent(&mut self, params: &CancelParams) -> bool {
         let waiting = &mut self.subagents.waiting;
         let at = waiting.iter().position(|child| child.session == params.session_id);
         match at.and_then(|at| waiting.remove(at)) {
@@ -355,10 +362,10 @@ impl Sessions {
         }
     }
 
-    fn drop_waiting(&mut self, mut child: Child) {
+    fn drop_waiting(&mut self, mut child: Subagent) {
         child.phase = ChildPhase::Ended { reason: EndReason::Cancelled };
         let note = child.note(self.services.next_rev());
-        self.tell_child(note);
+        self.tell_subagent(note);
         let ended = Ended {
             reason: turn::EndReason::Cancelled,
             summary: String::new(),
@@ -373,7 +380,7 @@ impl Sessions {
 
     /// What a client is told of a session's children: as they stand, and the calls of those that
     /// its newest turn started.
-    pub(super) fn children_of(
+    pub(super) fn subagents_of(
         &self,
         session: &SessionEntry,
     ) -> (Vec<ChildNotification>, Vec<ToolNotification>) {
@@ -389,8 +396,8 @@ impl Sessions {
         (notes, calls)
     }
 
-    /// Children that a session of an earlier process had. None of them runs.
-    pub(super) fn take_up_children(&mut self, session_id: &str, children: Vec<ChildNotification>) {
+    /// Subagents that a session of an earlier process had. None of them runs.
+    pub(super) fn restore_subagents(&mut self, session_id: &str, children: Vec<ChildNotification>) {
         for mut note in children {
             // Whoever has its journal has its children.
             session_id.clone_into(&mut note.parent.session_id);

@@ -133,7 +133,7 @@ impl Sessions {
         if let Some(item) = note.plan_item.clone() {
             self.work_updated(session_id, call_id, &item, &update);
         }
-        self.child_worked(session_id, call_id, &update);
+        self.subagent_worked(session_id, call_id, &update);
         self.write_tool(&note);
         self.services.notify(Notice::Tool(note));
     }
@@ -168,7 +168,7 @@ impl Sessions {
             if let Some(item) = &note.plan_item {
                 self.work_updated(session_id, &note.call_id, item, &update);
             }
-            self.child_worked(session_id, &note.call_id, &update);
+            self.subagent_worked(session_id, &note.call_id, &update);
             self.write_tool(&note);
             self.services.notify(Notice::Tool(note));
         }

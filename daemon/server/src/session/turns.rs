@@ -1,37 +1,28 @@
-//! Sessions and their turns: feeds inputs to the pure machine and has its effects performed.
+//! Turns: how one begins, is steered and cancelled.
 
-use std::{collections::VecDeque, sync::Arc};
+use std::sync::Arc;
 
 use cairn_core::{
-    conversation::ToolCall,
-    model::{ModelEvent, ToolSpec},
-    plan::{Dialect, graph::TaskTool},
+    model::ToolSpec,
+    plan::Dialect,
     policy::trust,
     prompt::{self, InView, SelectedText, Surroundings, instructions::Instructions},
-    turn::{self, Effect, End, Input, Session},
+    turn::{self, Input, Session},
 };
 use cairn_protocol::{
-    CancelParams, Connection, Empty, EndReason, ErrorKind, ItemStatus, MessageRole, PlanItem,
-    ReviewMode, RunTaskParams, RunTaskResult, SteerParams, SteerResult, TaskContext, ToolState,
-    TurnPhase,
+    CancelParams, Empty, ErrorKind, MessageRole, ReviewMode, RunTaskParams, RunTaskResult,
+    SteerParams, SteerResult, TaskContext, TurnPhase,
 };
-
-use tokio_util::sync::CancellationToken;
 
 use super::{
     Sessions,
-    encoding::Wire,
-    entry::{Opening, RunningTurn, SessionEntry, Step, new_id},
-    persistence,
-    transcript::usage,
+    encoding::EncodedConversation,
+    entry::{RunningTurn, SessionEntry, Step, TurnStart, new_id},
 };
 use crate::{
     event::RequestError,
-    ports::{EditPolicy, ToolUpdate},
-    review::Reviews,
-    runner, secrets,
-    store::sessions::{self, EndedLine, Header, Line, TurnLine, VERSION},
-    tools::ToolContext,
+    secrets,
+    store::sessions::{self, Header, Line, TurnLine, VERSION},
     workspace::path_of,
 };
 
@@ -46,7 +37,7 @@ impl Sessions {
     pub(super) fn run_task(
         &mut self,
         params: RunTaskParams,
-        opening: Opening,
+        opening: TurnStart,
     ) -> Result<RunTaskResult, RequestError> {
         if params.text.trim().is_empty() {
             return Err(RequestError::new(
@@ -162,8 +153,8 @@ impl Sessions {
         let (cancel, max_tokens) =
             (self.services.shutdown.child_token(), self.config.choice.max_tokens);
         let session = self.known(session_id)?;
-        if session.wire.as_ref().is_none_or(|wire| wire.generation != generation) {
-            session.wire = Some(Wire::new(provider, generation));
+        if session.encoded.as_ref().is_none_or(|encoded| encoded.generation != generation) {
+            session.encoded = Some(EncodedConversation::new(provider, generation));
         }
         session.machine.configure(turn_settings);
         let mut system = prompt::system(&session.surroundings);
@@ -259,7 +250,7 @@ impl Sessions {
     }
 
     pub(crate) fn cancel(&mut self, params: &CancelParams) -> Result<Empty, RequestError> {
-        if self.cancel_waiting_child(params) {
+        if self.cancel_waiting_subagent(params) {
             return Ok(Empty {});
         }
         self.known(&params.session_id)?;
@@ -275,240 +266,5 @@ impl Sessions {
                 "Start a new task with Agent: run task.",
             )
         })
-    }
-
-    /// Queues an input of a turn.
-    pub(super) fn turn_input(&mut self, session: &str, turn: &str, input: Input) {
-        let (session, turn) = (session.to_owned(), turn.to_owned());
-        self.steps.push_back(Step::Input { session, turn, input });
-    }
-
-    /// Does everything that is queued, and what that causes.
-    pub(crate) fn settle(&mut self, reviews: &mut Reviews) {
-        while let Some(step) = self.steps.pop_front() {
-            match step {
-                Step::Input { session, turn, input } => self.step(&session, &turn, input, reviews),
-                Step::Checkpoint { session, turn, task } => {
-                    if let Some(entry) = self.entries.get(&session) {
-                        let plan = entry.machine.plan().clone();
-                        reviews.begin_checkpoint(session, turn, task, plan);
-                    }
-                }
-                Step::TurnEnded { session, turn, end } => {
-                    self.turn_ended(&session, &turn, &end, reviews);
-                }
-            }
-        }
-    }
-
-    /// Steps the machine, and performs the effects. Inputs of a turn that is over are dropped.
-    fn step(&mut self, session_id: &str, turn_id: &str, input: Input, reviews: &mut Reviews) {
-        // What may close a round first tells the model what is not as it knows it any more.
-        if matches!(input, Input::ToolDone { .. } | Input::UserMessage { .. })
-            && let Some(text) = reviews.changes_for(session_id)
-            && let Some(session) = self.entries.get_mut(session_id)
-        {
-            session.machine.step(Input::Notice { text });
-        }
-        self.warn_child(session_id, &input);
-        let Some(session) =
-            self.entries.get_mut(session_id).filter(|session| session.is_turn(turn_id))
-        else {
-            return;
-        };
-        let is_piece = matches!(
-            &input,
-            Input::Model { event: ModelEvent::Text(_) | ModelEvent::Thinking(_), .. }
-        );
-        let effects = session.machine.step(input);
-        if !is_piece {
-            // Before the effects: what led to them is durable before they are.
-            self.write_steps(session_id);
-        }
-        for effect in effects {
-            self.perform(session_id, turn_id, effect, reviews);
-        }
-    }
-
-    fn perform(&mut self, session_id: &str, turn_id: &str, effect: Effect, reviews: &mut Reviews) {
-        let Some(effect) = self.child_effect(session_id, turn_id, effect, reviews) else { return };
-        match effect {
-            Effect::CallModel { request } => self.call_model(session_id, turn_id, request),
-            Effect::Summarize { request, shortest } => {
-                self.status.connect(Connection::Streaming);
-                self.summarize(session_id, turn_id, request, shortest)
-            }
-            Effect::RequestPendingEdits => {
-                let proposals = reviews.pending_edits(session_id);
-                self.turn_input(session_id, turn_id, Input::PendingEdits { proposals });
-            }
-            Effect::Shortened(shortened) => self.shortened(session_id, turn_id, shortened),
-            Effect::WindowLearned { tokens } => self.window_learned(tokens),
-            Effect::Wait { request, attempt, delay_ms, reason } => {
-                self.status.connect(Connection::Retrying { attempt, delay_ms, reason });
-                if let Some(cancel) = self.cancel_token(session_id) {
-                    let waiting = runner::wait(
-                        self.notices(),
-                        session_id.into(),
-                        turn_id.into(),
-                        request,
-                        delay_ms,
-                    );
-                    self.services.spawn_until(cancel, waiting);
-                }
-            }
-            Effect::RunTool { call, plan_item } => {
-                self.status.connect(Connection::Working);
-                self.run_tool(session_id, turn_id, call, plan_item)
-            }
-            Effect::ToolAnswered { call, plan_item, content, is_error } => {
-                let update = ToolUpdate {
-                    state: Some(if is_error { ToolState::Failed } else { ToolState::Done }),
-                    title: Some(if is_error {
-                        format!("{} was not run", call.name)
-                    } else {
-                        "Update the plan".into()
-                    }),
-                    detail: Some(content),
-                    ..ToolUpdate::default()
-                };
-                self.announce(session_id, turn_id, &call.id, &call.name, plan_item);
-                self.tool_update(session_id, turn_id, &call.id, update);
-            }
-            Effect::CallAnnounced { id, name } => {
-                self.announce(session_id, turn_id, &id, &name, None)
-            }
-            Effect::Text { delta } => self.stream(session_id, MessageRole::Assistant, &delta),
-            Effect::Thinking { delta } => self.stream(session_id, MessageRole::Thinking, &delta),
-            Effect::MessageDone { text } => self.end_stream(session_id, turn_id, Some(text)),
-            Effect::MessageDropped { .. } => {
-                self.end_stream(session_id, turn_id, None);
-                self.drop_announced(session_id, turn_id);
-            }
-            Effect::CallsDropped => self.drop_announced(session_id, turn_id),
-            Effect::NoteAdded(note) => self.show_note(session_id, turn_id, note),
-            Effect::PublishPlan { dropped } => self.publish_plan(session_id, turn_id, dropped),
-            Effect::Spent => self.publish_usage(session_id, turn_id),
-            Effect::EndTurn(end) => self.end_turn(session_id, turn_id, end),
-        }
-    }
-
-    fn call_model(&mut self, session_id: &str, turn_id: &str, number: u32) {
-        self.status.connect(Connection::Streaming);
-        let Some(session) = self.entries.get_mut(session_id) else { return };
-        let Some(wire) = &mut session.wire else { return };
-        let messages = wire.catch_up(&session.machine);
-        self.ask(session_id, turn_id, number, messages);
-    }
-
-    fn run_tool(
-        &mut self,
-        session_id: &str,
-        turn_id: &str,
-        call: ToolCall,
-        plan_item: Option<String>,
-    ) {
-        self.announce(session_id, turn_id, &call.id, &call.name, plan_item.clone());
-        let Some(session) = self.entries.get_mut(session_id) else { return };
-        // Keeping the plan is no work on an item of it.
-        let plan_item = plan_item.filter(|_| TaskTool::named(&call.name).is_none());
-        if let Some(item) = &plan_item {
-            session.work.call_started(item);
-            session.plan_stale = true;
-        }
-        let origin = self.origin_of(session_id, turn_id, &call.id, plan_item);
-        let root = self.entries.get(&origin.session);
-        let journal = root.and_then(|root| root.journal.clone());
-        let edit_policy = root.map_or(EditPolicy::Propose, SessionEntry::edit_policy);
-        let Some(session) = self.entries.get(session_id) else { return };
-        let (Some(turn), Some(workspace)) = (&session.turn, self.services.workspace.clone()) else {
-            return;
-        };
-        let context = ToolContext {
-            workspace,
-            docs: Arc::clone(&self.services.docs),
-            edits: Arc::clone(&self.edits),
-            edit_policy,
-            children: Arc::new(self.mailbox.clone()),
-            searches: Arc::clone(&self.searches),
-            trusted: self.config.trusted,
-            cancel: turn.cancel.clone(),
-            sources: Arc::clone(&self.services.sources),
-            commands: Arc::clone(&self.config.settings.commands),
-            allowed: self.allowed(),
-            walls: self.walls(),
-            timeout: self.config.settings.tool_timeout,
-            origin,
-            hooks: self.hook_desk(session_id, turn_id, turn.cancel.clone()),
-            journal,
-        };
-        let tool = turn.tools.iter().find(|(spec, _)| spec.name == call.name);
-        let tool = tool.map(|(_, tool)| Arc::clone(tool));
-        let mode = session.mode;
-        // Not cut by the token: a command must get the chance to end its processes.
-        self.services.tasks.spawn(runner::run_tool(self.notices(), tool, call, context, mode));
-    }
-
-    fn cancel_token(&self, session_id: &str) -> Option<CancellationToken> {
-        self.entries.get(session_id)?.turn.as_ref().map(|turn| turn.cancel.clone())
-    }
-
-    /// Ends the turn once its subagents have ended.
-    fn end_turn(&mut self, session_id: &str, turn_id: &str, end: End) {
-        let Some(session) = self.entries.get_mut(session_id) else { return };
-        let Some(turn) = session.turn.take() else { return };
-        turn.cancel.cancel();
-        let mut first = VecDeque::from(self.end_children(session_id));
-        let (session, turn) = (session_id.to_owned(), turn_id.to_owned());
-        first.push_back(Step::TurnEnded { session, turn, end });
-        first.append(&mut self.steps);
-        self.steps = first;
-    }
-
-    fn turn_ended(&mut self, session_id: &str, turn_id: &str, end: &End, reviews: &mut Reviews) {
-        let Some(session) = self.entries.get_mut(session_id) else { return };
-        let open_items = persistence::open_items(&session.machine);
-        // A turn that did not touch the plan still worked under it.
-        let in_progress = |item: &PlanItem| item.status == ItemStatus::InProgress;
-        session.plan_stale |=
-            session.plan.as_ref().is_some_and(|plan| plan.items.iter().any(in_progress));
-        self.end_stream(session_id, turn_id, None);
-        self.withdraw_approvals(turn_id);
-        reviews.stop_waiting(turn_id);
-        self.close_tools(session_id, turn_id);
-        self.publish_stale_plans();
-        let reason = end_reason(end.reason);
-        let Some(session) = self.entries.get(session_id) else { return };
-        let (task, usage) = (session.task.clone(), usage(session.machine.usage()));
-        self.keep_plan(session_id, turn_id, task.unwrap_or_default(), reason);
-        let line = EndedLine {
-            turn_id: turn_id.into(),
-            reason,
-            summary: end.summary.clone(),
-            open_items,
-            usage,
-        };
-        self.write(session_id, &Line::Ended(line));
-        self.publish_turn(
-            session_id,
-            turn_id,
-            TurnPhase::Ended { reason, summary: end.summary.clone(), open_items, usage },
-        );
-        self.hooks_of_end(session_id, turn_id, reason, &end.summary);
-        self.queue_goes_on(session_id, reason == EndReason::Completed);
-        if self.entries.values().all(|session| session.turn.is_none()) {
-            self.status.connect(Connection::Idle);
-            reviews.save_at_turn_end();
-        }
-    }
-}
-
-pub(super) fn end_reason(reason: turn::EndReason) -> EndReason {
-    match reason {
-        turn::EndReason::Completed => EndReason::Completed,
-        turn::EndReason::NeedsInput => EndReason::NeedsInput,
-        turn::EndReason::Cancelled => EndReason::Cancelled,
-        turn::EndReason::Failed => EndReason::Failed,
-        turn::EndReason::Limit => EndReason::Limit,
     }
 }

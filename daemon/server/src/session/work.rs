@@ -1,4 +1,4 @@
-//! Work that was done under each item of a plan: files, commands, calls and time.
+//! PlanWork that was done under each item of a plan: files, commands, calls and time.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -17,7 +17,7 @@ const FILES_KEPT: usize = 200;
 
 /// What was done under each item of a session's plan.
 #[derive(Debug, Default)]
-pub(super) struct Work {
+pub(super) struct PlanWork {
     items: HashMap<String, ItemWork>,
     /// The item in progress, and since when.
     clock: Option<(String, Instant)>,
@@ -38,7 +38,7 @@ struct Command {
     running_since: Option<Instant>,
 }
 
-impl Work {
+impl PlanWork {
     /// The work under a plan as it was shown before.
     pub(super) fn of(plan: Option<&PlanNotification>, history: Vec<EarlierPlan>) -> Self {
         let items = plan.map(|plan| plan.items.as_slice()).unwrap_or_default();

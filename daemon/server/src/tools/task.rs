@@ -94,7 +94,7 @@ impl Call for TaskCall {
         let Self { title, prompt, tools, max_rounds } = *self;
         let request = SubagentRequest { title, prompt, tools, max_rounds, origin: context.origin };
         // The rest of the context goes now: a journal is not closed while a call holds it.
-        let ended = context.children.run(request);
+        let ended = context.subagents.run(request);
         async move {
             let Some(Report { content, is_error }) = ended.await else {
                 return Err(ToolFailure::tell("The turn ended before the subagent did."));

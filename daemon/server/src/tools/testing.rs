@@ -15,7 +15,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Children, EditPolicy, Edits, Proposal, Proposed, Searches, SubagentRequest, ToolContext,
+    EditPolicy, Edits, Proposal, Proposed, Searches, SubagentRequest, Subagents, ToolContext,
     ToolFailure, Wanted,
 };
 use crate::{
@@ -34,7 +34,7 @@ pub(super) struct Fixture {
 /// A child that reports what it was started with.
 struct Echo;
 
-impl Children for Echo {
+impl Subagents for Echo {
     fn run(&self, request: SubagentRequest) -> BoxFuture<'static, Option<Report>> {
         let SubagentRequest { title, prompt, tools, max_rounds, .. } = request;
         let content = format!("{title}|{prompt}|{tools:?}|{max_rounds:?}");
@@ -59,7 +59,7 @@ impl Fixture {
             docs,
             edits: Arc::clone(&editor) as Arc<dyn Edits>,
             edit_policy: EditPolicy::Propose,
-            children: Arc::new(Echo),
+            subagents: Arc::new(Echo),
             searches: Arc::default(),
             cancel: CancellationToken::new(),
             sources: Arc::default(),

@@ -10,35 +10,35 @@ use cairn_core::{
 use cairn_protocol::Hunk;
 
 use super::{
-    file_state::{Fate, FateKind, Standing, brought_back},
-    flight::{InFlight, Outcome, Undecided, Work},
-    late::{Late, accept_of},
+    file_state::{FileOperation, FileOperationKind, ReviewState, brought_back},
+    flight::{AwaitingDecision, InFlight, Outcome, QueuedEdit},
+    late::{TimedOutEdit, accept_of},
 };
 use crate::ports::EditPolicy;
 
 /// A file the agent has proposed something for.
 #[derive(Debug)]
-pub(super) struct Entry {
+pub(super) struct TrackedFile {
     /// As the client spells it when the document is open, else as we do.
     pub(super) uri: String,
     /// Relative to the workspace, for people.
     pub(super) path: String,
     pub(super) review: Option<FileReview>,
     /// What the agent did to the file as a whole.
-    pub(super) fate: Option<Fate>,
+    pub(super) fate: Option<FileOperation>,
     /// Encoding of the file when the agent last changed it.
     pub(super) encoding: FileEncoding,
     /// There is no such file. If it comes back, so does what is undecided in it.
     pub(super) absent: bool,
-    pub(super) queue: VecDeque<Work>,
+    pub(super) queue: VecDeque<QueuedEdit>,
     pub(super) in_flight: Option<InFlight>,
     /// Of the newest edit: what was read before it is out of date.
-    pub(super) newest_ticket: u64,
-    pub(super) undecided: Vec<Undecided>,
+    pub(super) newest_edit: u64,
+    pub(super) undecided: Vec<AwaitingDecision>,
     /// Edits that were given up and may still arrive, oldest first.
-    pub(super) late: Vec<Late>,
+    pub(super) late: Vec<TimedOutEdit>,
     /// Those that have arrived since the last publication.
-    pub(super) landed: Vec<Late>,
+    pub(super) landed: Vec<TimedOutEdit>,
     /// As it was written down by another process, until its text goes on from there.
     pub(super) recorded: Option<Recorded>,
     /// Proposals of which nothing stands in the text.
@@ -60,12 +60,12 @@ pub(super) struct Entry {
 #[derive(Debug, Clone)]
 pub(super) struct Recorded {
     pub(super) review: Option<FileReview>,
-    pub(super) fate: Option<Fate>,
+    pub(super) fate: Option<FileOperation>,
     /// Edits that were on their way.
-    pub(super) late: Vec<Late>,
+    pub(super) late: Vec<TimedOutEdit>,
 }
 
-impl Entry {
+impl TrackedFile {
     pub(super) fn new(uri: String, path: String) -> Self {
         Self {
             uri,
@@ -76,7 +76,7 @@ impl Entry {
             absent: false,
             queue: VecDeque::new(),
             in_flight: None,
-            newest_ticket: 0,
+            newest_edit: 0,
             undecided: Vec::new(),
             late: Vec::new(),
             landed: Vec::new(),
@@ -100,7 +100,7 @@ impl Entry {
             .into_iter()
             .partition(|undecided| self.pending().any(|origin| *origin == undecided.origin));
         self.undecided = pending;
-        for Undecided { answer, reply, .. } in decided {
+        for AwaitingDecision { answer, reply, .. } in decided {
             drop(reply.send(answer));
         }
     }
@@ -124,7 +124,7 @@ impl Entry {
         self.absent && self.review.is_some()
     }
 
-    pub(super) fn access(&mut self) {
+    pub(super) fn mark_changed(&mut self) {
         self.dirty = true;
     }
 
@@ -270,7 +270,7 @@ impl Entry {
             }
             Outcome::Delete { .. } => (self.review, self.fate) = (None, None),
             Outcome::Deleted { base, origin, policy: _ } => {
-                let number = self.newest_ticket;
+                let number = self.newest_edit;
                 self.deleted(base, origin, number);
             }
             // It takes the whole entry along, which is not for the entry to do.
@@ -278,9 +278,9 @@ impl Entry {
         }
     }
 
-    pub(super) fn standing(&self) -> Standing {
+    pub(super) fn standing(&self) -> ReviewState {
         let (review, fate) = (self.review.clone(), self.fate.clone());
-        Standing { review, fate, encoding: self.encoding }
+        ReviewState { review, fate, encoding: self.encoding }
     }
 
     /// A move by the agent or a decision is on its way.
@@ -295,7 +295,11 @@ impl Entry {
         if !review.existed() && brought_back(review).1.is_empty() {
             (self.review, self.fate) = (None, None);
         } else {
-            self.fate = Some(Fate { kind: FateKind::Deleted, origin: origin.clone(), number });
+            self.fate = Some(FileOperation {
+                kind: FileOperationKind::Deleted,
+                origin: origin.clone(),
+                number,
+            });
         }
     }
 
