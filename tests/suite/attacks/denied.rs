@@ -56,6 +56,8 @@ async fn a_subcommand_that_is_denied_is_not_let_through_by_another_spelling() {
         ("git submodule--helper foreach git push", "ask"),
         ("git lfs push origin main", "ask"),
         ("git -P -- push", "ask"),
+        ("git rebase -ix 'git push' main", "ask"),
+        // Not understood because of the tilde, so every word is searched.
         ("git rebase -ix 'git push' HEAD~1", "deny"),
         ("git remote update", "ask"),
         ("git remote add -f x ../x", "ask"),
