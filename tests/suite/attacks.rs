@@ -1,5 +1,5 @@
-//! Attacks against the real binary, each a row of a table: by a path, a command, a plan, a stream, a
-//! message, an edit, for a key, by what was not trusted, and by several of these at once.
+//! Attacks against the real binary, each a row of a table: by path, command, plan, stream, message
+//! and edit, on keys, from untrusted content, and combinations.
 //!
 //! `cargo test -p cairn-tests --test suite -- attacks::` runs them all, and the last of its lines
 //! "attacks: …" says how many rows were run and how many could not be, and why. Around the tables
@@ -64,7 +64,7 @@ fn tally(change: impl FnOnce(&mut (usize, BTreeMap<String, usize>))) {
     let count: usize = reasons.values().sum();
     let why: String = reasons.iter().map(|(why, rows)| format!(" ({rows}: {why})")).collect();
     let line = format!("attacks: {run} run, {count} skipped{why}\n");
-    // Not caught by the harness, so it is seen although the tests pass.
+    // Not captured by the harness, so it is printed although the tests pass.
     std::io::stderr().write_all(line.as_bytes()).unwrap();
 }
 
@@ -72,7 +72,7 @@ fn tally(change: impl FnOnce(&mut (usize, BTreeMap<String, usize>))) {
 struct AttackTest {
     editor: EditorDouble,
     model: ModelServer,
-    /// The first folder it works in.
+    /// First workspace folder.
     root: PathBuf,
     roots: Vec<PathBuf>,
     settings: Value,
@@ -96,7 +96,7 @@ impl AttackTest {
         Self::within(folder, &[""], wire, settings, configure).await
     }
 
-    /// In folders of a folder. What was put there stays as long as it stands.
+    /// Opens several folders below one. Files created there exist as long as the test.
     async fn within(
         folder: tempfile::TempDir,
         roots: &[&str],
@@ -105,7 +105,7 @@ impl AttackTest {
         configure: impl FnOnce(&mut Command),
     ) -> Self {
         let top = fs::canonicalize(folder.path()).unwrap();
-        // Joining nothing would add a slash.
+        // Joining an empty name would add a slash.
         let place = |name: &&str| if name.is_empty() { top.clone() } else { top.join(name) };
         let roots: Vec<PathBuf> = roots.iter().map(place).collect();
         let model = ModelServer::start([]).await;
@@ -156,7 +156,8 @@ impl AttackTest {
         self
     }
 
-    /// Has the model make these calls, one after the other, in one turn; what it was told of each.
+    /// Makes the model call these tools one after the other in one turn. Returns the result of
+    /// each.
     async fn told(&self, calls: impl IntoIterator<Item = (&str, Value)>) -> Vec<String> {
         let mut ids = Vec::new();
         for (tool, arguments) in calls {
@@ -179,7 +180,7 @@ impl AttackTest {
         Path::exists(&self.root.join(name))
     }
 
-    /// Nothing may be left over anywhere.
+    /// Checks that nothing is left over.
     fn finish(self) {
         self.editor.finish();
         self.model.finish();

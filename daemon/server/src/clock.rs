@@ -1,16 +1,17 @@
-//! The wall clock, for the one place that needs a date. Nothing else may order or time by it.
+//! Wall clock for the one place that needs a date. Nothing else may order or measure by it.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Today in UTC, `YYYY-MM-DD`.
+/// Returns today's date in UTC as `YYYY-MM-DD`.
 pub fn today() -> String {
     let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let (year, month, day) = civil(seconds / 86_400);
     format!("{year:04}-{month:02}-{day:02}")
 }
 
-/// Days since 1970-01-01 to a date of the Gregorian calendar, counting years from 1 March so that
-/// the leap day is the last. (Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms".)
+/// Converts days since 1970-01-01 to a Gregorian date (year, month, day). Years are counted from 1
+/// March, so that the leap day is the last. Algorithm: Howard Hinnant, "chrono-Compatible Low-Level
+/// Date Algorithms".
 fn civil(days: u64) -> (u64, u64, u64) {
     let shifted = days + 719_468;
     let era = shifted / 146_097;

@@ -1,7 +1,7 @@
-//! Edits of files that no editor holds: made on disk.
+//! Edits on disk of files that no editor has open.
 //!
-//! Must never write over a text other than the one the edit was made for, nor leave half a file, nor
-//! follow a link.
+//! An edit never overwrites a text other than the one it was made for, never leaves half a file,
+//! and never follows a link.
 
 use std::{fs::File, io, sync::Arc};
 
@@ -13,7 +13,7 @@ use crate::{
     workspace::{Done, PathError, ReadError, Workspace, WorkspacePath},
 };
 
-/// Changes one file, or says why not.
+/// Applies a change to one file. The result holds the reason for a refusal.
 pub(crate) async fn apply(params: ApplyEditParams, workspace: Arc<Workspace>) -> ApplyEditResult {
     let applied = tokio::task::spawn_blocking(move || write(&params, &workspace)).await;
     let (reason, message) = match applied {
@@ -69,7 +69,7 @@ impl From<ReadError> for Refusal {
 }
 
 fn write(params: &ApplyEditParams, workspace: &Workspace) -> Result<(), Refusal> {
-    // What was decided about a file is not done to another one that a link leads to by now.
+    // A link that replaced the path since the decision must not redirect the change.
     let path = workspace.exactly(&params.uri)?;
     match &params.change {
         FileChange::Create { text } => {
@@ -114,14 +114,14 @@ fn write(params: &ApplyEditParams, workspace: &Workspace) -> Result<(), Refusal>
     }
 }
 
-/// The file with exactly this text, which may be written.
+/// Opens a writable file whose text has the expected hash.
 fn expected(
     workspace: &Workspace,
     path: &WorkspacePath,
     expected_hash: &str,
 ) -> Result<(Decoded, File), Refusal> {
     let (decoded, file) = workspace.open_text(path)?;
-    // In a folder that is writable a file can be replaced whatever its own permissions say.
+    // In a writable folder a file can be replaced whatever its own permissions are.
     if file.metadata()?.permissions().readonly() {
         let message = "the file is read-only".into();
         return Err(Refusal { reason: RefusedEdit::ReadOnly, message });
@@ -139,7 +139,7 @@ fn done(done: Done) -> Result<(), Refusal> {
     }
 }
 
-/// Innermost first; the first that still holds something ends it.
+/// Removes empty folders, innermost first, and stops at the first that is not empty.
 fn remove_empty(workspace: &Workspace, folders: &[String]) {
     let mut folders = folders.iter().map(|uri| workspace.exactly(uri));
     while folders
@@ -214,7 +214,7 @@ mod tests {
         let workspace = Arc::new(workspace);
         let path = folder.path().join("a");
         let uri = uri_of(&path).expect("an absolute path");
-        // Two sentences in GBK, and the same with one letter more.
+        // A line in GBK, and the same line with one more letter.
         let before =
             b"// \xd5\xe2\xca\xc7\xd2\xbb\xb8\xf6\xb2\xe2\xca\xd4\xce\xc4\xbc\xfe\r\nx\r\n";
         let text = "// 这是一个测试文件\r\nx\r\n";

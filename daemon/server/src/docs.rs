@@ -1,6 +1,6 @@
-//! The documents the editor holds open: the hub writes, everyone else reads immutable snapshots.
+//! Documents that are open in the editor. Only the hub writes; readers get immutable snapshots.
 //!
-//! A guard of the map is never handed out: `get` clones an `Arc`.
+//! No guard of the map escapes: `get` clones an `Arc`.
 
 use std::sync::Arc;
 
@@ -10,9 +10,9 @@ use dashmap::DashMap;
 /// An open document at one version.
 #[derive(Debug, Clone)]
 pub struct Document {
-    /// The canonical URI: the name under which the document is found.
+    /// Canonical URI, the key in the map.
     pub key: String,
-    /// The URI exactly as the client spells it.
+    /// URI exactly as the client spells it.
     pub uri: String,
     pub version: i32,
     pub text: Text,

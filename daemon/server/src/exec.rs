@@ -1,9 +1,9 @@
-//! The only place that starts processes: one shell command at a time, its processes kept
-//! together, with a clean environment, bounded output and bounded time; the agent's in a box (`sandbox`), the
-//! user's own hooks without.
+//! Process execution, the only module that starts processes: one shell command at a time, with a
+//! clean environment, bounded output and bounded time. Commands of the agent run in a sandbox
+//! ([`sandbox`]); the user's own hooks run without one.
 //!
-//! Nothing a command started outlives it. It never inherits the protocol's stdio, never sees a
-//! key of the daemon, and never signals a process that it did not start.
+//! No process outlives the command that started it. A command never inherits the protocol's stdio,
+//! never sees a key of the daemon, and never signals a process that it did not start.
 
 use std::{io, path::PathBuf, sync::Arc, time::Duration};
 
@@ -27,15 +27,15 @@ use sandbox::PreparedSandbox;
 
 #[derive(Debug, Clone)]
 pub struct Spec {
-    /// Run by the shell exactly as it stands.
+    /// Passed to the shell unchanged.
     pub command: String,
     pub cwd: PathBuf,
     pub timeout: Duration,
-    /// What it reads from its standard input; nothing if it is empty.
+    /// Standard input of the command; empty for none.
     pub input: String,
     /// Added to the allowed part of the daemon's environment.
     pub env: Vec<(String, String)>,
-    /// The box it runs in. `None`: a command of the user's own.
+    /// Sandbox of the command. `None` for a command of the user's own.
     pub sandbox: Option<Arc<PreparedSandbox>>,
 }
 
@@ -44,9 +44,9 @@ pub struct Outcome {
     pub exit: Exit,
     pub output: Captured,
     pub duration: Duration,
-    /// Processes that were still running when the shell had ended, and were killed.
+    /// Number of processes that were still running when the shell ended, and were killed.
     pub left_running: usize,
-    /// It was ended because it started too many processes.
+    /// Set if the command was killed because it started too many processes.
     pub crowded: bool,
 }
 
@@ -58,20 +58,20 @@ pub enum Exit {
     Cancelled,
 }
 
-/// How long output is read once the shell has ended: a process in the background may hold the pipe
-/// for ever.
+/// Time to read output after the shell ends. A background process may hold the pipe open forever.
 const DRAIN: Duration = Duration::from_millis(200);
-/// From TERM to KILL. Leaves room to be gone two seconds after a cancel.
+/// Time between SIGTERM and SIGKILL, short enough for a command to be gone two seconds after a
+/// cancel.
 const GRACE: Duration = Duration::from_millis(1500);
 
-/// Lets commands without a sandbox be guarded by another process of this program, which ends them if
-/// this one is killed. Only the program itself may say so, before it runs a command.
+/// Runs commands without a sandbox below a guard, another process of this program, which kills them
+/// if this one dies. Only the program itself may call this, before it runs a command.
 pub fn guard_commands() {
     #[cfg(target_os = "linux")]
     processes::guard::allow();
 }
 
-/// Where a command will look for its programs, first to last.
+/// Folders in which a command looks for programs, first to last.
 pub fn search_path() -> Vec<PathBuf> {
     environment::search_path(std::env::var_os("PATH").as_deref())
 }
@@ -87,7 +87,7 @@ pub async fn run(spec: Spec, cancel: CancellationToken) -> io::Result<Outcome> {
     let forced = tokio::select! {
         _ = &mut exited => None,
         () = read_to_end(&mut reader, &mut output) => {
-            // The command closed its output and may go on for long.
+            // The command closed its output and may run on.
             tokio::select! {
                 _ = &mut exited => None,
                 exit = cut_short(started + spec.timeout, &cancel) => Some(exit),
@@ -97,7 +97,8 @@ pub async fn run(spec: Spec, cancel: CancellationToken) -> io::Result<Outcome> {
     };
     let drain_until = if forced.is_some() {
         group.terminate();
-        // Shutting down gracefully, it may still write; and it must not block on a full pipe.
+        // During a graceful shutdown the command may still write, and must not block on a full
+        // pipe.
         let grace = Instant::now() + GRACE;
         tokio::select! {
             _ = timeout_at(grace, &mut exited) => {}
@@ -132,7 +133,7 @@ async fn cut_short(deadline: Instant, cancel: &CancellationToken) -> Exit {
     }
 }
 
-/// Cancel safe: what was read is collected.
+/// Reads until the end of the output. Cancel safe: bytes that were read are collected.
 async fn read_to_end(reader: &mut Reader, output: &mut Collector) {
     while let Some(bytes) = reader.next().await {
         output.push(bytes);

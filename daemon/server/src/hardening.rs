@@ -1,7 +1,7 @@
-//! What this process asks of the system before it reads a key: that nobody looks into its memory.
+//! Protection of this process's memory from other programs, set up before it reads a key.
 //!
-//! It must run before any other thread and any child. A failure is told, not fatal: without it the
-//! daemon is as safe as any other program of the user.
+//! Must run before any other thread or child starts. A failure is logged, not fatal: without the
+//! protection the daemon is as safe as any other program of the user.
 
 #[cfg(unix)]
 mod unix;
@@ -13,10 +13,11 @@ use unix::close;
 #[cfg(windows)]
 use windows::close;
 
-/// Set to 1 it leaves the process open, for a debugger, a profiler, and tests that weigh it.
+/// Environment variable that turns the protection off with the value 1, for debuggers, profilers,
+/// and tests that measure memory.
 pub const TRACEABLE: &str = "CAIRN_TRACEABLE";
 
-/// What could not be had, for the log.
+/// Sets up the protection. Returns failures for the log.
 pub fn begin(variable: impl Fn(&str) -> Option<String>) -> Vec<String> {
     if variable(TRACEABLE).as_deref() == Some("1") {
         return vec![format!("{TRACEABLE} is set: other programs of this user can read the keys")];

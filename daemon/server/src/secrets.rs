@@ -1,7 +1,7 @@
-//! The keys this process knows, for everything it says and writes to be cleaned of them.
+//! Registry of the keys of this process, which are removed from everything it writes.
 //!
-//! One for the process and not one for each part, because the log and a panic belong to the process.
-//! It must never give a key back: who needs one to send it has it from where it came.
+//! The registry is global because the log and panics belong to the process. It never returns a key:
+//! code that sends one gets it from its source.
 
 use std::{
     borrow::Cow,
@@ -14,8 +14,8 @@ use cairn_core::redact::Redactor;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 
-/// A key that is forgotten may still turn up somewhere, so it stays known. Far more than a person
-/// enters.
+/// Number of keys that stay registered. A replaced key may still appear in old text. Far more than
+/// a person enters.
 const MOST: usize = 64;
 
 #[derive(Default)]
@@ -26,7 +26,7 @@ struct Known {
 
 static KNOWN: LazyLock<RwLock<Known>> = LazyLock::new(RwLock::default);
 
-/// From now on this one is not said.
+/// Registers a key, which is removed from all output from now on.
 pub fn register(key: &SecretString) {
     let mut known = KNOWN.write().unwrap_or_else(PoisonError::into_inner);
     if known.keys.iter().any(|one| one.expose_secret() == key.expose_secret()) {
@@ -61,7 +61,7 @@ pub fn clean_bytes(bytes: Vec<u8>) -> Vec<u8> {
     }
 }
 
-/// What was appended from there on.
+/// Cleans the bytes from index `from` on.
 pub fn clean_from(bytes: &mut Vec<u8>, from: usize) {
     if let Cow::Owned(clean) = redactor().bytes(&bytes[from..]) {
         bytes.truncate(from);
@@ -69,7 +69,7 @@ pub fn clean_from(bytes: &mut Vec<u8>, from: usize) {
     }
 }
 
-/// Standard error, for lines that are written whole.
+/// Standard error without keys, for lines that are written in one call.
 pub struct CleanStderr;
 
 impl Write for CleanStderr {
@@ -102,7 +102,7 @@ mod tests {
         let mut value = json!({ "a": [text] });
         clean_json(&mut value);
         assert_eq!(value, json!({ "a": ["a [key] b"] }));
-        // What was there before is not touched.
+        // Bytes before the index are not changed.
         let mut bytes = format!("{KEY}{KEY}").into_bytes();
         clean_from(&mut bytes, KEY.len());
         assert_eq!(bytes, format!("{KEY}[key]").into_bytes());

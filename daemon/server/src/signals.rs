@@ -1,4 +1,4 @@
-//! What asks a process to end. It must not just die of that: commands it started would live on.
+//! Requests to end this process. It must not die of them at once: its commands would survive.
 
 #[cfg(unix)]
 mod unix;

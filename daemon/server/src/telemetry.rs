@@ -1,5 +1,5 @@
-//! Tracing to stderr, which editors show in an output channel. Never to stdout: that is the
-//! protocol's. Never document text; and whatever is said is cleaned of the keys we know.
+//! Tracing to stderr, which editors show in an output channel. Never writes to stdout, which
+//! belongs to the protocol. Never logs document text. Known keys are removed from every line.
 
 use std::{backtrace::Backtrace, io::IsTerminal, io::Write, panic::PanicHookInfo};
 
@@ -7,8 +7,8 @@ use tracing_subscriber::EnvFilter;
 
 use crate::secrets::CleanStderr;
 
-/// `CAIRN_LOG` takes the usual filter syntax; the default is this crate's information and
-/// everyone's warnings.
+/// Starts tracing and installs the panic hook. `CAIRN_LOG` holds a filter in the syntax of
+/// `EnvFilter`; the default is `warn,cairn=info`.
 pub fn start() {
     let filter =
         EnvFilter::try_from_env("CAIRN_LOG").unwrap_or_else(|_| EnvFilter::new("warn,cairn=info"));
@@ -23,7 +23,7 @@ pub fn start() {
     std::panic::set_hook(Box::new(panicked));
 }
 
-/// As the usual hook tells it, but cleaned: a message may quote what it was about.
+/// Prints a panic like the default hook, but without keys: the message may quote one.
 fn panicked(info: &PanicHookInfo<'_>) {
     let thread = std::thread::current();
     let name = thread.name().unwrap_or("unnamed");

@@ -43,7 +43,7 @@ fn moved_behind(stream: &str, moved: impl Fn(&str) -> bool, anchor: &str) -> Str
     rest.concat()
 }
 
-/// Has this answered to every request of a turn: nothing may run, and the session goes on.
+/// Sends this answer to every request of a turn. No call may run, and the session must go on.
 async fn nothing_runs(wire: Wire, name: &str, body: String) {
     let test = AttackTest::with(wire, &[("a", b"x\n")], json!({}), |_| {}).await;
     test.model.otherwise(move |_| Response::raw(200, SSE, body.clone()));
@@ -105,7 +105,7 @@ async fn a_block_after_the_stop_reason_runs_nothing() {
     }
 }
 
-/// After the very end nothing counts, and what came before it does.
+/// Events after the end are ignored; those before it count.
 #[tokio::test]
 async fn a_call_after_the_end_of_an_answer_runs_nothing() {
     for (wire, end) in [
@@ -122,7 +122,7 @@ async fn a_call_after_the_end_of_an_answer_runs_nothing() {
             }
         };
         let body = moved_behind(&whole, late, end);
-        // What the end itself repeats of the answer.
+        // The part of the answer that the end event repeats.
         let body = match wire {
             Wire::Responses => {
                 let mut events = events(&body);

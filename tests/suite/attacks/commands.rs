@@ -1,4 +1,4 @@
-//! Questions about commands and what is kept of their answers: "always", words, the session.
+//! Questions about commands, and stored answers: "always", rules, the session.
 
 use std::{fs, os::unix::fs::PermissionsExt, path::Path};
 
@@ -52,7 +52,7 @@ async fn always_is_kept_for_the_folder_until_it_is_revoked_in_every_window() {
     let file = test.state().join("allowed-commands.json");
     assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
 
-    // Nothing more than these words, and only what is covered whole.
+    // Exactly these words, and only commands that a rule covers completely.
     for _ in 0..3 {
         test.editor.will_answer(answer(ApprovalDecision::Deny, None));
     }
@@ -135,7 +135,7 @@ async fn what_is_allowed_in_a_folder_that_is_entered_is_allowed_there_and_nowher
         ("touch made", "touch made"),
         ("cd other && touch made", "touch made"),
         ("cd sub && touch more", "touch more"),
-        // Where the rest might run elsewhere, or the shell is another one.
+        // The rest may run in another folder, or by another shell.
         ("cd sub; touch made", ""),
         ("cd missing && touch made", ""),
         ("cd sub && touch made || touch made", ""),
@@ -155,7 +155,7 @@ async fn what_is_allowed_in_a_folder_that_is_entered_is_allowed_there_and_nowher
     }
     assert_eq!(offered.len(), elsewhere.len());
 
-    // Another folder under that name, by a link: the rule is of the first one.
+    // A link gives the name to another folder; the rule holds for the first one.
     fs::rename(test.path("sub"), test.path("moved")).unwrap();
     std::os::unix::fs::symlink("other", test.path("sub")).unwrap();
     test.play([bash("e1", "cd sub && touch made"), say("Done.")]).await;
@@ -190,7 +190,7 @@ async fn rules_that_cannot_be_read_are_told_and_allow_nothing() {
     }
     test.play([bash("c1", "touch a"), bash("c2", "touch a"), bash("c3", "touch a"), say("Done.")])
         .await;
-    // Not offered as long as nothing can be kept; set aside, the next one can be.
+    // Not offered while rules cannot be stored; after the file is moved away, the next one is.
     let offered: Vec<_> = test.editor.asked().iter().map(|question| question.rules.len()).collect();
     assert_eq!(offered, [0, 1]);
     let told = |notice: &Notice| {
@@ -273,7 +273,7 @@ async fn a_yes_about_a_file_is_none_about_a_command_of_the_same_words() {
     test.finish().await;
 }
 
-/// The real binary with a search path of its own: what runs unasked, what asks, what never runs.
+/// Real binary with its own search path: commands that run unasked, that ask, and that never run.
 #[tokio::test]
 async fn commands_of_the_table_ask_or_do_not() {
     let folder = tempfile::tempdir().unwrap();
@@ -388,7 +388,7 @@ async fn commands_of_the_table_ask_or_do_not() {
         let shown: String = script.chars().take(80).collect();
         assert_eq!(verdict, *expected, "{shown}: {said}");
     }
-    // What would shadow is no rule either.
+    // A command that another program would shadow gets no rule.
     let shadowed = asked.iter().find(|question| question.command == "head a").unwrap();
     assert_eq!(shadowed.rules, [""; 0]);
     assert!(shadowed.reason.contains("a program of the workspace"), "{}", shadowed.reason);
@@ -400,8 +400,7 @@ fn made(root: &Path, name: &str) -> bool {
     root.join(name).exists()
 }
 
-/// What nobody means, without a rule against it: never asked for, in any mode. Were it asked for, the
-/// answer is no.
+/// Destructive commands without a rule against them: denied in every mode, without a question.
 #[tokio::test]
 async fn what_nobody_means_is_denied_in_every_mode() {
     let table = [

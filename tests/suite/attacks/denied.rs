@@ -89,7 +89,7 @@ async fn a_subcommand_that_is_denied_is_not_let_through_by_another_spelling() {
     test.finish();
 }
 
-/// Command lines of git as people write them, and as somebody who must not push would.
+/// Command lines of git, common ones and attempts to push around a deny rule.
 fn invocations() -> impl Strategy<Value = String> {
     let program = prop_oneof![8 => Just("git"), 1 => Just("/usr/bin/git"), 1 => Just("'gi't")];
     let option = prop_oneof![
@@ -158,6 +158,6 @@ fn no_spelling_that_git_would_push_for_is_allowed() {
         allowed.set(allowed.get() + usize::from(verdict == Verdict::Allow));
         prop_assert!(!(pushes && verdict == Verdict::Allow), "{script} pushes: {ran:?}");
     });
-    // Both must be there to compare.
+    // Both kinds must occur.
     assert!(allowed.get() > 20 && pushed.get() > 40, "{allowed:?} {pushed:?}");
 }

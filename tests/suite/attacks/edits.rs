@@ -1,5 +1,5 @@
-//! Edits that are wrong, or of files that cannot be: nothing is guessed, and bytes that are not meant
-//! stay as they are.
+//! Wrong edits, and edits of files that cannot be edited: nothing is guessed, and other bytes stay
+//! as they are.
 
 use std::fs;
 
@@ -63,7 +63,7 @@ async fn a_wrong_edit_changes_nothing_and_says_why() {
     assert!(test.editor.edits().is_empty() && !test.has("new"));
     #[cfg(target_os = "linux")]
     {
-        // It held none of that gigabyte at any time.
+        // The daemon never held that gigabyte in memory.
         let status = fs::read_to_string(format!("/proc/{}/status", test.daemon.id())).unwrap();
         let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
         let kib: u64 = peak.trim().trim_end_matches(" kB").parse().unwrap();
@@ -85,7 +85,7 @@ async fn a_right_edit_changes_nothing_else() {
         (edit("apart", "cafe\u{301}", "the\u{301}"), "the\u{301} one\n".as_bytes()),
         (edit("emoji", "one\u{200d}", "1"), "😀😀1two\n".as_bytes()),
     ];
-    // One is open, with the user's own cursor behind pairs of surrogates.
+    // One file is open, with positions behind surrogate pairs.
     let uri = test.editor.open(&test.root.join("emoji"));
     test.editor.type_in(&uri, range((0, 4), (0, 4)), "");
     test.told(table.iter().map(|((tool, call), _)| (*tool, call.clone()))).await;

@@ -109,7 +109,7 @@ async fn what_was_allowed_for_good_is_asked_for_again_when_its_definition_change
         let expected = format!("`{file}` changed since you always allowed `{script}`.");
         assert!(asked[0].reason.starts_with(&expected), "{}", asked[0].reason);
     }
-    // What the agent changes in the editor counts before it is on disk, and other members do not.
+    // The agent's edit in the editor counts before it is saved, and other members do not.
     test.editor.will_always_answer(answer(ApprovalDecision::Deny, None));
     let before = test.editor.asked().len();
     fs::write(

@@ -20,7 +20,7 @@ fn read(path: &str) -> (&'static str, Value) {
     ("read_file", json!({ "path": path }))
 }
 
-/// The last request says that there are instructions.
+/// True if the last request mentions instructions.
 fn instructed(test: &AttackTest, phrase: &str) -> bool {
     let requests = test.model.requests();
     String::from_utf8_lossy(&requests.last().unwrap().body).contains(phrase)
@@ -267,8 +267,7 @@ async fn none_that_a_subagent_made() {
     test.finish();
 }
 
-/// Nor does a session that begins later follow them; and what the user made is followed all the
-/// same.
+/// A session that begins later does not follow them either; the user's own files are followed.
 #[tokio::test]
 async fn the_users_own_are_told_after_a_command_and_the_agents_are_not() {
     let files: &[(&str, &[u8])] =

@@ -100,7 +100,7 @@ async fn searches_at_once_share_the_memory_of_all_and_end_with_the_turn() {
             _ => None,
         })
         .await;
-    // They are at it.
+    // The searches are running.
     let began = cpu(&test);
     wait_until(Duration::from_secs(30), || cpu(&test) - began > Duration::from_millis(500)).await;
     let cairn_protocol::RunTaskResult { session_id, turn_id } = turn.clone();

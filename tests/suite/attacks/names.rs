@@ -1,4 +1,4 @@
-//! Names of files that read as lines of an answer, or move what is shown.
+//! File names that look like lines of an answer, or that move displayed text.
 
 use std::fs;
 
@@ -60,7 +60,7 @@ async fn a_quoted_name_is_taken_back() {
     let edit = json!({ "path": NAMES[1].1, "old_text": "word", "new_text": "other" });
     calls.push(("edit_file", edit));
     let last = calls.len();
-    // Such a name is not made anew, and not taken unless it is written out.
+    // Such a name is not created, and is accepted only if it is escaped.
     calls.push(("write_file", json!({ "path": r#""new\nfile""#, "content": "x" })));
     calls.push(("move_file", json!({ "from": NAMES[0].1, "to": r#""g\u{202e}""# })));
     calls.push(("read_file", json!({ "path": NAMES[0].0 })));

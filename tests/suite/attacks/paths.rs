@@ -1,5 +1,5 @@
-//! Attacks on the path jail and on protected files: through the tools of the real binary where the
-//! disk is the editor, and at a desk where the user is asked.
+//! Attacks on the path checks and on protected files: through the tools of the real binary that
+//! edits on disk, and with an editor double whose user is asked.
 
 use std::{
     fs,
@@ -22,7 +22,7 @@ use serde_json::{Value, json};
 
 use crate::fixtures::*;
 
-/// `work/` with every trap in it, beside `outside/`, of which nothing may be seen or changed.
+/// `work/` with all traps, beside `outside/`, whose contents must be neither shown nor changed.
 struct Traps {
     folder: tempfile::TempDir,
     _socket: std::os::unix::net::UnixListener,
@@ -90,8 +90,8 @@ impl Traps {
         self.folder.path().join(path)
     }
 
-    /// Plays the calls in the real binary, where nobody is there to be asked; the model must be
-    /// told this of each.
+    /// Runs the calls in the real binary, where no user can be asked. The model must get this
+    /// result for each.
     async fn meets(&self, rows: &[(Value, &str)]) {
         let mut steps: Vec<Value> = Vec::new();
         for (at, (call, _)) in rows.iter().enumerate() {
@@ -262,7 +262,7 @@ async fn what_is_gits_is_denied_and_what_is_protected_is_asked_for() {
             (delete(".git/config"), GIT),
             (write("not-git/config"), GIT),
             (relocate("a.txt", ".git/hooks/pre-commit"), GIT),
-            // A pointer file, and where it leads.
+            // A pointer file and its target.
             (write("sub/.git"), GIT),
             (delete("sub/.git"), GIT),
             (write("meta/hooks/post-checkout"), GIT),
@@ -284,7 +284,7 @@ async fn what_is_gits_is_denied_and_what_is_protected_is_asked_for() {
             (write(".vs\u{2060}code/tasks.json"), ASKED),
             (write("vs/tasks.json"), ASKED),
             (write(".idea/x.xml"), ASKED),
-            // What a protected name leads to.
+            // Targets of protected names.
             (write("conf/x.xml"), ASKED),
             (write(".husky/pre-commit"), ASKED),
             (relocate("a.txt", ".husky/pre-commit"), ASKED),
@@ -323,10 +323,10 @@ async fn secrets_are_read_only_after_a_yes() {
                 "[cairn] 2 files that may hold secrets were not searched",
             ),
             (grep(json!({ "glob": "*.txt" })), "a.txt\\n1:one"),
-            // Wrong for what is there, which it must not quote.
+            // Does not match the text, which the error must not quote.
             (edit(".env", "KEY=other"), ASKED),
             (edit("server.pem", "top-secret-tex_"), ASKED),
-            // Elsewhere it could be read without a question.
+            // Under another name it could be read without a question.
             (relocate("server.pem", "free.txt"), ASKED),
             (relocate("a.txt", "b.pem"), ASKED),
             (delete("server.pem"), ASKED),
@@ -389,7 +389,7 @@ async fn nothing_of_a_protected_file_changes_before_the_yes() {
     let patch = preview.patch;
     assert_eq!(patch, "--- a/package.json\n+++ b/package.json\n@@ -1,2 +1 @@\n-{\n-}\n+{ 1 }\n");
 
-    // What the user said yes to is not what would be written now.
+    // The approved change is not the one that would be written now.
     test.editor.type_in(&uri, range((0, 1), (0, 1)), " ");
     yes(&test, 0).await;
     test.tool("c2", ToolState::AwaitingApproval).await;

@@ -1,7 +1,7 @@
-//! The real binary with a real sandbox, under attack and at work: one table of commands each, run in
-//! every way of building a box that works here.
+//! Real binary with a real sandbox, under attack and in daily use: one table of commands each, run
+//! with every backend that works here.
 //!
-//! A way that does not work here is skipped aloud. Where bubblewrap is installed it must work.
+//! A skipped backend is printed. Where bubblewrap is installed it must work.
 
 use std::{
     fs,
@@ -37,35 +37,35 @@ mod work;
 
 pub(crate) const WAYS: [&str; 2] = ["bubblewrap", "namespaces"];
 
-/// What a command must never show, wherever it finds it. Not the daemon's key: that would be taken out
-/// of what a command says, and nobody would see that it was read.
+/// Text that no command may print. Not the daemon's key, which would be removed from the output, so
+/// that a read would go unnoticed.
 const CANARY: &str = "the-canary-of-the-tests";
 const KEY: &str = "the-key-of-the-daemon";
 
-/// A home folder with secrets, a workspace in it, and a daemon whose commands are boxed in one way.
+/// Home folder with secrets, a workspace in it, and a daemon with one sandbox backend.
 pub(crate) struct SandboxTest {
     daemon: Daemon,
     root: tempfile::TempDir,
     tcp: TcpListener,
     udp: UdpSocket,
     sockets: Vec<(PathBuf, UnixListener)>,
-    /// What the user was asked; they say yes.
+    /// Questions to the user, who answers yes.
     asked: Arc<Mutex<Vec<Value>>>,
-    /// True if they want to keep what a command left in quarantine.
+    /// True if the user keeps files in quarantine.
     keeps: Arc<AtomicBool>,
 }
 
-/// How a command ended, as the user sees it.
+/// End of a command as the user sees it.
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) said: String,
     pub(crate) ok: bool,
-    /// What was asked before, if anything.
+    /// Questions before the command.
     pub(crate) asked: Option<Value>,
 }
 
 impl SandboxTest {
-    /// `None`: boxes cannot be built in this way here.
+    /// Opens the fixture; `None` if the backend does not work here.
     pub(crate) async fn set(way: &str, settings: Value) -> Option<Self> {
         Self::set_in(&visible_folder(), way, settings).await
     }
@@ -118,16 +118,16 @@ impl SandboxTest {
         if way == "none" || kind == way || kind == "off" {
             return Some(test);
         }
-        // A machine may forbid namespaces to everyone. One that is known not to says so.
+        // A machine may forbid namespaces. CI, where they must work, sets the variable.
         assert!(std::env::var_os("CAIRN_NEEDS_SANDBOX").is_none(), "no box by {way}: {status}");
-        // Not caught by the harness, so it is seen although the test passes.
+        // Not captured by the harness, so it is printed although the test passes.
         let why = &status["sandbox"]["text"];
         let line = format!("SKIPPED, 1 way of {}: no box by {way} here: {why}\n", WAYS.len());
         std::io::stderr().write_all(line.as_bytes()).unwrap();
         None
     }
 
-    /// What the daemon says of itself when it knows of boxes.
+    /// Status of the daemon once the sandbox is probed.
     async fn shake_hands(&self, settings: Value) -> Value {
         let (client, asked) = (&self.daemon.client, Arc::clone(&self.asked));
         let keeps = Arc::clone(&self.keeps);
@@ -151,7 +151,7 @@ impl SandboxTest {
         client.notification("agent/status", known).await
     }
 
-    /// Another daemon in its place.
+    /// Starts another daemon in its place.
     pub(crate) async fn begin_anew(&mut self, way: &str) {
         self.go_on_with(daemon_at(&self.home(), way)).await;
     }
@@ -167,7 +167,7 @@ impl SandboxTest {
 
     fn settings(&self, mut settings: Value) -> Value {
         settings["model"] = json!({ "provider": "replay", "replayFile": self.script() });
-        // The first session reads it when it begins.
+        // The first session reads it at its start.
         fs::write(self.script(), json!({ "cairnReplay": 1, "steps": [] }).to_string()).unwrap();
         settings
     }
@@ -180,7 +180,7 @@ impl SandboxTest {
         self.home().join("ws")
     }
 
-    /// Places of this scene in a command: `@home`, `@port`, …
+    /// Replaces placeholders in a command: `@home`, `@port`, …
     fn filled(&self, command: &str) -> String {
         let mut command = command
             .replace("@home", &self.home().display().to_string())
@@ -193,13 +193,13 @@ impl SandboxTest {
         command
     }
 
-    /// Has the agent run a command in a session of its own; whatever is asked is allowed.
+    /// Makes the agent run a command in a new session. All questions are approved.
     pub(crate) async fn run(&self, command: &str, needs: &[&str]) -> Ran {
         let turn = self.begin(command, needs).await;
         self.ran(&turn).await
     }
 
-    /// What came of the command of a turn.
+    /// Result of the command of a turn.
     async fn ran(&self, turn: &Value) -> Ran {
         let over = |tool: &Value| {
             tool["turnId"] == turn["turnId"]
@@ -215,7 +215,7 @@ impl SandboxTest {
         }
     }
 
-    /// Starts it; the turn's ids.
+    /// Starts a command. Returns the ids of the turn.
     pub(crate) async fn begin(&self, command: &str, needs: &[&str]) -> Value {
         let arguments = json!({ "command": self.filled(command), "needs": needs });
         let steps = json!([
@@ -234,7 +234,8 @@ impl SandboxTest {
         self.daemon.client.notification("agent/turn", ended).await;
     }
 
-    /// Nothing outside the workspace changed, nobody came to a door, and what decides is as it was.
+    /// Checks that nothing outside the workspace changed, that no server got a connection, and that
+    /// control files are unchanged.
     fn unharmed(&self) -> Result<(), String> {
         let home = self.home();
         for (name, text) in [
@@ -283,7 +284,7 @@ fn daemon_at(home: &Path, way: &str) -> Daemon {
     daemon_of(&binary(), home, way, &std::env::temp_dir())
 }
 
-/// A copy of the binary, with another folder of temporary files.
+/// Copy of the binary with another folder for temporary files.
 fn daemon_of(binary: &Path, home: &Path, way: &str, temporary: &Path) -> Daemon {
     let own =
         [".local/bin", ".cargo/bin", ".nvm/versions/node/v20/bin", ".rbenv/shims", ".volta/bin"];
@@ -304,8 +305,8 @@ fn daemon_of(binary: &Path, home: &Path, way: &str, temporary: &Path) -> Daemon 
     })
 }
 
-/// Where commands see what is there: they have a `/tmp`, `/var/tmp` and `/run` of their own, and the
-/// home folder or the checkout may lie below one of these.
+/// Temporary folder that commands can see: they have their own `/tmp`, `/var/tmp` and `/run`, and
+/// the home folder or the checkout may lie below one of these.
 pub(crate) fn visible_folder() -> PathBuf {
     let home = std::env::home_dir().unwrap_or_default().join(".cache");
     let places = [home, env!("CARGO_TARGET_TMPDIR").into(), "/var/lib".into(), "/srv".into()];
@@ -317,7 +318,7 @@ pub(crate) fn visible_folder() -> PathBuf {
     place.expect("a folder that can be written and is not below /tmp, /var/tmp or /run")
 }
 
-/// Toolchains stay where they are although the home is another one.
+/// Keeps the real toolchains although the home folder is another one.
 fn real_home(name: &str, variable: &str) -> PathBuf {
     let usual = std::env::home_dir().unwrap_or_default().join(name);
     std::env::var_os(variable).map(PathBuf::from).unwrap_or(usual)
@@ -330,5 +331,5 @@ pub(crate) fn git(folder: &Path, words: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// What is to be seen without being told of.
+/// Contents that commands may see.
 const SOON: Duration = Duration::from_secs(3);

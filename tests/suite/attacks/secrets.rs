@@ -1,4 +1,4 @@
-//! Keys: where they may be, and that they are nowhere else. Against the real binary.
+//! Keys are only in expected places. Against the real binary.
 
 use std::{
     fs,
@@ -24,7 +24,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, ReadBuf};
 
 use crate::fixtures::*;
 
-/// Another one in each run, so that it can stand nowhere by chance.
+/// A different key in each run, so that it cannot occur by chance.
 fn random_key() -> String {
     let mut bytes = [0; 24];
     fs::File::open("/dev/urandom").unwrap().read_exact(&mut bytes).unwrap();
@@ -32,7 +32,7 @@ fn random_key() -> String {
     format!("made-by-a-test-{hex}")
 }
 
-/// A stream of which everything is kept.
+/// Stream that stores all bytes.
 struct Tee<R> {
     inner: R,
     seen: Arc<Mutex<Vec<u8>>>,
@@ -62,7 +62,7 @@ fn each_file(folder: &Path, visit: &mut impl FnMut(&Path)) {
     }
 }
 
-/// The ways in which the texts below write a key.
+/// Encodings of a key in the texts below.
 fn forms(key: &str, in_base64: &str) -> Vec<String> {
     vec![key.to_owned(), in_base64.trim_end_matches('=').to_owned()]
 }
@@ -192,18 +192,18 @@ fn base64(bytes: &[u8]) -> String {
     bytes.chunks(3).flat_map(|chunk| (0..=chunk.len()).map(move |at| digit(chunk, at))).collect()
 }
 
-/// Says to the test below that it is the process that panics.
+/// Tells the test below that it is the panicking process.
 const PANICS: &str = "CAIRN_TEST_PANICS_WITH_A_KEY";
 
-/// In a process of its own, for its hook and its standard error are the process's: what `main` starts
-/// first, then a key as `main` reads it, then panics that quote it.
+/// Runs in a process of its own, because the panic hook and stderr belong to a process: starts like
+/// `main`, registers a key, then panics with it.
 #[test]
 fn a_panic_that_quotes_a_key_is_told_without_it() {
     if std::env::var_os(PANICS).is_some() {
         return panic_with_the_key();
     }
     let key = random_key();
-    // The name of this test, in whatever module it lies.
+    // Full name of this test.
     let (_, module) = module_path!().split_once("::").unwrap();
     let name = format!("{module}::a_panic_that_quotes_a_key_is_told_without_it");
     #[expect(clippy::disallowed_methods, reason = "a test is not the daemon")]
@@ -243,11 +243,11 @@ fn panic_with_the_key() {
     }
 }
 
-/// The files of a process that tell its memory.
+/// Files in `/proc` with the memory of a process.
 const TELLING: [&str; 3] = ["environ", "mem", "maps"];
 
-/// Whether another process of this user can read the file. Root may read everything, so the tests of
-/// root ask as nobody.
+/// True if another process of this user can read the file. Root may read everything, so tests as
+/// root switch to `nobody`.
 #[cfg(target_os = "linux")]
 async fn can_read(path: &str) -> bool {
     #[expect(clippy::disallowed_methods, reason = "a test is not the daemon")]
@@ -270,7 +270,7 @@ fn as_nobody(command: &mut tokio::process::Command) {
 #[tokio::test]
 async fn another_program_of_the_same_user_cannot_look_into_the_daemon() {
     use std::os::unix::fs::chown;
-    // Where nobody can start it, wherever the tests were built.
+    // A folder in which `nobody` can start it.
     let folder = tempfile::tempdir().unwrap();
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
     let binary: PathBuf = folder.path().join("cairn");

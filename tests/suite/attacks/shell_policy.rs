@@ -1,5 +1,4 @@
-//! The part of the shell's grammar that the policy understands, against a real shell: what is
-//! understood must mean the same to it.
+//! Shell grammar of the policy against a real shell: a parsed script must mean the same to both.
 
 use std::{cell::Cell, collections::BTreeSet, fs};
 
@@ -11,7 +10,7 @@ use serde_json::json;
 
 use crate::fixtures::*;
 
-/// Scripts of programs that are none, with all that could be misread around them.
+/// Scripts of invented programs, with syntax that could be misread.
 fn scripts() -> impl Strategy<Value = String> {
     let word = prop_oneof![
         4 => "x[a-z0-9_@%+:,.=-]{0,3}",
@@ -37,7 +36,7 @@ fn what_is_understood_is_what_a_shell_would_run() {
     let config = Config { cases: 600, ..Config::default() };
     proptest!(config, |(script in scripts())| {
         let Ok(commands) = parse(&script) else { return Ok(()) };
-        // A path is not looked up, and a builtin is not told.
+        // A path is not searched for, and a builtin is not reported.
         let told = |words: &Words| words[0].starts_with('x') && !words[0].contains('/');
         if !commands.iter().all(told) {
             return Ok(());
@@ -51,7 +50,7 @@ fn what_is_understood_is_what_a_shell_would_run() {
             prop_assert_eq!(&theirs, &ours, "{:?}", script);
         }
     });
-    // Most are refused, as they should be; some must be left to compare.
+    // Most are refused; some must remain to compare.
     assert!(understood.get() > 30, "{understood:?}");
 }
 

@@ -1,5 +1,5 @@
-//! Streams of a model server that are split, cut or wrong: the same comes of them as of a whole one,
-//! or nothing runs.
+//! Split, cut or wrong streams of a model server: the result equals that of a whole stream, or no
+//! call runs.
 
 use cairn_protocol::{EndReason, Notice};
 use cairn_tests::model_server::{Reply, Response, Wire};
@@ -10,7 +10,7 @@ use crate::fixtures::{ALL, say};
 
 const SSE: &str = "text/event-stream";
 
-/// With what is easily split, and one effect.
+/// Answer with characters that are easily split, and one effect.
 fn write() -> Reply {
     let change = json!({ "path": "a", "old_text": "x", "new_text": "yé😀" });
     Reply::text("I change it, é😀.").call("c1", "edit_file", change)
@@ -26,7 +26,7 @@ fn events(wire: Wire) -> Vec<String> {
     stream.split_inclusive("\n\n").map(str::to_owned).collect()
 }
 
-/// The place of the words that the answer is complete.
+/// Position of the event that completes the answer.
 fn end_of(wire: Wire) -> usize {
     let end = match wire {
         Wire::Anthropic => "event: message_delta",
@@ -59,7 +59,7 @@ async fn pieces_and_line_ends_do_not_matter() {
     }
 }
 
-/// Asked again after it, and the answer that was wrong left no trace but its words.
+/// The request is repeated, and only the text of the wrong answer remains.
 #[tokio::test]
 async fn of_a_wrong_stream_nothing_runs() {
     for wire in ALL {
@@ -116,7 +116,7 @@ async fn of_a_wrong_stream_nothing_runs() {
     }
 }
 
-/// Where the last event begins.
+/// Start of the last event.
 fn events_before_end(wire: Wire) -> usize {
     let end = end_of(wire);
     stream(wire)[..end].rfind("\n\n").unwrap() + 2

@@ -1,4 +1,4 @@
-//! Plans that are wrong: each fault is named with its place, and the plan stays as it was.
+//! Wrong plans: each fault is named with its position, and the plan stays unchanged.
 
 use cairn_protocol::State;
 use cairn_tests::model_server::Response;
@@ -11,7 +11,7 @@ fn item(content: &str, status: &str) -> Value {
     json!({ "content": content, "status": status, "activeForm": "Doing" })
 }
 
-/// The plan of the newest session, an item a word.
+/// Plan of the newest session, one word per item.
 async fn plan(test: &AttackTest) -> String {
     let state = test.editor.request::<State>(Default::default()).await.unwrap();
     let plan = state.sessions.last().unwrap().plan.clone().unwrap();

@@ -1,4 +1,4 @@
-//! A workspace that the user does not trust: the agent reads and nothing else, until it is trusted.
+//! Untrusted workspace: the agent only reads until it is trusted.
 
 use cairn_protocol::{Banner, BannerKind, EndReason, Models, State, ToolState};
 use cairn_tests::model_server::{Reply, Response, Wire};

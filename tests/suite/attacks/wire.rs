@@ -16,7 +16,7 @@ fn hello() -> Value {
     json!({ "processId": null, "capabilities": { "experimental": cairn } })
 }
 
-/// In one session, after each other: it goes on after all of them.
+/// Sent one after the other in one session, which goes on after all of them.
 #[tokio::test]
 async fn no_bad_message_ends_the_session() {
     let deep = format!("{}{}", "[".repeat(20_000), "]".repeat(20_000));
@@ -53,7 +53,7 @@ async fn no_bad_message_ends_the_session() {
     }
     super::ran(table.len());
 
-    // A header may be written small.
+    // Header names ignore case.
     let small = r#"{"jsonrpc":"2.0","id":"small","method":"unknown"}"#;
     daemon.client.send_raw(format!("content-length:{}\r\n\r\n{small}", small.len()));
     assert_eq!(daemon.client.reply(&json!("small")).await.unwrap_err()["code"], -32601);
@@ -90,7 +90,7 @@ async fn a_cancel_is_answered_at_once_behind_many_requests() {
     test.model.push(cairn_tests::model_server::Response::reply(bash("c1", &command)));
     let turn = test.editor.run_task("Do it").await;
     fixtures::until_running(&marker).await;
-    // They read the disk, and wait for it.
+    // These requests read the disk.
     let asked: Vec<_> =
         (0..100).map(|_| test.editor.client.ask("agent/sessions/list", json!({}))).collect();
     let began = Instant::now();

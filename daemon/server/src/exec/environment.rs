@@ -1,5 +1,5 @@
-//! What a command sees of the daemon's environment: an allow-list, because keys hide under any
-//! name.
+//! Environment of a command: an allow-list of the daemon's variables, because a variable with any
+//! name may hold a key.
 
 use std::{
     env,
@@ -7,7 +7,7 @@ use std::{
     path::PathBuf,
 };
 
-/// Names the variable that marks everything one command started.
+/// Variable whose value marks every process that one command started.
 pub(super) const MARK: &str = "CAIRN_CALL";
 
 const ALLOWED: &[&str] = &[
@@ -21,7 +21,7 @@ const ALLOWED: &[&str] = &[
     "TMPDIR",
     "TZ",
     "USER",
-    // Where toolchains live, when not in their usual place.
+    // Toolchains outside their usual folders.
     "CARGO_HOME",
     "GOPATH",
     "GOROOT",
@@ -32,7 +32,7 @@ const ALLOWED: &[&str] = &[
     "VIRTUAL_ENV",
 ];
 
-/// Besides, on Windows, where programs find the system and themselves by them.
+/// Further variables on Windows, by which programs find the system and their own folders.
 const ALLOWED_ON_WINDOWS: &[&str] = &[
     "ALLUSERSPROFILE",
     "APPDATA",
@@ -62,12 +62,12 @@ const ALLOWED_ON_WINDOWS: &[&str] = &[
     "WINDIR",
 ];
 
-/// No colours, no pager and no password prompt: nobody is there to answer.
+/// Turns off colours, pagers and password prompts, which nobody would answer.
 const FIXED: &[(&str, &str)] =
     &[("TERM", "dumb"), ("PAGER", "cat"), ("GIT_PAGER", "cat"), ("GIT_TERMINAL_PROMPT", "0")];
 
-/// Parts of names that hold secrets, and beginnings of names that have a program run or load
-/// something else than it is.
+/// Parts of names of secrets, and prefixes of variables that make a program run or load something
+/// else.
 const SECRET: &[&str] = &["KEY", "SECRET", "TOKEN", "PASS", "AUTH", "CREDENTIAL"];
 const STEERING: &[&str] = &["LD_", "DYLD_", "BASH_ENV", "ENV", "GIT_", "NODE_OPTIONS", "PYTHON"];
 
@@ -89,12 +89,12 @@ pub(super) fn for_command(
     allowed.chain(fixed).chain(added).chain([(MARK.into(), mark.into())]).collect()
 }
 
-/// Where a command looks for programs, first to last.
+/// Absolute folders of a `PATH`, first to last.
 pub(super) fn search_path(path: Option<&OsStr>) -> Vec<PathBuf> {
     path.map(absolute).iter().flat_map(env::split_paths).collect()
 }
 
-/// On Windows names are the same in any case.
+/// True for an allowed variable. Names on Windows ignore case.
 fn is_allowed(name: &str, on_windows: bool) -> bool {
     if !on_windows {
         return ALLOWED.contains(&name);
@@ -111,11 +111,11 @@ fn is_dangerous(name: &str) -> bool {
         })
 }
 
-/// Without the folders that are others wherever a command runs: a repository must not say which
-/// program `ls` is.
+/// Removes relative folders from a `PATH`, so that a repository cannot choose which program `ls`
+/// is.
 fn absolute(path: &OsStr) -> OsString {
     let folders = env::split_paths(path).filter(|folder| folder.is_absolute());
-    // Folders that were split out of a path can be joined to one.
+    // Folders from `split_paths` can always be joined again.
     env::join_paths(folders).unwrap_or_default()
 }
 
@@ -134,7 +134,7 @@ mod tests {
             ("NODE_OPTIONS", "x"),
             ("PAGER", "less"),
             ("SSH_AUTH_SOCK", "x"),
-            // With these `cd` would lead elsewhere than its words say.
+            // These variables change where `cd` leads.
             ("CDPATH", "/x"),
             ("OLDPWD", "/x"),
             ("PWD", "/x"),

@@ -1,25 +1,25 @@
-//! Bounded memory for unbounded output: its beginning and its end, as plain text.
+//! Output of a command in bounded memory: its beginning and its end, as plain text.
 
 use std::collections::VecDeque;
 
 const HEAD: usize = 10 * 1024;
 const TAIL: usize = 20 * 1024;
 
-/// What a command printed, both streams in order of arrival.
+/// Output of a command, stdout and stderr in order of arrival.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Captured {
     pub head: String,
-    /// Empty when nothing was dropped.
+    /// End of the output; empty if nothing was dropped.
     pub tail: String,
     pub total_bytes: u64,
-    /// Bytes left out between head and tail.
+    /// Number of bytes dropped between `head` and `tail`.
     pub dropped: u64,
-    /// The output is not text; head and tail are empty.
+    /// Set if the output holds a zero byte; `head` and `tail` are empty then.
     pub binary: bool,
 }
 
 impl Captured {
-    /// The text with a mark where some is missing.
+    /// Returns the text, with a marker in place of dropped bytes.
     pub fn text(&self) -> String {
         if self.binary {
             return format!("[{} bytes of binary output]", self.total_bytes);
@@ -61,7 +61,7 @@ impl Collector {
             all.append(&mut tail);
             return Captured { head: plain(&all), total_bytes: total, ..Captured::default() };
         }
-        // A char cut at the gap is part of the gap.
+        // A character cut at the gap counts as dropped.
         let start = tail.iter().take(3).take_while(|&&byte| byte & 0xC0 == 0x80).count();
         let end = match std::str::from_utf8(&head) {
             Err(error) if error.error_len().is_none() => error.valid_up_to(),

@@ -1,7 +1,7 @@
-//! The processes of commands, as each system has them: started, waited for, ended to the last one.
+//! Processes of commands, by operating system: start, wait, kill to the last one.
 //!
-//! A `Group` is what one command started, and dropping it leaves nothing alive; `pipe` is where its
-//! output comes from.
+//! A [`Group`] owns all processes of one command, and dropping it kills them. `pipe` carries their
+//! output.
 
 #[cfg(any(windows, test))]
 mod powershell;
@@ -41,11 +41,11 @@ pub(super) struct Ended {
     pub(super) exit: Exit,
     pub(super) left_running: usize,
     pub(super) crowded: bool,
-    /// Why the box was not built, or the command not started in it.
+    /// Reason why the sandbox was not built, or the command not started in it.
     pub(super) never_began: Option<String>,
 }
 
-/// A file and not a pipe, so that nobody has to write while the command runs or leaves it unread.
+/// Standard input as a temporary file. Unlike a pipe, it needs no writer while the command runs.
 fn input(text: &str) -> io::Result<Stdio> {
     if text.is_empty() {
         return Ok(Stdio::null());

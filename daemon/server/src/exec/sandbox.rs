@@ -1,9 +1,9 @@
-//! The box every command of the agent runs in (`policy::sandbox` says what it looks like): which way
-//! of building one works here, and what it takes to start a command in it.
+//! Sandbox of the agent's commands (`policy::sandbox` defines its contents): the backend that works
+//! on this system, and preparation of a command for it.
 //!
-//! Bubblewrap builds it where it is installed, else our own launcher (`outer`); inside, `init` closes
-//! it further. Where none works there is no box, and who asks is told why: a command never runs
-//! outside because its box could not be built.
+//! Bubblewrap builds the sandbox if it is installed, else Cairn's own launcher (`userns_launcher`).
+//! Inside, `sandbox_init` restricts it further. If no backend works, the caller gets the reason: no
+//! command runs outside because its sandbox could not be built.
 
 use std::{
     ffi::OsString,
@@ -72,20 +72,20 @@ pub use watch::{ControlFiles, Watch, Watching};
 #[cfg(windows)]
 pub use watch::{Left, LeftBehind};
 
-/// Hidden from people: how this program is started inside a box, or as the builder of one.
+/// Hidden subcommand that starts this program inside a sandbox, or as the launcher of one.
 pub const SUBCOMMAND: &str = "sandbox-run";
 
-/// How boxes are built here.
+/// Program that builds sandboxes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SandboxBackend {
     Bubblewrap,
-    /// Our own launcher.
+    /// Cairn's own launcher.
     Namespaces,
-    /// That of macOS.
+    /// `sandbox-exec` of macOS.
     Seatbelt,
 }
 
-/// Which of them may be used; for tests, and for whoever looks for a fault.
+/// Backends that may be used; for tests and diagnosis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum AllowedBackends {
     #[default]
@@ -106,15 +106,15 @@ impl AllowedBackends {
     }
 }
 
-/// What the user says of boxes.
+/// Settings of the user for the sandbox.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
     pub on: bool,
-    /// Folders that commands may write besides the workspace's.
+    /// Folders outside the workspace that commands may write.
     pub writable: Vec<PathBuf>,
-    /// Paths below the home folder that commands may read besides the known toolchains.
+    /// Paths below the home folder, besides the known toolchains, that commands may read.
     pub readable: Vec<PathBuf>,
-    /// Every command has the network.
+    /// Set if every command has network access.
     pub network: bool,
 }
 
@@ -124,7 +124,7 @@ impl Default for Settings {
     }
 }
 
-/// A sandbox and what the user says of it.
+/// Sandbox with the user's settings for it.
 #[derive(Debug, Clone)]
 pub struct SandboxConfig {
     pub sandbox: Arc<Sandbox>,
@@ -133,7 +133,8 @@ pub struct SandboxConfig {
 }
 
 impl SandboxConfig {
-    /// How the agent's commands are boxed; or why they are not, and so are asked for, every one.
+    /// Returns the backend for the agent's commands, or the reason why there is none, so that every
+    /// command needs approval.
     pub async fn stand(&self) -> Result<SandboxBackend, String> {
         if !self.settings.on {
             return Err(OFF.to_owned());
@@ -141,14 +142,14 @@ impl SandboxConfig {
         self.sandbox.backend().await
     }
 
-    /// Begins the watch over a command. Blocks.
+    /// Begins to watch the control files for a command. Blocks.
     pub fn watch(&self, folders: &[PathBuf], granted: bool) -> io::Result<Watching> {
         let home = std::env::home_dir();
         let (home, hidden) = (home.as_deref(), self.sandbox.hidden());
         self.watch.begin(&Begin { folders, home, hidden, granted })
     }
 
-    /// Moves what commands left whose daemon was killed. Blocks.
+    /// Moves control files to quarantine that commands of a killed daemon left. Blocks.
     pub fn recover(&self, folders: &[PathBuf]) -> LeftBehind {
         let home = std::env::home_dir();
         let (home, hidden) = (home.as_deref(), self.sandbox.hidden());
@@ -156,24 +157,24 @@ impl SandboxConfig {
     }
 }
 
-/// Why there is no box although one could be built.
+/// Reason for no sandbox when the setting turns it off.
 pub const OFF: &str = "it is turned off (cairn.sandbox.mode)";
 
-/// A command for a box.
+/// Command to prepare a sandbox for.
 pub struct SandboxRequest<'a> {
     pub command: &'a str,
     pub cwd: &'a Path,
-    /// Of the workspace.
+    /// Folders of the workspace.
     pub folders: &'a [PathBuf],
     pub needs: Needs,
-    /// It writes nothing in the workspace, so that it need not be able to.
+    /// Set for a read-only command: it gets no write access to the workspace.
     pub looks: bool,
-    /// Control files found before it; `None` for a command that only looks.
+    /// Control files found before the command; `None` for a read-only command.
     pub control: Option<Arc<ControlFiles>>,
     pub settings: &'a Settings,
 }
 
-/// A command that is about to run.
+/// Scope of the watch for a command that is about to run.
 #[derive(Debug, Clone, Copy)]
 pub struct Begin<'a> {
     /// Folders of the workspace.
@@ -181,17 +182,18 @@ pub struct Begin<'a> {
     pub home: Option<&'a Path>,
     /// Cairn's own folders.
     pub hidden: &'a [PathBuf],
-    /// The command may write `.git`.
+    /// Set if the command may write `.git`.
     pub granted: bool,
 }
 
-/// A path for the model and the user: in quotes if it has anything but printable characters.
+/// Formats a path for the model and the user: quoted if it contains anything but printable
+/// characters.
 pub fn shown_path(path: &Path) -> String {
     quoted(&path.to_string_lossy()).into_owned()
 }
 
-/// This program as a part of a box: before anything else of it has begun. What goes wrong is said on
-/// stderr, where the daemon reads it.
+/// Runs this program as a part of a sandbox, before anything else in it has started. Errors go to
+/// stderr, where the daemon reads them.
 pub fn run_as_part(words: impl IntoIterator<Item = OsString>) -> ExitCode {
     system::part(words.into_iter()).unwrap_or_else(|error| {
         let _ = io::Write::write_all(&mut io::stderr(), format!("{error:#}\n").as_bytes());

@@ -1,9 +1,9 @@
-//! No core dumps, and on Linux no tracing.
+//! Protection on Unix: no core dumps, and on Linux no tracing.
 
 use rustix::process::{Resource, Rlimit, setrlimit};
 
-/// No core dumps, here and in commands. On Linux nobody else of the same user may trace this process
-/// or read its memory and environment. What could not be had.
+/// Disables core dumps for this process and its commands. On Linux, prevents other processes of the
+/// same user from tracing this one and from reading its memory and environment. Returns failures.
 pub(super) fn close() -> Vec<String> {
     let mut faults = Vec::new();
     let none = Rlimit { current: Some(0), maximum: Some(0) };

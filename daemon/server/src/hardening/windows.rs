@@ -1,4 +1,5 @@
-//! Nothing is asked: programs of one user may look into each other here, as security.md says.
+//! No protection on Windows, where programs of one user may read each other's memory (see
+//! security.md).
 
 pub(super) fn close() -> Vec<String> {
     Vec::new()

@@ -1,10 +1,11 @@
-//! The signals.
+//! Termination signals on Unix.
 
 use tokio::signal::unix::{SignalKind, signal};
 
-/// From the first poll on the process no longer dies of these; resolves when one comes.
+/// Resolves when SIGTERM, SIGINT or, with `also_hangup`, SIGHUP arrives. From the first poll on
+/// these signals no longer kill the process.
 ///
-/// A hangup is for who serves an editor. A run in a terminal may have been told to outlive it.
+/// The language server ends on a hangup. A run in a terminal may have been started with `nohup`.
 pub async fn asked_to_end(also_hangup: bool) -> std::io::Result<()> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;

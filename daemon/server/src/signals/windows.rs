@@ -1,10 +1,11 @@
-//! Ctrl-C and Ctrl-Break, a console that is closed, a user who logs off, a system that shuts down.
+//! Termination events on Windows: Ctrl-C, Ctrl-Break, a closed console, a logoff, a shutdown.
 
 use tokio::signal::windows::{ctrl_break, ctrl_c, ctrl_close, ctrl_logoff, ctrl_shutdown};
 
-/// From the first poll on the process no longer dies of these; resolves when one comes.
+/// Resolves when one of these events arrives. From the first poll on they no longer kill the
+/// process at once.
 ///
-/// Nobody survives the end of their console here, so it does not matter who serves an editor.
+/// `also_hangup` has no effect: on Windows every process ends with its console.
 pub async fn asked_to_end(_also_hangup: bool) -> std::io::Result<()> {
     let (mut interrupt, mut stop) = (ctrl_c()?, ctrl_break()?);
     let (mut close, mut logoff, mut shutdown) = (ctrl_close()?, ctrl_logoff()?, ctrl_shutdown()?);

@@ -1,10 +1,10 @@
-//! Commands that try to get out, to get at secrets, or to have something run outside later.
+//! Commands that try to escape, to read secrets, or to have something run outside later.
 
 use super::*;
 use crate::attacks;
 
-/// A name, a command, and what it must say, one of these at least: what shows that it did try. None
-/// may show the canary or `BREACH`, and after each the world outside is as it was.
+/// Name, command, and expected output, of which at least one must appear to prove the attempt. None
+/// may print the canary or `BREACH`, and afterwards nothing outside is changed.
 const ATTACKS: &[(&str, &str, &[&str])] = &[
     ("write outside", "echo x > /etc/cairn-test && echo BREACH", &["Read-only file system"]),
     (
@@ -215,7 +215,7 @@ const CALLS: &[(&str, &str)] = &[
     ("talk with parts of the kernel", "c.socket(16, 3, 12)"),
 ];
 
-/// `clone3` is not there: what it is asked cannot be looked into.
+/// `clone3` returns "not implemented", because a filter cannot read its arguments.
 const PROBE: &str = r#"import ctypes, errno, platform
 c = ctypes.CDLL(None, use_errno=True)
 arm = platform.machine() == 'aarch64'
@@ -264,7 +264,8 @@ async fn no_attack_succeeds() {
     }
 }
 
-/// They sleep: a real bomb would be stopped at the same number, but starve whatever else is tested.
+/// The processes sleep: a real fork bomb would be stopped at the same number, but would starve
+/// other tests.
 #[tokio::test]
 async fn a_bomb_of_processes_ends_and_the_daemon_lives() {
     for way in WAYS {

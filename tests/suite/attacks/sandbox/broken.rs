@@ -1,24 +1,24 @@
-//! Boxes that cannot be built any more although the first one was: the user and the agent are told, no
-//! command runs outside, and when the cause is gone the next one runs again.
+//! Sandboxes that fail after the first one worked: the user and the agent get the reason, no
+//! command runs outside, and commands run again after the cause is removed.
 
 use std::os::unix::fs::PermissionsExt;
 
 use super::*;
 
-/// What a daemon needs for its boxes, for it alone.
+/// Files that one daemon needs for its sandboxes.
 struct Parts {
     /// Its own program.
     program: PathBuf,
-    /// Where its temporary files are.
+    /// Folder of its temporary files.
     temporary: PathBuf,
     ws: PathBuf,
 }
 
-/// What breaks, what is said of it, and how it is mended.
+/// Fault, expected message, and repair.
 struct Fault {
     name: &'static str,
     begin: fn(&Parts),
-    /// One of these, for the ways of building boxes notice it in different places.
+    /// Expected messages, one of which must appear: backends notice the fault at different points.
     told: &'static [&'static str],
     end: fn(&Parts),
 }
@@ -81,7 +81,7 @@ fn replace(parts: &Parts, program: &str) {
     fs::set_permissions(&parts.program, fs::Permissions::from_mode(0o755)).unwrap();
 }
 
-/// A scene whose daemon has a program and a temporary folder of its own.
+/// Fixture whose daemon has its own program and temporary folder.
 async fn breakable(way: &str) -> Option<(SandboxTest, Parts)> {
     let mut test = SandboxTest::set(way, json!({})).await?;
     let own = test.root.path().join("own");
@@ -119,7 +119,7 @@ async fn a_box_that_cannot_be_built_any_more_is_an_error_until_it_can() {
     }
 }
 
-/// What a disk cleaner does.
+/// Removes temporary files as a disk cleaner does.
 #[tokio::test]
 async fn a_temporary_folder_that_was_removed_is_made_anew() {
     for way in WAYS {

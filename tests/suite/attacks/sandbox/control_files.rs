@@ -1,5 +1,5 @@
-//! Files that git, an editor or a shell runs by itself, made by a command: moved to quarantine before
-//! anybody uses them, asked for, and put back only after a yes.
+//! Files made by a command that git, an editor or a shell runs by itself: moved to quarantine
+//! before they are used, and restored only after approval.
 
 use super::*;
 use crate::{attacks, fixtures};
@@ -7,8 +7,7 @@ use crate::{attacks, fixtures};
 /// A repository in a folder that runs a program whenever git looks at it.
 const ARMED: &str = "git init -q DIR && git -C DIR config core.fsmonitor 'touch @home/harmed; false' && echo x > DIR/f";
 
-/// A name, what is there before (run by the user), the command, its grants, and what must not be there
-/// afterwards.
+/// Name, setup (run by the user), command, its grants, and paths that must not exist afterwards.
 struct Row {
     name: &'static str,
     before: &'static str,
@@ -201,10 +200,10 @@ async fn a_yes_puts_it_back_and_shows_it_before() {
         assert!(patch.contains("+{\"x\": 1}") && patch.contains("+be kind"), "{patch}");
         assert_eq!(fs::read_to_string(test.ws().join("a/AGENTS.md")).unwrap(), "be kind\n");
         assert!(test.ws().join("a/.vscode/settings.json").exists(), "{way}");
-        // They are the user's by now: nobody asks again, and no command writes them.
+        // The files belong to the user now: no further question, and no command writes them.
         let ran = test.run("echo evil >> a/AGENTS.md || true", &[]).await;
         assert!(ran.said.contains("Read-only"), "{way}: {}", ran.said);
-        // A yes that comes when something else is there changes nothing.
+        // Approval after another file took the path changes nothing.
         assert_eq!(fs::read_to_string(test.ws().join("a/AGENTS.md")).unwrap(), "be kind\n");
     }
 }
@@ -259,7 +258,7 @@ async fn after_a_kill_nothing_of_ours_is_left_and_what_a_command_made_is_found()
         fixtures::wait_until(SOON, || !test.ws().join("a/AGENTS.md").exists()).await;
         let told = |status: &Value| status["banners"].to_string().contains("a/AGENTS.md (new)");
         test.daemon.client.notification("agent/status", told).await;
-        // What the user makes later is theirs.
+        // Files that the user creates later are trusted.
         fs::write(test.ws().join("a/AGENTS.md"), "mine\n").unwrap();
         test.begin_anew(way).await;
         assert!(test.run("touch b", &[]).await.ok, "{way}");
@@ -295,7 +294,7 @@ async fn what_the_user_saves_meanwhile_stays() {
     }
 }
 
-/// A name, a command and its grants, each of which works and asks for nothing but the grant.
+/// Name, command and grants; each works and asks only for the grant.
 const WORK: &[(&str, &str, &[&str])] = &[
     (
         "nothing is seen that is not the project's",

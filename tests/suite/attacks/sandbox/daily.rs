@@ -136,7 +136,7 @@ const DAILY: &[(&str, &str, &str)] = &[
     ("gem", "gem list --local", "json"),
 ];
 
-/// With programs and files in the layout of real tools, in the home folder. `@` is for the home folder.
+/// Home folder with programs and files in the layout of real tools. `@` stands for the home folder.
 const AT_HOME: &[(&str, &str)] = &[
     ("node --version", "nvm's node"),
     ("tool", "pipx' tool with its data"),

@@ -1,4 +1,4 @@
-//! What a command may get besides the usual, and what is asked when there is no box at all.
+//! Grants for commands, and questions without a sandbox.
 
 use super::*;
 
@@ -71,7 +71,7 @@ async fn a_rule_of_the_user_does_not_grant_what_a_command_needs() {
     let settings = json!({ "shell": { "approval": "allowlist", "allow": ["touch *"] } });
     let Some(test) = SandboxTest::set(WAYS[0], settings).await else { return };
     let turn = test.begin("touch made", &[]).await;
-    // Nobody is asked.
+    // No user can be asked.
     test.over(&turn).await;
     assert!(test.ws().join("made").exists());
     let asked = test.run("touch made", &["network"]).await.asked.unwrap();

@@ -173,7 +173,7 @@ async fn no_token_in_the_home_folder_is_read() {
         let read = read(&got.said);
         assert!(got.ok, "{way}: {}", got.said);
         assert!(read.is_empty(), "{way}: {} of {} read: {read:#?}", read.len(), TOKENS.len());
-        // By whatever name it lies there.
+        // By any of its names.
         let all = test.run(&format!("grep -rls {CANARY} ~ ; true"), &[]).await;
         assert!(!all.said.contains(CANARY) && !all.said.contains("home/"), "{way}: {}", all.said);
         ran(TOKENS.len() + 1);
@@ -240,7 +240,7 @@ async fn no_way_around_the_allow_list_of_the_home_folder() {
             assert!(!got.said.contains(CANARY), "{way}, {attack}: {}", got.said);
             assert_eq!(test.unharmed(), Ok(()), "{way}, {attack}");
         }
-        // And it is as it was.
+        // The file is unchanged.
         let got = test.run(harmless, &[]).await;
         assert!(got.ok && want, "{way}: {}", got.said);
         ran(AROUND.len());

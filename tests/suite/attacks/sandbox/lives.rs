@@ -1,4 +1,4 @@
-//! How boxes end: with the command, with the turn, with the daemon.
+//! End of sandboxes: with the command, with the turn, with the daemon.
 
 use super::*;
 use crate::fixtures;

@@ -1,4 +1,4 @@
-//! Workspaces in places for which a box is easily built wrong: links, several folders, odd names.
+//! Workspaces at paths that are hard for a sandbox: links, several folders, odd names.
 
 use std::{
     ffi::OsString,
@@ -15,12 +15,12 @@ use crate::{
     fixtures::allow,
 };
 
-/// Where commands see what is there.
+/// Folder that commands can see.
 fn folder() -> tempfile::TempDir {
     tempfile::Builder::new().prefix("cairn-places-").tempdir_in(visible_folder()).unwrap()
 }
 
-/// Whether boxes are built this way here; so many attacks are counted as skipped if not.
+/// True if the backend works here; else counts the attacks as skipped.
 async fn is_boxed(test: &AttackTest, way: &str, attacks: usize) -> bool {
     let kind = |notice: &Notice| match notice {
         Notice::Status(status) => status.sandbox.as_ref().map(|sandbox| sandbox.kind),
@@ -34,7 +34,7 @@ async fn is_boxed(test: &AttackTest, way: &str, attacks: usize) -> bool {
     boxed
 }
 
-/// Commands that try, with `@` for the folder around; after each, what is protected is as it was.
+/// Commands that attack, with `@` for the folder above; afterwards protected files are unchanged.
 const ATTACKS: &[&str] = &[
     "echo evil > @/outside/c",
     "echo evil > ../outside/c",
@@ -154,7 +154,7 @@ async fn a_name_of_a_workspace_is_no_word_for_the_builder() {
                 fs::read_dir(&work).unwrap().map(|entry| entry.unwrap().file_name()).collect();
             match left.as_slice() {
                 [made] => assert_eq!(made, "made", "{way}, {shown:?}"),
-                // Our own builder reads the kernel's list of mounts as text, and gives up.
+                // Cairn's launcher reads the kernel's list of mounts as text, and refuses.
                 [] => assert!(
                     str::from_utf8(name).is_err() && said.contains("(failed)"),
                     "{way}, {shown:?}: {said}{log}"
@@ -201,7 +201,7 @@ async fn a_home_folder_as_a_workspace_keeps_what_runs_at_a_login() {
         for name in [".ssh/authorized_keys", ".profile", ".bash_profile"] {
             assert!(!test.has(name), "{way}, {name}: {told:?}");
         }
-        // What a home folder holds besides is worked in.
+        // Other folders of a home folder are writable.
         assert_eq!(test.read("notes/b"), b"written\n", "{way}: {told:?}");
         ran(1);
         test.finish();

@@ -1,8 +1,8 @@
-//! What people do all day must go on working in a box.
+//! Everyday commands that must work in a sandbox.
 
 use super::*;
 
-/// A name, a command, and what it says when it works. Later ones see what earlier ones did.
+/// Name, command, and its output when it works. Later rows see the results of earlier ones.
 const WORK: &[(&str, &str, &str)] = &[
     (
         "write in the workspace",

@@ -1,16 +1,17 @@
-//! The shell of Windows, and a command in its words.
+//! PowerShell command lines.
 //!
-//! A command is handed over encoded: there is no quoting that could make another one of it, so what
-//! runs is what was approved, byte for byte.
+//! Commands are passed encoded, so no quoting can change them: the shell runs exactly the approved
+//! bytes.
 
 use std::{ffi::OsString, io, path::PathBuf};
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 
-/// A line of Windows has 32,767 characters, and 12,000 become 32,000 of them.
+/// Longest command in characters. Encoding turns 12,000 into 32,000 characters; a command line on
+/// Windows holds 32,767.
 const LONGEST: usize = 12_000;
 
-/// Where the system has it, whatever a PATH says. `root`: the folder of the system.
+/// Path of PowerShell below the system folder `root`, whatever `PATH` says.
 pub(super) fn program(root: Option<OsString>) -> io::Result<PathBuf> {
     let root = root.map(PathBuf::from).filter(|root| root.is_absolute());
     let root = root.ok_or_else(|| {
@@ -20,7 +21,7 @@ pub(super) fn program(root: Option<OsString>) -> io::Result<PathBuf> {
     Ok(below.into_iter().fold(root, |path, name| path.join(name)))
 }
 
-/// Nothing of the user's own profile runs before, and what comes out is plain text.
+/// Options that skip the user's profile and produce plain text.
 const WORDS: [&str; 8] = [
     "-NoLogo",
     "-NoProfile",
@@ -46,7 +47,7 @@ pub(super) fn arguments(command: &str) -> io::Result<Vec<String>> {
 mod tests {
     use super::*;
 
-    /// What PowerShell will make of the last word.
+    /// Decodes the last argument as PowerShell does.
     fn decoded(arguments: &[String]) -> String {
         let bytes = STANDARD.decode(arguments.last().unwrap()).unwrap();
         let units: Vec<u16> =

@@ -1,12 +1,12 @@
-//! The processes of one command, and the register of all that live.
+//! Processes of one command, and the registry of all running commands.
 //!
-//! The shell leads a process group. It is waited for without being reaped first: as long as its
-//! zombie holds the number, no other process can be hit by a signal to the group. What leaves the
-//! group (`setsid`) is found by `proc`.
+//! The shell leads a process group. Waiting does not reap it: its zombie keeps the number, so a
+//! signal to the group cannot hit another process. [`proc`] finds processes that left the group
+//! (`setsid`).
 //!
-//! On Linux a command without a sandbox has a guard for a leader, which is the parent of the shell and
-//! reports how it ended. A command in a sandbox has the launcher for a leader, and behind that the first
-//! process in the sandbox, which reports. These never get SIGTERM; they are only ever killed.
+//! On Linux the leader of a command without a sandbox is a guard: parent of the shell, which
+//! reports how the shell ended. In a sandbox the leader is the launcher; the first process inside
+//! reports. None of these gets SIGTERM; they only get SIGKILL.
 
 #[cfg(not(target_os = "linux"))]
 use std::convert::Infallible;
@@ -35,8 +35,8 @@ pub(super) mod pipe;
 mod proc;
 mod spawner;
 
-/// Kills everything that any command started, and lets none start again. For the end of the
-/// process: blocks, but not for long.
+/// Kills all processes of all commands, and prevents new ones. For the end of the process: blocks
+/// for little more than a second at most.
 pub fn kill_all() {
     let groups = {
         let mut live = lock(&LIVE);
@@ -53,21 +53,21 @@ pub fn kill_all() {
     private_folders::clear_up();
 }
 
-/// Owns what a command started: dropping it leaves nothing alive.
+/// Owner of all processes of a command. Dropping it kills them.
 pub(in crate::exec) struct Group {
     processes: Arc<Processes>,
 }
 
 impl Group {
     pub(in crate::exec) fn start(spec: &Spec, output: io::PipeWriter) -> io::Result<Self> {
-        // Held while the child is born, so that nobody takes it for a stray before it is listed.
+        // Held until the child is registered, so that it is not taken for a stray.
         let mut live = lock(&LIVE);
         if live.closed {
             return Err(io::Error::other("Cairn is closing"));
         }
         #[cfg(target_os = "linux")]
         if !live.adopts {
-            // Orphans of a command come to us, where they can be found.
+            // This process adopts orphans of commands, so that it can find them.
             rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
             live.adopts = true;
         }
@@ -97,7 +97,7 @@ impl Group {
         Ok(Self { processes })
     }
 
-    /// Ends when the shell did.
+    /// Completes when the shell has ended.
     pub(in crate::exec) fn exited(&self) -> JoinHandle<()> {
         let leader = self.processes.leader;
         spawn_blocking(move || {
@@ -106,12 +106,12 @@ impl Group {
         })
     }
 
-    /// Asks the command to end.
+    /// Sends SIGTERM to the command.
     pub(in crate::exec) fn terminate(&self) {
         self.processes.terminate();
     }
 
-    /// Kills what is left and tells how the shell ended.
+    /// Kills the remaining processes and returns how the shell ended.
     pub(in crate::exec) async fn end(self) -> io::Result<Ended> {
         let processes = Arc::clone(&self.processes);
         let ended = spawn_blocking(move || processes.kill(Instant::now() + KILL_LIMIT)).await;
@@ -129,14 +129,14 @@ impl Drop for Group {
 static LIVE: Mutex<Live> =
     Mutex::new(Live { closed: false, adopts: false, next: 0, groups: Vec::new() });
 
-/// How long the dead may take to disappear.
+/// Time for killed processes to disappear.
 const KILL_LIMIT: Duration = Duration::from_secs(1);
 const POLL: Duration = Duration::from_millis(5);
 
 struct Live {
-    /// The process is ending.
+    /// Set once this process is about to end.
     closed: bool,
-    /// Orphans are reparented to us.
+    /// Set once this process adopts orphans.
     #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "they cannot be"))]
     adopts: bool,
     next: u64,
@@ -161,7 +161,7 @@ enum Parent {
     /// The leader is the launcher of a sandbox.
     Sandbox {
         reports: io::PipeReader,
-        /// Its temporary folder lives as long as this.
+        /// Keeps the temporary folder alive.
         _prepared: Arc<PreparedSandbox>,
     },
 }
@@ -186,14 +186,14 @@ impl Parent {
 }
 
 enum State {
-    /// Not reaped, so the leader's number is still ours.
+    /// The leader is not reaped, so its number is not reused.
     Running(Child),
     Ended(Ended),
 }
 
 impl Processes {
-    /// Sends the signal to what the command started, and not to a guard or a launcher: their end is the
-    /// end of everything at once. False if nothing is there.
+    /// Sends a signal to the command's processes, but not to a guard or a launcher, whose end would
+    /// kill everything at once. False if no process is left.
     #[cfg(target_os = "linux")]
     fn signal(&self, signal: Signal) -> bool {
         let command = match self.parent {
@@ -216,16 +216,16 @@ impl Processes {
         if let State::Running(_) = *lock(&self.state)
             && !self.signal(Signal::TERM)
         {
-            // The command has not begun.
+            // The command has not started yet.
             let _ = kill_process_group(self.leader, Signal::KILL);
         }
     }
 
-    /// Kills what can be killed without waiting.
+    /// Kills processes without waiting for their end.
     fn kill_now(&self) {
         if let State::Running(_) = *lock(&self.state) {
             if self.parent.is_sandbox() {
-                // The kernel ends a sandbox with its launcher.
+                // The kernel kills a sandbox with its launcher.
                 let _ = kill_process_group(self.leader, Signal::KILL);
             } else {
                 self.signal(Signal::KILL);
@@ -233,18 +233,18 @@ impl Processes {
         }
     }
 
-    /// Kills all of them, waits until they are gone, and reaps the leader. `None` if one would not
-    /// go. A second call only tells again.
+    /// Kills all processes, waits until they are gone, and reaps the leader. `None` if one does not
+    /// go. A second call returns the same result.
     fn kill(&self, deadline: Instant) -> Option<Ended> {
         let mut state = lock(&self.state);
         if let State::Running(child) = &mut *state {
             let report = self.parent.report();
             let told = report.as_ref().is_some_and(|report| report.end.is_some());
-            // The end of the first process in a sandbox is the end of all.
+            // The kernel kills a sandbox with its first process.
             let counts = !told && !self.parent.is_sandbox();
             let left_running = if counts { self.count_alive() } else { 0 };
             let first = if told { Vec::new() } else { self.first_behind_walls() };
-            // A guard goes last: its descendants are found by it.
+            // The guard is killed last: its descendants are found through it.
             while self.has_guard() && !told && !self.kill_strays() && Instant::now() < deadline {
                 std::thread::sleep(POLL);
             }
@@ -288,24 +288,24 @@ impl Processes {
         false
     }
 
-    /// Counts what runs beside the shell.
+    /// Counts running processes other than the shell.
     #[cfg(target_os = "linux")]
     fn count_alive(&self) -> usize {
         let members = proc::members(self.leader, &self.mark);
         let alive = members.iter().filter(|one| one.is_alive()).count();
-        // Below a guard the shell is one of them.
+        // Below a guard the shell is counted too.
         alive.saturating_sub(usize::from(self.has_guard()))
     }
 
-    /// Kills what is not in the group any more. True when nothing is left.
+    /// Kills processes that left the group. True when none is left.
     #[cfg(target_os = "linux")]
     fn kill_strays(&self) -> bool {
         let members = proc::members(self.leader, &self.mark);
-        // What carries no mark and left its session is attributed only without a doubt.
+        // A process without the mark that left its session is attributed only if one command runs.
         let live = lock(&LIVE);
         let alone = live.groups.iter().all(|group| group.leader == self.leader);
         let adopted = proc::adopted(self.leader);
-        // One that is just becoming another program shows no mark for a moment, and may be ours.
+        // During `exec` a process shows no mark for a moment; it may belong to this command.
         let mut none_left = alone || !adopted.iter().any(proc::Process::is_changing);
         let strays = if alone { adopted } else { Vec::new() };
         for process in members.into_iter().chain(strays) {
@@ -317,7 +317,7 @@ impl Processes {
         none_left
     }
 
-    /// Elsewhere a box has no first process of its own.
+    /// On other systems a sandbox has no first process of Cairn's.
     #[cfg(not(target_os = "linux"))]
     fn first_behind_walls(&self) -> Vec<Infallible> {
         Vec::new()
@@ -334,7 +334,7 @@ impl Processes {
     }
 }
 
-/// How a command ended, from what the first process in its sandbox, or its guard, told.
+/// End of a command as its guard or the first process in its sandbox reported it.
 fn reported(
     report: exit_report::Report,
     status: ExitStatus,
@@ -364,7 +364,7 @@ fn spawn_bare(spec: &Spec, mark: &str, output: &io::PipeWriter) -> io::Result<Ch
     }
 }
 
-/// Starts the command under a guard. The command has the guard's stdout for both its streams.
+/// Starts the command below a guard. The guard's stdout is the command's stdout and stderr.
 #[cfg(target_os = "linux")]
 fn spawn_guarded(
     spec: &Spec,
@@ -379,8 +379,8 @@ fn spawn_guarded(
     Ok((command.spawn()?, reports))
 }
 
-/// The launcher says on its stderr what went wrong, the box how the command ended; the command has
-/// the launcher's stdout for both its streams.
+/// Starts the command in a sandbox. The launcher's stderr carries its errors and the report of the
+/// command's end. The launcher's stdout is the command's stdout and stderr.
 fn spawn_boxed(
     prepared: &PreparedSandbox,
     spec: &Spec,
@@ -413,7 +413,7 @@ fn command(program: &OsStr, spec: &Spec) -> Command {
     command
 }
 
-/// Kills and reaps them. Orphans come to us to be reaped.
+/// Kills and reaps processes. Orphans are children of this process, which can reap them.
 #[cfg(target_os = "linux")]
 fn all_gone(processes: &[proc::Process]) -> bool {
     processes.iter().filter(|process| !process.has_ended()).count() == 0
@@ -431,7 +431,7 @@ fn exit_of(status: ExitStatus) -> Exit {
     }
 }
 
-/// A panic elsewhere must not keep us from killing.
+/// Locks a mutex even after a panic elsewhere, so that commands are still killed.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,7 +1,7 @@
-//! The processes of a command are a job: what one of them starts is in it, none leaves it, and the
-//! system ends all of it when its last handle is closed, which is with the daemon at the latest.
+//! Processes of a command as a job object: it contains all that they start, none can leave it, and
+//! the system kills all of it when the last handle is closed, with the daemon at the latest.
 //!
-//! They are asked nothing before they are ended: without a window there is no way to.
+//! Processes are killed without a request to end: a process without a window cannot receive one.
 
 use std::{future::Future, io, pin::Pin, process::ExitStatus, sync::LazyLock, time::Duration};
 
@@ -15,19 +15,18 @@ use crate::exec::{Exit, Spec, environment};
 
 pub(super) mod pipe;
 
-/// How long the dead may take to disappear.
+/// Time for killed processes to disappear.
 const KILL_LIMIT: Duration = Duration::from_secs(1);
 
-/// Above the ends of all commands.
+/// Parent token of all commands.
 static END: LazyLock<CancellationToken> = LazyLock::new(CancellationToken::new);
 
-/// Kills everything that any command started, and lets none start again. For the end of the process,
-/// which would end them too.
+/// Kills all processes of all commands, and prevents new ones. For the end of the process.
 pub fn kill_all() {
     END.cancel();
 }
 
-/// Owns what a command started: dropping it leaves nothing alive.
+/// Owner of all processes of a command. Dropping it kills them.
 pub(in crate::exec) struct Group {
     end: CancellationToken,
     exited: CancellationToken,
@@ -36,18 +35,18 @@ pub(in crate::exec) struct Group {
 }
 
 impl Group {
-    /// In a runtime.
+    /// Starts the command. Must be called in a Tokio runtime.
     pub(in crate::exec) fn start(spec: &Spec, output: io::PipeWriter) -> io::Result<Self> {
         if END.is_cancelled() {
             return Err(io::Error::other("Cairn is closing"));
         }
         if let Some(prepared) = &spec.sandbox {
-            // There is no such thing, as the compiler knows.
+            // Uninhabited on Windows.
             match **prepared {}
         }
         let mut command = command(spec)?;
         command.stdin(input(&spec.input)?).stdout(output.try_clone()?).stderr(output);
-        // It runs only once it is in its job.
+        // The process runs only once it is in its job.
         let child = CommandWrap::from(command)
             .wrap(KillOnDrop)
             .wrap(CreationFlags(CREATE_NO_WINDOW))
@@ -58,7 +57,7 @@ impl Group {
         Ok(Self { _end_with_this: end.clone().drop_guard(), end, exited, watcher })
     }
 
-    /// Ends when the shell did.
+    /// Completes when the shell has ended.
     pub(in crate::exec) fn exited(&self) -> Pin<Box<dyn Future<Output = ()> + Send>> {
         Box::pin(self.exited.clone().cancelled_owned())
     }
@@ -68,7 +67,7 @@ impl Group {
         self.end.cancel();
     }
 
-    /// Kills what is left and tells how the shell ended.
+    /// Kills the remaining processes and returns how the shell ended.
     pub(in crate::exec) async fn end(self) -> io::Result<Ended> {
         self.end.cancel();
         let status = self.watcher.await.map_err(io::Error::other)??;
@@ -81,14 +80,15 @@ impl Group {
     }
 }
 
-/// Has the child for itself. Whoever drops this, as a runtime that ends does, closes its job.
+/// Waits for the child, which it owns. Dropping this future, as at the end of the runtime, closes
+/// its job.
 async fn watch(
     mut child: Box<dyn ChildWrapper>,
     end: CancellationToken,
     exited: DropGuard,
 ) -> io::Result<ExitStatus> {
     let ended = tokio::select! {
-        // Of the shell alone; what it left behind may go on until the output is read.
+        // Waits for the shell only; its background processes may run until the output is read.
         status = child.inner_mut().wait() => Some(status?),
         () = end.cancelled() => None,
     };

@@ -1,4 +1,4 @@
-//! Builds boxes: finds out which way works here, and prepares one for a command.
+//! Sandbox backends: selection of one that works on this system, and preparation for a command.
 
 use std::{
     ffi::OsString,
@@ -24,16 +24,16 @@ use super::{
 };
 use crate::exec::{self, Exit, Spec};
 
-/// A box stands within milliseconds; a machine may be busy.
+/// Time limit of the probe. A sandbox takes milliseconds, but the machine may be busy.
 const PROBE_LIMIT: Duration = Duration::from_secs(10);
 
-/// One for a daemon.
+/// Sandbox backend of a daemon and its private folders.
 #[derive(Debug)]
 pub struct Sandbox {
-    /// This program. `None`: unknown, and there are no boxes.
+    /// Path of this program. `None` if unknown; then there are no sandboxes.
     program: Option<PathBuf>,
     backends: AllowedBackends,
-    /// Cairn's own folders, which hold other projects' sessions.
+    /// Cairn's own folders, which hold sessions of other projects and are hidden.
     hidden: Vec<PathBuf>,
     builder: OnceCell<Result<Builder, String>>,
     private: Mutex<Option<Arc<PrivateFolders>>>,
@@ -41,7 +41,7 @@ pub struct Sandbox {
     copies: Arc<Copies>,
 }
 
-/// What a box is made of.
+/// Input of a backend for one sandbox.
 pub(super) struct SandboxSpec<'a> {
     pub(super) found: &'a Found,
     pub(super) own: &'a Own,
@@ -53,31 +53,32 @@ pub(super) struct SandboxSpec<'a> {
 #[derive(Debug, Clone)]
 pub(super) struct Builder {
     pub(super) backend: SandboxBackend,
-    /// What is started, with these words first.
+    /// Program to start, followed by `words`.
     pub(super) program: PathBuf,
     pub(super) words: Vec<OsString>,
 }
 
-/// A box as far as it can be prepared.
+/// Sandbox prepared for one command.
 #[derive(Debug)]
 pub struct PreparedSandbox {
     pub(in crate::exec) program: PathBuf,
     pub(in crate::exec) arguments: Vec<OsString>,
-    /// What the temporary folder is called in it.
+    /// Path of the temporary folder inside the sandbox.
     pub(super) temporary: PathBuf,
-    /// For commands with what they are shown of the home folder.
+    /// Environment variables for the visible part of the home folder.
     pub(super) variables: Vec<(&'static str, PathBuf)>,
-    /// Whether a process of ours in it tells how the command ended; else it is its own leader.
+    /// True if a process of Cairn's inside reports the end of the command; else the command is its
+    /// own leader.
     pub(in crate::exec) reports: bool,
-    /// Places a command may write, and those in them that it may not.
+    /// Paths that the command may write; `read_only` lists exceptions below them.
     pub(super) writable: Vec<PathBuf>,
     pub(super) read_only: Vec<PathBuf>,
     pub(super) _ground: Arc<PrivateFolders>,
 }
 
 impl PreparedSandbox {
-    /// Variables that send what tools must write to the private temporary folder. These lead no program to anything but
-    /// its own cache.
+    /// Variables that redirect caches of tools to the private temporary folder. They affect nothing
+    /// but each program's own cache.
     pub(in crate::exec) fn environment(&self) -> Vec<(&'static str, PathBuf)> {
         let mut all = vec![
             ("TMPDIR", self.temporary.clone()),
@@ -88,7 +89,7 @@ impl PreparedSandbox {
         all
     }
 
-    /// The places a command may write, and those in them that it may not.
+    /// Returns the writable paths and the read-only paths below them.
     pub(super) fn places(&self) -> (&[PathBuf], &[PathBuf]) {
         (&self.writable, &self.read_only)
     }
@@ -104,7 +105,7 @@ impl SandboxSpec<'_> {
             let (name, folder) = GRADLE_VARIABLE;
             variables.extend(home.map(|home| (name, home.at.join(folder))));
         }
-        // Nothing can be laid over the user's own file there.
+        // macOS cannot mount a file over the user's own.
         #[cfg(target_os = "macos")]
         {
             let git = self.found.copies.iter().find(|copy| copy.at.ends_with(".gitconfig"));
@@ -128,12 +129,13 @@ impl Sandbox {
         }
     }
 
-    /// Cairn's own folders.
+    /// Returns Cairn's own folders.
     pub fn hidden(&self) -> &[PathBuf] {
         &self.hidden
     }
 
-    /// How boxes are built here, or why they cannot be. Found out once, by building one.
+    /// Returns the backend of this system, or why there is none. Determined once, by building a
+    /// sandbox.
     pub async fn backend(&self) -> Result<SandboxBackend, String> {
         match self.builder().await {
             Ok(builder) => Ok(builder.backend),
@@ -141,7 +143,7 @@ impl Sandbox {
         }
     }
 
-    /// Looks what exists, so it takes a moment.
+    /// Prepares a sandbox for a command. Reads folders, so it takes a moment.
     pub async fn prepare(&self, request: SandboxRequest<'_>) -> io::Result<Arc<PreparedSandbox>> {
         let builder = self.builder().await.clone().map_err(io::Error::other)?;
         let private = self.private()?;
@@ -177,7 +179,8 @@ impl Sandbox {
                 looks,
             })?;
             own.home = private_home(&found, &own, &private, home.as_deref(), &folders)?;
-            // Its own name: a link to a workspace is not in the private home folder as a mount is.
+            // Uses the real path: the private home folder contains no mount at a link to a
+            // workspace.
             let cwd = cwd.canonicalize().unwrap_or(cwd);
             let spec = SandboxSpec { found: &found, own: &own, network: needs.network, cwd: &cwd };
             Ok(Arc::new(system::prepared(&builder, &spec, command, private)))
@@ -185,7 +188,7 @@ impl Sandbox {
         preparing.await.map_err(io::Error::other)?
     }
 
-    /// Laid once, and again if somebody cleaned it up.
+    /// Returns the private folders, which are created again if they were removed.
     fn private(&self) -> io::Result<Arc<PrivateFolders>> {
         let mut laid = self.private.lock().unwrap_or_else(PoisonError::into_inner);
         match laid.as_ref().filter(|private| private.is_there()) {
@@ -198,7 +201,7 @@ impl Sandbox {
         let program = self.program.clone();
         Ok(Own {
             temporary: private.temporary(),
-            // Known when its places are.
+            // Set once its mount points are known.
             home: PathBuf::new(),
             nothing: private.nothing(),
             program: program.ok_or_else(|| io::Error::other("Cairn's own program is unknown"))?,
@@ -228,7 +231,8 @@ impl Sandbox {
         Err(reasons.join("; "))
     }
 
-    /// Builds a box that differs from a real one only in what it protects, and runs `true` in it.
+    /// Builds a sandbox that differs from a real one only in its protected paths, and runs `true`
+    /// in it.
     async fn probe(&self, backend: SandboxBackend) -> Result<Builder, String> {
         let program = self.program.as_deref().ok_or("Cairn's own program is unknown")?;
         let builder = system::builder(backend, program)?;
@@ -258,8 +262,8 @@ impl Sandbox {
     }
 }
 
-/// The private home folder with all places that something is mounted at, and with the links by which the
-/// user calls workspace folders.
+/// Returns the private home folder with all mount points, and with the links that lead to workspace
+/// folders.
 fn private_home(
     found: &Found,
     own: &Own,
@@ -288,7 +292,7 @@ fn private_home(
     private.home(places)
 }
 
-/// A program of the search path that lies in no folder of the workspace.
+/// Finds a program on the search path outside the workspace folders.
 fn program(name: &str, folders: &[PathBuf]) -> Option<PathBuf> {
     let outside = |path: &PathBuf| !folders.iter().any(|folder| path.starts_with(folder));
     let programs = exec::search_path().into_iter().map(|folder| folder.join(name));

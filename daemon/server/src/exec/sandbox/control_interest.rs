@@ -10,14 +10,14 @@ use cairn_core::policy::control_files::{EntryKind, Role, Zone, is_repository, ro
 
 use super::path_scan::{Compare, Interest, Judged};
 
-/// Names come from `control_files`; places that git's settings name come beside them.
+/// Control files of one root. Names come from `control_files`, further paths from git's settings.
 #[derive(Debug, Default)]
 pub(super) struct Control {
-    /// Relative to the root.
+    /// Paths that git's settings name, relative to the root.
     named: BTreeSet<PathBuf>,
-    /// Folders on the way to one of these.
+    /// Folders above one of these paths.
     leading: HashSet<PathBuf>,
-    /// Never walked: Cairn's own folders, and hidden ones of a home folder.
+    /// Folders that are never walked: Cairn's own, and hidden ones of a home folder.
     skipped: HashSet<PathBuf>,
 }
 
@@ -65,7 +65,7 @@ impl Interest for Control {
                 if self.skipped.contains(&path) {
                     return Judged { track: None, enter: None };
                 }
-                // A link on the way to a named place decides as well what stands there.
+                // A link above a named path also determines what that path is.
                 let is_way = *kind == EntryKind::Link && self.leading.contains(&path);
                 if matches!(role, Role::Plain { .. }) && (is_way || self.named.contains(&path)) {
                     role = Role::Control { enter: Zone::Control };

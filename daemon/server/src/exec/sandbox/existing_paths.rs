@@ -1,7 +1,7 @@
-//! Finds what exists of what a sandbox must hide or protect.
+//! Search for existing paths that a sandbox must hide or protect.
 //!
-//! Reads folders and the few words git keeps in pointers; never a file of the project. Names that do
-//! not exist are not its business: what a command makes of them is found after it (`watch`).
+//! Reads folders and git's pointer files, never another file of the project. Paths that do not
+//! exist are not searched: `watch` finds files that a command creates there.
 
 use std::{
     ffi::OsStr,
@@ -13,31 +13,31 @@ use cairn_core::policy::sandbox::{Found, Needs};
 
 use super::{git, home, watch::ControlFiles};
 
-/// Each is a mount. What is beyond is found after the command if it was changed.
+/// Protected paths, each of which is a mount. Changes of further ones are found after the command.
 const MOST_MOUNTS: usize = 128;
 
-/// Folders of a home folder from which programs are started.
+/// Folders of a home folder that programs are started from.
 const RUN_AT_HOME: &[&str] = &["bin", "Library", "Applications"];
 
 pub(super) struct ScanScope<'a> {
-    /// Of the workspace.
+    /// Folders of the workspace.
     pub(super) folders: &'a [PathBuf],
-    /// That the user allows besides.
+    /// Further folders that the user allows to write.
     pub(super) writable: &'a [PathBuf],
     pub(super) home: Option<&'a Path>,
-    /// Part of the home folder that is shown.
+    /// Visible part of the home folder.
     pub(super) view: &'a home::View,
-    /// Cairn's own.
+    /// Cairn's own folders.
     pub(super) hidden: &'a [PathBuf],
     pub(super) needs: Needs,
     /// Control files that the scan before the command found.
     pub(super) control: &'a ControlFiles,
-    /// Nothing is to be written in any folder but the temporary one.
+    /// Set for a read-only command: only the temporary folder is writable.
     pub(super) looks: bool,
 }
 
 pub(super) fn look(scope: &ScanScope) -> io::Result<Found> {
-    // A box knows places by their own names, not by links to them.
+    // A sandbox contains real paths, no links to them.
     let folders: Vec<PathBuf> = scope
         .folders
         .iter()
@@ -49,7 +49,7 @@ pub(super) fn look(scope: &ScanScope) -> io::Result<Found> {
         ..Found::default()
     };
     if scope.needs.network {
-        // Often a link to what a service of the system keeps there.
+        // Often a link to a folder of a system service.
         found.shown = existing(["/etc/resolv.conf".into()]);
         found.shown.retain(|path| found.hidden_folders.iter().any(|at| path.starts_with(at)));
     }
@@ -82,8 +82,8 @@ fn existing(paths: impl IntoIterator<Item = PathBuf>) -> Vec<PathBuf> {
     found
 }
 
-/// Of a home folder that is in the workspace, folders with a plain name are written, as far as there
-/// are not too many, and nothing beside them: what is read at a login has many names.
+/// Makes only folders with a plain name writable in a home folder that is in the workspace, up to a
+/// limit. Files beside them stay read-only: files read at login have many names.
 fn only_folders_of(home: &Path, found: &mut Found) {
     found.read_only.push(home.to_owned());
     let Ok(entries) = fs::read_dir(home) else { return };
@@ -93,7 +93,7 @@ fn only_folders_of(home: &Path, found: &mut Found) {
     found.writable.extend(plain.take(MOST_MOUNTS).map(|entry| entry.path()));
 }
 
-/// Entries of a home folder that are never written.
+/// Entries of a home folder that are never writable.
 pub(super) fn not_written_at(home: &Path) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(home) else { return Vec::new() };
     let decides = entries.flatten().filter(|entry| decides_at_home(&entry.file_name()));
@@ -104,14 +104,14 @@ fn decides_at_home(name: &OsStr) -> bool {
     name.as_encoded_bytes().starts_with(b".") || RUN_AT_HOME.iter().any(|own| name == *own)
 }
 
-/// Control files that are there: the uppermost first, as many as there may be mounts.
+/// Protects existing control files, the uppermost first, up to the limit of mounts.
 fn protect(control: &ControlFiles, found: &mut Found) {
     let mut paths: Vec<&Path> = control.protected().collect();
     paths.sort_by_key(|path| path.components().count());
     let may_write = |path: &Path| found.writable.iter().any(|at| path.starts_with(at));
     let mounts: Vec<PathBuf> = paths
         .into_iter()
-        // Of a link, what it leads to: nothing can be laid over the link itself.
+        // Protects the target of a link: nothing can be mounted over the link itself.
         .filter_map(|path| path.canonicalize().ok())
         .filter(|path| may_write(path) && !found.writable.contains(path))
         .take(MOST_MOUNTS)

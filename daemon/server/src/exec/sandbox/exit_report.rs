@@ -1,7 +1,8 @@
-//! What the program inside the box tells the daemon: that the command began, and how it ended.
+//! Report of the program inside a sandbox, or of a guard, to the daemon: the command began, and how
+//! it ended.
 //!
-//! It comes through the launcher's stderr, which the command never has, together with the
-//! launcher's own words when it fails. Whatever is said there is never output of the command.
+//! The report arrives through the launcher's stderr, together with the launcher's own errors. The
+//! command never has that stream, so nothing in it is output of the command.
 
 use std::{
     io::{self, Read},
@@ -16,33 +17,33 @@ use crate::exec::Exit;
 pub(in crate::exec) mod tell;
 
 const SIGN: &str = "cairn-box:";
-/// More than a launcher has to say.
+/// Bytes of a report; a launcher writes far fewer.
 const LONGEST: u64 = 16 * 1024;
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(in crate::exec) struct Report {
     pub(in crate::exec) begun: bool,
-    /// How the command ended, and how many of its processes still ran.
+    /// Exit of the command, and the number of its processes that still ran.
     pub(in crate::exec) end: Option<(Exit, usize)>,
-    /// It started too many processes.
+    /// Set if the command started too many processes.
     pub(in crate::exec) crowded: bool,
-    /// Words of the launcher.
+    /// Other lines, such as errors of the launcher.
     pub(in crate::exec) words: String,
 }
 
-/// What has been told until now. Never waits.
+/// Reads the report written so far. Never blocks.
 pub(in crate::exec) fn read(pipe: &io::PipeReader) -> Report {
     let mut text = Vec::new();
     let nonblocking = rustix::fs::fcntl_getfl(pipe)
         .and_then(|old| rustix::fs::fcntl_setfl(pipe, old | OFlags::NONBLOCK));
     if nonblocking.is_ok() {
-        // An error is the end of what is there.
+        // An error means that no more is there.
         let _ = pipe.take(LONGEST).read_to_end(&mut text);
     }
     parse(&String::from_utf8_lossy(&text))
 }
 
-/// The end for the reader, who never blocks, and the one the launcher gets.
+/// Creates a pipe: the end to read from, which does not block, and the end for the launcher.
 pub(in crate::exec) fn pipe() -> io::Result<(io::PipeReader, OwnedFd)> {
     let (reader, writer) = io::pipe()?;
     Ok((reader, writer.into()))

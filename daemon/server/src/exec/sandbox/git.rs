@@ -1,8 +1,8 @@
-//! Places in which a repository keeps what decides what git runs, and the part of a repository that a
-//! command may write.
+//! Git repositories in a sandbox: the paths that determine what git runs, and the part of a
+//! repository that a command may write.
 //!
-//! A pointer in a working copy says where its repository is. It is opened for a command only when the
-//! repository says the same of the working copy: a clone must not name another's.
+//! A pointer file in a working copy names its repository. The repository is writable only if it
+//! names the working copy in return: a clone must not name the repository of another.
 
 use std::{
     collections::BTreeSet,
@@ -17,16 +17,17 @@ use cairn_core::policy::{
     sandbox::Found,
 };
 
-/// Repositories in a repository: submodules may lie in folders.
+/// Depth of folders in `modules`, where submodules may lie.
 const DEEPEST_MODULE: usize = 4;
 const MOST_MODULES: usize = 64;
-/// Files of settings that include each other.
+/// Included configuration files that are read.
 const MOST_SETTINGS: usize = 32;
 const LONGEST_SETTINGS: u64 = 1024 * 1024;
-/// Places that settings name.
+/// Paths named by settings that are protected.
 const MOST_NAMED: usize = 256;
 
-/// Protects the repository of a workspace folder, or opens it but for what decides.
+/// Protects the repository of a workspace folder, or with `granted` makes it writable except for
+/// control files.
 pub(super) fn look(folder: &Path, granted: bool, found: &mut Found) -> io::Result<()> {
     let Some((_, repository)) = around(folder, repository) else { return Ok(()) };
     if !granted {
@@ -41,20 +42,20 @@ pub(super) fn look(folder: &Path, granted: bool, found: &mut Found) -> io::Resul
     Ok(())
 }
 
-/// Where git looks from a folder: the top of the working copy around it, if that is another folder, and
-/// its repository.
+/// Folders that git reads from a workspace folder: the top of the working copy, if it is another
+/// folder, and the repository.
 pub(super) fn read_from(folder: &Path) -> Vec<PathBuf> {
     let Some((top, repository)) = around(folder, repository) else { return Vec::new() };
     let top = (top != folder).then(|| top.to_owned());
     top.into_iter().chain(repository.folders()).collect()
 }
 
-/// The folders of the repository that a command gets with a grant, for the scan to watch.
+/// Folders of the repository that a command with a grant may write, which the scan watches.
 pub(super) fn granted(folder: &Path) -> Vec<PathBuf> {
     around(folder, repository).into_iter().flat_map(|(_, it)| it.folders()).collect()
 }
 
-/// A workspace may be a part of a repository.
+/// Finds the repository around a workspace that is a part of it.
 fn around(
     folder: &Path,
     find: impl Fn(&Path) -> Option<Repository>,
@@ -64,9 +65,9 @@ fn around(
 
 #[derive(Debug, PartialEq, Eq)]
 struct Repository {
-    /// Of this working copy.
+    /// Folder of this working copy.
     own: PathBuf,
-    /// Of all its working copies.
+    /// Folder shared by all working copies.
     common: PathBuf,
 }
 
@@ -77,7 +78,7 @@ impl Repository {
     }
 }
 
-/// The repository that a folder is the working copy of, if both say so.
+/// Returns the repository of a working copy, if each names the other.
 fn repository(folder: &Path) -> Option<Repository> {
     let dot = folder.join(".git");
     let data = fs::symlink_metadata(&dot).ok()?;
@@ -97,8 +98,8 @@ fn repository(folder: &Path) -> Option<Repository> {
     (is_worktree || is_module()).then_some(found)
 }
 
-/// The repository that a folder says it belongs to, by a folder, a link or a pointer. Good enough to
-/// read its settings: that can only protect more.
+/// Returns the repository that a folder names by a folder, a link or a pointer. Sufficient to read
+/// its settings, which can only protect more.
 fn claimed(folder: &Path) -> Option<Repository> {
     let dot = folder.join(".git");
     let own = if dot.is_dir() {
@@ -115,9 +116,9 @@ fn claimed(folder: &Path) -> Option<Repository> {
     })
 }
 
-/// Files and folders that git's settings name as something to run or to follow, there or missing:
-/// those of the working copy `folder` is in, and the user's own, which hold for it as well. Every
-/// include is followed, whatever its condition: it may hold tomorrow.
+/// Files and folders that git's settings name as something to run or follow, existing or missing.
+/// Reads the settings of the working copy around `folder` and the user's own. Every include is
+/// followed, whatever its condition, which may hold later.
 pub(super) fn named(folder: &Path) -> BTreeSet<PathBuf> {
     let mut named = BTreeSet::new();
     let Some((top, repository)) = around(folder, claimed) else { return named };
@@ -134,7 +135,7 @@ pub(super) fn named(folder: &Path) -> BTreeSet<PathBuf> {
             continue;
         }
         let Some(text) = read(&file) else { continue };
-        // What stands before a fault is read as well: another git may be less strict.
+        // Settings before a syntax error count too: another version of git may be less strict.
         let settings = parse(&text).unwrap_or_else(|Malformed { before }| before);
         for setting in settings {
             let Some(value) = setting.value.as_deref() else { continue };
@@ -186,7 +187,7 @@ fn is_program(setting: &Setting) -> bool {
     }
 }
 
-/// The words of a command line that may be files: those with a slash, and those that are there.
+/// Words of a command line that may be files: those with a slash, and names of existing files.
 fn words(top: &Path, line: &str, home: Option<&Path>) -> Vec<PathBuf> {
     let separate = |c: char| c.is_whitespace() || "\"'`|;&<>(){}$=!".contains(c);
     let words = line.split(separate).filter(|word| !word.is_empty());
@@ -196,7 +197,7 @@ fn words(top: &Path, line: &str, home: Option<&Path>) -> Vec<PathBuf> {
         .collect()
 }
 
-/// The place that a path in a setting means, as git expands it.
+/// Expands a path in a setting as git does.
 fn place(around: &Path, value: &str, home: Option<&Path>) -> Option<PathBuf> {
     let value = value.strip_prefix(":(optional)").unwrap_or(value);
     if value.is_empty() {
@@ -206,16 +207,16 @@ fn place(around: &Path, value: &str, home: Option<&Path>) -> Option<PathBuf> {
         Some("") => home.map(Path::to_owned),
         Some(rest) => match rest.strip_prefix('/') {
             Some(rest) => Some(beside(home?, Path::new(rest))),
-            // Another user's folder, which is not written.
+            // A folder of another user, which is not writable.
             None => None,
         },
-        // A place of the installation.
+        // A path in git's installation.
         None if value.starts_with("%(prefix)/") => None,
         None => Some(beside(around, Path::new(value))),
     }
 }
 
-/// Where a path leads from a folder; the `..` it begins with are taken up into the folder's name.
+/// Joins a path to a folder. Leading `..` components shorten the folder's path.
 fn beside(folder: &Path, path: &Path) -> PathBuf {
     let mut folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     let mut rest = path.components().peekable();
@@ -230,18 +231,18 @@ fn beside(folder: &Path, path: &Path) -> PathBuf {
     folder.join(rest.collect::<PathBuf>())
 }
 
-/// Mounts the places that settings name, if a command could write them.
+/// Protects the paths that settings name, if a command could write them.
 pub(super) fn protect_named(folder: &Path, named: &BTreeSet<PathBuf>, found: &mut Found) {
     for place in named.iter().filter_map(|path| path.canonicalize().ok()) {
-        // Nobody means the whole of it.
+        // A whole workspace folder is never meant.
         if !folder.starts_with(&place) && found.writable.iter().any(|at| place.starts_with(at)) {
             found.read_only.push(place);
         }
     }
 }
 
-/// True for a repository's folder of which git runs nothing when it enters it: no hook but samples, and
-/// no setting that names a program, another file or another repository.
+/// True for a repository from which git runs nothing: no hooks but samples, and no setting that
+/// names a program, another file or another repository.
 pub(super) fn is_inert(place: &Path) -> bool {
     let missing = |name: &str| fs::symlink_metadata(place.join(name)).is_err();
     let is_folder = fs::symlink_metadata(place).is_ok_and(|data| data.is_dir());
@@ -266,9 +267,9 @@ pub(super) fn is_inert(place: &Path) -> bool {
     samples && modules_missing && settings.is_some_and(|all| all.iter().all(is_inert))
 }
 
-/// A small regular file, without waiting for a pipe.
+/// Reads a small regular file. Does not block on a pipe.
 fn read(file: &Path) -> Option<Vec<u8>> {
-    // A link to settings is the user's own way to share them.
+    // Follows links, by which users share settings.
     if !fs::metadata(file).ok()?.is_file() {
         return None;
     }
@@ -278,7 +279,8 @@ fn read(file: &Path) -> Option<Vec<u8>> {
     Some(text)
 }
 
-/// Writable, but for what decides; and it stays where it is, for what is mounted cannot be moved.
+/// Makes a repository writable except for its control files. Each stays in place, because a mount
+/// point cannot be moved.
 fn open(place: &Path, found: &mut Found) -> io::Result<()> {
     found.read_only.retain(|path| path != place);
     found.writable.push(place.to_owned());
@@ -299,7 +301,7 @@ fn inside(folder: &Path, depth: usize, left: &mut usize, found: &mut Found) -> i
         return Ok(());
     }
     if *left == 0 || depth > DEEPEST_MODULE {
-        // More than anybody looks through: not to be written at all.
+        // Too many to protect one by one, so the folder stays read-only.
         found.read_only.push(folder.to_owned());
         return Ok(());
     }

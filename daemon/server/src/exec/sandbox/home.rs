@@ -1,7 +1,7 @@
-//! Home folder of a command: a private, empty one, over which toolchains and caches of the user's are laid
-//! read-only, by the allow-list in `policy::home`.
+//! Home folder of a command: a private, empty folder, in which the user's toolchains and caches are
+//! mounted read-only, by the allow-list in `policy::home`.
 //!
-//! Reads names and links only. Never shows a folder that is, or holds, the whole home folder.
+//! Reads names and links only. Never shows a folder that is, or contains, the whole home folder.
 
 use std::{
     fs,
@@ -18,24 +18,24 @@ use super::{existing_paths::ScanScope, git};
 pub(super) mod copies;
 pub(super) mod detect;
 
-/// Entries with plain names of a home folder that is a workspace; each is a mount.
+/// Entries with plain names in a home folder that is a workspace. Each is a mount.
 const MOST_PLAIN: usize = 256;
-/// Sockets that are covered; each is a mount.
+/// Sockets that are hidden. Each is a mount.
 const MOST_SOCKETS: usize = 64;
-/// Names that a pattern is compared with.
+/// Names that one pattern is compared with.
 const MOST_NAMES: usize = 4_000;
 
-/// Part of the user's home folder that a command is shown.
+/// Part of the user's home folder that a command sees.
 #[derive(Debug, Clone, Default)]
 pub(super) struct View {
     pub(super) shown: std::sync::Arc<detect::Shown>,
     /// Copies of settings, without credentials.
     pub(super) copies: Vec<Placed>,
-    /// Paths that the user wants shown (`cairn.sandbox.readable`).
+    /// Paths that the user makes visible (`cairn.sandbox.readable`).
     pub(super) readable: Vec<PathBuf>,
 }
 
-/// Place that a command sees empty.
+/// Path that a command sees as an empty file or folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Hidden {
     pub(super) at: PathBuf,
@@ -50,7 +50,7 @@ impl Hidden {
     }
 }
 
-/// Adds the private home folder, what is shown in it, and what stays hidden in that, to what was found.
+/// Adds the private home folder, its visible paths, and the hidden paths below these.
 pub(super) fn hide(scope: &ScanScope, folders: &[PathBuf], found: &mut Found) {
     let home = scope.home.and_then(|home| home.canonicalize().ok());
     match home.as_deref().filter(|home| can_be_private(home, scope, found)) {
@@ -63,7 +63,8 @@ pub(super) fn hide(scope: &ScanScope, folders: &[PathBuf], found: &mut Found) {
     sockets(found);
 }
 
-/// False for a root, for a folder that is private anyway, and if the user made the whole of it writable.
+/// False for a root, for a folder that is private already, and if the user made the whole folder
+/// writable.
 fn can_be_private(home: &Path, scope: &ScanScope, found: &Found) -> bool {
     let opened = scope.writable.iter().filter_map(|path| path.canonicalize().ok());
     home.components().count() > 1
@@ -82,7 +83,7 @@ fn private(home: &Path, scope: &ScanScope, folders: &[PathBuf], found: &mut Foun
     {
         shown.push(Placed { from: path.clone(), at: path });
     }
-    // The user's own words: shown even if it is a secret.
+    // An explicit setting: visible even if it is a secret.
     let mut meant = Vec::new();
     for path in &scope.view.readable {
         let Some(at) = detect::below(home, scope.home, path) else { continue };
@@ -92,7 +93,7 @@ fn private(home: &Path, scope: &ScanScope, folders: &[PathBuf], found: &mut Foun
             shown.push(Placed { from, at });
         }
     }
-    // What is in the workspace, or in a folder that the user opened, is seen there as it is.
+    // Paths in the workspace, or in a folder that the user opened, are visible there.
     let open: Vec<PathBuf> = found.writable.iter().chain(folders).cloned().collect();
     let worked_in = |path: &Path| {
         open.iter().any(|at| *at != *home && !home.starts_with(at) && path.starts_with(at))
@@ -118,7 +119,7 @@ fn private(home: &Path, scope: &ScanScope, folders: &[PathBuf], found: &mut Foun
         list.retain(|path| path == home || seen(path));
     }
     let mut hidden = secrets(home);
-    // The same under each other name that it is shown by.
+    // Hides it under each name by which it is visible.
     for Placed { from, at } in shown.iter().filter(|place| place.from != place.at) {
         let inside = |hidden: &Hidden| {
             let at = at.join(hidden.at.strip_prefix(from).ok()?);
@@ -145,7 +146,7 @@ fn private(home: &Path, scope: &ScanScope, folders: &[PathBuf], found: &mut Foun
     }
 }
 
-/// Folders and files that have a plain name, of a home folder in the workspace. Folders may be writable
+/// Folders and files with a plain name, of a home folder in the workspace. Folders may be writable
 /// already.
 fn plain_entries(home: &Path, found: &mut Found) {
     let Ok(entries) = fs::read_dir(home) else { return };
@@ -165,11 +166,11 @@ fn secrets(home: &Path) -> Vec<Hidden> {
     paths.filter_map(|path| Hidden::existing(&path)).collect()
 }
 
-/// Hides these, and Cairn's own folders.
+/// Hides these paths and Cairn's own folders.
 fn cover(places: Vec<Hidden>, scope: &ScanScope, folders: &[PathBuf], found: &mut Found) {
     let own = scope.hidden.iter().filter_map(|path| Hidden::existing(path));
     for Hidden { at, is_folder } in places.into_iter().chain(own) {
-        // A folder of the workspace is not a secret because something leads to it.
+        // A link to a workspace folder does not make it a secret.
         if folders.contains(&at) {
             continue;
         }
@@ -180,7 +181,7 @@ fn cover(places: Vec<Hidden>, scope: &ScanScope, folders: &[PathBuf], found: &mu
     }
 }
 
-/// Existing paths below a folder that fit a pattern of components.
+/// Existing paths below a folder that match a pattern of path components.
 pub(super) fn expand(folder: &Path, pattern: &str) -> Vec<PathBuf> {
     let mut paths = vec![folder.to_owned()];
     for part in pattern.split('/') {
@@ -211,8 +212,8 @@ pub(super) fn is_secret(home: &Path, path: &Path) -> bool {
     names.is_some_and(|names| is_secret_place(names.iter().copied()))
 }
 
-/// Sockets that a path leads to are covered where nothing else covers them: a read-only mount does not keep
-/// a program from connecting to one. Those of the workspace stay.
+/// Hides listening sockets below visible paths: a read-only mount does not prevent a connection.
+/// Sockets of the workspace stay.
 fn sockets(found: &mut Found) {
     use std::os::unix::fs::FileTypeExt;
     let Ok(table) = fs::read_to_string("/proc/net/unix") else { return };

@@ -1,6 +1,6 @@
-//! The second wall, closed from inside: no privileges, few capabilities of the kernel, writes only
-//! where the first wall allows them too. What is closed here stays closed for every program the
-//! command starts. Never opens anything.
+//! Second layer of the sandbox, applied from inside: no privileges, few system calls, and writes
+//! only where the mounts allow them too. The restrictions hold for every program that the command
+//! starts, and are never lifted.
 
 use std::{
     collections::BTreeMap,
@@ -24,13 +24,13 @@ use seccompiler::{
     SeccompRule, apply_filter,
 };
 
-/// Threads and processes: a big build on a big machine has some hundreds.
+/// Limit of threads and processes; a big build on a big machine has some hundreds.
 const MOST_TASKS: u64 = 2048;
-/// A file: far more than a build writes, less than a disk holds.
+/// Largest file in bytes: far more than a build writes, less than a disk holds.
 const LONGEST_FILE: u64 = 32 << 30;
 
-/// Memory has no limit: the address space says little about it, and programs reserve far more than
-/// they use. What grows too much is ended by the kernel before Cairn is (see `init`).
+/// Sets resource limits. Memory has none: programs reserve far more address space than they use.
+/// The kernel kills a command that uses too much before it kills Cairn (see `sandbox_init`).
 pub(super) fn limit() -> anyhow::Result<()> {
     let limits =
         [(Resource::Core, 0), (Resource::Nproc, MOST_TASKS), (Resource::Fsize, LONGEST_FILE)];
@@ -43,14 +43,14 @@ pub(super) fn limit() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What the kernel lets the superuser do although it is one of a box only: switches of the whole
-/// machine are covered, and as no limit of processes holds, their numbers are made to end. False if
-/// they do not end here: numbers belong to a box from Linux 6.14 on.
+/// Restricts the superuser inside the sandbox, whom the kernel allows more: settings of the whole
+/// machine are covered, and process ids are limited, because no process limit applies. False if the
+/// ids cannot be limited: they belong to a sandbox since Linux 6.14.
 pub(super) fn restrain_superuser() -> anyhow::Result<bool> {
     let usual = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC | MountFlags::BIND;
     let release = rustix::system::uname().release().to_string_lossy().into_owned();
     let limited = numbers_belong_to_a_box(&release) && {
-        // The launcher may have covered them before.
+        // The launcher may have covered them already.
         let _ = mount_remount("/proc/sys", usual, c"");
         std::fs::write("/proc/sys/kernel/pid_max", MOST_TASKS.to_string()).is_ok()
     };
@@ -73,10 +73,10 @@ fn numbers_belong_to_a_box(release: &str) -> bool {
     }
 }
 
-/// No capability is left, and no program can give one.
+/// Drops all capabilities, and prevents programs from regaining one.
 pub(super) fn drop_privileges() -> anyhow::Result<()> {
     set_no_new_privs(true).context("privileges could not be given up")?;
-    // Whoever has none to drop needs not to.
+    // Fails without capabilities, when there is none to drop.
     for capability in CapabilitySet::all().iter() {
         let _ = remove_capability_from_bounding_set(capability);
     }
@@ -88,7 +88,7 @@ pub(super) fn drop_privileges() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// As far as the kernel knows how.
+/// Restricts writes to these folders by Landlock, as far as the kernel supports it.
 pub(super) fn write_only_below(folders: &[PathBuf]) -> anyhow::Result<()> {
     let write = AccessFs::from_write(ABI::V6);
     let mut rules = Ruleset::default()
@@ -104,13 +104,14 @@ pub(super) fn write_only_below(folders: &[PathBuf]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Calls that no command needs and that reach over walls: other processes' memory, the kernel's
-/// keys and programs, mounts and namespaces, input for somebody else's terminal.
+/// Forbids system calls that no command needs and that reach outside the sandbox: other processes'
+/// memory, the kernel's keys and programs, mounts and namespaces, terminal input.
 pub(super) fn forbid_calls() -> anyhow::Result<()> {
     let allow = SeccompAction::Allow;
     let arch = std::env::consts::ARCH.try_into()?;
     let refused = SeccompFilter::new(refused()?, allow.clone(), errno(libc::EPERM), arch)?;
-    // What it asks for lies in memory, where no filter can look. Programs then use `clone`.
+    // The arguments of `clone3` lie in memory, which a filter cannot read. Programs fall back to
+    // `clone`.
     let unknown = BTreeMap::from([(libc::SYS_clone3, Vec::new())]);
     let unknown = SeccompFilter::new(unknown, allow, errno(libc::ENOSYS), arch)?;
     for filter in [refused, unknown] {
@@ -165,8 +166,7 @@ const NEVER: &[libc::c_long] = &[
     libc::SYS_syslog,
 ];
 
-/// The same kernel is reached by numbers with this bit where it speaks x32, and some calls have
-/// other numbers there.
+/// Bit in the numbers of system calls of the x32 ABI; some calls have other numbers there.
 #[cfg(target_arch = "x86_64")]
 const X32: libc::c_long = 0x4000_0000;
 #[cfg(target_arch = "x86_64")]
@@ -193,8 +193,8 @@ fn refused() -> anyhow::Result<Rules> {
             rule([(1, SeccompCmpOp::Eq, libc::TIOCLINUX)])?,
         ],
     );
-    // Sockets between programs and of the Internet, which leads nowhere in a network of one's own;
-    // and the question which addresses there are. Nothing that only the system speaks.
+    // Allows Unix and Internet sockets (an own network namespace leads nowhere), and netlink for
+    // listing addresses. Other socket families are refused.
     let usual = [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
     let other = usual.map(|family| (0, SeccompCmpOp::Ne, family as u64));
     let netlink = [
@@ -216,7 +216,7 @@ fn refused() -> anyhow::Result<Rules> {
     Ok(rules)
 }
 
-/// All conditions at once: argument, how, value.
+/// Rule in which all conditions hold: index of the argument, comparison, value.
 fn rule<const N: usize>(conditions: [(u8, SeccompCmpOp, u64); N]) -> anyhow::Result<SeccompRule> {
     let conditions: Result<Vec<_>, _> = conditions
         .into_iter()

@@ -1,4 +1,4 @@
-//! Boxes on Linux: bubblewrap, or our own launcher with the same words.
+//! Sandboxes on Linux: bubblewrap, or Cairn's own launcher with the same arguments.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -15,11 +15,11 @@ use super::{
 };
 use crate::exec::processes::guard;
 
-/// The better one first.
+/// Backends, the better one first.
 pub(super) const TIERS: &[SandboxBackend] =
     &[SandboxBackend::Bubblewrap, SandboxBackend::Namespaces];
 
-/// Not looked up: systems that restrict namespaces let the one at this place make them.
+/// Fixed path: systems that restrict namespaces allow them for the program at this path.
 const BUBBLEWRAP: &str = "/usr/bin/bwrap";
 
 pub(super) fn builder(backend: SandboxBackend, program: &Path) -> Result<Builder, String> {

@@ -1,7 +1,7 @@
-//! Boxes on macOS: sandbox-exec with a profile of the core's. Not tested.
+//! Sandboxes on macOS: `sandbox-exec` with a profile from the core. Not tested.
 //!
-//! There is no first process of ours in it: the command is its own leader, and ends as it does
-//! without a box.
+//! No process of Cairn's runs inside: the command is its own leader, and ends as it does without a
+//! sandbox.
 
 use std::{
     ffi::OsString,

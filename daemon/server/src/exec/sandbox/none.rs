@@ -1,4 +1,4 @@
-//! No box: there is no way to build one on this system, and so none that a command could run in.
+//! Placeholder for systems on which no sandbox can be built.
 
 use std::{convert::Infallible, ffi::OsString, io, path::PathBuf, process::ExitCode, sync::Arc};
 
@@ -9,7 +9,7 @@ const REASON: &str = "Cairn has none for this system yet";
 #[derive(Debug)]
 pub struct Sandbox;
 
-/// Nobody has one.
+/// Uninhabited: no sandbox is ever prepared.
 pub type PreparedSandbox = Infallible;
 
 impl Sandbox {

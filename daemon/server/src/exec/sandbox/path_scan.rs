@@ -1,9 +1,9 @@
-//! Incremental walk of a folder tree that remembers stamps and tells what is there now.
+//! Incremental walk of a folder tree, which remembers stamps and returns the current state.
 //!
-//! A folder whose stamp is the remembered one is not read again: only its tracked entries and its
-//! folders are looked at. The stamp holds the change time, which no command can set. A folder that
-//! changed within a clock tick of the last read is read again. Never follows a link and never reads
-//! a file. [`Interest`] says what is tracked; this module knows no names.
+//! A folder with an unchanged stamp is not read again; only its tracked entries and its folders are
+//! checked. The stamp holds the change time, which no command can set. A folder that changed within
+//! a clock tick of the last read is read again. The walk never follows a link and never reads a
+//! file. [`Interest`] determines what is tracked; this module contains no names.
 
 use std::{
     collections::BTreeMap,
@@ -24,18 +24,19 @@ use rustix::{
 };
 use serde::{Deserialize, Serialize};
 
-/// Folders of one tree. More are not walked, which the result says.
+/// Folders of one tree. If there are more, the result is marked as incomplete.
 const MOST_FOLDERS: usize = 300_000;
-/// A folder this deep is not walked but tracked as a whole: no project has one.
+/// Depth at which a folder is not walked but tracked as a whole; no project is that deep.
 const DEEPEST: usize = 256;
-/// The kernel's time stamps have the grain of its tick, ten milliseconds at most.
+/// Nanoseconds within which two changes can have the same time stamp: the kernel's tick takes at
+/// most ten milliseconds.
 const TICK_NANOS: i128 = 20_000_000;
 
 /// Decides what is tracked in a folder and which folders are walked.
 pub(super) trait Interest {
-    /// Name of a folder for the judgement of its entries.
+    /// Class of a folder, by which its entries are judged.
     type Zone: Copy + PartialEq;
-    /// Judges the entries of a folder, one answer for each. `folder` is relative to the root.
+    /// Judges the entries of a folder, one result for each. `folder` is relative to the root.
     fn judge(
         &self,
         zone: Self::Zone,
@@ -47,7 +48,7 @@ pub(super) trait Interest {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Judged<Z> {
     pub(super) track: Option<Compare>,
-    /// For a folder: walk it, and as what.
+    /// Zone in which a folder is walked; `None` if it is not walked.
     pub(super) enter: Option<Z>,
 }
 
@@ -56,9 +57,9 @@ pub(super) struct Judged<Z> {
 pub(super) enum Compare {
     /// Content and identity.
     Whole,
-    /// Which folder it is, not what is in it.
+    /// Identity of a folder, not its contents.
     Identity,
-    /// Only that something is there.
+    /// Existence only.
     Presence,
 }
 
@@ -75,7 +76,7 @@ pub(super) struct Stamp {
     changed: i128,
 }
 
-/// [`EntryKind`] that can be written down.
+/// Serializable form of [`EntryKind`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Kind {
     File,
@@ -105,7 +106,7 @@ impl Stamp {
         }
     }
 
-    /// The stamp of what is at a path now. A link is a link.
+    /// Returns the stamp of the entry at a path. Links are not followed.
     pub(super) fn at(folder: impl AsFd, name: &Path, compare: Compare) -> io::Result<Self> {
         Ok(Self::of(&statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)?, compare))
     }
@@ -118,7 +119,7 @@ impl Stamp {
         self.size
     }
 
-    /// True when nothing that counts differs.
+    /// True if all compared parts are equal.
     pub(super) fn is_still(&self, other: &Self) -> bool {
         let same = self.kind == other.kind && self.compare == other.compare;
         match self.compare {
@@ -136,7 +137,7 @@ fn nanos(seconds: i64, nanos: i64) -> i128 {
     i128::from(seconds) * 1_000_000_000 + i128::from(nanos)
 }
 
-/// Everything tracked, by its path below the root.
+/// Stamps of all tracked entries, by path below the root.
 pub(super) type Snapshot = BTreeMap<PathBuf, Stamp>;
 
 #[derive(Debug, Default)]
@@ -146,7 +147,7 @@ pub(super) struct Scan {
     pub(super) incomplete: bool,
 }
 
-/// Paths of `after` that are not as in `before`, without those in a folder that is new itself.
+/// Paths of `after` that differ from `before`, without those in a folder that is new itself.
 pub(super) fn differing<'a>(
     before: impl Fn(&Path) -> Option<&'a Stamp>,
     after: &'a Snapshot,
@@ -168,7 +169,7 @@ pub(super) fn differing<'a>(
     differing
 }
 
-/// A tree with what is remembered of it.
+/// Folder tree with the remembered stamps.
 #[derive(Debug)]
 pub(super) struct Tree<Z> {
     root: PathBuf,
@@ -180,7 +181,7 @@ pub(super) struct Tree<Z> {
 struct Folder<Z> {
     name: OsString,
     zone: Z,
-    /// `None`: it must be read.
+    /// `None` if the folder must be read.
     stamp: Option<Stamp>,
     tracked: Vec<(OsString, Compare)>,
     folders: Vec<Folder<Z>>,
@@ -191,13 +192,13 @@ impl<Z: Copy + PartialEq> Tree<Z> {
         Self { root, zone, top: None }
     }
 
-    /// Forgets everything, so that the next scan reads each folder.
+    /// Forgets all stamps, so that the next scan reads each folder.
     pub(super) fn forget(&mut self) {
         self.top = None;
     }
 
-    /// Walks the tree. `mend` makes folders readable that are ours and are not: a command can make
-    /// one so that only who knows the names in it gets in.
+    /// Walks the tree. With `mend`, unreadable folders of this user are made readable: a command
+    /// can create one that only a program that knows the names inside can use.
     pub(super) fn scan(
         &mut self,
         interest: &impl Interest<Zone = Z>,
@@ -236,7 +237,7 @@ struct Walk<'a, I> {
 }
 
 impl<Z: Copy + PartialEq, I: Interest<Zone = Z>> Walk<'_, I> {
-    /// False: it is gone.
+    /// Walks one folder. False if it is gone.
     fn folder(&mut self, folder: &mut Folder<Z>, depth: usize) -> bool {
         if self.left == 0 {
             self.scan.incomplete = true;
@@ -287,11 +288,11 @@ impl<Z: Copy + PartialEq, I: Interest<Zone = Z>> Walk<'_, I> {
         self.now - stamp.modified.max(stamp.changed) > TICK_NANOS
     }
 
-    /// Reads the entries anew; what is remembered of folders that are still there stays.
+    /// Reads the entries again; stamps of folders that still exist are kept.
     fn read(&mut self, folder: &mut Folder<Z>) -> io::Result<Stamp> {
         let opened = match open_folder(&self.root, &self.path, LIST) {
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied && self.mend => {
-                // Every process of the command is dead, so nothing takes its place meanwhile.
+                // All processes of the command are dead, so the entry is not replaced meanwhile.
                 let mode = Mode::RWXU;
                 rustix::fs::chmodat(&self.root, &self.path, mode, AtFlags::empty())?;
                 open_folder(&self.root, &self.path, LIST)?
@@ -347,7 +348,7 @@ const PLACE: OFlags = OFlags::RDONLY;
 pub(super) const FOLDER: OFlags = OFlags::DIRECTORY.union(OFlags::CLOEXEC).union(PLACE);
 const LIST: OFlags = OFlags::DIRECTORY.union(OFlags::CLOEXEC).union(OFlags::RDONLY);
 
-/// Opens a folder below a held one. Follows no link.
+/// Opens a folder below an open one. Follows no link.
 pub(super) fn open_folder(root: impl AsFd, path: &Path, flags: OFlags) -> io::Result<OwnedFd> {
     if path.as_os_str().is_empty() {
         return Ok(openat(root, ".", flags, Mode::empty())?);
@@ -358,7 +359,7 @@ pub(super) fn open_folder(root: impl AsFd, path: &Path, flags: OFlags) -> io::Re
         let resolve =
             ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
         match openat2(&root, path, flags, Mode::empty(), resolve) {
-            // An older kernel, or a filter that does not know the call.
+            // An older kernel, or a filter without this call.
             Err(Errno::NOSYS | Errno::PERM | Errno::INVAL | Errno::AGAIN) => {}
             opened => return Ok(opened?),
         }
@@ -372,7 +373,8 @@ pub(super) fn open_folder(root: impl AsFd, path: &Path, flags: OFlags) -> io::Re
     Ok(at)
 }
 
-/// Opens a regular file below a held folder for reading. Follows no link, waits for no pipe.
+/// Opens a regular file below an open folder for reading. Follows no link and does not block on a
+/// pipe.
 pub(super) fn open_file(root: impl AsFd, path: &Path) -> io::Result<File> {
     let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
         return Err(Errno::INVAL.into());
@@ -383,7 +385,7 @@ pub(super) fn open_file(root: impl AsFd, path: &Path) -> io::Result<File> {
     if file.metadata()?.is_file() { Ok(file) } else { Err(Errno::INVAL.into()) }
 }
 
-/// The clock that time stamps are taken from.
+/// Time in nanoseconds of the clock behind time stamps.
 fn now() -> i128 {
     #[cfg(target_os = "linux")]
     let clock = rustix::time::ClockId::RealtimeCoarse;

@@ -1,5 +1,6 @@
-//! The private folders of this daemon's boxes (temporary and home), an empty file, and copies of settings:
-//! made when first needed, removed at the end. What a killed daemon left is removed by the next one.
+//! Private folders of this daemon's sandboxes (temporary and home), an empty file, and copies of
+//! settings. Created when first needed, removed at the end. The next daemon removes those of a
+//! killed one.
 
 use std::{
     collections::HashMap,
@@ -17,12 +18,12 @@ use rustix::{
 };
 
 const PREFIX: &str = "cairn-box-";
-/// What a process that ends may wait for its folders to be removed; the next one removes the rest.
+/// Time to wait at the end for the removal of the folders; the next daemon removes the rest.
 const LAST_MOMENT: Duration = Duration::from_millis(300);
 
 static LAID: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-/// For the end of the process, which drops nothing.
+/// Removes the folders at the end of the process, which runs no destructors.
 pub(in crate::exec) fn clear_up() {
     let laid = std::mem::take(&mut *LAID.lock().unwrap_or_else(PoisonError::into_inner));
     if laid.is_empty() {
@@ -31,7 +32,7 @@ pub(in crate::exec) fn clear_up() {
     let (done, wait) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
         for folder in laid {
-            // It may be gone already.
+            // Fails if the folder is gone.
             let _ = fs::remove_dir_all(folder);
         }
         let _ = done.send(());
@@ -41,16 +42,16 @@ pub(in crate::exec) fn clear_up() {
 
 #[derive(Debug)]
 pub(super) struct PrivateFolders {
-    /// Removed before the lock ends.
+    /// Dropped before the lock.
     folder: tempfile::TempDir,
     _lock: File,
-    /// Places in each private home folder.
+    /// Mount points in each private home folder.
     homes: Mutex<Vec<Vec<Place>>>,
-    /// Files by their texts.
+    /// Kept files, by text.
     copies: Mutex<HashMap<String, PathBuf>>,
 }
 
-/// Path below a private home folder that something is mounted at.
+/// Mount point or link below a private home folder.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Place {
     pub(super) path: PathBuf,
@@ -61,19 +62,19 @@ pub(super) struct Place {
 pub(super) enum Kind {
     Folder,
     File,
-    /// Nothing is mounted at a link. It is another name of a workspace folder.
+    /// Link to a workspace folder by another name. Nothing is mounted at it.
     Link(PathBuf),
 }
 
-/// Homes with other places than the last; then the daemon needs a new start. Each workspace of a daemon
-/// needs one, and each change of the toolchains.
+/// Private home folders of one daemon. One is needed for each workspace and each change of the
+/// toolchains; then the daemon must be restarted.
 const MOST_HOMES: usize = 256;
 
 impl PrivateFolders {
     pub(super) fn lay() -> io::Result<Self> {
         let within = std::env::temp_dir();
         sweep(&within);
-        // For nobody else: its mode is 0700 from the start.
+        // Created with mode 0700, for no other user.
         let folder =
             tempfile::Builder::new().prefix(PREFIX).tempdir_in(&within).map_err(|error| {
                 let place = within.display();
@@ -101,8 +102,9 @@ impl PrivateFolders {
         self.folder.path().join("nothing")
     }
 
-    /// The private home folder with these places, which are made before any command sees it. Commands with
-    /// other places get another one: in a folder that commands write, a place could have become a link.
+    /// Returns the private home folder with these mount points, which are created before any
+    /// command sees it. Commands with other mount points get another folder: commands write in it,
+    /// and could have replaced a mount point by a link.
     pub(super) fn home(&self, mut places: Vec<Place>) -> io::Result<PathBuf> {
         places.sort();
         let mut homes = self.homes.lock().unwrap_or_else(PoisonError::into_inner);
@@ -114,7 +116,7 @@ impl PrivateFolders {
             return Err(io::Error::other("too many private home folders; restart Cairn"));
         }
         let home = path(homes.len());
-        // A try that failed may have left it.
+        // A failed attempt may have left it.
         match fs::remove_dir_all(&home) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             Ok(()) | Err(_) => {}
@@ -122,7 +124,7 @@ impl PrivateFolders {
         fs::DirBuilder::new().mode(0o700).create(&home)?;
         let (links, mounted): (Vec<&Place>, Vec<&Place>) =
             places.iter().partition(|place| matches!(place.kind, Kind::Link(_)));
-        // Links last: nothing is made through one.
+        // Links come last, so that nothing is created through one.
         for Place { path, kind } in mounted.into_iter().chain(links) {
             let place = home.join(path);
             fs::create_dir_all(place.parent().unwrap_or(&home))?;
@@ -137,7 +139,7 @@ impl PrivateFolders {
         Ok(home)
     }
 
-    /// Keeps a text in a file of its own, which no command can write.
+    /// Writes a text to a file that no command can write.
     pub(super) fn keep(&self, text: &str) -> io::Result<PathBuf> {
         let mut copies = self.copies.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(path) = copies.get(text) {
@@ -149,13 +151,14 @@ impl PrivateFolders {
         Ok(path)
     }
 
-    /// True for a file that was kept here and still is.
+    /// True for a file that was written here and still exists.
     pub(super) fn holds(&self, file: &Path) -> bool {
         file.parent() == Some(self.folder.path()) && file.is_file()
     }
 }
 
-/// Removes what bears our name, is ours, and is not locked by a living daemon.
+/// Removes folders that have the prefix, belong to this user, and are not locked by a living
+/// daemon.
 fn sweep(within: &Path) {
     let Ok(entries) = fs::read_dir(within) else { return };
     for entry in entries.flatten() {
@@ -175,7 +178,7 @@ fn sweep(within: &Path) {
     }
 }
 
-/// It may not be locked yet.
+/// True for a new folder, which may not be locked yet.
 fn is_young(data: &fs::Metadata) -> bool {
     data.modified().ok().and_then(|time| time.elapsed().ok()).is_none_or(|age| age.as_secs() < 10)
 }

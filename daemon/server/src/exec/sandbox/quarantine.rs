@@ -1,8 +1,9 @@
-//! Quarantine: a folder of Cairn's own to which files are moved out of a workspace, and from which
-//! they can be put back.
+//! Quarantine: a folder of Cairn's own to which files are moved from a workspace, and from which
+//! they can be restored.
 //!
-//! An entry is moved by a rename; between file systems it is copied and then removed. Never follows a
-//! link: paths are opened from the held workspace folder. Bounded by age and size.
+//! Entries are moved by a rename, or copied and removed between file systems. Links are never
+//! followed: paths are opened from the held workspace folder. The quarantine is bounded by age and
+//! size.
 
 use std::{
     ffi::OsStr,
@@ -31,27 +32,27 @@ use super::{
     shown_path,
 };
 
-/// Older entries are removed when the daemon starts.
+/// Age at which entries are removed when the daemon starts.
 const KEPT_FOR: Duration = Duration::from_secs(14 * 24 * 60 * 60);
-/// Beyond this, the oldest are removed.
+/// Size in bytes above which the oldest entries are removed.
 const MOST_BYTES: u64 = 1024 * 1024 * 1024;
 /// Limits of a copy between file systems.
 const MOST_COPIED_BYTES: u64 = 256 * 1024 * 1024;
 const MOST_COPIED_ENTRIES: usize = 20_000;
 const ORIGINS: &str = "origins.txt";
 
-/// A folder that holds what one command left.
+/// Quarantine folder for one command.
 #[derive(Debug)]
 pub(super) struct Quarantine {
     folder: PathBuf,
     count: usize,
 }
 
-/// Where quarantine folders are.
+/// Parent of all quarantine folders.
 pub(super) fn home(state: Option<&Path>) -> PathBuf {
     match state {
         Some(state) => state.join("quarantine"),
-        // Commands have a temporary folder of their own and do not see this one.
+        // Not visible to commands, which have a temporary folder of their own.
         None => std::env::temp_dir()
             .join(format!("cairn-quarantine-{}", rustix::process::getuid().as_raw())),
     }
@@ -64,13 +65,13 @@ impl Quarantine {
         Ok(Self { folder, count: 0 })
     }
 
-    /// Moves what is at `path` below `root` to here; the new place.
+    /// Moves the entry at `path` below `root` to quarantine and returns its new path.
     pub(super) fn take(&mut self, root: &Path, path: &Path) -> io::Result<PathBuf> {
         let place = Place::open(root, path)?;
         self.count += 1;
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let to = self.folder.join(format!("{}-{name}", self.count));
-        // Written first: who is killed now still knows where it came from.
+        // Written first, so that the origin is known even if the daemon is killed now.
         let mut origins = File::options()
             .append(true)
             .create(true)
@@ -93,7 +94,7 @@ impl Quarantine {
             }
             Err(error) => {
                 let _ = remove(&parent, target);
-                // It stays where it is under a name that nothing follows, and without the file that
+                // Stays in its folder under a name that no program follows, without the file that
                 // makes a folder a repository.
                 let aside = format!(".cairn-quarantined-{}", uuid::Uuid::now_v7().simple());
                 renameat(&place.folder, place.name, &place.folder, &aside)?;
@@ -109,7 +110,7 @@ impl Quarantine {
     }
 }
 
-/// Moves what was taken back to where it was, if nothing is there.
+/// Moves an entry back to its former path, if that is free.
 pub(super) fn put_back(from: &Path, root: &Path, path: &Path) -> io::Result<()> {
     let place = Place::open(root, path)?;
     if Stamp::at(&place.folder, Path::new(place.name), Compare::Whole).is_ok() {
@@ -151,7 +152,7 @@ pub(super) enum Former {
 }
 
 impl Former {
-    /// `None`: it is neither a link nor a small file.
+    /// Reads the entry; `None` if it is neither a link nor a small file.
     pub(super) fn of(root: &Path, path: &Path, most: u64) -> Option<Self> {
         let place = Place::open(root, path).ok()?;
         let stamp = Stamp::at(&place.folder, Path::new(place.name), Compare::Whole).ok()?;
@@ -169,7 +170,7 @@ impl Former {
         }
     }
 
-    /// Puts it where nothing is.
+    /// Restores the entry at a free path.
     pub(super) fn restore(&self, root: &Path, path: &Path) -> io::Result<()> {
         let place = Place::open(root, path)?;
         match self {
@@ -182,7 +183,7 @@ impl Former {
     }
 }
 
-/// Removes what is at a path, if it is still what the stamp says.
+/// Removes the entry at a path, if its stamp is unchanged.
 pub(super) fn remove_if(root: &Path, path: &Path, stamp: &Stamp) -> io::Result<()> {
     let place = Place::open(root, path)?;
     if !Stamp::at(&place.folder, Path::new(place.name), stamp.compare)?.is_still(stamp) {
@@ -191,7 +192,7 @@ pub(super) fn remove_if(root: &Path, path: &Path, stamp: &Stamp) -> io::Result<(
     Ok(unlinkat(&place.folder, place.name, AtFlags::empty())?)
 }
 
-/// A name in a held folder.
+/// Name in an open folder.
 struct Place<'a> {
     folder: OwnedFd,
     name: &'a OsStr,
@@ -206,7 +207,7 @@ impl<'a> Place<'a> {
         Ok(Self { folder: open_folder(root, parent, FOLDER)?, name })
     }
 
-    /// A folder moves to another one only if it can be written itself.
+    /// Makes a folder writable, which a move to another folder requires.
     fn make_movable(&self) -> io::Result<()> {
         let stamp = Stamp::at(&self.folder, Path::new(self.name), Compare::Whole)?;
         if stamp.kind == Kind::Folder && stamp.mode() & 0o700 != 0o700 {
@@ -304,7 +305,7 @@ fn names(folder: &OwnedFd) -> io::Result<Vec<std::ffi::OsString>> {
     Ok(names)
 }
 
-/// Removes what is too old, then the oldest until the rest is small enough.
+/// Removes old entries, then the oldest until the rest is small enough.
 pub(super) fn sweep(home: &Path, now: SystemTime) {
     sweep_to(home, now, MOST_BYTES);
 }

@@ -1,5 +1,5 @@
-//! Control files that a command left and that were moved to quarantine: what the user and the model
-//! are told of them.
+//! Control files that a command left and that were moved to quarantine, and their description for
+//! the user and the model.
 
 use std::{
     fs::File,
@@ -14,47 +14,47 @@ use cairn_core::{
 
 use super::{path_scan::Stamp, quarantine::Former, shown_path};
 
-/// Listed one by one; all are moved.
+/// Entries that are listed one by one; all are moved.
 const MOST_LISTED: usize = 50;
-/// Most files shown of a folder, and of the whole question.
+/// Files that are shown of one folder and of the whole question.
 const MOST_SHOWN: usize = 20;
 const LONGEST_SHOWN: u64 = 32 * 1024;
 const MOST_PATCH_CHARS: usize = 60_000;
-/// A folder of objects is not shown.
+/// Depth of folders that are shown, so that a folder of objects is not.
 const DEEPEST_SHOWN: usize = 3;
 
 /// One entry in quarantine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Left {
     pub(super) root: PathBuf,
-    /// Below the root.
+    /// Path below the root.
     pub(super) path: PathBuf,
-    /// In quarantine.
+    /// Path in quarantine.
     pub(super) at: PathBuf,
-    /// Something was there before.
+    /// Set if an entry was at the path before.
     pub(super) was_known: bool,
     /// Former entry, if it could be restored.
     pub(super) former: Option<Former>,
     pub(super) restored: Option<Stamp>,
 }
 
-/// Everything that commands left.
+/// All entries that commands left.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct LeftBehind {
     pub moved: Vec<Left>,
-    /// Entries that could not be moved, with why.
+    /// Entries that could not be moved, each with the reason.
     pub failed: Vec<(PathBuf, String)>,
-    /// Not everything could be looked at.
+    /// Set if the scan was incomplete.
     pub incomplete: bool,
 }
 
 impl Left {
-    /// Where it stood.
+    /// Former path.
     pub fn place(&self) -> PathBuf {
         self.root.join(&self.path)
     }
 
-    /// Where it is now.
+    /// Path in quarantine.
     pub fn at(&self) -> &Path {
         &self.at
     }
@@ -68,7 +68,7 @@ impl Left {
         format!("{} ({what})", shown_path(&self.place()))
     }
 
-    /// Its texts as a diff, in the order of their names.
+    /// Texts of the entry as a diff, ordered by name.
     fn patch(&self, left: &mut usize) -> String {
         let mut files = Vec::new();
         collect(&self.at, &self.place(), 0, &mut files);
@@ -122,7 +122,7 @@ impl LeftBehind {
         }
     }
 
-    /// Moved entries, a line for each, bounded.
+    /// Moved entries, one line each, bounded.
     pub fn lines(&self) -> Vec<String> {
         let mut lines: Vec<String> = self.moved.iter().take(MOST_LISTED).map(Left::line).collect();
         if let Some(more) = self.moved.len().checked_sub(MOST_LISTED).filter(|more| *more > 0) {
@@ -131,12 +131,12 @@ impl LeftBehind {
         lines
     }
 
-    /// The folder in quarantine.
+    /// Quarantine folder.
     pub fn folder(&self) -> Option<&Path> {
         self.moved.first().and_then(|left| left.at.parent())
     }
 
-    /// Faults, in sentences; empty if there were none.
+    /// Failures as sentences; empty if there were none.
     pub fn faults(&self) -> String {
         let mut text = String::new();
         for (path, error) in &self.failed {
@@ -153,7 +153,7 @@ impl LeftBehind {
         text
     }
 
-    /// The texts of what was moved as a diff. `None`: there is none. Blocks.
+    /// Texts of the moved entries as a diff; `None` if there are none. Blocks.
     pub fn patch(&self) -> Option<String> {
         let mut left = MOST_SHOWN;
         let mut patch: String = self.moved.iter().map(|one| one.patch(&mut left)).collect();
@@ -167,7 +167,7 @@ impl LeftBehind {
     }
 }
 
-/// Files of a folder, but not what a repository holds besides its settings and hooks.
+/// Files of a folder; of a repository only its settings and hooks.
 fn collect(at: &Path, place: &Path, depth: usize, files: &mut Vec<(PathBuf, PathBuf)>) {
     const OF_REPOSITORIES: &[&str] = &["objects", "refs", "logs", "info", "index"];
     let is_folder = std::fs::symlink_metadata(at).is_ok_and(|data| data.is_dir());

@@ -1,7 +1,7 @@
-//! The first process in a box: closes it from inside, runs the command, and reaps. When it ends the
-//! kernel ends everything in the box.
+//! First process in a sandbox: restricts it from inside, runs the command, and reaps. The kernel
+//! kills all processes of the sandbox with this one.
 //!
-//! It speaks through its stderr only (`report`); the command has its stdout for both its streams.
+//! Its stderr carries reports only (`exit_report`). Its stdout is the command's stdout and stderr.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -24,21 +24,21 @@ use rustix::{
 use super::{exit_report, landlock_seccomp};
 use crate::exec::Exit;
 
-/// Of a user whom the kernel sets no limit, counted from time to time.
+/// Limit of processes for a user without a kernel limit, checked at intervals.
 const MOST_PROCESSES: usize = 1024;
-/// How a build leaves room for typing. Must differ from ours by far: among a thousand that want to
-/// run, whoever counts them would wait for seconds.
+/// Niceness of commands, so that typing stays responsive during a build. Must differ much from this
+/// process's own: among a thousand runnable processes the counting thread would wait for seconds.
 const NICE: i32 = 10;
 const COUNT_EVERY: Duration = Duration::from_millis(50);
 
 pub(super) struct Job {
-    /// Where the command may write.
+    /// Folders that the command may write.
     pub(super) writable: Vec<PathBuf>,
     pub(super) command: OsString,
 }
 
 impl Job {
-    /// As words for this program, in the box.
+    /// Converts the job to arguments for this program inside the sandbox.
     pub(super) fn arguments(self) -> impl Iterator<Item = OsString> {
         let writable =
             self.writable.into_iter().flat_map(|path| ["--write".into(), path.into_os_string()]);
@@ -62,9 +62,9 @@ impl Job {
 pub(super) fn run(words: impl Iterator<Item = OsString>) -> anyhow::Result<ExitCode> {
     let job = Job::parse(words)?;
     die_with_parent()?;
-    // Out of the launcher's group and away from the user's terminal.
+    // Leaves the launcher's process group and the user's terminal.
     let _ = setsid();
-    // When memory ends, the command goes before Cairn and the editor do.
+    // Without free memory, the kernel kills the command before Cairn and the editor.
     let _ = fs::write("/proc/self/oom_score_adj", "500");
     set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
     landlock_seccomp::limit()?;
@@ -73,7 +73,7 @@ pub(super) fn run(words: impl Iterator<Item = OsString>) -> anyhow::Result<ExitC
     landlock_seccomp::write_only_below(&job.writable)?;
     landlock_seccomp::forbid_calls()?;
     if !limited {
-        // It ends with this process.
+        // Ends with this process.
         std::thread::spawn(watch);
     }
     let shell = start(job.command)?;
@@ -84,7 +84,7 @@ pub(super) fn run(words: impl Iterator<Item = OsString>) -> anyhow::Result<ExitC
     Ok(exit_code(exit))
 }
 
-/// The code with which a shell tells how a command ended.
+/// Exit code by which a shell reports the end of a command.
 pub(in crate::exec) fn exit_code(exit: Exit) -> ExitCode {
     let code = match exit {
         Exit::Code(code) => code,
@@ -94,8 +94,8 @@ pub(in crate::exec) fn exit_code(exit: Exit) -> ExitCode {
     ExitCode::from(u8::try_from(code).unwrap_or(u8::MAX))
 }
 
-/// Nothing in a box outlives the daemon. Whoever reads our reports is the daemon: it may have gone
-/// before the kernel was told.
+/// Kills this process when its parent dies, so that nothing in a sandbox outlives the daemon. The
+/// reader of the reports is the daemon: it may have died before this call took effect.
 pub(super) fn die_with_parent() -> anyhow::Result<()> {
     set_parent_process_death_signal(Some(Signal::KILL))?;
     let stderr = io::stderr();
@@ -108,8 +108,8 @@ pub(super) fn die_with_parent() -> anyhow::Result<()> {
 }
 
 fn start(command: OsString) -> anyhow::Result<Pid> {
-    // From a thread of its own, for that is what a priority belongs to: this process must come first
-    // when it is made to end.
+    // A thread of its own starts the shell, because niceness belongs to a thread: this process must
+    // keep its priority to be able to end.
     let starting = std::thread::spawn(move || {
         setpriority_process(None, NICE)?;
         spawn_shell(&command)
@@ -118,8 +118,8 @@ fn start(command: OsString) -> anyhow::Result<Pid> {
     shell.context("no shell could be started")
 }
 
-/// Starts the shell of a command as the leader of a process group, with the stdout of this process for
-/// both its streams.
+/// Starts the shell of a command as the leader of a process group, with the stdout of this process
+/// as its stdout and stderr.
 #[allow(clippy::disallowed_methods, reason = "part of the module that starts processes")]
 pub(in crate::exec) fn spawn_shell(command: &OsStr) -> io::Result<Pid> {
     let output = io::stdout().as_fd().try_clone_to_owned()?;
@@ -151,7 +151,7 @@ pub(in crate::exec) fn reap_until(shell: Pid) -> anyhow::Result<Exit> {
     }
 }
 
-/// Processes in the box besides this one that are not dead.
+/// Counts live processes in the sandbox, without this one.
 fn count() -> usize {
     let Ok(entries) = fs::read_dir("/proc") else { return 0 };
     entries
@@ -166,12 +166,14 @@ fn count() -> usize {
         .count()
 }
 
-/// For the superuser the kernel's limit of processes does not hold.
+/// Ends the sandbox if it has too many processes. Needed for the superuser, to whom the kernel's
+/// limit does not apply.
 fn watch() {
     let mut newest = 0;
     loop {
         std::thread::sleep(COUNT_EVERY);
-        // The number of the newest process: nobody can be many without having been born.
+        // Reads the newest process id first: as long as it is small, there cannot be many
+        // processes.
         let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
         let now: usize =
             load.split_whitespace().next_back().and_then(|word| word.parse().ok()).unwrap_or(0);

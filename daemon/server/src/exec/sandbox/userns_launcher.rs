@@ -1,9 +1,9 @@
-//! Builds the box where bubblewrap is missing: namespaces of our own, mounts in them. Understands the
-//! arguments that `policy::sandbox` makes for bubblewrap, and no others, so that a box is one thing
-//! whoever builds it.
+//! Launcher of a sandbox without bubblewrap: creates namespaces, and mounts in them. It accepts
+//! only the arguments that `policy::sandbox` generates for bubblewrap, so both backends build the
+//! same sandbox.
 //!
-//! Two steps: the launcher makes the namespaces and waits; the first process in them mounts, and
-//! becomes the program it is given. Never runs anything in a box that is not complete.
+//! The launcher creates the namespaces and waits. The first process in them mounts, and then
+//! executes the given program. Nothing runs in a sandbox that is not complete.
 
 use std::{
     ffi::OsString,
@@ -62,7 +62,7 @@ impl Plan {
         while let Some(word) = words.next() {
             let mut next = || words.next().context("a word is missing");
             match word.to_str() {
-                // What this launcher always does.
+                // Always done by this launcher.
                 Some("--unshare-all" | "--unshare-user" | "--die-with-parent" | "--as-pid-1") => {}
                 Some("--cap-drop" | "--cap-add" | "--dev" | "--proc" | "--remount-ro") => {
                     drop(next()?)
@@ -86,7 +86,7 @@ impl Plan {
         bail!("no program")
     }
 
-    /// Whether a mount is one that nothing is written in: what is laid nearest above it says.
+    /// True for a mount that must be read-only, as the nearest step above it determines.
     fn is_read_only(&self, mount: &Path) -> bool {
         let above = self.mounts.iter().filter(|step| mount.starts_with(step.at()));
         match above.max_by_key(|step| step.at().components().count()) {
@@ -97,7 +97,7 @@ impl Plan {
     }
 }
 
-/// The launcher: nothing else runs in this process yet, so it may leave its namespaces.
+/// Runs the launcher. No other thread runs in this process yet, so it may leave its namespaces.
 #[allow(clippy::disallowed_methods, reason = "part of the module that starts processes")]
 pub(super) fn launch(words: Vec<OsString>) -> anyhow::Result<ExitCode> {
     let plan = Plan::parse(words.iter().cloned())?;
@@ -112,7 +112,7 @@ pub(super) fn launch(words: Vec<OsString>) -> anyhow::Result<ExitCode> {
     if !plan.network {
         spaces |= UnshareFlags::NEWNET;
     }
-    // Unsound only with a flag that is not among them.
+    // Unsound only with a flag that is not used here.
     #[expect(deprecated, reason = "its successor is unsafe, and unsafe code is forbidden here")]
     rustix::thread::unshare(spaces).context("no namespaces could be made")?;
     fs::write("/proc/self/setgroups", "deny").context("groups could not be kept")?;
@@ -125,8 +125,8 @@ pub(super) fn launch(words: Vec<OsString>) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::from(u8::try_from(status.code().unwrap_or(1)).unwrap_or(u8::MAX)))
 }
 
-/// Only the superuser's programs begin with capabilities; the first process needs a few until it has
-/// built the box, whoever the user is. It gives them up before the command begins.
+/// Makes the needed capabilities inheritable. Programs of other users start without capabilities,
+/// but the first process needs some to build the sandbox. It drops them before the command starts.
 fn hand_down_capabilities() -> anyhow::Result<()> {
     let needed = CapabilitySet::SYS_ADMIN | CapabilitySet::NET_ADMIN | CapabilitySet::SETPCAP;
     let sets = capabilities(None)?;
@@ -138,7 +138,7 @@ fn hand_down_capabilities() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The first process of the namespaces.
+/// Runs the first process in the namespaces.
 #[allow(clippy::disallowed_methods, reason = "part of the module that starts processes")]
 pub(super) fn mounts(words: Vec<OsString>) -> anyhow::Result<ExitCode> {
     let plan = Plan::parse(words)?;
@@ -157,7 +157,7 @@ pub(super) fn mounts(words: Vec<OsString>) -> anyhow::Result<ExitCode> {
 fn lay(plan: &Plan) -> anyhow::Result<()> {
     let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
     mount_change("/", private).context("mounts cannot be made private")?;
-    // All are taken up before any is covered.
+    // All sources are opened before one of them is covered.
     let taken: Vec<(&Step, Option<OwnedFd>)> = plan
         .mounts
         .iter()
@@ -198,7 +198,7 @@ fn put(source: OwnedFd, at: &Path) -> anyhow::Result<()> {
         .with_context(|| format!("{} cannot be mounted", at.display()))
 }
 
-/// Only in a folder of the box's own can anything be missing.
+/// Creates a mount point. Only a folder of the sandbox itself can lack one.
 fn make_place(at: &Path, source: &OwnedFd) -> anyhow::Result<()> {
     if at.symlink_metadata().is_ok() {
         return Ok(());
@@ -206,7 +206,7 @@ fn make_place(at: &Path, source: &OwnedFd) -> anyhow::Result<()> {
     if let Some(parent) = at.parent() {
         fs::create_dir_all(parent)?;
     }
-    // Its path may lead elsewhere by now.
+    // The path may lead elsewhere meanwhile.
     let is_folder = FileType::from_raw_mode(fstat(source)?.st_mode).is_dir();
     let made = if is_folder { fs::create_dir(at) } else { fs::write(at, "") };
     made.with_context(|| format!("there is no place for {}", at.display()))
@@ -248,13 +248,13 @@ fn devices() -> anyhow::Result<()> {
         .context("no terminals")
 }
 
-/// Of this namespace only.
+/// Mounts `/proc` of this namespace.
 fn processes() -> anyhow::Result<()> {
     let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
     mount("proc", "/proc", "proc", flags, None::<&std::ffi::CStr>).context("no /proc")
 }
 
-/// Makes every mount read-only that is not to be written.
+/// Makes all other mounts read-only.
 fn close(plan: &Plan) -> anyhow::Result<()> {
     let table = fs::read_to_string("/proc/self/mountinfo")?;
     for (at, flags) in table.lines().filter_map(mount_of) {
@@ -263,11 +263,11 @@ fn close(plan: &Plan) -> anyhow::Result<()> {
         }
         match mount_remount(&at, flags | MountFlags::BIND | MountFlags::RDONLY, c"") {
             Ok(()) => {}
-            // Covered by another: no path leads there.
+            // Covered by another mount, so no path leads there.
             Err(
                 rustix::io::Errno::INVAL | rustix::io::Errno::NOENT | rustix::io::Errno::NOTDIR,
             ) => {}
-            // Closed to us, and to the command.
+            // Not accessible to this process, nor to the command.
             Err(rustix::io::Errno::ACCESS) => {}
             Err(error) => {
                 return Err(error).with_context(|| format!("{} stays writable", at.display()));
@@ -277,8 +277,8 @@ fn close(plan: &Plan) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// `id parent device root place options …`, where a place has blanks as octal numbers. What a mount
-/// forbids already it must go on forbidding.
+/// Parses a line of `/proc/self/mountinfo`: `id parent device root place options …`, with blanks in
+/// the path as octal numbers. Restrictions of a mount must stay when it is remounted.
 fn mount_of(line: &str) -> Option<(PathBuf, MountFlags)> {
     let mut fields = line.split(' ').skip(4);
     let (place, options) = (fields.next()?, fields.next()?);
@@ -320,8 +320,9 @@ fn unescaped(place: &str) -> PathBuf {
     PathBuf::from(OsString::from_vec(bytes))
 }
 
-/// A network of one's own has a loopback that is down. The kernel is asked in netlink, which needs no
-/// unsafe code: one header, one `ifinfomsg` that sets `IFF_UP` on the first interface.
+/// Enables the loopback interface, which is down in a new network namespace. Sends a netlink
+/// request, which needs no unsafe code: one header, and one `ifinfomsg` that sets `IFF_UP` on the
+/// first interface.
 fn raise_loopback() -> anyhow::Result<()> {
     const NEW_LINK: u16 = 16;
     const REQUEST_AND_ACK: u16 = 1 | 4;
@@ -332,7 +333,7 @@ fn raise_loopback() -> anyhow::Result<()> {
     question.extend(NEW_LINK.to_ne_bytes());
     question.extend(REQUEST_AND_ACK.to_ne_bytes());
     question.extend([0; 8]);
-    // Family and type are not told; the loopback is the first.
+    // Family and type are zero; the loopback is the first interface.
     question.extend([0; 4]);
     for word in [1, UP, UP] {
         question.extend(u32::to_ne_bytes(word));

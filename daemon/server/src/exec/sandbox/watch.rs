@@ -1,9 +1,10 @@
-//! Watch over the control files of a workspace while commands run: what is there before is
-//! remembered, and what a command makes or changes is moved to quarantine.
+//! Watch over the control files of a workspace while commands run. It remembers the files from
+//! before, and moves those that a command creates or changes to quarantine.
 //!
-//! One state for a daemon. While no command runs, everything found is the user's and is trusted.
-//! While one runs, a new or changed control file is trusted only if the command cannot have made it:
-//! its place was mounted read-only and is still the same, or the user saved it in the editor.
+//! A daemon has one state. While no command runs, all control files found belong to the user and
+//! are trusted. While one runs, a new or changed control file is trusted only if the command cannot
+//! have made it: its path was mounted read-only and is unchanged, or the user saved it in the
+//! editor.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -34,23 +35,25 @@ use judge::Moment;
 use record::{Record, Recorded};
 use state::{Mounts, Root, Shared, canonical};
 
-/// Between two scans while a command runs, at least. An editor opens a new repository half a second
-/// after it has heard of it.
+/// Shortest pause between two scans while a command runs. An editor opens a new repository half a
+/// second after its file event.
 const PERIOD: Duration = Duration::from_millis(200);
-/// And as many times the last one's duration, so that scanning takes a tenth of a core at most.
+/// Pause in multiples of the last scan's duration, so that scanning takes at most a tenth of a
+/// core.
 const REST: u32 = 10;
-/// Files of which is known what the editor saved.
+/// Files whose text saved by the editor is remembered.
 const MOST_SAVED: usize = 512;
 
 #[derive(Debug)]
 pub struct Watch {
     state: Option<PathBuf>,
     shared: Mutex<Shared>,
-    /// Texts that the editor saved while commands ran. Locked by itself, so that who saves never waits for a scan.
+    /// Texts that the editor saved while commands ran. Behind a lock of their own, so that a save
+    /// never waits for a scan.
     saved: Mutex<HashMap<PathBuf, Text>>,
 }
 
-/// Control files as they were before a command.
+/// Control files from before a command.
 #[derive(Debug, Default)]
 pub struct ControlFiles {
     paths: Vec<PathBuf>,
@@ -58,18 +61,18 @@ pub struct ControlFiles {
 }
 
 impl ControlFiles {
-    /// Those to be mounted read-only, the uppermost of each folder.
+    /// Paths to mount read-only, the uppermost of each folder.
     pub(super) fn protected(&self) -> impl Iterator<Item = &Path> {
         self.paths.iter().map(PathBuf::as_path)
     }
 
-    /// Places that git's settings name, there or missing.
+    /// Paths that git's settings name, existing or missing.
     pub(super) fn named(&self) -> &BTreeSet<PathBuf> {
         &self.named
     }
 }
 
-/// The watch over one command. Its end moves what is left to quarantine.
+/// Watch over one command. Its end moves new control files to quarantine.
 #[derive(Debug)]
 pub struct Watching {
     watch: Arc<Watch>,
@@ -79,7 +82,7 @@ pub struct Watching {
 }
 
 impl Watch {
-    /// `state`: Cairn's folder of state, in which quarantine is.
+    /// `state` is Cairn's state folder, which holds the quarantine.
     pub fn new(state: Option<PathBuf>) -> Self {
         Self { state, shared: Mutex::default(), saved: Mutex::default() }
     }
@@ -92,7 +95,8 @@ impl Watch {
         self.saved.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Scans, and trusts what is there unless another command runs. Blocks.
+    /// Starts to watch for a command: scans, and trusts all control files unless another command
+    /// runs. Blocks.
     pub fn begin(self: &Arc<Self>, begin: &Begin) -> io::Result<Watching> {
         let mut shared = self.lock();
         self.recover_once(&mut shared, begin);
@@ -120,7 +124,7 @@ impl Watch {
         Ok(Watching { watch: Arc::clone(self), id, control, over: false })
     }
 
-    /// The editor wrote this text to a file on the user's behalf.
+    /// Records a text that the editor saved for the user.
     pub fn was_saved(&self, path: &Path, text: Text) {
         let mut saved = self.saved();
         if saved.len() < MOST_SAVED || saved.contains_key(path) {
@@ -128,7 +132,7 @@ impl Watch {
         }
     }
 
-    /// True for the text that the editor saved there.
+    /// True if the file holds the text that the editor saved.
     fn has_saved(&self, root: &Root, path: &Path, stamp: &Stamp) -> bool {
         let saved = self.saved().get(&root.path.join(path)).cloned();
         let Some(saved) = saved else { return false };
@@ -141,7 +145,8 @@ impl Watch {
         }
     }
 
-    /// Moves what commands left whose daemon was killed, and removes old quarantine. Blocks.
+    /// Moves control files to quarantine that commands of a killed daemon left, and removes old
+    /// entries there. Blocks.
     pub fn recover(&self, begin: &Begin) -> LeftBehind {
         let mut shared = self.lock();
         self.recover_once(&mut shared, begin);
@@ -169,7 +174,7 @@ impl Watch {
         shared.quarantine = None;
     }
 
-    /// Moves what was left back to where it was. Those that could not be, with why. Blocks.
+    /// Moves entries back from quarantine. Returns those that failed, each with the reason. Blocks.
     pub fn put_back(&self, left: &[Left]) -> Vec<(PathBuf, String)> {
         let mut shared = self.lock();
         let mut refused = Vec::new();
@@ -199,8 +204,8 @@ impl Watching {
         Arc::clone(&self.control)
     }
 
-    /// The places that the command will see; `None`: it has no sandbox. From here on it may begin:
-    /// what the watch knows is written down first. Blocks.
+    /// Registers the mounts that the command will see (`None`: no sandbox). The command may start
+    /// after this call, which writes the state of the watch to disk first. Blocks.
     pub fn mounted(&self, sandbox: Option<&PreparedSandbox>) -> io::Result<()> {
         let (writable, read_only) = sandbox.map(PreparedSandbox::places).unwrap_or_default();
         let identity = |path: &PathBuf| {
@@ -208,7 +213,7 @@ impl Watching {
             Some((path.clone(), Some((data.dev(), data.ino()))))
         };
         let writable = writable.iter().map(|path| (path.clone(), None));
-        // Of two for one place the stricter counts.
+        // Of two mounts for one path the stricter counts.
         let mounts: Mounts = writable.chain(read_only.iter().filter_map(identity)).collect();
         let mut shared = self.watch.lock();
         shared.running.insert(self.id, mounts);
@@ -230,7 +235,7 @@ impl Watching {
         Ok(())
     }
 
-    /// Scans again and again while the command runs. Ends only by being dropped.
+    /// Scans repeatedly while the command runs. Ends only when dropped.
     pub async fn repeat(&self) -> Infallible {
         loop {
             let rest = (self.watch.lock().last * REST).max(PERIOD);
@@ -238,7 +243,7 @@ impl Watching {
             let watch = Arc::clone(&self.watch);
             let scanned = tokio::task::spawn_blocking(move || {
                 let mut shared = watch.lock();
-                // It may have ended meanwhile, and then everything new is the user's.
+                // After the command's end all new files belong to the user.
                 if !shared.running.is_empty() {
                     shared.look(Moment::Running, &watch);
                 }
@@ -249,7 +254,7 @@ impl Watching {
         }
     }
 
-    /// The command and all its processes are gone. Blocks.
+    /// Ends the watch after the command and all its processes have ended. Blocks.
     pub fn finish(mut self) -> LeftBehind {
         self.end()
     }
@@ -270,7 +275,7 @@ impl Watching {
     }
 }
 
-/// A command whose end nobody waited for: the daemon ends, or its task failed.
+/// Ends the watch of a command that was not waited for, because the daemon ends or its task failed.
 impl Drop for Watching {
     fn drop(&mut self) {
         for line in self.end().lines() {

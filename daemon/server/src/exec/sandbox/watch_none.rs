@@ -1,4 +1,4 @@
-//! No watch: this system has no sandbox, and each command is asked for.
+//! Placeholder for the watch on systems without a sandbox, where each command needs approval.
 
 use std::{
     convert::Infallible,

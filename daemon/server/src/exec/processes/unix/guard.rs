@@ -1,10 +1,10 @@
-//! Parent of a command without a sandbox. It adopts and reaps what the command leaves behind, and kills
-//! all of it when the shell ends or the daemon dies. (The kernel ends a sandbox with the daemon, but
-//! nothing else.)
+//! Guard: parent of a command without a sandbox. It adopts and reaps orphans of the command, and
+//! kills all descendants when the shell ends or the daemon dies. (The kernel kills a sandbox with
+//! the daemon, but nothing else.)
 //!
 //! The guard is a child subreaper: every descendant of the shell stays a descendant of the guard,
-//! whatever it does to its session, its process group and its environment. Must never signal another
-//! process than its own descendants.
+//! even if it changes its session, process group and environment. It never signals another process
+//! than its own descendants.
 
 use std::{
     ffi::OsString,
@@ -28,14 +28,14 @@ use crate::exec::sandbox::{SUBCOMMAND, exit_report::tell, sandbox_init};
 
 /// The name of this part among those of the program.
 pub(in crate::exec) const PART: &str = "guard";
-/// This very program, also when its file was replaced meanwhile.
+/// This program, even if its file was replaced since it started.
 pub(super) const PROGRAM: &str = "/proc/self/exe";
 
-/// Longest time in which it tries to end what does not go, such as a process in a stuck system call.
+/// Longest time to wait for processes that do not end, such as one in a stuck system call.
 const LIMIT: Duration = Duration::from_secs(5);
 const POLL: Duration = Duration::from_millis(2);
 
-/// Tells whether this process is the program itself, and may start its parts.
+/// True in the program itself, which may start its parts; false in tests that use it as a library.
 static IS_PROGRAM: AtomicBool = AtomicBool::new(false);
 
 pub(in crate::exec) fn allow() {
@@ -51,13 +51,13 @@ pub(super) fn arguments(command: &str) -> [&str; 3] {
     [SUBCOMMAND, PART, command]
 }
 
-/// The guard itself. Its stderr is the pipe for its reports, and its stdout is the output of the command.
+/// Runs the guard. Its stderr is the pipe for reports; its stdout is the output of the command.
 pub(in crate::exec) fn run(mut words: impl Iterator<Item = OsString>) -> anyhow::Result<ExitCode> {
     let command = words.next().context("no command")?;
     set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
     set_child_subreaper(Some(getpid()))?;
     let shell = sandbox_init::spawn_shell(&command).context("no shell could be started")?;
-    // After the shell: a daemon that is dead already is noticed all the same, and nothing starts later.
+    // Started after the shell: a daemon that died before is noticed too, and nothing starts later.
     let watching = std::thread::Builder::new().spawn(end_with_daemon);
     let begun = watching.and_then(|_| tell::begun());
     let ended = begun.map_err(Into::into).and_then(|()| sandbox_init::reap_until(shell));
@@ -71,7 +71,8 @@ pub(in crate::exec) fn run(mut words: impl Iterator<Item = OsString>) -> anyhow:
     Ok(sandbox_init::exit_code(exit))
 }
 
-/// Waits until nobody can read the reports any more: their reader is the daemon.
+/// Waits until the reader of the reports, the daemon, has closed the pipe; then kills all
+/// descendants.
 fn end_with_daemon() {
     let stderr = io::stderr();
     let mut reports = [PollFd::new(&stderr, PollFlags::empty())];
@@ -96,7 +97,7 @@ fn kill_descendants() {
     }
 }
 
-/// Reaps all that are dead. False: there is no child any more.
+/// Reaps all dead children. False if no child is left.
 fn reap() -> bool {
     loop {
         match wait(WaitOptions::NOHANG) {

@@ -1,4 +1,4 @@
-//! What a command prints, read as it comes.
+//! Pipe for the output of a command, read as it arrives.
 
 use std::io;
 
@@ -9,7 +9,7 @@ pub(in crate::exec) struct Reader {
     buffer: [u8; 8192],
 }
 
-/// The end to read from, and the one the command gets.
+/// Creates a pipe: the end to read from, and the end for the command.
 pub(in crate::exec) fn pipe() -> io::Result<(Reader, io::PipeWriter)> {
     let (reader, writer) = io::pipe()?;
     let pipe = pipe::Receiver::from_owned_fd(reader.into())?;
@@ -17,7 +17,7 @@ pub(in crate::exec) fn pipe() -> io::Result<(Reader, io::PipeWriter)> {
 }
 
 impl Reader {
-    /// `None` when nobody can write any more. Cancel safe: nothing that was read is lost.
+    /// Returns the next bytes; `None` when all writers are gone. Cancel safe: no bytes are lost.
     pub(in crate::exec) async fn next(&mut self) -> Option<&[u8]> {
         match self.pipe.read(&mut self.buffer).await {
             Ok(0) | Err(_) => None,

@@ -1,7 +1,9 @@
-//! Finds in `/proc` what a command started and its process group lost: `setsid`, `nohup`, daemons.
+//! Search in `/proc` for processes of a command that left its process group: `setsid`, `nohup`,
+//! daemons.
 //!
-//! Looks only below this process, which adopts the orphans of its children. A process that leaves
-//! its session and clears its environment is attributed as soon as only one command runs.
+//! Only descendants of this process are searched, which adopts the orphans of its children. A
+//! process that left its session and cleared its environment is attributed once only one command
+//! runs.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -19,7 +21,7 @@ pub(super) struct Process {
     group: i32,
     session: i32,
     zombie: bool,
-    /// In clock ticks since boot.
+    /// Start time in clock ticks since boot.
     started: u64,
 }
 
@@ -28,18 +30,18 @@ impl Process {
         !self.zombie
     }
 
-    /// It lives and has no environment to be read: it may be between two programs.
+    /// True for a live process without a readable environment: it may be in the middle of `exec`.
     pub(super) fn is_changing(&self) -> bool {
         let environ = fs::read(format!("/proc/{}/environ", self.pid.as_raw_pid()));
         self.is_alive() && environ.is_ok_and(|environ| environ.is_empty())
     }
 
     pub(super) fn signal(&self, signal: Signal) {
-        // It may be gone.
+        // Fails if the process is gone.
         let _ = kill_process(self.pid, signal);
     }
 
-    /// Kills it, and looks anew whether it is dead by now.
+    /// Kills the process and checks again. True if it is dead.
     pub(super) fn has_ended(&self) -> bool {
         let pid = self.pid.as_raw_pid();
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
@@ -51,7 +53,7 @@ impl Process {
     }
 
     pub(super) fn kill_and_reap(&self) {
-        // Errors mean that it is gone, or not yet ours to reap: the next look will tell.
+        // An error means that the process is gone or cannot be reaped yet; the next check decides.
         let _ = kill_process(self.pid, Signal::KILL);
         if self.parent == getpid().as_raw_pid() {
             let _ = waitpid(Some(self.pid), WaitOptions::NOHANG);
@@ -87,7 +89,8 @@ pub(super) fn children(of: Pid) -> Vec<Process> {
     all().into_iter().filter(|process| process.parent == of).collect()
 }
 
-/// What runs in a box: the leader is its launcher, the leader's only child the first process in it.
+/// Processes in a sandbox: descendants of the leader, its launcher, without the first process
+/// inside, which is the launcher's only child.
 pub(super) fn behind_first(leader: Pid) -> Vec<Process> {
     let leader = leader.as_raw_pid();
     let mut all = descendants(leader);
@@ -95,9 +98,9 @@ pub(super) fn behind_first(leader: Pid) -> Vec<Process> {
     all
 }
 
-/// Orphans that came to us in a session of their own since the leader began: a command starts in
-/// our session, so they are not one, but what one left behind. Our session is read like theirs: in
-/// a container it may be one from outside, which has the number 0 and is no `Pid`.
+/// Orphans that this process adopted since the leader started, in another session than this
+/// process. A command starts in this session, so these are processes it left behind. The session of
+/// this process is read from `/proc` as well: in a container it may be 0, which is no `Pid`.
 pub(super) fn adopted(leader: Pid) -> Vec<Process> {
     let me = getpid();
     let all = all();
@@ -138,8 +141,8 @@ fn all() -> Vec<Process> {
         .collect()
 }
 
-/// `pid (name) state ppid pgrp session …`, the start time as the 22nd; the name may hold anything,
-/// parentheses too.
+/// Parses `/proc/PID/stat`: `pid (name) state ppid pgrp session …`, the start time as the 22nd
+/// field. The name may hold any character, including parentheses.
 fn parse(pid: i32, stat: &str) -> Option<Process> {
     let (_, rest) = stat.rsplit_once(") ")?;
     let mut fields = rest.split(' ');

@@ -1,5 +1,5 @@
-//! Starts launchers of boxes from one thread that lives as long as the daemon: the kernel ends a box
-//! with the *thread* that started it.
+//! Spawns sandbox launchers from one thread that lives as long as the daemon. The kernel kills a
+//! sandbox with the *thread* that spawned it.
 
 use std::{
     io,
@@ -15,7 +15,7 @@ struct Job {
     started: SyncSender<io::Result<Child>>,
 }
 
-/// Waits as long as starting a process takes.
+/// Spawns a process and blocks until it is started.
 pub(super) fn spawn(command: Command) -> io::Result<Child> {
     static THREAD: OnceLock<Option<SyncSender<Job>>> = OnceLock::new();
     let gone = || io::Error::other("no thread to start processes from");
@@ -29,7 +29,7 @@ fn start() -> io::Result<SyncSender<Job>> {
     let (jobs, queue) = sync_channel::<Job>(0);
     let work = move || {
         for Job { mut command, started } in queue {
-            // Who asked may be gone; then nobody knows the child, and nobody may.
+            // If the requester is gone, nobody can wait for the child, so it is killed.
             if let Err(lost) = started.send(command.spawn())
                 && let Ok(mut child) = lost.0
             {

@@ -1,4 +1,5 @@
-//! What a command prints, read as it comes: by a thread, for a pipe cannot be waited for otherwise.
+//! Pipe for the output of a command. A thread reads it, because a pipe on Windows cannot be
+//! awaited.
 
 use std::{
     io::{self, Read},
@@ -7,7 +8,7 @@ use std::{
 
 use tokio::sync::mpsc;
 
-/// A command that prints faster than it is read waits.
+/// Chunks in the queue. A command that prints faster than they are read blocks.
 const WAITING: usize = 4;
 
 pub(in crate::exec) struct Reader {
@@ -15,7 +16,7 @@ pub(in crate::exec) struct Reader {
     last: Vec<u8>,
 }
 
-/// The end to read from, and the one the command gets.
+/// Creates a pipe: the end to read from, and the end for the command.
 pub(in crate::exec) fn pipe() -> io::Result<(Reader, io::PipeWriter)> {
     let (mut reader, writer) = io::pipe()?;
     let (sender, chunks) = mpsc::channel(WAITING);
@@ -38,7 +39,7 @@ pub(in crate::exec) fn pipe() -> io::Result<(Reader, io::PipeWriter)> {
 }
 
 impl Reader {
-    /// `None` when nobody can write any more. Cancel safe: nothing that was read is lost.
+    /// Returns the next bytes; `None` when all writers are gone. Cancel safe: no bytes are lost.
     pub(in crate::exec) async fn next(&mut self) -> Option<&[u8]> {
         self.last = self.chunks.recv().await?;
         Some(&self.last)

@@ -1,4 +1,4 @@
-//! What the program inside the box says.
+//! Writer of the report, inside the sandbox or the guard.
 
 use std::io::{self, Write};
 

@@ -1,7 +1,7 @@
-//! Copies of settings that commands need, made without credentials: those of git and of cargo.
+//! Copies of settings that commands need, without credentials: settings of git and of cargo.
 //!
-//! The copy for git is made from what git itself says of the user's settings, with included files and
-//! conditions for the folder of the command. It is kept as long as no file that it was made from changed.
+//! The copy for git is made from git's own listing of the user's settings, with includes and
+//! conditions for the folder of the command. It is reused until one of its source files changes.
 
 use std::{
     collections::HashMap,
@@ -23,12 +23,12 @@ use toml_edit::{DocumentMut, Item, TableLike, Value};
 
 use super::super::private_folders::PrivateFolders;
 
-/// A repository can have git wait for a pipe in place of its settings.
+/// Time limit for git: a repository can make it block on a pipe in place of its settings.
 const LIMIT: Duration = Duration::from_secs(2);
 const PAUSE: Duration = Duration::from_millis(1);
-/// Settings are some kilobytes.
+/// Bytes of a settings file that are read; usually some kilobytes.
 const LONGEST: u64 = 1 << 20;
-/// Folders that settings of git are kept for.
+/// Folders that copies of git's settings are kept for.
 const MOST_FOLDERS: usize = 32;
 
 #[derive(Debug, Default)]
@@ -37,7 +37,7 @@ pub(in crate::exec::sandbox) struct Copies(Mutex<HashMap<(PathBuf, PathBuf), Cop
 #[derive(Debug)]
 struct Copy {
     stamps: Vec<(PathBuf, Option<Stamp>)>,
-    /// `None`: there is nothing to show.
+    /// `None` if there are no settings.
     file: Option<PathBuf>,
 }
 
@@ -50,7 +50,8 @@ fn stamp(path: &Path) -> Option<Stamp> {
 }
 
 impl Copies {
-    /// Copies for a command in `cwd`, made anew where the user's files changed. `home` is the real name.
+    /// Returns copies for a command in `cwd`, made again if the user's files changed. `home` is the
+    /// real path.
     pub(in crate::exec::sandbox) fn of(
         &self,
         home: &Path,
@@ -71,7 +72,7 @@ impl Copies {
             add(&git_files[0], ".gitconfig", &|| {
                 let (text, mut files) = settings_of_git(git, home, cwd)?;
                 files.extend(git_files.iter().cloned());
-                // Which conditions hold depends on the repository.
+                // The repository determines which conditions hold.
                 files.push(cwd.join(".git/HEAD"));
                 Some(Made { text, files })
             });
@@ -122,7 +123,7 @@ impl Copies {
 
 struct Made {
     text: String,
-    /// Sources it was made from.
+    /// Source files of the copy.
     files: Vec<PathBuf>,
 }
 
@@ -132,10 +133,10 @@ fn read(path: &Path) -> Option<String> {
     Some(text)
 }
 
-/// The user's settings as git reads them: the text of the copy, and the files it was read from.
+/// The user's settings as git reads them: the text of the copy, and the source files.
 fn settings_of_git(git: &Path, home: &Path, cwd: &Path) -> Option<(String, Vec<PathBuf>)> {
     let said = listed(git, home, cwd)?;
-    // A file, then a key and its value, each ended by a zero.
+    // Each entry is a file, then a key and its value, each ended by a zero byte.
     let mut words = said.split(|byte| *byte == 0);
     let (mut files, mut all) = (Vec::<PathBuf>::new(), Vec::new());
     while let (Some(origin), Some(entry)) = (words.next(), words.next()) {
@@ -186,8 +187,8 @@ fn listed(git: &Path, home: &Path, cwd: &Path) -> Option<Vec<u8>> {
     Some(said)
 }
 
-/// Cargo's settings without tokens, passwords, addresses with a user, and comments. `None`: cargo would
-/// not read them either.
+/// Returns cargo's settings without tokens, passwords, URLs with a user, and comments. `None` for
+/// settings that cargo could not parse.
 fn without_credentials(text: &str) -> Option<String> {
     let mut settings: DocumentMut = text.parse().ok()?;
     settings.set_trailing("");
@@ -206,11 +207,11 @@ fn clean(table: &mut dyn TableLike) {
             table.remove(&key);
         }
     }
-    // Comments stand in what surrounds keys and values.
+    // Comments are part of the decoration of keys and values.
     table.fmt();
 }
 
-/// False if the value is to be left out.
+/// Cleans a value. False if it must be left out.
 fn clean_item(item: &mut Item) -> bool {
     if let Some(tables) = item.as_array_of_tables_mut() {
         for table in tables.iter_mut() {

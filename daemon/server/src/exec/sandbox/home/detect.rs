@@ -1,5 +1,5 @@
-//! Detection of toolchains and caches in the home folder. Done once, and again when one of the folders it
-//! depends on has changed, or after half a minute.
+//! Detection of toolchains and caches in the home folder. Repeated when one of the folders it
+//! depends on changed, and after 30 seconds.
 
 use std::{
     collections::BTreeMap,
@@ -21,29 +21,31 @@ use cairn_core::policy::{
 
 use super::{Hidden, expand, is_secret};
 
-/// Each is a mount.
+/// Visible paths, each of which is a mount.
 const MOST_SHOWN: usize = 256;
-/// Entries of a folder of programs whose links are followed.
+/// Entries of a program folder whose links are followed.
 const MOST_PROGRAMS: usize = 2_000;
-/// Links of folders of programs that are followed, and links behind one.
+/// Links in program folders that are followed, and the length of a chain of links.
 const MOST_LINKS: usize = 128;
 const LONGEST_CHAIN: usize = 8;
-/// The search for credentials by name: levels below what is shown, entries of a root and of all.
+/// Limits of the search for credentials by name: levels below a visible path, entries of one root,
+/// and entries of all.
 const DEEPEST: usize = 2;
 const MOST_OF_A_ROOT: usize = 1_500;
 const MOST_ENTRIES: usize = 12_000;
-/// Changes deep in a tree are not seen by time stamps of its root.
+/// Age at which a detection is repeated: the time stamps of a tree's root do not show changes deep
+/// inside.
 const LONGEST_TRUST: Duration = Duration::from_secs(30);
 
 /// Result of a detection.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(in crate::exec::sandbox) struct Shown {
     pub(in crate::exec::sandbox) places: Vec<Placed>,
-    /// Files and folders in these that hold credentials by their names.
+    /// Files and folders below `places` whose names indicate credentials.
     pub(in crate::exec::sandbox) credentials: Vec<Hidden>,
 }
 
-/// Search path and variables of the daemon, which commands have too.
+/// Search path and variables of the daemon, which commands inherit.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(in crate::exec::sandbox) struct Environment {
     pub(in crate::exec::sandbox) search_path: Vec<PathBuf>,
@@ -80,7 +82,7 @@ struct Known {
 type Stamp = (u64, u64, i64, i64);
 
 impl Detector {
-    /// `home` as the environment has it.
+    /// Returns the visible paths. `home` is the path in the environment.
     pub(in crate::exec::sandbox) fn shown(&self, home: &Path) -> Arc<Shown> {
         let environment = Environment::of_process();
         let stamps = stamps(home, &environment);
@@ -108,7 +110,7 @@ fn stamps(home: &Path, environment: &Environment) -> Vec<Option<Stamp>> {
     [home.to_owned()].into_iter().chain(roots).chain(named).map(stamp).collect()
 }
 
-/// The same path with the home folder by its real name, if it is below that.
+/// Replaces the home folder in a path by its real path, if the path is below it.
 pub(in crate::exec::sandbox) fn below(
     real: &Path,
     called: Option<&Path>,
@@ -157,7 +159,7 @@ fn detect(called: &Path, environment: &Environment) -> Shown {
         search.places.push(Placed { from, at: home.join(at) });
     }
     let mut places = search.places;
-    // A place before what is in it, which needs no mount of its own.
+    // Sorts a folder before its contents, which need no mount of their own.
     places.sort_by(|one, other| one.at.cmp(&other.at));
     let mut kept: Vec<Placed> = Vec::new();
     for place in places {
@@ -180,7 +182,8 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Shows a path, unless that shows a secret or folders of other programs. True if it is shown.
+    /// Makes a path visible, unless that shows a secret or folders of other programs. True if it is
+    /// visible.
     fn add(&mut self, at: PathBuf) -> bool {
         let Ok(from) = at.canonicalize() else { return false };
         let shared = |path: &Path| {
@@ -201,7 +204,7 @@ impl Search<'_> {
         true
     }
 
-    /// A folder of the search path, and what the programs in it need.
+    /// Adds a folder of the search path, and folders that its programs need.
     fn programs(&mut self, folder: &Path) {
         if !self.add(folder.to_owned()) {
             return;
@@ -217,7 +220,7 @@ impl Search<'_> {
         }
     }
 
-    /// Folders that programs load, beside the folder they are in.
+    /// Adds folders that programs load, next to the folder they are in.
     fn beside(&mut self, folder: &Path) {
         let Some(root) = folder.parent().filter(|_| folder.ends_with("bin")) else { return };
         if root == self.home || root == self.home.join(".local") {
@@ -226,7 +229,7 @@ impl Search<'_> {
         for name in BESIDE_BIN {
             self.add(root.join(name));
         }
-        // Go's own root.
+        // `GOROOT`.
         if root.join("VERSION").is_file() {
             for name in ["VERSION", "go.env", "misc", "pkg", "src"] {
                 self.add(root.join(name));
@@ -234,8 +237,8 @@ impl Search<'_> {
         }
     }
 
-    /// The program a link leads to, by each name on the way. Only a program: a link to anything else is
-    /// not followed.
+    /// Adds the program that a link leads to, by each name in the chain. Links to anything but a
+    /// program are not followed.
     fn target(&mut self, link: &Path) {
         use std::os::unix::fs::PermissionsExt;
         let program = |path: &Path| {
@@ -271,7 +274,8 @@ impl Search<'_> {
             self.add(packages.to_owned());
             return;
         }
-        // An installed program stands among what it loads; in any other folder stand other things, too.
+        // An installed program lies among the files it loads; other folders contain other files
+        // too.
         let inside = folder.strip_prefix(self.home).unwrap_or(folder);
         let installed =
             [".local", "opt", ".opt", "Applications"].iter().any(|top| inside.starts_with(top));
@@ -282,7 +286,7 @@ impl Search<'_> {
     }
 }
 
-/// Where the words of a link lead, `..` taken by name.
+/// Joins the target of a link to its folder, and resolves `..` by name.
 fn joined(folder: &Path, words: &Path) -> Option<PathBuf> {
     let mut path = folder.to_owned();
     for component in words.components() {

@@ -1,4 +1,4 @@
-//! Judgement of a scan: what a command made or changed is moved to quarantine.
+//! Judgement of a scan: control files that a command created or changed are moved to quarantine.
 
 use std::{
     io,
@@ -22,25 +22,25 @@ use super::{
     state::{Mounts, Root, Shared},
 };
 
-/// When a scan is made.
+/// Time of a scan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Moment {
-    /// Only what somebody may use at once is moved.
+    /// Only files that an editor or a shell may use at once are moved.
     Running,
     Over,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Verdict {
-    /// It is the user's.
+    /// The entry belongs to the user.
     Trust,
-    /// It is judged when the command is over.
+    /// The entry is judged after the command.
     Later,
     Move,
 }
 
 impl Shared {
-    /// Scans, and moves what a command left.
+    /// Scans, and moves control files that a command left.
     pub(super) fn look(&mut self, moment: Moment, watch: &Watch) {
         let began = Instant::now();
         let mut roots = std::mem::take(&mut self.roots);
@@ -112,14 +112,15 @@ impl Shared {
         }
     }
 
-    /// True if it, or a folder around it, is the very one that every command sees read-only.
+    /// True if the entry, or a folder above it, is the same that all running commands see
+    /// read-only.
     fn is_read_only(&self, path: &Path) -> bool {
         let holds = |mounts: &Mounts| {
             let mut around = path.ancestors();
             let nearest = around.find_map(|at| Some((at, mounts.get(at)?)));
             let Some((at, Some(identity))) = nearest else { return false };
             std::fs::symlink_metadata(at).is_ok_and(|data| {
-                // A second name of the file is not read-only.
+                // Another hard link of the file is not read-only.
                 let one_name = data.is_dir() || data.nlink() == 1;
                 (data.dev(), data.ino()) == *identity && one_name
             })
@@ -127,7 +128,7 @@ impl Shared {
         !self.running.is_empty() && self.running.values().all(holds)
     }
 
-    /// Moves it to quarantine and puts back what was there.
+    /// Moves an entry to quarantine and restores the former one.
     fn take(&mut self, root: &mut Root, path: &Path, watch: &Watch) {
         let former = root.copies.get(path).map(|(_, former)| former.clone());
         let was_known = root.known.contains_key(path);
@@ -164,7 +165,7 @@ impl Shared {
     }
 }
 
-/// The repository's own folder that a path is, or decides about.
+/// Repository folder that a path is, or that it determines.
 fn repository_of(path: &Path) -> Option<&Path> {
     let git = path.ancestors().find(|at| at.file_name().is_some_and(|name| name == ".git"));
     let name = path.file_name()?.to_str()?;
@@ -172,8 +173,8 @@ fn repository_of(path: &Path) -> Option<&Path> {
     git.or_else(bare)
 }
 
-/// True if the folder around it was renamed and everything is as it was. Never of a repository: at
-/// its new place git may enter it.
+/// True if the folder above the entry was renamed and is otherwise unchanged. False for a
+/// repository: git may enter it at its new path.
 fn was_moved(root: &Root, path: &Path, found: &Snapshot) -> bool {
     if repository_of(path).is_some() || path.components().count() < 2 {
         return false;
@@ -194,7 +195,8 @@ fn was_moved(root: &Root, path: &Path, found: &Snapshot) -> bool {
     root.known.iter().any(was)
 }
 
-/// A working copy without its `.git` would belong to whatever repository lies above it.
+/// Restores pointers to repositories. A working copy without its `.git` would belong to any
+/// repository above it.
 fn restore_pointers(root: &mut Root, found: &Snapshot) {
     let gone: Vec<PathBuf> = root
         .known
@@ -208,7 +210,7 @@ fn restore_pointers(root: &mut Root, found: &Snapshot) {
         .collect();
     for path in gone {
         if let Some((_, former)) = root.copies.get(&path)
-            // Its folder may be gone as well.
+            // Fails if its folder is gone as well.
             && former.restore(&root.path, &path).is_ok()
         {
             tracing::info!("{} is restored", path.display());

@@ -1,7 +1,6 @@
-//! Record of a watch on disk: what was known when a command began, for the next daemon should this one
-//! be killed.
+//! State of a watch on disk when a command begins, for the next daemon if this one is killed.
 //!
-//! A record is locked as long as its daemon lives. Only one that nobody holds is read.
+//! A record is locked as long as its daemon lives. Only unlocked records are read.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -28,7 +27,7 @@ const FOLDER: &str = "running-commands";
 const LONGEST: u64 = 64 * 1024 * 1024;
 const MOST: usize = 64;
 
-/// Removed when it is dropped.
+/// Locked record file. Removed on drop.
 #[derive(Debug)]
 pub(super) struct Record {
     path: PathBuf,
@@ -43,7 +42,7 @@ pub(super) struct Recorded {
     pub(super) skipped: BTreeSet<PathBuf>,
 }
 
-/// Paths as bytes: they need not be text.
+/// Serialized form. Paths are bytes, because they may not be UTF-8.
 #[derive(Serialize, Deserialize)]
 struct Written {
     roots: Vec<WrittenRoot>,
@@ -52,7 +51,7 @@ struct Written {
     skipped: Vec<Vec<u8>>,
 }
 
-/// `None`: writable.
+/// Identity (device, inode) of a read-only mount; `None` for a writable one.
 type WrittenMount = (Vec<u8>, Option<(u64, u64)>);
 
 #[derive(Serialize, Deserialize)]
@@ -63,7 +62,7 @@ struct WrittenRoot {
 }
 
 impl Record {
-    /// Durable when it returns.
+    /// Writes a record, which is durable on return.
     pub(super) fn write(state: &Path, recorded: &Recorded) -> io::Result<Self> {
         let folder = state.join(FOLDER);
         fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
@@ -85,7 +84,7 @@ impl Drop for Record {
     }
 }
 
-/// Takes the records of killed daemons that worked in one of these folders.
+/// Takes records of killed daemons that worked in one of these folders.
 pub(super) fn abandoned(state: &Path, folders: &[PathBuf]) -> Vec<Recorded> {
     let Ok(entries) = fs::read_dir(state.join(FOLDER)) else { return Vec::new() };
     let mut abandoned = Vec::new();
@@ -98,7 +97,7 @@ pub(super) fn abandoned(state: &Path, folders: &[PathBuf]) -> Vec<Recorded> {
         let mut text = Vec::new();
         let read = (&file).take(LONGEST).read_to_end(&mut text);
         let recorded = read.ok().and_then(|_| serde_json::from_slice::<Written>(&text).ok());
-        // One that was not written to its end: its command had not begun.
+        // An incomplete record: its command had not started.
         let recorded = recorded.map(Recorded::from);
         let is_ours = recorded.as_ref().is_none_or(|recorded| {
             let mut roots = recorded.roots.iter();

@@ -1,4 +1,4 @@
-//! State of the watch: which folders are watched, and which control files in them are the user's.
+//! State of the watch: the watched folders, and the control files in them that belong to the user.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -22,7 +22,7 @@ use super::{
     record::Record,
 };
 
-/// Copies of control files, to restore what a command replaced.
+/// Bytes of one copy of a control file; copies restore files that a command replaced.
 const LARGEST_COPY: u64 = 64 * 1024;
 const MOST_COPIES: u64 = 4 * 1024 * 1024;
 /// Repositories in a workspace whose settings are read.
@@ -33,7 +33,7 @@ pub(super) struct Shared {
     pub(super) roots: Vec<Root>,
     pub(super) named: BTreeSet<PathBuf>,
     pub(super) skipped: BTreeSet<PathBuf>,
-    /// Commands that run, each with the places that it sees read-only.
+    /// Running commands, each with its mounts.
     pub(super) running: HashMap<u64, Mounts>,
     pub(super) next: u64,
     pub(super) left: LeftBehind,
@@ -43,8 +43,7 @@ pub(super) struct Shared {
     pub(super) last: Duration,
 }
 
-/// Places that a command sees, each with the identity of what is read-only there. `None`: it is
-/// writable.
+/// Mounts of a command, each with the identity of a read-only path, or `None` for a writable one.
 pub(super) type Mounts = HashMap<PathBuf, Option<(u64, u64)>>;
 
 #[derive(Debug)]
@@ -62,7 +61,7 @@ impl Root {
         Self { path, zone, tree, known: Snapshot::new(), copies: HashMap::new() }
     }
 
-    /// Keeps small copies of what could have to be restored.
+    /// Copies small control files that may have to be restored.
     pub(super) fn copy(&mut self) {
         self.copies.retain(|path, (stamp, _)| {
             self.known.get(path).is_some_and(|known| known.is_still(stamp))
@@ -83,7 +82,7 @@ impl Root {
         }
     }
 
-    /// Takes what is at a path, and below it, as known.
+    /// Marks the entries at and below a path as known.
     pub(super) fn learn(&mut self, path: &Path, found: &Snapshot) {
         self.known.retain(|known, _| !known.starts_with(path));
         let below = found.iter().filter(|(found, _)| found.starts_with(path));
@@ -92,14 +91,14 @@ impl Root {
 }
 
 impl Shared {
-    /// The folders that are watched from now on.
+    /// Sets the watched folders.
     pub(super) fn set(&mut self, begin: &Begin) {
         let folders = canonical(begin.folders);
         self.skipped = begin.hidden.iter().filter_map(|path| path.canonicalize().ok()).collect();
         if let Some(home) = begin.home.and_then(|home| home.canonicalize().ok())
             && folders.iter().any(|folder| home.starts_with(folder))
         {
-            // They are never written there.
+            // Never writable there.
             self.skipped.extend(not_written_at(&home));
         }
         let mut roots: Vec<(PathBuf, Zone)> =
@@ -117,7 +116,7 @@ impl Shared {
                 }
                 let mut root = Root::new(path, zone);
                 if !self.running.is_empty() {
-                    // Nothing of it could be written by the commands that run.
+                    // Not writable by the running commands.
                     let control = self.control(&root.path);
                     root.known = root.tree.scan(&control, false).unwrap_or_default().found;
                     root.copy();
@@ -131,7 +130,7 @@ impl Shared {
         Control::below(root, self.named.iter(), self.skipped.iter())
     }
 
-    /// Reads what git's settings name. True if that is something else than before.
+    /// Reads the paths that git's settings name. True if they changed.
     pub(super) fn read_names(&mut self, begin: &Begin) -> bool {
         let folders = canonical(begin.folders);
         let mut named: BTreeSet<PathBuf> =
@@ -146,7 +145,7 @@ impl Shared {
         });
         let repositories: Vec<PathBuf> = repositories.take(MOST_REPOSITORIES).collect();
         named.extend(repositories.iter().flat_map(|folder| git::named(folder)));
-        // Nobody means a whole folder of the workspace.
+        // A whole workspace folder is never meant.
         named.retain(|path| !folders.iter().any(|folder| folder.starts_with(path)));
         let differs = named != self.named;
         self.named = named;
@@ -178,7 +177,7 @@ impl Shared {
         }
     }
 
-    /// Takes what is at a path for the user's.
+    /// Marks the entry at a path as the user's.
     pub(super) fn trust(&mut self, root: &Path, path: &Path) {
         let control = self.control(root);
         if let Some(root) = self.roots.iter_mut().find(|it| it.path == root)
@@ -189,8 +188,8 @@ impl Shared {
         }
     }
 
-    /// Control files without those in a control folder, and without what tools generate: a build
-    /// must be able to remove that.
+    /// Control files without those in a control folder and those that tools generate, which a build
+    /// must be able to remove.
     pub(super) fn uppermost(&self) -> Vec<PathBuf> {
         let mut paths = Vec::new();
         for root in &self.roots {

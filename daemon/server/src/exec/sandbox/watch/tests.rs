@@ -80,10 +80,10 @@ fn control_files_that_are_made_are_moved_and_others_stay() {
         ("a/src/main.rs", None),
         ("package.json", None),
         ("a/AGENTS.md.bak", None),
-        // Tools unpack the files of others there.
+        // Tools unpack foreign files there.
         ("node_modules/x/AGENTS.md", None),
         ("a/target/x/.vscode/tasks.json", None),
-        // A folder without a repository's own files is none.
+        // A folder without the files of a repository is none.
         ("a/HEAD", None),
     ] {
         let place = Place::new(&[]);
@@ -104,13 +104,13 @@ fn a_changed_control_file_is_moved_and_its_former_text_restored() {
     assert_eq!(moved, [".vscode/settings.json", ".vscode/tasks.json", "AGENTS.md"]);
     assert_eq!(fs::read_to_string(place.at("AGENTS.md")).unwrap(), "mine");
     assert_eq!(fs::read_to_string(place.at(".vscode/settings.json")).unwrap(), "{}");
-    // The same text in another file is another file: nobody knows who holds it open.
+    // The same text in another file does not count: another program may hold it open.
     let moved = place.command(|place| {
         fs::remove_file(place.at("AGENTS.md")).unwrap();
         place.put("AGENTS.md", "mine");
     });
     assert_eq!(moved, ["AGENTS.md"]);
-    // What was removed is not made again.
+    // A removed file is not restored.
     assert!(place.command(|place| fs::remove_file(place.at("AGENTS.md")).unwrap()).is_empty());
     assert!(!place.at("AGENTS.md").exists());
 }
@@ -127,14 +127,14 @@ fn links_count_as_themselves() {
     });
     assert_eq!(moved, [".envrc", ".vscode", "AGENTS.md"]);
     assert_eq!(fs::read_to_string(place.at("notes")).unwrap(), "x");
-    // One that leads elsewhere leads back afterwards.
+    // A link with a new target is restored.
     let moved = place.command(|place| {
         fs::remove_file(place.at("CLAUDE.md")).unwrap();
         symlink("real/x", place.at("CLAUDE.md")).unwrap();
     });
     assert_eq!(moved, ["CLAUDE.md"]);
     assert_eq!(fs::read_link(place.at("CLAUDE.md")).unwrap(), Path::new("notes"));
-    // No link is walked.
+    // Links are not followed.
     let outside = tempfile::tempdir().unwrap();
     let moved = place.command(|place| {
         symlink(outside.path(), place.at("out")).unwrap();
@@ -160,7 +160,7 @@ fn nested_repositories_are_moved_unless_tools_generate_them_and_they_run_nothing
         });
         assert_eq!(found, Vec::from_iter(moved), "{folder}, {config}");
     }
-    // A bare one is known by what is in its folder.
+    // A bare repository is recognised by its files.
     let place = Place::new(&[]);
     let moved = place.command(|place| place.repository("bare"));
     assert!(moved.iter().any(|name| name == "bare/HEAD"), "{moved:?}");
