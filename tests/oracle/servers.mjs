@@ -98,7 +98,7 @@ export async function llmock({ cache, script, faults }) {
   };
 }
 
-/** What a program here gets to see: no key, proxy or setting of whoever runs this. */
+/** Environment of a program: without the keys, proxies and settings of the user. */
 export function environment(variables) {
   const { PATH, HOME, TMPDIR = "/tmp" } = process.env;
   return { PATH, HOME, TMPDIR, ...variables };

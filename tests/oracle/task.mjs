@@ -23,10 +23,10 @@ const script = JSON.parse(readFileSync(join(tests, "replays/sample.json"), "utf8
 const TASK = "Make the cart's tests pass.";
 const RUN_LIMIT_MS = 120_000;
 
-/** What the last result of a step has to say, by tool, for the next step to be played. */
+/** Text that the last result of a step must contain, by tool, before the next step is played. */
 const RESULTS = { bash: "pass 7" };
 
-/** How each wire format is chosen, and where its requests have to arrive. */
+/** Settings of each wire format, and the path of its requests. */
 const FORMATS = {
   Messages: {
     path: "/v1/messages",

@@ -70,7 +70,7 @@ struct Document {
     visible: bool,
 }
 
-/// How the next approval is answered.
+/// Answer to the next approval.
 #[derive(Debug, Clone)]
 pub enum Approval {
     Answer(ApproveResult),
@@ -78,7 +78,7 @@ pub enum Approval {
     Silence,
 }
 
-/// What goes wrong with the next edit.
+/// Fault of the next edit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ApplyFault {
     Refuse(RefusedEdit),
@@ -102,7 +102,7 @@ pub enum ApplyFault {
     LeaveOpen,
 }
 
-/// How a turn ended.
+/// End of a turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TurnEnd {
     pub session_id: String,
@@ -344,7 +344,7 @@ impl EditorDouble {
         self.shared.state().approvals.push_back(approval);
     }
 
-    /// How every approval is answered that has no script.
+    /// Answer to every approval without a script.
     pub fn will_always_answer(&self, approval: Approval) {
         self.shared.state().habit = Some(approval);
     }

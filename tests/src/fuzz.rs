@@ -15,7 +15,7 @@ mod tasks;
 mod todo;
 
 pub struct Target {
-    /// Of its folder in `tests/fuzz`, too.
+    /// Name of the target and of its folder in `tests/fuzz`.
     pub name: &'static str,
     pub run: fn(&[u8]),
 }

@@ -208,7 +208,7 @@ impl LspClient {
         timeout(DEADLINE, wait).await.expect("the server closes its output");
     }
 
-    /// What came and was not taken.
+    /// Messages received and not yet taken.
     pub fn unread(&self) -> Vec<Value> {
         self.state().unread.iter().cloned().collect()
     }

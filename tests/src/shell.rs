@@ -13,7 +13,7 @@ use cairn_core::policy::command::Words;
 const TELL: &str =
     "command_not_found_handle() { printf '%s\\0' \"$(pwd -P)\" \"$@\" $'\\1' >&9; }\n";
 
-/// What bash makes of a script: no program is found, so each is told instead. Only for scripts whose
+/// Commands that bash would run for a script: no program is found, so each is reported instead. Only for scripts whose
 /// commands are surely none of the shell's own.
 pub fn by_bash(script: &str) -> BTreeSet<Words> {
     by_bash_in(Path::new("/"), script).into_iter().map(|(_, words)| words).collect()

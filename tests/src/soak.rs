@@ -30,7 +30,7 @@ use crate::{
 
 const FILES: u64 = 10;
 const WIRES: [Wire; 3] = [Wire::Anthropic, Wire::OpenAi, Wire::Responses];
-/// What a daemon may take more after seven tenths of all turns than after four. With a thousand
+/// Most memory that a daemon may add between four and seven tenths of all turns. With a thousand
 /// turns it then holds as many sessions as it ever keeps; what is left to grow are the sizes of
 /// single sessions, which differ, and what the allocator does not give back.
 pub const MAY_GROW_KIB: u64 = 8 * 1024;
@@ -58,7 +58,7 @@ pub struct Report {
     took: Duration,
 }
 
-/// What a daemon takes.
+/// Resources of a daemon.
 #[derive(Debug, Clone, Copy)]
 struct Weight {
     rss_kib: u64,
@@ -132,7 +132,7 @@ struct Soak {
     model: ModelServer,
     life: Life,
     session: Option<Session>,
-    /// What the user says to begin the turn.
+    /// Text of the user that begins the turn.
     word: String,
     calls: u64,
     report: Report,
@@ -147,7 +147,7 @@ struct Life {
 struct Session {
     id: String,
     turns_left: u64,
-    /// What the user said, in order.
+    /// Texts of the user, in order.
     said: Vec<String>,
 }
 
@@ -370,7 +370,7 @@ impl Soak {
         Weight { rss_kib: field("VmRSS:"), threads: field("Threads:"), files }
     }
 
-    /// What the model does in the next turn.
+    /// Script of the model for the next turn.
     fn script(&mut self, background: Option<&str>) {
         // Each costs a wait, and a turn must end in time.
         let mut waits = 2;

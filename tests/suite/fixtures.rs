@@ -1,4 +1,4 @@
-//! A whole daemon in process: the real front door and the real hub between an editor double and a
+//! A whole daemon in process: the real LSP server and the real hub between an editor double and a
 //! scripted model server, at work in a folder of its own.
 
 use std::{
@@ -162,7 +162,7 @@ impl TestDaemon {
         self.editor.text(&self.uri(name))
     }
 
-    /// What the model answers next.
+    /// Queues the next answer of the model.
     pub(crate) fn script(&self, replies: impl IntoIterator<Item = Reply>) {
         for reply in replies {
             self.model.push(Response::reply(reply));
@@ -309,7 +309,7 @@ pub(crate) fn allow() -> Approval {
     answer(ApprovalDecision::AllowOnce, None)
 }
 
-/// What a call was answered with, in any format.
+/// Result of a call, in any format.
 pub(crate) fn result(request: &Recorded, call_id: &str) -> String {
     // Only one of the formats has a mark for errors.
     let unmarked = |content: &Value| {

@@ -9,7 +9,7 @@ export function subtotal(lines) {
   return sum;
 }
 
-/** What the customer pays, after the discount of a code. */
+/** Returns the total after the discount of a code. */
 export function total(lines, code) {
   const sum = subtotal(lines);
   return sum - discount(sum, code);

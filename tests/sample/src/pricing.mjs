@@ -1,7 +1,7 @@
 /** Discounts in per cent, by code. */
 const DISCOUNTS = { SPRING: 10, FRIEND: 15 };
 
-/** How much a code takes off a sum. An unknown code takes off nothing. */
+/** Returns the discount of a code. An unknown code gives no discount. */
 export function discount(sum, code) {
   const percent = DISCOUNTS[code] ?? 0;
   console.error("discount", code, percent);

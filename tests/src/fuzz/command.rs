@@ -140,7 +140,7 @@ fn ask_bash() -> Option<u32> {
     *EVERY.get_or_init(from_env)
 }
 
-/// What is understood is what bash would run. Only asked of programs that cannot be there.
+/// Compares the parsed commands with those of bash. Only for programs that cannot be there.
 fn check_bash(script: &str, commands: &[Words], every: u32) {
     let chosen =
         script.bytes().fold(7_u32, |sum, byte| sum.wrapping_mul(16_777_619) ^ u32::from(byte));
@@ -169,7 +169,7 @@ fn quoted(words: &Words) -> String {
     words.iter().map(word).collect::<Vec<_>>().join(" ")
 }
 
-/// What is known to do more than read, whatever list the policy has.
+/// Programs known to do more than read, whatever list the policy has.
 fn check_reader(words: &Words) {
     let program = words[0].as_str();
     assert!(READERS.contains(&program), "{words:?} ran unasked");

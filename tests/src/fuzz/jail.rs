@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 use super::bytes::Bytes;
 
-/// What every file outside holds, and no file inside.
+/// Text of every file outside and of no file inside.
 const SECRET: &str = "a secret of the user";
 
 /// Names that lead somewhere, and those that must not.

@@ -81,7 +81,7 @@ fn decoder(format: Format, limit: Option<u32>) -> Box<dyn Decoder> {
     }
 }
 
-/// What is said of an answer that ends after these events, and how many of them were used.
+/// Result of an answer that ends after these events, and the number of events used.
 fn decode(decoder: &mut dyn Decoder, events: &[Event]) -> (Vec<ModelEvent>, usize) {
     let mut said = Vec::new();
     for (at, event) in events.iter().enumerate() {

@@ -221,7 +221,7 @@ pub(super) fn text(choices: &mut Bytes<'_>) -> Value {
     }
 }
 
-/// What belongs nowhere.
+/// Values that no schema has.
 pub(super) fn odd(choices: &mut Bytes<'_>) -> Value {
     match choices.below(12) {
         0 => Value::Null,

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::Wire;
 
-/// What the model shall say, free of any format.
+/// Answer of the model, independent of the wire format.
 #[derive(Debug, Clone)]
 pub struct Reply {
     pub thinking: String,

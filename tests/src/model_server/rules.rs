@@ -1,4 +1,4 @@
-//! What the real APIs refuse, checked on every request. No server to test against does this.
+//! Rules of the real APIs, checked on every request. No server for tests checks them.
 
 use std::collections::HashSet;
 
@@ -23,7 +23,7 @@ impl Wire {
         }
     }
 
-    /// What the format calls the conversation.
+    /// Name of the conversation in the format.
     pub fn list(self) -> &'static str {
         match self {
             Self::Anthropic | Self::OpenAi => "messages",

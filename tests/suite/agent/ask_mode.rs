@@ -51,7 +51,7 @@ fn is_over(test: &TestDaemon) -> bool {
 }
 
 #[tokio::test]
-async fn the_agent_goes_on_when_the_last_hunk_is_decided() {
+async fn ask_mode_continues_when_the_last_hunk_is_decided() {
     let (test, turn, hunks) = waiting(Some(say("Done."))).await;
     decide(&test, Decision::Accept, &hunks[0]).await;
     // One is still open, and the state that says so was made after the decision.
@@ -66,7 +66,7 @@ async fn the_agent_goes_on_when_the_last_hunk_is_decided() {
 }
 
 #[tokio::test]
-async fn cancelling_leaves_what_is_undecided_to_the_user() {
+async fn cancelling_ask_mode_leaves_undecided_hunks_pending() {
     let (test, turn, _) = waiting(None).await;
     test.cancel(&turn).await;
     assert_eq!(test.text("a"), "X\ny\nX\n");

@@ -24,13 +24,13 @@ fn window(tokens: u64) -> Value {
     json!({ "model.contextTokens": tokens, "plan.initialReminder": false })
 }
 
-/// What stands before the messages: model, system prompt, tools.
+/// Parts of a request before the messages: model, system prompt, tools.
 fn head(request: &Recorded) -> &[u8] {
     let messages = request.message_bytes().len();
     &request.body[..request.body.len() - 2 - messages]
 }
 
-/// How often a request did not repeat the one before.
+/// Number of requests that did not repeat the one before.
 fn breaks(requests: &[Recorded]) -> usize {
     let pairs = requests.windows(2);
     pairs.filter(|pair| !pair[1].message_bytes().starts_with(pair[0].message_bytes())).count()
@@ -122,7 +122,7 @@ async fn thirty_rounds_each_repeat_the_bytes_of_the_one_before() {
 }
 
 #[tokio::test]
-async fn a_small_window_changes_what_was_sent_in_big_steps_only() {
+async fn a_small_window_rewrites_the_prefix_in_large_steps_only() {
     for wire in BOTH {
         let lines: String = (0..60).map(|line| format!("line {line} of the file\n")).collect();
         let files = [("a", lines.as_str()), ("b", lines.as_str())];
@@ -151,7 +151,7 @@ async fn a_small_window_changes_what_was_sent_in_big_steps_only() {
 }
 
 #[tokio::test]
-async fn what_must_not_be_lost_is_in_the_request_after_it_word_for_word() {
+async fn a_compacted_request_keeps_user_texts_plan_and_decisions_verbatim() {
     for wire in BOTH {
         let files = [("a", "one\n"), ("b", "two\n")];
         let test = TestDaemon::with(wire, &files, window(20_000)).await;
@@ -220,7 +220,7 @@ fn too_long() -> Response {
 }
 
 #[tokio::test]
-async fn a_refused_length_is_compacted_once() {
+async fn a_request_refused_for_its_length_is_compacted_once() {
     for wire in BOTH {
         let test = TestDaemon::with(wire, &[("a", "one\n")], window(100_000)).await;
         test.script([read("r1", "a")]);
@@ -237,7 +237,7 @@ async fn a_refused_length_is_compacted_once() {
 }
 
 #[tokio::test]
-async fn what_is_too_long_even_then_ends_the_turn_and_is_not_sent_again() {
+async fn a_request_too_long_after_compaction_ends_the_turn() {
     let test = TestDaemon::with(Wire::OpenAi, &[("a", "one\n")], window(100_000)).await;
     test.script([read("r1", "a")]);
     for _ in 0..3 {
@@ -253,7 +253,7 @@ async fn what_is_too_long_even_then_ends_the_turn_and_is_not_sent_again() {
 }
 
 #[tokio::test]
-async fn a_summary_that_fails_stops_nothing() {
+async fn a_failed_summary_is_replaced_by_the_newest_steps() {
     let test = TestDaemon::with(Wire::Anthropic, &[("a", "one\n")], window(20_000)).await;
     test.script([counted(read("r1", "a"), 19_000)]);
     test.model.push(Response::error(400, "invalid_request_error", "no"));
@@ -265,7 +265,7 @@ async fn a_summary_that_fails_stops_nothing() {
 }
 
 #[tokio::test]
-async fn by_hand_between_two_turns_and_in_one() {
+async fn compaction_on_request_works_between_turns_and_within_one() {
     let test = TestDaemon::open(Wire::Anthropic, &[("a", "one\n")]).await;
     let error = compact(&test, "none").await.unwrap_err();
     assert_eq!(error["data"]["kind"], "unknownSession");
@@ -310,7 +310,7 @@ async fn compacting_can_be_cancelled() {
 }
 
 #[tokio::test]
-async fn after_a_restart_the_same_is_sent() {
+async fn after_a_restart_the_same_bytes_are_sent() {
     for wire in BOTH {
         let test = TestDaemon::with(wire, &[("a", "one\n")], window(20_000)).await;
         let end = test
@@ -337,7 +337,7 @@ async fn after_a_restart_the_same_is_sent() {
 }
 
 #[tokio::test]
-async fn a_client_is_told_how_full_it_is_and_what_it_cost() {
+async fn clients_are_sent_context_use_and_cost() {
     let mut settings = window(50_000);
     settings["model.price"] = json!({ "input": 3, "cachedInput": 0.3, "output": 15 });
     let test = TestDaemon::with(Wire::Anthropic, &[], settings).await;

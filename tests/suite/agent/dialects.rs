@@ -13,7 +13,7 @@ const STEPS: [(&str, &str); 3] = [
     ("Verify with mypy", "Verifying with mypy"),
 ];
 
-/// How far each step is, from the first list to the last; `x` completed, `>` in progress.
+/// Status of each step, from the first list to the last; `x` completed, `>` in progress.
 const STATES: [&str; 4] = [">  ", "x> ", "xx>", "xxx"];
 
 /// The whole list in a dialect's own words.

@@ -1,9 +1,8 @@
-//! The failure table: what a model and the way to it can do wrong, and what comes of it, in every
-//! wire format. After each fault the session goes on, for only then it is seen that its history is
-//! legal: the model server checks it.
+//! Faults of a model and its connection, with their results, in every wire format. After each fault the
+//! session continues, so that the model server checks whether its history is legal.
 //!
-//! What cancels find in the rest of a turn (a wait, a question, a command, an edit) is in `turns`,
-//! and every byte at which a decoder can be cut in `models`.
+//! Cancels in other parts of a turn (a wait, a question, a command, an edit) are in `turns`. Decoders
+//! cut at every byte are in `models`.
 
 use std::{panic::AssertUnwindSafe, time::Duration};
 
@@ -34,7 +33,7 @@ struct Fault {
     says: &'static str,
 }
 
-/// What must never happen in any of them.
+/// Events that must not happen in any of them.
 fn write() -> Reply {
     let change = json!({ "path": "a", "old_text": "x", "new_text": "y" });
     Reply::text("I change it.").call("c1", "edit_file", change)
@@ -257,17 +256,17 @@ async fn meet_all(wire: Wire) {
 }
 
 #[tokio::test]
-async fn the_table_over_messages() {
+async fn each_fault_over_messages_leaves_a_legal_history() {
     meet_all(Wire::Anthropic).await;
 }
 
 #[tokio::test]
-async fn the_table_over_chat_completions() {
+async fn each_fault_over_chat_completions_leaves_a_legal_history() {
     meet_all(Wire::OpenAi).await;
 }
 
 #[tokio::test]
-async fn the_table_over_responses() {
+async fn each_fault_over_responses_leaves_a_legal_history() {
     meet_all(Wire::Responses).await;
 }
 
@@ -317,7 +316,7 @@ async fn a_conversation_that_does_not_fit_is_never_sent_again_as_it_is() {
 
 /// Nothing at all, or nothing more: both are over after five minutes, and not before.
 #[tokio::test]
-async fn a_server_that_falls_silent_is_left() {
+async fn a_silent_server_times_out() {
     for wire in ALL {
         let test = TestDaemon::open(wire, &[]).await;
         let stream = say("A long answer.").encode(wire);
@@ -411,17 +410,17 @@ async fn cut_everywhere(wire: Wire) {
 }
 
 #[tokio::test]
-async fn messages_cut_at_every_byte() {
+async fn a_messages_stream_cut_at_any_byte_leaves_a_legal_history() {
     cut_everywhere(Wire::Anthropic).await;
 }
 
 #[tokio::test]
-async fn chat_completions_cut_at_every_byte() {
+async fn a_chat_completions_stream_cut_at_any_byte_leaves_a_legal_history() {
     cut_everywhere(Wire::OpenAi).await;
 }
 
 #[tokio::test]
-async fn responses_cut_at_every_byte() {
+async fn a_responses_stream_cut_at_any_byte_leaves_a_legal_history() {
     cut_everywhere(Wire::Responses).await;
 }
 
@@ -431,7 +430,7 @@ fn model(base_url: &str) -> Value {
 }
 
 #[tokio::test]
-async fn cancel_while_it_connects() {
+async fn cancel_while_connecting_ends_the_turn() {
     let test = TestDaemon::open(Wire::OpenAi, &[]).await;
     // It takes the connection and never says who it is.
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -451,7 +450,7 @@ async fn cancel_while_it_connects() {
 }
 
 #[tokio::test]
-async fn cancel_at_each_part_of_an_answer() {
+async fn cancel_at_each_part_of_an_answer_ends_the_turn() {
     for wire in ALL {
         let test = TestDaemon::open(wire, &[("a", "x\n")]).await;
         let stream = String::from_utf8(write().encode(wire)).unwrap();
@@ -495,7 +494,7 @@ async fn cancel_at_each_part_of_an_answer() {
 }
 
 #[tokio::test]
-async fn the_status_tells_an_answer_from_work() {
+async fn the_status_distinguishes_streaming_from_working() {
     let test = TestDaemon::open(Wire::Responses, &[]).await;
     let (held, mut gate) = Response::reply(bash("c1", "true")).held_at(0);
     test.model.push(held);

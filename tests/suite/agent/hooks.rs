@@ -11,7 +11,7 @@ async fn test(files: &[(&str, &str)], hooks: Value) -> TestDaemon {
     TestDaemon::with(Wire::Anthropic, files, json!({ "hooks": hooks })).await
 }
 
-/// What the user was told by the daemon itself.
+/// Messages of the daemon to the user.
 fn told(test: &TestDaemon) -> Vec<String> {
     let notices = test.editor.notices().into_iter();
     let texts = notices.filter_map(|notice| match notice {
@@ -21,7 +21,7 @@ fn told(test: &TestDaemon) -> Vec<String> {
     texts.collect()
 }
 
-/// How a call stands, as it was shown last.
+/// Newest state of a call, as shown.
 fn state(test: &TestDaemon, call_id: &str) -> Option<ToolState> {
     let notices = test.editor.notices().into_iter().rev();
     let mut states = notices.filter_map(|notice| match notice {

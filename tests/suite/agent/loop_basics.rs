@@ -18,7 +18,7 @@ async fn reply_to(test: &TestDaemon, approval_id: &str, decision: ApprovalDecisi
 }
 
 #[tokio::test]
-async fn a_command_is_asked_for_whole_and_runs_only_after_a_yes() {
+async fn a_command_is_shown_in_full_and_runs_only_after_approval() {
     let test = TestDaemon::open(Wire::OpenAi, &[]).await;
     let command = "echo 'a\tb' >\n out # really";
     test.script([bash("c1", "echo x > out"), bash("c2", "printf x > out"), say("Done.")]);
@@ -44,7 +44,7 @@ async fn a_command_is_asked_for_whole_and_runs_only_after_a_yes() {
 }
 
 #[tokio::test]
-async fn the_first_answer_counts() {
+async fn the_first_answer_to_an_approval_counts() {
     let test = TestDaemon::open(Wire::Anthropic, &[]).await;
     test.script([bash("c1", "echo x > out"), say("Done.")]);
     test.editor.will_answer(Approval::Silence);
@@ -65,7 +65,7 @@ async fn the_first_answer_counts() {
 }
 
 #[tokio::test]
-async fn a_yes_for_the_session_is_for_these_bytes_in_this_session() {
+async fn a_session_approval_covers_the_exact_command_in_one_session() {
     let test = TestDaemon::open(Wire::OpenAi, &[]).await;
     test.editor.will_answer(answer(ApprovalDecision::AllowSession, None));
     let end =
@@ -84,7 +84,7 @@ async fn a_yes_for_the_session_is_for_these_bytes_in_this_session() {
 }
 
 #[tokio::test]
-async fn a_command_sees_what_the_agent_changed() {
+async fn a_command_sees_the_edits_of_the_agent() {
     let test = TestDaemon::open(Wire::Anthropic, &[("a", "one\n")]).await;
     test.open_file("a");
     test.editor.will_answer(allow());
@@ -94,7 +94,7 @@ async fn a_command_sees_what_the_agent_changed() {
 }
 
 #[tokio::test]
-async fn the_state_is_all_a_client_needs() {
+async fn agent_state_holds_all_that_a_client_shows() {
     let test = TestDaemon::open(Wire::Anthropic, &[("a", "one\n"), ("b", "two\n")]).await;
     let state = async || test.editor.request::<State>(Default::default()).await.unwrap();
     assert!(state().await.sessions.is_empty());
@@ -128,7 +128,7 @@ async fn the_state_is_all_a_client_needs() {
 }
 
 #[tokio::test]
-async fn requests_that_cannot_be_met_say_why() {
+async fn failed_requests_say_why() {
     let test = TestDaemon::open(Wire::Anthropic, &[]).await;
     let (held, mut gate) = Response::reply(say("Done.")).held_at(0);
     test.model.push(held);
@@ -163,7 +163,7 @@ fn status(test: &TestDaemon) -> StatusNotification {
 }
 
 #[tokio::test]
-async fn wrong_settings_are_named_and_the_rest_counts() {
+async fn invalid_settings_are_named_and_the_others_apply() {
     let settings = json!({
         "limits": { "rounds": 1, "toolSeconds": "soon" },
         "plan": { "nag": { "policy": "often" } },
@@ -200,7 +200,7 @@ async fn wrong_settings_are_named_and_the_rest_counts() {
 }
 
 #[tokio::test]
-async fn models_are_told_with_what_keeps_them_from_use() {
+async fn agent_models_says_why_a_provider_cannot_be_used() {
     let test = TestDaemon::open(Wire::OpenAi, &[]).await;
     let models = async || test.editor.request::<Models>(Default::default()).await.unwrap();
     let told = models().await;
@@ -217,7 +217,7 @@ async fn models_are_told_with_what_keeps_them_from_use() {
 }
 
 #[tokio::test]
-async fn a_key_goes_to_the_server_and_nowhere_else() {
+async fn a_key_is_sent_to_the_server_only() {
     const KEY: &str = "key-of-the-tests";
     for (wire, provider) in [(Wire::Anthropic, "anthropic"), (Wire::OpenAi, "openai")] {
         let test = TestDaemon::open(wire, &[]).await;

@@ -16,7 +16,7 @@ async fn add(test: &TestDaemon, session_id: &str, text: &str) -> Option<RunTaskR
     test.editor.request::<QueueAdd>(params).await.unwrap().started
 }
 
-/// What a client that begins now is told.
+/// State for a client that connects now.
 async fn queue(test: &TestDaemon, session_id: &str) -> Option<QueueNotification> {
     let state = test.editor.request::<State>(Empty {}).await.unwrap();
     let session = state.sessions.into_iter().find(|session| session.session_id == session_id);
@@ -51,7 +51,7 @@ async fn begun(test: &TestDaemon, words: &str) -> String {
 }
 
 #[tokio::test]
-async fn what_was_queued_runs_in_order_after_a_turn_that_completed() {
+async fn follow_ups_run_in_order_after_a_completed_turn() {
     for wire in BOTH {
         let test = TestDaemon::open(wire, &[]).await;
         let (turn, gate) = held(&test).await;
@@ -84,7 +84,7 @@ async fn what_was_queued_runs_in_order_after_a_turn_that_completed() {
 }
 
 #[tokio::test]
-async fn after_a_turn_that_did_not_complete_they_wait_for_the_user() {
+async fn follow_ups_wait_after_a_turn_that_did_not_complete() {
     let test = TestDaemon::open(Wire::Anthropic, &[]).await;
     let (turn, gate) = held(&test).await;
     add(&test, &turn.session_id, "Second").await;
@@ -109,7 +109,7 @@ async fn after_a_turn_that_did_not_complete_they_wait_for_the_user() {
 }
 
 #[tokio::test]
-async fn one_can_be_told_to_the_running_turn_instead() {
+async fn a_follow_up_can_be_sent_to_the_running_turn() {
     let test = TestDaemon::open(Wire::Anthropic, &[]).await;
     let (turn, gate) = held(&test).await;
     add(&test, &turn.session_id, "In blue, please").await;
@@ -125,7 +125,7 @@ async fn one_can_be_told_to_the_running_turn_instead() {
 }
 
 #[tokio::test]
-async fn when_nothing_runs_and_nothing_waits_it_begins_at_once() {
+async fn a_follow_up_starts_at_once_when_idle() {
     let test = TestDaemon::open(Wire::Anthropic, &[]).await;
     let end = test.play([say("Done.")]).await;
     test.script([say("Again.")]);
@@ -135,7 +135,7 @@ async fn when_nothing_runs_and_nothing_waits_it_begins_at_once() {
 }
 
 #[tokio::test]
-async fn they_outlive_the_daemon_and_begin_once() {
+async fn follow_ups_survive_a_restart_and_start_once() {
     let test = TestDaemon::open(Wire::Anthropic, &[]).await;
     let (turn, gate) = held(&test).await;
     add(&test, &turn.session_id, "Second").await;

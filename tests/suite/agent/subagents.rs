@@ -84,7 +84,7 @@ fn ended(reason: EndReason) -> ChildPhase {
 }
 
 #[tokio::test]
-async fn a_child_sees_its_prompt_and_nothing_else_and_its_last_words_are_the_result() {
+async fn a_subagent_is_sent_its_prompt_only_and_returns_its_final_text() {
     for wire in BOTH {
         let test = TestDaemon::open(wire, &[("a", "one\n")]).await;
         let end = test
@@ -125,7 +125,7 @@ async fn a_child_sees_its_prompt_and_nothing_else_and_its_last_words_are_the_res
 }
 
 #[tokio::test]
-async fn a_child_has_its_own_limit_and_is_told_before_its_last_answer() {
+async fn a_subagent_has_its_own_limit_and_is_warned_before_its_last_answer() {
     let test = TestDaemon::open(Wire::Anthropic, &[("a", "one\n")]).await;
     let arguments = json!({ "description": "Look", "prompt": "What is in a?", "max_rounds": 2, "tools": "read" });
     let end = test
@@ -149,7 +149,7 @@ async fn a_child_has_its_own_limit_and_is_told_before_its_last_answer() {
 }
 
 #[tokio::test]
-async fn its_plan_its_edits_and_its_commands_hang_on_its_parents_plan_item() {
+async fn the_work_of_a_subagent_belongs_to_its_parents_plan_item() {
     let test = TestDaemon::open(Wire::Anthropic, &[("a", "one\ntwo\n")]).await;
     test.open_file("a");
     test.editor.will_answer(allow());
@@ -214,7 +214,7 @@ async fn its_plan_its_edits_and_its_commands_hang_on_its_parents_plan_item() {
 }
 
 #[tokio::test]
-async fn its_tokens_are_its_parents_exactly_once() {
+async fn tokens_of_a_subagent_count_once_for_its_parent() {
     let test = TestDaemon::open(Wire::Anthropic, &[("a", "one\n")]).await;
     let spent = |input_tokens| cairn_core::model::Usage {
         input_tokens,
@@ -247,7 +247,7 @@ async fn its_tokens_are_its_parents_exactly_once() {
 }
 
 #[tokio::test]
-async fn four_run_at_once_and_the_others_wait() {
+async fn four_subagents_run_at_once_and_the_others_wait() {
     let test = TestDaemon::open(Wire::Anthropic, &[]).await;
     let mut all = Reply::text("");
     let mut gates = Vec::new();
@@ -296,7 +296,7 @@ async fn four_run_at_once_and_the_others_wait() {
 }
 
 #[tokio::test]
-async fn with_its_parent_it_is_cancelled_and_its_processes_are_gone() {
+async fn cancelling_the_parent_cancels_the_subagent_and_kills_its_processes() {
     let test = TestDaemon::open(Wire::Anthropic, &[]).await;
     let sleep = marker();
     test.editor.will_answer(allow());
@@ -316,7 +316,7 @@ async fn with_its_parent_it_is_cancelled_and_its_processes_are_gone() {
 }
 
 #[tokio::test]
-async fn one_child_can_be_cancelled_alone() {
+async fn one_subagent_can_be_cancelled_alone() {
     let test = TestDaemon::open(Wire::Anthropic, &[]).await;
     let sleep = marker();
     test.editor.will_answer(allow());
@@ -341,7 +341,7 @@ async fn one_child_can_be_cancelled_alone() {
 }
 
 #[tokio::test]
-async fn what_goes_wrong_in_a_child_is_told_to_its_parent() {
+async fn failures_of_a_subagent_are_reported_to_its_parent() {
     let test = TestDaemon::open(Wire::Anthropic, &[]).await;
     test.script([task("k1", "Ask", "Ask.")]);
     test.model.push(Response::error(401, "authentication_error", "no"));
@@ -359,7 +359,7 @@ async fn what_goes_wrong_in_a_child_is_told_to_its_parent() {
 }
 
 #[tokio::test]
-async fn after_a_restart_it_may_have_run_and_does_not_go_on() {
+async fn after_a_restart_a_subagent_is_interrupted() {
     let test = TestDaemon::open(Wire::Anthropic, &[("a", "one\n")]).await;
     let sleep = marker();
     test.editor.will_answer(allow());
@@ -393,7 +393,7 @@ async fn after_a_restart_it_may_have_run_and_does_not_go_on() {
 /// The journal of a turn with a child, cut after each of its records: as if the process had been
 /// killed there.
 #[tokio::test]
-async fn cut_after_any_record_the_session_opens_and_goes_on() {
+async fn a_journal_cut_after_any_record_opens_and_continues() {
     let test = TestDaemon::open(Wire::Anthropic, &[]).await;
     test.editor.will_answer(allow());
     let end = test
@@ -443,7 +443,7 @@ async fn cut_after_any_record_the_session_opens_and_goes_on() {
 }
 
 #[tokio::test]
-async fn what_it_does_is_on_record_before_it_is_done() {
+async fn effects_of_a_subagent_are_recorded_before_they_run() {
     // A sandbox would not let it see that.
     let settings = json!({ "sandbox": { "mode": "off" } });
     let test = TestDaemon::with(Wire::Anthropic, &[], settings).await;
@@ -459,7 +459,7 @@ async fn what_it_does_is_on_record_before_it_is_done() {
 }
 
 #[tokio::test]
-async fn its_questions_name_it_and_a_yes_for_the_session_is_for_all_of_it() {
+async fn questions_name_the_subagent_and_session_approvals_are_shared() {
     let test = TestDaemon::open(Wire::Anthropic, &[]).await;
     test.editor.will_answer(answer(ApprovalDecision::AllowSession, None));
     test.play([
@@ -480,7 +480,7 @@ async fn its_questions_name_it_and_a_yes_for_the_session_is_for_all_of_it() {
 }
 
 #[tokio::test]
-async fn modes_are_its_parents() {
+async fn a_subagent_has_the_mode_of_its_parent() {
     let settings = json!({ "review": { "mode": "plan" } });
     let test = TestDaemon::with(Wire::Anthropic, &[("a", "one\n")], settings).await;
     test.play([

@@ -242,12 +242,12 @@ impl Hammer {
         Self { child, lines, seed }
     }
 
-    /// What it is told was created, at most so many.
+    /// Ids reported as created, at most so many.
     async fn told(&mut self, most: usize) -> Vec<(u32, String)> {
         let mut told = Vec::new();
         while told.len() < most {
             let Some(line) = self.lines.next_line().await.unwrap() else { break };
-            // A line that its death cut short was told to nobody.
+            // A line that was cut by the kill was not received.
             if let Some((id, subject)) = line.split_once(' ')
                 && subject.starts_with(&format!("{}-", self.seed))
             {

@@ -16,7 +16,7 @@ use serde_json::json;
 use crate::fixtures::*;
 
 #[tokio::test]
-async fn a_task_from_plan_to_report() {
+async fn a_task_runs_from_plan_to_report() {
     for wire in ALL {
         let files = [("a.txt", "one\n"), ("b.txt", "two\n")];
         let nag = json!({ "plan": { "reminder": { "policy": "every-round", "rounds": 1 } } });
@@ -87,7 +87,7 @@ async fn a_task_from_plan_to_report() {
 }
 
 #[tokio::test]
-async fn a_session_goes_on_and_asks() {
+async fn a_session_takes_further_turns_and_can_end_with_a_question() {
     for wire in ALL {
         let test = TestDaemon::open(wire, &[]).await;
         let first = test.play([say("Which colour?")]).await;
@@ -110,7 +110,7 @@ async fn a_session_goes_on_and_asks() {
 }
 
 #[tokio::test]
-async fn words_for_a_running_turn_follow_the_results() {
+async fn steering_text_follows_the_tool_results() {
     for wire in ALL {
         let test = TestDaemon::open(wire, &[]).await;
         test.script([bash("c1", "true"), say("In French then.")]);
@@ -144,7 +144,7 @@ async fn answered(test: &TestDaemon, approval_id: &str, decision: &str) -> bool 
 }
 
 #[tokio::test]
-async fn words_said_during_the_last_answer_are_not_lost() {
+async fn steering_text_during_the_last_answer_is_not_lost() {
     let test = TestDaemon::open(Wire::OpenAi, &[]).await;
     let (held, mut gate) = Response::reply(say("Done.")).held_at(0);
     test.model.push(held);
@@ -200,7 +200,7 @@ async fn mistake(reply: Reply, told: Expect) {
 }
 
 #[tokio::test]
-async fn mistakes_of_the_model_are_told_to_it() {
+async fn faulty_calls_are_reported_to_the_model() {
     mistake(call("c1", "fly", json!({})), expect![[r#"
         c1: fly was not run: Queued Failed
         There is no tool named fly. The tools are: read_file, glob, grep, edit_file, write_file, delete_file, move_file, bash, task, TodoWrite."#]]).await;
@@ -244,7 +244,7 @@ pub(crate) fn retrying(notice: &Notice) -> Option<(u32, String)> {
 }
 
 #[tokio::test]
-async fn a_busy_server_is_asked_again() {
+async fn a_request_to_a_busy_server_is_retried() {
     for wire in ALL {
         let test = TestDaemon::open(wire, &[]).await;
         let busy = Response::error(429, "rate_limit_error", "slow down").header("retry-after", "0");
@@ -260,7 +260,7 @@ async fn a_busy_server_is_asked_again() {
 }
 
 #[tokio::test]
-async fn a_key_that_is_wrong_is_not_tried_again() {
+async fn an_invalid_key_is_not_retried() {
     let test = TestDaemon::open(Wire::Anthropic, &[]).await;
     test.model.push(Response::error(401, "authentication_error", "invalid x-api-key"));
     let end = test.editor.run("Do it").await;
@@ -273,7 +273,7 @@ async fn a_key_that_is_wrong_is_not_tried_again() {
 }
 
 #[tokio::test]
-async fn of_a_cut_answer_nothing_runs() {
+async fn calls_of_a_truncated_answer_do_not_run() {
     for wire in ALL {
         let test = TestDaemon::open(wire, &[("a", "x\n")]).await;
         let reply = Reply::text("I change it.").call(
@@ -299,7 +299,7 @@ async fn of_a_cut_answer_nothing_runs() {
 }
 
 #[tokio::test]
-async fn a_call_that_comes_again_after_a_cut_is_shown_as_new() {
+async fn a_call_repeated_after_a_truncated_answer_is_a_new_call() {
     let test = TestDaemon::open(Wire::OpenAi, &[("a", "x\n")]).await;
     let reply = || call("c1", "read_file", json!({ "path": "a" }));
     let stream = String::from_utf8(reply().encode(Wire::OpenAi)).unwrap();
@@ -312,7 +312,7 @@ async fn a_call_that_comes_again_after_a_cut_is_shown_as_new() {
 }
 
 #[tokio::test]
-async fn thoughts_between_words_do_not_repeat_them() {
+async fn reasoning_between_texts_does_not_repeat_them() {
     // Only one of the formats can say it.
     let event = |data: serde_json::Value| {
         format!("event: {}\ndata: {data}\n\n", data["type"].as_str().unwrap())
@@ -355,7 +355,7 @@ async fn goes_on(test: TestDaemon, turn: &RunTaskResult) {
 }
 
 #[tokio::test]
-async fn cancel_while_the_model_answers() {
+async fn cancel_while_the_model_answers_ends_the_turn() {
     for wire in ALL {
         let test = TestDaemon::open(wire, &[]).await;
         let reply = say("I will tell you everything.");
@@ -375,7 +375,7 @@ async fn cancel_while_the_model_answers() {
 }
 
 #[tokio::test]
-async fn cancel_before_the_model_answers() {
+async fn cancel_before_the_model_answers_ends_the_turn() {
     let test = TestDaemon::open(Wire::Anthropic, &[]).await;
     test.model.push(Response::reply(say("never")).silent());
     let turn = test.editor.run_task("Tell me").await;
@@ -391,7 +391,7 @@ async fn cancel_before_the_model_answers() {
 }
 
 #[tokio::test]
-async fn cancel_while_it_waits_to_ask_again() {
+async fn cancel_during_a_retry_delay_ends_the_turn() {
     let test = TestDaemon::open(Wire::OpenAi, &[]).await;
     let busy = Response::error(503, "overloaded_error", "busy").header("retry-after", "60");
     test.model.push(busy);
@@ -402,7 +402,7 @@ async fn cancel_while_it_waits_to_ask_again() {
 }
 
 #[tokio::test]
-async fn cancel_while_the_user_is_asked() {
+async fn cancel_withdraws_an_open_approval() {
     for wire in ALL {
         let test = TestDaemon::open(wire, &[]).await;
         let both = bash("c1", "touch never").call("c2", "bash", json!({ "command": "touch not" }));
@@ -429,7 +429,7 @@ async fn cancel_while_the_user_is_asked() {
 }
 
 #[tokio::test]
-async fn cancel_while_a_command_runs() {
+async fn cancel_while_a_command_runs_kills_its_processes() {
     let test = TestDaemon::open(Wire::Anthropic, &[]).await;
     let marker = marker();
     test.script([bash("c1", &format!("sleep {marker} & sleep {marker}"))]);
@@ -442,7 +442,7 @@ async fn cancel_while_a_command_runs() {
 }
 
 #[tokio::test]
-async fn a_command_that_does_not_listen_is_gone_in_time() {
+async fn a_command_that_ignores_signals_is_killed_in_time() {
     let test = TestDaemon::open(Wire::OpenAi, &[]).await;
     let marker = marker();
     test.script([bash(
@@ -458,7 +458,7 @@ async fn a_command_that_does_not_listen_is_gone_in_time() {
 }
 
 #[tokio::test]
-async fn cancel_while_an_edit_is_on_its_way() {
+async fn cancel_while_an_edit_is_in_flight_ends_the_turn() {
     for wire in ALL {
         let test = TestDaemon::open(wire, &[("a", "x\n")]).await;
         test.editor.will_fail(ApplyFault::Silence);
@@ -472,7 +472,7 @@ async fn cancel_while_an_edit_is_on_its_way() {
 }
 
 #[tokio::test]
-async fn a_model_that_repeats_itself_is_stopped() {
+async fn a_model_that_repeats_a_call_is_stopped() {
     let test = TestDaemon::open(Wire::OpenAi, &[("a", "x\n")]).await;
     let read = |id| call(id, "read_file", json!({ "path": "a" }));
     let end = test.play(["c1", "c2", "c3", "c4", "c5"].map(read)).await;

@@ -55,7 +55,7 @@ impl Run {
     }
 }
 
-/// Nobody is at the terminal.
+/// Runs `cairn` with an empty input instead of a terminal.
 async fn cairn(arguments: &[String]) -> Output {
     let child = start(|command| {
         command.args(arguments).stdin(Stdio::null()).stderr(Stdio::piped());
@@ -69,7 +69,7 @@ fn bash(command: &str) -> Value {
 }
 
 #[tokio::test]
-async fn subagents_work_headless_too() {
+async fn subagents_work_in_headless_runs() {
     let task = json!({ "name": "task", "arguments": { "description": "Change it", "prompt": "Make two 2." } });
     let edit = json!({ "name": "edit_file", "arguments": { "path": "a.txt", "old_text": "two", "new_text": "2" } });
     let run = Run::new(json!({
@@ -106,7 +106,7 @@ async fn subagents_work_headless_too() {
 }
 
 #[tokio::test]
-async fn it_does_the_task_and_shows_what_changed() {
+async fn a_headless_run_does_the_task_and_shows_the_changes() {
     let todo = |first: &str, second: &str| {
         let item = |content: &str, status: &str| json!({ "content": content, "status": status, "activeForm": format!("{content}…") });
         json!({ "name": "TodoWrite", "arguments": { "todos": [item("Edit", first), item("Test", second)] } })
@@ -174,7 +174,7 @@ async fn check(run: Run, code: i32, out: Expect) {
 }
 
 #[tokio::test]
-async fn the_exit_code_says_how_it_ended() {
+async fn the_exit_code_gives_the_end_of_the_run() {
     check(
         Run::new(json!([{ "text": "Which one?" }])),
         3,
@@ -256,7 +256,7 @@ async fn help_version_and_wrong_usage() {
 
 /// `--yes` is a yes to commands in their sandbox, and each thing beyond has an option of its own.
 #[tokio::test]
-async fn yes_grants_nothing_that_has_an_option_of_its_own() {
+async fn yes_grants_no_permission_with_its_own_option() {
     let needing = |need: &str| {
         let arguments = json!({ "command": "touch ran", "needs": [need] });
         json!({ "name": "bash", "arguments": arguments })

@@ -21,7 +21,7 @@ use tokio::{
 
 use crate::fixtures;
 
-/// What an editor waits before it kills.
+/// Time that an editor waits before it kills the daemon.
 const LIMIT: Duration = Duration::from_secs(2);
 
 fn hello(process_id: Option<u32>) -> Value {
@@ -31,7 +31,7 @@ fn hello(process_id: Option<u32>) -> Value {
     })
 }
 
-/// How far the session is when it is ended.
+/// Stage of the session when it is ended.
 #[derive(Debug, Clone, Copy)]
 enum Fixture {
     NothingSaid,
@@ -69,14 +69,14 @@ fn exit(client: &LspClient) {
 }
 
 #[tokio::test]
-async fn exit_ends_it_with_the_input_open() {
+async fn exit_ends_the_daemon_with_the_input_open() {
     check(Fixture::ShutDown, exit, 0).await;
     check(Fixture::Initialized, exit, 1).await;
     check(Fixture::NothingSaid, exit, 1).await;
 }
 
 #[tokio::test]
-async fn words_after_exit_do_not_keep_it() {
+async fn messages_after_exit_do_not_keep_the_daemon() {
     let more = |client: &LspClient| {
         exit(client);
         client.ask("shutdown", Value::Null);
@@ -86,7 +86,7 @@ async fn words_after_exit_do_not_keep_it() {
 }
 
 #[tokio::test]
-async fn the_end_of_the_input_ends_it() {
+async fn the_end_of_the_input_ends_the_daemon() {
     check(Fixture::ShutDown, LspClient::close, 0).await;
     check(Fixture::Initialized, LspClient::close, 1).await;
     check(Fixture::NothingSaid, LspClient::close, 1).await;
@@ -98,7 +98,7 @@ async fn the_end_of_the_input_ends_it() {
 }
 
 #[tokio::test]
-async fn input_that_leads_nowhere_ends_it_with_an_error() {
+async fn unreadable_input_ends_the_daemon_with_an_error() {
     for bytes in [
         "x".repeat(9 * 1024),
         "X-Pad: x\r\n".repeat(1024),
@@ -114,7 +114,7 @@ async fn input_that_leads_nowhere_ends_it_with_an_error() {
 }
 
 #[tokio::test]
-async fn bad_messages_do_not_end_it() {
+async fn bad_messages_do_not_end_the_daemon() {
     let mut daemon = Fixture::Initialized.play().await;
     for bytes in [frame("{"), frame("[]"), b"Content-Length: x\r\n\r\n{}".to_vec()] {
         daemon.client.send_raw(bytes);
@@ -172,7 +172,7 @@ fn unknown() -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn a_closed_output_ends_it() {
+async fn a_closed_output_ends_the_daemon() {
     let mut daemon = start(|_| {});
     drop(daemon.stdout.take());
     let mut input = daemon.stdin.take().unwrap();
@@ -182,7 +182,7 @@ async fn a_closed_output_ends_it() {
 }
 
 #[tokio::test]
-async fn it_ends_though_nobody_reads_its_last_words() {
+async fn the_daemon_ends_even_if_its_output_is_not_read() {
     let mut daemon = start(|_| {});
     let mut input = daemon.stdin.take().unwrap();
     // Far more replies than a pipe holds.
@@ -192,7 +192,7 @@ async fn it_ends_though_nobody_reads_its_last_words() {
 }
 
 #[tokio::test]
-async fn last_words_are_written_before_it_ends() {
+async fn pending_output_is_written_before_the_daemon_ends() {
     let mut daemon = Daemon::spawn(|_| {});
     let asked: Vec<_> = (0..500).map(|_| daemon.client.ask("unknown", json!({}))).collect();
     exit(&daemon.client);

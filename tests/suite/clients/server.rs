@@ -1,4 +1,4 @@
-//! The LSP front door over in-memory pipes; the test is the hub.
+//! LSP server over in-memory pipes; the test takes the place of the hub.
 
 use std::{
     fs,
@@ -85,7 +85,7 @@ async fn serve(input: DuplexStream, output: DuplexStream) -> (Hub, JoinHandle<Ex
     (Hub { editor, events: queue }, serving)
 }
 
-/// Of a hub that has ended once its queue is closed.
+/// Handle of a hub that ends once its queue is closed.
 fn no_tasks() -> TaskTracker {
     let tasks = TaskTracker::new();
     tasks.close();
@@ -152,7 +152,7 @@ fn approve() -> ApproveParams {
     }
 }
 
-/// Of the folder of all temporary files.
+/// URI of the folder of all temporary files.
 fn workspace() -> Arc<Workspace> {
     Arc::new(Workspace::new(vec![std::env::temp_dir()]).unwrap())
 }

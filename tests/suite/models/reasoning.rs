@@ -1,4 +1,4 @@
-//! What a model thought, sealed or signed, goes back to it unchanged, also after a restart; to
+//! Reasoning of a model, sealed or signed, goes back to it unchanged, also after a restart; to
 //! another provider it is not sent at all.
 
 use cairn_core::model::Stop;
@@ -26,7 +26,7 @@ fn thoughts(request: &Recorded) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn it_survives_a_restart() {
+async fn reasoning_is_sent_back_after_a_restart() {
     let signed = json!({ "type": "thinking", "thinking": "Which one?", "signature": "scripted" });
     let sealed = json!({
         "type": "reasoning",
@@ -49,7 +49,7 @@ async fn it_survives_a_restart() {
 }
 
 #[tokio::test]
-async fn another_provider_does_not_get_it() {
+async fn reasoning_is_not_sent_to_another_provider() {
     for first in ALL {
         for second in ALL.into_iter().filter(|second| *second != first) {
             let test = TestDaemon::open(first, &[("a", "x\n")]).await;
@@ -67,7 +67,7 @@ async fn another_provider_does_not_get_it() {
 }
 
 #[tokio::test]
-async fn thoughts_alone_are_no_answer() {
+async fn reasoning_without_text_is_no_answer() {
     for wire in ALL {
         let test = TestDaemon::open(wire, &[]).await;
         let end = test.play([Reply::text("").thinking("Hm."), say("Yes.")]).await;

@@ -1,4 +1,4 @@
-//! Rules of the house that no compiler checks.
+//! Architecture rules that the compiler does not check.
 
 use std::{collections::BTreeSet, fs, path::Path, process::Command};
 
@@ -104,9 +104,9 @@ fn core_names_no_effect_of_the_standard_library() {
     assert!(files > 10, "looked in the wrong place");
 }
 
-/// Only the front door knows LSP; only `exec` starts processes.
+/// Only `lsp` names LSP types; only `exec` starts processes.
 #[test]
-fn the_shell_keeps_its_walls() {
+fn only_lsp_names_lsp_types_and_only_exec_starts_processes() {
     each_source(&root().join("daemon/server/src"), &mut |path, text| {
         let relative = path.strip_prefix(root().join("daemon/server/src")).unwrap();
         if !relative.starts_with("lsp") && relative != Path::new("lsp.rs") {
@@ -121,7 +121,7 @@ fn the_shell_keeps_its_walls() {
 }
 
 #[test]
-fn every_module_says_what_it_is_for() {
+fn every_module_has_a_header() {
     each_source(&root().join("daemon"), &mut |path, text| {
         if path.ends_with("tests.rs") {
             return;
@@ -130,7 +130,7 @@ fn every_module_says_what_it_is_for() {
     });
 }
 
-/// The glossary has few terms, and each names one type that is really there.
+/// The glossary has few terms, and each names a type that exists.
 #[test]
 fn the_glossary_names_types_that_exist() {
     let map = fs::read_to_string(root().join("docs/architecture.md")).unwrap();
@@ -172,7 +172,7 @@ fn each_source(folder: &Path, visit: &mut impl FnMut(&Path, &str)) {
     }
 }
 
-/// What the editor shows as a default is what the daemon does without the setting: VS Code sends
+/// Compares the defaults of the editor with those of the daemon: VS Code sends
 /// the defaults of the manifest like settings that were made.
 #[test]
 fn the_extension_has_the_defaults_of_the_daemon() {

@@ -7,7 +7,7 @@ use cairn_tests::fuzz::{TARGETS, Target, named};
 
 /// Inputs made from the kept ones. Enough to notice that a law is broken everywhere.
 const MADE: usize = 1500;
-/// Of what is kept of one target.
+/// Most kept inputs of one target.
 const MOST_FILES: usize = 80;
 const MOST_BYTES: usize = 40 * 1024;
 

@@ -44,7 +44,7 @@ async fn two_turns() -> (TestDaemon, [String; 2]) {
 }
 
 #[tokio::test]
-async fn a_turn_can_be_taken_back_with_its_files_its_review_and_its_plan() {
+async fn a_checkpoint_restores_files_review_and_plan() {
     let (test, [first, second]) = two_turns().await;
     let list = test.editor.request::<Checkpoints>(Default::default()).await.unwrap().checkpoints;
     let turns: Vec<&str> = list.iter().map(|it| it.turn_id.as_str()).collect();
@@ -82,7 +82,7 @@ async fn a_turn_can_be_taken_back_with_its_files_its_review_and_its_plan() {
 }
 
 #[tokio::test]
-async fn what_was_accepted_goes_back_too_and_over_a_restart() {
+async fn a_checkpoint_restores_accepted_edits_also_after_a_restart() {
     let (test, [first, _]) = two_turns().await;
     accept_all(&test).await;
     let test = test.restart().await;
@@ -98,7 +98,7 @@ async fn what_was_accepted_goes_back_too_and_over_a_restart() {
 }
 
 #[tokio::test]
-async fn what_the_user_wrote_since_is_shown_before_it_is_overwritten() {
+async fn later_text_of_the_user_is_a_conflict_until_overwrite() {
     let (test, [first, _]) = two_turns().await;
     let uri = test.open_file("a");
     test.editor.type_in(&uri, range((0, 0), (0, 0)), "mine\n");
@@ -123,7 +123,7 @@ async fn what_the_user_wrote_since_is_shown_before_it_is_overwritten() {
 }
 
 #[tokio::test]
-async fn nobody_goes_back_while_the_agent_works_or_to_where_nothing_is_known() {
+async fn a_restore_is_refused_during_a_turn_and_for_an_unknown_turn() {
     let (test, _) = two_turns().await;
     let unknown = json!({ "turnId": "none" });
     let error = test.editor.client.request("agent/checkpoints/restore", unknown).await.unwrap_err();

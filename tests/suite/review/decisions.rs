@@ -1,4 +1,4 @@
-//! What the user decides about proposals: accept, reject, undo. A decision is about what they saw,
+//! Decisions of the user about proposals: accept, reject, undo. A decision is about what they saw,
 //! never costs them their own text, and the model learns of every rejection.
 
 use cairn_protocol::{
@@ -16,7 +16,7 @@ use crate::fixtures::*;
 const BEFORE: &str = "one\ntwo\nthree\nfour\nfive\n";
 const AFTER: &str = "1\ntwo\nthree\nfour\n5\n";
 
-/// A desk with a file, open, in which two hunks are pending.
+/// Daemon with an open file in which two hunks are pending.
 struct Proposed {
     test: TestDaemon,
     session_id: String,
@@ -76,7 +76,7 @@ impl Proposed {
         undo(&self.test).await
     }
 
-    /// What the model is told when the user goes on.
+    /// Text sent to the model when the user continues.
     async fn told(self) -> String {
         let Self { test, session_id, .. } = self;
         let end = test.play_on(&session_id, [say("I see.")]).await;
@@ -118,7 +118,7 @@ fn pair(old: &str, new: &str) -> (String, String) {
 }
 
 #[tokio::test]
-async fn an_accepted_hunk_becomes_the_base() {
+async fn an_accepted_hunk_becomes_the_baseline() {
     let it = Proposed::new().await;
     assert_eq!(it.pending().await, [pair("one", "1"), pair("five", "5")]);
     assert_eq!(it.baseline().await.as_deref(), Some(BEFORE));
@@ -130,7 +130,7 @@ async fn an_accepted_hunk_becomes_the_base() {
 }
 
 #[tokio::test]
-async fn a_rejected_hunk_goes_from_the_text_and_the_model_is_told() {
+async fn a_rejected_hunk_leaves_the_text_and_the_model_is_notified() {
     let it = Proposed::new().await;
     assert_eq!(it.reject(it.hunk("5").await).await, done(1));
     assert_eq!(it.test.text("a"), "1\ntwo\nthree\nfour\nfive\n");
@@ -143,7 +143,7 @@ async fn a_rejected_hunk_goes_from_the_text_and_the_model_is_told() {
 }
 
 #[tokio::test]
-async fn decisions_of_every_width() {
+async fn decisions_apply_to_hunk_file_plan_item_turn_and_all() {
     let it = Proposed::new().await;
     let elsewhere = it.test.uri("b");
     let item = it.test.hunks("a").await[0].plan_item.clone().unwrap();

@@ -200,7 +200,7 @@ async fn the_user_types_while_the_edit_is_on_its_way() {
 }
 
 #[tokio::test]
-async fn an_editor_that_refuses_is_told_to_the_model() {
+async fn a_refusal_of_the_editor_is_reported_to_the_model() {
     for (reason, words) in [
         (RefusedEdit::ReadOnly, "the file is read-only"),
         (RefusedEdit::Closed, "the file is gone or cannot be opened as text"),
@@ -231,7 +231,7 @@ async fn an_edit_that_is_in_the_text_is_done_whatever_the_editor_says() {
 }
 
 #[tokio::test]
-async fn an_edit_that_comes_after_it_was_given_up_is_still_the_agents() {
+async fn an_edit_applied_after_its_timeout_is_still_the_agents() {
     let test = test(&[("a", "one\n")]).await;
     test.open_file("a");
     test.editor.will_fail(ApplyFault::FailedButDone);
@@ -246,7 +246,7 @@ async fn an_edit_that_comes_after_it_was_given_up_is_still_the_agents() {
 }
 
 #[tokio::test]
-async fn a_command_that_changes_a_closed_file_is_seen() {
+async fn a_change_of_a_closed_file_by_a_command_is_detected() {
     let test = test(&[("a", "one\ntwo\nthree\n")]).await;
     let uri = test.open_file("a");
     let end = play(&test, edit("c1", "a", "one", "1")).await;
@@ -262,7 +262,7 @@ async fn a_command_that_changes_a_closed_file_is_seen() {
 }
 
 #[tokio::test]
-async fn an_editor_that_lies_is_not_believed() {
+async fn an_applied_answer_without_the_text_is_not_believed() {
     let test = test(&[("a", "one\n")]).await;
     test.open_file("a");
     test.editor.will_fail(ApplyFault::Lie);
@@ -287,7 +287,7 @@ async fn an_editor_that_lies_is_not_believed() {
 }
 
 #[tokio::test]
-async fn a_protected_file_is_asked_for_before_anything_shows() {
+async fn a_protected_file_is_approved_before_its_text_changes() {
     let test = test(&[(".env", "KEY=1\n")]).await;
     let uri = test.open_file(".env");
     test.script([edit("c1", ".env", "1", "2"), edit("c2", ".env", "1", "3"), say("Done.")]);
@@ -399,7 +399,7 @@ async fn the_model_is_told_when_planning_begins_and_ends() {
 /// To some editors every text ends with a line break. What comes is the agent's all the same, at
 /// once, and can be taken back.
 #[tokio::test]
-async fn a_line_break_that_an_editor_adds_at_the_end_costs_nothing() {
+async fn a_final_newline_added_by_an_editor_is_accepted() {
     let test = test(&[("a", "one\ntwo\nthree")]).await;
     let uri = test.open_file("a");
     test.editor.will_fail(ApplyFault::EndLine);

@@ -55,7 +55,7 @@ async fn undo(test: &TestDaemon) {
     assert!(result.undone, "{result:?}");
 }
 
-/// What is shown of a file, in a line.
+/// Notification of a file, as one line.
 fn shown(review: Option<ReviewNotification>) -> String {
     let Some(review) = review else { return "nothing".to_owned() };
     let mut out = format!("{:?} {}", review.kind, review.path);
@@ -85,7 +85,7 @@ async fn until(test: &TestDaemon, name: &str, expected: &str) {
     }
 }
 
-/// What the model is told with the user's next words, after everything that was said so far.
+/// Text sent to the model with the user's next message, after all earlier text.
 async fn told(test: TestDaemon, session_id: &str) -> String {
     test.play_on(session_id, [say("I see.")]).await;
     let requests = test.finish().await;

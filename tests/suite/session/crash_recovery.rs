@@ -36,7 +36,7 @@ const TURNS: usize = 5;
 const ROUNDS: usize = 6;
 const STEER: &str = "Mind the commas";
 
-/// What happens, in order.
+/// Acts of a recording, in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Act {
     Turn(usize),
@@ -97,7 +97,7 @@ fn reply(turn: usize, round: usize, id: &str) -> Reply {
     }
 }
 
-/// Whether the effect of a round shows in the files.
+/// Returns true if the effect of a round is in the files.
 fn shows(files: &Path, turn: usize, round: usize) -> bool {
     let read = |name: &str| fs::read_to_string(files.join(name)).unwrap_or_default();
     match (round, turn) {
@@ -119,12 +119,12 @@ struct End {
     hunks: Vec<(String, String, String)>,
 }
 
-/// How everything stood between two answers of the model.
+/// State between two answers of the model.
 struct Copy {
     folder: tempfile::TempDir,
     records: usize,
     hunks: Vec<(String, String, String)>,
-    /// Of the acts, so many were over.
+    /// Number of completed acts.
     acts: usize,
 }
 
@@ -231,7 +231,7 @@ async fn open() -> TestDaemon {
     TestDaemon::open(Wire::Anthropic, &files).await
 }
 
-/// What the model says in this round, and the user to it.
+/// Answer of the model in this round, and the user's reaction.
 fn answer(test: &TestDaemon, turn: usize, round: usize, id: &str) -> Response {
     if round == 3 && matches!(turn, 0 | 2) {
         test.editor.will_answer(allow());
@@ -294,12 +294,12 @@ async fn steer(test: &TestDaemon, turn: &RunTaskResult) {
     test.editor.request::<Steer>(params).await.unwrap();
 }
 
-/// What the records up to a death tell.
+/// Facts in the records up to a crash.
 #[derive(Default)]
 struct Known {
     turns: usize,
     ended: bool,
-    /// Of the newest turn.
+    /// State of the newest turn.
     heard: bool,
     calls: HashSet<String>,
     begun: HashSet<String>,

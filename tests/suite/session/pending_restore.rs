@@ -40,7 +40,7 @@ fn texts(hunks: &[Hunk]) -> Vec<(&str, &str, bool)> {
 }
 
 #[tokio::test]
-async fn what_is_pending_comes_back_and_can_be_decided() {
+async fn pending_hunks_are_restored_and_can_be_decided() {
     let test = proposed().await;
     let before = test.hunks("a").await;
     let test = test.restart().await;
@@ -65,7 +65,7 @@ async fn what_is_pending_comes_back_and_can_be_decided() {
 }
 
 #[tokio::test]
-async fn what_was_decided_before_a_file_is_opened_stays_decided() {
+async fn decisions_before_a_file_is_opened_hold() {
     let test = proposed().await.restart().await;
     let hunk_id = test.hunks("a").await[0].id.clone();
     let scope = Scope::Hunk { uri: test.uri("a"), hunk_id };
@@ -76,7 +76,7 @@ async fn what_was_decided_before_a_file_is_opened_stays_decided() {
 }
 
 #[tokio::test]
-async fn what_others_did_meanwhile_is_theirs() {
+async fn changes_by_others_while_the_daemon_was_down_are_theirs() {
     let test = proposed().await;
     let path = test.path("a");
     let meanwhile = TEXT.replace("two", "2").replace("five", "5").replace("three", "drei");
@@ -88,7 +88,7 @@ async fn what_others_did_meanwhile_is_theirs() {
 }
 
 #[tokio::test]
-async fn what_no_longer_stands_in_the_text_is_shown_as_outdated() {
+async fn edits_missing_from_the_text_are_outdated() {
     let test = proposed().await;
     let path = test.path("a");
     // One of them was taken out by another program.
@@ -123,7 +123,7 @@ async fn an_outdated_proposal_can_be_forgotten_or_has_no_place_any_more() {
 }
 
 #[tokio::test]
-async fn unsaved_text_that_the_editor_brings_back_is_what_it_was() {
+async fn unsaved_text_restored_by_the_editor_is_recognised() {
     let test = TestDaemon::open(Wire::Anthropic, &[("a", TEXT)]).await;
     let uri = test.open_file("a");
     test.editor.type_in(&uri, range((5, 3), (5, 3)), "!");
@@ -142,7 +142,7 @@ async fn unsaved_text_that_the_editor_brings_back_is_what_it_was() {
 }
 
 #[tokio::test]
-async fn files_that_were_made_and_deleted_come_back_too() {
+async fn created_and_deleted_files_are_restored_too() {
     let test = TestDaemon::open(Wire::Anthropic, &[("old", "was\n")]).await;
     let write = serde_json::json!({ "path": "new", "content": "is\n" });
     let delete = serde_json::json!({ "path": "old" });
@@ -160,7 +160,7 @@ async fn files_that_were_made_and_deleted_come_back_too() {
 /// Whenever the daemon is killed, the next one knows every change of the agent for the agent's: to
 /// reject all of them gives the old text, byte for byte.
 #[tokio::test]
-async fn a_killed_daemon_leaves_nothing_that_passes_for_accepted() {
+async fn a_killed_daemon_leaves_no_edit_that_counts_as_accepted() {
     const FILES: [&str; 3] = ["a", "b", "c"];
     let edits = |round: usize| {
         let file = FILES[round % FILES.len()];

@@ -94,7 +94,7 @@ async fn banners(editor: &EditorDouble) -> Vec<Banner> {
     editor.request::<State>(Default::default()).await.unwrap().status.banners
 }
 
-/// What was said, one line each.
+/// Transcript, one line each.
 fn told(transcript: &[TranscriptEntry]) -> Vec<String> {
     let line = |entry: &TranscriptEntry| match entry {
         TranscriptEntry::Turn(turn) => match &turn.phase {
@@ -240,7 +240,7 @@ async fn an_earlier_session_can_be_opened_and_comes_back_first() {
 }
 
 #[tokio::test]
-async fn what_was_said_long_ago_comes_in_pages() {
+async fn an_old_transcript_comes_in_pages() {
     let test = TestDaemon::open(Wire::Anthropic, &[]).await;
     let lines = (0..1_300).flat_map(|number| turn(number, &format!("Task {number}")));
     journal(&place(&test), "s-long", lines);
@@ -267,7 +267,7 @@ async fn what_was_said_long_ago_comes_in_pages() {
 }
 
 #[tokio::test]
-async fn a_fork_goes_its_own_way_from_a_turn() {
+async fn a_fork_continues_from_the_end_of_a_turn() {
     let test = TestDaemon::open(Wire::Anthropic, &[]).await;
     let first = test.play([plan("c1", &[('>', "First"), (' ', "Second")]), say("One?")]).await;
     let id = first.session_id.clone();
@@ -337,7 +337,7 @@ async fn a_session_is_deleted_with_all_that_lies_beside_it() {
 }
 
 #[tokio::test]
-async fn a_second_window_looks_on_and_works_in_sessions_of_its_own() {
+async fn a_second_window_reads_and_works_in_its_own_sessions() {
     let test = TestDaemon::open(Wire::Anthropic, &[]).await;
     let first = test.play([say("One.")]).await;
     assert!(banners(&test.editor).await.is_empty());
@@ -486,7 +486,7 @@ async fn an_exported_script_plays_to_the_same_calls_and_plan() {
 }
 
 #[tokio::test]
-async fn what_is_too_long_for_an_answer_is_in_a_file() {
+async fn a_large_export_is_written_to_a_file() {
     let test = TestDaemon::open(Wire::Anthropic, &[]).await;
     let long = "word ".repeat(200_000);
     journal(&place(&test), "s-long", (0..6).flat_map(|number| turn(number, &long)));
@@ -504,7 +504,7 @@ async fn what_is_too_long_for_an_answer_is_in_a_file() {
 }
 
 #[tokio::test]
-async fn a_session_that_can_be_written_down_again_goes_on() {
+async fn a_session_continues_when_it_can_be_written_again() {
     let test = TestDaemon::open(Wire::Anthropic, &[("a", "one\n")]).await;
     let blocked = test.state().join("workspaces");
     fs::write(&blocked, "").unwrap();

@@ -41,7 +41,7 @@ fn told(snapshot: &SessionSnapshot) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_session_is_there_again_after_a_restart_and_goes_on() {
+async fn a_session_is_restored_after_a_restart_and_continues() {
     for wire in BOTH {
         let test = TestDaemon::open(wire, &[("a", "one\n")]).await;
         test.editor.will_answer(allow());
@@ -104,7 +104,7 @@ async fn a_session_is_there_again_after_a_restart_and_goes_on() {
 }
 
 #[tokio::test]
-async fn a_turn_that_was_lost_is_interrupted_and_can_be_continued() {
+async fn a_turn_cut_by_a_crash_is_interrupted_and_can_be_continued() {
     let test = TestDaemon::open(Wire::Anthropic, &[]).await;
     test.script([plan("c1", &[('>', "First"), (' ', "Second")])]);
     let (held, mut gate) = Response::reply(say("Never heard.")).held_at(0);
@@ -136,7 +136,7 @@ async fn a_turn_that_was_lost_is_interrupted_and_can_be_continued() {
 }
 
 #[tokio::test]
-async fn a_question_that_is_open_at_the_end_is_not_an_answer() {
+async fn an_approval_open_at_shutdown_is_not_answered() {
     let test = TestDaemon::open(Wire::Anthropic, &[]).await;
     test.editor.will_answer(Approval::Silence);
     test.script([bash("c1", "echo x >> out")]);
@@ -157,7 +157,7 @@ async fn a_question_that_is_open_at_the_end_is_not_an_answer() {
 }
 
 #[tokio::test]
-async fn a_command_that_was_lost_may_have_run_and_is_not_run_again() {
+async fn a_command_cut_by_a_crash_is_not_repeated() {
     let test = TestDaemon::open(Wire::Anthropic, &[]).await;
     let sleep = marker();
     test.editor.will_answer(allow());
@@ -177,7 +177,7 @@ async fn a_command_that_was_lost_may_have_run_and_is_not_run_again() {
 }
 
 #[tokio::test]
-async fn only_the_newest_session_comes_back_and_nobody_else_can_read_it() {
+async fn only_the_newest_session_is_restored_and_its_file_is_private() {
     let test = TestDaemon::open(Wire::Anthropic, &[]).await;
     test.play([say("One.")]).await;
     let second = test.play([say("Two.")]).await;
@@ -195,7 +195,7 @@ async fn only_the_newest_session_comes_back_and_nobody_else_can_read_it() {
 }
 
 #[tokio::test]
-async fn a_session_that_cannot_be_written_down_changes_nothing_and_says_so() {
+async fn a_session_that_cannot_be_written_runs_no_effects_and_says_so() {
     let test = TestDaemon::open(Wire::Anthropic, &[("a", "one\n")]).await;
     // A file where the folder should be.
     fs::write(test.state().join("workspaces"), "").unwrap();

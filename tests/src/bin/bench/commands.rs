@@ -1,4 +1,4 @@
-//! What the policy of commands costs: in time for each command, and in questions to the user.
+//! Cost of the command policy: time for each command, and questions to the user.
 
 use std::{
     collections::HashMap,
@@ -20,7 +20,7 @@ const TIMES: usize = 1000;
 /// that the tests play have too few.
 const TASKS: &str = include_str!("tasks.json");
 
-/// How commands are treated.
+/// Policy for commands.
 #[derive(Clone, Copy)]
 enum Approval {
     Ask,
@@ -101,7 +101,7 @@ pub(crate) fn prompts(table: &mut Table) {
     }
 }
 
-/// What was answered with "always", by the folder that a command enters.
+/// Commands answered with "always", by the folder that a command enters.
 type Kept = HashMap<Option<String>, Vec<Rule>>;
 
 /// Questions of one task. An answer for the session holds to its end, as it does for people.

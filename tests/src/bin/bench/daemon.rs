@@ -27,7 +27,7 @@ pub(crate) struct Daemon {
     _state: Option<tempfile::TempDir>,
 }
 
-/// Of a process, in bytes.
+/// Memory of a process, in bytes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Memory {
     pub(crate) resident: f64,

@@ -61,7 +61,7 @@ pub(crate) fn start(table: &mut Table) {
     table.row("the binary", Unit::MegaBytes, None, size.into_iter().collect());
 }
 
-/// What the way into the hub and out again costs, whatever is asked.
+/// Cost of a round trip to the hub.
 pub(crate) fn floor(table: &mut Table) {
     let mut fixture = Fixture::new(Wire::Anthropic);
     let mut times = Vec::new();
@@ -179,7 +179,7 @@ fn middle(times: &[Duration]) -> f64 {
     median(&seconds)
 }
 
-/// How an answer is sent.
+/// Pace of an answer.
 #[derive(Clone, Copy)]
 enum Pace {
     /// Its last event comes after the daemon has read the others: models are slower than readers.

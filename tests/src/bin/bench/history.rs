@@ -1,4 +1,4 @@
-//! What it costs to have the next request of a long session ready, in process.
+//! Cost of preparing the next request of a long session, in process.
 
 use std::time::Instant;
 

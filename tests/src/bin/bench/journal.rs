@@ -1,4 +1,4 @@
-//! What it costs to write sessions down, and to take a long one up again.
+//! Cost of writing sessions to disk, and of restoring a long one.
 
 use std::{
     fs,

@@ -26,7 +26,7 @@ pub(crate) struct ModelServer {
 pub(crate) struct Arrival {
     pub(crate) first_byte: Instant,
     pub(crate) last_byte: Instant,
-    /// Of head and body.
+    /// Bytes of head and body.
     pub(crate) size: usize,
 }
 
@@ -52,7 +52,7 @@ impl ModelServer {
         arrival
     }
 
-    /// How many connections the requests came on.
+    /// Number of connections of all requests.
     pub(crate) fn connections(&self) -> usize {
         self.ports.len()
     }
@@ -134,7 +134,7 @@ fn serve(mut stream: TcpStream, arrivals: &Sender<(TcpStream, Arrival)>) {
     }
 }
 
-/// Of head and body, once the head is there.
+/// Bytes of head and body, once the head has arrived.
 fn request_size(bytes: &[u8]) -> Option<usize> {
     let end = bytes.windows(4).position(|window| window == b"\r\n\r\n")? + 4;
     let head = std::str::from_utf8(&bytes[..end]).ok()?.to_ascii_lowercase();

@@ -40,7 +40,7 @@ pub(crate) fn todo_call(table: &mut Table) {
     table.times(&what, Unit::Micros, Below(100.0), &times);
 }
 
-/// What the review of a megabyte of text costs in memory, beside the document that the editor's
+/// Memory for the review of a megabyte of text, beside the document that the editor's
 /// text is anyway: texts share what they have in common.
 pub(crate) fn pending(table: &mut Table) {
     let Some(before) = resident() else { return };
@@ -66,7 +66,7 @@ pub(crate) fn pending(table: &mut Table) {
     table.row("and 10 hunks pending in it", Unit::MegaBytes, None, each(after - documents));
 }
 
-/// Of this process, in bytes; nothing where there is no `/proc`.
+/// Resident memory of this process, in bytes; none without `/proc`.
 fn resident() -> Option<f64> {
     let text = std::fs::read_to_string("/proc/self/status").ok()?;
     let value = text.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;

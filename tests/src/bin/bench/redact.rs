@@ -1,4 +1,4 @@
-//! What it costs to take keys out of text, beside a plain copy of it, in process.
+//! Cost of removing keys from text, compared with a plain copy, in process.
 
 use std::{
     hint::black_box,
@@ -16,7 +16,7 @@ const KEYS: [&str; 3] = [
     "part-of-no-server-99887766554433221100ffeeddccbbaa99887766554433221100ffeeddccbbaa",
     "Compare-with-a-copy-5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a",
 ];
-/// What a model says at a time.
+/// Piece of text that a model sends at a time.
 const PIECE: usize = 20;
 
 pub(crate) fn texts(table: &mut Table) {

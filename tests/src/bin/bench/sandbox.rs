@@ -1,4 +1,4 @@
-//! What a sandbox costs a command: `true`, started bare and in each way of building a box that works
+//! Cost of a sandbox for a command: `true`, started bare and in each backend that works
 //! here, in a workspace with a repository and some folders; and the look at it alone.
 
 use std::{

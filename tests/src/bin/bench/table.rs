@@ -6,7 +6,7 @@ use std::{fmt, time::Duration};
 #[derive(Default)]
 pub(crate) struct Table(Vec<String>);
 
-/// What a value is to stay below.
+/// Upper limit of a value.
 #[derive(Clone, Copy)]
 pub(crate) enum Aim {
     Below(f64),
@@ -72,7 +72,7 @@ impl Unit {
     }
 }
 
-/// Of sorted samples, of which there is at least one.
+/// Median of sorted samples; at least one is required.
 pub(crate) fn median(sorted: &[f64]) -> f64 {
     let middle = sorted.len() / 2;
     if sorted.len() % 2 == 1 { sorted[middle] } else { (sorted[middle - 1] + sorted[middle]) / 2.0 }

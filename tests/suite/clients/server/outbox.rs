@@ -1,9 +1,9 @@
-//! What the daemon asks of an editor and tells it.
+//! Requests and notifications of the daemon to an editor.
 
 use super::*;
 
 #[tokio::test(start_paused = true)]
-async fn a_late_answer_harms_nobody() {
+async fn a_late_answer_is_ignored() {
     let ServerFixture { client, hub, serving: _serving } = open().await;
     let applying = tokio::spawn(hub.editor.apply(edit("file:///w/a", "", None, &[]), workspace()));
     let saving = tokio::spawn(hub.editor.save(SaveParams { uris: vec!["file:///w/a".into()] }));
