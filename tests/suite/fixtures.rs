@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use cairn::{hub, lsp, model::choose::Environment};
+use cairn::{environment::Environment, hub, lsp};
 use cairn_protocol::{
     ApprovalDecision, ApproveResult, Cancel, CancelParams, EndReason, Hunk, MessageRole, Notice,
     Panel, ReviewNotification, RunTask, RunTaskParams, RunTaskResult, State, ToolNotification,

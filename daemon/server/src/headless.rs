@@ -26,9 +26,9 @@ use tokio::sync::{mpsc, oneshot};
 use crate::{
     cli::{Allow, RunArguments},
     disk,
+    environment::Environment,
     event::{AgentRequest, ClientEvent, Initialized, Remember, Reply},
     exec, hub,
-    model::choose::Environment,
     ports::Editor,
     secrets, signals,
     workspace::{Workspace, canonical},

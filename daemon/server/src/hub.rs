@@ -15,9 +15,9 @@ use tokio::sync::mpsc;
 use tokio_util::task::TaskTracker;
 
 use crate::{
+    environment::Environment,
     event::{AgentRequest, ClientEvent, Initialized, Pending, Reply, RequestError},
     exec::sandbox::Watch,
-    model::choose::Environment,
     ports::Editor,
     review::{EditForm, ReviewEvent, Reviews},
     secrets,

@@ -4,9 +4,8 @@ use std::{io::Write, process::ExitCode};
 
 use cairn::{
     cli::{self, Command},
-    exec, hardening, headless, hub, lsp,
-    model::choose::Environment,
-    signals, telemetry,
+    environment::Environment,
+    exec, hardening, headless, hub, lsp, signals, telemetry,
 };
 use tokio::runtime::{Builder, Runtime};
 

@@ -1,5 +1,6 @@
-//! Model providers: bytes to `ModelEvent`s. A provider's JSON never leaves its file, and an ended
-//! stream is never taken for a finished message.
+//! Model providers: they turn bytes into [`ModelEvent`]s.
+//!
+//! A provider's JSON never leaves its module. The end of a stream alone never finishes a message.
 
 pub mod anthropic;
 pub mod choose;
@@ -28,36 +29,37 @@ use cairn_core::{
 use futures_util::future::BoxFuture;
 use tokio::sync::mpsc;
 
-/// One API that can answer.
+/// Client of one API.
 pub trait Provider: Send + Sync + 'static {
-    /// Appends the wire form of one item to the encoded conversation. Depends on this item and the
-    /// one before it alone (and on whether `out` is empty, for the separating comma), so history is
-    /// encoded once and its bytes never change.
+    /// Appends one item to the encoded conversation.
+    ///
+    /// The bytes depend only on this item and the previous one, and on whether `out` is empty, for
+    /// the separating comma. So a conversation is encoded once and its bytes never change.
     fn encode(&self, previous: Option<&Item>, item: &Item, out: &mut Vec<u8>);
 
-    /// Sends the conversation and reports the answer. Reports exactly one `Finished` or `Failed`
-    /// and returns. Dropping the future aborts the request. Does not retry: the turn decides that.
+    /// Sends the conversation and reports the answer, which ends with exactly one `Finished` or
+    /// `Failed`. Dropping the future aborts the request. Does not retry: the turn decides that.
     fn answer(&self, request: Request, events: mpsc::Sender<ModelEvent>) -> BoxFuture<'static, ()>;
 }
 
-/// What is sent, apart from the provider's own configuration (model name, key, base URL).
+/// Content of a request, without the provider's configuration (model name, key, base URL).
 #[derive(Debug, Clone)]
 pub struct Request {
     pub system: Arc<str>,
     pub tools: Arc<[ToolSpec]>,
-    /// The items encoded so far, joined by the provider's own separators.
+    /// Encoded items of the conversation, with the provider's separators.
     pub messages: Bytes,
-    /// Opaque id of the session: a replay keeps its place by it.
+    /// Opaque id of the session. A replay tracks its position by it.
     pub session: String,
-    /// `None`: the format's own default.
+    /// Limit of the answer in tokens. `None`: the default of the format applies.
     pub max_tokens: Option<u32>,
 }
 
-/// Whether the model may decide about calling tools.
+/// Use of tools that the request demands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ToolChoice {
     #[default]
     Auto,
-    /// It must call one: for checks against models too small to decide well.
+    /// The model must call a tool. For tests with models that are too small to decide well.
     Required,
 }

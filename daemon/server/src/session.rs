@@ -20,9 +20,9 @@ use tokio::sync::oneshot;
 use crate::{
     approval::definitions::Definitions,
     config::Settings,
+    environment::Environment,
     event::Remember,
     exec::sandbox::{Sandbox, SandboxBackend, Watch},
-    model::choose::Environment,
     ports::{Edits, Notices, SubagentRequest, Subagents as SubagentPort, ToolUpdate},
     review::{Reviews, SessionNotice},
     services::{Mailbox, Services},

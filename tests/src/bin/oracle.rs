@@ -11,9 +11,9 @@ use std::time::Duration;
 use anyhow::{Context, bail, ensure};
 use cairn::model::{
     Provider, Request, ToolChoice,
-    anthropic::{self, Anthropic},
+    anthropic::{Anthropic, AnthropicConfig},
     http::BaseUrl,
-    openai::{self, OpenAi},
+    openai::{OpenAi, OpenAiConfig},
     responses::Responses,
 };
 use cairn_core::{
@@ -29,18 +29,18 @@ fn main() -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let messages = |tool_choice| {
-            let config = anthropic::Config::new(base.clone(), "local", None);
-            Anthropic::new(anthropic::Config { tool_choice, ..config })
+            let config = AnthropicConfig::new(base.clone(), "local", None);
+            Anthropic::new(AnthropicConfig { tool_choice, ..config })
         };
         check("Messages", messages(ToolChoice::Required), messages(ToolChoice::Auto)).await?;
         let chat = |tool_choice| {
-            let config = openai::Config::new(base.clone(), "local", None);
-            OpenAi::new(openai::Config { tool_choice, ..config })
+            let config = OpenAiConfig::new(base.clone(), "local", None);
+            OpenAi::new(OpenAiConfig { tool_choice, ..config })
         };
         check("Chat Completions", chat(ToolChoice::Required), chat(ToolChoice::Auto)).await?;
         let responses = |tool_choice| {
-            let config = openai::Config::new(base.clone(), "local", None);
-            Responses::new(openai::Config { tool_choice, ..config })
+            let config = OpenAiConfig::new(base.clone(), "local", None);
+            Responses::new(OpenAiConfig { tool_choice, ..config })
         };
         check("Responses", responses(ToolChoice::Required), responses(ToolChoice::Auto)).await
     })

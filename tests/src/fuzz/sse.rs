@@ -7,7 +7,7 @@ use cairn::model::{
     encoding::Decoder,
     openai::ChatDecoder,
     responses::ResponsesDecoder,
-    sse::{Event, Reader, SseError},
+    sse::{SseError, SseEvent, SseReader},
 };
 use cairn_core::{
     conversation::Block,
@@ -60,8 +60,8 @@ pub(super) fn run(input: &[u8]) {
     assert!(matches!(cut.last(), Some(ModelEvent::Failed(_))), "taken for complete: {cut:?}");
 }
 
-fn events<'b>(pieces: impl IntoIterator<Item = &'b [u8]>) -> (Vec<Event>, Result<(), SseError>) {
-    let mut reader = Reader::with_limit(LIMIT);
+fn events<'b>(pieces: impl IntoIterator<Item = &'b [u8]>) -> (Vec<SseEvent>, Result<(), SseError>) {
+    let mut reader = SseReader::with_limit(LIMIT);
     let mut events = Vec::new();
     for piece in pieces {
         if let Err(error) = reader.push(piece, &mut events) {
@@ -82,7 +82,7 @@ fn decoder(format: Format, limit: Option<u32>) -> Box<dyn Decoder> {
 }
 
 /// Result of an answer that ends after these events, and the number of events used.
-fn decode(decoder: &mut dyn Decoder, events: &[Event]) -> (Vec<ModelEvent>, usize) {
+fn decode(decoder: &mut dyn Decoder, events: &[SseEvent]) -> (Vec<ModelEvent>, usize) {
     let mut said = Vec::new();
     for (at, event) in events.iter().enumerate() {
         said.extend(decoder.push(event));
@@ -106,7 +106,7 @@ fn check_end(said: &[ModelEvent]) {
 }
 
 /// The marks of a complete answer, read as a stranger would who only knows the format.
-fn ends(format: Format, event: &Event) -> bool {
+fn ends(format: Format, event: &SseEvent) -> bool {
     let data: Value = serde_json::from_str(&event.data).unwrap_or_default();
     let kind = data["type"].as_str().unwrap_or(&event.name);
     match format {

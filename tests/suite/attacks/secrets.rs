@@ -226,7 +226,7 @@ fn a_panic_that_quotes_a_key_is_told_without_it() {
 }
 
 fn panic_with_the_key() {
-    let environment = cairn::model::choose::Environment::read(|name| std::env::var(name).ok());
+    let environment = cairn::environment::Environment::read(|name| std::env::var(name).ok());
     let key = std::env::var("ANTHROPIC_API_KEY").unwrap();
     cairn::telemetry::start();
     cairn::secrets::register(environment.anthropic_key.as_ref().unwrap());

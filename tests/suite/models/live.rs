@@ -5,10 +5,10 @@ use std::{sync::Arc, time::Duration};
 use bytes::Bytes;
 use cairn::model::{
     Provider, Request,
-    anthropic::{self, Anthropic},
+    anthropic::{Anthropic, AnthropicConfig},
     choose::Keys,
     http::{BaseUrl, Patience},
-    openai::{self, OpenAi},
+    openai::{OpenAi, OpenAiConfig},
     responses::Responses,
 };
 use cairn_core::{
@@ -34,16 +34,16 @@ fn provider(wire: Wire, base_url: &str, idle: Duration) -> Arc<dyn Provider> {
     let key = keys.anthropic.into_values().next();
     match wire {
         Wire::Anthropic => {
-            let config = anthropic::Config::new(base, "m", key);
-            Arc::new(Anthropic::new(anthropic::Config { patience, ..config }))
+            let config = AnthropicConfig::new(base, "m", key);
+            Arc::new(Anthropic::new(AnthropicConfig { patience, ..config }))
         }
         Wire::OpenAi => {
-            let config = openai::Config::new(base, "m", key);
-            Arc::new(OpenAi::new(openai::Config { patience, ..config }))
+            let config = OpenAiConfig::new(base, "m", key);
+            Arc::new(OpenAi::new(OpenAiConfig { patience, ..config }))
         }
         Wire::Responses => {
-            let config = openai::Config::new(base, "m", key);
-            Arc::new(Responses::new(openai::Config { patience, ..config }))
+            let config = OpenAiConfig::new(base, "m", key);
+            Arc::new(Responses::new(OpenAiConfig { patience, ..config }))
         }
     }
 }

@@ -8,7 +8,7 @@ use cairn::model::{
     encoding::Decoder,
     openai::ChatDecoder,
     responses::ResponsesDecoder,
-    sse::{Event, Reader},
+    sse::{SseEvent, SseReader},
 };
 use cairn_core::{
     conversation::{Arguments, Block},
@@ -29,14 +29,14 @@ fn recordings() -> BTreeMap<String, Vec<u8>> {
     all
 }
 
-fn events(bytes: &[u8]) -> Vec<Event> {
+fn events(bytes: &[u8]) -> Vec<SseEvent> {
     let mut out = Vec::new();
-    Reader::default().push(bytes, &mut out).unwrap();
+    SseReader::default().push(bytes, &mut out).unwrap();
     out
 }
 
-fn decode(name: &str, events: &[Event]) -> Vec<ModelEvent> {
-    fn all(mut decoder: impl Decoder, events: &[Event]) -> Vec<ModelEvent> {
+fn decode(name: &str, events: &[SseEvent]) -> Vec<ModelEvent> {
+    fn all(mut decoder: impl Decoder, events: &[SseEvent]) -> Vec<ModelEvent> {
         let mut out: Vec<ModelEvent> =
             events.iter().flat_map(|event| decoder.push(event)).collect();
         out.extend(decoder.end());
@@ -122,7 +122,7 @@ fn what_each_recording_means() {
 fn a_split_at_any_byte_changes_nothing() {
     for (name, bytes) in recordings() {
         let whole = events(&bytes);
-        let (mut reader, mut before) = (Reader::default(), Vec::new());
+        let (mut reader, mut before) = (SseReader::default(), Vec::new());
         for at in 0..bytes.len() {
             let mut split = before.clone();
             reader.clone().push(&bytes[at..], &mut split).unwrap();
@@ -137,7 +137,7 @@ fn a_split_at_any_byte_changes_nothing() {
 #[test]
 fn a_stream_cut_at_any_byte_is_never_finished() {
     for (name, bytes) in recordings() {
-        let (mut reader, mut events) = (Reader::default(), Vec::new());
+        let (mut reader, mut events) = (SseReader::default(), Vec::new());
         for cut in 0..bytes.len() {
             let known = events.len();
             reader.push(&bytes[cut..=cut], &mut events).unwrap();
@@ -145,7 +145,7 @@ fn a_stream_cut_at_any_byte_is_never_finished() {
             if cut > 0 && events.len() == known {
                 continue;
             }
-            let said_its_end = events.iter().any(|event: &Event| {
+            let said_its_end = events.iter().any(|event: &SseEvent| {
                 event.data.contains("\"message_stop\"")
                     || event.data.contains("\"finish_reason\":\"")
                     || event.data.contains("\"response.completed\"")

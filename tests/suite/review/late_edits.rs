@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use cairn::{hub, lsp, model::choose::Environment};
+use cairn::{environment::Environment, hub, lsp};
 use cairn_core::text::{Position, Text};
 use cairn_tests::{
     editor_double,

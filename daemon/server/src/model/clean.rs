@@ -1,6 +1,6 @@
-//! What a model says, without the keys this process knows: before it is shown, written down, or run.
+//! Redaction of known keys in a model's answer, before it is shown, stored or run.
 //!
-//! A key that is split over pieces of a stream is found too. It must never change what holds none.
+//! Finds keys that are split over pieces of a stream. Text without a key stays unchanged.
 
 use cairn_core::{
     conversation::{Arguments, AssistantMessage, Block},
@@ -10,7 +10,7 @@ use cairn_core::{
 
 use crate::secrets;
 
-/// For one answer.
+/// Redactor of one answer.
 #[derive(Debug, Default)]
 pub struct Cleaner {
     text: Stream,
@@ -18,7 +18,8 @@ pub struct Cleaner {
 }
 
 impl Cleaner {
-    /// What may go on of an event, in order.
+    /// Redacts an event. Returns the events to pass on, in order; text that may be the start of a key
+    /// is held back.
     pub fn pass(&mut self, event: ModelEvent) -> Vec<ModelEvent> {
         let redactor = &*secrets::redactor();
         match event {
@@ -40,7 +41,7 @@ impl Cleaner {
         }
     }
 
-    /// What was held back comes before the end.
+    /// Returns the text held back, and then the end.
     fn ended(&mut self, redactor: &Redactor, end: ModelEvent) -> Vec<ModelEvent> {
         let mut events = thinking(self.thinking.end(redactor));
         events.extend(text(self.text.end(redactor)));
@@ -68,12 +69,12 @@ fn reply(redactor: &Redactor, reply: &mut Reply) {
             Block::Thinking { text, signature } => {
                 let before = text.len();
                 redactor.string(text);
-                // The signature was for the other text.
+                // The signature covers the unredacted text.
                 if text.len() != before {
                     *signature = None;
                 }
             }
-            // Nobody but its maker reads what is sealed.
+            // Encrypted data is opaque to everybody but the provider.
             Block::RedactedThinking(_) => {}
             Block::Reasoning { id: _, summary, sealed: _ } => {
                 summary.iter_mut().for_each(|part| redactor.string(part));

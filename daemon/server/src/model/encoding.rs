@@ -15,7 +15,7 @@ use memchr::memmem;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use super::sse::Event;
+use super::sse::SseEvent;
 
 /// Calls of one answer, at most.
 const MAX_CALLS: usize = 256;
@@ -26,19 +26,19 @@ const MAX_REJECTED: usize = 200;
 /// Longest name of a tool, in characters. Longer than any name there is, so no cut makes one of them.
 const MAX_NAME: usize = 128;
 
-/// Events of one answer to model events; pure, so that a stream can be cut anywhere in a test.
+/// Turns the events of one answer into model events. Pure, so that a test can cut a stream anywhere.
 pub trait Decoder: Send + 'static {
-    /// After a `Finished` or `Failed` nothing more comes out.
-    fn push(&mut self, event: &Event) -> Vec<ModelEvent>;
+    /// Returns the model events of one event; none after a `Finished` or `Failed`.
+    fn push(&mut self, event: &SseEvent) -> Vec<ModelEvent>;
 
-    /// There will be no more events. Says `Finished` or `Failed` unless that was said before.
+    /// Ends the stream. Returns `Finished` or `Failed` unless one was returned before.
     fn end(&mut self) -> Vec<ModelEvent>;
 
-    /// The message is complete; only trailing data such as usage may follow.
+    /// True once the message is complete and only trailing data such as usage may follow.
     fn settled(&self) -> bool;
 }
 
-/// Form of the ids that one API takes back.
+/// Form of call ids that one API accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IdRule {
     most: usize,
@@ -59,8 +59,8 @@ impl IdRule {
         !id.is_empty() && id.len() <= self.most && id.chars().all(allowed)
     }
 
-    /// The id, or a short one in its place, which is the same each time. Needed for history that
-    /// another provider made.
+    /// Returns the id if it fits, else a short hash of it, the same each time. Conversations that
+    /// began with another provider hold ids that do not fit.
     pub(super) fn fit(self, id: &str) -> Cow<'_, str> {
         if self.takes(id) {
             return id.into();
@@ -71,7 +71,7 @@ impl IdRule {
     }
 }
 
-/// Gives every call an id that is unique in the conversation, whatever the server sends.
+/// Assigns each call an id that is unique in the conversation.
 #[derive(Debug, Clone)]
 pub struct CallIds {
     prefix: String,
@@ -91,7 +91,7 @@ impl CallIds {
         Self { prefix, conversation, rule, seen: HashSet::new(), calls: 0, made: 0 }
     }
 
-    /// The server's id if the API takes it back and it is new, else one of ours.
+    /// Returns the server's id if the API accepts it and it is new, else a generated one.
     pub fn admit(&mut self, wire: Option<&str>) -> Result<String, IdFault> {
         self.calls += 1;
         if self.calls > MAX_CALLS {
@@ -101,7 +101,7 @@ impl CallIds {
             if !self.seen.insert(id.to_owned()) {
                 return Err(IdFault::Duplicate(id.to_owned()));
             }
-            // Ids like `call_0` that begin anew with each answer are replaced.
+            // Replaces ids such as `call_0` that a server uses again in each answer.
             if self.rule.takes(id) && !self.is_taken(id) {
                 return Ok(id.to_owned());
             }
@@ -117,7 +117,7 @@ impl CallIds {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum IdFault {
-    /// Two calls of one message have it.
+    /// Two calls of one message have the same id.
     Duplicate(String),
     TooMany,
 }
@@ -134,7 +134,7 @@ impl From<IdFault> for Failure {
     }
 }
 
-/// The name of a tool as the model wrote it, cut where it is absurd.
+/// Name of a tool as the model wrote it, cut at [`MAX_NAME`] characters.
 pub(super) fn tool_name(name: &str) -> String {
     match name.char_indices().nth(MAX_NAME) {
         Some((end, _)) => format!("{}…", &name[..end]),
@@ -142,7 +142,8 @@ pub(super) fn tool_name(name: &str) -> String {
     }
 }
 
-/// Arguments as they came, complete. No text at all means no arguments; too much of it is not kept.
+/// Parses the complete arguments of a call. Blank text means no arguments. Of text that is too long
+/// only an excerpt is kept.
 pub fn parse_arguments(raw: &str) -> Arguments {
     if raw.len() > MAX_ARGUMENTS {
         return Arguments::Invalid {
@@ -163,7 +164,7 @@ pub fn parse_arguments(raw: &str) -> Arguments {
     }
 }
 
-/// Arguments to send back. Servers parse them again, so text that is not an object is wrapped.
+/// Arguments for a later request. Servers parse them again, so invalid text is wrapped in an object.
 pub(super) fn wire_arguments(arguments: &Arguments) -> Value {
     match arguments {
         Arguments::Object(object) => object.clone(),
@@ -171,13 +172,13 @@ pub(super) fn wire_arguments(arguments: &Arguments) -> Value {
     }
 }
 
-/// A name the APIs take back. A model can invent any name, and history with it must not make
-/// every later request fail.
+/// Name of a tool for a later request. A model can invent any name; characters that the APIs refuse
+/// are replaced, or each later request would fail.
 pub(super) fn wire_name(name: &str) -> String {
     if name.is_empty() { "unknown".to_owned() } else { wire_token(name, 64) }
 }
 
-/// Letters, digits, `_` and `-` stay; the rest becomes `_`.
+/// Keeps letters, digits, `_` and `-`, and replaces other characters by `_`.
 pub(super) fn wire_token(text: &str, limit: usize) -> String {
     text.chars().take(limit).map(|c| if is_token(c) { c } else { '_' }).collect()
 }
@@ -189,18 +190,17 @@ fn is_token(c: char) -> bool {
 /// Order of roles that a server accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Turns {
-    /// Neighbours of the user's side are joined or simply taken.
+    /// Consecutive messages of the user are accepted.
     Free,
-    /// A message of the user must not follow another one, for servers whose chat template is not
-    /// known.
+    /// A message of the user must not follow another one. For servers with an unknown chat template.
     OneByOne,
-    /// It must not follow tool results either: the templates of Mistral and Gemma raise an
-    /// exception, and so the server refuses the session for good.
+    /// It must not follow tool results either. The chat templates of Mistral and Gemma raise an
+    /// exception, with which the server refuses each later request of the session.
     Strict,
 }
 
 impl Turns {
-    /// `official`: the vendor's own server, which is known to be free.
+    /// Order for a server. `official`: the vendor's own server, which accepts any order.
     pub(super) fn of(official: bool, loopback: bool, model: &str) -> Self {
         const STRICT: [&str; 8] = [
             "mistral",
@@ -215,14 +215,14 @@ impl Turns {
         let model = model.to_ascii_lowercase();
         match official {
             true => Self::Free,
-            // A name on this machine says nothing about the template.
+            // The name of a local model says nothing about its chat template.
             false if loopback || STRICT.iter().any(|name| model.contains(name)) => Self::Strict,
             false => Self::OneByOne,
         }
     }
 
-    /// The words of the assistant that have to stand between two items; none where they may be
-    /// neighbours. Depends on these two alone, so the bytes of history never change.
+    /// Assistant text to insert between two items; `None` if they may be neighbours. Depends on these
+    /// two items only, so encoded bytes never change.
     pub(super) fn between(self, previous: Option<&Item>, item: &Item) -> Option<&'static str> {
         let after_user = matches!((previous, item), (Some(Item::User(_)), Item::User(_)));
         let after_results =
@@ -234,17 +234,18 @@ impl Turns {
         wanted.then_some(NO_ANSWER)
     }
 
-    /// The words between results and the notes that came with them.
+    /// Assistant text to insert between tool results and their notes.
     pub(super) fn before_notes(self) -> Option<&'static str> {
         (self == Self::Strict).then_some(GOING_ON)
     }
 }
 
-/// Stands for an answer that never came: a request failed or was cancelled.
+/// Placeholder for a missing answer: a request failed or was cancelled.
 const NO_ANSWER: &str = "(no answer)";
+/// Placeholder between tool results and their notes.
 const GOING_ON: &str = "(going on)";
 
-/// What was said and the notes after it as one text, for not every server takes a list of parts.
+/// Joins a text and its notes into one text, because not every server accepts a list of parts.
 pub(super) fn joined(text: Option<&str>, notes: &[Note]) -> Option<String> {
     let notes = notes.iter().map(Note::wire_text);
     let parts: Vec<String> = text
@@ -256,7 +257,7 @@ pub(super) fn joined(text: Option<&str>, notes: &[Note]) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join("\n\n"))
 }
 
-/// A result for a format that has no place for `is_error`: Cairn's own words say it.
+/// Text of a tool result for a format without an error flag. A line of Cairn's own marks an error.
 pub(super) fn result_text(result: &ToolResult) -> String {
     match result.is_error {
         true => format!("{}\n{}", marks::own("this call failed"), result.content),

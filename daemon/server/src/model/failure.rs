@@ -11,7 +11,7 @@ use serde_json::Value;
 
 mod overflow;
 
-/// An answer with a status other than success.
+/// Failure for an answer with a status other than success.
 pub(super) fn from_status(
     status: u16,
     headers: &HeaderMap,
@@ -46,7 +46,7 @@ pub(super) fn from_status(
     }
 }
 
-/// An error object after the answer had begun with 200; `None` when there is none in `value`.
+/// Failure for an error object in a stream; `None` if `value` holds none.
 pub(super) fn from_stream(value: &Value) -> Option<Failure> {
     let WireError { tags, message } = WireError::find(value)?;
     let kind = special_kind(&tags, &message, None)
@@ -60,7 +60,7 @@ pub(super) fn from_stream(value: &Value) -> Option<Failure> {
     })
 }
 
-/// What the user can do about it.
+/// Advice to the user for a kind of failure; may be empty.
 pub(super) fn hint(kind: FailureKind) -> &'static str {
     match kind {
         FailureKind::Auth => "Check the API key (command `Agent: set API key`).",
@@ -79,7 +79,7 @@ pub(super) fn hint(kind: FailureKind) -> &'static str {
 }
 
 struct WireError {
-    /// Types and codes, however they are called and nested.
+    /// Types and codes of the error, from all fields that hold them.
     tags: Vec<String>,
     message: String,
 }
@@ -112,7 +112,7 @@ impl WireError {
             (_, None) if !std::ptr::eq(object, value) => object.to_string(),
             (_, None) => return None,
         };
-        // How much llama.cpp takes is not always in its words.
+        // The message of llama.cpp does not always state the size of its window.
         let message = match object.get("n_ctx").and_then(Value::as_u64) {
             Some(tokens) => format!("{message} (n_ctx: {tokens})"),
             None => message,
@@ -130,12 +130,12 @@ fn describe_body(body: &str) -> String {
     }
 }
 
-/// Kinds that the status alone does not tell.
+/// Kind of failure that follows from tags and message; takes precedence over the status.
 fn special_kind(tags: &[String], message: &str, status: Option<u16>) -> Option<FailureKind> {
     const QUOTA_TAGS: [&str; 3] =
         ["billing_error", "billing_hard_limit_reached", "insufficient_quota"];
     if tags.iter().any(|tag| QUOTA_TAGS.contains(&tag.as_str())) {
-        // A 429 that waiting does not cure.
+        // Sent with 429, but waiting does not help.
         return Some(FailureKind::Rejected);
     }
     if overflow::is_rate_limit(tags, message, status) {
@@ -192,7 +192,7 @@ fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
         return Some(wait / 1000);
     }
     let text = header(headers, RETRY_AFTER.as_str())?;
-    // A date that has passed means: now.
+    // A date in the past means no wait.
     seconds(text).or_else(|| Some(http_date(text)?.duration_since(now).unwrap_or(Duration::ZERO)))
 }
 

@@ -1,7 +1,7 @@
-//! A conversation in a provider's own encoding: grown with it, and never rewritten within an epoch.
+//! Encoded form of a conversation, which grows with it and is never rewritten within an epoch.
 //!
-//! Must never encode an item twice, nor copy what is there, except when an epoch begins or when a
-//! request that is over still holds it.
+//! Encodes each item once and appends without a copy. It starts anew with a new epoch, and copies if
+//! an earlier request still holds the buffer.
 
 use bytes::Bytes;
 use cairn_core::{context::Epoch, turn::Session};
@@ -18,7 +18,7 @@ pub struct History {
 }
 
 impl History {
-    /// The conversation as it is sent now.
+    /// Encodes the new items and returns the conversation as it is sent now.
     pub fn catch_up(&mut self, provider: &dyn Provider, session: &Session) -> Bytes {
         if self.epoch != session.epoch() {
             self.epoch = session.epoch();
@@ -30,7 +30,7 @@ impl History {
             return self.bytes.clone();
         }
         let (at, held) = (self.bytes.as_ptr(), self.bytes.len());
-        // Takes the buffer itself when nobody else has it.
+        // Takes the buffer without a copy if no request holds it.
         let mut bytes = Vec::from(std::mem::take(&mut self.bytes));
         let new = bytes.len();
         for index in self.items..items {
@@ -38,7 +38,7 @@ impl History {
             let previous = previous.map(|index| session.sent(index));
             provider.encode(previous.as_deref(), &session.sent(index), &mut bytes);
         }
-        // Words and files of the user may hold a key too, and no model needs it.
+        // Texts and files of the user may also hold a key, which no model needs.
         secrets::clean_from(&mut bytes, new);
         if bytes.as_ptr() != at {
             self.copied += held;
@@ -48,7 +48,7 @@ impl History {
         self.bytes.clone()
     }
 
-    /// Bytes that were copied so far: by a buffer that grew, or because somebody held them.
+    /// Number of bytes copied so far, because the buffer grew or a request held it.
     pub fn copied(&self) -> usize {
         self.copied
     }
@@ -67,13 +67,13 @@ mod tests {
     use super::*;
     use crate::model::{
         http::BaseUrl,
-        openai::{Config, OpenAi},
+        openai::{OpenAi, OpenAiConfig},
     };
 
     #[test]
     fn what_was_encoded_is_kept_where_it_is() {
         let base = BaseUrl::parse("http://localhost:1").unwrap();
-        let provider = OpenAi::new(Config::new(base, "m", None));
+        let provider = OpenAi::new(OpenAiConfig::new(base, "m", None));
         let dialect = Dialect::List(ListDialect::TodoWrite);
         let mut session = Session::new(TurnSettings {
             max_rounds: 10,
@@ -97,7 +97,7 @@ mod tests {
         // A buffer that doubles is copied once for each byte it holds; the system may move it
         // without that, so this is the most.
         assert!(history.copied() <= 2 * before.len(), "{} of {}", history.copied(), before.len());
-        // A request that is still held is not changed under its feet.
+        // The bytes of a request that still holds them do not change.
         let held = history.catch_up(&provider, &session);
         let was = held.to_vec();
         session.step(Input::UserMessage { text: "more".into() });

@@ -1,13 +1,16 @@
-//! One streaming request: the HTTP client, where it may connect to, and the bytes of an answer.
+//! HTTP client of one model server: sends a request and streams the answer to a decoder.
 //!
-//! Never follows a redirect, never sends a key over plain HTTP beyond this machine, never lets
-//! the key into a message, and never takes an ended connection for a finished answer. Building
-//! the client costs time and memory, so it waits for the first request.
+//! Follows no redirect. Sends a key over plain HTTP to this machine only. Removes the key from
+//! messages. An ended connection does not count as a finished answer. The client is built at the
+//! first request, because building it costs time and memory.
+
+mod base_url;
+#[cfg(test)]
+mod tests;
 
 use std::{
     convert::Infallible,
     error::Error as _,
-    net::IpAddr,
     sync::{Arc, OnceLock},
     time::{Duration, SystemTime},
 };
@@ -24,17 +27,19 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::Serialize;
 use tokio::{sync::mpsc, time::timeout};
 
+pub use base_url::{BaseUrl, BaseUrlError};
+
 use super::{
     encoding::{Decoder, protocol, stream_cut},
     failure,
-    sse::Reader,
+    sse::SseReader,
 };
 
-/// How long to wait for a server.
+/// Time limits for a server.
 #[derive(Debug, Clone, Copy)]
 pub struct Patience {
     pub connect: Duration,
-    /// Without any byte; a server that thinks sends pings.
+    /// Longest time without any byte. A server sends pings while its model thinks.
     pub idle: Duration,
 }
 
@@ -44,79 +49,18 @@ impl Default for Patience {
     }
 }
 
-/// After a complete message only usage can follow; some servers then keep the connection open.
+/// Time limit for the token counts after a complete message. Some servers keep the connection open.
 const TRAILER_PATIENCE: Duration = Duration::from_secs(5);
-/// After the last event comes the end of the body; a server that holds it back is left.
+/// Time limit for the end of the body after the last event.
 const REST_PATIENCE: Duration = Duration::from_secs(1);
-/// Of an answer that is not a stream: enough to explain itself.
+/// Longest part of a body that is read when it is not a stream, in bytes.
 const MAX_ERROR_BODY: usize = 64 * 1024;
+/// Longest answer, in bytes.
 const MAX_ANSWER: usize = 64 * 1024 * 1024;
+/// Longest message of a failure, in characters.
 const MAX_MESSAGE_CHARS: usize = 600;
 
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum BaseUrlError {
-    #[error("the base URL {0:?} is not a URL")]
-    NotAUrl(String),
-    #[error("the base URL must begin with https:// (http:// only for this machine)")]
-    NotSecure,
-    #[error("the base URL must not hold a user name, a password, a query or a fragment")]
-    Extras,
-}
-
-/// Where a provider's API is: https anywhere, http only on this machine.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BaseUrl(Url);
-
-impl BaseUrl {
-    pub fn parse(text: &str) -> Result<Self, BaseUrlError> {
-        // The text may hold a password where the URL does not parse: show no more than its start.
-        let url = Url::parse(text.trim())
-            .map_err(|_| BaseUrlError::NotAUrl(text.trim().chars().take(12).collect()))?;
-        if !url.username().is_empty()
-            || url.password().is_some()
-            || url.query().is_some()
-            || url.fragment().is_some()
-        {
-            return Err(BaseUrlError::Extras);
-        }
-        let base = Self(url);
-        match base.0.scheme() {
-            "https" => Ok(base),
-            "http" if base.is_loopback() => Ok(base),
-            _ => Err(BaseUrlError::NotSecure),
-        }
-    }
-
-    pub fn is_loopback(&self) -> bool {
-        let Some(host) = self.0.host_str() else { return false };
-        let host = host.trim_start_matches('[').trim_end_matches(']');
-        host.eq_ignore_ascii_case("localhost")
-            || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
-    }
-
-    /// Scheme, host and port: what a key is for.
-    pub fn origin(&self) -> String {
-        self.0.origin().ascii_serialization()
-    }
-
-    pub fn host(&self) -> &str {
-        self.0.host_str().unwrap_or_default()
-    }
-
-    /// The path without slashes at its ends.
-    pub(super) fn path(&self) -> &str {
-        self.0.path().trim_matches('/')
-    }
-
-    /// Appends to the path.
-    pub(super) fn join(&self, path: &str) -> Url {
-        let mut url = self.0.clone();
-        url.set_path(&format!("{}/{path}", self.0.path().trim_end_matches('/')));
-        url
-    }
-}
-
-/// One endpoint with its client and key.
+/// Address of one API with its client and key.
 #[derive(Debug)]
 pub(super) struct Endpoint {
     url: Url,
@@ -126,7 +70,7 @@ pub(super) struct Endpoint {
     client: OnceLock<Client>,
 }
 
-/// How the key goes into the request.
+/// Header that carries the key.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum KeyHeader {
     XApiKey,
@@ -149,8 +93,8 @@ impl Endpoint {
         }
     }
 
-    /// Sends the body and reports the answer as the decoder reads it: exactly one `Finished` or
-    /// `Failed`, unless the receiver is gone.
+    /// Sends the body and passes on the events of the decoder. Reports exactly one `Finished` or
+    /// `Failed`, unless the receiver was dropped.
     pub(super) async fn exchange(
         self: Arc<Self>,
         key_header: KeyHeader,
@@ -164,7 +108,7 @@ impl Endpoint {
             Err(failure) => Err(failure),
         };
         if let Err(failure) = outcome {
-            // A receiver that is gone does not want to know.
+            // Fails only if the receiver was dropped; then nobody waits for the failure.
             let _ = events.send(ModelEvent::Failed(self.tidy(failure))).await;
         }
     }
@@ -180,7 +124,7 @@ impl Endpoint {
             let (name, value) = key_value(key, key_header)?;
             headers.insert(name, value);
         }
-        // A stream has no length of its own, and servers do not like to be left without.
+        // A streamed body gets no `Content-Length` by itself, and some servers require one.
         let length: usize = body.iter().map(Bytes::len).sum();
         headers.insert(CONTENT_LENGTH, length.into());
         let body = Body::wrap_stream(stream::iter(body.into_iter().map(Ok::<_, Infallible>)));
@@ -203,7 +147,7 @@ impl Endpoint {
         if !matches!(content_type.as_str(), "text/event-stream" | "") {
             return Err(self.not_a_stream(response, &content_type).await);
         }
-        let mut reader = Reader::default();
+        let mut reader = SseReader::default();
         let mut pending = Vec::new();
         let mut size = 0_usize;
         let mut any_event = false;
@@ -212,7 +156,7 @@ impl Endpoint {
                 true => TRAILER_PATIENCE.min(self.patience.idle),
                 false => self.patience.idle,
             };
-            // A complete message stays complete, however its connection ends.
+            // After a complete message, a broken connection is no failure.
             let chunk = match timeout(wait, response.chunk()).await {
                 Ok(Ok(Some(chunk))) => chunk,
                 Ok(Err(error)) if !decoder.settled() => {
@@ -239,7 +183,7 @@ impl Endpoint {
                 match forward(decoder.push(&event), events).await.map_err(broken)? {
                     Flow::Go => {}
                     Flow::Over => {
-                        // It holds the conversation, which the next round wants for itself.
+                        // Releases the conversation, so that the next round appends without a copy.
                         drop(decoder);
                         self.finish(response).await;
                         return Ok(());
@@ -252,8 +196,7 @@ impl Endpoint {
         }
     }
 
-    /// Reads the end of an answer that was passed on already: a connection with unread bytes is
-    /// closed, and the next round would have to make a new one.
+    /// Reads the rest of the body, so that the next round can use the same connection.
     async fn finish(&self, mut response: Response) {
         let rest = async { while let Ok(Some(_)) = response.chunk().await {} };
         let _ = timeout(REST_PATIENCE.min(self.patience.idle), rest).await;
@@ -263,7 +206,7 @@ impl Endpoint {
         if let Some(client) = self.client.get() {
             return Ok(client);
         }
-        // An error only says that a provider is installed already.
+        // Fails only if a provider is installed already.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let mut builder = Client::builder()
             .user_agent(concat!("cairn/", env!("CARGO_PKG_VERSION")))
@@ -276,7 +219,7 @@ impl Endpoint {
             builder = builder.no_proxy();
         }
         if self.url.scheme() == "http" {
-            // Spares reading the system's certificates, which a local server does not need.
+            // Skips reading the system's certificates, which plain HTTP does not need.
             builder = builder.tls_certs_only([]);
         }
         let client = builder.build().map_err(|error| Failure {
@@ -311,7 +254,7 @@ impl Endpoint {
         })
     }
 
-    /// The start of a body, and whether that is all of it.
+    /// Reads at most [`MAX_ERROR_BODY`] bytes; the flag is true if they are the whole body.
     async fn small_body(&self, mut response: Response) -> (Vec<u8>, bool) {
         let mut body = Vec::new();
         while body.len() < MAX_ERROR_BODY {
@@ -350,8 +293,8 @@ impl Endpoint {
         }
     }
 
-    /// Every failure passes here on its way out: no key, no control characters, bounded. The key
-    /// goes first, for a cut could leave a part of it.
+    /// Removes the key and control characters from the message and limits its length. The key is
+    /// removed first, because a cut could leave a part of it.
     fn tidy(&self, mut failure: Failure) -> Failure {
         let mut message: String = self
             .redact(&failure.message)
@@ -374,13 +317,15 @@ impl Endpoint {
     }
 }
 
+/// Result of passing on events.
 enum Flow {
     Go,
+    /// The answer ended, or the receiver was dropped.
     Over,
 }
 
-/// What is no event in a stream of events is a fault on the way, and is met like a cut; a server
-/// that speaks another format sends no such stream.
+/// Turns a format error within an event stream into a cut stream, which is retried. A server with
+/// another format would not send an event stream.
 fn broken(failure: Failure) -> Failure {
     match failure.kind {
         FailureKind::Protocol => Failure { kind: FailureKind::StreamCut, ..failure },
@@ -388,7 +333,7 @@ fn broken(failure: Failure) -> Failure {
     }
 }
 
-/// Passes events on. A `Failed` comes back as an error, so that it takes the one way out.
+/// Passes events on. Returns a `Failed` as an error, so that [`Endpoint::exchange`] reports it.
 async fn forward(
     decoded: Vec<ModelEvent>,
     events: &mpsc::Sender<ModelEvent>,
@@ -406,7 +351,7 @@ async fn forward(
     Ok(Flow::Go)
 }
 
-/// A pasted key often ends with a line feed.
+/// Removes white space around a key: a pasted key often ends with a line feed.
 fn trimmed(key: SecretString) -> SecretString {
     SecretString::from(key.expose_secret().trim())
 }
@@ -439,7 +384,7 @@ fn shown(content_type: &str) -> &str {
     if content_type.is_empty() { "no content type" } else { content_type }
 }
 
-/// The innermost cause, which is the one that tells: `connection refused`, `unknown issuer`.
+/// Text of the innermost cause, which is the most specific: `connection refused`, `unknown issuer`.
 fn reason(error: &reqwest::Error) -> String {
     let mut text = None;
     let mut source = error.source();
@@ -454,8 +399,8 @@ fn reason(error: &reqwest::Error) -> String {
     }
 }
 
-/// The body around messages that are already encoded, in parts: a long conversation is not copied.
-/// `list` is what the format calls them.
+/// Builds the body around messages that are already encoded. It is returned in parts, so that a long
+/// conversation is not copied. `list` is the format's name for the list of messages.
 pub(super) fn body_around(
     head: &serde_json::Value,
     tools: &[impl Serialize],
@@ -463,11 +408,11 @@ pub(super) fn body_around(
     messages: impl IntoIterator<Item = Bytes>,
 ) -> Vec<Bytes> {
     let mut head = head.to_string();
-    // It is an object and has members: continue it.
+    // `head` is an object with members: drop the brace and continue it.
     head.pop();
     if !tools.is_empty() {
         head.push_str(",\"tools\":");
-        // Names, texts and JSON values: encoding them cannot fail.
+        // Strings and JSON values: encoding them cannot fail.
         head.push_str(&serde_json::to_string(tools).unwrap_or_default());
     }
     head.push_str(&format!(",\"{list}\":["));
@@ -482,59 +427,8 @@ pub(super) fn body_around(
     body
 }
 
-/// Letters and digits, new for each request: 37 characters leave room for a number below the
-/// 40 that one API allows an id.
+/// Returns a prefix of letters and digits that is new for each request. It has 37 characters: with
+/// a number it stays within the 40 that Chat Completions allows for an id.
 pub(super) fn call_id_prefix() -> String {
     format!("call_{}", uuid::Uuid::now_v7().simple())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn base_urls() {
-        let loopback = |text| BaseUrl::parse(text).map(|base| base.is_loopback());
-        assert_eq!(loopback("https://api.example.com/v1"), Ok(false));
-        assert_eq!(loopback(" http://localhost:8080 "), Ok(true));
-        assert_eq!(loopback("http://127.3.2.1:1/v1/"), Ok(true));
-        assert_eq!(loopback("http://[::1]:1"), Ok(true));
-        assert_eq!(loopback("http://api.example.com"), Err(BaseUrlError::NotSecure));
-        assert_eq!(loopback("http://localhost.example.com"), Err(BaseUrlError::NotSecure));
-        assert_eq!(loopback("http://10.0.0.1"), Err(BaseUrlError::NotSecure));
-        assert_eq!(loopback("file:///etc/passwd"), Err(BaseUrlError::NotSecure));
-        assert_eq!(loopback("https://a:b@example.com"), Err(BaseUrlError::Extras));
-        assert_eq!(loopback("https://example.com/?key=1"), Err(BaseUrlError::Extras));
-        assert_eq!(loopback("localhost"), Err(BaseUrlError::NotAUrl("localhost".into())));
-    }
-
-    #[test]
-    fn paths_are_appended() {
-        let join = |text| BaseUrl::parse(text).unwrap().join("v1/messages").to_string();
-        assert_eq!(join("https://e.com"), "https://e.com/v1/messages");
-        assert_eq!(join("https://e.com/gate/"), "https://e.com/gate/v1/messages");
-    }
-
-    #[test]
-    fn the_client_waits_for_the_first_request() {
-        let base = BaseUrl::parse("http://localhost:1").unwrap();
-        let endpoint = Endpoint::new(&base, "x", None, Patience::default());
-        assert!(endpoint.client.get().is_none());
-        assert!(endpoint.client().is_ok() && endpoint.client.get().is_some());
-    }
-
-    #[test]
-    fn a_cut_message_keeps_no_part_of_the_key() {
-        let base = BaseUrl::parse("https://e.com").unwrap();
-        let key = "k".repeat(40);
-        let endpoint = Endpoint::new(
-            &base,
-            "x",
-            Some(SecretString::from(format!(" {key}\n"))),
-            Patience::default(),
-        );
-        let message = format!("{}{key}", "x".repeat(MAX_MESSAGE_CHARS - 20));
-        let tidy = endpoint.tidy(protocol(message));
-        assert!(!tidy.message.contains("kk"), "{}", tidy.message);
-    }
 }

@@ -14,19 +14,19 @@ use serde_json::{Value, json};
 
 use super::{
     Provider,
-    anthropic::{self, Anthropic},
+    anthropic::{Anthropic, AnthropicConfig},
     http::BaseUrl,
-    openai::{self, OpenAi},
+    openai::{OpenAi, OpenAiConfig},
     responses::Responses,
 };
 
 fn providers() -> Vec<(Box<dyn Provider>, usize)> {
     let base = || BaseUrl::parse("http://localhost:1").unwrap();
     vec![
-        (Box::new(Anthropic::new(anthropic::Config::new(base(), "m", None))), 0),
+        (Box::new(Anthropic::new(AnthropicConfig::new(base(), "m", None))), 0),
         // Where the format has no mark for errors, a line of Cairn's says it.
-        (Box::new(OpenAi::new(openai::Config::new(base(), "m", None))), 1),
-        (Box::new(Responses::new(openai::Config::new(base(), "m", None))), 1),
+        (Box::new(OpenAi::new(OpenAiConfig::new(base(), "m", None))), 1),
+        (Box::new(Responses::new(OpenAiConfig::new(base(), "m", None))), 1),
     ]
 }
 

@@ -1,7 +1,7 @@
-//! The `replay` provider: answers come from a script, not from a model.
+//! The `replay` provider: it answers from a script instead of a model.
 //!
-//! For the demo without a network, for tests, and for bug reports. A wrong script and an unmet
-//! expectation are told by file, step and fault; they never pass for an answer of a model.
+//! For the demo without a network, for tests, and for bug reports. A faulty script or an unmet
+//! expectation fails the request with file, step and fault; it is never an answer.
 //!
 //! # The script format
 //!
@@ -66,7 +66,7 @@ use super::{
     encoding::{CallIds, IdRule},
 };
 
-/// What plays when no model is configured: works in any workspace.
+/// Script for the demo, when no model is configured. It works in any workspace.
 const DEMO: &str = include_str!("demo.json");
 const MAX_SCRIPT_BYTES: u64 = 16 * 1024 * 1024;
 
@@ -74,7 +74,7 @@ const ENDED: &str = "This replay has ended: its script has no further step. To w
     model, run the command `Agent: set API key`, or point `cairn.model.provider` and \
     `cairn.model.baseUrl` to a server of your own.";
 
-/// Plays a script. Each session has its own place in it.
+/// Plays a script. Each session has its own position in it.
 pub struct ReplayProvider(Arc<Player>);
 
 struct Player {
@@ -99,7 +99,7 @@ impl ReplayProvider {
         Self::from_source(Source::Demo)
     }
 
-    /// Reads the file with the first request, and again until it has a good script.
+    /// Plays a file. It is read at the first request, and again until it holds a valid script.
     pub fn file(path: impl Into<PathBuf>) -> Self {
         Self::from_source(Source::File(path.into()))
     }
@@ -129,7 +129,7 @@ impl Provider for ReplayProvider {
                 Ok(reply) => ModelEvent::Finished(reply),
                 Err(failure) => ModelEvent::Failed(failure),
             };
-            // A receiver that is gone does not want to know.
+            // Fails only if the receiver was dropped; then nobody waits for the end.
             let _ = events.send(end).await;
         })
     }
@@ -170,7 +170,7 @@ impl Player {
         if !step.text.is_empty() {
             blocks.push(Block::Text(step.text.clone()));
         }
-        // A resumed session may hold this script's ids already.
+        // A resumed session may already contain the ids of this script.
         let mut ids = CallIds::new(
             super::http::call_id_prefix(),
             request.messages.clone(),
@@ -206,7 +206,7 @@ impl Player {
     fn place(&self, request: &Request) -> usize {
         let places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
         places.get(&request.session).copied().unwrap_or_else(|| {
-            // A session from before this process goes on where it was: each answer in it was a step.
+            // A resumed session continues at its position: each answer in it was one step.
             let answers = request.messages.split(|&byte| byte == b'\n');
             answers.filter(|line| line.starts_with(br#"{"assistant":"#)).count()
         })
@@ -219,7 +219,7 @@ impl Player {
 }
 
 impl Script {
-    /// The steps of this conversation, and how their place in the script begins.
+    /// Steps of this conversation, with the prefix of their path in the script.
     fn part(&self, messages: &[u8]) -> (String, &[Step]) {
         let first = messages.split(|&byte| byte == b'\n').next().unwrap_or_default();
         let first = String::from_utf8_lossy(first);
@@ -257,7 +257,7 @@ impl Step {
 }
 
 impl Expectation {
-    /// The texts that do not occur.
+    /// Descriptions of the expected texts that do not occur.
     fn unmet(&self, system: &str, messages: &[u8]) -> Vec<String> {
         let messages = String::from_utf8_lossy(messages);
         let last = messages.rsplit('\n').next().unwrap_or_default();

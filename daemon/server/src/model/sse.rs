@@ -1,11 +1,12 @@
-//! Server-sent events, read incrementally: bytes in, events out, wherever the network cuts them.
+//! Incremental parser of server-sent events, as the HTML standard defines them. Chunks may end
+//! anywhere.
 //!
-//! Holds at most one unfinished event. Never panics, never guesses: a line that is not UTF-8 and
-//! an event beyond the limit are errors, and an event without its closing empty line is none.
+//! Holds at most one unfinished event. A line that is not UTF-8 and an event beyond the limit are
+//! errors. An event without its closing empty line is dropped.
 
-/// One event with data. Comments, `id` and `retry` are read over.
+/// Event with data. Comments, `id` and `retry` are skipped.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Event {
+pub struct SseEvent {
     /// The `event:` field, empty when absent.
     pub name: String,
     /// The `data:` lines, joined by a line feed.
@@ -20,30 +21,30 @@ pub enum SseError {
     NotUtf8,
 }
 
-/// Large enough for a whole file in the arguments of a call that comes in one piece.
+/// Largest event in bytes. It has room for a whole file in the arguments of a call.
 pub const MAX_EVENT_BYTES: usize = 8 * 1024 * 1024;
 
 #[derive(Debug, Clone)]
-pub struct Reader {
+pub struct SseReader {
     limit: usize,
-    /// The line that has not ended yet.
+    /// Bytes of the unfinished line.
     line: Vec<u8>,
     name: String,
     data: String,
-    /// An empty `data:` line still makes an event.
+    /// True after a `data:` line. An empty one also makes an event.
     has_data: bool,
-    /// The last byte was a carriage return: a line feed now belongs to it.
+    /// True if the last byte was a carriage return, which a line feed may complete.
     after_cr: bool,
     at_start: bool,
 }
 
-impl Default for Reader {
+impl Default for SseReader {
     fn default() -> Self {
         Self::with_limit(MAX_EVENT_BYTES)
     }
 }
 
-impl Reader {
+impl SseReader {
     pub fn with_limit(limit: usize) -> Self {
         Self {
             limit,
@@ -56,9 +57,9 @@ impl Reader {
         }
     }
 
-    /// Appends the events that these bytes complete. After an error the stream is lost; events
-    /// that came before it are in `out`.
-    pub fn push(&mut self, mut bytes: &[u8], out: &mut Vec<Event>) -> Result<(), SseError> {
+    /// Appends the events that these bytes complete to `out`. After an error the reader must not be
+    /// used again; events before the error are in `out`.
+    pub fn push(&mut self, mut bytes: &[u8], out: &mut Vec<SseEvent>) -> Result<(), SseError> {
         while !bytes.is_empty() {
             if std::mem::take(&mut self.after_cr) && bytes[0] == b'\n' {
                 bytes = &bytes[1..];
@@ -88,7 +89,7 @@ impl Reader {
         Ok(())
     }
 
-    fn end_line(&mut self, out: &mut Vec<Event>) -> Result<(), SseError> {
+    fn end_line(&mut self, out: &mut Vec<SseEvent>) -> Result<(), SseError> {
         let bytes = std::mem::take(&mut self.line);
         let mut line = std::str::from_utf8(&bytes).map_err(|_| SseError::NotUtf8)?;
         if std::mem::take(&mut self.at_start) {
@@ -98,12 +99,12 @@ impl Reader {
             let name = std::mem::take(&mut self.name);
             let data = std::mem::take(&mut self.data);
             if std::mem::take(&mut self.has_data) {
-                out.push(Event { name, data });
+                out.push(SseEvent { name, data });
             }
         } else {
             self.field(line);
         }
-        // Keeps the allocation for the next line.
+        // Reuses the allocation for the next line.
         self.line = bytes;
         self.line.clear();
         Ok(())
@@ -137,8 +138,8 @@ mod tests {
 
     use super::*;
 
-    fn read(chunks: &[&[u8]], limit: usize) -> (Vec<Event>, Result<(), SseError>) {
-        let mut reader = Reader::with_limit(limit);
+    fn read(chunks: &[&[u8]], limit: usize) -> (Vec<SseEvent>, Result<(), SseError>) {
+        let mut reader = SseReader::with_limit(limit);
         let mut events = Vec::new();
         for chunk in chunks {
             if let Err(error) = reader.push(chunk, &mut events) {

@@ -1,5 +1,5 @@
-//! What the tests of the wire formats share: a conversation with everything in it, and decoding
-//! of events written as JSON.
+//! Fixtures for the tests of the formats: a conversation with every kind of block, and a decoder of
+//! events written as JSON.
 
 use bytes::Bytes;
 use cairn_core::{
@@ -10,7 +10,7 @@ use cairn_core::{
 };
 use serde_json::{Value, json};
 
-use super::{Provider, Request, encoding::Decoder, sse::Event};
+use super::{Provider, Request, encoding::Decoder, sse::SseEvent};
 
 pub(super) fn conversation() -> Vec<Item> {
     vec![
@@ -49,7 +49,7 @@ pub(super) fn conversation() -> Vec<Item> {
     ]
 }
 
-/// The encoded items, and each checked to be independent of what stands before it.
+/// Encodes the items and checks that each is independent of the bytes before it.
 pub(super) fn encoded(provider: &impl Provider, items: &[Item]) -> Vec<u8> {
     let mut all = Vec::new();
     let mut parts = Vec::new();
@@ -86,13 +86,13 @@ pub(super) fn request(messages: Vec<u8>) -> Request {
     }
 }
 
-/// Events one a line, `name` of each taken from its type.
+/// Events of a text with one JSON value a line; the type is the event's name.
 pub(super) fn decode(mut decoder: impl Decoder, events: &[Value]) -> String {
     let mut out = Vec::new();
     for data in events {
         let name = data["type"].as_str().unwrap_or_default().to_owned();
         let data = data.as_str().map_or_else(|| data.to_string(), str::to_owned);
-        out.extend(decoder.push(&Event { name, data }));
+        out.extend(decoder.push(&SseEvent { name, data }));
     }
     out.extend(decoder.end());
     assert_eq!(decoder.end(), [], "an end after the end");

@@ -1,28 +1,26 @@
-//! What is known of models by their names: how much of their window is used, and what their tokens
-//! cost. The one place for both; settings come before it.
+//! Context windows and token prices by the names of models. Settings take precedence.
 //!
-//! Pure. A name that is not here gets no price, and the window of a small local model.
+//! Pure. An unknown name has no price and the window of a small local model.
 
 use cairn_core::context::{Price, Window};
 
-/// The day on which the table was compared with what is published about these models: the price
-/// list that LiteLLM 1.106.2 carries, and for the windows of other vendors than Anthropic and OpenAI
-/// the catalogue models.dev and the vendors' own refusals.
+/// Date of the last comparison with published data: the price list of LiteLLM 1.106.2, and for the
+/// windows of vendors other than Anthropic and OpenAI the catalogue models.dev and the vendors' error
+/// messages.
 pub const AS_OF: &str = "2026-10-21";
 
-/// Without a word on it from settings or server.
+/// Window in tokens for an unknown model, unless settings or server state another.
 pub const UNKNOWN_TOKENS: u64 = 32_000;
-/// Of a script that is played: no limit that it could reach.
+/// Window in tokens of a replay, which no script reaches.
 pub const SCRIPT_TOKENS: u64 = 1_000_000;
-/// Kept free for the answer when no limit is set.
+/// Tokens reserved for the answer when no limit is set.
 const RESERVE: u64 = 16_000;
 
 struct Family {
-    /// Beginning of the name, as its maker writes it; a hyphen at its end may be missing. The first
-    /// that fits counts.
+    /// Prefix of the name. A hyphen at its end may be missing in the name. The first match counts.
     name: &'static str,
-    /// What we let a request and its answer have. Newer models take more; beyond this a request is
-    /// slow, and with some of them each token costs twice or five times as much.
+    /// Limit of a request with its answer, in tokens. Newer models accept more, but a longer request
+    /// is slow, and some models charge two to five times as much for each token of it.
     tokens: u64,
     /// Dollars for a million tokens: input, cached input, output.
     dollars: Option<(f64, f64, f64)>,
@@ -32,7 +30,7 @@ const fn family(name: &'static str, tokens: u64, dollars: (f64, f64, f64)) -> Fa
     Family { name, tokens, dollars: Some(dollars) }
 }
 
-/// No price is known.
+/// Family without a known price.
 const fn size(name: &'static str, tokens: u64) -> Family {
     Family { name, tokens, dollars: None }
 }
@@ -143,7 +141,7 @@ const FAMILIES: &[Family] = &[
     size("grok-3", 131_072),
 ];
 
-/// What the settings say about the model's size and price.
+/// Settings for the model's window and price.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ContextSettings {
     pub tokens: Option<u64>,
@@ -160,18 +158,18 @@ pub fn window(
     learned: Option<u64>,
 ) -> Window {
     let known = find(model).map_or(UNKNOWN_TOKENS, |family| family.tokens);
-    // Ollama gives a model as much of its window as it was told to, 4,096 tokens by default, and
-    // drops what does not fit without a word.
+    // Ollama uses a configured part of a model's window, 4,096 tokens by default, and drops the
+    // rest of a request without an error.
     let is_ollama = is_ollama || Name::read(model).is_local_build;
     let known = if is_ollama { known.min(UNKNOWN_TOKENS) } else { known };
     let tokens = settings.tokens.unwrap_or(known);
-    // Whatever was assumed, the server knows best.
+    // A limit that the server stated takes precedence.
     let tokens = learned.map_or(tokens, |learned| learned.min(tokens));
     let reserve = max_tokens.map_or(RESERVE.min(tokens / 8), u64::from);
     Window { tokens, reserve, head: 0 }
 }
 
-/// `own_server`: some other server than the vendor's answers, whose prices are its own.
+/// Price of a model. `own_server`: not the vendor's server, so the table's prices do not apply.
 pub fn price(model: &str, settings: &ContextSettings, own_server: bool) -> Option<Price> {
     let known = || {
         let (input, cached, output) = find(model).filter(|_| !own_server)?.dollars?;

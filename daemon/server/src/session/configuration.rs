@@ -8,7 +8,8 @@ use secrecy::SecretString;
 
 use crate::{
     config::{self, Settings},
-    model::choose::{self, Choice, Environment, Keys},
+    environment::Environment,
+    model::choose::{self, Choice, Keys},
     secrets,
     tools::{self, Tool},
 };

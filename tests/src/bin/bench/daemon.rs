@@ -10,7 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use cairn::model::choose::Environment;
+use cairn::environment::Environment;
 use cairn_protocol::PROTOCOL_VERSION;
 use serde_json::{Value, json};
 

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use cairn::model::{
-    anthropic::{Anthropic, Config},
+    anthropic::{Anthropic, AnthropicConfig},
     history::History,
     http::BaseUrl,
 };
@@ -26,7 +26,7 @@ const MARKS: [usize; 4] = [10, 50, 200, ROUNDS];
 /// The machine's step that closes a round, and the encoding of what is new.
 pub(crate) fn requests(table: &mut Table) {
     let base = BaseUrl::parse("http://localhost:1").expect("a URL");
-    let provider = Anthropic::new(Config::new(base, "m", Option::None));
+    let provider = Anthropic::new(AnthropicConfig::new(base, "m", Option::None));
     let mut session = session();
     let mut history = History::default();
     let mut number = 0;

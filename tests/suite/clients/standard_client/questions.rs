@@ -1,6 +1,6 @@
 //! Questions to the user of an editor that only speaks LSP, and the ways they end.
 
-use cairn::{hub, lsp, model::choose::Environment};
+use cairn::{environment::Environment, hub, lsp};
 use cairn_tests::{editor_double, lsp_client::LspClient};
 use serde_json::{Value, json};
 

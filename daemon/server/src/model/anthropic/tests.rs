@@ -1,12 +1,16 @@
+use cairn_core::model::{Failure, FailureKind};
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::{super::testing, *};
+use super::{
+    super::{encoding::Decoder, sse::SseEvent, testing},
+    *,
+};
 
 fn provider(tool_choice: ToolChoice) -> Anthropic {
     let base = BaseUrl::parse(OFFICIAL_BASE_URL).unwrap();
-    Anthropic::new(Config { tool_choice, ..Config::new(base, "claude-x", None) })
+    Anthropic::new(AnthropicConfig { tool_choice, ..AnthropicConfig::new(base, "claude-x", None) })
 }
 
 #[test]
@@ -360,7 +364,7 @@ fn faults() {
 fn an_error_without_its_wrapper() {
     let mut decoder = MessagesDecoder::new("made", testing::no_history());
     let data = json!({"code": 500, "message": "no", "type": "server_error"}).to_string();
-    let events = decoder.push(&Event { name: "error".into(), data });
+    let events = decoder.push(&SseEvent { name: "error".into(), data });
     assert!(matches!(&events[..], [ModelEvent::Failed(Failure { kind: FailureKind::Server, .. })]));
     assert_eq!(decoder.end(), []);
 }

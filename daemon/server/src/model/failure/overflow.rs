@@ -4,7 +4,7 @@
 //! of the answer's own length also name tokens; they are told apart first, because a shorter
 //! conversation would not help.
 
-/// Types and codes that mean it.
+/// Types and codes of such a refusal.
 const TAGS: [&str; 6] = [
     "context_length_exceeded",
     "exceed_context_size_error",
@@ -15,9 +15,9 @@ const TAGS: [&str; 6] = [
     "1261",
 ];
 
-/// Words that mean it, in lower case. All parts of a line occur, in this order.
+/// Messages of such a refusal, in lower case. All parts of an entry must occur, in this order.
 const WORDS: [&[&str]; 25] = [
-    // Anthropic, and what imitates it.
+    // Anthropic, and servers that copy its format.
     &["prompt is too long"],
     &["exceed context limit"],
     // OpenAI, Azure, DeepSeek, OpenRouter, vLLM, SGLang, Mistral.

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{super::testing, *};
 
 fn provider(base: &str, model: &str) -> OpenAi {
-    OpenAi::new(Config::new(BaseUrl::parse(base).unwrap(), model, None))
+    OpenAi::new(OpenAiConfig::new(BaseUrl::parse(base).unwrap(), model, None))
 }
 
 fn body(provider: &OpenAi) -> Value {

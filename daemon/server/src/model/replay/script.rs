@@ -1,4 +1,4 @@
-//! Scripts: parsed by hand, so that every fault is named with its place, all at once.
+//! Parser of replay scripts. It is written by hand to report all faults at once, each with its path.
 //!
 //! Pure.
 
@@ -9,22 +9,22 @@ use serde_json::{Map, Value};
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Script {
-    /// The file or place it came from, for messages.
+    /// File or other source of the script, for messages.
     pub origin: String,
     pub name: String,
     pub steps: Vec<Step>,
     pub children: Vec<ChildScript>,
 }
 
-/// What a child plays, known by its task.
+/// Steps for a subagent, selected by its prompt.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChildScript {
-    /// Occurs in its prompt.
+    /// Text that occurs in the prompt.
     pub prompt: String,
     pub steps: Vec<Step>,
 }
 
-/// One answer.
+/// Scripted answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Step {
     pub expect: Expectation,
@@ -57,7 +57,7 @@ pub struct Fail {
     pub retry_after: Option<Duration>,
 }
 
-/// Everything that is wrong with a script, each fault with its place.
+/// All faults of a script, each with its path.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("The script {origin} cannot be played: {}", faults.join("; "))]
 pub struct ScriptError {
@@ -84,7 +84,7 @@ impl Script {
     }
 }
 
-/// Collects; what a faulty member is read as does not matter, for the script is refused.
+/// Collector of faults. The value of a faulty member does not matter, because the script is refused.
 #[derive(Default)]
 struct Faults(Vec<String>);
 

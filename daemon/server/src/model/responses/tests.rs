@@ -8,7 +8,7 @@ use super::{
 };
 
 fn provider(base: &str, model: &str) -> Responses {
-    Responses::new(Config::new(BaseUrl::parse(base).unwrap(), model, None))
+    Responses::new(OpenAiConfig::new(BaseUrl::parse(base).unwrap(), model, None))
 }
 
 fn body(provider: &Responses) -> Value {

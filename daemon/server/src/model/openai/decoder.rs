@@ -1,0 +1,284 @@
+//! Decoder of Chat Completions event streams.
+
+use bytes::Bytes;
+use cairn_core::{
+    conversation::{AssistantMessage, Block, ToolCall},
+    model::{Failure, FailureKind, ModelEvent, Reply, Stop, Usage},
+};
+use serde_json::Value;
+
+use super::super::{
+    encoding::{self, CallIds, Decoder, IdRule, parse_arguments, protocol, stream_cut},
+    failure,
+    sse::SseEvent,
+};
+
+/// Decoder of one answer.
+#[derive(Debug)]
+pub struct ChatDecoder {
+    ids: CallIds,
+    any_chunk: bool,
+    over: bool,
+    reasoning: String,
+    text: String,
+    calls: Vec<OpenCall>,
+    finish: Option<String>,
+    refused: bool,
+    usage: Usage,
+}
+
+/// Tool call that has started.
+#[derive(Debug)]
+struct OpenCall {
+    /// Unique in the conversation.
+    id: String,
+    /// Id that the server sent; it assigns pieces to calls.
+    wire_id: Option<String>,
+    index: Option<u64>,
+    name: String,
+    arguments: String,
+}
+
+/// Entry of `delta.tool_calls`.
+struct Piece<'a> {
+    id: Option<&'a str>,
+    index: Option<u64>,
+    name: Option<&'a str>,
+    arguments: String,
+}
+
+impl ChatDecoder {
+    pub fn new(id_prefix: impl Into<String>, conversation: Bytes) -> Self {
+        Self {
+            ids: CallIds::new(id_prefix, conversation, IdRule::CHAT),
+            any_chunk: false,
+            over: false,
+            reasoning: String::new(),
+            text: String::new(),
+            calls: Vec::new(),
+            finish: None,
+            refused: false,
+            usage: Usage::default(),
+        }
+    }
+
+    fn event(&mut self, event: &SseEvent, out: &mut Vec<ModelEvent>) -> Result<(), Failure> {
+        if event.data.trim() == "[DONE]" {
+            if !self.any_chunk {
+                return Err(protocol("the stream ended before it began"));
+            }
+            if self.finish.is_none() && !self.calls.is_empty() {
+                return Err(protocol("tool calls without a finish reason"));
+            }
+            out.push(ModelEvent::Finished(self.reply()));
+            return Ok(());
+        }
+        let data: Value = serde_json::from_str(&event.data)
+            .map_err(|error| protocol(format!("an event is not JSON ({error})")))?;
+        let is_error =
+            !data["error"].is_null() || data["object"] == "error" || event.name == "error";
+        if is_error && let Some(failure) = failure::from_stream(&data) {
+            return Err(failure);
+        }
+        self.any_chunk = true;
+        self.read_usage(&data["usage"]);
+        // One choice, because `n` is one. The chunk with the usage has none.
+        let choice = &data["choices"][0];
+        let calls = choice["delta"]["tool_calls"].as_array();
+        if self.finish.is_some() && calls.is_some_and(|calls| !calls.is_empty()) {
+            return Err(protocol("a tool call after the finish reason"));
+        }
+        self.delta(&choice["delta"], out)?;
+        match choice["finish_reason"].as_str() {
+            // DashScope sends "null".
+            None | Some("" | "null") => {}
+            // Sent by DeepSeek, Zhipu, Mistral and OpenRouter.
+            Some("error" | "insufficient_system_resource" | "network_error") => {
+                return Err(Failure {
+                    kind: FailureKind::Server,
+                    message: "The model server ended the answer with an error.".to_owned(),
+                    hint: String::new(),
+                    retry_after_ms: None,
+                });
+            }
+            // Of several reasons, one with which calls do not run takes precedence.
+            Some(finish) if self.finish.as_deref().is_none_or(asks_to_run) => {
+                self.finish = Some(finish.to_ascii_lowercase());
+            }
+            Some(_) => {}
+        }
+        Ok(())
+    }
+
+    fn delta(&mut self, delta: &Value, out: &mut Vec<ModelEvent>) -> Result<(), Failure> {
+        let text = |name: &str| delta[name].as_str().filter(|text| !text.is_empty());
+        if let Some(piece) = text("reasoning_content").or_else(|| text("reasoning")) {
+            self.reasoning.push_str(piece);
+            out.push(ModelEvent::Thinking(piece.to_owned()));
+        }
+        if let Some(piece) = text("content") {
+            self.text.push_str(piece);
+            out.push(ModelEvent::Text(piece.to_owned()));
+        }
+        if let Some(piece) = text("refusal") {
+            self.refused = true;
+            self.text.push_str(piece);
+            out.push(ModelEvent::Text(piece.to_owned()));
+        }
+        for wire in delta["tool_calls"].as_array().into_iter().flatten() {
+            self.call_piece(&Piece::read(wire), out)?;
+        }
+        Ok(())
+    }
+
+    fn call_piece(&mut self, piece: &Piece<'_>, out: &mut Vec<ModelEvent>) -> Result<(), Failure> {
+        let known = match (piece.id, piece.index) {
+            (_, Some(index)) => self.calls.iter().rposition(|call| call.index == Some(index)),
+            (Some(id), None) => {
+                self.calls.iter().rposition(|call| call.wire_id.as_deref() == Some(id))
+            }
+            (None, None) => self.calls.len().checked_sub(1),
+        };
+        match known.filter(|&at| !piece.begins_after(&self.calls[at])) {
+            Some(at) => {
+                let call = &mut self.calls[at];
+                if call.wire_id.is_none() {
+                    call.wire_id = piece.id.map(str::to_owned);
+                }
+                if let Some(name) = piece.name
+                    && call.name.is_empty()
+                {
+                    call.name = encoding::tool_name(name);
+                    out.push(call.started());
+                }
+                call.arguments.push_str(&piece.arguments);
+            }
+            None => {
+                let call = OpenCall {
+                    id: self.ids.admit(piece.id)?,
+                    wire_id: piece.id.map(str::to_owned),
+                    index: piece.index,
+                    name: encoding::tool_name(piece.name.unwrap_or_default()),
+                    arguments: piece.arguments.clone(),
+                };
+                if !call.name.is_empty() {
+                    out.push(call.started());
+                }
+                self.calls.push(call);
+            }
+        }
+        Ok(())
+    }
+
+    fn read_usage(&mut self, wire: &Value) {
+        if let Some(count) = wire["prompt_tokens"].as_u64() {
+            self.usage.input_tokens = count;
+        }
+        if let Some(count) = wire["completion_tokens"].as_u64() {
+            self.usage.output_tokens = count;
+        }
+        let cached = wire["prompt_tokens_details"]["cached_tokens"].as_u64();
+        if let Some(count) = cached.or_else(|| wire["prompt_cache_hit_tokens"].as_u64()) {
+            self.usage.cached_tokens = count;
+        }
+    }
+
+    fn reply(&mut self) -> Reply {
+        let mut blocks = Vec::new();
+        if !self.reasoning.is_empty() {
+            let text = std::mem::take(&mut self.reasoning);
+            blocks.push(Block::Thinking { text, signature: None });
+        }
+        if !self.text.is_empty() {
+            blocks.push(Block::Text(std::mem::take(&mut self.text)));
+        }
+        let has_calls = !self.calls.is_empty();
+        blocks.extend(std::mem::take(&mut self.calls).into_iter().map(|call| {
+            let arguments = parse_arguments(&call.arguments);
+            Block::ToolCall(ToolCall { id: call.id, name: call.name, arguments })
+        }));
+        let stop = match self.finish.as_deref() {
+            Some("length" | "max_tokens") => Stop::MaxTokens,
+            Some("content_filter" | "sensitive") => Stop::Refusal,
+            // Sent by Zhipu and Mistral.
+            Some("model_context_window_exceeded" | "model_length") => Stop::ContextOverflow,
+            _ if self.refused => Stop::Refusal,
+            Some(finish) if has_calls && asks_to_run(finish) => Stop::ToolUse,
+            Some(finish) if asks_to_run(finish) => Stop::EndTurn,
+            None => Stop::EndTurn,
+            Some(other) => Stop::Other(other.to_owned()),
+        };
+        Reply { message: AssistantMessage { blocks }, stop, usage: self.usage }
+    }
+}
+
+/// True for finish reasons that servers are known to send with tool calls.
+fn asks_to_run(finish: &str) -> bool {
+    const REASONS: [&str; 7] =
+        ["stop", "tool_calls", "tool_call", "function_call", "eos", "eos_token", "end_turn"];
+    REASONS.iter().any(|reason| finish.eq_ignore_ascii_case(reason))
+}
+
+impl Decoder for ChatDecoder {
+    fn push(&mut self, event: &SseEvent) -> Vec<ModelEvent> {
+        let mut out = Vec::new();
+        if self.over {
+            return out;
+        }
+        if let Err(failure) = self.event(event, &mut out) {
+            out.push(ModelEvent::Failed(failure));
+        }
+        self.over = matches!(out.last(), Some(ModelEvent::Finished(_) | ModelEvent::Failed(_)));
+        out
+    }
+
+    fn end(&mut self) -> Vec<ModelEvent> {
+        if std::mem::replace(&mut self.over, true) {
+            return Vec::new();
+        }
+        vec![match self.finish {
+            Some(_) => ModelEvent::Finished(self.reply()),
+            None => ModelEvent::Failed(stream_cut("the stream ended early")),
+        }]
+    }
+
+    fn settled(&self) -> bool {
+        self.over || self.finish.is_some()
+    }
+}
+
+impl OpenCall {
+    fn started(&self) -> ModelEvent {
+        ModelEvent::CallStarted { id: self.id.clone(), name: self.name.clone() }
+    }
+}
+
+impl<'a> Piece<'a> {
+    fn read(wire: &'a Value) -> Self {
+        let function = &wire["function"];
+        Self {
+            id: wire["id"].as_str().filter(|id| !id.is_empty()),
+            index: wire["index"].as_u64(),
+            name: function["name"].as_str().filter(|name| !name.is_empty()),
+            arguments: match &function["arguments"] {
+                Value::String(piece) => piece.clone(),
+                object @ Value::Object(_) => object.to_string(),
+                Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) => String::new(),
+            },
+        }
+    }
+
+    /// True if the piece starts another call although its index matches this one. Some servers give
+    /// all parallel calls the index zero, or send no index.
+    fn begins_after(&self, call: &OpenCall) -> bool {
+        match (self.id, call.wire_id.as_deref()) {
+            (Some(new), Some(old)) => new != old,
+            _ => {
+                self.name.is_some()
+                    && !call.name.is_empty()
+                    && serde_json::from_str::<Value>(&call.arguments)
+                        .is_ok_and(|arguments| arguments.is_object())
+            }
+        }
+    }
+}
