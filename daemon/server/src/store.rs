@@ -1,7 +1,7 @@
-//! What outlives the daemon: files of ours below one folder of state.
+//! Cairn's own files below one state folder, which remain after the daemon ends.
 //!
-//! Never in the workspace, never readable by others: folders are made 0700 and files 0600, and only
-//! when there is something to keep.
+//! They are never in the workspace. Only the user can read them: folders have mode 0700 and files
+//! 0600. A folder is created with its first file.
 
 use std::path::PathBuf;
 
@@ -16,16 +16,16 @@ pub mod session_list;
 pub mod sessions;
 pub mod tasks;
 
-/// Where state is kept: `CAIRN_STATE_DIR`, else `cairn` in `XDG_STATE_HOME`, else
-/// `~/.local/state/cairn`. The same on macOS, where command line tools keep to it too; on Windows
-/// `%LOCALAPPDATA%\cairn`, which stays on this machine. `None`: nobody said where.
+/// State folder: `CAIRN_STATE_DIR`, else `cairn` in `XDG_STATE_HOME`, else `~/.local/state/cairn`,
+/// also on macOS. On Windows it is `%LOCALAPPDATA%\cairn`, which is not synchronised to other
+/// machines. `None`: no variable names a folder.
 pub fn state_dir(variable: impl Fn(&str) -> Option<String>) -> Option<PathBuf> {
     let usual = if cfg!(windows) { "LOCALAPPDATA" } else { "XDG_STATE_HOME" };
     folder(variable, "CAIRN_STATE_DIR", usual, ".local/state")
 }
 
-/// The folder of what the user sets: `CAIRN_CONFIG_DIR`, else `cairn` in XDG's; on Windows
-/// `%APPDATA%\cairn`.
+/// Folder of the user's configuration: `CAIRN_CONFIG_DIR`, else `cairn` in `XDG_CONFIG_HOME` or
+/// `~/.config`. On Windows it is `%APPDATA%\cairn`.
 pub fn config_dir(variable: impl Fn(&str) -> Option<String>) -> Option<PathBuf> {
     let usual = if cfg!(windows) { "APPDATA" } else { "XDG_CONFIG_HOME" };
     folder(variable, "CAIRN_CONFIG_DIR", usual, ".config")
@@ -39,7 +39,7 @@ fn folder(
 ) -> Option<PathBuf> {
     let folder = |name| {
         let folder = PathBuf::from(variable(name)?);
-        // The specification of XDG says so, and a relative one would be another in each workspace.
+        // The XDG specification demands it, and a relative path would differ by workspace.
         folder.is_absolute().then_some(folder)
     };
     folder(ours)

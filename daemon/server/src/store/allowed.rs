@@ -1,5 +1,5 @@
-//! What the user allowed for good: exact commands, each for the folder it was allowed in, in one
-//! file that every daemon of the user shares and that people can read.
+//! Rules of "always": exact commands, each for the folder in which the user allowed it. They are in
+//! one readable file that all daemons of the user share.
 //!
 //! ```text
 //! <state>/allowed-commands.json  {"version": 2, "rules": [{"folder": "/home/me/shop", "command": "npm test",
@@ -7,9 +7,8 @@
 //!         allowed-commands.lock  held while it is changed
 //! ```
 //!
-//! Read at each question, so that a rule that was revoked anywhere is gone everywhere. Everything
-//! here blocks. Never makes a rule of its own, and never writes over what it could not read: that
-//! is set aside and told.
+//! The file is read for each decision, so a revoked rule stops working in all daemons at once. All
+//! functions block. A file that cannot be read is renamed and reported, never overwritten.
 
 use std::{
     fs::{self, File, TryLockError},
@@ -31,7 +30,7 @@ const FILE: &str = "allowed-commands.json";
 const LOCK: &str = "allowed-commands.lock";
 const DAMAGED: &str = "allowed-commands.damaged";
 const VERSION: u64 = 2;
-/// Others hold the lock for milliseconds; whoever holds it longer is stuck.
+/// Longest wait for the lock. Other daemons hold it for milliseconds, or hang.
 const LOCK_WAIT: Duration = Duration::from_secs(5);
 const LOCK_POLL: Duration = Duration::from_millis(2);
 const MAX_FILE: u64 = 1024 * 1024;

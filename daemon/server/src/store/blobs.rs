@@ -29,7 +29,7 @@ const TEMPORARY: &str = ".new-";
 const BAD: &str = ".bad";
 const DIGITS: usize = 64;
 const FAN: usize = 2;
-/// Far beyond what is reviewed.
+/// Largest text in bytes, far above the size of reviewed files.
 const MAX_TEXT: usize = 64 * 1024 * 1024;
 
 /// Nothing is on disk before the first text.
@@ -47,7 +47,7 @@ pub struct Sha256Hex(String);
 #[error("is not the SHA-256 of a text in lower-case hexadecimal digits")]
 pub struct NotAHash;
 
-/// What a collection of garbage came to.
+/// Result of a garbage collection.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Collected {
     pub files: usize,

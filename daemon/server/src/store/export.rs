@@ -1,7 +1,7 @@
-//! A session as a text of its own: Markdown to read, or a script that the `replay` provider plays.
+//! Export of a session as Markdown, or as a script for the `replay` provider.
 //!
-//! Written as the journal is read, line by line, so that its length costs no memory. Must never let
-//! a text of a model or of a tool pass for Markdown: each stands in a fence that it cannot close.
+//! Writes while it reads the journal line by line, so memory does not grow with the session. Texts of
+//! models and tools are never read as Markdown: each is in a fence longer than any fence in it.
 
 use std::{
     io::{self, BufWriter, Read, Seek, Write},
@@ -21,18 +21,18 @@ use crate::secrets;
 mod markdown;
 mod replay;
 
-/// What an export came to.
+/// Result of an export.
 #[derive(Debug)]
 pub enum Exported {
     Text(String),
-    /// Too long for an answer.
+    /// File with an export that is too long for an answer.
     File(PathBuf),
 }
 
-/// The longest text that is answered.
+/// Longest export that is returned as text, in bytes.
 const LONGEST: u64 = 4 * 1024 * 1024;
 
-/// Takes the lines of a journal in order.
+/// Format of an export; receives the lines of a journal in order.
 trait Form {
     fn line(&mut self, line: Line, out: &mut dyn Write) -> io::Result<()>;
     /// `left_out`: so many lines of the file could not be read.

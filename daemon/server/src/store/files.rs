@@ -1,6 +1,6 @@
-//! Files of ours as each system has them: for nobody else to see, reached through no link.
+//! File operations that differ by system: private files, opened without following links.
 //!
-//! The one place of `store` that knows systems apart. Must never be used for files of the user.
+//! Only for Cairn's own files, never for files of the user.
 
 #[cfg(unix)]
 mod unix;

@@ -42,23 +42,23 @@ use super::files::{appending, create_folder, is_removed, private, sync_folder};
 mod lines;
 mod writer;
 
-/// Nobody keeps more wrecks of one file than this.
+/// Highest number of a `.torn-` file.
 const MAX_TORN: u32 = 1_000;
-/// A buffer that a large batch needed is not kept for the small ones.
+/// Largest write buffer that is kept for later batches, in bytes.
 const KEPT_BUFFER: usize = 1024 * 1024;
 
-/// The one that may write. Freed for the next when it is dropped.
+/// Journal open for writing. Dropping it releases the lock.
 pub struct Journal {
     sink: Box<dyn Sink>,
     written: Mark,
     durable: Mark,
-    /// There are bytes behind `written` that could not be cut off yet.
+    /// True if bytes after `written` could not be truncated yet.
     torn: bool,
     buffer: Vec<u8>,
     _lock: Lock,
 }
 
-/// A journal as it was found.
+/// Result of opening a journal.
 #[derive(Debug)]
 pub struct Opened {
     pub access: JournalAccess,
@@ -71,10 +71,10 @@ pub enum JournalAccess {
     Read(ReadOnly),
 }
 
-/// Why nothing can be appended.
+/// Reasons for which nothing can be appended.
 #[derive(Debug)]
 pub enum ReadOnly {
-    /// Another one writes: another window, most likely.
+    /// Another process writes it, most likely another window.
     Locked,
     /// Good records stand behind a bad one.
     Corrupt,
@@ -84,7 +84,7 @@ pub enum ReadOnly {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Recovery {
-    /// How many records were read.
+    /// Number of records read.
     pub records: u64,
     pub damage: Damage,
 }
@@ -104,7 +104,7 @@ pub enum Damage {
     },
 }
 
-/// A place between two records.
+/// Position between two records.
 #[derive(Debug, Clone, Copy)]
 struct Mark {
     end: u64,
@@ -128,7 +128,7 @@ impl Sink for File {
 }
 
 impl Journal {
-    /// A new, empty file. Fails when there is one.
+    /// Creates an empty journal. Fails if the file exists.
     pub fn create(path: &Path) -> io::Result<Self> {
         let folder = folder_of(path)?;
         create_folder(folder)?;
@@ -140,7 +140,7 @@ impl Journal {
         Ok(Self::at(file, Mark { end: 0, next: 1 }, lock))
     }
 
-    /// Hands over every good record, in order, and mends the end of the file.
+    /// Passes each valid record to `visit`, in order, and repairs the end of the file.
     pub fn open(path: &Path, mut visit: impl FnMut(Record<'_>)) -> io::Result<Opened> {
         let (file, refused) = match open_file(path, &mut appending()) {
             Err(error) if is_refusal(&error) => (open_file(path, &mut options())?, Some(error)),
@@ -204,9 +204,11 @@ impl Journal {
         Ok(())
     }
 
-    /// What was appended is on the disk. When this fails, nothing that was appended since it last
-    /// succeeded is in the journal any more, and the caller appends it again: the system forgets
-    /// what it could not write, so a second try on the same bytes would succeed and mean nothing.
+    /// Makes all appended records durable.
+    ///
+    /// If it fails, the records since the last success are removed, and the caller must append them
+    /// again. A second sync of the same bytes would prove nothing, because the system drops pages
+    /// that it could not write and then reports success.
     pub fn sync(&mut self) -> io::Result<()> {
         if let Err(error) = self.sink.sync() {
             self.go_back(self.durable);
@@ -265,7 +267,7 @@ pub fn read(path: &Path, visit: impl FnMut(Record<'_>) -> ControlFlow<()>) -> io
     Ok(Recovery::of(&lines::scan(&file, visit)?))
 }
 
-/// Reads the beginning of the file only.
+/// Returns the first record. Reads only the start of the file.
 pub fn first_record(path: &Path) -> io::Result<Option<Vec<u8>>> {
     let mut first = None;
     read(path, |record| {
@@ -286,7 +288,7 @@ pub fn tail(path: &Path, bytes: u64, visit: impl FnMut(&[u8])) -> io::Result<()>
     lines::tail(&open_file(path, &mut options())?, bytes, visit)
 }
 
-/// Whether somebody writes it now, this process included.
+/// True if a process, or this one, has the journal open for writing.
 pub fn is_locked(path: &Path) -> bool {
     // Shared, so that those who look do not see each other; whoever wants to write meanwhile tries
     // again.
@@ -294,7 +296,7 @@ pub fn is_locked(path: &Path) -> bool {
         .is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }
 
-/// Removes a journal and what was saved beside it. `false`: somebody writes it.
+/// Removes a journal and the files beside it. `false`: it is open for writing.
 pub fn remove(path: &Path) -> io::Result<bool> {
     open_file(path, &mut options())?;
     let Some(lock) = Lock::take(path)? else { return Ok(false) };
@@ -311,7 +313,7 @@ pub fn remove(path: &Path) -> io::Result<bool> {
     Ok(true)
 }
 
-/// Held while a journal may be written.
+/// Lock of a journal that is open for writing.
 struct Lock(File);
 
 /// For 300 ms: somebody may have looked whether it is held, which takes no time, and a child of a
@@ -405,7 +407,7 @@ fn open_file(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
     Ok(file)
 }
 
-/// Whether the same file can perhaps still be read.
+/// True for errors after which the file may still be readable.
 fn is_refusal(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem)
 }

@@ -1,8 +1,9 @@
-//! What is pending in the files of a workspace, kept over restarts: one journal a workspace, whose
-//! lines name texts by hash, and the texts beside it.
+//! Pending reviews of a workspace on disk: one journal whose lines name texts by hash, and a folder
+//! of these texts.
 //!
-//! The newest line of a file counts, so only the newest of what gathers is written. A decision that
-//! can be undone is a line of its own. Must never let the hub wait: a thread owns the files.
+//! The newest line of a file counts, so of several waiting states of a file only the newest is
+//! written. A decision that can be undone is a line of its own. A thread owns the files, so the hub
+//! never waits for the disk.
 
 use std::{
     collections::BTreeMap,
@@ -23,97 +24,98 @@ use super::{
     journal::{Journal, JournalAccess, ReadOnly, State},
 };
 
-/// Of the lines below; a journal with a higher one is left alone.
+/// Version of the lines below. A journal with a higher one is not read.
 const VERSION: u32 = 1;
 
-/// What is known of a file. `T` stands for a text: itself, or its hash.
+/// Stored state of a file. `T` is a text or its hash.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Kept<T> {
-    /// Its canonical URI.
+    /// Canonical URI of the file.
     pub key: String,
     pub saveable: bool,
     pub standing: Standing<T>,
-    /// The edit that was sent to the editor and not seen in the text yet.
+    /// Edit that was sent to the editor and has not appeared in the text yet.
     pub under_way: Option<UnderWay<T>>,
-    /// Edits that were given up and may still reach the text.
+    /// Edits that timed out and may still reach the text.
     #[serde(default = "Vec::new")]
     pub late: Vec<UnderWay<T>>,
-    /// The hub's to read.
+    /// Value that only the hub reads.
     #[serde(default)]
     pub rest: Value,
 }
 
-/// All that is to be decided about a file.
+/// Pending changes of a file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Standing<T> {
     pub review: Option<Snapshot<T>>,
-    /// What was done to the file as a whole; the hub's to read.
+    /// Pending operation on the whole file. Only the hub reads it.
     pub fate: Value,
-    /// Encoding in which the file is created again; `None`: UTF-8 without a byte order mark.
+    /// Encoding with which the file is created again. `None`: UTF-8 without a byte order mark.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub encoding: Option<Encoding>,
 }
 
-/// Encoding of a file by the name that the Encoding Standard has for it.
+/// Encoding of a file, by its name in the WHATWG Encoding Standard.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Encoding {
     pub name: String,
     pub bom: bool,
 }
 
+/// Edit that was sent to the editor.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct UnderWay<T> {
     /// Text before the edit; `None`: there is no file.
     pub before: Option<T>,
     /// Text after the edit; empty if it deletes the file.
     pub expected: T,
-    /// Review after the edit, where the text alone does not tell it.
+    /// Review after the edit, where the text alone does not determine it.
     pub after: Option<Standing<T>>,
-    /// The hub's to read.
+    /// Value that only the hub reads.
     pub what: Value,
-    /// Restarts since it was sent.
+    /// Number of restarts since it was sent.
     #[serde(default)]
     pub restarts: u32,
 }
 
-/// A file as it was before a decision.
+/// State of a file before a decision.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Former<T> {
     pub key: String,
     pub standing: Standing<T>,
-    /// The text the decision left; `None`: no file.
+    /// Text after the decision. `None`: the file does not exist.
     pub after: Option<T>,
-    /// The hub's to read.
+    /// Value that only the hub reads.
     pub rest: Value,
 }
 
-/// The state before a turn of every file the agent changed in it.
+/// States before a turn of all files that the agent changed in it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Checkpoint<T> {
     pub turn: String,
     pub session: String,
-    /// The words the turn began with.
+    /// Text of the user's task.
     pub task: String,
     pub plan: Plan,
     /// By canonical URI.
     pub files: BTreeMap<String, Before<T>>,
 }
 
-/// A file before the agent changed it.
+/// State of a file before the agent changed it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Before<T> {
     pub standing: Standing<T>,
-    /// `None`: there was no file.
+    /// `None`: the file did not exist.
     pub text: Option<T>,
-    /// The text that the agent, or a decision, left last; `None`: no file.
+    /// Text after the agent's last change or the last decision. `None`: the file does not exist.
     pub left: Option<T>,
-    /// Somebody else wrote in it since.
+    /// True if the user or another program changed the file since.
     pub touched: bool,
 }
 
-/// What was found when the workspace was opened.
+/// Stored reviews of a workspace when it was opened.
 #[derive(Debug, Default)]
 pub struct Found {
     pub files: Vec<Kept<Text>>,
@@ -130,16 +132,16 @@ enum Line {
         version: u32,
     },
     File(Box<Kept<Sha256Hex>>),
-    /// Nothing is pending in the file of this key any more.
+    /// The file with this key has no pending changes any more.
     Settled(String),
     Decided(Vec<Former<Sha256Hex>>),
     Undone,
     Checkpoint(Checkpoint<Sha256Hex>),
-    /// This checkpoint and those after it are no more.
+    /// Removes the checkpoint of this turn and those after it.
     WentBack(String),
 }
 
-/// Where what is pending is handed over. Dropping it has everything saved.
+/// Handle of the thread that saves pending reviews. Dropping it saves everything.
 #[derive(Debug)]
 pub struct ReviewStore {
     orders: mpsc::Sender<Order>,
@@ -158,17 +160,20 @@ enum Order {
     Close(oneshot::Sender<()>),
 }
 
-/// Undoable decisions that are kept.
+/// Number of decisions that can be undone.
 const DECISIONS_KEPT: usize = 50;
+/// Number of checkpoints that are kept.
 pub const CHECKPOINTS_KEPT: usize = 50;
-/// Texts younger than this may be named by a line that is yet to be written.
+/// Age below which an unnamed text is kept, because a line that names it may still be written.
 const YOUNG: Duration = Duration::from_secs(24 * 60 * 60);
+/// Time between attempts to save after a failure.
 const RETRY: Duration = Duration::from_secs(2);
-/// What nobody waits for gathers so long.
+/// Longest delay before a change is saved that no caller waits for.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 impl ReviewStore {
-    /// Takes up what is pending; blocks. An error says why nothing is kept in this process.
+    /// Reads the stored reviews and starts the thread. Blocks. After an error this process saves no
+    /// reviews.
     pub fn open(
         folder: &Path,
         on_state: impl Fn(State) + Send + 'static,
@@ -200,7 +205,7 @@ impl ReviewStore {
         self.order(Order::Decided(formers));
     }
 
-    /// The newest decision was taken back.
+    /// Records that the newest decision was undone.
     pub fn undone(&self) {
         self.order(Order::Undone);
     }
@@ -209,43 +214,43 @@ impl ReviewStore {
         self.order(Order::Checkpoint(Box::new(checkpoint)));
     }
 
-    /// The workspace is as it was before this turn.
+    /// Records that the workspace was restored to the state before this turn.
     pub fn went_back(&self, turn: String) {
         self.order(Order::WentBack(turn));
     }
 
-    /// Resolves when everything handed over before is on the disk, or could not be saved for now.
+    /// Resolves when all earlier changes are durable, or with the error of the attempt to save them.
     pub fn sync(&self) -> oneshot::Receiver<Result<(), String>> {
         let (answer, saved) = oneshot::channel();
         self.order(Order::Sync(answer));
         saved
     }
 
-    /// Resolves when everything is saved, or given up, and another one may keep them.
+    /// Saves everything if possible and resolves when the lock is free.
     pub async fn close(self) {
         let (answer, closed) = oneshot::channel();
         self.order(Order::Close(answer));
         let _ = closed.await;
     }
 
-    /// A thread that is gone drops the order; whoever waits for it hears so.
+    /// Sends an order. If the thread has ended, the order is dropped, and its receiver gets an error.
     fn order(&self, order: Order) {
         let _ = self.orders.send(order);
     }
 }
 
-/// What came of waiting for orders.
+/// Result of waiting for orders.
 #[derive(Default)]
 struct Gathered {
     waiting: Vec<oneshot::Sender<Result<(), String>>>,
-    /// This is the end; and who is to be told.
+    /// Set when the thread must end, with the caller to notify, if any.
     closing: Option<Option<oneshot::Sender<()>>>,
 }
 
 struct Worker<F> {
     journal: Journal,
     blobs: Blobs,
-    /// What could not be saved yet, in order.
+    /// Orders that are not saved yet, oldest first.
     todo: Vec<Order>,
     on_state: F,
     state: State,
@@ -261,11 +266,11 @@ impl<F: Fn(State)> Worker<F> {
                 Err(reason) => State::Failing(reason.clone()),
             });
             for answer in waiting {
-                // Whoever asked may have gone.
+                // Fails only if the caller dropped its receiver.
                 let _ = answer.send(saved.clone());
             }
             if let Some(closed) = closing {
-                // Frees the lock before anybody is told.
+                // Releases the lock before the caller is notified.
                 drop(self);
                 if let Some(closed) = closed {
                     let _ = closed.send(());
@@ -275,8 +280,8 @@ impl<F: Fn(State)> Worker<F> {
         }
     }
 
-    /// Waits for something to do. While a user types, each of his keys would be a text to write:
-    /// what nobody waits for gathers for a while.
+    /// Waits for orders. Collects those that no caller waits for during [`PATIENCE`], because each
+    /// key that a user types would otherwise write a text.
     fn gather(&mut self, orders: &mpsc::Receiver<Order>) -> Gathered {
         let mut gathered = Gathered::default();
         let first = if self.todo.is_empty() {
@@ -306,7 +311,7 @@ impl<F: Fn(State)> Worker<F> {
         }
     }
 
-    /// All or nothing.
+    /// Saves all orders or none.
     fn save(&mut self) -> io::Result<()> {
         newest_only(&mut self.todo);
         if self.todo.is_empty() {
@@ -342,7 +347,7 @@ impl<F: Fn(State)> Worker<F> {
     }
 }
 
-/// Stores a text. Most records name the same texts several times: each is hashed and looked for once.
+/// Stores a text and returns its hash. Records repeat texts, so recent ones are not hashed again.
 fn put_once(
     blobs: &Blobs,
     known: &mut Vec<(Text, Sha256Hex)>,
@@ -360,7 +365,7 @@ fn put_once(
     Ok(hash)
 }
 
-/// Of each file only its newest state is worth writing.
+/// Drops all but the newest state of each file and each checkpoint.
 fn newest_only(todo: &mut Vec<Order>) {
     let mut seen = std::collections::HashSet::new();
     let mut kept: Vec<Order> = mem::take(todo)
@@ -385,7 +390,7 @@ fn encode(line: &Line) -> io::Result<Vec<u8>> {
     serde_json::to_vec(line).map_err(io::Error::other)
 }
 
-/// What the lines of a journal come to.
+/// State that the lines of a journal add up to.
 #[derive(Debug, Default)]
 struct Live {
     version: u32,
@@ -444,16 +449,16 @@ impl Live {
             .chain(checkpoints)
     }
 
-    /// What names a text that is lost is left out.
+    /// Loads the texts. Leaves out entries whose texts are missing.
     fn with_texts(self, blobs: &Blobs) -> Found {
         let get = |hash: &Sha256Hex| -> io::Result<Text> {
             let bytes = blobs.get(hash)?.ok_or_else(|| io::Error::other("a text is lost"))?;
             String::from_utf8(bytes).map(|text| Text::new(&text)).map_err(io::Error::other)
         };
-        let lost = |error: io::Error| tracing::warn!("something pending was lost: {error}");
+        let lost = |error: io::Error| tracing::warn!("a pending review could not be restored: {error}");
         let files = self.files.values();
         let files = files.filter_map(|kept| kept.try_map(get).map_err(lost).ok()).collect();
-        // Behind a decision that is lost, those before it cannot be undone either.
+        // Without a decision, those before it cannot be undone either.
         let mut decisions = Vec::new();
         for formers in self.decisions.iter().rev() {
             match formers.iter().map(|one| one.try_map(get)).collect::<io::Result<Vec<_>>>() {
@@ -465,7 +470,7 @@ impl Live {
             }
         }
         decisions.reverse();
-        // A checkpoint brings everything back or nothing.
+        // A checkpoint restores all of its files or is left out.
         let checkpoints = self.checkpoints.iter();
         let checkpoints = checkpoints.filter_map(|it| it.try_map(get).map_err(lost).ok()).collect();
         Found { files, decisions, checkpoints }
@@ -507,7 +512,7 @@ fn open(path: &Path) -> io::Result<(Journal, Live)> {
     }
 }
 
-/// A journal of many lines that come to little is written anew.
+/// Rewrites a journal in which most lines are outdated.
 fn rewrite(path: &Path, journal: Journal, live: &Live) -> io::Result<Journal> {
     const FEW: usize = 200;
     if live.lines <= FEW + 4 * (live.files.len() + live.decisions.len() + live.checkpoints.len()) {
@@ -534,7 +539,7 @@ fn rewrite(path: &Path, journal: Journal, live: &Live) -> io::Result<Journal> {
     if let Some(folder) = path.parent() {
         super::files::sync_folder(folder)?;
     }
-    // The lock is a file of its own, and free for a moment now: whoever takes it reads the same.
+    // Releases the lock for a moment. A process that takes it meanwhile reads the same content.
     drop(journal);
     open(path).map(|(journal, _)| journal)
 }

@@ -17,7 +17,7 @@ use super::{
     sessions::{self, Digest, ForkedFrom, Line},
 };
 
-/// What this process knows better than the files.
+/// Facts about a session that this process holds in memory.
 #[derive(Debug, Clone, Copy)]
 pub struct SessionFlags {
     pub running: bool,
@@ -39,12 +39,12 @@ pub enum Fault {
     Io(io::Error),
 }
 
-/// How much of a journal's end is read for a list.
+/// Size of the end of a journal that is read for a list, in bytes.
 const TAIL: u64 = 256 * 1024;
 const PAGE: u32 = 50;
 const LARGEST_PAGE: u32 = 200;
 
-/// Of one workspace. The newest are kept whatever they weigh.
+/// Limits for one workspace. The newest sessions are kept whatever their size.
 const KEPT: usize = 200;
 const KEPT_BYTES: u64 = 1024 * 1024 * 1024;
 const ALWAYS_KEPT: usize = 20;
@@ -62,7 +62,7 @@ struct Entry {
     bytes: u64,
 }
 
-/// Whether it can be the id of a session, and so the name of a file.
+/// True if the text can be the id of a session and so the name of a file.
 pub fn is_id(id: &str) -> bool {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
     !id.is_empty() && id.len() <= 64 && id.bytes().all(fits)
@@ -139,7 +139,7 @@ pub fn fork(
     })();
     drop(journal);
     copied.map_err(|error| {
-        // Half a fork is no session.
+        // Removes an incomplete fork.
         let _ = journal::remove(&path);
         Fault::Io(error)
     })

@@ -32,20 +32,20 @@ use super::{
 
 mod telling;
 
-/// Of the lines below; a journal with a higher one is left alone.
+/// Version of the lines below. A journal with a higher one is not read.
 pub const VERSION: u32 = 1;
 
-/// What happened in a session.
+/// Line of a session's journal.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Line {
-    /// The first of a journal.
+    /// First line of a journal.
     Session(Header),
     /// A turn began.
     Turn(TurnLine),
     /// The turn machine's memory.
     Step(Record),
-    /// What one step changed in it, which must not be torn apart.
+    /// Changes of one step, in one line so that all or none are stored.
     Steps(Vec<Record>),
     /// The plan as it was shown, with the work under it.
     Plan(PlanNotification),
@@ -59,12 +59,12 @@ pub enum Line {
     Ended(EndedLine),
     /// All that waits to be done next.
     Queue(Vec<FollowUp>),
-    /// What a list of sessions shows, so that it needs to read no more than the end of the file.
+    /// Facts for the list of sessions, which reads only the end of the file.
     Digest(Digest),
 }
 
 impl Line {
-    /// Of the turn machine.
+    /// Records of the turn machine.
     pub fn records(&self) -> &[Record] {
         match self {
             Line::Step(record) => std::slice::from_ref(record),
@@ -169,7 +169,7 @@ pub struct Loaded {
     pub hold: Hold,
 }
 
-/// What may be done with it.
+/// Access that this process has to the session.
 #[derive(Debug)]
 pub enum Hold {
     Ours(Journal),
@@ -186,7 +186,7 @@ pub enum Newest {
 
 const HISTORY_KEPT: usize = 50;
 const CHILDREN_KEPT: usize = 50;
-/// Of the words a session began with, in characters.
+/// Longest title of a session, in characters.
 const TITLE: usize = 200;
 
 /// Below the folder of state: one folder for each set of workspace folders.
@@ -271,7 +271,7 @@ pub fn load(path: &Path) -> io::Result<Loaded> {
     reading.done(hold)
 }
 
-/// What was said before entry number `before`, or last. Holds a page of it, however long the file.
+/// Returns the entries before number `before`, or the last ones. Holds one page in memory.
 pub fn page(path: &Path, before: Option<u64>) -> io::Result<Page> {
     let mut telling = Telling::until(before);
     journal::read(path, |record| {
@@ -299,7 +299,7 @@ fn fault(what: impl Into<String>) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, what.into())
 }
 
-/// Takes lines in order and becomes the session they tell of.
+/// Builder of a session from its lines in order.
 #[derive(Default)]
 struct Reading {
     header: Option<Header>,

@@ -34,7 +34,7 @@ const LOCK: &str = ".lock";
 const HIGH_WATER: &str = "high-water-mark";
 const TEMPORARY: &str = ".new-";
 
-/// Others hold the lock for milliseconds; whoever holds it longer is stuck.
+/// Longest wait for the lock. Other daemons hold it for milliseconds, or hang.
 const LOCK_WAIT: Duration = Duration::from_secs(5);
 const LOCK_POLL: Duration = Duration::from_millis(2);
 /// Far beyond what a task may hold.
@@ -54,7 +54,7 @@ pub struct TaskList {
 #[derive(Debug, Default)]
 pub struct Contents {
     pub graph: Graph,
-    /// What could not be read, one sentence each; it was left as it is.
+    /// Files that could not be read, one sentence each. They were not changed.
     pub damage: Vec<String>,
     mark_damaged: bool,
     torn: Vec<PathBuf>,

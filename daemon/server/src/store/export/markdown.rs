@@ -1,4 +1,4 @@
-//! Markdown for people.
+//! Export as Markdown.
 
 use std::{
     fmt::Write as _,
@@ -21,7 +21,7 @@ pub(super) struct Markdown {
     turns: u32,
     /// As it was shown last.
     plan: String,
-    /// Of a round that is not closed: the item that closes it tells them again.
+    /// Results of the open round. The item that closes the round repeats them.
     results: Vec<ToolResult>,
 }
 

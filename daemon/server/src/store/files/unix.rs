@@ -1,4 +1,4 @@
-//! Modes keep others out: folders are made 0700 and files 0600.
+//! Private files by mode: 0700 for folders and 0600 for files.
 
 use std::{
     fs::{DirBuilder, File, OpenOptions},
@@ -9,7 +9,7 @@ use std::{
 
 use rustix::fs::OFlags;
 
-/// Follows no link, waits for no pipe.
+/// Options for a private file. Opening does not follow a link and does not block on a pipe.
 pub(in crate::store) fn private() -> OpenOptions {
     let mut options = OpenOptions::new();
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
@@ -17,14 +17,14 @@ pub(in crate::store) fn private() -> OpenOptions {
     options
 }
 
-/// For reading, and for writing behind the end.
+/// Options for reading, and for writing at the end.
 pub(in crate::store) fn appending() -> OpenOptions {
     let mut options = private();
     options.read(true).append(true);
     options
 }
 
-/// An open file has no name any more.
+/// True if the open file was removed.
 pub(in crate::store) fn is_removed(file: &File, _path: &Path) -> io::Result<bool> {
     Ok(file.metadata()?.nlink() == 0)
 }
@@ -33,12 +33,12 @@ pub(in crate::store) fn read_exact_at(file: &File, bytes: &mut [u8], at: u64) ->
     file.read_exact_at(bytes, at)
 }
 
-/// Makes a folder and those above it that are missing, for nobody else to see.
+/// Creates a private folder and its missing parents.
 pub(in crate::store) fn create_folder(folder: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }
 
-/// Makes renames in a folder last.
+/// Makes renames in a folder durable.
 pub(in crate::store) fn sync_folder(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }

@@ -1,4 +1,4 @@
-//! The folder of the user's profile keeps others out: what is made in it has its access rules.
+//! Private files by inheritance: they have the access rules of the user's profile folder.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -7,25 +7,25 @@ use std::{
     path::Path,
 };
 
-/// `FILE_FLAG_OPEN_REPARSE_POINT`: a link itself is opened, which is no regular file.
+/// `FILE_FLAG_OPEN_REPARSE_POINT`: opens a link itself, which is not a regular file.
 const NO_LINK: u32 = 0x0020_0000;
 
-/// Follows no link.
+/// Options for a private file. Opening does not follow a link.
 pub(in crate::store) fn private() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.custom_flags(NO_LINK);
     options
 }
 
-/// For reading, and for writing where the file stands: a file that is opened for appending alone
-/// cannot be made shorter here.
+/// Options for reading, and for writing at the file position. A file opened only for appending
+/// cannot be truncated on Windows.
 pub(in crate::store) fn appending() -> OpenOptions {
     let mut options = private();
     options.read(true).write(true);
     options
 }
 
-/// An open file has its name no more.
+/// True if the open file was removed.
 pub(in crate::store) fn is_removed(_file: &File, path: &Path) -> io::Result<bool> {
     Ok(!path.try_exists()?)
 }
@@ -53,7 +53,7 @@ pub(in crate::store) fn create_folder(folder: &Path) -> io::Result<()> {
     fs::create_dir_all(folder)
 }
 
-/// The system has no way to ask for it: it keeps the names of files in a journal of its own.
+/// Does nothing: Windows has no such call and journals the names of files itself.
 pub(in crate::store) fn sync_folder(_folder: &Path) -> io::Result<()> {
     Ok(())
 }

@@ -26,7 +26,7 @@ pub struct Record<'a> {
     pub json: &'a [u8],
 }
 
-/// What can be no record.
+/// Line that is not a valid record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Malformed {
     #[error("an empty text is no record")]
@@ -37,13 +37,13 @@ pub enum Malformed {
     TooLong,
 }
 
-/// What a pass over the lines found.
+/// Result of a pass over the lines.
 #[derive(Debug, Default)]
 pub(super) struct Scan {
-    /// How many good ones the file begins with, and where the last of them ends.
+    /// Number of valid records at the start of the file, and the offset where the last one ends.
     pub records: u64,
     pub end: u64,
-    /// What comes after them.
+    /// Content after them.
     pub rest: u64,
     pub lines_in_rest: u64,
     pub good_in_rest: bool,
@@ -199,7 +199,7 @@ pub(super) fn read_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Re
 /// The lines of a file, last one first.
 struct Backwards<'a> {
     file: &'a File,
-    /// What is in the buffer stands here in the file; what follows was handed out.
+    /// Offset of the buffer in the file; later content was already returned.
     start: u64,
     buffer: Vec<u8>,
 }

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use super::*;
 use crate::exec;
 
-/// What goes wrong with the file next.
+/// Next fault of the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fault {
     /// The disk takes so many bytes more, then it is full.
@@ -121,7 +121,7 @@ fn writable(opened: Opened) -> Journal {
     }
 }
 
-/// What can be the record of a test: of several lengths, and each another.
+/// Distinct records of several lengths for a test.
 fn json(number: usize) -> String {
     format!("{{\"n\":{number},\"é\":\"{}\"}}", "x".repeat(number * 7 % 23))
 }

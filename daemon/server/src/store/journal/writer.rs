@@ -21,9 +21,9 @@ use super::{
 };
 use crate::secrets;
 
-/// What waits to be saved is at most this much.
+/// Limit of the records that wait to be saved, in bytes.
 const MAX_UNSAVED: usize = 64 * 1024 * 1024;
-/// What nobody waits for is synced when it is this much, or when it is this old.
+/// Size in bytes, and age, at which records that no caller waits for are synced.
 const SYNC_BYTES: usize = 1024 * 1024;
 const SYNC_AFTER: Duration = Duration::from_secs(2);
 
@@ -66,7 +66,7 @@ struct Shared {
 struct Queue {
     records: Vec<Vec<u8>>,
     syncs: Vec<oneshot::Sender<Saved>>,
-    /// Of the records here and of those the thread holds.
+    /// Bytes of the records here and of those the thread holds.
     unsaved: usize,
     /// One was refused. None is taken before all are saved, or there would be a hole.
     full: bool,
@@ -79,7 +79,7 @@ struct Queue {
 
 const USUAL: Limits = Limits { unsaved: MAX_UNSAVED, sync_after: SYNC_AFTER };
 
-/// How patient, and how much: a test is less so.
+/// Limits of time and size; tests use smaller ones.
 #[derive(Clone, Copy)]
 struct Limits {
     unsaved: usize,
@@ -271,7 +271,7 @@ impl Source {
 
 struct WriterThread<F> {
     source: Source,
-    /// What is not on the disk for sure, and how many of it are in the file.
+    /// Records that may not be durable yet, and how many of them are in the file.
     held: Vec<Vec<u8>>,
     written: usize,
     /// When what is held is synced or tried again at the latest.

@@ -30,7 +30,7 @@ fn open(folder: &Path) -> (ReviewStore, Found) {
     }
 }
 
-/// What the next one finds.
+/// Reviews that are found after this store was closed.
 fn close(keeper: ReviewStore, folder: &Path) -> Found {
     keeper.sync().blocking_recv().unwrap().unwrap();
     drop(keeper);

@@ -1,6 +1,6 @@
-//! What a client is shown of a session, told from its lines alone: a page of it at a time.
+//! Transcript of a session for a client, one page at a time, built from the journal's lines.
 //!
-//! Never holds more than a page.
+//! Holds at most one page.
 
 use std::collections::VecDeque;
 
@@ -16,14 +16,14 @@ use cairn_protocol::{
 use super::{EndedLine, Line};
 
 const PAGE: usize = 1_000;
-/// Of texts; a longer one is a page of its own.
+/// Size of a page in bytes of text. A longer entry is a page of its own.
 const PAGE_BYTES: usize = 4 * 1024 * 1024;
 
-/// Entries that follow each other, oldest first.
+/// Consecutive entries, oldest first.
 #[derive(Debug, Default)]
 pub struct Page {
     pub transcript: Vec<TranscriptEntry>,
-    /// The number of the first one, if there are any before it.
+    /// Number of the first entry, if there are earlier ones.
     pub earlier: Option<u64>,
 }
 
@@ -172,7 +172,7 @@ impl Telling {
     }
 }
 
-/// Of its texts, about.
+/// Approximate size of an entry's texts, in bytes.
 fn size(entry: &TranscriptEntry) -> usize {
     match entry {
         TranscriptEntry::Turn(turn) => match &turn.phase {

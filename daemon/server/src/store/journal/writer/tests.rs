@@ -48,7 +48,7 @@ impl Fixture {
         self.writer.sync().blocking_recv().unwrap()
     }
 
-    /// Whether the file holds so many records, synced or not, before long.
+    /// Waits until the file holds so many records, synced or not.
     fn reaches(&self, count: u64) -> bool {
         let deadline = Instant::now() + LONG;
         loop {
