@@ -2,6 +2,7 @@ use cairn_core::{
     change::Change,
     review::{Author, FileReview, Origin},
 };
+use serde_json::Value;
 
 use super::*;
 
