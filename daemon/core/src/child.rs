@@ -1,22 +1,21 @@
-//! Children: what a loop with a clean context is told before its task, and what the agent that
-//! started it is told when it ends.
+//! Subagents: the system prompt of a subagent, and the report of its end.
 //!
-//! A child that ends with a question gets no answer: its words go to its parent, which alone may
-//! ask the user.
+//! A subagent that ends with a question gets no answer. Its text goes to the agent that started it,
+//! and only that one may ask the user.
 
 use crate::{marks::ModelText, model::Usage, turn::EndReason};
 
-/// Answers with tool calls that a child has if its parent names no limit.
+/// Maximum number of answers with tool calls, where the agent that started the subagent names none.
 pub const DEFAULT_ROUNDS: u32 = 30;
 
-/// Told when one answer is left: a child that is stopped in its work would leave nothing to read.
+/// Notice before the last answer: a subagent that is stopped in its work would report nothing.
 pub const LAST_ROUND: &str = "You have one answer left. Call no more tools: report what you found and did, and what is left to do.";
 
-/// A report beyond this many characters is cut.
+/// Maximum length of a report, in characters. A longer one is cut.
 const REPORT_LIMIT: usize = 16_000;
 const FILES_NAMED: usize = 50;
 
-/// The system prompt of a child, made from its parent's.
+/// Returns the system prompt of a subagent, made from that of the agent that starts it.
 pub fn system(of_parent: &str) -> String {
     format!(
         "{of_parent}\n\
@@ -25,11 +24,11 @@ pub fn system(of_parent: &str) -> String {
     )
 }
 
-/// How a child ended.
+/// End of a subagent's loop, from which its report is made.
 #[derive(Debug, Clone)]
 pub struct Ended {
     pub reason: EndReason,
-    /// Its final words, or what went wrong.
+    /// Its final text, or the error.
     pub summary: String,
     /// The newest text it wrote.
     pub last_words: String,
@@ -37,11 +36,11 @@ pub struct Ended {
     pub usage: Usage,
     /// Paths of the files it changed.
     pub files: Vec<String>,
-    /// What is open in its plan.
+    /// Open items of its plan.
     pub open: Vec<String>,
 }
 
-/// What the call that started a child is answered with.
+/// Result of the call that started a subagent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
     pub content: ModelText,
@@ -97,7 +96,7 @@ impl Ended {
                 words(&mut content, summary, REPORT_LIMIT);
             }
             EndReason::Cancelled | EndReason::Failed | EndReason::Limit => {
-                // That it was stopped is said above.
+                // The first line already says that it was stopped.
                 if *reason == EndReason::Failed {
                     words(&mut content, summary, 2_000);
                 }
@@ -117,7 +116,7 @@ fn counted(count: u32, what: &str) -> String {
     if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 
-/// The text, cut to so many characters, and that it goes on.
+/// Returns the text cut to `limit` characters, and true if more follows.
 fn bounded(text: &str, limit: usize) -> (&str, bool) {
     match text.char_indices().nth(limit) {
         Some((at, _)) => (&text[..at], true),

@@ -1,9 +1,9 @@
-//! How much of a model's window a conversation takes, and what of the conversation is sent.
+//! Context window: estimates how full it is, and selects the items that are sent.
 //!
-//! Items are never changed. What is sent of them follows from an [`Epoch`]: where it starts, and
-//! which old tool results are replaced by a note. Only a new epoch changes bytes that were sent
-//! before, so it comes in big steps. Nothing here costs more as a conversation grows, except a new
-//! epoch itself.
+//! Items are never changed. An [`Epoch`] says from which item on the conversation is sent, and
+//! before which item long tool results are replaced by a note. Only a new epoch changes bytes that
+//! were sent before, so epochs change rarely and by a large step. The cost of an operation does not
+//! grow with the conversation, except for a new epoch.
 
 use std::borrow::Cow;
 
@@ -23,37 +23,38 @@ mod tests;
 pub use digest::{Parts, REJECTED, SUMMARY_WANTED, TAKEN_BACK, WENT_BACK, digest};
 pub use price::{Cost, Price};
 
-/// Old tool results are left out from this share of the room on.
+/// Percentage of [`Window::room`] from which on old tool results are left out.
 const ELIDE_PERCENT: u64 = 60;
-/// The conversation is compacted from this share on.
+/// Percentage of [`Window::room`] from which on the conversation is compacted.
 const COMPACT_PERCENT: u64 = 85;
-/// What a new epoch must free, and what must have been said since the last: a prompt cache that
-/// breaks is paid for.
+/// Percentage of [`Window::room`] that a new epoch must free, and that must have been added since
+/// the last one. A new epoch invalidates the provider's prompt cache, which costs money.
 const STEP_PERCENT: u64 = 20;
-/// Rounds whose results are always sent whole.
+/// Number of newest rounds whose results are always sent whole.
 const ROUNDS_KEPT: usize = 4;
-/// A smaller result is sent as it is: the note would save nothing.
+/// Minimum size in bytes of a result that is left out. A note instead of a smaller one would save
+/// nothing.
 const SMALL_RESULT: usize = 400;
 
-/// What a model can take in and give out together, in tokens.
+/// Size of a model's context, request and answer together, in tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Window {
     pub tokens: u64,
-    /// Kept free for the answer.
+    /// Tokens kept free for the answer.
     pub reserve: u64,
-    /// What stands before the conversation in each request: the system prompt and the tools.
+    /// Tokens before the conversation in each request: the system prompt and the tools.
     pub head: u64,
 }
 
 impl Default for Window {
-    /// Of a model nothing is known of.
+    /// Window of an unknown model.
     fn default() -> Self {
         Self { tokens: 32_000, reserve: 4_000, head: 0 }
     }
 }
 
 impl Window {
-    /// For one request, its head included.
+    /// Returns the tokens that one request may have, its head included.
     pub fn room(&self) -> u64 {
         self.tokens - self.reserve.min(self.tokens / 2)
     }
@@ -63,7 +64,7 @@ impl Window {
     }
 }
 
-/// What of a conversation is sent.
+/// View of a conversation: the part of it that is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Epoch {
     /// The first item that is sent: the very first, or what an earlier part was compacted to.
@@ -72,12 +73,12 @@ pub struct Epoch {
     pub elided_before: usize,
 }
 
-/// The conversation takes less room from here on.
+/// Change to an epoch in which the conversation needs fewer tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shortened {
     pub epoch: Epoch,
     pub how: Shortening,
-    /// Tokens of the next request without it, and with it.
+    /// Tokens of the next request before and after the change.
     pub before: u64,
     pub after: u64,
 }
@@ -89,12 +90,12 @@ pub enum Shortening {
     Elided,
     /// The model wrote a summary.
     Summarized,
-    /// It could not be asked for one, or wrote none.
+    /// Facts were copied without a summary: the model could not be asked, or wrote none.
     Mechanical,
 }
 
 impl Shortened {
-    /// For the user.
+    /// Describes the change for the user.
     pub fn in_words(&self) -> String {
         let what = match self.how {
             Shortening::Elided => "Old tool results left out to save room",
@@ -113,7 +114,7 @@ fn rounded(tokens: u64) -> String {
     }
 }
 
-/// How full a window is.
+/// Used part of a window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Fill {
     /// Tokens of the next request.
@@ -121,24 +122,24 @@ pub struct Fill {
     pub window: u64,
 }
 
-/// How many tokens the next request has: what the server counted the last time, and an estimate of
-/// what was added since.
+/// Token count of the next request: the last count of the server, plus an estimate of the items
+/// added since.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Meter {
-    /// Of the items before `counted`, and of the head if the server counted them.
+    /// Tokens of the items before `counted`, and of the head if `reported`.
     tokens: u64,
     counted: usize,
-    /// The server's count is in `tokens`, so the head is, too.
+    /// True if `tokens` holds the server's count, which includes the head.
     reported: bool,
     /// The next item is the answer that the server counted.
     answer_counted: bool,
-    /// What leaving out results before `weighed` would save.
+    /// Tokens saved by leaving out results before `weighed`.
     gain: u64,
     weighed: usize,
 }
 
 impl Meter {
-    /// Takes the items in that were added since the last time.
+    /// Adds the items since the last call to the estimate.
     pub fn catch_up(&mut self, items: &[Item], epoch: Epoch) {
         self.counted = self.counted.max(epoch.start);
         for (index, item) in items.iter().enumerate().skip(self.counted) {
@@ -160,7 +161,7 @@ impl Meter {
         self.weighed = self.weighed.max(end);
     }
 
-    /// The server counted a request that had these items, and its answer.
+    /// Stores the server's count of a request with these items, and of its answer.
     pub fn report(&mut self, usage: Usage, items: usize) {
         // Some servers report zeros.
         if usage.input_tokens > 0 {
@@ -171,14 +172,14 @@ impl Meter {
         }
     }
 
-    /// Tokens of the next request. Items that were not taken in yet are estimated.
+    /// Returns the tokens of the next request. Items not counted yet are estimated.
     pub fn used(mut self, items: &[Item], epoch: Epoch, window: &Window) -> u64 {
         self.catch_up(items, epoch);
         self.tokens.saturating_add(if self.reported { 0 } else { window.head })
     }
 
-    /// From here on old results are left out. `None`: that would free too little, or there is
-    /// room enough.
+    /// Returns an epoch that leaves out old results; `None` if that would free too little or is not
+    /// needed.
     pub fn elide(&mut self, items: &[Item], epoch: Epoch, window: &Window) -> Option<Epoch> {
         let used = self.used(items, epoch, window);
         let worth = self.gain >= window.share(STEP_PERCENT)
@@ -191,7 +192,7 @@ impl Meter {
         Some(Epoch { elided_before: self.weighed, ..epoch })
     }
 
-    /// So full that the conversation must be compacted, and with enough in it that this helps.
+    /// Returns true if the conversation must be compacted, and is long enough for that to help.
     pub fn is_full(&self, items: &[Item], epoch: Epoch, window: &Window) -> bool {
         let used = self.used(items, epoch, window);
         let kept = match items.get(epoch.start) {
@@ -202,21 +203,21 @@ impl Meter {
             && used.saturating_sub(window.head + kept) >= window.share(STEP_PERCENT)
     }
 
-    /// Counts anew for another epoch.
+    /// Starts the count of a new epoch.
     pub fn begin(epoch: Epoch) -> Self {
         Self { counted: epoch.start, weighed: epoch.start, ..Self::default() }
     }
 }
 
-/// What is sent of an item of this epoch.
+/// Returns an item as it is sent in this epoch.
 pub fn sent(items: &[Item], epoch: Epoch, index: usize) -> Cow<'_, Item> {
     if index < epoch.elided_before { elided(items, index) } else { Cow::Borrowed(&items[index]) }
 }
 
-/// Where the rounds begin whose results are sent whole.
+/// Index of the first item whose results are always sent whole.
 fn old_rounds(items: &[Item]) -> usize {
     let results = |item: &&Item| matches!(item, Item::ToolResults { .. });
-    // Looks at the newest items only: they hold a round each two.
+    // Searches only the newest items: a round has two.
     let kept = items.iter().rev().take(4 * ROUNDS_KEPT);
     let mut rounds = 0;
     let mut looked = 0;
@@ -230,7 +231,7 @@ fn old_rounds(items: &[Item]) -> usize {
     items.len() - looked
 }
 
-/// The item with its long results replaced by a note; as it is if it has none.
+/// Returns the item with its long results replaced by a note.
 fn elided(items: &[Item], index: usize) -> Cow<'_, Item> {
     let item = &items[index];
     let Item::ToolResults { results, notes } = item else { return Cow::Borrowed(item) };
@@ -262,26 +263,26 @@ fn elided_content(result: &ToolResult, tool: &str) -> String {
     let note =
         format!("output of {lines} lines left out to save room; call {tool} again if you need it");
     if result.is_error {
-        // What went wrong is mostly said at once.
+        // An error message mostly stands at the start.
         return format!("{}\n{}", start_of(content, SMALL_RESULT / 2), marks::own(&note));
     }
     marks::own(&note)
 }
 
-/// The start of a text: at most so many bytes, and whole characters.
+/// Returns the start of a text: at most so many bytes, cut at a character.
 fn start_of(text: &str, bytes: usize) -> &str {
     &text[..text.floor_char_boundary(bytes)]
 }
 
-/// Two sevenths of a token for a byte of ASCII, half a token for each other one: rather more than
-/// the tokenizers of today need for code and for languages in any script.
+/// Estimates tokens: two sevenths per byte of ASCII, half a token per other byte. This is somewhat
+/// more than current tokenizers need for code and for languages in any script.
 pub fn text_tokens(text: &str) -> u64 {
     let ascii = text.bytes().filter(u8::is_ascii).count() as u64;
     let other = text.len() as u64 - ascii;
     (2 * ascii).div_ceil(7) + other.div_ceil(2)
 }
 
-/// What the format puts around a message, a block or a call.
+/// Estimated tokens that a wire format adds to a message, a block or a call.
 const AROUND: u64 = 8;
 
 fn item_tokens(item: &Item) -> u64 {
@@ -320,7 +321,7 @@ fn block_tokens(block: &Block) -> u64 {
         }
 }
 
-/// The window that a refusal names: `200001 tokens > 200000 maximum`, `maximum context length is
+/// Parses the window from a refusal: `200001 tokens > 200000 maximum`, `maximum context length is
 /// 8192 tokens`, `exceeds the available context size (4096 tokens)`, `n_ctx: 4096`.
 pub fn stated_window(refusal: &str) -> Option<u64> {
     const BEFORE: [&str; 19] = [

@@ -1,4 +1,4 @@
-//! What was said: an append-only list of items that a provider turns into its own wire format.
+//! Conversation: an append-only list of items that a provider encodes in its own wire format.
 //!
 //! Invariant: every tool call of an assistant message has exactly one result, in the item that
 //! follows it. Items are never changed or removed once pushed, so the encoded prefix of a request

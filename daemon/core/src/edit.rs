@@ -120,7 +120,7 @@ struct Normalized {
     text: String,
     /// Offsets in `text` of the `\n` that were `\r\n`, ascending.
     crlf: Vec<usize>,
-    /// What most lines end with.
+    /// Line ending of most lines.
     endings: LineEnding,
 }
 

@@ -1,7 +1,7 @@
-//! What file systems take a name for: letters in either case, accents composed or not, characters
-//! that some of them drop, and the spellings that only Windows knows.
+//! Equality of file names as file systems see it: case, composed accents, ignored characters, and
+//! the spellings that only Windows knows.
 //!
-//! Must never be used to make a path: what comes out is for comparing only.
+//! Must never be used to make a path: the results are for comparing only.
 
 use std::{
     fmt,
@@ -10,7 +10,7 @@ use std::{
 
 use unicode_normalization::UnicodeNormalization;
 
-/// Whether two names that differ in case alone are one file.
+/// Case sensitivity of a file system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Case {
     Kept,
@@ -18,35 +18,35 @@ pub enum Case {
 }
 
 impl Case {
-    /// As the usual file system of this system has it.
+    /// Case sensitivity of this operating system's usual file system.
     pub const HERE: Self =
         if cfg!(any(target_os = "macos", windows)) { Self::Folded } else { Self::Kept };
 }
 
-/// One form for all names that are the same to a file system that folds case.
+/// Returns one form for all names that are equal to a file system without case.
 pub fn folded(name: &str) -> String {
     fold(name.nfd())
 }
 
-/// One form for everything that any file system might take for the same name; too much is taken
-/// for the same rather than too little. A `.git` is found by it however it is written.
+/// Returns one form for all names that any file system might treat as equal; rather too many than
+/// too few. A `.git` is found by it in every spelling.
 pub fn plain(name: &str) -> String {
     let folded = fold(name.nfkd());
-    // What follows a colon is a stream of the file, and what the name ends with is dropped.
+    // Text after a colon names a stream of the file, and some characters at the end are dropped.
     let file = folded.split(':').next().unwrap_or_default();
     let bare = file.trim_end_matches(['.', ' ']);
     (if bare.is_empty() { file } else { bare }).to_owned()
 }
 
-/// Upper case and lower again comes to the full folding of case: `ſ`, `ß`, the Kelvin sign and
-/// ligatures find their plain letters. The dots of `i` are no difference in any language.
+/// Folds case by upper case, then lower case. This equals full case folding: `ſ`, `ß`, the Kelvin
+/// sign and ligatures get their plain letters. The dots of `i` make no difference in any language.
 fn fold(name: impl Iterator<Item = char>) -> String {
     let kept = name.filter(|c| !is_ignorable(*c));
     let cased: String = kept.flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect();
     cased.nfd().collect::<String>().replace("i\u{307}", "i")
 }
 
-/// Characters that take no room, and that some file systems drop from names.
+/// Returns true for invisible characters that some file systems drop from names.
 fn is_ignorable(c: char) -> bool {
     matches!(
         c,
@@ -70,13 +70,13 @@ fn is_ignorable(c: char) -> bool {
     )
 }
 
-/// Control characters, and those that make a path read as another one.
+/// Returns true for control characters and for those that make a path look like another one.
 pub fn is_deceptive(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{61c}' | '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// The path below a folder, by whole components. `None`: it is not in it.
+/// Returns the path below a folder, by whole components; `None` if it is not below it.
 pub fn below(path: &Path, folder: &Path, case: Case) -> Option<PathBuf> {
     let mut path = path.components();
     for wanted in folder.components() {
@@ -95,7 +95,7 @@ pub fn below(path: &Path, folder: &Path, case: Case) -> Option<PathBuf> {
     Some(path.as_path().to_owned())
 }
 
-/// Why Windows would take a path for something else than the file of that name.
+/// Reason why Windows would resolve a path to something other than the file of that name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WindowsOddity {
     /// `\\server\share`, `\\?\C:\x`, `\\.\pipe\x`, `\??\C:\x`
@@ -128,7 +128,8 @@ impl fmt::Display for WindowsOddity {
     }
 }
 
-/// To be asked on Windows, before a path is looked up.
+/// Finds the reason why Windows would misread a path. Must be called there before a path is looked
+/// up.
 pub fn windows_oddity(given: &str) -> Option<WindowsOddity> {
     let path = given.replace('/', "\\");
     if path.starts_with("\\\\") || path.starts_with("\\??\\") {
@@ -178,7 +179,8 @@ fn is_device(stem: &str) -> bool {
         || numbered.is_some_and(port)
 }
 
-/// `ABCDEF~1.TXT`: at most eight characters with a number at the end, and three.
+/// Returns true for a short name such as `ABCDEF~1.TXT`: at most eight characters with a number at
+/// the end, and three.
 fn is_short_name(stem: &str, extension: &str) -> bool {
     let Some((start, number)) = stem.rsplit_once('~') else { return false };
     !start.is_empty()

@@ -1,29 +1,29 @@
-//! The user's own commands at certain moments of a turn: which there are, which one a moment calls
-//! for, and what its end means.
+//! Hooks: commands of the user that run at certain moments of a turn, and the meaning of their
+//! exit.
 //!
-//! Must never let a hook allow what the policy asks or denies: a hook can only be stricter.
+//! Must never let a hook allow what the policy asks about or denies: a hook can only be stricter.
 
 use serde_json::Value;
 
-/// Without a limit of its own a hook has this long.
+/// Default time limit of a hook, in seconds.
 pub const USUAL_SECONDS: u32 = 10;
-/// Of what a hook prints, for people and models.
+/// Maximum number of characters of a hook's output that people and models get.
 const MAX_TEXT_CHARS: usize = 4_000;
 
-/// When a hook runs.
+/// Moment of a turn at which a hook runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Moment {
-    /// A call is about to run; it can be refused, or the user asked.
+    /// Before a call runs. The hook can refuse it, or require an approval.
     BeforeTool,
-    /// A call has run; the model can be told something about it.
+    /// After a call. The hook can add a message for the model.
     AfterTool,
-    /// The model is about to be asked; the turn can be ended instead.
+    /// Before a request to the model. The hook can end the turn.
     BeforeModel,
-    /// The turn is over.
+    /// At the end of a turn.
     TurnEnd,
-    /// An item or a task came into the plan.
+    /// After an item or a task was added to the plan.
     TaskCreated,
-    /// One is completed. Where the plan is a task graph that can be refused.
+    /// When an item or task is completed. In a task graph the hook can refuse it.
     TaskCompleted,
 }
 
@@ -37,7 +37,7 @@ impl Moment {
         Moment::TaskCompleted,
     ];
 
-    /// As it is called in settings, in what a hook reads, and in what is shown.
+    /// Returns the name in settings, in the input of a hook, and in messages.
     pub fn name(self) -> &'static str {
         match self {
             Moment::BeforeTool => "beforeTool",
@@ -57,11 +57,11 @@ impl Moment {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hook {
     pub moment: Moment,
-    /// Run by the shell.
+    /// Command line, run by a shell.
     pub command: String,
-    /// Of these tools only; of all if it is empty.
+    /// Tools that the hook is for; all if empty.
     pub tools: Vec<String>,
-    /// Out of this time it is ended, and has refused.
+    /// Time limit in seconds. At the limit the hook is killed, which counts as a refusal.
     pub seconds: u32,
 }
 
@@ -70,7 +70,7 @@ pub struct Hook {
 pub struct Hooks(pub Vec<Hook>);
 
 impl Hooks {
-    /// Those of a moment; `tool` is the one it is about, if it is about one.
+    /// Returns the hooks of a moment that apply to `tool`, if it concerns one.
     pub fn at<'a>(
         &'a self,
         moment: Moment,
@@ -88,42 +88,44 @@ impl Hooks {
     }
 }
 
-/// The shell's tool is called after the shell there is: a hook that guards one guards the other, or
-/// settings of one system would guard nothing on another.
+/// Compares names of tools. The shell tools of all systems count as equal: a hook for one of them
+/// must also apply on another system.
 fn same_tool(name: &str, tool: &str) -> bool {
     const SHELLS: [&str; 2] = ["bash", "powershell"];
     name == tool || (SHELLS.contains(&name) && SHELLS.contains(&tool))
 }
 
-/// How a hook's process ended.
+/// End of a hook's process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
     Code(i32),
-    /// In words: by a signal, out of time, cancelled.
+    /// Description of another end: by a signal, at the time limit, cancelled.
     Otherwise(&'static str),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decision {
     GoOn,
-    /// The user is to be asked, whatever the policy says.
+    /// Requires an approval by the user, whatever the policy decides.
     Ask,
     Refuse,
 }
 
-/// What a hook said.
+/// Answer of a hook.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Said {
     pub decision: Decision,
-    /// For whom the hook answers: the model, when it refuses or has a message.
+    /// Message for the model, with a refusal or on its own.
     pub message: Option<String>,
-    /// For people; `None`: it passed without a word.
+    /// Text for people; `None` if the hook passed without output.
     pub shown: Option<String>,
 }
 
-/// Reads a hook's end. Exit 0 goes on, anything else refuses: a check that broke has checked
-/// nothing. At exit 0 the last line may be a JSON object with `decision` (`allow`, `ask`, `refuse`)
-/// and `message`.
+/// Reads a hook's exit and output.
+///
+/// Exit code 0 continues, and anything else refuses, because a failed check has checked nothing. At
+/// exit code 0 the last line may be a JSON object with `decision` (`allow`, `ask`, `refuse`) and
+/// `message`.
 pub fn read(moment: Moment, ended: Ended, printed: &str) -> Said {
     let name = moment.name();
     let printed: String = printed.trim().chars().take(MAX_TEXT_CHARS).collect();
@@ -148,7 +150,7 @@ fn passed(name: &str, printed: &str) -> Said {
         None | Some(Some("allow")) => (Decision::GoOn, "passed".to_owned()),
         Some(Some("ask")) => (Decision::Ask, "wants you to be asked".to_owned()),
         Some(Some("refuse")) => (Decision::Refuse, "refused".to_owned()),
-        // Who decides something that we do not know means more than "go on".
+        // An unknown decision is stricter than `allow`, so it refuses.
         Some(other) => {
             let found = other.unwrap_or("something that is no string");
             (Decision::Refuse, format!("decided `{found}`, which is none of allow, ask, refuse"))

@@ -1,11 +1,11 @@
-//! What the loop and a model provider say to each other, free of any provider's format.
+//! Interface of the agent loop and a model provider, independent of wire formats.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::conversation::AssistantMessage;
 
-/// A tool as the model is told of it.
+/// Tool as the model sees it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolSpec {
     pub name: String,
@@ -16,8 +16,8 @@ pub struct ToolSpec {
     pub parallel: bool,
 }
 
-/// What a provider reports while an answer streams. Exactly one of `Finished` and `Failed` comes,
-/// and nothing after it.
+/// Event that a provider reports while an answer streams. The last event is exactly one of
+/// `Finished` and `Failed`.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ModelEvent {
     /// Visible text, to append.
@@ -67,7 +67,7 @@ pub struct Usage {
 }
 
 impl std::ops::AddAssign for Usage {
-    /// A server can claim any number; a claim must end neither the turn nor the sum.
+    /// Saturates: a wrong count of a server must not overflow.
     fn add_assign(&mut self, other: Usage) {
         self.input_tokens = self.input_tokens.saturating_add(other.input_tokens);
         self.output_tokens = self.output_tokens.saturating_add(other.output_tokens);
@@ -75,15 +75,15 @@ impl std::ops::AddAssign for Usage {
     }
 }
 
-/// Why there is no answer.
+/// Failure of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
     pub kind: FailureKind,
-    /// What happened, for the user; no secrets.
+    /// Description for the user, without secrets.
     pub message: String,
-    /// What the user can do about it; may be empty.
+    /// Advice for the user; may be empty.
     pub hint: String,
-    /// The server's own wish, in milliseconds.
+    /// Wait that the server asked for, in milliseconds.
     pub retry_after_ms: Option<u64>,
 }
 

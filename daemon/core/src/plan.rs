@@ -1,8 +1,8 @@
-//! The plan: one list of items that the model writes. Most dialects replace it whole with each
-//! call; the task graph is kept on disk and shown here.
+//! Plan: one list of items that the model writes. Most dialects replace the whole list with each
+//! call. The task graph is kept on disk and shown here.
 //!
-//! Never: two items in progress in a list that was sent whole, a list that is half replaced, a
-//! revision that goes back, an id that names two items.
+//! A list that was sent whole never has two items in progress. A list is never half replaced, the
+//! revision never decreases, and an id never names two items.
 
 pub mod dialect;
 pub mod graph;
@@ -23,9 +23,9 @@ pub use self::{
     fault::{Fault, FaultKind, Faults},
 };
 
-/// What a todo call does to the plan, and what the model is told of it.
+/// Applies a todo call to the plan, and returns the result for the model.
 ///
-/// A faulty call leaves the plan as it was and never ends the turn: the model reads the faults and
+/// A faulty call leaves the plan unchanged and never ends the turn: the model reads the faults and
 /// sends the list again.
 pub fn apply_call(plan: &mut Plan, dialect: ListDialect, arguments: &Value) -> TodoOutcome {
     let (drafts, faults) = dialect.read(arguments);
@@ -39,7 +39,7 @@ pub fn apply_call(plan: &mut Plan, dialect: ListDialect, arguments: &Value) -> T
     }
 }
 
-/// The list as the model reads it, newest state last in its context.
+/// Returns the list as the model reads it.
 pub fn render(items: &[TodoItem]) -> String {
     if items.is_empty() {
         return "No todos.".to_owned();
@@ -65,7 +65,7 @@ fn render_line(item: &TodoItem) -> String {
     } else if item.blocked {
         out.push_str(" (blocked)");
     }
-    // Without a form of its own there is nothing to add to the content.
+    // An active form equal to the content adds nothing.
     if item.status == Status::InProgress && item.active_form != item.content {
         out.push_str(&format!(" <- {}", item.active_form));
     }
@@ -77,22 +77,23 @@ fn render_line(item: &TodoItem) -> String {
 pub struct Plan {
     items: Vec<TodoItem>,
     rev: u32,
-    /// The newest id given out; ids are counted up so that none is ever used again.
+    /// The newest id. Ids are counted up, so none is used again.
     last_id: u32,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TodoItem {
-    /// Ours, and stable: hunks, commands and the tree hang on it.
+    /// Cairn's own id. It is stable: hunks, commands and the tree refer to it.
     pub id: String,
     /// The id the model gave the item. Models count from 1 again in each new list, so it only
     /// helps to recognise the item and is never its identity.
     pub given_id: Option<String>,
     pub content: String,
-    /// What to say while the item is in progress: `Adding docstrings`.
+    /// Text shown while the item is in progress: `Adding docstrings`.
     pub active_form: String,
     pub status: Status,
-    /// The model marked it as blocked, or it waits for open items; only pending items are.
+    /// The model marked it as blocked, or it waits for open items. Only a pending item can be
+    /// blocked.
     pub blocked: bool,
     /// Ids of the open items it waits for, in a task graph.
     #[serde(default)]
@@ -107,7 +108,7 @@ pub enum Status {
     Completed,
 }
 
-/// An item as a call brings it, before the rules are checked.
+/// Item of a call, before the rules are checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Draft {
     pub id: Option<String>,
@@ -120,15 +121,15 @@ pub struct Draft {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DraftStatus {
     Pending,
-    /// Pending, with a mark.
+    /// Pending and marked as blocked.
     Blocked,
     InProgress,
     Completed,
-    /// Leaves the list, by name and so not silently.
+    /// Removed from the list explicitly.
     Cancelled,
 }
 
-/// The result of a todo call, for the turn.
+/// Outcome of a todo call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TodoOutcome {
     /// The tool result for the model.
@@ -138,7 +139,7 @@ pub struct TodoOutcome {
     pub accepted: Option<Accepted>,
 }
 
-/// What a replacement did.
+/// Outcome of a replacement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Accepted {
     /// Open items that the new list leaves out, by their text.
@@ -157,7 +158,7 @@ impl Plan {
         self.replace_unless(drafts, dialect, Faults::new(dialect.list_field()))
     }
 
-    /// As `replace`, with faults that reading the call has already found.
+    /// Replaces the list like `replace`, unless reading the call has found faults.
     fn replace_unless(
         &mut self,
         drafts: Vec<Draft>,
@@ -189,7 +190,8 @@ impl Plan {
                 None => loop {
                     self.last_id += 1;
                     let id = self.last_id.to_string();
-                    // An item without a given id is shown by ours: it must not look like another.
+                    // An item without a given id is shown with Cairn's id, which must not equal
+                    // another shown id.
                     if given_id.is_some() || !given_ids.contains(&id) {
                         break id;
                     }
@@ -223,8 +225,8 @@ impl Plan {
         Ok(Accepted { dropped, completed_all_now })
     }
 
-    /// Shows a list that is kept elsewhere: the task graph's. Ids are its own, and nothing leaves
-    /// it, so nothing is dropped.
+    /// Shows the items of the task graph. They keep its ids. No item leaves the graph, so none is
+    /// dropped.
     pub fn show(&mut self, items: Vec<TodoItem>) -> Accepted {
         let was_open = self.items.is_empty() || self.open_count() > 0;
         let completed_all_now =
@@ -238,7 +240,7 @@ impl Plan {
         &self.items
     }
 
-    /// Grows with every accepted call.
+    /// Returns the revision, which grows with every accepted call.
     pub fn rev(&self) -> u32 {
         self.rev
     }
@@ -259,13 +261,13 @@ impl Plan {
         self.items.iter().find(|item| item.status == Status::InProgress)
     }
 
-    /// The list as the model reads it.
+    /// Returns the list as the model reads it.
     pub fn render(&self) -> String {
         render(&self.items)
     }
 
-    /// The items as they are when nobody works on them, after a cancel, a failure or a lost
-    /// process. A view: the plan itself is only changed by the model.
+    /// Returns the items as they are while no turn runs: none is in progress. The plan is
+    /// unchanged, because only the model changes it.
     pub fn reconciled(&self) -> Vec<TodoItem> {
         let mut items = self.items.clone();
         for item in &mut items {
@@ -278,7 +280,7 @@ impl Plan {
 }
 
 impl TodoItem {
-    /// What the model calls the item: the id it gave, else ours.
+    /// Name that the model uses for the item: the id it gave, else ours.
     pub fn label(&self) -> &str {
         self.given_id.as_deref().unwrap_or(&self.id)
     }
@@ -291,8 +293,8 @@ impl TodoItem {
     }
 }
 
-/// An item that goes on without a given id is shown by ours, and another may now be given the same:
-/// that one is shown by ours, too.
+/// Clears given ids that equal the shown id of another item, so that each item is shown with a
+/// unique id.
 fn show_each_by_its_own_name(items: &mut [TodoItem]) {
     let taken = |items: &[TodoItem], index: usize| {
         let mut others = items.iter().enumerate().filter(|(other, _)| *other != index);

@@ -1,7 +1,7 @@
-//! May a call run? Allow, ask the user, or deny, from what it will touch.
+//! Decision about a call: allow, ask the user, or deny, by the access that it needs.
 //!
-//! Never reads what the model says about itself, and never allows by default: a command is asked
-//! for unless the user wants those unasked that only read, or has a rule for each part of it.
+//! Never reads what the model says about its call, and never allows by default. A command needs an
+//! approval, unless the user lets reading commands run or has a rule for each part of it.
 
 use std::{borrow::Cow, path::PathBuf};
 
@@ -18,21 +18,21 @@ use command::{AutoApproval, CommandContext, CommandRules, Denial};
 pub use protected::{is_protected, is_secret, protected_roots};
 use sandbox::Needs;
 
-/// What a call will touch, for the policy and for the user's eyes. `aliases` are other names of its
-/// files below their workspace folder: links by which they were reached, or can be.
+/// Access that a call needs, for the policy and for the question to the user. `aliases` are other
+/// names of its files below their workspace folder: links by which they were or can be reached.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Access {
-    /// Only reads, inside the workspace. `path`: exactly this file or folder, with all its names
-    /// below its workspace folder.
+    /// Reads inside the workspace. `path`: exactly this file or folder, with all its names below
+    /// its workspace folder.
     Read { path: Option<PathBuf>, names: Vec<PathBuf> },
-    /// Changes the plan only, which is Cairn's own.
+    /// Changes only the plan, which belongs to Cairn.
     Plan,
-    /// Starts a child. Each of its calls is judged by itself.
+    /// Starts a subagent. Each of its calls is judged separately.
     Child,
     /// Proposes a change to one file inside the workspace.
     Edit {
         path: PathBuf,
-        /// The same below its workspace folder: names above it say nothing about the file.
+        /// The path below its workspace folder. Names above it say nothing about the file.
         inside: PathBuf,
         aliases: Vec<PathBuf>,
     },
@@ -46,7 +46,7 @@ pub enum Access {
         to_inside: PathBuf,
         aliases: Vec<PathBuf>,
     },
-    /// Runs exactly this command, with what it needs besides the usual.
+    /// Runs exactly this command, with these grants.
     Command { command: String, cwd: PathBuf, needs: Needs },
 }
 
@@ -57,13 +57,13 @@ pub enum Verdict {
     Ask {
         reason: String,
     },
-    /// Not even the user is asked.
+    /// Denied without a question to the user.
     Deny {
         reason: String,
     },
 }
 
-/// How proposed edits and effects are treated.
+/// Mode of a session: decides which edits and effects need an approval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Mode {
     #[default]
@@ -73,8 +73,10 @@ pub enum Mode {
     Plan,
 }
 
-/// A yes that a user gave for the rest of a session is not looked up here: it is their answer to
-/// the question.
+/// Decides about an access.
+///
+/// Approvals for the rest of a session are not considered here: they answer the question that this
+/// function asks for.
 pub fn judge(
     access: &Access,
     mode: Mode,
@@ -96,7 +98,7 @@ pub fn judge(
     }
 }
 
-/// In any mode, a plan being made among them: what is read goes to whoever runs the model.
+/// Decides about reading, in every mode: the text that is read goes to the provider of the model.
 fn judge_read(names: &[PathBuf]) -> Verdict {
     if names.iter().any(|name| is_secret(name)) {
         return Verdict::Ask {
@@ -112,7 +114,7 @@ fn judge_edit<'a>(mut names: impl Iterator<Item = &'a PathBuf>, mode: Mode) -> V
             reason: "Plan mode: no file may be changed. Present the plan instead.".to_owned(),
         },
         Mode::Review | Mode::Ask | Mode::Auto => {
-            // A change says what was there, and a move makes it another file's text.
+            // A change shows the old text, and a move copies the text to another file.
             let reason = names.find_map(|name| match (is_protected(name), is_secret(name)) {
                 (true, _) => Some("This file decides what runs or what an agent may do."),
                 (false, true) => Some("This file may hold secrets."),
@@ -149,7 +151,7 @@ fn judge_command(
         Mode::Plan => Verdict::Deny {
             reason: "Plan mode: no command may run. Present the plan instead.".to_owned(),
         },
-        // Rules are about commands in the usual box.
+        // Rules cover commands in the default sandbox only.
         Mode::Review | Mode::Ask | Mode::Auto if !needs.is_none() => {
             let granted = format!("The command {}.", needs.in_words());
             Verdict::Ask {
@@ -170,8 +172,8 @@ fn judge_command(
     }
 }
 
-/// Finds commands no one means: removing the root or the home folder, overwriting a disk, a fork
-/// bomb. A net under the user's "yes", not a sandbox: it can be written around.
+/// Finds commands that are never intended: removing the root or the home folder, overwriting a
+/// disk, a fork bomb. An aid for the approving user and no sandbox: it can be circumvented.
 fn destroys(command: &str) -> Option<String> {
     let squeezed = || command.split_whitespace().collect::<String>();
     if command.contains('{') && squeezed().contains(":(){:|:&};:") {
@@ -182,8 +184,8 @@ fn destroys(command: &str) -> Option<String> {
         .find_map(|simple| destroys_simple(&words(simple)))
 }
 
-/// The words of a simple command without quotes and backslashes, as the shell would pass them in
-/// the plain cases.
+/// Returns the words of a simple command without quotes and backslashes, as a shell would pass them
+/// in simple cases.
 fn words(simple: &str) -> Vec<Cow<'_, str>> {
     const QUOTES: [char; 3] = ['"', '\'', '\\'];
     let bare = |word: &'_ str| word.replace(QUOTES, "").into();
@@ -217,7 +219,7 @@ fn destroys_simple(words: &[Cow<'_, str>]) -> Option<String> {
     (formats || writes_disk).then(|| "Refused: this overwrites a disk.".to_owned())
 }
 
-/// The root, a home folder, or everything in one.
+/// Returns true for the root, a home folder, or all entries of one.
 fn is_precious(target: &str) -> bool {
     let bare = target.trim_end_matches(['/', '*', '.']);
     let system = [

@@ -1,6 +1,5 @@
-//! What the model is told before and around the user's words: the system prompt, and the context
-//! of a task. Every fragment is bounded. Nothing in the system prompt changes within a session, so
-//! the provider's prompt cache holds.
+//! System prompt, and the context that is added to a task. Every fragment is bounded. Nothing in
+//! the system prompt changes within a session, so the provider's prompt cache holds.
 
 use serde::{Deserialize, Serialize};
 
@@ -26,7 +25,7 @@ pub struct Surroundings {
     pub instructions: Vec<Instructions>,
 }
 
-/// What the user had in view when the task was given.
+/// Active file and selection when the task was given.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct InView {
     /// Workspace-relative path of the active file.

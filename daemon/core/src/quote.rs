@@ -26,7 +26,7 @@ pub fn quoted(name: &str) -> Cow<'_, str> {
             '\t' => out.push_str("\\t"),
             c if needs_escape(c) => {
                 let written = write!(out, "\\u{{{:x}}}", u32::from(c));
-                // A string takes everything.
+                // Writing to a string cannot fail.
                 debug_assert!(written.is_ok());
             }
             c => out.push(c),

@@ -1,18 +1,18 @@
-//! Takes secrets out of text by their value: as they are, as JSON writes them, percent-encoded, and
-//! in base64 wherever they stand in what was encoded.
+//! Removal of secrets from text by their value: verbatim, as in JSON, percent-encoded, and in
+//! base64 at any offset of the encoded data.
 //!
-//! It must never be the only thing between a secret and a reader: who may change the text before it
-//! comes here (reverse it, split it) gets it through.
+//! Must never be the only protection of a secret: a program that can transform the text first
+//! (reverse it, split it) gets the secret through.
 
 use std::borrow::Cow;
 
 use aho_corasick::{AhoCorasick, MatchKind};
 use serde_json::Value;
 
-/// What stands where a secret stood.
+/// Replacement of a secret.
 pub const MARK: &str = "[key]";
 
-/// A shorter value is too likely a word of its own.
+/// Minimum length of a value in bytes. A shorter one is likely to be an ordinary word.
 const SHORTEST: usize = 8;
 
 #[derive(Debug, Clone, Default)]
@@ -21,7 +21,7 @@ pub struct Redactor {
     forms: Forms,
 }
 
-/// Every way a secret may be written. Not to be printed.
+/// All encodings of the secrets. Must not be printed.
 #[derive(Clone, Default)]
 struct Forms(Vec<String>);
 
@@ -41,7 +41,7 @@ impl Redactor {
             return Self::default();
         }
         let finder = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(&forms);
-        // It fails on gigabytes of patterns only.
+        // Building fails only on gigabytes of patterns.
         Self { finder: finder.ok(), forms: Forms(forms) }
     }
 
@@ -79,7 +79,7 @@ impl Redactor {
         Cow::Owned(out)
     }
 
-    /// Every string in it, names of fields included.
+    /// Redacts every string of a JSON value, names of fields included.
     pub fn json(&self, value: &mut Value) {
         match value {
             Value::String(text) => self.string(text),
@@ -108,7 +108,7 @@ impl Redactor {
         found.map(|found| (found.start(), found.end()))
     }
 
-    /// Where the end of the text begins that may go on as a secret.
+    /// Position at which the end of the text may be the beginning of a secret.
     fn open_end(&self, text: &str) -> Option<usize> {
         let longest = self.forms.0.iter().map(String::len).max()?;
         let from = text.len().saturating_sub(longest);
@@ -119,12 +119,13 @@ impl Redactor {
     }
 }
 
-/// Text that comes in pieces: what may be the beginning of a secret waits for the next piece.
+/// Redactor of text that arrives in pieces. It holds back a piece's end that may be the beginning
+/// of a secret.
 #[derive(Debug, Default)]
 pub struct Stream(String);
 
 impl Stream {
-    /// What can be shown now.
+    /// Appends a piece and returns the text that cannot be part of a secret any more.
     pub fn push(&mut self, redactor: &Redactor, piece: &str) -> String {
         if redactor.is_empty() && self.0.is_empty() {
             return piece.to_owned();
@@ -151,7 +152,7 @@ impl Stream {
         }
     }
 
-    /// What was held back, when nothing more comes.
+    /// Returns the held-back rest once the stream has ended.
     pub fn end(&mut self, redactor: &Redactor) -> String {
         let rest = std::mem::take(&mut self.0);
         redactor.text(&rest).into_owned()
@@ -171,7 +172,7 @@ fn forms_of(secret: &str) -> Vec<String> {
         forms.push(plain.replace('+', "-").replace('/', "_"));
         forms.push(plain);
     }
-    // Of a short secret little is left that is the same wherever it stands.
+    // A short secret leaves too few characters that do not depend on the offset.
     forms.retain(|form| form.len() >= SHORTEST);
     forms
 }
@@ -182,7 +183,7 @@ fn percent_encoded(secret: &str, escape: impl Fn(u8) -> String) -> String {
     secret.bytes().map(written).collect()
 }
 
-/// Those digits of base64 that the bytes alone decide, with so many bytes before them.
+/// Returns the base64 digits that depend only on these bytes, if `before` bytes precede them.
 fn base64_inside(bytes: &[u8], before: usize) -> String {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let bit = |at: usize| {

@@ -21,6 +21,7 @@ use state::State;
 pub use unaccept::StaysAccepted;
 
 mod intent;
+mod lineage;
 mod memory;
 pub mod patch;
 #[cfg(any(test, feature = "reference"))]
@@ -32,7 +33,7 @@ mod tests;
 mod unaccept;
 mod window;
 
-/// Under which call a hunk was made.
+/// Session, turn, call and plan item that made a hunk.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Origin {
     pub session: String,
@@ -40,13 +41,13 @@ pub struct Origin {
     pub call: String,
     /// The plan item that was in progress.
     pub plan_item: Option<String>,
-    /// The child that made it, if one did. Everything above is then of the call that started it:
-    /// the child is gone when its work is decided about.
+    /// The subagent that made it, if one did. The fields above then name the call that started it:
+    /// the subagent has ended when its work is decided.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub child: Option<Box<ChildCall>>,
 }
 
-/// A call of a child, and the child's own plan item.
+/// A call of a subagent, and the subagent's own plan item.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ChildCall {
     pub session: String,
@@ -56,7 +57,7 @@ pub struct ChildCall {
 }
 
 impl Origin {
-    /// The session, the turn and the call that did it: a child's, or its own.
+    /// Returns session, turn and call that made the edit: those of the subagent, or its own.
     pub fn doer(&self) -> (&str, &str, &str) {
         match &self.child {
             Some(child) => (&child.session, &child.turn, &child.call),
@@ -64,13 +65,13 @@ impl Origin {
         }
     }
 
-    /// Whose model must know what becomes of it.
+    /// Returns the sessions whose models must know the decision.
     pub fn sessions(&self) -> impl Iterator<Item = &String> {
         std::iter::once(&self.session).chain(self.child.iter().map(|child| &child.session))
     }
 }
 
-/// Names a hunk of one file, and never another one of that file.
+/// Id of a hunk, unique in its file and never reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct HunkId(pub u64);
 
@@ -84,25 +85,25 @@ pub struct Hunk {
     pub new: Range<usize>,
     /// The newest agent edit in it.
     pub origin: Arc<Origin>,
-    /// The user edited it, too.
+    /// True if the user edited it, too.
     pub mixed: bool,
-    /// Which of the new lines hold text that the user typed: a rejection keeps those.
+    /// For each new line, true if the user typed text in it. A rejection keeps these lines.
     user: Vec<bool>,
     /// Ids that this hunk was ever joined with or split from.
     kin: Vec<HunkId>,
 }
 
-/// Who changed the text.
+/// Author of a change of the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Author {
-    /// The user, or anything else that is not us: a formatter, another extension, an undo.
+    /// The user, or anything other than Cairn: a formatter, another extension, an undo.
     User,
     Agent(Origin),
     /// The user's rejection: the change that [`FileReview::reject`] gave comes back.
     Decision,
 }
 
-/// Which hunks a patch shows.
+/// Selection of hunks for a patch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hunks<'a> {
     All,
@@ -119,7 +120,7 @@ pub struct FileReview {
 }
 
 impl FileReview {
-    /// A file of which everything is accepted.
+    /// Creates the review of a file in which everything is accepted.
     #[must_use]
     pub fn new(current: Text) -> FileReview {
         FileReview {
@@ -130,13 +131,13 @@ impl FileReview {
         }
     }
 
-    /// A file that is not there yet: its creation is what is reviewed.
+    /// Creates the review of a proposed new file.
     #[must_use]
     pub fn created() -> FileReview {
         FileReview { existed: false, ..FileReview::new(Text::default()) }
     }
 
-    /// Sorted by line, with at least one equal line between two of them.
+    /// Returns the hunks, sorted by line, with at least one equal line between two of them.
     #[must_use]
     pub fn hunks(&self) -> &[Hunk] {
         &self.state.hunks
@@ -157,14 +158,14 @@ impl FileReview {
         &self.state.current
     }
 
-    /// Whether the user has a file here, rather than only the proposal of one. Where it did not
-    /// exist, a rejection of everything that leaves no text means to delete the file.
+    /// Returns true if the user has a file here, rather than only the proposal of one. If not, a
+    /// rejection of everything that leaves no text means to delete the file.
     #[must_use]
     pub fn existed(&self) -> bool {
         self.existed
     }
 
-    /// Whether nothing is left to decide. Of a proposed file that is empty, this says nothing.
+    /// Returns true if no hunk is left to decide. Says nothing about a proposed empty file.
     #[must_use]
     pub fn is_settled(&self) -> bool {
         self.state.hunks.is_empty()
@@ -180,15 +181,15 @@ impl FileReview {
         self.state.current.lines_slice(hunk.new.clone())
     }
 
-    /// The text changed.
+    /// Applies a change of the text.
     ///
     /// # Errors
-    /// When the change was made for a text of another length; nothing has happened then.
+    /// When the change was made for a text of another length. The review is unchanged then.
     pub fn apply(&mut self, change: &Change, author: &Author) -> Result<(), LengthMismatch> {
         let after = change.apply(&self.state.current)?;
         match author {
-            // An undo or redo comes as an ordinary change; only the text says where it leads. To
-            // mirror it would accept what it brings back.
+            // An undo or redo arrives as an ordinary change; only its text shows the former state.
+            // Mirroring the change would accept the lines that it restores.
             Author::User => match self.memory.step_to(&after, &self.state.baseline) {
                 Some(known) => self.state = known,
                 None => self.apply_user(change),
@@ -216,7 +217,7 @@ impl FileReview {
         true
     }
 
-    /// The text became another one out of our sight: on disk, by a reload, while it was closed.
+    /// Follows a change that was not observed: on disk, by a reload, or while the file was closed.
     pub fn reconcile(&mut self, new_current: &Text) {
         match self.memory.jump_to(new_current, &self.state.baseline) {
             Some(known) => self.state = known,
@@ -224,12 +225,12 @@ impl FileReview {
         }
     }
 
-    /// Keeps a hunk. Says whether there was one.
+    /// Accepts a hunk. Returns false if there is none with this id.
     pub fn accept(&mut self, id: HunkId) -> bool {
         self.accept_many(&[id]) == 1
     }
 
-    /// Keeps hunks. Says how many of them there were.
+    /// Accepts hunks. Returns the number of those that were found.
     pub fn accept_many(&mut self, ids: &[HunkId]) -> usize {
         let accepted = self.state.accept(&ids.iter().copied().collect());
         if !accepted.is_empty() {
@@ -240,23 +241,25 @@ impl FileReview {
         accepted.len()
     }
 
-    /// Keeps everything, also the mere existence of an empty proposed file.
+    /// Accepts all hunks, and the existence of an empty proposed file.
     pub fn accept_all(&mut self) {
         let ids: Vec<HunkId> = self.hunks().iter().map(|hunk| hunk.id).collect();
         self.accept_many(&ids);
         self.existed = true;
     }
 
-    /// The edit that takes a hunk back: the agent's lines go, the old ones return, the user's own
-    /// stay. To be performed by the editor and reported as [`Author::Decision`].
+    /// Returns the edit that takes a hunk back: it removes the agent's lines, restores the old
+    /// ones, and keeps the user's own. The editor performs it and reports it as
+    /// [`Author::Decision`].
     ///
-    /// It is empty when nothing of the agent's is left to take away: report it all the same.
+    /// It is empty when none of the agent's lines is left; it must be reported all the same.
     #[must_use]
     pub fn reject(&self, id: HunkId) -> Option<Change> {
         self.hunk(id).and_then(|hunk| self.state.reject(std::slice::from_ref(hunk)))
     }
 
-    /// The edit that takes these hunks back, as one change; `None` when none of them is left.
+    /// Returns the edit that takes these hunks back, as one change; `None` when none of them is
+    /// left.
     #[must_use]
     pub fn reject_many(&self, ids: &[HunkId]) -> Option<Change> {
         let ids: HashSet<HunkId> = ids.iter().copied().collect();
@@ -265,13 +268,13 @@ impl FileReview {
         if hunks.is_empty() { None } else { self.state.reject(&hunks) }
     }
 
-    /// The edit that takes all hunks back.
+    /// Returns the edit that takes all hunks back.
     #[must_use]
     pub fn reject_all(&self) -> Option<Change> {
         if self.is_settled() { None } else { self.state.reject(&self.state.hunks) }
     }
 
-    /// The proposal as a unified diff from the baseline.
+    /// Returns the proposal as a unified diff from the baseline.
     #[must_use]
     pub fn unified_patch(&self, hunks: Hunks<'_>, path: &str) -> String {
         let shown: Vec<&Hunk> = self
@@ -285,7 +288,7 @@ impl FileReview {
         patch::unified(self, &shown, path)
     }
 
-    /// What must hold after every step: the first thing that does not.
+    /// Checks the invariants, and returns the first violation.
     ///
     /// # Errors
     /// When the hunks are not a correct difference of baseline and current text.
@@ -305,9 +308,9 @@ impl FileReview {
             self.state = known;
             return;
         }
-        // Other keystrokes are not worth remembering: their undo is mirrored as they were. But what
-        // changes a hunk in its lines, and whose they are, only the state before can take back:
-        // a line of the agent's that comes back is else the user's. And beside a hunk, only that
+        // Other keystrokes need no remembered state: their undo is mirrored too. But if an edit
+        // changes the lines of a hunk or their owners, only the former state can restore them:
+        // otherwise a returning line of the agent counts as the user's. Beside a hunk, only that
         // state knows on which side of deleted lines a line belongs.
         let moves_lines = edits.iter().any(|edit| before.moves_lines_beside_hunk(edit));
         if moves_lines || !before.same_hunks(&self.state) {
@@ -326,7 +329,7 @@ impl FileReview {
         }
     }
 
-    /// What a change really changes: formatters and file watchers like to replace more than that.
+    /// Reduces a change to the differing text: formatters and file watchers replace more than that.
     fn minimal(&self, change: &Change) -> Vec<Edit> {
         change.edits().iter().flat_map(|edit| minimal(&self.state.current, edit)).collect()
     }

@@ -1,12 +1,13 @@
-//! Text of a model, a file or a command, made fit to be seen: nothing in it can move the cursor,
-//! reverse the reading direction or hide. The extension has the same in `text/display.ts`, and both
-//! are tested with one table, `tests/tables/visible.json`.
+//! Sanitizer of foreign text for display: nothing in the result can move the cursor, reverse the
+//! reading direction or hide. The extension has the same in `text/display.ts`; both are tested with
+//! `tests/tables/visible.json`.
 //!
-//! For eyes only: what runs, and what is written, must never have come through here.
+//! For display only: text that is executed or written must never pass through here.
 
 use std::fmt::Write;
 
-/// Controls other than tab and line feed, and what Unicode says is ignored where it is not known.
+/// Ranges of control characters other than tab and line feed, and of characters that Unicode's
+/// `Default_Ignorable_Code_Point` names.
 const UNSEEN: [(u32, u32); 20] = [
     (0x00, 0x08),
     (0x0b, 0x1f),
@@ -30,7 +31,7 @@ const UNSEEN: [(u32, u32); 20] = [
     (0xe0000, 0xe0fff),
 ];
 
-/// They look like a space, and to a shell they are letters.
+/// Ranges of characters that look like a space, but are letters to a shell.
 const BLANK: [(u32, u32); 7] = [
     (0xa0, 0xa0),
     (0x1680, 0x1680),
@@ -41,10 +42,10 @@ const BLANK: [(u32, u32); 7] = [
     (0x3000, 0x3000),
 ];
 
-/// Most characters of a message by another program that are shown.
+/// Maximum number of characters shown of another program's message.
 const FOREIGN_WORDS: usize = 500;
 
-/// What cannot be seen is shown by its number.
+/// Shows each invisible character by its number.
 pub fn visible(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let (mut chars, mut before) = (text.chars().peekable(), None);
@@ -65,8 +66,8 @@ pub fn visible(text: &str) -> String {
     out
 }
 
-/// For what is going to run just as it stands: a tab, a blank that is no space and a space at the
-/// end of a line are shown too.
+/// Shows text that is going to be executed: also marks tabs, blanks other than the space, and
+/// spaces at line ends.
 pub fn exact(text: &str) -> String {
     let text = text.replace("\r\n", "\n");
     let mut out = String::with_capacity(text.len());
@@ -115,7 +116,7 @@ pub fn excerpt(text: &str, bytes: usize) -> String {
     format!("{}…", &text[..text.floor_char_boundary(bytes)])
 }
 
-/// Words of another program for a message: one line of bounded length, printable.
+/// Returns another program's text for a message: one printable line of bounded length.
 pub fn foreign_words(text: &str) -> String {
     one_line(&excerpt(text, 4 * FOREIGN_WORDS), FOREIGN_WORDS)
 }
@@ -129,7 +130,7 @@ fn escape(c: char, out: &mut String) {
     let code = u32::from(c);
     let written =
         if code < 0x100 { write!(out, "\\x{code:02x}") } else { write!(out, "\\u{{{code:04x}}}") };
-    // A string takes everything.
+    // Writing to a string cannot fail.
     debug_assert!(written.is_ok());
 }
 

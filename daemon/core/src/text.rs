@@ -203,7 +203,7 @@ impl LineEnding {
     }
 }
 
-/// What most lines end with; `Lf` when undecided.
+/// Line ending of most lines; `Lf` when undecided.
 #[must_use]
 pub fn line_ending(text: &Text) -> LineEnding {
     let (mut lf, mut crlf) = (0_usize, 0_usize);

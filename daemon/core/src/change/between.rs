@@ -7,20 +7,20 @@ use ropey::RopeSlice;
 use super::{Blocks, Edit, diff};
 use crate::text::Text;
 
-/// Editors grow slow, or give up, on more at once.
+/// Maximum number of edits in one change. Editors become slow or fail with more.
 const MAX_EDITS: usize = 999;
 
-/// Equal lines that are compared all the same: a block that could stand in several places is moved
-/// to where it reads best.
+/// Number of equal lines around the difference that are compared too, so that a block with several
+/// possible places can move to the most readable one.
 const CONTEXT: usize = 100;
 
-/// How many lines two texts begin and end with alike.
+/// Numbers of equal lines at the beginning and the end of two texts.
 pub(super) struct Ends {
     pub(super) before: usize,
     pub(super) after: usize,
 }
 
-/// Sorted, disjoint edits that make `new` from `old`.
+/// Returns the sorted, disjoint edits that turn `old` into `new`.
 pub(super) fn edits(old: &Text, new: &Text) -> Vec<Edit> {
     let edits = blocks(old, new)
         .iter()
@@ -29,7 +29,7 @@ pub(super) fn edits(old: &Text, new: &Text) -> Vec<Edit> {
     bounded(old, edits)
 }
 
-/// The lines that differ.
+/// Returns the ranges of lines that differ.
 pub(crate) fn blocks(old: &Text, new: &Text) -> Blocks {
     let Ends { before, after } = ends(old, new);
     let lines = |text: &Text| {
@@ -38,26 +38,26 @@ pub(crate) fn blocks(old: &Text, new: &Text) -> Blocks {
     diff::lines(old, lines(old), new, lines(new))
 }
 
-/// How many lines lie between the first and the last difference.
+/// Number of lines between the first and the last difference.
 pub(crate) fn spread(old: &Text, new: &Text) -> usize {
     let Ends { before, after } = ends(old, new);
     old.filled_lines().max(new.filled_lines()).saturating_sub(before + after)
 }
 
-/// Ropes compare whole pieces of memory, which is much faster than comparing lines, and long texts
-/// are mostly alike.
+/// Finds the equal ends of two texts. Ropes compare whole pieces of memory, which is much faster
+/// than comparing lines.
 pub(super) fn ends(old: &Text, new: &Text) -> Ends {
     let (a, b) = (old.rope(), new.rope());
     let (a_len, b_len) = (a.len_chars(), b.len_chars());
     let shorter = a_len.min(b_len);
     let start = alike(shorter, |part| a.slice(part.clone()) == b.slice(part));
-    // Where the texts differ in a line ending, they differ in how many lines they have before it.
+    // If the texts differ in a line ending, their numbers of lines before it differ.
     let before = a.char_to_line(start).min(b.char_to_line(start));
 
     let end = alike(shorter - start, |Range { start, end }| {
         a.slice(a_len - end..a_len - start) == b.slice(b_len - end..b_len - start)
     });
-    // The line in which the equal end begins is not a part of it.
+    // The line in which the equal end begins does not belong to it.
     let after = |text: &Text| {
         let first = text.char_to_line(text.len_chars() - end) + 1;
         text.filled_lines().saturating_sub(first)
@@ -65,7 +65,7 @@ pub(super) fn ends(old: &Text, new: &Text) -> Ends {
     Ends { before, after: after(old).min(after(new)) }
 }
 
-/// How far something holds for all from the beginning, found by halves.
+/// Length of the longest prefix for which `same` holds, found by binary search.
 fn alike(len: usize, same: impl Fn(Range<usize>) -> bool) -> usize {
     let (mut known, mut end) = (0, len);
     while known < end {
@@ -79,7 +79,7 @@ fn alike(len: usize, same: impl Fn(Range<usize>) -> bool) -> usize {
     known
 }
 
-/// Leaves out what both sides begin and end with.
+/// Returns the edit without the equal text at both ends.
 fn trimmed(old: &Text, before: Range<usize>, new: &Text, after: Range<usize>) -> Edit {
     let (a, b) = (old.rope().slice(before.clone()), new.rope().slice(after.clone()));
     let (a_len, b_len) = (a.len_chars(), b.len_chars());
@@ -100,12 +100,13 @@ fn trimmed(old: &Text, before: Range<usize>, new: &Text, after: Range<usize>) ->
     Edit { range, insert: new.slice(after.start + prefix..after.end - suffix) }
 }
 
-/// Whether an offset lies inside `\r\n`: no editor position can name it.
+/// Returns true if an offset lies inside `\r
+/// `: no editor position can name it.
 fn splits_ending(slice: RopeSlice<'_>, at: usize) -> bool {
     at > 0 && slice.get_char(at) == Some('\n') && slice.get_char(at - 1) == Some('\r')
 }
 
-/// Joins edits over the smallest gaps until few enough are left.
+/// Joins edits over the smallest gaps until at most [`MAX_EDITS`] are left.
 fn bounded(old: &Text, edits: Vec<Edit>) -> Vec<Edit> {
     let Some(excess) = edits.len().checked_sub(MAX_EDITS).filter(|&excess| excess > 0) else {
         return edits;

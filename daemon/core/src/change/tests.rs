@@ -143,7 +143,7 @@ proptest! {
         }
     }
 
-    /// What a comparison leaves out is equal, and no line of it is counted twice.
+    /// Lines that a comparison leaves out are equal, and no line is counted twice.
     #[test]
     fn ends_are_alike(old in text(), new in text()) {
         let Ends { before, after } = ends(&old, &new);

@@ -1,8 +1,9 @@
-//! What a part of a conversation is compacted to: what must not be lost word for word, and a
-//! summary for the rest.
+//! Digest of the part of a conversation that a compaction removes: copies of the essential facts,
+//! and a summary of the rest.
 //!
-//! Must never take from a model's words what the machine knows itself: the user's messages, the
-//! plan, open and rejected edits are copied. Everything is bounded, by a share of the window.
+//! The user's messages, the plan, and open and rejected edits are copied. They must never come from
+//! a model's summary, because the machine knows them. Each part is bounded by a share of the
+//! window.
 
 use super::{Window, start_of};
 use crate::{
@@ -11,29 +12,29 @@ use crate::{
     plan::Plan,
 };
 
-/// How notices of decisions begin, by which they are found again.
+/// Start of a notice about a rejection. The digest finds these notices by it.
 pub const REJECTED: &str = "The user rejected";
 pub const TAKEN_BACK: &str = "The user took back a rejection";
 pub const WENT_BACK: &str = "The user went back";
 const DECISIONS: [&str; 3] = [REJECTED, TAKEN_BACK, WENT_BACK];
 
-/// Asked of the model after the conversation; its answer is the summary.
+/// Request for the summary, sent after the conversation. The answer is the summary.
 pub const SUMMARY_WANTED: &str = "[cairn] notice:\nThe conversation has become too long and is going to be compacted. Write the summary from which you will go on: everything before it will be gone.\n\nSay what was found out (files, names, facts, with their paths), what was changed and why, which commands were run and how they ended, what was tried and did not work, and what has to be done next. The user's messages, the plan and the proposed edits are kept word for word beside your summary: do not repeat them. At most 800 words, plain text. Do not call a tool.\n[cairn] end of the notice";
 
-/// What a digest is made from.
+/// Input of [`digest`].
 #[derive(Debug)]
 pub struct Parts<'a> {
     pub items: &'a [Item],
-    /// Where earlier digests stand: they are nobody's words.
+    /// Indexes of earlier digests, which neither the user nor the model wrote.
     pub digests: &'a [usize],
     pub plan: &'a Plan,
     /// Proposed edits that wait for the user's decision, as patches.
     pub proposals: &'a [String],
-    /// `None`: the newest steps are kept instead.
+    /// The model's summary; without one the newest steps are kept instead.
     pub summary: Option<&'a str>,
 }
 
-/// Bytes for each part: so many thousandths of the room, and never more than this.
+/// Limit of a part in bytes: thousandths of [`Window::room`], and a maximum.
 #[derive(Debug, Clone, Copy)]
 struct Limit {
     thousandths: u64,
@@ -51,19 +52,19 @@ const STEP_BYTES: usize = 600;
 
 impl Limit {
     fn bytes(self, window: &Window) -> usize {
-        // Three bytes a token: fewer than text has.
+        // Three bytes per token: text has more.
         let share = window.room().saturating_mul(3 * self.thousandths) / 1_000;
         usize::try_from(share).unwrap_or(usize::MAX).min(self.most)
     }
 }
 
-/// The text from which the model goes on.
+/// Returns the text from which the model continues.
 pub fn digest(parts: &Parts<'_>, window: &Window) -> String {
     let Told { words, decisions, notices } = Told::by(parts);
     let mut out = marks::own(
         "The conversation up to here was compacted to save room. This is what was kept of it.",
     );
-    // What comes here has been escaped.
+    // The parts are already escaped.
     let mut section = |title: &str, text: String| {
         if !text.trim().is_empty() {
             out.push_str(&format!("\n{}\n{}", marks::own(&format!("# {title}")), text.trim_end()));
@@ -99,7 +100,7 @@ pub fn digest(parts: &Parts<'_>, window: &Window) -> String {
     out
 }
 
-/// What the user and the editor told the model.
+/// Messages and notices that the model got from the user and the editor.
 #[derive(Debug, Default)]
 struct Told {
     words: Vec<String>,
@@ -131,7 +132,7 @@ impl Told {
                 NoteKind::Steer => &mut self.words,
                 NoteKind::Notice if is_decision(&note.text) => &mut self.decisions,
                 NoteKind::Notice => &mut self.notices,
-                // Guidance comes again when it is due.
+                // Reminders are added again when they are due.
                 NoteKind::Reminder => continue,
             };
             place.push(marks::escape(&note.text).into_owned());
@@ -143,7 +144,7 @@ fn is_decision(notice: &str) -> bool {
     DECISIONS.iter().any(|start| notice.starts_with(start))
 }
 
-/// The first and the newest, then as many before the newest as fit.
+/// Selects the first and the newest text, then as many before the newest as fit.
 fn ends(texts: &[String], limit: usize) -> String {
     let [first, rest @ ..] = texts else { return String::new() };
     let first = marked(&cut(first, limit / 2));
@@ -168,7 +169,7 @@ fn marked(text: &str) -> String {
     format!("{}\n{}\n", marks::own("message:"), text.trim_end())
 }
 
-/// As many of the newest as fit, at least one, in their order.
+/// Selects as many of the newest texts as fit, at least one, in their order.
 fn newest(texts: &[String], limit: usize, what: &str) -> String {
     let mut left = limit;
     let mut kept = Vec::new();

@@ -1,4 +1,4 @@
-//! What tokens cost, where that is known.
+//! Prices of tokens, for models whose price is known.
 
 use serde::{Deserialize, Serialize};
 
@@ -32,7 +32,7 @@ impl Price {
     }
 }
 
-/// What a session cost. An estimate: what servers charge for filling their caches is not in it.
+/// Estimated cost of a session. Charges of servers for writing their caches are not included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Cost {
     nano_dollars: u64,

@@ -1,10 +1,10 @@
-//! One plan, each model family's own tool: its name, schema, description and reading.
+//! Planning tools of the model families: names, schemas, descriptions and parsers.
 //!
-//! Six of them send the whole list and differ only in words, so one reader, one schema and one
-//! table entry each serve them: the `ListDialect`s. The seventh edits a list task by task with four
-//! tools and keeps it on disk: its words and rules are in `graph`.
+//! Six of them send the whole list and differ only in words: the `ListDialect`s. They share one
+//! parser, one schema and one table. The seventh edits tasks one by one with four tools and keeps
+//! them on disk; see [`super::graph`].
 //!
-//! Never: a fault that is found and not reported, a panic on what a model sent.
+//! Never drops a fault that it found, and never panics on input of a model.
 
 mod guide;
 mod read;
@@ -20,7 +20,7 @@ use self::table::{Entry, Ids};
 use super::{Draft, Faults, Plan};
 use crate::model::ToolSpec;
 
-/// How a model writes its plan.
+/// Form of the planning tool that a model uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Dialect {
     /// One tool that sends the whole list each time.
@@ -31,7 +31,7 @@ pub enum Dialect {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ListDialect {
-    /// `TodoWrite`, for Claude and for whoever has no tool of its own.
+    /// `TodoWrite`, for Claude and for models without a tool of their own.
     TodoWrite,
     /// `todo` with optional ids.
     Todo,
@@ -96,7 +96,7 @@ impl Dialect {
         }
     }
 
-    /// What to call the tool in a sentence: `write it down with …`.
+    /// Names of the tools for use in a sentence: `write it down with …`.
     pub fn tool_in_words(self) -> &'static str {
         match self {
             Dialect::List(list) => list.tool_name(),
@@ -125,7 +125,7 @@ impl ListDialect {
             name: self.tool_name().to_owned(),
             description: guide::description(self.entry()),
             schema: self.schema(),
-            // The newest list wins, so the order of two calls matters.
+            // The newest list counts, so the order of two calls matters.
             parallel: false,
         }
     }
@@ -142,7 +142,7 @@ impl ListDialect {
         read::read(self.entry(), arguments)
     }
 
-    /// The same for all whole-list dialects: what helps a model read its plan is not its schema.
+    /// Returns the plan as the model reads it, in one form for all whole-list dialects.
     pub fn render(self, plan: &Plan) -> String {
         plan.render()
     }

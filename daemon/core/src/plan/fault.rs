@@ -1,14 +1,15 @@
-//! What is wrong with a todo call: every fault with its place, in words for the model.
+//! Faults of a todo call: each with its place and a text for the model.
 
 use std::fmt;
 
 use serde_json::Value;
 
-/// More are counted, not listed: the text goes into the model's context.
+/// Maximum number of listed faults. Further ones are only counted, because the text goes into the
+/// model's context.
 const LISTED: usize = 40;
 
-/// All faults of one call, the list's own first, then in the order of the rules. Shown as the
-/// error the model gets.
+/// All faults of one call: those of the list first, then in the order of the rules. `Display` gives
+/// the error text for the model.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub struct Faults {
     list: &'static str,
@@ -17,9 +18,9 @@ pub struct Faults {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
-    /// Of the item in the list as it was sent, from 0; `None`: the list itself.
+    /// Index of the item in the list as sent, from 0; `None` for the list itself.
     pub index: Option<usize>,
-    /// Of the item; `None`: the item itself.
+    /// Field of the item; `None` for the item itself.
     pub field: Option<&'static str>,
     pub kind: FaultKind,
 }
@@ -76,14 +77,14 @@ impl Faults {
         }
     }
 
-    /// The list's own faults first, then by rule and item.
+    /// Sorts the faults: those of the list first, then by rule and item.
     pub(super) fn sort(&mut self) {
         self.all.sort_by_key(|fault| (fault.index.is_some(), fault.kind.rule(), fault.index));
     }
 }
 
 impl FaultKind {
-    /// The rule's place in the order of checking.
+    /// Returns the rule's place in the order of checking.
     fn rule(&self) -> u8 {
         match self {
             FaultKind::Missing | FaultKind::WrongType { .. } => 0,
@@ -116,7 +117,7 @@ impl fmt::Display for Faults {
     }
 }
 
-/// What a value is, for `WrongType`.
+/// Name of a value's JSON type, for `WrongType`.
 pub(super) fn kind_of(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",

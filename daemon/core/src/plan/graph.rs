@@ -1,11 +1,12 @@
-//! The task graph: work that outlives one list, kept task by task, with what blocks what.
+//! Task graph: tasks with their dependencies, kept beyond one session.
 //!
-//! Pure: the shell reads the tasks from disk, applies a call here, and writes what changed. A call
-//! changes all that it asks for, or nothing and all its faults are named. Only what a task waits
-//! for is stored; what it blocks is the same edge read backwards, and two records of one edge would
+//! The server reads the tasks from disk, applies a call here, and writes the changes. A call
+//! applies completely, or changes nothing and names all its faults. A task stores only the tasks
+//! that it waits for. The opposite direction is computed, because two records of one edge could
 //! disagree after a crash.
 //!
-//! Never: an id used twice, a circle, a task that is started or completed before what it waits for.
+//! An id is never used twice. A cycle never appears. No task starts or completes before the tasks
+//! that it waits for.
 
 mod call;
 mod fault;
@@ -31,15 +32,15 @@ pub const MAX_TASKS: usize = 500;
 const MAX_SUBJECT: usize = 200;
 const MAX_DESCRIPTION: usize = 10_000;
 const MAX_OWNER: usize = 64;
-/// Of the metadata as JSON text.
+/// Maximum length of the metadata as JSON text, in characters.
 const MAX_METADATA: usize = 4_000;
-/// Older completed tasks are only counted when the list is shown to a model.
+/// Number of completed tasks that the list for the model shows. Older ones are only counted.
 const COMPLETED_SHOWN: usize = 20;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Task {
-    /// Counted up in its list and never used again.
+    /// Id, counted up in its list and never reused.
     pub id: u32,
     pub subject: String,
     pub description: String,
@@ -56,22 +57,22 @@ pub struct Task {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Graph {
     tasks: BTreeMap<u32, Task>,
-    /// The newest id given out, perhaps to a task that is not here any more.
+    /// The newest id, possibly of a removed task.
     last_id: u32,
 }
 
-/// What a call did.
+/// Outcome of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskOutcome {
     /// The tool result for the model.
     pub content: String,
     pub created: Option<u32>,
-    /// The task that was open before.
+    /// The task that this call completed.
     pub completed: Option<u32>,
 }
 
 impl Task {
-    /// The rules for its texts, whoever wrote them.
+    /// Checks the limits of its texts, independently of their author.
     pub fn check(&self) -> Result<(), TaskFaults> {
         let mut faults = TaskFaults::default();
         self.check_texts(&mut faults);
@@ -92,7 +93,7 @@ impl Task {
             }
         };
         check("subject", text_fault(&self.subject, MAX_SUBJECT));
-        // One that was derived is only as wrong as the subject.
+        // A derived active form has the faults of the subject.
         if self.active_form != active_form::derive(&self.subject) {
             check("activeForm", text_fault(&self.active_form, MAX_SUBJECT));
         }
@@ -105,14 +106,14 @@ impl Task {
 }
 
 impl Graph {
-    /// The tasks as they were kept. `last_id` counts if it is beyond them.
+    /// Creates the graph of stored tasks. `last_id` counts if it is greater than their ids.
     pub fn load(tasks: impl IntoIterator<Item = Task>, last_id: u32) -> Self {
         let tasks: BTreeMap<u32, Task> = tasks.into_iter().map(|task| (task.id, task)).collect();
         let newest = tasks.last_key_value().map_or(0, |(id, _)| *id);
         Self { tasks, last_id: last_id.max(newest) }
     }
 
-    /// Does what a call asks for, or nothing.
+    /// Applies a call completely, or changes nothing.
     pub fn apply(&mut self, request: &TaskRequest) -> Result<TaskOutcome, TaskFaults> {
         let faults = request.faults.clone();
         match &request.call {
@@ -135,13 +136,13 @@ impl Graph {
         self.last_id
     }
 
-    /// The tasks that wait for this one.
+    /// Returns the tasks that wait for this one.
     pub fn blocks(&self, id: u32) -> Vec<u32> {
         let waiting = self.tasks.values().filter(|task| task.blocked_by.contains(&id));
         waiting.map(|task| task.id).collect()
     }
 
-    /// What a task still waits for. A task that is not here may be undone, so it counts as open.
+    /// Open tasks that a task waits for. A missing task may be unfinished, so it counts as open.
     pub fn open_blockers(&self, id: u32) -> Vec<u32> {
         let open = |id: &u32| self.tasks.get(id).is_none_or(Task::is_open);
         self.tasks
@@ -150,8 +151,8 @@ impl Graph {
             .unwrap_or_default()
     }
 
-    /// The open tasks whose turn can never come, because they wait in a circle or for a task that
-    /// is not here. No call makes any; files that were changed by others may hold them.
+    /// Returns the open tasks that can never start, because they wait in a cycle or for a missing
+    /// task. Calls cannot create such tasks, but files changed by other programs may hold them.
     pub fn stuck(&self) -> Vec<u32> {
         let mut waiting: BTreeMap<u32, Vec<u32>> = self
             .tasks
@@ -175,7 +176,7 @@ impl Graph {
         }
     }
 
-    /// The graph as the plan shows it.
+    /// Returns the graph as items of the plan.
     pub fn items(&self) -> Vec<TodoItem> {
         self.tasks.values().map(|task| self.item(task)).collect()
     }
@@ -206,7 +207,7 @@ impl Graph {
         out
     }
 
-    /// A task with its edges in both directions, for hooks.
+    /// Returns a task with its edges in both directions, for hooks.
     pub fn view(&self, id: u32) -> Option<Value> {
         let task = self.tasks.get(&id)?;
         let mut view = json!(task);
@@ -309,7 +310,7 @@ impl Graph {
         TaskOutcome { content, created: None, completed: completed.then_some(id) }
     }
 
-    /// Adds an edge. Without a task of its own only the other one is looked for.
+    /// Adds an edge. Checks only the other end if the task does not exist yet.
     fn connect(
         &mut self,
         task: Option<u32>,
@@ -337,7 +338,7 @@ impl Graph {
         Ok(())
     }
 
-    /// How one task waits for another, both included.
+    /// Path of tasks by which one task waits for another, both included.
     fn path(&self, from: u32, to: u32) -> Option<Vec<u32>> {
         let mut came_from: BTreeMap<u32, u32> = BTreeMap::from([(from, from)]);
         let mut open = vec![from];
@@ -362,8 +363,8 @@ impl Graph {
         None
     }
 
-    /// Nothing is begun, claimed or completed before what it waits for. Judged by how things stand
-    /// after the whole call, and only where the call touched them.
+    /// Checks that no task is started, claimed or completed before the tasks that it waits for.
+    /// Judges the state after the whole call, and only the tasks that the call changed.
     fn check_order(&self, id: u32, before: &Task, change: &TaskChange, faults: &mut TaskFaults) {
         let Some(task) = self.tasks.get(&id) else { return };
         let waits_for = self.open_blockers(id);

@@ -110,8 +110,8 @@ fn same_status(draft: &Draft, item: &TodoItem) -> bool {
     (draft.status == DraftStatus::Completed) != item.is_open()
 }
 
-/// How many words were added or removed, if that alone makes one text of the other and half of the
-/// text stayed. A replaced word makes another item: `Test the parser` is not `Test the lexer`.
+/// Number of words added or removed, if nothing else differs and half of the text stayed. A
+/// replaced word makes another item: `Test the parser` is not `Test the lexer`.
 fn distance(a: &[String], b: &[String]) -> Option<usize> {
     let (short, long) = if a.len() <= b.len() { (a, b) } else { (b, a) };
     let mut rest = long.iter();

@@ -25,7 +25,7 @@ pub struct ReminderSettings {
     pub texts: ReminderTexts,
 }
 
-/// How to insist, in model rounds (not tool calls) without an accepted todo call.
+/// Limits for reminders, in model rounds (not tool calls) without an accepted todo call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NagPolicy {
     /// From that many rounds on, in each round.
@@ -46,14 +46,14 @@ pub enum NagPolicy {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReminderTexts {
     pub initial: String,
-    /// There is an open plan; a line that says how it stands follows.
+    /// Text for an open plan; a line with the state of the plan follows it.
     pub stale: String,
     /// The turn has several steps, and no plan is open.
     pub unplanned: String,
     pub verification: String,
 }
 
-/// What a session remembers of its reminders.
+/// Reminder counters of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ReminderState {
     initial_given: bool,

@@ -1,9 +1,10 @@
-//! What a shell command would do, as far as it can be told without running it.
+//! Parser of shell scripts: finds their simple commands without running them.
 //!
-//! A small part of the shell's grammar is understood, and only what lies wholly within it can be
-//! allowed unasked: plain words, quotes without expansion, `&&`, `||`, `;`, `|`, `2>&1` and newlines.
-//! Whatever a shell might expand, redirect, group, substitute or run in the background is `Unclear`.
-//! Refusing to understand is safe; misunderstanding is not, so this must never guess.
+//! The parser understands a small part of the shell's grammar: plain words, quotes without
+//! expansion, `&&`, `||`, `;`, `|`, `2>&1` and newlines. Only a script wholly within this part can
+//! be allowed without approval. Anything that a shell might expand, redirect, group, substitute or
+//! run in the background is `Unclear`. To refuse a script is safe and to misread one is not, so the
+//! parser must never guess.
 
 use std::{fmt, iter::Peekable, str::Chars};
 
@@ -23,31 +24,31 @@ pub use read_only::is_read_only;
 pub use readers::{ReadKind, paths_read};
 pub use rules::{AutoApproval, CommandContext, CommandRules, Rule};
 
-/// Longer than this, in bytes, is not looked into.
+/// Maximum length of a parsed script, in bytes.
 pub const LONGEST: usize = 4 * 1024;
-/// More simple commands than this are not looked into.
+/// Maximum number of simple commands in a parsed script.
 pub const MOST: usize = 32;
 
 /// The words of one simple command, as the program will get them.
 pub type Words = Vec<String>;
 
-/// Why a command is not understood.
+/// Reason why a script is not understood.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unclear {
     Empty,
     TooLong,
     TooMany,
-    /// Not printable ASCII: it may look like something else than it is.
+    /// A character other than printable ASCII, which may look like another one.
     Character,
-    /// The shell would make something else of it.
+    /// A character that the shell expands.
     Expansion(char),
-    /// `&`, `>`, `(` and the like.
+    /// An operator such as `&`, `>` or `(`.
     Operator(char),
     /// A quote that does not end, or an operator without a command.
     Incomplete,
     /// `NAME=value` before a command changes what it does.
     Assignment,
-    /// A word of the shell's own grammar: `if`, `time` and the like.
+    /// A reserved word such as `if` or `time`.
     Reserved(&'static str),
 }
 
@@ -67,28 +68,28 @@ impl fmt::Display for Unclear {
     }
 }
 
-/// No shell would do anything at all: there are only blanks and comments.
+/// Returns true if a script has only blanks and comments.
 pub fn says_nothing(script: &str) -> bool {
     script.lines().map(str::trim).all(|line| line.is_empty() || line.starts_with('#'))
 }
 
-/// The simple commands of a script, in the order in which they stand.
+/// Returns the simple commands of a script in order.
 pub fn parse(script: &str) -> Result<Vec<Words>, Unclear> {
     Ok(read(script)?.commands)
 }
 
-/// The folder that a script enters first, as `cd FOLDER && …` does, where nothing of the rest runs
-/// unless it was entered, and all of it runs there. By its whole path, or its name below the folder in
-/// which the script starts; whether it is one, and no link leads away from it, the words do not say.
+/// Returns the folder that a script enters first, as in `cd FOLDER && …`, where the rest runs only
+/// in that folder. It is an absolute path, or a path below the start folder. The function does not
+/// check that it exists or has no links.
 pub fn entered(script: &str) -> Option<String> {
     read(script).ok()?.entered().map(str::to_owned)
 }
 
-/// A script that is understood.
+/// A parsed script.
 #[derive(Debug, Default)]
 struct Script {
     commands: Vec<Words>,
-    /// After each of the commands.
+    /// The separator after each command.
     joints: Vec<Joint>,
 }
 
@@ -106,7 +107,8 @@ impl Script {
     }
 }
 
-/// Neither an option, nor `-` or nothing, which `cd` takes for other folders, and no way up.
+/// Returns true for a path without `..`, which `cd` takes neither for an option nor for another
+/// folder.
 fn leads_straight(folder: &str) -> bool {
     let steps = !folder.split('/').any(|step| step == "..");
     // What two slashes mean at the beginning is left to each system.
@@ -129,7 +131,7 @@ fn read(script: &str) -> Result<Script, Unclear> {
             '\n' => parser.end_line()?,
             '\'' => parser.quoted(&mut chars, '\'', |_| false)?,
             '"' => parser.quoted(&mut chars, '"', |c| matches!(c, '$' | '`' | '\\' | '!'))?,
-            // Errors to where the output goes: the one redirection that changes nothing.
+            // Errors are redirected to the output, which changes no file.
             '2' if parser.word.is_none() && joins_errors(&chars) => {
                 chars.by_ref().take(JOIN_ERRORS.len()).for_each(drop);
                 parser.joins_errors = true;
@@ -146,7 +148,7 @@ fn read(script: &str) -> Result<Script, Unclear> {
     parser.finish()
 }
 
-/// What follows the `2` of `2>&1`.
+/// Characters after the `2` of `2>&1`.
 const JOIN_ERRORS: &str = ">&1";
 
 fn joins_errors(rest: &Peekable<Chars<'_>>) -> bool {
@@ -155,20 +157,20 @@ fn joins_errors(rest: &Peekable<Chars<'_>>) -> bool {
     is_it && rest.next().is_none_or(|c| " \n;|&".contains(c))
 }
 
-/// Means nothing to a shell inside a word.
+/// Returns true for a character without a special meaning inside a word.
 fn is_plain(c: char) -> bool {
     c.is_ascii_alphanumeric()
         || matches!(c, '_' | '@' | '%' | '+' | '=' | ':' | ',' | '.' | '/' | '-')
 }
 
-/// Words that mean something else to the shell where a command begins. Those with other characters
-/// than plain ones are refused for these.
+/// Reserved words of the shell's grammar. Those with special characters are refused because of
+/// these.
 const RESERVED: &[&str] = &[
     "case", "coproc", "do", "done", "elif", "else", "esac", "fi", "for", "function", "if", "in",
     "select", "then", "time", "until", "while",
 ];
 
-/// What stands between two commands. After all but the first one must follow.
+/// Separator of two commands. After all but the first one a command must follow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Joint {
     /// `;` or the end of a line.
@@ -182,9 +184,9 @@ enum Joint {
 struct Parser {
     script: Script,
     words: Words,
-    /// The one being read; a quoted one may be empty.
+    /// The word being read; a quoted one may be empty.
     word: Option<String>,
-    /// `2>&1` was read of the command, which is one even without words.
+    /// True after `2>&1` was read: then the command counts even without words.
     joins_errors: bool,
 }
 
@@ -199,7 +201,7 @@ impl Parser {
         for c in chars {
             match c {
                 _ if c == end => return Ok(()),
-                // A line that looks like another command.
+                // A quoted line that looks like another command.
                 '\n' => return Err(Unclear::Expansion('\n')),
                 _ if expands(c) => return Err(Unclear::Expansion(c)),
                 _ => word.push(c),
@@ -231,7 +233,8 @@ impl Parser {
         Ok(())
     }
 
-    /// An empty line ends nothing, and after `&&` the command goes on below.
+    /// Ends a line. An empty line ends no command, and after `&&` the command continues on the next
+    /// one.
     fn end_line(&mut self) -> Result<(), Unclear> {
         self.end_word();
         if self.words.is_empty() && !self.joins_errors {

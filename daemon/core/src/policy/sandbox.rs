@@ -1,8 +1,8 @@
-//! The box a command runs in: what it sees, what it may write, whether it has a network; and the
-//! words for bubblewrap that build it.
+//! Sandbox of a command: what it sees and may write, whether it has a network; and the arguments of
+//! bubblewrap that build it.
 //!
-//! Never asks what exists: the shell looks and tells. Whatever is not named here is seen and cannot
-//! be written.
+//! Never looks at the file system: the server reports which paths exist. A path that is not named
+//! here is visible and read-only.
 
 use std::{
     collections::BTreeMap,
@@ -10,7 +10,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// What a command asks for besides the usual. Each is granted by the user for this command only.
+/// Grants that a command needs beyond the default sandbox. The user approves each for this command
+/// only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
 pub struct Needs {
     pub network: bool,
@@ -25,7 +26,7 @@ impl Needs {
         self == Self::NONE
     }
 
-    /// For the user's eyes.
+    /// Describes the grants for the user.
     pub fn in_words(self) -> String {
         let words = [
             (self.network, "has network access"),
@@ -37,24 +38,25 @@ impl Needs {
     }
 }
 
-/// What the shell found, all absolute and without links.
+/// Paths of this machine that a sandbox is built from, all absolute and without links.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Found {
-    /// Folders a command works in: of the workspace, and those the user names.
+    /// Writable folders: those of the workspace, and those that the user names.
     pub writable: Vec<PathBuf>,
-    /// Below those, and still not written.
+    /// Read-only places below the writable folders.
     pub read_only: Vec<PathBuf>,
     pub hidden_folders: Vec<PathBuf>,
     pub hidden_files: Vec<PathBuf>,
-    /// Seen although a folder above is hidden.
+    /// Visible places below hidden folders.
     pub shown: Vec<PathBuf>,
-    /// Read-only, and seen at another place than where it lies.
+    /// Read-only files and folders that appear at another place.
     pub placed: Vec<Placed>,
-    /// Copies that Cairn made of the user's settings, without credentials, at the place of those.
+    /// Copies of the user's settings without credentials, which appear in the place of the
+    /// originals.
     pub copies: Vec<Placed>,
-    /// The user's home folder, which a command sees as a private one.
+    /// The user's home folder; a private one replaces it.
     pub home: Option<Home>,
-    /// Folders that are the private temporary folder to a command.
+    /// Folders that the private temporary folder replaces.
     pub temporary: Vec<PathBuf>,
 }
 
@@ -69,28 +71,29 @@ pub struct Placed {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Home {
     pub at: PathBuf,
-    /// False if the home folder is in the workspace: files that a command makes in the private one would
-    /// seem to be lost.
+    /// False if the home folder is in the workspace: files that a command makes in the private one
+    /// would seem to be lost.
     pub writable: bool,
 }
 
-/// What is Cairn's own in each box.
+/// Paths of Cairn's own files in each sandbox.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Own {
     /// The private temporary folder.
     pub temporary: PathBuf,
     /// The private home folder.
     pub home: PathBuf,
-    /// An empty file: what hidden files are to a command.
+    /// An empty file, which replaces hidden files.
     pub nothing: PathBuf,
-    /// The program that closes the box from inside.
+    /// The program that restricts the sandbox from inside.
     pub program: PathBuf,
-    /// The user is the superuser, for whom the kernel's limit of processes does not hold: that
-    /// program must set another one, which takes a capability. It gives it up before the command.
+    /// True if the user is the superuser. The kernel's limit of processes does not apply then, so
+    /// the program sets another one. This takes a capability, which it drops before the command
+    /// starts.
     pub superuser: bool,
 }
 
-/// Where that program stands in the box.
+/// Path of that program in the sandbox.
 pub const PROGRAM: &str = "/dev/cairn";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -112,7 +115,7 @@ pub enum What {
     Empty,
 }
 
-/// What is laid over the read-only root, a place before what is in it.
+/// Mounts over the read-only root, each folder before the places in it.
 pub fn mounts(found: &Found, own: &Own) -> Vec<Mount> {
     let mut places = places(found, own);
     // Folders of the private home folder that lead to a mount are mounts themselves: nothing that is
@@ -165,7 +168,7 @@ fn home_folder(home: &Home, from: PathBuf) -> What {
 fn places(found: &Found, own: &Own) -> Places {
     let mut places = Places::new();
     let mut put = |at: &Path, what: What| {
-        // The root and what the box has of its own are not to be covered.
+        // The root and the sandbox's own places must stay visible.
         let kept = ["/dev", "/proc", "/sys"].iter().any(|kept| Path::new(kept) == at);
         let depth = at.components().count();
         if !at.is_absolute() || depth < 2 || kept {

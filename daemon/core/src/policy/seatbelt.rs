@@ -1,11 +1,11 @@
-//! The same box as in `sandbox`, in the words of macOS' sandbox-exec. A profile forbids by path, so
-//! what does not exist needs no care. Not tested on macOS.
+//! The sandbox of [`super::sandbox`] as a profile for sandbox-exec of macOS. A profile denies by
+//! path, so a path that does not exist needs no placeholder. Not tested on macOS.
 
 use std::path::Path;
 
 use super::sandbox::{Found, Home, Own};
 
-/// The last rule that fits counts, so what is forbidden again comes last.
+/// Profile of the sandbox. The last matching rule counts, so later rules deny again.
 pub fn profile(found: &Found, own: &Own, network: bool) -> String {
     let mut text = String::from("(version 1)\n(allow default)\n(deny file-write*)\n");
     let mut rule = |what: &str, kind: &str, path: &Path| {
@@ -20,13 +20,13 @@ pub fn profile(found: &Found, own: &Own, network: bool) -> String {
     for path in &found.read_only {
         rule("deny file-write*", "subpath", path);
     }
-    // The root of a workspace must not be moved away from under its rules.
+    // A command must not move the root of a workspace away from its rules.
     for path in &found.writable {
         rule("deny file-write-unlink", "literal", path);
     }
     if let Some(Home { at, .. }) = &found.home {
-        // Nothing can be laid over it, so it is not to be read but for what is shown. Programs ask what
-        // the folders above their own are.
+        // Mounts do not exist here, so the home folder is unreadable except for the shown parts.
+        // Programs read the metadata of the folders above their own.
         rule("deny file-read* file-write*", "subpath", at);
         let placed = found.placed.iter().flat_map(|placed| [&placed.at, &placed.from]);
         let seen = found.writable.iter().chain(&found.read_only).chain(&found.shown).chain(placed);
@@ -52,7 +52,7 @@ pub fn profile(found: &Found, own: &Own, network: bool) -> String {
         }
     }
     if !network {
-        // There is no loopback of one's own here: this is the machine's.
+        // macOS has no private loopback: this is the machine's.
         text.push_str("(deny network*)\n");
         text.push_str("(allow network* (local ip \"localhost:*\"))\n");
         text.push_str("(allow network-outbound (remote ip \"localhost:*\"))\n");

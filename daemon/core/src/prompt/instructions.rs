@@ -1,7 +1,7 @@
-//! Instructions that lie beside the code (`AGENTS.md`, `CLAUDE.md`) and the user's own: which of
-//! them the model is told, and how much.
+//! Instructions in the workspace (`AGENTS.md`, `CLAUDE.md`) and the user's own: the selection and
+//! the text that the model gets.
 //!
-//! Must never let them grow without bound, nor speak with the voice of the person.
+//! Must never exceed the size limits, nor appear as a message of the user.
 
 use std::path::Path;
 
@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::{file_names::plain, marks::ModelText};
 
-/// What one file asks for.
+/// Text of one instructions file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Instructions {
-    /// As people and models are told of the file.
+    /// Name of the file, for people and models.
     pub name: String,
     pub text: String,
     /// Bytes of the file that are not in `text`.
@@ -20,9 +20,9 @@ pub struct Instructions {
     pub left_out: usize,
 }
 
-/// Of one file, in bytes: more than this is a manual, and the model can read it.
+/// Maximum size of one file, in bytes. The model can read a longer one itself.
 pub const FILE_LIMIT: usize = 32 * 1024;
-/// Of all files together, in bytes.
+/// Maximum size of all files together, in bytes.
 pub const TOTAL_LIMIT: usize = 64 * 1024;
 
 /// Folders that tools fill with the work of others, with or without Git.
@@ -79,7 +79,7 @@ pub fn is_generated(inside: &Path) -> bool {
     })
 }
 
-/// What of these files is told, in the order given. Blank ones and copies are left out.
+/// Selects the instructions that fit, in the order given. Blank files and copies are left out.
 pub fn fit(found: impl IntoIterator<Item = (String, String)>) -> Vec<Instructions> {
     let mut fitting: Vec<Instructions> = Vec::new();
     let mut room = TOTAL_LIMIT;
@@ -97,7 +97,7 @@ pub fn fit(found: impl IntoIterator<Item = (String, String)>) -> Vec<Instruction
     fitting
 }
 
-/// The part of the system prompt; empty without any.
+/// Returns the section of the system prompt; empty without instructions.
 pub fn section(all: &[Instructions]) -> String {
     if all.is_empty() {
         return String::new();
@@ -113,8 +113,8 @@ pub fn section(all: &[Instructions]) -> String {
     out
 }
 
-/// For the model, when it comes upon them in the middle of its work.
-/// It stands in a notice, whose text cannot have lines of Cairn's own.
+/// Returns the notice about instructions that the model finds during its work. Text in a notice
+/// cannot have lines of Cairn's own.
 pub fn found_later(Instructions { name, text, left_out }: &Instructions) -> String {
     let rest = match left_out {
         0 => String::new(),
@@ -125,7 +125,7 @@ pub fn found_later(Instructions { name, text, left_out }: &Instructions) -> Stri
     )
 }
 
-/// For the person, in one line.
+/// Returns one line for the user.
 pub fn loaded(all: &[Instructions]) -> String {
     let files: Vec<String> = all
         .iter()
@@ -141,7 +141,7 @@ pub fn loaded(all: &[Instructions]) -> String {
     format!("Instructions loaded: {}", files.join(", "))
 }
 
-/// The text between two lines of Cairn's own, which nothing in it can imitate.
+/// Frames the text between two lines of Cairn's own, which nothing in it can imitate.
 fn quoted(Instructions { name, text, left_out }: &Instructions) -> String {
     let mut out = ModelText::default();
     out.own(&format!("instructions from {name}:"));

@@ -7,7 +7,7 @@ use crate::{change::Change, text::Text};
 
 const CONTEXT: usize = 3;
 
-/// What lies between two texts; before `None` there is no file.
+/// Returns the unified diff of two texts; a `before` of `None` means that the file did not exist.
 pub fn between(before: Option<&Text>, after: &Text, path: &str) -> String {
     let mut review = before.map_or_else(FileReview::created, |it| FileReview::new(it.clone()));
     let change = Change::between(review.current(), after);

@@ -169,8 +169,8 @@ impl Reference {
         same("hunks", format!("{here:?}"), format!("{there:?}"))
     }
 
-    /// What a rejection leaves: the user's lines before everything of the agent's, the old lines,
-    /// the user's other lines.
+    /// Returns the lines that a rejection keeps, in this order: the user's lines before every line
+    /// of the agent, the old lines, the other lines of the user.
     fn kept(&self, run: &Run) -> Vec<String> {
         let lines = &self.lines[run.place.clone()];
         let old = lines.iter().filter_map(Line::baseline).map(str::to_owned);

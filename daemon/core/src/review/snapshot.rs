@@ -1,7 +1,4 @@
-//! A review written down, and taken up again by another process.
-//!
-//! What is read may be anything: a file that a user edited, or that an older version wrote. It is
-//! refused unless it is a correct difference. Must never panic on it.
+//! Review as it is stored, and restored by another process.
 
 use std::{ops::Range, sync::Arc};
 
@@ -108,7 +105,7 @@ impl FileReview {
         let change = Change::between(self.current(), text);
         let former = self.state.clone();
         self.apply_user(&change);
-        // Nobody will undo what happened while we were away.
+        // Edits made while no daemon ran have no undo step here.
         self.memory = Memory::default();
 
         let heirs: Vec<Option<usize>> =
@@ -155,8 +152,8 @@ impl FileReview {
 }
 
 impl State {
-    /// Whether a change keeps anything of the agent's in a hunk. Where that was only to delete,
-    /// this cannot tell.
+    /// Returns true if a change keeps any of the agent's lines of a hunk. Where the hunk only
+    /// deleted lines, the result has no meaning.
     fn is_left(&self, hunk: &Hunk, change: &Change) -> bool {
         let lines = hunk.new.clone().zip(&hunk.user).filter(|&(_, &user)| !user);
         let spans: Vec<Range<usize>> =

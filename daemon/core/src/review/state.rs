@@ -1,15 +1,18 @@
-//! The algebra of a review: what edits and decisions do to baseline, current text and hunks.
+//! Effects of edits and decisions on baseline, current text and hunks.
 //!
-//! Works on the lines that an edit touches and never compares whole files: the equal lines between
-//! hunks say where a line of one text is in the other.
+//! Works on the lines that an edit touches and never compares whole files. The equal lines between
+//! hunks map lines of one text to lines of the other.
 
 use std::{
     collections::{BTreeSet, HashSet},
     ops::Range,
-    sync::Arc,
 };
 
-use super::{Author, Hunk, HunkId, Origin, window};
+use super::{
+    Author, Hunk, HunkId,
+    lineage::{heirs, kin},
+    window,
+};
 use crate::{
     change::{Change, Edit, diff},
     text::{self, Text},
@@ -26,13 +29,13 @@ pub(super) struct State {
     pub(super) hunks: Vec<Hunk>,
 }
 
-/// Where lines of the current text were before an edit, and where they are now.
+/// Lines of an edit's window, in the current text before and after the edit.
 struct Shift {
     before: Range<usize>,
     after: Range<usize>,
 }
 
-/// The lines to compare anew, and whose text the current ones are.
+/// Lines that must be compared again, and the owners of the current ones.
 struct Region {
     old: Range<usize>,
     new: Range<usize>,
@@ -72,7 +75,7 @@ impl State {
         }
     }
 
-    /// Whether the hunks differ in nothing but where they are and what their lines say.
+    /// Returns true if the hunks differ only in their places and the text of their lines.
     pub(super) fn same_hunks(&self, other: &State) -> bool {
         let same = |a: &Hunk, b: &Hunk| {
             a.id == b.id && a.old.len() == b.old.len() && a.mixed == b.mixed && a.user == b.user
@@ -81,14 +84,14 @@ impl State {
             && self.hunks.iter().zip(&other.hunks).all(|(a, b)| same(a, b))
     }
 
-    /// Whether an edit inserts or removes lines that border on a hunk.
+    /// Returns true if an edit inserts or removes lines that border on a hunk.
     pub(super) fn moves_lines_beside_hunk(&self, edit: &Edit) -> bool {
         let window = window::of(&self.current, edit);
         let removes = window.len() > 1 || self.current.lines_to_chars(&window) == edit.range;
         (removes || edit.insert.contains(['\n', '\r'])) && !self.adjoining(&window).is_empty()
     }
 
-    /// Takes hunks into the baseline.
+    /// Applies hunks to the baseline.
     pub(super) fn accept(&mut self, ids: &HashSet<HunkId>) -> Vec<Hunk> {
         let hunks = std::mem::take(&mut self.hunks);
         let (accepted, mut pending): (Vec<Hunk>, Vec<Hunk>) =
@@ -110,7 +113,7 @@ impl State {
         accepted
     }
 
-    /// The edit of the current text that takes hunks of this state back.
+    /// Returns the edit of the current text that takes hunks back.
     pub(super) fn reject(&self, hunks: &[Hunk]) -> Option<Change> {
         let edits = hunks.iter().flat_map(|hunk| {
             let span = self.current.lines_to_chars(&hunk.new);
@@ -122,8 +125,7 @@ impl State {
         Change::new(self.current.len_chars(), edits.collect()).ok()
     }
 
-    /// Takes hunks in which a rejection finds nothing to take away or bring back for what they
-    /// are: the user's own text.
+    /// Accepts hunks that a rejection would not change: they hold only the user's text.
     pub(super) fn settle_own_lines(&mut self) {
         let is_own = |hunk: &&Hunk| {
             hunk.mixed && self.kept_on_reject(hunk) == self.current.lines_slice(hunk.new.clone())
@@ -166,8 +168,9 @@ impl State {
         equal(old..self.baseline.filled_lines(), new..self.current.filled_lines())
     }
 
-    /// What a rejection leaves of a hunk: the old lines, and those that the user wrote. These
-    /// stand after the old ones, except for those before everything of the agent's.
+    /// Returns the text that a rejection leaves of a hunk: the old lines, and those that the user
+    /// wrote. The user's lines stand after the old ones, except for those before every line of the
+    /// agent.
     fn kept_on_reject(&self, hunk: &Hunk) -> String {
         let old = self.baseline.lines_slice(hunk.old.clone());
         if !hunk.mixed {
@@ -187,9 +190,9 @@ impl State {
         kept
     }
 
-    /// The user edited between hunks: what he wrote is accepted. But where it would run together
-    /// with the old lines of a hunk beside it, or brings back what that deletes, it becomes a part
-    /// of that hunk.
+    /// Applies an edit of the user between hunks to both texts, so that it is accepted. It becomes
+    /// part of an adjoining hunk instead if it would merge with that hunk's old lines or restores a
+    /// line that the hunk deletes.
     fn mirror_or_revise(
         &mut self,
         edit: &Edit,
@@ -228,8 +231,8 @@ impl State {
         self.coalesce(index);
     }
 
-    /// Whether one of the lines that an edit wrote is among those that a hunk beside it deletes.
-    /// Blank lines say nothing.
+    /// Returns true if an edit wrote a line that a hunk beside it deletes. Blank lines do not
+    /// count.
     fn gives_back(&self, adjoining: Range<usize>, current: &Text, shift: &Shift) -> bool {
         let lines = |text: &Text, lines: &Range<usize>| -> Vec<String> {
             let lines = lines.clone().map(|line| text.lines_slice(line..line + 1));
@@ -245,7 +248,7 @@ impl State {
             .any(|hunk| lines(&self.baseline, &hunk.old).iter().any(|line| written.contains(line)))
     }
 
-    /// Makes the touched hunks anew, from the lines they and the edit span.
+    /// Rebuilds the touched hunks from the lines that they and the edit span.
     fn revise(
         &mut self,
         touched: Range<usize>,
@@ -284,7 +287,7 @@ impl State {
         self.coalesce(touched.start);
     }
 
-    /// Takes what a decision left into the baseline.
+    /// Applies the result of a decision to the baseline.
     fn settle(&mut self, decided: Range<usize>, current: Text, shift: &Shift) {
         let Region { old, mut new, .. } = self.region(&decided, &shift.before);
         new.end = new.end - shift.before.len() + shift.after.len();
@@ -299,10 +302,10 @@ impl State {
         self.coalesce(decided.start);
     }
 
-    /// The agent is about to overwrite lines that the user wrote in a proposal. As old lines of
-    /// the baseline they are not lost: a rejection brings them back.
+    /// Moves the user's lines of a proposal into the baseline before the agent overwrites them, so
+    /// that a rejection restores them.
     fn absorb_user_lines(&mut self, touched: &Range<usize>, region: &mut Region) {
-        // The equal lines around take part, as their endings may run together with what is kept.
+        // Include the equal lines around, because their endings may merge with the kept lines.
         if region.old.start > 0 && region.new.start > 0 {
             region.old.start -= 1;
             region.new.start -= 1;
@@ -329,7 +332,7 @@ impl State {
         region.user.fill(false);
     }
 
-    /// Which of the lines an edit leaves in its window hold text that the user typed.
+    /// Returns for each line of the edited window whether the user typed text in it.
     fn user_lines(
         &self,
         before: &[bool],
@@ -355,7 +358,7 @@ impl State {
         let prefix = (0..shorter).take_while(|i| same(was.start + i, is.start + i)).count();
         let suffix =
             (0..shorter - prefix).take_while(|i| same(was.end - 1 - i, is.end - 1 - i)).count();
-        // What is left of deleted and re-indented text stays whose it was.
+        // The rest of deleted or re-indented text keeps its owner.
         let user = typed || before[prefix..before.len() - suffix].contains(&true);
         let mut lines = before[..prefix].to_vec();
         lines.resize(is.len() - suffix, user);
@@ -363,7 +366,7 @@ impl State {
         lines
     }
 
-    /// The lines that hunks and a window span in both texts.
+    /// Returns the lines that hunks and a window span in both texts.
     fn region(&self, touched: &Range<usize>, window: &Range<usize>) -> Region {
         let hunks = &self.hunks[touched.clone()];
         let start = hunks.first().map_or(window.start, |hunk| hunk.new.start.min(window.start));
@@ -379,7 +382,7 @@ impl State {
         }
     }
 
-    /// The baseline's line for a current line that is not before the first `passed` hunks.
+    /// Returns the baseline's line for a current line that is not before the first `passed` hunks.
     fn old_line(&self, passed: usize, line: usize) -> usize {
         match passed.checked_sub(1).and_then(|last| self.hunks.get(last)) {
             Some(hunk) => hunk.old.end + line - hunk.new.end,
@@ -387,22 +390,23 @@ impl State {
         }
     }
 
-    /// The hunks that share a line with a window, or lie inside of it. If there are none, this
-    /// says between which hunks the window is: after a deletion at its very start.
+    /// Returns the hunks that share a line with a window, or lie inside of it. If there are none,
+    /// the empty range names the hunks before and after the window; a deletion at its very start
+    /// counts as before.
     fn overlapping(&self, window: &Range<usize>) -> Range<usize> {
         let start = self.hunks.partition_point(|hunk| hunk.new.end <= window.start);
         let end = self.hunks.partition_point(|hunk| hunk.new.start < window.end);
         start..end.max(start)
     }
 
-    /// The hunks that overlap a window or border on it.
+    /// Returns the hunks that overlap a window or border on it.
     fn adjoining(&self, window: &Range<usize>) -> Range<usize> {
         let start = self.hunks.partition_point(|hunk| hunk.new.end < window.start);
         let end = self.hunks.partition_point(|hunk| hunk.new.start <= window.end);
         start..end.max(start)
     }
 
-    /// The hunks whose text a range of chars overlaps or borders on.
+    /// Returns the hunks whose text a range of chars overlaps or borders on.
     fn around(&self, chars: &Range<usize>) -> Range<usize> {
         let at = |line| self.current.line_to_char(line);
         let start = self.hunks.partition_point(|hunk| at(hunk.new.end) < chars.start);
@@ -410,7 +414,7 @@ impl State {
         start..end.max(start)
     }
 
-    /// Joins the hunk at an index with the one before, if nothing lies between them any more.
+    /// Joins the hunk at an index with the one before, if no line is left between them.
     pub(super) fn coalesce(&mut self, index: usize) {
         if index == 0 || index >= self.hunks.len() {
             return;
@@ -429,22 +433,12 @@ impl State {
     }
 }
 
-impl Hunk {
-    pub(super) fn has_kin(&self) -> bool {
-        !self.kin.is_empty()
-    }
-
-    /// The hunks that this one ever was, or was a part of.
-    pub(super) fn lineage(&self) -> impl Iterator<Item = HunkId> {
-        std::iter::once(self.id).chain(self.kin.iter().copied())
-    }
-}
-
 impl Shift {
-    /// Moves lines from before to after the edit; its window goes to those that it cuts into.
+    /// Maps a range of lines from before to after the edit. A range that the edit cuts gets the
+    /// whole window.
     fn apply(&self, lines: &mut Range<usize>) {
         if *lines == self.before {
-            // Also where both are empty: what is written there is in their place.
+            // Also if both are empty: the written lines replace them.
             return lines.clone_from(&self.after);
         }
         let moved = |line: usize| line - self.before.end + self.after.end;
@@ -462,64 +456,6 @@ impl Shift {
     }
 }
 
-/// The hunks of a region made anew. They inherit from the former ones that they lie on.
-fn heirs(
-    former: &[Hunk],
-    blocks: Vec<(Range<usize>, Range<usize>)>,
-    author: &Author,
-    written: &Range<usize>,
-    (start, user): (usize, &[bool]),
-    fresh_id: &mut impl FnMut() -> HunkId,
-) -> Vec<Hunk> {
-    let agent: Option<Arc<Origin>> = match author {
-        Author::Agent(origin) => Some(Arc::new(origin.clone())),
-        Author::User | Author::Decision => None,
-    };
-    let is_one_to_one = former.len() <= 1 && blocks.len() <= 1;
-    let kin = kin(former);
-    let mut claimed = vec![false; former.len()];
-    let mut heirs = Vec::with_capacity(blocks.len());
-    for (old, new) in blocks {
-        let share = |hunk: &Hunk| Some(shared(&hunk.old, &old)? + shared(&hunk.new, &new)?);
-        let nearest = (0..former.len())
-            .filter_map(|index| Some((index, share(&former[index])?)))
-            .max_by_key(|&(index, lines)| (lines, std::cmp::Reverse(index)))
-            .map(|(index, _)| index);
-        let id = match nearest {
-            Some(index) if !std::mem::replace(&mut claimed[index], true) => former[index].id,
-            Some(_) | None => fresh_id(),
-        };
-        let parent = nearest.and_then(|index| former.get(index));
-        let is_written = shared(&new, written).is_some();
-        let inherited = parent.or(former.first()).map(|hunk| hunk.origin.clone());
-        let origin =
-            if is_written { agent.clone().or(inherited) } else { inherited.or(agent.clone()) };
-        let Some(origin) = origin else { continue };
-        let user = user[relative(&new, start)].to_vec();
-        let mixed = user.contains(&true)
-            || parent.is_some_and(|hunk| hunk.mixed)
-            || (agent.is_none() && is_written);
-        let kin = match parent {
-            Some(hunk) if is_one_to_one => hunk.kin.clone(),
-            Some(_) | None => kin.clone(),
-        };
-        heirs.push(Hunk { id, old, new, origin, mixed, user, kin });
-    }
-    heirs
-}
-
-fn kin<'a>(hunks: impl IntoIterator<Item = &'a Hunk>) -> Vec<HunkId> {
-    let mut kin: Vec<HunkId> = hunks.into_iter().flat_map(Hunk::lineage).collect();
-    kin.sort_unstable();
-    kin.dedup();
-    kin
-}
-
-/// How many lines two ranges share; nothing if they do not even border on each other.
-fn shared(a: &Range<usize>, b: &Range<usize>) -> Option<usize> {
-    a.end.min(b.end).checked_sub(a.start.max(b.start))
-}
-
 fn fits(lines: &Range<usize>, text: &Text) -> bool {
     lines.start <= lines.end && lines.end <= text.filled_lines()
 }
@@ -528,7 +464,7 @@ fn relative(lines: &Range<usize>, start: usize) -> Range<usize> {
     lines.start - start..lines.end - start
 }
 
-/// So many lines before a range became so many others.
+/// Shifts a range after `from` lines before it became `to` lines.
 fn move_lines(lines: &mut Range<usize>, from: usize, to: usize) {
     *lines = lines.start + to - from..lines.end + to - from;
 }

@@ -74,7 +74,8 @@ impl Accepted {
         Accepted { before: former.baseline.clone(), after: state.baseline, hunks }
     }
 
-    /// Whether hunks still have their old lines in a baseline: there they were not accepted yet.
+    /// Returns true if these hunks still have their old lines in a baseline: they were not accepted
+    /// there yet.
     fn was_pending(&self, baseline: &Text, of: impl Fn(HunkId) -> bool) -> bool {
         let blocks = change::blocks(&self.before, baseline);
         let touched = |lines: &Range<usize>| {
@@ -102,8 +103,9 @@ impl State {
         refused
     }
 
-    /// Whether this state, an earlier one, may be recalled after an unaccept: nothing is accepted
-    /// in it that no longer is.
+    /// Takes the accept back in this earlier state, where it is accepted.
+    ///
+    /// Returns false if a part stays accepted: then the state may not be recalled any more.
     pub(super) fn unaccept_if_known(&mut self, accepted: &Accepted) -> bool {
         // Most states are near one of the two baselines, and to compare with the other takes long.
         let is_earlier = change::spread(&accepted.before, &self.baseline)

@@ -1,8 +1,7 @@
-//! Keeping the conversation within the model's window: the budget before each request, and
-//! compaction between rounds.
+//! Token budget before each request, and compaction of the conversation between rounds.
 //!
-//! Must never cut between calls and their results, and never send a request again that the server
-//! found too long.
+//! Must never separate calls from their results, and never repeat a request that the server found
+//! too long.
 
 use std::borrow::Cow;
 
@@ -11,26 +10,26 @@ use crate::context::{
     self, Cost, Epoch, Fill, Meter, Parts, Price, Shortened, Shortening, Window, stated_window,
 };
 
-/// What a session knows of its own size.
+/// Size of a session's context: window, epoch, token count and cost.
 #[derive(Debug, Default)]
 pub(super) struct ContextState {
     pub(super) window: Window,
     pub(super) price: Option<Price>,
     pub(super) epoch: Epoch,
-    /// Items that are digests: nobody said them.
+    /// Indexes of the items that are digests. Neither the user nor the model wrote them.
     pub(super) digests: Vec<usize>,
     pub(super) meter: Meter,
     pub(super) cost: Cost,
-    /// Not yet given out to be written down.
+    /// Records that [`Session::take_records`] has not returned yet.
     pub(super) unrecorded: Vec<Shortened>,
 }
 
-/// What a turn has to do with it.
+/// State of the compaction in one turn.
 #[derive(Debug, Default)]
 pub(super) struct CompactionState {
-    /// The user wants it as soon as it can be.
+    /// Requested by the user; starts before the next request.
     asked: bool,
-    /// Nothing else was wanted: the turn ends with it.
+    /// The turn exists only to compact.
     only: bool,
     running: Option<Compaction>,
     /// The server refused a request as too long, and none was answered since.
@@ -39,21 +38,21 @@ pub(super) struct CompactionState {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Compaction {
-    /// By the user.
+    /// Requested by the user.
     Asked,
     /// The window is nearly full.
     Full,
-    /// The server says that it is.
+    /// The server refused the request as too long.
     Overflow,
 }
 
 impl Session {
-    /// What the model that answers next can take. Also while a turn runs.
+    /// Sets the window of the model that answers next. May be called while a turn runs.
     pub fn set_window(&mut self, window: Window) {
         self.context.window = window;
     }
 
-    /// What its tokens cost; `None`: not known.
+    /// Sets the price of the model's tokens; `None`: not known.
     pub fn set_price(&mut self, price: Option<Price>) {
         self.context.price = price;
     }
@@ -62,12 +61,12 @@ impl Session {
         self.context.epoch
     }
 
-    /// What is sent of an item of this epoch.
+    /// Returns an item of this epoch as it is sent.
     pub fn sent(&self, index: usize) -> Cow<'_, Item> {
         context::sent(&self.conversation, self.context.epoch, index)
     }
 
-    /// Everything that is sent, with every result left out that can be.
+    /// Returns all items that are sent, with every result left out that can be.
     pub fn sent_shortest(&self) -> impl Iterator<Item = Cow<'_, Item>> {
         let epoch = Epoch { elided_before: self.conversation.len(), ..self.context.epoch };
         let items = epoch.start..self.conversation.len();
@@ -83,7 +82,7 @@ impl Session {
         self.context.cost
     }
 
-    /// There is something to compact: more than a message of the user or a digest.
+    /// Returns true if there is more to compact than a message of the user or a digest.
     pub fn can_compact(&self) -> bool {
         self.conversation.len() > self.context.epoch.start + 1
     }
@@ -103,8 +102,8 @@ impl Session {
         }
     }
 
-    /// Before a request: makes room where that is due. Returns what is to be asked for, if that is
-    /// a summary.
+    /// Frees context before a request, if needed. Returns the reason if the next request must ask
+    /// for a summary.
     pub(super) fn ensure_capacity(&mut self, effects: &mut Vec<Effect>) -> Option<Compaction> {
         let ContextState { window, epoch, meter, .. } = &mut self.context;
         meter.catch_up(&self.conversation, *epoch);
@@ -144,26 +143,26 @@ impl Session {
         effects.push(Effect::Spent);
     }
 
-    /// An ordinary request was answered.
+    /// Records that an ordinary request was answered.
     pub(super) fn fitted(&mut self) {
         if let Some(turn) = &mut self.turn {
             turn.compaction.overflowed = false;
         }
     }
 
-    /// The running request asks for a summary.
+    /// Returns true if the running request asks for a summary.
     pub(super) fn is_compacting(&self) -> bool {
         self.turn.as_ref().is_some_and(|turn| turn.compaction.running.is_some())
     }
 
-    /// The server says that the request is too long.
+    /// Handles a refusal of the server because the request is too long.
     pub(super) fn overflow(&mut self, failure: Failure, effects: &mut Vec<Effect>) {
         let can_compact = self.can_compact();
         let used = self.fill().used;
         let Some(turn) = &mut self.turn else { return };
         effects.push(Effect::MessageDropped { reason: failure.message.clone() });
-        // Without a word on how much it takes, a guess: it may also be that the refusal was about
-        // something else.
+        // If the server names no limit, guess one. The refusal may have had another reason, so the
+        // guess is at least half of the window.
         let guess = used.max(self.context.window.tokens / 2);
         let window = stated_window(&failure.message).unwrap_or(guess);
         if window < self.context.window.tokens {
@@ -188,13 +187,13 @@ impl Session {
         self.take_stock(summary, "The model wrote no summary.", effects);
     }
 
-    /// For good: whatever can be tried again was.
+    /// Handles the failure of a summary after the last retry.
     pub(super) fn summary_failed(&mut self, failure: &Failure, effects: &mut Vec<Effect>) {
         self.take_stock(None, &failure.message, effects);
     }
 
-    /// Has the shell say what is proposed at this moment. Whoever only asked for it keeps the
-    /// conversation as it is when there is no summary.
+    /// Requests the pending edits from the server, or ends the compaction. Without a summary, a
+    /// compaction that only the user asked for leaves the conversation unchanged.
     fn take_stock(&mut self, summary: Option<String>, why: &str, effects: &mut Vec<Effect>) {
         let Some(turn) = &mut self.turn else { return };
         turn.retries.succeeded();

@@ -1,6 +1,6 @@
-//! What a session must remember to be taken up again after its process died.
+//! Records of a session, from which it is restored after its process has ended.
 //!
-//! The shell writes records in the order in which they come and reads them back into a
+//! The server writes records in the order in which they come and reads them back into a
 //! [`Restored`]. Must never make the model believe that a call did not run when it may have.
 
 use serde::{Deserialize, Serialize};
@@ -13,30 +13,30 @@ use crate::{
     plan::{Plan, reminder::ReminderState},
 };
 
-/// One step of a session's memory.
+/// One record of a session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Record {
-    /// Joined the conversation.
+    /// Item added to the conversation.
     Item(Item),
-    /// A call begins to run: from here on it may have had effects. Written by the shell, and
-    /// durable before the call has any.
+    /// A call begins to run, and may have effects from here on. The server writes it durably before
+    /// the call has any effect.
     Begun { call_id: String },
     /// A result whose round is not closed yet.
     Result(ToolResult),
-    /// What is sent of the conversation is another from here on. Comes after what it was compacted
-    /// to.
+    /// The conversation was shortened: another part of it is sent from here on. Comes after the
+    /// digest.
     Shortened(Shortened),
-    /// Everything else as it now stands; the newest counts.
+    /// All other state; the newest one counts.
     Memo(Memo),
 }
 
-/// What a session knows besides its conversation.
+/// State of a session besides its conversation.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Memo {
     pub plan: Plan,
     reminders: ReminderState,
-    /// Facts and words of the user that the model has not been told yet.
+    /// Notices and messages of the user that the model has not got yet.
     notices: Vec<String>,
     steers: Vec<String>,
     running: bool,
@@ -52,7 +52,7 @@ pub struct Memo {
 #[derive(Debug, Default)]
 pub struct Restored {
     conversation: Vec<Item>,
-    /// Of the newest message.
+    /// Results of the newest message.
     results: Vec<ToolResult>,
     begun: Vec<String>,
     epoch: Epoch,
@@ -78,7 +78,7 @@ impl Restored {
                     self.digests.push(epoch.start);
                 }
                 self.epoch = epoch;
-                // Until a memo says better: what it counted was sent before.
+                // Only until the next memo: the old count is of the former epoch.
                 self.memo.meter = Meter::begin(epoch);
             }
             Record::Memo(memo) => self.memo = memo,
@@ -89,12 +89,12 @@ impl Restored {
         &self.conversation
     }
 
-    /// A turn ran when the process ended.
+    /// Returns true if a turn ran when the process ended.
     pub fn was_running(&self) -> bool {
         self.memo.running
     }
 
-    /// The results of the newest message, if it still lacks them.
+    /// Returns the results of the newest message, if the conversation lacks them.
     fn missing_results(&mut self) -> Option<Item> {
         let Some(Item::Assistant(message)) = self.conversation.last() else { return None };
         let results: Vec<ToolResult> = message
@@ -121,7 +121,8 @@ impl Restored {
 }
 
 impl Session {
-    /// The session as its records tell of it. A turn that ran is over; what it left open is paired.
+    /// Restores a session from its records. A turn that ran has ended, and each of its open calls
+    /// gets a result.
     pub fn restore(settings: TurnSettings, mut restored: Restored) -> Self {
         let recorded = restored.conversation.len();
         let missing = restored.missing_results();
@@ -150,7 +151,7 @@ impl Session {
         &self.plan
     }
 
-    /// The plan as it once was. Between turns only.
+    /// Restores an earlier plan. Does nothing while a turn runs.
     pub fn restore_plan(&mut self, plan: Plan) {
         if self.turn.is_none() {
             self.panel = if plan.is_empty() { Panel::Hidden } else { Panel::Collapsed };
@@ -158,7 +159,8 @@ impl Session {
         }
     }
 
-    /// What is new since the last call, to be written down in this order.
+    /// Returns the records that were added since the last call, in the order in which they must be
+    /// written.
     pub fn take_records(&mut self) -> Vec<Record> {
         let items = self.conversation.get(self.recorded..).unwrap_or_default();
         let mut records: Vec<Record> = items.iter().cloned().map(Record::Item).collect();
@@ -190,7 +192,7 @@ impl Session {
     }
 }
 
-/// What the user said and the model never read must not be lost.
+/// Repeats a message of the user that the model has not read.
 pub(super) fn unheard(text: &str) -> String {
     format!("The user had also said: {text}")
 }

@@ -1,15 +1,16 @@
-//! When to ask the model again after a failure, and how long to wait: exponential from half a
-//! second to eight, or what the server asked for. The shell may lengthen a wait, never shorten it.
+//! Retries after a failure of the model server: when, and after which wait. Waits grow from half a
+//! second to eight, or are as long as the server asked for. The server of Cairn may lengthen a
+//! wait, but never shorten it.
 
 use crate::model::{Failure, FailureKind};
 
-/// A server that wants a longer wait than this is taken as down.
+/// Longest wait in milliseconds that a server may ask for. Beyond it, the server counts as down.
 pub const MAX_SERVER_WAIT_MS: u64 = 120_000;
 
 const FIRST_DELAY_MS: u64 = 500;
 const LONGEST_DELAY_MS: u64 = 8_000;
 
-/// The wait a server wishes for, where it is one that only the user can decide about.
+/// Returns the wait that a server asked for, if it is too long to wait without asking the user.
 pub(super) fn too_long(failure: &Failure) -> Option<u64> {
     failure
         .retry_after_ms
@@ -29,7 +30,8 @@ impl Retries {
         *self = Self::default();
     }
 
-    /// The number of the next attempt (the first was 1) and the wait before it; `None`: give up.
+    /// Returns the number of the next attempt (the first was 1) and the wait before it in
+    /// milliseconds; `None` to give up.
     pub(super) fn next(&mut self, failure: &Failure) -> Option<(u32, u64)> {
         if !failure.kind.is_retryable() {
             return None;

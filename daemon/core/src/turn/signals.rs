@@ -1,4 +1,4 @@
-//! What goes into the machine and what comes out of it.
+//! Inputs and effects of the turn machine.
 
 use crate::{
     context::Shortened,
@@ -7,14 +7,14 @@ use crate::{
     plan::TodoItem,
 };
 
-/// What happened.
+/// Event that the machine handles.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Input {
     /// Starts a turn. Ignored while one runs.
     UserMessage {
         text: String,
     },
-    /// From model request number `request`.
+    /// Event of model request number `request`.
     Model {
         request: u32,
         event: ModelEvent,
@@ -23,7 +23,7 @@ pub enum Input {
     RetryDue {
         request: u32,
     },
-    /// How the task graph stands. Comes before the `ToolDone` of the call that told of it.
+    /// New state of the task graph. Comes before the `ToolDone` of the call that reported it.
     TaskList {
         items: Vec<TodoItem>,
         /// The call was an update. One that only read may bring news too, made elsewhere.
@@ -34,19 +34,19 @@ pub enum Input {
         content: String,
         is_error: bool,
     },
-    /// Tokens of a child: they are this session's too.
+    /// Tokens of a subagent; they count for this session too.
     ChildSpent {
         usage: Usage,
     },
-    /// Words of the user for the running turn.
+    /// Message of the user for the running turn.
     Steer {
         text: String,
     },
-    /// A fact the model should know at the next safe point, even in a later turn.
+    /// Notice for the model, added at the next safe point, even in a later turn.
     Notice {
         text: String,
     },
-    /// The user wants the conversation compacted: between two rounds, or at once.
+    /// Compacts the conversation at the user's request: between two rounds, or at once.
     Compact,
     /// Answers `RequestPendingEdits`: the edits of this session that wait for a decision, as patches.
     PendingEdits {
@@ -55,24 +55,24 @@ pub enum Input {
     Cancel,
 }
 
-/// What to do about it.
+/// Action that the machine requests.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Effect {
-    /// Send the conversation; tag what comes back with this number.
+    /// Send the conversation; tag the events of the answer with this number.
     CallModel {
         request: u32,
     },
     /// Send the conversation with `context::SUMMARY_WANTED` after it; the answer is not part of it.
     Summarize {
         request: u32,
-        /// What can be left out of it is left out: the server refused the whole.
+        /// Leaves out all tool results that can be left out: the server refused the whole request.
         shortest: bool,
     },
     /// Come back with `PendingEdits`.
     RequestPendingEdits,
-    /// What is sent of the conversation is another from here on.
+    /// Another part of the conversation is sent from here on.
     Shortened(Shortened),
-    /// The server takes no more than this.
+    /// The model server takes no more than this.
     WindowLearned {
         tokens: u64,
     },
@@ -116,13 +116,13 @@ pub enum Effect {
     },
     /// Calls that were announced and will not run: their message was cut.
     CallsDropped,
-    /// A note was added for the model; show it as such.
+    /// A note was added for the model; show it as a note.
     NoteAdded(Note),
     /// The plan or its panel changed.
     PublishPlan {
         dropped: Vec<String>,
     },
-    /// Tokens of a round.
+    /// Tokens were used.
     Spent,
     /// The turn is over. Stop everything that belongs to it.
     EndTurn(End),
@@ -131,14 +131,14 @@ pub enum Effect {
 #[derive(Debug, Clone, PartialEq)]
 pub struct End {
     pub reason: EndReason,
-    /// The final words, or what went wrong and what to do next.
+    /// Final text of the model, or the error and the next step for the user.
     pub summary: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EndReason {
     Completed,
-    /// The final words ask the user something.
+    /// The final text asks the user a question.
     NeedsInput,
     Cancelled,
     Failed,

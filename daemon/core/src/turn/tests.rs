@@ -544,7 +544,7 @@ fn task_settings() -> TurnSettings {
     settings
 }
 
-/// What the shell tells of the graph, in the form of `todos`.
+/// Items of the task graph as the server reports them, in the form of `todos`.
 fn tasks(items: &[(&str, plan::Status)]) -> Vec<TodoItem> {
     let item = |(at, (content, status)): (usize, &(&str, plan::Status))| TodoItem {
         id: (at + 1).to_string(),

@@ -1,4 +1,4 @@
-//! The calls of one message: their order, their results, and what the machine answers itself.
+//! Calls of one message: their order, their results, and the answers of the machine itself.
 
 use super::*;
 
@@ -12,9 +12,9 @@ pub(super) struct Batch {
     slots: Vec<(String, Option<ToolResult>)>,
     /// A todo call of this round was accepted.
     pub(super) plan_updated: bool,
-    /// To be added to the result of the call that runs now, which runs alone.
+    /// Text to append to the result of the running call, which runs alone.
     pub(super) postscript: Option<String>,
-    /// Results not yet given out to be written down.
+    /// Results that [`Session::take_records`] has not returned yet.
     pub(super) unrecorded: Vec<ToolResult>,
 }
 
@@ -49,8 +49,8 @@ impl Batch {
         }
     }
 
-    /// The next call, if it may start beside what runs now. It counts as running until it is
-    /// answered.
+    /// Returns the next call, if it may start beside the running ones. It counts as running until
+    /// it is answered.
     pub(super) fn next(&mut self, settings: &TurnSettings) -> Option<ToolCall> {
         let parallel = parallel(&self.waiting.front()?.name, settings);
         let free = self.running.is_empty()
@@ -68,7 +68,7 @@ impl Batch {
         self.complete(id, content, is_error == IsError::Yes);
     }
 
-    /// False when the call is unknown or answered already.
+    /// Stores a result. Returns false if the call is unknown or already answered.
     pub(super) fn complete(&mut self, id: &str, mut content: String, is_error: bool) -> bool {
         let Some(at) = self.running.iter().position(|(running, _)| running == id) else {
             return false;
@@ -96,7 +96,7 @@ impl Batch {
         self.close("No result.")
     }
 
-    /// All results; calls that have none get this text as an error.
+    /// Returns all results. Calls without one get this text as an error.
     pub(super) fn close(&mut self, missing: &str) -> Vec<ToolResult> {
         self.waiting.clear();
         self.running.clear();
@@ -123,7 +123,7 @@ fn parallel(name: &str, settings: &TurnSettings) -> Parallel {
 pub(super) enum Answer {
     Run,
     Todo(ListDialect, serde_json::Value),
-    /// The model made a mistake; this tells it which.
+    /// Error text for the model about its faulty call.
     Wrong(String),
 }
 
@@ -141,7 +141,7 @@ pub(super) fn answer_without_running(call: &ToolCall, settings: &TurnSettings) -
         Dialect::List(list) if list.tool_name() == call.name => {
             return Answer::Todo(list, arguments.clone());
         }
-        // The graph's calls are run by the shell, which has it on disk.
+        // The server runs the calls of the task graph, because the graph is on disk.
         Dialect::List(_) | Dialect::Tasks => {}
     }
     if settings.tools.iter().any(|tool| tool.name == call.name) {
@@ -159,7 +159,7 @@ pub(super) fn answer_without_running(call: &ToolCall, settings: &TurnSettings) -
     ))
 }
 
-/// How often the same call was made in a row.
+/// Counter of equal calls in a row.
 #[derive(Debug, Default)]
 pub(super) struct Repeat {
     last: Option<(String, Arguments)>,
@@ -172,7 +172,7 @@ pub(super) const REPEATS_STOP: u32 = 5;
 pub(super) const REPEAT_WARNING: &str = "You made the same call with the same arguments three times in a row. Its result will not change: do something else.";
 
 impl Repeat {
-    /// Counts this call; how many times in a row it has been made.
+    /// Counts a call, and returns how often it was made in a row.
     pub(super) fn count(&mut self, call: &ToolCall) -> u32 {
         let same = self
             .last

@@ -1,6 +1,6 @@
-//! What a model is told about the tool: how, when, and when not.
+//! Instructions for the model about the todo tool: how, when, and when not to use it.
 //!
-//! Examples teach better than rules, so there are as many of them; they name no field, so that all
+//! Examples teach better than rules, so there are as many of them. They name no field, so all
 //! dialects share them.
 
 use super::table::Entry;

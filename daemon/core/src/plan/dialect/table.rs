@@ -131,7 +131,7 @@ pub(super) const MANAGE_TODO_LIST: Entry = Entry {
 };
 
 impl Entry {
-    /// The states the model is told of.
+    /// States that the schema offers to the model.
     pub(super) fn advertised(&self) -> impl Iterator<Item = &'static str> {
         self.states.iter().filter(|state| state.mark == Mark::Advertised).map(|state| state.word)
     }

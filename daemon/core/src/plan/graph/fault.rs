@@ -1,4 +1,4 @@
-//! What is wrong with a task call: every fault with its field, in words for the model.
+//! Faults of a task call: each with its field and a text for the model.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ pub struct TaskFaults(Vec<TaskFault>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskFault {
-    /// Of the arguments; empty: the call as a whole.
+    /// Field of the arguments; empty for the call as a whole.
     pub field: String,
     /// In a list of ids, from 0.
     pub index: Option<usize>,

@@ -1,4 +1,4 @@
-//! What a model is told about the four tools: how, when, and when not.
+//! Instructions for the model about the four task tools: how, when, and when not to use them.
 
 use super::TaskTool;
 

@@ -1,7 +1,7 @@
-//! Whether an item is about verifying, by its words.
+//! Recognition of plan items about verification, by word stems in several languages.
 //!
-//! Word stems in the languages we ship. A miss costs one superfluous reminder, a false hit one
-//! missing: neither is an error, so this stays a list and does not become a grammar.
+//! A missed item costs one superfluous reminder, and a false match suppresses one. Neither is an
+//! error, so a list of stems is enough.
 
 /// A word of the item begins with one of these.
 const STEMS: [&str; 4] = [

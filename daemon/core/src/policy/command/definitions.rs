@@ -13,7 +13,7 @@ pub struct Definition {
     pub file: String,
     /// Only this member of a JSON object counts. `None`: the whole file.
     pub member: Option<&'static str>,
-    /// How its text is read for more files.
+    /// Way in which the text is searched for further files.
     pub reads: Reads,
     /// Folder in which the program runs that follows it; empty: that of the command.
     pub folder: String,

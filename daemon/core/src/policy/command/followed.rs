@@ -107,7 +107,7 @@ fn commands(script: &str, folder: &str) -> Vec<Definition> {
     }
 }
 
-/// The first line names a shell, or no program.
+/// Returns true if the first line names a shell, or no program.
 fn is_shell_script(text: &str) -> bool {
     let first = text.lines().next().unwrap_or_default();
     first.strip_prefix("#!").is_none_or(|program| program.contains("sh"))

@@ -1,12 +1,14 @@
-//! What the user's settings forbid, however it is wrapped.
+//! Deny rules of the user's settings, applied to a command and to the commands that it wraps.
 //!
-//! A command that is understood is judged by the option grammar of its program
-//! ([`super::subcommands`]). Words that a program hands on to another one, and scripts that are not
-//! understood, are searched for a rule at every word. Too much is forbidden then rather than too little.
-//! A call that the words leave open is undecided: it is asked for, whatever else allows it. A program can be
-//! reached in ways that no words show.
+//! A command that the parser understands is judged by the option grammar of its program
+//! ([`super::subcommands`]). Two kinds of text are searched for a rule at every word: words that a
+//! program passes to another one, and scripts that the parser does not understand. This may deny
+//! too much, but never too little. A call that remains ambiguous is undecided: it needs an
+//! approval, whatever else allows it. A deny rule is no sandbox: a program can be reached in ways
+//! that no words show.
 //!
-//! On Windows, where another shell runs commands, all are searched, in its words too.
+//! On Windows, where PowerShell runs the commands, every script is searched, by PowerShell's
+//! grammar of words.
 
 use super::{
     Rule, Words, parse,
@@ -18,11 +20,11 @@ use super::{
 pub enum Denial<'a> {
     None,
     Denied(&'a Rule),
-    /// It cannot be told; with the reason, as the end of a sentence.
+    /// Undecided; with the reason, as the end of a sentence.
     Undecided(&'a Rule, String),
 }
 
-/// Scripts in the words of a shell in a script, and so on.
+/// Maximum depth of scripts inside of scripts.
 const DEEPEST: usize = 4;
 
 /// Decides which of the rules forbids a script.
@@ -107,7 +109,7 @@ fn of_shell<'a>(words: &[String], rules: &'a [Rule], depth: usize) -> Denial<'a>
     let is_script =
         |word: &String| word.starts_with('-') && !word.starts_with("--") && word.contains('c');
     let Some(at) = arguments.iter().position(is_script) else {
-        // A file of commands is judged by nobody; what comes from the input is undecided.
+        // The content of a script file is not judged; a script from the input is undecided.
         let names_file = arguments.iter().any(|word| !word.starts_with('-'));
         return match names_file && !["cmd", "powershell", "pwsh", "wsl"].contains(&program.as_str())
         {
@@ -276,7 +278,7 @@ pub(super) fn same_program(word: &str, name: &str) -> bool {
 
 const PROGRAM_ENDS: &[&str] = &[".bat", ".cmd", ".com", ".exe"];
 
-/// Words as they might come out, whatever the shell does with the rest.
+/// Words as the shell might pass them, whatever it does with the rest.
 fn loose_words(script: &str) -> Words {
     let joined = script.replace("\\\r\n", "").replace("\\\n", "");
     let bare: String = joined.chars().filter(|c| !matches!(c, '\'' | '"' | '\\')).collect();

@@ -1,11 +1,12 @@
-//! Whether a script only looks at the workspace, so that its box needs nothing to be written in.
+//! Recognition of scripts that only read the workspace, so that their sandbox needs no writable
+//! place.
 //!
-//! Never for consent: it decides how narrow a box is, and a wrong yes is a command that cannot write.
-//! So it also knows programs that would not run unasked, such as Git's.
+//! Must never decide about approval: it decides how narrow a sandbox is, and a wrong answer is a
+//! command that cannot write. So it also accepts programs that need an approval, such as Git's.
 
 use super::{Words, parse, paths_read};
 
-/// Of Git's: those that print.
+/// Subcommands of Git that only print.
 const GIT: &[&str] = &[
     "blame",
     "cat-file",
@@ -24,7 +25,7 @@ const GIT: &[&str] = &[
     "status",
 ];
 
-/// True when every command of a script that is understood prints and does no more.
+/// Returns true if the parser understands the script and every command in it only prints.
 pub fn is_read_only(script: &str) -> bool {
     parse(script).is_ok_and(|commands| commands.iter().all(looks))
 }

@@ -1,32 +1,31 @@
-//! Programs that do nothing but read and print, and the arguments with which they do no more.
+//! Programs that only read and print, with the arguments that keep them so.
 //!
-//! An argument that is not listed here is not harmless: options that write, run or follow links
-//! are many, and new versions bring new ones. So these are lists of what is allowed, never of what
-//! is not.
+//! An unlisted argument may be harmful: many options write, run programs or follow links, and new
+//! versions bring new ones. So the lists hold allowed arguments, never forbidden ones.
 
-/// Use that a program makes of a path it is given.
+/// Access of a program to a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReadKind {
-    /// Prints what is in the file. A folder is refused: `diff a sub` reads `sub/a`, a name that is not
-    /// among the words.
+    /// Prints the content of the file. A folder is refused: `diff a sub` reads `sub/a`, a name that
+    /// is not among the words.
     Contents,
     /// Prints names, sizes and times only, of what is in a folder too. Follows no link below it.
     Names,
 }
 
-/// What an operand is.
+/// Meaning of a program's operands.
 #[derive(Clone, Copy)]
 enum Operands {
     None,
     /// Words that name no file.
     Text,
-    /// Each a file whose contents are printed.
+    /// Files whose contents are printed.
     Files,
-    /// One such file at most: a second one would be written.
+    /// At most one file whose content is printed: a second one would be written.
     OneFile,
-    /// A pattern, then such files.
+    /// A pattern, then files whose contents are printed.
     PatternThenFiles,
-    /// Each a file or folder of which names and sizes are printed.
+    /// Files and folders whose names and sizes are printed.
     Places,
     /// Only `+%Y` and the like.
     Format,
@@ -53,10 +52,12 @@ const fn reader(
     Reader { name, flags, valued, long, operands }
 }
 
-/// Left out on purpose: what reads folders into their depth with the contents of files (they
-/// may hold secrets; the agent has a tool of its own for it), follows links, pages, or has an option
-/// that is a small language (`sed`, `awk`, `jq`, `test`, `printf`). And every version of Git: it
-/// runs what the repository configures.
+/// Programs with their options.
+///
+/// Left out on purpose: programs that read folders recursively with the contents of files (which
+/// may hold secrets; the agent has its own tool for it), follow links, page, or have an option that
+/// is a small language (`sed`, `awk`, `jq`, `test`, `printf`). Git is left out in every version: it
+/// runs programs that the repository configures.
 const READERS: &[Reader] = &[
     reader("basename", "", "", &[], Operands::Text),
     reader("cat", "AbeEnstTv", "", &["number"], Operands::Files),
@@ -112,19 +113,19 @@ const FIND_VALUED: &[&str] = &[
 ];
 const FIND_PLAIN: &[&str] = &["-a", "-empty", "-not", "-o", "-print", "-print0", "-prune"];
 
-/// Paths that a simple command reads, each with the access. `None`: it may do more than read, or
-/// its words do not name all that it reads. Standard input is none of them.
+/// Returns the paths that a simple command reads, each with the access. `None` if it may do more
+/// than read, or reads more than its words name. Standard input is not listed.
 pub fn paths_read(words: &[String]) -> Option<Vec<(ReadKind, &str)>> {
     let (name, arguments) = words.split_first()?;
     match name.as_str() {
-        // All its words are printed, options too.
+        // `echo` prints all its words, options too.
         "echo" => Some(Vec::new()),
         "find" => find_reads(arguments),
         name => READERS.iter().find(|reader| reader.name == name)?.reads(arguments),
     }
 }
 
-/// Options after operands are options to GNU programs and files to all others.
+/// True where options may follow operands: GNU programs allow it, others take them for files.
 const OPTIONS_ANYWHERE: bool = cfg!(target_os = "linux");
 
 impl Reader {
@@ -177,7 +178,7 @@ impl Reader {
     }
 }
 
-/// `find` begins with folders; what follows are tests.
+/// Returns the paths that `find` reads: folders come first, then tests.
 fn find_reads(arguments: &[String]) -> Option<Vec<(ReadKind, &str)>> {
     let tests = arguments.iter().position(|word| word.starts_with('-')).unwrap_or(arguments.len());
     let (folders, tests) = arguments.split_at(tests);

@@ -1,6 +1,7 @@
-//! What the user's rules say about a command.
+//! Allow rules of the user, applied to a command.
 //!
-//! Must never allow by a rule what was not understood, nor miss what is forbidden because it was not.
+//! Must never allow a command that the parser did not understand, nor miss a denied one for that
+//! reason.
 
 use std::fmt;
 
@@ -10,59 +11,61 @@ use super::{
     is_plain, parse, paths_read, read,
 };
 
-/// The settings `cairn.shell`, and what the user allowed for good. By default everything is asked
-/// for.
+/// Settings `cairn.shell`, and the rules that the user keeps. By default every command needs an
+/// approval.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CommandRules {
-    /// Programs that only read run unasked, and what `allow` covers.
+    /// Lets programs that only read, and those that `allow` covers, run without approval.
     pub unasked: bool,
     pub allow: Vec<Rule>,
     pub deny: Vec<Rule>,
-    /// Answered with "always" in the folder that `CommandContext::enters`, else in the one in which the
-    /// script starts. It was said of exactly these commands, so it holds whatever `unasked` is.
+    /// Rules from the answer "always". They hold in the folder that `CommandContext::enters` names,
+    /// else in the start folder of the script. They name exact commands, so they hold whatever
+    /// `unasked` is.
     pub always: Vec<Rule>,
-    /// No sandbox works: whatever else is said here, everything is asked for.
+    /// No sandbox works: every command needs an approval, whatever the other fields say.
     pub unboxed: bool,
 }
 
-/// Whether a command may run without a question.
+/// Decision about running a command without a question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AutoApproval {
     Allowed,
-    /// With the reason, for the user.
+    /// Needs an approval, with the reason for the user.
     NeedsApproval(String),
 }
 
-/// What the rules must know of the world, and cannot look up themselves.
+/// Facts about files and programs that the rules need and cannot look up themselves.
 pub struct CommandContext<'a> {
-    /// A command may read this path without asking: it is there, lies in the workspace under this
-    /// name and no other, and holds no secret. For [`ReadKind::Contents`] it is a regular file.
+    /// Returns true if a command may read this path without approval: it exists, lies in the
+    /// workspace under no other name, and holds no secret. For [`ReadKind::Contents`] it is a
+    /// regular file.
     pub may_read: &'a dyn Fn(ReadKind, &str) -> bool,
-    /// The shell will find the program of this bare name, and not in a workspace: there the agent
-    /// writes, and a repository must not say which program `ls` is.
+    /// Returns true if the shell finds the program of this bare name outside of every workspace.
+    /// The agent writes in workspaces, and a repository must not decide which program `ls` is.
     pub finds: &'a dyn Fn(&str) -> bool,
-    /// The folder of this name, below the one in which the script starts, is one of the workspace,
-    /// may be read without asking, and no link is on the way there. So to enter it and run something
-    /// is the same as to run that there.
+    /// Returns true if this folder below the start folder belongs to the workspace, may be read
+    /// without approval, and is reached without links. To enter it and run something is then the
+    /// same as to run that there.
     pub enters: &'a dyn Fn(&str) -> bool,
 }
 
 impl CommandContext<'_> {
-    /// The name says which program it is: the shell's own, one by its path (which only a rule with
-    /// that very path can allow), or one that the shell finds where nobody else wrote it.
+    /// Returns true if the name identifies the program: a builtin of the shell, a program by its
+    /// path (which only a rule with that very path can allow), or one that the shell finds in a
+    /// trusted folder.
     fn knows(&self, program: &str) -> bool {
         BUILTIN.contains(&program) || program.contains('/') || (self.finds)(program)
     }
 }
 
-/// Commands of the shell itself that it runs without looking for a program, and that leave it as it
-/// is.
+/// Builtins that the shell runs without a search and that do not change its state.
 const BUILTIN: &[&str] =
     &[":", "echo", "exit", "false", "kill", "printf", "pwd", "test", "true", "type"];
 
-/// Commands of the shell itself that change what the words after them mean: where names lead to,
-/// which program runs. Nothing beside them is what it looks like, so no rule covers them, but for a
-/// `cd` that only leads to where the rest runs ([`super::entered`]).
+/// Builtins that change the meaning of later words: the current folder, or the program of a name.
+/// No rule covers a script with one, except for a `cd` that only leads to the folder of the rest
+/// ([`super::entered`]).
 const CHANGES_SHELL: &[&str] = &[
     ".",
     "alias",
@@ -109,12 +112,12 @@ const CHANGES_SHELL: &[&str] = &[
 ];
 
 impl CommandRules {
-    /// Decides by the rules of `deny` alone.
+    /// Decides by the deny rules alone.
     pub fn denial(&self, script: &str) -> Denial<'_> {
         denial(script, &self.deny)
     }
 
-    /// The same where no sandbox works.
+    /// Returns the same rules for a machine without a working sandbox.
     pub fn asking(&self) -> Self {
         Self { unboxed: true, ..self.clone() }
     }
@@ -153,12 +156,12 @@ impl CommandRules {
         })
     }
 
-    /// The rules that would let this script run unasked from now on: exactly its words, one for each
-    /// command that does not yet. None for what is not wholly understood, and for what no rule
-    /// would help. They are about the folder that `always` is about.
+    /// Returns the rules that would let this script run without approval: one with the exact words
+    /// of each command that still needs one. Returns none for a script that is not wholly
+    /// understood, and where no rule would help. They hold in the same folder as those of `always`.
     pub fn offered(&self, script: &str, context: &CommandContext<'_>) -> Vec<Rule> {
         let Ok(placed) = Placed::read(script, context) else { return Vec::new() };
-        // Where it is asked for in any case, no rule would help.
+        // No rule helps where an approval is needed in any case.
         if self.unboxed || self.denial(script) != Denial::None {
             return Vec::new();
         }
@@ -168,18 +171,18 @@ impl CommandRules {
         }
         let mut offered: Vec<Rule> = Vec::new();
         for (at, words) in placed.commands.iter().enumerate() {
-            // What only reads is free in one mode and asked for in the other: then it needs a rule.
+            // A reading command needs no approval in one mode, but a rule in the other.
             let free = self.is_free(at, &placed, context);
             if !free && !offered.iter().any(|rule| rule.covers(words)) {
                 offered.push(Rule::exactly(words));
             }
         }
-        // A rule is kept as it is written. Quotes within quotes have no way to be.
+        // Rules are stored as text, and nested quotes have no such form.
         let kept = |rule: &Rule| Rule::parse(&rule.to_string()).as_ref() == Some(rule);
         if offered.iter().all(kept) { offered } else { Vec::new() }
     }
 
-    /// True if one of the commands may run unasked.
+    /// Returns true if the command at this index may run without approval.
     fn is_free(&self, at: usize, placed: &Placed, context: &CommandContext<'_>) -> bool {
         let words = &placed.commands[at];
         let covers = |rules: &[Rule]| rules.iter().any(|rule| rule.covers(words));
@@ -189,9 +192,9 @@ impl CommandRules {
     }
 }
 
-/// The commands of a script as rules see them: without what only leads to where they run.
+/// Commands of a script as rules see them: without a leading `cd` into their folder.
 struct Placed {
-    /// Below the folder in which the script starts. `None`: there.
+    /// Folder below the start folder of the script; `None` for the start folder.
     folder: Option<String>,
     commands: Vec<Words>,
     /// After each of the commands.
@@ -210,8 +213,9 @@ impl Placed {
         Ok(Self { folder, commands: script.commands, joints: script.joints })
     }
 
-    /// The command does nothing but read, and only what may be read. A path is looked up before the
-    /// script runs, so it says nothing where a command before or beside this one may change files.
+    /// Returns true if the command only reads, and only paths that may be read. Paths are checked
+    /// before the script runs, so the check fails if another command before or beside this one may
+    /// change files.
     fn only_reads(&self, at: usize, context: &CommandContext<'_>) -> bool {
         let Some(paths) = paths_read(&self.commands[at]) else { return false };
         let beside = self.joints[at..].iter().take_while(|joint| **joint == Joint::Pipe).count();
@@ -242,8 +246,8 @@ fn changes_shell(words: &[String]) -> bool {
     }
 }
 
-/// A rule of the user about commands: the words a simple command must have. A last word `*` stands
-/// for any further words.
+/// Rule about commands: the words that a simple command must have. A last word `*` stands for any
+/// further words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rule {
     pub(super) words: Words,
@@ -251,7 +255,7 @@ pub struct Rule {
 }
 
 impl Rule {
-    /// `None` for what is no simple command.
+    /// Parses a rule; `None` for text that is no simple command.
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
         let (text, and_more) = match text.strip_suffix(" *") {
@@ -262,12 +266,12 @@ impl Rule {
         Some(Self { words, and_more })
     }
 
-    /// The rule for exactly this command.
+    /// Returns the rule for exactly this command.
     pub fn exactly(words: &[String]) -> Self {
         Self { words: words.to_vec(), and_more: false }
     }
 
-    /// The words that a command must have.
+    /// Returns the words that a command must have.
     pub fn words(&self) -> &[String] {
         &self.words
     }
@@ -278,7 +282,7 @@ impl Rule {
 }
 
 impl fmt::Display for Rule {
-    /// What [`Rule::parse`] reads.
+    /// Writes the form that [`Rule::parse`] reads.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let plain = |word: &String| !word.is_empty() && word.chars().all(is_plain);
         let quoted = |word: &String| match word {

@@ -1,17 +1,18 @@
-//! Programs with subcommands: which one a command line names, by the program's own option grammar.
+//! Subcommands in a command line, found by the option grammar of their program.
 //!
-//! For rules of `deny`. What the grammar does not know is undecided, and so asked for, never allowed.
+//! Used by deny rules. A word that the grammar does not know makes the command undecided: it needs
+//! an approval, and is never allowed.
 
 use std::{borrow::Cow, collections::BTreeSet};
 
 use super::{forbidden::same_program, git};
 
-/// Answer of a rule of `deny` about a command.
+/// Answer of a deny rule about a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Decision {
     Yes,
     No,
-    /// With the reason, as the end of a sentence.
+    /// Undecided, with the reason as the end of a sentence.
     Unknown(String),
 }
 
@@ -22,14 +23,14 @@ struct Grammar {
     flags: &'static str,
     /// Options before the subcommand whose value is the next word, if it is not in the same one.
     valued: &'static str,
-    /// Words that may stand before a subcommand and change nothing: `docker image push`.
+    /// Words that may precede a subcommand without changing it: `docker image push`.
     passed_over: &'static str,
     /// Other names of a subcommand, as `other=name`.
     same: &'static str,
-    /// A beginning of a subcommand is taken for it.
+    /// True if the program accepts an unambiguous prefix of a subcommand.
     abbreviates: bool,
-    /// All subcommands, for programs in which others may be aliases that settings define. Empty: a
-    /// name is what it says.
+    /// All subcommands, for programs whose settings can define aliases. Empty: any name is a
+    /// subcommand.
     known: &'static str,
 }
 
@@ -119,12 +120,12 @@ const GRAMMARS: &[Grammar] = &[
 /// Programs whose operands are all subcommands of equal rank: `make -k test deploy`.
 const WITH_TARGETS: &str = "ant bmake gmake gradle gradlew just make mvn mvnw ninja rake task";
 
-/// A list of words with a blank between them has this one.
+/// Returns true if a list of words, separated by blanks, has this one.
 pub(super) fn lists(list: &str, word: &str) -> bool {
     list.split(' ').any(|listed| listed == word)
 }
 
-/// Words of a command that are looked at. More make it undecided.
+/// Maximum number of words that are examined. A longer command is undecided.
 const MOST_WORDS: usize = 1024;
 
 /// Decides whether a command is what a rule names. Both begin with a program. `goes_on`: further words
@@ -169,7 +170,7 @@ pub(super) fn decide(rule: &[String], words: &[String], goes_on: bool) -> Decisi
     }
 }
 
-/// The program is git. With the subcommand of one that is called by its own name, as `git-push`.
+/// Returns `Some` if the program is git, with the subcommand of a name like `git-push`.
 fn git_name(program: &str) -> Option<Option<&str>> {
     let last = program.rsplit('/').next().unwrap_or(program);
     if same_program(program, "git") {
@@ -217,7 +218,7 @@ impl Grammar {
         unknown.map_or(Decision::No, Decision::Unknown)
     }
 
-    /// Places at which the subcommand may stand, and why that is not certain.
+    /// Returns the indexes at which the subcommand may stand, and the reason if that is uncertain.
     fn subcommands(&self, arguments: &[String]) -> (Vec<usize>, Option<String>) {
         let (mut open, mut places, mut doubt) = (BTreeSet::from([0]), Vec::new(), None);
         while let Some(at) = open.pop_first() {
@@ -250,8 +251,8 @@ impl Grammar {
     }
 }
 
-/// The arguments have all that a rule names: its operands first and in this order, its options
-/// anywhere. An option may have a value or not.
+/// Decides whether the arguments have all that a rule names: its operands first and in this order,
+/// its options anywhere. An option may have a value or not.
 pub(super) fn arguments_match(wanted: &[String], arguments: &[String], goes_on: bool) -> Decision {
     let (options, operands): (Vec<&String>, Vec<&String>) =
         wanted.iter().partition(|word| word.starts_with('-') && word.len() > 1);
@@ -288,7 +289,7 @@ pub(super) fn arguments_match(wanted: &[String], arguments: &[String], goes_on: 
     }
 }
 
-/// Arguments of a program that takes several targets have all those of a rule.
+/// Decides whether the targets of a program like `make` include all those of a rule.
 fn targets_match(wanted: &[String], arguments: &[String], goes_on: bool) -> Decision {
     let has = |word: &String| match word.starts_with('-') {
         true => has_option(arguments, word),
@@ -301,8 +302,8 @@ fn targets_match(wanted: &[String], arguments: &[String], goes_on: bool) -> Deci
     }
 }
 
-/// An option is among arguments: as it is, with its value, as the beginning of a long one, or its letters
-/// in groups of short ones. A word without a dash stands for itself.
+/// Returns true if an option is among the arguments: verbatim, with a value, as a prefix of a long
+/// option, or with its letters in groups of short ones. A word without a dash stands for itself.
 pub(super) fn has_option(arguments: &[String], option: &str) -> bool {
     let name = |word: &str| -> String { word.split('=').next().unwrap_or(word).to_owned() };
     let exact = arguments.iter().any(|word| word == option || name(word) == option);

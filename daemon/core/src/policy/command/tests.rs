@@ -16,7 +16,8 @@ fn check(script: &str, expect: Expect) {
     expect.assert_eq(&said);
 }
 
-/// Whether it may run unasked, where `secret` and what begins with `/`, `~` or `..` is not ours.
+/// Returns true if the script may run without approval. `secret` and paths that begin with `/`, `~`
+/// or `..` may not be read.
 fn reads(script: &str) -> bool {
     let inside =
         |path: &str| !path.starts_with(['/', '~']) && !path.contains("..") && path != "secret";
@@ -441,7 +442,7 @@ fn commands_are_judged_by_what_can_be_told_of_them() {
     }
 }
 
-/// What "always" would keep for a script in each mode, and that it helps.
+/// Rules that "always" would keep for a script in each mode, and their effect.
 #[test]
 fn always_offers_the_exact_words_of_what_is_understood() {
     let context = CommandContext {

@@ -1,4 +1,4 @@
-//! What holds for every interleaving of edits and decisions.
+//! Laws that hold for every interleaving of edits and decisions.
 
 use std::collections::HashMap;
 

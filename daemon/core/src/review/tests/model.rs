@@ -19,7 +19,7 @@ enum Step {
     BringBack(u8),
     Accept(u8),
     Reject(u8),
-    /// Of the last edit or rejection.
+    /// Undoes the last edit or rejection.
     Undo,
 }
 

@@ -1,4 +1,4 @@
-//! What it means to take an accept back.
+//! Taking an accept back.
 
 use proptest::prelude::*;
 
@@ -135,7 +135,7 @@ fn a_creation_is_a_proposal_again() {
     assert_eq!(fixture.review.snapshot(), former.snapshot());
 }
 
-/// What the last line ends with decides whether something can follow it.
+/// The end of the last line decides whether a line can follow it.
 #[test]
 fn an_old_last_line_without_an_ending_does_not_run_into_what_follows() {
     let mut fixture = Fixture::new("a\nb");

@@ -1,4 +1,4 @@
-//! What an editor's undo and redo mean for a review.
+//! Undo and redo of an editor, followed by the review.
 
 use super::*;
 

@@ -37,7 +37,7 @@ impl TurnTest {
         self.input(Input::PendingEdits { proposals: vec!["--- a/x\n+++ b/x\n".into()] })
     }
 
-    /// What is sent, and that it is legal.
+    /// Returns the items that are sent, after a check that they are legal.
     fn view(&self) -> Vec<Item> {
         let items = self.session.conversation();
         let sent = self.session.epoch().start..items.len();

@@ -1,0 +1,78 @@
+//! Inheritance of hunks: ids, origins and line owners that pass from old hunks to new ones.
+
+use std::{ops::Range, sync::Arc};
+
+use super::{Author, Hunk, HunkId, Origin};
+
+impl Hunk {
+    pub(super) fn has_kin(&self) -> bool {
+        !self.kin.is_empty()
+    }
+
+    /// Its id, and those of all hunks that it was joined with or split from.
+    pub(super) fn lineage(&self) -> impl Iterator<Item = HunkId> {
+        std::iter::once(self.id).chain(self.kin.iter().copied())
+    }
+}
+
+/// Hunks of a compared region, built from the differing `blocks`.
+///
+/// Each inherits id, origin and flags from the former hunk that it shares most lines with. `start`
+/// is the first line of the region in the current text, and `user` the owners of its lines.
+pub(super) fn heirs(
+    former: &[Hunk],
+    blocks: Vec<(Range<usize>, Range<usize>)>,
+    author: &Author,
+    written: &Range<usize>,
+    (start, user): (usize, &[bool]),
+    fresh_id: &mut impl FnMut() -> HunkId,
+) -> Vec<Hunk> {
+    let agent: Option<Arc<Origin>> = match author {
+        Author::Agent(origin) => Some(Arc::new(origin.clone())),
+        Author::User | Author::Decision => None,
+    };
+    let is_one_to_one = former.len() <= 1 && blocks.len() <= 1;
+    let kin = kin(former);
+    let mut claimed = vec![false; former.len()];
+    let mut heirs = Vec::with_capacity(blocks.len());
+    for (old, new) in blocks {
+        let share = |hunk: &Hunk| Some(shared(&hunk.old, &old)? + shared(&hunk.new, &new)?);
+        let nearest = (0..former.len())
+            .filter_map(|index| Some((index, share(&former[index])?)))
+            .max_by_key(|&(index, lines)| (lines, std::cmp::Reverse(index)))
+            .map(|(index, _)| index);
+        let id = match nearest {
+            Some(index) if !std::mem::replace(&mut claimed[index], true) => former[index].id,
+            Some(_) | None => fresh_id(),
+        };
+        let parent = nearest.and_then(|index| former.get(index));
+        let is_written = shared(&new, written).is_some();
+        let inherited = parent.or(former.first()).map(|hunk| hunk.origin.clone());
+        let origin =
+            if is_written { agent.clone().or(inherited) } else { inherited.or(agent.clone()) };
+        let Some(origin) = origin else { continue };
+        let user = user[new.start - start..new.end - start].to_vec();
+        let mixed = user.contains(&true)
+            || parent.is_some_and(|hunk| hunk.mixed)
+            || (agent.is_none() && is_written);
+        let kin = match parent {
+            Some(hunk) if is_one_to_one => hunk.kin.clone(),
+            Some(_) | None => kin.clone(),
+        };
+        heirs.push(Hunk { id, old, new, origin, mixed, user, kin });
+    }
+    heirs
+}
+
+/// Sorted ids of hunks and of all hunks that they were joined with or split from.
+pub(super) fn kin<'a>(hunks: impl IntoIterator<Item = &'a Hunk>) -> Vec<HunkId> {
+    let mut kin: Vec<HunkId> = hunks.into_iter().flat_map(Hunk::lineage).collect();
+    kin.sort_unstable();
+    kin.dedup();
+    kin
+}
+
+/// Number of lines that two ranges share; `None` if they do not even border on each other.
+fn shared(a: &Range<usize>, b: &Range<usize>) -> Option<usize> {
+    a.end.min(b.end).checked_sub(a.start.max(b.start))
+}

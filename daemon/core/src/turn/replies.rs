@@ -1,0 +1,216 @@
+//! Answers of the model: streamed parts, the finished message, and failures.
+//!
+//! Must never run a call of an answer that was cut, refused, or ended without asking for it.
+
+use super::*;
+
+impl Session {
+    pub(super) fn model(&mut self, request: u32, event: ModelEvent, effects: &mut Vec<Effect>) {
+        // A summary is not shown: the user gets a notice that it is being made.
+        let compacting = self.is_compacting();
+        let Some(Turn { phase: Phase::Calling { request: current, text }, .. }) = &mut self.turn
+        else {
+            return;
+        };
+        if *current != request {
+            return;
+        }
+        match event {
+            ModelEvent::Text(_) | ModelEvent::Thinking(_) | ModelEvent::CallStarted { .. }
+                if compacting => {}
+            ModelEvent::Text(delta) => {
+                text.push_str(&delta);
+                effects.push(Effect::Text { delta });
+            }
+            ModelEvent::Thinking(delta) => effects.push(Effect::Thinking { delta }),
+            ModelEvent::CallStarted { id, name } => {
+                effects.push(Effect::CallAnnounced { id, name })
+            }
+            ModelEvent::Finished(reply) => self.finished(reply, effects),
+            ModelEvent::Failed(failure) => self.failed(failure, effects),
+        }
+    }
+
+    fn finished(&mut self, reply: Reply, effects: &mut Vec<Effect>) {
+        self.spent(reply.usage, effects);
+        if self.is_compacting() {
+            return self.summarized(&reply, effects);
+        }
+        if reply.stop != Stop::ContextOverflow {
+            self.fitted();
+        }
+        let Some(turn) = &mut self.turn else { return };
+        let text = reply.message.text();
+        let calls: VecDeque<ToolCall> = reply.message.tool_calls().cloned().collect();
+        match reply.stop {
+            Stop::EndTurn | Stop::Pause if !calls.is_empty() => {
+                self.failed(calls_without_asking(&reply.stop), effects)
+            }
+            Stop::ToolUse if !calls.is_empty() => {
+                turn.retries.succeeded();
+                turn.rounds += 1;
+                turn.tool_calls += calls.len() as u32;
+                turn.phase = Phase::Tools(Batch::new(calls));
+                self.say(reply.message, text, effects);
+                self.advance(effects);
+            }
+            Stop::EndTurn | Stop::ToolUse if text.trim().is_empty() => {
+                self.failed(empty_answer(), effects)
+            }
+            Stop::EndTurn | Stop::ToolUse => {
+                turn.retries.succeeded();
+                self.say(reply.message, text.clone(), effects);
+                if self.push_steers(effects) {
+                    self.call_model(effects);
+                } else {
+                    let reason = if asks_something(&text) {
+                        EndReason::NeedsInput
+                    } else {
+                        EndReason::Completed
+                    };
+                    self.end(reason, text, effects);
+                }
+            }
+            Stop::Pause => {
+                turn.rounds += 1;
+                let limit_reached = turn.rounds >= self.settings.max_rounds;
+                self.say(reply.message, text, effects);
+                if limit_reached { self.end_at_limit(effects) } else { self.call_model(effects) }
+            }
+            Stop::MaxTokens => {
+                self.cut_at_output_limit(reply.message, text, !calls.is_empty(), effects)
+            }
+            Stop::Refusal => {
+                effects.push(Effect::MessageDropped { reason: "the model refused".into() });
+                self.end(EndReason::Failed, "The model refused to answer. Nothing was run. Say it differently, or choose another model with Agent: choose model.".into(), effects);
+            }
+            Stop::ContextOverflow => self.failed(
+                Failure {
+                    kind: FailureKind::ContextOverflow,
+                    message: "The conversation no longer fits the model's context".into(),
+                    hint: String::new(),
+                    retry_after_ms: None,
+                },
+                effects,
+            ),
+            Stop::Other(reason) => {
+                self.say(without_calls(reply.message), text, effects);
+                effects.push(Effect::CallsDropped);
+                self.end(EndReason::Failed, format!("The model stopped for a reason Cairn does not know ({reason}). Nothing further was run."), effects);
+            }
+        }
+    }
+
+    /// Asks the model for smaller calls after its call was cut, twice at most. The cut call never
+    /// runs.
+    fn cut_at_output_limit(
+        &mut self,
+        message: AssistantMessage,
+        text: String,
+        in_call: bool,
+        effects: &mut Vec<Effect>,
+    ) {
+        const MOST_SPLITS: u32 = 2;
+        self.say(without_calls(message), text, effects);
+        if in_call {
+            effects.push(Effect::CallsDropped);
+        }
+        let Some(turn) = &mut self.turn else { return };
+        turn.rounds += 1;
+        if in_call && turn.splits < MOST_SPLITS && turn.rounds < self.settings.max_rounds {
+            turn.splits += 1;
+            let note = Note {
+                kind: NoteKind::Notice,
+                text: "Your last tool call was cut off at the output limit and was not run. Do the same in smaller steps: write less text in each call.".into(),
+            };
+            effects.push(Effect::NoteAdded(note.clone()));
+            self.conversation
+                .push(Item::User(UserMessage { text: String::new(), notes: vec![note] }));
+            self.call_model(effects);
+        } else {
+            self.end(EndReason::Limit, "The answer was cut at the output limit. Raise cairn.model.maxTokens, or reply to let the agent go on.".into(), effects);
+        }
+    }
+
+    /// Appends a message to the conversation. An empty one is not stored: providers refuse an empty
+    /// assistant message.
+    pub(super) fn say(
+        &mut self,
+        message: AssistantMessage,
+        text: String,
+        effects: &mut Vec<Effect>,
+    ) {
+        if !message.blocks.is_empty() {
+            self.conversation.push(Item::Assistant(message));
+        }
+        effects.push(Effect::MessageDone { text });
+    }
+
+    pub(super) fn failed(&mut self, failure: Failure, effects: &mut Vec<Effect>) {
+        let compacting = self.is_compacting();
+        if failure.kind == FailureKind::ContextOverflow && !compacting {
+            return self.overflow(failure, effects);
+        }
+        let Some(turn) = &mut self.turn else { return };
+        effects.push(Effect::MessageDropped { reason: failure.message.clone() });
+        match turn.retries.next(&failure) {
+            Some((attempt, delay_ms)) => {
+                let request = self.requests;
+                turn.phase = Phase::Waiting { request };
+                effects.push(Effect::Wait { request, attempt, delay_ms, reason: failure.message });
+            }
+            None if compacting => self.summary_failed(&failure, effects),
+            None => {
+                let mut summary = format!("{}.", failure.message.trim_end_matches('.'));
+                if let Some(wait) = retry::too_long(&failure) {
+                    summary.push_str(&format!(
+                        " It asks to wait {} s before the next try, which is longer than Cairn waits by itself: reply then.",
+                        wait.div_ceil(1000)
+                    ));
+                }
+                if !failure.hint.is_empty() {
+                    summary.push(' ');
+                    summary.push_str(&failure.hint);
+                }
+                self.end(EndReason::Failed, summary, effects);
+            }
+        }
+    }
+}
+
+fn empty_answer() -> Failure {
+    Failure {
+        kind: FailureKind::Protocol,
+        message: "The model answered with nothing".into(),
+        hint: "Try again, or choose another model with Agent: choose model.".into(),
+        retry_after_ms: None,
+    }
+}
+
+/// Failure for an answer with calls that does not ask to run them. A provider reports `ToolUse`
+/// where its format asks for that.
+fn calls_without_asking(stop: &Stop) -> Failure {
+    let how = if *stop == Stop::Pause { "paused" } else { "ended its turn" };
+    Failure {
+        kind: FailureKind::Protocol,
+        message: format!("The model called a tool but {how} in the same answer; nothing was run"),
+        hint: "The model server breaks the rules of its format. Try again, or choose another model with Agent: choose model.".into(),
+        retry_after_ms: None,
+    }
+}
+
+fn without_calls(message: AssistantMessage) -> AssistantMessage {
+    let blocks = message
+        .blocks
+        .into_iter()
+        .filter(|block| match block {
+            Block::Text(text) => !text.trim().is_empty(),
+            // Thinking without the call it led to is refused by the provider that made it.
+            Block::Thinking { .. }
+            | Block::RedactedThinking(_)
+            | Block::Reasoning { .. }
+            | Block::ToolCall(_) => false,
+        })
+        .collect();
+    AssistantMessage { blocks }
+}

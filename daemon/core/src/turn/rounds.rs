@@ -1,0 +1,163 @@
+//! Tool calls of one answer: starts them, collects their results, and closes the round.
+//!
+//! Must never close a round while a call has no result.
+
+use super::*;
+
+/// Number of tool calls from which on a turn counts as multi-step, also without a plan.
+const MULTI_STEP_CALLS: u32 = 3;
+
+impl Session {
+    pub(super) fn tool_done(
+        &mut self,
+        call_id: &str,
+        content: String,
+        is_error: bool,
+        effects: &mut Vec<Effect>,
+    ) {
+        let Some(Turn { phase: Phase::Tools(batch), .. }) = &mut self.turn else { return };
+        if batch.complete(call_id, content, is_error) {
+            self.advance(effects);
+        }
+    }
+
+    /// Starts the calls that may start now, and closes the round when every call has its result.
+    pub(super) fn advance(&mut self, effects: &mut Vec<Effect>) {
+        loop {
+            let Some(Turn { phase: Phase::Tools(batch), repeat, .. }) = &mut self.turn else {
+                return;
+            };
+            let Some(call) = batch.next(&self.settings) else { break };
+            let plan_item = self.plan.in_progress().map(|item| item.id.clone());
+            let repeats = repeat.count(&call);
+            if repeats >= tools::REPEATS_STOP {
+                return self.stop_loop(&call, effects);
+            }
+            match tools::answer_without_running(&call, &self.settings) {
+                tools::Answer::Run => effects.push(Effect::RunTool { call, plan_item }),
+                tools::Answer::Wrong(content) => {
+                    let content = marks::escape(&content).into_owned();
+                    batch.answer(&call.id, content.clone(), tools::IsError::Yes);
+                    effects.push(Effect::ToolAnswered { call, plan_item, content, is_error: true });
+                }
+                tools::Answer::Todo(dialect, arguments) => {
+                    self.todo(call, dialect, &arguments, effects)
+                }
+            }
+        }
+        if matches!(&self.turn, Some(Turn { phase: Phase::Tools(batch), .. }) if batch.is_done()) {
+            self.close_round(effects);
+        }
+    }
+
+    fn todo(
+        &mut self,
+        call: ToolCall,
+        dialect: ListDialect,
+        arguments: &serde_json::Value,
+        effects: &mut Vec<Effect>,
+    ) {
+        let outcome = plan::apply_call(&mut self.plan, dialect, arguments);
+        let mut content = marks::escape(&outcome.content).into_owned();
+        let mut dropped = None;
+        if let Some(accepted) = outcome.accepted {
+            if let Some(reminder) = self.ask_for_proof(&accepted, effects) {
+                content.push_str(&reminder);
+            }
+            dropped = Some(accepted.dropped);
+        }
+        let plan_item = self.plan.in_progress().map(|item| item.id.clone());
+        if let Some(Turn { phase: Phase::Tools(batch), .. }) = &mut self.turn {
+            batch.answer(&call.id, content.clone(), tools::IsError::from(outcome.is_error));
+        }
+        if let Some(dropped) = dropped {
+            self.plan_updated(dropped, effects);
+        }
+        effects.push(Effect::ToolAnswered { call, plan_item, content, is_error: outcome.is_error });
+    }
+
+    /// Shows the task graph, which the server keeps.
+    pub(super) fn task_list(
+        &mut self,
+        items: Vec<TodoItem>,
+        updated: bool,
+        effects: &mut Vec<Effect>,
+    ) {
+        if !matches!(&self.turn, Some(Turn { phase: Phase::Tools(_), .. })) {
+            return;
+        }
+        if updated {
+            let accepted = self.plan.show(items);
+            let postscript = self.ask_for_proof(&accepted, effects);
+            if let Some(Turn { phase: Phase::Tools(batch), .. }) = &mut self.turn {
+                batch.postscript = postscript;
+            }
+            self.plan_updated(accepted.dropped, effects);
+        } else if items != self.plan.items() {
+            self.plan.show(items);
+            self.publish_plan(Vec::new(), effects);
+        }
+    }
+
+    /// Returns the reminder that is appended to the result of the call that completed the list.
+    fn ask_for_proof(&mut self, accepted: &Accepted, effects: &mut Vec<Effect>) -> Option<String> {
+        let text = self.reminders.verification(&self.settings.reminders, &self.plan, accepted)?;
+        let note = Note { kind: NoteKind::Reminder, text };
+        let addition = format!("\n\n{}", note.wire_text());
+        effects.push(Effect::NoteAdded(note));
+        Some(addition)
+    }
+
+    fn plan_updated(&mut self, dropped: Vec<String>, effects: &mut Vec<Effect>) {
+        if let Some(Turn { phase: Phase::Tools(batch), .. }) = &mut self.turn {
+            batch.plan_updated = true;
+        }
+        self.publish_plan(dropped, effects);
+    }
+
+    fn publish_plan(&mut self, dropped: Vec<String>, effects: &mut Vec<Effect>) {
+        self.panel = if self.plan.is_empty() { Panel::Hidden } else { Panel::Expanded };
+        effects.push(Effect::PublishPlan { dropped });
+    }
+
+    fn close_round(&mut self, effects: &mut Vec<Effect>) {
+        let Some(turn) = &mut self.turn else { return };
+        let Phase::Tools(batch) = &mut turn.phase else { return };
+        let results = batch.take_results();
+        let updated = batch.plan_updated;
+        let multi_step = turn.tool_calls >= MULTI_STEP_CALLS;
+        let rounds = turn.rounds;
+        let mut notes = Vec::new();
+        if turn.repeat.take_warning() {
+            notes.push(Note { kind: NoteKind::Notice, text: tools::REPEAT_WARNING.into() });
+        }
+        notes.extend(turn.steers.drain(..).map(|text| Note { kind: NoteKind::Steer, text }));
+        self.take_notices(&mut notes);
+        if let Some(text) =
+            self.reminders.after_round(&self.settings.reminders, &self.plan, updated, multi_step)
+        {
+            notes.push(Note { kind: NoteKind::Reminder, text });
+        }
+        effects.extend(notes.iter().cloned().map(Effect::NoteAdded));
+        self.conversation.push(Item::ToolResults { results, notes });
+        if rounds >= self.settings.max_rounds {
+            self.end_at_limit(effects)
+        } else {
+            self.call_model(effects)
+        }
+    }
+
+    fn stop_loop(&mut self, call: &ToolCall, effects: &mut Vec<Effect>) {
+        let name = call.name.clone();
+        self.pair_open_calls("Not run: the same call was made again and again.");
+        self.end(EndReason::Failed, format!("Stopped: the model kept making the same call of {name}. Reply with a hint on what to do differently."), effects);
+    }
+
+    /// Gives every call without a result this one, so that the conversation stays legal.
+    pub(super) fn pair_open_calls(&mut self, content: &str) {
+        if let Some(Turn { phase: Phase::Tools(batch), .. }) = &mut self.turn {
+            let results = batch.close(content);
+            self.conversation.push(Item::ToolResults { results, notes: Vec::new() });
+        }
+    }
+}
