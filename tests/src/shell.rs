@@ -6,7 +6,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use cairn_core::policy::command::Words;
+use cairn_core::policy::command::CommandWords;
 
 /// Has the shell tell of each program that it would have run, where and with its words, in one write,
 /// for programs of a pipe speak at once; and has them succeed.
@@ -15,12 +15,12 @@ const TELL: &str =
 
 /// Commands that bash would run for a script: no program is found, so each is reported instead. Only for scripts whose
 /// commands are surely none of the shell's own.
-pub fn by_bash(script: &str) -> BTreeSet<Words> {
+pub fn by_bash(script: &str) -> BTreeSet<CommandWords> {
     by_bash_in(Path::new("/"), script).into_iter().map(|(_, words)| words).collect()
 }
 
 /// The same where the script starts in a folder, and in which one each command runs.
-pub fn by_bash_in(folder: &Path, script: &str) -> BTreeSet<(PathBuf, Words)> {
+pub fn by_bash_in(folder: &Path, script: &str) -> BTreeSet<(PathBuf, CommandWords)> {
     let (mut told, tell) = std::io::pipe().unwrap();
     #[expect(clippy::disallowed_methods, reason = "a test is not the daemon")]
     let mut bash = Command::new("/bin/bash")

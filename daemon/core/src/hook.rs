@@ -97,14 +97,14 @@ fn same_tool(name: &str, tool: &str) -> bool {
 
 /// End of a hook's process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ended {
+pub enum HookEnd {
     Code(i32),
     /// Description of another end: by a signal, at the time limit, cancelled.
     Otherwise(&'static str),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Decision {
+pub enum HookDecision {
     GoOn,
     /// Requires an approval by the user, whatever the policy decides.
     Ask,
@@ -113,8 +113,8 @@ pub enum Decision {
 
 /// Answer of a hook.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Said {
-    pub decision: Decision,
+pub struct HookAnswer {
+    pub decision: HookDecision,
     /// Message for the model, with a refusal or on its own.
     pub message: Option<String>,
     /// Text for people; `None` if the hook passed without output.
@@ -126,34 +126,37 @@ pub struct Said {
 /// Exit code 0 continues, and anything else refuses, because a failed check has checked nothing. At
 /// exit code 0 the last line may be a JSON object with `decision` (`allow`, `ask`, `refuse`) and
 /// `message`.
-pub fn read(moment: Moment, ended: Ended, printed: &str) -> Said {
+pub fn read(moment: Moment, ended: HookEnd, printed: &str) -> HookAnswer {
     let name = moment.name();
     let printed: String = printed.trim().chars().take(MAX_TEXT_CHARS).collect();
     let how = match ended {
-        Ended::Code(0) => return passed(name, &printed),
-        Ended::Code(code) => format!("exited with {code}"),
-        Ended::Otherwise(how) => how.to_owned(),
+        HookEnd::Code(0) => return passed(name, &printed),
+        HookEnd::Code(code) => format!("exited with {code}"),
+        HookEnd::Otherwise(how) => how.to_owned(),
     };
     let text = with(&format!("The hook {name} {how}"), &printed);
-    Said { decision: Decision::Refuse, message: Some(text.clone()), shown: Some(text) }
+    HookAnswer { decision: HookDecision::Refuse, message: Some(text.clone()), shown: Some(text) }
 }
 
-fn passed(name: &str, printed: &str) -> Said {
+fn passed(name: &str, printed: &str) -> HookAnswer {
     let (before, last) = printed.rsplit_once('\n').unwrap_or(("", printed));
     let Ok(Value::Object(answer)) = serde_json::from_str::<Value>(last) else {
         let shown =
             (!printed.is_empty()).then(|| with(&format!("The hook {name} passed"), printed));
-        return Said { decision: Decision::GoOn, message: None, shown };
+        return HookAnswer { decision: HookDecision::GoOn, message: None, shown };
     };
     let message = answer.get("message").and_then(Value::as_str).map(str::to_owned);
     let (decision, how) = match answer.get("decision").map(Value::as_str) {
-        None | Some(Some("allow")) => (Decision::GoOn, "passed".to_owned()),
-        Some(Some("ask")) => (Decision::Ask, "wants you to be asked".to_owned()),
-        Some(Some("refuse")) => (Decision::Refuse, "refused".to_owned()),
+        None | Some(Some("allow")) => (HookDecision::GoOn, "passed".to_owned()),
+        Some(Some("ask")) => (HookDecision::Ask, "wants you to be asked".to_owned()),
+        Some(Some("refuse")) => (HookDecision::Refuse, "refused".to_owned()),
         // An unknown decision is stricter than `allow`, so it refuses.
         Some(other) => {
             let found = other.unwrap_or("something that is no string");
-            (Decision::Refuse, format!("decided `{found}`, which is none of allow, ask, refuse"))
+            (
+                HookDecision::Refuse,
+                format!("decided `{found}`, which is none of allow, ask, refuse"),
+            )
         }
     };
     let words: Vec<&str> = [Some(before.trim()), message.as_deref()]
@@ -162,12 +165,12 @@ fn passed(name: &str, printed: &str) -> Said {
         .filter(|it| !it.is_empty())
         .collect();
     let text = with(&format!("The hook {name} {how}"), &words.join("\n"));
-    let quiet = decision == Decision::GoOn && words.is_empty();
+    let quiet = decision == HookDecision::GoOn && words.is_empty();
     let message = match decision {
-        Decision::Refuse => Some(text.clone()),
-        Decision::Ask | Decision::GoOn => message,
+        HookDecision::Refuse => Some(text.clone()),
+        HookDecision::Ask | HookDecision::GoOn => message,
     };
-    Said { decision, message, shown: (!quiet).then_some(text) }
+    HookAnswer { decision, message, shown: (!quiet).then_some(text) }
 }
 
 fn with(head: &str, words: &str) -> String {
@@ -180,41 +183,41 @@ mod tests {
 
     #[test]
     fn an_end_says_what_it_means() {
-        use Decision::{Ask, GoOn, Refuse};
+        use HookDecision::{Ask, GoOn, Refuse};
         for (ended, printed, decision, message, shown) in [
-            (Ended::Code(0), "", GoOn, None, None),
-            (Ended::Code(0), "fine\n", GoOn, None, Some("The hook beforeTool passed:\nfine")),
-            (Ended::Code(0), r#"{"decision":"allow"}"#, GoOn, None, None),
+            (HookEnd::Code(0), "", GoOn, None, None),
+            (HookEnd::Code(0), "fine\n", GoOn, None, Some("The hook beforeTool passed:\nfine")),
+            (HookEnd::Code(0), r#"{"decision":"allow"}"#, GoOn, None, None),
             (
-                Ended::Code(0),
+                HookEnd::Code(0),
                 r#"{"message":"Mind the gap."}"#,
                 GoOn,
                 Some("Mind the gap."),
                 Some("The hook beforeTool passed:\nMind the gap."),
             ),
             (
-                Ended::Code(0),
+                HookEnd::Code(0),
                 "log\n{\"decision\":\"ask\"}",
                 Ask,
                 None,
                 Some("The hook beforeTool wants you to be asked:\nlog"),
             ),
             (
-                Ended::Code(0),
+                HookEnd::Code(0),
                 r#"{"decision":"refuse","message":"Not now."}"#,
                 Refuse,
                 Some("The hook beforeTool refused:\nNot now."),
                 Some("The hook beforeTool refused:\nNot now."),
             ),
             (
-                Ended::Code(0),
+                HookEnd::Code(0),
                 r#"{"decision":"maybe"}"#,
                 Refuse,
                 Some("The hook beforeTool decided `maybe`, which is none of allow, ask, refuse."),
                 Some("The hook beforeTool decided `maybe`, which is none of allow, ask, refuse."),
             ),
             (
-                Ended::Code(0),
+                HookEnd::Code(0),
                 r#"{"decision":1}"#,
                 Refuse,
                 Some(
@@ -225,17 +228,17 @@ mod tests {
                 ),
             ),
             // Only an object is an answer.
-            (Ended::Code(0), "[1]", GoOn, None, Some("The hook beforeTool passed:\n[1]")),
+            (HookEnd::Code(0), "[1]", GoOn, None, Some("The hook beforeTool passed:\n[1]")),
             // A refusal by exit cannot be taken back by words.
             (
-                Ended::Code(2),
+                HookEnd::Code(2),
                 r#"{"decision":"allow"}"#,
                 Refuse,
                 Some("The hook beforeTool exited with 2:\n{\"decision\":\"allow\"}"),
                 Some("The hook beforeTool exited with 2:\n{\"decision\":\"allow\"}"),
             ),
             (
-                Ended::Otherwise("did not end in time"),
+                HookEnd::Otherwise("did not end in time"),
                 "",
                 Refuse,
                 Some("The hook beforeTool did not end in time."),
@@ -243,7 +246,7 @@ mod tests {
             ),
         ] {
             let said = read(Moment::BeforeTool, ended, printed);
-            let expected = Said {
+            let expected = HookAnswer {
                 decision,
                 message: message.map(str::to_owned),
                 shown: shown.map(str::to_owned),

@@ -2,7 +2,6 @@
 //! LSP types. Time, ids and file contents come in as arguments; effects go out as values.
 
 pub mod change;
-pub mod child;
 pub mod context;
 pub mod conversation;
 pub mod edit;
@@ -17,5 +16,6 @@ pub mod quote;
 pub mod redact;
 pub mod review;
 pub mod sanitize;
+pub mod subagent;
 pub mod text;
 pub mod turn;

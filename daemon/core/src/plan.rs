@@ -20,7 +20,7 @@ use serde_json::Value;
 
 pub use self::{
     dialect::{Dialect, ListDialect},
-    fault::{Fault, FaultKind, Faults},
+    fault::{FaultKind, Faults, PlanFault},
 };
 
 /// Applies a todo call to the plan, and returns the result for the model.

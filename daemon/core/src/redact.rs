@@ -122,9 +122,9 @@ impl Redactor {
 /// Redactor of text that arrives in pieces. It holds back a piece's end that may be the beginning
 /// of a secret.
 #[derive(Debug, Default)]
-pub struct Stream(String);
+pub struct RedactedStream(String);
 
-impl Stream {
+impl RedactedStream {
     /// Appends a piece and returns the text that cannot be part of a secret any more.
     pub fn push(&mut self, redactor: &Redactor, piece: &str) -> String {
         if redactor.is_empty() && self.0.is_empty() {
@@ -243,7 +243,7 @@ mod tests {
     #[test]
     fn the_beginning_of_a_secret_waits() {
         let redactor = Redactor::new(["abcdefgh", "abcdefghij"]);
-        let mut stream = Stream::default();
+        let mut stream = RedactedStream::default();
         let mut shown = Vec::new();
         for piece in ["x abc", "defg", "h", "i", "j y ab", "c z", "abcdefgh", "?", " ab"] {
             shown.push(stream.push(&redactor, piece));
@@ -270,7 +270,7 @@ mod tests {
         ) {
             let redactor = Redactor::new(["abababab", "babababbé", "abababababba"]);
             let whole: String = parts.concat();
-            let (mut stream, mut said) = (Stream::default(), String::new());
+            let (mut stream, mut said) = (RedactedStream::default(), String::new());
             let mut chars = whole.chars().peekable();
             let mut sizes = cuts.iter().cycle();
             while chars.peek().is_some() {

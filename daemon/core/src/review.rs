@@ -16,8 +16,8 @@ use crate::{
 };
 pub use intent::Intent;
 use memory::Memory;
-pub use snapshot::{HunkSnapshot, Outdated, Snapshot};
-use state::State;
+pub use snapshot::{HunkSnapshot, Outdated, ReviewSnapshot};
+use state::ReviewState;
 pub use unaccept::StaysAccepted;
 
 mod intent;
@@ -113,7 +113,7 @@ pub enum Hunks<'a> {
 /// The review of one file.
 #[derive(Debug, Clone)]
 pub struct FileReview {
-    state: State,
+    state: ReviewState,
     memory: Memory,
     existed: bool,
     next_id: u64,
@@ -124,7 +124,7 @@ impl FileReview {
     #[must_use]
     pub fn new(current: Text) -> FileReview {
         FileReview {
-            state: State { baseline: current.clone(), current, hunks: Vec::new() },
+            state: ReviewState { baseline: current.clone(), current, hunks: Vec::new() },
             memory: Memory::default(),
             existed: true,
             next_id: 0,

@@ -32,7 +32,7 @@ mod rounds;
 mod signals;
 mod tools;
 
-pub use memory::{Memo, Record, Restored};
+pub use memory::{Memo, Record, RestoredSession};
 use question::asks_something;
 pub use retry::MAX_SERVER_WAIT_MS;
 pub use signals::{Effect, End, EndReason, Input, Panel};

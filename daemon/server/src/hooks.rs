@@ -7,7 +7,7 @@
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
-use cairn_core::hook::{self, Decision, Ended, Hook, Hooks, Moment, Said};
+use cairn_core::hook::{self, Hook, HookAnswer, HookDecision, HookEnd, Hooks, Moment};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -20,7 +20,7 @@ use crate::{
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Verdict {
     /// The strictest of all.
-    pub(crate) decision: Decision,
+    pub(crate) decision: HookDecision,
     /// For the model.
     pub(crate) messages: Vec<String>,
 }
@@ -44,7 +44,7 @@ pub(crate) async fn run(
     tool: Option<&str>,
     about: impl FnOnce() -> Value,
 ) -> Verdict {
-    let mut verdict = Verdict { decision: Decision::GoOn, messages: Vec::new() };
+    let mut verdict = Verdict { decision: HookDecision::GoOn, messages: Vec::new() };
     let Some(desk) = desk.filter(|desk| desk.hooks.at(moment, tool).next().is_some()) else {
         return verdict;
     };
@@ -56,10 +56,10 @@ pub(crate) async fn run(
         }
         verdict.messages.extend(said.message);
         match said.decision {
-            Decision::GoOn => {}
-            Decision::Ask => verdict.decision = Decision::Ask,
-            Decision::Refuse => {
-                verdict.decision = Decision::Refuse;
+            HookDecision::GoOn => {}
+            HookDecision::Ask => verdict.decision = HookDecision::Ask,
+            HookDecision::Refuse => {
+                verdict.decision = HookDecision::Refuse;
                 break;
             }
         }
@@ -77,7 +77,7 @@ impl HookContext {
         format!("{input}\n")
     }
 
-    async fn ask(&self, hook: &Hook, input: &str) -> Said {
+    async fn ask(&self, hook: &Hook, input: &str) -> HookAnswer {
         let spec = Spec {
             command: hook.command.clone(),
             cwd: self.cwd.clone(),
@@ -89,17 +89,17 @@ impl HookContext {
         };
         let (ended, printed) = match exec::run(spec, self.cancel.clone()).await {
             Ok(outcome) => (ended(outcome.exit), outcome.output.text()),
-            Err(error) => (Ended::Otherwise("could not be run"), error.to_string()),
+            Err(error) => (HookEnd::Otherwise("could not be run"), error.to_string()),
         };
         hook::read(hook.moment, ended, &printed)
     }
 }
 
-fn ended(exit: Exit) -> Ended {
+fn ended(exit: Exit) -> HookEnd {
     match exit {
-        Exit::Code(code) => Ended::Code(code),
-        Exit::Signal(_) => Ended::Otherwise("was ended by a signal"),
-        Exit::TimedOut => Ended::Otherwise("did not end in time"),
-        Exit::Cancelled => Ended::Otherwise("was cancelled"),
+        Exit::Code(code) => HookEnd::Code(code),
+        Exit::Signal(_) => HookEnd::Otherwise("was ended by a signal"),
+        Exit::TimedOut => HookEnd::Otherwise("did not end in time"),
+        Exit::Cancelled => HookEnd::Otherwise("was cancelled"),
     }
 }

@@ -7,8 +7,8 @@
 use std::{fmt, path::PathBuf, sync::Arc};
 
 use cairn_core::{
-    child::Report, policy::Access, prompt::instructions::Instructions, review::Origin, text::Text,
-    turn::Input,
+    policy::Access, prompt::instructions::Instructions, review::Origin, subagent::SubagentReport,
+    text::Text, turn::Input,
 };
 use cairn_protocol::{
     ApplyEditParams, ApplyEditResult, ApproveParams, ApproveResult, Notice, SaveParams, SaveResult,
@@ -116,7 +116,7 @@ pub enum Proposed {
 /// Subagents for tools.
 pub trait Subagents: Send + Sync + 'static {
     /// Has a child do it, when there is room for one more. `None`: the turn is over.
-    fn run(&self, request: SubagentRequest) -> BoxFuture<'static, Option<Report>>;
+    fn run(&self, request: SubagentRequest) -> BoxFuture<'static, Option<SubagentReport>>;
 }
 
 /// Task, tools and limits of a new subagent.

@@ -6,7 +6,7 @@ use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use cairn_core::{
     conversation::{Arguments, ToolCall},
-    hook::{Decision, Moment},
+    hook::{HookDecision, Moment},
     marks::{self, ModelText},
     model::{Failure, FailureKind, ModelEvent},
     policy::trust,
@@ -56,7 +56,7 @@ pub(crate) async fn ask_model(
     };
     let about = || json!({"request": number});
     let verdict = hooks::run(desk.as_ref(), Moment::BeforeModel, None, about).await;
-    if verdict.decision == Decision::Refuse {
+    if verdict.decision == HookDecision::Refuse {
         return send(ModelEvent::Failed(Failure {
             kind: FailureKind::Unusable,
             message: verdict.messages.join("\n"),

@@ -9,7 +9,7 @@ use std::{
     sync::Arc,
 };
 
-use cairn_core::{child::Report, policy::Access, turn::Input};
+use cairn_core::{policy::Access, subagent::SubagentReport, turn::Input};
 use cairn_protocol::{
     ApproveParams, ApproveResult, Connection, CredentialsParams, MessageRole, ModelsResult,
     SessionSnapshot,
@@ -306,7 +306,7 @@ impl Notices for Mailbox<SessionEvent> {
 }
 
 impl SubagentPort for Mailbox<SessionEvent> {
-    fn run(&self, request: SubagentRequest) -> BoxFuture<'static, Option<Report>> {
+    fn run(&self, request: SubagentRequest) -> BoxFuture<'static, Option<SubagentReport>> {
         let (reply, report) = oneshot::channel();
         self.send(SessionEvent::Subagent { request: Box::new(request), reply });
         async move { report.await.ok() }.boxed()

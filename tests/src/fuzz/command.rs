@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, path::PathBuf, sync::OnceLock, time::Duration};
 
 use cairn_core::policy::{
     Access, Mode, Verdict,
-    command::{CommandContext, CommandRules, LONGEST, Rule, Words, entered, parse},
+    command::{CommandContext, CommandRules, CommandWords, LONGEST, Rule, entered, parse},
     judge,
     sandbox::Needs,
 };
@@ -113,7 +113,7 @@ fn check_plain(script: &str) {
 }
 
 /// A folder is entered by its own name, and nothing of the rest runs where that failed.
-fn check_entering(script: &str, commands: &[Words]) {
+fn check_entering(script: &str, commands: &[CommandWords]) {
     let [_, folder] = commands[0].as_slice() else { panic!("{script:?} ran unasked") };
     let step = |step: &str| step != ".." && !step.contains(['~', '$', ' ']);
     let below =
@@ -141,14 +141,14 @@ fn ask_bash() -> Option<u32> {
 }
 
 /// Compares the parsed commands with those of bash. Only for programs that cannot be there.
-fn check_bash(script: &str, commands: &[Words], every: u32) {
+fn check_bash(script: &str, commands: &[CommandWords], every: u32) {
     let chosen =
         script.bytes().fold(7_u32, |sum, byte| sum.wrapping_mul(16_777_619) ^ u32::from(byte));
-    let none_such = |words: &Words| words[0].starts_with('x') && !words[0].contains('/');
+    let none_such = |words: &CommandWords| words[0].starts_with('x') && !words[0].contains('/');
     if (chosen >> 8) % every != 0 || !commands.iter().all(none_such) {
         return;
     }
-    let ours: BTreeSet<Words> = commands.iter().cloned().collect();
+    let ours: BTreeSet<CommandWords> = commands.iter().cloned().collect();
     let theirs = by_bash(script);
     if script.contains("||") {
         assert!(theirs.is_subset(&ours), "{script:?}: {ours:?} but {theirs:?}");
@@ -158,19 +158,19 @@ fn check_bash(script: &str, commands: &[Words], every: u32) {
 }
 
 /// A rule is shown as it can be read again, or not at all as another one.
-fn check_rule(words: &Words) {
+fn check_rule(words: &CommandWords) {
     let rule = Rule::exactly(words);
     let read = Rule::parse(&rule.to_string());
     assert!(read.as_ref() == Some(&rule), "{words:?} is shown as {rule}, which is {read:?}");
 }
 
-fn quoted(words: &Words) -> String {
+fn quoted(words: &CommandWords) -> String {
     let word = |word: &String| format!("'{}'", word.replace('\'', r#"'"'"'"#));
     words.iter().map(word).collect::<Vec<_>>().join(" ")
 }
 
 /// Programs known to do more than read, whatever list the policy has.
-fn check_reader(words: &Words) {
+fn check_reader(words: &CommandWords) {
     let program = words[0].as_str();
     assert!(READERS.contains(&program), "{words:?} ran unasked");
     let (options, operands) = taken_apart(program, &words[1..]);

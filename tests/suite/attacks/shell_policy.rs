@@ -2,7 +2,7 @@
 
 use std::{cell::Cell, collections::BTreeSet, fs};
 
-use cairn_core::policy::command::{Words, entered, parse};
+use cairn_core::policy::command::{CommandWords, entered, parse};
 use cairn_protocol::{ApprovalDecision, Notice, State, ToolState};
 use cairn_tests::{by_bash, by_bash_in, model_server::Wire};
 use proptest::{prelude::*, test_runner::Config};
@@ -37,12 +37,12 @@ fn what_is_understood_is_what_a_shell_would_run() {
     proptest!(config, |(script in scripts())| {
         let Ok(commands) = parse(&script) else { return Ok(()) };
         // A path is not searched for, and a builtin is not reported.
-        let told = |words: &Words| words[0].starts_with('x') && !words[0].contains('/');
+        let told = |words: &CommandWords| words[0].starts_with('x') && !words[0].contains('/');
         if !commands.iter().all(told) {
             return Ok(());
         }
         understood.set(understood.get() + 1);
-        let ours: BTreeSet<Words> = commands.into_iter().collect();
+        let ours: BTreeSet<CommandWords> = commands.into_iter().collect();
         let theirs = by_bash(&script);
         if script.contains("||") {
             prop_assert!(theirs.is_subset(&ours), "{script:?}: {ours:?} but {theirs:?}");

@@ -16,7 +16,7 @@ use std::{fmt, str::FromStr};
 
 use serde_json::{Map, Value, json};
 
-use self::table::{Entry, Ids};
+use self::table::{DialectWords, Ids};
 use super::{Draft, Faults, Plan};
 use crate::model::ToolSpec;
 
@@ -163,7 +163,7 @@ impl ListDialect {
         self.entry().requires_active_form
     }
 
-    fn entry(self) -> &'static Entry {
+    fn entry(self) -> &'static DialectWords {
         match self {
             ListDialect::TodoWrite => &table::TODO_WRITE,
             ListDialect::Todo => &table::TODO,

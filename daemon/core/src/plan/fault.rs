@@ -13,11 +13,11 @@ const LISTED: usize = 40;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub struct Faults {
     list: &'static str,
-    all: Vec<Fault>,
+    all: Vec<PlanFault>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fault {
+pub struct PlanFault {
     /// Index of the item in the list as sent, from 0; `None` for the list itself.
     pub index: Option<usize>,
     /// Field of the item; `None` for the item itself.
@@ -52,7 +52,7 @@ impl Faults {
         Self { list, all: Vec::new() }
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = &Fault> {
+    pub fn iter(&self) -> impl Iterator<Item = &PlanFault> {
         self.all.iter()
     }
 
@@ -73,7 +73,7 @@ impl Faults {
             .iter()
             .any(|fault| fault.index == index && (fault.field == field || fault.field.is_none()));
         if !known {
-            self.all.push(Fault { index, field, kind });
+            self.all.push(PlanFault { index, field, kind });
         }
     }
 

@@ -30,7 +30,7 @@ pub const LONGEST: usize = 4 * 1024;
 pub const MOST: usize = 32;
 
 /// The words of one simple command, as the program will get them.
-pub type Words = Vec<String>;
+pub type CommandWords = Vec<String>;
 
 /// Reason why a script is not understood.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,7 +74,7 @@ pub fn says_nothing(script: &str) -> bool {
 }
 
 /// Returns the simple commands of a script in order.
-pub fn parse(script: &str) -> Result<Vec<Words>, Unclear> {
+pub fn parse(script: &str) -> Result<Vec<CommandWords>, Unclear> {
     Ok(read(script)?.commands)
 }
 
@@ -88,7 +88,7 @@ pub fn entered(script: &str) -> Option<String> {
 /// A parsed script.
 #[derive(Debug, Default)]
 struct Script {
-    commands: Vec<Words>,
+    commands: Vec<CommandWords>,
     /// The separator after each command.
     joints: Vec<Joint>,
 }
@@ -183,7 +183,7 @@ enum Joint {
 #[derive(Debug, Default)]
 struct Parser {
     script: Script,
-    words: Words,
+    words: CommandWords,
     /// The word being read; a quoted one may be empty.
     word: Option<String>,
     /// True after `2>&1` was read: then the command counts even without words.

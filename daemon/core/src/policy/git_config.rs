@@ -17,18 +17,18 @@ pub struct Setting {
 /// A file that git refuses to read, with the settings before the fault.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("not git's configuration format")]
-pub struct Malformed {
+pub struct MalformedGitConfig {
     pub before: Vec<Setting>,
 }
 
 /// Reads a whole file. Bytes that are no UTF-8 are replaced, NUL ends a value.
-pub fn parse(text: &[u8]) -> Result<Vec<Setting>, Malformed> {
+pub fn parse(text: &[u8]) -> Result<Vec<Setting>, MalformedGitConfig> {
     let mut reader =
         Reader { rest: text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text), eof: false };
     let mut settings = Vec::new();
     match reader.file(&mut settings) {
         Some(()) => Ok(settings),
-        None => Err(Malformed { before: settings }),
+        None => Err(MalformedGitConfig { before: settings }),
     }
 }
 
@@ -212,7 +212,7 @@ mod tests {
         };
         match parse(text.as_bytes()) {
             Ok(settings) => settings.iter().map(line).collect::<Vec<_>>().join(" "),
-            Err(Malformed { before }) => format!("refused after {}", before.len()),
+            Err(MalformedGitConfig { before }) => format!("refused after {}", before.len()),
         }
     }
 

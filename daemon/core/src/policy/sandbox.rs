@@ -40,7 +40,7 @@ impl Needs {
 
 /// Paths of this machine that a sandbox is built from, all absolute and without links.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Found {
+pub struct SandboxPaths {
     /// Writable folders: those of the workspace, and those that the user names.
     pub writable: Vec<PathBuf>,
     /// Read-only places below the writable folders.
@@ -116,7 +116,7 @@ pub enum What {
 }
 
 /// Mounts over the read-only root, each folder before the places in it.
-pub fn mounts(found: &Found, own: &Own) -> Vec<Mount> {
+pub fn mounts(found: &SandboxPaths, own: &Own) -> Vec<Mount> {
     let mut places = places(found, own);
     // Folders of the private home folder that lead to a mount are mounts themselves: nothing that is
     // mounted can be moved away or replaced by a link, over which the next command's mount would be laid.
@@ -135,7 +135,7 @@ pub fn mounts(found: &Found, own: &Own) -> Vec<Mount> {
 
 /// Places in the private home folder that something is mounted at, relative to it, with what is mounted.
 /// The shell makes them before a command sees the folder.
-pub fn places_in_home(found: &Found, own: &Own) -> Vec<(PathBuf, What)> {
+pub fn places_in_home(found: &SandboxPaths, own: &Own) -> Vec<(PathBuf, What)> {
     let Some(home) = &found.home else { return Vec::new() };
     let places = places(found, own);
     let below = |at: &Path| at.strip_prefix(&home.at).map(Path::to_owned).ok();
@@ -165,7 +165,7 @@ fn home_folder(home: &Home, from: PathBuf) -> What {
     if home.writable { What::Writable { from } } else { What::ReadOnly { from } }
 }
 
-fn places(found: &Found, own: &Own) -> Places {
+fn places(found: &SandboxPaths, own: &Own) -> Places {
     let mut places = Places::new();
     let mut put = |at: &Path, what: What| {
         // The root and the sandbox's own places must stay visible.
@@ -276,7 +276,7 @@ mod tests {
         }
     }
 
-    fn lines(found: &Found, network: bool) -> String {
+    fn lines(found: &SandboxPaths, network: bool) -> String {
         let mounts = mounts(found, &own());
         let words = arguments(&mounts, network, Path::new("/w"), &own(), ["run".into()]);
         let mut text = String::new();
@@ -291,14 +291,14 @@ mod tests {
     #[test]
     #[cfg(unix)]
     fn a_place_comes_before_what_is_in_it() {
-        let found = Found {
+        let found = SandboxPaths {
             writable: paths(&["/tmp/a/ws", "/home/me/.config/Code/ws", "/home/me"]),
             read_only: paths(&["/tmp/a/ws/.git", "/tmp/a/ws/sub/.vscode"]),
             hidden_folders: paths(&["/run", "/home/me/.ssh", "/home/me/.config/Code"]),
             hidden_files: paths(&["/home/me/.netrc"]),
             shown: paths(&["/run/systemd/resolve/stub-resolv.conf"]),
             temporary: paths(&["/tmp", "/var/tmp"]),
-            ..Found::default()
+            ..SandboxPaths::default()
         };
         expect![[r#"
             --unshare-all
@@ -333,13 +333,13 @@ mod tests {
     #[test]
     #[cfg(unix)]
     fn of_two_for_one_place_the_stricter_counts() {
-        let found = Found {
+        let found = SandboxPaths {
             writable: paths(&["/ws", "/tmp", "/ws/lib", "/", "/dev"]),
             read_only: paths(&["/ws/lib"]),
             temporary: paths(&["/tmp"]),
             // Opened as a workspace.
             hidden_folders: paths(&["/ws"]),
-            ..Found::default()
+            ..SandboxPaths::default()
         };
         let got = mounts(&found, &own());
         let writable: Vec<_> = writable(&got).collect();
@@ -356,16 +356,16 @@ mod tests {
     #[cfg(unix)]
     fn folders_on_the_way_to_a_mount_in_the_private_home_are_mounts() {
         let placed = Placed { from: "/state/config".into(), at: "/home/me/.cargo/config".into() };
-        let mut found = Found {
+        let mut found = SandboxPaths {
             writable: paths(&["/home/me", "/home/me/work/ws"]),
             read_only: paths(&["/home/me/work/ws/.git"]),
             shown: paths(&["/home/me/.cargo/bin"]),
             hidden_folders: paths(&["/home/me/.cargo/bin/.git"]),
             placed: vec![placed],
             home: Some(Home { at: "/home/me".into(), writable: true }),
-            ..Found::default()
+            ..SandboxPaths::default()
         };
-        let said = |found: &Found| {
+        let said = |found: &SandboxPaths| {
             let lines = mounts(found, &own()).into_iter().map(|Mount { at, what }| match what {
                 What::Writable { from } => format!("{} rw {}\n", at.display(), from.display()),
                 What::ReadOnly { from } => format!("{} ro {}\n", at.display(), from.display()),
@@ -393,8 +393,8 @@ mod tests {
 
     #[test]
     fn the_network_is_shared_only_when_asked() {
-        assert!(!lines(&Found::default(), false).contains("--share-net"));
-        assert!(lines(&Found::default(), true).contains("--share-net"));
+        assert!(!lines(&SandboxPaths::default(), false).contains("--share-net"));
+        assert!(lines(&SandboxPaths::default(), true).contains("--share-net"));
     }
 
     #[test]

@@ -3,10 +3,10 @@
 
 use std::path::Path;
 
-use super::sandbox::{Found, Home, Own};
+use super::sandbox::{Home, Own, SandboxPaths};
 
 /// Profile of the sandbox. The last matching rule counts, so later rules deny again.
-pub fn profile(found: &Found, own: &Own, network: bool) -> String {
+pub fn profile(found: &SandboxPaths, own: &Own, network: bool) -> String {
     let mut text = String::from("(version 1)\n(allow default)\n(deny file-write*)\n");
     let mut rule = |what: &str, kind: &str, path: &Path| {
         text.push_str(&format!("({what} ({kind} {}))\n", quoted(path)));
@@ -76,13 +76,13 @@ mod tests {
 
     #[test]
     fn the_home_folder_is_not_read_but_for_what_is_shown() {
-        let found = Found {
+        let found = SandboxPaths {
             writable: vec!["/Users/me/ws".into()],
             read_only: vec!["/Users/me/ws/.git".into()],
             shown: vec!["/Users/me/.cargo/bin".into()],
             hidden_files: vec!["/Users/me/.cargo/bin/token".into()],
             home: Some(Home { at: "/Users/me".into(), writable: true }),
-            ..Found::default()
+            ..SandboxPaths::default()
         };
         let own = Own {
             temporary: "/private/tmp/x".into(),
@@ -117,11 +117,11 @@ mod tests {
 
     #[test]
     fn what_is_forbidden_again_comes_last() {
-        let found = Found {
+        let found = SandboxPaths {
             writable: vec!["/Users/me/a \"b\"".into()],
             read_only: vec!["/Users/me/a \"b\"/.git".into()],
             hidden_folders: vec!["/Users/me/.ssh".into()],
-            ..Found::default()
+            ..SandboxPaths::default()
         };
         let own = Own {
             temporary: "/private/tmp/x".into(),

@@ -5,7 +5,7 @@ use std::{
     collections::{HashMap, HashSet, VecDeque},
 };
 
-use super::{Hunk, HunkId, state::State, unaccept::Accepted};
+use super::{Hunk, HunkId, state::ReviewState, unaccept::AcceptedHunks};
 use crate::text::Text;
 
 /// As far as an undo may go back. The texts share almost all of their memory.
@@ -14,14 +14,14 @@ const CAPACITY: usize = 64;
 /// A time line of states. A text may be on it more than once, but not twice in a row.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Memory {
-    states: VecDeque<State>,
+    states: VecDeque<ReviewState>,
     /// The state that was remembered or recalled last.
     at: usize,
 }
 
 impl Memory {
     /// Puts a state on the time line behind the last one.
-    pub(super) fn remember(&mut self, state: State) {
+    pub(super) fn remember(&mut self, state: ReviewState) {
         match self.states.get_mut(self.at) {
             Some(last) if same_text(&last.current, &state.current) => *last = state,
             Some(_) => {
@@ -49,7 +49,7 @@ impl Memory {
     /// the baseline stays, nothing is accepted nor anything accepted lost. Another baseline takes
     /// a step back that the user's own edits or decisions made, so it must be one step away: by
     /// chance, an edit may give a text that once was there under another baseline.
-    pub(super) fn step_to(&mut self, current: &Text, baseline: &Text) -> Option<State> {
+    pub(super) fn step_to(&mut self, current: &Text, baseline: &Text) -> Option<ReviewState> {
         let here = self.states.get(self.at)?.current.clone();
         // Where the same text is on the time line twice, only the text before and after tells
         // at which of them we are. So a step may start at any of them.
@@ -60,15 +60,15 @@ impl Memory {
     }
 
     /// The state of a text, however far away.
-    pub(super) fn jump_to(&mut self, current: &Text, baseline: &Text) -> Option<State> {
+    pub(super) fn jump_to(&mut self, current: &Text, baseline: &Text) -> Option<ReviewState> {
         self.recall(current, baseline, |_, _| true)
     }
 
     /// The state of the same text in which the same is pending and more: an undo of several steps
     /// at once, of which one was a rejection. Elsewhere the baselines are the text, so nothing that
     /// is pending or typed is lost by it; what comes back is shown rather than accepted.
-    pub(super) fn with_more_pending(&mut self, here: &State) -> Option<State> {
-        let holds = |state: &State| {
+    pub(super) fn with_more_pending(&mut self, here: &ReviewState) -> Option<ReviewState> {
+        let holds = |state: &ReviewState| {
             state.hunks.len() > here.hunks.len()
                 && same_text(&state.current, &here.current)
                 && here.hunks.iter().all(|hunk| {
@@ -97,8 +97,8 @@ impl Memory {
         &mut self,
         current: &Text,
         baseline: &Text,
-        may_reach: impl Fn(&VecDeque<State>, usize) -> bool,
-    ) -> Option<State> {
+        may_reach: impl Fn(&VecDeque<ReviewState>, usize) -> bool,
+    ) -> Option<ReviewState> {
         let (_, _, found) = (0..self.states.len())
             .filter(|&index| same_text(&self.states[index].current, current))
             .map(|index| {
@@ -140,11 +140,11 @@ impl Memory {
     }
 
     /// An accept was taken back: no undo may lead to where it still holds.
-    pub(super) fn unaccept(&mut self, accepted: &Accepted) {
+    pub(super) fn unaccept(&mut self, accepted: &AcceptedHunks) {
         self.retain(|state| state.unaccept_if_known(accepted));
     }
 
-    fn retain(&mut self, mut keep: impl FnMut(&mut State) -> bool) {
+    fn retain(&mut self, mut keep: impl FnMut(&mut ReviewState) -> bool) {
         for index in (0..self.states.len()).rev() {
             if !keep(&mut self.states[index]) {
                 self.states.remove(index);

@@ -4,7 +4,7 @@ use std::{ops::Range, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 
-use super::{FileReview, Hunk, HunkId, Memory, Origin, State};
+use super::{FileReview, Hunk, HunkId, Memory, Origin, ReviewState};
 use crate::{
     change::{Assoc, Change},
     text::Text,
@@ -15,7 +15,7 @@ const MOST_IDS: u64 = u64::MAX / 2;
 
 /// A review without its memory of earlier texts. `T` stands for a text: itself, or what names it.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
-pub struct Snapshot<T> {
+pub struct ReviewSnapshot<T> {
     pub baseline: T,
     pub current: T,
     pub existed: bool,
@@ -46,29 +46,32 @@ pub struct Outdated {
     pub line: usize,
 }
 
-impl<T> Snapshot<T> {
+impl<T> ReviewSnapshot<T> {
     /// The same with other texts, baseline first.
-    pub fn map<U>(self, mut text: impl FnMut(T) -> U) -> Snapshot<U> {
-        let Snapshot { baseline, current, existed, next_id, hunks } = self;
+    pub fn map<U>(self, mut text: impl FnMut(T) -> U) -> ReviewSnapshot<U> {
+        let ReviewSnapshot { baseline, current, existed, next_id, hunks } = self;
         let (baseline, current) = (text(baseline), text(current));
-        Snapshot { baseline, current, existed, next_id, hunks }
+        ReviewSnapshot { baseline, current, existed, next_id, hunks }
     }
 
     /// The same with other texts, baseline first.
     ///
     /// # Errors
     /// The first one of `text`.
-    pub fn try_map<U, E>(self, mut text: impl FnMut(T) -> Result<U, E>) -> Result<Snapshot<U>, E> {
-        let Snapshot { baseline, current, existed, next_id, hunks } = self;
+    pub fn try_map<U, E>(
+        self,
+        mut text: impl FnMut(T) -> Result<U, E>,
+    ) -> Result<ReviewSnapshot<U>, E> {
+        let ReviewSnapshot { baseline, current, existed, next_id, hunks } = self;
         let (baseline, current) = (text(baseline)?, text(current)?);
-        Ok(Snapshot { baseline, current, existed, next_id, hunks })
+        Ok(ReviewSnapshot { baseline, current, existed, next_id, hunks })
     }
 }
 
 impl FileReview {
     #[must_use]
-    pub fn snapshot(&self) -> Snapshot<Text> {
-        Snapshot {
+    pub fn snapshot(&self) -> ReviewSnapshot<Text> {
+        ReviewSnapshot {
             baseline: self.baseline().clone(),
             current: self.current().clone(),
             existed: self.existed,
@@ -81,10 +84,10 @@ impl FileReview {
     ///
     /// # Errors
     /// Why the snapshot cannot be one of a review.
-    pub fn restore(snapshot: Snapshot<Text>) -> Result<FileReview, String> {
-        let Snapshot { baseline, current, existed, next_id, hunks } = snapshot;
+    pub fn restore(snapshot: ReviewSnapshot<Text>) -> Result<FileReview, String> {
+        let ReviewSnapshot { baseline, current, existed, next_id, hunks } = snapshot;
         let hunks = hunks.into_iter().map(Hunk::from).collect();
-        let state = State { baseline, current, hunks };
+        let state = ReviewState { baseline, current, hunks };
         let review = FileReview { state, memory: Memory::default(), existed, next_id };
         if next_id > MOST_IDS {
             return Err(format!("{next_id} ids cannot have been given out"));
@@ -134,7 +137,7 @@ impl FileReview {
     }
 
     /// Which hunk a former one is, or is a part of, after a change.
-    fn heir(&self, former: &State, hunk: &Hunk, change: &Change) -> Option<usize> {
+    fn heir(&self, former: &ReviewState, hunk: &Hunk, change: &Change) -> Option<usize> {
         let place = self.place(former, hunk, change);
         let adjoins = |heir: &Hunk| heir.new.start <= place.end && place.start <= heir.new.end;
         let same = self.hunks().iter().position(|heir| heir.id == hunk.id);
@@ -142,7 +145,7 @@ impl FileReview {
     }
 
     /// The lines that a former hunk has after a change.
-    fn place(&self, former: &State, hunk: &Hunk, change: &Change) -> Range<usize> {
+    fn place(&self, former: &ReviewState, hunk: &Hunk, change: &Change) -> Range<usize> {
         let span = former.current.lines_to_chars(&hunk.new);
         let start = change.map_offset(span.start, Assoc::Before);
         let end = change.map_offset(span.end, Assoc::After);
@@ -151,7 +154,7 @@ impl FileReview {
     }
 }
 
-impl State {
+impl ReviewState {
     /// Returns true if a change keeps any of the agent's lines of a hunk. Where the hunk only
     /// deleted lines, the result has no meaning.
     fn is_left(&self, hunk: &Hunk, change: &Change) -> bool {

@@ -23,7 +23,7 @@ use crate::{
 /// Invariant: the hunks are sorted, at least one line lies between two of them, and all lines
 /// outside of them are equal. So each can be decided without the others.
 #[derive(Debug, Clone)]
-pub(super) struct State {
+pub(super) struct ReviewState {
     pub(super) baseline: Text,
     pub(super) current: Text,
     pub(super) hunks: Vec<Hunk>,
@@ -42,7 +42,7 @@ struct Region {
     user: Vec<bool>,
 }
 
-impl State {
+impl ReviewState {
     pub(super) fn edit(
         &mut self,
         edit: &Edit,
@@ -76,7 +76,7 @@ impl State {
     }
 
     /// Returns true if the hunks differ only in their places and the text of their lines.
-    pub(super) fn same_hunks(&self, other: &State) -> bool {
+    pub(super) fn same_hunks(&self, other: &ReviewState) -> bool {
         let same = |a: &Hunk, b: &Hunk| {
             a.id == b.id && a.old.len() == b.old.len() && a.mixed == b.mixed && a.user == b.user
         };

@@ -5,7 +5,7 @@
 
 use std::{collections::HashSet, ops::Range};
 
-use super::{FileReview, Hunk, HunkId, State, window};
+use super::{FileReview, Hunk, HunkId, ReviewState, window};
 use crate::{
     change::{self, Blocks},
     text::Text,
@@ -23,7 +23,7 @@ pub enum StaysAccepted {
 }
 
 /// Hunks that were accepted together.
-pub(super) struct Accepted {
+pub(super) struct AcceptedHunks {
     before: Text,
     after: Text,
     hunks: Vec<Former>,
@@ -46,7 +46,7 @@ impl FileReview {
     ) -> Vec<(HunkId, StaysAccepted)> {
         let known = |id: &HunkId| former.hunk(*id).is_some() && self.hunk(*id).is_none();
         let (ids, unknown): (Vec<HunkId>, Vec<HunkId>) = ids.iter().partition(|id| known(id));
-        let accepted = Accepted::new(&former.state, &ids);
+        let accepted = AcceptedHunks::new(&former.state, &ids);
         let mut refused = self.state.unaccept(&accepted);
         if refused.len() < accepted.hunks.len() {
             self.existed &= former.existed;
@@ -59,8 +59,8 @@ impl FileReview {
     }
 }
 
-impl Accepted {
-    fn new(former: &State, ids: &[HunkId]) -> Accepted {
+impl AcceptedHunks {
+    fn new(former: &ReviewState, ids: &[HunkId]) -> AcceptedHunks {
         let mut state = former.clone();
         let accepted = state.accept(&ids.iter().copied().collect());
         let (mut from, mut to) = (0, 0);
@@ -71,7 +71,7 @@ impl Accepted {
             Former { old_text: former.baseline.lines_slice(hunk.old.clone()), hunk, lines }
         });
         let hunks = hunks.collect();
-        Accepted { before: former.baseline.clone(), after: state.baseline, hunks }
+        AcceptedHunks { before: former.baseline.clone(), after: state.baseline, hunks }
     }
 
     /// Returns true if these hunks still have their old lines in a baseline: they were not accepted
@@ -86,8 +86,8 @@ impl Accepted {
     }
 }
 
-impl State {
-    fn unaccept(&mut self, accepted: &Accepted) -> Vec<(HunkId, StaysAccepted)> {
+impl ReviewState {
+    fn unaccept(&mut self, accepted: &AcceptedHunks) -> Vec<(HunkId, StaysAccepted)> {
         let blocks = change::blocks(&accepted.after, &self.baseline);
         let mut refused = Vec::new();
         // From the last to the first, so that the lines of the others stay valid.
@@ -106,7 +106,7 @@ impl State {
     /// Takes the accept back in this earlier state, where it is accepted.
     ///
     /// Returns false if a part stays accepted: then the state may not be recalled any more.
-    pub(super) fn unaccept_if_known(&mut self, accepted: &Accepted) -> bool {
+    pub(super) fn unaccept_if_known(&mut self, accepted: &AcceptedHunks) -> bool {
         // Most states are near one of the two baselines, and to compare with the other takes long.
         let is_earlier = change::spread(&accepted.before, &self.baseline)
             < change::spread(&accepted.after, &self.baseline);

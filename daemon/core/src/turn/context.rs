@@ -173,7 +173,7 @@ impl Session {
             let message = failure.message.trim_end_matches('.');
             let tried =
                 if turn.compaction.overflowed { ", also after it was compacted" } else { "" };
-            self.end(EndReason::Failed, format!("{message}. The conversation does not fit the model{tried}. Choose a model with more context with Agent: choose model, or start a new task with Agent: run task."), effects);
+            self.end(EndReason::Failed, format!("{message}. The conversation does not fit the model{tried}. Choose a model with more context, or start a new task."), effects);
             return;
         }
         turn.compaction.overflowed = true;

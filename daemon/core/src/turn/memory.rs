@@ -1,7 +1,7 @@
 //! Records of a session, from which it is restored after its process has ended.
 //!
 //! The server writes records in the order in which they come and reads them back into a
-//! [`Restored`]. Must never make the model believe that a call did not run when it may have.
+//! [`RestoredSession`]. Must never make the model believe that a call did not run when it may have.
 
 use serde::{Deserialize, Serialize};
 
@@ -50,7 +50,7 @@ pub struct Memo {
 
 /// Records read back, in order.
 #[derive(Debug, Default)]
-pub struct Restored {
+pub struct RestoredSession {
     conversation: Vec<Item>,
     /// Results of the newest message.
     results: Vec<ToolResult>,
@@ -63,7 +63,7 @@ pub struct Restored {
 const MAY_HAVE_RUN: &str = "May have run: Cairn ended while this call ran, and its result is lost. It was not run again. Look at what it did before you repeat it.";
 const NOT_RUN: &str = "Not run: Cairn ended before it began.";
 
-impl Restored {
+impl RestoredSession {
     pub fn add(&mut self, record: Record) {
         match record {
             Record::Item(item) => {
@@ -123,14 +123,14 @@ impl Restored {
 impl Session {
     /// Restores a session from its records. A turn that ran has ended, and each of its open calls
     /// gets a result.
-    pub fn restore(settings: TurnSettings, mut restored: Restored) -> Self {
+    pub fn restore(settings: TurnSettings, mut restored: RestoredSession) -> Self {
         let recorded = restored.conversation.len();
         let missing = restored.missing_results();
         restored.conversation.extend(missing);
         let remembered = restored.memo.clone();
         let Memo { plan, reminders, mut notices, steers, running, interrupted, usage, meter, cost } =
             restored.memo;
-        let Restored { epoch, digests, .. } = restored;
+        let RestoredSession { epoch, digests, .. } = restored;
         notices.extend(steers.iter().map(|text| unheard(text)));
         Self {
             panel: if plan.is_empty() { Panel::Hidden } else { Panel::Collapsed },

@@ -82,7 +82,7 @@ impl Session {
             }
             Stop::Refusal => {
                 effects.push(Effect::MessageDropped { reason: "the model refused".into() });
-                self.end(EndReason::Failed, "The model refused to answer. Nothing was run. Say it differently, or choose another model with Agent: choose model.".into(), effects);
+                self.end(EndReason::Failed, "The model refused to answer. Nothing was run. Say it differently, or choose another model.".into(), effects);
             }
             Stop::ContextOverflow => self.failed(
                 Failure {
@@ -182,7 +182,7 @@ fn empty_answer() -> Failure {
     Failure {
         kind: FailureKind::Protocol,
         message: "The model answered with nothing".into(),
-        hint: "Try again, or choose another model with Agent: choose model.".into(),
+        hint: "Try again, or choose another model.".into(),
         retry_after_ms: None,
     }
 }
@@ -194,7 +194,9 @@ fn calls_without_asking(stop: &Stop) -> Failure {
     Failure {
         kind: FailureKind::Protocol,
         message: format!("The model called a tool but {how} in the same answer; nothing was run"),
-        hint: "The model server breaks the rules of its format. Try again, or choose another model with Agent: choose model.".into(),
+        hint:
+            "The model server breaks the rules of its format. Try again, or choose another model."
+                .into(),
         retry_after_ms: None,
     }
 }

@@ -5,7 +5,7 @@
 use cairn_core::{
     conversation::{Arguments, AssistantMessage, Block},
     model::{ModelEvent, Reply, Stop},
-    redact::{Redactor, Stream},
+    redact::{RedactedStream, Redactor},
 };
 
 use crate::secrets;
@@ -13,8 +13,8 @@ use crate::secrets;
 /// Redactor of one answer.
 #[derive(Debug, Default)]
 pub struct Cleaner {
-    text: Stream,
-    thinking: Stream,
+    text: RedactedStream,
+    thinking: RedactedStream,
 }
 
 impl Cleaner {

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use cairn_core::{
-    hook::{Decision, Moment},
+    hook::{HookDecision, Moment},
     marks::ModelText,
     policy::command::{self, CommandRules, Rule},
 };
@@ -79,18 +79,18 @@ pub(super) async fn consent(
     let (desk, Guard { tool, about }) = (context.hooks.as_ref(), guard);
     let verdict = hooks::run(desk, Moment::BeforeTool, Some(tool), about).await;
     let mut question = match (gate, verdict.decision) {
-        (_, Decision::Refuse) => return Ok(Consent::Refused(refused(&verdict.messages))),
-        (Gate::Open(_), Decision::Ask) => {
+        (_, HookDecision::Refuse) => return Ok(Consent::Refused(refused(&verdict.messages))),
+        (Gate::Open(_), HookDecision::Ask) => {
             let reason = "A hook of your settings wants you to be asked.".to_owned();
             approval::question(access, &rules, reason, &context.workspace)
         }
-        (Gate::Open(approved), Decision::GoOn) => {
+        (Gate::Open(approved), HookDecision::GoOn) => {
             return Ok(Consent::Given { call, approved, words: None });
         }
-        (Gate::Closed(reason), Decision::Ask | Decision::GoOn) => {
+        (Gate::Closed(reason), HookDecision::Ask | HookDecision::GoOn) => {
             return Ok(Consent::Refused(reason.into()));
         }
-        (Gate::Ask(question), Decision::Ask | Decision::GoOn) => question,
+        (Gate::Ask(question), HookDecision::Ask | HookDecision::GoOn) => question,
     };
     if !keeps {
         question.rules.clear();

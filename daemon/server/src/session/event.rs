@@ -2,7 +2,9 @@
 
 use std::io;
 
-use cairn_core::{child::Report, policy::Access, prompt::instructions::Instructions, turn::Input};
+use cairn_core::{
+    policy::Access, prompt::instructions::Instructions, subagent::SubagentReport, turn::Input,
+};
 use cairn_protocol::{
     ApproveParams, ApproveResult, OpenSessionResult, RunTaskParams, RunTaskResult,
 };
@@ -37,7 +39,7 @@ pub(crate) enum SessionEvent {
     /// A call wants a subagent started; its report is the answer.
     Subagent {
         request: Box<SubagentRequest>,
-        reply: oneshot::Sender<Report>,
+        reply: oneshot::Sender<SubagentReport>,
     },
     Approve {
         params: Box<ApproveParams>,

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 
 use cairn_core::{
-    child::{self, Report},
+    child::{self, SubagentReport},
     model::Usage as Tokens,
     review::Origin,
 };
@@ -39,7 +39,7 @@ pub(super) struct Subagent {
     pub(super) counted: Tokens,
     /// Paths of the files it changed, in order.
     pub(super) files: Vec<String>,
-    pub(super) reply: oneshot::Sender<Report>,
+    pub(super) reply: oneshot::Sender<SubagentReport>,
 }
 
 pub(super) struct ShownSubagent {
@@ -83,7 +83,7 @@ impl Subagent {
         request: SubagentRequest,
         place: u32,
         most_rounds: u32,
-        reply: oneshot::Sender<Report>,
+        reply: oneshot::Sender<SubagentReport>,
     ) -> Self {
         let SubagentRequest { title, prompt, tools, max_rounds, origin } = request;
         let Origin { session, turn, call, plan_item, child: _ } = origin;

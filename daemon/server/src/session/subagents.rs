@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use cairn_core::{
-    child::{self, Ended, Report},
+    child::{self, Ended, SubagentReport},
     conversation::Item,
     marks,
     model::{ModelEvent, Usage as Tokens},
@@ -73,7 +73,7 @@ impl Sessions {
     pub(super) fn start_subagent(
         &mut self,
         request: SubagentRequest,
-        reply: oneshot::Sender<Report>,
+        reply: oneshot::Sender<SubagentReport>,
     ) {
         let Origin { session, turn, call, .. } = &request.origin;
         // The user may have stopped the turn; who waits sees that nobody answers.

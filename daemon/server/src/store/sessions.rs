@@ -14,7 +14,7 @@ use cairn_core::{
     conversation::Item,
     prompt::Surroundings,
     review::Origin,
-    turn::{Record, Restored},
+    turn::{Record, RestoredSession},
 };
 use cairn_protocol::{
     ChildNotification, EarlierPlan, EndReason, FollowUp, PlanNotification, ReadOnly,
@@ -146,7 +146,7 @@ pub struct EndedLine {
 #[derive(Debug)]
 pub struct Loaded {
     pub header: Header,
-    pub memory: Restored,
+    pub memory: RestoredSession,
     /// Words a turn began with that never reached the conversation.
     pub unheard: Option<String>,
     pub page: Page,
@@ -303,7 +303,7 @@ fn fault(what: impl Into<String>) -> io::Error {
 #[derive(Default)]
 struct Reading {
     header: Option<Header>,
-    memory: Restored,
+    memory: RestoredSession,
     unheard: Option<String>,
     telling: Telling,
     title: Option<String>,

@@ -2,7 +2,7 @@
 //!
 //! Must never run the loop itself: the hub has it, like every other.
 
-use cairn_core::{child::Report, model::ToolSpec, policy::Access};
+use cairn_core::{model::ToolSpec, policy::Access, subagent::SubagentReport};
 use futures_util::future::{BoxFuture, FutureExt};
 use serde_json::{Value, json};
 
@@ -96,7 +96,7 @@ impl Call for TaskCall {
         // The rest of the context goes now: a journal is not closed while a call holds it.
         let ended = context.subagents.run(request);
         async move {
-            let Some(Report { content, is_error }) = ended.await else {
+            let Some(SubagentReport { content, is_error }) = ended.await else {
                 return Err(ToolFailure::tell("The turn ended before the subagent did."));
             };
             let detail = Some(content.as_str().to_owned());

@@ -7,7 +7,7 @@ use std::{path::PathBuf, sync::Arc};
 
 use anyhow::Context;
 use cairn_core::{
-    hook::{Decision, Moment},
+    hook::{HookDecision, Moment},
     marks::ModelText,
     model::ToolSpec,
     plan::{
@@ -99,7 +99,7 @@ impl GraphCall {
         let list = self.list(&context).map_err(obstacle)?;
         if let Some(task) = self.completing(&list).await? {
             let verdict = ask_hooks(&context, Moment::TaskCompleted, task).await;
-            if verdict.decision == Decision::Refuse {
+            if verdict.decision == HookDecision::Refuse {
                 return Err(ToolFailure::Tell(format!(
                     "Nothing was changed: the user's own check of completed tasks refused. {}",
                     verdict.messages.join("\n")

@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use cairn_core::{child::Report, text::Text};
+use cairn_core::{subagent::SubagentReport, text::Text};
 use cairn_protocol::ReviewMode;
 use futures_util::future::{BoxFuture, FutureExt};
 use serde_json::Value;
@@ -35,10 +35,11 @@ pub(super) struct Fixture {
 struct Echo;
 
 impl Subagents for Echo {
-    fn run(&self, request: SubagentRequest) -> BoxFuture<'static, Option<Report>> {
+    fn run(&self, request: SubagentRequest) -> BoxFuture<'static, Option<SubagentReport>> {
         let SubagentRequest { title, prompt, tools, max_rounds, .. } = request;
         let content = format!("{title}|{prompt}|{tools:?}|{max_rounds:?}");
-        std::future::ready(Some(Report { content: content.into(), is_error: false })).boxed()
+        std::future::ready(Some(SubagentReport { content: content.into(), is_error: false }))
+            .boxed()
     }
 }
 

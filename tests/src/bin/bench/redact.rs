@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use cairn_core::redact::{Redactor, Stream};
+use cairn_core::redact::{RedactedStream, Redactor};
 
 use crate::table::{Aim::None, Table, Unit, median};
 
@@ -39,7 +39,7 @@ pub(crate) fn texts(table: &mut Table) {
         table.row(&format!("{name}: with a key in it : copied"), Unit::Ratio, None, replacing);
     }
     let text = output(8_000);
-    let mut stream = Stream::default();
+    let mut stream = RedactedStream::default();
     let pieces: Vec<Duration> = (0..text.len() / PIECE)
         .map(|at| {
             let piece = &text[at * PIECE..(at + 1) * PIECE];

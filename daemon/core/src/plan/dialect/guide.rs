@@ -3,10 +3,10 @@
 //! Examples teach better than rules, so there are as many of them. They name no field, so all
 //! dialects share them.
 
-use super::table::Entry;
+use super::table::DialectWords;
 use crate::plan::rules::MAX_ITEMS;
 
-pub(super) fn description(entry: &Entry) -> String {
+pub(super) fn description(entry: &DialectWords) -> String {
     let states: Vec<String> = entry.advertised().map(|state| format!("`{state}`")).collect();
     let active_form = if entry.requires_active_form {
         ", its `activeForm` (the same step as it reads while you work on it)"

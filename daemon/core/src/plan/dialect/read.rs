@@ -4,14 +4,14 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
-use super::table::{ACTIVE_FORM, Entry, LIST_ALIASES};
+use super::table::{ACTIVE_FORM, DialectWords, LIST_ALIASES};
 use crate::plan::{Draft, DraftStatus, FaultKind, Faults, fault::kind_of, rules::MAX_ITEMS};
 
 /// A longer list is refused for its length alone: reading it would only multiply the faults.
 const READ_ITEMS: usize = 100;
 const QUOTED_CHARS: usize = 40;
 
-pub(super) fn read(entry: &Entry, arguments: &Value) -> (Vec<Draft>, Faults) {
+pub(super) fn read(entry: &DialectWords, arguments: &Value) -> (Vec<Draft>, Faults) {
     let mut faults = Faults::new(entry.list);
     let arguments = unwrap_text(arguments);
     let list = match arguments.as_ref() {
@@ -45,7 +45,7 @@ pub(super) fn read(entry: &Entry, arguments: &Value) -> (Vec<Draft>, Faults) {
     (drafts, faults)
 }
 
-fn find_list<'a>(entry: &Entry, fields: &'a Map<String, Value>) -> Option<&'a Value> {
+fn find_list<'a>(entry: &DialectWords, fields: &'a Map<String, Value>) -> Option<&'a Value> {
     let own = fields.get(entry.list);
     own.or_else(|| LIST_ALIASES.iter().find_map(|alias| fields.get(*alias)))
 }
@@ -61,7 +61,7 @@ fn unwrap_text(value: &Value) -> Cow<'_, Value> {
     }
 }
 
-fn read_item(entry: &Entry, item: &Value, index: usize, faults: &mut Faults) -> Draft {
+fn read_item(entry: &DialectWords, item: &Value, index: usize, faults: &mut Faults) -> Draft {
     let mut draft =
         Draft { id: None, content: String::new(), active_form: None, status: DraftStatus::Pending };
     let Value::Object(fields) = item else {
@@ -101,13 +101,13 @@ fn read_item(entry: &Entry, item: &Value, index: usize, faults: &mut Faults) -> 
     draft
 }
 
-fn find_status(entry: &Entry, word: &str) -> Option<DraftStatus> {
+fn find_status(entry: &DialectWords, word: &str) -> Option<DraftStatus> {
     let word = word.trim();
     let state = entry.states.iter().find(|state| state.word.eq_ignore_ascii_case(word));
     state.map(|state| state.status)
 }
 
-fn unknown_status(entry: &Entry, word: &str) -> FaultKind {
+fn unknown_status(entry: &DialectWords, word: &str) -> FaultKind {
     let allowed: Vec<&str> = entry.advertised().collect();
     FaultKind::UnknownStatus {
         given: word.chars().take(QUOTED_CHARS).collect(),

@@ -7,7 +7,7 @@ pub(super) const ACTIVE_FORM: &str = "activeForm";
 /// The list under another dialect's name is still the list.
 pub(super) const LIST_ALIASES: [&str; 5] = ["todos", "items", "plan", "todoList", "todo_list"];
 
-pub(super) struct Entry {
+pub(super) struct DialectWords {
     /// The value of the setting.
     pub(super) name: &'static str,
     pub(super) tool: &'static str,
@@ -19,7 +19,7 @@ pub(super) struct Entry {
     /// Pending if left out.
     pub(super) status_is_optional: bool,
     pub(super) ids: Ids,
-    pub(super) states: &'static [State],
+    pub(super) states: &'static [StatusWords],
     /// A further argument that is read by people only, with what it is for.
     pub(super) remark: Option<(&'static str, &'static str)>,
 }
@@ -31,7 +31,7 @@ pub(super) enum Ids {
     Number,
 }
 
-pub(super) struct State {
+pub(super) struct StatusWords {
     /// In lower case; read in any.
     pub(super) word: &'static str,
     pub(super) status: DraftStatus,
@@ -45,7 +45,7 @@ pub(super) enum Mark {
     Understood,
 }
 
-pub(super) const TODO_WRITE: Entry = Entry {
+pub(super) const TODO_WRITE: DialectWords = DialectWords {
     name: "todo-write",
     tool: "TodoWrite",
     list: "todos",
@@ -57,7 +57,7 @@ pub(super) const TODO_WRITE: Entry = Entry {
     remark: None,
 };
 
-pub(super) const TODO: Entry = Entry {
+pub(super) const TODO: DialectWords = DialectWords {
     name: "todo",
     tool: "todo",
     list: "items",
@@ -69,7 +69,7 @@ pub(super) const TODO: Entry = Entry {
     remark: None,
 };
 
-pub(super) const TODO_WRITE_SNAKE: Entry = Entry {
+pub(super) const TODO_WRITE_SNAKE: DialectWords = DialectWords {
     name: "todo-write-snake",
     tool: "todo_write",
     list: "todos",
@@ -81,7 +81,7 @@ pub(super) const TODO_WRITE_SNAKE: Entry = Entry {
     remark: None,
 };
 
-pub(super) const UPDATE_PLAN: Entry = Entry {
+pub(super) const UPDATE_PLAN: DialectWords = DialectWords {
     name: "update-plan",
     tool: "update_plan",
     list: "plan",
@@ -93,7 +93,7 @@ pub(super) const UPDATE_PLAN: Entry = Entry {
     remark: Some(("explanation", "Why the plan changes, in a sentence")),
 };
 
-pub(super) const WRITE_TODOS: Entry = Entry {
+pub(super) const WRITE_TODOS: DialectWords = DialectWords {
     name: "write-todos",
     tool: "write_todos",
     list: "todos",
@@ -112,7 +112,7 @@ pub(super) const WRITE_TODOS: Entry = Entry {
     remark: None,
 };
 
-pub(super) const MANAGE_TODO_LIST: Entry = Entry {
+pub(super) const MANAGE_TODO_LIST: DialectWords = DialectWords {
     name: "manage-todo-list",
     tool: "manage_todo_list",
     list: "todoList",
@@ -130,21 +130,21 @@ pub(super) const MANAGE_TODO_LIST: Entry = Entry {
     remark: None,
 };
 
-impl Entry {
+impl DialectWords {
     /// States that the schema offers to the model.
     pub(super) fn advertised(&self) -> impl Iterator<Item = &'static str> {
         self.states.iter().filter(|state| state.mark == Mark::Advertised).map(|state| state.word)
     }
 }
 
-const PENDING: State = advertised("pending", DraftStatus::Pending);
-const IN_PROGRESS: State = advertised("in_progress", DraftStatus::InProgress);
-const COMPLETED: State = advertised("completed", DraftStatus::Completed);
+const PENDING: StatusWords = advertised("pending", DraftStatus::Pending);
+const IN_PROGRESS: StatusWords = advertised("in_progress", DraftStatus::InProgress);
+const COMPLETED: StatusWords = advertised("completed", DraftStatus::Completed);
 
-const fn advertised(word: &'static str, status: DraftStatus) -> State {
-    State { word, status, mark: Mark::Advertised }
+const fn advertised(word: &'static str, status: DraftStatus) -> StatusWords {
+    StatusWords { word, status, mark: Mark::Advertised }
 }
 
-const fn understood(word: &'static str, status: DraftStatus) -> State {
-    State { word, status, mark: Mark::Understood }
+const fn understood(word: &'static str, status: DraftStatus) -> StatusWords {
+    StatusWords { word, status, mark: Mark::Understood }
 }

@@ -11,7 +11,7 @@
 //! grammar of words.
 
 use super::{
-    Rule, Words, parse,
+    CommandWords, Rule, parse,
     subcommands::{Decision, decide},
 };
 
@@ -66,14 +66,14 @@ fn denial_within<'a>(script: &str, rules: &'a [Rule], depth: usize) -> Denial<'a
     undecided
 }
 
-fn of_command<'a>(words: &Words, rules: &'a [Rule], depth: usize) -> Denial<'a> {
+fn of_command<'a>(words: &CommandWords, rules: &'a [Rule], depth: usize) -> Denial<'a> {
     if is_shell(&words[0]) {
         return of_shell(words, rules, depth);
     }
     if !hands_on(&words[0]) {
         return worst(rules.iter().map(|rule| (rule, decide(&rule.words, words, false))));
     }
-    let handed_on: Words = words.iter().flat_map(|word| loose_words(word)).collect();
+    let handed_on: CommandWords = words.iter().flat_map(|word| loose_words(word)).collect();
     let sets_git = words.iter().any(|word| word.starts_with("GIT_") && word.contains('='));
     let search = |rule: &'a Rule| match rule.search(&handed_on) {
         Decision::No if sets_git && rule.is_of("git") => {
@@ -99,7 +99,7 @@ fn of_shell<'a>(words: &[String], rules: &'a [Rule], depth: usize) -> Denial<'a>
     };
     if ["xargs", "busybox"].iter().any(|name| same_program(program, name)) {
         let more = same_program(program, "xargs");
-        let handed_on: Words = arguments.iter().flat_map(|word| loose_words(word)).collect();
+        let handed_on: CommandWords = arguments.iter().flat_map(|word| loose_words(word)).collect();
         let runs = handed_on.iter().find(|word| !word.starts_with('-'));
         if runs.is_none_or(|_| handed_on.iter().any(|word| is_shell(word) || hands_on(word))) {
             return undecided("what it runs comes from its input");
@@ -157,7 +157,7 @@ impl Rule {
     }
 
     fn search_in(&self, words: &[String], goes_on: bool) -> Decision {
-        let rule: Words = self.words.iter().flat_map(|word| loose_words(word)).collect();
+        let rule: CommandWords = self.words.iter().flat_map(|word| loose_words(word)).collect();
         // Most words begin unlike the program, and need no closer look.
         let initial = |word: &String| {
             let last = word.rsplit('/').next().unwrap_or(word);
@@ -279,7 +279,7 @@ pub(super) fn same_program(word: &str, name: &str) -> bool {
 const PROGRAM_ENDS: &[&str] = &[".bat", ".cmd", ".com", ".exe"];
 
 /// Words as the shell might pass them, whatever it does with the rest.
-fn loose_words(script: &str) -> Words {
+fn loose_words(script: &str) -> CommandWords {
     let joined = script.replace("\\\r\n", "").replace("\\\n", "");
     let bare: String = joined.chars().filter(|c| !matches!(c, '\'' | '"' | '\\')).collect();
     bare.split(|c: char| c.is_whitespace() || c.is_control() || "&|;<>(){}`$,=[]!".contains(c))

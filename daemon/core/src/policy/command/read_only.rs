@@ -4,7 +4,7 @@
 //! Must never decide about approval: it decides how narrow a sandbox is, and a wrong answer is a
 //! command that cannot write. So it also accepts programs that need an approval, such as Git's.
 
-use super::{Words, parse, paths_read};
+use super::{CommandWords, parse, paths_read};
 
 /// Subcommands of Git that only print.
 const GIT: &[&str] = &[
@@ -30,7 +30,7 @@ pub fn is_read_only(script: &str) -> bool {
     parse(script).is_ok_and(|commands| commands.iter().all(looks))
 }
 
-fn looks(words: &Words) -> bool {
+fn looks(words: &CommandWords) -> bool {
     let has = |option: &str| words.iter().any(|word| word.starts_with(option));
     match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["cd", ..] => true,

@@ -6,7 +6,7 @@
 use std::fmt;
 
 use super::{
-    Joint, ReadKind, Unclear, Words,
+    CommandWords, Joint, ReadKind, Unclear,
     forbidden::{Denial, denial},
     is_plain, parse, paths_read, read,
 };
@@ -165,7 +165,7 @@ impl CommandRules {
         if self.unboxed || self.denial(script) != Denial::None {
             return Vec::new();
         }
-        let helps = |words: &Words| !changes_shell(words) && context.knows(&words[0]);
+        let helps = |words: &CommandWords| !changes_shell(words) && context.knows(&words[0]);
         if !placed.commands.iter().all(helps) {
             return Vec::new();
         }
@@ -196,7 +196,7 @@ impl CommandRules {
 struct Placed {
     /// Folder below the start folder of the script; `None` for the start folder.
     folder: Option<String>,
-    commands: Vec<Words>,
+    commands: Vec<CommandWords>,
     /// After each of the commands.
     joints: Vec<Joint>,
 }
@@ -250,7 +250,7 @@ fn changes_shell(words: &[String]) -> bool {
 /// further words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rule {
-    pub(super) words: Words,
+    pub(super) words: CommandWords,
     and_more: bool,
 }
 
@@ -262,7 +262,7 @@ impl Rule {
             Some(rest) => (rest, true),
             None => (text, false),
         };
-        let [words] = <[Words; 1]>::try_from(parse(text).ok()?).ok()?;
+        let [words] = <[CommandWords; 1]>::try_from(parse(text).ok()?).ok()?;
         Some(Self { words, and_more })
     }
 

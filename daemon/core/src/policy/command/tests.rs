@@ -21,7 +21,7 @@ fn check(script: &str, expect: Expect) {
 fn reads(script: &str) -> bool {
     let inside =
         |path: &str| !path.starts_with(['/', '~']) && !path.contains("..") && path != "secret";
-    let reads = |words: &Words| {
+    let reads = |words: &CommandWords| {
         paths_read(words).is_some_and(|paths| paths.iter().all(|(_, path)| inside(path)))
     };
     parse(script).is_ok_and(|commands| commands.iter().all(reads))

@@ -2,7 +2,7 @@
 
 /// Files of one tool below its root folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Tool {
+pub struct Toolchain {
     /// Environment variable that names another root.
     pub variable: Option<&'static str>,
     /// Usual root.
@@ -11,12 +11,16 @@ pub struct Tool {
     pub shown: &'static [&'static str],
 }
 
-const fn tool(root: &'static str, shown: &'static [&'static str]) -> Tool {
-    Tool { variable: None, root, shown }
+const fn tool(root: &'static str, shown: &'static [&'static str]) -> Toolchain {
+    Toolchain { variable: None, root, shown }
 }
 
-const fn at(variable: &'static str, root: &'static str, shown: &'static [&'static str]) -> Tool {
-    Tool { variable: Some(variable), root, shown }
+const fn at(
+    variable: &'static str,
+    root: &'static str,
+    shown: &'static [&'static str],
+) -> Toolchain {
+    Toolchain { variable: Some(variable), root, shown }
 }
 
 /// Parts of version managers that follow rbenv.
@@ -27,7 +31,7 @@ const WHOLE: &[&str] = &[];
 /// Toolchains, packages and caches that commands read. Only those are here that hold no credentials, or
 /// hold them in files that [`SECRETS`] names. Caches that their tool must write at each use (uv, pip,
 /// pre-commit, ccache) are missing on purpose: an empty cache works, a read-only one does not.
-pub const TOOLS: &[Tool] = &[
+pub const TOOLS: &[Toolchain] = &[
     // Rust.
     at("RUSTUP_HOME", ".rustup", &["settings.toml", "toolchains", "update-hashes"]),
     at("CARGO_HOME", ".cargo", &["bin", "env", "git", "registry"]),

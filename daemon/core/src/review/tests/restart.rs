@@ -38,7 +38,7 @@ fn two_hunks() -> Fixture {
 fn a_snapshot_is_plain_data() {
     let snapshot = two_hunks().review.snapshot();
     let names = snapshot.clone().map(|text| text.len_chars());
-    let read: Snapshot<usize> =
+    let read: ReviewSnapshot<usize> =
         serde_json::from_str(&serde_json::to_string(&names).unwrap()).unwrap();
     assert_eq!(read, names);
     let texts = [snapshot.baseline.clone(), snapshot.current.clone()];
@@ -49,7 +49,7 @@ fn a_snapshot_is_plain_data() {
 
 #[test]
 fn what_is_no_difference_of_its_texts_is_refused() {
-    let check = |spoil: fn(&mut Snapshot<Text>), expect: Expect| {
+    let check = |spoil: fn(&mut ReviewSnapshot<Text>), expect: Expect| {
         let mut snapshot = two_hunks().review.snapshot();
         spoil(&mut snapshot);
         let error = FileReview::restore(snapshot).unwrap_err();
@@ -225,7 +225,7 @@ proptest! {
         };
         let [baseline, current] = [baseline, current].map(|text| Text::new(&text));
         let hunks = hunks.into_iter().map(hunk).collect();
-        let snapshot = Snapshot { baseline, current, existed: true, next_id, hunks };
+        let snapshot = ReviewSnapshot { baseline, current, existed: true, next_id, hunks };
         if let Ok(review) = FileReview::restore(snapshot) {
             Fixture::of(review).run_all(ops);
         }

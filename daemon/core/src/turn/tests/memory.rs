@@ -3,7 +3,7 @@
 use super::*;
 
 pub(super) fn resumed(records: &[Record]) -> Session {
-    let mut restored = Restored::default();
+    let mut restored = RestoredSession::default();
     for record in records {
         // As they come back from a file.
         let line = serde_json::to_string(record).expect("a record is JSON");

@@ -10,7 +10,7 @@ use std::{
 
 use cairn_core::policy::{
     home::{GRADLE_MODULES, GRADLE_VARIABLE},
-    sandbox::{self as policy, Found, Own, What},
+    sandbox::{self as policy, Own, SandboxPaths, What},
 };
 use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
@@ -43,7 +43,7 @@ pub struct Sandbox {
 
 /// Input of a backend for one sandbox.
 pub(super) struct SandboxSpec<'a> {
-    pub(super) found: &'a Found,
+    pub(super) found: &'a SandboxPaths,
     pub(super) own: &'a Own,
     pub(super) network: bool,
     #[cfg_attr(target_os = "macos", expect(dead_code, reason = "a profile does not say it"))]
@@ -239,7 +239,7 @@ impl Sandbox {
         let run = async {
             let private = self.private()?;
             let own = self.own(&private)?;
-            let (found, root) = (Found::default(), Path::new("/"));
+            let (found, root) = (SandboxPaths::default(), Path::new("/"));
             let spec = SandboxSpec { found: &found, own: &own, network: false, cwd: root };
             let prepared = system::prepared(&builder, &spec, "true".into(), private);
             let spec = Spec {
@@ -265,7 +265,7 @@ impl Sandbox {
 /// Returns the private home folder with all mount points, and with the links that lead to workspace
 /// folders.
 fn private_home(
-    found: &Found,
+    found: &SandboxPaths,
     own: &Own,
     private: &PrivateFolders,
     called: Option<&Path>,

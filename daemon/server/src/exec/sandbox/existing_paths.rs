@@ -9,7 +9,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use cairn_core::policy::sandbox::{Found, Needs};
+use cairn_core::policy::sandbox::{Needs, SandboxPaths};
 
 use super::{git, home, watch::ControlFiles};
 
@@ -36,17 +36,17 @@ pub(super) struct ScanScope<'a> {
     pub(super) looks: bool,
 }
 
-pub(super) fn look(scope: &ScanScope) -> io::Result<Found> {
+pub(super) fn look(scope: &ScanScope) -> io::Result<SandboxPaths> {
     // A sandbox contains real paths, no links to them.
     let folders: Vec<PathBuf> = scope
         .folders
         .iter()
         .map(|path| path.canonicalize().unwrap_or_else(|_| path.clone()))
         .collect();
-    let mut found = Found {
+    let mut found = SandboxPaths {
         temporary: existing(["/tmp", "/var/tmp"].map(PathBuf::from)),
         hidden_folders: existing(["/run", "/var/run"].map(PathBuf::from)),
-        ..Found::default()
+        ..SandboxPaths::default()
     };
     if scope.needs.network {
         // Often a link to a folder of a system service.
@@ -84,7 +84,7 @@ fn existing(paths: impl IntoIterator<Item = PathBuf>) -> Vec<PathBuf> {
 
 /// Makes only folders with a plain name writable in a home folder that is in the workspace, up to a
 /// limit. Files beside them stay read-only: files read at login have many names.
-fn only_folders_of(home: &Path, found: &mut Found) {
+fn only_folders_of(home: &Path, found: &mut SandboxPaths) {
     found.read_only.push(home.to_owned());
     let Ok(entries) = fs::read_dir(home) else { return };
     let plain = entries.flatten().filter(|entry| {
@@ -105,7 +105,7 @@ fn decides_at_home(name: &OsStr) -> bool {
 }
 
 /// Protects existing control files, the uppermost first, up to the limit of mounts.
-fn protect(control: &ControlFiles, found: &mut Found) {
+fn protect(control: &ControlFiles, found: &mut SandboxPaths) {
     let mut paths: Vec<&Path> = control.protected().collect();
     paths.sort_by_key(|path| path.components().count());
     let may_write = |path: &Path| found.writable.iter().any(|at| path.starts_with(at));

@@ -13,8 +13,8 @@ use std::{
 
 use cairn_core::policy::{
     control_files::{REPOSITORY_NAMES, is_inert_setting},
-    git_config::{Malformed, Setting, parse},
-    sandbox::Found,
+    git_config::{MalformedGitConfig, Setting, parse},
+    sandbox::SandboxPaths,
 };
 
 /// Depth of folders in `modules`, where submodules may lie.
@@ -28,7 +28,7 @@ const MOST_NAMED: usize = 256;
 
 /// Protects the repository of a workspace folder, or with `granted` makes it writable except for
 /// control files.
-pub(super) fn look(folder: &Path, granted: bool, found: &mut Found) -> io::Result<()> {
+pub(super) fn look(folder: &Path, granted: bool, found: &mut SandboxPaths) -> io::Result<()> {
     let Some((_, repository)) = around(folder, repository) else { return Ok(()) };
     if !granted {
         let within = |place: &PathBuf| found.writable.iter().any(|at| place.starts_with(at));
@@ -136,7 +136,7 @@ pub(super) fn named(folder: &Path) -> BTreeSet<PathBuf> {
         }
         let Some(text) = read(&file) else { continue };
         // Settings before a syntax error count too: another version of git may be less strict.
-        let settings = parse(&text).unwrap_or_else(|Malformed { before }| before);
+        let settings = parse(&text).unwrap_or_else(|MalformedGitConfig { before }| before);
         for setting in settings {
             let Some(value) = setting.value.as_deref() else { continue };
             let around = file.parent().unwrap_or(top);
@@ -232,7 +232,7 @@ fn beside(folder: &Path, path: &Path) -> PathBuf {
 }
 
 /// Protects the paths that settings name, if a command could write them.
-pub(super) fn protect_named(folder: &Path, named: &BTreeSet<PathBuf>, found: &mut Found) {
+pub(super) fn protect_named(folder: &Path, named: &BTreeSet<PathBuf>, found: &mut SandboxPaths) {
     for place in named.iter().filter_map(|path| path.canonicalize().ok()) {
         // A whole workspace folder is never meant.
         if !folder.starts_with(&place) && found.writable.iter().any(|at| place.starts_with(at)) {
@@ -281,7 +281,7 @@ fn read(file: &Path) -> Option<Vec<u8>> {
 
 /// Makes a repository writable except for its control files. Each stays in place, because a mount
 /// point cannot be moved.
-fn open(place: &Path, found: &mut Found) -> io::Result<()> {
+fn open(place: &Path, found: &mut SandboxPaths) -> io::Result<()> {
     found.read_only.retain(|path| path != place);
     found.writable.push(place.to_owned());
     for name in REPOSITORY_NAMES {
@@ -295,7 +295,12 @@ fn open(place: &Path, found: &mut Found) -> io::Result<()> {
     Ok(())
 }
 
-fn inside(folder: &Path, depth: usize, left: &mut usize, found: &mut Found) -> io::Result<()> {
+fn inside(
+    folder: &Path,
+    depth: usize,
+    left: &mut usize,
+    found: &mut SandboxPaths,
+) -> io::Result<()> {
     let is_folder = fs::symlink_metadata(folder).is_ok_and(|data| data.is_dir());
     if !is_folder || found.writable.iter().any(|path| path == folder) {
         return Ok(());
@@ -327,14 +332,15 @@ mod tests {
     }
 
     fn looked(folder: &Path, granted: bool) -> (Vec<PathBuf>, Vec<PathBuf>) {
-        let mut found = Found::default();
+        let mut found = SandboxPaths::default();
         look(folder, granted, &mut found).unwrap();
         (found.writable, found.read_only)
     }
 
     /// Mounted places below the folder.
     fn protected(folder: &Path) -> Vec<String> {
-        let mut found = Found { writable: vec![folder.to_owned()], ..Found::default() };
+        let mut found =
+            SandboxPaths { writable: vec![folder.to_owned()], ..SandboxPaths::default() };
         look(folder, false, &mut found).unwrap();
         protect_named(folder, &named(folder), &mut found);
         let below = found.read_only.iter().filter_map(|path| path.strip_prefix(folder).ok());

@@ -10,7 +10,7 @@ use std::{
 
 use cairn_core::policy::{
     home::{DATA_FOLDERS, SECRETS, fits, is_secret_place},
-    sandbox::{Found, Home, Placed},
+    sandbox::{Home, Placed, SandboxPaths},
 };
 
 use super::{existing_paths::ScanScope, git};
@@ -51,7 +51,7 @@ impl Hidden {
 }
 
 /// Adds the private home folder, its visible paths, and the hidden paths below these.
-pub(super) fn hide(scope: &ScanScope, folders: &[PathBuf], found: &mut Found) {
+pub(super) fn hide(scope: &ScanScope, folders: &[PathBuf], found: &mut SandboxPaths) {
     let home = scope.home.and_then(|home| home.canonicalize().ok());
     match home.as_deref().filter(|home| can_be_private(home, scope, found)) {
         Some(home) => private(home, scope, folders, found),
@@ -65,14 +65,14 @@ pub(super) fn hide(scope: &ScanScope, folders: &[PathBuf], found: &mut Found) {
 
 /// False for a root, for a folder that is private already, and if the user made the whole folder
 /// writable.
-fn can_be_private(home: &Path, scope: &ScanScope, found: &Found) -> bool {
+fn can_be_private(home: &Path, scope: &ScanScope, found: &SandboxPaths) -> bool {
     let opened = scope.writable.iter().filter_map(|path| path.canonicalize().ok());
     home.components().count() > 1
         && !found.temporary.iter().any(|at| at == home)
         && !opened.into_iter().any(|path| home.starts_with(path))
 }
 
-fn private(home: &Path, scope: &ScanScope, folders: &[PathBuf], found: &mut Found) {
+fn private(home: &Path, scope: &ScanScope, folders: &[PathBuf], found: &mut SandboxPaths) {
     let in_workspace = folders.iter().any(|folder| home.starts_with(folder));
     if in_workspace {
         plain_entries(home, found);
@@ -148,7 +148,7 @@ fn private(home: &Path, scope: &ScanScope, folders: &[PathBuf], found: &mut Foun
 
 /// Folders and files with a plain name, of a home folder in the workspace. Folders may be writable
 /// already.
-fn plain_entries(home: &Path, found: &mut Found) {
+fn plain_entries(home: &Path, found: &mut SandboxPaths) {
     let Ok(entries) = fs::read_dir(home) else { return };
     let plain = entries.flatten().filter(|entry| {
         let name = entry.file_name();
@@ -167,7 +167,7 @@ fn secrets(home: &Path) -> Vec<Hidden> {
 }
 
 /// Hides these paths and Cairn's own folders.
-fn cover(places: Vec<Hidden>, scope: &ScanScope, folders: &[PathBuf], found: &mut Found) {
+fn cover(places: Vec<Hidden>, scope: &ScanScope, folders: &[PathBuf], found: &mut SandboxPaths) {
     let own = scope.hidden.iter().filter_map(|path| Hidden::existing(path));
     for Hidden { at, is_folder } in places.into_iter().chain(own) {
         // A link to a workspace folder does not make it a secret.
@@ -214,7 +214,7 @@ pub(super) fn is_secret(home: &Path, path: &Path) -> bool {
 
 /// Hides listening sockets below visible paths: a read-only mount does not prevent a connection.
 /// Sockets of the workspace stay.
-fn sockets(found: &mut Found) {
+fn sockets(found: &mut SandboxPaths) {
     use std::os::unix::fs::FileTypeExt;
     let Ok(table) = fs::read_to_string("/proc/net/unix") else { return };
     let inside = |list: &[PathBuf], path: &Path| list.iter().any(|at| path.starts_with(at));

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, io};
 
-use cairn_core::{plan::Plan, review::Snapshot, text::Text};
+use cairn_core::{plan::Plan, review::ReviewSnapshot, text::Text};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -27,7 +27,7 @@ pub struct Kept<T> {
 /// Pending changes of a file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Standing<T> {
-    pub review: Option<Snapshot<T>>,
+    pub review: Option<ReviewSnapshot<T>>,
     /// Pending operation on the whole file. Only the hub reads it.
     pub fate: Value,
     /// Encoding with which the file is created again. `None`: UTF-8 without a byte order mark.

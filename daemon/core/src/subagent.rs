@@ -26,7 +26,7 @@ pub fn system(of_parent: &str) -> String {
 
 /// End of a subagent's loop, from which its report is made.
 #[derive(Debug, Clone)]
-pub struct Ended {
+pub struct SubagentEnd {
     pub reason: EndReason,
     /// Its final text, or the error.
     pub summary: String,
@@ -42,13 +42,13 @@ pub struct Ended {
 
 /// Result of the call that started a subagent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Report {
+pub struct SubagentReport {
     pub content: ModelText,
     pub is_error: bool,
 }
 
-impl Ended {
-    pub fn report(&self) -> Report {
+impl SubagentEnd {
+    pub fn report(&self) -> SubagentReport {
         let Self { reason, summary, last_words, rounds, usage, files, open } = self;
         let (how, is_error) = match reason {
             EndReason::Completed => ("ended", false),
@@ -108,7 +108,7 @@ impl Ended {
                 }
             }
         }
-        Report { content, is_error }
+        SubagentReport { content, is_error }
     }
 }
 
@@ -130,8 +130,8 @@ mod tests {
 
     use super::*;
 
-    fn check(change: impl FnOnce(&mut Ended), expect: Expect) {
-        let mut ended = Ended {
+    fn check(change: impl FnOnce(&mut SubagentEnd), expect: Expect) {
+        let mut ended = SubagentEnd {
             reason: EndReason::Completed,
             summary: "All three uses are in a.rs.".into(),
             last_words: "Looking.".into(),
@@ -141,7 +141,7 @@ mod tests {
             open: Vec::new(),
         };
         change(&mut ended);
-        let Report { content, is_error } = ended.report();
+        let SubagentReport { content, is_error } = ended.report();
         let mark = if is_error { "error: " } else { "" };
         expect.assert_eq(&format!("{mark}{}", content.as_str()));
     }
@@ -206,7 +206,7 @@ mod tests {
 
     #[test]
     fn a_report_is_bounded() {
-        let mut ended = Ended {
+        let mut ended = SubagentEnd {
             reason: EndReason::Completed,
             summary: "é".repeat(REPORT_LIMIT + 1),
             last_words: String::new(),
