@@ -3,9 +3,9 @@
 use std::collections::{HashMap, VecDeque};
 
 use cairn_core::{
-    child::{self, SubagentReport},
     model::Usage as Tokens,
     review::Origin,
+    subagent::{self, SubagentReport},
 };
 use cairn_protocol::{ChildNotification, ChildPhase, ParentCall, ToolNotification};
 use tokio::sync::oneshot;
@@ -95,7 +95,7 @@ impl Subagent {
             title,
             prompt,
             tools,
-            max_rounds: max_rounds.unwrap_or(child::DEFAULT_ROUNDS).clamp(1, most_rounds.max(1)),
+            max_rounds: max_rounds.unwrap_or(subagent::DEFAULT_ROUNDS).clamp(1, most_rounds.max(1)),
             phase: ChildPhase::Waiting,
             counted: Tokens::default(),
             files: Vec::new(),

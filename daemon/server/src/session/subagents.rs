@@ -7,13 +7,13 @@
 use std::sync::Arc;
 
 use cairn_core::{
-    child::{self, Ended, SubagentReport},
     conversation::Item,
     marks,
     model::{ModelEvent, Usage as Tokens},
     plan::Dialect,
     prompt,
     review::{ChildCall, Origin},
+    subagent::{self, SubagentEnd, SubagentReport},
     turn::{self, Effect, End, Input, Record, Session},
 };
 use cairn_protocol::{
@@ -112,7 +112,7 @@ impl Sessions {
             of_plan.into_iter().chain(tools.iter().map(|(spec, _)| spec.clone())).collect();
         let mut surroundings = parent.surroundings.clone();
         settings.dialect.tool_in_words().clone_into(&mut surroundings.plan_tool);
-        let system: Arc<str> = child::system(&prompt::system(&surroundings)).into();
+        let system: Arc<str> = subagent::system(&prompt::system(&surroundings)).into();
         let specs: Arc<[_]> = specs.into();
         // What the user has allowed is the parent's to know.
         let entry = SessionEntry {
@@ -170,7 +170,7 @@ impl Sessions {
         let Some(session) = self.entries.get_mut(session_id) else { return };
         let (rounds, _) = session.machine.turn_usage();
         if rounds + 2 == child.max_rounds {
-            session.machine.step(Input::Notice { text: child::LAST_ROUND.to_owned() });
+            session.machine.step(Input::Notice { text: subagent::LAST_ROUND.to_owned() });
         }
     }
 
@@ -301,7 +301,7 @@ impl Sessions {
         let Some(child) = self.subagents.running.remove(session_id) else { return };
         let (rounds, usage) = session.machine.turn_usage();
         let open = session.machine.plan_items().into_iter().filter(|item| item.is_open());
-        let ended = Ended {
+        let ended = SubagentEnd {
             reason: end.reason,
             summary: end.summary,
             last_words: last_words(session.machine.conversation()),
@@ -366,7 +366,7 @@ impl Sessions {
         child.phase = ChildPhase::Ended { reason: EndReason::Cancelled };
         let note = child.note(self.services.next_rev());
         self.tell_subagent(note);
-        let ended = Ended {
+        let ended = SubagentEnd {
             reason: turn::EndReason::Cancelled,
             summary: String::new(),
             last_words: String::new(),
