@@ -101,17 +101,17 @@ step("it is answered from there, and then its document is gone", async () => {
   await window.lens("Edit 1/1 (+3 −1)").waitFor();
 });
 
-step("what a command made of an editor's settings is away until the user puts it back", async () => {
+step("what a command made of an editor's settings is away until the user moves it back", async () => {
   const tasks = "src/.vscode/tasks.json";
   await window.button("Allow once", window.notification("mkdir")).click();
-  const question = window.notification("Keep a protected file that a command made or changed");
+  const question = window.notification("Move a quarantined file back to the workspace");
   await question.waitFor();
   assert.deepEqual((await readdir(join(workspace, "src"))).filter((name) => name.startsWith(".")), []);
   await window.command("Agent: show the waiting approval");
-  await picker().locator(".monaco-list-row", { hasText: "Leave in quarantine" }).waitFor();
+  await picker().locator(".monaco-list-row.focused", { hasText: "Leave in quarantine" }).waitFor();
   await picker().locator(".monaco-list-row", { hasText: tasks.slice(0, 11) }).waitFor();
   await window.screenshot("safety-04 quarantine");
-  await picker().locator(".monaco-list-row", { hasText: "Put back" }).click();
+  await picker().locator(".monaco-list-row", { hasText: "Move to workspace" }).click();
   await until(async () => (await readdir(join(workspace, "src"))).includes(".vscode"), 10 * SECOND, "it is back");
   assert.match(await onDisk(tasks), /2\.0\.0/u);
 });

@@ -283,14 +283,18 @@ describe("the answers to a question", () => {
     );
 
   it("name what becomes of files in quarantine, and offer nothing for the session", () => {
-    const asked = { command: "/w/sub/.envrc (new)", cwd: "/w", rules: [], forSession: "", quarantined: true };
+    const asked = { command: "sub/.envrc (new)", cwd: "/w", rules: [], forSession: "", quarantined: true };
     expect(answerRows(asked).map(({ label, answer }) => [label, answer?.decision])).toEqual([
-      ["$(discard) Put back", "allowOnce"],
       ["$(circle-slash) Leave in quarantine", "deny"],
       ["$(comment) Leave and say why…", "deny"],
+      ["$(reply) Move to workspace", "allowOnce"],
       ["", undefined],
-      ["/w/sub/.envrc (new)", undefined],
+      ["sub/.envrc (new)", undefined],
     ]);
+    expect(approvalNotice({ ...asked, title: "Move a quarantined file back to the workspace" }).message).toBe(
+      "A command made or changed protected files. Cairn moved them to quarantine. " +
+        "Move a quarantined file back to the workspace? sub/.envrc (new)",
+    );
   });
 
   it("offer always only with the exact words it would keep", () => {

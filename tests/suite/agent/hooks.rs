@@ -60,7 +60,10 @@ async fn before_a_tool_a_hook_reads_the_call_and_can_refuse_it() {
     assert_eq!(told(&test), ["The hook beforeTool exited with 2:\nNot this one."]);
     let requests = test.finish().await;
     let told = result(&requests[2], "c1");
-    assert!(told.starts_with("[cairn] Nothing was run: a check of the user's refused."), "{told}");
+    assert!(
+        told.starts_with("[cairn] A hook of the user refused this call; nothing was run."),
+        "{told}"
+    );
     assert!(told.contains("Not this one."), "{told}");
 }
 

@@ -3,7 +3,7 @@ import * as vscode from "vscode";
 import type { ApprovalDecision, ApproveParams } from "../protocol";
 import type { ApprovalStore } from "../stores/approval";
 import type { TranscriptStore } from "../stores/transcript";
-import { type Answer, LEAVE, PUT_BACK, answerRows, approvalNotice } from "../text/approval";
+import { type Answer, LEAVE, MOVE_BACK, answerRows, approvalNotice } from "../text/approval";
 import { inert, oneExactLine, oneLine } from "../text/display";
 import { Previews } from "./previews";
 
@@ -89,8 +89,11 @@ export class ApprovalPrompt implements vscode.Disposable {
     const { message, whole } = approvalNotice(params);
     const always = rules.length > 0 ? [ALWAYS] : [];
     const change = params.preview === undefined ? [] : [CHANGE];
-    const [once, deny] = params.quarantined === true ? [[PUT_BACK], LEAVE] : [[ONCE, SESSION, ...always], DENY];
-    const answer = await vscode.window.showWarningMessage(message, ...change, ...(whole ? [...once, deny] : [SHOW, deny]));
+    const buttons =
+      params.quarantined === true
+        ? [LEAVE, ...change, whole ? MOVE_BACK : SHOW]
+        : [...change, ...(whole ? [ONCE, SESSION, ...always, DENY] : [SHOW, DENY])];
+    const answer = await vscode.window.showWarningMessage(message, ...buttons);
     if (answer === CHANGE) {
       // Its answers are above it, and wherever the question is.
       await this.#look(params);
@@ -155,7 +158,8 @@ export class ApprovalPrompt implements vscode.Disposable {
     pick.ignoreFocusOut = true;
     pick.items = choices(params);
     // First the change is looked at, then decided.
-    const wanted = decision ?? (this.#previews.wasShown(params.approvalId) ? "allowOnce" : undefined);
+    const usual = params.quarantined === true ? "deny" : undefined;
+    const wanted = decision ?? usual ?? (this.#previews.wasShown(params.approvalId) ? "allowOnce" : undefined);
     const active = pick.items.find(({ answer }) => answer !== undefined && answer.decision === wanted);
     if (active !== undefined) {
       pick.activeItems = [active];
@@ -222,7 +226,7 @@ function decisionOf(answer: string | undefined): ApprovalDecision | undefined {
     [ONCE]: "allowOnce",
     [SESSION]: "allowSession",
     [DENY]: "deny",
-    [PUT_BACK]: "allowOnce",
+    [MOVE_BACK]: "allowOnce",
     [LEAVE]: "deny",
   };
   return answer === undefined ? undefined : decisions[answer];

@@ -9,17 +9,18 @@ const ROW_EM = 29;
 /** At the beginning of what belongs to the line above. */
 const GOES_ON = "↪ ";
 
-type Asked = Pick<ApproveParams, "title" | "command" | "child" | "changed">;
+type Asked = Pick<ApproveParams, "title" | "command" | "child" | "changed" | "quarantined">;
 
 /**
  * The text of the notification that asks for an approval. Only when it is `whole` does it show
  * exactly what would run; else nobody may allow it from there.
  */
-export function approvalNotice({ title, command, child, changed }: Asked): { message: string; whole: boolean } {
+export function approvalNotice({ title, command, child, changed, quarantined }: Asked): { message: string; whole: boolean } {
   const shown = oneExactLine(command, COMMAND_CHARS);
   const asker = child === undefined ? "" : ` (${oneLine(child, 60)})`;
   const since = changed === undefined ? "" : ` ${changedSince(changed)}`;
-  return { message: inert(`${oneLine(title, 80)}${asker}?${since} ${shown}`), whole: shown === command.replace(/\n+$/, "") };
+  const event = quarantined === true ? "A command made or changed protected files. Cairn moved them to quarantine. " : "";
+  return { message: inert(`${event}${oneLine(title, 80)}${asker}?${since} ${shown}`), whole: shown === command.replace(/\n+$/, "") };
 }
 
 /** Sentence about a file behind a command that the user allowed before. */
@@ -36,8 +37,8 @@ export function commandRows(command: string): string[] {
 }
 
 /** Answers about files that a command left and that were moved to quarantine. */
-export const PUT_BACK = "Put back";
 export const LEAVE = "Leave in quarantine";
+export const MOVE_BACK = "Move to workspace";
 
 /** A line of the list in which a question is answered. */
 export interface AnswerRow {
@@ -62,9 +63,9 @@ export function answerRows(
   const { command, cwd, rules, rulesFolder, forSession, quarantined, changed } = asked;
   if (quarantined === true) {
     return [
-      { label: `$(discard) ${PUT_BACK}`, description: "the files return to their places", answer: { decision: "allowOnce" } },
-      { label: `$(circle-slash) ${LEAVE}`, answer: { decision: "deny" } },
+      { label: `$(circle-slash) ${LEAVE}`, description: "nothing runs or follows them there", answer: { decision: "deny" } },
       { label: "$(comment) Leave and say why…", description: "words for the agent", answer: { decision: "deny", words: true } },
+      { label: `$(reply) ${MOVE_BACK}`, description: "git, the editor or a shell may run them", answer: { decision: "allowOnce" } },
       DIVIDED,
       ...lines(command),
     ];

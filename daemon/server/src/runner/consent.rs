@@ -79,7 +79,9 @@ pub(super) async fn consent(
     let (desk, Guard { tool, about }) = (context.hooks.as_ref(), guard);
     let verdict = hooks::run(desk, Moment::BeforeTool, Some(tool), about).await;
     let mut question = match (gate, verdict.decision) {
-        (_, HookDecision::Refuse) => return Ok(Consent::Refused(refused(&verdict.messages))),
+        (_, HookDecision::Refuse) => {
+            return Ok(Consent::Refused(refused(access, &verdict.messages)));
+        }
         (Gate::Open(_), HookDecision::Ask) => {
             let reason = "A hook of your settings wants you to be asked.".to_owned();
             approval::question(access, &rules, reason, &context.workspace)
@@ -119,14 +121,14 @@ pub(super) async fn consent(
         answer = answer => answer.ok(),
     };
     let Some(answer) = answer else {
-        let refused = "The turn ended before the user answered; nothing was run.";
+        let refused = format!("The turn ended before the user answered; {}.", no_effect(access));
         return Ok(Consent::Refused(refused.into()));
     };
     let words = answer.feedback.filter(|words| !words.trim().is_empty());
     match answer.decision {
         ApprovalDecision::AllowOnce | ApprovalDecision::AllowSession => {}
         ApprovalDecision::AllowAlways => keep(shown, place, context, offered).await,
-        ApprovalDecision::Deny => return Ok(Consent::Refused(declined(words.as_deref()))),
+        ApprovalDecision::Deny => return Ok(Consent::Refused(declined(access, words.as_deref()))),
     }
     Ok(Consent::Given { call, approved: question.allowed(), words })
 }
@@ -282,22 +284,46 @@ fn params(shown: &Shown, question: &Question, place: &Place) -> ApproveParams {
     }
 }
 
-fn refused(messages: &[String]) -> ModelText {
+/// Clause about what did not happen.
+fn no_effect(access: &Access) -> &'static str {
+    match access {
+        Access::Command { .. } => "nothing was run",
+        Access::Read { .. } => "nothing was read",
+        Access::Edit { .. } | Access::Delete { .. } | Access::Move { .. } | Access::Plan => {
+            "nothing was changed"
+        }
+        Access::Child => "no subagent was started",
+    }
+}
+
+/// Result of a call that a hook refused.
+fn refused(access: &Access, messages: &[String]) -> ModelText {
     let mut out = ModelText::default();
-    out.own(
-        "Nothing was run: a check of the user's refused. Do not try to reach the same by another way.",
-    );
+    out.own(&format!(
+        "A hook of the user refused this call; {}. Do not try to reach the same in another way.",
+        no_effect(access)
+    ));
     out.frame("words of a hook", &messages.join("\n"));
     out
 }
 
-fn declined(words: Option<&str>) -> ModelText {
-    const DECLINED: &str =
-        "The user declined; nothing was run. Do not try to reach the same by another command";
+/// Result of a call that the user declined, with their comment.
+fn declined(access: &Access, words: Option<&str>) -> ModelText {
+    let way = match access {
+        Access::Command { .. } => "by another command",
+        Access::Read { .. }
+        | Access::Edit { .. }
+        | Access::Delete { .. }
+        | Access::Move { .. }
+        | Access::Plan
+        | Access::Child => "in another way",
+    };
+    let declined =
+        format!("The user declined; {}. Do not try to reach the same {way}", no_effect(access));
     let mut out = ModelText::default();
     out.own(&match words {
-        None => format!("{DECLINED}."),
-        Some(words) => format!("{DECLINED}, unless their words ask for it. They said: {words}"),
+        None => format!("{declined}."),
+        Some(words) => format!("{declined}, unless their words ask for it. They said: {words}"),
     });
     out
 }

@@ -1,8 +1,9 @@
-//! Question about control files that a command left: they are in quarantine, and a yes moves them back.
+//! Question about control files that a command left. They are in quarantine already; "allow" moves
+//! them back to the workspace.
 //!
-//! Never moves anything without the user's own answer to this very question.
+//! Never moves anything back without the user's own answer to this question.
 
-use std::sync::Arc;
+use std::{path::Path, sync::Arc};
 
 use cairn_protocol::{ApprovalDecision, ApprovalKind, ApproveParams, Preview, ToolState};
 use tokio::task::spawn_blocking;
@@ -10,21 +11,21 @@ use tokio::task::spawn_blocking;
 use super::Shown;
 use crate::{
     approval::definitions::Definitions,
-    exec::sandbox::{Left, LeftBehind, shown_path},
+    exec::sandbox::{Left, LeftBehind},
     ports::ToolUpdate,
     tools::{Access, ToolContext, ToolFailure},
 };
 
-/// Asks, does what the answer says, and returns Cairn's own words about it for the model.
+/// Asks the user, applies the answer, and returns a text about both for the model.
 pub(super) async fn ask(
     shown: &Shown,
     context: &ToolContext,
     left: &LeftBehind,
 ) -> Result<String, ToolFailure> {
     let Some(folder) = left.folder() else { return Ok(left.faults().trim().to_owned()) };
-    let lines = left.lines().join("\n");
+    let lines = left.lines(|path| context.workspace.display(path)).join("\n");
     let answer = answer(shown, context, left, &lines).await?;
-    let yes = match answer.as_ref().map(|answer| answer.decision) {
+    let allowed = match answer.as_ref().map(|answer| answer.decision) {
         Some(
             ApprovalDecision::AllowOnce
             | ApprovalDecision::AllowSession
@@ -35,40 +36,41 @@ pub(super) async fn ask(
     let words = answer.and_then(|answer| answer.feedback).filter(|words| !words.trim().is_empty());
     let words = words.map(|words| format!(" They said: {words}")).unwrap_or_default();
     let faults = left.faults();
-    if !yes {
+    if !allowed {
         let quarantine = folder.display();
         let told = format!(
-            "The command made or changed files that git, an editor or a shell runs by itself. They were moved to {quarantine}, and the user did not say that they shall be put back:\n{lines}"
+            "The command made or changed files that git, an editor or a shell runs by itself. They were moved to {quarantine}. The user has not allowed them in the workspace:\n{lines}"
         );
         tell(shown, context, format!("{told}{faults}"));
         return Ok(format!(
-            "{told}\nDo not make them again by another way; go on without them or ask the user.{words}{faults}"
+            "{told}\nDo not make them again in another way. Continue without them, or ask the user.{words}{faults}"
         ));
     }
     let (watch, moved) = (Arc::clone(&context.walls.watch), left.moved.clone());
     let (workspace, docs) = (Arc::clone(&context.workspace), Arc::clone(&context.docs));
     let sources = Arc::clone(&context.sources);
-    let put_back = move || {
-        let refused = watch.put_back(&moved);
+    let move_back = move || {
+        let failed = watch.put_back(&moved);
         let places = moved.iter().map(Left::place);
-        let accepted = places.filter(|place| refused.iter().all(|(path, _)| path != place));
-        accepted.for_each(|place| sources.user_accepted(&workspace, &docs, &place));
-        refused
+        let returned = places.filter(|place| failed.iter().all(|(path, _)| path != place));
+        returned.for_each(|place| sources.user_accepted(&workspace, &docs, &place));
+        failed
     };
-    let refused = spawn_blocking(put_back).await;
-    let refused = refused.map_err(|error| ToolFailure::Fatal(error.into()))?;
+    let failed = spawn_blocking(move_back).await;
+    let failed = failed.map_err(|error| ToolFailure::Fatal(error.into()))?;
     let mut told = format!(
-        "The command made or changed files that git, an editor or a shell runs by itself. The user allowed them, and they are in their places again:\n{lines}{words}"
+        "The command made or changed files that git, an editor or a shell runs by itself. The user allowed them, and they are back in the workspace:\n{lines}{words}"
     );
-    for (path, error) in refused {
-        let fault = format!("\n{} stays in {}: {error}", shown_path(&path), folder.display());
+    for (path, error) in failed {
+        let place = context.workspace.display(&path);
+        let fault = format!("\n{place} stays in {}: {error}", folder.display());
         tell(shown, context, fault.trim().to_owned());
         told.push_str(&fault);
     }
     Ok(format!("{told}{faults}"))
 }
 
-/// `None`: the turn ended before anybody answered.
+/// The user's answer; `None` if the turn ended first.
 async fn answer(
     shown: &Shown,
     context: &ToolContext,
@@ -78,15 +80,20 @@ async fn answer(
     let seen = left.clone();
     let patch = spawn_blocking(move || seen.patch()).await;
     let patch = patch.map_err(|error| ToolFailure::Fatal(error.into()))?;
-    let count = left.moved.len();
-    let files = if count == 1 { "a protected file" } else { "protected files" };
-    let title = format!("Keep {files} that a command made or changed ({count})");
+    let title = match left.moved.len() {
+        1 => "Move a quarantined file back to the workspace".to_owned(),
+        count => format!("Move {count} quarantined files back to the workspace"),
+    };
+    let quarantine = left.folder().unwrap_or(Path::new("quarantine")).display();
+    let reason = format!(
+        "A command made or changed these. Cairn moved them to {quarantine}, because git, an editor, a shell or an agent can run or follow them outside of the sandbox. If you allow it, they return to the workspace; if you deny it, they stay there."
+    );
     shown.update(ToolUpdate {
         state: Some(ToolState::AwaitingApproval),
         detail: Some(lines.to_owned()),
         ..ToolUpdate::default()
     });
-    // A yes for the session could never be meant for what the next command makes.
+    // A key that is never asked for again: an answer must not cover what a later command makes.
     let once = uuid::Uuid::now_v7().to_string();
     let root = context.workspace.root();
     let access = Access::Edit { path: root.join(&once), inside: once.into(), aliases: Vec::new() };
@@ -99,7 +106,7 @@ async fn answer(
         kind: Some(ApprovalKind::Change),
         command: lines.to_owned(),
         cwd: root.display().to_string(),
-        reason: "Git, an editor, a shell or an agent runs or follows these by itself, outside of the sandbox. They were moved away; a yes puts them back.".to_owned(),
+        reason,
         rules: Vec::new(),
         rules_folder: None,
         needs: Vec::new(),

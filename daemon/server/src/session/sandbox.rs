@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::{Sessions, event::SessionEvent};
-use crate::exec::sandbox::{LeftBehind, SandboxBackend, SandboxConfig};
+use crate::exec::sandbox::{LeftBehind, SandboxBackend, SandboxConfig, shown_path};
 
 impl Sessions {
     pub(super) fn walls(&self) -> SandboxConfig {
@@ -29,7 +29,7 @@ impl Sessions {
 
     pub(super) fn recovered(&mut self, left: &LeftBehind) {
         let Some(folder) = left.folder() else { return };
-        let lines = left.lines().join(", ");
+        let lines = left.lines(shown_path).join(", ");
         self.status.recovered = Some(format!(
             "Cairn was killed while a command ran. What the command left that git, an editor or a shell could run by itself was moved to {}: {lines}. Look at it before you move it back.{}",
             folder.display(),

@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use super::{Approved, Call, Tool, ToolContext, ToolFailure, ToolOutput, arguments::Arguments};
 use crate::exec::{
     self, Captured, Exit, Outcome, Spec,
-    sandbox::{LeftBehind, PreparedSandbox, SandboxRequest, Watching},
+    sandbox::{LeftBehind, PreparedSandbox, SandboxRequest, Watching, shown_path},
 };
 
 const MAX_TITLE_CHARS: usize = 80;
@@ -277,7 +277,7 @@ async fn run_watched(
 /// Words about what a command left if the user is not asked about it.
 fn told(left: &LeftBehind) -> String {
     let Some(folder) = left.folder() else { return left.faults() };
-    let lines = left.lines().join("\n");
+    let lines = left.lines(shown_path).join("\n");
     format!("\nIt left these, which were moved to {}:\n{lines}{}", folder.display(), left.faults())
 }
 

@@ -188,14 +188,17 @@ async fn a_yes_puts_it_back_and_shows_it_before() {
         test.keeps.store(true, Ordering::SeqCst);
         let command = "mkdir -p a/.vscode && echo '{\"x\": 1}' > a/.vscode/settings.json && echo be kind > a/AGENTS.md";
         let ran = test.run(command, &[]).await;
-        assert!(ran.ok && ran.said.contains("in their places again"), "{way}: {}", ran.said);
+        assert!(ran.ok && ran.said.contains("back in the workspace:"), "{way}: {}", ran.said);
         let asked = ran.asked.unwrap();
-        assert_eq!(asked["title"], "Keep protected files that a command made or changed (2)");
+        assert_eq!(asked["title"], "Move 2 quarantined files back to the workspace");
         let listed = asked["command"].as_str().unwrap();
         assert!(
-            listed.contains("a/.vscode (new)") && listed.contains("a/AGENTS.md (new)"),
+            listed.lines().any(|line| line == "a/.vscode (new)")
+                && listed.lines().any(|line| line == "a/AGENTS.md (new)"),
             "{listed}"
         );
+        let reason = asked["reason"].as_str().unwrap();
+        assert!(reason.contains("Cairn moved them to /"), "{reason}");
         let patch = asked["preview"]["patch"].as_str().unwrap();
         assert!(patch.contains("+{\"x\": 1}") && patch.contains("+be kind"), "{patch}");
         assert_eq!(fs::read_to_string(test.ws().join("a/AGENTS.md")).unwrap(), "be kind\n");

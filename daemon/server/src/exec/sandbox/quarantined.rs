@@ -59,13 +59,13 @@ impl Left {
         &self.at
     }
 
-    fn line(&self) -> String {
+    fn line(&self, shown: impl Fn(&Path) -> String) -> String {
         let what = match (self.was_known, &self.restored) {
             (false, _) => "new",
             (true, Some(_)) => "changed; the former one is restored",
             (true, None) => "changed",
         };
-        format!("{} ({what})", shown_path(&self.place()))
+        format!("{} ({what})", shown(&self.place()))
     }
 
     /// Texts of the entry as a diff, ordered by name.
@@ -122,9 +122,10 @@ impl LeftBehind {
         }
     }
 
-    /// Moved entries, one line each, bounded.
-    pub fn lines(&self) -> Vec<String> {
-        let mut lines: Vec<String> = self.moved.iter().take(MOST_LISTED).map(Left::line).collect();
+    /// Moved entries, one line each, bounded. `shown` formats a path for display.
+    pub fn lines(&self, shown: impl Fn(&Path) -> String) -> Vec<String> {
+        let listed = self.moved.iter().take(MOST_LISTED);
+        let mut lines: Vec<String> = listed.map(|left| left.line(&shown)).collect();
         if let Some(more) = self.moved.len().checked_sub(MOST_LISTED).filter(|more| *more > 0) {
             lines.push(format!("and {more} more"));
         }

@@ -278,7 +278,7 @@ impl Watching {
 /// Ends the watch of a command that was not waited for, because the daemon ends or its task failed.
 impl Drop for Watching {
     fn drop(&mut self) {
-        for line in self.end().lines() {
+        for line in self.end().lines(super::shown_path) {
             tracing::warn!("a command left {line}");
         }
     }

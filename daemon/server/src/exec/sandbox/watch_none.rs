@@ -77,7 +77,7 @@ impl LeftBehind {
         true
     }
 
-    pub fn lines(&self) -> Vec<String> {
+    pub fn lines(&self, _: impl Fn(&Path) -> String) -> Vec<String> {
         Vec::new()
     }
 
