@@ -1,5 +1,5 @@
-//! The gate before every effect: the only place that makes an `Approved`, from the policy's
-//! verdict or from the user's answer.
+//! Gate before every effect. Only this module makes an [`Approved`]: from the policy's verdict or
+//! from the user's answer.
 
 use std::path::Path;
 
@@ -33,7 +33,7 @@ pub enum Gate {
     Ask(Question),
 }
 
-/// What the user is asked. Shown whole, as data.
+/// Question to the user. Clients show its texts in full and do not interpret them.
 #[derive(Debug)]
 pub struct Question {
     pub title: String,
@@ -42,11 +42,11 @@ pub struct Question {
     pub command: String,
     pub cwd: String,
     pub reason: String,
-    /// What "always" would keep. None: it is no answer.
+    /// Rules that "always" would store. If empty, "always" is not offered.
     pub rules: Vec<Rule>,
-    /// Of a command.
+    /// Additional rights that a command asks for.
     pub asks: Needs,
-    /// What a yes for the session is a yes to.
+    /// Scope of an approval for the session.
     pub for_session: &'static str,
 }
 
@@ -57,13 +57,13 @@ impl Question {
         asked.into_iter().filter_map(|(asked, need)| asked.then_some(need)).collect()
     }
 
-    /// The user said yes.
+    /// Turns the user's consent into the proof of it.
     pub fn allowed(self) -> Approved {
         Approved(())
     }
 }
 
-/// `rules`: what is always allowed is that of the `place`.
+/// Decides about an access. The "always" rules in `rules` must be those of `place`.
 pub fn gate(
     access: &Access,
     mode: ReviewMode,
@@ -86,7 +86,7 @@ pub fn gate(
         | Access::Delete { .. }
         | Access::Move { .. } => workspace.root(),
     };
-    // Not a lock: what lies there may be another file when the command runs. It can only be read.
+    // Not a lock: another file may be there when the command runs. It can only be read.
     let may_read = |read: ReadKind, path: &str| {
         let Some(path) = workspace.resolve_without_links(&cwd.join(path)) else { return false };
         let found = match read {
@@ -103,7 +103,7 @@ pub fn gate(
         Verdict::Allow => Gate::Open(Approved(())),
         Verdict::Deny { reason } => Gate::Closed(reason),
         Verdict::Ask { reason } => Gate::Ask(match access {
-            // A rule is about a command in the usual box.
+            // Rules cover only commands in the default sandbox.
             Access::Command { command, needs, .. } if needs.is_none() => Question {
                 rules: rules.offered(command, &context),
                 ..question(access, rules, reason, workspace)
@@ -119,7 +119,7 @@ pub fn gate(
     }
 }
 
-/// The file a call touches, for links in the editor.
+/// URI of the file that a call accesses, for links in the editor.
 pub fn uri(access: &Access) -> Option<String> {
     match access {
         Access::Read { path, names: _ } => path.as_deref().and_then(uri_of),
@@ -130,17 +130,17 @@ pub fn uri(access: &Access) -> Option<String> {
     }
 }
 
-/// What the user is asked about a call.
+/// Builds the question about a call.
 pub fn question(
     access: &Access,
     rules: &CommandRules,
     reason: String,
     workspace: &Workspace,
 ) -> Question {
-    // Absolute in all folders but the first: a yes for one file must not be one for its namesake.
+    // Absolute except in the first folder: consent to one file must not cover another of the same name.
     let named = |path: &Path| workspace.display(path);
     let folder = |path: &Path| folder_of(workspace, path);
-    // Of a file never the bare path: that is a command too.
+    // Never the bare path of a file: it could be read as a command.
     let (title, command, cwd, for_session) = match access {
         Access::Read { path, names: _ } => {
             let path = path.as_deref();
@@ -163,7 +163,7 @@ pub fn question(
         Access::Plan => ("Change the plan", String::new(), String::new(), "any change of the plan"),
         Access::Child => ("Start a subagent", String::new(), String::new(), "any subagent"),
         Access::Command { command, cwd, needs } => {
-            let (title, cwd) = (run(*needs, !rules.unboxed), cwd.display().to_string());
+            let (title, cwd) = (command_title(*needs, !rules.unboxed), cwd.display().to_string());
             (title, command.clone(), cwd, "exactly this command, again")
         }
     };
@@ -189,9 +189,9 @@ pub fn question(
     Question { title, kind, command, cwd, reason, rules, asks, for_session }
 }
 
-/// Above everything else that is shown of a command, wherever it is shown.
-fn run(needs: Needs, boxed: bool) -> &'static str {
-    match (boxed, needs.network, needs.git) {
+/// Title of a question about a command. Clients show it first.
+fn command_title(needs: Needs, sandboxed: bool) -> &'static str {
+    match (sandboxed, needs.network, needs.git) {
         (false, _, _) => "Run a command without a sandbox",
         (true, false, false) => "Run a command",
         (true, true, false) => "Run a command with network access",
@@ -200,7 +200,7 @@ fn run(needs: Needs, boxed: bool) -> &'static str {
     }
 }
 
-/// The workspace folder a path is in.
+/// The workspace folder that contains a path.
 fn folder_of(workspace: &Workspace, path: &Path) -> String {
     let folder = workspace.folders().iter().find(|folder| path.starts_with(folder));
     folder.map(|folder| folder.display().to_string()).unwrap_or_default()
@@ -252,7 +252,7 @@ mod tests {
             ("cat keys/server.PEM", false),
             ("ls .git", false),
             ("cat src/a > b", false),
-            // The same in a folder that is entered first.
+            // The same after `cd` into a folder.
             ("cd src && cat a ../b ./a", true),
             ("cd ./src/ && ls | wc -l", true),
             ("cd src && cat link", false),

@@ -1,9 +1,9 @@
-//! Runs the user's hooks of a moment, one after the other, each with what happens as one JSON
-//! object on its standard input.
+//! Runs the user's hooks for a moment, one after the other. Each reads the event as one JSON object
+//! from its standard input.
 //!
-//! Never decides what an end means (`core::hook` does), and never runs what a workspace says: the
-//! commands are the user's own settings. They run with the user's rights and a command's clean
-//! environment, in the first workspace folder.
+//! `core::hook` interprets how a hook ended. Hooks come only from the user's own settings, never from
+//! the workspace. They run with the user's rights and the clean environment of commands, in the first
+//! workspace folder.
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
@@ -16,16 +16,16 @@ use crate::{
     ports::Notices,
 };
 
-/// What the hooks of a moment said together.
+/// Combined result of the hooks for a moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Verdict {
-    /// The strictest of all.
+pub(crate) struct HookVerdict {
+    /// Strictest decision of all hooks.
     pub(crate) decision: HookDecision,
-    /// For the model.
+    /// Messages for the model.
     pub(crate) messages: Vec<String>,
 }
 
-/// The hooks of a turn: where they run, what ends them, and to whom it is told what they said.
+/// Hooks of a turn, with their working directory, their cancellation and the turn that shows their output.
 #[derive(Debug, Clone)]
 pub(crate) struct HookContext {
     pub(crate) notices: Arc<dyn Notices>,
@@ -36,23 +36,24 @@ pub(crate) struct HookContext {
     pub(crate) cancel: CancellationToken,
 }
 
-/// Runs those of a moment until one refuses, and shows what they said. `about` is what they read,
-/// besides the names of moment, session and turn.
+/// Runs the hooks for a moment until one refuses, and shows their output to the user. `about` is
+/// added to the input, which names the moment, the session and the turn.
 pub(crate) async fn run(
-    desk: Option<&HookContext>,
+    context: Option<&HookContext>,
     moment: Moment,
     tool: Option<&str>,
     about: impl FnOnce() -> Value,
-) -> Verdict {
-    let mut verdict = Verdict { decision: HookDecision::GoOn, messages: Vec::new() };
-    let Some(desk) = desk.filter(|desk| desk.hooks.at(moment, tool).next().is_some()) else {
+) -> HookVerdict {
+    let mut verdict = HookVerdict { decision: HookDecision::GoOn, messages: Vec::new() };
+    let Some(context) = context.filter(|context| context.hooks.at(moment, tool).next().is_some())
+    else {
         return verdict;
     };
-    let input = desk.input(moment, about());
-    for hook in desk.hooks.at(moment, tool) {
-        let said = desk.ask(hook, &input).await;
+    let input = context.input(moment, about());
+    for hook in context.hooks.at(moment, tool) {
+        let said = context.ask(hook, &input).await;
         if let Some(text) = said.shown {
-            desk.notices.tell(&desk.session, &desk.turn, text);
+            context.notices.tell(&context.session, &context.turn, text);
         }
         verdict.messages.extend(said.message);
         match said.decision {

@@ -1,8 +1,9 @@
-//! Finds the files that say how to work here: `AGENTS.md` and `CLAUDE.md` in the folders above the
-//! work, and the user's own. Blocks on the disk.
+//! Search for instruction files: `AGENTS.md` and `CLAUDE.md` in the folder of the work and those above
+//! it, and the user's own. Blocks on the disk.
 //!
-//! Must never read what a tool may not unasked: the same jail, no link out of it, no secrets. Nor
-//! tell what the user did not make: see [`Sources`].
+//! Must never read a file that a tool may not read without approval: the path jail applies, links out of
+//! it are refused, and so are secrets. Must never pass on a file that the user did not write: see
+//! [`Sources`].
 
 use std::path::Path;
 
@@ -17,12 +18,12 @@ mod sources;
 
 pub(crate) use sources::{RunningCommand, Sources};
 
-/// In the order in which they count. A copy of the first is told once.
+/// File names by priority. A copy of the first is sent once.
 const NAMES: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];
 const OWN: &str = "AGENTS.md";
 
-/// What a session begins with: from the folder of the active file upwards, then of the other
-/// workspace folders, then the user's own.
+/// Instructions at the start of a session: from the folder of the active file upwards, then of the
+/// other workspace folders, then the user's own.
 pub(crate) fn at_start(
     workspace: &Workspace,
     docs: &Docs,
@@ -44,12 +45,12 @@ pub(crate) fn at_start(
     fit(found)
 }
 
-/// What a session begins with in a workspace that is not trusted: what it says of itself is data.
+/// Instructions at the start of a session in an untrusted workspace, whose own files are only data.
 pub(crate) fn users_own(config: Option<&Path>) -> Vec<Instructions> {
     fit(config.and_then(|folder| own(&folder.join(OWN))))
 }
 
-/// Of the folders from the file's own upwards.
+/// Instructions in the folder of a file and those above it.
 pub(crate) fn around(
     workspace: &Workspace,
     docs: &Docs,
@@ -92,16 +93,16 @@ fn of_folder(
                 tracing::info!("not told as instructions: {}", called.display());
                 return None;
             }
-            // As it is called here, also where it is a link to another one.
+            // By its name in this folder, also if it is a link.
             Some((workspace.display(&called), text))
         })
         .collect()
 }
 
-/// Where a file called so really is, and its text.
+/// Resolved path and text of an instruction file.
 fn text_of(workspace: &Workspace, docs: &Docs, called: &Path) -> Option<(WorkspacePath, String)> {
     let path = workspace.resolve(&called.to_string_lossy()).ok()?;
-    // A link to a secret is not told to the model unasked.
+    // A link to a secret must not reach the model without approval.
     if path.is_secret() {
         return None;
     }

@@ -1,6 +1,5 @@
-//! Performs the effects of a turn that take time: asks the model, waits, runs tools. Holds no
-//! state; what came of it goes to the session as inputs. Never touches a document except through an
-//! edit proposal.
+//! Performs the slow effects of a turn: model requests, waits and tool calls. Holds no state; results go
+//! to the session as inputs. Documents change only through edit proposals.
 
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
@@ -34,10 +33,11 @@ mod left;
 
 use consent::{Consent, Guard, consent, said};
 
-/// Model events waiting for the session; a provider that is faster waits.
+/// Most model events queued for the session. A full queue blocks the provider.
 const MODEL_QUEUE: usize = 256;
-/// Most bytes of what the model is told of a failure, and of the title that people see.
+/// Most bytes of a failure text for the model.
 const MAX_FAILURE_BYTES: usize = 32 * 1024;
+/// Most bytes of the title of a call.
 const MAX_TITLE_BYTES: usize = 4 * 1024;
 
 pub(crate) async fn ask_model(
@@ -47,7 +47,7 @@ pub(crate) async fn ask_model(
     session: String,
     turn: String,
     number: u32,
-    desk: Option<hooks::HookContext>,
+    hook_context: Option<hooks::HookContext>,
 ) {
     let (events, mut incoming) = mpsc::channel(MODEL_QUEUE);
     let send = |event| {
@@ -55,7 +55,7 @@ pub(crate) async fn ask_model(
         notices.input(&session, &turn, input);
     };
     let about = || json!({"request": number});
-    let verdict = hooks::run(desk.as_ref(), Moment::BeforeModel, None, about).await;
+    let verdict = hooks::run(hook_context.as_ref(), Moment::BeforeModel, None, about).await;
     if verdict.decision == HookDecision::Refuse {
         return send(ModelEvent::Failed(Failure {
             kind: FailureKind::Unusable,
@@ -78,7 +78,7 @@ pub(crate) async fn ask_model(
         let message = if answered.is_err() {
             "The model connection crashed"
         } else {
-            "The answer ended without an end"
+            "The model's answer ended too early"
         };
         send(ModelEvent::Failed(Failure {
             kind: FailureKind::StreamCut,
@@ -89,7 +89,7 @@ pub(crate) async fn ask_model(
     }
 }
 
-/// Waits as long as the turn says, and a little longer.
+/// Waits before a retry for at least the time that the turn asks for.
 pub(crate) async fn wait(
     notices: Arc<dyn Notices>,
     session: String,
@@ -101,8 +101,8 @@ pub(crate) async fn wait(
     notices.input(&session, &turn, Input::RetryDue { request });
 }
 
-/// Up to a quarter longer, so that many clients do not return at the same moment. Never shorter:
-/// who comes back before the time a server has named is refused again.
+/// Adds up to a quarter to a delay, so that many clients do not retry at the same moment. Never shortens
+/// it: a server refuses a retry before the time that it named.
 fn jittered(delay_ms: u64, random: u8) -> Duration {
     const LONGEST_MS: u64 = 2_000;
     let jitter = (delay_ms / 4).min(LONGEST_MS) * u64::from(random) / 255;
@@ -119,7 +119,7 @@ pub(crate) async fn run_tool(
     let origin = context.origin.clone();
     let (workspace, docs) = (Arc::clone(&context.workspace), Arc::clone(&context.docs));
     let (trusted, sources) = (context.trusted, Arc::clone(&context.sources));
-    // A child's calls are its own business, whoever its work belongs to.
+    // Calls of a subagent are reported in its own session, not in its parent's.
     let (session, turn, _) = origin.doer();
     let (session, turn) = (session.to_owned(), turn.to_owned());
     let shown = Shown {
@@ -146,7 +146,7 @@ pub(crate) async fn run_tool(
             (ToolState::Declined, text, Some(detail))
         }
         Ok(Err(ToolFailure::Tell(text))) => {
-            // It may quote an argument, which the model may have made of any length.
+            // May quote an argument, and its length is up to the model.
             let text = excerpt(&text, MAX_FAILURE_BYTES);
             (ToolState::Failed, text.clone().into(), Some(text))
         }
@@ -164,7 +164,7 @@ pub(crate) async fn run_tool(
             (ToolState::Failed, text.clone().into(), Some(text))
         }
     };
-    // Here for the model and for whoever reads along: a command may have printed a key.
+    // For the model and the user interface: a command may have printed a key.
     let redactor = secrets::redactor();
     let content = redactor.text(content.as_str()).into_owned();
     let detail = detail.map(|text| redactor.text(&text).into_owned());
@@ -185,9 +185,9 @@ pub(crate) async fn run_tool(
 }
 
 enum Ran {
-    /// With the URI of the file it changed.
+    /// The call ran. With the URI of the file it changed.
     Output(ToolOutput, Option<String>),
-    /// The policy or the user said no; the text is for the model.
+    /// The policy, a hook or the user declined. The text is for the model.
     Declined(ModelText),
 }
 
@@ -244,7 +244,7 @@ async fn run(
         Access::Edit { .. } | Access::Delete { .. } | Access::Move { .. } => approval::uri(&access),
         Access::Read { .. } | Access::Command { .. } | Access::Plan | Access::Child => None,
     };
-    let desk = context.hooks.clone();
+    let hook_context = context.hooks.clone();
     let running = match &access {
         Access::Command { .. } => Some(command_begins(&context).await?),
         Access::Read { .. }
@@ -285,7 +285,8 @@ async fn run(
         about["result"] = json!({"content": output.content.as_str(), "isError": output.is_error});
         about
     };
-    let verdict = hooks::run(desk.as_ref(), Moment::AfterTool, Some(&call.name), about).await;
+    let verdict =
+        hooks::run(hook_context.as_ref(), Moment::AfterTool, Some(&call.name), about).await;
     for message in verdict.messages {
         output.content.frame("words of a hook", &message);
     }
@@ -296,7 +297,7 @@ async fn run(
     Ok(Ran::Output(output, edited))
 }
 
-/// Detail of a call, which is marked already, and further words of Cairn's own.
+/// Appends a text of Cairn's own to the detail of a call, whose marks are in place already.
 fn with_own(detail: Option<String>, words: &str) -> String {
     let mut detail = detail.unwrap_or_default();
     if !detail.is_empty() && !detail.ends_with('\n') {
@@ -305,7 +306,7 @@ fn with_own(detail: Option<String>, words: &str) -> String {
     detail + &marks::own(words)
 }
 
-/// Marks the time from which on what a command makes is not the user's.
+/// Records the start of a command. Instruction files that change from then on do not count as the user's.
 async fn command_begins(context: &ToolContext) -> Result<RunningCommand, ToolFailure> {
     let (workspace, docs) = (Arc::clone(&context.workspace), Arc::clone(&context.docs));
     let sources = Arc::clone(&context.sources);
@@ -313,13 +314,13 @@ async fn command_begins(context: &ToolContext) -> Result<RunningCommand, ToolFai
     let looked = tokio::task::spawn_blocking(looking).await;
     looked.map_err(|error| ToolFailure::Fatal(error.into()))?.map_err(|error| {
         ToolFailure::Tell(format!(
-            "The command was not run: Cairn cannot write down that it begins ({error}). Tell the user."
+            "The command was not run: Cairn cannot record its start ({error}). Tell the user."
         ))
     })
 }
 
-/// From here on the call may have effects: that it began is durable first, and everything that led
-/// to it. Else a session that is taken up again would not know.
+/// Syncs the journal with a record that the call began, before it has an effect. A restored session
+/// would otherwise not know that the call may have had one.
 async fn begin(journal: Option<&Writer>, origin: &Origin) -> Result<(), ToolFailure> {
     let Some(journal) = journal else { return Ok(()) };
     let saved = match journal.append(sessions::begun(origin)) {
@@ -328,7 +329,7 @@ async fn begin(journal: Option<&Writer>, origin: &Origin) -> Result<(), ToolFail
     };
     saved.map_err(|reason| {
         ToolFailure::Tell(format!(
-            "Nothing was done: this session cannot be written down ({reason}), and until it can nothing is changed. Tell the user."
+            "Nothing was done: the session cannot be saved ({reason}), and nothing is changed until it can. Tell the user."
         ))
     })
 }

@@ -1,7 +1,7 @@
-//! The tools a model can call. Each parses its arguments, says what it will touch, and runs.
+//! Tools that a model can call. Each parses its arguments, declares its [`Access`] and runs.
 //!
-//! Nothing is changed without an `Approved` value, and only `policy`'s verdict or the user's
-//! answer makes one (in `approval`). Two kinds of failure: tell the model, or end the turn.
+//! Nothing is changed without an [`Approved`] value, which `approval` makes from the policy's verdict or
+//! the user's answer. A failure is reported to the model or ends the turn.
 
 use std::{sync::Arc, time::Duration};
 
@@ -46,7 +46,7 @@ pub mod tasks;
 mod testing;
 mod write_file;
 
-/// Every tool that acts on the workspace, in the order the model is told of them.
+/// Every tool that acts on the workspace, in the order in which the model gets them.
 pub fn all() -> Vec<Arc<dyn Tool>> {
     vec![
         Arc::new(read_file::ReadFile),
@@ -61,21 +61,21 @@ pub fn all() -> Vec<Arc<dyn Tool>> {
     ]
 }
 
-/// A kind of call.
+/// Tool with its specification and the parser of its arguments.
 pub trait Tool: Send + Sync + 'static {
     fn spec(&self) -> ToolSpec;
 
-    /// Checks the arguments; an error names every wrong field and goes to the model.
+    /// Parses the arguments. An error names every wrong field and goes to the model.
     fn parse(&self, arguments: Value, context: &ToolContext) -> Result<Box<dyn Call>, ToolFailure>;
 }
 
-/// A call whose arguments are right.
+/// Call with valid arguments.
 pub trait Call: Send + 'static {
-    /// One line for people: `Read src/cart.mjs`, `Run npm test`.
+    /// Title for people, one line: `Read src/cart.mjs`, `Run npm test`.
     fn title(&self) -> String;
     fn access(&self) -> Access;
-    /// What would become of a file, for a user who is asked. When another text is there by the
-    /// time it runs, the call changes nothing. A call that cannot succeed asks nobody. Blocks.
+    /// Change of a file, to be shown with the question. The call changes nothing if the file has
+    /// another text when it runs. An error skips the question. Blocks.
     fn preview(&mut self, _context: &ToolContext) -> Result<Option<Preview>, ToolFailure> {
         Ok(None)
     }
@@ -88,33 +88,33 @@ pub trait Call: Send + 'static {
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ToolOutput {
-    /// For the model; bounded by the tool.
+    /// Text for the model; bounded by the tool.
     pub content: ModelText,
-    /// For people: bounded output, a diff summary. `None`: the title says it all.
+    /// Text for people: bounded output, a diff summary. `None`: the title is enough.
     pub detail: Option<String>,
-    /// The call did its work and the news is bad (a command that exited with 1).
+    /// The call ran and reports a failure, such as a command with exit code 1.
     pub is_error: bool,
-    /// The text of a file that the model knows now.
+    /// Text of a file that the model has read or written.
     pub saw: Option<Saw>,
-    /// How the task graph stands, of a call that dealt with it.
+    /// State of the task graph after a call that used it.
     pub tasks: Option<TaskNews>,
-    /// Control files that a command left; they are in quarantine.
+    /// Control files that a command made or changed; they are in quarantine.
     pub left: LeftBehind,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskNews {
     pub items: Vec<TodoItem>,
-    /// The call was an update, not a look.
+    /// The call changed the graph.
     pub updated: bool,
 }
 
 #[derive(Debug, thiserror::Error)]
 pub enum ToolFailure {
-    /// The model made a mistake or met an obstacle; it is told and goes on.
+    /// Failure that the model can handle; the turn continues.
     #[error("{0}")]
     Tell(String),
-    /// Cairn itself cannot go on; the turn fails.
+    /// Failure of Cairn itself; the turn fails.
     #[error("{0:#}")]
     Fatal(anyhow::Error),
 }
@@ -125,7 +125,7 @@ impl ToolFailure {
     }
 }
 
-/// What a running call may use.
+/// Resources of a running call.
 #[derive(Clone)]
 pub struct ToolContext {
     pub workspace: Arc<Workspace>,
@@ -138,27 +138,27 @@ pub struct ToolContext {
     pub searches: Arc<Searches>,
     /// Cancelled with the turn.
     pub cancel: CancellationToken,
-    /// Without it nothing but reading is allowed.
+    /// True if the user trusts the workspace. Otherwise only reading is allowed.
     pub trusted: bool,
-    /// Makers of the files that instruct the agent.
+    /// Authors of instruction files.
     pub(crate) sources: Arc<Sources>,
-    /// Which commands run unasked, and which never.
+    /// Rules for commands that run without approval, and for those that never run.
     pub commands: Arc<CommandRules>,
-    /// What the user allowed for good; `None`: nothing is kept.
+    /// Stored "always" rules. `None`: none can be stored.
     pub allowed: Option<Allowed>,
-    /// What commands run in.
+    /// Sandbox of commands.
     pub walls: SandboxConfig,
-    /// Limit for a command.
+    /// Time limit of a command.
     pub timeout: Duration,
     pub origin: cairn_core::review::Origin,
-    /// The user's own commands around calls.
+    /// The user's hooks around calls.
     pub(crate) hooks: Option<HookContext>,
-    /// Where it is written that a call begins, before it has an effect.
+    /// Journal that records the start of a call before it has an effect.
     pub journal: Option<Arc<Writer>>,
 }
 
 impl SubagentTools {
-    /// A child starts no children.
+    /// True if a subagent has the tool of this name. Subagents start no subagents.
     pub fn have(self, name: &str) -> bool {
         match self {
             SubagentTools::Read => matches!(name, "read_file" | "glob" | "grep"),

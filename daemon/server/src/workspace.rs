@@ -1,8 +1,8 @@
-//! The folders the agent works in: the path jail, file URIs, reading text, ignore rules.
+//! Workspace folders: path jail, file URIs, text reading, ignore rules.
 //!
-//! A path that a model or a client gave becomes a `WorkspacePath` here or is refused; nothing
-//! below takes a bare path. Files are opened from their folder, which is held open. Writes only for
-//! `disk`, which is the editor of files that no editor holds.
+//! A path from a model or a client becomes a [`WorkspacePath`] or is refused; the functions below take
+//! no bare path. Files are opened from their folder's open handle. Only `disk` writes, which edits files
+//! that no editor has open.
 
 use std::{
     collections::HashMap,
@@ -36,7 +36,7 @@ pub use spelling::canonical;
 pub use uri::{canonical_uri, path_of, uri_of};
 pub use walk::{Hidden, TRAPPED, Walked};
 
-/// A file larger than this is not read.
+/// Most bytes of a file that is read.
 pub const MAX_FILE_BYTES: u64 = 10 * 1024 * 1024;
 
 /// Most files whose encoding is remembered.
@@ -45,28 +45,28 @@ const MAX_ENCODINGS: usize = 10_000;
 /// The workspace folders.
 #[derive(Debug)]
 pub struct Workspace {
-    /// As the editor spells them: what it is told must match what it has open.
+    /// Folders as the editor spells them: messages to it must match its open documents.
     folders: Vec<PathBuf>,
-    /// The same without symbolic links: what the jail compares.
+    /// Folders without symbolic links, for the comparisons of the jail.
     canonical: Vec<PathBuf>,
-    /// The same, held open: where files are read and written from.
+    /// Open handles of the folders, from which files are read and written.
     held: Vec<RootDir>,
-    /// The user's own folder, without symbolic links.
+    /// Home folder of the user, without symbolic links.
     home: Option<PathBuf>,
-    /// Cairn's folder of state where it lies in one of the folders, without symbolic links: rules and
-    /// sessions are no files of a project.
+    /// Cairn's state folder if it is in one of the folders, without symbolic links. Its rules and
+    /// sessions are not project files.
     own: Option<PathBuf>,
-    /// Encodings of files that were read and are not plain UTF-8. A file that is deleted and comes
-    /// back has its encoding again.
+    /// Encodings of files that were read and are not plain UTF-8. A file that is deleted and restored
+    /// keeps its encoding.
     encodings: Mutex<HashMap<PathBuf, FileEncoding>>,
 }
 
-/// A path inside a workspace folder, whether or not something is there. Absolute; below its folder
-/// it had no symbolic links when it was made.
+/// Path inside a workspace folder; it need not exist. Absolute, and without symbolic links below its
+/// folder at the time it was made.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct WorkspacePath {
     absolute: PathBuf,
-    /// Which of the folders it is in.
+    /// Index of its folder.
     folder: usize,
     inside: PathBuf,
     display: String,
@@ -119,7 +119,7 @@ impl Workspace {
         Ok(workspace)
     }
 
-    /// The same, but for a folder that no tool comes into. It need not be there yet.
+    /// Excludes a folder from all tools. It need not exist yet.
     pub fn without(mut self, own: Option<&Path>) -> Self {
         let own = own.and_then(|own| self.where_it_leads(own));
         self.own = own.filter(|own| self.place_of(own).is_some());
@@ -135,12 +135,12 @@ impl Workspace {
         &self.folders
     }
 
-    /// The workspace folder that a path is in, by its name.
+    /// The workspace folder that contains a path, compared by name.
     pub fn folder_of(&self, path: &Path) -> Option<&Path> {
         self.folders.iter().map(PathBuf::as_path).find(|folder| path.starts_with(folder))
     }
 
-    /// Whether a path without symbolic links is one of the folders or below one.
+    /// True if a path without symbolic links is one of the folders or below one.
     pub fn holds(&self, canonical: &Path) -> bool {
         self.canonical.iter().any(|folder| below(canonical, folder, Case::HERE).is_some())
     }
@@ -148,12 +148,12 @@ impl Workspace {
     /// A path as people and models see it: relative to the first folder with `/`, or absolute;
     /// quoted where it holds anything but printable characters.
     pub fn display(&self, path: &Path) -> String {
-        // Only the first folder has short names: a name must lead back to its file.
+        // Only paths in the first folder are shortened: a name must resolve to its file again.
         match path.strip_prefix(self.root()) {
             Ok(inside) if inside.as_os_str().is_empty() => ".".to_owned(),
             Ok(inside) => {
                 let name = spelling::shown(inside);
-                // What would be read as a home folder, a URI or nothing at all.
+                // A name that would be parsed as a home folder, a URI or an empty path.
                 let misread =
                     name.starts_with('~') || name.starts_with("file:") || name.trim().is_empty();
                 let name = if misread { format!("./{name}").into() } else { name };
@@ -168,7 +168,7 @@ impl Workspace {
         self.open_text(path).map(|(decoded, _)| decoded)
     }
 
-    /// The same, with the file that was read.
+    /// Reads a regular file as text, and returns the identity of the file, too. Blocks.
     pub fn open_text(&self, path: &WorkspacePath) -> Result<(Decoded, File), ReadError> {
         let mut file = self.open(path)?;
         let bytes = read_bounded(path, &mut file)?;
@@ -193,13 +193,13 @@ impl Workspace {
         encodings.insert(path.to_owned(), encoding);
     }
 
-    /// The encoding that a file had when it was read last; UTF-8 for one that was never read.
+    /// Encoding of a file when it was last read; UTF-8 if it never was.
     pub fn encoding_of(&self, path: &Path) -> FileEncoding {
         let encodings = self.encodings.lock().unwrap_or_else(PoisonError::into_inner);
         encodings.get(path).copied().unwrap_or(FileEncoding::UTF_8)
     }
 
-    /// A regular file that is not too large. Blocks.
+    /// Opens a regular file that is not too large. Blocks.
     pub fn open(&self, path: &WorkspacePath) -> Result<File, ReadError> {
         let io = |error: io::Error| match error.kind() {
             io::ErrorKind::NotFound => ReadError::Missing(path.to_string()),
@@ -210,7 +210,7 @@ impl Workspace {
         }
         let folder = &self.held[path.folder];
         let file = folder.open_read(&path.inside).map_err(|error| {
-            // The first look is at what nearly all files are.
+            // Nearly all files are of this kind.
             match folder.kind(&path.inside) {
                 Ok(Kind::File) | Err(_) => io(error),
                 Ok(kind) => ReadError::NotRegular { path: path.to_string(), kind: kind.in_words() },
@@ -224,17 +224,17 @@ impl Workspace {
         }
     }
 
-    /// Whether something is there, whatever it is.
+    /// True if an entry of any kind exists.
     pub fn is_there(&self, path: &WorkspacePath) -> bool {
         path.inside.as_os_str().is_empty() || self.held[path.folder].kind(&path.inside).is_ok()
     }
 
-    /// The file has other names: a change through this one would change them unseen.
+    /// True if the file has other names (hard links), which a change would affect as well.
     pub fn has_hard_links(&self, path: &WorkspacePath) -> bool {
         self.held[path.folder].has_hard_links(&path.inside)
     }
 
-    /// A regular file is there, and it has no other name on this file system.
+    /// True for a regular file without other names (hard links).
     pub fn has_one_name(&self, path: &WorkspacePath) -> bool {
         let folder = &self.held[path.folder];
         matches!(folder.kind(&path.inside), Ok(Kind::File)) && !folder.has_hard_links(&path.inside)
@@ -259,17 +259,17 @@ impl WorkspacePath {
         &self.inside
     }
 
-    /// As people and models see it. Resolves to the same path again.
+    /// Path for people and models. Resolves to the same path again.
     pub fn display(&self) -> &str {
         &self.display
     }
 
-    /// The key under which an open document is found.
+    /// Key of the file's open document.
     pub fn uri(&self) -> String {
         uri::of_absolute(&self.absolute)
     }
 
-    /// Other names of it below its workspace folder: by which links it was reached, or can be.
+    /// Other names of it below its workspace folder, through links.
     pub fn aliases(&self) -> &[PathBuf] {
         &self.aliases
     }
@@ -279,7 +279,7 @@ impl WorkspacePath {
         [&self.inside].into_iter().chain(&self.aliases).cloned().collect()
     }
 
-    /// By any of its names.
+    /// True if one of its names may hold secrets.
     pub fn is_secret(&self) -> bool {
         policy::is_secret(&self.inside) || self.aliases.iter().any(|name| policy::is_secret(name))
     }

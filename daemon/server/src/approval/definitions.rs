@@ -1,8 +1,8 @@
-//! Files that say what an allowed command does, by hash: their texts when the user allowed it, and their
-//! texts now.
+//! Hashes of the files that define an allowed command (build scripts, manifests): as of the user's approval,
+//! and as of now.
 //!
-//! Reads through the held folder, and nothing outside of the workspace. (Names that match a pattern are
-//! listed by path.) Blocks.
+//! Reads only inside the workspace, through the open folder handle. Names that match a pattern are listed by
+//! path. Blocks.
 
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},
@@ -20,14 +20,14 @@ use crate::{
     workspace::{ReadError, Workspace, WorkspacePath},
 };
 
-/// Files by name, each with the hashes of its texts: on disk, and in the editor where that differs, as it
-/// is saved before a command runs. [`MISSING`]: no such file.
+/// Hashes of texts by file name: the text on disk, and the editor's text where it differs, because it is
+/// saved before a command runs. [`MISSING`] stands for no file.
 pub type Definitions = BTreeMap<String, Vec<String>>;
 
 const MISSING: &str = "missing";
-/// It is there, and is not read: a folder, a pipe, a link that leads out.
+/// Mark of an entry that exists but is not read: a folder, a pipe, a link out of the workspace.
 const UNREADABLE: &str = "unreadable";
-/// A longer file is read up to here and counts with its length.
+/// Most bytes hashed of a file. Of a longer one, the length is added to the hash.
 const MOST_BYTES: u64 = 1024 * 1024;
 /// Most files of one command. Beyond, [`UNCOUNTED`] stands for the rest, which always counts as changed.
 const MOST_FILES: usize = 256;
@@ -36,17 +36,17 @@ const UNCOUNTED: &str = "(more files)";
 const MOST_LISTED: usize = 4_000;
 const DEEPEST: usize = 6;
 
-/// Contents of the files behind a rule, now. `folder`: in which its commands run.
+/// Current hashes of the files behind a rule. `folder` is the working directory of its commands.
 pub fn look(rule: &Rule, folder: &Path, workspace: &Workspace, docs: &Docs) -> Definitions {
     look_at(command::definitions(rule.words()), folder, workspace, docs)
 }
 
-/// Contents of the files behind the commands of a script, now.
+/// Current hashes of the files behind the commands of a script.
 pub fn look_behind(script: &str, folder: &Path, workspace: &Workspace, docs: &Docs) -> Definitions {
     look_at(command::definitions_in(script), folder, workspace, docs)
 }
 
-/// With the files that those name, and so on.
+/// Follows the files that definitions name, recursively.
 fn look_at(
     named: Vec<Definition>,
     folder: &Path,
@@ -54,7 +54,7 @@ fn look_at(
     docs: &Docs,
 ) -> Definitions {
     let (mut found, mut seen) = (Definitions::new(), BTreeSet::new());
-    // With true for a name that a pattern matched: it is no pattern, whatever is in it.
+    // True for a name that a pattern matched: it is not a pattern itself, whatever it contains.
     let mut waiting: VecDeque<_> = named.into_iter().map(|it| (it, false)).collect();
     while let Some((definition, is_name)) = waiting.pop_front() {
         if !seen.insert((definition.clone(), is_name)) {
@@ -131,7 +131,7 @@ fn below(place: &str, name: &str) -> String {
     if place.is_empty() { name.to_owned() } else { format!("{place}/{name}") }
 }
 
-/// Names in a folder of the workspace, but for those where installed packages and Git keep theirs.
+/// Names in a folder of the workspace, without the folders of installed packages and of Git.
 fn listed(place: &str, folder: &Path, workspace: &Workspace, budget: &mut usize) -> Vec<String> {
     let folder = folder.join(place);
     let resolved = folder.to_str().and_then(|path| workspace.resolve(path).ok());
@@ -145,7 +145,7 @@ fn listed(place: &str, folder: &Path, workspace: &Workspace, budget: &mut usize)
     names
 }
 
-/// The first file that says something else than it did, or that is there now and was not, or no longer.
+/// The first file that was changed, added or removed between two lookups.
 pub fn changed(then: &Definitions, now: &Definitions) -> Option<String> {
     let differs = |(file, hashes): &(&String, &Vec<String>)| match then.get(*file) {
         Some(known) => *file == UNCOUNTED || !hashes.iter().all(|hash| known.contains(hash)),
@@ -155,7 +155,7 @@ pub fn changed(then: &Definitions, now: &Definitions) -> Option<String> {
     now.iter().find(differs).map(|(file, _)| file).or_else(gone).cloned()
 }
 
-/// Hashes of a file's texts, and those of its texts that are read for more files.
+/// Hashes of a file's texts, and the texts in which further file names are searched.
 fn texts(
     definition: &Definition,
     folder: &Path,
@@ -184,7 +184,7 @@ fn texts(
     (hashes, texts)
 }
 
-/// The beginning of a file, and how many bytes follow.
+/// First bytes of a file, and the number of bytes after them.
 fn on_disk(path: &WorkspacePath, workspace: &Workspace) -> Result<(Vec<u8>, u64), &'static str> {
     let file = workspace.open(path).map_err(|error| match error {
         ReadError::Missing(_) => MISSING,
@@ -196,7 +196,7 @@ fn on_disk(path: &WorkspacePath, workspace: &Workspace) -> Result<(Vec<u8>, u64)
     Ok((bytes, length.saturating_sub(MOST_BYTES)))
 }
 
-/// `more`: bytes beyond those that were read.
+/// Hash of a file, or of the member that defines the command. `more` is the number of unread bytes.
 fn hash(bytes: &[u8], more: u64, definition: &Definition) -> String {
     let member = definition.member.and_then(|member| {
         let whole: serde_json::Value = serde_json::from_slice(bytes).ok()?;

@@ -1,7 +1,7 @@
-//! The folder that a command's rules are about, looked up once for each question.
+//! Folder that a command's rules apply to, resolved once for each question.
 //!
-//! Never a lock: what lies there may be another folder when the command runs. Who can put one there
-//! can as well change what the first one holds, and the command is in its sandbox.
+//! Not a lock: another folder may be there when the command runs. Whoever can replace the folder can
+//! also change its content, and the command runs in its sandbox.
 
 use std::{
     fs,
@@ -14,9 +14,9 @@ use crate::workspace::Workspace;
 
 #[derive(Debug)]
 pub struct Place {
-    /// Without symbolic links. `None`: the command has no folder to run in.
+    /// Path without symbolic links. `None`: the working directory does not exist.
     folder: Option<PathBuf>,
-    /// What the script calls it, if it enters it first.
+    /// Name by which the script enters it with `cd`.
     entered: Option<String>,
 }
 
@@ -36,12 +36,12 @@ impl Place {
         }
     }
 
-    /// Where rules hold, and are kept for.
+    /// Folder for which rules apply and are stored.
     pub fn folder(&self) -> Option<&Path> {
         self.folder.as_deref()
     }
 
-    /// Whether it is another folder than the one the command starts in.
+    /// True if the script first enters a folder below its working directory.
     pub fn is_entered(&self) -> bool {
         self.entered.is_some()
     }
@@ -51,10 +51,10 @@ impl Place {
     }
 }
 
-/// The folder of this name in another one, or with this path, if the path jail lets it be read unasked and it lies where
-/// its name says: no link leads there.
+/// Folder of this name below `start`, or of this absolute path. `None` if a link leads there, or if the
+/// path jail does not allow reading it without approval.
 fn folder_below(start: &Path, cwd: &Path, name: &str, workspace: &Workspace) -> Option<PathBuf> {
-    // A workspace that is opened by a link is called so by whoever was told its name.
+    // The model knows a workspace that was opened through a link by the link's name.
     let name = Path::new(name).strip_prefix(cwd).unwrap_or(Path::new(name));
     let path = workspace.resolve(cwd.join(name).to_str()?).ok()?;
     let folder = fs::canonicalize(start.join(name)).ok()?;
@@ -114,7 +114,7 @@ mod tests {
                 ("cd -P && a", None),
                 ("cd packages; a", None),
                 ("cd packages", None),
-                // Models like whole paths.
+                // Models often use absolute paths.
                 ("cd @ && a", Some("")),
                 ("cd @/ && a", Some("")),
                 ("cd @/packages/web && a", Some("packages/web")),

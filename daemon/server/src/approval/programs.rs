@@ -1,7 +1,7 @@
-//! Which program a name is, as the shell will find it.
+//! Lookup of programs by name, as the shell does it.
 //!
-//! Never a lock: a program may be another one when the command runs. But whoever can change what
-//! lies outside the workspace runs programs already.
+//! Not a lock: the program may be replaced before the command runs. But code that can write outside of
+//! the workspace can already run programs.
 
 #[cfg(unix)]
 mod unix;

@@ -1,11 +1,11 @@
-//! Authors of instruction files: which of them the user made, and which the agent.
+//! Authors of instruction files: the user or the agent.
 //!
 //! Before the first command of the agent the texts of all instruction files are hashed. From then on
 //! a file is the user's if it has the text that was hashed, if the editor saved it, or if the
-//! file system says that nobody touched it or its folders while a command ran. All this is on record
+//! file system says that it and its folders did not change while a command ran. All this is recorded
 //! ([`AuthorsFile`]) before a command begins, so that a restart changes nothing.
 //!
-//! Must never count a file as the user's that a command could have put there: in doubt it is data.
+//! A file that a command could have written must never count as the user's. In doubt it is data.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -31,22 +31,22 @@ mod tests;
 /// Authors of instruction files, shared by the hub and running calls.
 #[derive(Debug, Default)]
 pub(crate) struct Sources {
-    /// Cairn's folder of state. `None`: a restart forgets everything.
+    /// Cairn's state folder. `None`: a restart forgets everything.
     state: Option<PathBuf>,
-    /// Files that the agent's file tools changed, and the user has not decided about: of any name,
-    /// for a link may lead there. Without case, as some file systems compare names.
+    /// Files that the agent's file tools changed and the user has not decided about. They may have any
+    /// name, because a link may lead there. In lower case, as some file systems ignore case.
     agents: Mutex<HashSet<String>>,
     /// Texts that the editor saved, or the user accepted.
     saved: Mutex<HashMap<PathBuf, TextHash>>,
-    /// Held while files are looked at: only blocking threads take this lock.
+    /// Held while files are read: only blocking threads take this lock.
     commands: Mutex<Loaded>,
 }
 
-/// Commands of the agent, as far as they were read from the record.
+/// Commands of the agent, as read from the record.
 #[derive(Debug, Default)]
 struct Loaded {
     file: Option<AuthorsFile>,
-    /// The record was looked for.
+    /// The record was searched.
     looked: bool,
     /// `None`: no command ran yet.
     commands: Option<Commands>,
@@ -57,7 +57,7 @@ struct Loaded {
 struct Commands {
     /// When the files were hashed.
     since: SystemTime,
-    /// Texts of the user, by the name under which they are told.
+    /// Texts of the user, by the name under which they are sent.
     texts: HashMap<PathBuf, TextHash>,
     running: usize,
     /// Start of the oldest command that runs.
@@ -66,41 +66,41 @@ struct Commands {
     past: Vec<(SystemTime, SystemTime)>,
 }
 
-/// A command that runs. It ends when this is dropped.
+/// Guard of a running command. Dropping it records the end.
 #[derive(Debug)]
 pub(crate) struct RunningCommand(Arc<Sources>);
 
-/// A file system may round times, and have a clock of its own.
+/// Tolerance for file systems that round times or have a clock of their own.
 const SLACK: Duration = Duration::from_secs(2);
-/// More times than these are joined.
+/// Most recorded periods. Beyond, periods are merged.
 const MOST_PAST: usize = 1_000;
 
 impl Sources {
-    /// `state`: Cairn's folder of state, in which the record is.
+    /// Sources with the record in `state`, Cairn's state folder.
     pub(crate) fn new(state: Option<PathBuf>) -> Self {
         Self { state, ..Self::default() }
     }
 
-    /// The agent's file tools changed this file, or something of the agent's is pending in it.
+    /// Records that the agent's file tools changed this file, or that an edit of the agent is pending in it.
     pub(crate) fn agent_changed(&self, path: &Path) {
         lock(&self.agents).insert(folded(&path.to_string_lossy()));
     }
 
-    /// The user decided about all that the agent changed in this file.
+    /// Records that the user decided about all changes of the agent in this file.
     pub(crate) fn user_decided(&self, path: &Path, text: Option<&str>) {
         if lock(&self.agents).remove(&folded(&path.to_string_lossy())) {
             self.user_saved(path, text);
         }
     }
 
-    /// The editor saved this text, or the user accepted it.
+    /// Records a text that the editor saved or the user accepted.
     pub(crate) fn user_saved(&self, path: &Path, text: Option<&str>) {
         if let Some(text) = text.filter(|_| is_named(path)) {
             lock(&self.saved).insert(path.to_owned(), hash(text));
         }
     }
 
-    /// A command is about to run. Blocks, the first time while the workspace is searched.
+    /// Records the start of a command. Blocks; the first call searches the workspace.
     pub(crate) fn command_begins(
         self: &Arc<Self>,
         workspace: &Workspace,
@@ -119,7 +119,7 @@ impl Sources {
         written.map(|()| running)
     }
 
-    /// The user allowed what a command made at this place, as it is now. Blocks.
+    /// Records that the user accepted the current content of this path. Blocks.
     pub(crate) fn user_accepted(&self, workspace: &Workspace, docs: &Docs, called: &Path) {
         if !is_named(called) {
             return;
@@ -145,7 +145,7 @@ impl Sources {
             Ok(Some(authors)) => {
                 let mut saved = lock(&self.saved);
                 for (path, hash) in &authors.saved {
-                    // What was saved since is newer.
+                    // Texts saved since then are newer.
                     saved.entry(path.clone()).or_insert(*hash);
                 }
                 loaded.commands = Some(Commands::from(authors));
@@ -208,7 +208,7 @@ impl Sources {
         if commands.texts.get(called) == Some(&hash) {
             return true;
         }
-        // A text of the user's under another name: they moved its folder.
+        // A text of the user under another name: they moved its folder.
         let is_known = commands.texts.values().any(|known| *known == hash);
         let users = names.iter().all(|name| commands.did_not_touch(workspace, name, is_known));
         if users {
@@ -219,11 +219,11 @@ impl Sources {
 }
 
 impl RunningCommand {
-    /// The command and all its processes are gone. Blocks.
+    /// Records the end of the command and all its processes. Blocks.
     pub(crate) fn finish(self) {
         let sources = Arc::clone(&self.0);
         drop(self);
-        // Without it the next daemon takes the command for one that ran until its own start.
+        // Otherwise the next daemon assumes that the command ran until the daemon started.
         if let Err(error) = sources.write(&lock(&sources.commands)) {
             tracing::warn!("the end of a command is not written down: {error}");
         }
@@ -238,7 +238,7 @@ impl Drop for RunningCommand {
     }
 }
 
-/// Takes up the record of another daemon. A command that ran at its end may have gone on until now.
+/// Restores the record of an earlier daemon. A command that ran at its end may have run until now.
 impl From<Authors> for Commands {
     fn from(authors: Authors) -> Self {
         let now = SystemTime::now();
@@ -279,8 +279,8 @@ impl Commands {
         }
     }
 
-    /// The file came after the files were hashed, or has a text that was, and it changed while no
-    /// command ran; nor did a command move a folder that it is in, or change what is ignored there.
+    /// True if the file changed only while no command ran, and is newer than the hashes or has a hashed
+    /// text. Commands must not have moved one of its folders or changed the ignore rules there either.
     fn did_not_touch(&self, workspace: &Workspace, path: &Path, is_known: bool) -> bool {
         if changed_at(path).is_none_or(|at| at < self.since && !is_known) {
             return false;
@@ -302,7 +302,7 @@ impl Commands {
     }
 }
 
-/// A time that a program cannot set: it is when the file, its name or its owner last changed.
+/// Time (`ctime`) of the last change of the file, its name or its owner. Programs cannot set it.
 #[cfg(unix)]
 fn changed_at(path: &Path) -> Option<SystemTime> {
     use std::os::unix::fs::MetadataExt;
@@ -313,14 +313,14 @@ fn changed_at(path: &Path) -> Option<SystemTime> {
     SystemTime::UNIX_EPOCH.checked_add(Duration::new(seconds, nanos))
 }
 
-/// The later of two times that a program can set: there is no better one.
+/// The later of modification and creation time. Programs can set both, but the system has no other.
 #[cfg(not(unix))]
 fn changed_at(path: &Path) -> Option<SystemTime> {
     let meta = fs::symlink_metadata(path).ok()?;
     meta.modified().ok().max(meta.created().ok())
 }
 
-/// In a folder that tools fill with the work of others.
+/// True for a path in a folder that tools fill with third-party files.
 fn is_foreign(workspace: &Workspace, path: &Path) -> bool {
     let Some(folder) = workspace.folder_of(path) else { return true };
     let Ok(inside) = path.strip_prefix(folder) else { return true };

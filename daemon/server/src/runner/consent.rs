@@ -1,7 +1,7 @@
 //! Consent to a call: from the policy and the user's rules, else from the user's answer.
 //!
-//! The only place that makes rules of "always". Must never ask for less than what will be done, nor
-//! keep more than what was shown.
+//! Only this module stores rules of "always". A question must never ask for less than what will be done,
+//! and a stored rule must never cover more than what was shown.
 
 use std::sync::Arc;
 
@@ -27,17 +27,17 @@ use crate::{
 
 pub(super) enum Consent {
     Given {
-        /// With what it looked at before it asked.
+        /// The call, with the texts that its preview was made from.
         call: Box<dyn Call>,
         approved: Approved,
-        /// What the user said with it, for the model.
+        /// The user's comment, for the model.
         words: Option<String>,
     },
-    /// With the reason, for the model.
+    /// Reason for the model.
     Refused(ModelText),
 }
 
-/// The call as the user's hooks read it.
+/// Description of the call for the user's hooks.
 pub(super) struct Guard<'a> {
     pub(super) tool: &'a str,
     pub(super) about: &'a (dyn Fn() -> Value + Sync),
@@ -72,18 +72,18 @@ pub(super) async fn consent(
         | Access::Move { .. } => rules,
     };
     let gate = approval::gate(access, mode, &rules, place, &context.workspace);
-    // What the policy forbids is not worth a hook.
+    // No hook runs for a call that the policy forbids.
     if let Gate::Closed(reason) = gate {
         return Ok(Consent::Refused(reason.into()));
     }
-    let (desk, Guard { tool, about }) = (context.hooks.as_ref(), guard);
-    let verdict = hooks::run(desk, Moment::BeforeTool, Some(tool), about).await;
+    let (hook_context, Guard { tool, about }) = (context.hooks.as_ref(), guard);
+    let verdict = hooks::run(hook_context, Moment::BeforeTool, Some(tool), about).await;
     let mut question = match (gate, verdict.decision) {
         (_, HookDecision::Refuse) => {
             return Ok(Consent::Refused(refused(access, &verdict.messages)));
         }
         (Gate::Open(_), HookDecision::Ask) => {
-            let reason = "A hook of your settings wants you to be asked.".to_owned();
+            let reason = "A hook in your settings asks for your approval.".to_owned();
             approval::question(access, &rules, reason, &context.workspace)
         }
         (Gate::Open(approved), HookDecision::GoOn) => {
@@ -101,7 +101,7 @@ pub(super) async fn consent(
         question.reason = format!("{reason} {}", question.reason);
         file
     });
-    // As the user sees it now: what changes until they answer was not allowed.
+    // Hashed before the question is shown: the answer does not cover later changes.
     let offered = with_definitions(&question.rules, place, context).await;
     let definitions = behind(access, place, context).await;
     let looking = context.clone();
@@ -133,19 +133,19 @@ pub(super) async fn consent(
     Ok(Consent::Given { call, approved: question.allowed(), words })
 }
 
-/// Rules about a command.
+/// Rules that apply to a command.
 struct Rules {
     rules: Arc<CommandRules>,
-    /// More can be kept.
+    /// "Always" can be stored.
     keeps: bool,
-    /// Why a rule that was kept does not count any more.
+    /// Reason why a stored rule no longer applies.
     changed: Option<Changed>,
 }
 
 /// A file behind a rule differs from what the user allowed.
 struct Changed {
     file: String,
-    /// A sentence for the user.
+    /// Sentence for the user.
     reason: String,
 }
 
@@ -156,8 +156,7 @@ impl Rules {
     }
 }
 
-/// The user's settings with what they allowed for good in the folder it is about, as it is at this
-/// moment.
+/// The user's settings and the rules they stored for the folder, read now.
 async fn rules_for(shown: &Shown, place: &Place, script: &str, context: &ToolContext) -> Rules {
     let (Some(folder), Some(allowed)) = (place.folder(), context.allowed.clone()) else {
         return Rules::of_settings(context);
@@ -198,14 +197,18 @@ async fn rules_for(shown: &Shown, place: &Place, script: &str, context: &ToolCon
             Rules { rules, keeps: true, changed }
         }
         Ok(Err(error)) => {
-            tell(shown, context, format!("What may always run cannot be read: {error:#}."));
+            tell(
+                shown,
+                context,
+                format!("The list of always allowed commands cannot be read: {error:#}."),
+            );
             Rules::of_settings(context)
         }
         Err(_) => Rules::of_settings(context),
     }
 }
 
-/// Rules with what the files behind them say now.
+/// Rules with the current hashes of the files behind them.
 async fn with_definitions(
     rules: &[Rule],
     place: &Place,
@@ -223,7 +226,8 @@ async fn with_definitions(
     spawn_blocking(look).await.unwrap_or_default()
 }
 
-/// Files behind a command as they are now. A yes for the session holds while they stay so.
+/// Current hashes of the files behind a command. An approval for the session holds while they stay
+/// the same.
 async fn behind(access: &Access, place: &Place, context: &ToolContext) -> Definitions {
     let (Access::Command { command, .. }, Some(folder)) = (access, place.folder()) else {
         return Definitions::new();
@@ -234,7 +238,7 @@ async fn behind(access: &Access, place: &Place, context: &ToolContext) -> Defini
     spawn_blocking(look).await.unwrap_or_default()
 }
 
-/// The command was allowed in any case; that it is asked for again is told.
+/// Stores the rules of "always". On failure the command still runs; the user reads that it will ask again.
 async fn keep(
     shown: &Shown,
     place: &Place,
@@ -251,13 +255,15 @@ async fn keep(
         Ok(Err(error)) => format!("{error:#}"),
         Err(_) => "Cairn failed".to_owned(),
     };
-    let text = format!("“Always” could not be kept, so this command is asked for again: {fault}.");
+    let text = format!(
+        "“Always” could not be saved, so Cairn will ask about this command again: {fault}."
+    );
     tell(shown, context, text);
 }
 
 fn tell(shown: &Shown, context: &ToolContext, text: String) {
     tracing::warn!("{text}");
-    // In the turn that the user sees, also for a child.
+    // In the turn that the user sees, for a subagent as well.
     shown.notices.tell(&context.origin.session, &context.origin.turn, text);
 }
 

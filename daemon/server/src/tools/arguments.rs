@@ -1,7 +1,7 @@
-//! Reading a call's arguments so that the model learns of every mistake at once.
+//! Parser of a call's arguments that reports every mistake at once.
 //!
-//! Unknown fields are ignored, and a number or boolean written as a string is taken as meant:
-//! models do both, and refusing costs a round.
+//! Unknown fields are ignored, and a number or boolean may be written as a string. Models do both, and a
+//! refusal costs a round.
 
 use serde_json::{Map, Value};
 
@@ -25,7 +25,7 @@ impl Arguments {
         }
     }
 
-    /// Empty if it is missing or wrong; `finish` tells.
+    /// Empty if it is missing or wrong; `finish` reports that.
     pub(super) fn string(&mut self, name: &str) -> String {
         if matches!(self.fields.get(name), None | Some(Value::Null)) {
             self.faults.push(format!("`{name}` is missing (string expected)"));
@@ -56,7 +56,7 @@ impl Arguments {
         })
     }
 
-    /// Some of these names, each at most once. One alone is taken as a list of one.
+    /// List of some of these names, each at most once. A single string counts as a list of one.
     pub(super) fn optional_names(
         &mut self,
         name: &str,

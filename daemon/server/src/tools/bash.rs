@@ -1,6 +1,6 @@
-//! `bash`: runs a command in the workspace folder, in a sandbox, after the user allowed these very
-//! bytes. Where no sandbox works the user has said yes to that, too. On Windows it is `powershell`,
-//! and there is no sandbox.
+//! `bash`: runs a command in the workspace folder and a sandbox, after the user allowed exactly this
+//! text. Where no sandbox works, the question says so. On Windows the tool is `powershell`, without a
+//! sandbox.
 
 use std::{io, sync::Arc, time::Duration};
 
@@ -20,16 +20,16 @@ use crate::exec::{
 };
 
 const MAX_TITLE_CHARS: usize = 80;
-/// Longest command in bytes. To judge one takes time and memory in proportion.
+/// Longest command in bytes. The policy takes time and memory in proportion to it.
 const MAX_COMMAND_BYTES: usize = 64 * 1024;
 
 pub(super) struct Bash;
 
-/// What the model is told of the shell there is.
+/// Description of the system's shell for the model.
 struct Shell {
     name: &'static str,
     description: &'static str,
-    /// Whether a command can ask for more than its sandbox gives.
+    /// True if a command can ask for more rights than its sandbox gives.
     grants: bool,
 }
 
@@ -206,8 +206,8 @@ impl Call for BashCall {
 }
 
 impl BashCall {
-    /// The sandbox, which is missing where there is none, as the user knew when they allowed the
-    /// command; and the watch over a command that can write in the workspace.
+    /// Prepares the sandbox, and the watch over a command that can write in the workspace. The sandbox
+    /// is `None` where none works; the user allowed the command with that knowledge.
     async fn prepare(
         &self,
         context: &ToolContext,
@@ -256,7 +256,7 @@ async fn blocking<T: Send + 'static>(
     tokio::task::spawn_blocking(work).await.map_err(io::Error::other)?
 }
 
-/// Runs a command, and moves to quarantine what it leaves of control files, however it ends.
+/// Runs a command, and moves control files that it made or changed to quarantine, however it ends.
 async fn run_watched(
     spec: Spec,
     watching: Option<Watching>,
@@ -274,14 +274,18 @@ async fn run_watched(
     Ok((ran, left))
 }
 
-/// Words about what a command left if the user is not asked about it.
+/// Text about control files that a command left, for calls that end without a question.
 fn told(left: &LeftBehind) -> String {
     let Some(folder) = left.folder() else { return left.faults() };
     let lines = left.lines(shown_path).join("\n");
-    format!("\nIt left these, which were moved to {}:\n{lines}{}", folder.display(), left.faults())
+    format!(
+        "\nThe command made or changed protected files. Cairn moved them to {}:\n{lines}{}",
+        folder.display(),
+        left.faults()
+    )
 }
 
-/// What a command that failed may have lacked, from its own words.
+/// Hint about a missing right or path, from the output of a failed command.
 fn hint(output: &str, needs: Needs, (home, cwd): (&str, &str)) -> Option<&'static str> {
     let says = |words: &[&str]| words.iter().any(|words| output.contains(words));
     let no_network = [
@@ -320,8 +324,8 @@ fn hint(output: &str, needs: Needs, (home, cwd): (&str, &str)) -> Option<&'stati
     }
 }
 
-/// True if a line of the output says that something in the home folder, but not in the folder of the
-/// command, is missing.
+/// True if a line of the output reports a missing path in the home folder, outside of the working
+/// directory.
 fn misses_something_below(home: &str, cwd: &str, output: &str) -> bool {
     let missing = ["No such file or directory", "ENOENT", "os error 2", "not found"];
     let says = |line: &str| missing.iter().any(|words| line.contains(words));

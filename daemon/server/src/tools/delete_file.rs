@@ -1,4 +1,4 @@
-//! `delete_file`: deletes a file, as a proposal that the user can take back.
+//! `delete_file`: proposes to delete a file; the user can reject it.
 
 use cairn_core::{model::ToolSpec, policy::Access, text::Text};
 use cairn_protocol::Preview;

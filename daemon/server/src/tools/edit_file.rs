@@ -38,7 +38,7 @@ impl EditCall {
         let text = base.to_string();
         let replaced = edit::replace(&text, &self.old, &self.new, self.occurrences).map_err(
             |error| match self.path.is_secret() {
-                // A yes to a change is none to what stands around it.
+                // Consent to a change does not cover the text around it.
                 true => ToolFailure::Tell(format!(
                     "{}: `old_text` does not fit. What is there is not shown, because it may hold \
                      secrets; read the file first.",

@@ -23,7 +23,7 @@ struct GlobCall {
     from: WorkspacePath,
 }
 
-/// A glob over paths relative to a folder.
+/// Glob pattern over paths relative to a folder.
 pub(super) struct PathPattern {
     pub(super) text: String,
     matcher: GlobMatcher,
@@ -64,7 +64,7 @@ impl PathPattern {
         self.matcher.is_match(below)
     }
 
-    /// Hidden files are looked at when the pattern names one.
+    /// True if the pattern names a hidden file, so that hidden files are searched.
     pub(super) fn hidden(&self) -> Hidden {
         let named = self.text.split('/').any(|part| part.starts_with('.') && part != ".");
         if named { Hidden::Include } else { Hidden::Skip }
@@ -105,7 +105,7 @@ impl Tool for Glob {
     }
 }
 
-/// Where a search begins.
+/// Start path of a search.
 pub(super) fn start(
     context: &ToolContext,
     path: Option<&str>,
@@ -143,7 +143,7 @@ impl Call for GlobCall {
                 let mut found: Vec<String> = Vec::new();
                 let (hidden, stop) = (self.pattern.hidden(), || search.is_over());
                 let walked = context.workspace.walk(&self.from, hidden, &stop, |path| {
-                    // What was listed may have been seen through a link that was put there meanwhile.
+                    // A link may have been put in the way of the listing meanwhile.
                     if self.pattern.matches(&path, &self.from) && context.workspace.is_there(&path)
                     {
                         found.push(path.to_string());

@@ -74,7 +74,7 @@ impl Tool for Grep {
         if pattern.is_empty() {
             return Err(ToolFailure::tell("`pattern` is empty. Give a regular expression."));
         }
-        // Compiled when the search has a slot: that costs memory, too.
+        // Compiled once the search has a slot, because compiling takes memory, too.
         if pattern.len() > MAX_PATTERN_BYTES {
             return Err(ToolFailure::Tell(pattern::too_long(&pattern)));
         }
@@ -136,7 +136,7 @@ impl GrepCall {
         let stop = || search.is_over();
         let walked = context.workspace.walk(&self.from, hidden, &stop, |path| {
             if self.files.as_ref().is_none_or(|files| files.matches(&path, &self.from)) {
-                // Where the user was asked for it by name, they said yes.
+                // A file that the call names was approved by the user.
                 if path.is_secret() && !self.from.is_secret() {
                     results.secrets += 1;
                 } else {
@@ -148,7 +148,7 @@ impl GrepCall {
         results.finish(walked, search)
     }
 
-    /// A file that cannot be searched is passed over.
+    /// Searches a file. One that cannot be read is skipped.
     fn search_file(
         &self,
         context: &ToolContext,
@@ -173,7 +173,7 @@ impl GrepCall {
                             return Ok(scanned);
                         }
                         results.reset(before, path);
-                        // One after the other: each takes several times the size of its file.
+                        // One at a time: decoding takes several times the size of the file.
                         let _decoding = search.decoding();
                         let small = file.metadata()?.len() <= MAX_DECODED_BYTES;
                         let read = || context.workspace.read_text(path).ok();
@@ -226,17 +226,17 @@ impl<'a, I: Iterator<Item = &'a str>> Read for Chunks<'a, I> {
 #[derive(Default)]
 struct Results {
     out: String,
-    /// The file searched now, until its name is in the text.
+    /// Current file, until its name is in the text.
     file: Option<String>,
     matches: usize,
     full: bool,
-    /// Files that were passed over because they may hold secrets.
+    /// Files that were skipped because they may hold secrets.
     secrets: usize,
     /// Files with a line that was searched in pieces.
     pieces: usize,
 }
 
-/// Length of the results, to go back to.
+/// Length of the results, for a rollback.
 struct Mark {
     bytes: usize,
     matches: usize,
@@ -247,7 +247,7 @@ impl Results {
         Mark { bytes: self.out.len(), matches: self.matches }
     }
 
-    /// Forgets what was found since, in the file that is searched now.
+    /// Removes the matches found since then in the current file.
     fn reset(&mut self, mark: Mark, path: &WorkspacePath) {
         self.out.truncate(mark.bytes);
         self.matches = mark.matches;

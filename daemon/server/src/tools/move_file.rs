@@ -1,4 +1,4 @@
-//! `move_file`: moves or renames a file, as a proposal that the user can take back.
+//! `move_file`: proposes to move or rename a file; the user can reject it.
 
 use cairn_core::{model::ToolSpec, policy::Access, text::Text};
 use cairn_protocol::Preview;

@@ -1,5 +1,4 @@
-//! Changing a file: look, compute what it shall become, propose it, and look again when the user
-//! was faster.
+//! Change of a file: read, compute, propose, and start again if the user changed the file meanwhile.
 
 use std::{sync::Arc, time::Duration};
 
@@ -16,8 +15,8 @@ use super::{
 };
 use crate::workspace::WorkspacePath;
 
-/// How long to wait before a change is computed anew because the file changed under it. At once as a
-/// rule; then longer than somebody who types needs from one key to the next.
+/// Delays before a change is computed again because the file changed. The first retry is immediate; the
+/// later ones exceed the time between two keys of a typing user.
 const PAUSES: [Duration; 6] = [
     Duration::ZERO,
     Duration::ZERO,
@@ -30,11 +29,11 @@ const PAUSES: [Duration; 6] = [
 pub(super) struct Change<T> {
     pub(super) added: u32,
     pub(super) removed: u32,
-    /// What the computation had to say.
+    /// Note of the computation.
     pub(super) note: T,
 }
 
-/// The text that the user was shown a change of; the outer `None`: nobody was asked.
+/// Text from which the shown change was computed. The outer `None`: no question was asked.
 pub(super) type Asked = Option<Option<Text>>;
 
 pub(super) fn edit_of(path: &WorkspacePath) -> Access {
@@ -45,7 +44,7 @@ pub(super) fn edit_of(path: &WorkspacePath) -> Access {
     }
 }
 
-/// The change, for the user to decide about it, and the text that it is a change of.
+/// Preview of a change, and the text it was computed from.
 pub(super) fn preview<T>(
     context: &ToolContext,
     path: &WorkspacePath,
@@ -62,14 +61,14 @@ pub(super) fn preview<T>(
         Ok((Wanted::Text(text), _)) => Text::new(&text),
         Ok((Wanted::Gone, _)) => Text::default(),
         Ok((Wanted::At(_), _)) => return Ok((None, None)),
-        // What is wrong may quote the file, which the user has not allowed yet.
+        // The error may quote the file, which the user has not allowed yet.
         Err(_) if path.is_secret() => return Ok((None, None)),
         Err(error) => return Err(error),
     };
     Ok((Some(shown(base.as_ref(), &after, path.display())), Some(base)))
 }
 
-/// A file that is moved, as a new one at its new place, and its text.
+/// Preview of a move as a new file at its new path, and the text.
 pub(super) fn preview_moved(
     context: &ToolContext,
     from: &WorkspacePath,
@@ -97,7 +96,7 @@ fn shown(before: Option<&Text>, after: &Text, name: &str) -> Preview {
     Preview { patch, texts }
 }
 
-/// The text that is to be changed; `None`: no such file.
+/// Text to be changed. `None`: no such file.
 fn present(context: &ToolContext, path: &WorkspacePath) -> Result<Option<Text>, ToolFailure> {
     if context.workspace.has_hard_links(path) {
         return Err(ToolFailure::Tell(format!(
@@ -135,8 +134,8 @@ fn check_encodable(
     })
 }
 
-/// `compute` says from the present text (`None`: no such file) what the file shall become, with a
-/// note. It may block, and may be called again.
+/// Proposes the result of `compute`, which gets the current text (`None`: no such file) and returns the
+/// wanted state with a note. It may block and may be called several times.
 pub(super) async fn change<T: Send + 'static>(
     context: &ToolContext,
     path: &WorkspacePath,
@@ -223,7 +222,7 @@ pub(super) async fn change<T: Send + 'static>(
     )))
 }
 
-/// The lines where a change would begin, as they are now.
+/// Current lines at the start of a change.
 fn place(base: &Text, wanted: &Wanted) -> String {
     const AROUND: usize = 3;
     const MOST_LINES: usize = 12;
@@ -242,7 +241,7 @@ fn place(base: &Text, wanted: &Wanted) -> String {
     shown
 }
 
-/// `+3 −1`
+/// Line counts for a title: `+3 −1`.
 pub(super) fn counts<T>(change: &Change<T>) -> String {
     format!("+{} −{}", change.added, change.removed)
 }

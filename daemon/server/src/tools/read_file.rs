@@ -1,4 +1,4 @@
-//! `read_file`: a file as the user sees it, with line numbers.
+//! `read_file`: reads a file as the user sees it, with line numbers.
 
 use cairn_core::{marks::ModelText, model::ToolSpec, policy::Access, text::Text};
 use futures_util::future::{BoxFuture, FutureExt};

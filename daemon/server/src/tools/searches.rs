@@ -1,4 +1,4 @@
-//! Bounds of all searches of a daemon together: how many run at once, and how long each.
+//! Limits for all searches of a daemon: their number at a time and the duration of each.
 
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -11,8 +11,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::ToolFailure;
 
-/// Searches at once on a machine with many cores. Each may take up to 6 MiB, and all of them share
-/// 64 MiB with one file that is decoded.
+/// Most searches at once on a machine with many cores. Each takes up to 6 MiB; together with one decoded
+/// file they share 64 MiB.
 const MAX_AT_ONCE: usize = 4;
 const MAX_TIME: Duration = Duration::from_secs(20);
 
@@ -36,13 +36,13 @@ impl Default for Searches {
 }
 
 impl Searches {
-    /// The same with another limit of time.
+    /// Searches with another time limit.
     #[cfg(test)]
     pub(super) fn with_limit(limit: Duration) -> Self {
         Self { limit, ..Self::default() }
     }
 
-    /// Waits for a slot. The time of a search begins when it has one.
+    /// Waits for a slot. The time limit starts when the search has one.
     pub(super) async fn begin(&self, cancel: &CancellationToken) -> Result<Search, ToolFailure> {
         let slot = tokio::select! {
             slot = Arc::clone(&self.slots).acquire_owned() => slot,
@@ -61,7 +61,7 @@ impl Searches {
     }
 }
 
-/// One search that runs. It frees its slot when it is dropped.
+/// Running search. Frees its slot when dropped.
 pub(super) struct Search {
     _slot: OwnedSemaphorePermit,
     decoding: Arc<Mutex<()>>,

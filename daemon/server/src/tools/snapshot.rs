@@ -1,4 +1,4 @@
-//! The text of a file as the user sees it: the editor's buffer if it has one, else the disk.
+//! Text of a file as the user sees it: the editor's buffer if there is one, else the disk.
 
 use cairn_core::text::Text;
 
@@ -9,11 +9,11 @@ pub(super) struct Snapshot {
     pub(super) text: Text,
     /// The buffer differs from the disk.
     pub(super) unsaved: bool,
-    /// The editor reads the file in an encoding that it is not in, and shows replacement characters.
+    /// The editor decoded the file with a wrong encoding and shows replacement characters.
     pub(super) garbled: bool,
 }
 
-/// `None` when there is no such file. Blocks.
+/// Reads the snapshot; `None` if the file does not exist. Blocks.
 pub(super) fn look(
     context: &ToolContext,
     path: &WorkspacePath,
@@ -38,7 +38,7 @@ pub(super) fn look(
     }
 }
 
-/// Says that a file is missing, and which ones the model may mean. Blocks.
+/// Error for a missing file, with similar names. Blocks.
 pub(super) fn missing(context: &ToolContext, path: &WorkspacePath) -> ToolFailure {
     let similar = context.workspace.similar_to(path);
     let hint = if similar.is_empty() {
@@ -50,7 +50,7 @@ pub(super) fn missing(context: &ToolContext, path: &WorkspacePath) -> ToolFailur
     ToolFailure::Tell(format!("`{path}` does not exist. {hint}"))
 }
 
-/// Runs what blocks on the disk where it may block.
+/// Runs blocking disk access on a blocking thread.
 pub(super) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, ToolFailure> + Send + 'static,
 ) -> Result<T, ToolFailure> {

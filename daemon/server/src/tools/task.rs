@@ -1,6 +1,6 @@
-//! `task`: hands a part of the work to a child, a loop of its own with a clean context.
+//! `task`: hands a part of the work to a subagent, a loop of its own with a clean context.
 //!
-//! Must never run the loop itself: the hub has it, like every other.
+//! Must never run the loop itself: the hub runs it like every other.
 
 use cairn_core::{model::ToolSpec, policy::Access, subagent::SubagentReport};
 use futures_util::future::{BoxFuture, FutureExt};
@@ -93,7 +93,7 @@ impl Call for TaskCall {
     ) -> BoxFuture<'static, Result<ToolOutput, ToolFailure>> {
         let Self { title, prompt, tools, max_rounds } = *self;
         let request = SubagentRequest { title, prompt, tools, max_rounds, origin: context.origin };
-        // The rest of the context goes now: a journal is not closed while a call holds it.
+        // Drop the rest of the context now: a journal is not closed while a call holds it.
         let ended = context.subagents.run(request);
         async move {
             let Some(SubagentReport { content, is_error }) = ended.await else {

@@ -1,7 +1,7 @@
 //! `TaskCreate`, `TaskGet`, `TaskUpdate`, `TaskList`: the task graph of a session, on disk.
 //!
-//! Rules and words are core's; here is what takes time: the files, and the user's hooks. A hook is
-//! never run while the list is locked, since it may take seconds.
+//! Core has the rules and the texts; this module has the files and the user's hooks. No hook runs while
+//! the list is locked, because it may take seconds.
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -26,10 +26,10 @@ use crate::{
 
 const MAX_TITLE_CHARS: usize = 80;
 
-/// The four tools, keeping their lists below `state`.
+/// The four tools; they store their lists below `state`.
 pub fn all(state: Option<PathBuf>) -> Vec<Arc<dyn Tool>> {
-    let desk = Arc::new(TaskListTools { state });
-    let one = |tool| Arc::new(GraphTool { tool, desk: Arc::clone(&desk) }) as Arc<dyn Tool>;
+    let lists = Arc::new(TaskListTools { state });
+    let one = |tool| Arc::new(GraphTool { tool, lists: Arc::clone(&lists) }) as Arc<dyn Tool>;
     TaskTool::ALL.map(one).into()
 }
 
@@ -39,12 +39,12 @@ struct TaskListTools {
 
 struct GraphTool {
     tool: TaskTool,
-    desk: Arc<TaskListTools>,
+    lists: Arc<TaskListTools>,
 }
 
 struct GraphCall {
     request: TaskRequest,
-    desk: Arc<TaskListTools>,
+    lists: Arc<TaskListTools>,
 }
 
 impl Tool for GraphTool {
@@ -52,10 +52,10 @@ impl Tool for GraphTool {
         self.tool.spec()
     }
 
-    /// Faults of form are told with those of meaning, which only the list knows.
+    /// Errors of form are reported together with those of content, which only the list can find.
     fn parse(&self, arguments: Value, _: &ToolContext) -> Result<Box<dyn Call>, ToolFailure> {
         let request = self.tool.read(&arguments);
-        Ok(Box::new(GraphCall { request, desk: Arc::clone(&self.desk) }))
+        Ok(Box::new(GraphCall { request, lists: Arc::clone(&self.lists) }))
     }
 }
 
@@ -127,7 +127,7 @@ impl GraphCall {
     }
 
     fn list(&self, context: &ToolContext) -> anyhow::Result<TaskList> {
-        let state = self.desk.state.as_ref();
+        let state = self.lists.state.as_ref();
         let state = state.context("no folder is known; set CAIRN_STATE_DIR to an absolute path")?;
         TaskList::new(state, &context.origin.session)
     }
@@ -186,7 +186,7 @@ fn obstacle(error: anyhow::Error) -> ToolFailure {
     ToolFailure::Tell(format!("The task list could not be used: {error:#}."))
 }
 
-async fn ask_hooks(context: &ToolContext, moment: Moment, task: Value) -> hooks::Verdict {
+async fn ask_hooks(context: &ToolContext, moment: Moment, task: Value) -> hooks::HookVerdict {
     hooks::run(context.hooks.as_ref(), moment, None, || json!({"task": task})).await
 }
 

@@ -85,7 +85,7 @@ impl Fixture {
         Self { dir, context, editor }
     }
 
-    /// What the model gets: the content, after `failed: ` when the news is bad, or `failure: ` and
+    /// Text for the model: the content, after `failed: ` when the news is bad, or `failure: ` and
     /// what it is told instead. The user says yes to everything.
     pub(super) async fn call(&self, tool: &str, arguments: Value) -> String {
         let tool = super::all()

@@ -1,16 +1,16 @@
-//! Changing files on disk, for `disk` alone: from the folder that is held open.
+//! Changes of files on disk, through the open folder handle. Only `disk` uses it.
 
 use std::{fs::File, io};
 
 use super::{Done, Workspace, WorkspacePath};
 
 impl Workspace {
-    /// A new file with these bytes, and missing folders.
+    /// Creates a file with these bytes, and missing folders.
     pub(crate) fn create_new(&self, path: &WorkspacePath, bytes: &[u8]) -> io::Result<()> {
         self.held[path.folder].create_new(&path.inside, bytes)
     }
 
-    /// Puts other bytes in the place of the file that was read.
+    /// Replaces the content of the file that was read.
     pub(crate) fn replace(
         &self,
         path: &WorkspacePath,
@@ -25,12 +25,12 @@ impl Workspace {
         self.held[path.folder].remove(&path.inside, read)
     }
 
-    /// Removes a folder that is empty.
+    /// Removes an empty folder.
     pub(crate) fn remove_empty(&self, path: &WorkspacePath) -> io::Result<()> {
         self.held[path.folder].remove_empty(&path.inside)
     }
 
-    /// Moves the file that was read to where nothing is.
+    /// Moves the file that was read to a free path.
     pub(crate) fn rename(
         &self,
         path: &WorkspacePath,

@@ -1,4 +1,4 @@
-//! The path jail: where a given path really leads, and whether that is inside.
+//! Path jail: resolves a given path with its links, and refuses targets outside of the workspace.
 
 use std::{
     collections::VecDeque,
@@ -15,7 +15,7 @@ use cairn_core::{
 
 use super::{Workspace, WorkspacePath, path_of, spelling::link_target};
 
-/// A refused path. The message tells the model what to do.
+/// Refused path. The message tells the model what to do.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PathError {
     #[error("The path is empty. Give a path relative to the workspace folder.")]
@@ -52,20 +52,19 @@ pub enum PathError {
     Io { path: String, reason: String },
 }
 
-/// As many as Linux follows.
+/// Most links of a path that are followed; the limit of Linux.
 const MAX_LINKS: usize = 40;
 const MAX_LENGTH: usize = 4096;
 
 impl Workspace {
-    /// Where a path leads: relative to the first folder, absolute inside any, or a `file:` URI;
-    /// plain, or quoted as [`Workspace::display`] has it. Nothing need be there, unless its name has
-    /// control characters. Links are followed, the last one too, also when they dangle. Blocks on
-    /// the disk.
+    /// Resolves a path: relative to the first folder, absolute inside any, or a `file:` URI; plain, or
+    /// quoted as by [`Workspace::display`]. The target need not exist, unless its name has control
+    /// characters. Follows all links, including the last one and dangling ones. Blocks.
     pub fn resolve(&self, given: &str) -> Result<WorkspacePath, PathError> {
         let named = unquoted(given);
         let path = self.absolute(named.as_deref().unwrap_or(given))?;
         let deceptive = path.to_string_lossy().chars().any(is_deceptive);
-        // Written out it is meant, and the way back to a file that was shown. No new name is made so.
+        // A quoted name is deliberate, and refers to a file that was shown. It creates no new file.
         let written_out = named.is_some() || is_uri(given);
         if deceptive && !(written_out && fs::symlink_metadata(&path).is_ok()) {
             return Err(PathError::ControlCharacter);
@@ -73,7 +72,7 @@ impl Workspace {
         self.follow(&path, given)
     }
 
-    /// Where an absolute path leads.
+    /// Resolves an absolute path.
     fn follow(&self, path: &Path, given: &str) -> Result<WorkspacePath, PathError> {
         let mut walker = Walker::new(self, given);
         walker.follow(path)?;
@@ -87,7 +86,7 @@ impl Workspace {
         }
         let mut aliases: Vec<PathBuf> =
             walker.passed.iter().filter_map(|it| self.place_of(it)).map(|(_, it)| it).collect();
-        // In a folder in a folder it is a file of both.
+        // A file in nested workspace folders belongs to both.
         aliases.extend(self.canonical.iter().filter_map(|it| below(&walker.at, it, Case::HERE)));
         aliases.extend(self.by_protected_links(&walker.at));
         aliases.extend(self.in_home(folder, &walker.at));
@@ -96,19 +95,19 @@ impl Workspace {
         Ok(WorkspacePath { aliases, ..self.path_in(folder, &inside) })
     }
 
-    /// A path without links is in Cairn's own folder.
+    /// True if a path without links is in Cairn's state folder.
     pub(super) fn is_own(&self, path: &Path) -> bool {
         self.own.as_deref().is_some_and(|own| below(path, own, Case::HERE).is_some())
     }
 
-    /// A path without its links, whether or not something is there.
+    /// Resolves the links of a path, which need not exist.
     pub(super) fn where_it_leads(&self, path: &Path) -> Option<PathBuf> {
         let mut walker = Walker::new(self, "");
         walker.follow(&std::path::absolute(path).ok()?).ok()?;
         Some(walker.at)
     }
 
-    /// Resolves again what was resolved before: a link may have been put in its way meanwhile.
+    /// Resolves a resolved path again: a link may have been put in its way meanwhile.
     pub fn recheck(&self, path: &WorkspacePath) -> Result<(), PathError> {
         match self.follow(path.as_path(), path.display()) {
             Ok(now) if now.as_path() == path.as_path() => Ok(()),
@@ -117,15 +116,15 @@ impl Workspace {
         }
     }
 
-    /// The file of this URI, which must be its own name: no link leads there.
+    /// Resolves a URI that must name its file directly, not through a link.
     pub fn exactly(&self, uri: &str) -> Result<WorkspacePath, PathError> {
         let path = self.resolve(uri)?;
         let plain = path_of(uri).is_some_and(|given| given == path.as_path());
         if plain { Ok(path) } else { Err(PathError::Outside(uri.to_owned())) }
     }
 
-    /// The path that an absolute path names, if no link leads from the one to the other: with `.` and
-    /// `..` taken away as text it is what the kernel finds.
+    /// Resolves an absolute path that has no links: with `.` and `..` removed as text it is the path
+    /// that the kernel finds.
     pub fn resolve_without_links(&self, path: &Path) -> Option<WorkspacePath> {
         let found = self.resolve(path.to_str()?).ok()?;
         let mut plain = PathBuf::new();
@@ -149,7 +148,7 @@ impl Workspace {
             return Err(PathError::TooLong);
         }
         let decoded = if is_uri(given) {
-            // What is not text could not be named to a model, nor by it.
+            // A model could not name a path that is not text.
             let named = path_of(given).filter(|path| path.to_str().is_some());
             named.ok_or_else(|| PathError::NotAPath(quoted(given).into_owned()))?
         } else {
@@ -167,7 +166,7 @@ impl Workspace {
         Ok(self.root().join(decoded))
     }
 
-    /// The folder that a path without links is in, and the path below it.
+    /// The folder that contains a path without links, and the path below it.
     pub(super) fn place_of(&self, path: &Path) -> Option<(usize, PathBuf)> {
         let folders = self.canonical.iter().enumerate();
         folders.into_iter().find_map(|(at, it)| Some((at, below(path, it, Case::HERE)?)))
@@ -200,7 +199,7 @@ impl Workspace {
         Some(Path::new(".venv").join(inside.strip_prefix(root).ok()?))
     }
 
-    /// In a workspace that holds the user's own folder, hidden files are the user's settings.
+    /// True for hidden files in a workspace that contains the home folder: they are the user's settings.
     fn in_home(&self, folder: usize, path: &Path) -> Option<PathBuf> {
         let home = self.home.as_deref()?;
         below(home, &self.canonical[folder], Case::HERE)?;
@@ -212,13 +211,13 @@ fn is_uri(given: &str) -> bool {
     given.contains("://") || given.starts_with("file:")
 }
 
-/// Goes a path component by component, as the kernel does, but goes on where nothing exists.
+/// Walks a path component by component, as the kernel does, but continues where nothing exists.
 struct Walker<'a> {
     workspace: &'a Workspace,
     given: &'a str,
     at: PathBuf,
     links: usize,
-    /// What the path was called before each link on it.
+    /// Names of the path before each link on it.
     passed: Vec<PathBuf>,
 }
 
@@ -227,7 +226,7 @@ impl<'a> Walker<'a> {
         Self { workspace, given, at: PathBuf::new(), links: 0, passed: Vec::new() }
     }
 
-    /// Of an absolute path.
+    /// Starts at the root of an absolute path.
     fn follow(&mut self, path: &Path) -> Result<(), PathError> {
         self.at = root_of(path);
         let mut ahead: VecDeque<OsString> = VecDeque::new();
@@ -247,7 +246,7 @@ impl<'a> Walker<'a> {
                     }
                     let target = link_target(&self.at).map_err(|error| self.io(&error))?;
                     if cfg!(windows) && windows_oddity(&target.to_string_lossy()).is_some() {
-                        // Not looked at: a look at another machine tells it who looks.
+                        // Not accessed: access to another machine sends it the user's name.
                         return Err(PathError::Outside(self.given.to_owned()));
                     }
                     self.passed.push(ahead.iter().fold(self.at.clone(), |at, name| at.join(name)));
@@ -267,7 +266,7 @@ impl<'a> Walker<'a> {
                 Err(error) => return Err(self.io(&error)),
             }
         }
-        // Where it ends may be such a folder itself, for a search to begin in.
+        // The target may be such a folder itself, as the start of a search.
         match self.is_inside() && is_git_folder(&self.at, None) {
             true => Err(PathError::Git(self.given.to_owned())),
             false => Ok(()),
@@ -308,13 +307,13 @@ pub(super) fn is_git_folder(folder: &Path, coming: Option<&str>) -> bool {
     has("HEAD") && ((has("objects") && has("refs")) || has("commondir"))
 }
 
-/// The root that an absolute path is below: on Windows, of its drive.
+/// Root of an absolute path; on Windows, of its drive.
 fn root_of(path: &Path) -> PathBuf {
     let is_root = |part: &Component| matches!(part, Component::Prefix(_) | Component::RootDir);
     path.components().take_while(is_root).collect()
 }
 
-/// Puts the components of a path before those that are still to go.
+/// Inserts the components of a path before the remaining ones.
 fn queue(ahead: &mut VecDeque<OsString>, path: &Path) {
     for component in path.components().rev() {
         match component {

@@ -1,7 +1,7 @@
-//! A folder held open: files below it are read and changed from there, and no link is followed on
-//! the way, however fast somebody swaps a folder for one.
+//! Open handle of a folder. Files below it are read and changed through the handle without following
+//! links, so that swapping a folder for a link has no effect.
 //!
-//! Must never open by a path from the root of the file system, nor anything but a regular file.
+//! Must never open a path from the root of the file system, or anything but a regular file.
 
 use std::{
     ffi::OsStr,
@@ -19,15 +19,15 @@ pub(super) use unix::RootDir;
 #[cfg(windows)]
 pub(super) use windows::RootDir;
 
-/// Whether something was done to the file that was meant.
+/// Result of a change that applies only to the file that was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Done {
     Done,
-    /// Another one is there by now, or it changed.
+    /// The file was replaced or changed.
     Changed,
 }
 
-/// What is at a path.
+/// Kind of the entry at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(windows, expect(dead_code, reason = "folders hold no such things there"))]
 pub(super) enum Kind {
@@ -54,7 +54,7 @@ impl Kind {
     }
 }
 
-/// The names of a path in which nothing leads back or elsewhere.
+/// Components of a path that has only plain names.
 fn plain_names(inside: &Path) -> io::Result<Vec<&OsStr>> {
     let name = |component| match component {
         Component::Normal(name) => Ok(name),
@@ -69,7 +69,7 @@ fn parent(inside: &Path) -> &Path {
     inside.parent().unwrap_or(Path::new(""))
 }
 
-/// Nobody else's, also when two change the same file at once.
+/// Unique name of a temporary file, also for concurrent changes of one file.
 fn temporary_name() -> String {
     format!(".cairn-{}", uuid::Uuid::now_v7().simple())
 }

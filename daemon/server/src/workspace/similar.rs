@@ -1,4 +1,4 @@
-//! Names like one that does not exist: a model that misremembers a path finds it by itself.
+//! Search for names similar to a missing one, so that a model can correct a wrong path.
 
 use std::{
     ops::ControlFlow,
@@ -13,7 +13,7 @@ const MAX_SEEN: usize = 20_000;
 const MAX_TIME: Duration = Duration::from_secs(10);
 
 impl Workspace {
-    /// Files with the same name elsewhere, or with almost the same name; best first. Blocks.
+    /// Files with the same or a similar name, best match first. Blocks.
     pub fn similar_to(&self, missing: &WorkspacePath) -> Vec<WorkspacePath> {
         let wanted = file_name(missing);
         let mut found: Vec<(usize, WorkspacePath)> = Vec::new();
@@ -22,7 +22,7 @@ impl Workspace {
         let stop = || began.elapsed() > MAX_TIME;
         self.walk(&self.path_in(0, Path::new("")), Hidden::Skip, &stop, |path| {
             seen += 1;
-            // What was listed may have been seen through a link that was put there meanwhile.
+            // A link may have been put in the way of the listing meanwhile.
             if let Some(distance) = distance(&wanted, &file_name(&path))
                 && self.is_there(&path)
             {
@@ -40,7 +40,7 @@ fn file_name(path: &WorkspacePath) -> String {
     path.as_path().file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default()
 }
 
-/// Edits from one name to the other, if they are few for names of this length.
+/// Edit distance of two names, if it is small for their length.
 fn distance(a: &str, b: &str) -> Option<usize> {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let limit = a.len().min(b.len()) / 4;

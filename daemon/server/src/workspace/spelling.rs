@@ -1,6 +1,6 @@
-//! How paths are written on this system, so that one place has one spelling to compare by.
+//! System-specific spelling of paths, so that equal paths compare equal.
 //!
-//! Must never lead to another place than the path it was given.
+//! A result must never lead to another place than the given path.
 
 #[cfg(unix)]
 mod unix;
@@ -17,5 +17,5 @@ pub use unix::canonical;
 #[cfg(windows)]
 pub use windows::canonical;
 
-/// The variable that names the user's own folder.
+/// Environment variable of the home folder.
 pub(super) const HOME: &str = if cfg!(windows) { "USERPROFILE" } else { "HOME" };

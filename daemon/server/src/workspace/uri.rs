@@ -1,5 +1,4 @@
-//! File URIs. Written as VS Code writes them; read however a client spells them, and compared by
-//! the path they mean.
+//! File URIs: written as VS Code does, read in any client's spelling, compared by path.
 
 use std::path::{Path, PathBuf};
 
@@ -32,8 +31,8 @@ pub(super) fn of_absolute(path: &Path) -> String {
     uri
 }
 
-/// The absolute path a file URI means, decoded once. `None` for other schemes, other hosts and
-/// what is no path.
+/// Absolute path of a file URI, decoded once. `None` for other schemes, other hosts and values that
+/// are not a path.
 pub fn path_of(uri: &str) -> Option<PathBuf> {
     let (scheme, rest) = uri.split_once(':')?;
     if !scheme.eq_ignore_ascii_case("file") {
@@ -56,7 +55,7 @@ pub fn path_of(uri: &str) -> Option<PathBuf> {
     Some(system::path(usable.then_some(bytes)?)?.components().collect())
 }
 
-/// One spelling for all URIs of a path: the key to compare documents by. `None` if it is no file.
+/// Canonical URI of a path, the key of documents. `None` if the URI names no file.
 pub fn canonical_uri(uri: &str) -> Option<String> {
     path_of(uri).map(|path| of_absolute(&path))
 }

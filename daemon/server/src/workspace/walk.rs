@@ -1,5 +1,5 @@
-//! Going through the files of the workspace that are of interest: what Git ignores is skipped,
-//! with or without a repository, links are not followed, and the order is always the same.
+//! Walk over the files of the workspace. Skips files that Git ignores, with or without a repository,
+//! does not follow links, and has a fixed order.
 
 use std::{
     ops::ControlFlow,
@@ -17,21 +17,21 @@ pub enum Hidden {
     Include,
 }
 
-/// Why a walk ended.
+/// End of a walk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Walked {
     All,
-    /// The visitor had enough.
+    /// The visitor stopped the walk.
     Enough,
-    /// It was told to stop, when it had come to so many files.
+    /// The walk was cancelled after this number of files.
     Stopped {
         files: usize,
     },
-    /// Ignore rules that are a trap: nothing below them was looked at.
+    /// Ignore rules that would block a reader; nothing below them was visited.
     Trapped,
 }
 
-/// For a model: [`Walked::Trapped`].
+/// Text for a model about [`Walked::Trapped`].
 pub const TRAPPED: &str = "Nothing was searched: .gitignore, .ignore or .git/info/exclude is no \
     regular file or too large to be read. Tell the user.";
 
@@ -50,7 +50,7 @@ impl Workspace {
     ) -> Walked {
         let folder = &self.folders[from.folder];
         let above = from.as_path().ancestors().take_while(|it| it.starts_with(folder));
-        // Those above the workspace are read as well, from where it really is.
+        // Rules above the workspace apply as well, from its resolved path.
         let outside = self.canonical[from.folder].ancestors().skip(1);
         if above.into_iter().any(has_trap) || outside.into_iter().any(has_trap_behind_links) {
             return Walked::Trapped;
@@ -68,7 +68,7 @@ impl Workspace {
                             && (is_git_folder(entry.path(), None) || has_trap(entry.path())))
             })
             .build();
-        // An entry that cannot be read is passed over, as it would be in a listing.
+        // An entry that cannot be read is skipped, as in a listing.
         let mut files = 0;
         for entry in walk.flatten() {
             if stop() {
@@ -85,7 +85,7 @@ impl Workspace {
                 }
             }
         }
-        // The last file may have been left in the middle.
+        // The last file may have been visited in part.
         if stop() {
             return Walked::Stopped { files };
         }
@@ -149,7 +149,7 @@ impl Workspace {
     }
 }
 
-/// Ignore rules that would be read without end, or block who reads them: nothing below is looked at.
+/// True for ignore rules that are endless or would block a reader; nothing below is visited.
 fn has_trap(folder: &Path) -> bool {
     is_trap(|name| std::fs::symlink_metadata(folder.join(name)))
 }

@@ -1,4 +1,4 @@
-//! A file that may be run, in the first folder of the PATH that has one.
+//! Lookup of an executable file in the folders of `PATH`.
 
 use std::{
     fs,
@@ -8,9 +8,9 @@ use std::{
 
 use crate::workspace::Workspace;
 
-/// The shell finds this program, and neither it, nor the folder in which it was found, nor the
-/// shell itself is in the workspace, where the agent and the repository write. `path` are the
-/// folders in which the command will look, first to last.
+/// True if the shell finds this program outside of the workspace, where neither the agent nor the
+/// repository writes. The same must hold for the folder it is found in and for the shell itself. `path`
+/// lists the folders of the search path in order.
 pub(in crate::approval) fn lies_outside(
     program: &str,
     path: &[PathBuf],

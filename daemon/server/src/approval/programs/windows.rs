@@ -1,5 +1,5 @@
-//! Nothing is known to be found: what runs unasked is told by the grammar of another shell than the one
-//! that runs commands here, so nothing may, and no rule is offered that would let it.
+//! No program counts as found. The policy parses the grammar of another shell than the one that runs
+//! commands here, so no command runs without approval and no rule is offered.
 
 use std::path::PathBuf;
 

@@ -68,7 +68,7 @@ impl Pattern {
         self.window
     }
 
-    /// Searches a part of a text. What stands around the part decides anchors and word boundaries.
+    /// Searches a part of a text. The text around it decides anchors and word boundaries.
     pub(super) fn is_match(&mut self, text: &[u8], part: Range<usize>) -> bool {
         let input = Input::new(text).span(part).earliest(true);
         self.regex.search_half_with(&mut self.cache, &input).is_some()
@@ -95,7 +95,7 @@ fn refusal(too_large: bool, error: &str) -> String {
     }
 }
 
-/// The words of the parser, which show the place of the fault.
+/// Error of the parser, with the place of the fault.
 fn error_text(error: &thompson::BuildError) -> String {
     use std::error::Error;
     error.source().map_or_else(|| error.to_string(), ToString::to_string)

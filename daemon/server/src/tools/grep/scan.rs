@@ -1,7 +1,6 @@
 //! Search of one text, line by line, in blocks of bounded size.
 //!
-//! The memory it takes does not depend on the text. Between two steps of bounded cost it asks
-//! whether it shall stop.
+//! Memory does not depend on the text. Between two steps of bounded cost it checks for cancellation.
 
 use std::{
     collections::VecDeque,
@@ -22,17 +21,18 @@ const SHOWN: usize = 4 * super::MAX_LINE_CHARS + 4;
 /// End of a search of one text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Scanned {
-    /// To its end. `pieces`: a line was longer than a block, so a match as long may be missing.
+    /// The whole text was searched. `pieces`: a line was longer than a block, so a match as long may be
+    /// missing.
     All { pieces: bool },
-    /// It was told to stop, or the answer is full.
+    /// The search was stopped, or the answer is full.
     Stopped,
-    /// It has a NUL byte.
+    /// The text has a NUL byte.
     Binary,
-    /// It is not UTF-8.
+    /// The text is not UTF-8.
     NotUtf8,
 }
 
-/// Receiver of the lines that are found.
+/// Receiver of the found lines.
 pub(super) trait Lines {
     /// `false`: no more lines.
     fn matched(&mut self, number: u64, line: &[u8]) -> bool;
@@ -51,13 +51,13 @@ pub(super) struct Scan<'a> {
     pub(super) lines: &'a mut dyn Lines,
 }
 
-/// Place in the text, and what of earlier lines is still of use.
+/// Position in the text, and the earlier lines that are still needed.
 #[derive(Default)]
 struct Place {
-    /// Lines before here.
+    /// Number of lines before this position.
     number: u64,
     before: VecDeque<(u64, Vec<u8>)>,
-    /// Lines that the last match still wants shown.
+    /// Remaining lines of context after the last match.
     after: usize,
     /// Number of the last line that was shown.
     shown: Option<u64>,
@@ -92,7 +92,7 @@ impl Scan<'_> {
         }
     }
 
-    /// Whole lines. `false`: the search is over.
+    /// Searches whole lines. `false`: the search is over.
     fn lines(&mut self, place: &mut Place, text: &[u8]) -> bool {
         let mut at = 0;
         while at < text.len() {
@@ -125,7 +125,7 @@ impl Scan<'_> {
         true
     }
 
-    /// A line that fills the buffer, to its end, in pieces that overlap by half.
+    /// Searches a line that fills the buffer, to its end, in pieces that overlap by half.
     fn long_line(
         &mut self,
         place: &mut Place,
@@ -160,7 +160,7 @@ impl Scan<'_> {
         }
     }
 
-    /// A part of one line. `None`: told to stop.
+    /// Searches a part of one line. `None`: stopped.
     fn search(&mut self, text: &[u8], part: Range<usize>) -> Option<bool> {
         let window = self.pattern.window();
         let mut at = part.start;
@@ -179,7 +179,7 @@ impl Scan<'_> {
         }
     }
 
-    /// The next line. `false`: the search is over.
+    /// Goes to the next line. `false`: the search is over.
     fn line(&mut self, place: &mut Place, line: &[u8], matched: bool) -> bool {
         place.number += 1;
         let number = place.number;
@@ -209,12 +209,12 @@ impl Scan<'_> {
     }
 }
 
-/// Reads a text into a buffer of fixed size, and looks at its bytes.
+/// Reader with a buffer of fixed size that checks the encoding.
 struct Source<'a> {
     text: &'a mut dyn Read,
     buffer: Vec<u8>,
     filled: usize,
-    /// Bytes that were looked at.
+    /// Number of checked bytes.
     checked: usize,
     ended: bool,
     any_bytes: bool,
@@ -231,7 +231,7 @@ impl<'a> Source<'a> {
         &self.buffer[..self.filled]
     }
 
-    /// The end of the whole lines there are; `None`: there is not even one.
+    /// End of the last whole line in the buffer. `None`: it holds none.
     fn lines(&self) -> Option<usize> {
         match self.ended {
             true => Some(self.filled),
@@ -245,7 +245,7 @@ impl<'a> Source<'a> {
         self.checked = self.checked.saturating_sub(bytes);
     }
 
-    /// Fills the buffer. An answer is what is wrong with the text.
+    /// Fills the buffer. Returns the reason why the text cannot be searched, if any.
     fn fill(&mut self) -> io::Result<Option<Scanned>> {
         while !self.ended && self.filled < BLOCK {
             match self.text.read(&mut self.buffer[self.filled..]) {

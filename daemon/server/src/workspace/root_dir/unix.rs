@@ -1,4 +1,4 @@
-//! By descriptors: `openat2` where there is one, else folder by folder.
+//! Implementation by descriptors: `openat2` where available, else folder by folder.
 
 use std::{
     ffi::OsStr,
@@ -18,21 +18,21 @@ use rustix::{
 
 use super::{Done, Kind, not_regular, parent, plain_names, temporary_name};
 
-/// A folder, whatever its path leads to by now. Paths below it are plain names, from it on.
+/// Folder by handle, independent of its current path. Paths below it are plain names.
 #[derive(Debug)]
 pub(in crate::workspace) struct RootDir {
     held: OwnedFd,
     path: PathBuf,
 }
 
-/// Only a place in the tree: it needs no right to list the folder.
+/// Flags for a handle that needs no right to list the folder.
 const FOLDER: OFlags = OFlags::DIRECTORY.union(OFlags::CLOEXEC).union(PLACE);
 #[cfg(target_os = "linux")]
 const PLACE: OFlags = OFlags::PATH;
 #[cfg(not(target_os = "linux"))]
 const PLACE: OFlags = OFlags::RDONLY;
 
-/// A pipe that nobody writes must not block, and a terminal not become ours.
+/// Flags for files: a pipe without a writer must not block, and a terminal must not become the controlling one.
 const READ: OFlags = OFlags::RDONLY
     .union(OFlags::NOFOLLOW)
     .union(OFlags::NONBLOCK)
@@ -46,25 +46,25 @@ const CREATE: OFlags = OFlags::WRONLY
     .union(OFlags::CLOEXEC);
 
 impl RootDir {
-    /// The path may have links: it is the user's own.
+    /// Opens a folder. Its path may have links, because the user chose it.
     pub(in crate::workspace) fn open(path: &Path) -> io::Result<Self> {
         let held = openat(CWD, path, FOLDER, Mode::empty())?;
         Ok(Self { held, path: path.to_owned() })
     }
 
-    /// False when its path leads to another folder by now, or to none.
+    /// False if its path now leads to another folder, or to none.
     pub(in crate::workspace) fn is_in_place(&self) -> bool {
         let held = rustix::fs::fstat(&self.held);
         let there = statat(CWD, &self.path, AtFlags::empty());
         matches!((held, there), (Ok(held), Ok(there)) if is_same(&held, &there))
     }
 
-    /// What is at a path. A link there is a link.
+    /// Kind of the entry at a path. Does not follow a link there.
     pub(in crate::workspace) fn kind(&self, inside: &Path) -> io::Result<Kind> {
         Ok(kind(file_type(&self.stat(inside)?)))
     }
 
-    /// A regular file with more than one name.
+    /// True for a regular file with more than one name.
     pub(in crate::workspace) fn has_hard_links(&self, inside: &Path) -> bool {
         self.stat(inside)
             .is_ok_and(|stat| file_type(&stat) == FileType::RegularFile && stat.st_nlink > 1)
@@ -75,25 +75,25 @@ impl RootDir {
         Ok(statat(&place.folder, place.name, AtFlags::SYMLINK_NOFOLLOW)?)
     }
 
-    /// A regular file, for reading.
+    /// Opens a regular file for reading.
     pub(in crate::workspace) fn open_read(&self, inside: &Path) -> io::Result<File> {
         self.place(inside)?.open_read()
     }
 
-    /// Where nothing was, this text is; missing folders are made.
+    /// Creates a file with this text, and missing folders. Fails if the path exists.
     pub(in crate::workspace) fn create_new(&self, inside: &Path, bytes: &[u8]) -> io::Result<()> {
         self.make_dirs(parent(inside))?;
         let place = self.place(inside)?;
         let mut file = place.create(place.name, Mode::from_raw_mode(0o666))?;
         let written = file.write_all(bytes);
         if written.is_err() {
-            // Ours, and half of it at best.
+            // Created here and incomplete.
             let _ = unlinkat(&place.folder, place.name, AtFlags::empty());
         }
         written
     }
 
-    /// Old or new, never half: a temporary file beside it, then a rename. Keeps the permissions.
+    /// Replaces a file atomically: a temporary file beside it, then a rename. Keeps the permissions.
     pub(in crate::workspace) fn replace(
         &self,
         inside: &Path,
@@ -132,14 +132,14 @@ impl RootDir {
         Ok(Done::Done)
     }
 
-    /// Removes a folder that is empty.
+    /// Removes an empty folder.
     pub(in crate::workspace) fn remove_empty(&self, inside: &Path) -> io::Result<()> {
         let place = self.place(inside)?;
         Ok(unlinkat(&place.folder, place.name, AtFlags::REMOVEDIR)?)
     }
 
-    /// Moves the file that was read to where nothing is, in this folder or another one; missing
-    /// folders are made.
+    /// Moves the file that was read to a free path in this folder or another one. Creates missing
+    /// folders.
     pub(in crate::workspace) fn rename(
         &self,
         inside: &Path,
@@ -159,7 +159,7 @@ impl RootDir {
         }
     }
 
-    /// Makes the folders of a path that are missing.
+    /// Creates the missing folders of a path.
     fn make_dirs(&self, inside: &Path) -> io::Result<()> {
         let mut at = self.held.try_clone()?;
         for name in plain_names(inside)? {
@@ -172,7 +172,7 @@ impl RootDir {
         Ok(())
     }
 
-    /// The folder that a path is in, held open, and its name there.
+    /// Open parent folder of a path, and the name in it.
     fn place<'a>(&self, inside: &'a Path) -> io::Result<Place<'a>> {
         let names = plain_names(inside)?;
         let Some((name, folders)) = names.split_last() else {
@@ -188,7 +188,7 @@ impl RootDir {
     fn folder(&self, names: &[&OsStr]) -> io::Result<OwnedFd> {
         #[cfg(target_os = "linux")]
         match open_beneath(self.held.as_fd(), names) {
-            // An older kernel, or a filter that does not know it; or a folder was moved meanwhile.
+            // An older kernel or filter without the call, or a folder was moved meanwhile.
             Err(Errno::NOSYS | Errno::PERM | Errno::INVAL | Errno::AGAIN) => {}
             opened => return Ok(opened?),
         }
@@ -196,14 +196,14 @@ impl RootDir {
     }
 }
 
-/// A name in a folder that is held open.
+/// Name in an open folder.
 struct Place<'a> {
     folder: OwnedFd,
     name: &'a OsStr,
 }
 
 impl Place<'_> {
-    /// Looks before it opens: opening a device may do something.
+    /// Checks the kind before it opens: opening a device may have an effect.
     fn open_read(&self) -> io::Result<File> {
         let stat = statat(&self.folder, self.name, AtFlags::SYMLINK_NOFOLLOW)?;
         if file_type(&stat) != FileType::RegularFile {
@@ -220,7 +220,7 @@ impl Place<'_> {
         Ok(File::from(openat(&self.folder, name, CREATE, mode)?))
     }
 
-    /// The file that was read is there, as it was, and has no other name.
+    /// True if the file that was read is there, unchanged and without other names.
     fn is_still(&self, read: &File) -> io::Result<bool> {
         let (then, now) = (read.metadata()?, self.open_read()?.metadata()?);
         let mark =
@@ -252,7 +252,7 @@ fn rename_to_nothing(from: &Place<'_>, to: &Place<'_>) -> Result<(), Errno> {
         use rustix::fs::{RenameFlags, renameat_with};
         let flags = RenameFlags::NOREPLACE;
         match renameat_with(&from.folder, from.name, &to.folder, to.name, flags) {
-            // The file system cannot promise it.
+            // The file system does not support it.
             Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {}
             done => return done,
         }

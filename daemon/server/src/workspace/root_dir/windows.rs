@@ -1,5 +1,5 @@
-//! By handles, through cap-std: folder by folder, and a folder that is held cannot be renamed or
-//! removed, so that none is swapped for a link meanwhile.
+//! Implementation by handles (cap-std), folder by folder. An open folder cannot be renamed or removed, so
+//! that it cannot be swapped for a link.
 
 use std::{
     ffi::OsStr,
@@ -17,7 +17,7 @@ use winapi_util::file::information;
 
 use super::{Done, Kind, not_regular, parent, plain_names, temporary_name};
 
-/// A folder, whatever its path leads to by now. Paths below it are plain names, from it on.
+/// Folder by handle, independent of its current path. Paths below it are plain names.
 #[derive(Debug)]
 pub(in crate::workspace) struct RootDir {
     held: Dir,
@@ -25,20 +25,20 @@ pub(in crate::workspace) struct RootDir {
 }
 
 impl RootDir {
-    /// The path may have links: it is the user's own.
+    /// Opens a folder. Its path may have links, because the user chose it.
     pub(in crate::workspace) fn open(path: &Path) -> io::Result<Self> {
         let held = Dir::open_ambient_dir(path, ambient_authority())?;
         Ok(Self { held, path: path.to_owned() })
     }
 
-    /// False when its path leads to another folder by now, or to none.
+    /// False if its path now leads to another folder, or to none.
     pub(in crate::workspace) fn is_in_place(&self) -> bool {
         let there = Dir::open_ambient_dir(&self.path, ambient_authority());
         let held = self.held.try_clone().and_then(identity);
         matches!((held, there.and_then(identity)), (Ok(held), Ok(there)) if held == there)
     }
 
-    /// What is at a path. A link there is a link.
+    /// Kind of the entry at a path. Does not follow a link there.
     pub(in crate::workspace) fn kind(&self, inside: &Path) -> io::Result<Kind> {
         let place = self.place(inside)?;
         let found = place.folder.symlink_metadata(place.name)?.file_type();
@@ -53,31 +53,31 @@ impl RootDir {
         })
     }
 
-    /// A regular file with more than one name.
+    /// True for a regular file with more than one name.
     pub(in crate::workspace) fn has_hard_links(&self, inside: &Path) -> bool {
         let found = self.open_read(inside).and_then(information);
         found.is_ok_and(|found| found.number_of_links() > 1)
     }
 
-    /// A regular file, for reading.
+    /// Opens a regular file for reading.
     pub(in crate::workspace) fn open_read(&self, inside: &Path) -> io::Result<File> {
         self.place(inside)?.open_read()
     }
 
-    /// Where nothing was, this text is; missing folders are made.
+    /// Creates a file with this text, and missing folders. Fails if the path exists.
     pub(in crate::workspace) fn create_new(&self, inside: &Path, bytes: &[u8]) -> io::Result<()> {
         self.make_dirs(parent(inside))?;
         let place = self.place(inside)?;
         let written = place.create(place.name)?.write_all(bytes);
         if written.is_err() {
-            // Ours, and half of it at best.
+            // Created here and incomplete.
             let _ = place.folder.remove_file(place.name);
         }
         written
     }
 
-    /// Old or new, never half: a temporary file beside it, then a rename. Its access rules are those
-    /// that the folder gives to new files.
+    /// Replaces a file atomically: a temporary file beside it, then a rename. The file gets the access
+    /// rules that the folder gives to new files.
     pub(in crate::workspace) fn replace(
         &self,
         inside: &Path,
@@ -116,7 +116,7 @@ impl RootDir {
         Ok(Done::Done)
     }
 
-    /// Removes a folder that is empty.
+    /// Removes an empty folder.
     pub(in crate::workspace) fn remove_empty(&self, inside: &Path) -> io::Result<()> {
         let place = self.place(inside)?;
         place.folder.remove_dir(place.name)
@@ -146,7 +146,7 @@ impl RootDir {
         Ok(Done::Done)
     }
 
-    /// Makes the folders of a path that are missing.
+    /// Creates the missing folders of a path.
     fn make_dirs(&self, inside: &Path) -> io::Result<()> {
         let mut at = self.held.try_clone()?;
         for name in plain_names(inside)? {
@@ -160,7 +160,7 @@ impl RootDir {
         Ok(())
     }
 
-    /// The folder that a path is in, held open, and its name there.
+    /// Open parent folder of a path, and the name in it.
     fn place<'a>(&self, inside: &'a Path) -> io::Result<Place<'a>> {
         let names = plain_names(inside)?;
         let Some((name, folders)) = names.split_last() else {
@@ -174,14 +174,14 @@ impl RootDir {
     }
 }
 
-/// A name in a folder that is held open.
+/// Name in an open folder.
 struct Place<'a> {
     folder: Dir,
     name: &'a OsStr,
 }
 
 impl Place<'_> {
-    /// Looks before it opens: opening a device may do something.
+    /// Checks the kind before it opens: opening a device may have an effect.
     fn open_read(&self) -> io::Result<File> {
         if !self.folder.symlink_metadata(self.name)?.is_file() {
             return Err(not_regular());
@@ -201,7 +201,7 @@ impl Place<'_> {
         Ok(self.folder.open_with(name, &options)?.into_std())
     }
 
-    /// The file that was read is there, as it was, and has no other name.
+    /// True if the file that was read is there, unchanged and without other names.
     fn is_still(&self, read: &File) -> io::Result<bool> {
         let mark = |file: &File| -> io::Result<_> {
             let found = information(file)?;
@@ -214,7 +214,7 @@ impl Place<'_> {
     }
 }
 
-/// Which folder it is, by whatever path.
+/// Identity of a folder, independent of its path.
 fn identity(folder: Dir) -> io::Result<(u64, u64)> {
     let found = information(folder.into_std_file())?;
     Ok((found.volume_serial_number(), found.file_index()))

@@ -1,4 +1,4 @@
-//! As the system has them.
+//! Paths as the system has them.
 
 use std::{
     borrow::Cow,
@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Where a path leads, without links.
+/// Path with all links resolved.
 pub fn canonical(path: &Path) -> io::Result<PathBuf> {
     fs::canonicalize(path)
 }
@@ -15,12 +15,12 @@ pub(in crate::workspace) fn absolute(folder: &Path) -> io::Result<PathBuf> {
     std::path::absolute(folder)
 }
 
-/// What a link says.
+/// Target of a link.
 pub(in crate::workspace) fn link_target(link: &Path) -> io::Result<PathBuf> {
     fs::read_link(link)
 }
 
-/// With `/`.
+/// Path with `/` as the separator.
 pub(in crate::workspace) fn shown(inside: &Path) -> Cow<'_, str> {
     inside.to_string_lossy()
 }

@@ -1,4 +1,4 @@
-//! With the letter of a drive as a capital, and without `\\?\` where that means the same.
+//! Paths with an upper-case drive letter, and without `\\?\` where that means the same.
 
 use std::{
     borrow::Cow,
@@ -8,7 +8,7 @@ use std::{
 
 use crate::workspace::uri;
 
-/// Where a path leads, without links.
+/// Path with all links resolved.
 pub fn canonical(path: &Path) -> io::Result<PathBuf> {
     dunce::canonicalize(path)
 }
@@ -22,12 +22,12 @@ pub(in crate::workspace) fn absolute(folder: &Path) -> io::Result<PathBuf> {
     })
 }
 
-/// What a link says.
+/// Target of a link.
 pub(in crate::workspace) fn link_target(link: &Path) -> io::Result<PathBuf> {
     Ok(dunce::simplified(&fs::read_link(link)?).to_owned())
 }
 
-/// With `/`.
+/// Path with `/` as the separator.
 pub(in crate::workspace) fn shown(inside: &Path) -> Cow<'_, str> {
     Cow::Owned(inside.to_string_lossy().replace('\\', "/"))
 }

@@ -1,4 +1,4 @@
-//! A path is the path of its URI, byte by byte.
+//! Paths equal the path of their URI, byte by byte.
 
 use std::{
     borrow::Cow,
@@ -11,7 +11,7 @@ pub(super) fn bytes(path: &Path) -> Cow<'_, [u8]> {
     Cow::Borrowed(path.as_os_str().as_bytes())
 }
 
-/// Of bytes that begin with `/`.
+/// Path from decoded bytes that begin with `/`.
 pub(super) fn path(bytes: Vec<u8>) -> Option<PathBuf> {
     Some(PathBuf::from(OsString::from_vec(bytes)))
 }

@@ -14,7 +14,7 @@ pub(super) fn bytes(path: &Path) -> Cow<'_, [u8]> {
     Cow::Owned(written(&path.to_string_lossy()).into_bytes())
 }
 
-/// Of bytes that begin with `/`.
+/// Path from decoded bytes that begin with `/`.
 #[cfg(windows)]
 pub(super) fn path(bytes: Vec<u8>) -> Option<PathBuf> {
     read(&String::from_utf8(bytes).ok()?).map(PathBuf::from)
