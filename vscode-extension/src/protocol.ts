@@ -92,13 +92,13 @@ export type CancelParams = { sessionId: string, turnId: string, };
 
 export type QueueAddParams = { sessionId: string, text: string, 
 /**
- * Of the turn it becomes; else the session's own.
+ * Mode of its turn; by default the session's.
  */
 mode?: ReviewMode, };
 
 export type QueueAddResult = { 
 /**
- * The turn it has become already.
+ * Its turn, if it already started.
  */
 started?: RunTaskResult, };
 
@@ -110,7 +110,7 @@ export type QueueSendParams = { sessionId: string, id: string, };
 
 export type QueueNotification = { sessionId: string, rev: number, items: Array<FollowUp>, 
 /**
- * The turn before did not complete, so nothing of this begins by itself.
+ * The previous turn did not complete, so none starts by itself.
  */
 held: boolean, };
 
@@ -120,7 +120,7 @@ export type AnswerParams = { approvalId: string, decision: ApprovalDecision, fee
 
 export type AnswerResult = { 
 /**
- * False when the approval was answered already or its turn is over.
+ * False if the approval was answered already or its turn ended.
  */
 accepted: boolean, };
 
@@ -134,21 +134,22 @@ export type Scope = { "kind": "hunk", uri: string, hunkId: string, } | { "kind":
 
 export type DecideParams = { decision: Decision, scope: Scope, 
 /**
- * The `rev` the user looked at; an older one is refused when the hunk changed since.
+ * The `rev` that the user saw. A decision with an older one is refused if the hunk changed
+ * since.
  */
 rev?: number, 
 /**
- * The user's words about a rejection, for the model.
+ * Text of the user about a rejection, for the model.
  */
 feedback?: string, };
 
 export type DecideResult = { 
 /**
- * Hunks decided.
+ * Number of decided hunks.
  */
 applied: number, 
 /**
- * Hunks that were gone or had changed; nothing was done to them.
+ * Number of hunks that had changed or no longer existed; they stayed as they were.
  */
 stale: number, 
 /**
@@ -162,7 +163,7 @@ export type BaselineParams = { uri: string, };
 
 export type BaselineResult = { 
 /**
- * Absent when the file is not under review; empty for a file the agent created.
+ * Absent when the file is not under review; empty for a file that the agent created.
  */
 text?: string, };
 
@@ -170,40 +171,40 @@ export type StateResult = { sessions: Array<SessionSnapshot>, reviews: Array<Rev
 
 export type SessionSnapshot = { sessionId: string, 
 /**
- * The words the newest turn began with.
+ * First message of the newest turn.
  */
 task?: string, 
 /**
- * The newest turn, running or ended.
+ * Newest turn, running or ended.
  */
 turn?: TurnNotification, plan?: PlanNotification, 
 /**
- * What waits to be done next, if anything does.
+ * Waiting follow-ups, if any.
  */
 queue?: QueueNotification, 
 /**
- * Tool calls of the newest turn, those of its children included.
+ * Tool calls of the newest turn and of its subagents.
  */
 tools: Array<ToolNotification>, 
 /**
- * The newest children of its turns, in the order they were started.
+ * Newest subagents of its turns, in the order of their start.
  */
 children: Array<ChildNotification>, 
 /**
- * What was said before this daemon began, oldest first, at most the newest 1,000 entries.
- * What was said since came as notifications.
+ * Transcript before this daemon started, oldest first; at most the newest 1,000 entries. Later
+ * entries came as notifications.
  */
 transcript: Array<TranscriptEntry>, 
 /**
- * Tokens so far, and how full the model's window is; absent when none were used.
+ * Tokens so far, and the use of the context window; absent before the first use.
  */
 usage?: UsageNotification, 
 /**
- * More was said before that: `agent/sessions/open` with it as `before` tells it.
+ * Present if earlier entries exist: the `before` for `agent/sessions/open`.
  */
 earlier?: string, 
 /**
- * No turn can start in it.
+ * Present if no turn can start in the session.
  */
 readOnly?: ReadOnly, };
 
@@ -225,44 +226,44 @@ checkpoints: Array<Checkpoint>, };
 
 export type Checkpoint = { sessionId: string, turnId: string, 
 /**
- * The words the turn began with.
+ * First message of the turn.
  */
 task: string, 
 /**
- * Files the agent changed in it, relative to the workspace.
+ * Files that the agent changed in the turn, relative to the workspace.
  */
 files: Array<string>, };
 
 export type RestoreCheckpointParams = { turnId: string, 
 /**
- * Overwrite what somebody else than the agent wrote since: after it was shown.
+ * Overwrites text that others than the agent wrote since, which the user has seen.
  */
 overwrite: boolean, };
 
 export type RestoreCheckpointResult = { 
 /**
- * Files that are as they were, relative to the workspace.
+ * Restored files, relative to the workspace.
  */
 restored: Array<string>, 
 /**
- * Files in which somebody else than the agent wrote since. Unless they may be overwritten,
- * nothing was done to any file.
+ * Files in which others than the agent wrote since. Unless `force` is set, no file was
+ * changed.
  */
 conflicts: Array<CheckpointConflict>, 
 /**
- * One line per file that could not be brought back, with the reason.
+ * One line per file that could not be restored, with the reason.
  */
 failed: Array<string>, };
 
 export type CheckpointConflict = { uri: string, path: string, 
 /**
- * The text at the checkpoint; absent when there was no file.
+ * Text at the checkpoint; absent if the file did not exist.
  */
 text?: string, };
 
 export type EarlierPlan = { turnId: string, 
 /**
- * The words the turn began with.
+ * First message of the turn.
  */
 task: string, reason: EndReason, plan: PlanNotification, };
 
@@ -270,7 +271,7 @@ export type ModelsResult = { active: ModelInfo, providers: Array<ProviderStatus>
 
 export type ReadOnly = { reason: ReadOnlyReason, 
 /**
- * In words, for people.
+ * Sentence for the user.
  */
 text: string, };
 
@@ -278,23 +279,23 @@ export type ReadOnlyReason = "openElsewhere" | "damaged" | "notWritable";
 
 export type ListSessionsParams = { 
 /**
- * `next` of the page before.
+ * `next` of the previous page.
  */
 cursor?: string, 
 /**
- * 50 without it, 200 at most.
+ * Size of the page: 50 by default, 200 at most.
  */
 limit?: number, };
 
 export type ListSessionsResult = { sessions: Array<SessionSummary>, 
 /**
- * There are more: ask with it as `cursor`.
+ * Present if more follow: the `cursor` of the next page.
  */
 next?: string, };
 
 export type SessionSummary = { sessionId: string, 
 /**
- * The words it began with, or their beginning; empty when nobody has said any.
+ * Beginning of the first message; empty if there is none.
  */
 task: string, 
 /**
@@ -302,34 +303,34 @@ task: string,
  */
 updatedMs: number, turns: number, running: boolean, 
 /**
- * Items of its plan.
+ * Completed items of its plan.
  */
 doneItems: number, openItems: number, 
 /**
- * The one in view in this window.
+ * The session in view in this window.
  */
 current: boolean, 
 /**
- * Another window has it: here it can be read, forked and exported.
+ * Another window has it open: this one can read, fork and export it.
  */
 lockedElsewhere: boolean, };
 
 export type OpenSessionParams = { sessionId: string, 
 /**
- * `earlier` of a snapshot or of the page before: only what was said before that is answered,
- * and nothing comes into view.
+ * `earlier` of a snapshot or of the previous page. The answer is then only the part of the
+ * transcript before it, and no session comes into view.
  */
 before?: string, };
 
 export type OpenSessionResult = { "kind": "opened", session: SessionSnapshot, } | { "kind": "earlier", transcript: Array<TranscriptEntry>, 
 /**
- * There is more before it.
+ * Present if earlier entries exist.
  */
 earlier?: string, };
 
 export type ForkSessionParams = { sessionId: string, 
 /**
- * The last turn to take along. Without it: the newest one that is over.
+ * Last turn to copy. By default the newest one that ended.
  */
 atTurn?: string, };
 
@@ -347,22 +348,22 @@ export type ProviderStatus = {
  */
 provider: string, usable: boolean, 
 /**
- * Why it cannot be used now and what to do about it; empty when usable.
+ * Reason why it cannot be used now, with the next step; empty when usable.
  */
 reason: string, 
 /**
- * Model names known for it, best first.
+ * Known model names, best first.
  */
 models: Array<string>, 
 /**
- * Where its requests go, as scheme, host and port: what a key that is entered for it now is
- * for. Empty where there is no key.
+ * Origin of its requests (scheme, host and port), for which a newly entered key would be
+ * stored. Empty for a provider without a key.
  */
 origin: string, };
 
 export type CredentialsParams = { provider: string, key: string | null, 
 /**
- * The only server it is sent to, as in `ProviderStatus`. Absent: the provider's own.
+ * The only origin that the key is sent to, as in `ProviderStatus`. Absent: the provider's own.
  */
 origin?: string, };
 
@@ -370,7 +371,7 @@ export type TrustParams = { trusted: boolean, };
 
 export type ErrorData = { kind: ErrorKind, 
 /**
- * What the user can do next.
+ * Next step for the user.
  */
 hint: string, };
 
@@ -380,11 +381,11 @@ export type TurnNotification = { sessionId: string, turnId: string, rev: number,
 
 export type TurnPhase = { "kind": "started", 
 /**
- * The user's words.
+ * Text of the user.
  */
 text: string, } | { "kind": "ended", reason: EndReason, 
 /**
- * The final words of the assistant, or what went wrong and what to do next.
+ * Last text of the assistant, or the failure and the next step for the user.
  */
 summary: string, openItems: number, usage: Usage, };
 
@@ -394,7 +395,7 @@ export type Usage = { inputTokens: number, outputTokens: number, cachedTokens: n
 
 export type PlanNotification = { sessionId: string, turnId: string, rev: number, panel: Panel, items: Array<PlanItem>, completed: number, total: number, 
 /**
- * Open items the newest update left out, by their text.
+ * Text of open items that the newest update omitted.
  */
 dropped: Array<string>, };
 
@@ -406,7 +407,7 @@ export type PlanItem = {
  */
 id: string, content: string, activeForm: string, status: ItemStatus, 
 /**
- * Marked as blocked by the model, or waiting for an open item of a task graph.
+ * The model marked it as blocked, or it waits for an open item of a task graph.
  */
 blocked: boolean, 
 /**
@@ -414,42 +415,43 @@ blocked: boolean,
  */
 blockedBy: Array<string>, 
 /**
- * Files changed under this item, first touched first.
+ * Files changed under this item, in the order of the first change.
  */
 files: Array<LinkedFile>, 
 /**
- * Commands run under this item, oldest first, at most the newest 50.
+ * Commands run under this item, oldest first; at most the newest 50.
  */
 commands: Array<LinkedCommand>, 
 /**
- * Tool calls made under this item, todo calls not counted. A completed item without any was
- * only declared done.
+ * Tool calls made under this item, without calls of the planning tool. A completed item
+ * without any was only declared done.
  */
 calls: number, 
 /**
- * Milliseconds it was in progress; while it is in progress the clock runs on.
+ * Milliseconds in progress. The client adds the time since the notification for the item in
+ * progress.
  */
 elapsedMs: number, };
 
 export type ChildNotification = { 
 /**
- * The child's own; with `turnId` what `agent/cancel` takes to end this child alone.
+ * The subagent's own session. With `turnId`, `agent/cancel` ends this subagent alone.
  */
 sessionId: string, turnId: string, rev: number, parent: ParentCall, 
 /**
- * Of the call among those of its turn: children of one message begin in any order.
+ * Index of the call among those of its turn: subagents of one message begin in any order.
  */
 place: number, 
 /**
- * What it is to do, in a few words of the model.
+ * Short description of its task, by the model.
  */
 title: string, phase: ChildPhase, 
 /**
- * Its own plan; empty when it has made none.
+ * Its own plan; empty if it has none.
  */
 items: Array<PlanItem>, completed: number, total: number, rounds: number, 
 /**
- * Its tokens; they are in its parent's too.
+ * Its tokens, which also count in its parent's usage.
  */
 usage: Usage, };
 
@@ -465,17 +467,17 @@ export type ChildItem = { sessionId: string, planItem?: string, };
 
 export type LinkedFile = { uri: string, 
 /**
- * Relative to the workspace, with `/`.
+ * Path relative to the workspace, with `/`.
  */
 path: string, };
 
 export type LinkedCommand = { callId: string, 
 /**
- * `Run npm test`.
+ * Title, such as `Run npm test`.
  */
 title: string, state: ToolState, 
 /**
- * How long it ran, once it is over.
+ * Duration, once it ended.
  */
 elapsedMs?: number, };
 
@@ -483,7 +485,7 @@ export type ItemStatus = "pending" | "inProgress" | "completed";
 
 export type MessageNotification = { sessionId: string, turnId: string, rev: number, itemId: string, role: MessageRole, delta: string, 
 /**
- * Present when the message is over.
+ * Complete text; present when the message ended.
  */
 text?: string, 
 /**
@@ -495,11 +497,11 @@ export type MessageRole = "user" | "assistant" | "thinking" | "reminder" | "noti
 
 export type ToolNotification = { sessionId: string, turnId: string, rev: number, callId: string, name: string, 
 /**
- * One line: `Read src/cart.mjs`, `Run npm test`.
+ * One line, such as `Read src/cart.mjs` or `Run npm test`.
  */
 title: string, state: ToolState, 
 /**
- * The plan item in progress when the call was made.
+ * Plan item in progress when the call was made.
  */
 planItem?: string, 
 /**
@@ -507,11 +509,11 @@ planItem?: string,
  */
 detail?: string, 
 /**
- * The file it touched.
+ * File that the call touched.
  */
 uri?: string, 
 /**
- * Of a call that a child made: the call that started the child.
+ * For a subagent's call: the call that started the subagent.
  */
 parent?: ParentCall, };
 
@@ -523,11 +525,11 @@ export type ReviewNotification = { uri: string,
  */
 path: string, rev: number, 
 /**
- * The document version the ranges belong to; absent when the file is not open.
+ * Document version of the ranges; absent when the file is not open.
  */
 version?: number, kind: FileKind, 
 /**
- * Where the file was (like `path`), of one that was moved.
+ * Former path of a moved file, relative like `path`.
  */
 from?: string, hunks: Array<Hunk>, };
 
@@ -541,11 +543,11 @@ export type Hunk = { id: string, sessionId: string, turnId: string, planItem?: s
  */
 range: Range, 
 /**
- * Lines removed, without the last line's terminator.
+ * Removed lines, without the last line's terminator.
  */
 oldText: string, 
 /**
- * Lines added, without the last line's terminator.
+ * Added lines, without the last line's terminator.
  */
 newText: string, removedLines: number, addedLines: number, 
 /**
@@ -553,27 +555,29 @@ newText: string, removedLines: number, addedLines: number,
  */
 mixed: boolean, 
 /**
- * It was proposed before a restart, and nothing of it stands in the text now: `range` is where
- * it would be. To accept it is to make it again; to reject it is to forget it.
+ * Proposed before a restart, and none of it is in the text now: `range` is its expected place.
+ * Accepting it applies it again; rejecting it discards it.
  */
 outdated: boolean, 
 /**
- * True for an outdated edit that can be made again: the lines it replaces still stand in the text.
+ * True for an outdated edit that can be applied again: the lines it replaces are still in the
+ * text.
  */
 canApply?: boolean, 
 /**
- * It is about the file itself, not about lines: `range` is its start, `oldText` what a
- * rejection of its deletion brings back.
+ * Present for an operation on the file itself: `range` is the file's start, `oldText` the text
+ * that rejecting a deletion restores.
  */
 wholeFile?: WholeFile, 
 /**
- * It was made by a child; the ids above are those of the call that started it.
+ * Subagent that made it; the ids above are then those of the call that started it.
  */
 child?: ChildItem, };
 
 export type UsageNotification = { sessionId: string, turnId: string, rev: number, rounds: number, turn: Usage, session: Usage, context: ContextUse, 
 /**
- * Millionths of a dollar for the whole session, an estimate; only where every price is known.
+ * Estimated cost of the session in millionths of a dollar; present only if every price is
+ * known.
  */
 costMicros?: number, };
 
@@ -583,29 +587,29 @@ export type CompactParams = { sessionId: string, };
 
 export type CompactResult = { sessionId: string, 
 /**
- * The turn in which it happens.
+ * Turn in which the compaction happens.
  */
 turnId: string, };
 
 export type ModelInfo = { provider: string, name: string, 
 /**
- * Answers come from a script, not from a model. Always shown to the user.
+ * A script answers instead of a model. Always shown to the user.
  */
 replay: boolean, };
 
 export type StatusNotification = { rev: number, model: ModelInfo, connection: Connection, 
 /**
- * What commands run in; absent until it is known.
+ * Sandbox of the agent's commands; absent until it is known.
  */
 sandbox?: SandboxStatus, 
 /**
- * Things the user should know now, newest last.
+ * Conditions that the user should know now, newest last.
  */
 banners: Array<Banner>, };
 
 export type SandboxStatus = { kind: SandboxKind, 
 /**
- * The same for people, in a sentence.
+ * Sentence for the user.
  */
 text: string, };
 
@@ -615,7 +619,7 @@ export type Connection = { "kind": "idle" } | { "kind": "streaming" } | { "kind"
 
 export type Banner = { 
 /**
- * Stable name, so that a client can offer a fitting action.
+ * Stable name, by which a client can offer an action.
  */
 kind: BannerKind, text: string, };
 
@@ -627,8 +631,8 @@ export type ApplyEditParams = { uri: string,
  */
 label: string, 
 /**
- * Encoding of the file on disk, of one that is not plain UTF-8. A file that is not open is
- * opened, or made, in this encoding; where that is not possible the change is refused.
+ * Encoding of the file on disk, unless that is plain UTF-8. A file that is not open is opened
+ * or created in this encoding; where that is impossible the change is refused.
  */
 encoding?: TextEncoding, change: FileChange, };
 
@@ -651,11 +655,11 @@ expectedVersion?: number, expectedHash: string, edits: Array<TextEdit>, } | { "k
 
 export type ApplyEditResult = { applied: boolean, reason?: RefusedEdit, 
 /**
- * Details of a refusal for the log and the model.
+ * Details of a refusal, for the log and the model.
  */
 message?: string, 
 /**
- * The document had unsaved text of the user before the edit: it is theirs to save.
+ * The document had unsaved text of the user before the edit, which only the user saves.
  */
 wasDirty: boolean, };
 
@@ -673,65 +677,65 @@ export type SaveFailure = { uri: string, reason: string, };
 
 export type ApproveParams = { approvalId: string, sessionId: string, turnId: string, callId: string, 
 /**
- * `Run a command`, `Change a protected file`.
+ * Title, such as `Run a command` or `Change a protected file`.
  */
 title: string, 
 /**
- * Kind of effect that is asked for. Absent: an older daemon asks.
+ * Kind of the effect. Absent: an older daemon asks.
  */
 kind?: ApprovalKind, 
 /**
- * Exactly what will run, byte for byte.
+ * Command, byte for byte.
  */
 command: string, 
 /**
- * Where it will run.
+ * Working directory of the command.
  */
 cwd: string, 
 /**
- * Why it is asked, in a sentence.
+ * Reason for the question, in a sentence.
  */
 reason: string, 
 /**
- * What "always" would keep: exact commands, one for each part of this one that is still asked
- * for. Empty: "always" is no answer to this question.
+ * Rules that "always" would store: exact commands, one for each part of this one that still
+ * needs permission. Empty: "always" is no answer to this question.
  */
 rules: Array<string>, 
 /**
- * Where they would hold, if that is not `cwd`: the folder that the command enters first. Shown
+ * Folder of these rules, if it is not `cwd`: the folder that the command enters first. Shown
  * beside them.
  */
 rulesFolder?: string, 
 /**
- * What a command gets besides the usual sandbox; `title` says it, too.
+ * Access that a command gets besides the usual sandbox; `title` names it, too.
  */
 needs?: Array<Need>, 
 /**
- * The title of the child that asks; absent: the agent itself does.
+ * Title of the subagent that asks; absent: the agent itself asks.
  */
 child?: string, 
 /**
- * What would become of the file: nothing of it is in the file or in its document yet.
+ * Proposed change of the file. Neither the file nor its document contains any of it yet.
  */
 preview?: Preview, 
 /**
- * What `allowSession` is a yes to, in a few words: `exactly this command`.
+ * Scope of `allowSession`, in a few words: `exactly this command`.
  */
 forSession: string, 
 /**
- * File that says what the command does and that changed since the user allowed it. Shown with the
- * question; `reason` says it, too.
+ * File that the command follows and that changed since the user allowed it. Shown with the
+ * question; `reason` names it, too.
  */
 changed?: string, 
 /**
  * `command` lists files that a command left and that are in quarantine; nothing runs. Only a
- * person may say yes.
+ * person may allow it.
  */
 quarantined?: boolean, };
 
 export type ApproveResult = { decision: ApprovalDecision, 
 /**
- * Words of the user for the model, whatever the decision.
+ * Text of the user for the model, with any decision.
  */
 feedback?: string, };
 
@@ -739,11 +743,11 @@ export type Need = "network" | "git";
 
 export type Preview = { 
 /**
- * As a unified diff. Bounded; one that was cut says so at its end.
+ * Unified diff. Bounded; a truncated one says so at its end.
  */
 patch: string, 
 /**
- * The whole texts. Absent: one is too long to be sent, and the patch is all there is.
+ * The whole texts. Absent: one is too long to be sent.
  */
 texts?: PreviewTexts, };
 
@@ -751,21 +755,21 @@ export type PreviewTexts = { before: string, after: string, };
 
 export type ListRulesResult = { 
 /**
- * Those of this workspace first, each group with the oldest first.
+ * Rules of this workspace first, oldest first in each group.
  */
 rules: Array<AllowedCommand>, };
 
 export type AllowedCommand = { 
 /**
- * The folder it runs in, as an absolute path without symbolic links.
+ * Folder of the rule, as an absolute path without symbolic links.
  */
 folder: string, 
 /**
- * Its exact words.
+ * The exact words of the command.
  */
 command: string, 
 /**
- * The folder is of this workspace.
+ * The folder belongs to this workspace.
  */
 here: boolean, };
 
@@ -773,6 +777,6 @@ export type RevokeRuleParams = { folder: string, command: string, };
 
 export type RevokeRuleResult = { 
 /**
- * False when there was no such rule any more.
+ * False if no such rule existed any more.
  */
 revoked: boolean, };

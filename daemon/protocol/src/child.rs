@@ -1,38 +1,38 @@
-//! Children: loops that the model starts with a clean context for a part of its task. They are
-//! told of under the call that started them, and are no sessions of the user's.
+//! Subagents: loops that the model starts with an empty context for a part of its task. The editor
+//! shows them under the call that started them. They are not sessions of the user.
 
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
 use crate::{EndReason, PlanItem, Usage};
 
-/// A child as it stands: everything that is shown of it but its calls, which are `agent/tool`.
+/// Snapshot of a subagent without its calls, which are `agent/tool`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct ChildNotification {
-    /// The child's own; with `turnId` what `agent/cancel` takes to end this child alone.
+    /// The subagent's own session. With `turnId`, `agent/cancel` ends this subagent alone.
     pub session_id: String,
     pub turn_id: String,
     pub rev: u32,
     pub parent: ParentCall,
-    /// Of the call among those of its turn: children of one message begin in any order.
+    /// Index of the call among those of its turn: subagents of one message begin in any order.
     pub place: u32,
-    /// What it is to do, in a few words of the model.
+    /// Short description of its task, by the model.
     pub title: String,
     pub phase: ChildPhase,
-    /// Its own plan; empty when it has made none.
+    /// Its own plan; empty if it has none.
     pub items: Vec<PlanItem>,
     pub completed: u32,
     pub total: u32,
     pub rounds: u32,
-    /// Its tokens; they are in its parent's too.
+    /// Its tokens, which also count in its parent's usage.
     pub usage: Usage,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(tag = "kind", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum ChildPhase {
-    /// For others of its session to end.
+    /// Waits until other subagents of its session end.
     Waiting,
     Running,
     Ended {
@@ -40,7 +40,7 @@ pub enum ChildPhase {
     },
 }
 
-/// The call that started a child.
+/// Call that started a subagent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct ParentCall {
@@ -53,7 +53,7 @@ pub struct ParentCall {
     pub plan_item: Option<String>,
 }
 
-/// The child that made an edit, and its own plan item then.
+/// Subagent that made an edit, with its plan item at that time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct ChildItem {

@@ -1,4 +1,4 @@
-//! Shapes used on both sides of the wire.
+//! Types that both directions use.
 
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
@@ -17,7 +17,7 @@ pub struct Range {
     pub end: Position,
 }
 
-/// Replace `range` by `newText`.
+/// Replaces `range` by `newText`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct TextEdit {
@@ -25,21 +25,21 @@ pub struct TextEdit {
     pub new_text: String,
 }
 
-/// How proposed edits and effects are treated.
+/// Treatment of proposed edits and of commands with effects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub enum ReviewMode {
-    /// Edits land as proposals; the user decides at any time.
+    /// Edits are proposals; the user decides at any time.
     #[default]
     Review,
-    /// Each edit waits for the user's decision before the agent goes on.
+    /// Each edit waits for the user's decision before the agent continues.
     Ask,
-    /// Edits are accepted as they land; still listed, still undoable.
+    /// Edits are accepted when they are made. They are still listed and can be undone.
     Auto,
     /// No edits and no commands with effects; the turn ends with a plan.
     Plan,
 }
 
-/// An object without members, for methods that have nothing to say.
+/// Object without members, for methods that return nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, TS)]
 pub struct Empty {}

@@ -1,9 +1,9 @@
-//! How full the model's window is, and compacting on request.
+//! Use of the model's context window, and compaction on request.
 
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-/// Tokens of the next request, partly estimated, and what the model can take.
+/// Tokens of the next request, partly estimated, and the size of the context window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct ContextUse {
@@ -13,8 +13,8 @@ pub struct ContextUse {
     pub window: u64,
 }
 
-/// Replaces the conversation, for the model, by a summary and what must be kept word for word:
-/// between two rounds of the turn that runs, else in a turn of its own.
+/// Replaces the conversation, for the model, by a summary and the parts that must stay verbatim:
+/// between two rounds of the running turn, else in a turn of its own.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct CompactParams {
@@ -25,6 +25,6 @@ pub struct CompactParams {
 #[serde(rename_all = "camelCase")]
 pub struct CompactResult {
     pub session_id: String,
-    /// The turn in which it happens.
+    /// Turn in which the compaction happens.
     pub turn_id: String,
 }

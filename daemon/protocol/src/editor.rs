@@ -1,21 +1,22 @@
-//! What the daemon asks of an editor. A client that does not advertise
-//! `experimental.cairn` is never sent these; the daemon falls back to standard LSP.
+//! Requests of the daemon to an editor. A client that does not advertise `experimental.cairn` gets
+//! standard LSP instead.
 
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
 use crate::{ApprovalDecision, RequestMethod, TextEdit};
 
-/// Change one file. The editor applies all of it or nothing, as one undo step, opening no tab and
-/// moving no focus. A file that was not open, or was saved before the edit and not visible, is saved.
+/// Changes one file. The editor applies all of it or nothing, as one undo step, without opening a
+/// tab or moving the focus. A file that was not open, or that was saved before the edit and not
+/// visible, is saved.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct ApplyEditParams {
     pub uri: String,
     /// Shown in the undo history.
     pub label: String,
-    /// Encoding of the file on disk, of one that is not plain UTF-8. A file that is not open is
-    /// opened, or made, in this encoding; where that is not possible the change is refused.
+    /// Encoding of the file on disk, unless that is plain UTF-8. A file that is not open is opened
+    /// or created in this encoding; where that is impossible the change is refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub encoding: Option<TextEncoding>,
@@ -45,18 +46,19 @@ pub enum FileChange {
         expected_hash: String,
         edits: Vec<TextEdit>,
     },
-    /// Create the file, and missing folders, with this text. Refused as stale if it exists.
+    /// Creates the file and missing folders with this text. Refused as stale if it exists.
     Create { text: String },
-    /// Delete the file if its text has this hash. Of these folders, innermost first, the ones that
-    /// are empty then go too: they were made for the file.
+    /// Deletes the file if its text has this hash. Those of `emptyFolders`, innermost first, that
+    /// are then empty are removed: they were created for the file.
     Delete {
         expected_hash: String,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         #[ts(optional, as = "Option<Vec<String>>")]
         empty_folders: Vec<String>,
     },
-    /// Move the file, if its text has this hash, to where nothing is; missing folders are made.
-    /// Unsaved text moves along, unsaved. Of these folders the ones that are empty then go.
+    /// Moves the file, if its text has this hash, to a path that does not exist; missing folders
+    /// are created. Unsaved text moves along, unsaved. Those of `emptyFolders` that are then empty
+    /// are removed.
     Rename {
         to: String,
         expected_hash: String,
@@ -73,11 +75,11 @@ pub struct ApplyEditResult {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub reason: Option<RefusedEdit>,
-    /// Details of a refusal for the log and the model.
+    /// Details of a refusal, for the log and the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub message: Option<String>,
-    /// The document had unsaved text of the user before the edit: it is theirs to save.
+    /// The document had unsaved text of the user before the edit, which only the user saves.
     pub was_dirty: bool,
 }
 
@@ -92,8 +94,8 @@ pub enum RefusedEdit {
     Failed,
 }
 
-/// Save these documents if they are open and dirty. Never a document with the user's own unsaved
-/// text: the daemon names only ones that were clean before its edits.
+/// Saves these documents if they are open and dirty. The daemon names only documents that were
+/// clean before its edits, never one with the user's own unsaved text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct SaveParams {
@@ -114,9 +116,9 @@ pub struct SaveFailure {
     pub reason: String,
 }
 
-/// May this run? The prompt shows `command` whole, as data. Answered by the result or by
-/// `agent/answer`, whichever comes first; a turn that ends withdraws it (a `tool` notification
-/// takes the call out of `awaitingApproval`).
+/// Asks for permission. The prompt shows `command` whole, as data. The result or `agent/answer`
+/// answers it, whichever comes first. The end of the turn withdraws it: a `tool` notification takes
+/// the call out of `awaitingApproval`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct ApproveParams {
@@ -124,49 +126,49 @@ pub struct ApproveParams {
     pub session_id: String,
     pub turn_id: String,
     pub call_id: String,
-    /// `Run a command`, `Change a protected file`.
+    /// Title, such as `Run a command` or `Change a protected file`.
     pub title: String,
-    /// Kind of effect that is asked for. Absent: an older daemon asks.
+    /// Kind of the effect. Absent: an older daemon asks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub kind: Option<ApprovalKind>,
-    /// Exactly what will run, byte for byte.
+    /// Command, byte for byte.
     pub command: String,
-    /// Where it will run.
+    /// Working directory of the command.
     pub cwd: String,
-    /// Why it is asked, in a sentence.
+    /// Reason for the question, in a sentence.
     pub reason: String,
-    /// What "always" would keep: exact commands, one for each part of this one that is still asked
-    /// for. Empty: "always" is no answer to this question.
+    /// Rules that "always" would store: exact commands, one for each part of this one that still
+    /// needs permission. Empty: "always" is no answer to this question.
     #[serde(default)]
     pub rules: Vec<String>,
-    /// Where they would hold, if that is not `cwd`: the folder that the command enters first. Shown
+    /// Folder of these rules, if it is not `cwd`: the folder that the command enters first. Shown
     /// beside them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub rules_folder: Option<String>,
-    /// What a command gets besides the usual sandbox; `title` says it, too.
+    /// Access that a command gets besides the usual sandbox; `title` names it, too.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[ts(optional, as = "Option<Vec<Need>>")]
     pub needs: Vec<Need>,
-    /// The title of the child that asks; absent: the agent itself does.
+    /// Title of the subagent that asks; absent: the agent itself asks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub child: Option<String>,
-    /// What would become of the file: nothing of it is in the file or in its document yet.
+    /// Proposed change of the file. Neither the file nor its document contains any of it yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub preview: Option<Preview>,
-    /// What `allowSession` is a yes to, in a few words: `exactly this command`.
+    /// Scope of `allowSession`, in a few words: `exactly this command`.
     #[serde(default)]
     pub for_session: String,
-    /// File that says what the command does and that changed since the user allowed it. Shown with the
-    /// question; `reason` says it, too.
+    /// File that the command follows and that changed since the user allowed it. Shown with the
+    /// question; `reason` names it, too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub changed: Option<String>,
     /// `command` lists files that a command left and that are in quarantine; nothing runs. Only a
-    /// person may say yes.
+    /// person may allow it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     #[ts(optional, as = "Option<bool>")]
     pub quarantined: bool,
@@ -175,15 +177,15 @@ pub struct ApproveParams {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct Preview {
-    /// As a unified diff. Bounded; one that was cut says so at its end.
+    /// Unified diff. Bounded; a truncated one says so at its end.
     pub patch: String,
-    /// The whole texts. Absent: one is too long to be sent, and the patch is all there is.
+    /// The whole texts. Absent: one is too long to be sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub texts: Option<PreviewTexts>,
 }
 
-/// A file that is not there is an empty text.
+/// Texts before and after a change. A missing file is an empty text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct PreviewTexts {
@@ -195,17 +197,17 @@ pub struct PreviewTexts {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub enum ApprovalKind {
-    /// A command in its sandbox, with the `needs` that are named.
+    /// A command in its sandbox, with the access in `needs`.
     Command,
-    /// A command where no sandbox works: it has the user's rights.
+    /// A command without a sandbox, where none works: it has the user's rights.
     UnsandboxedCommand,
-    /// To read a file that may hold secrets.
+    /// Reads a file that may hold secrets.
     Read,
-    /// To change, move or delete a protected file.
+    /// Changes, moves or deletes a protected file.
     Change,
 }
 
-/// What a command may be granted, for that command only.
+/// Access that a single command may be granted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub enum Need {
@@ -218,7 +220,7 @@ pub enum Need {
 #[serde(rename_all = "camelCase")]
 pub struct ApproveResult {
     pub decision: ApprovalDecision,
-    /// Words of the user for the model, whatever the decision.
+    /// Text of the user for the model, with any decision.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub feedback: Option<String>,

@@ -1,12 +1,12 @@
-//! The contract between the Cairn daemon and an editor: LSP plus the neutral `agent/*` methods.
+//! Contract between the Cairn daemon and an editor: LSP plus the neutral `agent/*` methods.
 //!
-//! Only method names and payloads live here. Every method takes exactly one params object and
-//! returns one object; keys are camelCase, ids are strings, positions are UTF-16 as in LSP.
-//! Notifications are full snapshots with a growing `rev`, so a client that missed one is right
-//! again with the next. Unknown fields are ignored; enums that a client sends have an explicit
-//! error, enums that the daemon sends may grow.
+//! This crate holds only method names and payloads. Every method takes exactly one params object
+//! and returns one object. Keys are camelCase, ids are strings, positions are UTF-16 as in LSP.
+//! Notifications are full snapshots with a growing `rev`, so the next one repairs a missed one.
+//! Unknown fields are ignored. Unknown values of enums are errors where a client sends them; enums
+//! that the daemon sends may grow.
 //!
-//! This crate must never know a transport, an editor or the engine.
+//! This crate never depends on a transport, an editor or the engine.
 
 pub mod child;
 pub mod common;
@@ -30,15 +30,15 @@ pub use queue::*;
 pub use request::*;
 pub use rules::*;
 
-/// Major version, `capabilities.experimental.cairn.protocolVersion` at `initialize`. Both sides must
-/// have the same; the policy is in `docs/protocol.md`.
+/// Major version, `capabilities.experimental.cairn.protocolVersion` at `initialize`. Both sides
+/// must have the same; the policy is in `docs/protocol.md`.
 pub const PROTOCOL_VERSION: u32 = 1;
 
 /// Minor version, `protocolMinor` beside it. It grows with each addition, whose doc comment says
 /// `Since 1.x.`; the two sides may differ.
 pub const PROTOCOL_MINOR: u32 = 0;
 
-/// A method that is answered. The direction is said where the impl stands.
+/// A request method. The place of the `impl` gives its direction.
 pub trait RequestMethod {
     const METHOD: &'static str;
     type Params: serde::Serialize + serde::de::DeserializeOwned + Send + Sync + 'static;

@@ -1,20 +1,20 @@
-//! The sessions of a workspace, this one's and earlier ones: list, open, fork, delete, export.
+//! Sessions of a workspace, current and earlier: list, open, fork, delete, export.
 
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
 use crate::{Empty, RequestMethod, SessionSnapshot, TranscriptEntry, request::request};
 
-/// A page of the sessions of this workspace, those used last first. It costs the end of each file on
-/// the page, however long the files are.
+/// Requests a page of this workspace's sessions, most recently used first. Its cost is the end of
+/// each file on the page, independent of the files' lengths.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct ListSessionsParams {
-    /// `next` of the page before.
+    /// `next` of the previous page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub cursor: Option<String>,
-    /// 50 without it, 200 at most.
+    /// Size of the page: 50 by default, 200 at most.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub limit: Option<u32>,
@@ -24,7 +24,7 @@ pub struct ListSessionsParams {
 #[serde(rename_all = "camelCase")]
 pub struct ListSessionsResult {
     pub sessions: Vec<SessionSummary>,
-    /// There are more: ask with it as `cursor`.
+    /// Present if more follow: the `cursor` of the next page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub next: Option<String>,
@@ -34,29 +34,30 @@ pub struct ListSessionsResult {
 #[serde(rename_all = "camelCase")]
 pub struct SessionSummary {
     pub session_id: String,
-    /// The words it began with, or their beginning; empty when nobody has said any.
+    /// Beginning of the first message; empty if there is none.
     pub task: String,
     /// Milliseconds since 1970.
     #[ts(type = "number")]
     pub updated_ms: u64,
     pub turns: u32,
     pub running: bool,
-    /// Items of its plan.
+    /// Completed items of its plan.
     pub done_items: u32,
     pub open_items: u32,
-    /// The one in view in this window.
+    /// The session in view in this window.
     pub current: bool,
-    /// Another window has it: here it can be read, forked and exported.
+    /// Another window has it open: this one can read, fork and export it.
     pub locked_elsewhere: bool,
 }
 
-/// Brings a session into view. One that another window has, or that is damaged, comes `readOnly`.
+/// Brings a session into view. A session that another window has open, or that is damaged, is
+/// `readOnly`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct OpenSessionParams {
     pub session_id: String,
-    /// `earlier` of a snapshot or of the page before: only what was said before that is answered,
-    /// and nothing comes into view.
+    /// `earlier` of a snapshot or of the previous page. The answer is then only the part of the
+    /// transcript before it, and no session comes into view.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub before: Option<String>,
@@ -65,29 +66,29 @@ pub struct OpenSessionParams {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 #[serde(tag = "kind", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum OpenSessionResult {
-    /// It is in view. Its transcript is the newest part of all that was said in it.
+    /// The session is in view. Its transcript holds the newest entries.
     Opened { session: Box<SessionSnapshot> },
     Earlier {
         transcript: Vec<TranscriptEntry>,
-        /// There is more before it.
+        /// Present if earlier entries exist.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[ts(optional)]
         earlier: Option<String>,
     },
 }
 
-/// A new session with the conversation of another one. It comes into view.
+/// Creates a session with the conversation of another one, and brings it into view.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct ForkSessionParams {
     pub session_id: String,
-    /// The last turn to take along. Without it: the newest one that is over.
+    /// Last turn to copy. By default the newest one that ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub at_turn: Option<String>,
 }
 
-/// Removes a session from the disk. Refused while it runs, and while another window has it.
+/// Deletes a session from the disk. Refused while it runs, and while another window has it open.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct DeleteSessionParams {
@@ -104,9 +105,9 @@ pub struct ExportSessionParams {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub enum ExportFormat {
-    /// To read.
+    /// Text for people.
     Markdown,
-    /// A script that the `replay` provider plays: the answers of the model, in order.
+    /// Script for the `replay` provider: the model's answers, in order.
     Replay,
 }
 
@@ -116,7 +117,7 @@ pub enum ExportSessionResult {
     Text {
         text: String,
     },
-    /// It is too long for an answer (more than 4 MiB) and in this file, which only the user can read.
+    /// The export is longer than 4 MiB and was written to this file, which only the user can read.
     File {
         uri: String,
     },

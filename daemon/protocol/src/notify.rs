@@ -1,11 +1,11 @@
-//! What the daemon tells an editor. Each is a snapshot: the newest `rev` wins.
+//! Notifications of the daemon. Each is a snapshot: the newest `rev` wins.
 
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
 use crate::{ChildItem, ChildNotification, ContextUse, ParentCall, QueueNotification, Range};
 
-/// A turn began or ended.
+/// Beginning or end of a turn.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct TurnNotification {
@@ -19,12 +19,12 @@ pub struct TurnNotification {
 #[serde(tag = "kind", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum TurnPhase {
     Started {
-        /// The user's words.
+        /// Text of the user.
         text: String,
     },
     Ended {
         reason: EndReason,
-        /// The final words of the assistant, or what went wrong and what to do next.
+        /// Last text of the assistant, or the failure and the next step for the user.
         summary: String,
         open_items: u32,
         usage: Usage,
@@ -39,11 +39,11 @@ pub enum EndReason {
     Cancelled,
     Failed,
     Limit,
-    /// The daemon ended while the turn ran; what was known of it was kept.
+    /// The daemon ended while the turn ran; its known part was kept.
     Interrupted,
 }
 
-/// Tokens as the server counted them.
+/// Tokens as the model's server counted them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct Usage {
@@ -55,7 +55,7 @@ pub struct Usage {
     pub cached_tokens: u64,
 }
 
-/// The plan of a session.
+/// Plan of a session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct PlanNotification {
@@ -66,7 +66,7 @@ pub struct PlanNotification {
     pub items: Vec<PlanItem>,
     pub completed: u32,
     pub total: u32,
-    /// Open items the newest update left out, by their text.
+    /// Text of open items that the newest update omitted.
     pub dropped: Vec<String>,
 }
 
@@ -86,40 +86,41 @@ pub struct PlanItem {
     pub content: String,
     pub active_form: String,
     pub status: ItemStatus,
-    /// Marked as blocked by the model, or waiting for an open item of a task graph.
+    /// The model marked it as blocked, or it waits for an open item of a task graph.
     pub blocked: bool,
     /// Ids of the open items it waits for (task graph only).
     pub blocked_by: Vec<String>,
-    /// Files changed under this item, first touched first.
+    /// Files changed under this item, in the order of the first change.
     pub files: Vec<LinkedFile>,
-    /// Commands run under this item, oldest first, at most the newest 50.
+    /// Commands run under this item, oldest first; at most the newest 50.
     pub commands: Vec<LinkedCommand>,
-    /// Tool calls made under this item, todo calls not counted. A completed item without any was
-    /// only declared done.
+    /// Tool calls made under this item, without calls of the planning tool. A completed item
+    /// without any was only declared done.
     pub calls: u32,
-    /// Milliseconds it was in progress; while it is in progress the clock runs on.
+    /// Milliseconds in progress. The client adds the time since the notification for the item in
+    /// progress.
     #[ts(type = "number")]
     pub elapsed_ms: u64,
 }
 
-/// A file the agent changed under a plan item.
+/// File that the agent changed under a plan item.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct LinkedFile {
     pub uri: String,
-    /// Relative to the workspace, with `/`.
+    /// Path relative to the workspace, with `/`.
     pub path: String,
 }
 
-/// A command the agent ran under a plan item.
+/// Command that the agent ran under a plan item.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct LinkedCommand {
     pub call_id: String,
-    /// `Run npm test`.
+    /// Title, such as `Run npm test`.
     pub title: String,
     pub state: ToolState,
-    /// How long it ran, once it is over.
+    /// Duration, once it ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional, type = "number")]
     pub elapsed_ms: Option<u64>,
@@ -133,8 +134,8 @@ pub enum ItemStatus {
     Completed,
 }
 
-/// A message of the conversation as it streams. Deltas append; the complete text comes with the
-/// last one, so a client that missed a delta is right again.
+/// A message of the conversation as it streams. Deltas append. The last one carries the complete
+/// text, which repairs a missed delta.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct MessageNotification {
@@ -144,7 +145,7 @@ pub struct MessageNotification {
     pub item_id: String,
     pub role: MessageRole,
     pub delta: String,
-    /// Present when the message is over.
+    /// Complete text; present when the message ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub text: Option<String>,
@@ -159,13 +160,13 @@ pub enum MessageRole {
     User,
     Assistant,
     Thinking,
-    /// Guidance the daemon added for the model; shown dimmed, never hidden.
+    /// Guidance that the daemon added for the model; shown dimmed, never hidden.
     Reminder,
-    /// Words of the daemon to the user.
+    /// Message of the daemon to the user.
     Notice,
 }
 
-/// A tool call of the model.
+/// Tool call of the model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolNotification {
@@ -174,10 +175,10 @@ pub struct ToolNotification {
     pub rev: u32,
     pub call_id: String,
     pub name: String,
-    /// One line: `Read src/cart.mjs`, `Run npm test`.
+    /// One line, such as `Read src/cart.mjs` or `Run npm test`.
     pub title: String,
     pub state: ToolState,
-    /// The plan item in progress when the call was made.
+    /// Plan item in progress when the call was made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub plan_item: Option<String>,
@@ -185,11 +186,11 @@ pub struct ToolNotification {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub detail: Option<String>,
-    /// The file it touched.
+    /// File that the call touched.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub uri: Option<String>,
-    /// Of a call that a child made: the call that started the child.
+    /// For a subagent's call: the call that started the subagent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub parent: Option<ParentCall>,
@@ -218,7 +219,7 @@ impl ToolState {
     }
 }
 
-/// The proposed edits of one file. No hunks: nothing is pending there (any more).
+/// Proposed edits of one file. Without hunks nothing is pending there.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct ReviewNotification {
@@ -226,12 +227,12 @@ pub struct ReviewNotification {
     /// Path relative to the workspace folder, with `/`.
     pub path: String,
     pub rev: u32,
-    /// The document version the ranges belong to; absent when the file is not open.
+    /// Document version of the ranges; absent when the file is not open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub version: Option<i32>,
     pub kind: FileKind,
-    /// Where the file was (like `path`), of one that was moved.
+    /// Former path of a moved file, relative like `path`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub from: Option<String>,
@@ -244,13 +245,13 @@ pub enum FileKind {
     Edited,
     /// The agent created the file; rejecting its text deletes it.
     Created,
-    /// The file is gone; rejecting that brings it back.
+    /// The agent deleted the file; rejecting that restores it.
     Deleted,
     /// The agent moved the file; rejecting that moves it back.
     Moved,
 }
 
-/// What happened to a file as a whole.
+/// Operation on a file as a whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub enum WholeFile {
@@ -269,33 +270,34 @@ pub struct Hunk {
     pub plan_item: Option<String>,
     /// Whole lines of the live text; empty (`start == end`) where text was only removed.
     pub range: Range,
-    /// Lines removed, without the last line's terminator.
+    /// Removed lines, without the last line's terminator.
     pub old_text: String,
-    /// Lines added, without the last line's terminator.
+    /// Added lines, without the last line's terminator.
     pub new_text: String,
     pub removed_lines: u32,
     pub added_lines: u32,
     /// The user typed inside it.
     pub mixed: bool,
-    /// It was proposed before a restart, and nothing of it stands in the text now: `range` is where
-    /// it would be. To accept it is to make it again; to reject it is to forget it.
+    /// Proposed before a restart, and none of it is in the text now: `range` is its expected place.
+    /// Accepting it applies it again; rejecting it discards it.
     pub outdated: bool,
-    /// True for an outdated edit that can be made again: the lines it replaces still stand in the text.
+    /// True for an outdated edit that can be applied again: the lines it replaces are still in the
+    /// text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub can_apply: Option<bool>,
-    /// It is about the file itself, not about lines: `range` is its start, `oldText` what a
-    /// rejection of its deletion brings back.
+    /// Present for an operation on the file itself: `range` is the file's start, `oldText` the text
+    /// that rejecting a deletion restores.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub whole_file: Option<WholeFile>,
-    /// It was made by a child; the ids above are those of the call that started it.
+    /// Subagent that made it; the ids above are then those of the call that started it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub child: Option<ChildItem>,
 }
 
-/// What a round cost, and the totals of the session.
+/// Cost of a round, and the totals of the session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct UsageNotification {
@@ -306,7 +308,8 @@ pub struct UsageNotification {
     pub turn: Usage,
     pub session: Usage,
     pub context: ContextUse,
-    /// Millionths of a dollar for the whole session, an estimate; only where every price is known.
+    /// Estimated cost of the session in millionths of a dollar; present only if every price is
+    /// known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional, type = "number")]
     pub cost_micros: Option<u64>,
@@ -317,22 +320,22 @@ pub struct UsageNotification {
 pub struct ModelInfo {
     pub provider: String,
     pub name: String,
-    /// Answers come from a script, not from a model. Always shown to the user.
+    /// A script answers instead of a model. Always shown to the user.
     pub replay: bool,
 }
 
-/// The daemon's own state.
+/// State of the daemon.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct StatusNotification {
     pub rev: u32,
     pub model: ModelInfo,
     pub connection: Connection,
-    /// What commands run in; absent until it is known.
+    /// Sandbox of the agent's commands; absent until it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub sandbox: Option<SandboxStatus>,
-    /// Things the user should know now, newest last.
+    /// Conditions that the user should know now, newest last.
     pub banners: Vec<Banner>,
 }
 
@@ -340,7 +343,7 @@ pub struct StatusNotification {
 #[serde(rename_all = "camelCase")]
 pub struct SandboxStatus {
     pub kind: SandboxKind,
-    /// The same for people, in a sentence.
+    /// Sentence for the user.
     pub text: String,
 }
 
@@ -348,13 +351,13 @@ pub struct SandboxStatus {
 #[serde(rename_all = "camelCase")]
 pub enum SandboxKind {
     Bubblewrap,
-    /// Of Cairn's own making.
+    /// Cairn's own, of Linux namespaces.
     Namespaces,
-    /// That of macOS.
+    /// Sandbox of macOS.
     Seatbelt,
-    /// Turned off by the user: every command is asked for.
+    /// Turned off by the user: every command needs permission.
     Off,
-    /// None works here: every command is asked for.
+    /// None works here: every command needs permission.
     Missing,
 }
 
@@ -362,11 +365,11 @@ pub enum SandboxKind {
 #[serde(tag = "kind", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Connection {
     Idle,
-    /// A request is on its way or its answer is streaming.
+    /// A request is in progress or its answer is streaming.
     Streaming,
     /// The model waits: a tool runs, or the user is asked.
     Working,
-    /// Waiting before attempt number `attempt`.
+    /// Waits before attempt number `attempt`.
     Retrying {
         attempt: u32,
         #[ts(type = "number")]
@@ -378,7 +381,7 @@ pub enum Connection {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct Banner {
-    /// Stable name, so that a client can offer a fitting action.
+    /// Stable name, by which a client can offer an action.
     pub kind: BannerKind,
     pub text: String,
 }
@@ -388,13 +391,13 @@ pub struct Banner {
 pub enum BannerKind {
     /// No model is configured: a replay answers.
     Replay,
-    /// A setting was ignored, by name.
+    /// A setting was ignored.
     Setting,
     Model,
     Internal,
-    /// Sessions cannot be written down, or not for now.
+    /// Sessions cannot be stored, temporarily or not at all.
     Storage,
-    /// Another window works in the same folders and holds what is kept for them.
+    /// Another window works in the same folders and holds their stored state.
     Elsewhere,
     /// The user does not trust this workspace: the agent only reads.
     Untrusted,
@@ -404,7 +407,7 @@ pub enum BannerKind {
 
 macro_rules! notices {
     ($($name:ident($params:ty) = $method:literal),+ $(,)?) => {
-        /// Every notification of the daemon.
+        /// Any notification of the daemon.
         #[derive(Debug, Clone, PartialEq, Serialize)]
         #[serde(untagged)]
         pub enum Notice { $($name($params)),+ }
@@ -414,7 +417,7 @@ macro_rules! notices {
                 match self { $(Notice::$name(_) => $method),+ }
             }
 
-            /// Reads a notification; `None` when the method is not one of ours.
+            /// Parses a notification; `None` for a method of another protocol.
             pub fn parse(method: &str, params: serde_json::Value) -> Option<serde_json::Result<Notice>> {
                 match method {
                     $($method => Some(serde_json::from_value(params).map(Notice::$name)),)+

@@ -1,18 +1,18 @@
-//! Follow-ups: words of the user that become turns of their own, one after the other, when the turn
-//! before each has completed.
+//! Follow-ups: messages of the user that become turns, one after the other, each after the previous
+//! turn completed.
 
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
 use crate::{ReviewMode, RunTaskResult};
 
-/// Runs at once when nothing runs in the session and nothing waits in it.
+/// Adds a follow-up. It starts at once if nothing runs or waits in the session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct QueueAddParams {
     pub session_id: String,
     pub text: String,
-    /// Of the turn it becomes; else the session's own.
+    /// Mode of its turn; by default the session's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub mode: Option<ReviewMode>,
@@ -21,13 +21,13 @@ pub struct QueueAddParams {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct QueueAddResult {
-    /// The turn it has become already.
+    /// Its turn, if it already started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub started: Option<RunTaskResult>,
 }
 
-/// Other words for a follow-up that has not begun.
+/// Replaces the text of a follow-up that has not started.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct QueueEditParams {
@@ -43,7 +43,7 @@ pub struct QueueDropParams {
     pub id: String,
 }
 
-/// Not later but now: told to the turn that runs, else a turn of its own.
+/// Sends a follow-up now: to the running turn, else as a turn of its own.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct QueueSendParams {
@@ -51,14 +51,14 @@ pub struct QueueSendParams {
     pub id: String,
 }
 
-/// `agent/queue`: all that waits in a session, in the order in which it will run.
+/// `agent/queue`: the follow-ups of a session, in their order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct QueueNotification {
     pub session_id: String,
     pub rev: u32,
     pub items: Vec<FollowUp>,
-    /// The turn before did not complete, so nothing of this begins by itself.
+    /// The previous turn did not complete, so none starts by itself.
     pub held: bool,
 }
 

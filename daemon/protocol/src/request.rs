@@ -1,4 +1,4 @@
-//! What an editor asks of the daemon.
+//! Requests of an editor to the daemon.
 
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
@@ -10,8 +10,8 @@ use crate::{
     StatusNotification, ToolNotification, TurnNotification, UsageNotification,
 };
 
-/// Starts a turn and answers at once. Without `sessionId` a new session begins; with the id of a
-/// session whose turn still runs, the request fails with `turnMismatch` (use `agent/steer`).
+/// Starts a turn and answers at once. Without `sessionId` a new session begins. While a turn of the
+/// named session runs, the request fails with `turnMismatch` (use `agent/steer`).
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct RunTaskParams {
@@ -27,7 +27,7 @@ pub struct RunTaskParams {
     pub context: Option<TaskContext>,
 }
 
-/// What the user had in view when the task was given.
+/// Editor state when the user gave the task.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct TaskContext {
@@ -40,7 +40,7 @@ pub struct TaskContext {
     pub selection: Option<Selection>,
 }
 
-/// A non-empty selection in the active file.
+/// Selection in the active file; not empty.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct Selection {
@@ -56,7 +56,7 @@ pub struct RunTaskResult {
     pub turn_id: String,
 }
 
-/// Text for the running turn, delivered to the model at its next safe point.
+/// Sends text to the running turn. The model gets it with its next request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct SteerParams {
@@ -71,7 +71,7 @@ pub struct SteerResult {
     pub queued: bool,
 }
 
-/// Ends the turn as `cancelled`. Cancelling a turn that is over does nothing.
+/// Ends the turn as `cancelled`. Cancelling an ended turn does nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct CancelParams {
@@ -79,7 +79,7 @@ pub struct CancelParams {
     pub turn_id: String,
 }
 
-/// Answers an approval by its id, whichever way it was shown. The first answer counts.
+/// Answers an approval by its id, however it was shown. The first answer counts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct AnswerParams {
@@ -93,7 +93,7 @@ pub struct AnswerParams {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct AnswerResult {
-    /// False when the approval was answered already or its turn is over.
+    /// False if the approval was answered already or its turn ended.
     pub accepted: bool,
 }
 
@@ -101,10 +101,10 @@ pub struct AnswerResult {
 #[serde(rename_all = "camelCase")]
 pub enum ApprovalDecision {
     AllowOnce,
-    /// The same command, byte for byte, for the rest of this session.
+    /// Allows the same command, byte for byte, for the rest of this session.
     AllowSession,
-    /// From now on, in the folder it runs in: the `rules` of the question are kept. Counts as
-    /// `allowOnce` for a question that offered none.
+    /// Allows the commands in `rules` of the question from now on, in their folder. Counts as
+    /// `allowOnce` for a question without rules.
     AllowAlways,
     Deny,
 }
@@ -116,8 +116,8 @@ pub enum Decision {
     Reject,
 }
 
-/// Which hunks a decision is about. `rev` is the `rev` of the `agent/review` that showed them.
-/// Ids of plan items count anew in each session, so one is named with it.
+/// Hunks that a decision is about. `rev` is the `rev` of the `agent/review` that showed them. Ids
+/// of plan items are unique within a session only, so a plan item is named with it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(tag = "kind", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Scope {
@@ -128,17 +128,18 @@ pub enum Scope {
     All,
 }
 
-/// Decides hunks. A hunk that is gone changes nothing and is counted in `stale`.
+/// Decides hunks. A hunk that no longer exists changes nothing and counts in `stale`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct DecideParams {
     pub decision: Decision,
     pub scope: Scope,
-    /// The `rev` the user looked at; an older one is refused when the hunk changed since.
+    /// The `rev` that the user saw. A decision with an older one is refused if the hunk changed
+    /// since.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub rev: Option<u32>,
-    /// The user's words about a rejection, for the model.
+    /// Text of the user about a rejection, for the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub feedback: Option<String>,
@@ -147,9 +148,9 @@ pub struct DecideParams {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct DecideResult {
-    /// Hunks decided.
+    /// Number of decided hunks.
     pub applied: u32,
-    /// Hunks that were gone or had changed; nothing was done to them.
+    /// Number of hunks that had changed or no longer existed; they stayed as they were.
     pub stale: u32,
     /// One line per hunk or file that could not be decided, with the reason.
     pub failed: Vec<String>,
@@ -165,7 +166,7 @@ pub struct UndoDecisionResult {
     pub message: Option<String>,
 }
 
-/// The checkpoints of this workspace: one a turn that changed files.
+/// Checkpoints of this workspace: one for each turn that changed files.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct CheckpointsResult {
@@ -178,19 +179,19 @@ pub struct CheckpointsResult {
 pub struct Checkpoint {
     pub session_id: String,
     pub turn_id: String,
-    /// The words the turn began with.
+    /// First message of the turn.
     pub task: String,
-    /// Files the agent changed in it, relative to the workspace.
+    /// Files that the agent changed in the turn, relative to the workspace.
     pub files: Vec<String>,
 }
 
-/// Brings text, plan and review back to where they were before a turn: of every file that the agent
-/// changed in it or since. Refused while a turn runs.
+/// Restores text, plan and review to the state before a turn, for every file that the agent changed
+/// in it or since. Refused while a turn runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct RestoreCheckpointParams {
     pub turn_id: String,
-    /// Overwrite what somebody else than the agent wrote since: after it was shown.
+    /// Overwrites text that others than the agent wrote since, which the user has seen.
     #[serde(default)]
     pub overwrite: bool,
 }
@@ -198,12 +199,12 @@ pub struct RestoreCheckpointParams {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct RestoreCheckpointResult {
-    /// Files that are as they were, relative to the workspace.
+    /// Restored files, relative to the workspace.
     pub restored: Vec<String>,
-    /// Files in which somebody else than the agent wrote since. Unless they may be overwritten,
-    /// nothing was done to any file.
+    /// Files in which others than the agent wrote since. Unless `force` is set, no file was
+    /// changed.
     pub conflicts: Vec<CheckpointConflict>,
-    /// One line per file that could not be brought back, with the reason.
+    /// One line per file that could not be restored, with the reason.
     pub failed: Vec<String>,
 }
 
@@ -212,13 +213,13 @@ pub struct RestoreCheckpointResult {
 pub struct CheckpointConflict {
     pub uri: String,
     pub path: String,
-    /// The text at the checkpoint; absent when there was no file.
+    /// Text at the checkpoint; absent if the file did not exist.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub text: Option<String>,
 }
 
-/// The accepted text of a file, for diff views: what a reject of everything would restore.
+/// Requests the accepted text of a file, for diff views: the text after rejecting everything.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct BaselineParams {
@@ -228,13 +229,13 @@ pub struct BaselineParams {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct BaselineResult {
-    /// Absent when the file is not under review; empty for a file the agent created.
+    /// Absent when the file is not under review; empty for a file that the agent created.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub text: Option<String>,
 }
 
-/// Everything a client needs after it (re)connects, in one snapshot.
+/// Snapshot for a client that (re)connects.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct StateResult {
@@ -247,64 +248,64 @@ pub struct StateResult {
 #[serde(rename_all = "camelCase")]
 pub struct SessionSnapshot {
     pub session_id: String,
-    /// The words the newest turn began with.
+    /// First message of the newest turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub task: Option<String>,
-    /// The newest turn, running or ended.
+    /// Newest turn, running or ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub turn: Option<TurnNotification>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub plan: Option<PlanNotification>,
-    /// What waits to be done next, if anything does.
+    /// Waiting follow-ups, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub queue: Option<QueueNotification>,
-    /// Tool calls of the newest turn, those of its children included.
+    /// Tool calls of the newest turn and of its subagents.
     pub tools: Vec<ToolNotification>,
-    /// The newest children of its turns, in the order they were started.
+    /// Newest subagents of its turns, in the order of their start.
     #[serde(default)]
     pub children: Vec<ChildNotification>,
-    /// What was said before this daemon began, oldest first, at most the newest 1,000 entries.
-    /// What was said since came as notifications.
+    /// Transcript before this daemon started, oldest first; at most the newest 1,000 entries. Later
+    /// entries came as notifications.
     pub transcript: Vec<TranscriptEntry>,
-    /// Tokens so far, and how full the model's window is; absent when none were used.
+    /// Tokens so far, and the use of the context window; absent before the first use.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub usage: Option<UsageNotification>,
-    /// More was said before that: `agent/sessions/open` with it as `before` tells it.
+    /// Present if earlier entries exist: the `before` for `agent/sessions/open`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub earlier: Option<String>,
-    /// No turn can start in it.
+    /// Present if no turn can start in the session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub read_only: Option<ReadOnly>,
 }
 
-/// Why a session can only be looked at, forked and exported.
+/// Reason why a session can only be read, forked and exported.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct ReadOnly {
     pub reason: ReadOnlyReason,
-    /// In words, for people.
+    /// Sentence for the user.
     pub text: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub enum ReadOnlyReason {
-    /// Another window has it.
+    /// Another window has it open.
     OpenElsewhere,
-    /// Its journal is damaged; what stands before the damage is shown.
+    /// Its journal is damaged; the part before the damage is shown.
     Damaged,
-    /// The system does not let us write it.
+    /// The file system does not allow writing it.
     NotWritable,
 }
 
-/// One thing that was said or done.
+/// Entry of a transcript.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 #[serde(tag = "kind", rename_all = "camelCase")]
 pub enum TranscriptEntry {
@@ -313,7 +314,7 @@ pub enum TranscriptEntry {
     Tool(ToolNotification),
 }
 
-/// The plans of a session as they stood at the end of each turn that planned.
+/// Plans of a session at the end of each turn that planned.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct PlanHistoryParams {
@@ -331,7 +332,7 @@ pub struct PlanHistoryResult {
 #[serde(rename_all = "camelCase")]
 pub struct EarlierPlan {
     pub turn_id: String,
-    /// The words the turn began with.
+    /// First message of the turn.
     pub task: String,
     pub reason: EndReason,
     pub plan: PlanNotification,
@@ -350,23 +351,23 @@ pub struct ProviderStatus {
     /// `anthropic`, `openai` or `replay`.
     pub provider: String,
     pub usable: bool,
-    /// Why it cannot be used now and what to do about it; empty when usable.
+    /// Reason why it cannot be used now, with the next step; empty when usable.
     pub reason: String,
-    /// Model names known for it, best first.
+    /// Known model names, best first.
     pub models: Vec<String>,
-    /// Where its requests go, as scheme, host and port: what a key that is entered for it now is
-    /// for. Empty where there is no key.
+    /// Origin of its requests (scheme, host and port), for which a newly entered key would be
+    /// stored. Empty for a provider without a key.
     pub origin: String,
 }
 
-/// Sets or (with `key: null`) forgets the API key of a provider for one origin. A notification: the
-/// key comes from the editor's secret store and is kept in memory only.
+/// Sets the API key of a provider for one origin, or removes it with `key: null`. A notification.
+/// The key comes from the editor's secret store and stays in memory.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct CredentialsParams {
     pub provider: String,
     pub key: Option<String>,
-    /// The only server it is sent to, as in `ProviderStatus`. Absent: the provider's own.
+    /// The only origin that the key is sent to, as in `ProviderStatus`. Absent: the provider's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub origin: Option<String>,
@@ -388,26 +389,26 @@ impl std::fmt::Debug for CredentialsParams {
 #[serde(rename_all = "camelCase")]
 pub struct ErrorData {
     pub kind: ErrorKind,
-    /// What the user can do next.
+    /// Next step for the user.
     pub hint: String,
 }
 
-/// Stable names of failures; the JSON-RPC code is -32803 except where noted.
+/// Stable names of failures. The JSON-RPC code is -32803 except where noted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub enum ErrorKind {
     /// Before `initialized` (code -32002) or after `shutdown` (code -32600).
     NotReady,
     NoModel,
-    /// Params are not of the method's form (code -32602).
+    /// The params do not have the method's form (code -32602).
     InvalidParams,
     StaleRevision,
     UnknownSession,
-    /// The session can only be read here, or something that runs needs it.
+    /// The session is read-only here, or something that runs needs it.
     SessionLocked,
     TurnMismatch,
     Untrusted,
-    /// Too many requests at once (code -32001).
+    /// Too many unanswered requests (code -32001).
     Overloaded,
     Internal,
 }
@@ -449,15 +450,15 @@ request!(PlanHistory, "agent/plan/history", PlanHistoryParams, PlanHistoryResult
 request!(State, "agent/state", Empty, StateResult);
 request!(Models, "agent/models", Empty, ModelsResult);
 
-/// Says whether the user trusts the workspace now. A notification; before it counts what
-/// `initializationOptions.trusted` said, and without that a workspace is trusted.
+/// Tells whether the user trusts the workspace. A notification. Before it
+/// `initializationOptions.trusted` counts; by default a workspace is trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct TrustParams {
     pub trusted: bool,
 }
 
-/// `agent/trust`, a notification from the client.
+/// `agent/trust`, a notification of the client.
 pub const TRUST: &str = "agent/trust";
-/// `agent/credentials`, a notification from the client.
+/// `agent/credentials`, a notification of the client.
 pub const CREDENTIALS: &str = "agent/credentials";

@@ -1,27 +1,28 @@
-//! Commands that the user allowed for good: kept by the daemon, listed and revoked from an editor.
+//! Commands that the user allowed permanently: stored by the daemon, listed and revoked from an
+//! editor.
 
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
 use crate::{Empty, RequestMethod, request::request};
 
-/// Every rule of the user, in whichever folder it holds.
+/// Every rule of the user, in all folders.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct ListRulesResult {
-    /// Those of this workspace first, each group with the oldest first.
+    /// Rules of this workspace first, oldest first in each group.
     pub rules: Vec<AllowedCommand>,
 }
 
-/// One simple command that runs unasked in one folder.
+/// Simple command that runs without a question in one folder.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct AllowedCommand {
-    /// The folder it runs in, as an absolute path without symbolic links.
+    /// Folder of the rule, as an absolute path without symbolic links.
     pub folder: String,
-    /// Its exact words.
+    /// The exact words of the command.
     pub command: String,
-    /// The folder is of this workspace.
+    /// The folder belongs to this workspace.
     pub here: bool,
 }
 
@@ -35,7 +36,7 @@ pub struct RevokeRuleParams {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct RevokeRuleResult {
-    /// False when there was no such rule any more.
+    /// False if no such rule existed any more.
     pub revoked: bool,
 }
 

@@ -1,7 +1,7 @@
-//! Table of all settings, the one source of the extension's manifest and of `docs/settings.md`.
+//! Table of all settings, the only source of the extension's manifest and of `docs/settings.md`.
 //!
-//! `make gen` writes both; the test `generated` compares them. The daemon takes names of settings
-//! and values of enumerations from here, and a test holds its defaults to those of the table.
+//! `make gen` writes both, and the test `generated` compares them. The daemon takes names of
+//! settings and values of enumerations from here; a test compares its defaults with the table's.
 
 mod manifest;
 mod markdown;

@@ -1,10 +1,10 @@
-//! The contract as one TypeScript file, generated: `make gen` writes it, a test compares it.
+//! The contract as one TypeScript file: `make gen` writes it, a test compares it.
 
 use ts_rs::{Config, TS};
 
 use crate::*;
 
-/// The whole of `vscode-extension/src/protocol.ts`.
+/// Renders `vscode-extension/src/protocol.ts`.
 pub fn render() -> String {
     let mut out = String::from(
         "// Generated from daemon/protocol by `make gen`. Do not edit.\n\n\

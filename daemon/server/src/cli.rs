@@ -1,17 +1,17 @@
-//! The command line: what was asked for, or what is wrong with it.
+//! Parser of the command line.
 
 use std::path::PathBuf;
 
 use crate::exec::sandbox::SUBCOMMAND;
 
 #[derive(Debug, PartialEq, Eq)]
-pub enum Command {
-    /// Speak LSP on stdio.
+pub enum CliCommand {
+    /// Serves an editor: LSP on stdin and stdout.
     Serve,
     Run(RunArguments),
     Version,
     Help,
-    /// This process is a part of a command's box: the words are for it, as they stand.
+    /// Runs this process as a part of a command's sandbox, with these arguments.
     Part(Vec<std::ffi::OsString>),
 }
 
@@ -23,10 +23,10 @@ pub struct RunArguments {
     pub replay: Option<PathBuf>,
 }
 
-/// Questions that are answered with yes in advance. All of them stay in the session that asks.
+/// Questions that are answered with yes in advance, for this session only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Allow {
-    /// Commands in their sandbox, without more than it gives.
+    /// Commands in their sandbox, without additional access.
     pub commands: bool,
     pub network: bool,
     pub git: bool,
@@ -34,7 +34,7 @@ pub struct Allow {
     pub unsandboxed: bool,
     /// Changes of protected files.
     pub protected: bool,
-    /// Reading of files that may hold secrets.
+    /// Reads of files that may hold secrets.
     pub secrets: bool,
 }
 
@@ -70,12 +70,14 @@ Exit code of run: 0 completed, 1 failed, 2 wrong usage, 3 the agent asks somethi
 reached, 130 cancelled.
 ";
 
-/// `arguments` without the program's own name.
-pub fn parse(arguments: impl IntoIterator<Item = std::ffi::OsString>) -> Result<Command, String> {
+/// Parses the arguments, which do not include the program's own name.
+pub fn parse(
+    arguments: impl IntoIterator<Item = std::ffi::OsString>,
+) -> Result<CliCommand, String> {
     use lexopt::prelude::{Long, Short, Value};
     let mut arguments = arguments.into_iter().peekable();
     if arguments.peek().is_some_and(|first| first == SUBCOMMAND) {
-        return Ok(Command::Part(arguments.skip(1).collect()));
+        return Ok(CliCommand::Part(arguments.skip(1).collect()));
     }
     let mut parser = lexopt::Parser::from_args(arguments);
     let mut positional: Vec<String> = Vec::new();
@@ -83,9 +85,9 @@ pub fn parse(arguments: impl IntoIterator<Item = std::ffi::OsString>) -> Result<
     let text = |error: lexopt::Error| error.to_string();
     while let Some(argument) = parser.next().map_err(text)? {
         match argument {
-            Short('h') | Long("help") => return Ok(Command::Help),
-            Short('V') | Long("version") => return Ok(Command::Version),
-            // Editors name the transport by habit; it is the only one.
+            Short('h') | Long("help") => return Ok(CliCommand::Help),
+            Short('V') | Long("version") => return Ok(CliCommand::Version),
+            // Editors pass the transport by convention; it is the only one.
             Long("stdio") => {}
             Long("workspace") => workspace = Some(PathBuf::from(parser.value().map_err(text)?)),
             Long("replay") => replay = Some(PathBuf::from(parser.value().map_err(text)?)),
@@ -105,7 +107,7 @@ pub fn parse(arguments: impl IntoIterator<Item = std::ffi::OsString>) -> Result<
     }
     let mut positional = positional.into_iter();
     match positional.next().as_deref() {
-        None if workspace.is_none() && replay.is_none() && !allow.commands => Ok(Command::Serve),
+        None if workspace.is_none() && replay.is_none() && !allow.commands => Ok(CliCommand::Serve),
         None => Err("these options belong to `cairn run TASK`".into()),
         Some("run") => {
             let task = positional.next().filter(|task| !task.trim().is_empty());
@@ -116,7 +118,7 @@ pub fn parse(arguments: impl IntoIterator<Item = std::ffi::OsString>) -> Result<
                 ));
             }
             let workspace = workspace.unwrap_or_else(|| PathBuf::from("."));
-            Ok(Command::Run(RunArguments { task, workspace, allow, replay }))
+            Ok(CliCommand::Run(RunArguments { task, workspace, allow, replay }))
         }
         Some(other) => Err(format!("unknown command \"{other}\"")),
     }
@@ -126,18 +128,18 @@ pub fn parse(arguments: impl IntoIterator<Item = std::ffi::OsString>) -> Result<
 mod tests {
     use super::*;
 
-    fn check(line: &str) -> Result<Command, String> {
+    fn check(line: &str) -> Result<CliCommand, String> {
         parse(line.split('|').filter(|word| !word.is_empty()).map(Into::into))
     }
 
     #[test]
     fn lines() {
-        assert_eq!(check(""), Ok(Command::Serve));
-        assert_eq!(check("--stdio"), Ok(Command::Serve));
-        assert_eq!(check("--version"), Ok(Command::Version));
-        assert_eq!(check("run|--help"), Ok(Command::Help));
+        assert_eq!(check(""), Ok(CliCommand::Serve));
+        assert_eq!(check("--stdio"), Ok(CliCommand::Serve));
+        assert_eq!(check("--version"), Ok(CliCommand::Version));
+        assert_eq!(check("run|--help"), Ok(CliCommand::Help));
         let run = |task: &str, workspace: &str, allow| {
-            Ok(Command::Run(RunArguments {
+            Ok(CliCommand::Run(RunArguments {
                 task: task.into(),
                 workspace: workspace.into(),
                 allow,
@@ -151,7 +153,7 @@ mod tests {
         assert_eq!(check("run|a|--yes|--allow-git|--allow-network"), run("a", ".", wider));
         assert!(check("run|a|--allow-git").is_err());
         let part = ["init", "--write", "--help"].map(Into::into).to_vec();
-        assert_eq!(check("sandbox-run|init|--write|--help"), Ok(Command::Part(part)));
+        assert_eq!(check("sandbox-run|init|--write|--help"), Ok(CliCommand::Part(part)));
         for wrong in ["run", "run| ", "run|a|b", "fly", "--yes", "--what", "run|a|--workspace"] {
             assert!(check(wrong).is_err(), "{wrong}");
         }

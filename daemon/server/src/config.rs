@@ -25,15 +25,15 @@ use crate::{
 #[cfg(test)]
 mod tests;
 
-/// Bounds for `cairn.shell.allow` and `cairn.shell.deny`: each command of the agent is compared with
-/// each rule.
+/// Limits for `cairn.shell.allow` and `cairn.shell.deny`: each command of the agent is compared
+/// with each rule.
 const MAX_RULES: usize = 1_000;
 const MAX_RULE_BYTES: usize = 4 * 1024;
 
 #[derive(Debug, Clone)]
 pub struct Settings {
     pub model: ModelSettings,
-    /// `None`: by the model's name.
+    /// `None`: chosen by the model's name.
     pub dialect: Option<Dialect>,
     pub reminders: Reminders,
     pub hooks: Arc<Hooks>,
@@ -45,7 +45,7 @@ pub struct Settings {
     pub sandbox: sandbox::Settings,
 }
 
-/// Which reminders are given; their words depend on the dialect.
+/// Enabled reminders; their texts depend on the dialect.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reminders {
     pub initial: bool,
@@ -54,7 +54,7 @@ pub struct Reminders {
     pub texts: OwnTexts,
 }
 
-/// The user's own words for reminders, where they have any.
+/// The user's own texts for reminders.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct OwnTexts {
     pub initial: Option<String>,
@@ -106,7 +106,7 @@ impl Default for Settings {
 
 pub use settings::SECTION;
 
-/// Tells a member of the section from other settings: a group with its keys, or a dotted key.
+/// Returns true for a member of the section: a group with its keys, or a dotted key.
 pub fn is_setting(key: &str, value: &Value) -> bool {
     let is_group = |name| settings::is_section(name) || name == "trace";
     match key.split_once('.') {
@@ -115,10 +115,10 @@ pub fn is_setting(key: &str, value: &Value) -> bool {
     }
 }
 
-/// Reads the `cairn` section. Nested objects and dotted keys mean the same. Returns the settings,
+/// Reads the `cairn` section. Nested objects and dotted keys are equivalent. Returns the settings,
 /// and one sentence for each key that was ignored or has a new name.
 pub fn read(section: &Value) -> (Settings, Vec<String>) {
-    let mut reader = Reader {
+    let mut reader = SettingsReader {
         settings: Settings::default(),
         faults: Vec::new(),
         reminder_policy: None,
@@ -149,12 +149,12 @@ pub fn read(section: &Value) -> (Settings, Vec<String>) {
     reader.finish()
 }
 
-/// Lists the values of an object and of those inside of it, by dotted keys.
+/// Lists the values of an object and of nested objects, by dotted key.
 fn flatten<'a>(prefix: &str, map: &'a Map<String, Value>, values: &mut Vec<(String, &'a Value)>) {
     for (key, value) in map {
         let path = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
         match value {
-            // An editor may send a whole section with nulls for what is not set.
+            // Some editors send a whole section with nulls for unset keys.
             Value::Null => {}
             Value::Object(inner) => flatten(&path, inner, values),
             value => values.push((path, value)),
@@ -162,19 +162,19 @@ fn flatten<'a>(prefix: &str, map: &'a Map<String, Value>, values: &mut Vec<(Stri
     }
 }
 
-struct Reader {
+struct SettingsReader {
     settings: Settings,
     faults: Vec<String>,
     reminder_policy: Option<String>,
     reminder_rounds: Option<u32>,
     commands: CommandRules,
     hooks: Hooks,
-    /// Dollars for a million tokens of input, cached input and output.
+    /// Dollars per million tokens of input, cached input and output.
     price: [Option<f64>; 3],
 }
 
-impl Reader {
-    /// Says once that a setting has a new name. The value counts under the new one.
+impl SettingsReader {
+    /// Reports once that a setting has a new name. The value counts under the new one.
     fn renamed(&mut self, setting: &settings::Setting) {
         let (old, new) = (setting.key, setting.renamed_to.unwrap_or_default());
         let notice = format!(
@@ -282,7 +282,7 @@ impl Reader {
                     self.settings.tool_timeout = Duration::from_secs(seconds.into());
                 }
             }
-            // Settings of the editor's side.
+            // Settings of the editor.
             "daemon.path" | "trace.server" => {}
             _ => {
                 if let Some(moment) = path.strip_prefix("hooks.").and_then(Moment::named) {
@@ -321,8 +321,9 @@ impl Reader {
         dollars
     }
 
-    /// Each a command, or an object with a `command` and, if it likes, `tools` and `seconds`. One
-    /// that cannot be read whole does not run: half a guard is none.
+    /// Reads hooks: each is a command, or an object with `command` and optionally `tools` and
+    /// `seconds`. A hook with any invalid member does not run, because half of a check gives false
+    /// safety.
     fn hooks(&mut self, path: &str, moment: Moment, value: &Value) {
         let Some(entries) = value.as_array() else {
             return self.wrong(path, "a list of hooks", value);
@@ -335,7 +336,7 @@ impl Reader {
         }
     }
 
-    /// Those that can be read; the others are named.
+    /// Reads rules; reports the invalid ones.
     fn rules(&mut self, path: &str, value: &Value) -> Vec<Rule> {
         let Some(entries) = value.as_array() else {
             self.wrong(path, "a list of commands", value);
@@ -363,7 +364,7 @@ impl Reader {
         rules
     }
 
-    /// Absolute ones, and those below the home folder; the others are named.
+    /// Reads folders, absolute or below the home folder; reports the others.
     fn folders(&mut self, path: &str, value: &Value) -> Vec<PathBuf> {
         let Some(entries) = value.as_array() else {
             self.wrong(path, "a list of folders", value);
@@ -390,7 +391,7 @@ impl Reader {
         folders
     }
 
-    /// Text with something in it; an empty string means "not set", as editors send it.
+    /// Reads text; an empty string means "not set", as editors send it.
     fn text(&mut self, path: &str, value: &Value) -> Option<String> {
         match value.as_str() {
             Some(text) => Some(text.trim().to_owned()).filter(|text| !text.is_empty()),
@@ -401,7 +402,7 @@ impl Reader {
         }
     }
 
-    /// A value of the enumeration that the table has for this key.
+    /// Reads a value of the enumeration that the table defines for this key.
     fn one_of<'a>(&mut self, path: &str, value: &'a Value) -> Option<&'a str> {
         let names = settings::choices(path);
         match value.as_str() {

@@ -1,4 +1,4 @@
-//! Everything that can happen to the hub, as one closed enum: its only input.
+//! Input of the hub: one closed enum of all events.
 
 use cairn_core::text::{Position, Units};
 use cairn_protocol::{
@@ -14,10 +14,10 @@ use cairn_protocol::{
 use serde_json::Value;
 use tokio::sync::oneshot;
 
-/// What the editor says, in wire order.
+/// Messages of the editor, in wire order.
 #[derive(Debug)]
 pub enum ClientEvent {
-    /// `initialize` was accepted: where we work and how.
+    /// `initialize` was accepted.
     Initialized(Initialized),
     DidOpen {
         uri: String,
@@ -37,39 +37,39 @@ pub enum ClientEvent {
     },
     /// `workspace/didChangeConfiguration`: the whole `cairn` section.
     Settings(Value),
-    /// Files changed on disk, by URI.
+    /// Files that changed on disk, by URI.
     WatchedFiles(Vec<String>),
-    /// The user moved files or folders: old and new URIs.
+    /// Files or folders that the user moved: old and new URIs.
     RenamedFiles(Vec<(String, String)>),
     Credentials(CredentialsParams),
-    /// Whether the user trusts the workspace now.
+    /// The user's trust in the workspace changed.
     Trust(bool),
     Request(AgentRequest),
 }
 
 #[derive(Debug, Clone)]
 pub struct Initialized {
-    /// Workspace folders as absolute paths, the first is the working directory of commands.
+    /// Workspace folders as absolute paths; the first is the working directory of commands.
     pub folders: Vec<std::path::PathBuf>,
     /// `initializationOptions.settings`: the `cairn` section, or null.
     pub settings: Value,
     /// The client speaks `agent/*` (advertised `experimental.cairn`).
     pub speaks_agent: bool,
-    /// The user trusts the workspace. An editor that does not know of trust says so of all.
+    /// The user trusts the workspace. An editor without that notion trusts all.
     pub trusted: bool,
     pub remember: Remember,
-    /// The units of columns in positions.
+    /// Units of columns in positions.
     pub units: Units,
 }
 
-/// What is kept for the time after this process.
+/// State that outlives this process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Remember {
     Sessions,
     Nothing,
 }
 
-/// One entry of `contentChanges`: the whole text when `range` is absent.
+/// Entry of `contentChanges`: the whole text when `range` is absent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContentChange {
     pub range: Option<(Position, Position)>,
@@ -81,11 +81,11 @@ pub struct ContentChange {
 pub struct Pending {
     /// Files with proposed edits.
     pub reviews: Vec<ReviewNotification>,
-    /// Questions that tool calls wait for, oldest first.
+    /// Open questions of tool calls, oldest first.
     pub questions: Vec<ApproveParams>,
 }
 
-/// A part of an open document.
+/// Part of an open document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Selection {
     pub uri: String,
@@ -93,8 +93,8 @@ pub struct Selection {
     pub end: Position,
 }
 
-/// A request with the place its answer goes: `agent/*`, and what an editor that only speaks LSP
-/// asks by its own means. Dropping the reply answers `Internal`.
+/// Request with the sender for its answer: `agent/*`, and the standard requests of an editor
+/// without the extension. Dropping the sender answers `Internal`.
 #[derive(Debug)]
 pub enum AgentRequest {
     RunTask(RunTaskParams, Reply<RunTaskResult>),
@@ -121,21 +121,20 @@ pub enum AgentRequest {
     Models(Reply<ModelsResult>),
     ListRules(Reply<ListRulesResult>),
     RevokeRule(RevokeRuleParams, Reply<RevokeRuleResult>),
-    /// Everything the user has to decide, as it is at this moment.
+    /// Everything that the user has to decide now.
     Pending(Reply<Pending>),
-    /// Words for a session, the newest one if none is named: for the turn that runs, else a turn
-    /// of their own.
+    /// Sends text to a session (by default the newest): to the running turn, else as a new turn.
     SteerOrStart(RunTaskParams, Reply<RunTaskResult>),
-    /// Every turn that runs.
+    /// Cancels every running turn.
     CancelAll(Reply<Empty>),
-    /// A new task, in the words that stand in this part of an open document.
+    /// Starts a task with the text of this part of an open document.
     RunSelection(Selection, Reply<RunTaskResult>),
-    /// Declines every question that is open, with words for the model; answers how many there were.
+    /// Declines every open question, with a text for the model; returns their number.
     Decline(Option<String>, Reply<usize>),
 }
 
 impl AgentRequest {
-    /// Takes out of the words of the user what must not be kept.
+    /// Applies `clean` to the texts of the user, to remove secrets that must not be stored.
     pub fn clean_words(&mut self, clean: impl Fn(&mut String)) {
         match self {
             Self::RunTask(params, _) | Self::SteerOrStart(params, _) => {
@@ -157,7 +156,7 @@ impl AgentRequest {
 
 pub type Reply<T> = oneshot::Sender<Result<T, RequestError>>;
 
-/// A refused request: says what happened and what to do next.
+/// Refused request: the failure and the next step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestError {
     pub message: String,

@@ -1,7 +1,7 @@
-//! `cairn run`: the same engine with a small editor of its own, on disk alone. Prints the plan as
-//! it changes, the agent's words and calls, and the diff at the end.
+//! `cairn run`: the engine with a small editor port, on disk alone. Prints the plan as it changes,
+//! the agent's text and calls, and the diff at the end.
 //!
-//! Never changes a file except by an edit the engine asked for, through `disk`.
+//! Changes a file only by an edit that the engine requested, through [`disk`].
 
 use std::{
     io::{BufRead, IsTerminal, Write},
@@ -34,7 +34,7 @@ use crate::{
     workspace::{Workspace, canonical},
 };
 
-/// Does one task; the exit code says how it ended.
+/// Runs one task and returns the exit code.
 pub async fn run(arguments: RunArguments) -> u8 {
     let outcome = work(arguments).await;
     exec::kill_all();
@@ -67,7 +67,7 @@ async fn work(arguments: RunArguments) -> anyhow::Result<EndReason> {
             folders: vec![folder.clone()],
             settings: settings(replay.as_deref())?,
             speaks_agent: true,
-            // Who names a folder on the command line wants work done in it.
+            // The user named this folder on the command line, which counts as trust.
             trusted: true,
             remember: Remember::Nothing,
             units: Units::default(),
@@ -135,14 +135,15 @@ async fn print_diff(
         let after = after.map(|decoded| decoded.text);
         let before = Text::new(&before.text.unwrap_or_default());
         let patch = patch::between(Some(&before), &after.unwrap_or_default(), &review.path);
-        // A pipe may lead to `patch`, which wants the bytes; a terminal would obey them.
+        // A pipe may lead to `patch`, which needs the exact bytes; a terminal would interpret
+        // control characters.
         let patch = if std::io::stdout().is_terminal() { printable(&patch) } else { patch };
         terminal.print(&format!("\n{patch}"));
     }
     Ok(())
 }
 
-/// The editor of a headless run: the disk is its only buffer, the terminal its only window.
+/// Editor port of a headless run: the files on disk and the terminal.
 struct Terminal {
     allow: Allow,
     shown: Mutex<Shown>,
@@ -151,10 +152,10 @@ struct Terminal {
 
 #[derive(Default)]
 struct Shown {
-    /// The message whose deltas are being printed.
+    /// Message whose deltas are being printed.
     streaming: Option<String>,
     plan: String,
-    /// Said already.
+    /// Banners that were printed.
     banners: Vec<String>,
 }
 
@@ -171,7 +172,7 @@ impl Editor for Terminal {
                     };
                     match reason {
                         EndReason::Completed => {}
-                        // The question was said already.
+                        // The question was printed already.
                         EndReason::NeedsInput if open.is_empty() => {}
                         EndReason::NeedsInput => self.print(&format!("\n{}\n", open.trim_start())),
                         EndReason::Cancelled
@@ -181,7 +182,7 @@ impl Editor for Terminal {
                             self.print(&format!("\n{}{open}\n", printable(&summary)));
                         }
                     }
-                    // The receiver is gone only when the run is.
+                    // The receiver is dropped only at the end of the run.
                     self.ended.send(reason).ok();
                 }
             },
@@ -233,7 +234,7 @@ impl Editor for Terminal {
                 }
             }
             Notice::Child(child) => {
-                // Once; its end is the end of its parent's call.
+                // Print a subagent once; its end is the end of its parent's call.
                 let began = child.rounds == 0 && child.usage == Usage::default();
                 if child.phase == ChildPhase::Running && began && child.total == 0 {
                     self.print(&format!("  - Task: {} (started)\n", printable(&child.title)));
@@ -256,7 +257,7 @@ impl Editor for Terminal {
     }
 
     fn approve(&self, params: ApproveParams) -> BoxFuture<'static, ApproveResult> {
-        // What a command left is no command: the options were given before anybody knew of it.
+        // Quarantined files need a person: the options were given before anyone knew about them.
         let missing = missing(self.allow, &params);
         if missing.is_empty() && !params.quarantined {
             let result = ApproveResult { decision: ApprovalDecision::AllowOnce, feedback: None };
@@ -329,7 +330,7 @@ impl Editor for Terminal {
     }
 }
 
-/// Options of the command line that would have answered a question with yes, and were not given.
+/// Returns the missing options that would have allowed a question.
 fn missing(allow: Allow, params: &ApproveParams) -> Vec<&'static str> {
     let has = |need| params.needs.contains(&need);
     let options: &[(bool, &str)] = match params.kind {
@@ -347,7 +348,7 @@ fn missing(allow: Allow, params: &ApproveParams) -> Vec<&'static str> {
     options.iter().filter_map(|(given, option)| (!given).then_some(*option)).collect()
 }
 
-/// An answer and words with it. What is no answer is a no, with all of it as words.
+/// Reads an answer with an optional text. Any other line denies, with the whole line as the text.
 fn typed(line: &str) -> ApproveResult {
     let line = line.trim();
     let (first, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
@@ -382,7 +383,7 @@ impl Terminal {
         }
     }
 
-    /// Whoever closed the pipe does not want to read on.
+    /// Ignores a closed pipe: the reader wants no more output.
     fn print(&self, text: &str) {
         let mut out = std::io::stdout().lock();
         let text = secrets::redactor().text(text).into_owned();

@@ -1,4 +1,4 @@
-//! The Cairn daemon as a library, so that tests can drive it in process. `main.rs` is only the
+//! The Cairn daemon as a library, so that tests can run it in process. `main.rs` contains only the
 //! command line.
 
 pub mod approval;

@@ -1,11 +1,12 @@
-//! The front door: LSP over any pair of byte streams.
+//! LSP over any pair of byte streams.
 //!
-//! tower-lsp gives the types, the service and the client; the transport is ours, because its own
-//! ends on one bad frame, starves behind four handlers and outlives its editor. In:
-//! `frame` → `message` → `ingress` (in wire order) → events for the hub. Out: `outbox` → `transport`.
+//! The types, the service and the client are tower-lsp's. The transport is our own, because
+//! tower-lsp's ends on one malformed frame, stalls behind four pending requests and outlives its
+//! editor. Input: `frame` → `message` → `ingress` (in wire order) → events for the hub. Output:
+//! `outbox` → `transport`.
 //!
-//! The only module that names tower-lsp and lsp-types. It must never hold a document or a session,
-//! nor wait for the client while the client waits for it.
+//! No other module names tower-lsp or lsp-types. This one never holds a document or a session, and
+//! never waits for a client that waits for it.
 
 mod commands;
 mod convert;
@@ -14,10 +15,10 @@ mod ingress;
 mod lifecycle;
 mod message;
 mod outbox;
-mod plain;
 mod progress;
 mod review;
 mod server;
+mod standard_client;
 mod transport;
 
 use std::sync::Arc;
@@ -29,24 +30,28 @@ use tokio::{
 use tokio_util::task::TaskTracker;
 use tower_lsp::LspService;
 
-pub use self::lifecycle::{Ended, Exit};
-use self::{ingress::Ingress, outbox::Outbox, server::Server, transport::Reader};
+pub use self::lifecycle::{SessionEnd, SessionExit};
+use self::{ingress::Ingress, outbox::Outbox, server::Server, transport::MessageReader};
 use crate::{event::ClientEvent, ports::Editor};
 
-/// Serves one editor until it leaves.
+/// Serves one editor until the session ends.
 ///
-/// `start` is called at once with the editor's port and returns the queue of the hub, which gets
-/// every event in wire order, and what tracks the hub's tasks; the hub going away ends the session.
-/// When the session is over the hub ends first: it would take every question it has open at the
-/// editor, and every child that dies, for an answer, and go on with the turn. `farewell` then kills
-/// what children are left, before the last output is flushed. All three have a second together. The caller must end the process with `Exit::code`, since a blocked read
-/// of stdin keeps a runtime alive.
+/// Calls `start` at once with the editor's port. `start` returns the hub's queue, which receives
+/// every event in wire order, and the tracker of the hub's tasks. The session also ends when the
+/// hub stops.
+///
+/// After the session the hub ends first: it would take every open question and every killed process
+/// for an answer, and continue the turn. Then `farewell` kills the remaining processes, and the
+/// last output is flushed. The three steps share one second.
+///
+/// The caller must end the process with [`SessionExit::code`], because a blocked read of stdin keeps a
+/// runtime alive.
 pub async fn serve(
     input: impl AsyncRead + Unpin + Send + 'static,
     output: impl AsyncWrite + Unpin + Send + 'static,
     start: impl FnOnce(Arc<dyn Editor>) -> (mpsc::UnboundedSender<ClientEvent>, TaskTracker),
     farewell: impl Future<Output = ()>,
-) -> Exit {
+) -> SessionExit {
     let handshake = Arc::new(SetOnce::new());
     let mut client = None;
     let (service, socket) = LspService::new(|made| {
@@ -56,26 +61,26 @@ pub async fn serve(
     let (requests, responses) = socket.split();
     let (writer, writing) = transport::write_to(output);
     let (outbox, delivering) = Outbox::new(client, Arc::clone(&handshake));
-    // One task: all that is said passes through both, message by message.
+    // One task, because every message passes through both.
     let forwarding = transport::forward(requests, writer.clone());
     let mut talking = tokio::spawn(async move { tokio::join!(delivering, forwarding) });
     let outbox = Arc::new(outbox);
     let (events, hub) = start(Arc::clone(&outbox) as Arc<dyn Editor>);
     let mut ingress = Ingress::new(service, Arc::clone(&handshake), events.clone(), outbox);
 
-    let reader = Reader::new(input, responses, writer.clone());
+    let reader = MessageReader::new(input, responses, writer.clone());
     let ended = tokio::select! {
         ended = reader.run(&mut ingress) => ended,
-        () = lifecycle::parent_gone(&handshake) => Ended::ParentGone,
-        () = writer.closed() => Ended::OutputClosed,
-        () = events.closed() => Ended::HubGone,
+        () = lifecycle::parent_gone(&handshake) => SessionEnd::ParentGone,
+        () = writer.closed() => SessionEnd::OutputClosed,
+        () = events.closed() => SessionEnd::HubStopped,
     };
     tracing::info!(?ended, "the session is over");
-    let exit = Exit { ended, after_shutdown: ingress.is_shut_down() };
+    let exit = SessionExit { ended, after_shutdown: ingress.is_shut_down() };
 
     drop((ingress, events));
     let flush = async {
-        // Nobody may write any more, so that the writer sees the end of its queue.
+        // All senders are gone, so the writer sees the end of its queue.
         drop(writer);
         talking.abort();
         let _ = (&mut talking).await;

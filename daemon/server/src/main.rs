@@ -1,9 +1,9 @@
-//! Arguments, runtime, exit code. No logic.
+//! Entry point: arguments, runtime, exit code. Contains no logic.
 
 use std::{io::Write, process::ExitCode};
 
 use cairn::{
-    cli::{self, Command},
+    cli::{self, CliCommand},
     environment::Environment,
     exec, hardening, headless, hub, lsp, signals, telemetry,
 };
@@ -11,15 +11,15 @@ use tokio::runtime::{Builder, Runtime};
 
 fn main() -> ExitCode {
     match cli::parse(std::env::args_os().skip(1)) {
-        // First of all, for it must be the only thread.
-        Ok(Command::Part(words)) => exec::sandbox::run_as_part(words),
-        Ok(Command::Help) => say(cli::HELP),
-        Ok(Command::Version) => {
+        // Before anything else, because it needs the only thread.
+        Ok(CliCommand::Part(words)) => exec::sandbox::run_as_part(words),
+        Ok(CliCommand::Help) => say(cli::HELP),
+        Ok(CliCommand::Version) => {
             let (major, minor) = (cairn_protocol::PROTOCOL_VERSION, cairn_protocol::PROTOCOL_MINOR);
             say(&format!("cairn {} (protocol {major}.{minor})\n", env!("CARGO_PKG_VERSION")))
         }
-        Ok(Command::Serve) => with_runtime(serve),
-        Ok(Command::Run(arguments)) => {
+        Ok(CliCommand::Serve) => with_runtime(serve),
+        Ok(CliCommand::Run(arguments)) => {
             with_runtime(|runtime| runtime.block_on(headless::run(arguments)).into())
         }
         Err(reason) => {
@@ -30,14 +30,14 @@ fn main() -> ExitCode {
 }
 
 fn with_runtime(job: impl FnOnce(&Runtime) -> ExitCode) -> ExitCode {
-    // Before anything is read that must stay here, and while there is one thread.
+    // Before secrets are read, and while there is only one thread.
     let faults = hardening::begin(|name| std::env::var(name).ok());
     telemetry::start();
     exec::guard_commands();
     for fault in faults {
         tracing::warn!("{fault}");
     }
-    // Two threads: one may wait in a file read while the hub goes on.
+    // Two threads: one may wait for a file while the hub continues.
     match Builder::new_multi_thread().worker_threads(2).enable_all().build() {
         Ok(runtime) => {
             let code = job(&runtime);
@@ -67,12 +67,12 @@ fn serve(runtime: &Runtime) -> ExitCode {
             }
         }
     });
-    // Not a clean end of the runtime: it would wait for the read of stdin that is under way.
+    // Not the runtime's shutdown: it would wait for the pending read of stdin.
     #[expect(clippy::exit, reason = "the only place that may")]
     std::process::exit(code.into());
 }
 
-/// Output of a command that is for people. A closed pipe is theirs to close.
+/// Prints a command's output for people. A closed pipe is the user's choice.
 fn say(text: &str) -> ExitCode {
     match std::io::stdout().write_all(text.as_bytes()) {
         Ok(()) => ExitCode::SUCCESS,

@@ -21,7 +21,7 @@ pub(super) fn run(input: &[u8]) {
     assert_eq!(read(pieces(seed, bytes)), whole, "the pieces must not matter");
     assert_eq!(read(bytes.chunks(1)), whole, "the pieces must not matter");
 
-    let fatal = |framed: &Framed| matches!(framed, Framed::Fault(fault) if fault.is_fatal());
+    let fatal = |framed: &Framed| matches!(framed, Framed::Error(fault) if fault.is_fatal());
     if let Some(end) = whole.iter().position(fatal) {
         assert_eq!(end + 1, whole.len(), "nothing comes after the end: {whole:?}");
         return;
@@ -33,7 +33,7 @@ pub(super) fn run(input: &[u8]) {
     if !read.iter().any(fatal) {
         let last = Framed::Body(format!("[{}]", PATIENCE - 1).as_bytes().into());
         assert_eq!(read.last(), Some(&last), "deaf after {:?}", String::from_utf8_lossy(bytes));
-        let faults = read.iter().filter(|framed| matches!(framed, Framed::Fault(_))).count();
+        let faults = read.iter().filter(|framed| matches!(framed, Framed::Error(_))).count();
         assert!(faults <= bytes.len() / 2 + 3, "{faults} faults are noise");
     }
 }

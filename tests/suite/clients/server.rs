@@ -9,7 +9,7 @@ use std::{
 
 use cairn::{
     event::{AgentRequest, ClientEvent, RequestError},
-    lsp::{self, Ended, Exit},
+    lsp::{self, SessionEnd, SessionExit},
     ports::Editor,
     workspace::Workspace,
 };
@@ -49,7 +49,7 @@ const LIMIT: Duration = Duration::from_secs(10);
 struct ServerFixture {
     client: LspClient,
     hub: Hub,
-    serving: JoinHandle<Exit>,
+    serving: JoinHandle<SessionExit>,
 }
 
 struct Hub {
@@ -73,7 +73,7 @@ impl Hub {
     }
 }
 
-async fn serve(input: DuplexStream, output: DuplexStream) -> (Hub, JoinHandle<Exit>) {
+async fn serve(input: DuplexStream, output: DuplexStream) -> (Hub, JoinHandle<SessionExit>) {
     let (events, queue) = mpsc::unbounded_channel();
     let (tell, told) = oneshot::channel();
     let start = move |editor| {
@@ -113,7 +113,7 @@ async fn open() -> ServerFixture {
     server
 }
 
-async fn exit(serving: JoinHandle<Exit>) -> Exit {
+async fn exit(serving: JoinHandle<SessionExit>) -> SessionExit {
     timeout(LIMIT, serving).await.expect("serving ends").expect("without a panic")
 }
 

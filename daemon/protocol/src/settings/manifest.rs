@@ -1,10 +1,10 @@
-//! The parts of the extension's manifest that are made from the table.
+//! Renders the parts of the extension's manifest that come from the table.
 
 use serde_json::{Map, Value, json};
 
 use super::*;
 
-/// `contributes.configuration` of the manifest.
+/// Renders `contributes.configuration` of the manifest.
 pub fn configuration() -> Value {
     let groups = GROUPS.iter().zip(1..).map(|(group, order)| {
         let properties: Map<String, Value> = group
@@ -18,8 +18,8 @@ pub fn configuration() -> Value {
     groups.collect()
 }
 
-/// `capabilities.untrustedWorkspaces.restrictedConfigurations` of the manifest: settings that a
-/// workspace cannot set.
+/// Renders `capabilities.untrustedWorkspaces.restrictedConfigurations`: settings that a workspace
+/// cannot set.
 pub fn restricted() -> Value {
     all().filter(|it| it.scope != SettingScope::Workspace).map(|it| Value::from(name(it))).collect()
 }
@@ -172,7 +172,8 @@ fn hooks(moment: &HookMoment) -> Value {
     })
 }
 
-/// VS Code shows backticks and links in texts under the Markdown key only.
+/// Returns the key and value of a text. VS Code renders backticks and links only under the Markdown
+/// key.
 fn described(plain: &'static str, markdown: &'static str, text: &str) -> (&'static str, Value) {
     (if text.contains('`') { markdown } else { plain }, text.into())
 }

@@ -1,4 +1,4 @@
-//! The reference page of the settings, in Markdown.
+//! Renders the reference page of the settings in Markdown.
 
 use std::fmt::Write;
 
@@ -16,7 +16,7 @@ set a value: *user* and *machine* settings count only from the user's own settin
 from the repository ([why](security.md)). A machine setting is not synchronised between machines.
 ";
 
-/// `docs/settings.md`.
+/// Renders `docs/settings.md`.
 pub fn page() -> String {
     let mut page = HEAD.to_owned();
     for group in GROUPS {
@@ -82,7 +82,7 @@ fn choices(page: &mut String, values: &[SettingChoice]) {
     }
 }
 
-/// Turns VS Code's links between settings (`` `#cairn.shell.allow#` ``) into those of Markdown.
+/// Converts VS Code's links between settings (`` `#cairn.shell.allow#` ``) to Markdown links.
 fn linked(text: &str) -> String {
     let mut parts = text.split("`#");
     let mut out = parts.next().unwrap_or_default().to_owned();

@@ -1,5 +1,5 @@
-//! `workspace/executeCommand`: the same requests as `agent/*`, for an editor that has no client of
-//! ours. Reads them; must never do anything itself.
+//! Parser of `workspace/executeCommand`: the requests of `agent/*` for an editor without the Cairn
+//! extension. Performs nothing itself.
 
 use cairn_protocol::{
     AnswerParams, CancelParams, DecideParams, Decision, ErrorKind, Range, RunTaskParams, Scope,
@@ -27,7 +27,7 @@ const CANCEL: &str = "cairn.cancel";
 const DENY: &str = "cairn.deny";
 pub(super) const ANSWER: &str = "cairn.answer";
 
-/// What `initialize` promises.
+/// Commands that `initialize` advertises.
 pub(super) const ALL: [&str; 13] = [
     ACCEPT_HUNK,
     REJECT_HUNK,
@@ -45,22 +45,22 @@ pub(super) const ALL: [&str; 13] = [
 ];
 
 #[derive(Debug)]
-pub(super) enum Command {
+pub(super) enum ClientCommand {
     Decide(DecideParams),
     UndoDecision,
     RunTask(RunTaskParams),
     RunSelection(Selection),
     Reply(RunTaskParams),
-    /// That turn, or whatever runs.
+    /// Cancels the named turn, or every running turn.
     Cancel(Option<CancelParams>),
-    /// Declines what is asked, with words for the model.
+    /// Declines the open questions, with a text for the model.
     Deny(Option<String>),
     /// Answers one question.
     Answer(AnswerParams),
 }
 
 #[derive(Deserialize)]
-struct Execute {
+struct ExecuteParams {
     command: String,
     #[serde(default)]
     arguments: Option<Vec<Value>>,
@@ -68,39 +68,39 @@ struct Execute {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct OfHunk {
+struct HunkArgument {
     uri: String,
     hunk_id: String,
     rev: Option<u32>,
 }
 
 #[derive(Deserialize)]
-struct OfFile {
+struct FileArgument {
     uri: String,
     rev: Option<u32>,
 }
 
 #[derive(Deserialize)]
-struct OfSelection {
+struct SelectionArgument {
     uri: String,
     range: Range,
 }
 
 #[derive(Deserialize, Default)]
-struct OfAll {
+struct AllArgument {
     rev: Option<u32>,
 }
 
-/// A command of ours as an editor sends it back.
+/// Builds a command that the editor sends back with `argument`.
 pub(super) fn offer(title: String, command: &str, argument: Value) -> lsp_types::Command {
     lsp_types::Command { title, command: command.to_owned(), arguments: Some(vec![argument]) }
 }
 
-pub(super) fn parse(params: Option<Value>) -> Result<Command, Error> {
-    let Execute { command, arguments } = convert::params(EXECUTE, params)?;
+pub(super) fn parse(params: Option<Value>) -> Result<ClientCommand, Error> {
+    let ExecuteParams { command, arguments } = convert::params(EXECUTE, params)?;
     let arguments = Argument { command: &command, given: arguments.unwrap_or_default() };
     let decide = |decision, scope, rev| {
-        Command::Decide(DecideParams { decision, scope, rev, feedback: None })
+        ClientCommand::Decide(DecideParams { decision, scope, rev, feedback: None })
     };
     let decision = match command.as_str() {
         ACCEPT_HUNK | ACCEPT_FILE | ACCEPT_ALL => Decision::Accept,
@@ -108,31 +108,31 @@ pub(super) fn parse(params: Option<Value>) -> Result<Command, Error> {
     };
     Ok(match command.as_str() {
         ACCEPT_HUNK | REJECT_HUNK => {
-            let OfHunk { uri, hunk_id, rev } = arguments.one("{uri, hunkId, rev?}")?;
+            let HunkArgument { uri, hunk_id, rev } = arguments.one("{uri, hunkId, rev?}")?;
             decide(decision, Scope::Hunk { uri: file(&command, uri)?, hunk_id }, rev)
         }
         ACCEPT_FILE | REJECT_FILE => {
-            let OfFile { uri, rev } = arguments.one("{uri, rev?}")?;
+            let FileArgument { uri, rev } = arguments.one("{uri, rev?}")?;
             decide(decision, Scope::File { uri: file(&command, uri)? }, rev)
         }
         ACCEPT_ALL | REJECT_ALL => {
-            let all: Option<OfAll> = arguments.at_most_one("{rev?}")?;
+            let all: Option<AllArgument> = arguments.at_most_one("{rev?}")?;
             decide(decision, Scope::All, all.unwrap_or_default().rev)
         }
         UNDO_DECISION => {
             arguments.at_most_one::<Value>("nothing")?;
-            Command::UndoDecision
+            ClientCommand::UndoDecision
         }
-        RUN_TASK => Command::RunTask(arguments.words()?),
+        RUN_TASK => ClientCommand::RunTask(arguments.task()?),
         RUN_SELECTION => {
-            let OfSelection { uri, range } =
+            let SelectionArgument { uri, range } =
                 arguments.one("{uri, range}, as the code action has it")?;
-            Command::RunSelection(convert::selection(file(&command, uri)?, range))
+            ClientCommand::RunSelection(convert::selection(file(&command, uri)?, range))
         }
-        REPLY => Command::Reply(arguments.words()?),
-        CANCEL => Command::Cancel(arguments.at_most_one("{sessionId, turnId}, or nothing")?),
-        DENY => Command::Deny(arguments.at_most_one("words for the model, or nothing")?),
-        ANSWER => Command::Answer(
+        REPLY => ClientCommand::Reply(arguments.task()?),
+        CANCEL => ClientCommand::Cancel(arguments.at_most_one("{sessionId, turnId}, or nothing")?),
+        DENY => ClientCommand::Deny(arguments.at_most_one("words for the model, or nothing")?),
+        ANSWER => ClientCommand::Answer(
             arguments.one("{approvalId, decision, feedback?}, as the code action has it")?,
         ),
         _ => {
@@ -150,7 +150,7 @@ fn file(command: &str, uri: String) -> Result<String, Error> {
     }
 }
 
-/// What comes with a command.
+/// Arguments of one command.
 struct Argument<'c> {
     command: &'c str,
     given: Vec<Value>,
@@ -169,7 +169,7 @@ impl Argument<'_> {
         }
         match self.given.into_iter().next() {
             None | Some(Value::Null) => Ok(None),
-            // What an empty object is in Lua.
+            // An empty table in Lua is encoded as an array.
             Some(Value::Array(given)) if given.is_empty() => Ok(None),
             Some(given) => serde_json::from_value(given)
                 .map(Some)
@@ -177,8 +177,8 @@ impl Argument<'_> {
         }
     }
 
-    /// A task: a string, or the object that `agent/runTask` takes.
-    fn words(self) -> Result<RunTaskParams, Error> {
+    /// Reads a task: a string, or the params of `agent/runTask`.
+    fn task(self) -> Result<RunTaskParams, Error> {
         const FORM: &str = "the text, or {text, sessionId?}";
         let command = self.command;
         match self.one(FORM)? {

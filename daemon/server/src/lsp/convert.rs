@@ -1,7 +1,7 @@
-//! LSP's shapes to ours and back.
+//! Conversion between the types of LSP and the daemon's events.
 //!
-//! URIs stay exactly as the client spells them: they are keys, and a parsed URL would be
-//! spelled anew. Must never log a text or a key.
+//! URIs keep the client's spelling: they are keys, and a parsed URL may be spelled differently.
+//! Never logs a text or an API key.
 
 use std::path::PathBuf;
 
@@ -23,38 +23,38 @@ use crate::{
     event::{ClientEvent, ContentChange, Initialized, Remember, RequestError, Selection},
 };
 
-/// What `initialize` agreed on.
+/// Result of `initialize`.
 #[derive(Debug)]
-pub(super) struct Accepted {
+pub(super) struct Handshake {
     pub(super) hello: Initialized,
     pub(super) parent: Option<Parent>,
-    pub(super) supports: Support,
+    pub(super) supports: ClientSupport,
 }
 
-/// What the client can do of what LSP leaves to it.
+/// Optional features of LSP that the client supports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Support {
-    /// `workspace/applyEdit` may name the version it is made for.
+pub(super) struct ClientSupport {
+    /// `workspace/applyEdit` may carry the document's version.
     pub(super) versioned_edits: bool,
-    /// It shows work-done progress.
+    /// Work-done progress.
     pub(super) progress: bool,
     pub(super) diagnostics: bool,
     /// Code actions may be more than commands.
     pub(super) action_literals: bool,
-    /// It can be told that code lenses are others now.
+    /// `workspace/codeLens/refresh`.
     pub(super) lens_refresh: bool,
-    /// Its user types the number of an answer, and it takes no number but 1 (vim-lsp).
+    /// The user types the number of an answer, and only 1 is accepted (vim-lsp).
     pub(super) takes_first_answer: bool,
-    /// The units of columns that it likes best of those we know.
+    /// Units of columns: the client's first choice among the supported ones.
     pub(super) units: Units,
-    /// It answers `workspace/configuration`.
+    /// `workspace/configuration`.
     pub(super) configuration: bool,
-    /// It can be asked to say when the settings change.
+    /// Dynamic registration for `workspace/didChangeConfiguration`.
     pub(super) watches_settings: bool,
 }
 
-/// Reads `initialize`; refuses a client that speaks another version of `agent/*`.
-pub(super) fn accept(params: InitializeParams) -> Result<Accepted, Error> {
+/// Reads `initialize`; refuses a client that speaks another major version of `agent/*`.
+pub(super) fn accept(params: InitializeParams) -> Result<Handshake, Error> {
     let experimental = params.capabilities.experimental.as_ref();
     let speaks_agent = match experimental.and_then(|experimental| experimental.get("cairn")) {
         None | Some(Value::Null) => false,
@@ -64,15 +64,17 @@ pub(super) fn accept(params: InitializeParams) -> Result<Accepted, Error> {
         }
     };
     let options = params.initialization_options.as_ref();
-    // Only a clear yes, where anything is said at all.
+    // Any value other than `true` counts as no trust.
     let trusted = match options.and_then(|options| options.get("trusted")) {
         None | Some(Value::Null) => true,
         Some(said) => *said == Value::Bool(true),
     };
     let name = params.client_info.as_ref().map(|client| client.name.as_str());
-    let supports =
-        Support { takes_first_answer: name == Some("vim-lsp"), ..supports(&params.capabilities) };
-    // Our own extension counts as VS Code does.
+    let supports = ClientSupport {
+        takes_first_answer: name == Some("vim-lsp"),
+        ..supports(&params.capabilities)
+    };
+    // The extension uses the units of VS Code.
     let units = if speaks_agent { Units::Utf16 } else { supports.units };
     let hello = Initialized {
         settings: options.map(first_settings).unwrap_or_default(),
@@ -83,10 +85,10 @@ pub(super) fn accept(params: InitializeParams) -> Result<Accepted, Error> {
         units,
     };
     let parent = params.process_id.and_then(Parent::visible);
-    Ok(Accepted { hello, parent, supports })
+    Ok(Handshake { hello, parent, supports })
 }
 
-fn supports(capabilities: &ClientCapabilities) -> Support {
+fn supports(capabilities: &ClientCapabilities) -> ClientSupport {
     let workspace = capabilities.workspace.as_ref();
     let edit = workspace.and_then(|workspace| workspace.workspace_edit.as_ref());
     let lens = workspace.and_then(|workspace| workspace.code_lens.as_ref());
@@ -94,9 +96,9 @@ fn supports(capabilities: &ClientCapabilities) -> Support {
     let action = document.and_then(|document| document.code_action.as_ref());
     let window = capabilities.window.as_ref();
     let changes = workspace.and_then(|workspace| workspace.did_change_configuration);
-    Support {
-        // Neovim names only the operations on files. These exist nowhere but among
-        // `documentChanges`, and it does compare the version, which saves what was just typed.
+    ClientSupport {
+        // Neovim advertises only file operations. These need `documentChanges`, and Neovim compares
+        // the version, which protects text that the user just typed.
         versioned_edits: edit.is_some_and(|edit| {
             edit.document_changes.unwrap_or_default() || edit.resource_operations.is_some()
         }),
@@ -111,7 +113,7 @@ fn supports(capabilities: &ClientCapabilities) -> Support {
     }
 }
 
-/// The units that are agreed on: the first that we know of those the client offers, in its order.
+/// Chooses the units: the first supported ones in the client's order of preference.
 fn units(capabilities: &ClientCapabilities) -> Units {
     let offered = capabilities.general.as_ref().and_then(|it| it.position_encodings.as_ref());
     let known = |kind: &PositionEncodingKind| match kind.as_str() {
@@ -123,9 +125,9 @@ fn units(capabilities: &ClientCapabilities) -> Units {
     offered.into_iter().flatten().find_map(known).unwrap_or_default()
 }
 
-/// The answer to `initialize`.
-pub(super) fn welcome(accepted: &Accepted) -> InitializeResult {
-    // An editor of ours has lenses and commands of its own, under the same names.
+/// Builds the answer to `initialize`.
+pub(super) fn welcome(accepted: &Handshake) -> InitializeResult {
+    // The extension has lenses and commands of its own under the same names.
     let reviewing = if accepted.hello.speaks_agent {
         ServerCapabilities::default()
     } else {
@@ -166,7 +168,7 @@ pub(super) fn welcome(accepted: &Accepted) -> InitializeResult {
     }
 }
 
-/// Which of the user's own operations we want to hear of: all of them, on files and folders.
+/// Asks for notifications about every file operation of the user.
 fn file_operations() -> lsp::WorkspaceFileOperationsServerCapabilities {
     let all = lsp::FileOperationRegistrationOptions {
         filters: vec![lsp::FileOperationFilter {
@@ -196,7 +198,7 @@ fn agree(version: &Value) -> Result<(), Error> {
     );
     let hint = "Install the extension and the daemon from the same release";
     let mut error = refused(ErrorKind::InvalidParams, message, hint);
-    // LSP's own field of this error: trying again would not help.
+    // LSP defines this field for this error: a retry would not help.
     if let Some(Value::Object(data)) = &mut error.data {
         data.insert("retry".to_owned(), Value::Bool(false));
     }
@@ -219,8 +221,8 @@ fn folders(params: &InitializeParams) -> Vec<PathBuf> {
     root.into_iter().collect()
 }
 
-/// The settings in `initializationOptions`: their `settings`, which are ours whatever they hold, else
-/// what is said as in `didChangeConfiguration` (Helix sends one object for both).
+/// Returns the settings in `initializationOptions`: the member `settings`, else the section as in
+/// `didChangeConfiguration` (Helix sends one object for both).
 fn first_settings(options: &Value) -> Value {
     match options.get("settings") {
         None | Some(Value::Null) => settings_in(options).unwrap_or_default(),
@@ -228,11 +230,11 @@ fn first_settings(options: &Value) -> Value {
     }
 }
 
-/// The section `cairn` in what an editor sends as settings; `None` if nothing is said of it.
+/// Finds the section `cairn` in settings that an editor sent; `None` if it is absent.
 ///
-/// The section is a member `cairn` (Neovim, eglot, lsp-mode, vim-lsp), members `cairn.…` with dotted
-/// keys, the same in a member `settings` (Helix repeats its `initializationOptions`), or the bare
-/// object (coc.nvim), which is told by a member that is a group of our settings.
+/// The section is a member `cairn` (Neovim, eglot, lsp-mode, vim-lsp), members `cairn.…` with
+/// dotted keys, the same in a member `settings` (Helix repeats its `initializationOptions`), or the
+/// bare object (coc.nvim), recognized by a member that is a group of Cairn's settings.
 pub(super) fn settings_in(settings: &Value) -> Option<Value> {
     let members = settings.as_object()?;
     if let Some(section) = members.get(config::SECTION) {
@@ -307,7 +309,7 @@ struct Configuration {
     settings: Value,
 }
 
-/// A notification the hub hears of. `None`: not one of these; `Some(Ok(None))`: nothing to tell.
+/// Reads a notification for the hub. `None`: another method; `Some(Ok(None))`: nothing changed.
 pub(super) fn notification(
     method: &str,
     params: Option<&Value>,
@@ -334,7 +336,7 @@ pub(super) fn notification(
             Some(ClientEvent::DidClose { uri })
         }),
         "workspace/didChangeConfiguration" => {
-            // Settings without our section change nothing: many clients send an empty object.
+            // Settings without the section change nothing: many clients send an empty object.
             read(params)
                 .map(|Configuration { settings }| settings_in(&settings).map(ClientEvent::Settings))
         }
@@ -379,7 +381,7 @@ fn content_change(change: WireChange) -> ContentChange {
     }
 }
 
-/// The params of a request. Absent ones count as an empty object.
+/// Reads the params of a request. Absent params count as an empty object.
 pub(super) fn params<P: DeserializeOwned>(method: &str, params: Option<Value>) -> Result<P, Error> {
     let params = match params {
         None | Some(Value::Null) => json!({}),
@@ -429,13 +431,17 @@ pub(super) fn overloaded() -> Error {
     refused(ErrorKind::Overloaded, "Too many requests are waiting", "Wait for answers, then retry")
 }
 
-/// The hub dropped a request.
+/// Error of a request that the hub dropped.
 pub(super) fn unanswered() -> Error {
-    refused(ErrorKind::Internal, "Cairn could not answer", "Try again; the log says more")
+    refused(ErrorKind::Internal, "Cairn dropped the request", "Try again. The log has details")
 }
 
 pub(super) fn panicked() -> Error {
-    let error = refused(ErrorKind::Internal, "Cairn failed inside", "Try again; the log says more");
+    let error = refused(
+        ErrorKind::Internal,
+        "Cairn failed with an internal error",
+        "Try again. The log has details",
+    );
     Error { code: ErrorCode::InternalError, ..error }
 }
 

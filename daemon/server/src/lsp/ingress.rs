@@ -1,7 +1,7 @@
-//! The gate: what the client says, in wire order, becomes events for the hub.
+//! Routes the client's messages, in wire order, to the hub as events.
 //!
-//! `call` does everything that order matters for before it returns. It must never wait, and never
-//! let anything but the handshake through before `initialize` or after `shutdown`.
+//! `call` does everything that depends on the order before it returns. It never waits. Before
+//! `initialize` and after `shutdown` only the handshake passes.
 
 use std::{
     collections::{HashMap, hash_map::Entry},
@@ -28,28 +28,28 @@ use tower_lsp::{
 use tower_service::Service;
 
 use super::{
-    commands::{self, Command},
-    convert::{self, Accepted, Support},
+    commands::{self, ClientCommand},
+    convert::{self, ClientSupport, Handshake},
     outbox::Outbox,
-    plain::{self, Words},
     review,
+    standard_client::{self, UserMessage},
 };
 use crate::{
     event::{AgentRequest, ClientEvent, Reply},
     secrets,
 };
 
-/// Most decisions are done by then. Not at once, because of editors that leave unread what comes
-/// right after the answer they wait for: that would be the edit.
+/// Time that the answer to a decision command waits for the result. Some editors read the resulting
+/// edit only after this answer, so it cannot wait longer.
 const SOON: Duration = Duration::from_millis(300);
 
 pub(super) struct Ingress<S> {
     inner: S,
-    handshake: Arc<SetOnce<Accepted>>,
+    handshake: Arc<SetOnce<Handshake>>,
     events: mpsc::UnboundedSender<ClientEvent>,
     outbox: Arc<Outbox>,
     phase: Phase,
-    live: Live,
+    live: OpenRequests,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,11 +65,18 @@ type Answer = BoxFuture<'static, Result<Option<Response>, ExitedError>>;
 impl<S> Ingress<S> {
     pub(super) fn new(
         inner: S,
-        handshake: Arc<SetOnce<Accepted>>,
+        handshake: Arc<SetOnce<Handshake>>,
         events: mpsc::UnboundedSender<ClientEvent>,
         outbox: Arc<Outbox>,
     ) -> Self {
-        Self { inner, handshake, events, outbox, phase: Phase::Waiting, live: Live::default() }
+        Self {
+            inner,
+            handshake,
+            events,
+            outbox,
+            phase: Phase::Waiting,
+            live: OpenRequests::default(),
+        }
     }
 
     pub(super) fn is_shut_down(&self) -> bool {
@@ -77,8 +84,7 @@ impl<S> Ingress<S> {
     }
 
     fn emit(&self, event: ClientEvent) {
-        // A hub that is gone ends the session; until then its requests are answered by the
-        // dropped reply.
+        // A stopped hub ends the session. Until then its dropped replies answer the requests.
         let _ = self.events.send(event);
     }
 }
@@ -99,8 +105,8 @@ where
         if self.phase == Phase::Waiting
             && let Some(accepted) = self.handshake.get()
         {
-            // Not earlier: the answer to `initialize` must be the first thing the client reads,
-            // and by the next message it is on its way.
+            // Not earlier: the answer to `initialize` must be the first message that the client
+            // reads. By the next message it is in the queue.
             self.phase = Phase::Open;
             self.emit(ClientEvent::Initialized(accepted.hello.clone()));
         }
@@ -125,20 +131,20 @@ where
     fn shut_down(&mut self, request: Request) -> Answer {
         let (_, Some(id), _) = request.into_parts() else { return nothing() };
         self.phase = Phase::ShutDown;
-        // Clients send null or an empty object along, and tower-lsp refuses both.
+        // Clients send null or an empty object as params, and tower-lsp refuses both.
         self.inner.call(Request::build("shutdown").id(id).finish())
     }
 
     fn open(&mut self, request: Request) -> Answer {
         if let Some(id) = request.id() {
-            // tower-lsp drops such a request. LSP demands an answer: only notifications of this
-            // namespace may be ignored.
+            // tower-lsp drops such a request, but LSP demands an answer: only notifications with
+            // this prefix may be ignored.
             if request.method().starts_with("$/") {
                 return answer(id.clone(), Err(unknown_method(request.method())));
             }
             return match self.handshake.get() {
-                Some(Accepted { hello, supports, .. }) if !hello.speaks_agent => {
-                    self.plain(request, *supports)
+                Some(Handshake { hello, supports, .. }) if !hello.speaks_agent => {
+                    self.standard(request, *supports)
                 }
                 _ => self.agent(request),
             };
@@ -148,7 +154,7 @@ where
         }
         match convert::notification(request.method(), request.params()) {
             Some(Ok(None)) if request.method() == "workspace/didChangeConfiguration" => {
-                // The news may be only that there are news.
+                // Some editors only announce a change, without the settings.
                 self.pull_settings(false);
                 nothing()
             }
@@ -158,10 +164,10 @@ where
             }
             Some(Ok(None)) => nothing(),
             Some(Err(error)) => {
-                // The params themselves may hold a key or a text: never log them.
+                // Never log the params: they may hold a key or a text.
                 let method = request.method();
                 if method == protocol::CREDENTIALS {
-                    // The error may quote what it was given.
+                    // The error may quote the params.
                     tracing::error!(method, "a notification was not understood");
                 } else {
                     tracing::error!(method, %error, "a notification was not understood");
@@ -172,18 +178,19 @@ where
         }
     }
 
-    /// Asks an editor that only speaks LSP for the settings, if it answers such a question.
+    /// Requests the settings from an editor without the extension, if it supports
+    /// `workspace/configuration`.
     fn pull_settings(&self, first: bool) {
-        let Some(Accepted { hello, supports, .. }) = self.handshake.get() else { return };
+        let Some(Handshake { hello, supports, .. }) = self.handshake.get() else { return };
         if hello.speaks_agent || !supports.configuration {
             return;
         }
         if first && supports.watches_settings {
             self.outbox.watch_settings();
         }
-        // A question that stays open must not keep the hub alive.
+        // An unanswered request must not keep the hub alive.
         let (settings, events) = (self.outbox.settings(), self.events.downgrade());
-        self.outbox.tell_when_known(async move {
+        self.outbox.notify_when_known(async move {
             let settings = settings.await?;
             let _ = events.upgrade()?.send(ClientEvent::Settings(settings));
             None
@@ -247,8 +254,8 @@ where
         }
     }
 
-    /// Reviewing by the means of LSP alone. `agent/*` is there for such an editor too.
-    fn plain(&mut self, request: Request, supports: Support) -> Answer {
+    /// Answers the standard requests of LSP for a review; other methods go to [`Self::agent`].
+    fn standard(&mut self, request: Request, supports: ClientSupport) -> Answer {
         use AgentRequest::Pending;
         match request.method() {
             review::LENSES => self.show(request, Pending, |pending, params| {
@@ -270,46 +277,55 @@ where
             Err(error) => return answer(id, Err(error)),
         };
         match command {
-            Command::RunTask(task) => {
-                self.hand_over(id, |reply| AgentRequest::RunTask(task, reply), as_it_is)
+            ClientCommand::RunTask(task) => {
+                self.hand_over(id, |reply| AgentRequest::RunTask(task, reply), without_keys)
             }
-            Command::RunSelection(selection) => {
-                self.hand_over(id, |reply| AgentRequest::RunSelection(selection, reply), as_it_is)
+            ClientCommand::RunSelection(selection) => self.hand_over(
+                id,
+                |reply| AgentRequest::RunSelection(selection, reply),
+                without_keys,
+            ),
+            ClientCommand::Reply(words) => {
+                self.hand_over(id, |reply| AgentRequest::SteerOrStart(words, reply), without_keys)
             }
-            Command::Reply(words) => {
-                self.hand_over(id, |reply| AgentRequest::SteerOrStart(words, reply), as_it_is)
+            ClientCommand::Cancel(Some(turn)) => {
+                self.hand_over(id, |reply| AgentRequest::Cancel(turn, reply), without_keys)
             }
-            Command::Cancel(Some(turn)) => {
-                self.hand_over(id, |reply| AgentRequest::Cancel(turn, reply), as_it_is)
+            ClientCommand::Cancel(None) => {
+                self.hand_over(id, AgentRequest::CancelAll, without_keys)
             }
-            Command::Cancel(None) => self.hand_over(id, AgentRequest::CancelAll, as_it_is),
-            Command::Deny(words) => self.hand_over(
+            ClientCommand::Deny(words) => self.hand_over(
                 id,
                 |reply| AgentRequest::Decline(words, reply),
                 |declined| Ok(json!({ "declined": declined })),
             ),
-            Command::Answer(given) => {
-                self.hand_over(id, |reply| AgentRequest::Answer(given, reply), as_it_is)
+            ClientCommand::Answer(given) => {
+                self.hand_over(id, |reply| AgentRequest::Answer(given, reply), without_keys)
             }
-            Command::Decide(decision) => {
-                self.decide(id, |reply| AgentRequest::Decide(decision, reply), plain::decided)
+            ClientCommand::Decide(decision) => self.decide(
+                id,
+                |reply| AgentRequest::Decide(decision, reply),
+                standard_client::decided,
+            ),
+            ClientCommand::UndoDecision => {
+                self.decide(id, AgentRequest::UndoDecision, standard_client::undone)
             }
-            Command::UndoDecision => self.decide(id, AgentRequest::UndoDecision, plain::undone),
         }
     }
 
-    /// A decision goes through the editor, which may wait for the answer to its command before it
-    /// shows what became of it: so the answer comes soon, and the user is told the rest.
+    /// Performs a decision and answers within [`SOON`]. The decision edits a file through the
+    /// editor, which may wait for this answer before it shows the edit. The user gets the result as
+    /// a message.
     fn decide<T: Serialize + Send + 'static>(
         &self,
         id: Id,
         event: impl FnOnce(Reply<T>) -> AgentRequest,
-        words: fn(&T) -> Option<Words>,
+        words: fn(&T) -> Option<UserMessage>,
     ) -> Answer {
         let (reply, replied) = oneshot::channel();
         let (known, knows) = oneshot::channel();
         self.emit(ClientEvent::Request(event(reply)));
-        self.outbox.tell_when_known(async move {
+        self.outbox.notify_when_known(async move {
             let result = replied.await.ok()?.ok()?;
             let _ = known.send(convert::result(&result));
             words(&result)
@@ -325,7 +341,7 @@ where
         .boxed()
     }
 
-    /// Answers a request of LSP's own from what the hub says.
+    /// Answers a standard request of LSP from a reply of the hub.
     fn show<P: DeserializeOwned + Send + 'static, T: Send + 'static>(
         &self,
         request: Request,
@@ -348,16 +364,16 @@ where
         let (_, id, params) = request.into_parts();
         let Some(id) = id else { return nothing() };
         match convert::params::<M::Params>(M::METHOD, params) {
-            // A text of the user must be theirs byte for byte.
+            // The user's own text is sent byte for byte.
             Ok(params) if M::METHOD == protocol::Baseline::METHOD => {
-                self.hand_over(id, |reply| event(params, reply), exactly)
+                self.hand_over(id, |reply| event(params, reply), verbatim)
             }
-            Ok(params) => self.hand_over(id, |reply| event(params, reply), as_it_is),
+            Ok(params) => self.hand_over(id, |reply| event(params, reply), without_keys),
             Err(error) => answer(id, Err(error)),
         }
     }
 
-    /// Hands a request to the hub, now, and gives back the future of its answer.
+    /// Sends a request to the hub at once, and returns the future of its answer.
     fn hand_over<T: Send + 'static>(
         &self,
         id: Id,
@@ -386,20 +402,20 @@ where
     }
 }
 
-/// Requests whose answer is not there yet, for `$/cancelRequest`. tower-lsp keeps such a list
-/// too, but only of what goes through its router.
+/// Unanswered requests, for `$/cancelRequest`. tower-lsp keeps such a list only for requests that
+/// pass its router.
 #[derive(Clone, Default)]
-struct Live(Arc<Mutex<HashMap<Id, AbortHandle>>>);
+struct OpenRequests(Arc<Mutex<HashMap<Id, AbortHandle>>>);
 
-impl Live {
-    /// `None` if the id is in use.
-    fn enter(&self, id: Id) -> Option<(Slot, futures_util::future::AbortRegistration)> {
+impl OpenRequests {
+    /// Returns `None` if the id is in use.
+    fn enter(&self, id: Id) -> Option<(OpenRequest, futures_util::future::AbortRegistration)> {
         let (handle, registration) = AbortHandle::new_pair();
         match self.lock().entry(id.clone()) {
             Entry::Occupied(_) => return None,
             Entry::Vacant(entry) => entry.insert(handle),
         };
-        Some((Slot { live: self.clone(), id }, registration))
+        Some((OpenRequest { live: self.clone(), id }, registration))
     }
 
     fn cancel(&self, params: Option<&Value>) {
@@ -421,26 +437,26 @@ impl Live {
     }
 }
 
-/// A place in `Live`, given up when dropped.
-struct Slot {
-    live: Live,
+/// Entry in [`OpenRequests`], removed when dropped.
+struct OpenRequest {
+    live: OpenRequests,
     id: Id,
 }
 
-impl Drop for Slot {
+impl Drop for OpenRequest {
     fn drop(&mut self) {
         self.live.lock().remove(&self.id);
     }
 }
 
-/// With nothing left out but keys.
-fn as_it_is<T: Serialize>(result: T) -> Result<Value, Error> {
+/// Encodes a result without API keys.
+fn without_keys<T: Serialize>(result: T) -> Result<Value, Error> {
     let mut result = convert::result(&result)?;
     secrets::clean_json(&mut result);
     Ok(result)
 }
 
-fn exactly<T: Serialize>(result: T) -> Result<Value, Error> {
+fn verbatim<T: Serialize>(result: T) -> Result<Value, Error> {
     convert::result(&result)
 }
 
@@ -452,12 +468,12 @@ fn answer(id: Id, outcome: Result<Value, Error>) -> Answer {
     ready(Ok(Some(Response::from_parts(id, outcome)))).boxed()
 }
 
-/// The error of a request that no handler knows, in the form that tower-lsp gives it.
+/// Builds the error of an unknown method, as tower-lsp does.
 fn unknown_method(method: &str) -> Error {
     Error { data: Some(method.into()), ..Error::method_not_found() }
 }
 
-/// A notification that comes at the wrong time is dropped.
+/// Refuses a request at the wrong time; drops such a notification.
 fn refuse(request: Request, error: Error) -> Answer {
     match request.into_parts() {
         (_, Some(id), _) => answer(id, Err(error)),

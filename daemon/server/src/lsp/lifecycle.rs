@@ -1,6 +1,6 @@
-//! When a session is over, and how long leaving may take.
+//! End of a session: its causes, and the time limits of shutting down.
 //!
-//! It must never end the process itself: `main` does, with the code said here.
+//! Ends no process itself: `main` does, with the code of [`SessionExit`].
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use tokio::{
     time::{Instant, MissedTickBehavior, timeout, timeout_at},
 };
 
-use super::convert::Accepted;
+use super::convert::Handshake;
 
 #[cfg(unix)]
 mod unix;
@@ -21,50 +21,53 @@ pub(super) use unix::Parent;
 #[cfg(windows)]
 pub(super) use windows::Parent;
 
-/// An editor gives up waiting after two seconds and kills what it sees; be gone before.
+/// Time for the whole shutdown. Editors kill the daemon after two seconds.
 const LEAVE: Duration = Duration::from_millis(1000);
-/// A slow disk may hold the hub up: children and output must get their share.
+/// Share of the hub, which a slow disk may delay, so that killing processes and flushing keep
+/// theirs.
 const HUB_ENDS: Duration = Duration::from_millis(500);
 const PARENT_CHECK: Duration = Duration::from_millis(500);
 
-/// Why a session ended.
+/// Reason why a session ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ended {
-    /// The client said `exit`.
-    Asked,
-    /// The client closed our input.
+pub enum SessionEnd {
+    /// The client sent `exit`.
+    ExitRequested,
+    /// The client closed the daemon's input.
     InputClosed,
-    /// The client does not take output any more.
+    /// The client no longer reads the output.
     OutputClosed,
-    /// The process named at `initialize` is gone.
+    /// The process that `initialize` named is gone.
     ParentGone,
-    /// The hub stopped: an error of ours.
-    HubGone,
-    /// The input can not be made sense of any more.
-    Lost,
+    /// The hub stopped because of an internal error.
+    HubStopped,
+    /// No further frame can be found in the input.
+    UnreadableInput,
 }
 
-/// How a session ended.
+/// Result of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Exit {
-    pub ended: Ended,
+pub struct SessionExit {
+    pub ended: SessionEnd,
     pub after_shutdown: bool,
 }
 
-impl Exit {
-    /// 0 only for a client that asked for `shutdown` first; 2 tells it that something broke here.
+impl SessionExit {
+    /// Returns the exit code: 0 after `shutdown`, 1 without it, 2 after an internal error or
+    /// unreadable input.
     pub fn code(self) -> u8 {
         match self.ended {
-            Ended::HubGone | Ended::Lost => 2,
-            Ended::Asked | Ended::InputClosed | Ended::OutputClosed | Ended::ParentGone => {
-                u8::from(!self.after_shutdown)
-            }
+            SessionEnd::HubStopped | SessionEnd::UnreadableInput => 2,
+            SessionEnd::ExitRequested
+            | SessionEnd::InputClosed
+            | SessionEnd::OutputClosed
+            | SessionEnd::ParentGone => u8::from(!self.after_shutdown),
         }
     }
 }
 
-/// Resolves when the client's process is gone; never, if there is none to be seen.
-pub(super) async fn parent_gone(handshake: &SetOnce<Accepted>) {
+/// Resolves when the client's process is gone. Never resolves if that process is not visible.
+pub(super) async fn parent_gone(handshake: &SetOnce<Handshake>) {
     let Some(parent) = handshake.wait().await.parent else {
         return std::future::pending().await;
     };
@@ -75,8 +78,7 @@ pub(super) async fn parent_gone(handshake: &SetOnce<Accepted>) {
     }
 }
 
-/// First the hub ends, so that nothing goes on; then children die, then the last words go out,
-/// within one deadline.
+/// Ends the hub, kills the remaining processes, then flushes the output, within one deadline.
 pub(super) async fn leave(
     hub: impl Future<Output = ()>,
     farewell: impl Future<Output = ()>,

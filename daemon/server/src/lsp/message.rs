@@ -1,7 +1,7 @@
-//! A body to a typed JSON-RPC message, or the error that answers it.
+//! Parser from a message body to a typed JSON-RPC message, or to the error that answers it.
 //!
-//! Repairs what real editors send (invalid UTF-8, lone surrogate escapes). It must never let a
-//! message through whose id could not be answered.
+//! Repairs invalid UTF-8 and lone surrogate escapes, which real editors send. Rejects every message
+//! whose id could not be answered.
 
 use std::borrow::Cow;
 
@@ -14,16 +14,16 @@ pub(super) enum Incoming {
     Response(Response),
 }
 
-/// A message that goes no further, and the error that answers it.
+/// Rejected message, with the data of the error that answers it.
 #[derive(Debug, PartialEq)]
-pub(super) struct Refused {
+pub(super) struct RefusedMessage {
     id: Id,
     code: ErrorCode,
     why: String,
 }
 
-impl Refused {
-    /// The body was no JSON, so the frame itself is in doubt.
+impl RefusedMessage {
+    /// Returns true if the body was not JSON, which makes the frame's length doubtful too.
     pub(super) fn is_garbled(&self) -> bool {
         self.code == ErrorCode::ParseError
     }
@@ -33,14 +33,14 @@ impl Refused {
     }
 }
 
-pub(super) fn parse(body: &[u8]) -> Result<Incoming, Refused> {
-    let value = parse_json(body).map_err(|error| Refused {
+pub(super) fn parse(body: &[u8]) -> Result<Incoming, RefusedMessage> {
+    let value = parse_json(body).map_err(|error| RefusedMessage {
         id: Id::Null,
         code: ErrorCode::ParseError,
         why: format!("not JSON: {error}"),
     })?;
     let refuse =
-        |id, why: &str| Refused { id, code: ErrorCode::InvalidRequest, why: why.to_owned() };
+        |id, why: &str| RefusedMessage { id, code: ErrorCode::InvalidRequest, why: why.to_owned() };
     let Value::Object(mut message) = value else {
         let why = match value {
             Value::Array(_) => "batches are not part of LSP: send one message a frame",
@@ -55,7 +55,7 @@ pub(super) fn parse(body: &[u8]) -> Result<Incoming, Refused> {
             Some(id) => Some(Id::Number(id)),
             None => return Err(refuse(Id::Null, "an id is a string or a 64-bit integer")),
         },
-        // The reply to a message whose id we could not read. There is nobody to tell.
+        // Answer to a message whose id was unreadable. No request waits for it.
         Some(Value::Null) if !message.contains_key("method") => Some(Id::Null),
         Some(_) => return Err(refuse(Id::Null, "an id is a string or a 64-bit integer")),
     };
@@ -82,14 +82,14 @@ pub(super) fn parse(body: &[u8]) -> Result<Incoming, Refused> {
     }
 }
 
-/// An error reply with a message of ours.
+/// Builds an error response.
 pub(super) fn refusal(id: Id, code: ErrorCode, message: impl Into<Cow<'static, str>>) -> Response {
     Response::from_error(id, Error { code, message: message.into(), data: None })
 }
 
-/// Reads the outcome by hand, because some clients send `error: null` beside the result, extra members,
-/// an error that is no object, or neither a result nor an error. Whatever it is, the question is
-/// answered: one that stayed open would hold up its turn for ever.
+/// Reads the outcome of a response leniently. Some clients send `error: null` beside the result,
+/// extra members, an error that is not an object, or neither of both. Every case answers the
+/// request, because an open one would block its turn.
 fn outcome(mut message: Map<String, Value>) -> Result<Value, Error> {
     let failed = |code, message: String, data| {
         Err(Error { code: ErrorCode::from(code), message: message.into(), data })
@@ -110,7 +110,7 @@ fn outcome(mut message: Map<String, Value>) -> Result<Value, Error> {
 }
 
 fn parse_json(body: &[u8]) -> serde_json::Result<Value> {
-    // Almost every body is fine: repair only what failed.
+    // Repair only what failed to parse: almost every body is valid.
     serde_json::from_slice(body).or_else(|error| {
         let text = String::from_utf8_lossy(body);
         let repaired = repair_surrogates(&text);
@@ -127,7 +127,7 @@ fn repair_surrogates(text: &str) -> Cow<'_, str> {
     let mut copied = 0;
     let mut at = 0;
     while let Some(backslash) = text[at..].find('\\').map(|found| at + found) {
-        // Any escape is a backslash and one character; `\u` takes four digits more.
+        // An escape is a backslash and one character; `\u` takes four digits more.
         let Some(unit) = escaped_unit(text, backslash) else {
             let escaped = text[backslash + 1..].chars().next();
             at = backslash + 1 + escaped.map_or(0, char::len_utf8);
@@ -151,7 +151,7 @@ fn repair_surrogates(text: &str) -> Cow<'_, str> {
     Cow::Owned(repaired)
 }
 
-/// The code unit of the escape (a backslash, `u`, four hex digits) that begins at `at`.
+/// Returns the code unit of the escape (a backslash, `u`, four hex digits) that begins at `at`.
 fn escaped_unit(text: &str, at: usize) -> Option<u16> {
     let digits = text.get(at..at + 6)?.strip_prefix("\\u")?;
     if !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
@@ -173,7 +173,7 @@ mod tests {
                 format!("response {}", serde_json::to_string(&response).unwrap())
             }
             Err(refused) => {
-                let Refused { id, code, why } = refused;
+                let RefusedMessage { id, code, why } = refused;
                 format!("refused {id} {code} {why}")
             }
         };

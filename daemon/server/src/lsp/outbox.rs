@@ -1,8 +1,7 @@
-//! The one owner of tower-lsp's `Client`: everything the daemon says or asks of its own accord.
+//! Sole owner of tower-lsp's `Client`: every notification and request of the daemon.
 //!
-//! One queue keeps notifications and questions in the order they were made. A question lives on
-//! after its asker gave up, because tower-lsp panics on an answer that nobody expects any more.
-//! It must never block a caller.
+//! One queue keeps them in order. A request stays alive after its caller gave up, because tower-lsp
+//! panics on an answer without a receiver. Never blocks a caller.
 
 use std::{sync::Arc, task::Poll, time::Duration};
 
@@ -27,63 +26,63 @@ use tower_lsp::{
 use tower_service::Service;
 
 use super::{
-    convert::{Accepted, Support},
-    plain::{self, Words},
-    progress::{self, Change},
+    convert::{ClientSupport, Handshake},
+    progress::{self, ProgressChange},
     review,
+    standard_client::{self, UserMessage},
 };
 use crate::{config, disk, ports::Editor, secrets, workspace::Workspace};
 
 const APPLY_EDIT: &str = "workspace/applyEdit";
-/// An editor that takes longer is stuck, and the hub must go on.
+/// Time after which an unresponsive editor counts as stuck.
 const ANSWER: Duration = Duration::from_secs(10);
-/// Messages that wait for a client that does not read. Beyond it notices are dropped: each is a
-/// snapshot that the next one repairs.
+/// Maximum number of queued messages for a client that does not read. Further notices are dropped:
+/// each is a snapshot that the next one replaces.
 const MAX_QUEUED: usize = 16 * 1024;
 
 pub(super) struct Outbox {
-    handshake: Arc<SetOnce<Accepted>>,
+    handshake: Arc<SetOnce<Handshake>>,
     queue: mpsc::Sender<Outgoing>,
-    running: progress::Running,
-    told: review::Told,
-    said: plain::Said,
+    running: progress::RunningTurns,
+    shown_reviews: review::ShownReviews,
+    shown_messages: standard_client::ShownMessages,
 }
 
 enum Outgoing {
-    /// A place for a plan, and then how it goes; or the end of it.
-    Progress(Change),
-    Tell {
+    /// Opens, updates or closes the progress of a turn.
+    Progress(ProgressChange),
+    Notify {
         method: &'static str,
         params: Value,
     },
-    Ask {
+    Request {
         method: &'static str,
         params: Value,
-        answer: oneshot::Sender<Result<Value, Refusal>>,
+        answer: oneshot::Sender<Result<Value, RequestFailure>>,
     },
-    /// Words that are not known yet, or none.
-    Await(BoxFuture<'static, Option<Words>>),
+    /// Message that is not known yet, or none.
+    NotifyLater(BoxFuture<'static, Option<UserMessage>>),
 }
 
-/// A question that the editor did not answer.
-struct Refusal {
+/// Failure of a request to the editor.
+struct RequestFailure {
     /// A sentence for the log.
     words: String,
-    /// The editor does not know the method.
+    /// The editor does not support the method.
     unknown_method: bool,
 }
 
-impl From<&str> for Refusal {
+impl From<&str> for RequestFailure {
     fn from(words: &str) -> Self {
         Self { words: words.to_owned(), unknown_method: false }
     }
 }
 
 impl Outbox {
-    /// The second half delivers; it must run as long as answers are read.
+    /// Returns the outbox and the future that delivers, which must run as long as answers are read.
     pub(super) fn new(
         client: Option<Client>,
-        handshake: Arc<SetOnce<Accepted>>,
+        handshake: Arc<SetOnce<Handshake>>,
     ) -> (Self, impl Future<Output = ()> + Send + 'static) {
         let (queue, queued) = mpsc::channel(MAX_QUEUED);
         let delivering = async move {
@@ -94,70 +93,75 @@ impl Outbox {
         let outbox = Self {
             handshake,
             queue,
-            running: progress::Running::default(),
-            told: review::Told::default(),
-            said: plain::Said::default(),
+            running: progress::RunningTurns::default(),
+            shown_reviews: review::ShownReviews::default(),
+            shown_messages: standard_client::ShownMessages::default(),
         };
         (outbox, delivering)
     }
 
-    fn tell(&self, method: &'static str, params: &impl Serialize) {
+    fn send_notification(&self, method: &'static str, params: &impl Serialize) {
         let Ok(params) = serde_json::to_value(params) else { return };
-        if self.queue.try_send(Outgoing::Tell { method, params }).is_err() {
+        if self.queue.try_send(Outgoing::Notify { method, params }).is_err() {
             tracing::warn!(method, "a notification is lost: the client does not read");
         }
     }
 
-    /// Tells the user how something ended, when it has.
-    pub(super) fn tell_when_known(
+    /// Shows a message once its text is known.
+    pub(super) fn notify_when_known(
         &self,
-        words: impl Future<Output = Option<Words>> + Send + 'static,
+        words: impl Future<Output = Option<UserMessage>> + Send + 'static,
     ) {
-        if self.queue.try_send(Outgoing::Await(words.boxed())).is_err() {
-            tracing::warn!("the end of a command is not told: the client does not read");
+        if self.queue.try_send(Outgoing::NotifyLater(words.boxed())).is_err() {
+            tracing::warn!("the end of a command is not shown_reviews: the client does not read");
         }
     }
 
-    /// Asks for the section of our settings. `None`: the editor has none, or says nothing.
+    /// Requests the section `cairn` of the settings. `None`: the editor has none or does not
+    /// answer.
     pub(super) fn settings(&self) -> impl Future<Output = Option<Value>> + Send + use<> {
         let items = json!({ "items": [{ "section": config::SECTION }] });
         let question = self.ask::<Vec<Value>, _>("workspace/configuration", &items);
         async move {
             let section = Self::within(question).await.ok()?.into_iter().next()?;
-            // An empty one is what editors answer in which nothing is set.
+            // Editors answer with an empty object where nothing is set.
             section.as_object().is_some_and(|section| !section.is_empty()).then_some(section)
         }
     }
 
-    /// Asks to be told when the settings change.
+    /// Registers for notifications about changed settings.
     pub(super) fn watch_settings(&self) {
         let method = "workspace/didChangeConfiguration";
         let options = json!({ "section": config::SECTION });
         let registration =
             json!({ "id": "settings", "method": method, "registerOptions": options });
-        // An editor that refuses sends them all the same, or never.
+        // The answer does not matter: an editor that refuses either sends them anyway or never
+        // does.
         drop(self.ask::<Value, _>(
             "client/registerCapability",
             &json!({ "registrations": [registration] }),
         ));
     }
 
-    /// Shows what is pending in a file.
-    fn show(&self, review: &ReviewNotification, supports: Support) {
-        let changed = self.told.hear(review);
+    /// Shows the pending edits of a file.
+    fn show(&self, review: &ReviewNotification, supports: ClientSupport) {
+        let changed = self.shown_reviews.update(review);
         if supports.diagnostics {
             if let Some(uri) = &changed.former_uri {
-                self.tell(review::DIAGNOSTICS, &review::nothing_at(uri));
+                self.send_notification(review::DIAGNOSTICS, &review::nothing_at(uri));
             }
-            self.tell(review::DIAGNOSTICS, &review::diagnostics(review, supports.units));
+            self.send_notification(
+                review::DIAGNOSTICS,
+                &review::diagnostics(review, supports.units),
+            );
         }
         if supports.lens_refresh && changed.hunks {
-            // It is for the editor to ask again; its answer says nothing.
+            // The editor requests the lenses again by itself; its answer carries no information.
             drop(self.ask::<Value, _>(review::REFRESH, &Value::Null));
         }
     }
 
-    /// Queues the question at once; an error is a sentence for the log.
+    /// Queues a request at once; the error is a sentence for the log.
     fn ask<R: DeserializeOwned, P: Serialize>(
         &self,
         method: &'static str,
@@ -173,27 +177,28 @@ impl Outbox {
         }
     }
 
-    /// Queues the question at once.
+    /// Queues a request at once.
     fn put<P: Serialize>(
         &self,
         method: &'static str,
         params: &P,
-    ) -> impl Future<Output = Result<Value, Refusal>> + Send + use<P> {
+    ) -> impl Future<Output = Result<Value, RequestFailure>> + Send + use<P> {
         let (answer, answered) = oneshot::channel();
         let queued = match serde_json::to_value(params) {
             Ok(params) => self
                 .queue
-                .try_send(Outgoing::Ask { method, params, answer })
-                .map_err(|_| Refusal::from("the editor does not read")),
-            Err(error) => Err(Refusal::from(error.to_string().as_str())),
+                .try_send(Outgoing::Request { method, params, answer })
+                .map_err(|_| RequestFailure::from("the editor does not read")),
+            Err(error) => Err(RequestFailure::from(error.to_string().as_str())),
         };
         async move {
             queued?;
-            answered.await.map_err(|_| Refusal::from("the editor is gone"))?
+            answered.await.map_err(|_| RequestFailure::from("the editor is gone"))?
         }
     }
 
-    /// Answer to an edit. Without one in time there is no reason: the edit may still come.
+    /// Waits for the result of an edit. A timeout has no reason, because the edit may still be
+    /// applied.
     async fn edited<R>(
         question: impl Future<Output = Result<R, String>>,
         read: impl FnOnce(R) -> ApplyEditResult,
@@ -202,7 +207,7 @@ impl Outbox {
             applied: false,
             reason,
             message: Some(message),
-            // Nothing is known, so nothing may be saved.
+            // The state is unknown, so no save must follow.
             was_dirty: true,
         };
         match timeout(ANSWER, question).await {
@@ -223,22 +228,22 @@ impl Editor for Outbox {
     fn notify(&self, notice: Notice) {
         let Some(accepted) = self.handshake.get() else { return };
         if accepted.hello.speaks_agent {
-            self.tell(notice.method(), &notice);
+            self.send_notification(notice.method(), &notice);
             return;
         }
         let supports = accepted.supports;
         match &notice {
             Notice::Review(review) => return self.show(review, supports),
             Notice::Status(status) => {
-                for (method, params) in self.said.news(status) {
-                    self.tell(method, &params);
+                for (method, params) in self.shown_messages.news(status) {
+                    self.send_notification(method, &params);
                 }
                 return;
             }
-            // A plan that is shown as progress needs no log.
+            // A plan that is shown as progress is not logged.
             Notice::Plan(plan) if !supports.progress => {
-                if let Some((method, params)) = self.said.plan(plan) {
-                    self.tell(method, &params);
+                if let Some((method, params)) = self.shown_messages.plan(plan) {
+                    self.send_notification(method, &params);
                 }
                 return;
             }
@@ -251,13 +256,13 @@ impl Editor for Outbox {
             | Notice::Usage(_) => {}
         }
         if supports.progress
-            && let Some(change) = self.running.hear(&notice)
+            && let Some(change) = self.running.update(&notice)
             && self.queue.try_send(Outgoing::Progress(change)).is_err()
         {
             tracing::warn!("a plan is not shown: the client does not read");
         }
-        if let Some((method, params)) = plain::notice(&notice) {
-            self.tell(method, &params);
+        if let Some((method, params)) = standard_client::notice(&notice) {
+            self.send_notification(method, &params);
         }
     }
 
@@ -270,7 +275,7 @@ impl Editor for Outbox {
             applied: false,
             reason: Some(RefusedEdit::Failed),
             message: Some(message),
-            // Nothing is known, so nothing may be saved.
+            // The state is unknown, so no save must follow.
             was_dirty: true,
         };
         let Some(accepted) = self.handshake.get() else {
@@ -283,18 +288,20 @@ impl Editor for Outbox {
         let ApplyEditParams { uri, label, encoding, change } = params;
         let (version, edits) = match change {
             FileChange::Edit { expected_version: Some(version), edits, .. } => (version, edits),
-            // Many editors would take it into a hidden buffer that nobody saves, and tell nothing
-            // of it: builds would go on with the old text.
+            // Many editors apply such an edit to a hidden buffer that is never saved, without
+            // notice: builds would use the old text.
             change => {
                 let deletes =
                     matches!(change, FileChange::Delete { .. } | FileChange::Rename { .. });
                 let params = ApplyEditParams { uri, label, encoding, change };
                 let changing = disk::apply(params, workspace);
-                return changing.map(move |result| plain::on_disk(result, deletes)).boxed();
+                return changing
+                    .map(move |result| standard_client::on_disk(result, deletes))
+                    .boxed();
             }
         };
-        match plain::workspace_edit(&uri, label, version, edits, accepted.supports) {
-            Ok(edit) => Self::edited(self.ask(APPLY_EDIT, &edit), plain::applied).boxed(),
+        match standard_client::workspace_edit(&uri, label, version, edits, accepted.supports) {
+            Ok(edit) => Self::edited(self.ask(APPLY_EDIT, &edit), standard_client::applied).boxed(),
             Err(why) => async move { failed(why) }.boxed(),
         }
     }
@@ -327,22 +334,24 @@ impl Editor for Outbox {
             let question = self.ask(Approve::METHOD, &params);
             async move { question.await.unwrap_or_else(denied) }.boxed()
         } else {
-            let question =
-                self.put("window/showMessageRequest", &plain::question(&params, accepted.supports));
+            let question = self.put(
+                "window/showMessageRequest",
+                &standard_client::question(&params, accepted.supports),
+            );
             let queue = self.queue.clone();
             async move {
                 match question.await {
-                    Ok(answer) => plain::decision(answer),
+                    Ok(answer) => standard_client::decision(answer),
                     Err(refusal) if refusal.unknown_method => {
-                        let (method, words) = plain::question_to_find(&params);
+                        let (method, words) = standard_client::question_to_find(&params);
                         let told = serde_json::to_value(words).is_ok_and(|params| {
-                            queue.try_send(Outgoing::Tell { method, params }).is_ok()
+                            queue.try_send(Outgoing::Notify { method, params }).is_ok()
                         });
                         if !told {
                             return denied(refusal.words);
                         }
                         drop(queue);
-                        // The answer comes as a command, or the turn ends.
+                        // The answer arrives as a command, unless the turn ends first.
                         std::future::pending().await
                     }
                     Err(refusal) => denied(refusal.words),
@@ -353,7 +362,7 @@ impl Editor for Outbox {
     }
 }
 
-/// Sends in order. When the outbox is gone it still waits for the answers that are due.
+/// Sends the queue in order. After the outbox is dropped it still waits for due answers.
 async fn deliver(client: Client, mut queue: mpsc::Receiver<Outgoing>) {
     let mut asked = JoinSet::new();
     loop {
@@ -371,21 +380,21 @@ async fn deliver(client: Client, mut queue: mpsc::Receiver<Outgoing>) {
 async fn send(client: &Client, outgoing: Outgoing, asked: &mut JoinSet<()>) {
     let mut client = client.clone();
     match outgoing {
-        Outgoing::Tell { method, mut params } => {
+        Outgoing::Notify { method, mut params } => {
             secrets::clean_json(&mut params);
             let _ = client.call(Request::build(method).params(params).finish()).await;
         }
-        Outgoing::Ask { method, mut params, answer } => {
-            // The user's own text must come back byte for byte.
+        Outgoing::Request { method, mut params, answer } => {
+            // The user's own text is sent byte for byte.
             if !matches!(method, ApplyEdit::METHOD | APPLY_EDIT) {
                 secrets::clean_json(&mut params);
             }
             let id = client.next_request_id();
             let request = Request::build(method).id(id);
-            // No params are not null params.
+            // Absent params differ from null params.
             let request = if params.is_null() { request } else { request.params(params) };
             let mut call = client.call(request.finish());
-            // The first poll puts it on the wire's queue, so that what is said later comes later.
+            // The first poll queues the message, which keeps later messages behind it.
             let answered = poll!(&mut call);
             asked.spawn(async move {
                 let response = match answered {
@@ -394,17 +403,17 @@ async fn send(client: &Client, outgoing: Outgoing, asked: &mut JoinSet<()>) {
                 };
                 let outcome = match response.ok().flatten().map(Response::into_parts) {
                     Some((_, Ok(value))) => Ok(value),
-                    Some((_, Err(error))) => Err(Refusal {
+                    Some((_, Err(error))) => Err(RequestFailure {
                         words: format!("the editor refused: {}", foreign_words(&error.message)),
                         unknown_method: error.code == ErrorCode::MethodNotFound,
                     }),
-                    None => Err(Refusal::from("the editor is gone")),
+                    None => Err(RequestFailure::from("the editor is gone")),
                 };
-                // Whoever asked may have stopped waiting.
+                // The caller may have stopped waiting.
                 let _ = answer.send(outcome);
             });
         }
-        Outgoing::Await(words) => {
+        Outgoing::NotifyLater(words) => {
             asked.spawn(async move {
                 let Some((method, params)) = words.await else { return };
                 let Ok(mut params) = serde_json::to_value(params) else { return };
@@ -412,13 +421,13 @@ async fn send(client: &Client, outgoing: Outgoing, asked: &mut JoinSet<()>) {
                 let _ = client.call(Request::build(method).params(params).finish()).await;
             });
         }
-        Outgoing::Progress(Change::Open(shown)) => {
+        Outgoing::Progress(ProgressChange::Open(shown)) => {
             let Ok(place) = serde_json::to_value(shown.place()) else { return };
             let id = client.next_request_id();
             let create = Request::build(progress::CREATE).params(place).id(id).finish();
             let created = client.call(create);
             asked.spawn(async move {
-                // No place is a no: then nothing must be said.
+                // An editor that refused must get no progress.
                 let Some((_, Ok(_))) = created.await.ok().flatten().map(Response::into_parts)
                 else {
                     return;
@@ -426,9 +435,10 @@ async fn send(client: &Client, outgoing: Outgoing, asked: &mut JoinSet<()>) {
                 shown.follow(client).await;
             });
         }
-        // Here and not by the task that follows the plan: what is queued later comes later.
-        Outgoing::Progress(Change::Close(closing)) => {
-            closing.say(&client).await;
+        // Sent from here and not from the task that follows the plan, to keep the order of the
+        // queue.
+        Outgoing::Progress(ProgressChange::Close(closing)) => {
+            closing.send(&client).await;
         }
     }
 }

@@ -1,7 +1,8 @@
-//! The plan of a turn as work-done progress, for an editor that only speaks LSP.
+//! Work-done progress with the plan of a turn, for an editor without the Cairn extension.
 //!
-//! The editor is asked for a place first, and may say no. Until it answers, and whenever the plan
-//! moves faster than it reads, only the newest step counts. Must never wait for the editor.
+//! `window/workDoneProgress/create` comes first, and the editor may refuse. Until it answers, and
+//! whenever the plan changes faster than the editor reads, only the newest step is kept. Never
+//! waits for the editor.
 
 use std::{
     collections::HashMap,
@@ -30,37 +31,37 @@ use crate::secrets;
 pub(super) const CREATE: &str = "window/workDoneProgress/create";
 const PROGRESS: &str = "$/progress";
 
-/// The longest title of a piece of work, in characters.
+/// Maximum length of a title, in characters.
 const TITLE: usize = 200;
 
-/// The turns whose plan is being shown, by id.
+/// Turns with a visible plan, by id.
 #[derive(Default)]
-pub(super) struct Running(Mutex<HashMap<String, Entry>>);
+pub(super) struct RunningTurns(Mutex<HashMap<String, Entry>>);
 
 struct Entry {
-    steps: watch::Sender<Step>,
-    shown: Shown,
+    steps: watch::Sender<ProgressStep>,
+    shown: TurnProgress,
 }
 
-/// Change of what is shown of a plan.
-pub(super) enum Change {
-    Open(Shown),
+/// ProgressChange of the progress of one turn.
+pub(super) enum ProgressChange {
+    Open(TurnProgress),
     /// The turn is over.
-    Close(Closing),
+    Close(ClosedProgress),
 }
 
-/// Progress shown of a turn. The copies share the phase: one follows the plan, the other ends it.
+/// Progress of one turn. The clones share the phase: one follows the plan, the other ends it.
 #[derive(Clone)]
-pub(super) struct Shown {
+pub(super) struct TurnProgress {
     token: String,
-    steps: watch::Receiver<Step>,
-    /// Locked while a message is handed over, so that no report comes after the end.
+    steps: watch::Receiver<ProgressStep>,
+    /// Locked while a message is sent, so that no report follows the end.
     phase: Arc<tokio::sync::Mutex<Phase>>,
 }
 
-/// End of what is shown of a turn, in the place where the outbox's queue has it. Dropping it
-/// without [`Closing::say`] leaves the end to the task that follows the plan.
-pub(super) struct Closing(Entry);
+/// End of a turn's progress, at its place in the outbox's queue. Dropping it without
+/// [`ClosedProgress::send`] leaves the end to the task that follows the plan.
+pub(super) struct ClosedProgress(Entry);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
@@ -70,23 +71,24 @@ enum Phase {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Step {
+pub(super) struct ProgressStep {
     message: String,
     percentage: u32,
-    /// Children that run: their session and their title.
+    /// RunningTurns subagents: session id and title.
     children: Vec<(String, String)>,
 }
 
-impl Running {
-    /// Follows a turn; returns what has to be opened or closed.
-    pub(super) fn hear(&self, notice: &Notice) -> Option<Change> {
+impl RunningTurns {
+    /// Tracks a turn; returns the progress to open or to close.
+    pub(super) fn update(&self, notice: &Notice) -> Option<ProgressChange> {
         match notice {
-            Notice::Plan(plan) => self.plan(plan).map(Change::Open),
+            Notice::Plan(plan) => self.plan(plan).map(ProgressChange::Open),
             Notice::Turn(turn) => match turn.phase {
                 TurnPhase::Started { .. } => None,
-                TurnPhase::Ended { .. } => {
-                    self.lock().remove(&turn.turn_id).map(|entry| Change::Close(Closing(entry)))
-                }
+                TurnPhase::Ended { .. } => self
+                    .lock()
+                    .remove(&turn.turn_id)
+                    .map(|entry| ProgressChange::Close(ClosedProgress(entry))),
             },
             Notice::Child(child) => {
                 self.child(child);
@@ -101,12 +103,13 @@ impl Running {
         }
     }
 
-    fn plan(&self, plan: &PlanNotification) -> Option<Shown> {
+    fn plan(&self, plan: &PlanNotification) -> Option<TurnProgress> {
         let mut running = self.lock();
         if let Some(Entry { steps, .. }) = running.get(&plan.turn_id) {
-            // The same plan comes again when work is done under an item.
+            // The same plan is sent again for each call under an item.
             steps.send_if_modified(|step| {
-                let next = Step { children: step.children.clone(), ..Step::of(plan) };
+                let next =
+                    ProgressStep { children: step.children.clone(), ..ProgressStep::of(plan) };
                 let moved = *step != next;
                 *step = next;
                 moved
@@ -115,9 +118,9 @@ impl Running {
         }
         match plan.panel {
             Panel::Expanded => {
-                let (step, steps) = watch::channel(Step::of(plan));
+                let (step, steps) = watch::channel(ProgressStep::of(plan));
                 let phase = Arc::new(tokio::sync::Mutex::new(Phase::Unseen));
-                let shown = Shown { token: plan.turn_id.clone(), steps, phase };
+                let shown = TurnProgress { token: plan.turn_id.clone(), steps, phase };
                 let entry = Entry { steps: step, shown: shown.clone() };
                 running.insert(plan.turn_id.clone(), entry);
                 Some(shown)
@@ -126,7 +129,7 @@ impl Running {
         }
     }
 
-    /// Shown beside the plan of its parent, if there is one.
+    /// Updates a subagent in the progress of its parent turn.
     fn child(&self, child: &ChildNotification) {
         let running = self.lock();
         let Some(Entry { steps, .. }) = running.get(&child.parent.turn_id) else { return };
@@ -139,7 +142,7 @@ impl Running {
                 }
                 ChildPhase::Waiting | ChildPhase::Ended { .. } => {}
             }
-            // An update of one that runs has moved it to the end.
+            // Sort, because an update moves a running subagent to the end.
             step.children.sort();
             step.children != before
         });
@@ -150,7 +153,7 @@ impl Running {
     }
 }
 
-impl Step {
+impl ProgressStep {
     fn of(plan: &PlanNotification) -> Self {
         let PlanNotification { completed, total, items, .. } = plan;
         let current = items.iter().find(|item| item.status == ItemStatus::InProgress);
@@ -171,13 +174,13 @@ impl Step {
     }
 }
 
-impl Shown {
-    /// The params of `CREATE`.
+impl TurnProgress {
+    /// Returns the params of [`CREATE`].
     pub(super) fn place(&self) -> impl Serialize {
         WorkDoneProgressCreateParams { token: NumberOrString::String(self.token.clone()) }
     }
 
-    /// Says how the plan moves, once the place is there, until the turn ends.
+    /// Reports each change of the plan until the turn ends.
     pub(super) async fn follow(mut self, client: Client) {
         let mut over = self.steps.has_changed().is_err();
         loop {
@@ -193,8 +196,8 @@ impl Shown {
         }
     }
 
-    /// The message that leads to the next phase; `None`: nothing is left to say.
-    fn next(&self, phase: &mut Phase, step: &Step, over: bool) -> Option<ProgressParams> {
+    /// Advances the phase and returns the message for it; `None` after the end.
+    fn next(&self, phase: &mut Phase, step: &ProgressStep, over: bool) -> Option<ProgressParams> {
         let (message, percentage, cancellable) =
             (Some(step.words()), Some(step.percentage), Some(false));
         let (next, value) = match (*phase, over) {
@@ -210,7 +213,7 @@ impl Shown {
             (Phase::Begun, true) => {
                 (Phase::Ended, Some(WorkDoneProgress::End(WorkDoneProgressEnd { message })))
             }
-            // Over before it could be shown.
+            // The turn ended before anything was shown.
             (Phase::Unseen, true) | (Phase::Ended, _) => (Phase::Ended, None),
         };
         *phase = next;
@@ -221,9 +224,9 @@ impl Shown {
     }
 }
 
-impl Closing {
-    /// Says the end, if anything was shown.
-    pub(super) async fn say(self, client: &Client) {
+impl ClosedProgress {
+    /// Sends the end, if a beginning was sent.
+    pub(super) async fn send(self, client: &Client) {
         let Entry { steps, shown } = self.0;
         let mut phase = shown.phase.lock().await;
         let step = steps.borrow().clone();

@@ -1,5 +1,5 @@
-//! Pending hunks as an editor that only speaks LSP can show them: code lenses, code actions and
-//! diagnostics. Pure but for `Told`. What the model wrote is plain text here, shortened.
+//! Pending edits as code lenses, code actions and diagnostics, for an editor without the Cairn
+//! extension. Pure except for [`ShownReviews`]. Text of the model appears as plain text, shortened.
 
 use std::{
     collections::HashMap,
@@ -21,8 +21,8 @@ use super::{
         self, ACCEPT_ALL, ACCEPT_FILE, ACCEPT_HUNK, REJECT_ALL, REJECT_FILE, REJECT_HUNK,
         RUN_SELECTION, offer,
     },
-    convert::Support,
-    plain,
+    convert::ClientSupport,
+    standard_client,
 };
 use crate::{event::Pending, workspace::canonical_uri};
 
@@ -31,8 +31,8 @@ pub(super) const ACTIONS: &str = "textDocument/codeAction";
 pub(super) const DIAGNOSTICS: &str = "textDocument/publishDiagnostics";
 pub(super) const REFRESH: &str = "workspace/codeLens/refresh";
 
-/// What of it the server promises.
-pub(super) fn provided(supports: Support) -> ServerCapabilities {
+/// Returns the capabilities for reviewing.
+pub(super) fn provided(supports: ClientSupport) -> ServerCapabilities {
     let actions = if supports.action_literals {
         CodeActionProviderCapability::Options(CodeActionOptions {
             code_action_kinds: Some(vec![CodeActionKind::QUICKFIX, CodeActionKind::REFACTOR]),
@@ -80,7 +80,7 @@ struct Context {
 }
 
 impl Context {
-    /// `refactor` asks for `refactor.rewrite` too.
+    /// Returns true if `only` covers `kind`: `refactor` covers `refactor.rewrite`.
     fn wants(&self, kind: &CodeActionKind) -> bool {
         let within = |wanted: &String| {
             let rest = kind.as_str().strip_prefix(wanted.as_str());
@@ -89,7 +89,7 @@ impl Context {
         self.only.as_ref().is_none_or(|only| only.iter().any(within))
     }
 
-    /// The editor asks of its own accord, to show that there is something here.
+    /// Returns true if the editor, not the user, requested the actions.
     fn is_automatic(&self) -> bool {
         self.trigger_kind == Some(2)
     }
@@ -98,7 +98,7 @@ impl Context {
 pub(super) fn lenses(reviews: &[ReviewNotification], params: &LensParams) -> Vec<CodeLens> {
     let Some(review) = of(reviews, &params.text_document) else { return Vec::new() };
     let mut lenses = Vec::new();
-    // Of a deleted file there is no text: what shows one is a leftover, or of a file that came back.
+    // A deleted file has no text: a lens would appear on leftover text or on a new file.
     let shown = review.hunks.iter().filter(|hunk| hunk.whole_file != Some(WholeFile::Deleted));
     for (index, hunk) in shown.enumerate() {
         let start = place(hunk, Units::default()).start;
@@ -128,7 +128,7 @@ pub(super) fn lenses(reviews: &[ReviewNotification], params: &LensParams) -> Vec
 pub(super) fn actions(
     Pending { reviews, questions }: &Pending,
     params: &ActionParams,
-    supports: Support,
+    supports: ClientSupport,
 ) -> Vec<CodeActionOrCommand> {
     let review = of(reviews, &params.text_document);
     let touched: Vec<&Hunk> = review
@@ -136,7 +136,7 @@ pub(super) fn actions(
         .flat_map(|review| &review.hunks)
         .filter(|hunk| touches(hunk, params.range))
         .collect();
-    // Else a light bulb would burn in every line of the file.
+    // Otherwise editors show a light bulb on every line of the file.
     if touched.is_empty() && params.context.is_automatic() {
         return Vec::new();
     }
@@ -157,7 +157,7 @@ pub(super) fn actions(
     };
     // First, because a call waits for the answer.
     if !params.context.is_automatic() {
-        for command in questions.iter().flat_map(plain::answers) {
+        for command in questions.iter().flat_map(standard_client::answers) {
             action(CodeActionKind::QUICKFIX, command);
         }
     }
@@ -200,7 +200,7 @@ pub(super) fn actions(
         action(CodeActionKind::REFACTOR, command);
     }
     let count = count(reviews);
-    // Revisions count over all files, so the newest covers what is on view in each.
+    // Revisions count over all files, so the newest covers every file on view.
     let rev = reviews.iter().map(|review| review.rev).max();
     for (verb, command) in [("Accept", ACCEPT_ALL), ("Reject", REJECT_ALL)] {
         let title = format!("{verb} every change in all files ({count})");
@@ -212,7 +212,8 @@ pub(super) fn actions(
     actions
 }
 
-/// More than a cursor: that of Helix is a selection of one character, an emoji at most.
+/// Returns true if more is selected than a cursor. Helix's cursor is a selection of one character,
+/// at most an emoji.
 fn is_selection(Range { start, end }: Range) -> bool {
     const CURSOR: u32 = 4;
     end.line > start.line + 1
@@ -221,13 +222,13 @@ fn is_selection(Range { start, end }: Range) -> bool {
         || (end.line > start.line && start.character == 0)
 }
 
-/// The way to a task for editors whose commands take no arguments of the user's.
+/// Builds the command that runs the selected text, for editors whose commands take no arguments.
 fn run_selection(params: &ActionParams) -> Command {
     let argument = json!({ "uri": params.text_document.uri, "range": params.range });
     offer("Run the selected text as a task".to_owned(), RUN_SELECTION, argument)
 }
 
-/// The params of `DIAGNOSTICS`; without hunks they clear what was there.
+/// Returns the params of [`DIAGNOSTICS`]; a review without hunks clears them.
 pub(super) fn diagnostics(review: &ReviewNotification, units: Units) -> Value {
     let diagnostics: Vec<Diagnostic> = review
         .hunks
@@ -252,42 +253,42 @@ pub(super) fn diagnostics(review: &ReviewNotification, units: Units) -> Value {
     params
 }
 
-/// Takes away what is shown under this URI.
+/// Returns params that clear the diagnostics of a URI.
 pub(super) fn nothing_at(uri: &str) -> Value {
     json!({ "uri": uri, "diagnostics": [] })
 }
 
-/// What the editor was told of each file, by canonical URI.
+/// Reviews as the editor shows them, by canonical URI.
 #[derive(Default)]
-pub(super) struct Told(Mutex<HashMap<String, File>>);
+pub(super) struct ShownReviews(Mutex<HashMap<String, File>>);
 
 struct File {
     uri: String,
-    /// Ids, and what is offered for them.
+    /// Id, `outdated` and `canApply` of each hunk.
     hunks: Vec<(String, bool, Option<bool>)>,
 }
 
-/// What is to be done about a review besides showing it.
-pub(super) struct Changed {
-    /// The URI under which the file was shown, if it is spelt otherwise now.
+/// Effects of an updated review besides the diagnostics.
+pub(super) struct ReviewChange {
+    /// URI under which the file was shown, if its spelling changed.
     pub(super) former_uri: Option<String>,
-    /// There are other hunks than before. That they moved the editor knows: it moved them.
+    /// The set of hunks changed. Moved hunks do not count: the editor moves its lenses itself.
     pub(super) hunks: bool,
 }
 
-impl Told {
-    pub(super) fn hear(&self, review: &ReviewNotification) -> Changed {
+impl ShownReviews {
+    pub(super) fn update(&self, review: &ReviewNotification) -> ReviewChange {
         let key = canonical_uri(&review.uri).unwrap_or_else(|| review.uri.clone());
         let known = |hunk: &Hunk| (hunk.id.clone(), hunk.outdated, hunk.can_apply);
         let hunks: Vec<_> = review.hunks.iter().map(known).collect();
-        let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let before = told.remove(&key);
-        let changed = Changed {
+        let mut shown = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = shown.remove(&key);
+        let changed = ReviewChange {
             hunks: before.as_ref().map_or(&[][..], |before| &before.hunks) != hunks,
             former_uri: before.map(|before| before.uri).filter(|uri| *uri != review.uri),
         };
         if !hunks.is_empty() {
-            told.insert(key, File { uri: review.uri.clone(), hunks });
+            shown.insert(key, File { uri: review.uri.clone(), hunks });
         }
         changed
     }
@@ -301,11 +302,12 @@ fn of<'r>(
     reviews.iter().find(|review| canonical_uri(&review.uri).as_ref() == Some(&key))
 }
 
-/// Never beyond the end of the text: some editors take that badly.
+/// Returns the range of a hunk, clamped to the end of the text, because some editors fail beyond
+/// it.
 fn place(hunk: &Hunk, units: Units) -> Range {
     let (first, after) = (hunk.range.start.line, hunk.range.end.line);
     if after <= first {
-        // Lines are gone: there is only the one before them to show it at.
+        // Show removed lines at the line before them.
         let at = Position::new(first.saturating_sub(1), 0);
         return Range::new(at, at);
     }
@@ -316,7 +318,7 @@ fn place(hunk: &Hunk, units: Units) -> Range {
 
 fn touches(hunk: &Hunk, range: Range) -> bool {
     let place = place(hunk, Units::default());
-    // A cursor below the lines that are gone is at them too.
+    // The line after removed lines touches them too.
     let last = if hunk.added_lines == 0 { hunk.range.start.line } else { place.end.line };
     range.start.line <= last && place.start.line <= range.end.line
 }
@@ -333,7 +335,7 @@ fn from(review: &ReviewNotification) -> String {
     review.from.as_ref().map(|from| format!(" from {}", visible(from))).unwrap_or_default()
 }
 
-/// Number of edits, and of those that are outdated.
+/// Formats the number of edits, and the number of outdated ones.
 fn count<'r>(reviews: impl IntoIterator<Item = &'r ReviewNotification>) -> String {
     let hunks = reviews.into_iter().flat_map(|review| &review.hunks);
     let (outdated, live): (Vec<&Hunk>, Vec<&Hunk>) = hunks.partition(|hunk| hunk.outdated);
@@ -347,7 +349,7 @@ fn size(hunk: &Hunk) -> String {
     format!("+{} −{}", hunk.added_lines, hunk.removed_lines)
 }
 
-/// The text says what is new; what was there before only the message can say.
+/// Describes a hunk. Only the message can show the removed text.
 fn message(hunk: &Hunk) -> String {
     let mut message = format!("Proposed: {} lines", size(hunk));
     if hunk.removed_lines > 0 {
@@ -357,7 +359,7 @@ fn message(hunk: &Hunk) -> String {
     visible(&message)
 }
 
-/// Message of an edit of which neither text stands here.
+/// Describes an outdated edit, of which neither text is in the file.
 fn outdated(hunk: &Hunk) -> String {
     let mut message = format!("Outdated, not in the text: {} lines", size(hunk));
     for (words, count, text) in [

@@ -1,6 +1,6 @@
-//! The handshake: `initialize` and `shutdown`, and nothing else of LSP.
+//! Handshake of LSP: `initialize` and `shutdown`.
 //!
-//! It must never wait: `ingress` counts on its answers being ready at once.
+//! Never waits: `ingress` needs the answers at once.
 
 use std::sync::Arc;
 
@@ -11,14 +11,14 @@ use tower_lsp::{
     lsp_types::{InitializeParams, InitializeResult, InitializedParams},
 };
 
-use super::convert::{self, Accepted};
+use super::convert::{self, Handshake};
 
 pub(super) struct Server {
-    handshake: Arc<SetOnce<Accepted>>,
+    handshake: Arc<SetOnce<Handshake>>,
 }
 
 impl Server {
-    pub(super) fn new(handshake: Arc<SetOnce<Accepted>>) -> Self {
+    pub(super) fn new(handshake: Arc<SetOnce<Handshake>>) -> Self {
         Self { handshake }
     }
 }
@@ -28,7 +28,7 @@ impl LanguageServer for Server {
     async fn initialize(&self, params: InitializeParams) -> Result<InitializeResult> {
         let accepted = convert::accept(params)?;
         let welcome = convert::welcome(&accepted);
-        // tower-lsp lets only one `initialize` succeed.
+        // tower-lsp accepts only one `initialize`.
         let _ = self.handshake.set(accepted);
         Ok(welcome)
     }

@@ -1,8 +1,8 @@
-//! The loop between bytes and the service: one reader, one writer, requests in between.
+//! Transport between bytes and the service: one reader, one writer, concurrent requests.
 //!
-//! Messages are handed to the service in wire order and each answer is polled once on the spot;
-//! what is not ready then waits in a task of its own, where a panic is only an error reply. The
-//! reader must never wait for the client to read.
+//! Requests are passed to the service in wire order, and each answer is polled once at once. An
+//! unfinished one continues in its own task, where a panic becomes an error response. The reader
+//! never waits for the client to read.
 
 use std::{
     future::poll_fn,
@@ -26,33 +26,34 @@ use tower_service::Service;
 use super::{
     convert,
     frame::{Framed, Frames},
-    lifecycle::Ended,
+    lifecycle::SessionEnd,
     message::{self, Incoming, refusal},
 };
 
-/// Requests that wait for an answer at one time. Far above what an editor sends; a hub that is
-/// stuck must not let them pile up for ever.
+/// Maximum number of unanswered requests, far above what an editor sends. Bounds memory when the
+/// hub is stuck.
 pub(super) const MAX_IN_FLIGHT: usize = 8192;
-/// Output that the client has not taken yet.
+/// Maximum output, in bytes, that the client has not read yet.
 const MAX_UNREAD: usize = 64 * 1024 * 1024;
-/// Messages that wait are written together up to this size.
+/// Bytes up to which queued messages are written together.
 const MAX_WRITE: usize = 64 * 1024;
 
-/// `A` is where the client's answers go: tower-lsp does not name the type.
-pub(super) struct Reader<R, A> {
+/// MessageReader of the client's messages. `A` is the sink for the client's responses, whose type
+/// tower-lsp does not name.
+pub(super) struct MessageReader<R, A> {
     input: R,
     answers: A,
-    writer: Writer,
+    writer: MessageWriter,
     in_flight: JoinSet<()>,
 }
 
-impl<R: AsyncRead + Unpin, A: Sink<Response> + Unpin> Reader<R, A> {
-    pub(super) fn new(input: R, answers: A, writer: Writer) -> Self {
+impl<R: AsyncRead + Unpin, A: Sink<Response> + Unpin> MessageReader<R, A> {
+    pub(super) fn new(input: R, answers: A, writer: MessageWriter) -> Self {
         Self { input, answers, writer, in_flight: JoinSet::new() }
     }
 
-    /// Reads until the session is over.
-    pub(super) async fn run<S>(mut self, service: &mut S) -> Ended
+    /// Reads until the session ends.
+    pub(super) async fn run<S>(mut self, service: &mut S) -> SessionEnd
     where
         S: Service<Request, Response = Option<Response>, Error = ExitedError>,
         S::Future: Send + 'static,
@@ -65,11 +66,11 @@ impl<R: AsyncRead + Unpin, A: Sink<Response> + Unpin> Reader<R, A> {
                 Some(_) = self.in_flight.join_next() => continue,
             };
             match read {
-                Ok(0) => return Ended::InputClosed,
+                Ok(0) => return SessionEnd::InputClosed,
                 Ok(read) => frames.feed(&chunk[..read]),
                 Err(error) => {
                     tracing::error!(%error, "cannot read the input");
-                    return Ended::InputClosed;
+                    return SessionEnd::InputClosed;
                 }
             }
             while let Some(framed) = frames.next() {
@@ -86,28 +87,30 @@ impl<R: AsyncRead + Unpin, A: Sink<Response> + Unpin> Reader<R, A> {
         framed: Framed,
         frames: &mut Frames,
         service: &mut S,
-    ) -> Option<Ended>
+    ) -> Option<SessionEnd>
     where
         S: Service<Request, Response = Option<Response>, Error = ExitedError>,
         S::Future: Send + 'static,
     {
         let body = match framed {
             Framed::Body(body) => body,
-            Framed::Fault(fault) => {
+            Framed::Error(fault) => {
                 tracing::warn!(%fault, "bad frame");
                 self.reply(refusal(Id::Null, ErrorCode::ParseError, fault.to_string()));
-                return fault.is_fatal().then_some(Ended::Lost);
+                return fault.is_fatal().then_some(SessionEnd::UnreadableInput);
             }
         };
         match message::parse(&body) {
-            Ok(Incoming::Request(request)) if request.method() == "exit" => Some(Ended::Asked),
+            Ok(Incoming::Request(request)) if request.method() == "exit" => {
+                Some(SessionEnd::ExitRequested)
+            }
             Ok(Incoming::Request(request)) => {
                 self.dispatch(request, service).await;
                 None
             }
             Ok(Incoming::Response(response)) => {
-                // Its sink is always ready. It panics if whoever asked is gone, so the outbox
-                // keeps every question alive.
+                // The sink is always ready. It panics if the caller is gone, so the outbox keeps
+                // every request alive.
                 let _ = self.answers.send(response).await;
                 None
             }
@@ -162,7 +165,7 @@ impl<R: AsyncRead + Unpin, A: Sink<Response> + Unpin> Reader<R, A> {
         }
     }
 
-    /// Answers without waiting. A client that reads nothing and goes on asking loses answers.
+    /// Answers without waiting. A client that reads nothing and keeps asking loses answers.
     fn reply(&mut self, response: Response) {
         let Err(body) = self.writer.try_send(encode(&response)) else { return };
         if self.in_flight.len() >= MAX_IN_FLIGHT {
@@ -174,28 +177,31 @@ impl<R: AsyncRead + Unpin, A: Sink<Response> + Unpin> Reader<R, A> {
     }
 }
 
-/// Sends what the client handle of tower-lsp produces.
-pub(super) async fn forward(mut requests: impl Stream<Item = Request> + Unpin, writer: Writer) {
+/// Sends the messages of tower-lsp's client handle.
+pub(super) async fn forward(
+    mut requests: impl Stream<Item = Request> + Unpin,
+    writer: MessageWriter,
+) {
     while let Some(request) = requests.next().await {
         writer.send(encode(&request)).await;
     }
 }
 
-/// The queue of the one writer, bounded in bytes.
+/// Queue of the writer, bounded in bytes.
 #[derive(Clone)]
-pub(super) struct Writer {
+pub(super) struct MessageWriter {
     queue: mpsc::UnboundedSender<Queued>,
     budget: Arc<Semaphore>,
 }
 
 struct Queued {
     body: Vec<u8>,
-    /// Given back when it is written.
+    /// Released after the write.
     budget: OwnedSemaphorePermit,
 }
 
-impl Writer {
-    /// Waits while the client has too much unread.
+impl MessageWriter {
+    /// Waits while too much output is unread.
     async fn send(&self, body: Vec<u8>) {
         let cost = cost(&body);
         if let Ok(budget) = Arc::clone(&self.budget).acquire_many_owned(cost).await {
@@ -219,17 +225,17 @@ impl Writer {
     }
 }
 
-/// Starts the writer; it ends when the last `Writer` is dropped or the output is closed.
+/// Starts the writer task; it ends when the last `MessageWriter` is dropped or the output is closed.
 pub(super) fn write_to(
     output: impl AsyncWrite + Unpin + Send + 'static,
-) -> (Writer, JoinHandle<()>) {
+) -> (MessageWriter, JoinHandle<()>) {
     let (queue, queued) = mpsc::unbounded_channel();
     let writing = tokio::spawn(async move {
         if let Err(error) = write(output, queued).await {
             tracing::error!(%error, "cannot write the output");
         }
     });
-    (Writer { queue, budget: Arc::new(Semaphore::new(MAX_UNREAD)) }, writing)
+    (MessageWriter { queue, budget: Arc::new(Semaphore::new(MAX_UNREAD)) }, writing)
 }
 
 async fn write(
@@ -239,8 +245,7 @@ async fn write(
     let mut framed = Vec::new();
     while let Some(Queued { body, mut budget }) = queued.recv().await {
         frame(&body, &mut framed);
-        // What is said at one time goes out together: each write to stdout is a trip to another
-        // thread and back.
+        // Let messages of the same moment join: each write to stdout switches threads twice.
         yield_now().await;
         while framed.len() < MAX_WRITE
             && let Ok(next) = queued.try_recv()
@@ -261,13 +266,13 @@ fn frame(body: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(body);
 }
 
-/// A message larger than the whole budget waits for all of it.
+/// Returns the permits for a body. A message larger than the whole budget takes all of it.
 fn cost(body: &[u8]) -> u32 {
     u32::try_from(body.len().min(MAX_UNREAD)).unwrap_or(u32::MAX)
 }
 
 fn encode(message: &impl serde::Serialize) -> Vec<u8> {
-    // JSON-RPC messages hold JSON values already: encoding them cannot fail.
+    // The messages hold JSON values already, so encoding them cannot fail.
     serde_json::to_vec(message).unwrap_or_default()
 }
 
@@ -284,7 +289,7 @@ mod tests {
 
     use super::*;
 
-    /// Fails in every way a handler can.
+    /// Service that fails in every way a handler can.
     struct Fragile;
 
     impl Service<Request> for Fragile {
@@ -333,7 +338,7 @@ mod tests {
         to_server.write_all(header.as_bytes()).await.unwrap();
         to_server.write_all(&later).await.unwrap();
 
-        let reader = Reader::new(input, drain(), writer);
+        let reader = MessageReader::new(input, drain(), writer);
         let reading = tokio::spawn(async move { reader.run(&mut Fragile).await });
         let mut frames = Frames::default();
         let mut replies = Vec::new();
@@ -346,12 +351,12 @@ mod tests {
             }
         }
         expect![[r#"
-            {"jsonrpc":"2.0","error":{"code":-32603,"message":"Cairn failed inside","data":{"kind":"internal","hint":"Try again; the log says more"}},"id":0}
-            {"jsonrpc":"2.0","error":{"code":-32603,"message":"Cairn failed inside","data":{"kind":"internal","hint":"Try again; the log says more"}},"id":1}
+            {"jsonrpc":"2.0","error":{"code":-32603,"message":"Cairn failed with an internal error","data":{"kind":"internal","hint":"Try again. The log has details"}},"id":0}
+            {"jsonrpc":"2.0","error":{"code":-32603,"message":"Cairn failed with an internal error","data":{"kind":"internal","hint":"Try again. The log has details"}},"id":1}
             {"jsonrpc":"2.0","result":"good","id":3}
-            {"jsonrpc":"2.0","error":{"code":-32603,"message":"Cairn failed inside","data":{"kind":"internal","hint":"Try again; the log says more"}},"id":9}"#]].assert_eq(&replies.join("\n"));
+            {"jsonrpc":"2.0","error":{"code":-32603,"message":"Cairn failed with an internal error","data":{"kind":"internal","hint":"Try again. The log has details"}},"id":9}"#]].assert_eq(&replies.join("\n"));
         drop(to_server);
-        assert_eq!(reading.await.unwrap(), Ended::InputClosed);
+        assert_eq!(reading.await.unwrap(), SessionEnd::InputClosed);
         writing.await.unwrap();
     }
 }

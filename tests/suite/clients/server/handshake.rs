@@ -239,7 +239,10 @@ async fn the_gate_is_open_only_between_initialize_and_shutdown() {
     check(&client, "shutdown", Value::Null, over()).await;
     client.notify("textDocument/didChange", change(2));
     client.notify("exit", Value::Null);
-    assert_eq!(exit(serving).await, Exit { ended: Ended::Asked, after_shutdown: true });
+    assert_eq!(
+        exit(serving).await,
+        SessionExit { ended: SessionEnd::ExitRequested, after_shutdown: true }
+    );
     client.closed().await;
     // Neither what came too early, too late, nor garbled reached the hub.
     assert!(matches!(hub.next().await, ClientEvent::Initialized(_)));
@@ -248,7 +251,7 @@ async fn the_gate_is_open_only_between_initialize_and_shutdown() {
 
 #[tokio::test]
 async fn leaving_has_a_code() {
-    async fn check(leave: impl AsyncFnOnce(&mut ServerFixture), expect: (Ended, bool, u8)) {
+    async fn check(leave: impl AsyncFnOnce(&mut ServerFixture), expect: (SessionEnd, bool, u8)) {
         let mut server = open().await;
         leave(&mut server).await;
         let exit = exit(server.serving).await;
@@ -257,20 +260,24 @@ async fn leaving_has_a_code() {
     let shutdown = async |server: &mut ServerFixture| {
         server.client.request("shutdown", Value::Null).await.unwrap();
     };
-    check(async |server| server.client.notify("exit", Value::Null), (Ended::Asked, false, 1)).await;
-    check(async |server| server.client.close(), (Ended::InputClosed, false, 1)).await;
+    check(
+        async |server| server.client.notify("exit", Value::Null),
+        (SessionEnd::ExitRequested, false, 1),
+    )
+    .await;
+    check(async |server| server.client.close(), (SessionEnd::InputClosed, false, 1)).await;
     check(
         async |server| {
             shutdown(server).await;
             server.client.close();
         },
-        (Ended::InputClosed, true, 0),
+        (SessionEnd::InputClosed, true, 0),
     )
     .await;
-    check(async |server| server.hub.events.close(), (Ended::HubGone, false, 2)).await;
+    check(async |server| server.hub.events.close(), (SessionEnd::HubStopped, false, 2)).await;
     check(
         async |server| server.client.send_raw("Content-Length: 18446744073709551615\r\n\r\n"),
-        (Ended::Lost, false, 2),
+        (SessionEnd::UnreadableInput, false, 2),
     )
     .await;
 }
@@ -286,7 +293,7 @@ async fn leaving_takes_no_longer_than_it_may() {
     to_server.write_all(&frame(r#"{"jsonrpc":"2.0","id":1,"method":"a"}"#)).await.unwrap();
     to_server.write_all(&frame(r#"{"jsonrpc":"2.0","method":"exit"}"#)).await.unwrap();
     let before = tokio::time::Instant::now();
-    assert_eq!(serving.await.ended, Ended::Asked);
+    assert_eq!(serving.await.ended, SessionEnd::ExitRequested);
     assert!(before.elapsed() < Duration::from_secs(2), "{:?}", before.elapsed());
 }
 

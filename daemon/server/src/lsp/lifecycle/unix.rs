@@ -1,14 +1,14 @@
-//! The client's process, by its number.
+//! Liveness of the client's process, by its process id.
 
 use rustix::process::{Pid, test_kill_process};
 
-/// The client's process, seen alive when it said hello.
+/// Process of the client that was alive at `initialize`.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::lsp) struct Parent(Pid);
 
 impl Parent {
-    /// `None` for a process that cannot be seen from here: it lives outside our container. Must
-    /// be asked before `initialize` is answered, while the client surely lives.
+    /// Returns `None` for a process that is not visible from here, as outside of a container. Call
+    /// it before `initialize` is answered, while the client is certainly alive.
     pub(in crate::lsp) fn visible(id: u32) -> Option<Parent> {
         i32::try_from(id)
             .ok()
@@ -18,7 +18,7 @@ impl Parent {
     }
 
     pub(super) fn is_alive(self) -> bool {
-        // Not being allowed to signal it also proves that it is there.
+        // A refused signal also proves that the process exists.
         test_kill_process(self.0) != Err(rustix::io::Errno::SRCH)
     }
 }

@@ -1,9 +1,9 @@
-//! The client's process is not looked for: when it is gone our input ends, for nobody else holds the
-//! other end of that pipe.
+//! Stand-in without a check: the daemon's input ends with the client's process, because no other
+//! process holds the other end of that pipe.
 
 use std::convert::Infallible;
 
-/// Never seen.
+/// Type without a value.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::lsp) struct Parent(Infallible);
 

@@ -1,7 +1,7 @@
-//! What an editor that only speaks LSP gets instead of `agent/*`.
+//! Standard LSP in place of `agent/*`, for an editor without the Cairn extension.
 //!
-//! It promises less: the editor checks no hash, nothing can be saved, and `applied` is hearsay.
-//! The hub believes the text.
+//! It guarantees less than `agent/*`: the editor checks no hash, the daemon cannot save, and
+//! `applied` may be wrong. The hub trusts only the text that the editor sends.
 
 use std::{
     collections::HashMap,
@@ -25,15 +25,14 @@ use tower_lsp::lsp_types::{
 
 use super::{
     commands::{ANSWER, offer},
-    convert::Support,
+    convert::ClientSupport,
 };
 
-/// Words for a person: `window/showMessage` if they should see them now, else
-/// `window/logMessage`.
-pub(super) type Words = (&'static str, LogMessageParams);
+/// Text for the user: `window/showMessage` if it matters now, else `window/logMessage`.
+pub(super) type UserMessage = (&'static str, LogMessageParams);
 
-/// What a person should read of a notice.
-pub(super) fn notice(notice: &Notice) -> Option<Words> {
+/// Returns the text of a notice that the user should read.
+pub(super) fn notice(notice: &Notice) -> Option<UserMessage> {
     match notice {
         Notice::Turn(turn) => match &turn.phase {
             TurnPhase::Started { .. } => None,
@@ -58,7 +57,7 @@ pub(super) fn notice(notice: &Notice) -> Option<Words> {
             let title = one_line(&child.title, TITLE);
             match child.phase {
                 ChildPhase::Waiting => None,
-                // It is told of again with each thing it does.
+                // A running subagent is announced once, not with each of its calls.
                 ChildPhase::Running if child.usage != Usage::default() || child.total > 0 => None,
                 ChildPhase::Running => Some(log(MessageType::INFO, format!("Task: {title}"))),
                 ChildPhase::Ended { reason } => {
@@ -82,28 +81,28 @@ pub(super) fn notice(notice: &Notice) -> Option<Words> {
     }
 }
 
-/// The longest title of a piece of work, in characters.
+/// Maximum length of a title, in characters.
 const TITLE: usize = 200;
 
 const REPLAY: &str = "No model is configured: answers are played from a script. Set \
     ANTHROPIC_API_KEY or OPENAI_API_KEY for the editor, or cairn.model.baseUrl to a local server.";
 
-/// Last messages about the daemon's state and the plans, so that nothing is said twice.
+/// Last messages about the daemon's state and the plans, so that none is shown twice.
 #[derive(Default)]
-pub(super) struct Said {
+pub(super) struct ShownMessages {
     status: Mutex<Option<StatusNotification>>,
-    /// Last line about the plan of each session.
+    /// Last line about the plan, by session id.
     plans: Mutex<HashMap<String, String>>,
 }
 
-impl Said {
-    /// Line about a plan for the log. `None`: the last line of the session says the same, or there
-    /// is no plan. The daemon sends a plan again with each call that works on one of its items.
-    pub(super) fn plan(&self, plan: &PlanNotification) -> Option<Words> {
+impl ShownMessages {
+    /// Returns a line about a plan for the log, or `None` for a repeated line or a hidden plan. The
+    /// daemon sends a plan again with each call that works on one of its items.
+    pub(super) fn plan(&self, plan: &PlanNotification) -> Option<UserMessage> {
         let line = plan_line(plan);
         let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
         match plan.panel {
-            // The next plan is a new one, also when it begins with the same line.
+            // The next plan is a new one, even if it begins with the same line.
             Panel::Hidden => {
                 plans.remove(&plan.session_id);
                 return None;
@@ -117,7 +116,7 @@ impl Said {
         Some(log(MessageType::INFO, line))
     }
 
-    pub(super) fn news(&self, status: &StatusNotification) -> Vec<Words> {
+    pub(super) fn news(&self, status: &StatusNotification) -> Vec<UserMessage> {
         let mut last = self.status.lock().unwrap_or_else(PoisonError::into_inner);
         let before = last.replace(status.clone());
         let known = before.as_ref().map(|before| before.banners.as_slice()).unwrap_or_default();
@@ -127,7 +126,7 @@ impl Said {
             .filter(|banner| !known.contains(banner))
             .map(|banner| {
                 match banner.kind {
-                    // The usual words name a command of our extension.
+                    // Its usual text is written for the extension.
                     BannerKind::Replay => show(MessageType::INFO, REPLAY.to_owned()),
                     BannerKind::Setting
                     | BannerKind::Model
@@ -156,8 +155,8 @@ fn plan_line(plan: &PlanNotification) -> String {
     format!("Plan {}/{} {current}", plan.completed, plan.total).trim_end().to_owned()
 }
 
-/// What a person should hear of their decision; nothing when all went as they wanted.
-pub(super) fn decided(result: &DecideResult) -> Option<Words> {
+/// Returns the text about a decision that did not apply as requested; `None` if all of it did.
+pub(super) fn decided(result: &DecideResult) -> Option<UserMessage> {
     let DecideResult { applied, stale, failed } = result;
     let message = match (*applied, *stale) {
         (_, 0) if !failed.is_empty() => failed.join("; "),
@@ -174,26 +173,26 @@ pub(super) fn decided(result: &DecideResult) -> Option<Words> {
     Some(show(MessageType::WARNING, format!("Cairn: {}", visible(&message))))
 }
 
-pub(super) fn undone(result: &UndoDecisionResult) -> Option<Words> {
+pub(super) fn undone(result: &UndoDecisionResult) -> Option<UserMessage> {
     let message = result.message.as_ref()?;
     Some(show(MessageType::WARNING, format!("Cairn: {}", visible(message))))
 }
 
-fn show(typ: MessageType, message: String) -> Words {
+fn show(typ: MessageType, message: String) -> UserMessage {
     ("window/showMessage", LogMessageParams { typ, message })
 }
 
-fn log(typ: MessageType, message: String) -> Words {
+fn log(typ: MessageType, message: String) -> UserMessage {
     ("window/logMessage", LogMessageParams { typ, message })
 }
 
-/// `workspace/applyEdit` for a document that is open, in the form the client takes.
+/// Builds `workspace/applyEdit` for an open document, in the form that the client supports.
 pub(super) fn workspace_edit(
     uri: &str,
     label: String,
     version: i32,
     edits: Vec<TextEdit>,
-    support: Support,
+    support: ClientSupport,
 ) -> Result<ApplyWorkspaceEditParams, String> {
     let uri = Url::parse(uri).map_err(|error| format!("{uri}: {error}"))?;
     let edits = edits.into_iter().map(lsp_edit);
@@ -218,13 +217,13 @@ pub(super) fn applied(response: ApplyWorkspaceEditResponse) -> ApplyEditResult {
         applied: response.applied,
         reason: (!response.applied).then_some(RefusedEdit::Failed),
         message: response.failure_reason,
-        // It could not be saved anyway.
+        // This client cannot save on request, so no save must follow.
         was_dirty: true,
     }
 }
 
-/// A file may be open and unsaved when its creation is rejected, and nobody but the user may decide
-/// which of the two texts counts.
+/// Turns a stale deletion into a failure that tells the user to save. The file may be open and
+/// unsaved when its creation is rejected, and only the user can decide which text counts.
 pub(super) fn on_disk(result: ApplyEditResult, deletes: bool) -> ApplyEditResult {
     if !deletes || result.reason != Some(RefusedEdit::Stale) {
         return result;
@@ -242,21 +241,24 @@ const ALLOW_SESSION: &str = "Allow for this session";
 const ALLOW_ALWAYS: &str = "Always allow in this folder";
 const DENY: &str = "Deny";
 
-pub(super) fn question(params: &ApproveParams, supports: Support) -> ShowMessageRequestParams {
+pub(super) fn question(
+    params: &ApproveParams,
+    supports: ClientSupport,
+) -> ShowMessageRequestParams {
     let ApproveParams { title, command, cwd, reason, child, rules, rules_folder, .. } = params;
     let whose = child.as_ref().map(|title| format!(" [{}]", one_line(title, TITLE)));
     let (title, whose) = (one_line(title, TITLE), whose.unwrap_or_default());
     let (cwd, reason) = (visible(cwd), one_line(reason, REASON));
-    // So that nothing in it passes for something else.
+    // Control and invisible characters are escaped, so that no part imitates another.
     let (command, whole) = bounded(&exact(command));
     let action =
         |title: &str| MessageActionItem { title: title.to_owned(), properties: HashMap::default() };
-    // Editors preset the first answer, so that Return alone must not allow. "Always" is the last, so
-    // that the others keep their numbers in editors that number them.
+    // Editors preselect the first answer, so Enter alone must not allow. "Always" is last, so that
+    // the other answers keep their numbers in editors that number them.
     let answers: &[&str] = if !whole {
         &[DENY]
     } else if supports.takes_first_answer {
-        // Nothing is preset there, and whoever presses Return declines.
+        // vim-lsp preselects nothing, and Enter declines.
         &[ALLOW_ONCE, DENY]
     } else if rules.is_empty() {
         &[DENY, ALLOW_ONCE, ALLOW_SESSION]
@@ -273,8 +275,8 @@ pub(super) fn question(params: &ApproveParams, supports: Support) -> ShowMessage
     }
 }
 
-/// Message for an editor that does not know `window/showMessageRequest` (Helix before 25.07).
-pub(super) fn question_to_find(params: &ApproveParams) -> Words {
+/// Builds a message for an editor without `window/showMessageRequest` (Helix before 25.07).
+pub(super) fn question_to_find(params: &ApproveParams) -> UserMessage {
     let message = format!(
         "{}. Answer with a code action. (in {})",
         short(params, TITLE).0,
@@ -283,8 +285,8 @@ pub(super) fn question_to_find(params: &ApproveParams) -> Words {
     show(MessageType::WARNING, message)
 }
 
-/// Answers to a question as code actions, for editors that do not show it or whose user dismissed
-/// it. The title is all that the user sees, so a command that does not fit can only be denied.
+/// Returns the answers to a question as code actions, for editors that do not show it or whose user
+/// dismissed it. The title is all that the user sees, so a longer command can only be denied.
 pub(super) fn answers(params: &ApproveParams) -> Vec<Command> {
     let (words, whole) = short(params, ACTION);
     let allow = [
@@ -292,7 +294,7 @@ pub(super) fn answers(params: &ApproveParams) -> Vec<Command> {
         (ALLOW_SESSION, ApprovalDecision::AllowSession),
     ];
     let allow = allow.into_iter().filter(|_| whole);
-    // Return chooses the first.
+    // Enter chooses the first.
     [(DENY, ApprovalDecision::Deny)]
         .into_iter()
         .chain(allow)
@@ -304,7 +306,7 @@ pub(super) fn answers(params: &ApproveParams) -> Vec<Command> {
         .collect()
 }
 
-/// A question in one line, and whether the command is all there.
+/// Formats a question as one line; the flag tells whether the command is complete.
 fn short(params: &ApproveParams, limit: usize) -> (String, bool) {
     let whose = params.child.as_ref().map(|title| format!(" [{}]", one_line(title, TITLE)));
     let command = exact(&params.command);
@@ -314,16 +316,17 @@ fn short(params: &ApproveParams, limit: usize) -> (String, bool) {
     (format!("{title}{}: {command}", whose.unwrap_or_default()), whole)
 }
 
-/// The longest command in the title of a code action, in characters: what a menu shows in a window
-/// of usual width.
+/// Maximum length of a command in the title of a code action, in characters, as wide as menus
+/// usually are.
 const ACTION: usize = 100;
-/// The longest reason, in characters.
+/// Maximum length of a reason, in characters.
 const REASON: usize = 600;
-/// The most of a command that a notification is trusted to show.
+/// Maximum lines and characters of a command in a message.
 const LINES: usize = 12;
 const CHARS: usize = 1_200;
 
-/// The lines of a command, counted if they are several, and whether these are all of it.
+/// Returns the first lines of a command, with a line count if it has several; the flag tells
+/// whether they are all.
 fn bounded(command: &str) -> (String, bool) {
     let count = command.lines().count();
     let cut = command.char_indices().nth(CHARS).map_or(command.len(), |(at, _)| at);
@@ -344,7 +347,7 @@ fn always(rules: &[String], folder: Option<&str>) -> String {
     format!("\nAlways would allow {place}, word for word:{}", rules.concat())
 }
 
-/// Only the exact words allow; a dismissed question is a no.
+/// Reads an answer. Only the exact titles allow; a dismissed question denies.
 pub(super) fn decision(answer: Value) -> ApproveResult {
     let without_words = |decision| ApproveResult { decision, feedback: None };
     match answer.get("title").and_then(Value::as_str) {
