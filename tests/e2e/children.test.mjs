@@ -20,7 +20,7 @@ const question = (command) => plan(`Approval needed. Run a command: ${command}`)
 
 async function allow(command) {
   const row = question(command);
-  await window.rowAction(row, "Agent: allow once");
+  await window.rowAction(row, "Allow Once");
   await row.waitFor({ state: "hidden" });
 }
 
@@ -72,7 +72,7 @@ step("the step folds up when none works for it any more, and keeps them", async 
 });
 
 step("the conversation has their calls under the ones that started them", async () => {
-  await window.command("Agent: show conversation");
+  await window.command("Cairn: Show Conversation");
   // Its editor takes the focus when it comes, from whatever has it then.
   await window.page.locator(".view-line", { hasText: "Task: Search the pricing code" }).first().waitFor();
   await window.goTo(1);

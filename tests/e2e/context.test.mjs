@@ -30,7 +30,7 @@ it.step("the meter says what is in use and what it cost", async () => {
 
 it.step("it warns before the window is full", async () => {
   const { window } = it;
-  await window.command("Agent: reply");
+  await window.command("Cairn: Reply");
   await window.answer("Reply", "Go on");
   await (await model.next()).say("Done so far. More?", { prompt_tokens: 6_500, completion_tokens: 100 });
   await meter("7k/8k").waitFor();
@@ -39,11 +39,11 @@ it.step("it warns before the window is full", async () => {
 
 it.step("compacting makes room and is told in the conversation", async () => {
   const { window } = it;
-  await window.command("Agent: compact conversation");
+  await window.command("Cairn: Compact Conversation");
   const wish = await model.next();
   assert.match(JSON.stringify(wish.body.messages.at(-1)), /is going to be compacted/u);
   await wish.say("The cart has two functions.", { prompt_tokens: 6_700, completion_tokens: 10 });
-  await window.command("Agent: show conversation");
+  await window.command("Cairn: Show Conversation");
   await window.page.getByText("Conversation compacted: 7k →").first().waitFor({ timeout: 20 * SECOND });
   await window.screenshot("42 compacted");
 });

@@ -67,14 +67,14 @@ step("one line of a closed file in GBK is changed, and no byte beside it", async
 
 step("a file that the window shows in a wrong encoding is not changed, and the reason says what helps", async () => {
   assert.deepEqual(await onDisk("src/open.mjs"), FILES["src/open.mjs"]);
-  await window.command("Agent: show conversation");
+  await window.command("Cairn: Show Conversation");
   await line("open in the editor in another encoding than its own (GBK)").waitFor();
   await line("reopen it with its encoding").waitFor();
   await window.screenshot("encodings-02 refused");
 });
 
 step("rejecting restores the bytes", async () => {
-  await window.command("Agent: reject all");
+  await window.command("Cairn: Reject All Edits");
   await until(async () => (await window.rows("Proposed Edits").count()) === 0, 10 * SECOND, "no edits");
   for (const [path, bytes] of Object.entries(FILES)) {
     await holds(path, bytes);

@@ -195,7 +195,7 @@ async function propose(model, word) {
 
 async function decideAll(window, decision) {
   const pane = '.pane:has(.pane-header[aria-label^="Proposed Edits"])';
-  const button = window.page.locator(`${pane} .pane-header .action-label[aria-label^="Agent: ${decision} all"]`);
+  const button = window.page.locator(`${pane} .pane-header .action-label[aria-label^="${decision === "accept" ? "Accept" : "Reject"} All Edits"]`);
   await window.page.locator(`${pane} .pane-header`).hover();
   await button.waitFor();
   const empty = await watch(window, { view: "Proposed Edits", marker: "", count: 0 });

@@ -22,7 +22,7 @@ const closed = (row) => row.and(window.page.locator('[aria-expanded="false"]'));
 /** The script stands at this command. Answers it, and lets the script go on. */
 async function answer(command, button) {
   const row = plan(`Approval needed. Run a command: ${command}`);
-  await window.rowAction(row, button === "Deny" ? "Agent: deny" : "Agent: allow once");
+  await window.rowAction(row, button === "Deny" ? "Deny" : "Allow Once");
   await row.waitFor({ state: "hidden" });
 }
 
@@ -89,10 +89,10 @@ step("a file of a step opens at the first of its edits", async () => {
 });
 
 step("a plan and a step can be copied", async () => {
-  await window.menu(root("1 of 3 done"), "copy the plan as Markdown");
+  await window.menu(root("1 of 3 done"), "Copy Plan as Markdown");
   const markdown = "- [x] Find the wrong discount\n- [ ] Correct it\n- [ ] Add a test for it\n";
   await until(async () => (await window.clipboard()) === markdown, 5 * SECOND, "the plan as Markdown");
-  await window.menu(plan("Add a test for it, open"), "Copy text");
+  await window.menu(plan("Add a test for it, open"), "Copy Text");
   await until(async () => (await window.clipboard()) === "Add a test for it", 5 * SECOND, "the step");
 });
 
@@ -113,7 +113,7 @@ step("the keyboard is enough", async () => {
 
 step("the edits of a step are decided together", async () => {
   assert.equal(await window.rows("Proposed Edits").count(), 5, "two files, three edits");
-  await window.rowAction(plan("Correct it, open"), "Agent: accept the edits of this step");
+  await window.rowAction(plan("Correct it, open"), "Accept Edits of Step");
   await until(async () => (await window.rows("Proposed Edits").count()) === 0, 10 * SECOND, "no edits");
   await plan("File src/pricing.mjs, nothing to review").waitFor();
 });
@@ -121,7 +121,7 @@ step("the edits of a step are decided together", async () => {
 step("a reply goes on, and the next call opens the plan again", async () => {
   await window.twist(root("1 of 3 done"));
   await closed(root("1 of 3 done")).waitFor();
-  await window.rowAction(root("1 of 3 done"), "Agent: reply");
+  await window.rowAction(root("1 of 3 done"), "Reply");
   await window.answer("Reply", "Yes, to the cent");
   await open(root("1 of 3 done, working")).waitFor();
   await waits("node --eval 0");
@@ -144,13 +144,13 @@ step("a step that was only declared done says so", async () => {
 });
 
 step("a cancel leaves nothing that moves, and offers to continue", async () => {
-  await window.rowAction(root("3 of 4 done"), "Agent: cancel");
+  await window.rowAction(root("3 of 4 done"), "Cancel Task");
   await closed(root("3 of 4 done, cancelled, 1 open")).waitFor();
   assert.equal(await window.spinning("Plan").count(), 0);
   await window.twist(root("3 of 4 done"));
   await plan("Check the result, open").waitFor();
   await window.screenshot("plan-06 cancelled");
-  await window.rowAction(root("3 of 4 done"), "Agent: continue the plan");
+  await window.rowAction(root("3 of 4 done"), "Continue Plan");
   await open(root("3 of 4 done, working")).waitFor();
   await waits("node --print 1");
   await answer("node --print 1", "Allow");
@@ -166,11 +166,11 @@ step("plans of earlier turns are kept", async () => {
   await window.twist(first);
   await plan("Correct it, open").waitFor();
   await window.screenshot("plan-07 earlier turns");
-  assert.deepEqual(await window.menuEntries(plan("Correct it, open")), ["Run again as task", "Copy text"]);
+  assert.deepEqual(await window.menuEntries(plan("Correct it, open")), ["Run Step Again as Task", "Copy Text"]);
 });
 
 step("a step can be run again, and a turn without a plan leaves the last one folded", async () => {
-  await window.menu(plan("Correct it, open"), "Run again as task");
+  await window.menu(plan("Correct it, open"), "Run Step Again as Task");
   await plan("Correct it: done").waitFor();
   await closed(root("4 of 4 done, done")).waitFor();
 });
@@ -216,7 +216,7 @@ step("twenty long items fit a narrow side bar, and stay text", async () => {
 });
 
 step("a daemon that starts anew leaves nothing that moves, and keeps the plan", async () => {
-  await window.command("Agent: restart");
+  await window.command("Cairn: Restart Daemon");
   await window.notification("“Rework the prices” was interrupted").waitFor();
   await closed(root("5 of 20 done, interrupted, 15 open")).waitFor();
   assert.equal(await window.spinning("Plan").count(), 0);
@@ -226,11 +226,11 @@ step("a daemon that starts anew leaves nothing that moves, and keeps the plan", 
 step("a window that is loaded anew has the plan and the conversation, and goes on", async () => {
   await window.reload();
   await closed(root("5 of 20 done, interrupted, 15 open")).waitFor({ timeout: 30 * SECOND });
-  await window.command("Agent: show conversation");
+  await window.command("Cairn: Show Conversation");
   await window.tab("Cairn Conversation").waitFor();
   await until(async () => (await window.text()).includes("Rework the prices"), 10 * SECOND, "the conversation is there again");
   await window.screenshot("plan-12 loaded anew");
-  await window.rowAction(root("5 of 20 done, interrupted"), "Agent: continue the plan");
+  await window.rowAction(root("5 of 20 done, interrupted"), "Continue Plan");
   await closed(root("5 of 20 done, 15 open")).waitFor();
   await until(async () => (await window.text()).includes("Enough."), 10 * SECOND, "the answer follows what was said before");
 });

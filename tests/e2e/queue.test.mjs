@@ -16,7 +16,7 @@ const plan = (spoken) => window.row("Plan", spoken);
 const queued = (words) => plan(`To be done next: ${words}`);
 
 async function queue(text) {
-  await window.command("Agent: queue follow-up");
+  await window.command("Cairn: Queue Follow-Up");
   await window.answer("What should be done next?", text);
 }
 
@@ -40,17 +40,17 @@ step("it can be changed and dropped", async () => {
   await window.rowAction(queued("Do the secnd"), "Change");
   await window.answer("Change what should be done next", "Do the second");
   await queued("Do the second, next").waitFor();
-  await window.rowAction(queued("Do what nobody wants"), "Drop");
+  await window.rowAction(queued("Do what nobody wants"), "Remove from Queue");
   await queued("Do what nobody wants").waitFor({ state: "hidden" });
   await window.screenshot("queue-01 waits");
 });
 
 step("it begins when the task before it has completed, and what follows a cancelled one waits", async () => {
-  await window.rowAction(plan("Approval needed. Run a command: node --version"), "Agent: allow once");
+  await window.rowAction(plan("Approval needed. Run a command: node --version"), "Allow Once");
   await plan("Working on: Do the second").waitFor();
   await queued("Do the third, next").waitFor();
   await plan("Approval needed. Run a command: node --test").waitFor();
-  await window.command("Agent: cancel");
+  await window.command("Cairn: Cancel Task");
   await plan("Do the second: cancelled").waitFor();
   await queued("Do the third, waits for you").waitFor();
   await window.screenshot("queue-02 held");
@@ -59,7 +59,7 @@ step("it begins when the task before it has completed, and what follows a cancel
 step("a window that is loaded anew has it, and it is done when the user says so", async () => {
   await window.reload();
   await queued("Do the third, waits for you").waitFor({ timeout: 30 * SECOND });
-  await window.rowAction(queued("Do the third"), "Do it now");
+  await window.rowAction(queued("Do the third"), "Start Now");
   await plan("Do the third: done").waitFor();
   assert.equal(await queued("Do the third").count(), 0);
 });

@@ -225,12 +225,12 @@ async function decideOne() {
   const way = dice.pick(["row", "lens", ...(isShown ? ["command", "key"] : [])]);
   say(`${decision} ${path} hunk ${index} by ${way}`);
   if (way === "row") {
-    await window.rowAction(editRow(path, index), `Agent: ${decision} hunk`);
+    await window.rowAction(editRow(path, index), `${title(decision)} Edit`);
   } else {
     await open(path);
     await goTo(hunk.new[0] + 1 + (isShown ? dice.roll(hunk.new[1] - hunk.new[0]) : 0));
     if (way === "command") {
-      await window.command(`Agent: ${decision} hunk`);
+      await window.command(`Cairn: ${title(decision)} Edit`);
     } else if (way === "key") {
       await window.page.keyboard.press(decision === "accept" ? "Control+Alt+Enter" : "Control+Alt+Backspace");
     } else {
@@ -240,6 +240,8 @@ async function decideOne() {
   await decided([path], { do: decision, hunk: index });
   return true;
 }
+
+const title = (decision) => (decision === "accept" ? "Accept" : "Reject");
 
 async function decideFile() {
   const waiting = FILES.filter((path) => files.get(path).now.hunks.length > 0);
@@ -251,7 +253,7 @@ async function decideFile() {
   const way = dice.pick(["row", "key"]);
   say(`${decision} all of ${path} by ${way}`);
   if (way === "row") {
-    await window.rowAction(fileRow(path), `Agent: ${decision} file`);
+    await window.rowAction(fileRow(path), `${title(decision)} Edits in File`);
   } else {
     await open(path);
     await window.page.keyboard.press(decision === "accept" ? "Control+Alt+Shift+Enter" : "Control+Alt+Shift+Backspace");
@@ -267,7 +269,7 @@ async function decideAll() {
   }
   const decision = dice.pick(["accept", "reject"]);
   say(`${decision} all`);
-  await window.command(`Agent: ${decision} all`);
+  await window.command(`Cairn: ${title(decision)} All Edits`);
   await decided(waiting, { do: `${decision}All` });
   return true;
 }
@@ -306,7 +308,7 @@ async function undoesDecision() {
     return false;
   }
   say("undo the decision");
-  await window.command("Agent: undo last decision");
+  await window.command("Cairn: Undo Last Decision");
   for (const [path, { before }] of last.files) {
     files.get(path).now = before;
   }
@@ -335,7 +337,7 @@ async function decideTheRest() {
   for (const path of FILES.filter((path) => files.get(path).now.hunks.length > 0)) {
     const decision = dice.pick(["accept", "reject"]);
     say(`${decision} the rest of ${path}`);
-    await window.rowAction(fileRow(path), `Agent: ${decision} file`);
+    await window.rowAction(fileRow(path), `${title(decision)} Edits in File`);
     await decided([path], { do: `${decision}All` });
     await agrees();
   }
@@ -383,7 +385,7 @@ async function allAtOnce() {
   await Promise.all([agentIsDone, userIsDone]);
   const decision = dice.pick(["accept", "reject"]);
   say(`${decision} all of it`);
-  await window.command(`Agent: ${decision} all`);
+  await window.command(`Cairn: ${title(decision)} All Edits`);
   await until(async () => (await window.rows("Proposed Edits").count()) === 0, 10 * SECOND, "no edits");
   for (const path of FILES) {
     await open(path);

@@ -71,14 +71,14 @@ step("a window that is loaded anew has every edit again", async () => {
 
 step("next and previous go from edit to edit, also into another file", async () => {
   await window.goTo(1);
-  await window.command("Agent: previous hunk");
+  await window.command("Cairn: Previous Edit");
   await window.page.locator('.tab.active[data-resource-name="pricing.test.mjs"]').waitFor();
-  await window.command("Agent: next hunk");
+  await window.command("Cairn: Next Edit");
   await window.page.locator('.tab.active[data-resource-name="cart.mjs"]').waitFor();
 });
 
 step("rejecting in a row of one file leaves the others alone", async () => {
-  await window.rowAction(edit("Whole cents"), "Agent: reject hunk");
+  await window.rowAction(edit("Whole cents"), "Reject Edit");
   await until(async () => (await edit("Whole cents").count()) === 0, 10 * SECOND, "one edit less");
   assert.deepEqual(await cart(), CART);
   await window.open("src/pricing.mjs");
@@ -88,30 +88,30 @@ step("rejecting in a row of one file leaves the others alone", async () => {
 });
 
 step("accepting in a row of one file leaves the others alone", async () => {
-  await window.rowAction(edit("return toCents("), "Agent: accept hunk");
+  await window.rowAction(edit("return toCents("), "Accept Edit");
   await until(async () => (await edit("return toCents(").count()) === 0, 10 * SECOND, "one edit less");
   assert.deepEqual(await cart(), CART);
   assert.match(await window.text(), /return toCents\(/);
 });
 
 step("a file is decided as a whole", async () => {
-  await window.rowAction(edit("pricing.test.mjs, "), "Agent: reject file");
+  await window.rowAction(edit("pricing.test.mjs, "), "Reject Edits in File");
   await until(async () => !(await exists("test/pricing.test.mjs")), 10 * SECOND, "a created file that is rejected is gone");
   assert.deepEqual(await cart(), CART);
   await window.open("src/cart.mjs");
-  await window.command("Agent: accept file");
+  await window.command("Cairn: Accept Edits in File");
   await until(async () => (await window.rows("Proposed Edits").count()) === 0, 10 * SECOND, "no edits");
   assert.match(await window.text(), /const cents =/);
 });
 
 step("the light high contrast theme shows the edits, which an undo brought back", async () => {
-  await window.command("Agent: undo last decision");
+  await window.command("Cairn: Undo Last Decision");
   await window.lens("Accept").first().waitFor();
   await window.theme("Light High Contrast");
   await zone("let sum = 0;").waitFor();
   await window.screenshot("10 light high contrast");
   await window.theme("Dark Modern");
-  await window.command("Agent: accept file");
+  await window.command("Cairn: Accept Edits in File");
   await until(async () => (await window.rows("Proposed Edits").count()) === 0, 10 * SECOND, "no edits");
 });
 
@@ -126,50 +126,50 @@ step("beside a running task no other is started, and it can be told something", 
   await window.command("Agent: run task");
   await window.choose("Tell the running task");
   await window.answer("Tell the running task", "Be quick");
-  await window.command("Agent: show conversation");
+  await window.command("Cairn: Show Conversation");
   await conversation(/❯ Fix the totals[^]*I'll look at the tests[^]*■ Done[^]*❯ Another one[^]*\? /);
 });
 
 step("cancelling ends the task and withdraws its question", async () => {
-  await window.command("Agent: cancel");
+  await window.command("Cairn: Cancel Task");
   await window.row("Plan", "Approval needed").waitFor({ state: "detached" });
   await window.notification("node --version").waitFor({ state: "hidden" });
   await conversation(/■ Cancelled/);
 });
 
 step("a reply goes on in the same session", async () => {
-  await window.command("Agent: reply");
+  await window.command("Cairn: Reply");
   await window.answer("Reply", "Go on then");
   await conversation(/■ Cancelled[^]*❯ Go on then[^]*That is as far as it goes[^]*■/);
 });
 
 step("everything goes back to before a task", async () => {
   const before = await readFile(join(workspace, "src/cart.mjs"), "utf8");
-  await window.command("Agent: restore checkpoint");
+  await window.command("Cairn: Restore Checkpoint");
   await window.page.locator(".quick-input-widget:visible .quick-input-title", { hasText: "Restore checkpoint" }).waitFor();
   await window.screenshot("12 checkpoints");
   await window.page.locator(".quick-input-list .monaco-list-row").last().click();
   await window.notification("as before").waitFor();
   await until(async () => (await window.rows("Proposed Edits").count()) === 0, 10 * SECOND, "nothing is proposed any more");
   await until(async () => !(await readFile(join(workspace, "src/cart.mjs"), "utf8")).includes("toCents"), 10 * SECOND, "the text is the old one");
-  await window.command("Agent: undo last decision");
+  await window.command("Cairn: Undo Last Decision");
   await until(async () => (await readFile(join(workspace, "src/cart.mjs"), "utf8")) === before, 10 * SECOND, "and back again");
 });
 
 step("a restart brings a new daemon, and what was said can still be read", async () => {
-  await window.command("Agent: restart");
+  await window.command("Cairn: Restart Daemon");
   await window.status().filter({ hasText: /starting|not running/ }).waitFor({ state: "hidden" });
   await window.status().filter({ hasText: "replay" }).waitFor();
   await conversation(/❯ Go on then/);
   await window.command("Agent: run task");
   await window.answer("What should be done?", "After the restart");
   await conversation(/❯ After the restart[^]*\? /);
-  await window.command("Agent: cancel");
+  await window.command("Cairn: Cancel Task");
   await conversation(/❯ After the restart[^]*■ Cancelled/);
 });
 
 step("the choice of models says why one cannot be used", async () => {
-  await window.command("Agent: choose model");
+  await window.command("Cairn: Choose Model");
   await window.page.locator(".quick-input-list .monaco-list-row", { hasText: "Not usable now" }).first().waitFor();
   await window.choose("Automatic");
   await window.status().filter({ hasText: "replay" }).waitFor();

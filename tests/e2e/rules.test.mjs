@@ -56,7 +56,7 @@ step("the same command runs unasked from then on, also after a reload", async ()
 });
 
 step("the rules are listed, and revoked with the mouse or with the keyboard", async () => {
-  await window.command("Agent: manage allowed commands…");
+  await window.command("Cairn: Manage Allowed Commands");
   await listed("node --check src/cart.mjs").waitFor();
   await window.screenshot("rules-03 list");
   assert.equal(await listed("node --").count(), 2);
@@ -72,7 +72,7 @@ step("the rules are listed, and revoked with the mouse or with the keyboard", as
 step("what was revoked is asked for again", async () => {
   await task();
   await question(SCRIPT).waitFor();
-  await window.rowAction(question(SCRIPT), "Agent: deny");
+  await window.rowAction(question(SCRIPT), "Deny");
   await question(SCRIPT).waitFor({ state: "hidden" });
   await window.status().filter({ hasText: "Cairn: reply" }).waitFor();
 });
@@ -81,7 +81,7 @@ step("a question is denied with words, and the agent hears them", async () => {
   await play("words");
   await task();
   await question("node --test").waitFor();
-  await window.rowAction(question("node --test"), "Agent: deny and say why");
+  await window.rowAction(question("node --test"), "Deny and Say Why");
   await picker().locator(".quick-input-title", { hasText: "Deny and say why" }).waitFor();
   // Whoever thinks better of it has the question back.
   await window.page.keyboard.press("Escape");
@@ -93,7 +93,7 @@ step("a question is denied with words, and the agent hears them", async () => {
 });
 
 step("with the keyboard alone a question is allowed with words", async () => {
-  await window.command("Agent: show the waiting approval");
+  await window.command("Cairn: Show Waiting Approval");
   await listed("Always allow in this folder").waitFor();
   const focused = window.page.locator(".quick-input-list .monaco-list-row.focused");
   await focused.filter({ hasText: "Allow once" }).waitFor();
@@ -108,7 +108,7 @@ step("with the keyboard alone a question is allowed with words", async () => {
 });
 
 step("the conversation shows what the user said", async () => {
-  await window.command("Agent: show conversation");
+  await window.command("Cairn: Show Conversation");
   await window.page.locator(".view-line", { hasText: "Only the syntax, please." }).first().waitFor();
   await window.page.locator(".view-line", { hasText: "The cart next." }).first().waitFor();
   await window.screenshot("rules-06 conversation");

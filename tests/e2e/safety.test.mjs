@@ -47,7 +47,7 @@ step("a command that runs brings nothing of Cairn's into the Explorer", async ()
 
 step("every letter of a command is shown, however wide it is and however narrow the window", async () => {
   await window.page.setViewportSize({ width: 700, height: 700 });
-  await window.command("Agent: show the waiting approval");
+  await window.command("Cairn: Show Waiting Approval");
   await picker().locator(".monaco-list-row", { hasText: "the end of it" }).waitFor();
   const rows = await picker().locator(".monaco-list-row").evaluateAll((rows) =>
     rows.map((row) => {
@@ -74,7 +74,7 @@ step("the change of a protected file is looked at first, in an editor that chang
   const before = await onDisk("package.json");
   // The status bar says so of the question before, too.
   await window.notification("Change a protected file? Change package.json").waitFor();
-  await window.command("Agent: show the waiting approval");
+  await window.command("Cairn: Show Waiting Approval");
   // The first thing to do is to look.
   await picker().locator(".monaco-list-row.focused", { hasText: "Show the change" }).waitFor();
   await picker().locator(".monaco-list-row", { hasText: "any change of this file" }).waitFor();
@@ -94,7 +94,7 @@ step("the change of a protected file is looked at first, in an editor that chang
 step("it is answered from there, and then its document is gone", async () => {
   const diff = window.page.locator(".tab", { hasText: "Change package.json (not applied)" });
   await diff.waitFor();
-  await window.page.locator(".editor-actions .action-label[aria-label^='Agent: allow once']").first().click();
+  await window.page.locator(".editor-actions .action-label[aria-label^='Allow Once']").first().click();
   await diff.waitFor({ state: "detached" });
   await window.status().filter({ hasText: "1 edit to review" }).waitFor();
   await window.open("package.json");

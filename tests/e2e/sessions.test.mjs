@@ -25,7 +25,7 @@ async function task(text) {
 }
 
 async function list() {
-  await window.command("Agent: open session…");
+  await window.command("Cairn: Open Session");
   await window.page.locator(".quick-input-widget:visible .quick-input-title", { hasText: "Open session" }).waitFor();
 }
 
@@ -69,14 +69,14 @@ step("an earlier one is opened: its plan and its conversation", async () => {
 
 step("a fork of it is a session of its own", async () => {
   await list();
-  await button("Explain the discount", "Agent: fork session");
+  await button("Explain the discount", "Fork Session");
   await window.page.locator(".statusbar-item", { hasText: "this is a fork" }).waitFor();
   await listed("Explain the discount", 2);
   await plan("Plan, 1 of 2 done").waitFor();
 });
 
 step("it is exported as Markdown", async () => {
-  await window.command("Agent: export session as Markdown");
+  await window.command("Cairn: Export Session as Markdown");
   await said("# Session").waitFor();
   await said("Forked from").waitFor();
   await window.screenshot("sessions-03 markdown");
@@ -90,7 +90,7 @@ step("a second window on the folder says so, and can only look at it", async () 
   try {
     await second.status().filter({ hasText: "replay" }).waitFor({ timeout: 60 * SECOND });
     await second.notification("another window").waitFor();
-    await second.command("Agent: open session…");
+    await second.command("Cairn: Open Session");
     await page.locator(".quick-input-list .monaco-list-row", { hasText: "open in another window" }).first().click();
     await second.row("Plan", "Plan, 1 of 2 done").waitFor();
     await second.status().filter({ hasText: /read.only/i }).waitFor();
@@ -102,7 +102,7 @@ step("a second window on the folder says so, and can only look at it", async () 
 
 step("it is deleted when that was meant", async () => {
   await list();
-  await button("Look once more", "Agent: delete session");
+  await button("Look once more", "Delete Session");
   await window.page.locator(".monaco-dialog-box", { hasText: "Delete this session?" }).waitFor();
   await window.screenshot("sessions-04 delete");
   await window.button("Delete", window.page.locator(".monaco-dialog-box")).click();

@@ -58,7 +58,7 @@ step("the mode is chosen in the status bar", async () => {
 step("a turn that plans changes nothing and ends with a plan to approve", async () => {
   await window.command("Agent: run task");
   await window.answer("What should be done?", "Fix the totals");
-  await window.button("Run this plan", window.notification("The plan is ready")).waitFor();
+  await window.button("Run Plan", window.notification("The plan is ready")).waitFor();
   await window.row("Plan", "The plan waits for your approval").waitFor();
   await window.screenshot("21 plan ready");
   assert.equal(await edits().count(), 0);
@@ -68,7 +68,7 @@ step("a turn that plans changes nothing and ends with a plan to approve", async 
 step("running it moves no focus and opens no tab", async () => {
   await window.command("Notifications: Clear All Notifications");
   await window.goTo(9);
-  await window.command("Agent: run this plan");
+  await window.command("Cairn: Run Plan");
   await window.page.locator(".monaco-editor.focused").waitFor();
   await window.page.evaluate(() => {
     const active = () => document.querySelector(".tab.active")?.dataset.resourceName;
@@ -121,7 +121,7 @@ step("keys go to an edit, reject it, and take that back", async () => {
 step("a rejection can say why", async () => {
   await zone("let sum = 0;").waitFor();
   await onEdit("const cents");
-  await window.command("Agent: reject hunk with a reason…");
+  await window.command("Cairn: Reject Edit with Reason");
   await window.page.locator(".quick-input-widget:visible .quick-input-title", { hasText: "Why is this rejected?" }).waitFor();
   await window.screenshot("24 reason");
   await window.answer("Why is this rejected?", "Too clever for a shop");
@@ -129,15 +129,15 @@ step("a rejection can say why", async () => {
   assert.match(await window.text(), /let sum = 0;/);
 });
 
-step("edits are shown by plan item, and decided so", async () => {
-  await window.command("Agent: group edits by plan item");
+step("edits are shown by step, and decided so", async () => {
+  await window.viewAction("Proposed Edits", "Group Edits by Step");
   const discount = window.row("Proposed Edits", "Correct the discount, ");
   await discount.waitFor();
   await window.row("Proposed Edits", "Count sums in cents").waitFor();
-  await window.screenshot("25 by plan item");
-  await window.rowAction(discount, "Agent: accept the edits of this step");
+  await window.screenshot("25 by step");
+  await window.rowAction(discount, "Accept Edits of Step");
   await left(3);
-  await window.command("Agent: group edits by file");
+  await window.viewAction("Proposed Edits", "Group Edits by File");
   await edit("src/cart.mjs, 1 proposed edit").waitFor();
 });
 
@@ -149,7 +149,7 @@ step("a file that no editor has open is seen as another program leaves it", asyn
 
 step("in the view of all edits, keys and lenses decide", async () => {
   await it.configure({ "git.enabled": true });
-  await window.command("Agent: review all edits");
+  await window.command("Cairn: Review All Edits");
   await window.page.locator(".multiDiffEditor .codelens-decoration a").first().waitFor();
   await window.screenshot("26 all edits");
   await window.page.locator(".multiDiffEditor .view-line", { hasText: "format(price)" }).last().click();
@@ -159,7 +159,7 @@ step("in the view of all edits, keys and lenses decide", async () => {
 
 step("whoever compares goes on comparing", async () => {
   await window.command("View: Close All Editors");
-  await window.menu(edit("src/pricing.mjs, "), "Agent: compare with the accepted text");
+  await window.menu(edit("src/pricing.mjs, "), "Compare with Accepted Text");
   await window.page.locator(".tab.active", { hasText: "pricing.mjs (proposed edits)" }).waitFor();
   await window.lens("Accept").first().waitFor();
   await window.screenshot("27 one diff");
@@ -172,7 +172,7 @@ step("whoever compares goes on comparing", async () => {
 
 step("every theme shows them", async () => {
   await window.command("View: Close All Editors");
-  await window.command("Agent: undo last decision");
+  await window.command("Cairn: Undo Last Decision");
   await left(3);
   await window.open("src/cart.mjs");
   await window.page.locator(".monaco-editor.focused").waitFor();
@@ -189,8 +189,8 @@ step("every theme shows them", async () => {
 });
 
 step("the model reads why", async () => {
-  await window.command("Agent: reply");
+  await window.command("Cairn: Reply");
   await window.answer("Reply", "Go on then");
-  await window.command("Agent: show conversation");
+  await window.command("Cairn: Show Conversation");
   await window.page.locator(".view-line", { hasText: "I leave the sum as it was." }).waitFor();
 });

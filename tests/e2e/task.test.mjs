@@ -94,7 +94,7 @@ step("accepting one edit keeps it and leaves the others", async () => {
 step("rejecting one puts its old text back, and leaves the user's words alone", async () => {
   await window.page.locator(".review-widget", { hasText: "let sum = 0;" }).waitFor();
   await window.goTo(await lineOf("return cents / 100;"));
-  await window.command("Agent: reject hunk");
+  await window.command("Cairn: Reject Edit");
   await window.page.locator(".view-line", { hasText: "let sum = 0;" }).waitFor();
   await window.save("cart.mjs");
   const text = await onDisk("src/cart.mjs");
@@ -105,7 +105,7 @@ step("rejecting one puts its old text back, and leaves the user's words alone", 
 });
 
 step("the last decision can be taken back", async () => {
-  await window.command("Agent: undo last decision");
+  await window.command("Cairn: Undo Last Decision");
   await window.page.locator(".view-line", { hasText: "cents / 100" }).waitFor();
 });
 
@@ -120,19 +120,19 @@ step("every theme shows the edits", async () => {
 });
 
 step("all edits are seen together, and the conversation can be read", async () => {
-  await window.command("Agent: review all edits");
+  await window.command("Cairn: Review All Edits");
   await window.page.locator(".multiDiffEditor .codelens-decoration a").first().waitFor();
   await window.screenshot("07 all edits");
-  await window.command("Agent: show conversation");
+  await window.command("Cairn: Show Conversation");
   await window.page.locator(".view-line", { hasText: "■ Done" }).waitFor();
   await window.screenshot("08 conversation");
 });
 
 step("rejecting everything leaves what the user accepted and typed, and nothing else", async () => {
   // From within the view of all edits: the file that the agent created is open there.
-  await window.command("Agent: review all edits");
+  await window.command("Cairn: Review All Edits");
   await window.page.locator(".multiDiffEditor .codelens-decoration a").first().waitFor();
-  await window.command("Agent: reject all");
+  await window.command("Cairn: Reject All Edits");
   await until(async () => (await window.rows("Proposed Edits").count()) === 0, 10 * SECOND, "no edits");
   await window.open("src/cart.mjs");
   const expected = original

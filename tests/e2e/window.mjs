@@ -139,6 +139,13 @@ export class Window {
     await row.locator(`.action-label[aria-label^="${title}"]`).first().click();
   }
 
+  /** One of the buttons that the header of a view shows under the pointer. */
+  async viewAction(view, title) {
+    const header = this.page.locator(`.pane-header[aria-label^="${view}"]`);
+    await header.hover();
+    await header.locator(`.action-label[aria-label^="${title}"]`).click();
+  }
+
   /** Opens or closes a row with children. */
   async twist(row) {
     await row.locator(".monaco-tl-twistie").click();

@@ -16,7 +16,6 @@ import { EditPort } from "./edits/applyEdit";
 import { ApprovalPrompt } from "./plan/approvals";
 import { PlanCommands } from "./plan/commands";
 import { PlanHistory } from "./plan/history";
-import { readyPlan } from "./plan/ready";
 import type { Row } from "./plan/rows";
 import { PlanTree } from "./plan/tree";
 import { type ReviewMode, type ReviewNotification, editorRequests, notifications, requests } from "./protocol";
@@ -31,10 +30,10 @@ import { Painter } from "./review/painter";
 import { EditsTree } from "./review/tree";
 import { FileWatcher } from "./review/watcher";
 import { RemovedZones } from "./review/zones";
-import { contextKeys } from "./status/contextKeys";
 import { Notices } from "./status/notices";
 import { ContextItem } from "./status/contextItem";
 import { ReviewItems } from "./status/reviewItems";
+import { sessionContext } from "./status/sessionContext";
 import { StatusBar } from "./status/statusBar";
 import { ApprovalStore } from "./stores/approval";
 import { Burst } from "./stores/burst";
@@ -74,7 +73,6 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
   const credentials = new Credentials(daemon, context.secrets);
   const baselines = new Baselines(daemon, reviews);
   const edits = new EditPort();
-  const setContext = contextKeys();
   const history = new PlanHistory(daemon, plans, sessions, log);
   const stage: Stage = {
     show: async (session) => {
@@ -120,10 +118,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     new ContextItem(sessions),
     new Notices(status, sessions, modes),
     reviewContext(reviews),
-    sessions.onDidChange(() => setContext("cairn.running", sessions.running)),
-    sessions.onDidChange(() => setContext("cairn.hasSession", sessions.turn !== undefined)),
-    sessions.onDidChange(() => setContext("cairn.planReady", readyPlan(sessions, modes) !== undefined)),
-    modes.onDidChange(() => setContext("cairn.planReady", readyPlan(sessions, modes) !== undefined)),
+    sessionContext(stores),
     vscode.workspace.onDidChangeConfiguration((event) => {
       if (event.affectsConfiguration("cairn.review.mode")) {
         modes.settingChanged();
@@ -134,7 +129,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     }),
     vscode.commands.registerCommand("cairn.chooseModel", () => chooseModel(daemon)),
     vscode.commands.registerCommand("cairn.chooseMode", () => chooseMode(modes, sessions)),
-    vscode.commands.registerCommand("cairn.cancelChild", (row?: Row) => cancelChild(daemon, row)),
+    vscode.commands.registerCommand("cairn.cancelSubagent", (row?: Row) => cancelChild(daemon, row)),
     vscode.commands.registerCommand("cairn.compact", () => compactConversation(daemon, sessions)),
     vscode.commands.registerCommand("cairn.manageRules", () => manageRules(daemon)),
     vscode.commands.registerCommand("cairn.menu", () => showMenu(stores)),

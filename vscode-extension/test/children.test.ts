@@ -67,18 +67,18 @@ const planned = { items: [item({ status: "completed" }), item({ id: "2" })], com
 
 describe("the row of a child", () => {
   it.each([
-    [row(), "working", "Subagent Look at a, working", "child running"],
-    [row({}, { activity: "Read a" }), "Read a", "Subagent Look at a, working, Read a", "child running"],
-    [row(planned, { activity: "Read a" }), "1/2 · Read a", "Subagent Look at a, working, 1 of 2 done, Read a", "child running"],
-    [row({ phase: { kind: "waiting" } }), "waits for others", "Subagent Look at a, waits for others", "child running"],
-    [row({ ...planned, phase: ended("completed") }, { live: false }), "1/2", "Subagent Look at a, done, 1 of 2 done", "child"],
-    [row({ phase: ended("completed") }, { live: false }), "", "Subagent Look at a, done", "child"],
+    [row(), "working", "Subagent Look at a, working", "subagent running"],
+    [row({}, { activity: "Read a" }), "Read a", "Subagent Look at a, working, Read a", "subagent running"],
+    [row(planned, { activity: "Read a" }), "1/2 · Read a", "Subagent Look at a, working, 1 of 2 done, Read a", "subagent running"],
+    [row({ phase: { kind: "waiting" } }), "waits for others", "Subagent Look at a, waits for others", "subagent running"],
+    [row({ ...planned, phase: ended("completed") }, { live: false }), "1/2", "Subagent Look at a, done, 1 of 2 done", "subagent"],
+    [row({ phase: ended("completed") }, { live: false }), "", "Subagent Look at a, done", "subagent"],
     // The agent has its question, and nobody waits for the user.
-    [row({ phase: ended("needsInput") }, { live: false }), "", "Subagent Look at a, done", "child"],
-    [row({ phase: ended("failed") }, { live: false }), "failed", "Subagent Look at a, failed", "child"],
-    [row({ phase: ended("limit") }, { live: false }), "stopped at a limit", "Subagent Look at a, stopped at a limit", "child"],
+    [row({ phase: ended("needsInput") }, { live: false }), "", "Subagent Look at a, done", "subagent"],
+    [row({ phase: ended("failed") }, { live: false }), "failed", "Subagent Look at a, failed", "subagent"],
+    [row({ phase: ended("limit") }, { live: false }), "stopped at a limit", "Subagent Look at a, stopped at a limit", "subagent"],
     // Its daemon is gone: nothing works.
-    [row({}, { live: false }), "interrupted", "Subagent Look at a, interrupted", "child"],
+    [row({}, { live: false }), "interrupted", "Subagent Look at a, interrupted", "subagent"],
   ] satisfies [ChildRow, string, string, string][])("case %#", (it, description, spoken, context) => {
     const text = rowText(it);
     expect([text.description, text.spoken, contextOf(it)]).toEqual([description, spoken, context]);

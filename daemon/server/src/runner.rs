@@ -83,7 +83,7 @@ pub(crate) async fn ask_model(
         send(ModelEvent::Failed(Failure {
             kind: FailureKind::StreamCut,
             message: message.into(),
-            hint: "See the log with Agent: show log.".into(),
+            hint: "See the log with Cairn: Show Log.".into(),
             retry_after_ms: None,
         }));
     }

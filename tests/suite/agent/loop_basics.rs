@@ -207,7 +207,7 @@ async fn agent_models_says_why_a_provider_cannot_be_used() {
     assert_eq!((told.active.provider.as_str(), told.active.replay), ("openai", false));
     let names: Vec<_> = told.providers.iter().map(|it| (it.provider.as_str(), it.usable)).collect();
     assert_eq!(names, [("anthropic", false), ("openai", true), ("replay", true)]);
-    assert!(told.providers[0].reason.contains("Agent: set API key"), "{:?}", told.providers[0]);
+    assert!(told.providers[0].reason.contains("Cairn: Set API Key"), "{:?}", told.providers[0]);
     let key = json!({ "provider": "anthropic", "key": "key-of-the-tests" });
     test.editor.client.notify("agent/credentials", key);
     assert!(models().await.providers[0].usable);

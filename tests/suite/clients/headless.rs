@@ -190,7 +190,7 @@ async fn the_exit_code_gives_the_end_of_the_run() {
         1,
         expect![[r#"
 
-        The key is wrong. Check the API key (command `Agent: set API key`).
+        The key is wrong. Check the API key (command `Cairn: Set API Key`).
     "#]],
     )
     .await;

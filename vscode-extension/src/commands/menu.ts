@@ -18,8 +18,8 @@ export async function showMenu({ status, sessions, plans, reviews, modes }: Stor
   const entries: (Entry | false)[] = [
     running && { label: "$(debug-stop) Cancel the task", command: "cairn.cancel" },
     running && { label: "$(comment) Tell the running task…", command: "cairn.reply" },
-    ready && { label: "$(play) Run this plan", command: "cairn.runPlan" },
-    !running && { label: "$(add) Run a task…", command: "cairn.runTask" },
+    ready && { label: "$(play) Run the plan", command: "cairn.runPlan" },
+    !running && { label: "$(add) New task…", command: "cairn.runTask" },
     !running && sessions.turn !== undefined && { label: "$(comment) Reply…", command: "cairn.reply" },
     open && !ready && { label: "$(debug-continue) Continue the plan", command: "cairn.continue" },
     reviews.pending > 0 && { label: "$(diff-multiple) Review all edits", command: "cairn.reviewAll" },

@@ -8,7 +8,7 @@ interface Choice extends vscode.QuickPickItem {
   readonly run?: () => Thenable<unknown>;
 }
 
-/** `Agent: choose model`: what is usable now, and why the rest is not. */
+/** `Cairn: Choose Model`: what is usable now, and why the rest is not. */
 export async function chooseModel(agent: Agent): Promise<void> {
   let models: ModelsResult;
   try {

@@ -17,7 +17,7 @@ export async function chooseMode(modes: ModeStore, sessions: SessionStore): Prom
   });
   const picked = await vscode.window.showQuickPick(choices, {
     title: "How edits are treated",
-    placeHolder: sessions.running ? "From the next turn on: a running one keeps its mode" : "In this conversation and in new ones",
+    placeHolder: sessions.running ? "From the next turn on: a running one keeps its mode" : "In this session and in new ones",
   });
   if (picked !== undefined) {
     modes.choose(picked.mode, sessions.current);

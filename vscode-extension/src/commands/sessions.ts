@@ -56,13 +56,13 @@ export class SessionCommands implements vscode.Disposable {
       void this.#try(act);
     };
     const buttons: Button[] = [
-      { iconPath: new vscode.ThemeIcon("repo-forked"), tooltip: "Agent: fork session", run: (session) => this.#fork(session) },
+      { iconPath: new vscode.ThemeIcon("repo-forked"), tooltip: "Fork Session", run: (session) => this.#fork(session) },
       {
         iconPath: new vscode.ThemeIcon("markdown"),
-        tooltip: "Agent: export session as Markdown",
+        tooltip: "Export Session as Markdown",
         run: ({ sessionId }) => this.#export(sessionId, "markdown"),
       },
-      { iconPath: new vscode.ThemeIcon("trash"), tooltip: "Agent: delete session", run: (session) => this.#delete(session) },
+      { iconPath: new vscode.ThemeIcon("trash"), tooltip: "Delete Session", run: (session) => this.#delete(session) },
     ];
     let next: string | undefined;
     const load = async (): Promise<void> => {
@@ -145,7 +145,7 @@ export class SessionCommands implements vscode.Disposable {
   async #exportCurrent(format: ExportFormat): Promise<void> {
     const { current } = this.sessions;
     if (current === undefined) {
-      vscode.window.setStatusBarMessage("Cairn: no session is open. Choose one with “Agent: open session”.", 5_000);
+      vscode.window.setStatusBarMessage("Cairn: no session is open. Choose one with “Cairn: Open Session”.", 5_000);
     } else {
       await this.#export(current, format);
     }

@@ -20,7 +20,7 @@ export class TaskCommands implements vscode.Disposable {
     private readonly modes: ModeStore,
   ) {
     this.#subscriptions = [
-      vscode.commands.registerCommand("cairn.runTask", (text?: unknown) => this.#runTask(text)),
+      ...["cairn.runTask", "cairn.newTask"].map((command) => vscode.commands.registerCommand(command, (text?: unknown) => this.#runTask(text))),
       vscode.commands.registerCommand("cairn.reply", () => this.#reply()),
       vscode.commands.registerCommand("cairn.continue", () => this.#followUp(CONTINUE)),
       vscode.commands.registerCommand("cairn.runPlan", () => this.#runPlan()),
@@ -162,7 +162,7 @@ export class TaskCommands implements vscode.Disposable {
     try {
       await request;
     } catch (error) {
-      const log = "Show log";
+      const log = "Show Log";
       if ((await vscode.window.showErrorMessage(reasonOf(error), log)) === log) {
         await vscode.commands.executeCommand("cairn.showLog");
       }

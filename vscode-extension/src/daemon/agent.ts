@@ -71,7 +71,7 @@ export class Agent implements vscode.Disposable {
   async request<P extends object, R>(kind: RequestMethod<P, R>, params: P): Promise<R> {
     const client = this.#client;
     if (client?.state !== State.Running) {
-      throw new Error("The Cairn daemon is not running. Use “Agent: restart”, or look at its log.");
+      throw new Error("The Cairn daemon is not running. Use “Cairn: Restart Daemon”, or look at its log.");
     }
     return await client.sendRequest<R>(kind.method, params);
   }

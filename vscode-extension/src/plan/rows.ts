@@ -209,7 +209,7 @@ export function contextOf(row: Row): string {
     case "earlier":
       return row.kind;
     case "child":
-      return row.live ? "child running" : "child";
+      return row.live ? "subagent running" : "subagent";
     case "turn":
       return row.turn.phase.kind === "ended" ? "turn.ended" : row.turn.phase.kind === "started" ? "turn.running" : "turn";
     case "root": {

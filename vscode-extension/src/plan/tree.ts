@@ -355,14 +355,14 @@ function commandOf(row: Row): vscode.Command | undefined {
     case "approval":
       return { command: "cairn.approval.show", title: "Show", arguments: [row.params.approvalId] };
     case "ready":
-      return { command: "cairn.runPlan", title: "Run this plan" };
+      return { command: "cairn.runPlan", title: "Run Plan" };
     case "turn":
     case "command":
-      return { command: "cairn.showConversation", title: "Show conversation" };
+      return { command: "cairn.showConversation", title: "Show Conversation" };
     case "file":
       return { command: "cairn.openPlanFile", title: "Open", arguments: [row] };
     case "child":
-      return row.child.total === 0 ? { command: "cairn.showConversation", title: "Show conversation" } : undefined;
+      return row.child.total === 0 ? { command: "cairn.showConversation", title: "Show Conversation" } : undefined;
     case "root":
     case "item":
     case "dropped":

@@ -103,10 +103,10 @@ function approvalText({ title, command, reason, cwd, child }: ApproveParams): Ro
 function readyText({ open }: ReadyRow): RowText {
   const steps = count(open, "step");
   return {
-    label: "Run this plan",
+    label: "Run Plan",
     description: steps,
     tooltip: lines("The plan waits for your approval: nothing has been changed yet.", "Reply to have it changed."),
-    spoken: ["The plan waits for your approval. Run this plan", steps].filter((part) => part !== "").join(", "),
+    spoken: ["The plan waits for your approval. Run Plan", steps].filter((part) => part !== "").join(", "),
   };
 }
 
@@ -285,7 +285,7 @@ function historyText({ turns }: HistoryRow): RowText {
   return {
     label: "Earlier turns",
     description: String(turns.length),
-    tooltip: "Plans of earlier turns of this conversation, newest first",
+    tooltip: "Plans of earlier turns of this session, newest first",
     spoken: `Earlier turns, ${count(turns.length, "plan")}`,
   };
 }

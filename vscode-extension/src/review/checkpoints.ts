@@ -7,7 +7,7 @@ import { inert, label, oneLine } from "../text/display";
 const SCHEME = "cairn-checkpoint";
 
 /**
- * `Agent: restore checkpoint`: back to how everything was before a turn. What somebody else than the
+ * `Cairn: Restore Checkpoint`: back to how everything was before a turn. What somebody else than the
  * agent wrote since is shown first, beside the text it would be replaced by.
  */
 export class CheckpointCommands implements vscode.TextDocumentContentProvider, vscode.Disposable {

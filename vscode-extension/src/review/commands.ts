@@ -21,7 +21,7 @@ interface Choice {
   readonly rev?: number;
 }
 
-const NO_HUNK = "There is no proposed edit at the cursor. “Agent: next hunk” goes to one.";
+const NO_HUNK = "There is no proposed edit at the cursor. “Cairn: Next Edit” goes to one.";
 const CANNOT_APPLY = "The lines that this edit replaces are no longer in the text, so it cannot be made again.";
 const NO_FILE = "This file has no proposed edits.";
 

@@ -132,7 +132,7 @@ function hunkRow(placed: PlacedHunk, named: boolean): EditRow {
 }
 
 function stepItem({ item: step, sessionId, placed }: Group): vscode.TreeItem {
-  const name = step === undefined ? "Without a plan item" : label(step.content, 200);
+  const name = step === undefined ? "Without a step" : label(step.content, 200);
   const item = new vscode.TreeItem(name, vscode.TreeItemCollapsibleState.Expanded);
   const shown = lineCounts(placed.map(({ hunk }) => hunk));
   item.id = step === undefined ? "step" : `step:${sessionId}:${step.id}`;

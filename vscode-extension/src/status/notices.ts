@@ -17,9 +17,9 @@ export class Notices implements vscode.Disposable {
         const message = status.link.kind === "failed" ? status.link.message : undefined;
         if (message !== undefined && message !== reported) {
           void offer(vscode.window.showErrorMessage, message, {
-            "Open settings": ["workbench.action.openSettings", "cairn.daemon.path"],
-            Restart: ["cairn.restart"],
-            "Show log": ["cairn.showLog"],
+            "Open Settings": ["workbench.action.openSettings", "cairn.daemon.path"],
+            "Restart Daemon": ["cairn.restart"],
+            "Show Log": ["cairn.showLog"],
           });
         }
         reported = message;
@@ -27,24 +27,24 @@ export class Notices implements vscode.Disposable {
       status.onDidAddBanner(({ kind, text }) => {
         switch (kind) {
           case "setting":
-            void offer(vscode.window.showWarningMessage, text, { "Open settings": ["workbench.action.openSettings", "cairn"] });
+            void offer(vscode.window.showWarningMessage, text, { "Open Settings": ["workbench.action.openSettings", "cairn"] });
             break;
           case "model":
             void offer(vscode.window.showWarningMessage, text, {
-              "Set API key": ["cairn.setApiKey"],
-              "Choose model": ["cairn.chooseModel"],
+              "Set API Key": ["cairn.setApiKey"],
+              "Choose Model": ["cairn.chooseModel"],
             });
             break;
           case "sandbox":
             void offer(vscode.window.showWarningMessage, text, {
-              "Open settings": ["workbench.action.openSettings", "cairn.sandbox"],
-              "Show log": ["cairn.showLog"],
+              "Open Settings": ["workbench.action.openSettings", "cairn.sandbox"],
+              "Show Log": ["cairn.showLog"],
             });
             break;
           case "storage":
           case "elsewhere":
           case "internal":
-            void offer(vscode.window.showWarningMessage, text, { "Show log": ["cairn.showLog"] });
+            void offer(vscode.window.showWarningMessage, text, { "Show Log": ["cairn.showLog"] });
             break;
           case "untrusted":
           case "replay":
@@ -70,9 +70,9 @@ export class Notices implements vscode.Disposable {
 async function planned({ phase }: Turn): Promise<void> {
   const words = phase.kind === "ended" ? phase.summary : "";
   await offer(vscode.window.showInformationMessage, `The plan is ready. ${words}`, {
-    "Run this plan": ["cairn.runPlan"],
-    "Change it…": ["cairn.reply"],
-    "Show conversation": ["cairn.showConversation"],
+    "Run Plan": ["cairn.runPlan"],
+    Reply: ["cairn.reply"],
+    "Show Conversation": ["cairn.showConversation"],
   });
 }
 
@@ -83,20 +83,20 @@ async function ended({ phase }: Turn): Promise<void> {
   switch (phase.reason) {
     case "failed":
       await offer(vscode.window.showErrorMessage, phase.summary || "The task failed.", {
-        "Show conversation": ["cairn.showConversation"],
-        "Choose model": ["cairn.chooseModel"],
+        "Show Conversation": ["cairn.showConversation"],
+        "Choose Model": ["cairn.chooseModel"],
       });
       break;
     case "needsInput":
       await offer(vscode.window.showInformationMessage, phase.summary || "The agent waits for your reply.", {
         Reply: ["cairn.reply"],
-        "Show conversation": ["cairn.showConversation"],
+        "Show Conversation": ["cairn.showConversation"],
       });
       break;
     case "limit":
       await offer(vscode.window.showWarningMessage, phase.summary || "The task stopped at a limit.", {
-        Continue: ["cairn.continue"],
-        "Show conversation": ["cairn.showConversation"],
+        "Continue Plan": ["cairn.continue"],
+        "Show Conversation": ["cairn.showConversation"],
       });
       break;
     case "completed":
@@ -115,15 +115,15 @@ async function lost({ text }: Turn, known: boolean): Promise<void> {
       vscode.window.showWarningMessage,
       `${task} was interrupted: the daemon ended. Its plan, its conversation and what it had changed are still there.`,
       {
-        Continue: ["cairn.continue"],
-        "Show conversation": ["cairn.showConversation"],
+        "Continue Plan": ["cairn.continue"],
+        "Show Conversation": ["cairn.showConversation"],
       },
     );
     return;
   }
   await offer(vscode.window.showWarningMessage, `${task} was interrupted: the daemon ended. What it had changed is still there.`, {
-    "Show conversation": ["cairn.showConversation"],
-    ...(text === "" ? {} : { "Run again": ["cairn.runTask", text] }),
+    "Show Conversation": ["cairn.showConversation"],
+    ...(text === "" ? {} : { "Run Again": ["cairn.runTask", text] }),
   });
 }
 

@@ -63,12 +63,12 @@ pub(super) fn from_stream(value: &Value) -> Option<Failure> {
 /// Advice to the user for a kind of failure; may be empty.
 pub(super) fn hint(kind: FailureKind) -> &'static str {
     match kind {
-        FailureKind::Auth => "Check the API key (command `Agent: set API key`).",
+        FailureKind::Auth => "Check the API key (command `Cairn: Set API Key`).",
         FailureKind::Connect => "Check the network and the setting `cairn.model.baseUrl`.",
         FailureKind::Rejected => "Check the account and the `cairn.model.*` settings.",
         FailureKind::ContextOverflow => "Start a new session, or use a model with more context.",
         FailureKind::Unusable => {
-            "Set an API key (command `Agent: set API key`) or the `cairn.model.*` settings."
+            "Set an API key (command `Cairn: Set API Key`) or the `cairn.model.*` settings."
         }
         FailureKind::Timeout
         | FailureKind::RateLimited

@@ -71,7 +71,7 @@ const DEMO: &str = include_str!("demo.json");
 const MAX_SCRIPT_BYTES: u64 = 16 * 1024 * 1024;
 
 const ENDED: &str = "This replay has ended: its script has no further step. To work with a real \
-    model, run the command `Agent: set API key`, or point `cairn.model.provider` and \
+    model, run the command `Cairn: Set API Key`, or point `cairn.model.provider` and \
     `cairn.model.baseUrl` to a server of your own.";
 
 /// Plays a script. Each session has its own position in it.

@@ -131,7 +131,7 @@ impl Reviews {
             return drop(reply.send(Err(RequestError::new(
                 ErrorKind::UnknownSession,
                 "There is no such checkpoint any more",
-                "Choose another one with Agent: restore checkpoint.",
+                "Choose another one with Cairn: Restore Checkpoint.",
             ))));
         };
         let closed: Vec<String> =

@@ -322,7 +322,7 @@ fn unknown() -> RequestError {
     RequestError::new(
         ErrorKind::UnknownSession,
         "There is no such session in this workspace",
-        "Look for another one with Agent: open session.",
+        "Look for another one with Cairn: Open Session.",
     )
 }
 

@@ -45,7 +45,7 @@ pub enum PathError {
     NotAFolder(String),
     #[error(
         "The workspace folder `{0}` is another one than when it was opened, or is gone; nothing in \
-         it is read or changed. The user has to open it again (Agent: restart)."
+         it is read or changed. The user has to open it again (Cairn: Restart Daemon)."
     )]
     Replaced(String),
     #[error("`{path}` cannot be looked up: {reason}.")]

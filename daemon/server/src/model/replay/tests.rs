@@ -237,7 +237,7 @@ fn the_demo_is_a_good_script() {
         demo.steps.iter().flat_map(|step| &step.calls).map(|call| call.name.as_str()).collect();
     assert_eq!(tools, ["TodoWrite", "write_file", "TodoWrite", "edit_file", "TodoWrite"]);
     let last = demo.steps.last().unwrap();
-    assert!(last.calls.is_empty() && last.text.contains("Agent: set API key"));
+    assert!(last.calls.is_empty() && last.text.contains("Cairn: Set API Key"));
     // The edit fits what was written.
     let arguments = |name: &str, field: &str| {
         let call = demo.steps.iter().flat_map(|step| &step.calls).find(|call| call.name == name);

@@ -1,0 +1,31 @@
+import * as vscode from "vscode";
+
+import { readyPlan } from "../plan/ready";
+import { openItems } from "../plan/rows";
+import { contextKeys } from "./contextKeys";
+import type { Stores } from "./statusBar";
+
+type Sources = Pick<Stores, "approvals" | "modes" | "plans" | "sessions" | "status">;
+
+/** Context keys for menus and the palette: the state of the daemon, of the session in view and of its plan. */
+export function sessionContext({ approvals, modes, plans, sessions, status }: Sources): vscode.Disposable {
+  const set = contextKeys();
+  const update = (): void => {
+    const ready = readyPlan(sessions, modes) !== undefined;
+    set("cairn.stopped", status.link.kind === "failed");
+    set("cairn.running", sessions.running);
+    set("cairn.hasSession", sessions.turn !== undefined);
+    set("cairn.planReady", ready);
+    set("cairn.planOpen", !ready && plans.plan !== undefined && openItems(plans.plan) > 0);
+    set("cairn.approvalWaiting", approvals.waiting.length > 0);
+  };
+  update();
+  return vscode.Disposable.from(
+    status.onDidChange(update),
+    sessions.onDidChange(update),
+    plans.onDidChange(update),
+    modes.onDidChange(update),
+    approvals.onDidAdd(update),
+    approvals.onDidSettle(update),
+  );
+}

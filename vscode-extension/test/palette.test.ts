@@ -1,0 +1,116 @@
+import { readFileSync } from "node:fs";
+
+import { describe, expect, it } from "vitest";
+
+interface Manifest {
+  readonly contributes: {
+    readonly commands: readonly { readonly command: string; readonly title: string; readonly category?: string; readonly enablement?: string }[];
+    readonly menus: Readonly<Record<string, readonly { readonly command: string; readonly when?: string }[]>>;
+  };
+}
+
+type Context = Readonly<Record<string, string | boolean | readonly string[]>>;
+
+const { commands, menus } = (JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as Manifest).contributes;
+
+/** Evaluates the part of VS Code's `when` grammar that the palette uses: `||`, `&&`, `!`, `in`, `true` and `false`. */
+function holds(when: string, context: Context): boolean {
+  return when.split("||").some((all) =>
+    all.split("&&").every((term) => {
+      const [, not, key = "", list] = /^(!?)([\w.]+)(?: in ([\w.]+))?$/.exec(term.trim()) ?? [];
+      if (key === "") {
+        throw new Error(`Not understood: ${term}`);
+      }
+      const value = key === "true" || (key === "false" ? false : context[key]);
+      const listed = list === undefined ? value : ((context[list] as readonly string[] | undefined) ?? []).includes(String(value));
+      return Boolean(listed) !== (not === "!");
+    }),
+  );
+}
+
+/** Titles that the palette shows. VS Code leaves out commands whose `enablement` does not hold. */
+function palette(context: Context): string[] {
+  return commands
+    .filter(({ command, enablement = "true" }) => {
+      const whens = (menus["commandPalette"] ?? []).filter((entry) => entry.command === command).map(({ when = "true" }) => when);
+      return holds(enablement, context) && whens.every((when) => holds(when, context));
+    })
+    .map(({ title, category }) => (category === undefined ? title : `${category}: ${title}`));
+}
+
+const session = { "cairn.hasSession": true };
+const edits = { ...session, "cairn.hasHunks": true, "cairn.files": ["/w/a.ts"] };
+
+describe("the command palette", () => {
+  it("holds the few commands that start something while there is no session", () => {
+    expect(palette({})).toEqual([
+      "Agent: run task",
+      "Cairn: New Task",
+      "Cairn: Set API Key",
+      "Cairn: Choose Model",
+      "Cairn: Choose Mode",
+      "Cairn: Open Session",
+      "Cairn: Show Log",
+    ]);
+  });
+
+  it("offers to restart a daemon that has stopped", () => {
+    expect(palette({ "cairn.stopped": true })).toContain("Cairn: Restart Daemon");
+  });
+
+  it("holds about twenty commands with a session", () => {
+    expect(palette(session)).toHaveLength(17);
+    expect(palette({ ...session, "cairn.planOpen": true })).toHaveLength(18);
+    expect(palette({ ...edits, "cairn.planOpen": true })).toHaveLength(23);
+    expect(palette({ ...edits, "cairn.running": true, "cairn.planOpen": true, "cairn.approvalWaiting": true })).toHaveLength(23);
+  });
+
+  it("offers to decide on an edit only where there is one", () => {
+    const here = palette({ ...edits, resourcePath: "/w/a.ts" });
+    expect(here.filter((title) => !palette({ ...edits, resourcePath: "/w/b.ts" }).includes(title))).toEqual([
+      "Cairn: Accept Edit",
+      "Cairn: Reject Edit",
+      "Cairn: Reject Edit with Reason",
+      "Cairn: Accept Edits in File",
+      "Cairn: Reject Edits in File",
+      "Cairn: Reject Edits in File with Reason",
+      "Cairn: Compare with Accepted Text",
+    ]);
+  });
+
+  it("never holds what only makes sense on a row or a question", () => {
+    const everything = palette({
+      ...edits,
+      resourcePath: "/w/a.ts",
+      "cairn.running": true,
+      "cairn.planReady": true,
+      "cairn.planOpen": true,
+      "cairn.approvalWaiting": true,
+      "cairn.stopped": true,
+    });
+    const onRows = /Allow|Deny|Subagent|Step|Linked|Copy|Queue$|Start Now|Change/;
+    expect(everything.filter((title) => onRows.test(title))).toEqual(["Cairn: Manage Allowed Commands"]);
+  });
+});
+
+describe("the title of a command", () => {
+  it("has the category of the extension, but for the main command", () => {
+    expect(commands.filter(({ category }) => category !== "Cairn")).toEqual([{ command: "cairn.runTask", title: "Agent: run task", icon: "$(add)" }]);
+  });
+
+  it("is in title case, with the words of the user interface", () => {
+    const small = new Set(["and", "as", "by", "for", "in", "of", "from", "with"]);
+    const titles = commands.filter(({ category }) => category !== undefined).map(({ title }) => title);
+    expect(titles.filter((title) => title.split(" ").some((word) => !/^[A-Z]/.test(word) && !small.has(word)))).toEqual([]);
+    expect(titles.filter((title) => /hunk|item|child|…/i.test(title))).toEqual([]);
+    expect(new Set(titles).size).toBe(titles.length);
+  });
+});
+
+describe("menus", () => {
+  it("name only commands that are declared", () => {
+    const declared = new Set(commands.map(({ command }) => command));
+    const named = Object.values(menus).flatMap((entries) => entries.map(({ command }) => command));
+    expect(named.filter((command) => !declared.has(command))).toEqual([]);
+  });
+});
