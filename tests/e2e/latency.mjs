@@ -29,14 +29,14 @@ const folder = await temporaryFolder("latency");
 const browser = await openBrowser();
 try {
   await ensureEditor((line) => process.stderr.write(`${line}\n`));
-  const floor = await withEditor("floor", { extension: await packFloor() }, async ({ window, model }) => {
-    await show(window, "Floor");
+  const baseline = await withEditor("baseline", { extension: await packBaseline() }, async ({ window, model }) => {
+    await show(window, "Baseline");
     return { plan: await updates(window, model) };
   });
   const ours = await withEditor("ours", {}, plansAndDecisions);
   const rows = [
     ["last byte of a todo call of 20 items → its rows changed", ours.plan],
-    ["the same with an empty extension", floor.plan],
+    ["the same with an empty extension", baseline.plan],
     [`accept all: ${FILES * HUNKS} edits in ${FILES} files, click → the view is empty`, ours.accept],
     [`reject all: the same`, ours.reject],
     [`the agent proposing them: ${FILES} files, one call each`, ours.propose],
@@ -47,8 +47,8 @@ try {
     const shown = [0, 0.5, 0.95, 1].map((share) => `${at(share).toFixed(1)} ms`);
     console.log(`| ${[what, ...shown, samples.length].join(" | ")} |`);
   }
-  const [us, them] = [quantiles(ours.plan), quantiles(floor.plan)];
-  console.log(`| ours : floor |  | ${(us(0.5) / them(0.5)).toFixed(2)} | ${(us(0.95) / them(0.95)).toFixed(2)} |  |  |`);
+  const [us, them] = [quantiles(ours.plan), quantiles(baseline.plan)];
+  console.log(`| ours : baseline |  | ${(us(0.5) / them(0.5)).toFixed(2)} | ${(us(0.95) / them(0.95)).toFixed(2)} |  |  |`);
 } finally {
   await browser.close();
   await rm(folder, { recursive: true, force: true, maxRetries: 5 });
@@ -69,7 +69,7 @@ async function withEditor(name, options, body) {
     ...options,
     settings: { ...model.settings, "workbench.reduceMotion": "on", "git.enabled": false, "cairn.limits.rounds": 1_000 },
     machine: daemon,
-    env: { ...privateHome(home), FLOOR_URL: model.url, ANTHROPIC_API_KEY: "", OPENAI_API_KEY: "", ANTHROPIC_BASE_URL: "", OPENAI_BASE_URL: "" },
+    env: { ...privateHome(home), BASELINE_URL: model.url, ANTHROPIC_API_KEY: "", OPENAI_API_KEY: "", ANTHROPIC_BASE_URL: "", OPENAI_BASE_URL: "" },
   });
   stop = () => editor.stop();
   try {
@@ -215,10 +215,10 @@ async function decideAll(window, decision) {
   return end - clicked;
 }
 
-async function packFloor() {
-  const source = join(folder, "floor-extension");
-  const out = join(folder, "floor.vsix");
-  await cp(join(repository, "tests/e2e/floor"), source, { recursive: true });
+async function packBaseline() {
+  const source = join(folder, "baseline_extension");
+  const out = join(folder, "baseline.vsix");
+  await cp(join(repository, "tests/e2e/baseline_extension"), source, { recursive: true });
   await writeFile(join(source, "README.md"), "Nothing.\n");
   await writeFile(join(source, "LICENSE"), "See the package.\n");
   const vsce = join(repository, "vscode-extension/node_modules/@vscode/vsce/vsce");

@@ -1,6 +1,6 @@
 import * as vscode from "vscode";
 
-import { cancelChild } from "./commands/children";
+import { cancelSubagent } from "./commands/subagents";
 import { Credentials } from "./commands/credentials";
 import { compactConversation } from "./commands/compact";
 import { showMenu } from "./commands/menu";
@@ -8,7 +8,7 @@ import { chooseModel } from "./commands/models";
 import { chooseMode } from "./commands/modes";
 import { QueueCommands } from "./commands/queue";
 import { manageRules } from "./commands/rules";
-import { SessionCommands, type Stage } from "./commands/sessions";
+import { SessionCommands, type SessionView } from "./commands/sessions";
 import { TaskCommands } from "./commands/tasks";
 import { ConversationDocument } from "./conversation/document";
 import { Agent, reasonOf } from "./daemon/agent";
@@ -26,7 +26,7 @@ import { CheckpointCommands } from "./review/checkpoints";
 import { ReviewCommands } from "./review/commands";
 import { reviewContext } from "./review/context";
 import { HunkLenses } from "./review/lenses";
-import { Painter } from "./review/painter";
+import { HunkDecorations } from "./review/hunkDecorations";
 import { EditsTree } from "./review/tree";
 import { FileWatcher } from "./review/watcher";
 import { RemovedZones } from "./review/zones";
@@ -36,8 +36,8 @@ import { ReviewItems } from "./status/reviewItems";
 import { sessionContext } from "./status/sessionContext";
 import { StatusBar } from "./status/statusBar";
 import { ApprovalStore } from "./stores/approval";
-import { Burst } from "./stores/burst";
-import { ChildStore } from "./stores/children";
+import { Batcher } from "./stores/batcher";
+import { SubagentStore } from "./stores/subagents";
 import { ModeStore } from "./stores/mode";
 import { PlanStore } from "./stores/plan";
 import { QueueStore } from "./stores/queue";
@@ -60,7 +60,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
   const approvals = new ApprovalStore();
   const transcript = new TranscriptStore();
   const status = new StatusStore();
-  const children = new ChildStore();
+  const subagents = new SubagentStore();
   const modes = new ModeStore(
     context.workspaceState,
     () =>
@@ -74,12 +74,12 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
   const baselines = new Baselines(daemon, reviews);
   const edits = new EditPort();
   const history = new PlanHistory(daemon, plans, sessions, log);
-  const stage: Stage = {
+  const sessionView: SessionView = {
     show: async (session) => {
       transcript.open(session.transcript);
       sessions.open(session);
       queue.open(session);
-      session.children.forEach((child) => children.update(child));
+      session.children.forEach((subagent) => subagents.update(subagent));
       plans.restore(session.plan);
       await history.refresh();
     },
@@ -97,11 +97,11 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     credentials,
     baselines,
     edits,
-    new PlanTree({ ...stores, children }),
+    new PlanTree({ ...stores, subagents }),
     history,
     new PlanCommands(plans, reviews),
     new EditsTree(reviews, plans, context.workspaceState),
-    new Painter(reviews, context.extensionUri),
+    new HunkDecorations(reviews, context.extensionUri),
     new RemovedZones(reviews),
     new HunkLenses(reviews),
     new FileBadges(reviews),
@@ -112,7 +112,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     new CheckpointCommands(daemon),
     new TaskCommands(daemon, sessions, modes),
     new QueueCommands(daemon, sessions, modes),
-    new SessionCommands(daemon, sessions, stage),
+    new SessionCommands(daemon, sessions, sessionView),
     new StatusBar(stores),
     new ReviewItems(stores),
     new ContextItem(sessions),
@@ -129,7 +129,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     }),
     vscode.commands.registerCommand("cairn.chooseModel", () => chooseModel(daemon)),
     vscode.commands.registerCommand("cairn.chooseMode", () => chooseMode(modes, sessions)),
-    vscode.commands.registerCommand("cairn.cancelSubagent", (row?: Row) => cancelChild(daemon, row)),
+    vscode.commands.registerCommand("cairn.cancelSubagent", (row?: Row) => cancelSubagent(daemon, row)),
     vscode.commands.registerCommand("cairn.compact", () => compactConversation(daemon, sessions)),
     vscode.commands.registerCommand("cairn.manageRules", () => manageRules(daemon)),
     vscode.commands.registerCommand("cairn.menu", () => showMenu(stores)),
@@ -143,15 +143,15 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     sessions.update(turn);
   });
   daemon.onNotification(notifications.plan, (plan) => plans.update(plan));
-  daemon.onNotification(notifications.child, (child) => children.update(child));
+  daemon.onNotification(notifications.child, (subagent) => subagents.update(subagent));
   daemon.onNotification(notifications.message, (message) => transcript.message(message));
   daemon.onNotification(notifications.tool, (tool) => {
     approvals.tool(tool);
     transcript.tool(tool);
     sessions.updateTool(tool);
   });
-  const reviewNews = new Burst<ReviewNotification>((news) => reviews.update(...news));
-  daemon.onNotification(notifications.review, (review) => reviewNews.add(review));
+  const reviewBatcher = new Batcher<ReviewNotification>((news) => reviews.update(...news));
+  daemon.onNotification(notifications.review, (review) => reviewBatcher.add(review));
   daemon.onNotification(notifications.queue, (next) => queue.update(next));
   daemon.onNotification(notifications.usage, (usage) => sessions.updateUsage(usage));
   daemon.onNotification(notifications.status, (next) => status.update(next));
@@ -183,11 +183,11 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
       const state = await daemon.request(requests.state, {});
       transcript.reconnect(state.sessions.flatMap((session) => session.transcript));
       status.restore(state.status);
-      reviewNews.flush();
+      reviewBatcher.flush();
       reviews.restore(state.reviews);
       sessions.restore(state.sessions);
       queue.restore(state.sessions);
-      children.restore(state.sessions.flatMap((session) => session.children));
+      subagents.restore(state.sessions.flatMap((session) => session.children));
       plans.restore(state.sessions.find(({ sessionId }) => sessionId === sessions.current)?.plan);
       await history.refresh();
     } catch (error) {

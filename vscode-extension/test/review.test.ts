@@ -3,12 +3,12 @@ import type { CancellationToken, Range, TextDocument, Uri } from "vscode";
 
 import { type Splice, fewer } from "../src/edits/fewer";
 import { StrayTabs } from "../src/edits/strayTabs";
-import { readyPlan } from "../src/plan/ready";
+import { readyPlan } from "../src/plan/planReady";
 import type { EndReason, Hunk, PlanItem, PlanNotification, ReviewMode, ReviewNotification } from "../src/protocol";
 import { HunkActions } from "../src/review/actions";
 import { byPlanItem } from "../src/review/groups";
 import { HunkLenses } from "../src/review/lenses";
-import { Painter } from "../src/review/painter";
+import { HunkDecorations } from "../src/review/hunkDecorations";
 import { RemovedZones } from "../src/review/zones";
 import { type Memory, ModeStore } from "../src/stores/mode";
 import { PlanStore } from "../src/stores/plan";
@@ -230,7 +230,7 @@ describe("the painter", () => {
     reviews = new ReviewStore();
     [a, b] = [new FakeEditor("file:///w/a"), new FakeEditor("file:///w/b")];
     desk.editors = [a];
-    new Painter(reviews, "ext" as unknown as Uri);
+    new HunkDecorations(reviews, "ext" as unknown as Uri);
   });
 
   it("sets decorations once for each report about the file, and for nothing else", () => {
@@ -285,7 +285,7 @@ describe("what was done to a file as a whole", () => {
     const editor = new FakeEditor("file:///w/a");
     desk.editors = [editor];
     zones.length = 0;
-    new Painter(reviews, "ext" as unknown as Uri);
+    new HunkDecorations(reviews, "ext" as unknown as Uri);
     new RemovedZones(reviews);
     reviews.update({ ...review("a", 1, hunks), from: "old/a" });
     const document = editor.document as unknown as TextDocument;

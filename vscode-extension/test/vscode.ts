@@ -1,4 +1,4 @@
-// The little of VS Code that a painter and tabs touch: editors that count what is done to them.
+// Fake of the part of VS Code that decorations, views and tabs use. It records what is set and drawn.
 
 export class Uri {
   private constructor(private readonly text: string) {}
@@ -42,6 +42,13 @@ export class Range {
 
 export class ThemeColor {
   constructor(readonly id: string) {}
+}
+
+export class ThemeIcon {
+  constructor(
+    readonly id: string,
+    readonly color?: ThemeColor,
+  ) {}
 }
 
 export class TabInputText {

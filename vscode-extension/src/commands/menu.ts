@@ -1,6 +1,6 @@
 import * as vscode from "vscode";
 
-import { readyPlan } from "../plan/ready";
+import { readyPlan } from "../plan/planReady";
 import { openItems } from "../plan/rows";
 import type { Stores } from "../status/statusBar";
 import { label, oneLine } from "../text/display";

@@ -6,10 +6,10 @@ import type { SessionStore } from "../stores/session";
 import { inert, oneLine } from "../text/display";
 import { sessionText } from "../text/sessions";
 
-/** What a session that is opened is shown in. */
-export interface Stage {
+/** Views that show the session in view. */
+export interface SessionView {
   show(session: SessionSnapshot): Promise<void>;
-  /** The session is no more. */
+  /** Empties the views if they show this session, which was deleted. */
   clear(sessionId: string): void;
 }
 
@@ -29,7 +29,7 @@ export class SessionCommands implements vscode.Disposable {
   constructor(
     private readonly agent: Agent,
     private readonly sessions: SessionStore,
-    private readonly stage: Stage,
+    private readonly view: SessionView,
   ) {
     this.#subscriptions = [
       vscode.commands.registerCommand("cairn.openSession", () => this.#try(() => this.#choose())),
@@ -117,7 +117,7 @@ export class SessionCommands implements vscode.Disposable {
 
   async #show(opened: { readonly kind: "opened"; readonly session: SessionSnapshot } | { readonly kind: "earlier" }): Promise<void> {
     if (opened.kind === "opened") {
-      await this.stage.show(opened.session);
+      await this.view.show(opened.session);
       // Where the side bar shows something else, who opens a session wants to see its plan.
       if (opened.session.plan !== undefined) {
         await vscode.commands.executeCommand("cairn.plan.focus");
@@ -138,7 +138,7 @@ export class SessionCommands implements vscode.Disposable {
     );
     if (answer === remove) {
       await this.agent.request(requests.deleteSession, { sessionId });
-      this.stage.clear(sessionId);
+      this.view.clear(sessionId);
     }
   }
 

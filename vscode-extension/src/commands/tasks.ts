@@ -1,7 +1,7 @@
 import * as vscode from "vscode";
 
 import { type Agent, reasonOf } from "../daemon/agent";
-import { readyPlan } from "../plan/ready";
+import { readyPlan } from "../plan/planReady";
 import { type TaskContext, requests } from "../protocol";
 import type { ModeStore } from "../stores/mode";
 import type { SessionStore, Turn } from "../stores/session";

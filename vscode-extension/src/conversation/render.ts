@@ -1,13 +1,13 @@
 import type { MessageRole, ToolState } from "../protocol";
-import { endText } from "../plan/words";
+import { endText } from "../plan/rowLabels";
 import type { Entry } from "../stores/transcript";
 import { exact, oneLine, plainHosts, visible } from "../text/display";
 
 /** Lines of a tool's output shown from its beginning and its end, where the news is. */
 const HEAD_LINES = 8;
 const TAIL_LINES = 20;
-/** Calls of a child that are shown under the call that started it, the newest ones. */
-const CHILD_CALLS = 12;
+/** Calls of a subagent that are shown under the call that started it, the newest ones. */
+const SUBAGENT_CALLS = 12;
 
 type Tool = Extract<Entry, { kind: "tool" }>;
 
@@ -19,7 +19,7 @@ export function renderConversation(entries: readonly Entry[]): string {
   let text = "";
   let last: Entry["kind"] | undefined;
   const known = new Set(entries.map(({ id }) => id));
-  const below = childCalls(entries);
+  const below = subagentCalls(entries);
   for (const entry of entries) {
     if (entry.kind === "tool" && entry.parent !== undefined && known.has(entry.parent)) {
       continue;
@@ -34,8 +34,8 @@ export function renderConversation(entries: readonly Entry[]): string {
   return `${text}\n`;
 }
 
-/** The calls of children, by the call that started each. */
-function childCalls(entries: readonly Entry[]): Map<string, Tool[]> {
+/** The calls of subagents, by the call that started each. */
+function subagentCalls(entries: readonly Entry[]): Map<string, Tool[]> {
   const below = new Map<string, Tool[]>();
   for (const entry of entries) {
     if (entry.kind === "tool" && entry.parent !== undefined) {
@@ -45,9 +45,9 @@ function childCalls(entries: readonly Entry[]): Map<string, Tool[]> {
   return below;
 }
 
-/** In one line each: what matters of them is in the child's report. */
-function renderChildCalls(calls: readonly Tool[]): string[] {
-  const left = Math.max(0, calls.length - CHILD_CALLS);
+/** In one line each: what matters of them is in the subagent's report. */
+function renderSubagentCalls(calls: readonly Tool[]): string[] {
+  const left = Math.max(0, calls.length - SUBAGENT_CALLS);
   return [
     ...(left === 0 ? [] : [`    … ${left} earlier ${left === 1 ? "call" : "calls"} …`]),
     ...calls.slice(left).map((call) => {
@@ -96,7 +96,7 @@ function renderMessage(role: MessageRole, text: string, incomplete: boolean): st
 function renderTool(tool: Tool, below: readonly Tool[]): string {
   const { detail, command } = tool;
   const whole = command === undefined ? [] : prefixedLines(exact(command), "  $ ");
-  return [toolLine(tool), ...whole, ...renderChildCalls(below), ...shortened(quoted(detail, "  │ "))].join("\n");
+  return [toolLine(tool), ...whole, ...renderSubagentCalls(below), ...shortened(quoted(detail, "  │ "))].join("\n");
 }
 
 function mark(state: ToolState): string {

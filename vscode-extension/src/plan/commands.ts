@@ -104,8 +104,8 @@ function textOf(row: Row | undefined): string | undefined {
       return plain(row.turn.text);
     case "queued":
       return plain(row.item.text);
-    case "child":
-      return plain(row.child.title);
+    case "subagent":
+      return plain(row.subagent.title);
     case "approval":
     case "ready":
     case "history":

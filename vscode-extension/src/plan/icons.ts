@@ -1,7 +1,7 @@
 import * as vscode from "vscode";
 
 import type { EndReason, ToolState } from "../protocol";
-import type { ChildRow, ItemRow, Row } from "./rows";
+import type { SubagentRow, ItemRow, Row } from "./rows";
 import { isDeclaredOnly } from "./rows";
 
 /** The icon of a row. Nothing spins unless something runs. */
@@ -19,8 +19,8 @@ export function iconOf(row: Row): vscode.ThemeIcon {
       return new vscode.ThemeIcon("checklist");
     case "item":
       return itemIcon(row);
-    case "child":
-      return childIcon(row);
+    case "subagent":
+      return subagentIcon(row);
     case "file":
       return vscode.ThemeIcon.File;
     case "command":
@@ -62,7 +62,7 @@ function itemIcon({ item, running, blockers }: ItemRow): vscode.ThemeIcon {
   return new vscode.ThemeIcon(item.blocked || blockers.length > 0 ? "circle-slash" : "circle-large-outline");
 }
 
-function childIcon({ child: { phase }, live }: ChildRow): vscode.ThemeIcon {
+function subagentIcon({ subagent: { phase }, live }: SubagentRow): vscode.ThemeIcon {
   switch (phase.kind) {
     case "waiting":
       return new vscode.ThemeIcon(live ? "watch" : "debug-disconnect");

@@ -3,7 +3,7 @@ import type { Turn } from "../stores/session";
 
 /** What the plan view shows, before it is made into tree items. */
 export type Row =
-  ApprovalRow | ReadyRow | TurnRow | RootRow | ItemRow | FileRow | CommandRow | DroppedRow | QueuedRow | HistoryRow | EarlierRow | ChildRow;
+  ApprovalRow | ReadyRow | TurnRow | RootRow | ItemRow | FileRow | CommandRow | DroppedRow | QueuedRow | HistoryRow | EarlierRow | SubagentRow;
 
 export interface ApprovalRow {
   readonly kind: "approval";
@@ -38,7 +38,7 @@ export interface RootRow {
 
 export interface ItemRow {
   readonly kind: "item";
-  readonly parent: RootRow | EarlierRow | ChildRow;
+  readonly parent: RootRow | EarlierRow | SubagentRow;
   readonly item: PlanItem;
   readonly sessionId: string;
   /** Whether ids are shown, as the model says them too: where items are blocked by others. */
@@ -50,17 +50,17 @@ export interface ItemRow {
   /** Proposed edits made under it that wait for a decision. */
   readonly edits: number;
   readonly running: boolean;
-  /** It has rows of children. */
-  readonly children: boolean;
-  /** A child works for it: what it does has to be seen. */
+  /** It has rows of subagents. */
+  readonly subagents: boolean;
+  /** A subagent works for it: what it does has to be seen. */
   readonly live: boolean;
 }
 
-/** A child, under the item that its call was made for, else under its turn. */
-export interface ChildRow {
-  readonly kind: "child";
+/** A subagent, under the item that its call was made for, else under its turn. */
+export interface SubagentRow {
+  readonly kind: "subagent";
   readonly parent: ItemRow | RootRow | TurnRow;
-  readonly child: ChildNotification;
+  readonly subagent: ChildNotification;
   /** What it is doing now. */
   readonly activity: string;
   /** It works or waits, and its turn does. */
@@ -116,8 +116,8 @@ export const isDeclaredOnly = ({ status, calls }: PlanItem): boolean => status =
 
 /** The rows of a plan's items. `work` adds what only the running turn and the review know. */
 export function itemRows(
-  parent: RootRow | EarlierRow | ChildRow,
-  work: (item: PlanItem) => { readonly activity: string; readonly edits: number; readonly children?: boolean; readonly live?: boolean },
+  parent: RootRow | EarlierRow | SubagentRow,
+  work: (item: PlanItem) => { readonly activity: string; readonly edits: number; readonly subagents?: boolean; readonly live?: boolean },
 ): ItemRow[] {
   const plan = planOf(parent);
   const byId = new Map(plan.items.map((item) => [item.id, item]));
@@ -130,36 +130,36 @@ export function itemRows(
     numbered,
     blockers: item.blockedBy.flatMap((id) => byId.get(id) ?? []),
     running: runs(parent),
-    children: false,
+    subagents: false,
     live: false,
     ...work(item),
   }));
 }
 
-function planOf(row: RootRow | EarlierRow | ChildRow): Pick<PlanNotification, "sessionId" | "items"> {
+function planOf(row: RootRow | EarlierRow | SubagentRow): Pick<PlanNotification, "sessionId" | "items"> {
   switch (row.kind) {
     case "root":
       return row.plan;
     case "earlier":
       return row.earlier.plan;
-    case "child":
-      return row.child;
+    case "subagent":
+      return row.subagent;
   }
 }
 
-function runs(row: RootRow | EarlierRow | ChildRow): boolean {
+function runs(row: RootRow | EarlierRow | SubagentRow): boolean {
   switch (row.kind) {
     case "root":
       return row.running;
     case "earlier":
       return false;
-    case "child":
-      return row.live && row.child.phase.kind === "running";
+    case "subagent":
+      return row.live && row.subagent.phase.kind === "running";
   }
 }
 
-/** Rows that open by themselves while a child works, and fold up when it has ended. */
-export const isLive = (row: Row): boolean => (row.kind === "item" || row.kind === "child") && row.live;
+/** Rows that open by themselves while a subagent works, and fold up when it has ended. */
+export const isLive = (row: Row): boolean => (row.kind === "item" || row.kind === "subagent") && row.live;
 
 /** One name per row, kept for as long as it is the same thing: VS Code hangs the expansion on it. */
 export function idOf(row: Row): string {
@@ -177,9 +177,9 @@ export function idOf(row: Row): string {
       return row.parent.kind === "earlier"
         ? `earlier:${row.parent.earlier.turnId}:item:${row.item.id}`
         : `item:${row.sessionId}:${row.item.id}${row.live ? " live" : ""}`;
-    case "child":
+    case "subagent":
       // Another id makes the tree take the expansion we want: at its first item, and at its end.
-      return `child:${row.child.sessionId}${row.live ? " live" : ""}${row.child.total > 0 ? " planned" : ""}`;
+      return `subagent:${row.subagent.sessionId}${row.live ? " live" : ""}${row.subagent.total > 0 ? " planned" : ""}`;
     case "file":
       return `${idOf(row.parent)}:file:${row.file.uri}`;
     case "command":
@@ -208,7 +208,7 @@ export function contextOf(row: Row): string {
     case "history":
     case "earlier":
       return row.kind;
-    case "child":
+    case "subagent":
       return row.live ? "subagent running" : "subagent";
     case "turn":
       return row.turn.phase.kind === "ended" ? "turn.ended" : row.turn.phase.kind === "started" ? "turn.running" : "turn";

@@ -2,17 +2,17 @@ import * as vscode from "vscode";
 
 import type { ChildNotification } from "../protocol";
 import type { ApprovalStore } from "../stores/approval";
-import type { ChildStore } from "../stores/children";
+import type { SubagentStore } from "../stores/subagents";
 import type { ModeStore } from "../stores/mode";
 import type { PlanStore } from "../stores/plan";
 import type { QueueStore } from "../stores/queue";
 import type { ReviewStore } from "../stores/review";
 import type { SessionStore } from "../stores/session";
-import { label } from "../text/display";
+import { count, label } from "../text/display";
 import { iconOf } from "./icons";
-import { readyPlan } from "./ready";
+import { readyPlan } from "./planReady";
 import {
-  type ChildRow,
+  type SubagentRow,
   type EarlierRow,
   type HistoryRow,
   type ItemRow,
@@ -25,7 +25,7 @@ import {
   itemRows,
   openItems,
 } from "./rows";
-import { rowText } from "./words";
+import { rowText } from "./rowLabels";
 
 interface Sources {
   readonly plans: PlanStore;
@@ -34,12 +34,12 @@ interface Sources {
   readonly reviews: ReviewStore;
   readonly modes: ModeStore;
   readonly queue: QueueStore;
-  readonly children: ChildStore;
+  readonly subagents: SubagentStore;
 }
 
 const REVEAL_TRIES = 3;
 
-/** The Plan view: a thin painter of what the stores say. Text of the model is shown as plain text. */
+/** Plan view, made from the stores. Text of the model is shown as plain text. */
 export class PlanTree implements vscode.TreeDataProvider<Row>, vscode.Disposable {
   readonly #changed = new vscode.EventEmitter<undefined>();
   readonly #view: vscode.TreeView<Row>;
@@ -57,7 +57,7 @@ export class PlanTree implements vscode.TreeDataProvider<Row>, vscode.Disposable
   readonly onDidChangeTreeData = this.#changed.event;
 
   constructor(private readonly sources: Sources) {
-    const { plans, sessions, approvals, reviews, modes, queue, children } = sources;
+    const { plans, sessions, approvals, reviews, modes, queue, subagents } = sources;
     this.#view = vscode.window.createTreeView<Row>("cairn.plan", { treeDataProvider: this });
     this.#subscriptions = [
       this.#changed,
@@ -68,7 +68,7 @@ export class PlanTree implements vscode.TreeDataProvider<Row>, vscode.Disposable
           this.#folded.add(idOf(element));
         }
       }),
-      children.onDidChange(() => this.#refresh()),
+      subagents.onDidChange(() => this.#refresh()),
       plans.onDidChange(({ reveal }) => {
         this.#refresh();
         if (reveal) {
@@ -107,8 +107,8 @@ export class PlanTree implements vscode.TreeDataProvider<Row>, vscode.Disposable
         return row.turns.map((earlier) => ({ kind: "earlier", parent: row, earlier }));
       case "earlier":
         return this.#past(row);
-      case "child":
-        return this.#ofChild(row);
+      case "subagent":
+        return this.#ofSubagent(row);
       case "approval":
       case "ready":
       case "turn":
@@ -120,7 +120,7 @@ export class PlanTree implements vscode.TreeDataProvider<Row>, vscode.Disposable
     }
   }
 
-  /** Needed by `reveal`. */
+  /** Parent of a row, which `reveal` needs. */
   getParent(row: Row): Row | undefined {
     return "parent" in row ? row.parent : undefined;
   }
@@ -181,6 +181,14 @@ export class PlanTree implements vscode.TreeDataProvider<Row>, vscode.Disposable
     return [...waiting, ...(own || turn === undefined ? [] : this.#turn({ kind: "turn", turn })), root, ...this.#queued(), ...history];
   }
 
+  /** Number of answers that the user has to give: approvals, a plan to run, a question of the agent. */
+  #waiting(): number {
+    const { approvals, modes, sessions } = this.sources;
+    const phase = sessions.turn?.phase;
+    const asks = phase?.kind === "ended" && phase.reason === "needsInput";
+    return approvals.waiting.length + (asks || readyPlan(sessions, modes) !== undefined ? 1 : 0);
+  }
+
   #queued(): Row[] {
     const sessionId = this.sources.sessions.current;
     const { items, held } = this.sources.queue.of(sessionId);
@@ -190,46 +198,46 @@ export class PlanTree implements vscode.TreeDataProvider<Row>, vscode.Disposable
   #items(root: RootRow): ItemRow[] {
     const { sessions, reviews } = this.sources;
     const activity = (root.running ? sessions.activeTool?.title : undefined) ?? "";
-    const children = this.#childrenOf(root);
+    const subagents = this.#subagentsOf(root);
     return itemRows(root, ({ id, status }) => ({
       activity: status === "inProgress" ? activity : "",
       edits: reviews.ofItem(root.plan.sessionId, id).length,
-      children: children.some(({ parent }) => parent.planItem === id),
-      live: root.running && children.some(({ parent, phase }) => parent.planItem === id && phase.kind !== "ended"),
+      subagents: subagents.some(({ parent }) => parent.planItem === id),
+      live: root.running && subagents.some(({ parent, phase }) => parent.planItem === id && phase.kind !== "ended"),
     }));
   }
 
-  #childrenOf({ plan }: RootRow): ChildNotification[] {
-    return this.sources.children.ofTurn(plan.sessionId, plan.turnId);
+  #subagentsOf({ plan }: RootRow): ChildNotification[] {
+    return this.sources.subagents.ofTurn(plan.sessionId, plan.turnId);
   }
 
-  /** Children that no item of the plan was in progress for, or one that is not in it any more. */
-  #loose(root: RootRow): ChildRow[] {
+  /** Subagents that no item of the plan was in progress for, or one that is not in it any more. */
+  #loose(root: RootRow): SubagentRow[] {
     const ids = new Set(root.plan.items.map(({ id }) => id));
-    const loose = this.#childrenOf(root).filter(({ parent }) => parent.planItem === undefined || !ids.has(parent.planItem));
-    return loose.map((child) => this.#child(root, child, root.running));
+    const loose = this.#subagentsOf(root).filter(({ parent }) => parent.planItem === undefined || !ids.has(parent.planItem));
+    return loose.map((subagent) => this.#subagent(root, subagent, root.running));
   }
 
-  /** A turn without a plan, and its children beside it. */
+  /** A turn without a plan, and its subagents beside it. */
   #turn(row: TurnRow): Row[] {
     const { sessionId, turnId, phase } = row.turn;
-    const children = this.sources.children.ofTurn(sessionId, turnId);
-    return [row, ...children.map((child) => this.#child(row, child, phase.kind === "started"))];
+    const subagents = this.sources.subagents.ofTurn(sessionId, turnId);
+    return [row, ...subagents.map((subagent) => this.#subagent(row, subagent, phase.kind === "started"))];
   }
 
-  #child(parent: ChildRow["parent"], child: ChildNotification, running: boolean): ChildRow {
-    const live = running && child.phase.kind !== "ended";
-    return { kind: "child", parent, child, live, activity: live ? (this.sources.sessions.activeToolOf(child.turnId)?.title ?? "") : "" };
+  #subagent(parent: SubagentRow["parent"], subagent: ChildNotification, running: boolean): SubagentRow {
+    const live = running && subagent.phase.kind !== "ended";
+    return { kind: "subagent", parent, subagent, live, activity: live ? (this.sources.sessions.activeToolOf(subagent.turnId)?.title ?? "") : "" };
   }
 
-  #ofChild(row: ChildRow): ItemRow[] {
+  #ofSubagent(row: SubagentRow): ItemRow[] {
     return itemRows(row, ({ id, status }) => ({
       activity: status === "inProgress" ? row.activity : "",
-      edits: this.sources.reviews.ofItem(row.child.sessionId, id).length,
+      edits: this.sources.reviews.ofItem(row.subagent.sessionId, id).length,
     }));
   }
 
-  /** Items of a plan that is over: to be read. What waits for review hangs on the newest plan. */
+  /** Items of an earlier plan, read-only. Edits to review belong to the newest plan. */
   #past(row: EarlierRow): ItemRow[] {
     return itemRows(row, () => ({ activity: "", edits: 0 }));
   }
@@ -240,14 +248,14 @@ export class PlanTree implements vscode.TreeDataProvider<Row>, vscode.Disposable
       return [];
     }
     const { files, id } = row.item;
-    const children = parent.kind === "root" ? this.#childrenOf(parent).filter((child) => child.parent.planItem === id) : [];
-    // What is listed under a child's own step is not listed twice.
+    const subagents = parent.kind === "root" ? this.#subagentsOf(parent).filter((subagent) => subagent.parent.planItem === id) : [];
+    // What is listed under a subagent's own step is not listed twice.
     const below = new Set(
-      children.flatMap(({ sessionId, items }) => items.flatMap((item) => item.commands.map(({ callId }) => `${sessionId}/${callId}`))),
+      subagents.flatMap(({ sessionId, items }) => items.flatMap((item) => item.commands.map(({ callId }) => `${sessionId}/${callId}`))),
     );
     const commands = row.item.commands.filter(({ callId }) => !below.has(callId));
     return [
-      ...children.map((child) => this.#child(row, child, row.running)),
+      ...subagents.map((subagent) => this.#subagent(row, subagent, row.running)),
       ...files.map((file): Row => {
         const edits = this.sources.reviews.ofItem(row.sessionId, id, file.uri).length;
         return { kind: "file", parent: row, file, edits };
@@ -270,9 +278,10 @@ export class PlanTree implements vscode.TreeDataProvider<Row>, vscode.Disposable
       this.#opened.clear();
       this.#folded.clear();
     }
-    const open = plan === undefined ? 0 : openItems(plan);
     this.#view.description = plan === undefined ? "" : `${plan.completed}/${plan.total}`;
-    this.#view.badge = open === 0 ? undefined : { value: open, tooltip: `Cairn: ${open} open` };
+    // VS Code adds the badges of all views up: only what waits for the user is counted.
+    const waiting = this.#waiting();
+    this.#view.badge = waiting === 0 ? undefined : { value: waiting, tooltip: `Cairn: ${count(waiting, "answer")} needed` };
     const { readOnly } = this.sources.sessions;
     const message = readOnly === undefined ? "" : `Read only: ${label(readOnly.text, 200)}`;
     if ((this.#view.message ?? "") !== message) {
@@ -287,7 +296,7 @@ export class PlanTree implements vscode.TreeDataProvider<Row>, vscode.Disposable
     }
   }
 
-  /** All that can be seen of the rows. Plans of earlier turns do not change any more. */
+  /** Everything visible of the rows, as text to compare. Plans of earlier turns no longer change. */
   #asDrawn(): string {
     const lines: string[] = [];
     const visit = (rows: readonly Row[]): void => {
@@ -328,13 +337,13 @@ function expansionOf(row: Row, opened: boolean, folded: boolean): vscode.TreeIte
   switch (row.kind) {
     case "root":
       return row.collapsed ? Collapsed : Expanded;
-    case "child":
-      return row.child.total === 0 ? None : row.live && !folded ? Expanded : own;
+    case "subagent":
+      return row.subagent.total === 0 ? None : row.live && !folded ? Expanded : own;
     case "item":
       if (row.live) {
         return folded ? Collapsed : Expanded;
       }
-      return row.parent.kind !== "earlier" && (row.children || row.item.files.length + row.item.commands.length > 0) ? own : None;
+      return row.parent.kind !== "earlier" && (row.subagents || row.item.files.length + row.item.commands.length > 0) ? own : None;
     case "history":
     case "earlier":
       return own;
@@ -349,7 +358,7 @@ function expansionOf(row: Row, opened: boolean, folded: boolean): vscode.TreeIte
   }
 }
 
-/** What a click, or Enter, does. Rows with children open and close instead. */
+/** Command of a click or Enter. Rows with children open and close instead. */
 function commandOf(row: Row): vscode.Command | undefined {
   switch (row.kind) {
     case "approval":
@@ -361,8 +370,8 @@ function commandOf(row: Row): vscode.Command | undefined {
       return { command: "cairn.showConversation", title: "Show Conversation" };
     case "file":
       return { command: "cairn.openPlanFile", title: "Open", arguments: [row] };
-    case "child":
-      return row.child.total === 0 ? { command: "cairn.showConversation", title: "Show Conversation" } : undefined;
+    case "subagent":
+      return row.subagent.total === 0 ? { command: "cairn.showConversation", title: "Show Conversation" } : undefined;
     case "root":
     case "item":
     case "dropped":

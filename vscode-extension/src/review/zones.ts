@@ -4,7 +4,7 @@ import type { Hunk } from "../protocol";
 import { type PlacedHunk, type ReviewStore, counts, isOfLines } from "../stores/review";
 import { addedText, removedLines } from "../text/html";
 import { isCurrent, plainEditors } from "./editors";
-import { fitsOnLine } from "./painter";
+import { fitsOnLine } from "./hunkDecorations";
 
 interface Zone {
   readonly thread: vscode.CommentThread;

@@ -1,6 +1,6 @@
 import * as vscode from "vscode";
 
-import { readyPlan } from "../plan/ready";
+import { readyPlan } from "../plan/planReady";
 import type { ModeStore } from "../stores/mode";
 import type { SessionStore, Turn } from "../stores/session";
 import type { StatusStore } from "../stores/status";

@@ -1,6 +1,6 @@
 import * as vscode from "vscode";
 
-import { readyPlan } from "../plan/ready";
+import { readyPlan } from "../plan/planReady";
 import { openItems } from "../plan/rows";
 import { contextKeys } from "./contextKeys";
 import type { Stores } from "./statusBar";

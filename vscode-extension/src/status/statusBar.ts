@@ -1,6 +1,6 @@
 import * as vscode from "vscode";
 
-import { readyPlan } from "../plan/ready";
+import { readyPlan } from "../plan/planReady";
 import type { ApprovalStore } from "../stores/approval";
 import type { ModeStore } from "../stores/mode";
 import type { PlanStore } from "../stores/plan";

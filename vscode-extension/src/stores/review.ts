@@ -87,7 +87,7 @@ export class ReviewStore {
     return file === undefined ? [] : file.hunks.map((hunk, index) => ({ file, hunk, ordinal: index + 1 }));
   }
 
-  /** What waits that was done under a plan item, the agent's or a child's, in one file or in all. */
+  /** What waits that was done under a plan item, the agent's or a subagent's, in one file or in all. */
   ofItem(sessionId: string, planItem: string, uri?: string): PlacedHunk[] {
     const files = uri === undefined ? this.files.map((file) => file.uri) : [uri];
     return files

@@ -64,7 +64,7 @@ export class SessionStore {
     return this.tools.findLast(({ state }) => state === "running" || state === "awaitingApproval");
   }
 
-  /** The same of any turn, a child's too. */
+  /** The same of any turn, also of a subagent. */
   activeToolOf(turnId: string): ToolNotification | undefined {
     return [...this.#tools.values()].findLast((tool) => tool.turnId === turnId && (tool.state === "running" || tool.state === "awaitingApproval"));
   }

@@ -20,7 +20,7 @@ export type Entry =
       state: ToolState;
       detail: string;
       command: string | undefined;
-      /** Of a call that a child made: the call that started the child. */
+      /** Call that started the subagent, for a call that a subagent made. */
       readonly parent: string | undefined;
     }
   | { readonly kind: "end"; readonly id: string; readonly reason: EndReason; readonly summary: string };

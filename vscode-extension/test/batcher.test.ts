@@ -6,15 +6,15 @@ import type { Hunk, ReviewNotification } from "../src/protocol";
 import { FileBadges } from "../src/review/badges";
 import { reviewContext } from "../src/review/context";
 import { HunkLenses } from "../src/review/lenses";
-import { Painter } from "../src/review/painter";
+import { HunkDecorations } from "../src/review/hunkDecorations";
 import { EditsTree } from "../src/review/tree";
 import { RemovedZones } from "../src/review/zones";
 import { ReviewItems } from "../src/status/reviewItems";
 import { ApprovalStore } from "../src/stores/approval";
-import { Burst } from "../src/stores/burst";
+import { Batcher } from "../src/stores/batcher";
 import { type Memory, ModeStore } from "../src/stores/mode";
 import { PlanStore } from "../src/stores/plan";
-import { ChildStore } from "../src/stores/children";
+import { SubagentStore } from "../src/stores/subagents";
 import { QueueStore } from "../src/stores/queue";
 import { ReviewStore } from "../src/stores/review";
 import { SessionStore } from "../src/stores/session";
@@ -28,14 +28,14 @@ async function turns(count: number): Promise<void> {
   }
 }
 
-describe("a burst", () => {
+describe("a batch", () => {
   const delivered: number[][] = [];
-  const burst = new Burst<number>((news) => delivered.push([...news]));
+  const batcher = new Batcher<number>((news) => delivered.push([...news]));
   const taken = (): number[][] => delivered.splice(0);
 
   it("is handed on as one, though each message takes a turn", async () => {
     for (let message = 0; message < 100; message++) {
-      burst.add(message);
+      batcher.add(message);
       await turn();
     }
     expect(taken()).toEqual([]);
@@ -44,9 +44,9 @@ describe("a burst", () => {
   });
 
   it("of one is handed on within some turns", async () => {
-    burst.add(1);
+    batcher.add(1);
     await turns(10);
-    burst.add(2);
+    batcher.add(2);
     await turns(10);
     expect(taken()).toEqual([[1], [2]]);
   });
@@ -54,16 +54,16 @@ describe("a burst", () => {
   it("that does not end is shown meanwhile", async () => {
     for (let message = 0; taken().length === 0; message++) {
       expect(message).toBeLessThan(10_000_000);
-      burst.add(message);
+      batcher.add(message);
       await turn();
     }
   });
 
   it("can be ended, and then hands on nothing twice", async () => {
-    burst.flush();
+    batcher.flush();
     taken();
-    burst.add(1);
-    burst.flush();
+    batcher.add(1);
+    batcher.flush();
     expect(taken()).toEqual([[1]]);
     await turns(10);
     expect(taken()).toEqual([]);
@@ -94,20 +94,20 @@ describe("news of a hundred files at once", () => {
     const editor = new FakeEditor("file:///w/0");
     desk.editors = [editor];
     new EditsTree(reviews, plans, memory);
-    new PlanTree({ plans, sessions, approvals: new ApprovalStore(), reviews, modes, queue: new QueueStore(), children: new ChildStore() });
+    new PlanTree({ plans, sessions, approvals: new ApprovalStore(), reviews, modes, queue: new QueueStore(), subagents: new SubagentStore() });
     new FileBadges(reviews);
     new HunkLenses(reviews);
-    new Painter(reviews, "ext" as unknown as Uri);
+    new HunkDecorations(reviews, "ext" as unknown as Uri);
     new RemovedZones(reviews);
     new ReviewItems({ reviews, modes, sessions });
     reviewContext(reviews);
-    const burst = new Burst<ReviewNotification>((news) => reviews.update(...news));
+    const batcher = new Batcher<ReviewNotification>((news) => reviews.update(...news));
     let rev = 0;
     const tell = async (hunks: Hunk[]): Promise<string[]> => {
       drawn.length = 0;
       for (let file = 0; file < files; file++) {
         rev += 1;
-        burst.add({ uri: `file:///w/${file}`, path: String(file), rev, version: 1, kind: "edited", hunks });
+        batcher.add({ uri: `file:///w/${file}`, path: String(file), rev, version: 1, kind: "edited", hunks });
         await turn();
       }
       await turns(10);

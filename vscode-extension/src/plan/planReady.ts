@@ -1,7 +1,7 @@
 import type { ModeStore } from "../stores/mode";
 import type { SessionStore, Turn } from "../stores/session";
 
-/** The turn in view, if it only planned, has ended in order, and its plan waits for a yes. */
+/** Turn in view, if it ran in plan mode, has ended in order, and its plan waits for approval. */
 export function readyPlan(sessions: SessionStore, modes: ModeStore): Turn | undefined {
   const { turn } = sessions;
   if (turn?.phase.kind !== "ended" || !modes.isPlanning(turn.sessionId, turn.turnId)) {

@@ -3,7 +3,7 @@ import type { Turn } from "../stores/session";
 import { count, oneExactLine, oneLine } from "../text/display";
 import { duration, spokenDuration } from "../text/duration";
 import {
-  type ChildRow,
+  type SubagentRow,
   type CommandRow,
   type DroppedRow,
   type EarlierRow,
@@ -18,7 +18,7 @@ import {
   openItems,
 } from "./rows";
 
-/** A row in words: for the eye, for the pointer that rests on it, and for the ear. */
+/** Texts of a row: label, description, tooltip, and the text for screen readers. */
 export interface RowText {
   readonly label: string;
   readonly description: string;
@@ -38,8 +38,8 @@ export function rowText(row: Row): RowText {
       return rootText(row);
     case "item":
       return itemText(row);
-    case "child":
-      return childText(row);
+    case "subagent":
+      return subagentText(row);
     case "file":
       return fileText(row);
     case "command":
@@ -72,7 +72,7 @@ export function endText(reason: EndReason): string {
   }
 }
 
-/** How a command stands, when nothing runs any more that could change it. */
+/** State of a command. Without a running turn, an unfinished command counts as interrupted. */
 export function stateText(state: ToolState, running: boolean): string {
   switch (state) {
     case "queued":
@@ -144,7 +144,7 @@ function rootText({ plan, running, turn, ready }: RootRow): RowText {
   };
 }
 
-/** How the turn of the plan ended, where that is more than what its items say. */
+/** Outcome of the turn of the plan, if the steps do not show it. */
 function outcomeText(turn: Turn | undefined, running: boolean): string {
   if (turn === undefined || running) {
     return "";
@@ -214,26 +214,26 @@ function itemState({ item, blockers, activity }: ItemRow, inProgress: boolean): 
   return { shown: "", said: took ? `open, ${spokenDuration(whole(item.elapsedMs))} so far` : "open" };
 }
 
-function childText({ child, activity, live }: ChildRow): RowText {
-  const title = oneLine(child.title, 120);
-  const state = childState(child.phase, live);
-  const progress = child.total === 0 ? "" : `${child.completed}/${child.total}`;
+function subagentText({ subagent, activity, live }: SubagentRow): RowText {
+  const title = oneLine(subagent.title, 120);
+  const state = subagentState(subagent.phase, live);
+  const progress = subagent.total === 0 ? "" : `${subagent.completed}/${subagent.total}`;
   const doing = live ? oneLine(activity, 80) : "";
   // That it works or is done is what its icon says.
   const quiet = state === "done" || (state === "working" && (progress !== "" || doing !== ""));
-  const said = child.total === 0 ? "" : `${child.completed} of ${child.total} done`;
-  const tokens = child.usage.inputTokens + child.usage.outputTokens;
-  const spent = [count(child.rounds, "round"), count(tokens, "token")].filter((part) => part !== "");
+  const said = subagent.total === 0 ? "" : `${subagent.completed} of ${subagent.total} done`;
+  const tokens = subagent.usage.inputTokens + subagent.usage.outputTokens;
+  const spent = [count(subagent.rounds, "round"), count(tokens, "token")].filter((part) => part !== "");
   const present = (parts: string[]): string[] => parts.filter((part) => part !== "");
   return {
     label: title,
     description: present([progress, quiet ? "" : state, doing]).join(" · "),
-    tooltip: lines(`Subagent: ${oneLine(child.title, 600)}`, capitalised(present([state, said]).join(", ")), spent.join(", ")),
+    tooltip: lines(`Subagent: ${oneLine(subagent.title, 600)}`, capitalised(present([state, said]).join(", ")), spent.join(", ")),
     spoken: present([`Subagent ${title}`, state, said, doing]).join(", "),
   };
 }
 
-function childState(phase: ChildPhase, live: boolean): string {
+function subagentState(phase: ChildPhase, live: boolean): string {
   switch (phase.kind) {
     case "waiting":
       return live ? "waits for others" : "interrupted";

@@ -1,5 +1,5 @@
-// As little as can show the same list: reads the bytes that the daemon would read, and has them
-// drawn at the last one. No daemon, no checks, no state.
+// Baseline of the latency benchmark: an extension that reads the same bytes as the daemon and shows
+// the same list once the last byte has come. It has no daemon, no checks and no state.
 
 const http = require("node:http");
 const vscode = require("vscode");
@@ -7,7 +7,7 @@ const vscode = require("vscode");
 exports.activate = () => {
   let todos = [];
   const changed = new vscode.EventEmitter();
-  vscode.window.createTreeView("floor.plan", {
+  vscode.window.createTreeView("baseline.plan", {
     treeDataProvider: {
       onDidChangeTreeData: changed.event,
       getChildren: (row) => (row === undefined ? ["Plan"] : row === "Plan" ? todos : []),
@@ -23,7 +23,7 @@ exports.activate = () => {
     },
   });
   const ask = () => {
-    const request = http.request(process.env.FLOOR_URL, { method: "POST" }, (response) => {
+    const request = http.request(process.env.BASELINE_URL, { method: "POST" }, (response) => {
       let text = "";
       response.setEncoding("utf8");
       response.on("data", (chunk) => {

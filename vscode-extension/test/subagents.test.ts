@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 
 import { renderConversation } from "../src/conversation/render";
-import { type ChildRow, type RootRow, contextOf, idOf, isLive, itemRows } from "../src/plan/rows";
-import { rowText } from "../src/plan/words";
+import { type SubagentRow, type RootRow, contextOf, idOf, isLive, itemRows } from "../src/plan/rows";
+import { rowText } from "../src/plan/rowLabels";
 import type { ApproveParams, ChildNotification, ChildPhase, PlanItem, ToolNotification } from "../src/protocol";
-import { ChildStore } from "../src/stores/children";
+import { SubagentStore } from "../src/stores/subagents";
 import { ReviewStore } from "../src/stores/review";
 import { SessionStore } from "../src/stores/session";
 import { TranscriptStore } from "../src/stores/transcript";
@@ -27,7 +27,7 @@ const item = (over: Partial<PlanItem> = {}): PlanItem => ({
   ...over,
 });
 
-const child = (rev: number, over: Partial<ChildNotification> = {}): ChildNotification => ({
+const subagent = (rev: number, over: Partial<ChildNotification> = {}): ChildNotification => ({
   sessionId: "c",
   turnId: "ct",
   rev,
@@ -54,10 +54,10 @@ const root: RootRow = {
   dropped: [],
 };
 
-const row = (over: Partial<ChildNotification> = {}, { live = true, activity = "" } = {}): ChildRow => ({
-  kind: "child",
+const row = (over: Partial<ChildNotification> = {}, { live = true, activity = "" } = {}): SubagentRow => ({
+  kind: "subagent",
   parent: root,
-  child: child(1, over),
+  subagent: subagent(1, over),
   live,
   activity,
 });
@@ -65,7 +65,7 @@ const row = (over: Partial<ChildNotification> = {}, { live = true, activity = ""
 const ended = (reason: Extract<ChildPhase, { kind: "ended" }>["reason"]): ChildPhase => ({ kind: "ended", reason });
 const planned = { items: [item({ status: "completed" }), item({ id: "2" })], completed: 1, total: 2 };
 
-describe("the row of a child", () => {
+describe("the row of a subagent", () => {
   it.each([
     [row(), "working", "Subagent Look at a, working", "subagent running"],
     [row({}, { activity: "Read a" }), "Read a", "Subagent Look at a, working, Read a", "subagent running"],
@@ -79,7 +79,7 @@ describe("the row of a child", () => {
     [row({ phase: ended("limit") }, { live: false }), "stopped at a limit", "Subagent Look at a, stopped at a limit", "subagent"],
     // Its daemon is gone: nothing works.
     [row({}, { live: false }), "interrupted", "Subagent Look at a, interrupted", "subagent"],
-  ] satisfies [ChildRow, string, string, string][])("case %#", (it, description, spoken, context) => {
+  ] satisfies [SubagentRow, string, string, string][])("case %#", (it, description, spoken, context) => {
     const text = rowText(it);
     expect([text.description, text.spoken, contextOf(it)]).toEqual([description, spoken, context]);
   });
@@ -91,13 +91,17 @@ describe("the row of a child", () => {
 
   it("is another row when it gets a plan and when it ends, so that it opens and folds", () => {
     const rows = [row(), row(planned), row({ ...planned, phase: ended("completed") }, { live: false })];
-    expect(rows.map(idOf)).toEqual(["child:c live", "child:c live planned", "child:c planned"]);
+    expect(rows.map(idOf)).toEqual(["subagent:c live", "subagent:c live planned", "subagent:c planned"]);
     expect(rows.map(isLive)).toEqual([true, true, false]);
   });
 
   it("has the steps of its own plan, which spin while it works only", () => {
-    const steps = (of: ChildRow): unknown[] =>
-      itemRows({ ...of, child: { ...of.child, ...planned } }, () => ({ activity: "", edits: 0 })).map((it) => [idOf(it), it.running, contextOf(it)]);
+    const steps = (of: SubagentRow): unknown[] =>
+      itemRows({ ...of, subagent: { ...of.subagent, ...planned } }, () => ({ activity: "", edits: 0 })).map((it) => [
+        idOf(it),
+        it.running,
+        contextOf(it),
+      ]);
     expect(steps(row())).toEqual([
       ["item:c:1", true, "item"],
       ["item:c:2", true, "item"],
@@ -106,8 +110,8 @@ describe("the row of a child", () => {
   });
 
   it("opens the item above it while it works", () => {
-    const [of] = itemRows(root, () => ({ activity: "", edits: 0, children: true, live: true }));
-    const [after] = itemRows(root, () => ({ activity: "", edits: 0, children: true, live: false }));
+    const [of] = itemRows(root, () => ({ activity: "", edits: 0, subagents: true, live: true }));
+    const [after] = itemRows(root, () => ({ activity: "", edits: 0, subagents: true, live: false }));
     expect([of, after].map((it) => it && [idOf(it), isLive(it)])).toEqual([
       ["item:s:1 live", true],
       ["item:s:1", false],
@@ -115,21 +119,21 @@ describe("the row of a child", () => {
   });
 });
 
-describe("the child store", () => {
+describe("the subagent store", () => {
   it("keeps the newest of each, in the order of the calls", () => {
-    const store = new ChildStore();
-    store.update(child(2, { place: 1 }));
-    store.update(child(3, { sessionId: "d", title: "First" }));
-    store.update(child(4, { place: 1, title: "Second" }));
-    store.update(child(1, { title: "Late" }));
+    const store = new SubagentStore();
+    store.update(subagent(2, { place: 1 }));
+    store.update(subagent(3, { sessionId: "d", title: "First" }));
+    store.update(subagent(4, { place: 1, title: "Second" }));
+    store.update(subagent(1, { title: "Late" }));
     expect(store.ofTurn("s", "t").map(({ title }) => title)).toEqual(["First", "Second"]);
     expect(store.ofTurn("s", "other")).toEqual([]);
-    store.restore([child(1, { title: "Restored" })]);
+    store.restore([subagent(1, { title: "Restored" })]);
     expect(store.ofTurn("s", "t").map(({ title }) => title)).toEqual(["Restored"]);
   });
 });
 
-describe("the calls of a child", () => {
+describe("the calls of a subagent", () => {
   const tool = (rev: number, callId: string, over: Partial<ToolNotification> = {}): ToolNotification => ({
     sessionId: "c",
     turnId: "ct",
@@ -195,7 +199,7 @@ describe("the calls of a child", () => {
   });
 });
 
-describe("an edit of a child", () => {
+describe("an edit of a subagent", () => {
   it("is counted under the agent's step and under its own", () => {
     const range = { start: { line: 0, character: 0 }, end: { line: 1, character: 0 } };
     const hunk = {
@@ -217,7 +221,7 @@ describe("an edit of a child", () => {
   });
 });
 
-describe("a question of a child", () => {
+describe("a question of a subagent", () => {
   const asked: ApproveParams = {
     approvalId: "a",
     sessionId: "c",

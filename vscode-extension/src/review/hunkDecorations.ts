@@ -6,16 +6,17 @@ import { oneLine } from "../text/display";
 import { addedLines, isCurrent, plainEditors } from "./editors";
 
 /**
- * Paints proposed edits into the text: added lines green, one removed line struck through at the
- * end of its line. While the user's typing is ahead of the daemon nothing is repainted: the editor
- * moves decorations along with the text, and the next report has the new places. An editor is painted
- * once for each report about its file, and never for anything else.
+ * Decorations of proposed edits in the text: added lines have a green background, and one removed
+ * line is struck through at the end of its line.
+ *
+ * Decorations are set once for each report about a file. While the document is newer than the
+ * report they are left alone: the editor moves them with the text, and the next report has new ranges.
  */
-export class Painter implements vscode.Disposable {
+export class HunkDecorations implements vscode.Disposable {
   readonly #added: vscode.TextEditorDecorationType;
   readonly #removed: vscode.TextEditorDecorationType;
   readonly #subscriptions: vscode.Disposable[];
-  /** What each editor shows. One that is hidden and comes back is another object. */
+  /** Report that each editor shows. An editor that is hidden and shown again is a new object. */
   readonly #shown = new WeakMap<vscode.TextEditor, ReviewNotification>();
 
   constructor(
@@ -40,11 +41,11 @@ export class Painter implements vscode.Disposable {
     this.#subscriptions = [
       this.#added,
       this.#removed,
-      reviews.onDidChange(() => this.#paint()),
-      vscode.window.onDidChangeVisibleTextEditors(() => this.#paint()),
-      vscode.window.tabGroups.onDidChangeTabs(() => this.#paint()),
+      reviews.onDidChange(() => this.#update()),
+      vscode.window.onDidChangeVisibleTextEditors(() => this.#update()),
+      vscode.window.tabGroups.onDidChangeTabs(() => this.#update()),
     ];
-    this.#paint();
+    this.#update();
   }
 
   dispose(): void {
@@ -53,7 +54,7 @@ export class Painter implements vscode.Disposable {
     }
   }
 
-  #paint(): void {
+  #update(): void {
     for (const editor of plainEditors()) {
       const { document } = editor;
       const file = this.reviews.get(document.uri.toString());

@@ -4,12 +4,12 @@ import { type Agent, reasonOf } from "../daemon/agent";
 import type { Row } from "../plan/rows";
 import { requests } from "../protocol";
 
-/** Ends one child from its row; the agent is told and goes on. */
-export async function cancelChild(agent: Agent, row: Row | undefined): Promise<void> {
-  if (row?.kind !== "child") {
+/** Cancels the subagent of a row. The agent gets a result that says so and goes on. */
+export async function cancelSubagent(agent: Agent, row: Row | undefined): Promise<void> {
+  if (row?.kind !== "subagent") {
     return;
   }
-  const { sessionId, turnId } = row.child;
+  const { sessionId, turnId } = row.subagent;
   try {
     await agent.request(requests.cancel, { sessionId, turnId });
   } catch (error) {

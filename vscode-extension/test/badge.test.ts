@@ -1,0 +1,36 @@
+import { expect, it } from "vitest";
+
+import { PlanTree } from "../src/plan/tree";
+import type { ApproveParams } from "../src/protocol";
+import { ApprovalStore } from "../src/stores/approval";
+import { ModeStore } from "../src/stores/mode";
+import { PlanStore } from "../src/stores/plan";
+import { QueueStore } from "../src/stores/queue";
+import { ReviewStore } from "../src/stores/review";
+import { SessionStore } from "../src/stores/session";
+import { SubagentStore } from "../src/stores/subagents";
+import { drawn } from "./vscode";
+
+it("the badge of the plan counts what waits for the user, not open steps", () => {
+  const approvals = new ApprovalStore();
+  const plans = new PlanStore();
+  const sessions = new SessionStore();
+  const modes = new ModeStore({ get: () => undefined, update: () => undefined }, () => "review");
+  new PlanTree({ plans, sessions, approvals, reviews: new ReviewStore(), modes, queue: new QueueStore(), subagents: new SubagentStore() });
+  const badge = (): string | undefined => drawn.findLast((line) => line.startsWith("badge cairn.plan"));
+
+  const open = { files: [], commands: [], blockedBy: [], blocked: false, calls: 0, elapsedMs: 0, activeForm: "", status: "pending" } as const;
+  const items = ["1", "2"].map((id) => ({ ...open, id, content: id, files: [], commands: [], blockedBy: [] }));
+  plans.update({ sessionId: "s", turnId: "t", rev: 1, panel: "expanded", items, completed: 0, total: 2, dropped: [] });
+  expect(badge()).toBe("badge cairn.plan none");
+
+  const params = { approvalId: "a", sessionId: "s", turnId: "t", callId: "c", title: "Run", command: "ls", cwd: "/", reason: "", rules: [] };
+  void approvals.ask(params as unknown as ApproveParams);
+  expect(badge()).toBe("badge cairn.plan 1");
+  approvals.answer("a", "deny");
+  expect(badge()).toBe("badge cairn.plan none");
+
+  const usage = { inputTokens: 0, outputTokens: 0, cachedTokens: 0 };
+  sessions.update({ sessionId: "s", turnId: "t", rev: 2, phase: { kind: "ended", reason: "needsInput", summary: "Which?", openItems: 2, usage } });
+  expect(badge()).toBe("badge cairn.plan 1");
+});
