@@ -48,7 +48,7 @@ import { TranscriptStore } from "./stores/transcript";
 
 let agent: Agent | undefined;
 
-/** Composes: the connection, the stores it fills, and the views that paint them. */
+/** Connects the daemon, the stores that it fills, and the views of the stores. */
 export async function activate(context: vscode.ExtensionContext): Promise<void> {
   const log = vscode.window.createOutputChannel("Cairn", { log: true });
   const daemon = new Agent(context, log);
@@ -175,7 +175,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     }),
   );
 
-  /** A daemon is there, perhaps another one than before: what it says replaces what we knew. */
+  /** Replaces the state of all stores with that of the daemon, which may be a new one. */
   async function connected(): Promise<void> {
     try {
       await credentials.sendAll();

@@ -4,7 +4,7 @@ import { type Agent, reasonOf } from "../daemon/agent";
 import { requests } from "../protocol";
 import type { SessionStore } from "../stores/session";
 
-/** At once, or after the round that runs. What came of it is said in the conversation. */
+/** Compacts now, or after the current round. The conversation shows the result. */
 export async function compactConversation(agent: Agent, { current }: SessionStore): Promise<void> {
   if (current === undefined) {
     vscode.window.setStatusBarMessage("Cairn: there is no conversation to compact.", 5_000);

@@ -10,7 +10,7 @@ interface Entry extends vscode.QuickPickItem {
   readonly command: string;
 }
 
-/** What the status bar item leads to: the few things that make sense now. */
+/** Menu of the status bar item: the commands that apply now. */
 export async function showMenu({ status, sessions, plans, reviews, modes }: Stores): Promise<void> {
   const running = sessions.running;
   const ready = readyPlan(sessions, modes) !== undefined;

@@ -6,7 +6,7 @@ import { requests } from "../protocol";
 import type { ModeStore } from "../stores/mode";
 import type { SessionStore } from "../stores/session";
 
-/** What is to be done next: queued, changed, dropped, or sent at once. */
+/** Commands for queued follow-ups: add, change, remove, and start now. */
 export class QueueCommands implements vscode.Disposable {
   readonly #subscriptions: vscode.Disposable[];
 

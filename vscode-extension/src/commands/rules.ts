@@ -11,7 +11,7 @@ interface Row extends vscode.QuickPickItem {
 
 const REVOKE: vscode.QuickInputButton = { iconPath: new vscode.ThemeIcon("trash"), tooltip: "Revoke: ask again" };
 
-/** What runs without a question from now on because the user said "always": all of it, to be revoked. */
+/** Lists the commands that the user always allows, and revokes them. */
 export async function manageRules(agent: Agent): Promise<void> {
   const pick = vscode.window.createQuickPick<Row>();
   pick.title = "Commands that are always allowed";
@@ -45,7 +45,7 @@ export async function manageRules(agent: Agent): Promise<void> {
     }
   };
   pick.onDidTriggerItemButton(({ item }) => void revoke(item).catch(fail));
-  // The keyboard comes to no button. To be asked once too often does no harm.
+  // Buttons are not reachable by keyboard, so Enter revokes too. The worst case is one extra question.
   pick.onDidAccept(() => {
     const [row] = pick.selectedItems;
     if (row !== undefined) {

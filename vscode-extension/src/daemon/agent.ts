@@ -21,7 +21,7 @@ import { discover } from "./discover";
 import { Configuration } from "./configuration";
 import { versionFault } from "./version";
 
-/** What the daemon's requests are answered with. */
+/** Handler of a request of the daemon. */
 export type Answer<P, R> = (params: P, token: vscode.CancellationToken) => Promise<R>;
 
 /**
@@ -197,7 +197,7 @@ export class Agent implements vscode.Disposable {
   }
 }
 
-/** Why a request failed and what to do about it, in the daemon's words, fit for a notification. */
+/** Message and hint of a failed request, as plain text for a notification. */
 export function reasonOf(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
   const hint = error instanceof ResponseError ? (error.data as Partial<ErrorData> | undefined)?.hint : undefined;

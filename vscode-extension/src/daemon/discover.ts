@@ -1,6 +1,6 @@
 import { posix, win32 } from "node:path";
 
-/** Where a daemon may be, and what the machine says about a path. */
+/** Places to search for the daemon, and a check of a path. */
 export interface Places {
   /** The setting `cairn.daemon.path`; empty when it is not set. */
   readonly setting: string;

@@ -1,4 +1,4 @@
-/** What the manifest says of a setting. */
+/** Declaration of a setting in the manifest. */
 export interface Property {
   readonly scope?: string;
 }
@@ -10,7 +10,7 @@ export interface Made {
   readonly effective: unknown;
 }
 
-/** Where each setting of the manifest is, by its whole name. */
+/** Looks up the values of a setting by its full name. */
 export type Lookup = (name: string) => Made;
 
 /** Only the user can make it: VS Code ignores what a workspace says of it. */

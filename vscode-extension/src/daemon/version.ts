@@ -1,6 +1,6 @@
 import { PROTOCOL_VERSION } from "../protocol";
 
-/** What to tell the user about a daemon that says it speaks `theirs`; nothing when that is our protocol. */
+/** Message for the user about a daemon with the protocol version `theirs`; `undefined` if it is ours. */
 export function versionFault(theirs: unknown): string | undefined {
   if (theirs === PROTOCOL_VERSION) {
     return undefined;

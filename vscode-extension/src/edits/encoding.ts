@@ -4,7 +4,7 @@ import * as vscode from "vscode";
 
 import type { TextEncoding } from "../protocol";
 
-/** What VS Code has for encodings from 1.100 on. */
+/** API for encodings, which VS Code has from 1.100 on. */
 interface Encodings {
   openTextDocument(uri: vscode.Uri, options: { encoding: string }): Thenable<vscode.TextDocument>;
   encode(text: string, options: { encoding: string }): Thenable<Uint8Array>;
@@ -70,7 +70,7 @@ export function decode(bytes: Uint8Array, encoding: TextEncoding | undefined): s
   return new TextDecoder(encoding?.name).decode(bytes);
 }
 
-/** Whether the encoding that the user opened a document in can hold this text. A save would write question marks. */
+/** True if the encoding of an open document can hold this text. A save would write question marks for the rest. */
 export async function canHold(document: vscode.TextDocument, text: string): Promise<boolean> {
   const { encoding } = document as { encoding?: string };
   const api = encodings();

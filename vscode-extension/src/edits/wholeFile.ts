@@ -65,7 +65,7 @@ export function refused(reason: RefusedEdit, message: string, wasDirty = false):
   return { applied: false, reason, message, wasDirty };
 }
 
-/** Why the file must be left alone, if it must. */
+/** Checks that a file may be changed; the refusal says why not. */
 async function check(
   uri: vscode.Uri,
   expectedHash: string,

@@ -6,7 +6,7 @@ export function planMarkdown(items: readonly PlanItem[]): string {
   return items.map(({ content, status }) => `- [${status === "completed" ? "x" : " "}] ${plain(content)}\n`).join("");
 }
 
-/** What a model wrote, as one line to paste. */
+/** Text of a model as one line to paste. */
 export function plain(text: string): string {
   return visible(text)
     .trim()

@@ -18,7 +18,7 @@ export class Previews implements vscode.TextDocumentContentProvider, vscode.Disp
     return this.#texts.get(uri.toString()) ?? "This question was answered or withdrawn.\n";
   }
 
-  /** Whether the user has seen it. */
+  /** True if the preview was shown to the user. */
   wasShown(approvalId: string): boolean {
     return this.#shown.has(approvalId);
   }

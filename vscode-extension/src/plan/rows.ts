@@ -1,7 +1,7 @@
 import type { ApproveParams, ChildNotification, EarlierPlan, FollowUp, LinkedCommand, LinkedFile, PlanItem, PlanNotification } from "../protocol";
 import type { Turn } from "../stores/session";
 
-/** What the plan view shows, before it is made into tree items. */
+/** Row of the plan view, before it becomes a tree item. */
 export type Row =
   ApprovalRow | ReadyRow | TurnRow | RootRow | ItemRow | FileRow | CommandRow | DroppedRow | QueuedRow | HistoryRow | EarlierRow | SubagentRow;
 
@@ -41,18 +41,18 @@ export interface ItemRow {
   readonly parent: RootRow | EarlierRow | SubagentRow;
   readonly item: PlanItem;
   readonly sessionId: string;
-  /** Whether ids are shown, as the model says them too: where items are blocked by others. */
+  /** Shows the ids of the items, which happens when items are blocked by others. */
   readonly numbered: boolean;
   /** The items it waits for. */
   readonly blockers: readonly PlanItem[];
-  /** What is being done for it now. */
+  /** Title of the tool call that runs for it now. */
   readonly activity: string;
   /** Proposed edits made under it that wait for a decision. */
   readonly edits: number;
   readonly running: boolean;
   /** It has rows of subagents. */
   readonly subagents: boolean;
-  /** A subagent works for it: what it does has to be seen. */
+  /** A subagent works for it, so the row is open. */
   readonly live: boolean;
 }
 
@@ -61,7 +61,7 @@ export interface SubagentRow {
   readonly kind: "subagent";
   readonly parent: ItemRow | RootRow | TurnRow;
   readonly subagent: ChildNotification;
-  /** What it is doing now. */
+  /** Title of the tool call that it runs now. */
   readonly activity: string;
   /** It works or waits, and its turn does. */
   readonly live: boolean;
@@ -86,7 +86,7 @@ export interface DroppedRow {
   readonly texts: readonly string[];
 }
 
-/** What is to be done next. */
+/** Queued follow-up. */
 export interface QueuedRow {
   readonly kind: "queued";
   readonly sessionId: string;

@@ -71,7 +71,7 @@ export class Baselines implements vscode.TextDocumentContentProvider, vscode.Dis
   }
 }
 
-/** Whether a tab compares a file with its accepted text. */
+/** True if a tab compares a file with its accepted text. */
 export function isComparison(tab: vscode.Tab | undefined): boolean {
   return tab?.input instanceof vscode.TabInputTextDiff && tab.input.original.scheme === SCHEME;
 }

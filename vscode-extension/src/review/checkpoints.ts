@@ -7,8 +7,8 @@ import { inert, label, oneLine } from "../text/display";
 const SCHEME = "cairn-checkpoint";
 
 /**
- * `Cairn: Restore Checkpoint`: back to how everything was before a turn. What somebody else than the
- * agent wrote since is shown first, beside the text it would be replaced by.
+ * `Cairn: Restore Checkpoint`: restores files, review and plan from before a turn. Changes since
+ * then that are not the agent's are shown first, beside the text that would replace them.
  */
 export class CheckpointCommands implements vscode.TextDocumentContentProvider, vscode.Disposable {
   readonly #subscriptions: vscode.Disposable[];

@@ -8,14 +8,14 @@ import { type Baselines, isComparison } from "./baseline";
 import { addedLines } from "./editors";
 import type { Group } from "./groups";
 
-/** What a lens, a row or a quick fix names. Commands called by key or palette name nothing. */
+/** Argument of a lens, a row or a quick fix. Commands called by key or palette have none. */
 interface Target {
   readonly uri: string;
   readonly hunkId?: string;
   readonly rev?: number;
 }
 
-/** What a decision is about, and the revision the user looked at. */
+/** Scope of a decision, and the revision that the user looked at. */
 interface Choice {
   readonly scope: Scope;
   readonly rev?: number;
@@ -83,7 +83,7 @@ export class ReviewCommands implements vscode.Disposable {
     await (choice === undefined ? say(NO_FILE) : this.#decide(decision, choice));
   }
 
-  /** What the user looked at when they began to write is what is rejected, or nothing. */
+  /** Asks for a reason, then rejects the revision that was shown when the input box opened. */
   async #rejectWithReason(choice: Choice | undefined, otherwise: string): Promise<void> {
     if (choice === undefined) {
       say(otherwise);
@@ -179,7 +179,7 @@ export class ReviewCommands implements vscode.Disposable {
     }
   }
 
-  /** Whoever compares goes on comparing. */
+  /** Goes to an edit; in a diff editor, opens the diff of the next file. */
   async #goTo(placed: PlacedHunk): Promise<void> {
     const editor = vscode.window.activeTextEditor;
     if (editor?.document.uri.toString() === vscode.Uri.parse(placed.file.uri).toString()) {

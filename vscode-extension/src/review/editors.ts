@@ -16,7 +16,7 @@ export function plainEditors(): vscode.TextEditor[] {
   });
 }
 
-/** Whether the ranges belong to the text the document has now. */
+/** True if the ranges belong to the current text of the document. */
 export function isCurrent(file: ReviewNotification, document: vscode.TextDocument): boolean {
   return file.version === undefined || file.version === document.version;
 }

@@ -171,7 +171,7 @@ function fileItem(file: ReviewNotification, opened: boolean): vscode.TreeItem {
   return item;
 }
 
-/** What happened to the file as a whole, in a word or two. */
+/** Change of the file as a whole, in a word or two. */
 function kindOf({ kind, from }: ReviewNotification): string {
   switch (kind) {
     case "created":

@@ -112,7 +112,7 @@ function isZone(placed: PlacedHunk): boolean {
   return isOfLines(hunk) && (hunk.outdated || (hunk.removedLines > 0 && !fitsOnLine(placed)));
 }
 
-/** Of an edit that no longer stands in the text both sides are shown: they are nowhere else. */
+/** Comments of a zone. An outdated edit shows both sides, which are not in the text. */
 function comments({ oldText, newText, outdated, removedLines: removed, addedLines: added }: Hunk): vscode.Comment[] {
   const shown = [];
   if (removed > 0) {

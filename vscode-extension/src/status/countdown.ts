@@ -2,7 +2,7 @@ import type { Connection } from "../protocol";
 
 const SECOND_MS = 1000;
 
-/** How long it is until the model is asked again; says so each second while there is something to count. */
+/** Time until the model is asked again, with a tick each second. */
 export class Countdown {
   #attempt: string | undefined;
   #due = 0;

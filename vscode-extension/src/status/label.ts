@@ -1,7 +1,7 @@
 import type { Connection, ModelInfo } from "../protocol";
 import type { Link } from "../stores/status";
 
-/** What the status bar is made from. */
+/** Input of the status bar label. */
 export interface Facts {
   readonly link: Link;
   readonly model: ModelInfo | undefined;
@@ -18,7 +18,7 @@ export interface Facts {
   readonly planReady: boolean;
   /** The user does not trust the workspace, so that the agent only reads. */
   readonly untrusted: boolean;
-  /** Why no turn can start in the session in view. */
+  /** Reason why no turn can start in the session in view. */
   readonly readOnly?: string | undefined;
 }
 

@@ -1,6 +1,6 @@
 import type { UsageNotification } from "../protocol";
 
-/** How full the model's window is, and what the session cost. */
+/** Use of the model's context window, and cost of the session. */
 export interface Meter {
   readonly text: string;
   readonly lines: readonly string[];

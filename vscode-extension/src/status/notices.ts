@@ -107,7 +107,7 @@ async function ended({ phase }: Turn): Promise<void> {
   }
 }
 
-/** What the next daemon knows of it can be continued; else only the text of the files is left. */
+/** Notice about a turn that ended with its daemon. It can be continued if the next daemon restored it. */
 async function lost({ text }: Turn, known: boolean): Promise<void> {
   const task = text === "" ? "The task" : `“${oneLine(text, 80)}”`;
   if (known) {

@@ -4,7 +4,7 @@ import { count } from "../text/display";
 import { modeText } from "../text/modes";
 import type { Stores } from "./statusBar";
 
-/** What there is to review, and how the next edits are treated, beside how the agent is. */
+/** Status bar items for the edits to review and for the review mode. */
 export class ReviewItems implements vscode.Disposable {
   readonly #edits = vscode.window.createStatusBarItem("cairn.status.edits", vscode.StatusBarAlignment.Left, 9);
   readonly #mode = vscode.window.createStatusBarItem("cairn.status.mode", vscode.StatusBarAlignment.Left, 8);

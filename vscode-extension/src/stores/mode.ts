@@ -1,14 +1,14 @@
 import type { ReviewMode } from "../protocol";
 import { Emitter } from "./emitter";
 
-/** Where choices outlive the window: the part of `vscode.Memento` that is needed. */
+/** Storage that outlives the window: the part of `vscode.Memento` that is needed. */
 export interface Memory {
   get(key: string): unknown;
   update(key: string, value: unknown): unknown;
 }
 
 interface Session {
-  /** What the next turn gets. */
+  /** Mode of the next turn. */
   readonly next: ReviewMode;
   /** The newest turn, if it was one that only planned. */
   readonly planned?: string;
@@ -24,7 +24,7 @@ const KEY = "cairn.modes";
 const SESSIONS_KEPT = 20;
 
 /**
- * How edits are treated in the next turn: a session keeps its mode; a new one gets what the user
+ * Review mode of the next turn: a session keeps its mode; a new one gets what the user
  * chose last in this window, else what the settings say. A turn keeps the mode it began with.
  */
 export class ModeStore {
@@ -64,7 +64,7 @@ export class ModeStore {
     this.#keep();
   }
 
-  /** Whether a turn was one that only planned. */
+  /** True if the turn ran in plan mode. */
   isPlanning(sessionId: string, turnId: string): boolean {
     return this.#sessions.get(sessionId)?.planned === turnId;
   }

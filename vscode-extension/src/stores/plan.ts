@@ -1,7 +1,7 @@
 import type { EarlierPlan, PlanItem, PlanNotification } from "../protocol";
 import { Emitter } from "./emitter";
 
-/** What the tree needs to know beyond the snapshot itself. */
+/** Change of the plan, with facts that the snapshot does not hold. */
 export interface PlanChange {
   /** The panel opened in a turn that has not opened it before: bring it into view, once. */
   readonly reveal: boolean;
@@ -68,7 +68,7 @@ export class PlanStore {
     return [...byId.values()];
   }
 
-  /** What `agent/plan/history` says, oldest first. */
+  /** Takes the answer to `agent/plan/history`, oldest first. */
   setEarlier(sessionId: string, turns: readonly EarlierPlan[]): void {
     this.#earlier = { sessionId, turns };
     this.#changed.fire({ reveal: false });
@@ -92,7 +92,7 @@ export class PlanStore {
     this.#changed.fire({ reveal });
   }
 
-  /** What `agent/state` says after a (re)connect. Never reveals: nothing new happened. */
+  /** Takes the answer to `agent/state` after a (re)connect. Does not reveal the plan. */
   restore(plan: PlanNotification | undefined): void {
     this.#plan = plan;
     this.#dropped = plan?.dropped ?? [];

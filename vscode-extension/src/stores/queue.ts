@@ -1,7 +1,7 @@
 import type { FollowUp, QueueNotification, SessionSnapshot, StateResult } from "../protocol";
 import { Emitter } from "./emitter";
 
-/** What waits to be done next, by session. */
+/** Queued follow-ups of each session. */
 export class QueueStore {
   readonly #queues = new Map<string, QueueNotification>();
   readonly #changed = new Emitter<void>();
@@ -22,7 +22,7 @@ export class QueueStore {
     this.#changed.fire();
   }
 
-  /** What `agent/sessions/open` says: what it says nothing of does not wait. */
+  /** Takes the answer to `agent/sessions/open`. Without a queue in it, nothing is queued. */
   open({ sessionId, queue }: SessionSnapshot): void {
     this.#queues.delete(sessionId);
     if (queue !== undefined) {
@@ -31,7 +31,7 @@ export class QueueStore {
     this.#changed.fire();
   }
 
-  /** What `agent/state` says after a (re)connect: everything known before is void. */
+  /** Replaces everything with the answer to `agent/state` after a (re)connect. */
   restore(sessions: StateResult["sessions"]): void {
     this.#queues.clear();
     for (const { queue } of sessions) {

@@ -61,7 +61,7 @@ export class ReviewStore {
     }
   }
 
-  /** What `agent/state` says after a (re)connect: everything known before is void. */
+  /** Replaces everything with the answer to `agent/state` after a (re)connect. */
   restore(files: readonly ReviewNotification[]): void {
     this.#files.clear();
     this.#settled.clear();
@@ -87,7 +87,7 @@ export class ReviewStore {
     return file === undefined ? [] : file.hunks.map((hunk, index) => ({ file, hunk, ordinal: index + 1 }));
   }
 
-  /** What waits that was done under a plan item, the agent's or a subagent's, in one file or in all. */
+  /** Edits to review that the agent or a subagent made under a plan item, in one file or in all. */
   ofItem(sessionId: string, planItem: string, uri?: string): PlacedHunk[] {
     const files = uri === undefined ? this.files.map((file) => file.uri) : [uri];
     return files

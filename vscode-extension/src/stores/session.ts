@@ -36,7 +36,7 @@ export class SessionStore {
     return this.#current;
   }
 
-  /** Why no turn can start in the session in view. */
+  /** Reason why no turn can start in the session in view. */
   get readOnly(): ReadOnly | undefined {
     return this.#current === undefined ? undefined : this.#readOnly.get(this.#current);
   }
@@ -126,7 +126,7 @@ export class SessionStore {
     this.#changed.fire();
   }
 
-  /** What `agent/state` says after a (re)connect: everything known before is void. */
+  /** Replaces everything with the answer to `agent/state` after a (re)connect. */
   restore(sessions: StateResult["sessions"]): void {
     const before = this.turn;
     this.#connected = true;
@@ -153,7 +153,7 @@ export class SessionStore {
     }
   }
 
-  /** What `agent/sessions/open` says: this one is in view now. */
+  /** Takes the answer to `agent/sessions/open` and brings its session into view. */
   open(session: SessionSnapshot): void {
     this.#forget(session.sessionId, this.#turns.get(session.sessionId)?.turnId);
     this.#turns.delete(session.sessionId);

@@ -1,7 +1,7 @@
 import type { Banner, StatusNotification } from "../protocol";
 import { Emitter } from "./emitter";
 
-/** Whether there is a daemon at all; what it says about itself is in `StatusStore.status`. */
+/** State of the connection to the daemon. The state of the daemon itself is in `StatusStore.status`. */
 export type Link =
   { readonly kind: "starting" } | { readonly kind: "running"; readonly version: string } | { readonly kind: "failed"; readonly message: string };
 

@@ -2,7 +2,7 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** How long ago something was, in the largest unit that says something: `3 days ago`. */
+/** Time since an event, in its largest unit: `3 days ago`. */
 export function ago(then: number, now: number): string {
   const passed = now - then;
   // A clock that was set back is no news of the future.

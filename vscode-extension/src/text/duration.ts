@@ -1,4 +1,4 @@
-/** How long something took: `0.8 s`, `12 s`, `1 min 5 s`, `2 h 4 min`. */
+/** Duration as text: `0.8 s`, `12 s`, `1 min 5 s`, `2 h 4 min`. */
 export function duration(ms: number): string {
   return parts(ms)
     .map(({ value, short }) => `${value} ${short}`)
