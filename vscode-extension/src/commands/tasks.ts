@@ -8,7 +8,7 @@ import type { SessionStore, Turn } from "../stores/session";
 import { modeText } from "../text/modes";
 
 const RUN_PLAN = "The plan is approved. Carry it out now, step by step, and keep its steps up to date.";
-const CONTINUE = "Go on with the open items of the plan.";
+const CONTINUE = "Go on with the open steps of the plan.";
 
 /** Starting, answering, steering and ending tasks. */
 export class TaskCommands implements vscode.Disposable {
