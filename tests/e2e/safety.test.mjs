@@ -107,7 +107,7 @@ step("what a command made of an editor's settings is away until the user moves i
   const question = window.notification("Move a quarantined file back to the workspace");
   await question.waitFor();
   assert.deepEqual((await readdir(join(workspace, "src"))).filter((name) => name.startsWith(".")), []);
-  await window.command("Agent: show the waiting approval");
+  await window.command("Cairn: Show Waiting Approval");
   await picker().locator(".monaco-list-row.focused", { hasText: "Leave in quarantine" }).waitFor();
   await picker().locator(".monaco-list-row", { hasText: tasks.slice(0, 11) }).waitFor();
   await window.screenshot("safety-04 quarantine");

@@ -9,8 +9,6 @@ use crate::text::Text;
 mod between;
 mod compose;
 pub(crate) mod diff;
-#[cfg(test)]
-mod tests;
 
 pub(crate) use between::{blocks, spread};
 pub(crate) use diff::Blocks;
@@ -217,3 +215,6 @@ impl Change {
         Change { len, edits: normal }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -17,8 +17,6 @@ use crate::{
 
 mod digest;
 mod price;
-#[cfg(test)]
-mod tests;
 
 pub use digest::{Parts, REJECTED, SUMMARY_WANTED, TAKEN_BACK, WENT_BACK, digest};
 pub use price::{Cost, Price};
@@ -354,3 +352,6 @@ pub fn stated_window(refusal: &str) -> Option<u64> {
         rest[..end].parse().ok().filter(|tokens| *tokens >= LEAST)
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -12,8 +12,6 @@ mod active_form;
 mod fault;
 mod identity;
 mod rules;
-#[cfg(test)]
-mod tests;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -322,3 +320,6 @@ fn accepted_text(plan: &Plan, accepted: &Accepted) -> String {
     }
     out
 }
+
+#[cfg(test)]
+mod tests;

@@ -28,8 +28,6 @@ pub mod patch;
 pub mod reference;
 mod snapshot;
 mod state;
-#[cfg(test)]
-mod tests;
 mod unaccept;
 mod window;
 
@@ -345,3 +343,6 @@ fn minimal(text: &Text, edit: &Edit) -> Vec<Edit> {
     let shift = |edit: &Edit| edit.shifted(start);
     change.edits().iter().map(shift).collect()
 }
+
+#[cfg(test)]
+mod tests;

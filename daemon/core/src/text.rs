@@ -8,8 +8,6 @@ use std::{fmt, ops::Range};
 use ropey::Rope;
 
 mod encoding;
-#[cfg(test)]
-mod tests;
 mod units;
 
 pub use units::Units;
@@ -216,3 +214,6 @@ pub fn line_ending(text: &Text) -> LineEnding {
     }
     if crlf > lf { LineEnding::CrLf } else { LineEnding::Lf }
 }
+
+#[cfg(test)]
+mod tests;

@@ -22,9 +22,6 @@ use crate::{
     model::choose::{ApiChoice, ModelSettings, ProviderChoice},
 };
 
-#[cfg(test)]
-mod tests;
-
 /// Limits for `cairn.shell.allow` and `cairn.shell.deny`: each command of the agent is compared
 /// with each rule.
 const MAX_RULES: usize = 1_000;
@@ -497,3 +494,6 @@ fn type_of(value: &Value) -> String {
         Value::Object(_) => "an object".into(),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -13,17 +13,18 @@ use std::{
 const MODULES: &[(&str, &[&str])] = &[
     ("clock", &[]),
     ("event", &[]),
-    ("exec", &[]),
     ("hardening", &[]),
     ("secrets", &[]),
     ("signals", &[]),
     ("workspace", &[]),
+    ("exec", &["workspace"]),
     ("docs", &[]),
     ("cli", &["exec"]),
     ("telemetry", &["secrets"]),
     ("approval", &["docs", "exec", "workspace"]),
     ("store", &["approval", "secrets"]),
-    ("model", &["exec", "secrets", "store"]),
+    ("environment", &["exec", "store"]),
+    ("model", &["environment", "secrets"]),
     ("config", &["exec", "model"]),
     ("ports", &["approval", "workspace"]),
     ("disk", &["ports", "workspace"]),
@@ -58,6 +59,7 @@ const MODULES: &[(&str, &[&str])] = &[
             "approval",
             "clock",
             "config",
+            "environment",
             "event",
             "exec",
             "hooks",
@@ -76,9 +78,9 @@ const MODULES: &[(&str, &[&str])] = &[
     (
         "hub",
         &[
+            "environment",
             "event",
             "exec",
-            "model",
             "ports",
             "review",
             "secrets",
@@ -93,10 +95,10 @@ const MODULES: &[(&str, &[&str])] = &[
         &[
             "cli",
             "disk",
+            "environment",
             "event",
             "exec",
             "hub",
-            "model",
             "ports",
             "secrets",
             "signals",
@@ -106,7 +108,7 @@ const MODULES: &[(&str, &[&str])] = &[
 ];
 
 /// Files in the largest circle of imports, by module; 5 where none is named.
-const LARGEST_CIRCLES: &[(&str, usize)] = &[("exec", 18)];
+const LARGEST_CIRCLES: &[(&str, usize)] = &[("exec", 21)];
 const LARGEST_CIRCLE: usize = 5;
 
 /// Fields of the types that own the state of the engine.
@@ -116,16 +118,7 @@ const FIELDS: &[(&str, &str, usize)] =
 const MOST_LINES: usize = 500;
 const MOST_TEST_LINES: usize = 700;
 /// Longer files, with their lines. They may only become shorter.
-const LONG_FILES: &[(&str, usize)] = &[
-    ("daemon/core/src/review/state.rs", 542),
-    ("daemon/core/src/turn.rs", 674),
-    ("daemon/server/src/lsp/frame.rs", 526),
-    ("daemon/server/src/model/anthropic.rs", 523),
-    ("daemon/server/src/model/choose.rs", 730),
-    ("daemon/server/src/model/http.rs", 540),
-    ("daemon/server/src/model/responses.rs", 616),
-    ("daemon/server/src/store/reviews.rs", 622),
-];
+const LONG_FILES: &[(&str, usize)] = &[];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
@@ -156,9 +149,9 @@ fn sources() -> Vec<Source> {
     sources
 }
 
-/// Source text without comments, strings and tests at the end.
+/// Source text without comments and without the tests at its end.
 fn shipped(text: &str) -> String {
-    let text = text.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
+    let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
     let lines = text.lines().map(|line| line.split("//").next().unwrap_or_default());
     lines.collect::<Vec<_>>().join("\n")
 }

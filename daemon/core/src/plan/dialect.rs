@@ -9,8 +9,6 @@
 mod guide;
 mod read;
 mod table;
-#[cfg(test)]
-mod tests;
 
 use std::{fmt, str::FromStr};
 
@@ -257,3 +255,6 @@ impl FromStr for Dialect {
         known.ok_or_else(|| UnknownDialect(name.to_owned()))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -11,8 +11,6 @@
 mod call;
 mod fault;
 mod guide;
-#[cfg(test)]
-mod tests;
 
 use std::collections::{BTreeMap, BTreeSet, btree_map::Entry};
 
@@ -459,3 +457,6 @@ fn lines_fault(text: &str, limit: usize) -> Option<FaultKind> {
     let length = text.chars().count();
     (length > limit).then_some(FaultKind::TooLong { length, limit })
 }
+
+#[cfg(test)]
+mod tests;

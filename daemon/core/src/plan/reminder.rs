@@ -3,8 +3,6 @@
 //! A reminder is guidance, never an error. Never in the round of an update or right after it: a
 //! model that just did what it should must not be told to.
 
-#[cfg(test)]
-mod tests;
 mod verifying;
 
 use serde::{Deserialize, Serialize};
@@ -203,3 +201,6 @@ fn standing(plan: &Plan) -> String {
         None => format!("Now: {done}, nothing in progress"),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -25,9 +25,6 @@ use crate::{
     workspace::{Workspace, WorkspacePath},
 };
 
-#[cfg(test)]
-mod tests;
-
 /// Authors of instruction files, shared by the hub and running calls.
 #[derive(Debug, Default)]
 pub(crate) struct Sources {
@@ -344,3 +341,6 @@ fn hash(text: &str) -> TextHash {
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests;

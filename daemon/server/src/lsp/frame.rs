@@ -6,9 +6,6 @@
 
 use bytes::{Buf, BytesMut};
 
-#[cfg(test)]
-mod tests;
-
 /// Maximum size of a header block in bytes.
 pub const MAX_HEADER: usize = 8 * 1024;
 /// Maximum size of a body in bytes.
@@ -329,3 +326,6 @@ fn swallowed_header(body: &[u8], limits: Limits) -> Option<usize> {
     }
     None
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,8 +4,6 @@
 //! fields that both dated versions of the API accept: no sampling parameters.
 
 mod decoder;
-#[cfg(test)]
-mod tests;
 
 use std::sync::Arc;
 
@@ -221,3 +219,6 @@ fn push_text(blocks: &mut Vec<Value>, text: &str) -> bool {
     }
     visible
 }
+
+#[cfg(test)]
+mod tests;

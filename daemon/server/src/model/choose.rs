@@ -5,14 +5,14 @@
 
 mod keys;
 mod settings;
-#[cfg(test)]
-mod tests;
 mod unusable;
 
 use std::sync::Arc;
 
 use cairn_protocol::{ModelInfo, ProviderStatus};
 use secrecy::{ExposeSecret, SecretString};
+
+use crate::environment::Environment;
 
 pub use keys::Keys;
 use keys::ProviderKeys;
@@ -27,7 +27,6 @@ use super::{
     replay::ReplayProvider,
     responses::Responses,
 };
-pub use crate::environment::Environment;
 
 /// Models of Anthropic that the user can choose, best first. The first is the default.
 pub const ANTHROPIC_MODELS: [&str; 3] =
@@ -130,7 +129,7 @@ fn anthropic_candidate(
     };
     let key = provider_keys.key_for(&base)?;
     if key.is_none() && !base.is_loopback() {
-        return Err("No API key: run the command `Agent: set API key`, or start the editor with \
+        return Err("No API key: run the command `Cairn: Set API Key`, or start the editor with \
                     ANTHROPIC_API_KEY in its environment."
             .to_owned());
     }
@@ -156,7 +155,7 @@ fn openai_candidate(
     };
     let key = provider_keys.key_for(&base)?;
     if key.is_none() && !base.is_loopback() {
-        return Err("No API key: run the command `Agent: set API key`, start the editor with \
+        return Err("No API key: run the command `Cairn: Set API Key`, start the editor with \
                     OPENAI_API_KEY in its environment, or set `cairn.model.baseUrl` to a server \
                     on this machine, which needs none."
             .to_owned());
@@ -246,3 +245,6 @@ fn status(provider: &str, reason: String, models: &[&str], origin: String) -> Pr
 fn unusable(reason: String) -> Arc<dyn Provider> {
     Arc::new(Unusable(reason))
 }
+
+#[cfg(test)]
+mod tests;

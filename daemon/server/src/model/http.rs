@@ -5,8 +5,6 @@
 //! first request, because building it costs time and memory.
 
 mod base_url;
-#[cfg(test)]
-mod tests;
 
 use std::{
     convert::Infallible,
@@ -432,3 +430,6 @@ pub(super) fn body_around(
 pub(super) fn call_id_prefix() -> String {
     format!("call_{}", uuid::Uuid::now_v7().simple())
 }
+
+#[cfg(test)]
+mod tests;

@@ -8,8 +8,6 @@
 //! or with any other, calls do not run.
 
 mod decoder;
-#[cfg(test)]
-mod tests;
 
 use std::sync::Arc;
 
@@ -228,3 +226,6 @@ fn tool_result(result: &ToolResult) -> Value {
     let content = encoding::result_text(result);
     json!({ "role": "tool", "tool_call_id": IdRule::CHAT.fit(&result.call_id), "content": content })
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,8 +5,6 @@
 //! not depend on sequence numbers or indexes, because some servers leave them out.
 
 mod decoder;
-#[cfg(test)]
-mod tests;
 
 use std::sync::Arc;
 
@@ -198,3 +196,6 @@ fn assistant(message: &AssistantMessage) -> Vec<Value> {
     items.truncate(sendable);
     items
 }
+
+#[cfg(test)]
+mod tests;

@@ -20,7 +20,7 @@ impl Sessions {
         if model.replay {
             banners.push(Banner {
                 kind: BannerKind::Replay,
-                text: "No model is configured: answers are played from a script. Add a model with Agent: set API key, or set cairn.model.baseUrl to a local server.".into(),
+                text: "No model is configured: answers are played from a script. Add a model with Cairn: Set API Key, or set cairn.model.baseUrl to a local server.".into(),
             });
         }
         if !self.config.trusted {

@@ -76,7 +76,7 @@ impl Sessions {
                     return Err(RequestError::new(
                         ErrorKind::UnknownSession,
                         "This session is not known any more",
-                        "Open it with Agent: open session, or start a new task.",
+                        "Open it with Cairn: Open Session, or start a new task.",
                     ));
                 }
             },

@@ -6,8 +6,6 @@
 //! never waits for the disk.
 
 mod records;
-#[cfg(test)]
-mod tests;
 
 use std::{
     collections::BTreeMap,
@@ -451,3 +449,6 @@ fn rewrite(path: &Path, journal: Journal, live: &Live) -> io::Result<Journal> {
     drop(journal);
     open(path).map(|(journal, _)| journal)
 }
+
+#[cfg(test)]
+mod tests;

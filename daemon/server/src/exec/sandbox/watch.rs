@@ -28,8 +28,6 @@ use super::{
 mod judge;
 mod record;
 mod state;
-#[cfg(test)]
-mod tests;
 
 use judge::Moment;
 use record::{Record, Recorded};
@@ -283,3 +281,6 @@ impl Drop for Watching {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

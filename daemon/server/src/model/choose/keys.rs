@@ -75,7 +75,7 @@ impl<'k> ProviderKeys<'k> {
         let base_url = self.variable.replace("_API_KEY", "_BASE_URL");
         Err(format!(
             "The API key was given for {} and is not sent to {origin}. If it belongs there, run the \
-             command `Agent: set API key` and enter it for this server, or start the editor with \
+             command `Cairn: Set API Key` and enter it for this server, or start the editor with \
              {base_url} beside {} in its environment.",
             owners.join(" and "),
             self.variable

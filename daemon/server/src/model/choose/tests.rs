@@ -35,8 +35,8 @@ fn auto_takes_the_first_that_works() {
         &[],
         expect![[r#"
             replay/demo replay=true max=None
-            anthropic false No API key: run the command `Agent: set 
-            openai false No API key: run the command `Agent: set 
+            anthropic false No API key: run the command `Cairn: Set 
+            openai false No API key: run the command `Cairn: Set 
             replay true 
         "#]],
     );
@@ -55,7 +55,7 @@ fn auto_takes_the_first_that_works() {
         &[("OPENAI_API_KEY", "o")],
         expect![[r#"
             openai/gpt-5.5 replay=false max=None
-            anthropic false No API key: run the command `Agent: set 
+            anthropic false No API key: run the command `Cairn: Set 
             openai true 
             replay true 
         "#]],
@@ -65,7 +65,7 @@ fn auto_takes_the_first_that_works() {
         &[("OPENAI_BASE_URL", "http://localhost:8080/v1")],
         expect![[r#"
             openai/local replay=false max=None
-            anthropic false No API key: run the command `Agent: set 
+            anthropic false No API key: run the command `Cairn: Set 
             openai true 
             replay true 
         "#]],
@@ -75,8 +75,8 @@ fn auto_takes_the_first_that_works() {
         &[("ANTHROPIC_API_KEY", " ")],
         expect![[r#"
             replay/demo replay=true max=None
-            anthropic false No API key: run the command `Agent: set 
-            openai false No API key: run the command `Agent: set 
+            anthropic false No API key: run the command `Cairn: Set 
+            openai false No API key: run the command `Cairn: Set 
             replay true 
         "#]],
     );
@@ -103,7 +103,7 @@ fn an_explicit_choice_is_never_replaced() {
         &[("OPENAI_API_KEY", "o")],
         expect![[r#"
             anthropic/claude-sonnet-5-5 replay=false max=None
-            anthropic false No API key: run the command `Agent: set 
+            anthropic false No API key: run the command `Cairn: Set 
             openai true 
             replay true 
         "#]],
@@ -113,7 +113,7 @@ fn an_explicit_choice_is_never_replaced() {
         &[],
         expect![[r#"
             openai/gpt-5.5 replay=false max=None
-            anthropic false No API key: run the command `Agent: set 
+            anthropic false No API key: run the command `Cairn: Set 
             openai false Not usable: the base URL must begin with
             replay true 
         "#]],
@@ -123,7 +123,7 @@ fn an_explicit_choice_is_never_replaced() {
         &[("OPENAI_API_KEY", "o")],
         expect![[r#"
             replay/demo replay=true max=None
-            anthropic false No API key: run the command `Agent: set 
+            anthropic false No API key: run the command `Cairn: Set 
             openai true 
             replay true 
         "#]],
@@ -138,7 +138,7 @@ fn an_explicit_choice_is_never_replaced() {
         expect![[r#"
             anthropic/mine replay=false max=Some(99)
             anthropic true 
-            openai false No API key: run the command `Agent: set 
+            openai false No API key: run the command `Cairn: Set 
             replay true 
         "#]],
     );
