@@ -167,7 +167,7 @@ async function watch({ page }, wanted) {
   return () => page.evaluate(() => globalThis.seen);
 }
 
-/** What does not come leaves a picture, and ends the run. */
+/** Waits for a result. A timeout takes a screenshot and ends the run. */
 async function within(seconds, awaited, window) {
   let timer;
   const late = new Promise((_, reject) => {

@@ -57,7 +57,7 @@ class Exchange {
     this.number = number;
   }
 
-  /** What the calls of the answer before this request came to. */
+  /** Results of the calls of the previous answer. */
   get results() {
     const { messages } = this.body;
     // On this machine words of the assistant's may stand between results and notes; they call nothing.

@@ -81,11 +81,11 @@ after(async () => {
   await oracle.close();
 });
 
-/** What was done, for whoever has to repeat it. */
+/** Actions so far, so that a run can be repeated. */
 const log = [];
-/** Of each file, the states of the oracle: the present one, and the texts there have been. */
+/** States of the oracle by file: the present one and all earlier texts. */
 const files = new Map();
-/** What can be taken back: an edit by the editor's undo, a decision by ours. */
+/** Last action that can be undone: an edit by the editor, a decision by Cairn. */
 let last;
 /** The request that the agent's next step answers. */
 let agent;

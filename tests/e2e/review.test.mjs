@@ -184,7 +184,7 @@ step("a daemon that is not there is said, with what to do", async () => {
   await window.status().filter({ hasText: "replay" }).waitFor();
 });
 
-/** What the conversation, which is the active editor, says in time. */
+/** Waits until the conversation, which is the active editor, contains the text. */
 async function conversation(expected) {
   let text = "";
   await until(async () => expected.test((text = await window.text())), 20 * SECOND, `${expected}`).catch((error) => {

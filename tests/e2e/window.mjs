@@ -151,7 +151,7 @@ export class Window {
     await row.locator(".monaco-tl-twistie").click();
   }
 
-  /** What moves in a view: icons that say that something runs. */
+  /** Spinning icons of a view. */
   spinning(view) {
     return this.page.locator(`.pane:has(.pane-header[aria-label^="${view}"]) .codicon-modifier-spin`);
   }
@@ -214,7 +214,7 @@ export class Window {
     await this.page.locator(`.monaco-workbench.${kind}`).waitFor();
   }
 
-  /** What is said of a row under the pointer, which must come anew if the row was drawn anew meanwhile. */
+  /** Tooltip of a row. Hovers again if the row was drawn again meanwhile. */
   async tooltip(row) {
     const hover = this.page.locator(".workbench-hover-container .hover-contents");
     for (let left = 3; ; left--) {

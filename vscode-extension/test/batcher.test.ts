@@ -85,7 +85,7 @@ describe("news of a hundred files at once", () => {
   });
   const memory: Memory = { get: () => undefined, update: () => undefined };
 
-  /** What is drawn when proposals come for so many files, and when all of them are accepted. */
+  /** Drawn items for proposals in so many files, and after all of them are accepted. */
   async function drawnFor(files: number): Promise<{ proposed: string[]; accepted: string[]; painted: number }> {
     const reviews = new ReviewStore();
     const plans = new PlanStore();

@@ -95,7 +95,7 @@ const approval: ApproveParams = {
 };
 
 describe("the plan store", () => {
-  /** What a row of snapshots does: generations and reveals, in order. */
+  /** Generations and reveals that a series of snapshots causes, in order. */
   function follow(...snapshots: PlanNotification[]): string[] {
     const store = new PlanStore();
     const seen: string[] = [];

@@ -15,7 +15,7 @@ interface Manifest {
 const manifest = JSON.parse(readFileSync(join(import.meta.dirname, "../package.json"), "utf8")) as Manifest;
 const properties = propertiesOf(manifest);
 
-/** What a repository may say: how a plan is kept, and whether the agent's edits are saved. */
+/** Settings that a repository may set: the kind of plan, and saving of the agent's edits. */
 const HARMLESS = [
   "cairn.plan.dialect",
   "cairn.plan.initialReminder",

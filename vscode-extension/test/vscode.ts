@@ -55,7 +55,7 @@ export class TabInputText {
   constructor(readonly uri: Uri) {}
 }
 
-/** What the window was asked to draw anew, in order. */
+/** Redraws that were requested of the window, in order. */
 export const drawn: string[] = [];
 
 export class EventEmitter {
@@ -110,7 +110,7 @@ export const OverviewRulerLane = { Left: 1 };
 export const DecorationRangeBehavior = { ClosedClosed: 1 };
 
 export class FakeEditor {
-  /** How often each kind of decoration was set, and what to, as lines. */
+  /** Calls that set decorations, as lines. */
   readonly resets: string[] = [];
   readonly viewColumn = 1;
   readonly document: { uri: Uri; version: number; lineCount: number; lineAt: (line: number) => { range: Range } };
@@ -137,7 +137,7 @@ interface TabChange {
   readonly closed: FakeTab[];
 }
 
-/** What is open, for a test to say, and what was closed. */
+/** Open tabs, set by a test, and closed ones. */
 export const desk = {
   editors: [] as FakeEditor[],
   changed: () => {},

@@ -29,7 +29,7 @@ use crate::{
 /// Events handled before changes are published, so that a burst becomes one notification.
 const BATCH: usize = 256;
 
-/// What comes back from tasks, by the component it is for.
+/// Result of a background task, for one of the components.
 enum Event {
     Session(SessionEvent),
     Review(ReviewEvent),

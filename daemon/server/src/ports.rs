@@ -79,7 +79,7 @@ pub struct Proposal {
     pub cancel: CancellationToken,
 }
 
-/// What shall become of the file.
+/// Wanted state of the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Wanted {
     Text(String),

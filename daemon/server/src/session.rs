@@ -75,13 +75,13 @@ pub(crate) struct Sessions {
     approvals: Approvals,
     /// Folder of state of this workspace; `None`: nothing is kept.
     state_dir: Option<std::path::PathBuf>,
-    /// What an earlier process has left is being read.
+    /// True while the state of an earlier process is read.
     restoring: bool,
     status: Status,
     steps: VecDeque<Step>,
 }
 
-/// What the client is told of the daemon as a whole, besides settings and model.
+/// Status of the daemon for the client, besides settings and model.
 struct Status {
     dirty: bool,
     connection: Connection,

@@ -1,7 +1,7 @@
 import type { ApprovalDecision, ApproveParams, ApproveResult, ToolNotification, TurnNotification } from "../protocol";
 import { Emitter } from "./emitter";
 
-/** What waits for the user's word. The first answer wins, from wherever it comes. */
+/** Questions that wait for the user. The first answer wins, from any place in the UI. */
 export class ApprovalStore {
   readonly #waiting = new Map<string, { params: ApproveParams; resolve: (result: ApproveResult) => void }>();
   readonly #added = new Emitter<ApproveParams>();

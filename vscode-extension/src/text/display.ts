@@ -75,7 +75,7 @@ function cut(shown: string, limit: number): string {
   return chars.length <= limit ? line : `${chars.slice(0, limit - 1).join("")}…`;
 }
 
-/** Whether it is the style of the emoji before it: it says nothing where it stands alone or twice. */
+/** True for a variation selector of the emoji before it. Alone or repeated it has no effect. */
 function styles(char: string, before: string): boolean {
   const last = [...before].at(-1) ?? "";
   return (char === "\ufe0e" || char === "\ufe0f") && (last.codePointAt(0) ?? 0) > 0x7f && last.search(UNSEEN) < 0;

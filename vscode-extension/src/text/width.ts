@@ -41,7 +41,7 @@ function widthOf(chars: string[]): number {
   return chars.reduce((sum, char) => sum + width(char), 0);
 }
 
-/** How much of a piece stays. What goes on with the next character must fit with it. */
+/** Length of the part of a piece that stays. A cluster that continues in the next character must fit. */
 function end(piece: string[], next: string, limit: number): number {
   const all = [...piece, next];
   for (let at = piece.length; at > 0 && widthOf(all.slice(at)) <= limit; at -= 1) {

@@ -11,7 +11,7 @@ use crate::event::Reply;
 #[derive(Debug, Default)]
 pub(super) struct DecisionLog {
     pub(super) stack: VecDeque<Vec<DecisionUndo>>,
-    /// What the user did, in order, since the oldest rejection that is still under way.
+    /// Steps of the user, in order, since the oldest rejection that is not confirmed yet.
     pub(super) waiting: VecDeque<Step>,
     /// Rejections so far.
     pub(super) rejections: u64,

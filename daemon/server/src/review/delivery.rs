@@ -126,7 +126,7 @@ impl Reviews {
         entry.encoding = workspace.encoding_of(&path);
     }
 
-    /// What the agent is about to change is remembered as it is.
+    /// Records the file for the checkpoint before the agent changes it.
     fn before_outcome(&mut self, key: &str, outcome: &Outcome) {
         match outcome {
             Outcome::Agent { base, origin, .. } => {

@@ -1,5 +1,5 @@
-//! What the editor says of its documents, in wire order, and what the disk says of files that are
-//! not open.
+//! Notifications of the editor about its documents, in wire order, and changes on disk of files that
+//! are not open.
 
 use std::{
     collections::BTreeSet,

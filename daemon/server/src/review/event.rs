@@ -93,7 +93,7 @@ pub(crate) struct Rejection {
     pub(super) of_lines: String,
 }
 
-/// What became of the rejections of one decision.
+/// Outcome of the rejections of one decision.
 #[derive(Debug)]
 pub(crate) struct Rejected {
     pub(super) number: u64,
@@ -104,7 +104,7 @@ pub(crate) struct Rejected {
     pub(super) reply: Reply<DecideResult>,
 }
 
-/// What became of taking a decision back.
+/// Outcome of the undo of a decision.
 #[derive(Debug)]
 pub(crate) struct Restored {
     /// Path and sessions of each file that is as it was.
@@ -121,16 +121,16 @@ pub(crate) struct MadeAgain {
     pub(super) reply: Reply<DecideResult>,
 }
 
-/// What the files of a checkpoint hold now.
+/// Present texts of the files of a checkpoint.
 #[derive(Debug)]
 pub(crate) struct GoingBack {
     pub(super) params: RestoreCheckpointParams,
-    /// Of files that are not open.
+    /// Texts of files that are not open, by key. `None`: no file.
     pub(super) disk: BTreeMap<String, Option<Text>>,
     pub(super) reply: Reply<RestoreCheckpointResult>,
 }
 
-/// What became of it.
+/// Outcome of the restoration of a checkpoint.
 #[derive(Debug)]
 pub(crate) struct WentBack {
     pub(super) turn: String,

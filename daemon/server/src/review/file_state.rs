@@ -8,7 +8,7 @@ use cairn_core::{
     text::{FileEncoding, Text},
 };
 
-/// What was done to a file as a whole, and nobody has decided yet.
+/// Undecided operation on a whole file.
 #[derive(Debug, Clone)]
 pub(super) struct FileOperation {
     pub(super) kind: FileOperationKind,
@@ -34,7 +34,7 @@ pub(super) struct ReviewState {
 }
 
 impl ReviewState {
-    /// Of a file in which nothing is to be decided.
+    /// State of a file without anything to decide.
     pub(super) fn nothing() -> Self {
         Self { review: None, fate: None, encoding: FileEncoding::UTF_8 }
     }
@@ -54,8 +54,8 @@ impl FileOperation {
     }
 }
 
-/// What the rejection of a deletion restores: the file without what the agent proposed in it, and
-/// with what the user wrote.
+/// Review and text that the rejection of a deletion restores: without the agent's proposals, with the
+/// user's text.
 pub(super) fn brought_back(review: &FileReview) -> (FileReview, Text) {
     let mut review = review.clone();
     if let Some(change) = review.reject_all()
@@ -78,7 +78,7 @@ pub(super) struct DecisionUndo {
     pub(super) moved_to: Option<String>,
     /// Sessions whose model was told that the change is gone.
     pub(super) told: BTreeSet<String>,
-    /// What it accepted; `None`: it was a rejection.
+    /// Accepted hunks. `None`: it was a rejection.
     pub(super) accepted: Option<Vec<HunkId>>,
 }
 
@@ -88,7 +88,7 @@ pub(super) struct FileSnapshot {
     pub(super) standing: ReviewState,
     /// `None`: there was no file.
     pub(super) text: Option<Text>,
-    /// What the agent, or a decision, left last.
+    /// Text that the agent or a decision left last.
     pub(super) left: Option<Text>,
     /// Somebody else wrote in it since.
     pub(super) touched: bool,

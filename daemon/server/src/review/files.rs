@@ -21,7 +21,7 @@ pub(super) struct Files {
     pub(super) links: HashMap<String, String>,
     /// Counts reads of the disk.
     reads: AtomicU64,
-    /// Of each file the newest read that was heard of.
+    /// Number of the newest read of each file, by key.
     heard: HashMap<String, u64>,
 }
 

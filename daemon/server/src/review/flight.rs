@@ -1,5 +1,5 @@
-//! What is to be done to a file and waits its turn, what is on its way to the editor, and what that
-//! will mean for the review once it is seen. Must never decide by itself that it was seen.
+//! Queued edits of a file, the edit in flight, and the review update to apply once the text confirms
+//! it. Never decides by itself that an edit is confirmed.
 
 use cairn_core::{
     change::Change,
@@ -44,7 +44,7 @@ pub(super) enum QueuedEdit {
     Restore {
         former: Box<ReviewState>,
         after: Option<Text>,
-        /// What the decision accepted; `None`: it was a rejection.
+        /// Accepted hunks. `None`: it was a rejection.
         accepted: Option<Vec<HunkId>>,
         reply: oneshot::Sender<Proposed>,
     },
@@ -84,7 +84,7 @@ pub(super) struct InFlight {
     pub(super) answered: bool,
     pub(super) counts: (u32, u32),
     pub(super) reply: oneshot::Sender<Proposed>,
-    /// What is to be done where a move leads.
+    /// Edit to queue at the target of a move.
     pub(super) then: Option<Box<QueuedEdit>>,
     /// The review before the first change that was not the edit. Edits of an editor that tells of
     /// each in a notification of its own come in pieces.
@@ -99,7 +99,7 @@ pub(super) struct AwaitingDecision {
     pub(super) reply: oneshot::Sender<Proposed>,
 }
 
-/// What the edit means for the review once it is seen.
+/// Update of the review once the edit is confirmed.
 #[derive(Debug, Clone)]
 pub(super) enum Outcome {
     Agent {

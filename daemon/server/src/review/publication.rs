@@ -6,7 +6,7 @@ use cairn_protocol::{FileKind, Notice, ReviewNotification};
 use super::{Reviews, file_state::FileOperationKind};
 use crate::workspace::path_of;
 
-/// Of one file's patch; the rest is in the file itself.
+/// Most bytes of the patch of one file; the rest is in the file itself.
 const MOST_PATCH_BYTES: usize = 8_000;
 impl Reviews {
     /// Tells the client of each file whose review changed since the last time.

@@ -29,7 +29,7 @@ struct ReadState {
     when: u64,
 }
 
-/// What is known of the text the file has now.
+/// Knowledge of the present text of a file.
 #[derive(Debug)]
 enum CurrentText {
     Same,

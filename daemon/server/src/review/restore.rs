@@ -17,7 +17,7 @@ use super::{
 };
 use crate::store::reviews::{self, Kept};
 
-/// What was found of a file, and the text it has on disk.
+/// Stored state of a file, with its text on disk.
 #[derive(Debug)]
 pub(crate) struct FoundFile {
     pub(crate) kept: Kept<Text>,

@@ -142,7 +142,7 @@ fn child_item(origin: &Origin) -> Option<ChildItem> {
     Some(ChildItem { session_id: child.session.clone(), plan_item: child.plan_item.clone() })
 }
 
-/// What is outdated stands nowhere: it is shown at the line where it would be.
+/// Outdated hunk for the client, at the line where its text would be.
 fn shown_outdated(outdated: &Outdated, has_place: bool) -> Hunk {
     let line = u32::try_from(outdated.line).unwrap_or(u32::MAX);
     let at = Position { line, character: 0 };

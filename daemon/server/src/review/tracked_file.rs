@@ -24,15 +24,15 @@ pub(super) struct TrackedFile {
     /// Relative to the workspace, for people.
     pub(super) path: String,
     pub(super) review: Option<FileReview>,
-    /// What the agent did to the file as a whole.
+    /// Operation of the agent on the whole file.
     pub(super) fate: Option<FileOperation>,
     /// Encoding of the file when the agent last changed it.
     pub(super) encoding: FileEncoding,
-    /// There is no such file. If it comes back, so does what is undecided in it.
+    /// True if the file does not exist. Its undecided edits return with it.
     pub(super) absent: bool,
     pub(super) queue: VecDeque<QueuedEdit>,
     pub(super) in_flight: Option<InFlight>,
-    /// Of the newest edit: what was read before it is out of date.
+    /// Number of the newest edit. A read with a smaller number is outdated.
     pub(super) newest_edit: u64,
     pub(super) undecided: Vec<AwaitingDecision>,
     /// Edits that were given up and may still arrive, oldest first.
@@ -51,12 +51,12 @@ pub(super) struct TrackedFile {
     pub(super) dirty: bool,
     /// Somebody else than the agent changed the text since this was last asked.
     pub(super) by_others: bool,
-    /// What the client was told last, and at which `rev` each hunk last changed.
+    /// Hunks as last published, each with the `rev` of its last change.
     pub(super) published: Vec<(Hunk, u32)>,
     pub(super) rev: u32,
 }
 
-/// What was known of a file when it was written down, until its text has gone on from there.
+/// Stored state of a file, valid until its text changes.
 #[derive(Debug, Clone)]
 pub(super) struct Recorded {
     pub(super) review: Option<FileReview>,

@@ -1,6 +1,6 @@
-//! What is sent of a conversation, encoded; and what the machine asks for to make it shorter.
+//! Encoded conversation for the model, and its compaction at the machine's request.
 //!
-//! Must never change bytes that were sent: [`super::encoding`] does, when an epoch begins.
+//! Never changes bytes that were sent: only [`super::encoding`] does, when an epoch begins.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ use crate::{
 const COMPACT: &str = "Compact the conversation";
 
 impl Sessions {
-    /// What the model of the next turn can take, and what it costs.
+    /// Updates the context window and the price for the model of the next turn.
     pub(super) fn measure(&mut self, session_id: &str, system: &str, specs: &[ToolSpec]) {
         let model = &self.config.choice.info.name;
         let settings = &self.config.settings.model.context;

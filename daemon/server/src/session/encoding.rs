@@ -19,7 +19,7 @@ use crate::{
 /// Encoded conversation.
 pub(super) struct EncodedConversation {
     pub(super) provider: Arc<dyn Provider>,
-    /// Of the settings and keys the provider was chosen by.
+    /// Generation of the settings and keys from which the provider was chosen.
     pub(super) generation: u32,
     history: History,
 }

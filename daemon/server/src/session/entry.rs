@@ -35,11 +35,11 @@ pub(super) struct SessionEntry {
     /// Names of the instructions it was told of after its beginning.
     pub(super) instructed: HashSet<String>,
     pub(super) mode: ReviewMode,
-    /// What it was told last about the workspace; it begins with trust.
+    /// Trust of the workspace as the model was told last. Initially trusted.
     pub(super) trusted: bool,
-    /// What the user allowed for this session: a command byte for byte, in its folder, under the
-    /// title it was asked with, which says what contains it. A question about a file can never pass
-    /// for one, whatever the file is called. With the files behind a command as they were.
+    /// Approvals for this session. A command is keyed byte for byte, with its folder, and by the
+    /// title of its question, which names its sandbox. A question about a file never matches
+    /// a command. The value holds the hashes of the files behind the command.
     pub(super) allowed: HashMap<(Access, String), Definitions>,
     pub(super) last_turn: Option<TurnNotification>,
     /// The words the newest turn began with.
@@ -57,7 +57,7 @@ pub(super) struct SessionEntry {
     pub(super) messages: u32,
     /// `None`: it is not written down.
     pub(super) journal: Option<Arc<Writer>>,
-    /// What was said before this process, for clients that ask.
+    /// Conversation of earlier processes, for clients that request it.
     pub(super) before: Vec<TranscriptEntry>,
     /// The number of the first of these, if more was said before it.
     pub(super) earlier: Option<u64>,
@@ -148,7 +148,7 @@ impl SessionEntry {
     }
 }
 
-/// What a turn begins with besides the words of the user.
+/// Inputs of a new turn besides the user's text.
 #[derive(Debug, Default)]
 pub(super) struct TurnStart {
     /// For a session that begins.
@@ -157,12 +157,12 @@ pub(super) struct TurnStart {
     pub(super) follow_up: Option<String>,
 }
 
-/// What waits in a session.
+/// Follow-ups that wait in a session.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
     pub(super) items: Vec<FollowUp>,
     pub(super) held: bool,
-    /// Of what was told last.
+    /// Revision of the last notification.
     pub(super) rev: u32,
 }
 

@@ -43,7 +43,7 @@ pub(crate) enum SessionEvent {
     },
     Approve {
         params: Box<ApproveParams>,
-        /// What a yes for the session is remembered by.
+        /// Key of an approval for the session.
         access: Box<Access>,
         /// Files behind a command as they are; a yes for the session holds while they stay so.
         definitions: Definitions,
@@ -65,7 +65,7 @@ pub(crate) enum SessionEvent {
     InstructionsLoaded(Box<InstructionsLoaded>),
     /// A session, or a part of one, was read from the disk.
     Read(Read),
-    /// Whether what sessions must remember can be written.
+    /// State of the journal: writable or failed.
     Storage(journal::State),
     /// The sandbox of commands here, or why there is none.
     Sandbox(Result<SandboxBackend, String>),
@@ -73,7 +73,7 @@ pub(crate) enum SessionEvent {
     Recovered(Box<LeftBehind>),
 }
 
-/// What was left in a workspace the last time.
+/// State that the last process left for a workspace.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
     pub(super) session: Option<Newest>,

@@ -34,7 +34,7 @@ impl Sessions {
         })
     }
 
-    /// What they say of a turn that is over changes nothing: it is shown.
+    /// Runs the hooks of the end of a turn. Their output is shown and changes nothing.
     pub(super) fn hooks_of_end(
         &self,
         session_id: &str,
@@ -71,7 +71,7 @@ impl Sessions {
     }
 }
 
-/// What happened to the items, in their order.
+/// Changes of the items, in their order.
 fn news(before: &[PlanItem], now: &[PlanItem]) -> Vec<(Moment, Value)> {
     let mut news = Vec::new();
     for item in now {

@@ -1,8 +1,7 @@
-//! What sessions must remember is written down as it happens, and taken up again when their
-//! workspace is opened.
+//! Writes sessions to their journals as they change, and restores them when their workspace opens.
 //!
-//! Must never wait for the disk: a writer of its own has each journal. Whoever is about to have an
-//! effect waits until what led to it is durable (`runner`).
+//! Never waits for the disk: each journal has a writer thread. Before an effect, the `runner` waits
+//! until the records that led to it are durable.
 
 use std::{io, sync::Arc};
 
@@ -261,7 +260,7 @@ impl Sessions {
         }
     }
 
-    /// What the machine has to remember since the last time.
+    /// Writes the records of the machine since the last call.
     pub(super) fn write_steps(&mut self, session_id: &str) {
         let Some(session) = self.entries.get_mut(session_id) else { return };
         let mut records = session.machine.take_records();

@@ -1,7 +1,7 @@
-//! What the user allowed for good, as clients see it: listed and revoked.
+//! Requests of clients about the rules of "always": lists and revokes them.
 //!
-//! The file is read and written in tasks of their own. Rules are made in one place only, when a
-//! question is answered (`runner/consent`).
+//! Background tasks read and write the file. Only `runner/consent` creates rules, when a question is
+//! answered.
 
 use std::path::PathBuf;
 

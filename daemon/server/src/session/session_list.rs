@@ -175,7 +175,7 @@ impl Sessions {
         });
     }
 
-    /// What a task has read is there.
+    /// Handles the result of a background read.
     pub(super) fn read(&mut self, read: Read) {
         let Read { what, reply } = read;
         let (id, page) = match what {

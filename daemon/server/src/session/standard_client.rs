@@ -1,4 +1,4 @@
-//! What an editor that only speaks LSP asks: it keeps no review and knows no session by its id.
+//! Requests of editors that only speak LSP. These keep no review and know no session ids.
 
 use cairn_core::turn::Input;
 use cairn_protocol::{Empty, ErrorKind, RunTaskParams, RunTaskResult, SteerParams};

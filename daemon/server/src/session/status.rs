@@ -85,7 +85,7 @@ impl Sessions {
         }
     }
 
-    /// Whoever runs commands without a box shall know it.
+    /// Warns the user when commands run without a sandbox.
     fn sandbox_banner(&self) -> Option<Banner> {
         let text = match self.sandbox_status()?.kind {
             SandboxKind::Bubblewrap | SandboxKind::Namespaces | SandboxKind::Seatbelt => {

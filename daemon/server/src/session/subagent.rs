@@ -35,7 +35,7 @@ pub(super) struct Subagent {
     pub(super) tools: SubagentTools,
     pub(super) max_rounds: u32,
     pub(super) phase: ChildPhase,
-    /// What its parent was told that it spent.
+    /// Tokens already reported to the parent.
     pub(super) counted: Tokens,
     /// Paths of the files it changed, in order.
     pub(super) files: Vec<String>,
@@ -44,7 +44,7 @@ pub(super) struct Subagent {
 
 pub(super) struct ShownSubagent {
     pub(super) note: ChildNotification,
-    /// Of one that is over; before, its session has them.
+    /// Calls of a subagent that has ended. Before, its session holds them.
     pub(super) calls: Vec<ToolNotification>,
 }
 

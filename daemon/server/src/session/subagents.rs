@@ -236,7 +236,7 @@ impl Sessions {
         }
     }
 
-    /// What a child does is work on its parent's plan item, too.
+    /// Counts the work of a subagent for the plan item of its parent, too.
     pub(super) fn subagent_worked(&mut self, session_id: &str, call_id: &str, update: &ToolUpdate) {
         let path =
             update.edited.as_deref().and_then(path_of).map(|path| self.services.display(&path));
@@ -378,8 +378,8 @@ impl Sessions {
         drop(child.reply.send(ended.report()));
     }
 
-    /// What a client is told of a session's children: as they stand, and the calls of those that
-    /// its newest turn started.
+    /// Subagents of a session for a client: their state, and the calls of those that the newest turn
+    /// started.
     pub(super) fn subagents_of(
         &self,
         session: &SessionEntry,

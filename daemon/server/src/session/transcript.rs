@@ -1,7 +1,6 @@
-//! What the client is shown of a turn as it happens: its beginning and end, messages as they
-//! stream, tool calls, usage.
+//! Notifications of a turn: its start and end, streamed messages, tool calls and usage.
 //!
-//! Must never step the machine: it only tells.
+//! Never steps the turn machine.
 
 use cairn_core::conversation::{Note, NoteKind};
 use cairn_protocol::{

@@ -15,7 +15,7 @@ use crate::ports::{AccessKind, ToolUpdate};
 const COMMANDS_KEPT: usize = 50;
 const FILES_KEPT: usize = 200;
 
-/// What was done under each item of a session's plan.
+/// Work under each item of a session's plan.
 #[derive(Debug, Default)]
 pub(super) struct PlanWork {
     items: HashMap<String, ItemWork>,

@@ -7,13 +7,13 @@
 
 use std::{
     ffi::OsStr,
-    fs::{self, File},
+    fs::{self, File, Permissions},
     io::{self, Read, Write},
     os::{
         fd::{AsFd, OwnedFd},
         unix::{
             ffi::OsStrExt,
-            fs::{DirBuilderExt, OpenOptionsExt},
+            fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt},
         },
     },
     path::{Path, PathBuf},
@@ -267,16 +267,16 @@ fn copy(
             for name in names(&from)? {
                 copy(&from, &name, &to, &name, left)?;
             }
-            Ok(rustix::fs::fchmod(&to, Mode::from_raw_mode(stamp.mode() & 0o7777))?)
+            File::from(to).set_permissions(Permissions::from_mode(stamp.mode() & 0o7777))
         }
     }
 }
 
 fn create(folder: &OwnedFd, name: &OsStr, mode: u32) -> io::Result<File> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let file = openat(folder, name, flags, Mode::from_raw_mode(0o600))?;
-    rustix::fs::fchmod(&file, Mode::from_raw_mode(mode & 0o777))?;
-    Ok(File::from(file))
+    let file = File::from(openat(folder, name, flags, Mode::from_raw_mode(0o600))?);
+    file.set_permissions(Permissions::from_mode(mode & 0o777))?;
+    Ok(file)
 }
 
 fn remove(folder: impl AsFd, name: &OsStr) -> io::Result<()> {
