@@ -61,7 +61,7 @@ async fn before_a_tool_a_hook_reads_the_call_and_can_refuse_it() {
     let requests = test.finish().await;
     let told = result(&requests[2], "c1");
     assert!(
-        told.starts_with("[cairn] A hook of the user refused this call; nothing was run."),
+        told.starts_with("[cairn] A hook of the user refused this call; nothing was changed."),
         "{told}"
     );
     assert!(told.contains("Not this one."), "{told}");
