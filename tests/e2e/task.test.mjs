@@ -55,7 +55,7 @@ step("a command waits for approval, shown whole", async () => {
 });
 
 step("the user types in the same file meanwhile", async () => {
-  await window.goTo(await lineOf("What the customer pays"));
+  await window.goTo(await lineOf("Returns the total after"));
   await window.page.keyboard.press("End");
   await window.page.keyboard.insertText(" // mine");
   await window.page.locator(".view-line", { hasText: "// mine" }).waitFor();
@@ -100,7 +100,7 @@ step("rejecting one puts its old text back, and leaves the user's words alone", 
   const text = await onDisk("src/cart.mjs");
   assert.match(text, /import \{ discount, format, toCents \}/, "the accepted edit stays");
   assert.match(text, /let sum = 0;/, "the rejected one is gone");
-  assert.match(text, /What the customer pays.*\/\/ mine/, "what the user typed stays");
+  assert.match(text, /Returns the total after.*\/\/ mine/, "what the user typed stays");
   await window.screenshot("05 decided");
 });
 
