@@ -215,7 +215,7 @@ const CALLS: &[(&str, &str)] = &[
     ("talk with parts of the kernel", "c.socket(16, 3, 12)"),
 ];
 
-/// `clone3` returns "not implemented", because a filter cannot read its arguments.
+/// `clone3` fails with `ENOSYS`, because a filter cannot read its arguments.
 const PROBE: &str = r#"import ctypes, errno, platform
 c = ctypes.CDLL(None, use_errno=True)
 arm = platform.machine() == 'aarch64'
