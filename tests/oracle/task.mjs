@@ -86,7 +86,11 @@ async function withAimock(format, faults) {
     await doTask(server, format);
     const requests = await server.requests();
     const expected = script.steps.flatMap((_, turn) => (faults[turn] ? [outcomeOf(faults[turn]), 200] : [200]));
-    assert.deepEqual(requests.map(({ outcome }) => outcome), expected, server.log());
+    assert.deepEqual(
+      requests.map(({ outcome }) => outcome),
+      expected,
+      server.log(),
+    );
     assert.deepEqual([...new Set(requests.map(({ path }) => path))], [format.path]);
     const limited = requests.findIndex(({ outcome }) => outcome === 429);
     if (limited >= 0) {

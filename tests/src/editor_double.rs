@@ -1,9 +1,9 @@
 //! An editor that really holds documents: it applies `agent/applyEdit` to its own texts, tells
 //! the daemon what changed, saves to disk, and answers approvals from a script.
 //!
-//! It has its own idea of text, so that a test compares two independent models. When it is
-//! dropped, nothing may be left over: no unknown message, no unscripted question, no reply that
-//! nobody took, no notice that went back in time.
+//! The double implements text on its own, so that a test compares two independent models. Dropping it
+//! fails the test if anything is left over: an unknown message, an unscripted question, a reply that
+//! no test took, a notice older than the one before it.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -14,9 +14,9 @@ use std::{
 };
 
 use cairn_protocol::{
-    ApplyEditParams, ApproveParams, ApproveResult, EndReason, Notice, PROTOCOL_VERSION, Range,
-    RefusedEdit, RequestMethod, RunTask, RunTaskParams, RunTaskResult, TextEdit, TextEncoding,
-    TurnPhase,
+    ApplyEditParams, ApproveParams, ApproveResult, AskParams, EndReason, Notice, PROTOCOL_VERSION,
+    Range, RefusedEdit, RequestMethod, RunTask, RunTaskParams, RunTaskResult, TextEdit,
+    TextEncoding, TurnPhase,
 };
 use serde_json::{Value, json};
 use tokio::{sync::Notify, time::timeout};
@@ -50,6 +50,7 @@ struct State {
     seen: usize,
     /// The newest `rev` of each stream.
     revs: HashMap<String, u32>,
+    questions: Vec<AskParams>,
     approvals: VecDeque<Approval>,
     /// For approvals that no answer is scripted for.
     habit: Option<Approval>,
@@ -118,8 +119,20 @@ impl EditorDouble {
         Self::connect_in(client, &[root], settings).await
     }
 
+    /// The same, for an editor that shows the output of running commands and asks questions of the
+    /// agent. It chooses the first option; a question without options stays open.
+    pub async fn connect_with_all(client: LspClient, root: &Path, settings: Value) -> Self {
+        let cairn = json!({ "protocolVersion": PROTOCOL_VERSION, "output": true, "ask": true });
+        Self::connect_as(client, &[root], settings, cairn).await
+    }
+
     /// The same, working in several folders.
     pub async fn connect_in(client: LspClient, roots: &[&Path], settings: Value) -> Self {
+        let cairn = json!({ "protocolVersion": PROTOCOL_VERSION });
+        Self::connect_as(client, roots, settings, cairn).await
+    }
+
+    async fn connect_as(client: LspClient, roots: &[&Path], settings: Value, cairn: Value) -> Self {
         let shared =
             Arc::new(Shared { state: Mutex::new(State::default()), noticed: Notify::new() });
         let answers = Arc::clone(&shared);
@@ -136,11 +149,16 @@ impl EditorDouble {
                 "workspaceFolders": folders,
                 "initializationOptions": { "settings": settings },
                 "capabilities": {
-                    "experimental": { "cairn": { "protocolVersion": PROTOCOL_VERSION } },
+                    "experimental": { "cairn": cairn },
                 },
             }))
             .await;
         Self { client, shared }
+    }
+
+    /// Questions of the agent, oldest first.
+    pub fn questions(&self) -> Vec<AskParams> {
+        self.shared.state().questions.clone()
     }
 
     /// A typed request.

@@ -1,8 +1,7 @@
-//! Inputs that nobody thought of, held against laws: a target each for what reads what others wrote.
+//! Fuzz targets: one for each parser of untrusted input.
 //!
-//! libFuzzer looks for inputs (`make fuzz`, `bin/fuzz.rs`); what is kept of them in `tests/fuzz` is
-//! run by every `make test` (`suite/fuzz.rs`). A target panics where a law is broken. It must be
-//! quick, and do the same with the same bytes every time.
+//! libFuzzer generates inputs (`make fuzz`, `bin/fuzz.rs`); `make test` runs the inputs stored in
+//! `tests/fuzz`. A target panics if an invariant is broken. It must be quick and deterministic.
 
 use std::path::{Path, PathBuf};
 

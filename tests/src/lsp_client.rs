@@ -1,9 +1,10 @@
 //! A raw JSON-RPC client over any byte streams: the real binary or `cairn::lsp::serve` in process.
 //!
-//! It reads strictly: anything on the wire that is not LSP framing with JSON fails the test.
+//! The client is strict: anything on the wire that is not LSP framing with JSON fails the test.
 
 use std::{
     collections::VecDeque,
+    io::BufRead,
     path::{Path, PathBuf},
     process::{ExitStatus, Stdio},
     sync::{
@@ -24,7 +25,7 @@ use tokio::{
     time::timeout,
 };
 
-/// Nothing that is waited for takes nearly as long.
+/// Limit of each wait, far above the usual time.
 pub const DEADLINE: Duration = Duration::from_secs(30);
 
 /// A handle; clones share the connection.
@@ -326,9 +327,12 @@ impl Daemon {
     pub fn of(binary: &Path, configure: impl FnOnce(&mut Command)) -> Self {
         let state = tempfile::tempdir().expect("a folder for its state");
         let mut child = start_of(binary, |command| {
-            command.env("CAIRN_STATE_DIR", state.path());
+            command.env("CAIRN_STATE_DIR", state.path()).stderr(Stdio::piped());
             configure(command);
         });
+        if let Some(log) = child.stderr.take() {
+            print_log(log);
+        }
         let (output, input) = (child.stdin.take(), child.stdout.take());
         let client = LspClient::over(input.expect("piped"), output.expect("piped"));
         Self { client, child, _state: state }
@@ -377,6 +381,20 @@ pub async fn ends_within(child: &mut Child, limit: Duration) -> ExitStatus {
     let status = timeout(limit, child.wait()).await;
     let status = status.unwrap_or_else(|_| panic!("still running after {limit:?}"));
     status.expect("the child can be waited for")
+}
+
+/// Prints the log of a daemon as output of the test, which the harness shows if the test fails. A
+/// thread inherits the capture of output; a task of the runtime may not.
+fn print_log(log: tokio::process::ChildStderr) {
+    let log = std::fs::File::from(log.into_owned_fd().expect("a pipe"));
+    std::thread::spawn(move || {
+        for line in std::io::BufReader::new(log).split(b'\n').map_while(Result::ok) {
+            #[allow(clippy::print_stderr, reason = "the harness captures it")]
+            {
+                eprintln!("{}", String::from_utf8_lossy(&line));
+            }
+        }
+    });
 }
 
 /// `target/<profile>/cairn`, found from `target/<profile>/deps/<this test>` or from a binary that

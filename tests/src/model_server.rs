@@ -1,7 +1,7 @@
 //! A scripted model server on loopback that speaks the three wire formats over raw TCP.
 //!
-//! It can stop at any byte, and unlike every real or mock server measured it checks each request
-//! against the ordering rules of the real APIs; `finish` fails a test that broke one.
+//! The server can stop at any byte. Unlike the real and mock servers that were measured, it checks each
+//! request against the ordering rules of the real APIs; `finish` fails a test that broke one.
 
 mod encode;
 mod rules;
@@ -64,7 +64,7 @@ enum Ending {
     Complete,
     /// The connection closes after so many bytes of the body.
     CutAfter(usize),
-    /// Nothing is ever sent, not even a status.
+    /// Accepts the request and sends nothing, not even a status.
     Silence,
 }
 
@@ -372,7 +372,7 @@ pub fn assert_append_only(requests: &[Recorded]) {
     }
 }
 
-/// Where the value of this key of the outermost object begins.
+/// Byte offset of the value of a key of the outermost object.
 fn top_level_value(body: &[u8], key: &[u8]) -> Option<usize> {
     let (mut depth, mut in_text, mut at) = (0_u32, false, 0);
     while at < body.len() {

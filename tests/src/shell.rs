@@ -1,4 +1,4 @@
-//! A real shell as the judge of what a script means.
+//! A real shell as the reference for the meaning of a script.
 
 use std::{
     collections::BTreeSet,

@@ -1,9 +1,8 @@
-//! Turns at random against the real daemon: faults of the model, cancels, steering, commands,
-//! edits, and the daemon killed in the middle. A seed makes the same turns; what is random in time
-//! is not repeated by it.
+//! Random turns against the real daemon: faults of the model, cancels, steering, commands, edits, and
+//! kills of the daemon in the middle. The same seed gives the same turns, but not the same timing.
 //!
-//! Holds on the way: each request is legal, each user message that had effects is in the history
-//! for good, nothing that a turn started lives on, and the daemon does not grow.
+//! Checks during the run: each request is legal, each user message that had effects stays in the
+//! history, no process of a turn outlives it, and the daemon's memory does not grow.
 
 use std::{
     collections::BTreeMap,
@@ -256,7 +255,7 @@ impl Soak {
         }
     }
 
-    /// Nothing goes wrong in it.
+    /// Runs a turn without faults.
     async fn quiet_turn(&mut self, number: u64) {
         self.model.unscript();
         self.word = format!("w{number:06}");
@@ -296,6 +295,7 @@ impl Soak {
             session_id: turn.session_id.clone(),
             expected_turn_id: turn.turn_id.clone(),
             text: format!("{word}: and that"),
+            attachments: Vec::new(),
         };
         // The turn may be over by now.
         if self.life.editor.request::<Steer>(params).await.is_ok()
@@ -307,8 +307,8 @@ impl Soak {
         }
     }
 
-    /// Everything said before is in the newest request, in order. What was said during the last
-    /// answer, or before the turn was cancelled, comes with the next turn.
+    /// Checks that the newest request holds all earlier messages of the user, in order. Messages sent
+    /// during the last answer, or before a cancel, come with the next turn.
     fn check_words(&mut self) {
         let Some(session) = &self.session else { return };
         let Some(request) = self.model.requests().pop() else { return };

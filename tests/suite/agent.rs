@@ -1,14 +1,18 @@
 //! The agent loop against a scripted model: turns, queue, plan, subagents, hooks, context.
 
-mod alternation;
 mod ask_mode;
+mod ask_user;
+mod attachments;
+mod call_facts;
+mod client_requests;
 mod context;
+mod context_overflow;
 mod dialects;
 mod faults;
 mod hooks;
 mod instructions;
-mod loop_basics;
-mod overflow;
+mod message_roles;
+mod no_model;
 mod queue;
 mod reminders;
 mod subagents;

@@ -1,9 +1,9 @@
 //! Attacks against the real binary, each a row of a table: by path, command, plan, stream, message
 //! and edit, on keys, from untrusted content, and combinations.
 //!
-//! `cargo test -p cairn-tests --test suite -- attacks::` runs them all, and the last of its lines
-//! "attacks: …" says how many rows were run and how many could not be, and why. Around the tables
-//! stand tests of the same promises in more words; some of them have the daemon in process.
+//! `cargo test -p cairn-tests --test suite -- attacks::` runs them all. Afterwards the file
+//! `target/tmp/attacks.txt` says how many rows were run and how many could not be, and why. Beside
+//! the tables stand longer tests of the same promises; some of them have the daemon in process.
 
 use std::{
     collections::BTreeMap,
@@ -24,25 +24,25 @@ use tokio::process::Command;
 
 use crate::fixtures::{call, result, say};
 
-mod calls;
+mod allowed_commands;
+mod client_messages;
 mod combined_attacks;
 mod commands;
-mod denied;
+mod definitions;
+mod denied_subcommands;
 mod edits;
-mod followed;
+mod file_names;
+mod imitated_marks;
 mod instructions;
 mod limits;
-mod marks;
-mod names;
 mod paths;
+mod provider_streams;
 mod sandbox;
 mod secrets;
 mod shell_policy;
-mod streams;
 mod todo;
+mod tool_calls;
 mod trust;
-mod unasked;
-mod wire;
 
 /// Rows so far, and those that could not be run here, each with why.
 static TALLY: Mutex<(usize, BTreeMap<String, usize>)> = Mutex::new((0, BTreeMap::new()));
@@ -64,8 +64,17 @@ fn tally(change: impl FnOnce(&mut (usize, BTreeMap<String, usize>))) {
     let count: usize = reasons.values().sum();
     let why: String = reasons.iter().map(|(why, rows)| format!(" ({rows}: {why})")).collect();
     let line = format!("attacks: {run} run, {count} skipped{why}\n");
-    // Not captured by the harness, so it is printed although the tests pass.
-    std::io::stderr().write_all(line.as_bytes()).unwrap();
+    fs::write(concat!(env!("CARGO_TARGET_TMPDIR"), "/attacks.txt"), line).unwrap();
+}
+
+/// Fails with all faults of a table. They are also printed at once, past the harness, so that a log
+/// that is cut short holds them.
+fn assert_none(faults: &[String]) {
+    let faults = faults.join("\n\n");
+    if !faults.is_empty() {
+        std::io::stderr().write_all(faults.as_bytes()).unwrap();
+        panic!("{faults}");
+    }
 }
 
 /// The real binary between an editor double and a scripted model.

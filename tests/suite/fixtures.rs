@@ -120,6 +120,17 @@ impl TestDaemon {
 
     /// Another window on the same folder, with a daemon of its own.
     pub(crate) async fn second_window(&self) -> EditorDouble {
+        let client = self.second_daemon();
+        EditorDouble::connect(client, self.folder.path(), self.settings.clone()).await
+    }
+
+    /// The same, in an editor with all optional features.
+    pub(crate) async fn second_window_with_all(&self) -> EditorDouble {
+        let client = self.second_daemon();
+        EditorDouble::connect_with_all(client, self.folder.path(), self.settings.clone()).await
+    }
+
+    fn second_daemon(&self) -> LspClient {
         let (to_daemon, input) = duplex(PIPE);
         let (output, from_daemon) = duplex(PIPE);
         let state_dir = Some(self.state.path().to_owned());
@@ -127,8 +138,7 @@ impl TestDaemon {
         let environment = Environment { state_dir, program, ..Environment::default() };
         let start = |editor| hub::spawn(editor, environment);
         tokio::spawn(lsp::serve(input, output, start, async {}));
-        let client = LspClient::over(from_daemon, to_daemon);
-        EditorDouble::connect(client, self.folder.path(), self.settings.clone()).await
+        LspClient::over(from_daemon, to_daemon)
     }
 
     /// The folder it works in.
@@ -136,7 +146,7 @@ impl TestDaemon {
         self.folder.path()
     }
 
-    /// Where the daemon keeps what outlives it.
+    /// State folder of the daemon.
     pub(crate) fn state(&self) -> &Path {
         self.state.path()
     }
@@ -248,7 +258,8 @@ impl TestDaemon {
         self.review(name).await.map(|review| review.hunks).unwrap_or_default()
     }
 
-    /// Nothing may be left over anywhere. The requests that the model got.
+    /// Ends the test: fails if a message or a reply is left over. Returns the requests that the
+    /// model received.
     pub(crate) async fn finish(self) -> Vec<Recorded> {
         // Answered after everything before it was said.
         self.editor.request::<State>(Default::default()).await.unwrap();
@@ -358,7 +369,7 @@ pub(crate) fn story(notices: &[Notice], turn_id: &str) -> String {
     for notice in notices {
         match notice {
             Notice::Turn(turn) if turn.turn_id == turn_id => lines.push(match &turn.phase {
-                TurnPhase::Started { text } => format!("started: {text}"),
+                TurnPhase::Started { text, .. } => format!("started: {text}"),
                 TurnPhase::Ended { reason, summary, open_items, .. } => {
                     format!("ended: {reason:?}, {open_items} open: {summary}")
                 }
@@ -434,7 +445,7 @@ pub(crate) fn assert_deltas_are_the_text(notices: &[Notice]) {
     }
 }
 
-/// Something to find a process by, used nowhere else: a number of seconds for `sleep`.
+/// Unique number of seconds for `sleep`, by which a test finds its process.
 pub(crate) fn marker() -> String {
     use std::sync::atomic::{AtomicU32, Ordering};
     static NEXT: AtomicU32 = AtomicU32::new(1);

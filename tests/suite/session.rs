@@ -1,7 +1,7 @@
 //! Sessions on disk: list, restore, crash recovery.
 
 mod crash_recovery;
-mod panics;
+mod edit_crash_recovery;
 mod pending_restore;
 mod session_list;
 mod sessions;

@@ -6,18 +6,13 @@ export interface RequestMethod<P, R> { readonly method: string; readonly _p?: P;
 export interface NotificationMethod<P> { readonly method: string; readonly _p?: P }
 
 export const PROTOCOL_VERSION = 1;
-export const PROTOCOL_MINOR = 0;
+export const PROTOCOL_MINOR = 3;
 
 /** Requests of the editor to the daemon. */
 export const requests = {
   runTask: { method: "agent/runTask" } as RequestMethod<RunTaskParams, RunTaskResult>,
   steer: { method: "agent/steer" } as RequestMethod<SteerParams, SteerResult>,
-  queueAdd: { method: "agent/queue/add" } as RequestMethod<QueueAddParams, QueueAddResult>,
-  queueEdit: { method: "agent/queue/edit" } as RequestMethod<QueueEditParams, Empty>,
-  queueDrop: { method: "agent/queue/drop" } as RequestMethod<QueueDropParams, Empty>,
-  queueSend: { method: "agent/queue/send" } as RequestMethod<QueueSendParams, Empty>,
   cancel: { method: "agent/cancel" } as RequestMethod<CancelParams, Empty>,
-  compact: { method: "agent/compact" } as RequestMethod<CompactParams, CompactResult>,
   answer: { method: "agent/answer" } as RequestMethod<AnswerParams, AnswerResult>,
   decide: { method: "agent/review/decide" } as RequestMethod<DecideParams, DecideResult>,
   undoDecision: { method: "agent/review/undo" } as RequestMethod<Empty, UndoDecisionResult>,
@@ -25,13 +20,19 @@ export const requests = {
   planHistory: { method: "agent/plan/history" } as RequestMethod<PlanHistoryParams, PlanHistoryResult>,
   checkpoints: { method: "agent/checkpoints" } as RequestMethod<Empty, CheckpointsResult>,
   restoreCheckpoint: { method: "agent/checkpoints/restore" } as RequestMethod<RestoreCheckpointParams, RestoreCheckpointResult>,
+  state: { method: "agent/state" } as RequestMethod<Empty, StateResult>,
+  models: { method: "agent/models" } as RequestMethod<Empty, ModelsResult>,
+  toolOutput: { method: "agent/tool/output" } as RequestMethod<ToolOutputParams, ToolOutputResult>,
+  queueAdd: { method: "agent/queue/add" } as RequestMethod<QueueAddParams, QueueAddResult>,
+  queueEdit: { method: "agent/queue/edit" } as RequestMethod<QueueEditParams, Empty>,
+  queueDrop: { method: "agent/queue/drop" } as RequestMethod<QueueDropParams, Empty>,
+  queueSend: { method: "agent/queue/send" } as RequestMethod<QueueSendParams, Empty>,
+  compact: { method: "agent/compact" } as RequestMethod<CompactParams, CompactResult>,
   listSessions: { method: "agent/sessions/list" } as RequestMethod<ListSessionsParams, ListSessionsResult>,
   openSession: { method: "agent/sessions/open" } as RequestMethod<OpenSessionParams, OpenSessionResult>,
   forkSession: { method: "agent/sessions/fork" } as RequestMethod<ForkSessionParams, OpenSessionResult>,
   deleteSession: { method: "agent/sessions/delete" } as RequestMethod<DeleteSessionParams, Empty>,
   exportSession: { method: "agent/sessions/export" } as RequestMethod<ExportSessionParams, ExportSessionResult>,
-  state: { method: "agent/state" } as RequestMethod<Empty, StateResult>,
-  models: { method: "agent/models" } as RequestMethod<Empty, ModelsResult>,
   listRules: { method: "agent/rules/list" } as RequestMethod<Empty, ListRulesResult>,
   revokeRule: { method: "agent/rules/revoke" } as RequestMethod<RevokeRuleParams, RevokeRuleResult>,
 } as const;
@@ -41,15 +42,17 @@ export const editorRequests = {
   applyEdit: { method: "agent/applyEdit" } as RequestMethod<ApplyEditParams, ApplyEditResult>,
   save: { method: "agent/save" } as RequestMethod<SaveParams, SaveResult>,
   approve: { method: "agent/approve" } as RequestMethod<ApproveParams, ApproveResult>,
+  ask: { method: "agent/ask" } as RequestMethod<AskParams, AskResult>,
 } as const;
 
 /** Notifications of the daemon. */
 export const notifications = {
   turn: { method: "agent/turn" } as NotificationMethod<TurnNotification>,
   plan: { method: "agent/plan" } as NotificationMethod<PlanNotification>,
-  child: { method: "agent/child" } as NotificationMethod<ChildNotification>,
+  subagent: { method: "agent/subagent" } as NotificationMethod<SubagentNotification>,
   message: { method: "agent/message" } as NotificationMethod<MessageNotification>,
   tool: { method: "agent/tool" } as NotificationMethod<ToolNotification>,
+  output: { method: "agent/output" } as NotificationMethod<OutputNotification>,
   review: { method: "agent/review" } as NotificationMethod<ReviewNotification>,
   usage: { method: "agent/usage" } as NotificationMethod<UsageNotification>,
   queue: { method: "agent/queue" } as NotificationMethod<QueueNotification>,
@@ -62,59 +65,21 @@ export const editorNotifications = {
   trust: { method: "agent/trust" } as NotificationMethod<TrustParams>,
 } as const;
 
-export type Position = { line: number, character: number, };
+export type ActionId = "new_task" | "retry" | "reply" | "continue_task" | "cancel_turn" | "open_session" | "restore_checkpoint" | "show_conversation" | "show_log" | "restart" | "open_folder" | "open_settings" | "trust_workspace" | "set_api_key" | "choose_model";
 
-export type Range = { start: Position, end: Position, };
-
-export type TextEdit = { range: Range, newText: string, };
-
-export type ReviewMode = "review" | "ask" | "auto" | "plan";
-
-export type Empty = Record<symbol, never>;
-
-export type RunTaskParams = { text: string, sessionId?: string, mode?: ReviewMode, context?: TaskContext, };
-
-export type TaskContext = { 
+export type AllowedCommand = { 
 /**
- * URI of the file in the active editor.
+ * Folder of the rule, as an absolute path without symbolic links.
  */
-activeFile?: string, selection?: Selection, };
-
-export type Selection = { uri: string, range: Range, text: string, };
-
-export type RunTaskResult = { sessionId: string, turnId: string, };
-
-export type SteerParams = { sessionId: string, expectedTurnId: string, text: string, };
-
-export type SteerResult = { queued: boolean, };
-
-export type CancelParams = { sessionId: string, turnId: string, };
-
-export type QueueAddParams = { sessionId: string, text: string, 
+folder: string, 
 /**
- * Mode of its turn; by default the session's.
+ * The exact words of the command.
  */
-mode?: ReviewMode, };
-
-export type QueueAddResult = { 
+command: string, 
 /**
- * Its turn, if it already started.
+ * The folder belongs to this workspace.
  */
-started?: RunTaskResult, };
-
-export type QueueEditParams = { sessionId: string, id: string, text: string, };
-
-export type QueueDropParams = { sessionId: string, id: string, };
-
-export type QueueSendParams = { sessionId: string, id: string, };
-
-export type QueueNotification = { sessionId: string, rev: number, items: Array<FollowUp>, 
-/**
- * The previous turn did not complete, so none starts by itself.
- */
-held: boolean, };
-
-export type FollowUp = { id: string, text: string, mode?: ReviewMode, };
+here: boolean, };
 
 export type AnswerParams = { approvalId: string, decision: ApprovalDecision, feedback?: string, };
 
@@ -123,507 +88,6 @@ export type AnswerResult = {
  * False if the approval was answered already or its turn ended.
  */
 accepted: boolean, };
-
-export type ApprovalDecision = "allowOnce" | "allowSession" | "allowAlways" | "deny";
-
-export type ApprovalKind = "command" | "unsandboxedCommand" | "read" | "change";
-
-export type Decision = "accept" | "reject";
-
-export type Scope = { "kind": "hunk", uri: string, hunkId: string, } | { "kind": "file", uri: string, } | { "kind": "planItem", sessionId: string, planItem: string, } | { "kind": "turn", turnId: string, } | { "kind": "all" };
-
-export type DecideParams = { decision: Decision, scope: Scope, 
-/**
- * The `rev` that the user saw. A decision with an older one is refused if the hunk changed
- * since.
- */
-rev?: number, 
-/**
- * Text of the user about a rejection, for the model.
- */
-feedback?: string, };
-
-export type DecideResult = { 
-/**
- * Number of decided hunks.
- */
-applied: number, 
-/**
- * Number of hunks that had changed or no longer existed; they stayed as they were.
- */
-stale: number, 
-/**
- * One line per hunk or file that could not be decided, with the reason.
- */
-failed: Array<string>, };
-
-export type UndoDecisionResult = { undone: boolean, message?: string, };
-
-export type BaselineParams = { uri: string, };
-
-export type BaselineResult = { 
-/**
- * Absent when the file is not under review; empty for a file that the agent created.
- */
-text?: string, };
-
-export type StateResult = { sessions: Array<SessionSnapshot>, reviews: Array<ReviewNotification>, status: StatusNotification, };
-
-export type SessionSnapshot = { sessionId: string, 
-/**
- * First message of the newest turn.
- */
-task?: string, 
-/**
- * Newest turn, running or ended.
- */
-turn?: TurnNotification, plan?: PlanNotification, 
-/**
- * Waiting follow-ups, if any.
- */
-queue?: QueueNotification, 
-/**
- * Tool calls of the newest turn and of its subagents.
- */
-tools: Array<ToolNotification>, 
-/**
- * Newest subagents of its turns, in the order of their start.
- */
-children: Array<ChildNotification>, 
-/**
- * Transcript before this daemon started, oldest first; at most the newest 1,000 entries. Later
- * entries came as notifications.
- */
-transcript: Array<TranscriptEntry>, 
-/**
- * Tokens so far, and the use of the context window; absent before the first use.
- */
-usage?: UsageNotification, 
-/**
- * Present if earlier entries exist: the `before` for `agent/sessions/open`.
- */
-earlier?: string, 
-/**
- * Present if no turn can start in the session.
- */
-readOnly?: ReadOnly, };
-
-export type TranscriptEntry = { "kind": "turn" } & TurnNotification | { "kind": "message" } & MessageNotification | { "kind": "tool" } & ToolNotification;
-
-export type PlanHistoryParams = { sessionId: string, };
-
-export type PlanHistoryResult = { 
-/**
- * Oldest first, at most the newest 50.
- */
-turns: Array<EarlierPlan>, };
-
-export type CheckpointsResult = { 
-/**
- * Newest first, at most 50.
- */
-checkpoints: Array<Checkpoint>, };
-
-export type Checkpoint = { sessionId: string, turnId: string, 
-/**
- * First message of the turn.
- */
-task: string, 
-/**
- * Files that the agent changed in the turn, relative to the workspace.
- */
-files: Array<string>, };
-
-export type RestoreCheckpointParams = { turnId: string, 
-/**
- * Overwrites text that others than the agent wrote since, which the user has seen.
- */
-overwrite: boolean, };
-
-export type RestoreCheckpointResult = { 
-/**
- * Restored files, relative to the workspace.
- */
-restored: Array<string>, 
-/**
- * Files in which others than the agent wrote since. Unless `force` is set, no file was
- * changed.
- */
-conflicts: Array<CheckpointConflict>, 
-/**
- * One line per file that could not be restored, with the reason.
- */
-failed: Array<string>, };
-
-export type CheckpointConflict = { uri: string, path: string, 
-/**
- * Text at the checkpoint; absent if the file did not exist.
- */
-text?: string, };
-
-export type EarlierPlan = { turnId: string, 
-/**
- * First message of the turn.
- */
-task: string, reason: EndReason, plan: PlanNotification, };
-
-export type ModelsResult = { active: ModelInfo, providers: Array<ProviderStatus>, };
-
-export type ReadOnly = { reason: ReadOnlyReason, 
-/**
- * Sentence for the user.
- */
-text: string, };
-
-export type ReadOnlyReason = "openElsewhere" | "damaged" | "notWritable";
-
-export type ListSessionsParams = { 
-/**
- * `next` of the previous page.
- */
-cursor?: string, 
-/**
- * Size of the page: 50 by default, 200 at most.
- */
-limit?: number, };
-
-export type ListSessionsResult = { sessions: Array<SessionSummary>, 
-/**
- * Present if more follow: the `cursor` of the next page.
- */
-next?: string, };
-
-export type SessionSummary = { sessionId: string, 
-/**
- * Beginning of the first message; empty if there is none.
- */
-task: string, 
-/**
- * Milliseconds since 1970.
- */
-updatedMs: number, turns: number, running: boolean, 
-/**
- * Completed items of its plan.
- */
-doneItems: number, openItems: number, 
-/**
- * The session in view in this window.
- */
-current: boolean, 
-/**
- * Another window has it open: this one can read, fork and export it.
- */
-lockedElsewhere: boolean, };
-
-export type OpenSessionParams = { sessionId: string, 
-/**
- * `earlier` of a snapshot or of the previous page. The answer is then only the part of the
- * transcript before it, and no session comes into view.
- */
-before?: string, };
-
-export type OpenSessionResult = { "kind": "opened", session: SessionSnapshot, } | { "kind": "earlier", transcript: Array<TranscriptEntry>, 
-/**
- * Present if earlier entries exist.
- */
-earlier?: string, };
-
-export type ForkSessionParams = { sessionId: string, 
-/**
- * Last turn to copy. By default the newest one that ended.
- */
-atTurn?: string, };
-
-export type DeleteSessionParams = { sessionId: string, };
-
-export type ExportSessionParams = { sessionId: string, format: ExportFormat, };
-
-export type ExportFormat = "markdown" | "replay";
-
-export type ExportSessionResult = { "kind": "text", text: string, } | { "kind": "file", uri: string, };
-
-export type ProviderStatus = { 
-/**
- * `anthropic`, `openai` or `replay`.
- */
-provider: string, usable: boolean, 
-/**
- * Reason why it cannot be used now, with the next step; empty when usable.
- */
-reason: string, 
-/**
- * Known model names, best first.
- */
-models: Array<string>, 
-/**
- * Origin of its requests (scheme, host and port), for which a newly entered key would be
- * stored. Empty for a provider without a key.
- */
-origin: string, };
-
-export type CredentialsParams = { provider: string, key: string | null, 
-/**
- * The only origin that the key is sent to, as in `ProviderStatus`. Absent: the provider's own.
- */
-origin?: string, };
-
-export type TrustParams = { trusted: boolean, };
-
-export type ErrorData = { kind: ErrorKind, 
-/**
- * Next step for the user.
- */
-hint: string, };
-
-export type ErrorKind = "notReady" | "noModel" | "invalidParams" | "staleRevision" | "unknownSession" | "sessionLocked" | "turnMismatch" | "untrusted" | "overloaded" | "internal";
-
-export type TurnNotification = { sessionId: string, turnId: string, rev: number, phase: TurnPhase, };
-
-export type TurnPhase = { "kind": "started", 
-/**
- * Text of the user.
- */
-text: string, } | { "kind": "ended", reason: EndReason, 
-/**
- * Last text of the assistant, or the failure and the next step for the user.
- */
-summary: string, openItems: number, usage: Usage, };
-
-export type EndReason = "completed" | "needsInput" | "cancelled" | "failed" | "limit" | "interrupted";
-
-export type Usage = { inputTokens: number, outputTokens: number, cachedTokens: number, };
-
-export type PlanNotification = { sessionId: string, turnId: string, rev: number, panel: Panel, items: Array<PlanItem>, completed: number, total: number, 
-/**
- * Text of open items that the newest update omitted.
- */
-dropped: Array<string>, };
-
-export type Panel = "expanded" | "collapsed" | "hidden";
-
-export type PlanItem = { 
-/**
- * Stable across replacements of the list.
- */
-id: string, content: string, activeForm: string, status: ItemStatus, 
-/**
- * The model marked it as blocked, or it waits for an open item of a task graph.
- */
-blocked: boolean, 
-/**
- * Ids of the open items it waits for (task graph only).
- */
-blockedBy: Array<string>, 
-/**
- * Files changed under this item, in the order of the first change.
- */
-files: Array<LinkedFile>, 
-/**
- * Commands run under this item, oldest first; at most the newest 50.
- */
-commands: Array<LinkedCommand>, 
-/**
- * Tool calls made under this item, without calls of the planning tool. A completed item
- * without any was only declared done.
- */
-calls: number, 
-/**
- * Milliseconds in progress. The client adds the time since the notification for the item in
- * progress.
- */
-elapsedMs: number, };
-
-export type ChildNotification = { 
-/**
- * The subagent's own session. With `turnId`, `agent/cancel` ends this subagent alone.
- */
-sessionId: string, turnId: string, rev: number, parent: ParentCall, 
-/**
- * Index of the call among those of its turn: subagents of one message begin in any order.
- */
-place: number, 
-/**
- * Short description of its task, by the model.
- */
-title: string, phase: ChildPhase, 
-/**
- * Its own plan; empty if it has none.
- */
-items: Array<PlanItem>, completed: number, total: number, rounds: number, 
-/**
- * Its tokens, which also count in its parent's usage.
- */
-usage: Usage, };
-
-export type ChildPhase = { "kind": "waiting" } | { "kind": "running" } | { "kind": "ended", reason: EndReason, };
-
-export type ParentCall = { sessionId: string, turnId: string, callId: string, 
-/**
- * The plan item in progress when the call was made.
- */
-planItem?: string, };
-
-export type ChildItem = { sessionId: string, planItem?: string, };
-
-export type LinkedFile = { uri: string, 
-/**
- * Path relative to the workspace, with `/`.
- */
-path: string, };
-
-export type LinkedCommand = { callId: string, 
-/**
- * Title, such as `Run npm test`.
- */
-title: string, state: ToolState, 
-/**
- * Duration, once it ended.
- */
-elapsedMs?: number, };
-
-export type ItemStatus = "pending" | "inProgress" | "completed";
-
-export type MessageNotification = { sessionId: string, turnId: string, rev: number, itemId: string, role: MessageRole, delta: string, 
-/**
- * Complete text; present when the message ended.
- */
-text?: string, 
-/**
- * The stream was cut: this text is not part of the conversation.
- */
-incomplete: boolean, };
-
-export type MessageRole = "user" | "assistant" | "thinking" | "reminder" | "notice";
-
-export type ToolNotification = { sessionId: string, turnId: string, rev: number, callId: string, name: string, 
-/**
- * One line, such as `Read src/cart.mjs` or `Run npm test`.
- */
-title: string, state: ToolState, 
-/**
- * Plan item in progress when the call was made.
- */
-planItem?: string, 
-/**
- * Bounded text: output of a command, reason of a failure, the whole command.
- */
-detail?: string, 
-/**
- * File that the call touched.
- */
-uri?: string, 
-/**
- * For a subagent's call: the call that started the subagent.
- */
-parent?: ParentCall, };
-
-export type ToolState = "queued" | "awaitingApproval" | "running" | "done" | "failed" | "declined" | "cancelled";
-
-export type ReviewNotification = { uri: string, 
-/**
- * Path relative to the workspace folder, with `/`.
- */
-path: string, rev: number, 
-/**
- * Document version of the ranges; absent when the file is not open.
- */
-version?: number, kind: FileKind, 
-/**
- * Former path of a moved file, relative like `path`.
- */
-from?: string, hunks: Array<Hunk>, };
-
-export type FileKind = "edited" | "created" | "deleted" | "moved";
-
-export type WholeFile = "deleted" | "moved";
-
-export type Hunk = { id: string, sessionId: string, turnId: string, planItem?: string, 
-/**
- * Whole lines of the live text; empty (`start == end`) where text was only removed.
- */
-range: Range, 
-/**
- * Removed lines, without the last line's terminator.
- */
-oldText: string, 
-/**
- * Added lines, without the last line's terminator.
- */
-newText: string, removedLines: number, addedLines: number, 
-/**
- * The user typed inside it.
- */
-mixed: boolean, 
-/**
- * Proposed before a restart, and none of it is in the text now: `range` is its expected place.
- * Accepting it applies it again; rejecting it discards it.
- */
-outdated: boolean, 
-/**
- * True for an outdated edit that can be applied again: the lines it replaces are still in the
- * text.
- */
-canApply?: boolean, 
-/**
- * Present for an operation on the file itself: `range` is the file's start, `oldText` the text
- * that rejecting a deletion restores.
- */
-wholeFile?: WholeFile, 
-/**
- * Subagent that made it; the ids above are then those of the call that started it.
- */
-child?: ChildItem, };
-
-export type UsageNotification = { sessionId: string, turnId: string, rev: number, rounds: number, turn: Usage, session: Usage, context: ContextUse, 
-/**
- * Estimated cost of the session in millionths of a dollar; present only if every price is
- * known.
- */
-costMicros?: number, };
-
-export type ContextUse = { used: number, window: number, };
-
-export type CompactParams = { sessionId: string, };
-
-export type CompactResult = { sessionId: string, 
-/**
- * Turn in which the compaction happens.
- */
-turnId: string, };
-
-export type ModelInfo = { provider: string, name: string, 
-/**
- * A script answers instead of a model. Always shown to the user.
- */
-replay: boolean, };
-
-export type StatusNotification = { rev: number, model: ModelInfo, connection: Connection, 
-/**
- * Sandbox of the agent's commands; absent until it is known.
- */
-sandbox?: SandboxStatus, 
-/**
- * Conditions that the user should know now, newest last.
- */
-banners: Array<Banner>, };
-
-export type SandboxStatus = { kind: SandboxKind, 
-/**
- * Sentence for the user.
- */
-text: string, };
-
-export type SandboxKind = "bubblewrap" | "namespaces" | "seatbelt" | "off" | "missing";
-
-export type Connection = { "kind": "idle" } | { "kind": "streaming" } | { "kind": "working" } | { "kind": "retrying", attempt: number, delayMs: number, reason: string, };
-
-export type Banner = { 
-/**
- * Stable name, by which a client can offer an action.
- */
-kind: BannerKind, text: string, };
-
-export type BannerKind = "replay" | "setting" | "model" | "internal" | "storage" | "elsewhere" | "untrusted" | "sandbox";
 
 export type ApplyEditParams = { uri: string, 
 /**
@@ -636,23 +100,6 @@ label: string,
  */
 encoding?: TextEncoding, change: FileChange, };
 
-export type TextEncoding = { 
-/**
- * Name in the Encoding Standard in lower case: `gbk`, `gb18030`, `big5`, `shift_jis`,
- * `utf-16le`, `utf-8` and so on.
- */
-name: string, 
-/**
- * The file begins with a byte order mark.
- */
-bom: boolean, };
-
-export type FileChange = { "kind": "edit", 
-/**
- * Version of the open document the edits were made for.
- */
-expectedVersion?: number, expectedHash: string, edits: Array<TextEdit>, } | { "kind": "create", text: string, } | { "kind": "delete", expectedHash: string, emptyFolders?: Array<string>, } | { "kind": "rename", to: string, expectedHash: string, emptyFolders?: Array<string>, };
-
 export type ApplyEditResult = { applied: boolean, reason?: RefusedEdit, 
 /**
  * Details of a refusal, for the log and the model.
@@ -663,17 +110,9 @@ message?: string,
  */
 wasDirty: boolean, };
 
-export type RefusedEdit = "stale" | "readOnly" | "closed" | "failed";
+export type ApprovalDecision = "allowOnce" | "allowSession" | "allowAlways" | "deny";
 
-export type SaveParams = { uris: Array<string>, };
-
-export type SaveResult = { 
-/**
- * Files that could not be saved, with the reason.
- */
-failed: Array<SaveFailure>, };
-
-export type SaveFailure = { uri: string, reason: string, };
+export type ApprovalKind = "command" | "unsandboxedCommand" | "read" | "change";
 
 export type ApproveParams = { approvalId: string, sessionId: string, turnId: string, callId: string, 
 /**
@@ -711,9 +150,9 @@ rulesFolder?: string,
  */
 needs?: Array<Need>, 
 /**
- * Title of the subagent that asks; absent: the agent itself asks.
+ * Title of the subagent that asks; absent: the agent itself asks. Since 1.3.
  */
-child?: string, 
+subagent?: string, 
 /**
  * Proposed change of the file. Neither the file nor its document contains any of it yet.
  */
@@ -739,7 +178,408 @@ export type ApproveResult = { decision: ApprovalDecision,
  */
 feedback?: string, };
 
+export type AskParams = { questionId: string, sessionId: string, turnId: string, callId: string, 
+/**
+ * Question in the words of the model.
+ */
+text: string, 
+/**
+ * Answers that the model offers. The user may write another one.
+ */
+options: Array<string>, };
+
+export type AskResult = { 
+/**
+ * Absent: the user dismissed the question.
+ */
+answer?: string, };
+
+export type Attachment = { kind: AttachmentKind, 
+/**
+ * Name for the user, such as `Pasted text`. By default the path of the file.
+ */
+name?: string, 
+/**
+ * File, folder, or file of the selection; inside the workspace.
+ */
+uri?: string, 
+/**
+ * Range of a selection.
+ */
+range?: Range, 
+/**
+ * Text of a selection or text. The daemon reads a file itself.
+ */
+text?: string, 
+/**
+ * Type of an image. The bytes decide; it may be absent.
+ */
+mime?: string, 
+/**
+ * Bytes of an image in base 64.
+ */
+data?: string, };
+
+export type AttachmentKind = "file" | "folder" | "selection" | "text" | "image";
+
+export type Banner = { 
+/**
+ * Stable name, by which a client can offer an action.
+ */
+kind: BannerKind, 
+/**
+ * Sentence for the user, in English.
+ */
+text: string, 
+/**
+ * Action that solves the problem; absent if there is none. Since 1.1.
+ */
+action?: ActionId, } & ({ "code": "answers_replayed" } | { "code": "untrusted_workspace" } | { "code": "setting_unknown", "args": { setting: string, } } | { "code": "setting_renamed", "args": { setting: string, old: string, } } | { "code": "setting_type", "args": { setting: string, expected: string, found: string, } } | { "code": "setting_choice", "args": { setting: string, value: string, choices: string, } } | { "code": "setting_invalid", "args": { setting: string, reason: string, } } | { "code": "storage_failed", "args": { reason: string, } } | { "code": "workspace_open_elsewhere" } | { "code": "sandbox_off", "args": { setting: string, } } | { "code": "sandbox_missing", "args": { reason: string, } } | { "code": "sandbox_unsupported" } | { "code": "leftovers_quarantined", "args": { folder: string, files: string, faults: string, } });
+
+export type BannerKind = "replay" | "setting" | "model" | "internal" | "storage" | "elsewhere" | "untrusted" | "sandbox";
+
+export type BaselineParams = { uri: string, };
+
+export type BaselineResult = { 
+/**
+ * Absent when the file is not under review; empty for a file that the agent created.
+ */
+text?: string, };
+
+export type CancelParams = { sessionId: string, turnId: string, };
+
+export type Checkpoint = { sessionId: string, turnId: string, 
+/**
+ * First message of the turn.
+ */
+task: string, 
+/**
+ * Files that the agent changed in the turn, relative to the workspace.
+ */
+files: Array<string>, };
+
+export type CheckpointConflict = { uri: string, path: string, 
+/**
+ * Text at the checkpoint; absent if the file did not exist.
+ */
+text?: string, };
+
+export type CheckpointsResult = { 
+/**
+ * Newest first, at most 50.
+ */
+checkpoints: Array<Checkpoint>, };
+
+export type CompactParams = { sessionId: string, };
+
+export type CompactResult = { sessionId: string, 
+/**
+ * Turn in which the compaction happens.
+ */
+turnId: string, };
+
+export type Connection = { "kind": "idle" } | { "kind": "streaming" } | { "kind": "working" } | { "kind": "retrying", attempt: number, delayMs: number, reason: string, };
+
+export type ContextUse = { used: number, window: number, };
+
+export type CredentialsParams = { provider: string, key: string | null, 
+/**
+ * The only origin that the key is sent to, as in `ProviderStatus`. Absent: the provider's own.
+ */
+origin?: string, };
+
+export type DecideParams = { decision: Decision, scope: Scope, 
+/**
+ * The `rev` that the user saw. A decision with an older one is refused if the hunk changed
+ * since.
+ */
+rev?: number, 
+/**
+ * Text of the user about a rejection, for the model.
+ */
+feedback?: string, };
+
+export type DecideResult = { 
+/**
+ * Number of decided hunks.
+ */
+applied: number, 
+/**
+ * Number of hunks that had changed or no longer existed; they stayed as they were.
+ */
+stale: number, 
+/**
+ * One line per hunk or file that could not be decided, with the reason, in English.
+ */
+failed: Array<string>, 
+/**
+ * Codes and arguments of the lines of `failed`, in the same order. Since 1.1.
+ */
+problems?: Array<ReviewProblem>, };
+
+export type Decision = "accept" | "reject" | "drop";
+
+export type DeleteSessionParams = { sessionId: string, };
+
+export type EarlierPlan = { turnId: string, 
+/**
+ * First message of the turn.
+ */
+task: string, reason: EndReason, plan: PlanNotification, };
+
+export type Empty = Record<symbol, never>;
+
+export type EndReason = "completed" | "needsInput" | "cancelled" | "failed" | "limit" | "interrupted";
+
+export type ErrorData = { kind: ErrorKind, 
+/**
+ * Next step for the user, in English.
+ */
+hint: string, 
+/**
+ * Action that solves the problem; absent if there is none. Since 1.1.
+ */
+action?: ActionId, } & ({ "code": "not_initialized" } | { "code": "already_shut_down" } | { "code": "protocol_version", "args": { daemon: string, editor: string, } } | { "code": "invalid_params", "args": { method: string, reason: string, } } | { "code": "unknown_command", "args": { command: string, } } | { "code": "invalid_arguments", "args": { command: string, reason: string, form: string, } } | { "code": "overloaded" } | { "code": "request_dropped" } | { "code": "internal_error" } | { "code": "no_folder" } | { "code": "no_usable_model", "args": { reason: TurnProblem, } } | { "code": "empty_task" } | { "code": "turn_running" } | { "code": "turn_ended" } | { "code": "session_not_loaded" } | { "code": "session_unknown" } | { "code": "session_not_found" } | { "code": "no_session" } | { "code": "session_running" } | { "code": "session_read_only", "args": { reason: ReadOnlyProblem, } } | { "code": "session_open_elsewhere" } | { "code": "session_unreadable", "args": { reason: string, } } | { "code": "invalid_page" } | { "code": "no_ended_turn" } | { "code": "queue_full", "args": { limit: number, } } | { "code": "too_many_attachments", "args": { limit: number, } } | { "code": "attachment_too_large", "args": { name: string, limit: number, } } | { "code": "attachment_unreadable", "args": { name: string, reason: string, } } | { "code": "attachment_protected", "args": { name: string, } } | { "code": "not_an_image", "args": { name: string, } } | { "code": "images_unsupported", "args": { model: string, } } | { "code": "empty_follow_up" } | { "code": "follow_up_started" } | { "code": "nothing_to_compact" } | { "code": "document_not_open" } | { "code": "checkpoint_not_found" } | { "code": "rules_unreadable", "args": { reason: string, } });
+
+export type ErrorKind = "notReady" | "noModel" | "invalidParams" | "staleRevision" | "unknownSession" | "sessionLocked" | "turnMismatch" | "untrusted" | "overloaded" | "internal";
+
+export type ExportFormat = "markdown" | "replay";
+
+export type ExportSessionParams = { sessionId: string, format: ExportFormat, };
+
+export type ExportSessionResult = { "kind": "text", text: string, } | { "kind": "file", uri: string, };
+
+export type FileChange = { "kind": "edit", 
+/**
+ * Version of the open document the edits were made for.
+ */
+expectedVersion?: number, expectedHash: string, edits: Array<TextEdit>, } | { "kind": "create", text: string, } | { "kind": "delete", expectedHash: string, emptyFolders?: Array<string>, } | { "kind": "rename", to: string, expectedHash: string, emptyFolders?: Array<string>, };
+
+export type FileKind = "edited" | "created" | "deleted" | "moved";
+
+export type FollowUp = { id: string, text: string, mode?: ReviewMode, 
+/**
+ * Content sent with the text, without `text` and `data`. Since 1.1.
+ */
+attachments?: Array<Attachment>, };
+
+export type ForkSessionParams = { sessionId: string, 
+/**
+ * Last turn to copy. By default the newest one that ended.
+ */
+atTurn?: string, };
+
+export type Hunk = { id: string, sessionId: string, turnId: string, planItem?: string, 
+/**
+ * Whole lines of the live text; empty (`start == end`) where text was only removed.
+ */
+range: Range, 
+/**
+ * Removed lines, without the last line's terminator.
+ */
+oldText: string, 
+/**
+ * Added lines, without the last line's terminator.
+ */
+newText: string, removedLines: number, addedLines: number, 
+/**
+ * Changed words, in order, if the lines pair up and are alike. Since 1.1.
+ */
+inline?: Array<InlineChange>, 
+/**
+ * The user typed inside it.
+ */
+mixed: boolean, 
+/**
+ * A line in which the user typed inside text of the agent, at most 200 characters. Rejecting the
+ * hunk leaves that line, which may fit the former lines badly; decision `drop` removes it.
+ * Since 1.1.
+ */
+typedIn?: string, 
+/**
+ * Proposed before a restart, and none of it is in the text now: `range` is its expected place.
+ * Accepting it applies it again; rejecting it discards it.
+ */
+outdated: boolean, 
+/**
+ * True for an outdated edit that can be applied again: the lines it replaces are still in the
+ * text.
+ */
+canApply?: boolean, 
+/**
+ * Present for an operation on the file itself: `range` is the file's start, `oldText` the text
+ * that rejecting a deletion restores.
+ */
+wholeFile?: WholeFile, 
+/**
+ * Subagent that made it; the ids above are then those of the call that started it. Since 1.3.
+ */
+subagent?: SubagentOrigin, };
+
+export type InlineChange = { 
+/**
+ * Added text, within one line of the live text; empty where text was only removed.
+ */
+range: Range, 
+/**
+ * Removed text, at most 60 characters.
+ */
+removed: string, };
+
+export type ItemStatus = "pending" | "inProgress" | "completed";
+
+export type LinkedCommand = { callId: string, 
+/**
+ * Title, such as `Run npm test`.
+ */
+title: string, state: ToolState, 
+/**
+ * Duration, once it ended.
+ */
+elapsedMs?: number, };
+
+export type LinkedFile = { uri: string, 
+/**
+ * Path relative to the workspace, with `/`.
+ */
+path: string, };
+
+export type ListRulesResult = { 
+/**
+ * Rules of this workspace first, oldest first in each group.
+ */
+rules: Array<AllowedCommand>, };
+
+export type ListSessionsParams = { 
+/**
+ * `next` of the previous page.
+ */
+cursor?: string, 
+/**
+ * Size of the page: 50 by default, 200 at most.
+ */
+limit?: number, };
+
+export type ListSessionsResult = { sessions: Array<SessionSummary>, 
+/**
+ * Present if more follow: the `cursor` of the next page.
+ */
+next?: string, };
+
+export type MessageNotification = { sessionId: string, turnId: string, rev: number, itemId: string, role: MessageRole, delta: string, 
+/**
+ * Complete text; present when the message ended.
+ */
+text?: string, 
+/**
+ * The stream was cut: this text is not part of the conversation.
+ */
+incomplete: boolean, 
+/**
+ * Code and arguments of a notice of the daemon. Since 1.1.
+ */
+notice?: TurnNotice, 
+/**
+ * Time at which the message began, in milliseconds since 1970; absent in messages of earlier
+ * processes. Since 1.2.
+ */
+at?: number, 
+/**
+ * Time at which it ended, likewise. Since 1.2.
+ */
+endedAt?: number, 
+/**
+ * Content sent with the text, without `text` and `data`. Since 1.1.
+ */
+attachments?: Array<Attachment>, };
+
+export type MessageRole = "user" | "assistant" | "thinking" | "reminder" | "notice";
+
+export type ModelInfo = { provider: string, name: string, 
+/**
+ * A script answers instead of a model. Always shown to the user.
+ */
+replay: boolean, };
+
+export type ModelsResult = { active: ModelInfo, providers: Array<ProviderStatus>, };
+
 export type Need = "network" | "git";
+
+export type OpenSessionParams = { sessionId: string, 
+/**
+ * `earlier` of a snapshot or of the previous page. The answer is then only the part of the
+ * transcript before it, and no session comes into view.
+ */
+before?: string, };
+
+export type OpenSessionResult = { "kind": "opened", session: SessionSnapshot, } | { "kind": "earlier", transcript: Array<TranscriptEntry>, 
+/**
+ * Present if earlier entries exist.
+ */
+earlier?: string, };
+
+export type OutputNotification = { sessionId: string, turnId: string, callId: string, 
+/**
+ * Number of this piece, from 0. A missing number stands for output that came too fast and was
+ * left out; the `detail` of the call has it if it fits there.
+ */
+seq: number, text: string, };
+
+export type Panel = "expanded" | "collapsed" | "hidden";
+
+export type ParentCall = { sessionId: string, turnId: string, callId: string, 
+/**
+ * The plan item in progress when the call was made.
+ */
+planItem?: string, };
+
+export type PlanHistoryParams = { sessionId: string, };
+
+export type PlanHistoryResult = { 
+/**
+ * Oldest first, at most the newest 50.
+ */
+turns: Array<EarlierPlan>, };
+
+export type PlanItem = { 
+/**
+ * Stable across replacements of the list.
+ */
+id: string, content: string, activeForm: string, status: ItemStatus, 
+/**
+ * The model marked it as blocked, or it waits for an open item of a task graph.
+ */
+blocked: boolean, 
+/**
+ * Ids of the open items it waits for (task graph only).
+ */
+blockedBy: Array<string>, 
+/**
+ * Files changed under this item, in the order of the first change.
+ */
+files: Array<LinkedFile>, 
+/**
+ * Commands run under this item, oldest first; at most the newest 50.
+ */
+commands: Array<LinkedCommand>, 
+/**
+ * Tool calls made under this item, without calls of the planning tool. A completed item
+ * without any was only declared done.
+ */
+calls: number, 
+/**
+ * Milliseconds in progress. The client adds the time since the notification for the item in
+ * progress.
+ */
+elapsedMs: number, };
+
+export type PlanNotification = { sessionId: string, turnId: string, rev: number, panel: Panel, items: Array<PlanItem>, completed: number, total: number, 
+/**
+ * Text of open items that the newest update omitted.
+ */
+dropped: Array<string>, };
+
+export type Position = { line: number, character: number, };
 
 export type Preview = { 
 /**
@@ -753,25 +593,119 @@ texts?: PreviewTexts, };
 
 export type PreviewTexts = { before: string, after: string, };
 
-export type ListRulesResult = { 
+export type ProviderStatus = { 
 /**
- * Rules of this workspace first, oldest first in each group.
+ * `anthropic`, `openai` or `replay`.
  */
-rules: Array<AllowedCommand>, };
+provider: string, usable: boolean, 
+/**
+ * Reason why it cannot be used now, with the next step, in English; empty when usable.
+ */
+reason: string, 
+/**
+ * Code, arguments and action of the reason; absent when usable. Since 1.1.
+ */
+problem?: TurnEndProblem, 
+/**
+ * Known model names, best first.
+ */
+models: Array<string>, 
+/**
+ * Origin of its requests (scheme, host and port), for which a newly entered key would be
+ * stored. Empty for a provider without a key.
+ */
+origin: string, };
 
-export type AllowedCommand = { 
+export type QueueAddParams = { sessionId: string, text: string, 
 /**
- * Folder of the rule, as an absolute path without symbolic links.
+ * Mode of its turn; by default the session's.
  */
-folder: string, 
+mode?: ReviewMode, 
 /**
- * The exact words of the command.
+ * Content sent with the text. Since 1.1.
  */
-command: string, 
+attachments?: Array<Attachment>, };
+
+export type QueueAddResult = { 
 /**
- * The folder belongs to this workspace.
+ * Its turn, if it already started.
  */
-here: boolean, };
+started?: RunTaskResult, };
+
+export type QueueDropParams = { sessionId: string, id: string, };
+
+export type QueueEditParams = { sessionId: string, id: string, text: string, };
+
+export type QueueNotification = { sessionId: string, rev: number, items: Array<FollowUp>, 
+/**
+ * The previous turn did not complete, so none starts by itself.
+ */
+held: boolean, };
+
+export type QueueSendParams = { sessionId: string, id: string, };
+
+export type Range = { start: Position, end: Position, };
+
+export type ReadOnly = { reason: ReadOnlyReason, 
+/**
+ * Sentence for the user, in English.
+ */
+text: string, } & ({ "code": "session_in_other_window" } | { "code": "journal_damaged", "args": { records: number, lost: number, } } | { "code": "journal_not_writable", "args": { reason: string, } });
+
+export type ReadOnlyProblem = { "code": "session_in_other_window" } | { "code": "journal_damaged", "args": { records: number, lost: number, } } | { "code": "journal_not_writable", "args": { reason: string, } };
+
+export type ReadOnlyReason = "openElsewhere" | "damaged" | "notWritable";
+
+export type RefusedEdit = "stale" | "readOnly" | "closed" | "failed";
+
+export type RequestProblem = { "code": "not_initialized" } | { "code": "already_shut_down" } | { "code": "protocol_version", "args": { daemon: string, editor: string, } } | { "code": "invalid_params", "args": { method: string, reason: string, } } | { "code": "unknown_command", "args": { command: string, } } | { "code": "invalid_arguments", "args": { command: string, reason: string, form: string, } } | { "code": "overloaded" } | { "code": "request_dropped" } | { "code": "internal_error" } | { "code": "no_folder" } | { "code": "no_usable_model", "args": { reason: TurnProblem, } } | { "code": "empty_task" } | { "code": "turn_running" } | { "code": "turn_ended" } | { "code": "session_not_loaded" } | { "code": "session_unknown" } | { "code": "session_not_found" } | { "code": "no_session" } | { "code": "session_running" } | { "code": "session_read_only", "args": { reason: ReadOnlyProblem, } } | { "code": "session_open_elsewhere" } | { "code": "session_unreadable", "args": { reason: string, } } | { "code": "invalid_page" } | { "code": "no_ended_turn" } | { "code": "queue_full", "args": { limit: number, } } | { "code": "too_many_attachments", "args": { limit: number, } } | { "code": "attachment_too_large", "args": { name: string, limit: number, } } | { "code": "attachment_unreadable", "args": { name: string, reason: string, } } | { "code": "attachment_protected", "args": { name: string, } } | { "code": "not_an_image", "args": { name: string, } } | { "code": "images_unsupported", "args": { model: string, } } | { "code": "empty_follow_up" } | { "code": "follow_up_started" } | { "code": "nothing_to_compact" } | { "code": "document_not_open" } | { "code": "checkpoint_not_found" } | { "code": "rules_unreadable", "args": { reason: string, } };
+
+export type RestoreCheckpointParams = { turnId: string, 
+/**
+ * Overwrites text that others than the agent wrote since, which the user has seen.
+ */
+overwrite: boolean, };
+
+export type RestoreCheckpointResult = { 
+/**
+ * Restored files, relative to the workspace.
+ */
+restored: Array<string>, 
+/**
+ * Files in which others than the agent wrote since. Unless `overwrite` is set, no file was
+ * changed.
+ */
+conflicts: Array<CheckpointConflict>, 
+/**
+ * One line per file that could not be restored, with the reason, in English.
+ */
+failed: Array<string>, 
+/**
+ * Codes and arguments of the lines of `failed`, in the same order. Since 1.1.
+ */
+problems?: Array<ReviewProblem>, };
+
+export type ReviewMode = "review" | "ask" | "auto" | "plan";
+
+export type ReviewNotification = { uri: string, 
+/**
+ * Path relative to the workspace folder, with `/`.
+ */
+path: string, rev: number, 
+/**
+ * Document version of the ranges; absent when the file is not open.
+ */
+version?: number, kind: FileKind, 
+/**
+ * Former path of a moved file, relative like `path`.
+ */
+from?: string, 
+/**
+ * True if a tool call waits for the decision about these hunks (mode `ask`).
+ */
+waiting?: boolean, hunks: Array<Hunk>, };
+
+export type ReviewProblem = { "code": "file_changed", "args": { file: string, } } | { "code": "edit_refused", "args": { file: string, reason: string, } } | { "code": "edit_delayed", "args": { file: string, reason: string, } } | { "code": "edit_abandoned", "args": { file: string, } } | { "code": "nothing_to_undo" };
 
 export type RevokeRuleParams = { folder: string, command: string, };
 
@@ -780,3 +714,343 @@ export type RevokeRuleResult = {
  * False if no such rule existed any more.
  */
 revoked: boolean, };
+
+export type RunTaskParams = { text: string, sessionId?: string, mode?: ReviewMode, context?: TaskContext, 
+/**
+ * Plays the built-in demonstration instead of asking a model. It writes `cairn-demo.md`, so the
+ * folder should not be the user's.
+ */
+demo?: boolean, 
+/**
+ * Content sent with the text. Since 1.1.
+ */
+attachments?: Array<Attachment>, };
+
+export type RunTaskResult = { sessionId: string, turnId: string, };
+
+export type SandboxKind = "bubblewrap" | "namespaces" | "seatbelt" | "off" | "missing";
+
+export type SandboxState = { "code": "in_bubblewrap" } | { "code": "in_namespaces" } | { "code": "in_seatbelt" } | { "code": "no_sandbox_by_setting" } | { "code": "no_sandbox_works", "args": { reason: string, } };
+
+export type SandboxStatus = { kind: SandboxKind, 
+/**
+ * Sentence for the user, in English.
+ */
+text: string, } & ({ "code": "in_bubblewrap" } | { "code": "in_namespaces" } | { "code": "in_seatbelt" } | { "code": "no_sandbox_by_setting" } | { "code": "no_sandbox_works", "args": { reason: string, } });
+
+export type SaveFailure = { uri: string, reason: string, };
+
+export type SaveParams = { uris: Array<string>, };
+
+export type SaveResult = { 
+/**
+ * Files that could not be saved, with the reason.
+ */
+failed: Array<SaveFailure>, };
+
+export type Scope = { "kind": "hunk", uri: string, hunkId: string, } | { "kind": "file", uri: string, } | { "kind": "planItem", sessionId: string, planItem: string, } | { "kind": "turn", turnId: string, } | { "kind": "all" };
+
+export type Selection = { uri: string, range: Range, text: string, };
+
+export type SessionSnapshot = { sessionId: string, 
+/**
+ * First message of the newest turn.
+ */
+task?: string, 
+/**
+ * Newest turn, running or ended.
+ */
+turn?: TurnNotification, plan?: PlanNotification, 
+/**
+ * Waiting follow-ups, if any.
+ */
+queue?: QueueNotification, 
+/**
+ * Tool calls of the newest turn and of its subagents.
+ */
+tools: Array<ToolNotification>, 
+/**
+ * Newest subagents of its turns, in the order of their start. Since 1.3.
+ */
+subagents: Array<SubagentNotification>, 
+/**
+ * Transcript before this daemon started, oldest first; at most the newest 1,000 entries. Later
+ * entries came as notifications.
+ */
+transcript: Array<TranscriptEntry>, 
+/**
+ * Tokens so far, and the use of the context window; absent before the first use.
+ */
+usage?: UsageNotification, 
+/**
+ * Present if earlier entries exist: the `before` for `agent/sessions/open`.
+ */
+earlier?: string, 
+/**
+ * Present if no turn can start in the session.
+ */
+readOnly?: ReadOnly, };
+
+export type SessionState = "running" | "waiting" | "ended";
+
+export type SessionSummary = { sessionId: string, 
+/**
+ * Beginning of the first message; empty if there is none.
+ */
+task: string, 
+/**
+ * Milliseconds since 1970.
+ */
+updatedMs: number, turns: number, running: boolean, 
+/**
+ * Since 1.3.
+ */
+state?: SessionState, 
+/**
+ * Reason for which its newest turn ended. Absent while one runs, and before the first one.
+ * Since 1.3.
+ */
+end?: EndReason, 
+/**
+ * Last line of the newest answer, or of the failure of its turn; at most 200 characters. Absent
+ * while a turn runs. Since 1.3.
+ */
+lastLine?: string, 
+/**
+ * Proposed edits of the session that this window keeps and that wait for a decision. Since 1.3.
+ */
+pendingEdits?: number, 
+/**
+ * Follow-ups that wait. Since 1.3.
+ */
+queued?: number, 
+/**
+ * Estimated cost of the session in millionths of a dollar; present only if every price is
+ * known. Since 1.3.
+ */
+costMicros?: number, 
+/**
+ * Completed items of its plan.
+ */
+doneItems: number, openItems: number, 
+/**
+ * The session in view in this window.
+ */
+current: boolean, 
+/**
+ * Another window has it open: this one can read, fork and export it.
+ */
+lockedElsewhere: boolean, };
+
+export type StateResult = { sessions: Array<SessionSnapshot>, reviews: Array<ReviewNotification>, status: StatusNotification, };
+
+export type StatusNotification = { rev: number, model: ModelInfo, connection: Connection, 
+/**
+ * Sandbox of the agent's commands; absent until it is known.
+ */
+sandbox?: SandboxStatus, 
+/**
+ * Conditions that the user should know now, newest last.
+ */
+banners: Array<Banner>, };
+
+export type StatusProblem = { "code": "answers_replayed" } | { "code": "untrusted_workspace" } | { "code": "setting_unknown", "args": { setting: string, } } | { "code": "setting_renamed", "args": { setting: string, old: string, } } | { "code": "setting_type", "args": { setting: string, expected: string, found: string, } } | { "code": "setting_choice", "args": { setting: string, value: string, choices: string, } } | { "code": "setting_invalid", "args": { setting: string, reason: string, } } | { "code": "storage_failed", "args": { reason: string, } } | { "code": "workspace_open_elsewhere" } | { "code": "sandbox_off", "args": { setting: string, } } | { "code": "sandbox_missing", "args": { reason: string, } } | { "code": "sandbox_unsupported" } | { "code": "leftovers_quarantined", "args": { folder: string, files: string, faults: string, } };
+
+export type SteerParams = { sessionId: string, expectedTurnId: string, text: string, 
+/**
+ * Content sent with the text. Since 1.1.
+ */
+attachments?: Array<Attachment>, };
+
+export type SteerResult = { queued: boolean, };
+
+export type SubagentNotification = { 
+/**
+ * The subagent's own session. With `turnId`, `agent/cancel` ends this subagent alone.
+ */
+sessionId: string, turnId: string, rev: number, parent: ParentCall, 
+/**
+ * Index of the call among those of its turn: subagents of one message begin in any order.
+ */
+place: number, 
+/**
+ * Short description of its task, by the model.
+ */
+title: string, phase: SubagentPhase, 
+/**
+ * Its own plan; empty if it has none.
+ */
+items: Array<PlanItem>, completed: number, total: number, rounds: number, 
+/**
+ * Its tokens, which also count in its parent's usage.
+ */
+usage: Usage, };
+
+export type SubagentOrigin = { sessionId: string, planItem?: string, };
+
+export type SubagentPhase = { "kind": "waiting" } | { "kind": "running" } | { "kind": "ended", reason: EndReason, };
+
+export type TaskContext = { 
+/**
+ * URI of the file in the active editor.
+ */
+activeFile?: string, selection?: Selection, };
+
+export type TextEdit = { range: Range, newText: string, };
+
+export type TextEncoding = { 
+/**
+ * Name in the Encoding Standard in lower case: `gbk`, `gb18030`, `big5`, `shift_jis`,
+ * `utf-16le`, `utf-8` and so on.
+ */
+name: string, 
+/**
+ * The file begins with a byte order mark.
+ */
+bom: boolean, };
+
+export type ToolKind = "read" | "search" | "edit" | "create" | "delete" | "move" | "run" | "plan" | "task" | "ask";
+
+export type ToolNotification = { sessionId: string, turnId: string, rev: number, callId: string, name: string, 
+/**
+ * One line, such as `Read src/cart.mjs` or `Run npm test`.
+ */
+title: string, state: ToolState, 
+/**
+ * Plan item in progress when the call was made.
+ */
+planItem?: string, 
+/**
+ * Bounded text: output of a command, reason of a failure, the whole command.
+ */
+detail?: string, 
+/**
+ * File that the call touched.
+ */
+uri?: string, 
+/**
+ * For a subagent's call: the call that started the subagent.
+ */
+parent?: ParentCall, 
+/**
+ * Effect that the call is about to have, or had; absent for an unknown tool and in calls of
+ * earlier versions. Since 1.2.
+ */
+toolKind?: ToolKind, 
+/**
+ * File that the call is about, and the lines that it read. Since 1.2.
+ */
+target?: ToolTarget, 
+/**
+ * Numbers about what it did. Since 1.2.
+ */
+stats?: ToolStats, 
+/**
+ * Time at which it began to run, in milliseconds since 1970. Since 1.2.
+ */
+startedAt?: number, 
+/**
+ * Time at which it was over, likewise. Since 1.2.
+ */
+endedAt?: number, };
+
+export type ToolOutputParams = { sessionId: string, callId: string, };
+
+export type ToolOutputResult = { 
+/**
+ * Absent while the calls of its message run, and for an unknown call.
+ */
+text?: string, };
+
+export type ToolState = "queued" | "awaitingApproval" | "running" | "done" | "failed" | "declined" | "cancelled";
+
+export type ToolStats = { 
+/**
+ * Lines that an edit added.
+ */
+added?: number, 
+/**
+ * Lines that an edit removed.
+ */
+removed?: number, 
+/**
+ * Lines or files that a search found.
+ */
+matches?: number, 
+/**
+ * Lines that were read.
+ */
+lines?: number, 
+/**
+ * Exit code of a command; absent if it was ended by a signal.
+ */
+exitCode?: number, };
+
+export type ToolTarget = { uri: string, 
+/**
+ * Whole lines. Absent: the file as a whole.
+ */
+range?: Range, };
+
+export type TranscriptEntry = { "kind": "turn" } & TurnNotification | { "kind": "message" } & MessageNotification | { "kind": "tool" } & ToolNotification;
+
+export type TrustParams = { trusted: boolean, };
+
+export type TurnEndProblem = { action?: ActionId, } & ({ "code": "no_api_key", "args": { provider: string, variable: string, } } | { "code": "key_of_other_server", "args": { provider: string, owners: string, origin: string, } } | { "code": "key_rejected", "args": { provider: string, reason: string, } } | { "code": "model_unreachable", "args": { reason: string, } } | { "code": "local_model_unreachable", "args": { reason: string, setting: string, } } | { "code": "model_timeout", "args": { reason: string, } } | { "code": "model_rate_limited", "args": { reason: string, } } | { "code": "model_busy", "args": { reason: string, seconds: number, } } | { "code": "model_server_error", "args": { reason: string, } } | { "code": "answer_cut", "args": { reason: string, } } | { "code": "answer_invalid", "args": { reason: string, } } | { "code": "empty_answer" } | { "code": "unknown_stop", "args": { reason: string, } } | { "code": "model_crashed", "args": { reason: string, } } | { "code": "model_refused" } | { "code": "model_rejected", "args": { reason: string, } } | { "code": "model_not_found", "args": { reason: string, } } | { "code": "model_address", "args": { reason: string, setting: string, } } | { "code": "model_unusable", "args": { reason: string, setting: string, } } | { "code": "no_model_configured", "args": { setting: string, } } | { "code": "http_client_failed", "args": { reason: string, } } | { "code": "replay_script", "args": { reason: string, setting: string, } } | { "code": "hook_refused", "args": { reason: string, setting: string, } } | { "code": "context_full", "args": { reason: string, } } | { "code": "not_compacted", "args": { reason: string, } } | { "code": "repeated_call", "args": { tool: string, } } | { "code": "round_limit", "args": { limit: number, setting: string, } } | { "code": "output_limit", "args": { setting: string, } } | { "code": "interrupted" } | { "code": "runs_elsewhere" });
+
+export type TurnNotice = { "code": "results_elided", "args": { before: number, after: number, } } | { "code": "conversation_compacted", "args": { before: number, after: number, } } | { "code": "compacted_without_summary", "args": { before: number, after: number, } } | { "code": "images_left_out" } | { "code": "files_quarantined", "args": { folder: string, files: string, faults: string, } } | { "code": "file_not_returned", "args": { file: string, folder: string, reason: string, } } | { "code": "approvals_unreadable", "args": { reason: string, } } | { "code": "approval_not_saved", "args": { reason: string, } } | { "code": "hook_output", "args": { text: string, } };
+
+export type TurnNotification = { sessionId: string, turnId: string, rev: number, phase: TurnPhase, };
+
+export type TurnPhase = { "kind": "started", 
+/**
+ * Text of the user.
+ */
+text: string, 
+/**
+ * Content sent with the text, without `text` and `data`. Since 1.1.
+ */
+attachments?: Array<Attachment>, } | { "kind": "ended", reason: EndReason, 
+/**
+ * Last text of the assistant, or the failure and the next step for the user.
+ */
+summary: string, openItems: number, usage: Usage, 
+/**
+ * Reason why the turn ended before its work was done; absent if it was completed or
+ * cancelled. Since 1.1.
+ */
+problem?: TurnEndProblem, 
+/**
+ * Time, tokens and cost of this turn alone; absent for turns of earlier versions. Since
+ * 1.2.
+ */
+spent?: TurnSpent, };
+
+export type TurnProblem = { "code": "no_api_key", "args": { provider: string, variable: string, } } | { "code": "key_of_other_server", "args": { provider: string, owners: string, origin: string, } } | { "code": "key_rejected", "args": { provider: string, reason: string, } } | { "code": "model_unreachable", "args": { reason: string, } } | { "code": "local_model_unreachable", "args": { reason: string, setting: string, } } | { "code": "model_timeout", "args": { reason: string, } } | { "code": "model_rate_limited", "args": { reason: string, } } | { "code": "model_busy", "args": { reason: string, seconds: number, } } | { "code": "model_server_error", "args": { reason: string, } } | { "code": "answer_cut", "args": { reason: string, } } | { "code": "answer_invalid", "args": { reason: string, } } | { "code": "empty_answer" } | { "code": "unknown_stop", "args": { reason: string, } } | { "code": "model_crashed", "args": { reason: string, } } | { "code": "model_refused" } | { "code": "model_rejected", "args": { reason: string, } } | { "code": "model_not_found", "args": { reason: string, } } | { "code": "model_address", "args": { reason: string, setting: string, } } | { "code": "model_unusable", "args": { reason: string, setting: string, } } | { "code": "no_model_configured", "args": { setting: string, } } | { "code": "http_client_failed", "args": { reason: string, } } | { "code": "replay_script", "args": { reason: string, setting: string, } } | { "code": "hook_refused", "args": { reason: string, setting: string, } } | { "code": "context_full", "args": { reason: string, } } | { "code": "not_compacted", "args": { reason: string, } } | { "code": "repeated_call", "args": { tool: string, } } | { "code": "round_limit", "args": { limit: number, setting: string, } } | { "code": "output_limit", "args": { setting: string, } } | { "code": "interrupted" } | { "code": "runs_elsewhere" };
+
+export type TurnSpent = { elapsedMs: number, usage: Usage, 
+/**
+ * Estimate in millionths of a dollar; present only if every price is known.
+ */
+costMicros?: number, };
+
+export type UndoDecisionResult = { undone: boolean, 
+/**
+ * Reason why nothing, or not all, was undone, in English.
+ */
+message?: string, 
+/**
+ * Code and arguments of `message`. Since 1.1.
+ */
+problem?: ReviewProblem, };
+
+export type Usage = { inputTokens: number, outputTokens: number, cachedTokens: number, };
+
+export type UsageNotification = { sessionId: string, turnId: string, rev: number, rounds: number, turn: Usage, session: Usage, context: ContextUse, 
+/**
+ * Estimated cost of the session in millionths of a dollar; present only if every price is
+ * known.
+ */
+costMicros?: number, };
+
+export type WholeFile = "deleted" | "moved";

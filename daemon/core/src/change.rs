@@ -1,6 +1,6 @@
-//! The algebra of edits: apply, invert, compose, map an offset, find the change between two texts.
+//! Algebra of edits: apply, invert, compose, map an offset, find the change between two texts.
 //!
-//! Offsets count chars. Never applies to a text of another length than it was made for.
+//! Offsets count chars. A change applies only to a text of the length for which it was made.
 
 use std::{cmp::Ordering, ops::Range};
 
@@ -9,9 +9,11 @@ use crate::text::Text;
 mod between;
 mod compose;
 pub(crate) mod diff;
+mod words;
 
 pub(crate) use between::{blocks, spread};
 pub(crate) use diff::Blocks;
+pub use words::{WordChange, changed_words};
 
 /// Replaces a range of the old text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,21 +22,21 @@ pub struct Edit {
     pub insert: String,
 }
 
-/// Edits that happen at once, all in offsets of the old text.
+/// Simultaneous edits, all in offsets of the old text.
 ///
-/// Invariant: sorted, none touches the next, each does something.
+/// Invariant: the edits are sorted, no two touch, and none is empty.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
     len: usize,
     edits: Vec<Edit>,
 }
 
-/// To which side an offset belongs when text is inserted right at it.
+/// Side to which an offset belongs when text is inserted exactly there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Assoc {
     /// Stays before the inserted text.
     Before,
-    /// Goes behind the inserted text.
+    /// Moves behind the inserted text.
     After,
 }
 
@@ -54,7 +56,7 @@ pub struct LengthMismatch {
 }
 
 impl Edit {
-    /// The same edit in a text that this one's is a part of.
+    /// Returns the edit for a larger text that contains this one's from `offset` on.
     #[must_use]
     pub fn shifted(&self, by: usize) -> Edit {
         let range = self.range.start + by..self.range.end + by;
@@ -63,10 +65,10 @@ impl Edit {
 }
 
 impl Change {
-    /// Takes edits in any order. Inserts at the same place keep theirs.
+    /// Creates a change from edits in any order. Insertions at the same place keep their order.
     ///
     /// # Errors
-    /// When an edit lies outside of the text or two edits overlap.
+    /// If an edit lies outside of the text or two edits overlap.
     pub fn new(len: usize, mut edits: Vec<Edit>) -> Result<Change, InvalidChange> {
         edits.sort_by_key(|edit| (edit.range.start, edit.range.end));
         let mut end = 0..0;
@@ -82,10 +84,10 @@ impl Change {
         Ok(Change::normal(len, edits))
     }
 
-    /// One edit.
+    /// Creates a change of one edit.
     ///
     /// # Errors
-    /// When it lies outside of the text.
+    /// If the edit lies outside of the text.
     pub fn single(
         len: usize,
         range: Range<usize>,
@@ -94,14 +96,14 @@ impl Change {
         Change::new(len, vec![Edit { range, insert: insert.into() }])
     }
 
-    /// The change that does nothing to a text of this length.
+    /// Returns the empty change for a text of this length.
     #[must_use]
     pub fn none(len: usize) -> Change {
         Change { len, edits: Vec::new() }
     }
 
-    /// A small change that makes `new` from `old`: differing lines, trimmed to what differs in
-    /// them, so that cursors, folds and selections around it survive. Fewer than 1000 edits.
+    /// Returns a small change from `old` to `new`: the differing parts of lines, so that cursors,
+    /// folds and selections around them survive. It has fewer than 1000 edits.
     #[must_use]
     pub fn between(old: &Text, new: &Text) -> Change {
         Change::normal(old.len_chars(), between::edits(old, new))
@@ -117,7 +119,7 @@ impl Change {
         self.edits.is_empty()
     }
 
-    /// The length of the text it applies to.
+    /// Length of the text to which the change applies.
     #[must_use]
     pub fn len_before(&self) -> usize {
         self.len
@@ -131,7 +133,7 @@ impl Change {
     }
 
     /// # Errors
-    /// When the text has another length than the one this change was made for.
+    /// If the text does not have the length for which the change was made.
     pub fn apply(&self, text: &Text) -> Result<Text, LengthMismatch> {
         if text.len_chars() != self.len {
             return Err(LengthMismatch { expected: self.len, found: text.len_chars() });
@@ -144,7 +146,7 @@ impl Change {
         Ok(text)
     }
 
-    /// The change that leads back to `old`, the text this one applies to.
+    /// Returns the inverse change. `old` is the text to which this change applies.
     #[must_use]
     pub fn invert(&self, old: &Text) -> Change {
         let (mut removed, mut inserted) = (0, 0);
@@ -159,10 +161,10 @@ impl Change {
         Change::normal(self.len_after(), edits)
     }
 
-    /// First this change, then `next`, as one change.
+    /// Combines this change and then `next` into one.
     ///
     /// # Errors
-    /// When `next` was made for a text of another length than this one leaves.
+    /// If `next` was made for a text of another length than the result of this change.
     pub fn compose(&self, next: &Change) -> Result<Change, LengthMismatch> {
         let found = self.len_after();
         if next.len != found {
@@ -171,8 +173,8 @@ impl Change {
         Ok(Change::normal(self.len, compose::edits(self, next)))
     }
 
-    /// Where an offset of the old text is in the new one. An offset inside replaced text goes to
-    /// the edge of the replacement that `assoc` names.
+    /// Maps an offset of the old text to the new text. An offset inside replaced text maps to the
+    /// edge of the replacement that `assoc` names.
     #[must_use]
     pub fn map_offset(&self, offset: usize, assoc: Assoc) -> usize {
         let mut mapped = offset.min(self.len);
@@ -199,7 +201,7 @@ impl Change {
         mapped
     }
 
-    /// Joins edits that touch and drops those that do nothing. Takes sorted, disjoint edits.
+    /// Joins edits that touch, and drops empty ones. The input must be sorted and disjoint.
     fn normal(len: usize, edits: Vec<Edit>) -> Change {
         let mut normal: Vec<Edit> = Vec::with_capacity(edits.len());
         for edit in edits {

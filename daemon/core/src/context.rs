@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    conversation::{Arguments, Block, Item, ToolResult},
+    conversation::{Attached, AttachedContent, Block, Item, ToolArguments, ToolResult},
     marks,
     model::Usage,
 };
@@ -69,6 +69,22 @@ pub struct Epoch {
     pub start: usize,
     /// Long tool results before this item are sent as a note.
     pub elided_before: usize,
+    /// Images before this item are sent as a name: the model server refused them.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub images_from: usize,
+}
+
+fn is_zero(number: &usize) -> bool {
+    *number == 0
+}
+
+impl Epoch {
+    /// Returns the epoch without the images of all items; `None` if it sends none.
+    pub fn without_images(self, items: &[Item]) -> Option<Self> {
+        let first = self.start.max(self.images_from);
+        let has_images = items.iter().skip(first).any(Item::has_images);
+        has_images.then_some(Self { images_from: items.len(), ..self })
+    }
 }
 
 /// Change to an epoch in which the conversation needs fewer tokens.
@@ -90,6 +106,8 @@ pub enum Shortening {
     Summarized,
     /// Facts were copied without a summary: the model could not be asked, or wrote none.
     Mechanical,
+    /// Images are left out, because the model server refused a request with them.
+    ImagesLeftOut,
 }
 
 impl Shortened {
@@ -99,6 +117,7 @@ impl Shortened {
             Shortening::Elided => "Old tool results left out to save room",
             Shortening::Summarized => "Conversation compacted",
             Shortening::Mechanical => "Conversation compacted without a summary of the model",
+            Shortening::ImagesLeftOut => "The model server refused the images; they are left out",
         };
         format!("{what}: {} → {} tokens", rounded(self.before), rounded(self.after))
     }
@@ -209,7 +228,15 @@ impl Meter {
 
 /// Returns an item as it is sent in this epoch.
 pub fn sent(items: &[Item], epoch: Epoch, index: usize) -> Cow<'_, Item> {
-    if index < epoch.elided_before { elided(items, index) } else { Cow::Borrowed(&items[index]) }
+    let item = if index < epoch.elided_before {
+        elided(items, index)
+    } else {
+        Cow::Borrowed(&items[index])
+    };
+    if index < epoch.images_from && item.has_images() {
+        return Cow::Owned(item.into_owned().without_images());
+    }
+    item
 }
 
 /// Index of the first item whose results are always sent whole.
@@ -261,7 +288,7 @@ fn elided_content(result: &ToolResult, tool: &str) -> String {
     let note =
         format!("output of {lines} lines left out to save room; call {tool} again if you need it");
     if result.is_error {
-        // An error message mostly stands at the start.
+        // An error message is usually at the start.
         return format!("{}\n{}", start_of(content, SMALL_RESULT / 2), marks::own(&note));
     }
     marks::own(&note)
@@ -285,11 +312,18 @@ const AROUND: u64 = 8;
 
 fn item_tokens(item: &Item) -> u64 {
     let notes = |notes: &[crate::conversation::Note]| -> u64 {
-        notes.iter().map(|note| text_tokens(&note.text) + AROUND).sum()
+        notes
+            .iter()
+            .map(|note| text_tokens(&note.text) + attached_tokens(&note.attached) + AROUND)
+            .sum()
     };
     AROUND
         + match item {
-            Item::User(message) => text_tokens(&message.text) + notes(&message.notes),
+            Item::User(message) => {
+                text_tokens(&message.text)
+                    + attached_tokens(&message.attached)
+                    + notes(&message.notes)
+            }
             Item::Assistant(message) => message.blocks.iter().map(block_tokens).sum(),
             Item::ToolResults { results, notes: after } => {
                 let results = results.iter();
@@ -297,6 +331,23 @@ fn item_tokens(item: &Item) -> u64 {
                     + notes(after)
             }
         }
+}
+
+/// Estimated tokens of an image: about the most that the servers count for one.
+const IMAGE: u64 = 1_600;
+
+fn attached_tokens(attached: &[Attached]) -> u64 {
+    let tokens = attached.iter().map(|one| {
+        let content = match &one.content {
+            AttachedContent::File { text, .. }
+            | AttachedContent::Selection { text, .. }
+            | AttachedContent::Text(text) => text_tokens(text),
+            AttachedContent::Folder | AttachedContent::RefusedImage => 0,
+            AttachedContent::Image(_) => IMAGE,
+        };
+        content + text_tokens(&one.name) + 2 * AROUND
+    });
+    tokens.sum()
 }
 
 fn block_tokens(block: &Block) -> u64 {
@@ -311,8 +362,8 @@ fn block_tokens(block: &Block) -> u64 {
             }
             Block::ToolCall(call) => {
                 let arguments = match &call.arguments {
-                    Arguments::Object(object) => text_tokens(&object.to_string()),
-                    Arguments::Invalid { raw, .. } => text_tokens(raw),
+                    ToolArguments::Object(object) => text_tokens(&object.to_string()),
+                    ToolArguments::Invalid { raw, .. } => text_tokens(raw),
                 };
                 text_tokens(&call.name) + arguments + AROUND
             }

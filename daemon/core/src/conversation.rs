@@ -4,10 +4,16 @@
 //! follows it. Items are never changed or removed once pushed, so the encoded prefix of a request
 //! stays byte-identical and the provider's prompt cache holds.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::marks;
+
+mod attached;
+
+pub use attached::{Attached, AttachedContent, Image};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Item {
@@ -21,11 +27,51 @@ pub enum Item {
     },
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+impl Item {
+    /// Returns true if it is sent with images.
+    pub(crate) fn has_images(&self) -> bool {
+        let (message, notes) = match self {
+            Item::User(message) => (message.attached.as_slice(), &message.notes),
+            Item::ToolResults { notes, .. } => (&[] as &[Attached], notes),
+            Item::Assistant(_) => return false,
+        };
+        let mut all = message.iter().chain(notes.iter().flat_map(|note| &note.attached));
+        all.any(|attached| attached.image().is_some())
+    }
+
+    /// Returns the item with each image replaced by its name.
+    pub(crate) fn without_images(mut self) -> Self {
+        let (message, notes) = match &mut self {
+            Item::User(message) => (message.attached.as_mut_slice(), &mut message.notes),
+            Item::ToolResults { notes, .. } => (&mut [] as &mut [Attached], notes),
+            Item::Assistant(_) => return self,
+        };
+        for attached in
+            message.iter_mut().chain(notes.iter_mut().flat_map(|note| &mut note.attached))
+        {
+            if attached.image().is_some() {
+                attached.content = AttachedContent::RefusedImage;
+            }
+        }
+        self
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct UserMessage {
     pub text: String,
-    /// Come after the text, in the same message.
+    /// Notes after the text, in the same message.
     pub notes: Vec<Note>,
+    /// Content that the user sent with the text. Absent in journals of earlier versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attached: Vec<Attached>,
+}
+
+impl UserMessage {
+    /// Returns the text with the attached texts, as the model gets it in every wire format.
+    pub fn wire_text(&self) -> Cow<'_, str> {
+        attached::with_text(Cow::Borrowed(&self.text), &self.attached)
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -36,7 +82,7 @@ pub struct AssistantMessage {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Block {
     Text(String),
-    /// Sent back unchanged to the provider that made it, or left out.
+    /// Reasoning. Returned unchanged to the provider that made it, otherwise left out.
     Thinking {
         text: String,
         signature: Option<String>,
@@ -58,11 +104,11 @@ pub struct ToolCall {
     /// Unique in the conversation; the provider's own id, or one made up for a server that sent none.
     pub id: String,
     pub name: String,
-    pub arguments: Arguments,
+    pub arguments: ToolArguments,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub enum Arguments {
+pub enum ToolArguments {
     /// Always a JSON object.
     Object(Value),
     /// Text that is not a JSON object. The call is answered with an error and never run.
@@ -76,30 +122,40 @@ pub struct ToolResult {
     pub is_error: bool,
 }
 
-/// Text the harness adds after the newest user message or tool results.
+/// Text that Cairn adds after the newest user message or tool results.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Note {
     pub kind: NoteKind,
     pub text: String,
+    /// Content that the user sent with the text. Absent in journals of earlier versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attached: Vec<Attached>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum NoteKind {
-    /// Guidance about the plan; stands in a frame of Cairn's own words.
+    /// Guidance about the plan, between two of Cairn's own lines.
     Reminder,
-    /// Words of the user sent while the turn ran; sent as they are.
+    /// Text that the user sent during the turn, unchanged.
     Steer,
-    /// Facts about the workspace: rejected edits, files changed by the user; stands in a frame too.
+    /// Facts about the workspace, such as rejected edits and files changed by the user, between two
+    /// of Cairn's own lines.
     Notice,
 }
 
 impl Note {
-    /// The text as the model sees it, the same in every wire format.
+    pub fn new(kind: NoteKind, text: impl Into<String>) -> Self {
+        Self { kind, text: text.into(), attached: Vec::new() }
+    }
+
+    /// Returns the text as the model gets it, in every wire format.
     pub fn wire_text(&self) -> String {
         match self.kind {
             NoteKind::Reminder => marks::framed("reminder", &self.text),
             NoteKind::Notice => marks::framed("notice", &self.text),
-            NoteKind::Steer => marks::escape(&self.text).into_owned(),
+            NoteKind::Steer => {
+                attached::with_text(marks::escape(&self.text), &self.attached).into_owned()
+            }
         }
     }
 }
@@ -115,7 +171,7 @@ impl AssistantMessage {
         })
     }
 
-    /// All visible text, joined.
+    /// Returns all visible text, joined.
     pub fn text(&self) -> String {
         let mut out = String::new();
         for block in &self.blocks {

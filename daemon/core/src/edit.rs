@@ -1,9 +1,8 @@
-//! Replacing a passage of a text by another one, as a model asks for it: the old words, the new
-//! words, no positions.
+//! Replacement of a passage of text, which a model gives as old and new text without a position.
 //!
-//! Line endings never decide a match: models write `\n` whatever the file has. Text that is not
-//! part of the change keeps its bytes, endings included. Never guesses: a passage that is not
-//! there, or is there twice, is an error that shows where to look.
+//! Line endings do not affect a match, because models write `\n` for any file. Text outside of the
+//! change keeps its bytes and line endings. Never guesses: a missing or ambiguous passage is an
+//! error that names the nearest lines.
 
 use std::{collections::HashMap, fmt, ops::Range};
 
@@ -11,7 +10,7 @@ use crate::text::LineEnding;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Occurrences {
-    /// The old text must be there exactly once.
+    /// The old text must occur exactly once.
     One,
     All,
 }
@@ -37,18 +36,18 @@ pub enum EditError {
     )]
     Ambiguous {
         count: usize,
-        /// One-based, the first few.
+        /// One-based numbers of the first few lines.
         lines: Vec<usize>,
     },
 }
 
-/// The place that looks most like the text that was not found.
+/// Lines that are most similar to the text that was not found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Nearest {
     /// One-based.
     pub first_line: usize,
     pub lines: Vec<String>,
-    /// The place differs from what was asked for in white space alone.
+    /// True if the lines differ from the searched text only in white space.
     pub only_whitespace: bool,
 }
 
@@ -83,8 +82,8 @@ pub fn replace(
         return Err(EditError::NotFound { nearest: nearest(&file.text, &old) });
     }
 
-    // Only what differs between old and new is replaced, so that a line the model merely quoted
-    // keeps its ending in a file that mixes them.
+    // Replace only the difference between old and new, so that a quoted line keeps its ending in a
+    // file with mixed endings.
     let (prefix, suffix) = common_ends(&old, &new);
     let inserted = with_endings(&new[prefix..new.len() - suffix], file.endings);
     let mut out = String::with_capacity(text.len() + inserted.len());
@@ -99,7 +98,7 @@ pub fn replace(
     Ok(Replaced { text: out, count: found.len() })
 }
 
-/// `content` as the new whole of a file that holds `old`: in the line endings of `old`.
+/// Returns `content` with the line endings of `old`, to replace it as a whole.
 pub fn rewrite(old: &str, content: &str) -> String {
     match Normalized::new(old).endings {
         LineEnding::CrLf => with_endings(&to_lf(content), LineEnding::CrLf),
@@ -108,14 +107,14 @@ pub fn rewrite(old: &str, content: &str) -> String {
 }
 
 const MAX_LISTED: usize = 10;
-/// Bounds of the search for the nearest place.
+/// Limits of the search for similar lines.
 const MAX_SEARCHED_LINES: usize = 20_000;
 const MAX_COMPARED_CHARS: usize = 300;
 const MAX_SHOWN_LINES: usize = 12;
-/// Below this, the nearest place is noise.
+/// Minimum similarity of lines that are worth showing.
 const SIMILAR: f64 = 0.5;
 
-/// A text with `\n` endings that knows where its bytes came from.
+/// A text with `\n` endings, and the map to its original bytes.
 struct Normalized {
     text: String,
     /// Offsets in `text` of the `\n` that were `\r\n`, ascending.
@@ -141,7 +140,8 @@ impl Normalized {
         Self { text, crlf, endings }
     }
 
-    /// An offset before a `\r\n` maps to before the `\r`: a pair is never split.
+    /// Maps a range to the original text. An offset before `\r\n` maps to before the `\r`, so that
+    /// no pair is split.
     fn original(&self, range: Range<usize>) -> Range<usize> {
         let shift = |at: usize| at + self.crlf.partition_point(|&newline| newline < at);
         shift(range.start)..shift(range.end)
@@ -156,8 +156,7 @@ fn with_endings(lf: &str, endings: LineEnding) -> String {
     lf.replace('\n', endings.as_str())
 }
 
-/// Starts of `needle`, overlapping ones too: `aa` is twice in `aaa`, and which one to replace is
-/// anyone's guess.
+/// Starts of `needle`, overlapping ones included: `aa` occurs twice in `aaa`, which is ambiguous.
 fn overlapping<'a>(text: &'a str, needle: &'a str) -> impl Iterator<Item = usize> + 'a {
     let step = needle.chars().next().map_or(1, char::len_utf8);
     let mut from = 0;
@@ -172,7 +171,8 @@ fn line_of(text: &str, at: usize) -> usize {
     text[..at].bytes().filter(|&byte| byte == b'\n').count() + 1
 }
 
-/// Bytes that two texts share at the start and, beyond that, at the end, on char boundaries.
+/// Number of bytes that two texts share at the start and, in the rest, at the end, on char
+/// boundaries.
 fn common_ends(a: &str, b: &str) -> (usize, usize) {
     let shared = |pairs: &mut dyn Iterator<Item = (char, char)>| -> usize {
         pairs.take_while(|(x, y)| x == y).map(|(x, _)| x.len_utf8()).sum()
@@ -216,7 +216,8 @@ fn nearest(text: &str, old: &str) -> Option<Nearest> {
     })
 }
 
-/// The pairs of neighbouring chars of a line, counted: cheap to compare, blind to small slips.
+/// Counts of the pairs of adjacent chars of a line: cheap to compare, and tolerant of small
+/// differences.
 struct Bigrams {
     counts: HashMap<(char, char), usize>,
     total: usize,
@@ -250,7 +251,7 @@ impl Bigrams {
 }
 
 fn pairs(line: &str) -> impl Iterator<Item = (char, char)> {
-    // A line break stands at the end, so that a line of one char has a pair too.
+    // With a line break at the end, so that a line of one char has a pair.
     line.chars()
         .take(MAX_COMPARED_CHARS)
         .zip(line.chars().skip(1).chain(['\n']).take(MAX_COMPARED_CHARS))
@@ -299,14 +300,14 @@ mod tests {
     }
 
     #[test]
-    fn replaces_a_unique_passage() {
+    fn a_unique_passage_is_replaced() {
         check("a\nb\nc\n", "b", "B", expect![[r#""a\nB\nc\n""#]]);
         check("only", "only", "", expect![[r#""""#]]);
         check("x é y", "é", "😀", expect![[r#""x 😀 y""#]]);
     }
 
     #[test]
-    fn tells_what_is_wrong() {
+    fn a_passage_that_is_missing_or_ambiguous_is_an_error_with_the_reason() {
         check("a", "", "b", expect!["`old_text` is empty. Give the exact text to replace."]);
         check(
             "a",
@@ -333,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn shows_the_nearest_lines() {
+    fn an_error_shows_the_nearest_lines() {
         let text = "fn one() {\n    start();\n    let total = compute(items);\n}\n";
         check(
             text,
@@ -363,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn line_endings_do_not_decide_and_are_kept() {
+    fn line_endings_are_ignored_in_the_search_and_kept_in_the_file() {
         check("a\r\nb\r\nc\r\n", "a\nb\n", "a\nx\nb\n", expect![[r#""a\r\nx\r\nb\r\nc\r\n""#]]);
         check("a\r\nb\r\n", "b\r\n", "c\r\n", expect![[r#""a\r\nc\r\n""#]]);
         check("a\nb\n", "a\r\nb", "a\r\nc", expect![[r#""a\nc\n""#]]);
@@ -373,13 +374,13 @@ mod tests {
     }
 
     #[test]
-    fn replaces_all() {
+    fn all_occurrences_are_replaced_on_request() {
         let got = replace("a.a.a", "a", "bb", Occurrences::All);
         assert_eq!(got, Ok(Replaced { text: "bb.bb.bb".into(), count: 3 }));
     }
 
     #[test]
-    fn rewrite_keeps_the_endings_of_the_file() {
+    fn a_rewrite_keeps_the_line_endings_of_the_file() {
         assert_eq!(rewrite("a\r\nb\r\n", "x\ny\r\n"), "x\r\ny\r\n");
         assert_eq!(rewrite("a\nb\n", "x\r\n"), "x\r\n");
         assert_eq!(rewrite("", "x\n"), "x\n");
@@ -388,7 +389,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
 
-        /// Whatever the endings, bytes around the passage stay and the passage becomes the new one.
+        /// With any line endings, the passage is replaced and the bytes around it stay.
         #[test]
         fn only_the_passage_changes(
             before in "([a-c é]{0,6}(\r\n|\n)){0,4}",
@@ -406,7 +407,7 @@ mod tests {
         }
 
         #[test]
-        fn never_panics(text in ".{0,60}", old in ".{0,6}", new in ".{0,6}") {
+        fn any_arguments_are_handled_without_a_panic(text in ".{0,60}", old in ".{0,6}", new in ".{0,6}") {
             let _ = replace(&text, &old, &new, Occurrences::One);
             let _ = replace(&text, &old, &new, Occurrences::All);
         }

@@ -195,7 +195,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_file_has_one_plain_name() {
+    fn spellings_of_one_file_name_fold_to_one_name() {
         for (name, expected) in [
             (".git", ".git"),
             (".GIT", ".git"),
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn folding_joins_what_differs_in_case_or_composition_alone() {
+    fn folding_joins_names_that_differ_only_in_case_or_composition() {
         for (a, b, same) in [
             ("A", "a", true),
             ("É", "e\u{301}", true),
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn windows_would_take_these_for_something_else() {
+    fn names_with_a_special_meaning_on_windows_are_detected() {
         use WindowsOddity::{
             Device, DriveRelative, Forbidden, Namespace, ShortName, Stream, TrailingDotOrSpace,
         };

@@ -1,4 +1,4 @@
-//! Hooks: commands of the user that run at certain moments of a turn, and the meaning of their
+//! Hooks: commands of the user that run at certain events of a turn, and the meaning of their
 //! exit.
 //!
 //! Must never let a hook allow what the policy asks about or denies: a hook can only be stricter.
@@ -10,9 +10,9 @@ pub const USUAL_SECONDS: u32 = 10;
 /// Maximum number of characters of a hook's output that people and models get.
 const MAX_TEXT_CHARS: usize = 4_000;
 
-/// Moment of a turn at which a hook runs.
+/// HookEvent of a turn at which a hook runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Moment {
+pub enum HookEvent {
     /// Before a call runs. The hook can refuse it, or require an approval.
     BeforeTool,
     /// After a call. The hook can add a message for the model.
@@ -23,40 +23,40 @@ pub enum Moment {
     TurnEnd,
     /// After an item or a task was added to the plan.
     TaskCreated,
-    /// When an item or task is completed. In a task graph the hook can refuse it.
+    /// Completion of an item or task. In a task graph the hook can refuse it.
     TaskCompleted,
 }
 
-impl Moment {
-    pub const ALL: [Moment; 6] = [
-        Moment::BeforeTool,
-        Moment::AfterTool,
-        Moment::BeforeModel,
-        Moment::TurnEnd,
-        Moment::TaskCreated,
-        Moment::TaskCompleted,
+impl HookEvent {
+    pub const ALL: [HookEvent; 6] = [
+        HookEvent::BeforeTool,
+        HookEvent::AfterTool,
+        HookEvent::BeforeModel,
+        HookEvent::TurnEnd,
+        HookEvent::TaskCreated,
+        HookEvent::TaskCompleted,
     ];
 
     /// Returns the name in settings, in the input of a hook, and in messages.
     pub fn name(self) -> &'static str {
         match self {
-            Moment::BeforeTool => "beforeTool",
-            Moment::AfterTool => "afterTool",
-            Moment::BeforeModel => "beforeModel",
-            Moment::TurnEnd => "turnEnd",
-            Moment::TaskCreated => "taskCreated",
-            Moment::TaskCompleted => "taskCompleted",
+            HookEvent::BeforeTool => "beforeTool",
+            HookEvent::AfterTool => "afterTool",
+            HookEvent::BeforeModel => "beforeModel",
+            HookEvent::TurnEnd => "turnEnd",
+            HookEvent::TaskCreated => "taskCreated",
+            HookEvent::TaskCompleted => "taskCompleted",
         }
     }
 
     pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|moment| moment.name() == name)
+        Self::ALL.into_iter().find(|event| event.name() == name)
     }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hook {
-    pub moment: Moment,
+    pub event: HookEvent,
     /// Command line, run by a shell.
     pub command: String,
     /// Tools that the hook is for; all if empty.
@@ -70,21 +70,21 @@ pub struct Hook {
 pub struct Hooks(pub Vec<Hook>);
 
 impl Hooks {
-    /// Returns the hooks of a moment that apply to `tool`, if it concerns one.
+    /// Returns the hooks of an event that apply to `tool`, if it concerns one.
     pub fn at<'a>(
         &'a self,
-        moment: Moment,
+        event: HookEvent,
         tool: Option<&'a str>,
     ) -> impl Iterator<Item = &'a Hook> {
         self.0.iter().filter(move |hook| {
-            hook.moment == moment
+            hook.event == event
                 && (hook.tools.is_empty()
                     || tool.is_some_and(|tool| hook.tools.iter().any(|name| same_tool(name, tool))))
         })
     }
 
-    pub fn has(&self, moment: Moment) -> bool {
-        self.0.iter().any(|hook| hook.moment == moment)
+    pub fn has(&self, event: HookEvent) -> bool {
+        self.0.iter().any(|hook| hook.event == event)
     }
 }
 
@@ -126,8 +126,8 @@ pub struct HookAnswer {
 /// Exit code 0 continues, and anything else refuses, because a failed check has checked nothing. At
 /// exit code 0 the last line may be a JSON object with `decision` (`allow`, `ask`, `refuse`) and
 /// `message`.
-pub fn read(moment: Moment, ended: HookEnd, printed: &str) -> HookAnswer {
-    let name = moment.name();
+pub fn read(event: HookEvent, ended: HookEnd, printed: &str) -> HookAnswer {
+    let name = event.name();
     let printed: String = printed.trim().chars().take(MAX_TEXT_CHARS).collect();
     let how = match ended {
         HookEnd::Code(0) => return passed(name, &printed),
@@ -182,7 +182,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_end_says_what_it_means() {
+    fn exit_and_output_of_a_hook_give_its_decision_and_message() {
         use HookDecision::{Ask, GoOn, Refuse};
         for (ended, printed, decision, message, shown) in [
             (HookEnd::Code(0), "", GoOn, None, None),
@@ -245,7 +245,7 @@ mod tests {
                 Some("The hook beforeTool did not end in time."),
             ),
         ] {
-            let said = read(Moment::BeforeTool, ended, printed);
+            let said = read(HookEvent::BeforeTool, ended, printed);
             let expected = HookAnswer {
                 decision,
                 message: message.map(str::to_owned),
@@ -256,31 +256,31 @@ mod tests {
     }
 
     #[test]
-    fn a_hook_of_some_tools_runs_for_those() {
-        let hook = |moment, tools: &[&str]| Hook {
-            moment,
+    fn a_hook_with_a_list_of_tools_runs_only_for_these() {
+        let hook = |event, tools: &[&str]| Hook {
+            event,
             command: "true".into(),
             tools: tools.iter().map(|&name| name.into()).collect(),
             seconds: USUAL_SECONDS,
         };
         let hooks = Hooks(vec![
-            hook(Moment::BeforeTool, &["bash", "grep"]),
-            hook(Moment::BeforeTool, &[]),
-            hook(Moment::TurnEnd, &[]),
+            hook(HookEvent::BeforeTool, &["bash", "grep"]),
+            hook(HookEvent::BeforeTool, &[]),
+            hook(HookEvent::TurnEnd, &[]),
         ]);
-        let count = |moment, tool| hooks.at(moment, tool).count();
-        assert_eq!(count(Moment::BeforeTool, Some("bash")), 2);
-        assert_eq!(count(Moment::BeforeTool, Some("powershell")), 2, "as on another system");
-        assert_eq!(count(Moment::BeforeTool, Some("glob")), 1);
-        assert_eq!(count(Moment::TurnEnd, None), 1);
-        assert!(hooks.has(Moment::TurnEnd) && !hooks.has(Moment::AfterTool));
+        let count = |event, tool| hooks.at(event, tool).count();
+        assert_eq!(count(HookEvent::BeforeTool, Some("bash")), 2);
+        assert_eq!(count(HookEvent::BeforeTool, Some("powershell")), 2, "as on another system");
+        assert_eq!(count(HookEvent::BeforeTool, Some("glob")), 1);
+        assert_eq!(count(HookEvent::TurnEnd, None), 1);
+        assert!(hooks.has(HookEvent::TurnEnd) && !hooks.has(HookEvent::AfterTool));
     }
 
     #[test]
-    fn names_are_read_back() {
-        for moment in Moment::ALL {
-            assert_eq!(Moment::named(moment.name()), Some(moment));
+    fn names_of_events_are_parsed() {
+        for event in HookEvent::ALL {
+            assert_eq!(HookEvent::named(event.name()), Some(event));
         }
-        assert_eq!(Moment::named("never"), None);
+        assert_eq!(HookEvent::named("never"), None);
     }
 }

@@ -7,6 +7,7 @@ pub mod conversation;
 pub mod edit;
 pub mod file_names;
 pub mod hook;
+pub mod ids;
 pub mod marks;
 pub mod model;
 pub mod plan;

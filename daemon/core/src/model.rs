@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::conversation::AssistantMessage;
 
-/// Tool as the model sees it.
+/// Definition of a tool for the model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolSpec {
     pub name: String,
@@ -54,7 +54,7 @@ pub enum Stop {
     ContextOverflow,
     /// The server paused a long turn: send the conversation again as it is.
     Pause,
-    /// Unknown: the turn stops and says so.
+    /// Unknown: the turn ends with an error that names it.
     Other(String),
 }
 
@@ -81,10 +81,113 @@ pub struct Failure {
     pub kind: FailureKind,
     /// Description for the user, without secrets.
     pub message: String,
-    /// Advice for the user; may be empty.
-    pub hint: String,
+    pub advice: Advice,
     /// Wait that the server asked for, in milliseconds.
     pub retry_after_ms: Option<u64>,
+}
+
+impl Failure {
+    /// Builds a failure with the usual advice of its kind.
+    pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), advice: kind.advice(), retry_after_ms: None }
+    }
+
+    /// Replaces the advice.
+    pub fn advise(self, advice: Advice) -> Self {
+        Self { advice, ..self }
+    }
+}
+
+/// Next step of the user after a failure. Its text is empty if there is none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Advice {
+    None,
+    /// No key is known. `local` says that a server on this machine would need none.
+    SetKey {
+        /// Name of the provider, such as `Anthropic`.
+        provider: &'static str,
+        /// Environment variable that may hold the key.
+        variable: &'static str,
+        local: bool,
+    },
+    /// The known keys are for other servers, `owners`, than the configured one.
+    EnterKey {
+        variable: &'static str,
+        owners: String,
+        origin: String,
+    },
+    CheckKey,
+    CheckNetwork,
+    StartLocalServer,
+    CheckAccount,
+    CheckModelName,
+    CheckAddress,
+    UseFinalAddress,
+    CheckCertificates,
+    CheckModelSettings,
+    ShortenContext,
+    CorrectScript,
+    ChangeHook,
+    ShowLog,
+    /// The server breaks the rules of its format.
+    ChangeServer,
+    /// The answer was empty.
+    TryAgain,
+}
+
+impl std::fmt::Display for Advice {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let text = match self {
+            Advice::None => "",
+            Advice::SetKey { provider, variable, local: false } => {
+                return write!(
+                    f,
+                    "Set an API key for {provider}, or export {variable} before the editor starts."
+                );
+            }
+            Advice::SetKey { provider, variable, local: true } => {
+                return write!(
+                    f,
+                    "Set an API key for {provider}, export {variable} before the editor starts, or \
+                     set `cairn.model.baseUrl` to a server on this machine, which needs none."
+                );
+            }
+            Advice::EnterKey { variable, .. } => {
+                let base_url = variable.replace("_API_KEY", "_BASE_URL");
+                return write!(
+                    f,
+                    "If it belongs there, enter it for this server, or export {base_url} beside \
+                     {variable} before the editor starts."
+                );
+            }
+            Advice::CheckKey => "Check the API key.",
+            Advice::CheckNetwork => "Check the network and the setting `cairn.model.baseUrl`.",
+            Advice::StartLocalServer => {
+                "Is the local model server running? Check the setting `cairn.model.baseUrl`."
+            }
+            Advice::CheckAccount => "Check the account and the `cairn.model.*` settings.",
+            Advice::CheckModelName => {
+                "Check the settings `cairn.model.name` and `cairn.model.baseUrl`."
+            }
+            Advice::CheckAddress => "Check the setting `cairn.model.baseUrl`.",
+            Advice::UseFinalAddress => {
+                "Set `cairn.model.baseUrl` to the final address; redirects are not followed."
+            }
+            Advice::CheckCertificates => "Check the system's certificates and proxy settings.",
+            Advice::CheckModelSettings => "Set an API key, or check the `cairn.model.*` settings.",
+            Advice::ShortenContext => "Start a new session, or use a model with more context.",
+            Advice::CorrectScript => "Correct the script or the setting `cairn.model.replayFile`.",
+            Advice::ChangeHook => {
+                "This is a hook of your settings (cairn.hooks). Nothing was sent."
+            }
+            Advice::ShowLog => "The log has details.",
+            Advice::TryAgain => "Try again, or choose another model.",
+            Advice::ChangeServer => {
+                "The model server breaks the rules of its format. Try again, or choose another model."
+            }
+        };
+        f.write_str(text)
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -112,6 +215,22 @@ pub enum FailureKind {
 }
 
 impl FailureKind {
+    /// Returns the usual advice.
+    fn advice(self) -> Advice {
+        match self {
+            FailureKind::Auth => Advice::CheckKey,
+            FailureKind::Connect => Advice::CheckNetwork,
+            FailureKind::Rejected => Advice::CheckAccount,
+            FailureKind::ContextOverflow => Advice::ShortenContext,
+            FailureKind::Unusable => Advice::CheckModelSettings,
+            FailureKind::Timeout
+            | FailureKind::RateLimited
+            | FailureKind::Server
+            | FailureKind::StreamCut
+            | FailureKind::Protocol => Advice::None,
+        }
+    }
+
     pub fn is_retryable(self) -> bool {
         match self {
             FailureKind::Connect
@@ -133,7 +252,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_server_claims_to_have_used_does_not_overflow() {
+    fn token_counts_of_a_server_do_not_overflow() {
         let absurd = Usage { input_tokens: u64::MAX, output_tokens: u64::MAX, cached_tokens: 1 };
         let mut total = absurd;
         total += absurd;

@@ -278,7 +278,7 @@ impl Plan {
 }
 
 impl TodoItem {
-    /// Name that the model uses for the item: the id it gave, else ours.
+    /// Name that the model uses for the item: the id it gave, else the generated id.
     pub fn label(&self) -> &str {
         self.given_id.as_deref().unwrap_or(&self.id)
     }

@@ -3,7 +3,7 @@
 //! Never reads what the model says about its call, and never allows by default. A command needs an
 //! approval, unless the user lets reading commands run or has a rule for each part of it.
 
-use std::{borrow::Cow, path::PathBuf};
+use std::path::PathBuf;
 
 pub mod command;
 pub mod control_files;
@@ -28,7 +28,7 @@ pub enum Access {
     /// Changes only the plan, which belongs to Cairn.
     Plan,
     /// Starts a subagent. Each of its calls is judged separately.
-    Child,
+    Subagent,
     /// Proposes a change to one file inside the workspace.
     Edit {
         path: PathBuf,
@@ -84,7 +84,7 @@ pub fn judge(
     context: &CommandContext<'_>,
 ) -> Verdict {
     match access {
-        Access::Plan | Access::Child => Verdict::Allow,
+        Access::Plan | Access::Subagent => Verdict::Allow,
         Access::Read { path: _, names } => judge_read(names),
         Access::Edit { path: _, inside, aliases } | Access::Delete { path: _, inside, aliases } => {
             judge_edit([inside].into_iter().chain(aliases), mode)
@@ -179,27 +179,21 @@ fn destroys(command: &str) -> Option<String> {
     if command.contains('{') && squeezed().contains(":(){:|:&};:") {
         return Some("Refused: this is a fork bomb.".to_owned());
     }
-    command
-        .split(['\n', ';', '&', '|', '(', ')', '`'])
-        .find_map(|simple| destroys_simple(&words(simple)))
+    // Braces stay in the words, because of `${HOME}`.
+    let commands = command::loose_commands(command, "\n;&|()`");
+    commands.into_iter().find_map(|words| {
+        let bare: Vec<String> = words.iter().map(|word| word.replace('\\', "")).collect();
+        destroys_simple(&bare)
+    })
 }
 
-/// Returns the words of a simple command without quotes and backslashes, as a shell would pass them
-/// in simple cases.
-fn words(simple: &str) -> Vec<Cow<'_, str>> {
-    const QUOTES: [char; 3] = ['"', '\'', '\\'];
-    let bare = |word: &'_ str| word.replace(QUOTES, "").into();
-    let words = simple.split_whitespace();
-    words.map(|word| if word.contains(QUOTES) { bare(word) } else { word.into() }).collect()
-}
-
-fn destroys_simple(words: &[Cow<'_, str>]) -> Option<String> {
+fn destroys_simple(words: &[String]) -> Option<String> {
     let is = |word: &str, name: &str| {
         word.strip_suffix(name).is_some_and(|before| before.is_empty() || before.ends_with('/'))
     };
     if let Some(at) = words.iter().position(|word| is(word, "rm")) {
         let (flags, targets): (Vec<&str>, Vec<&str>) =
-            words[at + 1..].iter().map(AsRef::as_ref).partition(|word| word.starts_with('-'));
+            words[at + 1..].iter().map(String::as_str).partition(|word| word.starts_with('-'));
         let recursive = flags.iter().any(|flag| {
             *flag == "--recursive" || (!flag.starts_with("--") && flag.contains(['r', 'R']))
         });
@@ -273,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn modes() {
+    fn each_mode_decides_each_access() {
         let source_read = read(&["a"]);
         let source = edit("a.rs");
         let protected = edit(".vscode/tasks.json");
@@ -292,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_with_needs_is_asked_for_whatever_the_rules_say() {
+    fn a_command_with_needs_requires_approval_despite_rules() {
         let rules = CommandRules { unasked: true, ..CommandRules::default() };
         for (network, git) in [(true, false), (false, true), (true, true)] {
             let needs = Needs { network, git };
@@ -327,7 +321,7 @@ mod tests {
             (relocate("a.rs", "b.rs"), ["allow", "deny"]),
             (relocate("a.rs", ".envrc"), ["ask", "deny"]),
             (relocate("package.json", "b.json"), ["ask", "deny"]),
-            // What may hold secrets, under another name, would be read unasked.
+            // A secret file under another name would be read without approval.
             (relocate("server.pem", "a.txt"), ["ask", "deny"]),
             (relocate("a.txt", ".aws/config"), ["ask", "deny"]),
             (delete("keys/id_rsa"), ["ask", "deny"]),
@@ -363,6 +357,9 @@ mod tests {
             "echo $(rm -rf ~/*)",
             "env X=1 rm --recursive /etc",
             "true; r\\m -rf \"${HOME}\"",
+            "rm -rf ${X%/} /",
+            "rm -rf \\\n  /",
+            "# note\\\nr\\\nm -rf /",
             "mkfs.ext4 /dev/sda1",
             "dd if=/dev/zero of=/dev/sda bs=1M",
             ":(){ :|:& };:",

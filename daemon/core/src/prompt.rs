@@ -85,7 +85,7 @@ pub fn system(at: &Surroundings) -> String {
     )
 }
 
-/// The user's message: their words, then what they had in view.
+/// The user's message: the text, then the context of the editor.
 pub fn user_message(task: &str, view: &InView) -> String {
     let mut out = ModelText::from(task.trim());
     if view.active_file.is_none() && view.selection.is_none() {
@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_task_without_view_is_just_the_task() {
+    fn a_task_without_context_is_sent_alone() {
         assert_eq!(user_message("  fix it \n", &InView::default()), "fix it");
     }
 

@@ -51,7 +51,7 @@ pub fn unquoted(text: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// Reads what follows a backslash; returns what follows that.
+/// Parses the text after a backslash; returns the rest.
 fn escape<'a>(text: &'a str, out: &mut Vec<u8>) -> Option<&'a str> {
     let kind = text.chars().next()?;
     let rest = &text[kind.len_utf8()..];
@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_that_can_be_printed_is_itself() {
+    fn a_printable_name_is_not_quoted() {
         for name in ["src/cart.mjs", "a b.txt", "día/文.rs", "it's \"x\"", r"a\b", "~x", "[id].tsx"]
         {
             assert_eq!(quoted(name), name);
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_else_is_one_line_of_visible_characters() {
+    fn an_unprintable_name_is_quoted_on_one_line() {
         for (name, shown) in [
             ("b.txt\n1: forged", r#""b.txt\n1: forged""#),
             ("\u{1b}[2Jx", r#""\u{1b}[2Jx""#),
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn names_quoted_by_others_are_understood() {
+    fn quotes_of_other_programs_are_parsed() {
         for (text, name) in [
             (r#""d\303\255a.txt""#, Some("día.txt")),
             (r#""a\u000ab""#, Some("a\nb")),
@@ -150,7 +150,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_name_comes_back(name in any::<String>()) {
+        fn unquoting_restores_every_quoted_name(name in any::<String>()) {
             let shown = quoted(&name);
             prop_assert!(shown.chars().all(|c| !needs_escape(c)));
             match shown {
@@ -160,7 +160,7 @@ mod tests {
         }
 
         #[test]
-        fn no_text_is_too_strange(text in "\"[\\\\a-z0-9{}\"é]{0,12}\"") {
+        fn any_text_is_unquoted_without_a_panic(text in "\"[\\\\a-z0-9{}\"é]{0,12}\"") {
             let _ = unquoted(&text);
         }
     }

@@ -216,7 +216,7 @@ mod tests {
             ("?k=pass%2Fword%2Bof%20%22tests%22&x", "?k=[key]&x"),
             ("?k=pass%2fword%2bof%20%22tests%22&x", "?k=[key]&x"),
             ("short", "short"),
-            // Of `SECRET`, of `u:SECRET` and of `me:SECRET!`. What is left is too little to tell.
+            // Base64 of `SECRET`, of `u:SECRET` and of `me:SECRET!`. A shorter part is too short to be sure.
             ("cGFzcy93b3JkK29mICJ0ZXN0cyI=", "[key]I="),
             ("dTpwYXNzL3dvcmQrb2YgInRlc3RzIg==", "dTp[key]g=="),
             ("bWU6cGFzcy93b3JkK29mICJ0ZXN0cyIh", "bWU6[key]Ih"),
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn json_is_cleaned_to_its_leaves_and_names() {
+    fn values_and_keys_of_json_are_cleaned() {
         let redactor = Redactor::new([SECRET]);
         let mut value = json!({ "a": [1, { SECRET: format!("x{SECRET}") }], "b": true });
         redactor.json(&mut value);
@@ -235,13 +235,13 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_known_of_short_values_and_nothing_is_shown_of_any() {
+    fn short_values_are_ignored_and_debug_output_shows_no_value() {
         assert!(Redactor::new(["", "1234567", "  short "]).is_empty());
         assert!(!format!("{:?}", Redactor::new(["12345678"]).forms).contains("1234"));
     }
 
     #[test]
-    fn the_beginning_of_a_secret_waits() {
+    fn the_possible_start_of_a_secret_is_held_back() {
         let redactor = Redactor::new(["abcdefgh", "abcdefghij"]);
         let mut stream = RedactedStream::default();
         let mut shown = Vec::new();
@@ -256,7 +256,7 @@ mod tests {
     proptest! {
         /// However it is cut into pieces, a stream says what the whole text says.
         #[test]
-        fn a_stream_says_what_the_whole_says(
+        fn a_stream_is_cleaned_like_the_whole_text(
             parts in proptest::collection::vec(
                 prop_oneof![
                     Just("abababab".to_owned()),

@@ -4,7 +4,7 @@
 //! is known by its id alone: ids survive edits, line numbers do not. Nothing here writes a file or
 //! a buffer: a rejection is an ordinary change that the editor performs and then reports back.
 //!
-//! Must never lose a line that the user typed, nor take one for accepted that nobody accepted.
+//! Must never lose a line that the user typed, nor count a line as accepted that the user did not accept.
 
 use std::{collections::HashSet, ops::Range, sync::Arc};
 
@@ -12,18 +12,26 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     change::{Change, Edit, LengthMismatch},
+    ids::{CallId, TurnId},
     text::Text,
+};
+pub use file_state::{
+    Checkpoint, Convert, DecisionEffects, DecisionUndo, FileOperation, FileOperationKind,
+    FileSnapshot, FileState,
 };
 pub use intent::Intent;
 use memory::Memory;
+pub use record::{EditPurpose, EditRecord, FileRecord};
 pub use snapshot::{HunkSnapshot, Outdated, ReviewSnapshot};
 use state::ReviewState;
 pub use unaccept::StaysAccepted;
 
+mod file_state;
 mod intent;
 mod lineage;
 mod memory;
 pub mod patch;
+mod record;
 #[cfg(any(test, feature = "reference"))]
 pub mod reference;
 mod snapshot;
@@ -35,37 +43,38 @@ mod window;
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Origin {
     pub session: String,
-    pub turn: String,
-    pub call: String,
+    pub turn: TurnId,
+    pub call: CallId,
     /// The plan item that was in progress.
     pub plan_item: Option<String>,
     /// The subagent that made it, if one did. The fields above then name the call that started it:
     /// the subagent has ended when its work is decided.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub child: Option<Box<ChildCall>>,
+    /// Stored as `child`, the name in the journals of earlier versions.
+    #[serde(rename = "child", default, skip_serializing_if = "Option::is_none")]
+    pub subagent: Option<Box<SubagentCall>>,
 }
 
 /// A call of a subagent, and the subagent's own plan item.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct ChildCall {
+pub struct SubagentCall {
     pub session: String,
-    pub turn: String,
-    pub call: String,
+    pub turn: TurnId,
+    pub call: CallId,
     pub plan_item: Option<String>,
 }
 
 impl Origin {
     /// Returns session, turn and call that made the edit: those of the subagent, or its own.
-    pub fn doer(&self) -> (&str, &str, &str) {
-        match &self.child {
-            Some(child) => (&child.session, &child.turn, &child.call),
+    pub fn doer(&self) -> (&str, &TurnId, &CallId) {
+        match &self.subagent {
+            Some(subagent) => (&subagent.session, &subagent.turn, &subagent.call),
             None => (&self.session, &self.turn, &self.call),
         }
     }
 
     /// Returns the sessions whose models must know the decision.
     pub fn sessions(&self) -> impl Iterator<Item = &String> {
-        std::iter::once(&self.session).chain(self.child.iter().map(|child| &child.session))
+        std::iter::once(&self.session).chain(self.subagent.iter().map(|subagent| &subagent.session))
     }
 }
 
@@ -85,10 +94,21 @@ pub struct Hunk {
     pub origin: Arc<Origin>,
     /// True if the user edited it, too.
     pub mixed: bool,
+    /// True if the user typed inside a line of the agent's.
+    typed_inside: bool,
     /// For each new line, true if the user typed text in it. A rejection keeps these lines.
     user: Vec<bool>,
     /// Ids that this hunk was ever joined with or split from.
     kin: Vec<HunkId>,
+}
+
+/// Fate of the text that the user typed in a rejected hunk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OwnText {
+    /// The lines that hold it stay.
+    Keep,
+    /// Goes with the hunk: the old lines stand there again, and nothing else.
+    Drop,
 }
 
 /// Author of a change of the text.
@@ -174,6 +194,14 @@ impl FileReview {
         self.state.baseline.lines_slice(hunk.old.clone())
     }
 
+    /// Returns the first line that a rejection would keep only in part: the user typed inside a line
+    /// of the agent's, and the rest of it is the agent's still.
+    #[must_use]
+    pub fn line_typed_in(&self, hunk: &Hunk) -> Option<String> {
+        let line = hunk.new.start + hunk.user.iter().position(|&user| user)?;
+        hunk.typed_inside.then(|| self.state.current.lines_slice(line..line + 1))
+    }
+
     #[must_use]
     pub fn new_text(&self, hunk: &Hunk) -> String {
         self.state.current.lines_slice(hunk.new.clone())
@@ -250,26 +278,27 @@ impl FileReview {
     /// ones, and keeps the user's own. The editor performs it and reports it as
     /// [`Author::Decision`].
     ///
-    /// It is empty when none of the agent's lines is left; it must be reported all the same.
+    /// The edit is empty when none of the agent's lines is left; the editor must report it nevertheless.
     #[must_use]
     pub fn reject(&self, id: HunkId) -> Option<Change> {
-        self.hunk(id).and_then(|hunk| self.state.reject(std::slice::from_ref(hunk)))
+        self.reject_many(&[id], OwnText::Keep)
     }
 
     /// Returns the edit that takes these hunks back, as one change; `None` when none of them is
     /// left.
     #[must_use]
-    pub fn reject_many(&self, ids: &[HunkId]) -> Option<Change> {
+    pub fn reject_many(&self, ids: &[HunkId], own: OwnText) -> Option<Change> {
         let ids: HashSet<HunkId> = ids.iter().copied().collect();
         let hunks: Vec<Hunk> =
             self.hunks().iter().filter(|hunk| ids.contains(&hunk.id)).cloned().collect();
-        if hunks.is_empty() { None } else { self.state.reject(&hunks) }
+        if hunks.is_empty() { None } else { self.state.reject(&hunks, own) }
     }
 
     /// Returns the edit that takes all hunks back.
     #[must_use]
     pub fn reject_all(&self) -> Option<Change> {
-        if self.is_settled() { None } else { self.state.reject(&self.state.hunks) }
+        let hunks = &self.state.hunks;
+        if self.is_settled() { None } else { self.state.reject(hunks, OwnText::Keep) }
     }
 
     /// Returns the proposal as a unified diff from the baseline.

@@ -53,7 +53,7 @@ pub fn visible(text: &str) -> String {
         if c == '\r' && chars.peek() == Some(&'\n') {
             continue;
         }
-        // The style of an emoji, which says nothing where it stands alone or twice.
+        // The variation selector of an emoji has no meaning alone or twice.
         let styles = ('\u{fe0e}'..='\u{fe0f}').contains(&c)
             && before.is_some_and(|c: char| !c.is_ascii() && !is_in(&UNSEEN, c));
         if is_in(&UNSEEN, c) && !styles {
@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_of_others_are_one_short_line() {
+    fn text_of_other_sources_becomes_one_short_line() {
         assert_eq!(foreign_words("no\u{1b}[2J\nreally\u{202e}"), "no\\x1b[2J ⏎ really\\u{202e}");
         let long = foreign_words(&"é\n".repeat(5_000_000));
         assert!(long.chars().count() <= 500 && long.ends_with('…'), "{long}");
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn the_table_holds() {
+    fn each_case_of_the_shared_table_is_sanitized_as_listed() {
         let table: Value =
             serde_json::from_str(include_str!("../../../tests/tables/visible.json")).unwrap();
         for case in table["cases"].as_array().unwrap() {
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn one_line_is_one_line() {
+    fn one_line_output_never_has_a_line_break() {
         for (given, limit, expected) in [
             (" a\tb \n\n  c\u{202e} ", 20, r"a b ⏎ c\u{202e}"),
             ("abcdef", 6, "abcdef"),

@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_report_says_how_it_ended_and_what_is_left() {
+    fn a_report_has_the_reason_of_the_end_and_the_open_items() {
         check(
             |_| {},
             expect![[r#"
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_child_that_did_not_end_by_itself_is_bad_news_with_its_last_words() {
+    fn a_failed_subagent_is_an_error_with_its_last_text() {
         check(
             |ended| {
                 ended.reason = EndReason::Failed;

@@ -1,7 +1,7 @@
-//! A text document: a rope, UTF-16 positions and char offsets, line endings, bytes in and out.
+//! Text document: a rope with UTF-16 positions, char offsets and line endings.
 //!
 //! Offsets count chars (Unicode scalar values). Lines end at `\n`, `\r\n` or `\r`, as in LSP.
-//! Never panics on a position, offset or line that came from outside: everything clamps.
+//! Never panics on a position, offset or line from outside: each is clamped.
 
 use std::{fmt, ops::Range};
 
@@ -31,14 +31,14 @@ pub enum LineEnding {
     CrLf,
 }
 
-/// Text of a file, and how its bytes hold it.
+/// Text of a file with its encoding.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decoded {
     pub text: Text,
     pub encoding: FileEncoding,
 }
 
-/// Reason why bytes are not a text that can be edited and written back unharmed.
+/// Reason for which bytes are not a text that can be edited and written back without loss.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NotText {
     #[error("the file begins as UTF-16 and is not valid as such")]
@@ -75,39 +75,41 @@ impl Text {
         self.len_chars() == 0
     }
 
-    /// Lines as an editor counts them: an empty text has one, and a final line ending starts one.
+    /// Number of lines as in an editor: an empty text has one, and a final line ending starts
+    /// another one.
     #[must_use]
     pub fn len_lines(&self) -> usize {
         self.0.len_lines()
     }
 
-    /// Lines as a diff counts them: those that hold something, be it only a line ending.
+    /// Number of lines as in a diff: those with any character, a line ending included.
     #[must_use]
     pub fn filled_lines(&self) -> usize {
         let last = self.len_lines() - 1;
         if self.0.line_to_char(last) == self.len_chars() { last } else { last + 1 }
     }
 
-    /// Where a line starts; the end of the text for lines beyond it.
+    /// Char offset at which a line starts; the end of the text for lines beyond it.
     #[must_use]
     pub fn line_to_char(&self, line: usize) -> usize {
         self.0.line_to_char(line.min(self.len_lines()))
     }
 
-    /// The line an offset is on. Between `\r` and `\n` that is the line they end.
+    /// Line of an offset. An offset between `\r` and `\n` is on the line that they end.
     #[must_use]
     pub fn char_to_line(&self, offset: usize) -> usize {
         self.0.char_to_line(offset.min(self.len_chars()))
     }
 
-    /// The char at an offset, unless the text ends there.
+    /// Char at an offset; `None` at the end of the text.
     #[must_use]
     pub fn char_at(&self, offset: usize) -> Option<char> {
         self.0.get_char(offset)
     }
 
-    /// The offset of a position. Past the end of a line means just before its line ending, past
-    /// the last line means the end of the text, inside a surrogate pair means before it.
+    /// Offset of a position. A position past the end of a line is clamped to before its line
+    /// ending, one past the last line to the end of the text, and one inside a surrogate pair to
+    /// before it.
     #[must_use]
     pub fn char_of(&self, position: Position) -> usize {
         let line = position.line as usize;
@@ -156,13 +158,13 @@ impl Text {
         self.slice(self.lines_to_chars(&lines))
     }
 
-    /// The offsets that whole lines span.
+    /// Range of chars of whole lines.
     #[must_use]
     pub fn lines_to_chars(&self, lines: &Range<usize>) -> Range<usize> {
         self.line_to_char(lines.start)..self.line_to_char(lines.end)
     }
 
-    /// The text in pieces, to hash or write it without a copy.
+    /// Pieces of the text, to hash or write it without a copy.
     pub fn chunks(&self) -> impl Iterator<Item = &str> {
         self.0.chunks()
     }
@@ -201,7 +203,7 @@ impl LineEnding {
     }
 }
 
-/// Line ending of most lines; `Lf` when undecided.
+/// Line ending of most lines; `Lf` if none prevails.
 #[must_use]
 pub fn line_ending(text: &Text) -> LineEnding {
     let (mut lf, mut crlf) = (0_usize, 0_usize);

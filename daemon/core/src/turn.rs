@@ -13,10 +13,11 @@ use std::collections::VecDeque;
 
 use crate::{
     conversation::{
-        Arguments, AssistantMessage, Block, Item, Note, NoteKind, ToolCall, ToolResult, UserMessage,
+        AssistantMessage, Attached, Block, Item, Note, NoteKind, ToolArguments, ToolCall,
+        ToolResult, UserMessage,
     },
     marks,
-    model::{Failure, FailureKind, ModelEvent, Reply, Stop, Usage},
+    model::{Advice, Failure, FailureKind, ModelEvent, Reply, Stop, Usage},
     plan::{
         self, Accepted, Dialect, ListDialect, Plan, TodoItem,
         reminder::{ReminderSettings, ReminderState},
@@ -24,6 +25,7 @@ use crate::{
 };
 
 mod context;
+mod end;
 mod memory;
 mod question;
 mod replies;
@@ -32,10 +34,12 @@ mod rounds;
 mod signals;
 mod tools;
 
+pub use end::{End, EndCause, EndReason};
 pub use memory::{Memo, Record, RestoredSession};
 use question::asks_something;
 pub use retry::MAX_SERVER_WAIT_MS;
-pub use signals::{Effect, End, EndReason, Input, Panel};
+use signals::Steering;
+pub use signals::{Effect, Input, Panel};
 use tools::Batch;
 
 /// Settings of a session that may change between turns.
@@ -85,7 +89,7 @@ struct Turn {
     rounds: u32,
     tool_calls: u32,
     phase: Phase,
-    steers: Vec<String>,
+    steers: Vec<Steering>,
     usage: Usage,
     retries: retry::Retries,
     /// Number of times that the model was asked to write shorter calls.
@@ -94,6 +98,8 @@ struct Turn {
     compaction: context::CompactionState,
     /// Number of items in the conversation when the running request was made.
     asked_items: usize,
+    /// State before images were left out, while it is not known whether the server refused these.
+    tried_without_images: Option<context::WithImages>,
 }
 
 #[derive(Debug)]
@@ -126,6 +132,7 @@ impl Turn {
             repeat: tools::Repeat::default(),
             compaction: context::CompactionState::default(),
             asked_items: 0,
+            tried_without_images: None,
         }
     }
 }
@@ -192,7 +199,7 @@ impl Session {
     pub fn step(&mut self, input: Input) -> Vec<Effect> {
         let mut effects = Vec::new();
         match input {
-            Input::UserMessage { text } => self.start(text, &mut effects),
+            Input::UserMessage { text, attached } => self.start(text, attached, &mut effects),
             Input::Model { request, event } => self.model(request, event, &mut effects),
             Input::RetryDue { request } => {
                 if matches!(&self.turn, Some(Turn { phase: Phase::Waiting { request: due }, .. }) if *due == request)
@@ -204,16 +211,16 @@ impl Session {
             Input::ToolDone { call_id, content, is_error } => {
                 self.tool_done(&call_id, content, is_error, &mut effects)
             }
-            Input::ChildSpent { usage } => {
+            Input::SubagentSpent { usage } => {
                 if let Some(turn) = &mut self.turn {
                     turn.usage += usage;
                     self.usage += usage;
                     effects.push(Effect::Spent);
                 }
             }
-            Input::Steer { text } => {
+            Input::Steer { text, attached } => {
                 if let Some(turn) = &mut self.turn {
-                    turn.steers.push(text);
+                    turn.steers.push(Steering { text, attached });
                 }
             }
             Input::Notice { text } => self.notices.push(text),
@@ -224,7 +231,7 @@ impl Session {
         effects
     }
 
-    fn start(&mut self, text: String, effects: &mut Vec<Effect>) {
+    fn start(&mut self, text: String, attached: Vec<Attached>, effects: &mut Vec<Effect>) {
         if self.turn.is_some() {
             return;
         }
@@ -237,10 +244,10 @@ impl Session {
         }
         self.take_notices(&mut notes);
         if let Some(text) = self.reminders.initial(&self.settings.reminders) {
-            notes.push(Note { kind: NoteKind::Reminder, text });
+            notes.push(Note::new(NoteKind::Reminder, text));
         }
         effects.extend(notes.iter().cloned().map(Effect::NoteAdded));
-        self.conversation.push(Item::User(UserMessage { text, notes }));
+        self.conversation.push(Item::User(UserMessage { text, notes, attached }));
         self.turn = Some(Turn::new());
         self.call_model(effects);
     }
@@ -262,7 +269,7 @@ impl Session {
 
     fn end_at_limit(&mut self, effects: &mut Vec<Effect>) {
         let limit = self.settings.max_rounds;
-        self.end(EndReason::Limit, format!("Stopped after {limit} rounds. Reply to let the agent go on, or raise cairn.limits.rounds."), effects);
+        self.end(EndCause::RoundLimit(limit), effects);
     }
 
     fn cancel(&mut self, effects: &mut Vec<Effect>) {
@@ -282,7 +289,7 @@ impl Session {
                 "Cancelled by the user; it may have had effects before it was stopped.",
             ),
         }
-        self.end(EndReason::Cancelled, "Stopped.".into(), effects);
+        self.end(End::new(EndReason::Cancelled, "Stopped."), effects);
     }
 
     fn push_steers(&mut self, effects: &mut Vec<Effect>) -> bool {
@@ -290,32 +297,38 @@ impl Session {
         if turn.steers.is_empty() {
             return false;
         }
-        let text = std::mem::take(&mut turn.steers).join("\n\n");
+        let steers = std::mem::take(&mut turn.steers);
+        let texts: Vec<&str> = steers.iter().map(|steering| steering.text.as_str()).collect();
+        let text = texts.join("\n\n");
+        let attached: Vec<Attached> =
+            steers.into_iter().flat_map(|steering| steering.attached).collect();
         let mut notes = Vec::new();
         self.take_notices(&mut notes);
-        effects.push(Effect::NoteAdded(Note { kind: NoteKind::Steer, text: text.clone() }));
+        effects.push(Effect::NoteAdded(Note::new(NoteKind::Steer, text.clone())));
         effects.extend(notes.iter().cloned().map(Effect::NoteAdded));
         let text = marks::escape(&text).into_owned();
-        self.conversation.push(Item::User(UserMessage { text, notes }));
+        self.conversation.push(Item::User(UserMessage { text, notes, attached }));
         true
     }
 
     fn take_notices(&mut self, notes: &mut Vec<Note>) {
-        notes.extend(self.notices.drain(..).map(|text| Note { kind: NoteKind::Notice, text }));
+        notes.extend(self.notices.drain(..).map(|text| Note::new(NoteKind::Notice, text)));
     }
 
-    fn end(&mut self, reason: EndReason, summary: String, effects: &mut Vec<Effect>) {
+    fn end(&mut self, end: impl Into<End>, effects: &mut Vec<Effect>) {
         let Some(turn) = self.turn.take() else { return };
+        self.restore_images(&turn);
+        let end = end.into();
         self.ended_usage = (turn.rounds, turn.usage);
-        self.notices.extend(turn.steers.iter().map(|text| memory::unheard(text)));
+        self.notices.extend(turn.steers.iter().map(memory::unheard));
         if !turn.compaction.is_all() {
-            self.interrupted = !matches!(reason, EndReason::Completed | EndReason::NeedsInput);
+            self.interrupted = !matches!(end.reason, EndReason::Completed | EndReason::NeedsInput);
         }
         if self.panel == Panel::Expanded {
             self.panel = Panel::Collapsed;
             effects.push(Effect::PublishPlan { dropped: Vec::new() });
         }
-        effects.push(Effect::EndTurn(End { reason, summary }));
+        effects.push(Effect::EndTurn(end));
     }
 }
 

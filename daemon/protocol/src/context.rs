@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
+use crate::method::declare_client_requests;
+
 /// Tokens of the next request, partly estimated, and the size of the context window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
@@ -27,4 +29,9 @@ pub struct CompactResult {
     pub session_id: String,
     /// Turn in which the compaction happens.
     pub turn_id: String,
+}
+
+declare_client_requests! {
+    REQUESTS:
+    Compact("agent/compact", CompactParams {}) -> CompactResult,
 }

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-use crate::{ApprovalDecision, RequestMethod, TextEdit};
+use crate::{ApprovalDecision, TextEdit, method::declare_requests};
 
 /// Changes one file. The editor applies all of it or nothing, as one undo step, without opening a
 /// tab or moving the focus. A file that was not open, or that was saved before the edit and not
@@ -151,10 +151,10 @@ pub struct ApproveParams {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[ts(optional, as = "Option<Vec<Need>>")]
     pub needs: Vec<Need>,
-    /// Title of the subagent that asks; absent: the agent itself asks.
+    /// Title of the subagent that asks; absent: the agent itself asks. Since 1.3.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
-    pub child: Option<String>,
+    pub subagent: Option<String>,
     /// Proposed change of the file. Neither the file nor its document contains any of it yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
@@ -226,19 +226,35 @@ pub struct ApproveResult {
     pub feedback: Option<String>,
 }
 
-macro_rules! request {
-    ($name:ident, $method:literal, $params:ty, $result:ty) => {
-        #[doc = concat!("`", $method, "`, from the daemon to the editor")]
-        #[derive(Debug)]
-        pub struct $name;
-        impl RequestMethod for $name {
-            const METHOD: &'static str = $method;
-            type Params = $params;
-            type Result = $result;
-        }
-    };
+/// Asks the user a question of the agent. Sent only to a client with `experimental.cairn.ask` at
+/// `initialize`. The end of the call or of its turn withdraws it. Since 1.2.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct AskParams {
+    pub question_id: String,
+    pub session_id: String,
+    pub turn_id: String,
+    pub call_id: String,
+    /// Question in the words of the model.
+    pub text: String,
+    /// Answers that the model offers. The user may write another one.
+    pub options: Vec<String>,
 }
 
-request!(ApplyEdit, "agent/applyEdit", ApplyEditParams, ApplyEditResult);
-request!(Save, "agent/save", SaveParams, SaveResult);
-request!(Approve, "agent/approve", ApproveParams, ApproveResult);
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct AskResult {
+    /// Absent: the user dismissed the question.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub answer: Option<String>,
+}
+
+declare_requests! {
+    /// Requests of the daemon to the editor.
+    REQUESTS:
+    ApplyEdit("agent/applyEdit", ApplyEditParams) -> ApplyEditResult,
+    Save("agent/save", SaveParams) -> SaveResult,
+    Approve("agent/approve", ApproveParams) -> ApproveResult,
+    Ask("agent/ask", AskParams) -> AskResult,
+}

@@ -8,27 +8,45 @@
 //!
 //! This crate never depends on a transport, an editor or the engine.
 
-pub mod child;
+pub mod attachment;
 pub mod common;
 pub mod context;
 pub mod editor;
+pub mod error;
+pub mod hunk;
 pub mod library;
+mod method;
 pub mod notify;
+pub mod problem;
 pub mod queue;
 pub mod request;
 pub mod rules;
 pub mod settings;
+pub mod subagent;
+pub mod tool;
 pub mod typescript;
 
-pub use child::*;
+pub use attachment::*;
 pub use common::*;
 pub use context::*;
 pub use editor::*;
+pub use error::*;
+pub use hunk::*;
 pub use library::*;
+pub use method::{
+    ClientRequest, Declaration, NotificationMethod, RequestMethod, UserText, client_request,
+    client_requests,
+};
 pub use notify::*;
+pub use problem::{
+    ActionId, ReadOnlyProblem, RequestProblem, ReviewProblem, SandboxState, StatusProblem,
+    TurnNotice, TurnProblem,
+};
 pub use queue::*;
 pub use request::*;
 pub use rules::*;
+pub use subagent::*;
+pub use tool::*;
 
 /// Major version, `capabilities.experimental.cairn.protocolVersion` at `initialize`. Both sides
 /// must have the same; the policy is in `docs/protocol.md`.
@@ -36,11 +54,4 @@ pub const PROTOCOL_VERSION: u32 = 1;
 
 /// Minor version, `protocolMinor` beside it. It grows with each addition, whose doc comment says
 /// `Since 1.x.`; the two sides may differ.
-pub const PROTOCOL_MINOR: u32 = 0;
-
-/// A request method. The place of the `impl` gives its direction.
-pub trait RequestMethod {
-    const METHOD: &'static str;
-    type Params: serde::Serialize + serde::de::DeserializeOwned + Send + Sync + 'static;
-    type Result: serde::Serialize + serde::de::DeserializeOwned + Send + Sync + 'static;
-}
+pub const PROTOCOL_MINOR: u32 = 3;

@@ -3,10 +3,10 @@
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-use crate::{Empty, RequestMethod, SessionSnapshot, TranscriptEntry, request::request};
+use crate::{Empty, EndReason, SessionSnapshot, TranscriptEntry, method::declare_client_requests};
 
-/// Requests a page of this workspace's sessions, most recently used first. Its cost is the end of
-/// each file on the page, independent of the files' lengths.
+/// Requests a page of this workspace's sessions, most recently used first. A session in memory costs
+/// no read; any other one at most the last 256 KiB of its file, whatever its length.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct ListSessionsParams {
@@ -41,6 +41,33 @@ pub struct SessionSummary {
     pub updated_ms: u64,
     pub turns: u32,
     pub running: bool,
+    /// Since 1.3.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub state: Option<SessionState>,
+    /// Reason for which its newest turn ended. Absent while one runs, and before the first one.
+    /// Since 1.3.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub end: Option<EndReason>,
+    /// Last line of the newest answer, or of the failure of its turn; at most 200 characters. Absent
+    /// while a turn runs. Since 1.3.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub last_line: Option<String>,
+    /// Proposed edits of the session that this window keeps and that wait for a decision. Since 1.3.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    #[ts(optional, as = "Option<u32>")]
+    pub pending_edits: u32,
+    /// Follow-ups that wait. Since 1.3.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    #[ts(optional, as = "Option<u32>")]
+    pub queued: u32,
+    /// Estimated cost of the session in millionths of a dollar; present only if every price is
+    /// known. Since 1.3.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional, type = "number")]
+    pub cost_micros: Option<u64>,
     /// Completed items of its plan.
     pub done_items: u32,
     pub open_items: u32,
@@ -48,6 +75,20 @@ pub struct SessionSummary {
     pub current: bool,
     /// Another window has it open: this one can read, fork and export it.
     pub locked_elsewhere: bool,
+}
+
+/// State of a session in the list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub enum SessionState {
+    Running,
+    /// A turn runs and waits for an approval, an answer or a decision of the user.
+    Waiting,
+    Ended,
+}
+
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 /// Brings a session into view. A session that another window has open, or that is damaged, is
@@ -123,8 +164,11 @@ pub enum ExportSessionResult {
     },
 }
 
-request!(ListSessions, "agent/sessions/list", ListSessionsParams, ListSessionsResult);
-request!(OpenSession, "agent/sessions/open", OpenSessionParams, OpenSessionResult);
-request!(ForkSession, "agent/sessions/fork", ForkSessionParams, OpenSessionResult);
-request!(DeleteSession, "agent/sessions/delete", DeleteSessionParams, Empty);
-request!(ExportSession, "agent/sessions/export", ExportSessionParams, ExportSessionResult);
+declare_client_requests! {
+    REQUESTS:
+    ListSessions("agent/sessions/list", ListSessionsParams {}) -> ListSessionsResult,
+    OpenSession("agent/sessions/open", OpenSessionParams {}) -> OpenSessionResult,
+    ForkSession("agent/sessions/fork", ForkSessionParams {}) -> OpenSessionResult,
+    DeleteSession("agent/sessions/delete", DeleteSessionParams {}) -> Empty,
+    ExportSession("agent/sessions/export", ExportSessionParams {}) -> ExportSessionResult,
+}

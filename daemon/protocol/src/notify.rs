@@ -3,7 +3,11 @@
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-use crate::{ChildItem, ChildNotification, ContextUse, ParentCall, QueueNotification, Range};
+use crate::{
+    ActionId, Attachment, ContextUse, Declaration, Hunk, OutputNotification, QueueNotification,
+    SandboxState, StatusProblem, SubagentNotification, ToolNotification, ToolState, TurnNotice,
+    TurnProblem,
+};
 
 /// Beginning or end of a turn.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
@@ -21,6 +25,10 @@ pub enum TurnPhase {
     Started {
         /// Text of the user.
         text: String,
+        /// Content sent with the text, without `text` and `data`. Since 1.1.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        #[ts(optional, as = "Option<Vec<Attachment>>")]
+        attachments: Vec<Attachment>,
     },
     Ended {
         reason: EndReason,
@@ -28,7 +36,47 @@ pub enum TurnPhase {
         summary: String,
         open_items: u32,
         usage: Usage,
+        /// Reason why the turn ended before its work was done; absent if it was completed or
+        /// cancelled. Since 1.1.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        problem: Option<TurnEndProblem>,
+        /// Time, tokens and cost of this turn alone; absent for turns of earlier versions. Since
+        /// 1.2.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        spent: Option<TurnSpent>,
     },
+}
+
+/// Time, tokens and cost of one turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct TurnSpent {
+    #[ts(type = "number")]
+    pub elapsed_ms: u64,
+    pub usage: Usage,
+    /// Estimate in millionths of a dollar; present only if every price is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional, type = "number")]
+    pub cost_micros: Option<u64>,
+}
+
+/// Problem that ended a turn, with the next step of the user.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct TurnEndProblem {
+    #[serde(flatten)]
+    pub problem: TurnProblem,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub action: Option<ActionId>,
+}
+
+impl From<TurnProblem> for TurnEndProblem {
+    fn from(problem: TurnProblem) -> Self {
+        Self { action: problem.action(), problem }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
@@ -152,6 +200,23 @@ pub struct MessageNotification {
     /// The stream was cut: this text is not part of the conversation.
     #[serde(default)]
     pub incomplete: bool,
+    /// Code and arguments of a notice of the daemon. Since 1.1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub notice: Option<TurnNotice>,
+    /// Time at which the message began, in milliseconds since 1970; absent in messages of earlier
+    /// processes. Since 1.2.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional, type = "number")]
+    pub at: Option<u64>,
+    /// Time at which it ended, likewise. Since 1.2.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional, type = "number")]
+    pub ended_at: Option<u64>,
+    /// Content sent with the text, without `text` and `data`. Since 1.1.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[ts(optional, as = "Option<Vec<Attachment>>")]
+    pub attachments: Vec<Attachment>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
@@ -164,59 +229,6 @@ pub enum MessageRole {
     Reminder,
     /// Message of the daemon to the user.
     Notice,
-}
-
-/// Tool call of the model.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
-pub struct ToolNotification {
-    pub session_id: String,
-    pub turn_id: String,
-    pub rev: u32,
-    pub call_id: String,
-    pub name: String,
-    /// One line, such as `Read src/cart.mjs` or `Run npm test`.
-    pub title: String,
-    pub state: ToolState,
-    /// Plan item in progress when the call was made.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
-    pub plan_item: Option<String>,
-    /// Bounded text: output of a command, reason of a failure, the whole command.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
-    pub detail: Option<String>,
-    /// File that the call touched.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
-    pub uri: Option<String>,
-    /// For a subagent's call: the call that started the subagent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
-    pub parent: Option<ParentCall>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
-pub enum ToolState {
-    Queued,
-    AwaitingApproval,
-    Running,
-    Done,
-    Failed,
-    Declined,
-    Cancelled,
-}
-
-impl ToolState {
-    pub fn is_over(self) -> bool {
-        match self {
-            ToolState::Queued | ToolState::AwaitingApproval | ToolState::Running => false,
-            ToolState::Done | ToolState::Failed | ToolState::Declined | ToolState::Cancelled => {
-                true
-            }
-        }
-    }
 }
 
 /// Proposed edits of one file. Without hunks nothing is pending there.
@@ -236,6 +248,10 @@ pub struct ReviewNotification {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub from: Option<String>,
+    /// True if a tool call waits for the decision about these hunks (mode `ask`).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[ts(optional, as = "Option<bool>")]
+    pub waiting: bool,
     pub hunks: Vec<Hunk>,
 }
 
@@ -249,52 +265,6 @@ pub enum FileKind {
     Deleted,
     /// The agent moved the file; rejecting that moves it back.
     Moved,
-}
-
-/// Operation on a file as a whole.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
-pub enum WholeFile {
-    Deleted,
-    Moved,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
-pub struct Hunk {
-    pub id: String,
-    pub session_id: String,
-    pub turn_id: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
-    pub plan_item: Option<String>,
-    /// Whole lines of the live text; empty (`start == end`) where text was only removed.
-    pub range: Range,
-    /// Removed lines, without the last line's terminator.
-    pub old_text: String,
-    /// Added lines, without the last line's terminator.
-    pub new_text: String,
-    pub removed_lines: u32,
-    pub added_lines: u32,
-    /// The user typed inside it.
-    pub mixed: bool,
-    /// Proposed before a restart, and none of it is in the text now: `range` is its expected place.
-    /// Accepting it applies it again; rejecting it discards it.
-    pub outdated: bool,
-    /// True for an outdated edit that can be applied again: the lines it replaces are still in the
-    /// text.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
-    pub can_apply: Option<bool>,
-    /// Present for an operation on the file itself: `range` is the file's start, `oldText` the text
-    /// that rejecting a deletion restores.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
-    pub whole_file: Option<WholeFile>,
-    /// Subagent that made it; the ids above are then those of the call that started it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
-    pub child: Option<ChildItem>,
 }
 
 /// Cost of a round, and the totals of the session.
@@ -343,8 +313,11 @@ pub struct StatusNotification {
 #[serde(rename_all = "camelCase")]
 pub struct SandboxStatus {
     pub kind: SandboxKind,
-    /// Sentence for the user.
+    /// Sentence for the user, in English.
     pub text: String,
+    /// Code and arguments of the text. Since 1.1.
+    #[serde(flatten)]
+    pub state: SandboxState,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
@@ -383,7 +356,22 @@ pub enum Connection {
 pub struct Banner {
     /// Stable name, by which a client can offer an action.
     pub kind: BannerKind,
+    /// Sentence for the user, in English.
     pub text: String,
+    /// Code and arguments of the text. Since 1.1.
+    #[serde(flatten)]
+    pub problem: StatusProblem,
+    /// Action that solves the problem; absent if there is none. Since 1.1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub action: Option<ActionId>,
+}
+
+impl Banner {
+    /// Builds the banner of a problem, with its kind and action.
+    pub fn new(problem: StatusProblem, text: impl Into<String>) -> Self {
+        Self { kind: problem.kind(), text: text.into(), action: problem.action(), problem }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
@@ -426,16 +414,18 @@ macro_rules! notices {
             }
         }
 
-        pub(crate) const NOTICES: &[(&str, &str)] = &[$(($method, stringify!($params))),+];
+        pub(crate) const NOTICES: &[Declaration] =
+            &[$(Declaration::notification::<$params>(stringify!($name), $method)),+];
     };
 }
 
 notices! {
     Turn(TurnNotification) = "agent/turn",
     Plan(PlanNotification) = "agent/plan",
-    Child(ChildNotification) = "agent/child",
+    Subagent(SubagentNotification) = "agent/subagent",
     Message(MessageNotification) = "agent/message",
     Tool(ToolNotification) = "agent/tool",
+    Output(OutputNotification) = "agent/output",
     Review(ReviewNotification) = "agent/review",
     Usage(UsageNotification) = "agent/usage",
     Queue(QueueNotification) = "agent/queue",

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-use crate::{ReviewMode, RunTaskResult};
+use crate::{Attachment, Empty, ReviewMode, RunTaskResult, method::declare_client_requests};
 
 /// Adds a follow-up. It starts at once if nothing runs or waits in the session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
@@ -16,6 +16,10 @@ pub struct QueueAddParams {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub mode: Option<ReviewMode>,
+    /// Content sent with the text. Since 1.1.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[ts(optional, as = "Option<Vec<Attachment>>")]
+    pub attachments: Vec<Attachment>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
@@ -70,4 +74,16 @@ pub struct FollowUp {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub mode: Option<ReviewMode>,
+    /// Content sent with the text, without `text` and `data`. Since 1.1.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[ts(optional, as = "Option<Vec<Attachment>>")]
+    pub attachments: Vec<Attachment>,
+}
+
+declare_client_requests! {
+    REQUESTS:
+    QueueAdd("agent/queue/add", QueueAddParams { text, attachments }) -> QueueAddResult,
+    QueueEdit("agent/queue/edit", QueueEditParams { text }) -> Empty,
+    QueueDrop("agent/queue/drop", QueueDropParams {}) -> Empty,
+    QueueSend("agent/queue/send", QueueSendParams {}) -> Empty,
 }

@@ -4,10 +4,11 @@ use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
 use crate::{
-    ChildNotification, CompactParams, CompactResult, Empty, EndReason, MessageNotification,
-    ModelInfo, PlanNotification, QueueAddParams, QueueAddResult, QueueDropParams, QueueEditParams,
-    QueueNotification, QueueSendParams, Range, RequestMethod, ReviewMode, ReviewNotification,
-    StatusNotification, ToolNotification, TurnNotification, UsageNotification,
+    Attachment, Empty, EndReason, MessageNotification, ModelInfo, PlanNotification,
+    QueueNotification, Range, ReadOnlyProblem, ReviewMode, ReviewNotification, ReviewProblem,
+    StatusNotification, SubagentNotification, ToolNotification, TurnEndProblem, TurnNotification,
+    UsageNotification, UserText,
+    method::{declare_client_notifications, declare_client_requests},
 };
 
 /// Starts a turn and answers at once. Without `sessionId` a new session begins. While a turn of the
@@ -25,6 +26,15 @@ pub struct RunTaskParams {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub context: Option<TaskContext>,
+    /// Plays the built-in demonstration instead of asking a model. It writes `cairn-demo.md`, so the
+    /// folder should not be the user's.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[ts(optional, as = "Option<bool>")]
+    pub demo: bool,
+    /// Content sent with the text. Since 1.1.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[ts(optional, as = "Option<Vec<Attachment>>")]
+    pub attachments: Vec<Attachment>,
 }
 
 /// Editor state when the user gave the task.
@@ -63,6 +73,10 @@ pub struct SteerParams {
     pub session_id: String,
     pub expected_turn_id: String,
     pub text: String,
+    /// Content sent with the text. Since 1.1.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[ts(optional, as = "Option<Vec<Attachment>>")]
+    pub attachments: Vec<Attachment>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
@@ -113,7 +127,10 @@ pub enum ApprovalDecision {
 #[serde(rename_all = "camelCase")]
 pub enum Decision {
     Accept,
+    /// Restores the former lines. Lines in which the user typed stay.
     Reject,
+    /// Restores the former lines only: what the user typed in the hunk goes with it. Since 1.1.
+    Drop,
 }
 
 /// Hunks that a decision is about. `rev` is the `rev` of the `agent/review` that showed them. Ids
@@ -152,8 +169,12 @@ pub struct DecideResult {
     pub applied: u32,
     /// Number of hunks that had changed or no longer existed; they stayed as they were.
     pub stale: u32,
-    /// One line per hunk or file that could not be decided, with the reason.
+    /// One line per hunk or file that could not be decided, with the reason, in English.
     pub failed: Vec<String>,
+    /// Codes and arguments of the lines of `failed`, in the same order. Since 1.1.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[ts(optional, as = "Option<Vec<ReviewProblem>>")]
+    pub problems: Vec<ReviewProblem>,
 }
 
 /// Takes back the last decision.
@@ -161,9 +182,14 @@ pub struct DecideResult {
 #[serde(rename_all = "camelCase")]
 pub struct UndoDecisionResult {
     pub undone: bool,
+    /// Reason why nothing, or not all, was undone, in English.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub message: Option<String>,
+    /// Code and arguments of `message`. Since 1.1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub problem: Option<ReviewProblem>,
 }
 
 /// Checkpoints of this workspace: one for each turn that changed files.
@@ -201,11 +227,15 @@ pub struct RestoreCheckpointParams {
 pub struct RestoreCheckpointResult {
     /// Restored files, relative to the workspace.
     pub restored: Vec<String>,
-    /// Files in which others than the agent wrote since. Unless `force` is set, no file was
+    /// Files in which others than the agent wrote since. Unless `overwrite` is set, no file was
     /// changed.
     pub conflicts: Vec<CheckpointConflict>,
-    /// One line per file that could not be restored, with the reason.
+    /// One line per file that could not be restored, with the reason, in English.
     pub failed: Vec<String>,
+    /// Codes and arguments of the lines of `failed`, in the same order. Since 1.1.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[ts(optional, as = "Option<Vec<ReviewProblem>>")]
+    pub problems: Vec<ReviewProblem>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
@@ -265,9 +295,9 @@ pub struct SessionSnapshot {
     pub queue: Option<QueueNotification>,
     /// Tool calls of the newest turn and of its subagents.
     pub tools: Vec<ToolNotification>,
-    /// Newest subagents of its turns, in the order of their start.
+    /// Newest subagents of its turns, in the order of their start. Since 1.3.
     #[serde(default)]
-    pub children: Vec<ChildNotification>,
+    pub subagents: Vec<SubagentNotification>,
     /// Transcript before this daemon started, oldest first; at most the newest 1,000 entries. Later
     /// entries came as notifications.
     pub transcript: Vec<TranscriptEntry>,
@@ -290,8 +320,18 @@ pub struct SessionSnapshot {
 #[serde(rename_all = "camelCase")]
 pub struct ReadOnly {
     pub reason: ReadOnlyReason,
-    /// Sentence for the user.
+    /// Sentence for the user, in English.
     pub text: String,
+    /// Code and arguments of the text. Since 1.1.
+    #[serde(flatten)]
+    pub problem: ReadOnlyProblem,
+}
+
+impl ReadOnly {
+    /// Builds the reason from a problem, with its kind.
+    pub fn new(problem: ReadOnlyProblem, text: impl Into<String>) -> Self {
+        Self { reason: problem.kind(), text: text.into(), problem }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
@@ -351,8 +391,12 @@ pub struct ProviderStatus {
     /// `anthropic`, `openai` or `replay`.
     pub provider: String,
     pub usable: bool,
-    /// Reason why it cannot be used now, with the next step; empty when usable.
+    /// Reason why it cannot be used now, with the next step, in English; empty when usable.
     pub reason: String,
+    /// Code, arguments and action of the reason; absent when usable. Since 1.1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub problem: Option<TurnEndProblem>,
     /// Known model names, best first.
     pub models: Vec<String>,
     /// Origin of its requests (scheme, host and port), for which a newly entered key would be
@@ -384,71 +428,52 @@ impl std::fmt::Debug for CredentialsParams {
     }
 }
 
-/// `data` of every error of an `agent/*` request.
+/// Requests the result of a tool call as the model got it: of a command the output, bounded only for
+/// the model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
-pub struct ErrorData {
-    pub kind: ErrorKind,
-    /// Next step for the user.
-    pub hint: String,
+pub struct ToolOutputParams {
+    pub session_id: String,
+    pub call_id: String,
 }
 
-/// Stable names of failures. The JSON-RPC code is -32803 except where noted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
-pub enum ErrorKind {
-    /// Before `initialized` (code -32002) or after `shutdown` (code -32600).
-    NotReady,
-    NoModel,
-    /// The params do not have the method's form (code -32602).
-    InvalidParams,
-    StaleRevision,
-    UnknownSession,
-    /// The session is read-only here, or something that runs needs it.
-    SessionLocked,
-    TurnMismatch,
-    Untrusted,
-    /// Too many unanswered requests (code -32001).
-    Overloaded,
-    Internal,
+pub struct ToolOutputResult {
+    /// Absent while the calls of its message run, and for an unknown call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub text: Option<String>,
 }
 
-macro_rules! request {
-    ($name:ident, $method:literal, $params:ty, $result:ty) => {
-        #[doc = concat!("`", $method, "`")]
-        #[derive(Debug)]
-        pub struct $name;
-        impl RequestMethod for $name {
-            const METHOD: &'static str = $method;
-            type Params = $params;
-            type Result = $result;
-        }
-    };
+impl UserText for TaskContext {
+    fn each_user_text(&mut self, visit: &mut dyn FnMut(&mut String)) {
+        self.selection.each_user_text(visit);
+    }
 }
-pub(crate) use request;
 
-request!(RunTask, "agent/runTask", RunTaskParams, RunTaskResult);
-request!(Steer, "agent/steer", SteerParams, SteerResult);
-request!(QueueAdd, "agent/queue/add", QueueAddParams, QueueAddResult);
-request!(QueueEdit, "agent/queue/edit", QueueEditParams, Empty);
-request!(QueueDrop, "agent/queue/drop", QueueDropParams, Empty);
-request!(QueueSend, "agent/queue/send", QueueSendParams, Empty);
-request!(Cancel, "agent/cancel", CancelParams, Empty);
-request!(Compact, "agent/compact", CompactParams, CompactResult);
-request!(Answer, "agent/answer", AnswerParams, AnswerResult);
-request!(Decide, "agent/review/decide", DecideParams, DecideResult);
-request!(UndoDecision, "agent/review/undo", Empty, UndoDecisionResult);
-request!(Baseline, "agent/review/baseline", BaselineParams, BaselineResult);
-request!(Checkpoints, "agent/checkpoints", Empty, CheckpointsResult);
-request!(
-    RestoreCheckpoint,
-    "agent/checkpoints/restore",
-    RestoreCheckpointParams,
-    RestoreCheckpointResult
-);
-request!(PlanHistory, "agent/plan/history", PlanHistoryParams, PlanHistoryResult);
-request!(State, "agent/state", Empty, StateResult);
-request!(Models, "agent/models", Empty, ModelsResult);
+impl UserText for Selection {
+    fn each_user_text(&mut self, visit: &mut dyn FnMut(&mut String)) {
+        self.text.each_user_text(visit);
+    }
+}
+
+declare_client_requests! {
+    REQUESTS:
+    RunTask("agent/runTask", RunTaskParams { text, context, attachments }) -> RunTaskResult,
+    Steer("agent/steer", SteerParams { text, attachments }) -> SteerResult,
+    Cancel("agent/cancel", CancelParams {}) -> Empty,
+    Answer("agent/answer", AnswerParams { feedback }) -> AnswerResult,
+    Decide("agent/review/decide", DecideParams { feedback }) -> DecideResult,
+    UndoDecision("agent/review/undo", Empty {}) -> UndoDecisionResult,
+    Baseline("agent/review/baseline", BaselineParams {}) -> BaselineResult,
+    PlanHistory("agent/plan/history", PlanHistoryParams {}) -> PlanHistoryResult,
+    Checkpoints("agent/checkpoints", Empty {}) -> CheckpointsResult,
+    RestoreCheckpoint("agent/checkpoints/restore", RestoreCheckpointParams {}) -> RestoreCheckpointResult,
+    State("agent/state", Empty {}) -> StateResult,
+    Models("agent/models", Empty {}) -> ModelsResult,
+    ToolOutput("agent/tool/output", ToolOutputParams {}) -> ToolOutputResult,
+}
 
 /// Tells whether the user trusts the workspace. A notification. Before it
 /// `initializationOptions.trusted` counts; by default a workspace is trusted.
@@ -458,7 +483,8 @@ pub struct TrustParams {
     pub trusted: bool,
 }
 
-/// `agent/trust`, a notification of the client.
-pub const TRUST: &str = "agent/trust";
-/// `agent/credentials`, a notification of the client.
-pub const CREDENTIALS: &str = "agent/credentials";
+declare_client_notifications! {
+    NOTIFICATIONS:
+    Credentials("agent/credentials", CredentialsParams),
+    Trust("agent/trust", TrustParams),
+}

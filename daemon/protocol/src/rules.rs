@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-use crate::{Empty, RequestMethod, request::request};
+use crate::{Empty, method::declare_client_requests};
 
 /// Every rule of the user, in all folders.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, TS)]
@@ -40,5 +40,8 @@ pub struct RevokeRuleResult {
     pub revoked: bool,
 }
 
-request!(ListRules, "agent/rules/list", Empty, ListRulesResult);
-request!(RevokeRule, "agent/rules/revoke", RevokeRuleParams, RevokeRuleResult);
+declare_client_requests! {
+    REQUESTS:
+    ListRules("agent/rules/list", Empty {}) -> ListRulesResult,
+    RevokeRule("agent/rules/revoke", RevokeRuleParams {}) -> RevokeRuleResult,
+}

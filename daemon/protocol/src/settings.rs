@@ -71,9 +71,9 @@ pub enum SettingKind {
         members: &'static [SettingMember],
         nullable: bool,
     },
-    /// Lists of the user's commands, one list per moment; empty by default.
+    /// Lists of the user's commands, one list per event; empty by default.
     Hooks {
-        moments: &'static [HookMoment],
+        events: &'static [HookEventSetting],
     },
 }
 
@@ -104,9 +104,9 @@ pub enum MemberKind {
     Choice(&'static [SettingChoice]),
 }
 
-/// Moment at which hooks run.
+/// Event at which hooks run.
 #[derive(Debug)]
-pub struct HookMoment {
+pub struct HookEventSetting {
     pub key: &'static str,
     /// A hook may be limited to certain tools.
     pub about_tools: bool,
@@ -122,7 +122,7 @@ pub fn keys() -> impl Iterator<Item = String> {
     all().flat_map(|setting| {
         let inside: Vec<&str> = match setting.kind {
             SettingKind::Members { members, .. } => members.iter().map(|it| it.key).collect(),
-            SettingKind::Hooks { moments } => moments.iter().map(|it| it.key).collect(),
+            SettingKind::Hooks { events } => events.iter().map(|it| it.key).collect(),
             _ => return vec![setting.key.to_owned()],
         };
         inside.iter().map(|key| format!("{}.{key}", setting.key)).collect()

@@ -1,8 +1,14 @@
 //! The contract as one TypeScript file: `make gen` writes it, a test compares it.
 
-use ts_rs::{Config, TS};
+use std::collections::{BTreeMap, btree_map::Entry};
 
-use crate::*;
+use ts_rs::{Config, TS, TypeVisitor};
+
+use crate::{
+    Declaration, ErrorData, PROTOCOL_MINOR, PROTOCOL_VERSION, ReadOnlyProblem, RequestProblem,
+    ReviewProblem, SandboxState, StatusProblem, TurnNotice, TurnProblem, client_requests, editor,
+    notify, request,
+};
 
 /// Renders `vscode-extension/src/protocol.ts`.
 pub fn render() -> String {
@@ -14,93 +20,83 @@ pub fn render() -> String {
          export interface NotificationMethod<P> { readonly method: string; readonly _p?: P }\n\n",
     );
     out.push_str(&format!("export const PROTOCOL_VERSION = {PROTOCOL_VERSION};\n"));
-    out.push_str(&format!("export const PROTOCOL_MINOR = {PROTOCOL_MINOR};\n\n"));
-    out.push_str("/** Requests of the editor to the daemon. */\nexport const requests = {\n");
-    client_requests(&mut out);
-    out.push_str("} as const;\n\n/** Requests of the daemon to the editor. */\nexport const editorRequests = {\n");
-    request::<ApplyEdit>(&mut out, "applyEdit");
-    request::<Save>(&mut out, "save");
-    request::<Approve>(&mut out, "approve");
-    out.push_str(
-        "} as const;\n\n/** Notifications of the daemon. */\nexport const notifications = {\n",
-    );
-    for (method, params) in crate::notify::NOTICES {
-        let name = method.trim_start_matches("agent/");
-        out.push_str(&format!(
-            "  {name}: {{ method: \"{method}\" }} as NotificationMethod<{params}>,\n"
-        ));
+    out.push_str(&format!("export const PROTOCOL_MINOR = {PROTOCOL_MINOR};\n"));
+    let mut types = Types::default();
+    // `data` of errors, which no method names.
+    types.add::<ErrorData>();
+    // Flattened into the messages that carry them; the client has a text for each of their codes.
+    types.add::<RequestProblem>();
+    types.add::<TurnProblem>();
+    types.add::<StatusProblem>();
+    types.add::<TurnNotice>();
+    types.add::<ReviewProblem>();
+    types.add::<ReadOnlyProblem>();
+    types.add::<SandboxState>();
+    let tables: [(&str, &str, Vec<&Declaration>); 4] = [
+        ("Requests of the editor to the daemon.", "requests", client_requests().collect()),
+        (
+            "Requests of the daemon to the editor.",
+            "editorRequests",
+            editor::REQUESTS.iter().collect(),
+        ),
+        ("Notifications of the daemon.", "notifications", notify::NOTICES.iter().collect()),
+        (
+            "Notifications of the editor.",
+            "editorNotifications",
+            request::NOTIFICATIONS.iter().collect(),
+        ),
+    ];
+    for (doc, name, methods) in tables {
+        out.push_str(&format!("\n/** {doc} */\nexport const {name} = {{\n"));
+        for Declaration { method, name, typescript, types: add, .. } in methods {
+            let (name, typescript) = (lower_first(name), typescript());
+            out.push_str(&format!("  {name}: {{ method: \"{method}\" }} as {typescript},\n"));
+            add(&mut types);
+        }
+        out.push_str("} as const;\n");
     }
-    out.push_str(&format!(
-        "}} as const;\n\n/** Notifications of the editor. */\nexport const editorNotifications = {{\n  \
-         credentials: {{ method: \"{CREDENTIALS}\" }} as NotificationMethod<CredentialsParams>,\n  \
-         trust: {{ method: \"{TRUST}\" }} as NotificationMethod<TrustParams>,\n}} as const;\n"
-    ));
-    types(&mut out);
+    for declaration in types.0.values() {
+        out.push_str(&format!("\nexport {declaration}\n"));
+    }
     out
 }
 
-fn client_requests(out: &mut String) {
-    request::<RunTask>(out, "runTask");
-    request::<Steer>(out, "steer");
-    request::<QueueAdd>(out, "queueAdd");
-    request::<QueueEdit>(out, "queueEdit");
-    request::<QueueDrop>(out, "queueDrop");
-    request::<QueueSend>(out, "queueSend");
-    request::<Cancel>(out, "cancel");
-    request::<Compact>(out, "compact");
-    request::<Answer>(out, "answer");
-    request::<Decide>(out, "decide");
-    request::<UndoDecision>(out, "undoDecision");
-    request::<Baseline>(out, "baseline");
-    request::<PlanHistory>(out, "planHistory");
-    request::<Checkpoints>(out, "checkpoints");
-    request::<RestoreCheckpoint>(out, "restoreCheckpoint");
-    request::<ListSessions>(out, "listSessions");
-    request::<OpenSession>(out, "openSession");
-    request::<ForkSession>(out, "forkSession");
-    request::<DeleteSession>(out, "deleteSession");
-    request::<ExportSession>(out, "exportSession");
-    request::<State>(out, "state");
-    request::<Models>(out, "models");
-    request::<ListRules>(out, "listRules");
-    request::<RevokeRule>(out, "revokeRule");
+/// `RunTask` becomes `runTask`.
+fn lower_first(name: &str) -> String {
+    let mut chars = name.chars();
+    chars.next().into_iter().flat_map(char::to_lowercase).chain(chars).collect()
 }
 
-fn request<M: RequestMethod>(out: &mut String, name: &str)
-where
-    M::Params: TS,
-    M::Result: TS,
-{
+pub(crate) fn request_type<P: TS, R: TS>() -> String {
     let config = Config::default();
-    out.push_str(&format!(
-        "  {name}: {{ method: \"{}\" }} as RequestMethod<{}, {}>,\n",
-        M::METHOD,
-        M::Params::name(&config),
-        M::Result::name(&config)
-    ));
+    format!("RequestMethod<{}, {}>", P::name(&config), R::name(&config))
 }
 
-macro_rules! declare {
-    ($out:ident: $($ty:ty),+ $(,)?) => {
+pub(crate) fn notification_type<P: TS>() -> String {
+    format!("NotificationMethod<{}>", P::name(&Config::default()))
+}
+
+/// Declarations of types, by name.
+#[derive(Default)]
+pub(crate) struct Types(BTreeMap<String, String>);
+
+impl Types {
+    /// Adds a type and all types of its fields.
+    pub(crate) fn add<T: TS + 'static + ?Sized>(&mut self) {
         let config = Config::default();
-        $( $out.push_str("\nexport "); $out.push_str(&<$ty>::decl(&config)); $out.push('\n'); )+
-    };
+        // Types of the language, lists and options have no path, and no declaration.
+        if T::output_path().is_none() {
+            return T::visit_generics(self);
+        }
+        if let Entry::Vacant(place) = self.0.entry(T::ident(&config)) {
+            place.insert(T::decl(&config));
+            T::visit_dependencies(self);
+        }
+    }
 }
 
-fn types(out: &mut String) {
-    declare!(out:
-        Position, Range, TextEdit, ReviewMode, Empty,
-        RunTaskParams, TaskContext, Selection, RunTaskResult, SteerParams, SteerResult, CancelParams,
-        QueueAddParams, QueueAddResult, QueueEditParams, QueueDropParams, QueueSendParams, QueueNotification, FollowUp,
-        AnswerParams, AnswerResult, ApprovalDecision, ApprovalKind, Decision, Scope, DecideParams, DecideResult,
-        UndoDecisionResult, BaselineParams, BaselineResult, StateResult, SessionSnapshot, TranscriptEntry, PlanHistoryParams, PlanHistoryResult, CheckpointsResult, Checkpoint, RestoreCheckpointParams, RestoreCheckpointResult, CheckpointConflict, EarlierPlan, ModelsResult,
-        ReadOnly, ReadOnlyReason, ListSessionsParams, ListSessionsResult, SessionSummary, OpenSessionParams, OpenSessionResult, ForkSessionParams, DeleteSessionParams, ExportSessionParams, ExportFormat, ExportSessionResult,
-        ProviderStatus, CredentialsParams, TrustParams, ErrorData, ErrorKind,
-        TurnNotification, TurnPhase, EndReason, Usage, PlanNotification, Panel, PlanItem, ChildNotification, ChildPhase, ParentCall, ChildItem, LinkedFile, LinkedCommand, ItemStatus,
-        MessageNotification, MessageRole, ToolNotification, ToolState, ReviewNotification, FileKind, WholeFile, Hunk,
-        UsageNotification, ContextUse, CompactParams, CompactResult, ModelInfo, StatusNotification, SandboxStatus, SandboxKind, Connection, Banner, BannerKind,
-        ApplyEditParams, TextEncoding, FileChange, ApplyEditResult, RefusedEdit, SaveParams, SaveResult, SaveFailure,
-        ApproveParams, ApproveResult, Need, Preview, PreviewTexts,
-        ListRulesResult, AllowedCommand, RevokeRuleParams, RevokeRuleResult,
-    );
+impl TypeVisitor for Types {
+    fn visit<T: TS + 'static + ?Sized>(&mut self) {
+        self.add::<T>();
+    }
 }

@@ -16,10 +16,10 @@ use crate::{
 };
 
 pub mod definitions;
-mod place;
 mod programs;
+mod rule_folder;
 
-pub use place::Place;
+pub use rule_folder::RuleFolder;
 
 /// Proof that a call may run.
 #[derive(Debug)]
@@ -63,12 +63,12 @@ impl Question {
     }
 }
 
-/// Decides about an access. The "always" rules in `rules` must be those of `place`.
+/// Decides about an access. The "always" rules in `rules` must be those of `rule_folder`.
 pub fn gate(
     access: &Access,
     mode: ReviewMode,
     rules: &CommandRules,
-    place: &Place,
+    rule_folder: &RuleFolder,
     workspace: &Workspace,
 ) -> Gate {
     let mode = match mode {
@@ -77,15 +77,7 @@ pub fn gate(
         ReviewMode::Auto => Mode::Auto,
         ReviewMode::Plan => Mode::Plan,
     };
-    let cwd = match access {
-        Access::Command { cwd, .. } => cwd.as_path(),
-        Access::Read { .. }
-        | Access::Plan
-        | Access::Child
-        | Access::Edit { .. }
-        | Access::Delete { .. }
-        | Access::Move { .. } => workspace.root(),
-    };
+    let cwd = if let Access::Command { cwd, .. } = access { cwd } else { workspace.root() };
     // Not a lock: another file may be there when the command runs. It can only be read.
     let may_read = |read: ReadKind, path: &str| {
         let Some(path) = workspace.resolve_without_links(&cwd.join(path)) else { return false };
@@ -97,25 +89,21 @@ pub fn gate(
     };
     let path = exec::search_path();
     let finds = |program: &str| programs::lies_outside(program, &path, workspace);
-    let enters = |folder: &str| place.enters(folder);
+    let enters = |folder: &str| rule_folder.enters(folder);
     let context = CommandContext { may_read: &may_read, finds: &finds, enters: &enters };
     match policy::judge(access, mode, rules, &context) {
         Verdict::Allow => Gate::Open(Approved(())),
         Verdict::Deny { reason } => Gate::Closed(reason),
-        Verdict::Ask { reason } => Gate::Ask(match access {
+        Verdict::Ask { reason } => {
+            let mut question = question(access, rules, reason, workspace);
             // Rules cover only commands in the default sandbox.
-            Access::Command { command, needs, .. } if needs.is_none() => Question {
-                rules: rules.offered(command, &context),
-                ..question(access, rules, reason, workspace)
-            },
-            Access::Command { .. }
-            | Access::Read { .. }
-            | Access::Plan
-            | Access::Child
-            | Access::Edit { .. }
-            | Access::Delete { .. }
-            | Access::Move { .. } => question(access, rules, reason, workspace),
-        }),
+            if let Access::Command { command, needs, .. } = access
+                && needs.is_none()
+            {
+                question.rules = rules.offered(command, &context);
+            }
+            Gate::Ask(question)
+        }
     }
 }
 
@@ -126,7 +114,7 @@ pub fn uri(access: &Access) -> Option<String> {
         Access::Edit { path, .. } | Access::Delete { path, .. } | Access::Move { to: path, .. } => {
             uri_of(path)
         }
-        Access::Command { .. } | Access::Plan | Access::Child => None,
+        Access::Command { .. } | Access::Plan | Access::Subagent => None,
     }
 }
 
@@ -161,14 +149,14 @@ pub fn question(
             ("Move a protected file", command, folder(from), "exactly this, again")
         }
         Access::Plan => ("Change the plan", String::new(), String::new(), "any change of the plan"),
-        Access::Child => ("Start a subagent", String::new(), String::new(), "any subagent"),
+        Access::Subagent => ("Start a subagent", String::new(), String::new(), "any subagent"),
         Access::Command { command, cwd, needs } => {
             let (title, cwd) = (command_title(*needs, !rules.unboxed), cwd.display().to_string());
             (title, command.clone(), cwd, "exactly this command, again")
         }
     };
     let kind = match access {
-        Access::Plan | Access::Child => None,
+        Access::Plan | Access::Subagent => None,
         Access::Read { .. } => Some(ApprovalKind::Read),
         Access::Edit { .. } | Access::Delete { .. } | Access::Move { .. } => {
             Some(ApprovalKind::Change)
@@ -176,15 +164,7 @@ pub fn question(
         Access::Command { .. } if rules.unboxed => Some(ApprovalKind::UnsandboxedCommand),
         Access::Command { .. } => Some(ApprovalKind::Command),
     };
-    let asks = match access {
-        Access::Command { needs, .. } => *needs,
-        Access::Read { .. }
-        | Access::Plan
-        | Access::Child
-        | Access::Edit { .. }
-        | Access::Delete { .. }
-        | Access::Move { .. } => Needs::NONE,
-    };
+    let asks = if let Access::Command { needs, .. } = access { *needs } else { Needs::NONE };
     let (title, rules) = (title.to_owned(), Vec::new());
     Question { title, kind, command, cwd, reason, rules, asks, for_session }
 }
@@ -222,11 +202,11 @@ mod tests {
         rules: &CommandRules,
         workspace: &Workspace,
     ) -> Gate {
-        gate(access, mode, rules, &Place::of(access, workspace), workspace)
+        gate(access, mode, rules, &RuleFolder::of(access, workspace), workspace)
     }
 
     #[test]
-    fn a_command_reads_unasked_what_is_ours_and_no_secret() {
+    fn a_command_reads_files_of_the_workspace_except_secrets_without_approval() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().join("root");
         std::fs::create_dir_all(root.join("src")).unwrap();
@@ -280,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn asks_with_exactly_what_will_happen() {
+    fn a_question_shows_the_exact_command_and_change() {
         let command =
             Access::Command { command: "ls\t-l".into(), cwd: "/ws".into(), needs: Needs::NONE };
         let Gate::Ask(question) = at(&command, ReviewMode::Auto) else { panic!("must ask") };
@@ -318,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn the_title_says_what_is_granted_and_whether_there_is_a_box() {
+    fn the_title_names_the_grants_and_a_missing_sandbox() {
         let folder = tempfile::tempdir().unwrap();
         let workspace = Workspace::new(vec![folder.path().to_owned()]).unwrap();
         let title = |rules: &CommandRules, network, git| {
@@ -334,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn names_the_file() {
+    fn the_access_of_an_edit_has_the_uri_of_its_file() {
         let edit =
             Access::Edit { path: "/ws/a b".into(), inside: "a b".into(), aliases: Vec::new() };
         assert_eq!(uri(&edit).as_deref(), Some("file:///ws/a%20b"));

@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn lines() {
+    fn command_lines_are_parsed() {
         assert_eq!(check(""), Ok(CliCommand::Serve));
         assert_eq!(check("--stdio"), Ok(CliCommand::Serve));
         assert_eq!(check("--version"), Ok(CliCommand::Version));

@@ -1,4 +1,4 @@
-//! Wall clock for the one place that needs a date. Nothing else may order or measure by it.
+//! Wall clock, for dates and times that people see. Nothing may order or measure by it.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -7,6 +7,12 @@ pub fn today() -> String {
     let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let (year, month, day) = civil(seconds / 86_400);
     format!("{year:04}-{month:02}-{day:02}")
+}
+
+/// Returns the time in milliseconds since 1970.
+pub fn now_ms() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// Converts days since 1970-01-01 to a Gregorian date (year, month, day). Years are counted from 1

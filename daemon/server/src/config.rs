@@ -7,7 +7,7 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use cairn_core::{
     context::Price,
-    hook::{Hook, Hooks, Moment, USUAL_SECONDS},
+    hook::{Hook, HookEvent, Hooks, USUAL_SECONDS},
     plan::{
         Dialect,
         reminder::{NagPolicy, ReminderSettings, ReminderTexts},
@@ -39,7 +39,7 @@ pub struct Settings {
     pub max_rounds: u32,
     pub tool_timeout: Duration,
     pub commands: Arc<CommandRules>,
-    pub sandbox: sandbox::Settings,
+    pub sandbox: sandbox::SandboxSettings,
 }
 
 /// Enabled reminders; their texts depend on the dialect.
@@ -96,11 +96,15 @@ impl Default for Settings {
             max_rounds: 100,
             tool_timeout: Duration::from_secs(120),
             commands: Arc::default(),
-            sandbox: sandbox::Settings::default(),
+            sandbox: sandbox::SandboxSettings::default(),
         }
     }
 }
 
+mod fault;
+
+pub use fault::SettingFault;
+use fault::type_of;
 pub use settings::SECTION;
 
 /// Returns true for a member of the section: a group with its keys, or a dotted key.
@@ -113,8 +117,8 @@ pub fn is_setting(key: &str, value: &Value) -> bool {
 }
 
 /// Reads the `cairn` section. Nested objects and dotted keys are equivalent. Returns the settings,
-/// and one sentence for each key that was ignored or has a new name.
-pub fn read(section: &Value) -> (Settings, Vec<String>) {
+/// and a fault for each key that was ignored or has a new name.
+pub fn read(section: &Value) -> (Settings, Vec<SettingFault>) {
     let mut reader = SettingsReader {
         settings: Settings::default(),
         faults: Vec::new(),
@@ -128,9 +132,7 @@ pub fn read(section: &Value) -> (Settings, Vec<String>) {
     match section {
         Value::Null => {}
         Value::Object(map) => flatten("", map, &mut values),
-        other => reader
-            .faults
-            .push(format!("cairn: expected an object of settings, found {}", type_of(other))),
+        other => reader.wrong("", "an object of settings", other),
     }
     for (path, value) in &values {
         match settings::renamed(path) {
@@ -161,7 +163,7 @@ fn flatten<'a>(prefix: &str, map: &'a Map<String, Value>, values: &mut Vec<(Stri
 
 struct SettingsReader {
     settings: Settings,
-    faults: Vec<String>,
+    faults: Vec<SettingFault>,
     reminder_policy: Option<String>,
     reminder_rounds: Option<u32>,
     commands: CommandRules,
@@ -174,9 +176,7 @@ impl SettingsReader {
     /// Reports once that a setting has a new name. The value counts under the new one.
     fn renamed(&mut self, setting: &settings::Setting) {
         let (old, new) = (setting.key, setting.renamed_to.unwrap_or_default());
-        let notice = format!(
-            "cairn.{old} is now called cairn.{new}. The old name still works; please rename it."
-        );
+        let notice = SettingFault::renamed(old, new);
         if !self.faults.contains(&notice) {
             self.faults.push(notice);
         }
@@ -185,7 +185,7 @@ impl SettingsReader {
     fn key(&mut self, path: &str, value: &Value) {
         let known = path == "trace.server" || settings::keys().any(|key| key == path);
         match path {
-            _ if !known => self.faults.push(format!("cairn.{path}: there is no such setting")),
+            _ if !known => self.faults.push(SettingFault::unknown(path)),
             "model.provider" => {
                 let choice = self.one_of(path, value);
                 self.settings.model.provider =
@@ -211,7 +211,7 @@ impl SettingsReader {
                 if let Some(name) = self.text(path, value).filter(|name| name != "auto") {
                     match name.parse::<Dialect>() {
                         Ok(dialect) => self.settings.dialect = Some(dialect),
-                        Err(error) => self.faults.push(format!("cairn.{path}: {error}")),
+                        Err(error) => self.invalid(path, error),
                     }
                 }
             }
@@ -264,8 +264,7 @@ impl SettingsReader {
                     paths.into_iter().partition(|path| path.starts_with(&home) && *path != home);
                 for path_ in other {
                     let shown = path_.display();
-                    self.faults
-                        .push(format!("cairn.{path}: `{shown}` is not below the home folder"));
+                    self.invalid(path, format!("`{shown}` is not below the home folder"));
                 }
                 self.settings.sandbox.readable = below;
             }
@@ -280,16 +279,16 @@ impl SettingsReader {
                 }
             }
             // Settings of the editor.
-            "daemon.path" | "trace.server" => {}
+            "daemon.path" | "trace.server" | "review.advance" | "review.removedText" => {}
             _ => {
-                if let Some(moment) = path.strip_prefix("hooks.").and_then(Moment::named) {
-                    self.hooks(path, moment, value);
+                if let Some(event) = path.strip_prefix("hooks.").and_then(HookEvent::named) {
+                    self.hooks(path, event, value);
                 }
             }
         }
     }
 
-    fn finish(mut self) -> (Settings, Vec<String>) {
+    fn finish(mut self) -> (Settings, Vec<SettingFault>) {
         let policy = self.reminder_policy.as_deref().unwrap_or("reset");
         if let Some(nag) = NagPolicy::from_setting(policy, self.reminder_rounds) {
             self.settings.reminders.nag = nag;
@@ -300,8 +299,7 @@ impl SettingsReader {
             }
             [None, None, None] => None,
             [..] => {
-                let fault = "cairn.model.price: input and output must both be set";
-                self.faults.push(fault.to_owned());
+                self.invalid("model.price", "input and output must both be set");
                 None
             }
         };
@@ -321,14 +319,14 @@ impl SettingsReader {
     /// Reads hooks: each is a command, or an object with `command` and optionally `tools` and
     /// `seconds`. A hook with any invalid member does not run, because half of a check gives false
     /// safety.
-    fn hooks(&mut self, path: &str, moment: Moment, value: &Value) {
+    fn hooks(&mut self, path: &str, event: HookEvent, value: &Value) {
         let Some(entries) = value.as_array() else {
             return self.wrong(path, "a list of hooks", value);
         };
         for entry in entries {
-            match hook(moment, entry) {
+            match hook(event, entry) {
                 Ok(hook) => self.hooks.0.push(hook),
-                Err(fault) => self.faults.push(format!("cairn.{path}: {fault}")),
+                Err(fault) => self.invalid(path, fault),
             }
         }
     }
@@ -341,19 +339,18 @@ impl SettingsReader {
         };
         let mut rules = Vec::new();
         if entries.len() > MAX_RULES {
-            self.faults.push(format!("cairn.{path}: only the first {MAX_RULES} commands are used"));
+            self.invalid(path, format!("only the first {MAX_RULES} commands are used"));
         }
         for entry in entries.iter().take(MAX_RULES) {
             if entry.as_str().is_some_and(|text| text.len() > MAX_RULE_BYTES) {
-                self.faults.push(format!(
-                    "cairn.{path}: a command has more than {MAX_RULE_BYTES} bytes and is not used"
-                ));
+                let most = MAX_RULE_BYTES;
+                self.invalid(path, format!("a command has more than {most} bytes and is not used"));
                 continue;
             }
             match entry.as_str().map(|text| (text, Rule::parse(text))) {
                 Some((_, Some(rule))) => rules.push(rule),
-                Some((text, None)) => self.faults.push(format!(
-                    "cairn.{path}: `{text}` is not one plain command (a last word `*` stands for any further words)"
+                Some((text, None)) => self.invalid(path, format!(
+                    "`{text}` is not one plain command (a last word `*` stands for any further words)"
                 )),
                 None => self.wrong(path, "commands as strings", entry),
             }
@@ -380,9 +377,10 @@ impl SettingsReader {
             };
             match folder {
                 Some(folder) => folders.push(folder),
-                None => self.faults.push(format!(
-                    "cairn.{path}: `{text}` is not an absolute path, and does not begin with ~/"
-                )),
+                None => {
+                    let fault = "is not an absolute path, and does not begin with ~/";
+                    self.invalid(path, format!("`{text}` {fault}"));
+                }
             }
         }
         folders
@@ -405,8 +403,7 @@ impl SettingsReader {
         match value.as_str() {
             Some(name) if names.contains(&name) => Some(name),
             Some(name) => {
-                self.faults
-                    .push(format!("cairn.{path}: \"{name}\" is not one of {}", names.join(", ")));
+                self.faults.push(SettingFault::not_a_choice(path, name, &names));
                 None
             }
             None => {
@@ -428,24 +425,26 @@ impl SettingsReader {
     }
 
     fn wrong(&mut self, path: &str, expected: &str, value: &Value) {
-        self.faults.push(format!("cairn.{path}: expected {expected}, found {}", type_of(value)));
+        self.faults.push(SettingFault::wrong_type(path, expected, value));
+    }
+
+    fn invalid(&mut self, path: &str, reason: impl std::fmt::Display) {
+        self.faults.push(SettingFault::invalid(path, reason));
     }
 }
 
-fn set(target: &mut bool, faults: &mut Vec<String>, path: &str, value: &Value) {
+fn set(target: &mut bool, faults: &mut Vec<SettingFault>, path: &str, value: &Value) {
     match value.as_bool() {
         Some(on) => *target = on,
-        None => {
-            faults.push(format!("cairn.{path}: expected true or false, found {}", type_of(value)))
-        }
+        None => faults.push(SettingFault::wrong_type(path, "true or false", value)),
     }
 }
 
 const LONGEST_HOOK_SECONDS: u64 = 600;
 
-fn hook(moment: Moment, entry: &Value) -> Result<Hook, String> {
+fn hook(event: HookEvent, entry: &Value) -> Result<Hook, String> {
     let mut hook =
-        Hook { moment, command: String::new(), tools: Vec::new(), seconds: USUAL_SECONDS };
+        Hook { event, command: String::new(), tools: Vec::new(), seconds: USUAL_SECONDS };
     match entry {
         Value::String(command) => hook.command = command.trim().to_owned(),
         Value::Object(fields) => {
@@ -478,21 +477,10 @@ fn hook(moment: Moment, entry: &Value) -> Result<Hook, String> {
     if hook.command.is_empty() {
         return Err("a hook needs a command".to_owned());
     }
-    if !hook.tools.is_empty() && !matches!(moment, Moment::BeforeTool | Moment::AfterTool) {
+    if !hook.tools.is_empty() && !matches!(event, HookEvent::BeforeTool | HookEvent::AfterTool) {
         return Err("only beforeTool and afterTool are about tools".to_owned());
     }
     Ok(hook)
-}
-
-fn type_of(value: &Value) -> String {
-    match value {
-        Value::Null => "null".into(),
-        Value::Bool(_) => "a boolean".into(),
-        Value::Number(number) => format!("the number {number}"),
-        Value::String(_) => "a string".into(),
-        Value::Array(_) => "a list".into(),
-        Value::Object(_) => "an object".into(),
-    }
 }
 
 #[cfg(test)]

@@ -159,7 +159,7 @@ mod tests {
     use crate::workspace::uri_of;
 
     #[tokio::test]
-    async fn whole_files() {
+    async fn files_are_created_deleted_and_moved() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = |name: &str| folder.path().join(name);
         let uri = |name: &str| uri_of(&path(name)).expect("an absolute path");

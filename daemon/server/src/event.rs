@@ -1,16 +1,13 @@
 //! Input of the hub: one closed enum of all events.
 
+use std::any::Any;
+
 use cairn_core::text::{Position, Units};
 use cairn_protocol::{
-    AnswerParams, AnswerResult, ApproveParams, BaselineParams, BaselineResult, CancelParams,
-    CheckpointsResult, CompactParams, CompactResult, CredentialsParams, DecideParams, DecideResult,
-    DeleteSessionParams, Empty, ErrorData, ErrorKind, ExportSessionParams, ExportSessionResult,
-    ForkSessionParams, ListRulesResult, ListSessionsParams, ListSessionsResult, ModelsResult,
-    OpenSessionParams, OpenSessionResult, PlanHistoryParams, PlanHistoryResult, QueueAddParams,
-    QueueAddResult, QueueDropParams, QueueEditParams, QueueSendParams, RestoreCheckpointParams,
-    RestoreCheckpointResult, ReviewNotification, RevokeRuleParams, RevokeRuleResult, RunTaskParams,
-    RunTaskResult, StateResult, SteerParams, SteerResult, UndoDecisionResult,
+    ApproveParams, ClientRequest, CredentialsParams, Empty, ErrorData, RequestProblem,
+    ReviewNotification, RunTask, RunTaskParams, RunTaskResult, UserText,
 };
+use serde::Serialize;
 use serde_json::Value;
 use tokio::sync::oneshot;
 
@@ -44,7 +41,8 @@ pub enum ClientEvent {
     Credentials(CredentialsParams),
     /// The user's trust in the workspace changed.
     Trust(bool),
-    Request(AgentRequest),
+    Request(Request),
+    Standard(StandardRequest),
 }
 
 #[derive(Debug, Clone)]
@@ -93,78 +91,104 @@ pub struct Selection {
     pub end: Position,
 }
 
-/// Request with the sender for its answer: `agent/*`, and the standard requests of an editor
-/// without the extension. Dropping the sender answers `Internal`.
+/// Request of an editor without the extension, which has no method of its own on the wire.
 #[derive(Debug)]
-pub enum AgentRequest {
-    RunTask(RunTaskParams, Reply<RunTaskResult>),
-    Steer(SteerParams, Reply<SteerResult>),
-    QueueAdd(QueueAddParams, Reply<QueueAddResult>),
-    QueueEdit(QueueEditParams, Reply<Empty>),
-    QueueDrop(QueueDropParams, Reply<Empty>),
-    QueueSend(QueueSendParams, Reply<Empty>),
-    Cancel(CancelParams, Reply<Empty>),
-    Compact(CompactParams, Reply<CompactResult>),
-    Answer(AnswerParams, Reply<AnswerResult>),
-    Decide(DecideParams, Reply<DecideResult>),
-    UndoDecision(Reply<UndoDecisionResult>),
-    Baseline(BaselineParams, Reply<BaselineResult>),
-    PlanHistory(PlanHistoryParams, Reply<PlanHistoryResult>),
-    Checkpoints(Reply<CheckpointsResult>),
-    RestoreCheckpoint(RestoreCheckpointParams, Reply<RestoreCheckpointResult>),
-    ListSessions(ListSessionsParams, Reply<ListSessionsResult>),
-    OpenSession(OpenSessionParams, Reply<OpenSessionResult>),
-    ForkSession(ForkSessionParams, Reply<OpenSessionResult>),
-    DeleteSession(DeleteSessionParams, Reply<Empty>),
-    ExportSession(ExportSessionParams, Reply<ExportSessionResult>),
-    State(Reply<StateResult>),
-    Models(Reply<ModelsResult>),
-    ListRules(Reply<ListRulesResult>),
-    RevokeRule(RevokeRuleParams, Reply<RevokeRuleResult>),
-    /// Everything that the user has to decide now.
-    Pending(Reply<Pending>),
+pub enum StandardRequest {
+    /// The open decisions of the user.
+    Pending(Responder<Pending>),
     /// Sends text to a session (by default the newest): to the running turn, else as a new turn.
-    SteerOrStart(RunTaskParams, Reply<RunTaskResult>),
+    SteerOrStart(RunTaskParams, Responder<RunTaskResult>),
     /// Cancels every running turn.
-    CancelAll(Reply<Empty>),
+    CancelAll(Responder<Empty>),
     /// Starts a task with the text of this part of an open document.
-    RunSelection(Selection, Reply<RunTaskResult>),
+    RunSelection(Selection, Responder<RunTaskResult>),
     /// Declines every open question, with a text for the model; returns their number.
-    Decline(Option<String>, Reply<usize>),
+    Decline(Option<String>, Responder<usize>),
 }
 
-impl AgentRequest {
-    /// Applies `clean` to the texts of the user, to remove secrets that must not be stored.
-    pub fn clean_words(&mut self, clean: impl Fn(&mut String)) {
+impl StandardRequest {
+    /// Calls `visit` with each text that the user wrote.
+    pub fn each_user_text(&mut self, visit: &mut dyn FnMut(&mut String)) {
         match self {
-            Self::RunTask(params, _) | Self::SteerOrStart(params, _) => {
-                clean(&mut params.text);
-                let selected = params.context.as_mut().and_then(|it| it.selection.as_mut());
-                if let Some(selection) = selected {
-                    clean(&mut selection.text);
-                }
-            }
-            Self::Steer(params, _) => clean(&mut params.text),
-            Self::QueueAdd(params, _) => clean(&mut params.text),
-            Self::QueueEdit(params, _) => clean(&mut params.text),
-            Self::Answer(params, _) => params.feedback.iter_mut().for_each(clean),
-            Self::Decline(words, _) => words.iter_mut().for_each(clean),
-            _ => {}
+            Self::SteerOrStart(params, _) => RunTask::each_user_text(params, visit),
+            Self::Decline(words, _) => words.each_user_text(visit),
+            Self::Pending(_) | Self::CancelAll(_) | Self::RunSelection(..) => {}
         }
     }
 }
 
-pub type Reply<T> = oneshot::Sender<Result<T, RequestError>>;
+/// Request of the protocol. Its method is declared in `cairn-protocol`.
+#[derive(Debug)]
+pub struct Request {
+    pub method: &'static str,
+    /// Value of the type of the method's params.
+    pub params: Box<dyn Any + Send>,
+    pub responder: Responder<LazyJson>,
+}
+
+impl Request {
+    pub fn new<M: ClientRequest>(params: M::Params, responder: Responder<LazyJson>) -> Self {
+        Self { method: M::METHOD, params: Box::new(params), responder }
+    }
+}
+
+/// Sender of the answer to a request. Dropping it answers `Internal`. An answer that nobody waits
+/// for any more is dropped: the client went away.
+pub struct Responder<T>(Box<dyn FnOnce(Result<T, RequestError>) + Send>);
+
+impl<T: Send + 'static> Responder<T> {
+    pub fn new() -> (Self, oneshot::Receiver<Result<T, RequestError>>) {
+        let (sender, receiver) = oneshot::channel();
+        (Self(Box::new(|answer| drop(sender.send(answer)))), receiver)
+    }
+
+    pub fn send(self, answer: Result<T, RequestError>) {
+        (self.0)(answer);
+    }
+
+    /// Returns a sender of results that `convert` makes into those of this one.
+    pub fn accepting<U>(self, convert: impl FnOnce(U) -> T + Send + 'static) -> Responder<U> {
+        Responder(Box::new(|answer| self.send(answer.map(convert))))
+    }
+}
+
+impl<T> std::fmt::Debug for Responder<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Responder")
+    }
+}
+
+/// Result whose JSON is made by its receiver, because the hub has no time for it.
+pub struct LazyJson {
+    encode: Box<dyn FnOnce() -> serde_json::Result<Value> + Send>,
+    /// The client needs it byte for byte: API keys in it stay.
+    pub exact: bool,
+}
+
+impl LazyJson {
+    pub fn new<T: Serialize + Send + 'static>(result: T, exact: bool) -> Self {
+        Self { encode: Box::new(move || serde_json::to_value(result)), exact }
+    }
+
+    pub fn encode(self) -> serde_json::Result<Value> {
+        (self.encode)()
+    }
+}
 
 /// Refused request: the failure and the next step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestError {
     pub message: String,
-    pub data: ErrorData,
+    /// Boxed, so that a result with this error stays small.
+    pub data: Box<ErrorData>,
 }
 
 impl RequestError {
-    pub fn new(kind: ErrorKind, message: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self { message: message.into(), data: ErrorData { kind, hint: hint.into() } }
+    pub fn new(
+        refusal: RequestProblem,
+        message: impl Into<String>,
+        hint: impl Into<String>,
+    ) -> Self {
+        Self { message: message.into(), data: Box::new(ErrorData::new(refusal, hint)) }
     }
 }

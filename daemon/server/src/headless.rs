@@ -17,20 +17,22 @@ use cairn_core::{
 };
 use cairn_protocol::{
     ApplyEditParams, ApplyEditResult, ApprovalDecision, ApprovalKind, ApproveParams, ApproveResult,
-    BaselineParams, CancelParams, ChildPhase, Connection, EndReason, ItemStatus, MessageRole, Need,
-    Notice, PlanNotification, RunTaskParams, SaveParams, SaveResult, ToolState, TurnPhase, Usage,
+    AskParams, Baseline, BaselineParams, Cancel, CancelParams, ClientRequest, Connection, Empty,
+    EndReason, ItemStatus, MessageRole, Need, Notice, PlanNotification, RunTask, RunTaskParams,
+    SaveParams, SaveResult, State, SubagentPhase, ToolState, TurnPhase, Usage,
 };
 use futures_util::{FutureExt, future::BoxFuture};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::mpsc;
 
 use crate::{
     cli::{Allow, RunArguments},
     disk,
     environment::Environment,
-    event::{AgentRequest, ClientEvent, Initialized, Remember, Reply},
+    event::{ClientEvent, Initialized, Remember, Request, Responder},
     exec, hub,
-    ports::Editor,
-    secrets, signals,
+    ports::{Editor, Questions, UserAnswer},
+    secrets::{self, CleanStderr},
+    signals,
     workspace::{Workspace, canonical},
 };
 
@@ -45,10 +47,15 @@ pub async fn run(arguments: RunArguments) -> u8 {
         Ok(EndReason::Limit) => 4,
         Ok(EndReason::Cancelled) => 130,
         Err(error) => {
-            let _ = writeln!(std::io::stderr(), "cairn: {error:#}");
+            complain(&format!("{error:#}"));
             1
         }
     }
+}
+
+/// Prints a line on stderr.
+fn complain(text: &str) {
+    let _ = CleanStderr.write_all(format!("cairn: {text}\n").as_bytes());
 }
 
 async fn work(arguments: RunArguments) -> anyhow::Result<EndReason> {
@@ -73,17 +80,15 @@ async fn work(arguments: RunArguments) -> anyhow::Result<EndReason> {
             units: Units::default(),
         }))
         .ok();
-    let started = ask(&client, |reply| {
-        AgentRequest::RunTask(RunTaskParams { text: task, ..RunTaskParams::default() }, reply)
-    })
-    .await?;
+    let task = RunTaskParams { text: task, ..RunTaskParams::default() };
+    let started = ask::<RunTask>(&client, task).await?;
     let reason = loop {
         tokio::select! {
             reason = end.recv() => break reason.ok_or_else(|| anyhow!("the engine stopped"))?,
             asked = signals::asked_to_end(false) => {
                 asked.context("cannot listen for signals")?;
                 let cancel = CancelParams { session_id: started.session_id.clone(), turn_id: started.turn_id.clone() };
-                ask(&client, |reply| AgentRequest::Cancel(cancel, reply)).await?;
+                ask::<Cancel>(&client, cancel).await?;
             }
         }
     };
@@ -110,14 +115,16 @@ fn settings(replay: Option<&Path>) -> anyhow::Result<serde_json::Value> {
     Ok(serde_json::json!({ "model": model }))
 }
 
-async fn ask<T>(
+async fn ask<M: ClientRequest>(
     client: &mpsc::UnboundedSender<ClientEvent>,
-    request: impl FnOnce(Reply<T>) -> AgentRequest,
-) -> anyhow::Result<T> {
-    let (reply, answer) = oneshot::channel();
-    client.send(ClientEvent::Request(request(reply))).ok();
-    let answer = answer.await.context("the engine stopped")?;
-    answer.map_err(|error| anyhow!("{}. {}", error.message, error.data.hint))
+    params: M::Params,
+) -> anyhow::Result<M::Result> {
+    let (responder, answer) = Responder::new();
+    client.send(ClientEvent::Request(Request::new::<M>(params, responder))).ok();
+    match answer.await.context("the engine stopped")? {
+        Ok(result) => Ok(serde_json::from_value(result.encode()?)?),
+        Err(error) => bail!("{}. {}", error.message, error.data.hint),
+    }
 }
 
 async fn print_diff(
@@ -125,11 +132,10 @@ async fn print_diff(
     terminal: &Terminal,
     workspace: &Workspace,
 ) -> anyhow::Result<()> {
-    let state = ask(client, AgentRequest::State).await?;
+    let state = ask::<State>(client, Empty {}).await?;
     for review in state.reviews {
         let uri = review.uri.clone();
-        let before =
-            ask(client, |reply| AgentRequest::Baseline(BaselineParams { uri }, reply)).await?;
+        let before = ask::<Baseline>(client, BaselineParams { uri }).await?;
         let path = workspace.resolve(&review.uri).ok();
         let after = path.and_then(|path| workspace.read_text(&path).ok());
         let after = after.map(|decoded| decoded.text);
@@ -157,6 +163,13 @@ struct Shown {
     plan: String,
     /// Banners that were printed.
     banners: Vec<String>,
+}
+
+impl Questions for Terminal {
+    /// The terminal is for approvals only: a run has no one who waits for its questions.
+    fn ask(&self, _: AskParams) -> BoxFuture<'static, UserAnswer> {
+        async { UserAnswer::Unavailable }.boxed()
+    }
 }
 
 impl Editor for Terminal {
@@ -233,14 +246,14 @@ impl Editor for Terminal {
                     }
                 }
             }
-            Notice::Child(child) => {
+            Notice::Subagent(subagent) => {
                 // Print a subagent once; its end is the end of its parent's call.
-                let began = child.rounds == 0 && child.usage == Usage::default();
-                if child.phase == ChildPhase::Running && began && child.total == 0 {
-                    self.print(&format!("  - Task: {} (started)\n", printable(&child.title)));
+                let began = subagent.rounds == 0 && subagent.usage == Usage::default();
+                if subagent.phase == SubagentPhase::Running && began && subagent.total == 0 {
+                    self.print(&format!("  - Task: {} (started)\n", printable(&subagent.title)));
                 }
             }
-            Notice::Review(_) | Notice::Usage(_) | Notice::Queue(_) => {}
+            Notice::Output(_) | Notice::Review(_) | Notice::Usage(_) | Notice::Queue(_) => {}
         }
     }
 
@@ -270,10 +283,9 @@ impl Editor for Terminal {
         if !std::io::stdin().is_terminal() {
             let options = missing.join(" ");
             let title = printable(&params.title);
-            let _ = writeln!(
-                std::io::stderr(),
-                "cairn: declined, as nobody is there to ask and {options} was not given: {title}"
-            );
+            complain(&format!(
+                "declined, as nobody is there to ask and {options} was not given: {title}"
+            ));
             let feedback = Some(match params.kind {
                 Some(ApprovalKind::Read | ApprovalKind::Change) => {
                     format!("nobody is there to ask; this is allowed only with {options}")
@@ -302,7 +314,7 @@ impl Editor for Terminal {
             "\n{}{}{} in {}:\n  {}\nAllow? [y]es, [a]lways in this run{always}, [N]o; words after it are for the agent: ",
             printable(&params.title),
             params
-                .child
+                .subagent
                 .as_ref()
                 .map(|title| format!(" [{}]", printable(title)))
                 .unwrap_or_default(),
@@ -396,7 +408,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_answer_may_have_words_and_words_alone_are_a_no() {
+    fn an_answer_may_have_feedback_and_feedback_alone_denies() {
         use ApprovalDecision::{AllowAlways, AllowOnce, AllowSession, Deny};
         for (line, decision, words) in [
             ("y\n", AllowOnce, None),

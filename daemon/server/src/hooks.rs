@@ -1,4 +1,4 @@
-//! Runs the user's hooks for a moment, one after the other. Each reads the event as one JSON object
+//! Runs the user's hooks for an event, one after the other. Each reads the event as one JSON object
 //! from its standard input.
 //!
 //! `core::hook` interprets how a hook ended. Hooks come only from the user's own settings, never from
@@ -7,16 +7,20 @@
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
-use cairn_core::hook::{self, Hook, HookAnswer, HookDecision, HookEnd, Hooks, Moment};
+use cairn_core::{
+    hook::{self, Hook, HookAnswer, HookDecision, HookEnd, HookEvent, Hooks},
+    ids::TurnId,
+};
+use cairn_protocol::TurnNotice;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    exec::{self, Exit, Spec},
+    exec::{self, CommandSpec, Exit},
     ports::Notices,
 };
 
-/// Combined result of the hooks for a moment.
+/// Combined result of the hooks for an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct HookVerdict {
     /// Strictest decision of all hooks.
@@ -30,30 +34,31 @@ pub(crate) struct HookVerdict {
 pub(crate) struct HookContext {
     pub(crate) notices: Arc<dyn Notices>,
     pub(crate) session: String,
-    pub(crate) turn: String,
+    pub(crate) turn: TurnId,
     pub(crate) hooks: Arc<Hooks>,
     pub(crate) cwd: PathBuf,
     pub(crate) cancel: CancellationToken,
 }
 
-/// Runs the hooks for a moment until one refuses, and shows their output to the user. `about` is
-/// added to the input, which names the moment, the session and the turn.
+/// Runs the hooks for an event until one refuses, and shows their output to the user. `about` is
+/// added to the input, which names the event, the session and the turn.
 pub(crate) async fn run(
     context: Option<&HookContext>,
-    moment: Moment,
+    event: HookEvent,
     tool: Option<&str>,
     about: impl FnOnce() -> Value,
 ) -> HookVerdict {
     let mut verdict = HookVerdict { decision: HookDecision::GoOn, messages: Vec::new() };
-    let Some(context) = context.filter(|context| context.hooks.at(moment, tool).next().is_some())
+    let Some(context) = context.filter(|context| context.hooks.at(event, tool).next().is_some())
     else {
         return verdict;
     };
-    let input = context.input(moment, about());
-    for hook in context.hooks.at(moment, tool) {
+    let input = context.input(event, about());
+    for hook in context.hooks.at(event, tool) {
         let said = context.ask(hook, &input).await;
         if let Some(text) = said.shown {
-            context.notices.tell(&context.session, &context.turn, text);
+            let notice = TurnNotice::HookOutput { text: text.clone() };
+            context.notices.tell(&context.session, &context.turn, notice, text);
         }
         verdict.messages.extend(said.message);
         match said.decision {
@@ -69,9 +74,9 @@ pub(crate) async fn run(
 }
 
 impl HookContext {
-    fn input(&self, moment: Moment, about: Value) -> String {
+    fn input(&self, event: HookEvent, about: Value) -> String {
         let mut input =
-            json!({"event": moment.name(), "sessionId": self.session, "turnId": self.turn});
+            json!({"event": event.name(), "sessionId": self.session, "turnId": self.turn});
         if let (Some(input), Value::Object(about)) = (input.as_object_mut(), about) {
             input.extend(about);
         }
@@ -79,12 +84,13 @@ impl HookContext {
     }
 
     async fn ask(&self, hook: &Hook, input: &str) -> HookAnswer {
-        let spec = Spec {
+        let spec = CommandSpec {
             command: hook.command.clone(),
             cwd: self.cwd.clone(),
             timeout: Duration::from_secs(hook.seconds.into()),
             input: input.to_owned(),
-            env: vec![("CAIRN_HOOK".to_owned(), hook.moment.name().to_owned())],
+            live: None,
+            env: vec![("CAIRN_HOOK".to_owned(), hook.event.name().to_owned())],
             // The user's own command, not the agent's.
             sandbox: None,
         };
@@ -92,7 +98,7 @@ impl HookContext {
             Ok(outcome) => (ended(outcome.exit), outcome.output.text()),
             Err(error) => (HookEnd::Otherwise("could not be run"), error.to_string()),
         };
-        hook::read(hook.moment, ended, &printed)
+        hook::read(hook.event, ended, &printed)
     }
 }
 

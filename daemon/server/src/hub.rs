@@ -1,22 +1,28 @@
 //! The hub: the loop that owns sessions and reviews. It selects the next event, routes it to its
 //! component, and publishes what changed.
 //!
-//! One task, one closed enum of events, no waiting: whatever takes time runs in a task of its own
-//! and comes back as an event, so a cancel or a keystroke is handled at once however busy the agent
-//! is.
+//! One task handles one closed enum of events and never waits. Slow work runs in its own task and
+//! returns as an event, so the hub handles a cancel or a keystroke at once.
 //!
 //! Invariant: only the hub's components write documents, reviews and sessions.
 //! Invariant: `rev` grows with everything published, across all methods.
 
-use std::sync::Arc;
+mod components;
+mod router;
+mod routes;
 
-use cairn_protocol::{ErrorKind, StateResult};
+use std::sync::{Arc, LazyLock};
+
 use tokio::sync::mpsc;
 use tokio_util::task::TaskTracker;
 
+use self::{
+    components::Components,
+    router::{BoundHandler, Router},
+};
 use crate::{
     environment::Environment,
-    event::{AgentRequest, ClientEvent, Initialized, Pending, Reply, RequestError},
+    event::{ClientEvent, Initialized},
     exec::sandbox::Watch,
     ports::Editor,
     review::{EditForm, ReviewEvent, Reviews},
@@ -26,8 +32,12 @@ use crate::{
     workspace::Workspace,
 };
 
-/// Events handled before changes are published, so that a burst becomes one notification.
+/// Maximum number of events handled before changes are published, so that a burst becomes one
+/// notification.
 const BATCH: usize = 256;
+
+/// Handlers of the requests of the protocol.
+static ROUTER: LazyLock<Router<Components>> = LazyLock::new(routes::routes);
 
 /// Result of a background task, for one of the components.
 enum Event {
@@ -35,14 +45,14 @@ enum Event {
     Review(ReviewEvent),
 }
 
-/// Starts the hub. It ends when the sender it returns is dropped; the tracker then holds what is
-/// still winding down.
+/// Starts the hub. It ends when the returned sender is dropped; the tracker then holds the tasks
+/// that still end.
 pub fn spawn(
     editor: Arc<dyn Editor>,
     environment: Environment,
 ) -> (mpsc::UnboundedSender<ClientEvent>, TaskTracker) {
-    // Unbounded on purpose: the front door must hand over in wire order without waiting, and it
-    // bounds what it takes in itself.
+    // Unbounded: the ingress must pass messages on in wire order without waiting, and it bounds its
+    // own input.
     let (client, from_client) = mpsc::unbounded_channel();
     let (events, from_inside) = mpsc::unbounded_channel();
     let tasks = TaskTracker::new();
@@ -55,12 +65,11 @@ pub fn spawn(
 
 struct Hub {
     services: Services,
-    /// Where the daemon keeps its own files, which are no part of a workspace.
+    /// Folder of the daemon's own files, which are not part of a workspace.
     own_files: Option<std::path::PathBuf>,
-    sessions: Sessions,
-    reviews: Reviews,
-    /// Requests that came while an earlier process's state was being read, in order.
-    deferred_requests: Vec<AgentRequest>,
+    components: Components,
+    /// Requests received while the state of an earlier process was being read, in order.
+    deferred_calls: Vec<BoundHandler<Components>>,
 }
 
 impl Hub {
@@ -77,7 +86,8 @@ impl Hub {
         let edits = Arc::new(reviews.clone());
         let reviews = Reviews::new(services.clone(), reviews, Arc::clone(&watch));
         let sessions = Sessions::new(services.clone(), sessions, edits, watch, environment);
-        Self { services, own_files, sessions, reviews, deferred_requests: Vec::new() }
+        let components = Components { sessions, reviews };
+        Self { services, own_files, components, deferred_calls: Vec::new() }
     }
 
     async fn run(
@@ -103,139 +113,66 @@ impl Hub {
                     break;
                 }
             }
-            self.publish();
+            self.components.publish();
         }
         self.services.shutdown.cancel();
-        self.sessions.close_journals().await;
-        self.reviews.close().await;
+        self.components.sessions.close_journals().await;
+        self.components.reviews.close().await;
     }
 
     fn client(&mut self, event: ClientEvent) {
         match event {
             ClientEvent::Initialized(initialized) => self.initialized(initialized),
             ClientEvent::DidOpen { uri, version, text } => {
-                self.reviews.did_open(&uri, version, &text)
+                self.components.reviews.did_open(&uri, version, &text)
             }
             ClientEvent::DidChange { uri, version, changes } => {
-                self.reviews.did_change(&uri, version, changes)
+                self.components.reviews.did_change(&uri, version, changes)
             }
-            ClientEvent::DidSave { uri } => self.reviews.did_save(&uri),
-            ClientEvent::DidClose { uri } => self.reviews.did_close(&uri),
+            ClientEvent::DidSave { uri } => self.components.reviews.did_save(&uri),
+            ClientEvent::DidClose { uri } => self.components.reviews.did_close(&uri),
             ClientEvent::Settings(section) => self.configure(&section),
-            ClientEvent::WatchedFiles(uris) => self.reviews.watched(&uris),
-            ClientEvent::RenamedFiles(renames) => self.reviews.user_renamed(&renames),
-            ClientEvent::Credentials(credentials) => self.sessions.credentials(credentials),
-            ClientEvent::Trust(trusted) => self.sessions.trust(trusted),
-            ClientEvent::Request(mut request) => {
-                request.clean_words(secrets::clean);
-                if self.sessions.is_restoring() {
-                    self.deferred_requests.push(request);
-                } else {
-                    self.request(request);
+            ClientEvent::WatchedFiles(uris) => self.components.reviews.watched(&uris),
+            ClientEvent::RenamedFiles(renames) => self.components.reviews.user_renamed(&renames),
+            ClientEvent::Credentials(credentials) => {
+                self.components.sessions.credentials(credentials)
+            }
+            ClientEvent::Trust(trusted) => self.components.sessions.trust(trusted),
+            ClientEvent::Request(request) => {
+                if let Some(call) = ROUTER.route(request) {
+                    self.call(call);
                 }
             }
+            ClientEvent::Standard(mut request) => {
+                request.each_user_text(&mut secrets::clean);
+                self.call(Box::new(|components| components.standard(request)));
+            }
         }
-        self.deliver();
+        self.components.deliver();
+    }
+
+    fn call(&mut self, call: BoundHandler<Components>) {
+        if self.components.sessions.is_restoring() {
+            self.deferred_calls.push(call);
+        } else {
+            call(&mut self.components);
+        }
     }
 
     fn inside(&mut self, event: Event) {
+        let Components { sessions, reviews } = &mut self.components;
         match event {
-            Event::Session(event) => self.sessions.handle(event, &mut self.reviews),
-            Event::Review(event) => self.reviews.handle(event),
+            Event::Session(event) => sessions.handle(event, reviews),
+            Event::Review(event) => reviews.handle(event),
         }
-        self.deliver();
-        if !self.sessions.is_restoring() && !self.deferred_requests.is_empty() {
-            self.publish();
-            for request in std::mem::take(&mut self.deferred_requests) {
-                self.request(request);
-                self.deliver();
-            }
-        }
-    }
-
-    /// An answer that nobody waits for any more is dropped: the client went away.
-    fn request(&mut self, request: AgentRequest) {
-        let Self { sessions, reviews, .. } = self;
-        match request {
-            AgentRequest::RunTask(params, reply) => sessions.begin_task(params, reply, reviews),
-            AgentRequest::Steer(params, reply) => {
-                let session = params.session_id.clone();
-                let told = sessions.steer(params);
-                sessions.settle(reviews);
-                sessions.answer_saved(&session, told, reply);
-            }
-            AgentRequest::QueueAdd(params, reply) => {
-                let session = params.session_id.clone();
-                let added = sessions.queue_add(params);
-                sessions.settle(reviews);
-                sessions.answer_saved(&session, added, reply);
-            }
-            AgentRequest::QueueEdit(params, reply) => self.ask(reply, |it| it.queue_edit(params)),
-            AgentRequest::QueueDrop(params, reply) => self.ask(reply, |it| it.queue_drop(params)),
-            AgentRequest::QueueSend(params, reply) => self.ask(reply, |it| it.queue_send(params)),
-            AgentRequest::Cancel(params, reply) => self.ask(reply, |it| it.cancel(&params)),
-            AgentRequest::Compact(params, reply) => self.ask(reply, |it| it.compact(params)),
-            AgentRequest::Answer(params, reply) => self.ask(reply, |it| Ok(it.answer(params))),
-            AgentRequest::PlanHistory(params, reply) => {
-                self.ask(reply, |it| it.plan_history(&params))
-            }
-            AgentRequest::ListSessions(params, reply) => sessions.list_sessions(params, reply),
-            AgentRequest::OpenSession(params, reply) => sessions.open_session(params, reply),
-            AgentRequest::ForkSession(params, reply) => sessions.fork_session(params, reply),
-            AgentRequest::DeleteSession(params, reply) => sessions.delete_session(params, reply),
-            AgentRequest::ExportSession(params, reply) => sessions.export_session(params, reply),
-            AgentRequest::Models(reply) => drop(reply.send(Ok(sessions.models()))),
-            AgentRequest::ListRules(reply) => sessions.list_rules(reply),
-            AgentRequest::RevokeRule(params, reply) => sessions.revoke_rule(params, reply),
-            AgentRequest::Decide(params, reply) => reviews.decide(params, reply),
-            AgentRequest::UndoDecision(reply) => reviews.undo_decision(reply),
-            AgentRequest::Baseline(params, reply) => {
-                drop(reply.send(Ok(reviews.baseline(&params))))
-            }
-            AgentRequest::Checkpoints(reply) => drop(reply.send(Ok(reviews.list_checkpoints()))),
-            AgentRequest::RestoreCheckpoint(_, reply) if sessions.is_working() => {
-                drop(reply.send(Err(RequestError::new(
-                    ErrorKind::TurnMismatch,
-                    "The agent is working",
-                    "Cancel the turn first, then restore the checkpoint.",
-                ))));
-            }
-            AgentRequest::RestoreCheckpoint(params, reply) => {
-                reviews.restore_checkpoint(params, reply)
-            }
-            AgentRequest::State(reply) => {
-                self.publish();
-                let state = self.state();
-                drop(reply.send(Ok(state)));
-            }
-            AgentRequest::Pending(reply) => {
-                // A keystroke that came just before may have moved everything.
-                reviews.publish();
-                let pending =
-                    Pending { reviews: reviews.reviews(), questions: sessions.open_questions() };
-                drop(reply.send(Ok(pending)));
-            }
-            AgentRequest::SteerOrStart(params, reply) => self.ask(reply, |it| it.go_on(params)),
-            AgentRequest::CancelAll(reply) => self.ask(reply, |it| Ok(it.cancel_all())),
-            AgentRequest::RunSelection(selection, reply) => {
-                let text = reviews.selected_text(&selection);
-                sessions.run_selection(text, reply, reviews);
-            }
-            AgentRequest::Decline(words, reply) => {
-                self.ask(reply, |it| Ok(it.decline(None, words.as_deref())))
+        self.components.deliver();
+        if !self.components.sessions.is_restoring() && !self.deferred_calls.is_empty() {
+            self.components.publish();
+            for call in std::mem::take(&mut self.deferred_calls) {
+                call(&mut self.components);
+                self.components.deliver();
             }
         }
-    }
-
-    /// Answers once everything that the request has caused is done.
-    fn ask<T>(
-        &mut self,
-        reply: Reply<T>,
-        request: impl FnOnce(&mut Sessions) -> Result<T, RequestError>,
-    ) {
-        let answer = request(&mut self.sessions);
-        self.sessions.settle(&mut self.reviews);
-        drop(reply.send(answer));
     }
 
     fn initialized(&mut self, initialized: Initialized) {
@@ -247,37 +184,14 @@ impl Hub {
             }
         };
         let form = EditForm { units: initialized.units, whole_lines: !initialized.speaks_agent };
-        self.reviews.open(workspace.clone(), form);
-        self.sessions.open(workspace, initialized.trusted);
+        self.components.reviews.open(workspace.clone(), form);
+        self.components.sessions.open(workspace, initialized.trusted);
         self.configure(&initialized.settings);
-        self.sessions.start(initialized.remember);
+        self.components.sessions.start(initialized.remember);
     }
 
     fn configure(&mut self, section: &serde_json::Value) {
-        self.sessions.configure(section);
-        self.reviews.configure(self.sessions.settings());
-    }
-
-    /// Hands over what sessions are to hear of their files.
-    fn deliver(&mut self) {
-        for notice in self.reviews.take_notices() {
-            self.sessions.heard(notice);
-        }
-    }
-
-    /// Sends out what changed since the last time, each thing once.
-    fn publish(&mut self) {
-        self.sessions.publish();
-        self.reviews.publish();
-        self.deliver();
-        self.sessions.publish_status();
-    }
-
-    fn state(&mut self) -> StateResult {
-        StateResult {
-            sessions: self.sessions.snapshots(),
-            reviews: self.reviews.reviews(),
-            status: self.sessions.status(),
-        }
+        self.components.sessions.configure(section);
+        self.components.reviews.configure(self.components.sessions.settings());
     }
 }

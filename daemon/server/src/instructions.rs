@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_text_or_leads_out_is_not_told() {
+    fn a_file_that_is_not_text_or_leads_out_is_not_sent() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().join("root");
         fs::create_dir(&root).unwrap();

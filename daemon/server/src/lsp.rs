@@ -8,14 +8,17 @@
 //! No other module names tower-lsp or lsp-types. This one never holds a document or a session, and
 //! never waits for a client that waits for it.
 
+mod client_support;
 mod commands;
 mod convert;
 pub mod frame;
+mod handshake;
 mod ingress;
 mod lifecycle;
 mod message;
 mod outbox;
 mod progress;
+mod redaction;
 mod review;
 mod server;
 mod standard_client;
@@ -68,10 +71,12 @@ pub async fn serve(
     let (events, hub) = start(Arc::clone(&outbox) as Arc<dyn Editor>);
     let mut ingress = Ingress::new(service, Arc::clone(&handshake), events.clone(), outbox);
 
+    let parent_gone =
+        async { lifecycle::parent_gone(handshake.wait().await.parent.as_ref()).await };
     let reader = MessageReader::new(input, responses, writer.clone());
     let ended = tokio::select! {
         ended = reader.run(&mut ingress) => ended,
-        () = lifecycle::parent_gone(&handshake) => SessionEnd::ParentGone,
+        () = parent_gone => SessionEnd::ParentGone,
         () = writer.closed() => SessionEnd::OutputClosed,
         () = events.closed() => SessionEnd::HubStopped,
     };

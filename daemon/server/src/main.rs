@@ -12,7 +12,7 @@ use tokio::runtime::{Builder, Runtime};
 fn main() -> ExitCode {
     match cli::parse(std::env::args_os().skip(1)) {
         // Before anything else, because it needs the only thread.
-        Ok(CliCommand::Part(words)) => exec::sandbox::run_as_part(words),
+        Ok(CliCommand::Part(words)) => exec::sandbox::run_subcommand(words),
         Ok(CliCommand::Help) => say(cli::HELP),
         Ok(CliCommand::Version) => {
             let (major, minor) = (cairn_protocol::PROTOCOL_VERSION, cairn_protocol::PROTOCOL_MINOR);

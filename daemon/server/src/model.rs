@@ -12,6 +12,7 @@ pub mod http;
 #[cfg(test)]
 mod marks_tests;
 pub mod openai;
+pub mod problem;
 pub mod replay;
 pub mod responses;
 pub mod sse;
@@ -37,14 +38,23 @@ pub trait Provider: Send + Sync + 'static {
     /// the separating comma. So a conversation is encoded once and its bytes never change.
     fn encode(&self, previous: Option<&Item>, item: &Item, out: &mut Vec<u8>);
 
+    /// True if the format has images. Whether the model behind it sees them is not known.
+    fn reads_images(&self) -> bool {
+        true
+    }
+
     /// Sends the conversation and reports the answer, which ends with exactly one `Finished` or
     /// `Failed`. Dropping the future aborts the request. Does not retry: the turn decides that.
-    fn answer(&self, request: Request, events: mpsc::Sender<ModelEvent>) -> BoxFuture<'static, ()>;
+    fn answer(
+        &self,
+        request: ModelRequest,
+        events: mpsc::Sender<ModelEvent>,
+    ) -> BoxFuture<'static, ()>;
 }
 
 /// Content of a request, without the provider's configuration (model name, key, base URL).
 #[derive(Debug, Clone)]
-pub struct Request {
+pub struct ModelRequest {
     pub system: Arc<str>,
     pub tools: Arc<[ToolSpec]>,
     /// Encoded items of the conversation, with the provider's separators.

@@ -1,18 +1,23 @@
-//! Interfaces between the engine and what is around it.
+//! Interfaces between the engine and its environment.
 //!
-//! [`Editor`] is what the engine needs from an editor. [`Edits`], [`Subagents`] and [`Notices`] are
-//! what the runner, the tools and the hooks need from the engine. Nobody on either side knows the
-//! type on the other.
+//! The engine uses an editor through [`Editor`]. The runner, the tools and the hooks use the engine
+//! through [`Edits`], [`Subagents`] and [`Notices`]. No side knows the implementing type of the
+//! other.
 
-use std::{fmt, path::PathBuf, sync::Arc};
+use std::{fmt, ops::Range, path::PathBuf, sync::Arc};
 
 use cairn_core::{
-    policy::Access, prompt::instructions::Instructions, review::Origin, subagent::SubagentReport,
-    text::Text, turn::Input,
+    ids::{CallId, TurnId},
+    policy::Access,
+    prompt::instructions::Instructions,
+    review::Origin,
+    subagent::SubagentReport,
+    text::Text,
+    turn::Input,
 };
 use cairn_protocol::{
-    ApplyEditParams, ApplyEditResult, ApproveParams, ApproveResult, Notice, SaveParams, SaveResult,
-    ToolState,
+    ApplyEditParams, ApplyEditResult, ApproveParams, ApproveResult, AskParams, Notice, SaveParams,
+    SaveResult, ToolKind, ToolState, ToolStats, TurnNotice,
 };
 use futures_util::future::BoxFuture;
 use sha2::{Digest, Sha256};
@@ -23,13 +28,13 @@ use crate::{approval::definitions::Definitions, workspace::Workspace};
 
 /// Editor of the user. The LSP outbox and the headless run implement it; it knows no session and no
 /// tool.
-pub trait Editor: Send + Sync + 'static {
-    /// Tell the user something. Never blocks; an editor that is gone swallows it.
+pub trait Editor: Questions {
+    /// Sends a notice to the user. Never blocks; a closed editor drops it.
     fn notify(&self, notice: Notice);
 
-    /// Change one file. A refusal without a `reason` says that no answer came within a bound: the
-    /// edit may still be applied. `applied: true` is a claim; the engine believes the text.
-    /// `workspace`: for an editor whose buffer is the disk.
+    /// Changes one file. A refusal without a `reason` means a timeout: the edit may still be
+    /// applied. The engine does not rely on `applied: true` but on the text. `workspace` is for an
+    /// editor that edits on disk.
     fn apply(
         &self,
         params: ApplyEditParams,
@@ -38,12 +43,27 @@ pub trait Editor: Send + Sync + 'static {
 
     fn save(&self, params: SaveParams) -> BoxFuture<'static, SaveResult>;
 
-    /// Ask the user; pending for as long as they think. An editor that cannot ask, or is gone,
-    /// answers `Deny` with the reason in `feedback`.
+    /// Asks the user and waits without a limit. An editor that cannot ask, or is closed, answers
+    /// `Deny` with the reason in `feedback`.
     fn approve(&self, params: ApproveParams) -> BoxFuture<'static, ApproveResult>;
 }
 
-/// SHA-256 of a text as UTF-8, in hexadecimal digits: the name of a text in an [`Editor`]'s edits.
+/// Questions of the agent to the user.
+pub trait Questions: Send + Sync + 'static {
+    /// Asks the user and waits without a limit.
+    fn ask(&self, params: AskParams) -> BoxFuture<'static, UserAnswer>;
+}
+
+/// Answer of the user to a question of the agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum UserAnswer {
+    Text(String),
+    Dismissed,
+    /// The client cannot ask, or is closed.
+    Unavailable,
+}
+
+/// SHA-256 of a text as UTF-8, in hexadecimal digits: identifies the expected text in an edit.
 pub fn text_hash(text: &Text) -> String {
     let mut hasher = Sha256::new();
     for chunk in text.chunks() {
@@ -52,62 +72,62 @@ pub fn text_hash(text: &Text) -> String {
     hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Changes of files for tools: only through this, never on disk.
+/// Changes of files by tools, which never write to disk themselves.
 pub trait Edits: Send + Sync + 'static {
-    /// Proposes to change one file, to delete or to move it. If the live text is another than the
-    /// proposal's `base` by now, the answer is `Stale` and nothing was changed.
+    /// Proposes to change, delete or move one file. Answers `Stale` without a change if the live
+    /// text differs from the proposal's `base`.
     fn propose(&self, proposal: Proposal) -> BoxFuture<'static, Proposed>;
 
-    /// Makes sure that text the agent changed is on disk before a command reads it. Returns the
-    /// paths (workspace-relative) that stay unsaved because they hold the user's own unsaved text.
+    /// Saves files that the agent changed before a command reads them. Returns the
+    /// workspace-relative paths that stay unsaved, because they hold unsaved text of the user.
     fn flush(&self) -> BoxFuture<'static, Vec<String>>;
 
-    /// A command ran: files may have other texts by now.
+    /// Reports that a command ran and files may have changed.
     fn command_ran(&self);
 }
 
-/// A wanted change of one file.
+/// Proposed change of one file.
 #[derive(Debug, Clone)]
 pub struct Proposal {
     pub path: PathBuf,
-    /// The text the change was made from. `None`: the file must not exist yet.
+    /// The text before the change. `None`: the file must not exist yet.
     pub base: Option<Text>,
     pub wanted: Wanted,
     pub origin: Origin,
     pub policy: EditPolicy,
-    /// Cancelled with the turn: a later proposal is refused.
+    /// Token of the turn: after its cancellation the proposal is refused.
     pub cancel: CancellationToken,
 }
 
-/// Wanted state of the file.
+/// Proposed state of the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Wanted {
     Text(String),
     Gone,
-    /// The same text at another path, where nothing is.
+    /// The same text at another path, which must be free.
     At(PathBuf),
 }
 
 /// Handling of an edit of the agent once it is in the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EditPolicy {
-    /// It is a proposal, and the agent goes on.
+    /// Proposes the edit; the agent continues at once.
     Propose,
-    /// It is a proposal, and the agent waits until it is decided.
+    /// Proposes the edit; the agent waits for the decision.
     Wait,
-    /// It is accepted.
+    /// Accepts the edit.
     Accept,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Proposed {
-    /// The text is there. Counts of lines for the title.
+    /// The file has the new text. Line counts for the title of the call.
     Applied { added: u32, removed: u32 },
-    /// Someone changed the text since it was read: read again and retry.
+    /// The text changed after it was read: read again and retry.
     Stale,
-    /// The editor changed the text, but not to the one that was wanted. The user can reject it.
+    /// The editor changed the text to something else than the edit. The user can reject it.
     Astray,
-    /// The editor would not, with the reason.
+    /// The editor refused, with the reason.
     Refused(String),
     /// The editor did not apply it in time, with the reason. It may still do so.
     Late(String),
@@ -115,19 +135,19 @@ pub enum Proposed {
 
 /// Subagents for tools.
 pub trait Subagents: Send + Sync + 'static {
-    /// Has a child do it, when there is room for one more. `None`: the turn is over.
+    /// Runs a subagent as soon as the limit of running ones allows it. `None`: the turn has ended.
     fn run(&self, request: SubagentRequest) -> BoxFuture<'static, Option<SubagentReport>>;
 }
 
 /// Task, tools and limits of a new subagent.
 #[derive(Debug, Clone)]
 pub struct SubagentRequest {
-    /// In a few words, for people.
+    /// Short title for the user.
     pub title: String,
     pub prompt: String,
     pub tools: SubagentTools,
     pub max_rounds: Option<u32>,
-    /// The call that starts it.
+    /// Origin of the `task` call.
     pub origin: Origin,
 }
 
@@ -137,19 +157,22 @@ pub enum SubagentTools {
     All,
 }
 
-/// News of a turn for its session: answers of the model, progress of calls, questions.
+/// Messages of a running turn to its session: answers of the model, progress of calls, questions.
 pub trait Notices: fmt::Debug + Send + Sync + 'static {
-    /// Input of the turn machine. Ignored when the turn is over.
-    fn input(&self, session: &str, turn: &str, input: Input);
+    /// Sends an input to the turn machine. Ignored after the end of the turn.
+    fn input(&self, session: &str, turn: &TurnId, input: Input);
 
-    /// Progress of a call.
-    fn tool(&self, session: &str, turn: &str, call_id: &str, update: ToolUpdate);
+    /// Reports the progress of a call.
+    fn tool(&self, session: &str, turn: &TurnId, call_id: &CallId, update: ToolUpdate);
 
-    /// Text for the user in a turn.
-    fn tell(&self, session: &str, turn: &str, text: String);
+    /// Reports a piece of the output of a running command.
+    fn output(&self, session: &str, turn: &TurnId, call_id: &str, seq: u32, text: String);
 
-    /// Asks the user. The sender is dropped without an answer when the turn ends. `access` is what a
-    /// yes for the session is remembered by; it holds while the files behind a command stay as they are.
+    /// Shows a notice to the user in the turn. `text` is its English text.
+    fn tell(&self, session: &str, turn: &TurnId, notice: TurnNotice, text: String);
+
+    /// Asks the user. The sender is dropped without an answer when the turn ends. A session
+    /// approval is keyed by `access`, and holds while the files behind the command are unchanged.
     fn ask(
         &self,
         params: ApproveParams,
@@ -165,13 +188,19 @@ pub struct ToolUpdate {
     pub title: Option<String>,
     pub detail: Option<String>,
     pub uri: Option<String>,
-    /// With the title: what the call is going to touch.
+    /// Sent if it is another than that of the tool.
+    pub kind: Option<ToolKind>,
+    /// Sent with the final state: the lines that the call read, counted from 0, without the last.
+    pub lines: Option<Range<u32>>,
+    /// Sent with the final state.
+    pub stats: Option<ToolStats>,
+    /// Sent with the title: files that the call is about to change.
     pub access: Option<AccessKind>,
-    /// With the final state: the file it changed.
+    /// Sent with the final state: the changed file.
     pub edited: Option<String>,
-    /// With the final state: the text the model knows now.
+    /// Sent with the final state: the text that the model has now read.
     pub saw: Option<Saw>,
-    /// With the final state: the instructions of the folders above that file.
+    /// Sent with the final state: the instructions of the folders above that file.
     pub near: Vec<Instructions>,
 }
 
@@ -182,7 +211,7 @@ pub enum AccessKind {
     Command,
 }
 
-/// A text of a file that a model has read.
+/// Text of a file that a model has read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Saw {
     /// Canonical URI of the file.

@@ -1,7 +1,7 @@
 //! Reviews: the documents of the editor, the edits proposed in them, and the decisions about these.
 //!
-//! Knows sessions only as ids: what sessions are to hear is returned as [`SessionNotice`]s. Must never
-//! wait, nor read a file except in a task of its own.
+//! Knows sessions only as ids: messages for sessions are returned as [`SessionNotice`]s. Must never
+//! wait, nor read a file except in a background task.
 
 use std::sync::Arc;
 
@@ -28,18 +28,18 @@ mod documents;
 mod edits;
 mod event;
 mod file_operations;
-mod file_state;
 mod files;
 mod flight;
 mod late;
 mod mismatched;
 mod pending;
+mod problem;
 mod publication;
 mod read_tracking;
-mod records;
 mod restore;
 mod saving;
 mod shown;
+mod timed_out_edit;
 mod tracked_file;
 mod translate;
 mod undo;
@@ -62,7 +62,7 @@ pub(crate) struct Reviews {
     reads: ReadTracker,
     decisions: DecisionLog,
     checkpoints: Checkpoints,
-    /// Store of what is pending. `None`: nothing is kept.
+    /// Store of pending edits. `None`: they are lost at a restart.
     store: Option<ReviewStore>,
     watch: Arc<Watch>,
     for_sessions: Vec<SessionNotice>,
@@ -116,7 +116,7 @@ impl Reviews {
         }
     }
 
-    /// Takes the messages for sessions that gathered.
+    /// Takes the queued messages for sessions.
     pub(crate) fn take_notices(&mut self) -> Vec<SessionNotice> {
         std::mem::take(&mut self.for_sessions)
     }
@@ -142,7 +142,7 @@ impl Reviews {
         Some(text)
     }
 
-    /// Everything that was handed over is on the disk, and another process may have it.
+    /// Writes all queued records to disk and releases the files for another process.
     pub(crate) async fn close(&mut self) {
         if let Some(store) = self.store.take() {
             store.close().await;

@@ -4,10 +4,11 @@
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use cairn_core::{
-    conversation::{Arguments, ToolCall},
-    hook::{HookDecision, Moment},
+    conversation::{ToolArguments, ToolCall},
+    hook::{HookDecision, HookEvent},
+    ids::TurnId,
     marks::{self, ModelText},
-    model::{Failure, FailureKind, ModelEvent},
+    model::{Advice, Failure, FailureKind, ModelEvent},
     policy::trust,
     review::Origin,
     sanitize::excerpt,
@@ -21,7 +22,7 @@ use tokio::sync::mpsc;
 use crate::{
     approval, hooks,
     instructions::{self, RunningCommand},
-    model::{Provider, Request, clean::Cleaner},
+    model::{ModelRequest, Provider, clean::Cleaner},
     ports::{AccessKind, Notices, Saw, ToolUpdate},
     secrets,
     store::{journal::Writer, sessions},
@@ -30,8 +31,10 @@ use crate::{
 
 mod consent;
 mod left;
+mod progress;
 
 use consent::{Consent, Guard, consent, said};
+use progress::CallProgress;
 
 /// Most model events queued for the session. A full queue blocks the provider.
 const MODEL_QUEUE: usize = 256;
@@ -43,9 +46,9 @@ const MAX_TITLE_BYTES: usize = 4 * 1024;
 pub(crate) async fn ask_model(
     notices: Arc<dyn Notices>,
     provider: Arc<dyn Provider>,
-    request: Request,
+    request: ModelRequest,
     session: String,
-    turn: String,
+    turn: TurnId,
     number: u32,
     hook_context: Option<hooks::HookContext>,
 ) {
@@ -55,14 +58,10 @@ pub(crate) async fn ask_model(
         notices.input(&session, &turn, input);
     };
     let about = || json!({"request": number});
-    let verdict = hooks::run(hook_context.as_ref(), Moment::BeforeModel, None, about).await;
+    let verdict = hooks::run(hook_context.as_ref(), HookEvent::BeforeModel, None, about).await;
     if verdict.decision == HookDecision::Refuse {
-        return send(ModelEvent::Failed(Failure {
-            kind: FailureKind::Unusable,
-            message: verdict.messages.join("\n"),
-            hint: "This is a hook of your settings (cairn.hooks). Nothing was sent.".into(),
-            retry_after_ms: None,
-        }));
+        let failure = Failure::new(FailureKind::Unusable, verdict.messages.join("\n"));
+        return send(ModelEvent::Failed(failure.advise(Advice::ChangeHook)));
     }
     let answering = AssertUnwindSafe(provider.answer(request, events)).catch_unwind();
     let forwarding = async {
@@ -80,12 +79,8 @@ pub(crate) async fn ask_model(
         } else {
             "The model's answer ended too early"
         };
-        send(ModelEvent::Failed(Failure {
-            kind: FailureKind::StreamCut,
-            message: message.into(),
-            hint: "See the log with Cairn: Show Log.".into(),
-            retry_after_ms: None,
-        }));
+        let failure = Failure::new(FailureKind::StreamCut, message).advise(Advice::ShowLog);
+        send(ModelEvent::Failed(failure));
     }
 }
 
@@ -93,7 +88,7 @@ pub(crate) async fn ask_model(
 pub(crate) async fn wait(
     notices: Arc<dyn Notices>,
     session: String,
-    turn: String,
+    turn: TurnId,
     request: u32,
     delay_ms: u64,
 ) {
@@ -113,7 +108,7 @@ pub(crate) async fn run_tool(
     notices: Arc<dyn Notices>,
     tool: Option<Arc<dyn Tool>>,
     call: ToolCall,
-    context: ToolContext,
+    mut context: ToolContext,
     mode: ReviewMode,
 ) {
     let origin = context.origin.clone();
@@ -122,14 +117,16 @@ pub(crate) async fn run_tool(
     // Calls of a subagent are reported in its own session, not in its parent's.
     let (session, turn, _) = origin.doer();
     let (session, turn) = (session.to_owned(), turn.to_owned());
-    let shown = Shown {
+    let progress = CallProgress {
         notices: Arc::clone(&notices),
         session: session.clone(),
         turn: turn.clone(),
-        call: call.id.clone(),
+        call: call.id.as_str().into(),
     };
-    let run = AssertUnwindSafe(run(&shown, tool, &call, context, mode)).catch_unwind();
+    context.live = Some(progress.live_output());
+    let run = AssertUnwindSafe(run(&progress, tool, &call, context, mode)).catch_unwind();
     let (mut edited, mut saw): (Option<String>, Option<Saw>) = (None, None);
+    let (mut kind, mut lines, mut stats) = (None, None, None);
     let (state, content, detail) = match run.await {
         Ok(Ok(Ran::Output(output, touched))) => {
             if let Some(TaskNews { items, updated }) = output.tasks {
@@ -138,6 +135,7 @@ pub(crate) async fn run_tool(
             }
             edited = touched.filter(|_| !output.is_error);
             saw = output.saw;
+            (kind, lines, stats) = (output.kind, output.lines, output.stats);
             let state = if output.is_error { ToolState::Failed } else { ToolState::Done };
             (state, output.content, output.detail)
         }
@@ -177,28 +175,36 @@ pub(crate) async fn run_tool(
         }
         None => Vec::new(),
     };
-    let update =
-        ToolUpdate { state: Some(state), detail, edited, saw, near, ..ToolUpdate::default() };
-    shown.update(update);
+    progress.update(ToolUpdate {
+        state: Some(state),
+        detail,
+        kind,
+        lines,
+        stats,
+        edited,
+        saw,
+        near,
+        ..ToolUpdate::default()
+    });
     let input = Input::ToolDone { call_id: call.id, content, is_error };
     notices.input(&session, &turn, input);
 }
 
 enum Ran {
     /// The call ran. With the URI of the file it changed.
-    Output(ToolOutput, Option<String>),
+    Output(Box<ToolOutput>, Option<String>),
     /// The policy, a hook or the user declined. The text is for the model.
     Declined(ModelText),
 }
 
 async fn run(
-    shown: &Shown,
+    progress: &CallProgress,
     tool: Option<Arc<dyn Tool>>,
     call: &ToolCall,
     context: ToolContext,
     mode: ReviewMode,
 ) -> Result<Ran, ToolFailure> {
-    let (Some(tool), Arguments::Object(arguments)) = (tool, &call.arguments) else {
+    let (Some(tool), ToolArguments::Object(arguments)) = (tool, &call.arguments) else {
         return Err(ToolFailure::Tell(format!(
             "{} cannot be run with these arguments.",
             call.name
@@ -206,11 +212,11 @@ async fn run(
     };
     let parsed = tool.parse(arguments.clone(), &context)?;
     let (access, title) = (parsed.access(), excerpt(&parsed.title(), MAX_TITLE_BYTES));
-    shown.update(ToolUpdate {
+    progress.update(ToolUpdate {
         title: Some(title.clone()),
         uri: approval::uri(&access),
         access: Some(match &access {
-            Access::Read { .. } | Access::Plan | Access::Child => AccessKind::Read,
+            Access::Read { .. } | Access::Plan | Access::Subagent => AccessKind::Read,
             Access::Edit { .. } | Access::Delete { .. } | Access::Move { .. } => AccessKind::Edit,
             Access::Command { .. } => AccessKind::Command,
         }),
@@ -221,12 +227,12 @@ async fn run(
     }
     let about = || {
         json!({
-            "callId": shown.call,
+            "callId": progress.call,
             "tool": {"name": call.name, "arguments": arguments, "title": title},
         })
     };
     let guard = Guard { tool: &call.name, about: &about };
-    let (parsed, approved, words) = match consent(shown, parsed, mode, &context, guard).await? {
+    let (parsed, approved, words) = match consent(progress, parsed, mode, &context, guard).await? {
         Consent::Given { call, approved, words } => (call, approved, words),
         Consent::Refused(reason) => return Ok(Ran::Declined(reason)),
     };
@@ -237,12 +243,12 @@ async fn run(
         | Access::Move { .. }
         | Access::Command { .. }
         | Access::Plan
-        | Access::Child => begin(context.journal.as_deref(), &context.origin).await?,
+        | Access::Subagent => begin(context.journal.as_deref(), &context.origin).await?,
     }
-    shown.update(ToolUpdate { state: Some(ToolState::Running), ..ToolUpdate::default() });
+    progress.update(ToolUpdate { state: Some(ToolState::Running), ..ToolUpdate::default() });
     let edited = match &access {
         Access::Edit { .. } | Access::Delete { .. } | Access::Move { .. } => approval::uri(&access),
-        Access::Read { .. } | Access::Command { .. } | Access::Plan | Access::Child => None,
+        Access::Read { .. } | Access::Command { .. } | Access::Plan | Access::Subagent => None,
     };
     let hook_context = context.hooks.clone();
     let running = match &access {
@@ -252,7 +258,7 @@ async fn run(
         | Access::Delete { .. }
         | Access::Move { .. }
         | Access::Plan
-        | Access::Child => None,
+        | Access::Subagent => None,
     };
     let after = context.clone();
     let ran = parsed.run(context, approved).await;
@@ -271,12 +277,12 @@ async fn run(
             content.own(&said(&words));
             let detail = Some(content.as_str().to_owned());
             let output = ToolOutput { content, detail, is_error: true, ..ToolOutput::default() };
-            return Ok(Ran::Output(output, None));
+            return Ok(Ran::Output(Box::new(output), None));
         }
         Err(fatal @ ToolFailure::Fatal(_)) => return Err(fatal),
     };
     if !output.left.is_empty() {
-        let told = left::ask(shown, &after, &output.left).await?;
+        let told = left::ask(progress, &after, &output.left).await?;
         output.content.own(&told);
         output.detail = Some(with_own(output.detail, &told));
     }
@@ -286,7 +292,7 @@ async fn run(
         about
     };
     let verdict =
-        hooks::run(hook_context.as_ref(), Moment::AfterTool, Some(&call.name), about).await;
+        hooks::run(hook_context.as_ref(), HookEvent::AfterTool, Some(&call.name), about).await;
     for message in verdict.messages {
         output.content.frame("words of a hook", &message);
     }
@@ -294,7 +300,7 @@ async fn run(
         output.content.own(&said(&words));
         output.detail = Some(with_own(output.detail, &said(&words)));
     }
-    Ok(Ran::Output(output, edited))
+    Ok(Ran::Output(Box::new(output), edited))
 }
 
 /// Appends a text of Cairn's own to the detail of a call, whose marks are in place already.
@@ -332,19 +338,6 @@ async fn begin(journal: Option<&Writer>, origin: &Origin) -> Result<(), ToolFail
             "Nothing was done: the session cannot be saved ({reason}), and nothing is changed until it can. Tell the user."
         ))
     })
-}
-
-struct Shown {
-    notices: Arc<dyn Notices>,
-    session: String,
-    turn: String,
-    call: String,
-}
-
-impl Shown {
-    fn update(&self, update: ToolUpdate) {
-        self.notices.tool(&self.session, &self.turn, &self.call, update);
-    }
 }
 
 #[cfg(test)]

@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_known_is_not_said() {
+    fn a_registered_key_is_removed_from_text() {
         const KEY: &str = "known-to-this-test";
         register(&SecretString::from(KEY));
         register(&SecretString::from(KEY));

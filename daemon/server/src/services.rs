@@ -14,13 +14,13 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{docs::Docs, instructions::Sources, ports::Editor, workspace::Workspace};
 
-/// Handle to the services. A clone refers to the same ones; only `workspace` is the clone's own.
+/// Handle to the services. Clones share them, except for `workspace`.
 #[derive(Clone)]
 pub(crate) struct Services {
     pub(crate) editor: Arc<dyn Editor>,
     pub(crate) workspace: Option<Arc<Workspace>>,
     pub(crate) docs: Arc<Docs>,
-    /// Makers of the files that instruct the agent.
+    /// Authors of the instruction files.
     pub(crate) sources: Arc<Sources>,
     pub(crate) tasks: TaskTracker,
     /// Cancelled when the hub ends.
@@ -29,7 +29,7 @@ pub(crate) struct Services {
 }
 
 impl Services {
-    /// `state_dir`: where the makers of instructions are kept.
+    /// `state_dir` stores the authors of instruction files.
     pub(crate) fn new(
         editor: Arc<dyn Editor>,
         tasks: TaskTracker,
@@ -50,12 +50,12 @@ impl Services {
         self.editor.notify(notice);
     }
 
-    /// Revision of the next thing that is published; they grow across all methods.
+    /// Returns the revision of the next notification. Revisions grow over all methods.
     pub(crate) fn next_rev(&self) -> u32 {
         self.revisions.fetch_add(1, Ordering::Relaxed).wrapping_add(1)
     }
 
-    /// Lets revisions go on from one that an earlier process has published.
+    /// Continues revisions after the last one of an earlier process.
     pub(crate) fn rev_after(&self, published: u32) {
         self.revisions.fetch_max(published, Ordering::Relaxed);
     }
@@ -79,7 +79,7 @@ impl Services {
         });
     }
 
-    /// A path for people: relative to the workspace, if it is inside.
+    /// Returns a path for display: relative to the workspace if it is inside.
     pub(crate) fn display(&self, path: &Path) -> String {
         match &self.workspace {
             Some(workspace) => workspace.display(path),
@@ -88,7 +88,7 @@ impl Services {
     }
 }
 
-/// Way back into the hub's loop for tasks and ports: events of one component, in the order of all.
+/// Sender of events of one component to the hub's loop, for tasks and ports.
 pub(crate) struct Mailbox<E>(Arc<dyn Fn(E) + Send + Sync>);
 
 impl<E> Mailbox<E> {
@@ -96,7 +96,7 @@ impl<E> Mailbox<E> {
         Self(Arc::new(send))
     }
 
-    /// Does nothing after the hub has ended: its tasks are being torn down too.
+    /// Sends an event. Does nothing after the hub has ended.
     pub(crate) fn send(&self, event: E) {
         (self.0)(event);
     }

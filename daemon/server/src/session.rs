@@ -1,18 +1,23 @@
 //! Sessions: conversations with the agent, their turns, plans, questions and journals.
 //!
-//! One event may cause more inputs of turns. They wait in a queue, and [`Sessions::settle`] works it off:
-//! nothing is re-entered. Must never wait: whatever takes time runs in a task of its own and comes
-//! back as a [`SessionEvent`].
+//! An event may cause inputs of turns. They are queued, and [`Sessions::settle`] processes the
+//! queue, so that no call re-enters another. Never waits: slow work runs in its own task and
+//! returns as a [`SessionEvent`].
 
 use std::{
     collections::{HashMap, VecDeque},
     sync::Arc,
 };
 
-use cairn_core::{policy::Access, subagent::SubagentReport, turn::Input};
+use cairn_core::{
+    ids::{CallId, TurnId},
+    policy::Access,
+    subagent::SubagentReport,
+    turn::Input,
+};
 use cairn_protocol::{
-    ApproveParams, ApproveResult, Connection, CredentialsParams, MessageRole, ModelsResult,
-    SessionSnapshot,
+    ApproveParams, ApproveResult, Banner, Connection, CredentialsParams, ModelsResult,
+    OutputNotification, SessionSnapshot, TurnNotice,
 };
 use futures_util::future::{BoxFuture, FutureExt};
 use tokio::sync::oneshot;
@@ -23,7 +28,7 @@ use crate::{
     environment::Environment,
     event::Remember,
     exec::sandbox::{Sandbox, SandboxBackend, Watch},
-    ports::{Edits, Notices, SubagentRequest, Subagents as SubagentPort, ToolUpdate},
+    ports::{Edits, Notices, SubagentRequest, Subagents, ToolUpdate},
     review::{Reviews, SessionNotice},
     services::{Mailbox, Services},
     tools::Searches,
@@ -31,6 +36,7 @@ use crate::{
 };
 
 mod approvals;
+mod attachments;
 mod configuration;
 mod context;
 mod effects;
@@ -39,58 +45,61 @@ mod entry;
 mod event;
 mod hooks;
 mod instructions;
+mod open_questions;
 mod persistence;
 mod plans;
+mod problem;
 mod queue;
 mod rules;
 mod sandbox;
 mod session_list;
 mod standard_client;
 mod status;
+mod stored;
 mod subagent;
 mod subagents;
 mod transcript;
 mod turns;
 mod work;
 
-use approvals::Approvals;
 use configuration::Configuration;
-use entry::{SessionEntry, Step};
+use entry::{SessionEntry, SessionStep};
 pub(crate) use event::SessionEvent;
-use subagent::Subagents;
+use open_questions::OpenQuestions;
+use subagent::SubagentTable;
 
 pub(crate) struct Sessions {
     services: Services,
     mailbox: Mailbox<SessionEvent>,
     edits: Arc<dyn Edits>,
     config: Configuration,
-    /// Slots for searches of all sessions.
+    /// Limits for the searches of all sessions together.
     searches: Arc<Searches>,
     sandbox: Arc<Sandbox>,
     watch: Arc<Watch>,
     entries: HashMap<String, SessionEntry>,
-    /// The one in view is the last.
+    /// Ids in order of use; the last is in view.
     order: Vec<String>,
-    subagents: Subagents,
-    approvals: Approvals,
-    /// Folder of state of this workspace; `None`: nothing is kept.
+    subagents: SubagentTable,
+    questions: OpenQuestions,
+    /// State folder of this workspace; `None`: no state is stored.
     state_dir: Option<std::path::PathBuf>,
-    /// True while the state of an earlier process is read.
+    /// True while the state of an earlier process is being read.
     restoring: bool,
     status: Status,
-    steps: VecDeque<Step>,
+    steps: VecDeque<SessionStep>,
 }
 
-/// Status of the daemon for the client, besides settings and model.
+/// Part of the daemon's status besides settings and model.
 struct Status {
     dirty: bool,
     connection: Connection,
     storage_fault: Option<String>,
-    /// Another window works here and holds what is kept.
+    /// True if another window holds the stored state of this workspace.
     locked_by_other_window: bool,
     /// Files left by a command whose daemon was killed.
-    recovered: Option<String>,
-    /// Backend of the sandbox, once that is known, or why there is none.
+    recovered: Option<Banner>,
+    /// Backend of the sandbox once it is known, or the reason for having none.
     backend: Option<Result<SandboxBackend, String>>,
 }
 
@@ -111,7 +120,7 @@ impl Sessions {
         watch: Arc<Watch>,
         environment: Environment,
     ) -> Self {
-        // Commands do not see what Cairn keeps of other projects.
+        // Commands do not see the state that Cairn stores for other projects.
         let hidden = environment.state_dir.clone().into_iter().collect();
         let sandbox = Sandbox::new(environment.program.clone(), environment.backends, hidden);
         Self {
@@ -124,8 +133,8 @@ impl Sessions {
             watch,
             entries: HashMap::new(),
             order: Vec::new(),
-            subagents: Subagents::default(),
-            approvals: Approvals::default(),
+            subagents: SubagentTable::default(),
+            questions: OpenQuestions::default(),
             state_dir: None,
             restoring: false,
             status: Status {
@@ -140,7 +149,7 @@ impl Sessions {
         }
     }
 
-    /// Begins to work in a workspace. The settings are there already.
+    /// Opens a workspace. The settings are set before.
     pub(crate) fn open(&mut self, workspace: Option<Arc<Workspace>>, trusted: bool) {
         self.services.workspace = workspace;
         self.config.trusted = trusted;
@@ -162,7 +171,7 @@ impl Sessions {
         self.status.dirty = true;
     }
 
-    /// Holds from the next turn on; what is denied without trust is denied at once.
+    /// Applies from the next turn on, except that calls which need trust are denied at once.
     pub(crate) fn trust(&mut self, trusted: bool) {
         if self.config.trust(trusted) {
             self.status.dirty = true;
@@ -179,7 +188,7 @@ impl Sessions {
         ModelsResult { active: choice.info.clone(), providers: choice.providers.clone() }
     }
 
-    /// Requests wait until what an earlier process has left was read.
+    /// True while requests must wait for the state of an earlier process.
     pub(crate) fn is_restoring(&self) -> bool {
         self.restoring
     }
@@ -206,11 +215,16 @@ impl Sessions {
             SessionEvent::Approved { approval_id, result } => {
                 self.approved(&approval_id, result);
             }
-            SessionEvent::Tell { session, turn, text } => {
-                self.message(&session, &turn, MessageRole::Notice, text)
+            SessionEvent::Output(piece) => self.output(piece),
+            SessionEvent::Tell { session, turn, notice, text } => {
+                self.turn_notice(&session, &turn, notice, text)
             }
             SessionEvent::Found(found) => self.found(*found, reviews),
             SessionEvent::InstructionsLoaded(instructed) => self.instructed(*instructed, reviews),
+            SessionEvent::AttachmentsRead(read) => {
+                let (request, attached) = *read;
+                self.attachments_read(request, attached, reviews);
+            }
             SessionEvent::Read(read) => self.read(read),
             SessionEvent::Storage(state) => self.storage(state),
             SessionEvent::Sandbox(found) => self.sandbox_found(found),
@@ -222,8 +236,8 @@ impl Sessions {
     fn tool_progressed(
         &mut self,
         session: &str,
-        turn: &str,
-        call_id: &str,
+        turn: &TurnId,
+        call_id: &CallId,
         mut update: ToolUpdate,
         reviews: &mut Reviews,
     ) {
@@ -235,7 +249,7 @@ impl Sessions {
         self.tool_update(session, turn, call_id, update);
     }
 
-    /// Takes a message from the reviews.
+    /// Handles a message from the reviews.
     pub(crate) fn heard(&mut self, notice: SessionNotice) {
         match notice {
             SessionNotice::Tell { sessions, text } => {
@@ -247,11 +261,11 @@ impl Sessions {
                 for before in plans {
                     let Some(session) = self.entries.get_mut(&before.session) else { continue };
                     session.machine.restore_plan(before.plan);
-                    let turn = session.last_turn.as_ref().map(|turn| turn.turn_id.clone());
+                    let turn = session.last_turn.as_ref().map(|turn| turn.turn_id.as_str().into());
                     self.publish_plan(&before.session, &turn.unwrap_or_default(), Vec::new());
                     self.tell_model(&before.session, &before.text);
                 }
-                drop(reply.send(Ok(result)));
+                reply.send(Ok(result));
             }
         }
     }
@@ -263,7 +277,7 @@ impl Sessions {
         }
     }
 
-    /// Sends out what changed since the last time, each thing once.
+    /// Publishes each change since the last call once.
     pub(crate) fn publish(&mut self) {
         self.publish_streams();
         self.publish_stale_plans();
@@ -276,20 +290,27 @@ impl Sessions {
 }
 
 impl Notices for Mailbox<SessionEvent> {
-    fn input(&self, session: &str, turn: &str, input: Input) {
+    fn input(&self, session: &str, turn: &TurnId, input: Input) {
         let (session, turn) = (session.to_owned(), turn.to_owned());
         self.send(SessionEvent::Turn { session, turn, input });
     }
 
-    fn tool(&self, session: &str, turn: &str, call_id: &str, update: ToolUpdate) {
+    fn tool(&self, session: &str, turn: &TurnId, call_id: &CallId, update: ToolUpdate) {
         let (session, turn) = (session.to_owned(), turn.to_owned());
         let (call_id, update) = (call_id.to_owned(), Box::new(update));
         self.send(SessionEvent::Tool { session, turn, call_id, update });
     }
 
-    fn tell(&self, session: &str, turn: &str, text: String) {
+    fn output(&self, session: &str, turn: &TurnId, call_id: &str, seq: u32, text: String) {
+        let (session_id, turn_id) = (session.to_owned(), turn.clone().into());
+        let call_id = call_id.to_owned();
+        let piece = OutputNotification { session_id, turn_id, call_id, seq, text };
+        self.send(SessionEvent::Output(piece));
+    }
+
+    fn tell(&self, session: &str, turn: &TurnId, notice: TurnNotice, text: String) {
         let (session, turn) = (session.to_owned(), turn.to_owned());
-        self.send(SessionEvent::Tell { session, turn, text });
+        self.send(SessionEvent::Tell { session, turn, notice, text });
     }
 
     fn ask(
@@ -305,7 +326,7 @@ impl Notices for Mailbox<SessionEvent> {
     }
 }
 
-impl SubagentPort for Mailbox<SessionEvent> {
+impl Subagents for Mailbox<SessionEvent> {
     fn run(&self, request: SubagentRequest) -> BoxFuture<'static, Option<SubagentReport>> {
         let (reply, report) = oneshot::channel();
         self.send(SessionEvent::Subagent { request: Box::new(request), reply });

@@ -1,6 +1,6 @@
 //! Cairn's own files below one state folder, which remain after the daemon ends.
 //!
-//! They are never in the workspace. Only the user can read them: folders have mode 0700 and files
+//! The files are never in the workspace. Only the user can read them: folders have mode 0700 and files
 //! 0600. A folder is created with its first file.
 
 use std::path::PathBuf;
@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_absolute_folder_that_is_named() {
+    fn the_state_folder_is_the_first_absolute_path_of_the_environment() {
         for (variables, expected) in [
             (vec![], None),
             (vec![("HOME", "/h")], Some("/h/.local/state/cairn")),

@@ -1,15 +1,15 @@
 //! Tools that a model can call. Each parses its arguments, declares its [`Access`] and runs.
 //!
-//! Nothing is changed without an [`Approved`] value, which `approval` makes from the policy's verdict or
+//! No tool changes anything without an [`Approved`] value, which `approval` makes from the policy's verdict or
 //! the user's answer. A failure is reported to the model or ends the turn.
 
-use std::{sync::Arc, time::Duration};
+use std::{ops::Range, sync::Arc, time::Duration};
 
 pub use cairn_core::policy::Access;
 use cairn_core::{
     marks::ModelText, model::ToolSpec, plan::TodoItem, policy::command::CommandRules,
 };
-use cairn_protocol::Preview;
+use cairn_protocol::{Preview, ToolKind, ToolStats};
 use futures_util::future::BoxFuture;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -17,22 +17,29 @@ use tokio_util::sync::CancellationToken;
 pub use crate::approval::Approved;
 use crate::{
     docs::Docs,
-    exec::sandbox::{LeftBehind, SandboxConfig},
+    exec::{
+        live::LiveOutput,
+        sandbox::{QuarantineReport, SandboxConfig},
+    },
     hooks::HookContext,
     instructions::Sources,
     ports::{
-        EditPolicy, Edits, Proposal, Proposed, Saw, SubagentRequest, SubagentTools, Subagents,
-        Wanted,
+        EditPolicy, Edits, Proposal, Proposed, Questions, Saw, SubagentRequest, SubagentTools,
+        Subagents, Wanted,
     },
     store::{allowed::Allowed, journal::Writer},
     workspace::Workspace,
 };
+use arguments::ArgumentReader;
+pub use failure::ToolFailure;
 pub use searches::Searches;
 
 mod arguments;
+pub(crate) mod ask_user;
 mod bash;
 mod delete_file;
 mod edit_file;
+mod failure;
 mod glob;
 mod grep;
 mod move_file;
@@ -57,13 +64,16 @@ pub fn all() -> Vec<Arc<dyn Tool>> {
         Arc::new(delete_file::DeleteFile),
         Arc::new(move_file::MoveFile),
         Arc::new(bash::Bash),
-        Arc::new(task::Task),
+        Arc::new(task::StartSubagent),
+        Arc::new(ask_user::AskUser),
     ]
 }
 
 /// Tool with its specification and the parser of its arguments.
 pub trait Tool: Send + Sync + 'static {
     fn spec(&self) -> ToolSpec;
+    /// Effect of its calls, for the user. A call may have another one.
+    fn kind(&self) -> ToolKind;
 
     /// Parses the arguments. An error names every wrong field and goes to the model.
     fn parse(&self, arguments: Value, context: &ToolContext) -> Result<Box<dyn Call>, ToolFailure>;
@@ -94,12 +104,17 @@ pub struct ToolOutput {
     pub detail: Option<String>,
     /// The call ran and reports a failure, such as a command with exit code 1.
     pub is_error: bool,
+    /// Effect of the call, if it is another than that of its tool.
+    pub kind: Option<ToolKind>,
+    /// Lines that were read, counted from 0, without the last.
+    pub lines: Option<Range<u32>>,
+    pub stats: Option<ToolStats>,
     /// Text of a file that the model has read or written.
     pub saw: Option<Saw>,
     /// State of the task graph after a call that used it.
     pub tasks: Option<TaskNews>,
     /// Control files that a command made or changed; they are in quarantine.
-    pub left: LeftBehind,
+    pub left: QuarantineReport,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -107,22 +122,6 @@ pub struct TaskNews {
     pub items: Vec<TodoItem>,
     /// The call changed the graph.
     pub updated: bool,
-}
-
-#[derive(Debug, thiserror::Error)]
-pub enum ToolFailure {
-    /// Failure that the model can handle; the turn continues.
-    #[error("{0}")]
-    Tell(String),
-    /// Failure of Cairn itself; the turn fails.
-    #[error("{0:#}")]
-    Fatal(anyhow::Error),
-}
-
-impl ToolFailure {
-    fn tell(message: impl ToString) -> Self {
-        Self::Tell(message.to_string())
-    }
 }
 
 /// Resources of a running call.
@@ -134,6 +133,7 @@ pub struct ToolContext {
     /// Handling of the call's edits.
     pub edit_policy: EditPolicy,
     pub subagents: Arc<dyn Subagents>,
+    pub questions: Arc<dyn Questions>,
     /// Slots for searches.
     pub searches: Arc<Searches>,
     /// Cancelled with the turn.
@@ -147,9 +147,11 @@ pub struct ToolContext {
     /// Stored "always" rules. `None`: none can be stored.
     pub allowed: Option<Allowed>,
     /// Sandbox of commands.
-    pub walls: SandboxConfig,
+    pub sandbox_config: SandboxConfig,
     /// Time limit of a command.
     pub timeout: Duration,
+    /// Gets the output of a command while it runs.
+    pub live: Option<LiveOutput>,
     pub origin: cairn_core::review::Origin,
     /// The user's hooks around calls.
     pub(crate) hooks: Option<HookContext>,
@@ -158,11 +160,12 @@ pub struct ToolContext {
 }
 
 impl SubagentTools {
-    /// True if a subagent has the tool of this name. Subagents start no subagents.
+    /// True if a subagent has the tool of this name. Subagents start no subagents and ask no
+    /// questions.
     pub fn have(self, name: &str) -> bool {
         match self {
             SubagentTools::Read => matches!(name, "read_file" | "glob" | "grep"),
-            SubagentTools::All => name != task::NAME,
+            SubagentTools::All => name != task::NAME && name != ask_user::NAME,
         }
     }
 }

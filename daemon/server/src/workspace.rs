@@ -22,6 +22,8 @@ use cairn_core::{
 };
 
 mod change;
+#[cfg(unix)]
+pub(crate) mod nofollow;
 mod resolve;
 mod root_dir;
 mod similar;
@@ -227,6 +229,12 @@ impl Workspace {
     /// True if an entry of any kind exists.
     pub fn is_there(&self, path: &WorkspacePath) -> bool {
         path.inside.as_os_str().is_empty() || self.held[path.folder].kind(&path.inside).is_ok()
+    }
+
+    /// True for a folder.
+    pub fn folder_is_there(&self, path: &WorkspacePath) -> bool {
+        path.inside.as_os_str().is_empty()
+            || matches!(self.held[path.folder].kind(&path.inside), Ok(Kind::Folder))
     }
 
     /// True if the file has other names (hard links), which a change would affect as well.

@@ -10,14 +10,14 @@ use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
 use cairn::model::{
-    Provider, Request, ToolChoice,
+    ModelRequest, Provider, ToolChoice,
     anthropic::{Anthropic, AnthropicConfig},
     http::BaseUrl,
     openai::{OpenAi, OpenAiConfig},
     responses::Responses,
 };
 use cairn_core::{
-    conversation::{Arguments, Item, Note, NoteKind, ToolResult, UserMessage},
+    conversation::{Item, Note, NoteKind, ToolArguments, ToolResult, UserMessage},
     model::{Failure, FailureKind, ModelEvent, Reply, Stop, ToolSpec},
 };
 use serde_json::json;
@@ -49,7 +49,8 @@ fn main() -> anyhow::Result<()> {
 /// `forced` must call a tool, for the model is too small to decide well.
 async fn check(name: &str, forced: impl Provider, free: impl Provider) -> anyhow::Result<()> {
     let mut messages = Vec::new();
-    let task = UserMessage { text: "Read the file src/main.rs".to_owned(), notes: Vec::new() };
+    let task =
+        UserMessage { text: "Read the file src/main.rs".to_owned(), ..UserMessage::default() };
     free.encode(None, &Item::User(task), &mut messages);
 
     let (events, outcome) = first_answer(&forced, &messages).await;
@@ -58,7 +59,7 @@ async fn check(name: &str, forced: impl Provider, free: impl Provider) -> anyhow
     let calls: Vec<_> = reply.message.tool_calls().cloned().collect();
     let [call] = calls.as_slice() else { bail!("{name}, turn 1 has {} calls", calls.len()) };
     ensure!(call.name == "read_file" && !call.id.is_empty(), "{name}, turn 1: {call:?}");
-    let Arguments::Object(arguments) = &call.arguments else { bail!("{name}: {call:?}") };
+    let ToolArguments::Object(arguments) = &call.arguments else { bail!("{name}: {call:?}") };
     ensure!(arguments["path"].is_string(), "{name}, turn 1: {arguments}");
     let started = ModelEvent::CallStarted { id: call.id.clone(), name: call.name.clone() };
     ensure!(events.contains(&started), "{name}, turn 1: the call was not announced");
@@ -96,7 +97,7 @@ async fn check(name: &str, forced: impl Provider, free: impl Provider) -> anyhow
 
     // With a reminder after the results the model is free to break its own format, and the server
     // then breaks the stream: both are answers, a refused request is not.
-    let notes = vec![Note { kind: NoteKind::Reminder, text: "Be brief.".to_owned() }];
+    let notes = vec![Note::new(NoteKind::Reminder, "Be brief.")];
     let mut messages = before_results;
     free.encode(None, &Item::ToolResults { results, notes }, &mut messages);
     match ask(&free, &messages).await.1 {
@@ -150,7 +151,7 @@ async fn ask(provider: &impl Provider, messages: &[u8]) -> (Vec<ModelEvent>, Out
         }),
         parallel: true,
     };
-    let request = Request {
+    let request = ModelRequest {
         system: "You are a helpful assistant.".into(),
         tools: [tool].into(),
         messages: bytes::Bytes::copy_from_slice(messages),

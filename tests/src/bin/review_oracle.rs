@@ -1,4 +1,4 @@
-//! The slow model of the review, for tests in other languages: what should be in the editor now?
+//! Reference model of the review for tests in other languages: the expected text of the editor.
 //!
 //! Reads requests from standard input and answers each, one line of JSON for one line. A state is
 //! never changed: each operation names the state it starts from and makes a new one, so that an

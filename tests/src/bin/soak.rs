@@ -1,4 +1,4 @@
-//! `soak TURNS SEED MOMENTS`: see `cairn_tests::soak` and `cairn_tests::kills`. Prints what it saw; a
+//! `soak TURNS SEED MOMENTS`: see `cairn_tests::soak` and `cairn_tests::kills`. Prints its counts; a
 //! fault ends it.
 
 #![allow(clippy::print_stdout, reason = "this is what it is for")]

@@ -3,8 +3,9 @@
 use std::sync::{MutexGuard, PoisonError};
 
 use cairn_protocol::{
-    ApplyEdit, ApplyEditParams, ApprovalDecision, Approve, ApproveParams, ApproveResult,
-    FileChange, Notice, Position, Range, RefusedEdit, RequestMethod, Save, SaveParams, TextEdit,
+    ApplyEdit, ApplyEditParams, ApprovalDecision, Approve, ApproveParams, ApproveResult, Ask,
+    AskParams, AskResult, FileChange, Notice, Position, Range, RefusedEdit, RequestMethod, Save,
+    SaveParams, TextEdit,
 };
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
@@ -117,6 +118,13 @@ impl Shared {
                     }
                 }
             }
+            Ask::METHOD => {
+                let asked: AskParams = read_params(params);
+                if let Some(first) = asked.options.first() {
+                    respond(client, id, &AskResult { answer: Some(first.clone()) });
+                }
+                state.questions.push(asked);
+            }
             _ => {
                 state.unexpected.push(format!("request {method}"));
                 client.respond_error(id, -32601, "unknown method");
@@ -142,9 +150,10 @@ fn stream(notice: &Notice) -> (String, u32) {
     match notice {
         Notice::Turn(it) => (format!("turn {}", it.turn_id), it.rev),
         Notice::Plan(it) => (format!("plan {}", it.session_id), it.rev),
-        Notice::Child(it) => (format!("child {}", it.session_id), it.rev),
+        Notice::Subagent(it) => (format!("subagent {}", it.session_id), it.rev),
         Notice::Message(it) => (format!("message {}", it.item_id), it.rev),
         Notice::Tool(it) => (format!("tool {} {}", it.turn_id, it.call_id), it.rev),
+        Notice::Output(it) => (format!("output {} {}", it.turn_id, it.call_id), it.seq),
         Notice::Review(it) => (format!("review {}", it.uri), it.rev),
         Notice::Usage(it) => (format!("usage {}", it.session_id), it.rev),
         Notice::Queue(it) => (format!("queue {}", it.session_id), it.rev),

@@ -1,4 +1,4 @@
-//! Choices out of bytes: the same bytes, the same choices, and none left means the first choice.
+//! Choices from bytes: the same bytes give the same choices; without bytes the first choice is taken.
 
 #[derive(Debug, Clone)]
 pub(super) struct Bytes<'a>(&'a [u8]);

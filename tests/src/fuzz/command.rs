@@ -1,4 +1,4 @@
-//! The command policy: what a script would do, and what may run unasked.
+//! Fuzz target of the command policy: the parser of scripts, and the decision about them.
 
 use std::{collections::BTreeSet, path::PathBuf, sync::OnceLock, time::Duration};
 

@@ -1,4 +1,4 @@
-//! Answers of model servers: bytes to events, and those to what the turn is told.
+//! Fuzz target of answers of model servers: bytes → events → input of the turn.
 
 use std::collections::BTreeSet;
 
@@ -160,6 +160,6 @@ fn size_of(event: &ModelEvent) -> usize {
         ModelEvent::Text(text) | ModelEvent::Thinking(text) => text.len(),
         ModelEvent::CallStarted { id, name } => id.len() + name.len(),
         ModelEvent::Finished(reply) => format!("{:?}", reply.message).len() / 2,
-        ModelEvent::Failed(failure) => failure.message.len() + failure.hint.len(),
+        ModelEvent::Failed(failure) => failure.message.len() + failure.advice.to_string().len(),
     }
 }

@@ -244,6 +244,11 @@ impl Rules {
                         format!("{at}: content of {id:?}")
                     });
                 }
+                Some("image") => {
+                    let source = &block["source"];
+                    let whole = source["type"] == "base64" && source["media_type"].is_string();
+                    self.require(whole && source["data"].is_string(), || format!("{at}: image"));
+                }
                 kind => self.faults.push(format!("{at}: block {kind:?} of the user")),
             }
         }
@@ -305,12 +310,31 @@ impl Rules {
                     self.require(index == 0, || format!("{at}: system is not first"));
                     self.visible(&message["content"], &at);
                 }
-                "user" => self.visible(&message["content"], &at),
+                "user" => match message["content"].as_array() {
+                    Some(parts) => self.openai_parts(&at, parts),
+                    None => self.visible(&message["content"], &at),
+                },
                 "assistant" => awaited = self.openai_assistant(&at, message),
                 role => self.faults.push(format!("{at}: role {role:?}")),
             }
         }
         self.require(awaited.is_empty(), || format!("no results of {awaited:?}"));
+    }
+
+    fn openai_parts(&mut self, at: &str, parts: &[Value]) {
+        for part in parts {
+            match part["type"].as_str() {
+                Some("text") => self.visible(&part["text"], at),
+                Some("image_url") => self.image_address(&part["image_url"]["url"], at),
+                kind => self.faults.push(format!("{at}: part {kind:?} of the user")),
+            }
+        }
+    }
+
+    fn image_address(&mut self, address: &Value, at: &str) {
+        let address = address.as_str().unwrap_or_default();
+        let whole = address.starts_with("data:image/") && address.contains(";base64,");
+        self.require(whole, || format!("{at}: address of an image"));
     }
 
     fn openai_assistant(&mut self, at: &str, message: &Value) -> Vec<String> {
@@ -371,6 +395,10 @@ impl Rules {
                     let parts = item["content"].as_array().map(Vec::as_slice).unwrap_or_default();
                     self.require(!parts.is_empty(), || format!("{at}: no content"));
                     for it in parts {
+                        if role == "user" && it["type"] == "input_image" {
+                            self.image_address(&it["image_url"], &at);
+                            continue;
+                        }
                         self.require(it["type"] == part, || format!("{at}: type of a part"));
                         self.visible(&it["text"], &at);
                     }

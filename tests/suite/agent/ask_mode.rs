@@ -1,4 +1,4 @@
-//! Mode `ask`: the agent waits at each edit until the user has decided about all of it.
+//! Mode `ask`: the agent waits after each edit until the user has decided all its hunks.
 
 use cairn_protocol::{
     Decide, DecideParams, Decision, EndReason, Hunk, RunTaskResult, Scope, ToolState,
@@ -55,7 +55,8 @@ async fn ask_mode_continues_when_the_last_hunk_is_decided() {
     let (test, turn, hunks) = waiting(Some(say("Done."))).await;
     decide(&test, Decision::Accept, &hunks[0]).await;
     // One is still open, and the state that says so was made after the decision.
-    assert_eq!(test.hunks("a").await.len(), 1);
+    let review = test.review("a").await.unwrap();
+    assert_eq!((review.hunks.len(), review.waiting), (1, true));
     assert!(!is_over(&test), "it went on too early");
     decide(&test, Decision::Reject, &hunks[1]).await;
     assert_eq!(test.editor.turn_end(&turn.turn_id).await.reason, EndReason::Completed);
@@ -70,6 +71,7 @@ async fn cancelling_ask_mode_leaves_undecided_hunks_pending() {
     let (test, turn, _) = waiting(None).await;
     test.cancel(&turn).await;
     assert_eq!(test.text("a"), "X\ny\nX\n");
-    assert_eq!(test.hunks("a").await.len(), 2);
+    let review = test.review("a").await.unwrap();
+    assert_eq!((review.hunks.len(), review.waiting), (2, false));
     test.finish().await;
 }

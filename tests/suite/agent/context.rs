@@ -1,5 +1,5 @@
-//! A conversation within its window: what is sent grows byte by byte, and is made shorter in big
-//! steps only; what must not be lost is not.
+//! Context window: requests grow by appending, and compaction keeps the texts of the user, the plan and
+//! the decisions.
 
 use cairn_core::model::Usage;
 use cairn_protocol::{
@@ -75,7 +75,7 @@ async fn compact(test: &TestDaemon, session_id: &str) -> Result<String, Value> {
 }
 
 #[tokio::test]
-async fn thirty_rounds_each_repeat_the_bytes_of_the_one_before() {
+async fn each_request_of_thirty_rounds_repeats_the_bytes_of_the_previous_one() {
     for wire in BOTH {
         let nag = json!({ "plan": { "reminder": { "policy": "every-round", "rounds": 2 } } });
         let test = TestDaemon::with(wire, &[("a", "one\ntwo\n"), ("b", "x\n")], nag).await;
@@ -101,6 +101,7 @@ async fn thirty_rounds_each_repeat_the_bytes_of_the_one_before() {
             session_id: turn.session_id.clone(),
             expected_turn_id: turn.turn_id.clone(),
             text: "Hurry".into(),
+            attachments: Vec::new(),
         };
         test.editor.request::<Steer>(steer).await.unwrap();
         let start = Position { line: 0, character: 0 };
@@ -122,7 +123,7 @@ async fn thirty_rounds_each_repeat_the_bytes_of_the_one_before() {
 }
 
 #[tokio::test]
-async fn a_small_window_rewrites_the_prefix_in_large_steps_only() {
+async fn a_small_window_compacts_the_conversation_in_large_steps_only() {
     for wire in BOTH {
         let lines: String = (0..60).map(|line| format!("line {line} of the file\n")).collect();
         let files = [("a", lines.as_str()), ("b", lines.as_str())];
@@ -294,7 +295,7 @@ async fn compaction_on_request_works_between_turns_and_within_one() {
 }
 
 #[tokio::test]
-async fn compacting_can_be_cancelled() {
+async fn cancel_during_compaction_ends_it() {
     let test = TestDaemon::open(Wire::OpenAi, &[]).await;
     let end = test.play([say("Done.")]).await;
     let (held, mut gate) = Response::reply(say("Summary.")).held_at(0);
@@ -310,7 +311,7 @@ async fn compacting_can_be_cancelled() {
 }
 
 #[tokio::test]
-async fn after_a_restart_the_same_bytes_are_sent() {
+async fn a_restart_sends_the_same_request_bytes() {
     for wire in BOTH {
         let test = TestDaemon::with(wire, &[("a", "one\n")], window(20_000)).await;
         let end = test
@@ -337,7 +338,7 @@ async fn after_a_restart_the_same_bytes_are_sent() {
 }
 
 #[tokio::test]
-async fn clients_are_sent_context_use_and_cost() {
+async fn usage_notifications_give_context_use_and_cost() {
     let mut settings = window(50_000);
     settings["model.price"] = json!({ "input": 3, "cachedInput": 0.3, "output": 15 });
     let test = TestDaemon::with(Wire::Anthropic, &[], settings).await;

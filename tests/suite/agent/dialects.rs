@@ -1,4 +1,4 @@
-//! One task, seven ways for a model to plan it, and the same plan for the user.
+//! Planning dialects: the same task in each of the seven gives the same plan.
 
 use cairn_protocol::{EndReason, ItemStatus, Notice};
 use cairn_tests::model_server::{Reply, assert_append_only};
@@ -104,7 +104,7 @@ fn replies(dialect: &str) -> Vec<Reply> {
 }
 
 #[tokio::test]
-async fn the_same_plan_in_every_dialect() {
+async fn every_planning_dialect_gives_the_same_plan() {
     let dialects: Vec<String> =
         cairn_core::plan::Dialect::all().map(|dialect| dialect.to_string()).collect();
     assert_eq!(dialects.len(), 7);

@@ -43,7 +43,7 @@ fn status(status: u16) -> Response {
     Response::error(status, "api_error", "not now").header("retry-after-ms", "0")
 }
 
-/// Everything but the words that the answer is complete.
+/// The answer without the field that says that it is complete.
 fn cut(wire: Wire) -> Response {
     let stream = String::from_utf8(write().encode(wire)).unwrap();
     let end = match wire {
@@ -222,6 +222,35 @@ fn table(wire: Wire) -> Vec<Fault> {
     ]
 }
 
+/// Code of the problem that a fault ends the turn with.
+fn code(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "500, five times" | "529, five times" => "model_server_error",
+        "a wait that only the user can want" => "model_busy",
+        "a server that says that it is over" | "400" => "model_rejected",
+        "401" | "403" => "key_rejected",
+        "404" => "model_not_found",
+        "a redirect" | "HTML, twice" => "model_address",
+        "nothing, twice" => "answer_invalid",
+        "four cuts" => "answer_cut",
+        "a refusal with a call" => "model_refused",
+        "an end that nobody knows" => "unknown_stop",
+        "a call cut at the limit, thrice" | "an answer cut at the limit" => "output_limit",
+        "two empty answers" => "empty_answer",
+        "the same call again and again" => "repeated_call",
+        _ => return None,
+    })
+}
+
+/// Problem of the newest end of a turn, as a client reads it.
+fn problem(notices: &[Notice]) -> Option<Value> {
+    let phase = notices.iter().rev().find_map(|notice| match notice {
+        Notice::Turn(turn) => Some(serde_json::to_value(&turn.phase).unwrap()),
+        _ => None,
+    });
+    phase?.get("problem").cloned()
+}
+
 async fn meet(wire: Wire, fault: Fault) {
     let test = TestDaemon::open(wire, &[("a", "x\n")]).await;
     let rounds = fault.script.len();
@@ -232,6 +261,9 @@ async fn meet(wire: Wire, fault: Fault) {
     assert_eq!(end.reason, fault.end, "{}", end.summary);
     assert!(end.summary.contains(fault.says), "{}", end.summary);
     let notices = test.editor.notices();
+    let problem = problem(&notices);
+    let told = problem.as_ref().map(|problem| problem["code"].as_str().unwrap());
+    assert_eq!(told, code(fault.name), "{problem:?}");
     // The same state may be told again when something else of the daemon is news.
     let mut states: Vec<Option<(u32, String)>> =
         notices.iter().filter(|notice| matches!(notice, Notice::Status(_))).map(retrying).collect();
@@ -271,7 +303,7 @@ async fn each_fault_over_responses_leaves_a_legal_history() {
 }
 
 #[tokio::test]
-async fn the_model_is_warned_before_a_loop_is_ended() {
+async fn a_repeated_call_warns_the_model_before_the_turn_ends() {
     for wire in ALL {
         let test = TestDaemon::open(wire, &[("a", "x\n")]).await;
         let read = |id| call(id, "read_file", json!({ "path": "a" }));
@@ -289,7 +321,7 @@ async fn the_model_is_warned_before_a_loop_is_ended() {
 
 /// However the conversation is made to fit, what did not fit is not sent again.
 #[tokio::test]
-async fn a_conversation_that_does_not_fit_is_never_sent_again_as_it_is() {
+async fn a_refused_overlong_conversation_is_not_sent_again_unchanged() {
     let refused: fn() -> Response = || {
         Response::error(400, "invalid_request_error", "prompt is too long: 9 tokens > 8 maximum")
     };
@@ -314,9 +346,9 @@ async fn a_conversation_that_does_not_fit_is_never_sent_again_as_it_is() {
     }
 }
 
-/// Nothing at all, or nothing more: both are over after five minutes, and not before.
+/// A server that sends nothing, and one that stops sending, time out after five minutes, not before.
 #[tokio::test]
-async fn a_silent_server_times_out() {
+async fn a_silent_model_server_times_out_after_five_minutes() {
     for wire in ALL {
         let test = TestDaemon::open(wire, &[]).await;
         let stream = say("A long answer.").encode(wire);
@@ -515,5 +547,24 @@ async fn the_status_distinguishes_streaming_from_working() {
     assert_eq!(connection().await, Connection::Working);
     test.cancel(&turn).await;
     assert_eq!(connection().await, Connection::Idle);
+    test.finish().await;
+}
+
+#[tokio::test]
+async fn a_rejected_key_is_named_by_code_provider_and_action() {
+    let test = TestDaemon::open(Wire::Anthropic, &[]).await;
+    test.model.push(status(401));
+    let end = test.editor.run("Do it").await;
+    assert!(end.summary.ends_with("Check the API key."), "{}", end.summary);
+    let mut told = problem(&test.editor.notices()).unwrap();
+    let reason = told["args"]["reason"].take();
+    assert!(reason.as_str().unwrap().contains("401"), "{reason}");
+    let expected = json!({
+        "code": "key_rejected", "args": { "provider": "anthropic", "reason": null },
+        "action": "set_api_key",
+    });
+    assert_eq!(told, expected);
+    let again = test.play_on(&end.session_id, [say("Now it works.")]).await;
+    assert_eq!(again.reason, EndReason::Completed);
     test.finish().await;
 }

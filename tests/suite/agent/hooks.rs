@@ -1,5 +1,5 @@
-//! The user's hooks, at each moment, over the protocol: what they read, what their end means, and
-//! what is seen of them.
+//! Hooks of the user at each event: their input, the meaning of their exit, and their output in the
+//! conversation.
 
 use cairn_protocol::{ApprovalDecision, EndReason, MessageRole, Notice, ToolState};
 use cairn_tests::model_server::Wire;
@@ -42,7 +42,7 @@ async fn until_told(test: &TestDaemon, words: &str) {
 }
 
 #[tokio::test]
-async fn before_a_tool_a_hook_reads_the_call_and_can_refuse_it() {
+async fn a_before_tool_hook_reads_the_call_and_can_refuse_it() {
     let hooks = json!({"beforeTool": [{
         "command": "cat > read.json; echo 'Not this one.'; exit 2",
         "tools": ["edit_file"],
@@ -68,7 +68,7 @@ async fn before_a_tool_a_hook_reads_the_call_and_can_refuse_it() {
 }
 
 #[tokio::test]
-async fn a_hook_can_have_the_user_asked_and_never_keep_them_from_being_asked() {
+async fn a_hook_can_require_an_approval_but_never_grant_one() {
     let ask = r#"echo '{"decision":"ask"}'"#;
     let hooks = json!({"beforeTool": [
         {"command": ask, "tools": ["write_file"]},
@@ -87,7 +87,7 @@ async fn a_hook_can_have_the_user_asked_and_never_keep_them_from_being_asked() {
 }
 
 #[tokio::test]
-async fn after_a_tool_a_hook_reads_the_result_and_can_add_to_it() {
+async fn an_after_tool_hook_reads_the_result_and_can_add_to_it() {
     let hooks = json!({"afterTool": [
         r#"cat > "after-$(date +%N).json"; echo '{"message":"Mind the style."}'"#,
     ]});
@@ -106,7 +106,7 @@ async fn after_a_tool_a_hook_reads_the_result_and_can_add_to_it() {
 }
 
 #[tokio::test]
-async fn before_the_model_is_asked_a_hook_can_end_the_turn() {
+async fn a_before_model_hook_can_end_the_turn() {
     let hooks = json!({"beforeModel": [
         "cat > asked.json; test -f enough && { echo 'Enough for today.'; exit 1; }; touch enough",
     ]});
@@ -121,7 +121,7 @@ async fn before_the_model_is_asked_a_hook_can_end_the_turn() {
 }
 
 #[tokio::test]
-async fn the_end_of_a_turn_is_told_to_a_hook_and_what_it_says_is_shown() {
+async fn a_turn_end_hook_reads_the_result_and_its_output_is_shown() {
     let hooks = json!({"turnEnd": ["cat > end.json; echo seen"]});
     let test = test(&[], hooks).await;
     let end = test.play([say("All is well.")]).await;
@@ -133,7 +133,7 @@ async fn the_end_of_a_turn_is_told_to_a_hook_and_what_it_says_is_shown() {
 }
 
 #[tokio::test]
-async fn items_of_a_list_have_hooks_that_only_tell() {
+async fn hooks_of_todo_items_cannot_refuse() {
     let command = |name: &str| format!(r#"cat >> {name}; echo "{name}"; exit 1"#);
     let hooks =
         json!({"taskCreated": [command("created")], "taskCompleted": [command("completed")]});
@@ -162,7 +162,7 @@ async fn items_of_a_list_have_hooks_that_only_tell() {
 }
 
 #[tokio::test]
-async fn a_hook_that_does_not_end_has_refused_and_leaves_nothing_behind() {
+async fn a_hook_that_times_out_refuses_and_its_processes_are_killed() {
     let marker = marker();
     let hooks = json!({"beforeTool": [{"command": format!("sleep {marker} & sleep {marker}"), "seconds": 1}]});
     let test = test(&[("a", "one\n")], hooks).await;

@@ -1,4 +1,4 @@
-//! `AGENTS.md` and `CLAUDE.md`: what the model is told of them, when, and what the user sees.
+//! `AGENTS.md` and `CLAUDE.md`: the parts sent to the model, their time, and the notices to the user.
 
 use std::fs;
 
@@ -29,7 +29,7 @@ fn notes(test: &TestDaemon) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_session_begins_with_those_above_the_active_file() {
+async fn a_session_starts_with_the_instructions_above_the_active_file() {
     let files = [
         ("AGENTS.md", "Root rule."),
         ("a/b/CLAUDE.md", "Near rule."),
@@ -68,7 +68,7 @@ async fn a_session_begins_with_those_above_the_active_file() {
 }
 
 #[tokio::test]
-async fn those_of_another_folder_are_told_when_the_agent_comes_there() {
+async fn instructions_of_a_folder_are_sent_when_the_agent_reads_a_file_in_it() {
     let files = [
         ("c/AGENTS.md", "Far rule."),
         ("c/d/x", "one\n"),
@@ -91,7 +91,7 @@ async fn those_of_another_folder_are_told_when_the_agent_comes_there() {
 }
 
 #[tokio::test]
-async fn without_any_nothing_is_said() {
+async fn a_session_without_instruction_files_mentions_none() {
     let test = TestDaemon::open(Wire::Anthropic, &[]).await;
     test.play([say("Done.")]).await;
     assert_eq!(notes(&test).iter().filter(|note| note.contains("Instructions")).count(), 0);

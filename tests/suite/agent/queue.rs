@@ -1,5 +1,5 @@
-//! Follow-ups: they run in order after a turn that completed, can be changed until they begin, and
-//! outlive the daemon.
+//! Follow-ups: they run in order after a completed turn, can be changed before they start, and survive
+//! a restart.
 
 use cairn_protocol::{
     Empty, EndReason, ErrorData, ErrorKind, FollowUp, Notice, QueueAdd, QueueAddParams, QueueDrop,
@@ -12,7 +12,7 @@ use crate::fixtures::*;
 
 async fn add(test: &TestDaemon, session_id: &str, text: &str) -> Option<RunTaskResult> {
     let (session_id, text) = (session_id.to_owned(), text.to_owned());
-    let params = QueueAddParams { session_id, text, mode: None };
+    let params = QueueAddParams { session_id, text, mode: None, attachments: Vec::new() };
     test.editor.request::<QueueAdd>(params).await.unwrap().started
 }
 
@@ -42,7 +42,7 @@ async fn begun(test: &TestDaemon, words: &str) -> String {
     test.editor
         .wait_for(words, |notice| match notice {
             Notice::Turn(turn) => match &turn.phase {
-                TurnPhase::Started { text } if text == words => Some(turn.turn_id.clone()),
+                TurnPhase::Started { text, .. } if text == words => Some(turn.turn_id.clone()),
                 TurnPhase::Started { .. } | TurnPhase::Ended { .. } => None,
             },
             _ => None,

@@ -1,4 +1,4 @@
-//! Where reminders stand in what the model is sent, round by round, and that they stay there.
+//! Positions of reminders in the requests to the model, round by round.
 
 use cairn_tests::model_server::{Recorded, Reply, assert_append_only};
 use expect_test::{Expect, expect};
@@ -58,7 +58,7 @@ fn count(request: &Recorded) -> usize {
 }
 
 #[tokio::test]
-async fn every_round() {
+async fn policy_every_round_reminds_in_each_round_after_the_limit() {
     check(
         json!({ "policy": "every-round", "rounds": 3 }),
         "u.......u......",
@@ -70,7 +70,7 @@ async fn every_round() {
 }
 
 #[tokio::test]
-async fn once_and_count_anew() {
+async fn policy_reset_reminds_once_and_counts_again() {
     check(
         json!({ "policy": "reset", "rounds": 3 }),
         "u.......u......",
@@ -82,7 +82,7 @@ async fn once_and_count_anew() {
 }
 
 #[tokio::test]
-async fn patient() {
+async fn policy_patient_reminds_once_after_many_rounds() {
     check(
         json!({ "policy": "patient" }),
         "u..............",
@@ -94,12 +94,12 @@ async fn patient() {
 }
 
 #[tokio::test]
-async fn off() {
+async fn policy_off_sends_no_reminder() {
     check(json!({ "policy": "off" }), "u..............", expect!["u..............\n"]).await;
 }
 
 #[tokio::test]
-async fn every_text_is_the_users_to_choose() {
+async fn reminder_texts_can_be_replaced_by_settings() {
     for wire in BOTH {
         let settings = json!({ "plan": {
             "reminder": { "policy": "every-round", "rounds": 2 },

@@ -1,11 +1,11 @@
-//! Children: a `task` call runs a loop of its own with a clean context, under its parent's call.
+//! Subagents: a `task` call runs an agent loop with a context of its own, under the call of its parent.
 
 use std::{fs, path::PathBuf, time::Duration};
 
 use cairn_protocol::{
-    ApprovalDecision, Cancel, CancelParams, ChildNotification, ChildPhase, Decide, DecideParams,
-    Decision, EndReason, ItemStatus, Notice, Scope, SessionSnapshot, State, ToolState, TurnPhase,
-    Usage,
+    ApprovalDecision, Cancel, CancelParams, Decide, DecideParams, Decision, EndReason, ItemStatus,
+    Notice, Scope, SessionSnapshot, State, SubagentNotification, SubagentPhase, ToolState,
+    TurnPhase, Usage,
 };
 use cairn_tests::model_server::{Recorded, Reply, Response, Wire, assert_append_only};
 use serde_json::{Value, json};
@@ -20,21 +20,21 @@ fn read(id: &str, path: &str) -> Reply {
     call(id, "read_file", json!({ "path": path }))
 }
 
-fn children(test: &TestDaemon) -> Vec<ChildNotification> {
+fn subagents(test: &TestDaemon) -> Vec<SubagentNotification> {
     let of = |notice| match notice {
-        Notice::Child(child) => Some(child),
+        Notice::Subagent(subagent) => Some(subagent),
         _ => None,
     };
     test.editor.notices().into_iter().filter_map(of).collect()
 }
 
-async fn child(
+async fn subagent(
     test: &TestDaemon,
     what: &str,
-    is: impl Fn(&ChildNotification) -> bool,
-) -> ChildNotification {
+    is: impl Fn(&SubagentNotification) -> bool,
+) -> SubagentNotification {
     let pick = |notice: &Notice| match notice {
-        Notice::Child(child) if is(child) => Some(child.clone()),
+        Notice::Subagent(subagent) if is(subagent) => Some(subagent.clone()),
         _ => None,
     };
     test.editor.wait_for(what, pick).await
@@ -42,7 +42,7 @@ async fn child(
 
 async fn session(test: &TestDaemon) -> SessionSnapshot {
     let mut state = test.editor.request::<State>(Default::default()).await.unwrap();
-    assert_eq!(state.sessions.len(), 1, "children are no sessions of their own");
+    assert_eq!(state.sessions.len(), 1, "subagents are no sessions of their own");
     state.sessions.remove(0)
 }
 
@@ -74,13 +74,13 @@ fn conversation(request: &Recorded) -> Vec<Value> {
     messages
 }
 
-/// Requests of children say so in their system prompt.
-fn is_childs(request: &Recorded) -> bool {
+/// Requests of subagents say so in their system prompt.
+fn is_of_subagent(request: &Recorded) -> bool {
     String::from_utf8_lossy(&request.body).contains("You are a subagent")
 }
 
-fn ended(reason: EndReason) -> ChildPhase {
-    ChildPhase::Ended { reason }
+fn ended(reason: EndReason) -> SubagentPhase {
+    SubagentPhase::Ended { reason }
 }
 
 #[tokio::test]
@@ -97,22 +97,22 @@ async fn a_subagent_is_sent_its_prompt_only_and_returns_its_final_text() {
             ])
             .await;
         assert_eq!((end.reason, end.summary.as_str()), (EndReason::Completed, "Done."));
-        let notes = children(&test);
+        let notes = subagents(&test);
         let last = notes.last().unwrap();
         assert_eq!((last.phase, last.rounds), (ended(EndReason::Completed), 1));
         assert_eq!(last.title, "Look at a");
         assert_eq!(last.parent.call_id, "k1");
         let requests = test.finish().await;
-        let (of_child, of_parent): (Vec<Recorded>, Vec<Recorded>) =
-            requests.into_iter().partition(is_childs);
-        assert_eq!((of_child.len(), of_parent.len()), (2, 3));
-        assert_append_only(&of_child);
+        let (of_subagent, of_parent): (Vec<Recorded>, Vec<Recorded>) =
+            requests.into_iter().partition(is_of_subagent);
+        assert_eq!((of_subagent.len(), of_parent.len()), (2, 3));
+        assert_append_only(&of_subagent);
         assert_append_only(&of_parent);
-        let first = conversation(&of_child[0]);
+        let first = conversation(&of_subagent[0]);
         assert_eq!(first.len(), 1, "{first:#?}");
-        assert_eq!(newest(&of_child[0]), "What is in a?");
+        assert_eq!(newest(&of_subagent[0]), "What is in a?");
         assert!(tool_names(&of_parent[0]).contains(&"task".to_owned()));
-        let names = tool_names(&of_child[0]);
+        let names = tool_names(&of_subagent[0]);
         assert!(!names.contains(&"task".to_owned()), "{names:?}");
         assert!(names.contains(&"edit_file".to_owned()), "{names:?}");
         let told = result(&of_parent[2], "k1");
@@ -137,7 +137,7 @@ async fn a_subagent_has_its_own_limit_and_is_warned_before_its_last_answer() {
         ])
         .await;
     assert_eq!(end.reason, EndReason::Completed);
-    assert_eq!(children(&test).last().unwrap().phase, ended(EndReason::Limit));
+    assert_eq!(subagents(&test).last().unwrap().phase, ended(EndReason::Limit));
     let requests = test.finish().await;
     let names = tool_names(&requests[1]);
     assert_eq!(names, ["TodoWrite", "read_file", "glob", "grep"]);
@@ -169,30 +169,34 @@ async fn the_work_of_a_subagent_belongs_to_its_parents_plan_item() {
         .await;
     let snapshot = session(&test).await;
     let of_parent = &snapshot.plan.as_ref().unwrap().items[0];
-    let [of_child] = snapshot.children.as_slice() else { panic!("{:#?}", snapshot.children) };
-    assert_eq!(of_child.parent.session_id, end.session_id);
-    assert_eq!(of_child.parent.turn_id, end.turn_id);
-    assert_eq!(of_child.parent.plan_item.as_ref(), Some(&of_parent.id));
-    assert_eq!((of_child.completed, of_child.total), (1, 2));
-    assert_eq!(of_child.items[1].status, ItemStatus::Pending, "nothing is in progress at the end");
-    assert_eq!((of_child.items[0].files.len(), of_child.items[0].commands.len()), (1, 1));
+    let [of_subagent] = snapshot.subagents.as_slice() else { panic!("{:#?}", snapshot.subagents) };
+    assert_eq!(of_subagent.parent.session_id, end.session_id);
+    assert_eq!(of_subagent.parent.turn_id, end.turn_id);
+    assert_eq!(of_subagent.parent.plan_item.as_ref(), Some(&of_parent.id));
+    assert_eq!((of_subagent.completed, of_subagent.total), (1, 2));
+    assert_eq!(
+        of_subagent.items[1].status,
+        ItemStatus::Pending,
+        "nothing is in progress at the end"
+    );
+    assert_eq!((of_subagent.items[0].files.len(), of_subagent.items[0].commands.len()), (1, 1));
     assert_eq!((of_parent.files.len(), of_parent.commands.len()), (1, 1));
     let command = &of_parent.commands[0];
-    assert_eq!(command.call_id, format!("{}/c3", of_child.session_id));
+    assert_eq!(command.call_id, format!("{}/c3", of_subagent.session_id));
     assert_eq!(command.state, ToolState::Done);
-    // The rows of a child say whose they are, and the parent's stay its own.
+    // The rows of a subagent say whose they are, and the parent's stay its own.
     let rows: Vec<(&str, bool)> =
         snapshot.tools.iter().map(|it| (it.call_id.as_str(), it.parent.is_some())).collect();
-    let (mine, its): (Vec<_>, Vec<_>) = rows.into_iter().partition(|(_, child)| !child);
+    let (mine, its): (Vec<_>, Vec<_>) = rows.into_iter().partition(|(_, subagent)| !subagent);
     assert_eq!(mine, [("c1", false), ("k1", false), ("c5", false)]);
     assert_eq!(its, [("c1", true), ("c2", true), ("c3", true), ("c4", true)]);
     // One review: the hunk is the parent's work, and the parent hears what the user thinks of it.
     let [hunk] = &test.hunks("a").await[..] else { panic!("one hunk") };
     assert_eq!((&hunk.session_id, &hunk.turn_id), (&end.session_id, &end.turn_id));
     assert_eq!(hunk.plan_item.as_ref(), Some(&of_parent.id));
-    let by = hunk.child.as_ref().unwrap();
-    assert_eq!(by.session_id, of_child.session_id);
-    assert_eq!(by.plan_item.as_ref(), Some(&of_child.items[0].id));
+    let by = hunk.subagent.as_ref().unwrap();
+    assert_eq!(by.session_id, of_subagent.session_id);
+    assert_eq!(by.plan_item.as_ref(), Some(&of_subagent.items[0].id));
     let scope =
         Scope::PlanItem { session_id: end.session_id.clone(), plan_item: of_parent.id.clone() };
     let decision = Decision::Reject;
@@ -208,7 +212,7 @@ async fn the_work_of_a_subagent_belongs_to_its_parents_plan_item() {
     let report = result(&requests[7], "k1");
     assert!(report.contains("[cairn] It changed a. Read it again"), "{report}");
     assert!(report.contains("[cairn] Open in its plan:\nTwo\n"), "{report}");
-    // What its own child did is no news from outside.
+    // What its own subagent did is no news from outside.
     let all: Vec<String> = requests.iter().map(newest).collect();
     assert!(all.iter().all(|text| !text.contains("Not as you last saw")), "{all:#?}");
 }
@@ -239,8 +243,8 @@ async fn tokens_of_a_subagent_count_once_for_its_parent() {
     assert_eq!(last.rounds, 1, "rounds are its own");
     let phase = session(&test).await.turn.unwrap().phase;
     assert!(matches!(phase, TurnPhase::Ended { usage: total, .. } if total == usage), "{phase:?}");
-    assert_eq!(children(&test).last().unwrap().usage.input_tokens, 110);
-    // Nothing is told as if the child's turn were one of the user's.
+    assert_eq!(subagents(&test).last().unwrap().usage.input_tokens, 110);
+    // Nothing is told as if the subagent's turn were one of the user's.
     let turns = test.editor.notices().into_iter().filter(|it| matches!(it, Notice::Turn(_)));
     assert_eq!(turns.count(), 2);
     test.finish().await;
@@ -272,15 +276,16 @@ async fn four_subagents_run_at_once_and_the_others_wait() {
     for gate in &mut open[..4] {
         gate.reached().await;
     }
-    let waiting = child(&test, "waits", |it| it.title == "Part 6").await;
-    assert_eq!(waiting.phase, ChildPhase::Waiting);
+    let waiting = subagent(&test, "waits", |it| it.title == "Part 6").await;
+    assert_eq!(waiting.phase, SubagentPhase::Waiting);
     assert_eq!(test.model.requests().len(), 5);
     // One that waits can be cancelled, too.
     let params = CancelParams { session_id: waiting.session_id, turn_id: waiting.turn_id };
     test.editor.request::<Cancel>(params).await.unwrap();
     let mut gates = open.into_iter();
     gates.next().unwrap().open();
-    child(&test, "begins", |it| it.title == "Part 5" && it.phase == ChildPhase::Running).await;
+    subagent(&test, "begins", |it| it.title == "Part 5" && it.phase == SubagentPhase::Running)
+        .await;
     for gate in gates {
         gate.open();
     }
@@ -305,7 +310,7 @@ async fn cancelling_the_parent_cancels_the_subagent_and_kills_its_processes() {
     until_running(&sleep).await;
     test.cancel(&turn).await;
     until_gone(&sleep).await;
-    assert_eq!(children(&test).last().unwrap().phase, ended(EndReason::Cancelled));
+    assert_eq!(subagents(&test).last().unwrap().phase, ended(EndReason::Cancelled));
     let snapshot = session(&test).await;
     assert!(snapshot.tools.iter().all(|tool| tool.state == ToolState::Cancelled), "{snapshot:#?}");
     test.play_on(&turn.session_id, [say("I see.")]).await;
@@ -327,7 +332,7 @@ async fn one_subagent_can_be_cancelled_alone() {
     ]);
     let turn = test.editor.run_task("Do it").await;
     until_running(&sleep).await;
-    let running = children(&test).pop().unwrap();
+    let running = subagents(&test).pop().unwrap();
     let params =
         CancelParams { session_id: running.session_id.clone(), turn_id: running.turn_id.clone() };
     test.editor.request::<Cancel>(params).await.unwrap();
@@ -359,7 +364,7 @@ async fn failures_of_a_subagent_are_reported_to_its_parent() {
 }
 
 #[tokio::test]
-async fn after_a_restart_a_subagent_is_interrupted() {
+async fn a_restart_interrupts_a_subagent() {
     let test = TestDaemon::open(Wire::Anthropic, &[("a", "one\n")]).await;
     let sleep = marker();
     test.editor.will_answer(allow());
@@ -376,7 +381,7 @@ async fn after_a_restart_a_subagent_is_interrupted() {
     until_gone(&sleep).await;
     let snapshot = session(&test).await;
     assert_eq!(snapshot.session_id, turn.session_id);
-    let [lost] = snapshot.children.as_slice() else { panic!("{:#?}", snapshot.children) };
+    let [lost] = snapshot.subagents.as_slice() else { panic!("{:#?}", snapshot.subagents) };
     assert_eq!(lost.phase, ended(EndReason::Interrupted));
     assert_eq!(lost.items[0].status, ItemStatus::Pending);
     assert_eq!(lost.items[0].commands[0].state, ToolState::Cancelled);
@@ -390,7 +395,7 @@ async fn after_a_restart_a_subagent_is_interrupted() {
     assert!(told.starts_with("May have run"), "{told}");
 }
 
-/// The journal of a turn with a child, cut after each of its records: as if the process had been
+/// The journal of a turn with a subagent, cut after each of its records: as if the process had been
 /// killed there.
 #[tokio::test]
 async fn a_journal_cut_after_any_record_opens_and_continues() {
@@ -418,12 +423,12 @@ async fn a_journal_cut_after_any_record_opens_and_continues() {
         test = test.restart_after(|| fs::write(&journal, &prefix).unwrap()).await;
         let snapshot = session(&test).await;
         assert_eq!(snapshot.session_id, end.session_id);
-        let is_over = |it: &ChildNotification| matches!(it.phase, ChildPhase::Ended { .. });
-        assert!(snapshot.children.iter().all(is_over), "{count}: {:#?}", snapshot.children);
-        let spinning = |it: &ChildNotification| {
+        let is_over = |it: &SubagentNotification| matches!(it.phase, SubagentPhase::Ended { .. });
+        assert!(snapshot.subagents.iter().all(is_over), "{count}: {:#?}", snapshot.subagents);
+        let spinning = |it: &SubagentNotification| {
             it.items.iter().any(|item| item.status == ItemStatus::InProgress)
         };
-        assert!(!snapshot.children.iter().any(spinning), "{count}");
+        assert!(!snapshot.subagents.iter().any(spinning), "{count}");
         let last = test.play_on(&end.session_id, [say("I see.")]).await;
         assert_eq!(last.reason, EndReason::Completed);
         let request = test.model.requests().pop().unwrap();
@@ -475,7 +480,7 @@ async fn questions_name_the_subagent_and_session_approvals_are_shared() {
     .await;
     let asked = test.editor.asked();
     assert_eq!(asked.len(), 1, "{asked:#?}");
-    assert_eq!(asked[0].child.as_deref(), Some("Run it"));
+    assert_eq!(asked[0].subagent.as_deref(), Some("Run it"));
     test.finish().await;
 }
 
@@ -500,8 +505,8 @@ async fn a_subagent_has_the_mode_of_its_parent() {
     test.script([task("k1", "Change", "Change a."), edit("c1", "a", "one", "1"), say("Then not.")]);
     let turn = test.editor.run_task("Do it").await;
     wait_until(Duration::from_secs(10), || test.disk("a") == "1\n").await;
-    // The call waits for the user; the child alone is cancelled, and nobody waits any more.
-    let running = children(&test).pop().unwrap();
+    // The call waits for the user; the subagent alone is cancelled, and nobody waits any more.
+    let running = subagents(&test).pop().unwrap();
     let params =
         CancelParams { session_id: running.session_id.clone(), turn_id: running.turn_id.clone() };
     test.editor.request::<Cancel>(params).await.unwrap();

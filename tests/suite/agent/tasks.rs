@@ -1,4 +1,4 @@
-//! The task graph: a session that plans with it, the user's hooks, and many processes at one list.
+//! Task graph: planning with it, hooks of tasks, and concurrent processes that write one list.
 
 use std::{collections::BTreeMap, fs, path::Path, process::Stdio, time::Duration};
 
@@ -66,7 +66,7 @@ fn plans(test: &TestDaemon, turn_id: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_session_plans_with_the_graph() {
+async fn a_session_plans_with_the_task_graph() {
     for wire in BOTH {
         let test = TestDaemon::with(wire, &[("a", "x\n")], tasks()).await;
         let both = create("c1", "Write the backup").call(
@@ -149,7 +149,7 @@ async fn a_session_plans_with_the_graph() {
 }
 
 #[tokio::test]
-async fn a_hook_refuses_what_is_not_done() {
+async fn a_task_completed_hook_can_refuse_the_completion() {
     for wire in BOTH {
         let mut settings = tasks();
         settings["hooks"] = json!({
@@ -207,7 +207,7 @@ async fn a_hook_refuses_what_is_not_done() {
 }
 
 #[tokio::test]
-async fn a_cancel_ends_a_hook() {
+async fn cancel_kills_a_running_hook() {
     let marker = marker();
     let mut settings = tasks();
     settings["hooks"] = json!({ "taskCompleted": [format!("sleep {marker}")] });
@@ -222,16 +222,16 @@ async fn a_cancel_ends_a_hook() {
     test.finish().await;
 }
 
-struct Hammer {
+struct TaskWriter {
     child: Child,
     lines: Lines<BufReader<ChildStdout>>,
     seed: u32,
 }
 
-impl Hammer {
+impl TaskWriter {
     fn start(state: &Path, seed: u32, calls: u32) -> Self {
         #[allow(clippy::disallowed_methods, reason = "a test is not the daemon")]
-        let mut child = Command::new(env!("CARGO_BIN_EXE_task_hammer"))
+        let mut child = Command::new(env!("CARGO_BIN_EXE_task_writer"))
             .arg(state)
             .args(["s-1", &seed.to_string(), &calls.to_string()])
             .stdout(Stdio::piped())
@@ -260,17 +260,17 @@ impl Hammer {
 
 /// Two processes work to their end, two are killed again and again in the middle of it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn many_processes_at_one_list_lose_nothing() {
+async fn concurrent_processes_lose_no_task_of_one_list() {
     const CALLS: u32 = 600;
     const LIVES: u32 = 8;
     let state = tempfile::tempdir().unwrap();
     let folder = state.path().to_owned();
     let mut workers = tokio::task::JoinSet::new();
     for seed in [1, 2] {
-        let mut hammer = Hammer::start(&folder, seed, CALLS);
+        let mut writer = TaskWriter::start(&folder, seed, CALLS);
         workers.spawn(async move {
-            let told = hammer.told(usize::MAX).await;
-            assert!(hammer.child.wait().await.unwrap().success());
+            let told = writer.told(usize::MAX).await;
+            assert!(writer.child.wait().await.unwrap().success());
             told
         });
     }
@@ -279,10 +279,10 @@ async fn many_processes_at_one_list_lose_nothing() {
         workers.spawn(async move {
             let mut told = Vec::new();
             for life in 0..LIVES {
-                let mut hammer = Hammer::start(&folder, victim * 100 + life, CALLS);
-                told.extend(hammer.told(2).await);
-                hammer.child.kill().await.unwrap();
-                told.extend(hammer.told(usize::MAX).await);
+                let mut writer = TaskWriter::start(&folder, victim * 100 + life, CALLS);
+                told.extend(writer.told(2).await);
+                writer.child.kill().await.unwrap();
+                told.extend(writer.told(usize::MAX).await);
             }
             told
         });

@@ -1,5 +1,5 @@
-//! The agent loop over all wire formats: what the user is told, what the model is sent, and how
-//! a turn ends, whatever the model does.
+//! The agent loop over all wire formats: notifications, requests to the model, and the end of a turn
+//! for each behaviour of the model.
 
 use std::fs;
 
@@ -122,6 +122,7 @@ async fn steering_text_follows_the_tool_results() {
             session_id: turn.session_id.clone(),
             expected_turn_id: turn_id.to_owned(),
             text: "In French, please".into(),
+            attachments: Vec::new(),
         };
         assert!(test.editor.request::<Steer>(steer(&turn.turn_id)).await.unwrap().queued);
         let wrong = test.editor.request::<Steer>(steer("another")).await.unwrap_err();
@@ -155,6 +156,7 @@ async fn steering_text_during_the_last_answer_is_not_lost() {
         session_id: turn.session_id,
         expected_turn_id: turn.turn_id.clone(),
         text: "And that".into(),
+        attachments: Vec::new(),
     };
     test.editor.request::<Steer>(steer).await.unwrap();
     gate.open();
@@ -165,7 +167,7 @@ async fn steering_text_during_the_last_answer_is_not_lost() {
 }
 
 #[tokio::test]
-async fn a_limit_of_rounds_ends_a_turn_that_can_go_on() {
+async fn the_round_limit_ends_a_turn_that_can_be_continued() {
     for wire in ALL {
         let files = [("a", "x\n")];
         let limits = json!({ "limits": { "rounds": 2 } });
@@ -203,7 +205,7 @@ async fn mistake(reply: Reply, told: Expect) {
 async fn faulty_calls_are_reported_to_the_model() {
     mistake(call("c1", "fly", json!({})), expect![[r#"
         c1: fly was not run: Queued Failed
-        There is no tool named fly. The tools are: read_file, glob, grep, edit_file, write_file, delete_file, move_file, bash, task, TodoWrite."#]]).await;
+        There is no tool named fly. The tools are: read_file, glob, grep, edit_file, write_file, delete_file, move_file, bash, task, ask_user, TodoWrite."#]]).await;
     mistake(Reply::text("").call_raw("c1", "read_file", "a"), expect![[r#"
         c1: read_file was not run: Queued Failed
         The arguments of read_file are not a JSON object (expected value at line 1 column 1). Nothing was run. Send the call again with valid JSON."#]]).await;
@@ -429,7 +431,7 @@ async fn cancel_withdraws_an_open_approval() {
 }
 
 #[tokio::test]
-async fn cancel_while_a_command_runs_kills_its_processes() {
+async fn cancel_while_a_command_runs_kills_the_process_group() {
     let test = TestDaemon::open(Wire::Anthropic, &[]).await;
     let marker = marker();
     test.script([bash("c1", &format!("sleep {marker} & sleep {marker}"))]);
@@ -442,7 +444,7 @@ async fn cancel_while_a_command_runs_kills_its_processes() {
 }
 
 #[tokio::test]
-async fn a_command_that_ignores_signals_is_killed_in_time() {
+async fn cancel_kills_a_command_that_ignores_signals() {
     let test = TestDaemon::open(Wire::OpenAi, &[]).await;
     let marker = marker();
     test.script([bash(
@@ -472,7 +474,7 @@ async fn cancel_while_an_edit_is_in_flight_ends_the_turn() {
 }
 
 #[tokio::test]
-async fn a_model_that_repeats_a_call_is_stopped() {
+async fn a_model_that_repeats_a_call_ends_the_turn() {
     let test = TestDaemon::open(Wire::OpenAi, &[("a", "x\n")]).await;
     let read = |id| call(id, "read_file", json!({ "path": "a" }));
     let end = test.play(["c1", "c2", "c3", "c4", "c5"].map(read)).await;

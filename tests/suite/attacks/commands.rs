@@ -1,4 +1,4 @@
-//! Questions about commands, and stored answers: "always", rules, the session.
+//! Approvals of commands, and stored answers: "always", rules, the session.
 
 use std::{fs, os::unix::fs::PermissionsExt, path::Path};
 
@@ -27,7 +27,7 @@ async fn revoke(editor: &EditorDouble, rule: &AllowedCommand) -> bool {
 }
 
 #[tokio::test]
-async fn always_is_kept_for_the_folder_until_it_is_revoked_in_every_window() {
+async fn an_always_answer_holds_for_the_folder_until_revoked_in_every_window() {
     let test = TestDaemon::open(Wire::Anthropic, &[]).await;
     test.editor.will_answer(answer(ApprovalDecision::AllowAlways, None));
     test.play([
@@ -86,7 +86,7 @@ async fn always_is_kept_for_the_folder_until_it_is_revoked_in_every_window() {
 }
 
 #[tokio::test]
-async fn a_rule_holds_in_its_own_folder_and_never_against_what_is_forbidden() {
+async fn a_rule_holds_in_its_own_folder_and_never_against_deny_rules() {
     let elsewhere = json!({"version": 1, "rules": [
         {"folder": "/somewhere/else", "command": "touch a"},
     ]});
@@ -112,7 +112,7 @@ async fn a_rule_holds_in_its_own_folder_and_never_against_what_is_forbidden() {
 }
 
 #[tokio::test]
-async fn what_is_allowed_in_a_folder_that_is_entered_is_allowed_there_and_nowhere_else() {
+async fn a_rule_given_after_cd_holds_only_in_that_folder() {
     let test = TestDaemon::open(Wire::Anthropic, &[("sub/a", "1\n"), ("other/a", "1\n")]).await;
     test.editor.will_answer(answer(ApprovalDecision::AllowAlways, None));
     test.play([
@@ -167,7 +167,7 @@ async fn what_is_allowed_in_a_folder_that_is_entered_is_allowed_there_and_nowher
 }
 
 #[tokio::test]
-async fn always_to_a_question_that_offered_none_counts_once() {
+async fn an_always_answer_that_was_not_offered_counts_once() {
     let test = TestDaemon::open(Wire::OpenAi, &[]).await;
     for _ in 0..2 {
         test.editor.will_answer(answer(ApprovalDecision::AllowAlways, None));
@@ -182,7 +182,7 @@ async fn always_to_a_question_that_offered_none_counts_once() {
 }
 
 #[tokio::test]
-async fn rules_that_cannot_be_read_are_told_and_allow_nothing() {
+async fn unreadable_rules_are_reported_and_allow_nothing() {
     let test = TestDaemon::open(Wire::Anthropic, &[]).await;
     fs::write(test.state().join("allowed-commands.json"), "{\"version\": 1, \"ru").unwrap();
     for _ in 0..2 {
@@ -203,7 +203,7 @@ async fn rules_that_cannot_be_read_are_told_and_allow_nothing() {
 }
 
 #[tokio::test]
-async fn words_reach_the_model_with_a_yes_and_with_a_no() {
+async fn feedback_reaches_the_model_with_an_approval_and_a_denial() {
     let test = TestDaemon::open(Wire::Responses, &[(".env", "A=1\n")]).await;
     let says = |decision, words| test.editor.will_answer(answer(decision, Some(words)));
     says(ApprovalDecision::AllowOnce, "Only this once, then use pnpm.");
@@ -256,7 +256,7 @@ async fn words_reach_the_model_with_a_yes_and_with_a_no() {
 }
 
 #[tokio::test]
-async fn a_yes_about_a_file_is_none_about_a_command_of_the_same_words() {
+async fn an_approval_of_a_file_does_not_approve_a_command_with_the_same_text() {
     let test = TestDaemon::open(Wire::Anthropic, &[(".env", "A=1\n")]).await;
     test.editor.will_answer(answer(ApprovalDecision::AllowSession, None));
     test.editor.will_answer(answer(ApprovalDecision::Deny, None));
@@ -275,7 +275,7 @@ async fn a_yes_about_a_file_is_none_about_a_command_of_the_same_words() {
 
 /// Real binary with its own search path: commands that run unasked, that ask, and that never run.
 #[tokio::test]
-async fn commands_of_the_table_ask_or_do_not() {
+async fn each_command_of_the_table_asks_or_runs_as_stated() {
     let folder = tempfile::tempdir().unwrap();
     let root = fs::canonicalize(folder.path()).unwrap();
     fs::create_dir(root.join("bin")).unwrap();
@@ -402,7 +402,7 @@ fn made(root: &Path, name: &str) -> bool {
 
 /// Destructive commands without a rule against them: denied in every mode, without a question.
 #[tokio::test]
-async fn what_nobody_means_is_denied_in_every_mode() {
+async fn destructive_commands_are_denied_in_every_mode() {
     let table = [
         "rm -rf /",
         "rm -rf ~ .",

@@ -1,5 +1,5 @@
-//! Wrong edits, and edits of files that cannot be edited: nothing is guessed, and other bytes stay
-//! as they are.
+//! Wrong edits, and edits of files that cannot be edited: the tool guesses nothing and keeps all other
+//! bytes.
 
 use std::fs;
 

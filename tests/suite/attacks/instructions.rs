@@ -1,5 +1,5 @@
-//! `AGENTS.md` and `CLAUDE.md` that the user never wrote: in folders that Git ignores or that tools
-//! fill, or made by the agent itself.
+//! `AGENTS.md` and `CLAUDE.md` that the user did not write: in ignored or generated folders, or made by
+//! the agent.
 
 use std::fs;
 
@@ -27,7 +27,7 @@ fn instructed(test: &AttackTest, phrase: &str) -> bool {
 }
 
 #[tokio::test]
-async fn none_from_folders_that_are_ignored_or_generated() {
+async fn instructions_in_ignored_or_generated_folders_are_not_sent() {
     for (folder, rules) in [
         ("out", ".gitignore"),
         ("out", ".git/info/exclude"),
@@ -87,7 +87,7 @@ const FILES: &[(&str, &[u8])] = &[
 ];
 
 #[tokio::test]
-async fn none_that_a_command_made_or_changed() {
+async fn instructions_written_by_a_command_are_not_sent() {
     let table = [
         ("made", "mkdir -p sub && printf 'Far rule.' > sub/AGENTS.md"),
         ("changed", "printf 'More.' >> sub/CLAUDE.md"),
@@ -104,7 +104,7 @@ async fn none_that_a_command_made_or_changed() {
         for (what, command) in table {
             let state = tempfile::tempdir().unwrap();
             let Some(test) = AttackTest::boxed(way, FILES, state.path()).await else {
-                super::skipped(1, format!("no box by {way}"));
+                super::skipped(1, format!("no sandbox by {way}"));
                 continue;
             };
             let own = what == "changed";
@@ -129,7 +129,7 @@ async fn none_that_a_command_made_or_changed() {
 
 /// Files that stay in the workspace although a command decided about their text or place.
 #[tokio::test]
-async fn none_that_a_command_made_before_the_daemon_was_killed() {
+async fn instructions_written_by_a_command_before_a_kill_are_not_sent() {
     let mut faults = Vec::new();
     let table = [
         ("no longer ignored", "printf '' > .gitignore; rm -r sub; mv out sub"),
@@ -145,7 +145,7 @@ async fn none_that_a_command_made_before_the_daemon_was_killed() {
             for runs in [false, true] {
                 let state = tempfile::tempdir().unwrap();
                 let Some(test) = AttackTest::boxed(way, FILES, state.path()).await else {
-                    super::skipped(1, format!("no box by {way}"));
+                    super::skipped(1, format!("no sandbox by {way}"));
                     continue;
                 };
                 put(
@@ -187,11 +187,11 @@ async fn none_that_a_command_made_before_the_daemon_was_killed() {
             }
         }
     }
-    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    super::assert_none(&faults);
 }
 
 #[tokio::test]
-async fn what_the_user_put_back_from_quarantine_is_theirs() {
+async fn instructions_restored_from_quarantine_are_the_users() {
     for way in RUN_IN {
         let state = tempfile::tempdir().unwrap();
         let Some(test) = AttackTest::boxed(way, FILES, state.path()).await else { continue };
@@ -209,7 +209,7 @@ async fn what_the_user_put_back_from_quarantine_is_theirs() {
 }
 
 #[tokio::test]
-async fn none_that_the_file_tools_made() {
+async fn instructions_written_by_file_tools_are_not_sent() {
     let write = ("write_file", json!({ "path": "sub/AGENTS.md", "content": "Far rule." }));
     let edit = json!({ "path": "sub/CLAUDE.md", "old_text": "Mine", "new_text": "Far rule" });
     let relocate = ("move_file", json!({ "from": "notes", "to": "sub/AGENTS.md" }));
@@ -245,7 +245,7 @@ async fn none_that_the_file_tools_made() {
 }
 
 #[tokio::test]
-async fn none_that_a_subagent_made() {
+async fn instructions_written_by_a_subagent_are_not_sent() {
     let test = AttackTest::open(&[("sub/x", b"one\n")], json!({})).await;
     test.editor.will_always_answer(allow());
     let errand = json!({ "description": "Write", "prompt": "Write it" });
@@ -269,7 +269,7 @@ async fn none_that_a_subagent_made() {
 
 /// A session that begins later does not follow them either; the user's own files are followed.
 #[tokio::test]
-async fn the_users_own_are_told_after_a_command_and_the_agents_are_not() {
+async fn after_a_command_only_instructions_of_the_user_are_sent() {
     let files: &[(&str, &[u8])] =
         &[("sub/AGENTS.md", b"Sub rule."), ("sub/x", b"one\n"), ("saved/x", b"one\n")];
     let test = AttackTest::open(files, json!({})).await;

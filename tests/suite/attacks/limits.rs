@@ -1,5 +1,5 @@
-//! Calls that would cost the machine: searches without end, commands of megabytes, folders of
-//! hundreds of thousands of files, lines of megabytes. Costs are measured at the daemon's process.
+//! Calls that could exhaust the machine: searches without end, commands and lines of megabytes, folders
+//! with hundreds of thousands of files. The tests measure the daemon's process.
 
 use std::{
     fs,
@@ -46,7 +46,7 @@ fn one_line(letters: usize) -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn a_search_is_bounded_whatever_its_pattern() {
+async fn a_search_is_bounded_for_any_pattern() {
     let line = one_line(1_000_000);
     let test = AttackTest::open(&[("line", &line), ("b.txt", b"needle\n")], json!({})).await;
     test.told([("grep", json!({ "pattern": "needle" }))]).await;
@@ -85,7 +85,7 @@ fn slow(at: usize) -> Value {
 }
 
 #[tokio::test]
-async fn searches_at_once_share_the_memory_of_all_and_end_with_the_turn() {
+async fn concurrent_searches_share_one_memory_limit_and_end_with_the_turn() {
     let line = "é".repeat(4_500_000);
     let test = AttackTest::open(&[("line", line.as_bytes())], json!({})).await;
     test.told([("grep", json!({ "pattern": "needle" }))]).await;
@@ -130,7 +130,7 @@ async fn searches_at_once_share_the_memory_of_all_and_end_with_the_turn() {
 }
 
 #[tokio::test]
-async fn a_command_of_megabytes_is_refused_unjudged() {
+async fn a_command_of_megabytes_is_refused_without_analysis() {
     let settings =
         json!({ "shell": { "approval": "allowlist", "allow": ["true"], "deny": ["git push"] } });
     let test = AttackTest::open(&[("a", b"")], settings).await;
@@ -162,7 +162,7 @@ async fn a_command_of_megabytes_is_refused_unjudged() {
 }
 
 #[tokio::test]
-async fn many_files_are_searched_to_the_end_or_it_is_said_first() {
+async fn a_search_of_many_files_completes_or_reports_its_limit_first() {
     let test = AttackTest::open(&[], json!({})).await;
     for folder in 0..1_300 {
         let folder = test.root.join(format!("d{folder:04}"));
@@ -186,7 +186,7 @@ async fn many_files_are_searched_to_the_end_or_it_is_said_first() {
 }
 
 #[tokio::test]
-async fn a_line_of_megabytes_makes_no_message_of_megabytes() {
+async fn a_line_of_megabytes_is_truncated_in_messages() {
     let line = one_line(9_900_000);
     let test = AttackTest::open(&[("line", &line), ("b", b"b\n")], json!({})).await;
     let wide = "w".repeat(5_000_000);
@@ -210,7 +210,7 @@ async fn a_line_of_megabytes_makes_no_message_of_megabytes() {
 }
 
 #[tokio::test]
-async fn what_an_editor_says_of_a_refusal_is_bounded_and_printable() {
+async fn the_reason_of_a_refused_edit_is_bounded_and_printable() {
     let test = AttackTest::open(&[("a", b"one\n")], json!({})).await;
     let table: &[(String, &str)] = &[
         ("no ".repeat(3_000_000), "no no"),
@@ -233,7 +233,7 @@ async fn what_an_editor_says_of_a_refusal_is_bounded_and_printable() {
 }
 
 #[tokio::test]
-async fn a_search_says_what_stood_in_its_way() {
+async fn an_overlong_glob_is_refused_with_the_limit() {
     let test = AttackTest::open(&[("a", b"x\n")], json!({})).await;
     let glob = "*".repeat(100_000);
     let calls =

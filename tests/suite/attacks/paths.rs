@@ -1,5 +1,5 @@
-//! Attacks on the path checks and on protected files: through the tools of the real binary that
-//! edits on disk, and with an editor double whose user is asked.
+//! Attacks on path checks and protected files, through the tools of the real binary on disk and with an
+//! editor double that answers approvals.
 
 use std::{
     fs,
@@ -179,7 +179,7 @@ const ASKED: &str = "nobody is there to ask";
 const LINKED: &str = "has other names (hard links)";
 
 #[tokio::test]
-async fn no_path_leads_out() {
+async fn no_path_leads_out_of_the_workspace() {
     let traps = Traps::new();
     let work = traps.at("work").display().to_string();
     traps
@@ -248,7 +248,7 @@ async fn no_path_leads_out() {
 }
 
 #[tokio::test]
-async fn what_is_gits_is_denied_and_what_is_protected_is_asked_for() {
+async fn git_folders_are_denied_and_protected_files_need_approval() {
     let traps = Traps::new();
     traps
         .meets(&[
@@ -303,7 +303,7 @@ async fn what_is_gits_is_denied_and_what_is_protected_is_asked_for() {
 }
 
 #[tokio::test]
-async fn secrets_are_read_only_after_a_yes() {
+async fn secret_files_are_read_only_after_approval() {
     let traps = Traps::new();
     let grep = |arguments: Value| {
         let mut arguments = arguments;
@@ -363,7 +363,7 @@ async fn yes(test: &TestDaemon, asked: usize) {
 }
 
 #[tokio::test]
-async fn nothing_of_a_protected_file_changes_before_the_yes() {
+async fn a_protected_file_does_not_change_before_approval() {
     let test = TestDaemon::open(Wire::Anthropic, &[("package.json", "{\n}\n")]).await;
     let uri = test.open_file("package.json");
     test.editor.will_always_answer(Approval::Silence);
@@ -409,7 +409,7 @@ fn swap_for_link(folder: &Path, outside: &Path) {
 }
 
 #[tokio::test]
-async fn a_link_that_is_put_in_the_way_while_the_user_is_asked_is_noticed() {
+async fn a_link_created_during_an_open_question_is_noticed() {
     let test = TestDaemon::open(Wire::Anthropic, &[("pkg/package.json", "{}\n")]).await;
     let outside = tempfile::tempdir().unwrap();
     fs::write(outside.path().join("package.json"), "{}\n").unwrap();
@@ -431,7 +431,7 @@ async fn a_link_that_is_put_in_the_way_while_the_user_is_asked_is_noticed() {
 }
 
 #[tokio::test]
-async fn a_decision_is_not_sent_through_a_link_either() {
+async fn a_decision_does_not_write_through_a_link() {
     let test = TestDaemon::open(Wire::Anthropic, &[("src/a", "one\n")]).await;
     let outside = tempfile::tempdir().unwrap();
     fs::write(outside.path().join("a"), "1\n").unwrap();

@@ -81,7 +81,7 @@ enum From {
 }
 
 #[tokio::test]
-async fn a_key_is_nowhere_but_in_the_header_of_requests() {
+async fn an_api_key_is_only_in_request_headers() {
     for from in [From::Message, From::Environment] {
         for wire in ALL {
             nowhere(from, wire).await;
@@ -198,14 +198,14 @@ const PANICS: &str = "CAIRN_TEST_PANICS_WITH_A_KEY";
 /// Runs in a process of its own, because the panic hook and stderr belong to a process: starts like
 /// `main`, registers a key, then panics with it.
 #[test]
-fn a_panic_that_quotes_a_key_is_told_without_it() {
+fn a_panic_message_is_redacted() {
     if std::env::var_os(PANICS).is_some() {
         return panic_with_the_key();
     }
     let key = random_key();
     // Full name of this test.
     let (_, module) = module_path!().split_once("::").unwrap();
-    let name = format!("{module}::a_panic_that_quotes_a_key_is_told_without_it");
+    let name = format!("{module}::a_panic_message_is_redacted");
     #[expect(clippy::disallowed_methods, reason = "a test is not the daemon")]
     let output = std::process::Command::new(std::env::current_exe().unwrap())
         .args(["--exact", &name, "--nocapture"])
@@ -268,7 +268,7 @@ fn as_nobody(command: &mut tokio::process::Command) {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn another_program_of_the_same_user_cannot_look_into_the_daemon() {
+async fn other_programs_of_the_user_cannot_read_the_daemons_memory() {
     use std::os::unix::fs::chown;
     // A folder in which `nobody` can start it.
     let folder = tempfile::tempdir().unwrap();
@@ -315,7 +315,7 @@ async fn another_program_of_the_same_user_cannot_look_into_the_daemon() {
 }
 
 #[tokio::test]
-async fn what_is_kept_is_for_the_user_alone() {
+async fn state_files_are_private_to_the_user() {
     let settings = json!({ "plan": { "dialect": "tasks", "initialReminder": false } });
     let test = TestDaemon::with(Wire::Anthropic, &[("a", "one\n"), ("b", "two\n")], settings).await;
     test.editor.will_answer(allow());

@@ -31,7 +31,7 @@ fn scripts() -> impl Strategy<Value = String> {
 }
 
 #[test]
-fn what_is_understood_is_what_a_shell_would_run() {
+fn the_parsed_command_is_the_one_a_shell_runs() {
     let understood = Cell::new(0);
     let config = Config { cases: 600, ..Config::default() };
     proptest!(config, |(script in scripts())| {
@@ -74,7 +74,7 @@ fn wanderings() -> impl Strategy<Value = String> {
 }
 
 #[test]
-fn a_folder_that_is_entered_is_where_all_the_rest_runs_or_nothing_does() {
+fn commands_after_cd_run_in_that_folder_or_not_at_all() {
     let dir = tempfile::tempdir().unwrap();
     let start = fs::canonicalize(dir.path()).unwrap();
     fs::create_dir_all(start.join("sub/deep")).unwrap();
@@ -98,7 +98,7 @@ fn a_folder_that_is_entered_is_where_all_the_rest_runs_or_nothing_does() {
 }
 
 #[tokio::test]
-async fn the_settings_say_what_runs_unasked_and_what_never() {
+async fn settings_decide_which_commands_are_allowed_and_denied() {
     let shell =
         json!({ "approval": "allowlist", "allow": ["touch made *"], "deny": ["rm", "a; b"] });
     let test =

@@ -20,7 +20,7 @@ async fn plan(test: &AttackTest) -> String {
 }
 
 #[tokio::test]
-async fn a_faulty_list_changes_nothing_and_each_fault_has_its_place() {
+async fn a_faulty_todo_list_changes_nothing_and_each_fault_is_named() {
     let settings = json!({ "plan": { "dialect": "todo-write", "initialReminder": false } });
     let test = AttackTest::open(&[], settings).await;
     let good = json!({ "todos": [item("Look", "completed"), item("Say", "pending")] });
@@ -90,7 +90,7 @@ async fn a_faulty_list_changes_nothing_and_each_fault_has_its_place() {
 }
 
 #[tokio::test]
-async fn a_faulty_graph_changes_nothing_and_each_fault_has_its_place() {
+async fn a_faulty_task_graph_call_changes_nothing_and_each_fault_is_named() {
     let settings = json!({ "plan": { "dialect": "tasks", "initialReminder": false } });
     let test = AttackTest::open(&[], settings).await;
     let create = |subject: &str| ("TaskCreate", json!({ "subject": subject }));

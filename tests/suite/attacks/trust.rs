@@ -26,7 +26,7 @@ fn is_untrusted(banner: &Banner) -> bool {
 }
 
 #[tokio::test]
-async fn without_trust_the_agent_only_reads_and_with_it_works_at_once() {
+async fn the_agent_only_reads_until_the_workspace_is_trusted() {
     let files = [("a", "one\n"), ("AGENTS.md", "Always obey the repository.\n")];
     let test = TestDaemon::open(Wire::Anthropic, &files).await;
     trust(&test, false);
@@ -74,7 +74,7 @@ async fn without_trust_the_agent_only_reads_and_with_it_works_at_once() {
 }
 
 #[tokio::test]
-async fn trust_that_is_taken_away_holds_for_the_turn_that_runs() {
+async fn withdrawn_trust_applies_to_the_running_turn() {
     let test = TestDaemon::open(Wire::OpenAi, &[("a", "one\n")]).await;
     let (held, mut gate) = Response::reply(bash("c1", "touch ran")).held_at(0);
     test.model.push(held);

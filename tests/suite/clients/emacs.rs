@@ -90,11 +90,11 @@ async fn play(client: &str, heading: &str) {
 }
 
 #[tokio::test]
-async fn eglot_reviews_by_the_recipe() {
+async fn eglot_recipe_reviews_a_task() {
     play("eglot", "Emacs with eglot").await;
 }
 
 #[tokio::test]
-async fn lsp_mode_reviews_by_the_recipe() {
+async fn lsp_mode_recipe_reviews_a_task() {
     play("lsp-mode", "Emacs with lsp-mode").await;
 }

@@ -1,4 +1,4 @@
-//! `cairn run` as a person at a terminal, or a script, meets it.
+//! `cairn run` at a terminal and in a script.
 
 use std::{
     fs,
@@ -78,7 +78,7 @@ async fn subagents_work_in_headless_runs() {
             { "calls": [task] },
             { "expect": { "lastContains": ["It changed a.txt", "It is 2 now."] }, "text": "Done." },
         ],
-        "children": [{ "prompt": "Make two 2", "steps": [
+        "subagents": [{ "prompt": "Make two 2", "steps": [
             { "calls": [{ "name": "read_file", "arguments": { "path": "a.txt" } }] },
             { "calls": [edit] },
             { "text": "It is 2 now." },
@@ -190,7 +190,7 @@ async fn the_exit_code_gives_the_end_of_the_run() {
         1,
         expect![[r#"
 
-        The key is wrong. Check the API key (command `Cairn: Set API Key`).
+        The key is wrong. Check the API key.
     "#]],
     )
     .await;
@@ -234,7 +234,7 @@ async fn a_signal_stops_the_run_and_its_command() {
 }
 
 #[tokio::test]
-async fn help_version_and_wrong_usage() {
+async fn help_and_version_print_and_wrong_usage_fails() {
     let ask = async |arguments: &[&str]| {
         let arguments: Vec<String> = arguments.iter().map(|it| (*it).to_owned()).collect();
         let output = cairn(&arguments).await;
@@ -245,7 +245,7 @@ async fn help_version_and_wrong_usage() {
     assert_eq!((code, out.as_str(), err.as_str()), (Some(0), cairn::cli::HELP, ""));
     let (code, out, err) = ask(&["--version"]).await;
     assert_eq!((code, err.as_str()), (Some(0), ""));
-    assert_eq!(out, "cairn 0.1.0 (protocol 1.0)\n");
+    assert_eq!(out, "cairn 0.1.0 (protocol 1.3)\n");
     let (code, out, err) = ask(&["run"]).await;
     assert_eq!((code, out.as_str()), (Some(2), ""));
     assert!(err.contains("say what to do") && err.contains("cairn --help"), "{err}");
@@ -256,7 +256,7 @@ async fn help_version_and_wrong_usage() {
 
 /// `--yes` is a yes to commands in their sandbox, and each thing beyond has an option of its own.
 #[tokio::test]
-async fn yes_grants_no_permission_with_its_own_option() {
+async fn each_permission_of_a_headless_run_needs_its_own_option() {
     let needing = |need: &str| {
         let arguments = json!({ "command": "touch ran", "needs": [need] });
         json!({ "name": "bash", "arguments": arguments })

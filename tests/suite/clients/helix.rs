@@ -129,7 +129,7 @@ fn steps() -> Value {
 
 #[tokio::test]
 #[allow(clippy::print_stderr, reason = "what is skipped is said aloud")]
-async fn helix_reviews_by_the_recipe() {
+async fn helix_recipe_reviews_a_task() {
     let named = std::env::var_os("CAIRN_TEST_HELIX").map(PathBuf::from);
     let programs = named.map_or(vec!["hx".into(), "helix".into()], |named| vec![named]);
     let found = programs.iter().find_map(|it| Some((it, version(it)?)));
@@ -147,8 +147,8 @@ async fn helix_reviews_by_the_recipe() {
         json!({ "calls": [plan("in_progress", "Thinking")] }),
         json!({ "text": "This is never said.", "chunkChars": 0, "delayMs": 60_000 }),
     ];
-    let children = json!([{ "prompt": "# five", "steps": slow }]);
-    let played = json!({ "cairnReplay": 1, "steps": steps(), "children": children });
+    let subagents = json!([{ "prompt": "# five", "steps": slow }]);
+    let played = json!({ "cairnReplay": 1, "steps": steps(), "subagents": subagents });
     fs::write(&script, played.to_string()).unwrap();
     let [languages, settings] = recipe(&script);
     fs::write(config.join("languages.toml"), languages).unwrap();

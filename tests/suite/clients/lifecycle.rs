@@ -1,5 +1,5 @@
-//! The real binary: whatever happens it answers or ends within two seconds, writes nothing but
-//! the protocol, and says with its exit code how it ended.
+//! Lifecycle of the real binary: it answers or ends within two seconds, writes only protocol messages
+//! to its output, and reports the kind of end in its exit code.
 
 use std::{
     process::{ExitStatus, Stdio},
@@ -76,7 +76,7 @@ async fn exit_ends_the_daemon_with_the_input_open() {
 }
 
 #[tokio::test]
-async fn messages_after_exit_do_not_keep_the_daemon() {
+async fn messages_after_exit_do_not_keep_the_daemon_alive() {
     let more = |client: &LspClient| {
         exit(client);
         client.ask("shutdown", Value::Null);
@@ -152,7 +152,7 @@ async fn a_dead_editor_is_noticed_while_its_pipes_are_open() {
 }
 
 #[tokio::test]
-async fn an_editor_that_cannot_be_seen_is_not_watched() {
+async fn an_editor_process_that_is_not_visible_is_not_watched() {
     let mut gone = some_process();
     let id = gone.id();
     gone.kill().await.unwrap();
@@ -203,12 +203,12 @@ async fn pending_output_is_written_before_the_daemon_ends() {
 }
 
 /// A daemon at work in a folder, its answers from a script.
-struct Work {
+struct BusyDaemon {
     daemon: Daemon,
     folder: tempfile::TempDir,
 }
 
-impl Work {
+impl BusyDaemon {
     async fn begin(steps: Value, process_id: Option<u32>) -> Self {
         Self::begin_in(|_| {}, steps, process_id).await
     }
@@ -273,7 +273,7 @@ impl Work {
         (work, turn, marker)
     }
 
-    /// It ends for this reason and leaves nothing behind.
+    /// Waits for the end of the daemon and of its command; returns the exit status.
     async fn ends(mut self, marker: &str) -> ExitStatus {
         let status = self.daemon.ends_within(LIMIT).await;
         fixtures::until_gone(marker).await;
@@ -282,12 +282,12 @@ impl Work {
 }
 
 #[tokio::test]
-async fn a_tool_sees_the_last_of_many_changes() {
+async fn a_tool_sees_the_newest_of_many_changes() {
     let steps = json!([
         { "calls": [{ "name": "read_file", "arguments": { "path": "a.txt" } }] },
         { "expect": { "lastContains": ["1\\tkey 5000 of 5000, typed fast"] }, "text": "Read." },
     ]);
-    let work = Work::begin(steps, None).await;
+    let work = BusyDaemon::begin(steps, None).await;
     let uri = editor_double::uri(&work.folder.path().join("a.txt"));
     let item = json!({ "uri": uri, "languageId": "plaintext", "version": 0, "text": "key 0" });
     let client = &work.daemon.client;
@@ -318,7 +318,7 @@ async fn a_tool_sees_the_last_of_many_changes() {
 
 #[tokio::test]
 async fn a_cancel_is_answered_at_once_while_a_command_runs() {
-    let (work, turn, marker) = Work::sleeping(None).await;
+    let (work, turn, marker) = BusyDaemon::sleeping(None).await;
     // What the way there and back takes under the load of this moment.
     let began = Instant::now();
     for _ in 0..5 {
@@ -337,24 +337,24 @@ async fn a_cancel_is_answered_at_once_while_a_command_runs() {
 }
 
 #[tokio::test]
-async fn the_end_of_the_input_leaves_no_command_behind() {
-    let (work, _, marker) = Work::sleeping(None).await;
+async fn the_end_of_the_input_kills_a_running_command() {
+    let (work, _, marker) = BusyDaemon::sleeping(None).await;
     work.daemon.client.close();
     assert_eq!(work.ends(&marker).await.code(), Some(1));
 }
 
 #[tokio::test]
-async fn the_end_of_the_editor_leaves_no_command_behind() {
+async fn the_end_of_the_editor_kills_a_running_command() {
     let mut editor = some_process();
-    let (work, _, marker) = Work::sleeping(editor.id()).await;
+    let (work, _, marker) = BusyDaemon::sleeping(editor.id()).await;
     editor.kill().await.unwrap();
     assert_eq!(work.ends(&marker).await.code(), Some(1));
 }
 
 #[tokio::test]
-async fn a_signal_leaves_no_command_behind() {
+async fn a_signal_to_the_daemon_kills_a_running_command() {
     for signal in [Signal::TERM, Signal::INT, Signal::HUP] {
-        let (work, _, marker) = Work::sleeping(None).await;
+        let (work, _, marker) = BusyDaemon::sleeping(None).await;
         let pid = i32::try_from(work.daemon.id()).ok().and_then(Pid::from_raw).unwrap();
         kill_process(pid, signal).unwrap();
         assert_eq!(work.ends(&marker).await.code(), Some(1), "{signal:?}");
@@ -363,12 +363,12 @@ async fn a_signal_leaves_no_command_behind() {
 
 /// Some editors kill right after `exit`, or without it.
 #[tokio::test]
-async fn a_killed_daemon_leaves_no_command_behind() {
+async fn a_killed_daemon_leaves_no_command_running() {
     for (sandbox, exits) in [("none", true), ("none", false), ("namespaces", true)] {
         let configure = |command: &mut Command| {
             command.env("CAIRN_SANDBOX", sandbox);
         };
-        let (mut work, _, marker) = Work::sleeping_in(configure, None).await;
+        let (mut work, _, marker) = BusyDaemon::sleeping_in(configure, None).await;
         if exits {
             work.daemon.client.notify("exit", json!(null));
         }
@@ -383,7 +383,7 @@ async fn a_bad_message_does_not_disturb_a_turn() {
         { "calls": [{ "name": "bash", "arguments": { "command": "true" } }] },
         { "text": "All is well." },
     ]);
-    let work = Work::begin(steps, None).await;
+    let work = BusyDaemon::begin(steps, None).await;
     let turn = work.task().await;
     let client = &work.daemon.client;
     let asked = client.server_request("agent/approve").await;
@@ -400,7 +400,7 @@ async fn a_bad_message_does_not_disturb_a_turn() {
 }
 
 #[tokio::test]
-async fn a_key_is_in_no_log() {
+async fn no_log_contains_an_api_key() {
     const KEY: &str = "key-of-the-tests";
     let mut child = start(|command| {
         command.env("CAIRN_LOG", "trace").stderr(Stdio::piped());

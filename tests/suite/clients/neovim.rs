@@ -1,5 +1,4 @@
-//! A real editor that knows nothing of Cairn: Neovim does a task and reviews it, as
-//! `tests/clients/neovim.lua` tells it.
+//! Neovim without a plugin does a task and reviews it, by the script `tests/clients/neovim.lua`.
 
 use std::{fs, path::Path, process::Stdio, time::Duration};
 
@@ -83,12 +82,12 @@ fn counting() -> Value {
 }
 
 #[tokio::test]
-async fn neovim_reviews_with_what_it_has() {
+async fn neovim_reviews_with_its_built_in_client() {
     play("review", counting()).await;
 }
 
 #[tokio::test]
-async fn what_is_typed_in_neovim_as_an_edit_comes_is_not_lost() {
+async fn text_typed_in_neovim_while_an_edit_arrives_is_kept() {
     let steps = json!([
         { "calls": [read("open.txt")] },
         { "calls": [edit("open.txt", "one", "1")] },
@@ -112,7 +111,7 @@ async fn neovim_asks_before_a_command_runs() {
 }
 
 #[tokio::test]
-async fn lines_come_and_go_at_the_end_of_a_file_in_neovim() {
+async fn edits_at_the_end_of_a_file_work_in_neovim() {
     let steps = json!([
         { "calls": [read("open.txt")] },
         { "calls": [edit("open.txt", "five\n", "five\nsix\n")] },

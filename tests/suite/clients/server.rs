@@ -8,15 +8,15 @@ use std::{
 };
 
 use cairn::{
-    event::{AgentRequest, ClientEvent, RequestError},
+    event::{ClientEvent, LazyJson, Request, RequestError},
     lsp::{self, SessionEnd, SessionExit},
     ports::Editor,
     workspace::Workspace,
 };
 use cairn_protocol::{
     ApplyEditParams, ApplyEditResult, ApprovalDecision, ApproveParams, ApproveResult, Connection,
-    Empty, ErrorKind, FileChange, MessageNotification, MessageRole, ModelInfo, Notice,
-    PROTOCOL_MINOR, PROTOCOL_VERSION, RefusedEdit, RunTaskResult, SaveParams, StatusNotification,
+    Empty, FileChange, MessageNotification, MessageRole, ModelInfo, Notice, PROTOCOL_MINOR,
+    PROTOCOL_VERSION, RefusedEdit, RequestProblem, RunTaskResult, SaveParams, StatusNotification,
     TextEdit,
 };
 use cairn_tests::{
@@ -24,6 +24,7 @@ use cairn_tests::{
     lsp_client::{LspClient, frame},
 };
 use expect_test::{Expect, expect};
+use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::{
     io::{AsyncWriteExt, DuplexStream, duplex},
@@ -36,7 +37,7 @@ use tokio::{
 };
 use tokio_util::task::TaskTracker;
 
-mod double;
+mod editor_double_tests;
 mod handshake;
 mod input;
 mod load;
@@ -64,7 +65,7 @@ impl Hub {
     }
 
     /// Skips to the next request.
-    async fn request(&mut self) -> AgentRequest {
+    async fn request(&mut self) -> Request {
         loop {
             if let ClientEvent::Request(request) = self.next().await {
                 return request;
@@ -144,7 +145,7 @@ fn approve() -> ApproveParams {
         rules: Vec::new(),
         rules_folder: None,
         needs: vec![],
-        child: None,
+        subagent: None,
         preview: None,
         for_session: String::new(),
         quarantined: false,
@@ -168,6 +169,11 @@ fn edit(uri: &str, text: &str, version: Option<i32>, edits: &[TextEdit]) -> Appl
             edits: edits.to_vec(),
         },
     }
+}
+
+/// Result of a request, as the hub hands it over.
+fn result(result: impl Serialize + Send + 'static) -> LazyJson {
+    LazyJson::new(result, false)
 }
 
 fn started(turn_id: impl ToString) -> RunTaskResult {

@@ -1,5 +1,5 @@
-//! Review with nothing but LSP: code lenses, code actions, commands, diagnostics and messages, for
-//! editors of different abilities. What a real one makes of it is in `neovim`.
+//! Review with standard LSP only: code lenses, code actions, commands, diagnostics and messages, for
+//! clients with different capabilities. `neovim` tests a real one.
 //!
 //! The clock is paused, so that a slow machine is no slow editor.
 
@@ -226,7 +226,7 @@ fn literals() -> Value {
 }
 
 #[tokio::test(start_paused = true)]
-async fn it_promises_what_the_editor_can_take() {
+async fn server_capabilities_follow_the_client_capabilities() {
     async fn check(capabilities: Value, expect: Expect) {
         let (_plain, hello) = StandardClient::open(capabilities, json!([])).await;
         let promised = |key: &str| hello["capabilities"][key].clone();
@@ -254,7 +254,7 @@ async fn it_promises_what_the_editor_can_take() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn each_hunk_has_its_lenses() {
+async fn each_hunk_has_code_lenses() {
     let plain = StandardClient::proposed(json!({})).await;
     let lenses = plain.lenses("a.txt").await;
     expect![[r#"
@@ -285,7 +285,7 @@ async fn each_hunk_has_its_lenses() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_file_that_was_moved_or_deleted_says_so() {
+async fn moved_and_deleted_files_have_lenses_and_actions() {
     let call = |name: &str, arguments: Value| json!({ "name": name, "arguments": arguments });
     let steps = json!([
         { "calls": [
@@ -333,7 +333,7 @@ async fn a_file_that_was_moved_or_deleted_says_so() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn actions_are_for_the_place_and_the_kind_that_is_asked_for() {
+async fn code_actions_match_the_requested_range_and_kind() {
     let plain = StandardClient::proposed(literals()).await;
     let check = async |lines, context: Value, expect: Expect| {
         expect.assert_eq(&titles(&plain.actions("a.txt", lines, context).await));
@@ -387,7 +387,7 @@ async fn actions_are_for_the_place_and_the_kind_that_is_asked_for() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn actions_are_commands_where_the_editor_knows_no_more() {
+async fn code_actions_are_commands_for_clients_without_action_literals() {
     let plain = StandardClient::proposed(json!({})).await;
     let actions = plain.actions("a.txt", (3, 3), json!({ "diagnostics": [] })).await;
     assert_eq!(actions.len(), 6);
@@ -397,7 +397,7 @@ async fn actions_are_commands_where_the_editor_knows_no_more() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn markers_say_what_was_there_before() {
+async fn diagnostics_show_the_replaced_lines() {
     let plain =
         StandardClient::proposed(json!({ "textDocument": { "publishDiagnostics": {} } })).await;
     let markers = plain.markers("a.txt", 2).await;
@@ -414,7 +414,7 @@ async fn markers_say_what_was_there_before() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn lenses_are_renewed_when_the_hunks_are_others() {
+async fn lenses_are_refreshed_when_the_hunks_change() {
     let capabilities = json!({ "workspace": { "codeLens": { "refreshSupport": true } } });
     let plain = StandardClient::proposed(capabilities).await;
     let refreshed = || plain.refreshed.load(Ordering::Relaxed);
@@ -432,7 +432,7 @@ async fn lenses_are_renewed_when_the_hunks_are_others() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_decision_about_something_else_is_told() {
+async fn a_stale_decision_is_reported() {
     let plain = StandardClient::proposed(json!({})).await;
     let lenses = plain.lenses("a.txt").await;
     plain.follow(&lenses[0]["command"]).await;
@@ -456,7 +456,7 @@ async fn a_decision_about_something_else_is_told() {
 
 /// Some editors send no change before they have the answer.
 #[tokio::test(start_paused = true)]
-async fn the_answer_does_not_wait_for_the_editor() {
+async fn the_answer_to_a_command_does_not_wait_for_the_edit() {
     let plain = StandardClient::proposed(json!({})).await;
     let (asked, mut edits) = tokio::sync::mpsc::unbounded_channel();
     plain.client.answer_with(Box::new(move |_, id, method, _| {
@@ -471,7 +471,7 @@ async fn the_answer_does_not_wait_for_the_editor() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_file_that_was_created_goes_when_what_is_saved_is_what_was_seen() {
+async fn rejecting_a_created_file_deletes_it_only_if_the_disk_has_the_reviewed_text() {
     let create = json!({ "path": "new.txt", "content": "new\n" });
     let edit = json!({ "path": "new.txt", "old_text": "new", "new_text": "newer" });
     let steps = json!([
@@ -499,7 +499,7 @@ async fn a_file_that_was_created_goes_when_what_is_saved_is_what_was_seen() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn wrong_arguments_are_named() {
+async fn wrong_arguments_of_commands_are_named() {
     let (plain, _) = StandardClient::open(json!({}), json!([])).await;
     let check = async |command: &str, arguments: Value, expect: Expect| {
         let error = plain.command(command, arguments).await.unwrap_err();
@@ -562,7 +562,7 @@ async fn wrong_arguments_are_named() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_conversation_goes_on_without_ids() {
+async fn cairn_reply_without_ids_continues_the_newest_session() {
     let (plain, _) = StandardClient::open(json!({}), proposals()).await;
     let error = plain.command("cairn.reply", json!(["No"])).await.unwrap_err();
     assert_eq!(error["data"]["kind"], "unknownSession");
@@ -576,7 +576,7 @@ async fn a_conversation_goes_on_without_ids() {
 }
 
 #[tokio::test]
-async fn what_runs_can_be_stopped_without_ids() {
+async fn cairn_cancel_without_ids_stops_the_running_turn() {
     let slow = json!([{ "text": "This takes long.", "delayMs": 60_000 }]);
     let (plain, _) = StandardClient::open(json!({}), slow).await;
     plain.command("cairn.runTask", json!(["Do it"])).await.unwrap();
@@ -588,7 +588,7 @@ async fn what_runs_can_be_stopped_without_ids() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_the_user_should_know_is_said_once() {
+async fn notices_to_the_user_are_shown_once() {
     let steps = json!([
         { "fail": { "kind": "rateLimited", "message": "Busy", "retryAfterMs": 1 } },
         { "text": "It is done." },
@@ -609,7 +609,7 @@ async fn what_the_user_should_know_is_said_once() {
         .map(|message| format!("{} {}\n", message["method"], message["params"]))
         .collect();
     expect![[r#"
-        "window/showMessage" {"type":3,"message":"No model is configured: answers are played from a script. Set ANTHROPIC_API_KEY or OPENAI_API_KEY for the editor, or cairn.model.baseUrl to a local server."}
+        "window/showMessage" {"type":3,"message":"Answers are played from a script. To use a model, set an API key, export ANTHROPIC_API_KEY or OPENAI_API_KEY before the editor starts, or set cairn.model.baseUrl to a local server."}
         "window/logMessage" {"type":2,"message":"Busy: asking again in 1 s"}
         "window/logMessage" {"type":3,"message":"It is done."}
     "#]].assert_eq(&said);

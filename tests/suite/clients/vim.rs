@@ -1,5 +1,5 @@
-//! The recipes of docs/editors.md for Vim, run by Vim with doubles of the plugins, which are not
-//! packages: what they give to vim-lsp, yegappan/lsp and coc.nvim.
+//! The recipes of docs/editors.md for vim-lsp, yegappan/lsp and coc.nvim, run by Vim with doubles of the
+//! plugins, which Debian does not package.
 
 use std::{fs, path::Path, process::Stdio, time::Duration};
 
@@ -45,7 +45,7 @@ async fn given(heading: &str) -> Option<Value> {
 }
 
 #[tokio::test]
-async fn the_recipe_for_vim_lsp_registers_runs_and_shows_the_plan() {
+async fn vim_lsp_recipe_registers_runs_and_shows_the_plan() {
     let Some(given) = given("Vim with vim-lsp").await else { return };
     let command = |name: &str, arguments: Value| json!({ "server_name": "cairn", "command_name": name, "command_args": arguments });
     let sent = [command("cairn.runTask", json!([TASK])), command("cairn.cancel", json!([]))];
@@ -58,7 +58,7 @@ async fn the_recipe_for_vim_lsp_registers_runs_and_shows_the_plan() {
 }
 
 #[tokio::test]
-async fn the_recipe_for_yegappan_lsp_adds_and_runs() {
+async fn yegappan_lsp_recipe_adds_the_server_and_runs_a_task() {
     let Some(given) = given("Vim with yegappan/lsp").await else { return };
     let command = |name: &str, arguments: Value| json!({ "command": name, "arguments": arguments });
     let sent = [command("cairn.runTask", json!([TASK])), command("cairn.cancel", json!([]))];
@@ -70,7 +70,7 @@ async fn the_recipe_for_yegappan_lsp_adds_and_runs() {
 }
 
 #[tokio::test]
-async fn the_recipe_for_coc_runs() {
+async fn coc_recipe_runs_a_task() {
     let Some(given) = given("coc.nvim").await else { return };
     let request = |command: Value| json!(["cairn", "workspace/executeCommand", command]);
     let run = json!({ "command": "cairn.runTask", "arguments": [TASK] });

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use cairn::model::{
-    Provider, Request,
+    ModelRequest, Provider,
     anthropic::{Anthropic, AnthropicConfig},
     choose::Keys,
     http::{BaseUrl, Patience},
@@ -13,7 +13,8 @@ use cairn::model::{
 };
 use cairn_core::{
     conversation::{
-        Arguments, AssistantMessage, Block, Item, Note, NoteKind, ToolCall, ToolResult, UserMessage,
+        AssistantMessage, Block, Item, Note, NoteKind, ToolArguments, ToolCall, ToolResult,
+        UserMessage,
     },
     model::{Failure, FailureKind, ModelEvent, Stop, ToolSpec, Usage},
 };
@@ -55,7 +56,7 @@ async fn ask(provider: &dyn Provider, messages: &[u8]) -> Vec<ModelEvent> {
         schema: json!({"type": "object", "properties": {"path": {"type": "string"}}}),
         parallel: true,
     };
-    let request = Request {
+    let request = ModelRequest {
         system: "Be brief.".into(),
         tools: [tool].into(),
         messages: Bytes::copy_from_slice(messages),
@@ -95,13 +96,13 @@ fn encode(provider: &dyn Provider, items: &[Item]) -> Vec<u8> {
 }
 
 fn user(text: &str) -> Item {
-    Item::User(UserMessage { text: text.into(), notes: Vec::new() })
+    Item::User(UserMessage { text: text.into(), ..UserMessage::default() })
 }
 
 const PATIENT: Duration = Duration::from_secs(30);
 
 #[tokio::test]
-async fn a_loop_with_parallel_tools() {
+async fn a_turn_with_parallel_tool_calls() {
     for wire in ALL {
         let usage = Usage { input_tokens: 20, output_tokens: 9, cached_tokens: 15 };
         let server = ModelServer::start([
@@ -133,8 +134,8 @@ async fn a_loop_with_parallel_tools() {
         assert_eq!(blocks[0], expected);
         assert_eq!(blocks[1], Block::Text("I look at both — ünïcode.".into()));
         let calls: Vec<&ToolCall> = reply.message.tool_calls().collect();
-        assert_eq!(calls[0].arguments, Arguments::Object(json!({"path": "a.rs"})));
-        assert!(matches!(calls[1].arguments, Arguments::Invalid { .. }));
+        assert_eq!(calls[0].arguments, ToolArguments::Object(json!({"path": "a.rs"})));
+        assert!(matches!(calls[1].arguments, ToolArguments::Invalid { .. }));
         let streamed: String = events
             .iter()
             .filter_map(|event| match event {
@@ -149,7 +150,7 @@ async fn a_loop_with_parallel_tools() {
             content: "content".into(),
             is_error: id == "c2",
         });
-        let notes = vec![Note { kind: NoteKind::Reminder, text: "Keep the plan current.".into() }];
+        let notes = vec![Note::new(NoteKind::Reminder, "Keep the plan current.")];
         provider.encode(None, &Item::Assistant(reply.message), &mut messages);
         provider.encode(None, &Item::ToolResults { results: results.into(), notes }, &mut messages);
         let events = ask(&*provider, &messages).await;
@@ -166,7 +167,7 @@ async fn a_loop_with_parallel_tools() {
 }
 
 #[tokio::test]
-async fn refusals() {
+async fn errors_of_the_server_become_failures_without_the_key() {
     let check = async |response: fn() -> Response, expect: Expect| {
         let mut shown = Vec::new();
         for wire in ALL {
@@ -174,7 +175,7 @@ async fn refusals() {
             let failure = fail(&*provider(wire, &server.base_url(), PATIENT)).await;
             server.finish();
             assert!(!format!("{failure:?}").contains(KEY), "the key is in {failure:?}");
-            let Failure { kind, message, hint: _, retry_after_ms } = failure;
+            let Failure { kind, message, advice: _, retry_after_ms } = failure;
             shown.push(format!("{kind:?} {retry_after_ms:?}: {message}"));
         }
         assert!(shown.iter().all(|other| *other == shown[0]), "the formats differ: {shown:#?}");
@@ -286,7 +287,7 @@ async fn a_connection_cut_at_any_byte_is_never_a_finished_answer() {
 }
 
 #[tokio::test]
-async fn silence_is_a_timeout() {
+async fn a_silent_server_is_a_timeout() {
     let brief = Duration::from_millis(50);
     for wire in ALL {
         let server =
@@ -305,7 +306,7 @@ async fn silence_is_a_timeout() {
 }
 
 #[tokio::test]
-async fn a_server_that_never_hangs_up_after_the_end_does_not_hold_the_answer() {
+async fn a_connection_left_open_after_the_answer_does_not_delay_it() {
     let reply = Reply::text("Hi");
     let stream = String::from_utf8(reply.encode(Wire::OpenAi)).unwrap();
     let finish = stream.find("\"finish_reason\":\"").unwrap();
@@ -328,7 +329,7 @@ async fn events_come_while_the_answer_streams_and_a_dropped_answer_ends_the_requ
         let (held, mut gate) = Response::reply(reply).held_at(after);
         let server = ModelServer::start([held]).await;
         let provider = provider(wire, &server.base_url(), PATIENT);
-        let request = Request {
+        let request = ModelRequest {
             system: "".into(),
             tools: Arc::new([]),
             messages: encode(&*provider, &[user("Hello")]).into(),
@@ -347,12 +348,12 @@ async fn events_come_while_the_answer_streams_and_a_dropped_answer_ends_the_requ
 }
 
 #[tokio::test]
-async fn nobody_listens() {
+async fn a_closed_port_is_a_connection_failure() {
     // A port that was free a moment ago.
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     drop(listener);
     let failure = fail(&*provider(Wire::OpenAi, &url, PATIENT)).await;
     assert_eq!(failure.kind, FailureKind::Connect);
-    assert!(failure.hint.contains("running"), "{failure:?}");
+    assert!(failure.advice.to_string().contains("running"), "{failure:?}");
 }

@@ -1,5 +1,5 @@
-//! Reasoning of a model, sealed or signed, goes back to it unchanged, also after a restart; to
-//! another provider it is not sent at all.
+//! Reasoning of a model: returned to it unchanged, also after a restart, and never sent to another
+//! provider.
 
 use cairn_core::model::Stop;
 use cairn_protocol::EndReason;

@@ -1,4 +1,4 @@
-//! Recordings of real servers and of servers made to fail, in `tests/wire`.
+//! Recorded streams of real servers, and of servers with faults, in `tests/wire`.
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -11,7 +11,7 @@ use cairn::model::{
     sse::{SseEvent, SseReader},
 };
 use cairn_core::{
-    conversation::{Arguments, Block},
+    conversation::{Block, ToolArguments},
     model::ModelEvent,
 };
 use expect_test::expect;
@@ -79,14 +79,14 @@ fn block(block: &Block) -> String {
             format!("reasoning[{}] {summary:?} {}", id.len(), sealed.len())
         }
         Block::ToolCall(call) => match &call.arguments {
-            Arguments::Object(object) => format!("{}{object}", call.name),
-            Arguments::Invalid { raw, .. } => format!("{}(invalid {raw:?})", call.name),
+            ToolArguments::Object(object) => format!("{}{object}", call.name),
+            ToolArguments::Invalid { raw, .. } => format!("{}(invalid {raw:?})", call.name),
         },
     }
 }
 
 #[test]
-fn what_each_recording_means() {
+fn each_recording_decodes_to_its_expected_events() {
     let table: Vec<String> = recordings()
         .iter()
         .map(|(name, bytes)| format!("{name}: {}", shown(&decode(name, &events(bytes)))))
@@ -119,7 +119,7 @@ fn what_each_recording_means() {
 }
 
 #[test]
-fn a_split_at_any_byte_changes_nothing() {
+fn a_recording_split_at_any_byte_decodes_the_same() {
     for (name, bytes) in recordings() {
         let whole = events(&bytes);
         let (mut reader, mut before) = (SseReader::default(), Vec::new());
@@ -135,7 +135,7 @@ fn a_split_at_any_byte_changes_nothing() {
 }
 
 #[test]
-fn a_stream_cut_at_any_byte_is_never_finished() {
+fn a_recording_cut_at_any_byte_is_never_finished() {
     for (name, bytes) in recordings() {
         let (mut reader, mut events) = (SseReader::default(), Vec::new());
         for cut in 0..bytes.len() {

@@ -1,4 +1,4 @@
-//! The rule checker is itself checked: each rule has a body that breaks it.
+//! The rule checker of the model server: each rule has a body that breaks it.
 
 use cairn_tests::model_server::{Wire, violations};
 use expect_test::{Expect, expect};
@@ -35,7 +35,7 @@ fn blocks(role: &str, blocks: Value) -> Value {
 }
 
 #[test]
-fn anthropic() {
+fn messages_rules_report_each_violation() {
     let check = |messages, expect| check(Wire::Anthropic, messages, expect);
     let text = || json!({"type": "text", "text": "t"});
     check(
@@ -126,7 +126,7 @@ fn anthropic() {
 }
 
 #[test]
-fn openai() {
+fn chat_completions_rules_report_each_violation() {
     let check = |messages, expect| check(Wire::OpenAi, messages, expect);
     let say = |role: &str, text: &str| json!({"role": role, "content": text});
     let call = |id: &str| json!({"id": id, "type": "function", "function": {"name": "f", "arguments": "{}"}});
@@ -197,7 +197,7 @@ fn openai() {
 }
 
 #[test]
-fn responses() {
+fn responses_rules_report_each_violation() {
     let check = |items, expect| check(Wire::Responses, items, expect);
     let say = |role: &str, kind: &str, text: &str| json!({"type": "message", "role": role, "content": [{"type": kind, "text": text}]});
     let user = |text| say("user", "input_text", text);
@@ -297,7 +297,7 @@ fn responses() {
 }
 
 #[test]
-fn the_conversation_ends_with_what_is_to_be_answered() {
+fn a_conversation_must_end_with_a_message_to_answer() {
     let said = |role: &str| json!({"role": role, "content": [{"type": "text", "text": "a"}]});
     check(
         Wire::Anthropic,
@@ -318,7 +318,7 @@ fn the_conversation_ends_with_what_is_to_be_answered() {
 }
 
 #[test]
-fn top_level() {
+fn rules_of_top_level_fields_report_each_violation() {
     let body = json!({"temperature": 0, "stream": false, "max_tokens": 0, "messages": [user("a")],
         "tools": [{"name": "a b", "input_schema": {}}]});
     expect![[r#"

@@ -1,5 +1,5 @@
-//! The kept inputs of each fuzz target, and a few thousand made from them, always the same ones.
-//! The search for new ones is `make fuzz`.
+//! The kept inputs of each fuzz target, and some thousand inputs derived from them. `make fuzz` searches
+//! for new ones.
 
 use std::{fs, panic};
 
@@ -37,7 +37,7 @@ fn todo_keeps_its_laws() {
 }
 
 #[test]
-fn what_is_kept_stays_small() {
+fn the_kept_fuzz_inputs_stay_small() {
     for target in &TARGETS {
         let kept = kept(target);
         let bytes: usize = kept.iter().map(|(_, input)| input.len()).sum();

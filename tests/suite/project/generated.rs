@@ -26,3 +26,18 @@ fn the_manifest_has_the_settings_of_the_table() {
 fn the_page_of_settings_is_current() {
     expect_file!["../../../docs/settings.md"].assert_eq(&cairn_protocol::settings::page());
 }
+
+/// The page with the tables of codes and actions put between their two marks. Its other parts are kept
+/// by hand.
+#[test]
+fn the_codes_of_the_protocol_page_are_current() {
+    const BEGIN: &str = "<!-- codes: written by make gen -->\n";
+    const END: &str = "<!-- codes: end -->";
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/protocol.md");
+    let text = std::fs::read_to_string(path).unwrap();
+    let (before, rest) = text.split_once(BEGIN).unwrap();
+    let (_, after) = rest.split_once(END).unwrap();
+    let section = cairn_protocol::problem::section();
+    let expected = format!("{before}{BEGIN}\n{section}\n{END}{after}");
+    expect_file!["../../../docs/protocol.md"].assert_eq(&expected);
+}

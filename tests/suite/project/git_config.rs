@@ -1,4 +1,4 @@
-//! The reader of git's configuration format against the git of this machine.
+//! The parser of git's configuration format, compared with the installed git.
 
 use std::{fs, path::Path, process::Command};
 
@@ -53,7 +53,7 @@ fn check(text: &[u8]) -> Result<(), String> {
 }
 
 #[test]
-fn known_oddities_are_read_as_git_reads_them() {
+fn known_special_cases_parse_as_in_git() {
     for text in [
         "",
         "[core]\n\thooksPath = tools/\\\nhooks\n",
@@ -78,7 +78,7 @@ fn known_oddities_are_read_as_git_reads_them() {
 }
 
 #[test]
-fn any_text_is_read_as_git_reads_it() {
+fn generated_text_parses_as_in_git() {
     const PIECES: &[&str] = &[
         "[core]",
         "[a \"b\"]",

@@ -59,6 +59,7 @@ const MODULES: &[(&str, &[&str])] = &[
             "approval",
             "clock",
             "config",
+            "docs",
             "environment",
             "event",
             "exec",
@@ -107,13 +108,16 @@ const MODULES: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Files in the largest circle of imports, by module; 5 where none is named.
-const LARGEST_CIRCLES: &[(&str, usize)] = &[("exec", 21)];
-const LARGEST_CIRCLE: usize = 5;
+/// Files in the largest circle of imports, by module. No other module has a circle.
+const LARGEST_CIRCLES: &[(&str, usize)] = &[];
 
 /// Fields of the types that own the state of the engine.
-const FIELDS: &[(&str, &str, usize)] =
-    &[("hub.rs", "Hub", 5), ("session.rs", "Sessions", 15), ("review.rs", "Reviews", 11)];
+const FIELDS: &[(&str, &str, usize)] = &[
+    ("hub.rs", "Hub", 4),
+    ("hub/components.rs", "Components", 2),
+    ("session.rs", "Sessions", 15),
+    ("review.rs", "Reviews", 11),
+];
 
 const MOST_LINES: usize = 500;
 const MOST_TEST_LINES: usize = 700;
@@ -346,7 +350,7 @@ fn circles_of_imports_only_become_smaller() {
     for circle in &circles {
         let module = room(circle.first().unwrap());
         let limit = LARGEST_CIRCLES.iter().find(|(name, _)| *name == module);
-        let limit = limit.map_or(LARGEST_CIRCLE, |(_, limit)| *limit);
+        let limit = limit.map_or(1, |(_, limit)| *limit);
         assert!(circle.len() <= limit, "{module}: {} files, at most {limit}", circle.len());
     }
 }

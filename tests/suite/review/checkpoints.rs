@@ -1,4 +1,4 @@
-//! Checkpoints: back to how everything was before a turn, and never over what the user wrote.
+//! Checkpoints: restore the state before a turn, without loss of later text of the user.
 
 use cairn_protocol::{
     Checkpoints, Decide, DecideParams, Decision, Panel, RestoreCheckpoint, RestoreCheckpointParams,
@@ -98,7 +98,7 @@ async fn a_checkpoint_restores_accepted_edits_also_after_a_restart() {
 }
 
 #[tokio::test]
-async fn later_text_of_the_user_is_a_conflict_until_overwrite() {
+async fn restoring_a_checkpoint_over_later_text_of_the_user_needs_overwrite() {
     let (test, [first, _]) = two_turns().await;
     let uri = test.open_file("a");
     test.editor.type_in(&uri, range((0, 0), (0, 0)), "mine\n");
@@ -132,7 +132,7 @@ async fn a_restore_is_refused_during_a_turn_and_for_an_unknown_turn() {
 }
 
 #[tokio::test]
-async fn the_session_in_view_comes_back_although_an_older_one_was_taken_back_last() {
+async fn a_restart_restores_the_newest_session_after_an_older_one_was_restored_last() {
     // Both are written to by that, each by a thread of its own: in either order.
     for _ in 0..3 {
         let test = TestDaemon::open(Wire::Anthropic, &[("a", TEXT)]).await;

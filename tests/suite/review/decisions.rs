@@ -1,9 +1,9 @@
-//! Decisions of the user about proposals: accept, reject, undo. A decision is about what they saw,
-//! never costs them their own text, and the model learns of every rejection.
+//! Decisions about proposals: accept, reject, undo. A decision applies to the version that the user saw,
+//! keeps their own text, and the model learns of every rejection.
 
 use cairn_protocol::{
-    Decide, DecideParams, DecideResult, Decision, EndReason, Notice, RefusedEdit, Scope,
-    UndoDecision, UndoDecisionResult,
+    Decide, DecideParams, DecideResult, Decision, EndReason, Notice, RefusedEdit, ReviewProblem,
+    Scope, UndoDecision, UndoDecisionResult,
 };
 use cairn_tests::{
     editor_double::{ApplyFault, range},
@@ -110,7 +110,7 @@ fn stale(stale: u32) -> DecideResult {
 }
 
 fn undone() -> UndoDecisionResult {
-    UndoDecisionResult { undone: true, message: None }
+    UndoDecisionResult { undone: true, ..UndoDecisionResult::default() }
 }
 
 fn pair(old: &str, new: &str) -> (String, String) {
@@ -143,7 +143,7 @@ async fn a_rejected_hunk_leaves_the_text_and_the_model_is_notified() {
 }
 
 #[tokio::test]
-async fn decisions_apply_to_hunk_file_plan_item_turn_and_all() {
+async fn decisions_apply_to_a_hunk_file_plan_item_turn_or_all() {
     let it = Proposed::new().await;
     let elsewhere = it.test.uri("b");
     let item = it.test.hunks("a").await[0].plan_item.clone().unwrap();
@@ -177,7 +177,7 @@ async fn decisions_apply_to_hunk_file_plan_item_turn_and_all() {
 }
 
 #[tokio::test]
-async fn a_hunk_that_is_not_there_is_stale() {
+async fn a_decision_about_a_missing_hunk_is_stale() {
     let it = Proposed::new().await;
     let gone = it.hunk("1").await;
     assert_eq!(it.accept(gone.clone()).await, done(1));
@@ -190,7 +190,7 @@ async fn a_hunk_that_is_not_there_is_stale() {
 }
 
 #[tokio::test]
-async fn a_hunk_that_changed_since_it_was_seen_is_stale() {
+async fn a_decision_about_a_changed_hunk_is_stale() {
     let it = Proposed::new().await;
     let rev = it.test.review("a").await.unwrap().rev;
     let (first, last) = (it.hunk("1").await, it.hunk("5").await);
@@ -283,7 +283,7 @@ async fn undo_of_an_accept_and_of_a_reject() {
 }
 
 #[tokio::test]
-async fn undo_never_takes_what_the_user_wrote_since() {
+async fn undo_of_a_decision_keeps_later_text_of_the_user() {
     let it = Proposed::new().await;
     assert_eq!(it.accept(Scope::All).await, done(2));
     it.test.editor.type_in(&it.uri, range((2, 0), (2, 5)), "mine");
@@ -301,7 +301,7 @@ async fn undo_never_takes_what_the_user_wrote_since() {
 }
 
 #[tokio::test]
-async fn undo_in_the_editor_is_no_decision() {
+async fn undo_in_the_editor_does_not_decide_a_hunk() {
     let it = Proposed::new().await;
     let undo = |from, to, text| it.test.editor.type_in(&it.uri, range((4, from), (4, to)), text);
     undo(0, 1, "five");
@@ -320,13 +320,15 @@ async fn undo_in_the_editor_is_no_decision() {
 }
 
 #[tokio::test]
-async fn a_reject_that_the_editor_refuses_did_not_happen() {
+async fn a_rejection_that_the_editor_refuses_changes_nothing() {
     let it = Proposed::new().await;
     it.accept(it.hunk("1").await).await;
     it.test.editor.will_fail(ApplyFault::Refuse(RefusedEdit::ReadOnly));
     let refused = it.reject(it.hunk("5").await).await;
     assert_eq!((refused.applied, refused.stale), (0, 0));
     assert_eq!(refused.failed, ["a: the file is read-only"]);
+    let (file, reason) = ("a".to_owned(), "the file is read-only".to_owned());
+    assert_eq!(refused.problems, [ReviewProblem::EditRefused { file, reason }]);
     assert_eq!(it.pending().await, [pair("five", "5")]);
     // The last decision is the accept.
     assert_eq!(it.undo().await, undone());
@@ -335,7 +337,16 @@ async fn a_reject_that_the_editor_refuses_did_not_happen() {
 }
 
 #[tokio::test]
-async fn only_what_was_clean_is_saved() {
+async fn an_undo_without_a_decision_names_its_code() {
+    let it = Proposed::new().await;
+    let nothing = it.undo().await;
+    assert_eq!((nothing.undone, nothing.problem), (false, Some(ReviewProblem::NothingToUndo)));
+    assert_eq!(nothing.message.as_deref(), Some("There is no decision to undo."));
+    it.test.finish().await;
+}
+
+#[tokio::test]
+async fn a_decision_saves_only_documents_that_were_clean() {
     let it = Proposed::new().await;
     // A clean file was saved when the turn ended.
     assert!(!it.test.editor.is_dirty(&it.uri));
@@ -355,7 +366,7 @@ async fn only_what_was_clean_is_saved() {
 }
 
 #[tokio::test]
-async fn a_decision_outlives_the_tab() {
+async fn a_decision_holds_after_the_tab_is_closed() {
     let it = Proposed::new().await;
     it.test.editor.close(&it.uri);
     assert_eq!(it.pending().await.len(), 2);
@@ -368,7 +379,10 @@ async fn a_decision_outlives_the_tab() {
         it.test.editor.close(&it.uri);
     }
     assert!(it.pending().await.is_empty());
-    assert_eq!(it.undo().await, UndoDecisionResult { undone: true, message: None });
+    assert_eq!(
+        it.undo().await,
+        UndoDecisionResult { undone: true, ..UndoDecisionResult::default() }
+    );
     assert_eq!(it.pending().await, [("five".to_owned(), "5".to_owned())]);
     assert_eq!(it.test.disk("a"), AFTER);
     it.test.finish().await;
@@ -435,7 +449,7 @@ async fn undo_of_an_accept_leaves_newer_proposals_as_they_are() {
 /// However many files a decision is about, each is told of once, and an accept edits nothing: the
 /// editor draws the news of all of them together.
 #[tokio::test]
-async fn to_accept_many_files_is_one_report_for_each() {
+async fn accepting_many_files_publishes_each_review_once() {
     const FILES: usize = 20;
     let test = TestDaemon::open(Wire::Anthropic, &[]).await;
     let write = |file: usize| {
@@ -467,4 +481,26 @@ async fn to_accept_many_files_is_one_report_for_each() {
     assert_eq!(news.len(), FILES, "nothing else is said");
     assert_eq!(test.editor.edits().len(), sent);
     test.finish().await;
+}
+
+/// The line is named, so that an editor can ask; without a question it stays, as every editor expects.
+#[tokio::test]
+async fn what_the_user_typed_inside_a_line_of_the_agent_stays_or_is_dropped_with_it() {
+    for (decision, left) in
+        [(Decision::Reject, "a\nfirst // short\nold\nb\n"), (Decision::Drop, "a\nold\nb\n")]
+    {
+        let test = TestDaemon::open(Wire::Anthropic, &[("a", "a\nold\nb\n")]).await;
+        let uri = test.open_file("a");
+        let end = test.play([edit("c1", "a", "old\n", "first\nsecond\n"), say("Done.")]).await;
+        assert_eq!(end.reason, EndReason::Completed, "{}", end.summary);
+        assert_eq!(test.hunks("a").await[0].typed_in, None);
+        test.editor.type_in(&uri, range((1, 5), (1, 5)), " // short");
+        assert_eq!(test.hunks("a").await[0].typed_in.as_deref(), Some("first // short"));
+        assert_eq!(decide(&test, decision, Scope::File { uri }, None).await, done(1));
+        assert_eq!(test.text("a"), left);
+        assert!(undo(&test).await.undone);
+        assert_eq!(test.text("a"), "a\nfirst // short\nsecond\nb\n");
+        assert_eq!(test.hunks("a").await[0].typed_in.as_deref(), Some("first // short"));
+        test.finish().await;
+    }
 }

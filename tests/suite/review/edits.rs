@@ -1,5 +1,5 @@
-//! The agent changes files that the user has open, has unsaved, or types in: nobody's text is
-//! lost, and what the review shows is the difference between what was accepted and what is there.
+//! Edits of files that the user has open, has unsaved or types in: no text is lost, and the review shows
+//! the difference between baseline and current text.
 
 use std::fs;
 
@@ -71,7 +71,7 @@ async fn an_open_clean_file_changes_in_the_buffer_and_is_saved_at_the_end() {
 }
 
 #[tokio::test]
-async fn text_that_the_user_has_not_saved_is_read_edited_and_left_unsaved() {
+async fn unsaved_text_is_read_and_edited_and_stays_unsaved() {
     let test = test(&[("a", "one\ntwo\n")]).await;
     let uri = test.open_file("a");
     test.editor.type_in(&uri, range((0, 0), (0, 3)), "mine");
@@ -100,7 +100,7 @@ async fn text_that_the_user_has_not_saved_is_read_edited_and_left_unsaved() {
 }
 
 #[tokio::test]
-async fn a_file_that_is_not_open_is_changed_without_a_tab() {
+async fn a_closed_file_is_changed_without_a_tab() {
     let test = test(&[("src/a", "one\n")]).await;
     play(&test, edit("c1", "src/a", "one", "1")).await;
     assert_eq!(test.disk("src/a"), "1\n");
@@ -109,7 +109,7 @@ async fn a_file_that_is_not_open_is_changed_without_a_tab() {
 }
 
 #[tokio::test]
-async fn a_new_file_is_a_proposal_too() {
+async fn a_new_file_is_a_proposal() {
     let test = test(&[]).await;
     let new = json!({ "path": "src/new", "content": "one\ntwo\n" });
     play(&test, call("c1", "write_file", new)).await;
@@ -133,7 +133,7 @@ async fn two_edits_in_one_answer_both_land() {
 }
 
 #[tokio::test]
-async fn line_endings_and_marks_stay_as_they_are() {
+async fn line_endings_and_byte_order_marks_are_kept() {
     for (before, after) in [
         ("one\r\ntwo\r\nthree\r\n", "one\r\n2\r\nmore\r\nthree\r\n"),
         ("\u{feff}one\ntwo\nthree", "\u{feff}one\n2\nmore\nthree"),
@@ -174,7 +174,7 @@ async fn typed_between(typed: &str) -> (String, Recorded) {
 }
 
 #[tokio::test]
-async fn the_user_types_between_read_and_edit() {
+async fn text_typed_between_read_and_edit_is_kept() {
     let (text, request) = typed_between("zero\none\ntwo").await;
     assert_eq!(text, "zero\none\n2\n");
     assert_eq!(result(&request, "c2"), "Edited a (+1 −1).");
@@ -185,7 +185,7 @@ async fn the_user_types_between_read_and_edit() {
 }
 
 #[tokio::test]
-async fn the_user_types_while_the_edit_is_on_its_way() {
+async fn text_typed_while_an_edit_is_in_flight_is_kept() {
     let test = test(&[("a", "one\ntwo\n")]).await;
     test.open_file("a");
     test.editor.will_fail(ApplyFault::Type("zero\n"));
@@ -217,7 +217,7 @@ async fn a_refusal_of_the_editor_is_reported_to_the_model() {
 }
 
 #[tokio::test]
-async fn an_edit_that_is_in_the_text_is_done_whatever_the_editor_says() {
+async fn an_edit_in_the_text_counts_as_applied_even_if_the_editor_reports_a_failure() {
     let test = test(&[("a", "one\n")]).await;
     test.open_file("a");
     test.editor.will_fail(ApplyFault::DoneButFailed);
@@ -262,7 +262,7 @@ async fn a_change_of_a_closed_file_by_a_command_is_detected() {
 }
 
 #[tokio::test]
-async fn an_applied_answer_without_the_text_is_not_believed() {
+async fn an_edit_missing_from_the_text_counts_as_failed_even_if_the_editor_reports_success() {
     let test = test(&[("a", "one\n")]).await;
     test.open_file("a");
     test.editor.will_fail(ApplyFault::Lie);
@@ -287,7 +287,7 @@ async fn an_applied_answer_without_the_text_is_not_believed() {
 }
 
 #[tokio::test]
-async fn a_protected_file_is_approved_before_its_text_changes() {
+async fn a_protected_file_needs_an_approval_before_its_text_changes() {
     let test = test(&[(".env", "KEY=1\n")]).await;
     let uri = test.open_file(".env");
     test.script([edit("c1", ".env", "1", "2"), edit("c2", ".env", "1", "3"), say("Done.")]);
@@ -312,7 +312,7 @@ async fn a_protected_file_is_approved_before_its_text_changes() {
 }
 
 #[tokio::test]
-async fn a_path_outside_is_refused() {
+async fn an_edit_outside_the_workspace_is_refused() {
     let outside = tempfile::tempdir().unwrap();
     let target = outside.path().join("a");
     fs::write(&target, "one\n").unwrap();
@@ -338,7 +338,7 @@ async fn a_path_outside_is_refused() {
 }
 
 #[tokio::test]
-async fn plan_mode_changes_nothing_and_auto_mode_asks_nothing() {
+async fn plan_mode_changes_no_file_and_auto_mode_accepts_edits() {
     let test = test(&[("a", "one\ntwo\nthree\n")]).await;
     test.open_file("a");
     let run = async |mode: &str, replies: [Reply; 2]| {
@@ -360,7 +360,7 @@ async fn plan_mode_changes_nothing_and_auto_mode_asks_nothing() {
 
 /// The model learns the mode from a word and not from a refusal, once, and over a restart.
 #[tokio::test]
-async fn the_model_is_told_when_planning_begins_and_ends() {
+async fn the_model_is_notified_when_plan_mode_begins_and_ends() {
     let mut test = test(&[("a", "one\n")]).await;
     let mut session_id: Option<String> = None;
     for (mode, expected) in [
@@ -428,7 +428,7 @@ async fn a_final_newline_added_by_an_editor_is_accepted() {
 
 /// An editor reports the undo of an edit in several pieces as several changes of one notification.
 #[tokio::test]
-async fn redo_of_edits_in_several_pieces_leaves_them_pending() {
+async fn redo_of_an_edit_in_several_changes_leaves_it_pending() {
     let test = test(&[("a", "one\ntwo\nthree\nfour\n")]).await;
     let uri = test.open_file("a");
     let second = json!({ "path": "a", "old_text": "three", "new_text": "f(three)" });
@@ -452,4 +452,18 @@ async fn redo_of_edits_in_several_pieces_leaves_them_pending() {
     redo(2, 5);
     assert_eq!(diff(&test, "a").await, pending);
     test.finish().await;
+}
+
+#[tokio::test]
+async fn a_changed_word_is_named_within_its_line_and_lines_that_do_not_pair_up_are_not() {
+    let test = test(&[("a", "// 😀\nsay(\"😀\", max_length)\nsame\nold\n")]).await;
+    test.open_file("a");
+    let (first, second) = (("max_length", "limit"), ("old\n", "new\nand more\n"));
+    let call = |id: &str, (old, new)| edit(id, "a", old, new);
+    let end = test.play([call("c1", first), call("c2", second), say("Done.")]).await;
+    assert_eq!(end.reason, EndReason::Completed, "{}", end.summary);
+    let shown: Vec<_> = test.hunks("a").await.into_iter().map(|hunk| hunk.inline).collect();
+    let [Some(words), None] = &shown[..] else { panic!("{shown:?}") };
+    let [word] = &words[..] else { panic!("{words:?}") };
+    assert_eq!((word.range, word.removed.as_str()), (range((1, 10), (1, 15)), "max_length"));
 }

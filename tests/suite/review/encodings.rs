@@ -123,7 +123,7 @@ async fn a_closed_file_is_changed_in_its_own_encoding() {
 }
 
 #[tokio::test]
-async fn a_file_that_is_open_is_what_the_editor_shows() {
+async fn an_open_file_has_the_text_that_the_editor_shows() {
     let test = TestDaemon::open(Wire::Anthropic, &[]).await;
     // One that nothing can tell from its bytes: the user told the editor.
     let latin = encoded("windows-1252", false, "caf\u{e9} one\n");

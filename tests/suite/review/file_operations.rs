@@ -1,5 +1,5 @@
-//! Files as wholes: created, deleted, moved, by the agent and by others. Whatever happens to a
-//! file, what is undecided is decided by the user, and the model learns what is not as it thinks.
+//! Creation, deletion and moves of files by the agent and by others. The user decides every operation of
+//! the agent, and the model learns of the changes by others.
 
 use std::{fs, os::unix::fs::PermissionsExt};
 
@@ -139,7 +139,7 @@ async fn a_deletion_that_is_rejected_keeps_what_the_user_wrote() {
 }
 
 #[tokio::test]
-async fn what_only_the_agent_made_leaves_no_trace() {
+async fn deleting_a_file_that_the_agent_created_leaves_no_proposal() {
     let test = test(&[]).await;
     play(&test, [write("c1", "new", "one\n"), delete("c2", "new")]).await;
     assert!(!test.path("new").exists());
@@ -148,7 +148,7 @@ async fn what_only_the_agent_made_leaves_no_trace() {
 }
 
 #[tokio::test]
-async fn a_deleted_file_that_is_written_anew_is_an_edited_one() {
+async fn a_file_deleted_and_written_again_is_an_edited_file() {
     let test = test(&[("a", "one\ntwo\n"), ("b", "old\n")]).await;
     play(&test, [delete("c1", "a"), write("c2", "a", "one\n2\n")]).await;
     assert_eq!(review(&test, "a").await, "Edited a [-\"two\" +\"2\"]");
@@ -165,7 +165,7 @@ async fn a_deleted_file_that_is_written_anew_is_an_edited_one() {
 }
 
 #[tokio::test]
-async fn a_move_is_one_decision() {
+async fn a_move_is_accepted_or_rejected_as_a_whole() {
     for open in [true, false] {
         let test = test(&[("a", "one\ntwo\n")]).await;
         if open {
@@ -211,7 +211,7 @@ async fn a_move_is_one_decision() {
 }
 
 #[tokio::test]
-async fn a_file_that_comes_back_to_its_place_was_not_moved() {
+async fn a_file_moved_there_and_back_has_no_pending_move() {
     let test = test(&[("a", "one\n")]).await;
     play(&test, [relocate("c1", "a", "b"), relocate("c2", "b", "c")]).await;
     assert_eq!(review(&test, "c").await, "Moved c from a [moved]");
@@ -228,7 +228,7 @@ async fn a_file_that_comes_back_to_its_place_was_not_moved() {
 }
 
 #[tokio::test]
-async fn unsaved_text_of_the_user_moves_along_unsaved() {
+async fn a_move_keeps_unsaved_text_of_the_user_unsaved() {
     let test = test(&[("a", "one\n")]).await;
     let uri = test.open_file("a");
     test.editor.type_in(&uri, range((0, 0), (0, 3)), "mine");
@@ -242,7 +242,7 @@ async fn unsaved_text_of_the_user_moves_along_unsaved() {
 }
 
 #[tokio::test]
-async fn modes_treat_deletions_and_moves_as_edits() {
+async fn every_mode_treats_deletions_and_moves_as_edits() {
     let test = test(&[("a", "one\n"), ("b", "one\n"), (".env", "KEY=1\n")]).await;
     let run = async |mode: &str, replies: Vec<Reply>| {
         test.script(replies);
@@ -289,7 +289,7 @@ async fn modes_treat_deletions_and_moves_as_edits() {
 }
 
 #[tokio::test]
-async fn a_rejected_creation_takes_its_folders_with_it() {
+async fn rejecting_a_created_file_removes_the_folders_created_for_it() {
     let test = test(&[("keep/x", "")]).await;
     play(&test, [write("c1", "keep/new/deep/a", "a\n"), write("c2", "keep/new/b", "b\n")]).await;
     decided(&test, Decision::Reject, "keep/new/deep/a", 1).await;
@@ -307,7 +307,7 @@ async fn a_rejected_creation_takes_its_folders_with_it() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_changed_stays_as_it_is() {
+async fn a_deletion_or_move_that_fails_changes_nothing() {
     for (bytes, words) in [
         (&b"caf\xe9\n"[..], "cannot be used as text"),
         (&b"\xff\xfea\0\n"[..], "UTF-16"),
@@ -356,7 +356,7 @@ async fn what_cannot_be_changed_stays_as_it_is() {
 }
 
 #[tokio::test]
-async fn a_link_and_its_file_are_one_file() {
+async fn a_symbolic_link_and_its_target_have_one_review() {
     for open in ["link", "real/a", ""] {
         let test = test(&[("real/a", "one\ntwo\n")]).await;
         std::os::unix::fs::symlink("real/a", test.path("link")).unwrap();
@@ -415,7 +415,7 @@ async fn the_review_follows_a_rename_by_the_user() {
 }
 
 #[tokio::test]
-async fn a_file_that_the_user_deletes_takes_its_review_along_and_back() {
+async fn the_review_of_a_file_goes_and_returns_with_the_file() {
     for what in ["src/a", "src"] {
         let (test, session) = pending().await;
         test.editor.delete(&test.path(what));
@@ -453,7 +453,7 @@ async fn a_deletion_that_the_user_undoes_in_the_editor_is_not_accepted() {
 }
 
 #[tokio::test]
-async fn a_file_that_others_change_is_reconciled_by_its_text() {
+async fn a_file_changed_by_others_is_reconciled_by_its_text() {
     type Step = fn(&TestDaemon);
     let cases: [(&str, Step, &str, usize); 5] = [
         (
@@ -511,7 +511,7 @@ async fn a_file_that_others_change_is_reconciled_by_its_text() {
 }
 
 #[tokio::test]
-async fn the_model_hears_at_its_next_step_which_files_changed_under_it() {
+async fn the_next_request_names_files_that_others_changed() {
     let test = test(&[("a", "a\n"), ("b", "b\n"), ("c", "c\n")]).await;
     let uri = test.open_file("a");
     let read = |id: &str, path: &str| call(id, "read_file", json!({ "path": path }));

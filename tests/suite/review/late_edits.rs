@@ -1,5 +1,5 @@
-//! Edits that an editor without our extension applies late, as eglot does after its user confirms and
-//! vim-lsp when it is idle; and outdated edits after a restart.
+//! Edits that a standard client applies late, as eglot does after a confirmation and vim-lsp when idle;
+//! outdated edits after a restart.
 
 use std::{
     fs,
@@ -190,7 +190,7 @@ async fn late(answers: bool, types: bool) {
 }
 
 #[tokio::test]
-async fn a_rejection_that_is_confirmed_after_its_time_out_is_told_with_its_patch() {
+async fn a_rejection_confirmed_after_its_time_out_is_reported_with_its_patch() {
     let (folder, state) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     fs::write(folder.path().join("a"), BEFORE).unwrap();
     let model = ModelServer::start([]).await;
@@ -227,22 +227,22 @@ async fn a_rejection_that_is_confirmed_after_its_time_out_is_told_with_its_patch
 }
 
 #[tokio::test]
-async fn an_edit_that_is_confirmed_after_its_time_out_is_the_proposal() {
+async fn an_edit_confirmed_after_its_time_out_is_a_proposal() {
     late(false, false).await;
 }
 
 #[tokio::test]
-async fn an_edit_that_is_applied_long_after_the_editor_said_so_is_the_proposal() {
+async fn an_edit_applied_long_after_the_editor_confirmed_it_is_a_proposal() {
     late(true, false).await;
 }
 
 #[tokio::test]
-async fn a_late_edit_beside_what_the_user_typed_is_the_proposal() {
+async fn a_late_edit_next_to_typed_text_is_a_proposal() {
     late(false, true).await;
 }
 
 #[tokio::test]
-async fn an_outdated_edit_is_told_apart_and_offers_what_is_possible() {
+async fn an_outdated_edit_is_marked_and_offers_only_possible_actions() {
     let (folder, state) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let path = folder.path().join("a");
     fs::write(&path, BEFORE).unwrap();

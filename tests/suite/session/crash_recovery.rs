@@ -1,4 +1,4 @@
-//! A daemon that dies at any record of a session leaves one that goes on to the same end.
+//! Crash recovery: after a crash at any record, a session continues to the same end.
 //!
 //! A session is recorded while the state and the files are copied at each request of the model, so
 //! that for each record there is a copy of how everything stood around it. Then each of its records
@@ -111,7 +111,7 @@ fn shows(files: &Path, turn: usize, round: usize) -> bool {
     }
 }
 
-/// Everything a user can see at the end.
+/// The state that a user sees at the end.
 #[derive(Debug, PartialEq)]
 struct End {
     files: Vec<(String, String)>,
@@ -290,7 +290,12 @@ async fn record() -> Recording {
 
 async fn steer(test: &TestDaemon, turn: &RunTaskResult) {
     let RunTaskResult { session_id, turn_id } = turn.clone();
-    let params = SteerParams { session_id, expected_turn_id: turn_id, text: STEER.into() };
+    let params = SteerParams {
+        session_id,
+        expected_turn_id: turn_id,
+        text: STEER.into(),
+        attachments: Vec::new(),
+    };
     test.editor.request::<Steer>(params).await.unwrap();
 }
 
@@ -433,7 +438,12 @@ async fn die_and_go_on(recording: Recording, last: usize, variant: usize) -> Rec
         if turn == 2 && !steered {
             // Soon enough or not, it is in the conversation.
             let RunTaskResult { session_id, turn_id } = started.clone();
-            let params = SteerParams { session_id, expected_turn_id: turn_id, text: STEER.into() };
+            let params = SteerParams {
+                session_id,
+                expected_turn_id: turn_id,
+                text: STEER.into(),
+                attachments: Vec::new(),
+            };
             steered = test.editor.request::<Steer>(params).await.is_ok();
         }
         test.editor.turn_end(&started.turn_id).await;
@@ -483,28 +493,28 @@ async fn at_every_record(share: usize, of: usize) {
 }
 
 #[tokio::test]
-async fn a_session_goes_on_from_every_first_record_of_four() {
+async fn a_session_continues_after_a_crash_at_every_first_record_of_four() {
     at_every_record(0, 4).await;
 }
 
 #[tokio::test]
-async fn a_session_goes_on_from_every_second_record_of_four() {
+async fn a_session_continues_after_a_crash_at_every_second_record_of_four() {
     at_every_record(1, 4).await;
 }
 
 #[tokio::test]
-async fn a_session_goes_on_from_every_third_record_of_four() {
+async fn a_session_continues_after_a_crash_at_every_third_record_of_four() {
     at_every_record(2, 4).await;
 }
 
 #[tokio::test]
-async fn a_session_goes_on_from_every_fourth_record_of_four() {
+async fn a_session_continues_after_a_crash_at_every_fourth_record_of_four() {
     at_every_record(3, 4).await;
 }
 
 /// The real thing, at moments that nobody chose: the process is killed while its journal grows.
 #[tokio::test]
-async fn a_process_that_is_killed_runs_nothing_twice() {
+async fn a_killed_daemon_runs_no_command_twice() {
     const COMMANDS: usize = 8;
     let command = |number: usize| {
         let arguments = json!({ "command": format!("echo {number} >> out") });

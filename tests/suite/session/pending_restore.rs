@@ -1,4 +1,4 @@
-//! Proposed edits over restarts: what is pending comes back, and nothing passes for accepted.
+//! Restoration of proposed edits after a restart: pending edits stay pending, and none counts as accepted.
 
 use std::fs;
 
@@ -65,7 +65,7 @@ async fn pending_hunks_are_restored_and_can_be_decided() {
 }
 
 #[tokio::test]
-async fn decisions_before_a_file_is_opened_hold() {
+async fn decisions_made_before_a_file_is_opened_hold() {
     let test = proposed().await.restart().await;
     let hunk_id = test.hunks("a").await[0].id.clone();
     let scope = Scope::Hunk { uri: test.uri("a"), hunk_id };
@@ -76,7 +76,7 @@ async fn decisions_before_a_file_is_opened_hold() {
 }
 
 #[tokio::test]
-async fn changes_by_others_while_the_daemon_was_down_are_theirs() {
+async fn changes_by_others_while_the_daemon_was_down_are_not_the_agents() {
     let test = proposed().await;
     let path = test.path("a");
     let meanwhile = TEXT.replace("two", "2").replace("five", "5").replace("three", "drei");
@@ -107,7 +107,7 @@ async fn edits_missing_from_the_text_are_outdated() {
 }
 
 #[tokio::test]
-async fn an_outdated_proposal_can_be_forgotten_or_has_no_place_any_more() {
+async fn an_outdated_proposal_can_be_forgotten_also_without_a_place_in_the_text() {
     let test = proposed().await;
     let path = test.path("a");
     let test = test.restart_after(|| std::fs::write(path, "other\n").unwrap()).await;
@@ -123,7 +123,7 @@ async fn an_outdated_proposal_can_be_forgotten_or_has_no_place_any_more() {
 }
 
 #[tokio::test]
-async fn unsaved_text_restored_by_the_editor_is_recognised() {
+async fn unsaved_text_restored_by_the_editor_keeps_its_hunks() {
     let test = TestDaemon::open(Wire::Anthropic, &[("a", TEXT)]).await;
     let uri = test.open_file("a");
     test.editor.type_in(&uri, range((5, 3), (5, 3)), "!");
@@ -142,7 +142,7 @@ async fn unsaved_text_restored_by_the_editor_is_recognised() {
 }
 
 #[tokio::test]
-async fn created_and_deleted_files_are_restored_too() {
+async fn created_and_deleted_files_are_restored_as_pending() {
     let test = TestDaemon::open(Wire::Anthropic, &[("old", "was\n")]).await;
     let write = serde_json::json!({ "path": "new", "content": "is\n" });
     let delete = serde_json::json!({ "path": "old" });
@@ -157,10 +157,10 @@ async fn created_and_deleted_files_are_restored_too() {
     test.finish().await;
 }
 
-/// Whenever the daemon is killed, the next one knows every change of the agent for the agent's: to
-/// reject all of them gives the old text, byte for byte.
+/// After a kill at any moment, the next daemon knows every change of the agent: to reject them all
+/// gives the old text, byte for byte.
 #[tokio::test]
-async fn a_killed_daemon_leaves_no_edit_that_counts_as_accepted() {
+async fn after_a_kill_no_edit_counts_as_accepted() {
     const FILES: [&str; 3] = ["a", "b", "c"];
     let edits = |round: usize| {
         let file = FILES[round % FILES.len()];

@@ -1,4 +1,4 @@
-//! The sessions of a workspace: listed, opened, forked, deleted and exported, in one window and in two.
+//! Stored sessions of a workspace: list, open, fork, delete and export, in one window and in two.
 
 use std::{
     fs,
@@ -8,19 +8,22 @@ use std::{
 
 use cairn::store::{
     journal::Journal,
-    sessions::{self, Digest, EndedLine, Header, Line, TurnLine, VERSION},
+    sessions::{
+        self, Digest, EndedLine, Header, Line, StoredEnd, StoredMode, StoredUsage, TurnLine,
+        VERSION,
+    },
 };
 use cairn_core::prompt::Surroundings;
 use cairn_protocol::{
     Banner, BannerKind, DeleteSession, DeleteSessionParams, EndReason, ErrorKind, ExportFormat,
     ExportSession, ExportSessionParams, ExportSessionResult, ForkSession, ForkSessionParams,
     ListSessions, ListSessionsParams, ListSessionsResult, MessageRole, OpenSession,
-    OpenSessionParams, OpenSessionResult, ReadOnlyReason, RequestMethod, ReviewMode, RunTask,
-    RunTaskParams, SessionSnapshot, SessionSummary, State, ToolState, TranscriptEntry, TurnPhase,
-    Usage,
+    OpenSessionParams, OpenSessionResult, QueueAdd, QueueAddParams, ReadOnlyProblem,
+    ReadOnlyReason, RequestMethod, RunTask, RunTaskParams, SessionSnapshot, SessionState,
+    SessionSummary, State, ToolState, TranscriptEntry, TurnPhase,
 };
 use cairn_tests::{
-    editor_double::EditorDouble,
+    editor_double::{Approval, EditorDouble},
     lsp_client::Daemon,
     model_server::{Response, Wire},
 };
@@ -98,7 +101,7 @@ async fn banners(editor: &EditorDouble) -> Vec<Banner> {
 fn told(transcript: &[TranscriptEntry]) -> Vec<String> {
     let line = |entry: &TranscriptEntry| match entry {
         TranscriptEntry::Turn(turn) => match &turn.phase {
-            TurnPhase::Started { text } => Some(format!("started: {text}")),
+            TurnPhase::Started { text, .. } => Some(format!("started: {text}")),
             TurnPhase::Ended { reason, .. } => Some(format!("ended: {reason:?}")),
         },
         TranscriptEntry::Message(message) if message.role == MessageRole::Reminder => None,
@@ -108,7 +111,7 @@ fn told(transcript: &[TranscriptEntry]) -> Vec<String> {
     transcript.iter().filter_map(line).collect()
 }
 
-/// Where the journals of a workspace are.
+/// Folder of the journals of the workspace.
 fn place(test: &TestDaemon) -> PathBuf {
     sessions::folder(test.state(), &[test.folder().canonicalize().unwrap()])
 }
@@ -141,21 +144,23 @@ fn turn(number: usize, task: &str) -> [Line; 2] {
     let line = TurnLine {
         turn_id: turn_id.clone(),
         task: task.into(),
-        mode: ReviewMode::Review,
+        mode: StoredMode::Review,
         follow_up: None,
+        attachments: Vec::new(),
     };
     let ended = EndedLine {
         turn_id,
-        reason: EndReason::Completed,
+        reason: StoredEnd::Completed,
         summary: String::new(),
         open_items: 0,
-        usage: Usage::default(),
+        usage: StoredUsage::default(),
+        spent: None,
     };
     [Line::Turn(line), Line::Ended(ended)]
 }
 
 #[tokio::test]
-async fn a_list_says_what_each_session_is_about() {
+async fn the_list_gives_task_progress_and_order_of_sessions() {
     let test = TestDaemon::open(Wire::Anthropic, &[]).await;
     assert!(all(&test.editor).await.is_empty());
     test.script([plan("c1", &[('x', "First"), (' ', "Second")]), say("One.")]);
@@ -184,7 +189,59 @@ async fn a_list_says_what_each_session_is_about() {
 }
 
 #[tokio::test]
-async fn a_list_comes_in_pages() {
+async fn the_list_gives_state_last_line_edits_and_queue_of_sessions() {
+    let facts = |session: &SessionSummary| {
+        (session.state.unwrap(), session.end, session.pending_edits, session.queued)
+    };
+    let test = TestDaemon::open(Wire::Anthropic, &[("a", "one\n"), ("b", "two\n")]).await;
+    let edits = [edit("c1", "a", "one", "1"), edit("c2", "b", "two", "2")];
+    let first = test.play(edits.into_iter().chain([say("Changed.\n\nBoth files.\n")])).await;
+    test.edits(2).await;
+    let listed = all(&test.editor).await;
+    assert_eq!(facts(&listed[0]), (SessionState::Ended, Some(EndReason::Completed), 2, 0));
+    assert_eq!(listed[0].last_line.as_deref(), Some("Both files."));
+
+    test.editor.will_answer(Approval::Silence);
+    test.script([bash("b1", "mkdir -p made")]);
+    let second = test.editor.run_task("Make a folder").await;
+    test.tool("b1", ToolState::AwaitingApproval).await;
+    let add = QueueAddParams {
+        session_id: second.session_id.clone(),
+        text: "Then another".into(),
+        mode: None,
+        attachments: Vec::new(),
+    };
+    try_ask::<QueueAdd>(&test.editor, add).await.unwrap();
+    let listed = all(&test.editor).await;
+    assert_eq!(facts(&listed[0]), (SessionState::Waiting, None, 0, 1));
+    assert!(listed[0].running && listed[0].last_line.is_none(), "{:?}", listed[0]);
+    assert_eq!(facts(&listed[1]), (SessionState::Ended, Some(EndReason::Completed), 2, 0));
+
+    // Another window sees what is on disk: that it runs, and not that it waits.
+    let other = test.second_window().await;
+    let seen = all(&other).await;
+    assert!(seen[0].locked_elsewhere);
+    assert_eq!(facts(&seen[0]), (SessionState::Running, None, 0, 1));
+    assert_eq!(seen[1].last_line.as_deref(), Some("Both files."));
+    other.finish();
+
+    test.cancel(&second).await;
+    let stopped = |listed: &[SessionSummary]| {
+        let found = listed.iter().find(|it| it.session_id == second.session_id);
+        assert_eq!(facts(found.unwrap()), (SessionState::Ended, Some(EndReason::Cancelled), 0, 1));
+    };
+    stopped(&all(&test.editor).await);
+    // From disk, for the session that is not restored.
+    open(&test.editor, &first.session_id).await;
+    let test = test.restart().await;
+    let listed = all(&test.editor).await;
+    stopped(&listed);
+    assert_eq!(facts(&listed[0]), (SessionState::Ended, Some(EndReason::Completed), 2, 0));
+    test.finish().await;
+}
+
+#[tokio::test]
+async fn the_list_has_pages() {
     let test = TestDaemon::open(Wire::Anthropic, &[]).await;
     for number in 0..7 {
         journal(&place(&test), &format!("s-{number}"), turn(0, &format!("Task {number}")));
@@ -210,7 +267,7 @@ async fn a_list_comes_in_pages() {
 }
 
 #[tokio::test]
-async fn an_earlier_session_can_be_opened_and_comes_back_first() {
+async fn an_earlier_session_can_be_opened_and_is_restored_first() {
     let test = TestDaemon::open(Wire::Anthropic, &[("a", "one\n")]).await;
     let first =
         test.play([plan("c1", &[('>', "First")]), edit("c2", "a", "one", "1"), say("Done?")]).await;
@@ -240,7 +297,7 @@ async fn an_earlier_session_can_be_opened_and_comes_back_first() {
 }
 
 #[tokio::test]
-async fn an_old_transcript_comes_in_pages() {
+async fn an_old_transcript_has_pages() {
     let test = TestDaemon::open(Wire::Anthropic, &[]).await;
     let lines = (0..1_300).flat_map(|number| turn(number, &format!("Task {number}")));
     journal(&place(&test), "s-long", lines);
@@ -310,7 +367,7 @@ async fn a_fork_continues_from_the_end_of_a_turn() {
 }
 
 #[tokio::test]
-async fn a_session_is_deleted_with_all_that_lies_beside_it() {
+async fn deleting_a_session_deletes_all_its_files() {
     let test = TestDaemon::open(Wire::Anthropic, &[]).await;
     let first = test.play([say("One.")]).await;
     let (held, gate) = Response::reply(say("Late.")).held_at(0);
@@ -337,7 +394,7 @@ async fn a_session_is_deleted_with_all_that_lies_beside_it() {
 }
 
 #[tokio::test]
-async fn a_second_window_reads_and_works_in_its_own_sessions() {
+async fn a_second_window_reads_sessions_and_works_in_its_own() {
     let test = TestDaemon::open(Wire::Anthropic, &[]).await;
     let first = test.play([say("One.")]).await;
     assert!(banners(&test.editor).await.is_empty());
@@ -352,6 +409,7 @@ async fn a_second_window_reads_and_works_in_its_own_sessions() {
         (why.reason, why.text.as_str()),
         (ReadOnlyReason::OpenElsewhere, "Open in another window")
     );
+    assert_eq!(why.problem, ReadOnlyProblem::SessionInOtherWindow);
     assert_eq!(told(&looked_at.transcript), ["started: Do it", "One.", "ended: Completed"]);
     let (kind, what) = run_in(&second, &first.session_id).await.unwrap_err();
     assert_eq!(kind, ErrorKind::SessionLocked);
@@ -389,7 +447,7 @@ async fn a_second_window_reads_and_works_in_its_own_sessions() {
 }
 
 #[tokio::test]
-async fn a_damaged_session_is_shown_as_far_as_it_goes_and_can_be_forked() {
+async fn a_damaged_session_shows_its_intact_part_and_can_be_forked() {
     let test = TestDaemon::open(Wire::Anthropic, &[]).await;
     let first = test.play([say("One.")]).await;
     test.play_on(&first.session_id, [say("Two.")]).await;
@@ -414,6 +472,8 @@ async fn a_damaged_session_is_shown_as_far_as_it_goes_and_can_be_forked() {
             "Recovered {good} records of a damaged file; {lost} lines from the damage on are left out"
         )
     );
+    let (records, lost) = (good as u32, lost as u32);
+    assert_eq!(why.problem, ReadOnlyProblem::JournalDamaged { records, lost });
     assert_eq!(
         told(&found.transcript),
         ["started: Do it", "One.", "ended: Completed", "started: Go on"]
@@ -431,7 +491,7 @@ async fn a_damaged_session_is_shown_as_far_as_it_goes_and_can_be_forked() {
 }
 
 #[tokio::test]
-async fn an_exported_script_plays_to_the_same_calls_and_plan() {
+async fn an_exported_replay_script_gives_the_same_calls_and_plan() {
     let files = [("a", "one\n```` and `this`\n")];
     let test = TestDaemon::open(Wire::Anthropic, &files).await;
     test.editor.will_answer(allow());
@@ -504,7 +564,7 @@ async fn a_large_export_is_written_to_a_file() {
 }
 
 #[tokio::test]
-async fn a_session_continues_when_it_can_be_written_again() {
+async fn a_session_continues_after_its_disk_is_writable_again() {
     let test = TestDaemon::open(Wire::Anthropic, &[("a", "one\n")]).await;
     let blocked = test.state().join("workspaces");
     fs::write(&blocked, "").unwrap();
@@ -542,7 +602,7 @@ fn peak(process: u32) -> u64 {
 
 /// However much lies in the folder: the files on a page are read at their ends only.
 #[tokio::test]
-async fn a_list_of_a_large_folder_costs_neither_time_nor_memory() {
+async fn listing_a_large_folder_takes_bounded_time_and_memory() {
     const SESSIONS: usize = 3_000;
     const LONG: usize = 100;
     let (folder, state) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());

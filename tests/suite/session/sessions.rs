@@ -1,10 +1,10 @@
-//! Sessions over restarts: what was said, planned and done is there again, nothing runs twice.
+//! Sessions after restarts: conversation, plan and edits are restored, and no command runs twice.
 
 use std::{fs, os::unix::fs::PermissionsExt, time::Duration};
 
 use cairn_protocol::{
     BannerKind, EndReason, ItemStatus, MessageRole, Notice, Panel, PlanHistory, PlanHistoryParams,
-    SessionSnapshot, State, ToolState, TranscriptEntry, TurnPhase,
+    SessionSnapshot, State, ToolOutput, ToolOutputParams, ToolState, TranscriptEntry, TurnPhase,
 };
 use cairn_tests::{
     editor_double::Approval,
@@ -27,7 +27,7 @@ async fn only_session(test: &TestDaemon) -> SessionSnapshot {
 fn told(snapshot: &SessionSnapshot) -> Vec<String> {
     let line = |entry: &TranscriptEntry| match entry {
         TranscriptEntry::Turn(turn) => match &turn.phase {
-            TurnPhase::Started { text } => format!("started: {text}"),
+            TurnPhase::Started { text, .. } => format!("started: {text}"),
             TurnPhase::Ended { reason, .. } => format!("ended: {reason:?}"),
         },
         TranscriptEntry::Message(message) => {
@@ -104,6 +104,25 @@ async fn a_session_is_restored_after_a_restart_and_continues() {
 }
 
 #[tokio::test]
+async fn the_result_of_a_call_is_returned_whole_also_after_a_restart() {
+    async fn output(test: &TestDaemon, session_id: &str, call_id: &str) -> Option<String> {
+        let (session_id, call_id) = (session_id.to_owned(), call_id.to_owned());
+        let params = ToolOutputParams { session_id, call_id };
+        test.editor.request::<ToolOutput>(params).await.unwrap().text
+    }
+    let test = TestDaemon::open(Wire::Anthropic, &[]).await;
+    test.editor.will_answer(allow());
+    let end = test.play([bash("c1", "seq 1 2000"), say("Done.")]).await;
+    let whole = output(&test, &end.session_id, "c1").await.expect("the call is over");
+    assert!(whole.contains("\n1\n2\n") || whole.starts_with("1\n2\n"), "{whole}");
+    assert!(whole.contains("\n1234\n") && whole.contains("\n2000"), "{whole}");
+    assert_eq!(output(&test, &end.session_id, "c2").await, None, "no such call");
+    assert_eq!(output(&test, "unknown", "c1").await, None, "no such session");
+    let test = test.restart().await;
+    assert_eq!(output(&test, &end.session_id, "c1").await, Some(whole));
+}
+
+#[tokio::test]
 async fn a_turn_cut_by_a_crash_is_interrupted_and_can_be_continued() {
     let test = TestDaemon::open(Wire::Anthropic, &[]).await;
     test.script([plan("c1", &[('>', "First"), (' ', "Second")])]);
@@ -136,7 +155,7 @@ async fn a_turn_cut_by_a_crash_is_interrupted_and_can_be_continued() {
 }
 
 #[tokio::test]
-async fn an_approval_open_at_shutdown_is_not_answered() {
+async fn an_approval_open_at_shutdown_stays_unanswered() {
     let test = TestDaemon::open(Wire::Anthropic, &[]).await;
     test.editor.will_answer(Approval::Silence);
     test.script([bash("c1", "echo x >> out")]);
@@ -195,7 +214,7 @@ async fn only_the_newest_session_is_restored_and_its_file_is_private() {
 }
 
 #[tokio::test]
-async fn a_session_that_cannot_be_written_runs_no_effects_and_says_so() {
+async fn a_session_that_cannot_be_written_runs_no_effects_and_reports_it() {
     let test = TestDaemon::open(Wire::Anthropic, &[("a", "one\n")]).await;
     // A file where the folder should be.
     fs::write(test.state().join("workspaces"), "").unwrap();
@@ -215,7 +234,7 @@ async fn a_session_that_cannot_be_written_runs_no_effects_and_says_so() {
 }
 
 #[tokio::test]
-async fn a_damaged_session_is_left_alone() {
+async fn a_damaged_journal_is_not_changed() {
     let test = TestDaemon::open(Wire::Anthropic, &[]).await;
     test.play([say("One.")]).await;
     let path = journals(test.state()).remove(0);

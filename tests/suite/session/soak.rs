@@ -1,4 +1,4 @@
-//! The soak in short; `make soak` is the long one.
+//! A short run of the soak test; `make soak` is the long one.
 
 use cairn_tests::{
     kills,
@@ -6,7 +6,7 @@ use cairn_tests::{
 };
 
 #[tokio::test]
-async fn forty_turns_at_random() {
+async fn forty_random_turns() {
     let report = soak::run(Options { turns: 40, seed: 3 }).await;
     assert!(report.kills > 0, "nothing was killed: {report}");
 }

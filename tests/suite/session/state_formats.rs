@@ -1,9 +1,9 @@
-//! State folders written by earlier versions: sessions and pending reviews of every format that was
-//! ever released open, and can be worked with.
+//! State folders of earlier versions: sessions and pending reviews of every released format can be opened
+//! and continued.
 //!
-//! `tests/states/<n>` holds what [`record`] wrote with the version of its time: the workspace, and the
-//! folder of state with the workspace's path replaced by [`PLACEHOLDER`]. Run `record` again after a
-//! change of a format, and keep the older folders.
+//! [`record_a_state_folder`] writes `tests/states/<n>`: the workspace, and the state folder with the
+//! path of the workspace replaced by [`PLACEHOLDER`]. Run it after a change of a format, and keep the
+//! older folders.
 
 use std::{
     fs::{self, File},
@@ -12,12 +12,12 @@ use std::{
 };
 
 use cairn_protocol::{
-    ApprovalDecision, Checkpoints, ChildPhase, Compact, CompactParams, Decide, DecideParams,
-    Decision, EndReason, ExportFormat, ExportSession, ExportSessionParams, ExportSessionResult,
-    FileKind, ForkSession, ForkSessionParams, Hunk, ListRules, ListSessions, ListSessionsParams,
-    OpenSession, OpenSessionParams, OpenSessionResult, PlanHistory, PlanHistoryParams, QueueAdd,
-    QueueAddParams, RestoreCheckpoint, RestoreCheckpointParams, ReviewMode, RunTask, RunTaskParams,
-    Scope, SessionSnapshot, State, StateResult, ToolState, TranscriptEntry, TurnPhase,
+    ApprovalDecision, Checkpoints, Compact, CompactParams, Decide, DecideParams, Decision,
+    EndReason, ExportFormat, ExportSession, ExportSessionParams, ExportSessionResult, FileKind,
+    ForkSession, ForkSessionParams, Hunk, ListRules, ListSessions, ListSessionsParams, OpenSession,
+    OpenSessionParams, OpenSessionResult, PlanHistory, PlanHistoryParams, QueueAdd, QueueAddParams,
+    RestoreCheckpoint, RestoreCheckpointParams, ReviewMode, RunTask, RunTaskParams, Scope,
+    SessionSnapshot, State, StateResult, SubagentPhase, ToolState, TranscriptEntry, TurnPhase,
     UndoDecision,
 };
 use cairn_tests::{
@@ -69,7 +69,7 @@ fn texts(hunks: &[Hunk]) -> Vec<(&str, &str, bool)> {
 /// Writes a new folder of the corpus: `CAIRN_RECORD_STATE=<name>`.
 #[tokio::test]
 #[ignore = "writes files of this repository"]
-async fn record() {
+async fn record_a_state_folder() {
     let name = std::env::var("CAIRN_RECORD_STATE").expect("the name of the new folder");
     let target = states().join(name);
     let files = ["a", "b", "old", "from", "out", "held"].map(|name| (name, TEXT));
@@ -120,8 +120,12 @@ async fn record() {
     };
     let last = test.editor.request::<RunTask>(params).await.unwrap();
     test.edits(1).await;
-    let params =
-        QueueAddParams { session_id: last.session_id, text: "Then this".into(), mode: None };
+    let params = QueueAddParams {
+        session_id: last.session_id,
+        text: "Then this".into(),
+        mode: None,
+        attachments: Vec::new(),
+    };
     test.editor.request::<QueueAdd>(params).await.unwrap();
     let (folder, found) = (test.folder().to_owned(), test.state().to_owned());
     let test = test.restart_after(|| keep(&folder, &found, &target)).await;
@@ -243,7 +247,7 @@ async fn each_format() -> Vec<TestDaemon> {
 }
 
 #[tokio::test]
-async fn the_newest_session_is_restored_from_every_format() {
+async fn the_newest_session_of_every_format_is_restored() {
     for test in each_format().await {
         let mut sessions = state(&test).await.sessions;
         assert_eq!(sessions.len(), 1);
@@ -306,9 +310,11 @@ async fn an_older_session_of_every_format_opens_forks_and_exports() {
                 done("p2"),
             ]
         );
-        let [child] = &first.children[..] else { panic!("one child: {:?}", first.children) };
-        assert_eq!(child.title, "Change b");
-        assert_eq!(child.phase, ChildPhase::Ended { reason: EndReason::Completed });
+        let [subagent] = &first.subagents[..] else {
+            panic!("one subagent: {:?}", first.subagents)
+        };
+        assert_eq!(subagent.title, "Change b");
+        assert_eq!(subagent.phase, SubagentPhase::Ended { reason: EndReason::Completed });
         let plan = first.plan.clone().unwrap();
         assert_eq!((plan.total, plan.completed, plan.items[0].files.len()), (2, 1, 6));
         let params = PlanHistoryParams { session_id: first.session_id.clone() };
@@ -335,7 +341,7 @@ async fn an_older_session_of_every_format_opens_forks_and_exports() {
 }
 
 #[tokio::test]
-async fn what_is_pending_in_every_format_can_be_decided_undone_and_restored() {
+async fn pending_edits_of_every_format_can_be_decided_undone_and_restored() {
     for test in each_format().await {
         let reviews = state(&test).await.reviews;
         let seen: Vec<_> = reviews
@@ -354,7 +360,7 @@ async fn what_is_pending_in_every_format_can_be_decided_undone_and_restored() {
                 ("to", FileKind::Moved, Some("from"), vec![("", "", false)]),
             ]
         );
-        assert!(reviews[1].hunks[0].child.is_some());
+        assert!(reviews[1].hunks[0].subagent.is_some());
         let rules = test.editor.request::<ListRules>(Default::default()).await.unwrap().rules;
         assert_eq!((rules[0].command.as_str(), rules[0].here), ("mkdir -p made", true));
         // The rejection, then the accept.

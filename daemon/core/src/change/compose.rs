@@ -1,17 +1,17 @@
-//! Two changes in a row as one.
+//! Composition of two successive changes.
 
 use std::iter::Peekable;
 
 use super::{Change, Edit};
 
-/// A change seen as a walk over its old text.
+/// Step of a walk over the old text of a change.
 enum Step {
     Keep(usize),
     Remove(usize),
     Insert(String),
 }
 
-/// The edits of `first` and then `second`. Takes changes whose lengths fit.
+/// Returns the edits of `first` followed by `second`. The lengths must fit.
 pub(super) fn edits(first: &Change, second: &Change) -> Vec<Edit> {
     let mut first = Walk(steps(first).into_iter().peekable());
     let mut out = Out::default();
@@ -22,7 +22,7 @@ pub(super) fn edits(first: &Change, second: &Change) -> Vec<Edit> {
             Step::Remove(count) => first.take(count, &mut out, Out::remove, |_, _| {}),
         }
     }
-    // Removals of `first` at the very end make no text that `second` could walk over.
+    // Removals of `first` at the end give no text for `second` to walk over.
     first.take(usize::MAX, &mut out, Out::keep, Out::insert);
     out.edits
 }
@@ -43,8 +43,8 @@ fn steps(change: &Change) -> Vec<Step> {
 struct Walk<I: Iterator<Item = Step>>(Peekable<I>);
 
 impl<I: Iterator<Item = Step>> Walk<I> {
-    /// Goes `count` chars of the middle text forward: `kept` for those that come from the old
-    /// text, `inserted` for those that the first change brought.
+    /// Advances by `count` chars of the middle text. Calls `kept` for chars of the old text, and
+    /// `inserted` for chars that the first change inserted.
     fn take(
         &mut self,
         mut count: usize,
@@ -85,7 +85,7 @@ impl<I: Iterator<Item = Step>> Walk<I> {
     }
 }
 
-/// The first `count` chars of a text, or all: how many chars and bytes that is.
+/// Returns the chars and bytes of the first `count` chars of a text, or of all.
 fn prefix(text: &str, count: usize) -> (usize, usize) {
     match text.char_indices().nth(count) {
         Some((bytes, _)) => (count, bytes),
@@ -93,7 +93,7 @@ fn prefix(text: &str, count: usize) -> (usize, usize) {
     }
 }
 
-/// Edits in the making.
+/// Builder of edits.
 #[derive(Default)]
 struct Out {
     at: usize,
@@ -115,7 +115,7 @@ impl Out {
         self.open().insert.push_str(text);
     }
 
-    /// The edit that ends here, or a new one.
+    /// Returns the edit that ends here, or a new one.
     fn open(&mut self) -> &mut Edit {
         let at = self.at;
         let continues = self.edits.last().is_some_and(|last| last.range.end == at);

@@ -12,7 +12,8 @@ const TAB_WIDTH: u8 = 8;
 /// Lines of two texts that differ, sorted, with at least one equal line between two of them.
 pub(crate) type Blocks = Vec<(Range<usize>, Range<usize>)>;
 
-/// Which of the `before` lines of `old` became which of the `after` lines of `new`.
+/// Blocks of lines that differ: ranges of `old`, within `before`, with their replacement in `new`,
+/// within `after`.
 pub(crate) fn lines(old: &Text, before: Range<usize>, new: &Text, after: Range<usize>) -> Blocks {
     if before.is_empty() || after.is_empty() {
         let differ = before.len() != after.len();

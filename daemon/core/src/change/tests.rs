@@ -16,7 +16,7 @@ fn show(change: &Change) -> String {
 }
 
 #[test]
-fn new_sorts_joins_and_refuses() {
+fn new_sorts_and_joins_edits_and_refuses_overlapping_ones() {
     let check = |edits: &[Edit], expect: Expect| match Change::new(5, edits.to_vec()) {
         Ok(change) => expect.assert_eq(&show(&change)),
         Err(error) => expect.assert_eq(&error.to_string()),
@@ -71,7 +71,7 @@ fn between_stays_below_a_thousand_edits() {
 }
 
 #[test]
-fn between_is_minimal_far_inside() {
+fn between_is_minimal_for_a_change_far_inside_a_text() {
     let lines = |changed: &str| -> Text {
         let around = |range: Range<u32>| range.map(|i| format!("line {i}\n")).collect::<String>();
         Text::new(&format!("{}{changed}{}", around(0..1000), around(1000..2000)))
@@ -132,7 +132,7 @@ fn text_and_change() -> impl Strategy<Value = (Text, Change)> {
 
 proptest! {
     #[test]
-    fn between_leads_from_old_to_new(old in text(), new in text()) {
+    fn between_gives_the_change_from_the_old_to_the_new_text(old in text(), new in text()) {
         let change = Change::between(&old, &new);
         prop_assert_eq!(change.len_after(), new.len_chars());
         prop_assert_eq!(change.apply(&old).unwrap(), new);
@@ -145,7 +145,7 @@ proptest! {
 
     /// Lines that a comparison leaves out are equal, and no line is counted twice.
     #[test]
-    fn ends_are_alike(old in text(), new in text()) {
+    fn common_prefix_and_suffix_of_two_texts_are_equal_and_do_not_overlap(old in text(), new in text()) {
         let Ends { before, after } = ends(&old, &new);
         let [a, b] = [&old, &new].map(|text| text.filled_lines());
         prop_assert!(before + after <= a.min(b));
@@ -154,7 +154,7 @@ proptest! {
     }
 
     #[test]
-    fn invert_leads_back((old, change) in text_and_change()) {
+    fn inverted_change_restores_the_old_text((old, change) in text_and_change()) {
         let new = change.apply(&old).unwrap();
         let inverse = change.invert(&old);
         prop_assert_eq!(&inverse.apply(&new).unwrap(), &old);
@@ -162,7 +162,7 @@ proptest! {
     }
 
     #[test]
-    fn compose_is_one_after_the_other(
+    fn composed_change_equals_both_changes_in_turn(
         (old, first, second) in text_and_change().prop_flat_map(|(text, first)| {
             let second = change(first.len_after());
             (Just(text), Just(first), second)
@@ -173,7 +173,7 @@ proptest! {
     }
 
     #[test]
-    fn offsets_outside_of_edits_keep_their_char((old, change) in text_and_change()) {
+    fn offsets_outside_of_edits_stay_at_the_same_character((old, change) in text_and_change()) {
         let new = change.apply(&old).unwrap();
         for at in 0..old.len_chars() {
             if !change.edits().iter().any(|edit| edit.range.contains(&at)) {

@@ -7,7 +7,7 @@
 
 use super::{Window, start_of};
 use crate::{
-    conversation::{Arguments, Item, Note, NoteKind},
+    conversation::{Attached, Item, Note, NoteKind, ToolArguments},
     marks,
     plan::Plan,
 };
@@ -114,8 +114,9 @@ impl Told {
         for (index, item) in parts.items.iter().enumerate() {
             match item {
                 Item::User(message) => {
-                    if !parts.digests.contains(&index) && !message.text.trim().is_empty() {
-                        told.words.push(message.text.clone());
+                    let words = with_names(message.text.clone(), &message.attached);
+                    if !parts.digests.contains(&index) && !words.trim().is_empty() {
+                        told.words.push(words);
                     }
                     told.notes(&message.notes);
                 }
@@ -135,9 +136,23 @@ impl Told {
                 // Reminders are added again when they are due.
                 NoteKind::Reminder => continue,
             };
-            place.push(marks::escape(&note.text).into_owned());
+            place.push(with_names(marks::escape(&note.text).into_owned(), &note.attached));
         }
     }
+}
+
+/// Appends the names of the attached content, which is not kept.
+fn with_names(text: String, attached: &[Attached]) -> String {
+    if attached.is_empty() {
+        return text;
+    }
+    let names: Vec<&str> = attached.iter().map(|one| one.name.as_str()).collect();
+    let mut out = text.trim_end().to_owned();
+    if !out.is_empty() {
+        out.push('\n');
+    }
+    out.push_str(&marks::own(&format!("attached then: {}", names.join(", "))));
+    out
 }
 
 fn is_decision(notice: &str) -> bool {
@@ -205,8 +220,8 @@ fn steps(parts: &Parts<'_>) -> Vec<String> {
                 }
                 for call in message.tool_calls() {
                     let arguments = match &call.arguments {
-                        Arguments::Object(object) => object.to_string(),
-                        Arguments::Invalid { raw, .. } => marks::escape(raw).into_owned(),
+                        ToolArguments::Object(object) => object.to_string(),
+                        ToolArguments::Invalid { raw, .. } => marks::escape(raw).into_owned(),
                     };
                     out.push(format!("You called {} {}", call.name, cut(&arguments, STEP_BYTES)));
                 }

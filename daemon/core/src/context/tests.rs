@@ -9,14 +9,14 @@ use crate::{
 };
 
 fn user(text: &str) -> Item {
-    Item::User(UserMessage { text: text.into(), notes: Vec::new() })
+    Item::User(UserMessage { text: text.into(), ..UserMessage::default() })
 }
 
 fn round(id: usize, output: &str, is_error: bool) -> [Item; 2] {
     let call = ToolCall {
         id: format!("c{id}"),
         name: "read_file".into(),
-        arguments: Arguments::Object(json!({ "path": "a" })),
+        arguments: ToolArguments::Object(json!({ "path": "a" })),
     };
     let result = ToolResult { call_id: format!("c{id}"), content: output.into(), is_error };
     [
@@ -35,7 +35,7 @@ fn window(tokens: u64) -> Window {
 }
 
 #[test]
-fn text_in_other_scripts_counts_for_more() {
+fn non_ascii_text_is_estimated_at_more_tokens() {
     let table = [("", 0), ("seven b", 2), ("fourteen bytes", 4), ("ж", 1), ("你好", 3), ("🦀", 2)];
     for (text, tokens) in table {
         assert_eq!(text_tokens(text), tokens, "{text}");
@@ -43,7 +43,7 @@ fn text_in_other_scripts_counts_for_more() {
 }
 
 #[test]
-fn the_servers_count_comes_before_every_estimate() {
+fn token_count_of_the_server_replaces_the_estimate() {
     let mut items = rounds(3, "x");
     let window = Window { tokens: 1_000, reserve: 0, head: 50 };
     let mut meter = Meter::default();
@@ -76,7 +76,7 @@ fn long_results_of_old_rounds_become_a_note() {
     let check = |output: &str, is_error, expect: Expect| {
         let items: Vec<Item> =
             std::iter::once(user("Do it")).chain(round(1, output, is_error)).collect();
-        expect.assert_eq(&shown(&items, Epoch { start: 0, elided_before: items.len() }));
+        expect.assert_eq(&shown(&items, Epoch { elided_before: items.len(), ..Epoch::default() }));
         assert_eq!(sent(&items, Epoch::default(), 2).as_ref(), &items[2]);
     };
     check(
@@ -95,14 +95,14 @@ fn long_results_of_old_rounds_become_a_note() {
     );
     let error = "no such file\n".to_owned() + &"at é\n".repeat(200);
     let items: Vec<Item> = std::iter::once(user("Do it")).chain(round(1, &error, true)).collect();
-    let sent = sent(&items, Epoch { start: 0, elided_before: 3 }, 2).into_owned();
+    let sent = sent(&items, Epoch { elided_before: 3, ..Epoch::default() }, 2).into_owned();
     let Item::ToolResults { results, .. } = sent else { panic!("results") };
     assert!(results[0].content.starts_with("no such file\n") && results[0].content.len() < 400);
     assert!(results[0].content.ends_with("call read_file again if you need it"));
 }
 
 #[test]
-fn results_are_left_out_in_big_steps_and_never_the_newest() {
+fn results_are_left_out_in_large_steps_and_never_the_newest() {
     let output = "word ".repeat(200);
     let items = rounds(40, &output);
     let all = Meter::default().used(&items, Epoch::default(), &window(1));
@@ -111,7 +111,8 @@ fn results_are_left_out_in_big_steps_and_never_the_newest() {
     let mut meter = Meter::default();
     meter.catch_up(&items, Epoch::default());
     let epoch = meter.elide(&items, Epoch::default(), &window).expect("it is worth it");
-    assert_eq!(epoch, Epoch { start: 0, elided_before: items.len() - 2 * ROUNDS_KEPT });
+    let elided_before = items.len() - 2 * ROUNDS_KEPT;
+    assert_eq!(epoch, Epoch { elided_before, ..Epoch::default() });
     let after = meter.used(&items, epoch, &window);
     assert!(after < all / 3, "{after} of {all}");
     let whole = shown(&items, epoch).lines().filter(|line| line.starts_with("word")).count();
@@ -127,7 +128,7 @@ fn results_are_left_out_in_big_steps_and_never_the_newest() {
 }
 
 #[test]
-fn windows_stated_by_servers() {
+fn window_is_read_from_the_refusal_of_a_server() {
     let table = [
         ("prompt is too long: 200001 tokens > 200000 maximum", Some(200_000)),
         ("This model's maximum context length is 8192 tokens. However, you…", Some(8_192)),
@@ -157,18 +158,18 @@ fn cost_is_known_only_where_every_price_is() {
 }
 
 fn notice(text: &str) -> Note {
-    Note { kind: NoteKind::Notice, text: text.into() }
+    Note::new(NoteKind::Notice, text)
 }
 
 #[test]
-fn a_digest_keeps_word_for_word_what_the_machine_knows() {
+fn digest_quotes_plan_edits_and_notices_unchanged() {
     let mut items = vec![user("Fix the cart.\nNo new crates.")];
     items.extend(round(1, "text of the file", false));
     if let Some(Item::ToolResults { notes, .. }) = items.last_mut() {
-        notes.push(Note { kind: NoteKind::Steer, text: "Use tabs".into() });
+        notes.push(Note::new(NoteKind::Steer, "Use tabs"));
         notes.push(notice(&format!("{REJECTED} this change of yours in a:\n-x\n+y")));
         notes.push(notice("Not as you last saw them: b"));
-        notes.push(Note { kind: NoteKind::Reminder, text: "Mind the plan".into() });
+        notes.push(Note::new(NoteKind::Reminder, "Mind the plan"));
     }
     items.push(user("an earlier digest"));
     items.push(user("And the tests?"));
@@ -213,7 +214,7 @@ fn a_digest_keeps_word_for_word_what_the_machine_knows() {
 }
 
 #[test]
-fn a_digest_has_the_first_and_the_newest_words_and_fits_any_window() {
+fn digest_has_the_first_and_the_newest_message_and_fits_any_window() {
     let long = |n: usize| format!("message {n} {}", "é".repeat(1_000));
     let mut items: Vec<Item> = (0..100).map(|n| user(&long(n))).collect();
     for id in 0..50 {
@@ -245,7 +246,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn more_text_is_never_fewer_tokens(texts in prop::collection::vec(".{0,40}", 1..20), reported in 0..20usize) {
+    fn longer_text_is_never_estimated_at_fewer_tokens(texts in prop::collection::vec(".{0,40}", 1..20), reported in 0..20usize) {
         let window = window(10_000);
         let epoch = Epoch::default();
         let mut items = Vec::new();
@@ -268,7 +269,7 @@ proptest! {
     }
 
     #[test]
-    fn the_estimate_is_the_same_however_often_it_is_asked(sizes in prop::collection::vec(0..3_000usize, 1..40), percent in 10..200u64) {
+    fn repeated_estimates_are_equal(sizes in prop::collection::vec(0..3_000usize, 1..40), percent in 10..200u64) {
         let mut items = vec![user("Do it")];
         for (id, size) in sizes.iter().enumerate() {
             items.extend(round(id, &"word ".repeat(size / 5), size % 7 == 0));

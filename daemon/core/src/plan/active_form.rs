@@ -1,7 +1,7 @@
-//! The form of a content that is shown while it is worked on, for dialects that do not send one.
+//! Active form of an item's content, derived for dialects that do not send one.
 //!
-//! Never inflects a word it does not know: a text that begins with no verb of the table, such as one
-//! in another language, stays as it is.
+//! Inflects only verbs of its table. A text that begins otherwise, for example in another language,
+//! is unchanged.
 
 const VERBS: &[(&str, &str)] = &[
     ("add", "adding"),

@@ -94,7 +94,7 @@ impl Dialect {
         }
     }
 
-    /// Names of the tools for use in a sentence: `write it down with …`.
+    /// Returns the names of the tools for use in a sentence.
     pub fn tool_in_words(self) -> &'static str {
         match self {
             Dialect::List(list) => list.tool_name(),
@@ -128,14 +128,14 @@ impl ListDialect {
         }
     }
 
-    /// Reads a call's arguments; the rules of the plan are `Plan::replace`'s matter.
+    /// Parses a call's arguments; `Plan::replace` checks the rules of the plan.
     pub fn parse(self, arguments: &Value) -> Result<Vec<Draft>, Faults> {
         let (drafts, faults) = self.read(arguments);
         if faults.is_empty() { Ok(drafts) } else { Err(faults) }
     }
 
-    /// As `parse`, but whatever is faulty has a placeholder among the drafts, at its own index, so
-    /// that the rules can be checked on the rest and all faults be reported at once.
+    /// Parses like `parse`, but a faulty item gives a placeholder at its index, so that the rules
+    /// can be checked on the others and all faults are reported at once.
     pub(super) fn read(self, arguments: &Value) -> (Vec<Draft>, Faults) {
         read::read(self.entry(), arguments)
     }

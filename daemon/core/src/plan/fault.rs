@@ -61,7 +61,7 @@ impl Faults {
     }
 
     /// Only the first fault of a place counts, and none inside of an item that is wrong as a
-    /// whole: what follows from a fault is noise.
+    /// whole, because faults that only follow from another one would be noise.
     pub(super) fn push(
         &mut self,
         index: Option<usize>,

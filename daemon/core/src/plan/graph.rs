@@ -36,8 +36,8 @@ const MAX_METADATA: usize = 4_000;
 const COMPLETED_SHOWN: usize = 20;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Task {
+#[serde(rename_all = "camelCase", deny_unknown_fields, expecting = "a task")]
+pub struct GraphTask {
     /// Id, counted up in its list and never reused.
     pub id: u32,
     pub subject: String,
@@ -54,7 +54,7 @@ pub struct Task {
 /// All tasks of one list. A default graph is empty.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Graph {
-    tasks: BTreeMap<u32, Task>,
+    tasks: BTreeMap<u32, GraphTask>,
     /// The newest id, possibly of a removed task.
     last_id: u32,
 }
@@ -69,7 +69,7 @@ pub struct TaskOutcome {
     pub completed: Option<u32>,
 }
 
-impl Task {
+impl GraphTask {
     /// Checks the limits of its texts, independently of their author.
     pub fn check(&self) -> Result<(), TaskFaults> {
         let mut faults = TaskFaults::default();
@@ -105,8 +105,9 @@ impl Task {
 
 impl Graph {
     /// Creates the graph of stored tasks. `last_id` counts if it is greater than their ids.
-    pub fn load(tasks: impl IntoIterator<Item = Task>, last_id: u32) -> Self {
-        let tasks: BTreeMap<u32, Task> = tasks.into_iter().map(|task| (task.id, task)).collect();
+    pub fn load(tasks: impl IntoIterator<Item = GraphTask>, last_id: u32) -> Self {
+        let tasks: BTreeMap<u32, GraphTask> =
+            tasks.into_iter().map(|task| (task.id, task)).collect();
         let newest = tasks.last_key_value().map_or(0, |(id, _)| *id);
         Self { tasks, last_id: last_id.max(newest) }
     }
@@ -122,11 +123,11 @@ impl Graph {
         }
     }
 
-    pub fn get(&self, id: u32) -> Option<&Task> {
+    pub fn get(&self, id: u32) -> Option<&GraphTask> {
         self.tasks.get(&id)
     }
 
-    pub fn tasks(&self) -> impl Iterator<Item = &Task> {
+    pub fn tasks(&self) -> impl Iterator<Item = &GraphTask> {
         self.tasks.values()
     }
 
@@ -142,7 +143,7 @@ impl Graph {
 
     /// Open tasks that a task waits for. A missing task may be unfinished, so it counts as open.
     pub fn open_blockers(&self, id: u32) -> Vec<u32> {
-        let open = |id: &u32| self.tasks.get(id).is_none_or(Task::is_open);
+        let open = |id: &u32| self.tasks.get(id).is_none_or(GraphTask::is_open);
         self.tasks
             .get(&id)
             .map(|task| task.blocked_by.iter().copied().filter(open).collect())
@@ -213,7 +214,7 @@ impl Graph {
         Some(view)
     }
 
-    fn item(&self, task: &Task) -> TodoItem {
+    fn item(&self, task: &GraphTask) -> TodoItem {
         let blocked_by = match task.status {
             Status::Pending => self.open_blockers(task.id),
             Status::InProgress | Status::Completed => Vec::new(),
@@ -238,7 +239,7 @@ impl Graph {
             return Err(faults);
         };
         let subject = new.subject.trim().to_owned();
-        let task = Task {
+        let task = GraphTask {
             id,
             active_form: match &new.active_form {
                 Some(form) => form.trim().to_owned(),
@@ -363,7 +364,13 @@ impl Graph {
 
     /// Checks that no task is started, claimed or completed before the tasks that it waits for.
     /// Judges the state after the whole call, and only the tasks that the call changed.
-    fn check_order(&self, id: u32, before: &Task, change: &TaskChange, faults: &mut TaskFaults) {
+    fn check_order(
+        &self,
+        id: u32,
+        before: &GraphTask,
+        change: &TaskChange,
+        faults: &mut TaskFaults,
+    ) {
         let Some(task) = self.tasks.get(&id) else { return };
         let waits_for = self.open_blockers(id);
         if !waits_for.is_empty() {
@@ -441,7 +448,7 @@ enum Direction {
     BlockedBy,
 }
 
-fn begun(task: &Task) -> bool {
+fn begun(task: &GraphTask) -> bool {
     match task.status {
         Status::Pending => false,
         Status::InProgress | Status::Completed => true,

@@ -1,7 +1,7 @@
-//! Which old item each item of a new list continues.
+//! Identity of plan items: finds the old item that each item of a new list continues.
 //!
-//! A wrong "same" hides that an open item was dropped and shows its hunks under a stranger; a
-//! wrong "new" only names a drop too many. So when in doubt, an item is new.
+//! A false match would hide that an open item was dropped, and show its hunks under another item. A
+//! missed match only reports one dropped item too many. So in doubt an item is new.
 
 use super::{Draft, DraftStatus, TodoItem};
 
@@ -24,8 +24,8 @@ struct Matching<'a> {
 }
 
 impl Matching<'_> {
-    /// The same text is the same item, wherever it stands now. Among items of one text the given
-    /// id decides, then the order; when some of them left, those stay whose status stayed.
+    /// Matches items with the same text, at any position. Among several with one text, the given id
+    /// decides, then the order. If some were removed, those with an unchanged status match first.
     fn same_text(&mut self) {
         self.pair_up(same_id);
         for draft in 0..self.drafts.len() {
@@ -43,7 +43,7 @@ impl Matching<'_> {
         self.pair_up(|_, _| true);
     }
 
-    /// Pairs, in order, the free drafts and items that have the same text and fit.
+    /// Pairs the unmatched drafts and items, in order, that have the same text and satisfy `fits`.
     fn pair_up(&mut self, fits: impl Fn(&Draft, &TodoItem) -> bool) {
         for draft in 0..self.drafts.len() {
             if self.of_draft[draft].is_some() {
@@ -60,7 +60,8 @@ impl Matching<'_> {
         }
     }
 
-    /// The closest texts first; at the same distance the same id, then the nearest place.
+    /// Matches items with edited texts: the smallest distance first, then the same id, then the
+    /// nearest position.
     fn edited_text(&mut self) {
         let draft_words: Vec<_> = self.drafts.iter().map(|draft| words(&draft.content)).collect();
         let item_words: Vec<_> = self.old.iter().map(|item| words(&item.content)).collect();
@@ -70,7 +71,7 @@ impl Matching<'_> {
                 if self.of_draft[draft].is_some() || self.taken[item] {
                     continue;
                 }
-                // A completed item does not come back to life with another text.
+                // A completed item does not become open again with another text.
                 if !old.is_open() && new.status != DraftStatus::Completed {
                     continue;
                 }
@@ -110,8 +111,8 @@ fn same_status(draft: &Draft, item: &TodoItem) -> bool {
     (draft.status == DraftStatus::Completed) != item.is_open()
 }
 
-/// Number of words added or removed, if nothing else differs and half of the text stayed. A
-/// replaced word makes another item: `Test the parser` is not `Test the lexer`.
+/// Number of added or removed words, if nothing else differs and half of the text is unchanged. A
+/// replaced word gives another item: `Test the parser` is not `Test the lexer`.
 fn distance(a: &[String], b: &[String]) -> Option<usize> {
     let (short, long) = if a.len() <= b.len() { (a, b) } else { (b, a) };
     let mut rest = long.iter();
@@ -119,14 +120,15 @@ fn distance(a: &[String], b: &[String]) -> Option<usize> {
     (contained && short.len() * 2 >= long.len()).then(|| long.len() - short.len())
 }
 
-/// Half of the words are the same: enough when the model says by the id that it is the same item.
+/// Returns true if half of the words are the same, which is enough for an item with the same id.
 fn related(a: &[String], b: &[String]) -> bool {
     let (short, long) = if a.len() <= b.len() { (a, b) } else { (b, a) };
     let common = short.iter().filter(|word| long.iter().any(|other| same_word(word, other)));
     common.count() * 2 >= short.len()
 }
 
-/// Equal, or one with an ending of up to two letters: `typo` and `typos`, not `step1` and `step2`.
+/// Returns true for equal words, and for a word with an added ending of up to two letters: `typo`
+/// and `typos`, but not `step1` and `step2`.
 fn same_word(a: &str, b: &str) -> bool {
     let (short, long) = if a.len() <= b.len() { (a, b) } else { (b, a) };
     long.strip_prefix(short).is_some_and(|ending| {
@@ -137,7 +139,8 @@ fn same_word(a: &str, b: &str) -> bool {
     })
 }
 
-/// Lower-case words without punctuation; in scripts without spaces each character is one.
+/// Returns the lower-case words without punctuation. In scripts without spaces each character is a
+/// word.
 fn words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word = String::new();
@@ -158,7 +161,7 @@ fn words(text: &str) -> Vec<String> {
         words.push(word);
     }
     if words.is_empty() {
-        // Only punctuation: that is its word, so that `!` and `?` stay two.
+        // A text of punctuation is one word, so that `!` and `?` differ.
         words.push(text.trim().to_owned());
     }
     words

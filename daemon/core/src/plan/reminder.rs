@@ -1,7 +1,7 @@
-//! When the model is reminded of its plan, and in which words: a pure policy.
+//! Policy for reminders about the plan: their time and their texts.
 //!
-//! A reminder is guidance, never an error. Never in the round of an update or right after it: a
-//! model that just did what it should must not be told to.
+//! A reminder is guidance, never an error. None is given in the round of an update or the next one,
+//! when the plan is current.
 
 mod verifying;
 
@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 
 use super::{Accepted, Dialect, Plan};
 
-/// Fewer items than this are too small a task to ask for proof.
+/// Minimum number of items for the reminder to verify.
 const VERIFIED_ITEMS: usize = 3;
 
-/// The user sees reminders too, so they are not to be answered but also no secret.
+/// Asks the model not to answer a reminder. The user can see reminders.
 const NO_ANSWER: &str = "This note is from the editor; it needs no answer.";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,15 +26,15 @@ pub struct ReminderSettings {
 /// Limits for reminders, in model rounds (not tool calls) without an accepted todo call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NagPolicy {
-    /// From that many rounds on, in each round.
+    /// Reminds in each round, from this number of rounds on.
     EveryRound {
         rounds: u32,
     },
-    /// After that many rounds once, then the count begins anew.
+    /// Reminds once after this number of rounds, then counts from zero.
     Reset {
         rounds: u32,
     },
-    /// After more than that many rounds once, then the count begins anew.
+    /// Reminds once after more than this number of rounds, then counts from zero.
     Patient {
         rounds: u32,
     },
@@ -46,7 +46,7 @@ pub struct ReminderTexts {
     pub initial: String,
     /// Text for an open plan; a line with the state of the plan follows it.
     pub stale: String,
-    /// The turn has several steps, and no plan is open.
+    /// Text for a turn of several steps without an open plan.
     pub unplanned: String,
     pub verification: String,
 }
@@ -55,16 +55,16 @@ pub struct ReminderTexts {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ReminderState {
     initial_given: bool,
-    /// Asked in this turn.
+    /// True if the reminder to verify was given in this turn.
     verification_given: bool,
     rounds: u32,
-    /// The newest round had an update.
+    /// True if the newest round had an update.
     fresh: bool,
 }
 
 impl ReminderSettings {
-    /// Initial and verification on; nags once after 3 rounds and counts anew, since the same words
-    /// in each round are read as noise.
+    /// Enables the initial reminder and the one to verify; reminds once after 3 rounds and counts
+    /// again, because models ignore a text that is repeated in each round.
     pub fn defaults(dialect: Dialect) -> Self {
         Self {
             initial: true,
@@ -79,7 +79,7 @@ impl NagPolicy {
     pub const DEFAULT_ROUNDS: u32 = 3;
     pub const DEFAULT_PATIENT_ROUNDS: u32 = 10;
 
-    /// From the values of the setting `plan.reminder`; `None`: there is no such policy.
+    /// Reads the values of the setting `plan.reminder`; `None`: no such policy exists.
     pub fn from_setting(policy: &str, rounds: Option<u32>) -> Option<Self> {
         match policy {
             "every-round" => {
@@ -128,20 +128,20 @@ impl ReminderTexts {
 }
 
 impl ReminderState {
-    /// With the first user message of a session, and only then.
+    /// Returns the reminder for the first message of a session; `None` later.
     pub fn initial(&mut self, settings: &ReminderSettings) -> Option<String> {
         let first = !std::mem::replace(&mut self.initial_given, true);
         (first && settings.initial).then(|| settings.texts.initial.clone())
     }
 
-    /// A user message began a turn: rounds of an earlier turn say nothing about this one.
+    /// Resets the count at the start of a turn.
     pub fn turn_started(&mut self) {
         self.rounds = 0;
         self.verification_given = false;
     }
 
-    /// After each model round that called tools. `updated`: a todo call in it was accepted;
-    /// `multi_step`: the turn is already one that deserves a plan.
+    /// Returns the reminder after a round with tool calls. `updated`: a todo call in it was
+    /// accepted; `multi_step`: the turn has enough steps for a plan.
     pub fn after_round(
         &mut self,
         settings: &ReminderSettings,
@@ -176,8 +176,8 @@ impl ReminderState {
         })
     }
 
-    /// On the call that completes a list of three or more items, none of which is about verifying;
-    /// once in a turn.
+    /// Returns the reminder to verify, for a call that completes a list of three or more items
+    /// without one about verification; once in a turn.
     pub fn verification(
         &mut self,
         settings: &ReminderSettings,

@@ -1,4 +1,4 @@
-//! The rules a new list must keep. They collect all faults and change nothing.
+//! Rules for a new list. The checks collect all faults and change nothing.
 
 use super::{Draft, DraftStatus, FaultKind, Faults, ListDialect};
 
@@ -76,7 +76,7 @@ pub(super) fn text_fault(text: &str, limit: usize) -> Option<FaultKind> {
     (length > limit).then_some(FaultKind::TooLong { length, limit })
 }
 
-/// Embeddings, overrides and isolates: they make text look like what it is not.
+/// Returns true for embeddings, overrides and isolates, which change the visible order of text.
 pub(super) fn is_bidi_control(c: char) -> bool {
     matches!(c, '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
 }

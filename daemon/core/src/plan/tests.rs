@@ -66,7 +66,7 @@ fn check_call(before: &[&str], arguments: Value, expect: Expect) {
 }
 
 #[test]
-fn an_item_stays_itself_when_its_status_changes_and_when_it_moves() {
+fn an_item_keeps_its_id_when_its_status_or_place_changes() {
     check_lists(
         &[
             &["[>] Add type hints", "[ ] Add docstrings", "[ ] Add main guard"],
@@ -97,7 +97,7 @@ fn an_item_stays_itself_when_its_status_changes_and_when_it_moves() {
 }
 
 #[test]
-fn a_lightly_edited_text_is_the_same_item() {
+fn an_item_keeps_its_id_when_its_text_changes_slightly() {
     check_lists(
         &[
             &["[ ] Add type hints", "[ ] Fix typo in README", "[ ] 修复登录错误"],
@@ -126,7 +126,7 @@ fn a_lightly_edited_text_is_the_same_item() {
 }
 
 #[test]
-fn a_replaced_word_makes_another_item_and_the_drop_is_named() {
+fn a_replaced_word_makes_a_new_item_and_the_dropped_one_is_named() {
     check_lists(
         &[
             &["[ ] Test the parser", "[ ] Do step1", "[ ] Fix"],
@@ -172,7 +172,7 @@ fn the_closest_text_continues_an_item_that_was_split() {
 }
 
 #[test]
-fn items_of_one_text_are_told_apart_by_order_and_status() {
+fn items_with_equal_texts_are_matched_by_order_and_status() {
     check_lists(
         &[
             &["[ ] Run tests", "[ ] Fix", "[ ] Run tests"],
@@ -278,7 +278,7 @@ fn a_completed_item_comes_back_only_under_its_own_text() {
 }
 
 #[test]
-fn only_open_items_that_leave_unnamed_are_dropped() {
+fn only_missing_open_items_are_reported_as_dropped() {
     check_lists(
         &[
             &["[x] Read", "[>] Write", "[ ] Send", "[!] Wait"],
@@ -454,7 +454,7 @@ fn the_list_itself_can_be_wrong() {
 }
 
 #[test]
-fn an_endless_list_has_a_bounded_answer() {
+fn a_very_long_list_gets_a_bounded_answer() {
     check_call(
         &[],
         json!({ "todos": vec![json!("\u{202E}"); 50_000] }),
@@ -556,7 +556,7 @@ proptest! {
     }
 
     #[test]
-    fn an_id_never_names_two_items(calls in any_calls()) {
+    fn an_id_is_never_used_for_two_items(calls in any_calls()) {
         let mut plan = Plan::default();
         let mut gone = std::collections::HashSet::new();
         for drafts in calls {
@@ -572,7 +572,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_open_stays_or_is_named(calls in any_calls()) {
+    fn an_open_item_stays_or_is_reported_as_dropped(calls in any_calls()) {
         let mut plan = Plan::default();
         for drafts in calls {
             let old = plan.clone();
@@ -637,7 +637,7 @@ fn by_content(plan: &Plan) -> std::collections::BTreeMap<String, String> {
 }
 
 #[test]
-fn faults_can_be_read_by_code() {
+fn faults_have_an_index_and_a_field() {
     let mut plan = Plan::default();
     let drafts = ["[>] Read", "[>] Write"].map(draft).to_vec();
     let faults = plan.replace(drafts, ListDialect::ManageTodoList).expect_err("two in progress");

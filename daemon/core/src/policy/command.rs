@@ -12,16 +12,16 @@ mod definitions;
 mod followed;
 mod forbidden;
 mod git;
+mod loose;
 mod read_only;
-mod readers;
 mod rules;
 mod subcommands;
 
 pub use definitions::{Definition, definitions, definitions_in};
 pub use followed::followed;
 pub use forbidden::Denial;
-pub use read_only::is_read_only;
-pub use readers::{ReadKind, paths_read};
+pub(super) use loose::loose_commands;
+pub use read_only::{ReadKind, is_read_only, paths_read};
 pub use rules::{AutoApproval, CommandContext, CommandRules, Rule};
 
 /// Maximum length of a parsed script, in bytes.
@@ -111,7 +111,7 @@ impl Script {
 /// folder.
 fn leads_straight(folder: &str) -> bool {
     let steps = !folder.split('/').any(|step| step == "..");
-    // What two slashes mean at the beginning is left to each system.
+    // The meaning of two leading slashes depends on the system.
     let begins = !folder.is_empty() && !folder.starts_with('-') && !folder.starts_with("//");
     folder.chars().all(is_plain) && steps && begins
 }

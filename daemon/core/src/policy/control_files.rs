@@ -1,21 +1,22 @@
 //! Control files: names that git, an editor, a shell, a package manager or an agent executes or
 //! follows by itself.
 //!
-//! A command must not write one unseen: what exists is mounted read-only in its sandbox, and what it
-//! makes is moved aside and asked for. Judged by name alone; the caller knows where the name stands.
+//! A command must not write one without an approval: existing ones are mounted read-only in its
+//! sandbox, and new ones are moved to quarantine. The name alone decides; the caller knows the
+//! folder.
 
 use std::path::Path;
 
 use crate::file_names::plain;
 
-/// Where a folder stands, which decides the names that count in it.
+/// Kind of a folder, which decides the names that are control files in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Zone {
     /// A folder of the project.
     Project,
-    /// A tree that tools generate: only what git follows counts.
+    /// A tree that tools generate: only names that git follows are control files.
     Generated,
-    /// Everything in it counts: `.vscode`, a folder of hooks.
+    /// All its files are control files: `.vscode`, a folder of hooks.
     Control,
     /// A repository's own folder (`.git`).
     Repository,
@@ -23,7 +24,7 @@ pub enum Zone {
     Repositories,
 }
 
-/// The kind of an entry of a folder.
+/// Kind of an entry of a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum EntryKind {
     File,
@@ -33,7 +34,7 @@ pub enum EntryKind {
     Other,
 }
 
-/// The part an entry plays.
+/// Role of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Role {
     /// Not a control file. A folder is entered in this zone, or not at all.
@@ -118,14 +119,14 @@ pub const CONTROL_NAMES: &[&str] = &[
     "mise.toml",
 ];
 const CONTROL_ENDINGS: &[&str] = &[".code-workspace"];
-/// A folder of which only these names count: elsewhere it may be a whole `CARGO_HOME`.
+/// Folder with its control files. Its other files are not: the folder may be a whole `CARGO_HOME`.
 const CARGO: (&str, &[&str]) = (".cargo", &["config", "config.toml"]);
 
-/// In a repository's own folder: what decides what git runs or which repository it uses.
+/// Names in a repository's own folder that decide what git runs or which repository it uses.
 pub const REPOSITORY_NAMES: &[&str] =
     &["config", "config.worktree", "commondir", "gitdir", "hooks"];
 
-/// The part that `name` plays in a folder called `folder` that stands in `zone`.
+/// Returns the role of `name` in a folder called `folder` in `zone`.
 pub fn role(zone: Zone, folder: &str, name: &str, kind: EntryKind) -> Role {
     let name = lower(name);
     let is_folder = kind == EntryKind::Folder;
@@ -153,22 +154,22 @@ pub fn role(zone: Zone, folder: &str, name: &str, kind: EntryKind) -> Role {
     }
 }
 
-/// The part that a name plays in a folder that is a repository without being called `.git`: a bare
-/// one, a module of another one or a working copy's own. It stands in `zone` as well.
+/// Returns the role of a name in a repository that is not called `.git`: a bare one, a module of
+/// another one, or that of a worktree. The folder is in `zone` as well.
 pub fn role_in_bare(zone: Zone, folder: &str, name: &str, kind: EntryKind) -> Role {
     if name == "HEAD" {
         return Role::Mark;
     }
     match role(Zone::Repository, folder, name, kind) {
         control @ Role::Control { .. } => control,
-        // Someone may have put the shape of a repository around files of the project.
+        // Files of the project may lie in a folder that looks like a repository.
         inner if zone == Zone::Repositories => inner,
         _ if matches!(name, "objects" | "refs") => Role::Plain { enter: None },
         Role::Plain { .. } | Role::Mark => role(zone, folder, name, kind),
     }
 }
 
-/// Git takes a folder with these names for a repository and does what its `config` says.
+/// Returns true if git treats a folder with these names as a repository and follows its `config`.
 pub fn is_repository<'a>(names: impl Iterator<Item = &'a str>) -> bool {
     let (mut head, mut objects, mut refs, mut common) = (false, false, false, false);
     for name in names {
@@ -190,20 +191,20 @@ pub fn is_generated(path: &Path) -> bool {
     })
 }
 
-/// True for a name that is a control file wherever it stands in a project.
+/// True for a name that is a control file anywhere in a project.
 pub fn is_control_name(name: &str) -> bool {
     let name = lower(name);
     CONTROL_NAMES.contains(&name.as_str())
         || CONTROL_ENDINGS.iter().any(|ending| name.ends_with(ending))
 }
 
-/// File systems may fold case; those that fold more do it as [`plain`] does.
+/// Compares names as file systems without case do, by [`plain`].
 fn lower(name: &str) -> String {
     if name.is_ascii() { name.to_ascii_lowercase() } else { plain(name) }
 }
 
-/// True for a setting that no program reads as something to run or to follow: a repository of which
-/// all settings are so does nothing of its own when git enters it.
+/// True for a setting that names nothing to run or to follow. A repository with only such settings
+/// runs nothing when git enters it.
 pub fn is_inert_setting(section: &str, key: &str) -> bool {
     const CORE: &[&str] = &[
         "autocrlf",
@@ -243,7 +244,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_play_their_part_where_they_stand() {
+    fn the_role_of_a_name_depends_on_its_zone() {
         use EntryKind::{File, Folder};
         use Zone::{Control, Generated, Project, Repositories, Repository};
         let control = |enter| Role::Control { enter };
@@ -278,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn shapes_of_repositories() {
+    fn a_folder_with_the_files_of_a_repository_is_one() {
         let is = |names: &str| is_repository(names.split(' '));
         assert!(is("HEAD objects refs") && is("HEAD commondir"));
         assert!(!is("HEAD objects") && !is("objects refs"));

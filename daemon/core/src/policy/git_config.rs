@@ -1,27 +1,27 @@
-//! Reader of git's configuration format, after the grammar in git's own `config.c`.
+//! Parser of git's configuration format, after the grammar in git's `config.c`.
 //!
-//! Reads one file's text. Never follows an include and never judges a condition: the caller follows
-//! every include, so that nothing depends on whether a condition holds now.
+//! Parses the text of one file. The caller follows every include without regard to its condition,
+//! so that the result does not depend on a condition.
 
 /// One setting. Section and key are in lower case; a subsection keeps its case.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Setting {
     pub section: String,
-    /// The part in quotes, `a` in `[filter "a"]`; or what follows the first dot in `[filter.a]`.
+    /// The quoted part, `a` in `[filter "a"]`, or the text after the first dot in `[filter.a]`.
     pub subsection: Option<String>,
     pub key: String,
-    /// `None`: the key stands alone, which git reads as `true`.
+    /// `None`: a key without a value, which git reads as `true`.
     pub value: Option<String>,
 }
 
-/// A file that git refuses to read, with the settings before the fault.
+/// Error in a file that git refuses to read, with the settings before it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("not git's configuration format")]
 pub struct MalformedGitConfig {
     pub before: Vec<Setting>,
 }
 
-/// Reads a whole file. Bytes that are no UTF-8 are replaced, NUL ends a value.
+/// Parses a whole file. Invalid UTF-8 is replaced, and NUL ends a value.
 pub fn parse(text: &[u8]) -> Result<Vec<Setting>, MalformedGitConfig> {
     let mut reader =
         Reader { rest: text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text), eof: false };
@@ -39,7 +39,7 @@ struct Reader<'a> {
 
 /// `None` anywhere means that git refuses the file.
 impl Reader<'_> {
-    /// The next character; `\n` for CRLF and at the end of the file.
+    /// Returns the next character; `\n` for CRLF and at the end of the file.
     fn next(&mut self) -> u8 {
         match self.rest {
             [] => {
@@ -77,7 +77,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The name of a section with its subsection behind a dot.
+    /// Parses the name of a section, with its subsection after a dot.
     fn section(&mut self) -> Option<Vec<u8>> {
         let mut name = Vec::new();
         loop {
@@ -136,7 +136,7 @@ impl Reader<'_> {
     fn value(&mut self) -> Option<Vec<u8>> {
         let mut value = Vec::new();
         let (mut quoted, mut comment) = (false, false);
-        // The length without the white space at the end, while there is some.
+        // Length without the trailing white space, if there is any.
         let mut trimmed: Option<usize> = None;
         loop {
             let c = self.next();
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_read_as_git_reads_them() {
+    fn lines_are_parsed_as_by_git() {
         for (text, expected) in [
             ("", ""),
             ("[core]\n\thooksPath = a/b\n", r#"core.hookspath=Some("a/b")"#),

@@ -1,5 +1,5 @@
-//! Home folder in the sandbox: the allow-list of toolchains and caches, and the names of secrets that
-//! stay hidden inside of what is shown.
+//! Home folder in the sandbox: the allow-list of toolchains and caches, and the names of secrets
+//! that stay hidden in them.
 //!
 //! Paths are relative to the home folder. A component `*` stands for any name, a last `*` in a component
 //! for the rest of a name.
@@ -75,10 +75,10 @@ pub fn fits(pattern: &str, name: &str) -> bool {
     ends
 }
 
-/// Text of a file of settings for git, made of the user's own without what authenticates.
+/// Returns the user's git settings without credentials.
 ///
-/// Sections that git and its usual companions need are kept; a value that looks like a credential is left
-/// out wherever it stands. Signing is turned off: the keys for it are not in the sandbox.
+/// Keeps the sections that git and its usual tools need, and drops every value that looks like a
+/// credential. Turns signing off, because its keys are not in the sandbox.
 pub fn git_settings<'a>(all: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
     const KEPT: &[&str] = &[
         "add",
@@ -218,7 +218,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn patterns_fit_whole_names() {
+    fn patterns_match_whole_names() {
         for (pattern, name, fit) in [
             ("python*", "python3.11", true),
             ("python*", "pythn", false),
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn no_tool_shows_a_secret_or_a_folder_of_many_programs() {
+    fn no_tool_shows_a_secret_or_a_shared_folder() {
         for tool in TOOLS {
             let whole = [""];
             let shown = if tool.shown.is_empty() { &whole[..] } else { tool.shown };
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_credentials() {
+    fn names_of_credentials_are_recognised() {
         for name in ["credentials.toml", ".npmrc", "NuGet.Config", ".env.local", "token"] {
             assert!(is_credential(name, false), "{name}");
         }
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_of_git_lose_what_authenticates() {
+    fn copied_git_settings_have_no_credentials() {
         let all = [
             ("user.name", "A \"B\" \\ C"),
             ("user.email", "a@example.invalid"),

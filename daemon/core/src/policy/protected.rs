@@ -1,17 +1,18 @@
-//! Which files ask even where edits do not, and which of them may hold secrets.
+//! Names of files that need an approval even where edits do not, and of files that may hold
+//! secrets.
 //!
-//! By name alone, so that a file that is not there yet is one of them too.
+//! The name alone decides, so that it holds for files that do not exist yet.
 
 use std::path::{Component, Path};
 
 use crate::file_names::plain;
 
 /// True for files that something runs or follows without the user naming them: hooks and their managers,
-/// settings of editors, agents and shells, what picks the version of a tool, whole environments (their
+/// settings of editors, agents and shells, files that select the version of a tool, whole environments (their
 /// programs come first in the search path, their start-up files run with each program), build
-/// manifests and lock files that tools load by themselves; and secrets. Not for files that run when the
-/// user names them, as a makefile. `path` is relative to its workspace folder; below `~` every hidden
-/// name counts.
+/// manifests and lock files that tools load by themselves; and secrets. False for files that run only
+/// when the user names them, such as a makefile. `path` is relative to its workspace folder; below `~`
+/// every hidden name is protected.
 pub fn is_protected(path: &Path) -> bool {
     let names = names(path);
     let Some(last) = names.last() else { return false };
@@ -39,7 +40,7 @@ pub fn is_secret(path: &Path) -> bool {
 }
 
 /// The name of a file or folder that is protected at the top of a workspace folder: where such a
-/// name is a link, what it leads to is protected as well.
+/// name is a link, its target is protected as well.
 pub fn protected_roots() -> impl Iterator<Item = &'static str> {
     ANYWHERE.iter().copied().chain([".githooks", ".github"])
 }
@@ -148,7 +149,7 @@ const FILES: &[&str] = &[
     ".rust-analyzer.toml",
     ".rusty-hook.toml",
     ".sdkmanrc",
-    // What the managers of packages lock; all others end in `.lock`.
+    // Lock files of package managers; all others end in `.lock`.
     ".terraform.lock.hcl",
     ".tool-versions",
     ".vimrc",
@@ -252,7 +253,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_decides_what_runs_is_protected() {
+    fn files_that_programs_run_or_follow_are_protected() {
         for path in [
             ".git",
             ".gitignore",
@@ -311,7 +312,7 @@ mod tests {
             "gradle.lockfile",
             "flake.lock",
             "deno.lock",
-            // What the managers of packages lock; all others end in `.lock`.
+            // Lock files of package managers; all others end in `.lock`.
             ".terraform.lock.hcl",
             ".bashrc",
             // Environments, hooks managers, editors, versions of tools.
@@ -382,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_hold_secrets() {
+    fn names_of_files_that_may_hold_secrets_are_recognised() {
         for path in [
             ".env",
             "a/.ENV.local",

@@ -1,8 +1,8 @@
-//! Sandbox of a command: what it sees and may write, whether it has a network; and the arguments of
+//! Sandbox of a command: visible and writable paths, access to the network, and the arguments of
 //! bubblewrap that build it.
 //!
-//! Never looks at the file system: the server reports which paths exist. A path that is not named
-//! here is visible and read-only.
+//! Never reads the file system: the server reports which paths exist. A path without a mount is visible
+//! and read-only.
 
 use std::{
     collections::BTreeMap,
@@ -15,7 +15,7 @@ use std::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
 pub struct Needs {
     pub network: bool,
-    /// `.git` is writable, without what decides what git runs.
+    /// `.git` is writable, except for files that make git run programs.
     pub git: bool,
 }
 
@@ -78,13 +78,13 @@ pub struct Home {
 
 /// Paths of Cairn's own files in each sandbox.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Own {
+pub struct OwnPaths {
     /// The private temporary folder.
     pub temporary: PathBuf,
     /// The private home folder.
     pub home: PathBuf,
     /// An empty file, which replaces hidden files.
-    pub nothing: PathBuf,
+    pub empty_file: PathBuf,
     /// The program that restricts the sandbox from inside.
     pub program: PathBuf,
     /// True if the user is the superuser. The kernel's limit of processes does not apply then, so
@@ -99,12 +99,12 @@ pub const PROGRAM: &str = "/dev/cairn";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mount {
     pub at: PathBuf,
-    pub what: What,
+    pub source: MountSource,
 }
 
-/// From the weakest to the strictest: of two for one place, the stricter counts.
+/// Content of a mount, from the weakest to the strictest: of two for one path, the stricter counts.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum What {
+pub enum MountSource {
     Writable {
         from: PathBuf,
     },
@@ -116,7 +116,7 @@ pub enum What {
 }
 
 /// Mounts over the read-only root, each folder before the places in it.
-pub fn mounts(found: &SandboxPaths, own: &Own) -> Vec<Mount> {
+pub fn mounts(found: &SandboxPaths, own: &OwnPaths) -> Vec<Mount> {
     let mut places = places(found, own);
     // Folders of the private home folder that lead to a mount are mounts themselves: nothing that is
     // mounted can be moved away or replaced by a link, over which the next command's mount would be laid.
@@ -125,32 +125,32 @@ pub fn mounts(found: &SandboxPaths, own: &Own) -> Vec<Mount> {
             let between = at.ancestors().skip(1).take_while(|above| *above != home.at);
             for above in between.map(Path::to_owned) {
                 let Ok(below) = above.strip_prefix(&home.at) else { continue };
-                let what = home_folder(home, own.home.join(below));
-                places.entry((above.components().count(), above)).or_insert(what);
+                let source = home_folder(home, own.home.join(below));
+                places.entry((above.components().count(), above)).or_insert(source);
             }
         }
     }
-    places.into_iter().map(|((_, at), what)| Mount { at, what }).collect()
+    places.into_iter().map(|((_, at), source)| Mount { at, source }).collect()
 }
 
-/// Places in the private home folder that something is mounted at, relative to it, with what is mounted.
-/// The shell makes them before a command sees the folder.
-pub fn places_in_home(found: &SandboxPaths, own: &Own) -> Vec<(PathBuf, What)> {
+/// Mount points in the private home folder, relative to it, with the content of each.
+/// The server creates them before a command sees the folder.
+pub fn places_in_home(found: &SandboxPaths, own: &OwnPaths) -> Vec<(PathBuf, MountSource)> {
     let Some(home) = &found.home else { return Vec::new() };
     let places = places(found, own);
     let below = |at: &Path| at.strip_prefix(&home.at).map(Path::to_owned).ok();
     in_home(&places, home)
         .into_iter()
         .filter_map(|at| {
-            let what = places.get(&(at.components().count(), at.clone()))?;
-            Some((below(&at)?, what.clone()))
+            let source = places.get(&(at.components().count(), at.clone()))?;
+            Some((below(&at)?, source.clone()))
         })
         .collect()
 }
 
-type Places = BTreeMap<(usize, PathBuf), What>;
+type Places = BTreeMap<(usize, PathBuf), MountSource>;
 
-/// Those whose nearest mount above is the home folder.
+/// Places whose nearest mount above is the home folder.
 fn in_home(places: &Places, home: &Home) -> Vec<PathBuf> {
     let nearest = |at: &Path| {
         let mut above = at.ancestors().skip(1);
@@ -161,69 +161,69 @@ fn in_home(places: &Places, home: &Home) -> Vec<PathBuf> {
     all.filter(|at| at.starts_with(&home.at) && nearest(at)).cloned().collect()
 }
 
-fn home_folder(home: &Home, from: PathBuf) -> What {
-    if home.writable { What::Writable { from } } else { What::ReadOnly { from } }
+fn home_folder(home: &Home, from: PathBuf) -> MountSource {
+    if home.writable { MountSource::Writable { from } } else { MountSource::ReadOnly { from } }
 }
 
-fn places(found: &SandboxPaths, own: &Own) -> Places {
+fn places(found: &SandboxPaths, own: &OwnPaths) -> Places {
     let mut places = Places::new();
-    let mut put = |at: &Path, what: What| {
+    let mut put = |at: &Path, source: MountSource| {
         // The root and the sandbox's own places must stay visible.
         let kept = ["/dev", "/proc", "/sys"].iter().any(|kept| Path::new(kept) == at);
         let depth = at.components().count();
         if !at.is_absolute() || depth < 2 || kept {
             return;
         }
-        let place = places.entry((depth, at.to_owned())).or_insert_with(|| what.clone());
+        let place = places.entry((depth, at.to_owned())).or_insert_with(|| source.clone());
         let stricter =
-            std::mem::discriminant(place) == std::mem::discriminant(&what) || *place < what;
+            std::mem::discriminant(place) == std::mem::discriminant(&source) || *place < source;
         if stricter {
-            *place = what;
+            *place = source;
         }
     };
     for at in &found.temporary {
-        put(at, What::Writable { from: own.temporary.clone() });
+        put(at, MountSource::Writable { from: own.temporary.clone() });
     }
     for at in &found.writable {
-        put(at, What::Writable { from: at.clone() });
+        put(at, MountSource::Writable { from: at.clone() });
     }
     for at in found.read_only.iter().chain(&found.shown) {
-        put(at, What::ReadOnly { from: at.clone() });
+        put(at, MountSource::ReadOnly { from: at.clone() });
     }
-    // Who opens a folder of secrets as a workspace means it.
+    // The user opened this folder of secrets as a workspace.
     let meant = |at: &&PathBuf| !found.writable.contains(at);
     for at in found.hidden_files.iter().filter(meant) {
-        put(at, What::ReadOnly { from: own.nothing.clone() });
+        put(at, MountSource::ReadOnly { from: own.empty_file.clone() });
     }
     for at in found.hidden_folders.iter().filter(meant) {
-        put(at, What::Empty);
+        put(at, MountSource::Empty);
     }
     for Placed { from, at } in found.placed.iter().chain(&found.copies) {
-        put(at, What::ReadOnly { from: from.clone() });
+        put(at, MountSource::ReadOnly { from: from.clone() });
     }
     if let Some(home) = &found.home {
-        // Whatever was said of the folder itself is said of the real one.
+        // A rule for the folder applies to its real path.
         let place = (home.at.components().count(), home.at.clone());
         places.insert(place, home_folder(home, own.home.clone()));
     }
     places
 }
 
-/// The places a command may write.
+/// Returns the paths that a command may write.
 pub fn writable(mounts: &[Mount]) -> impl Iterator<Item = &Path> {
-    mounts.iter().filter_map(|mount| match mount.what {
-        What::Writable { .. } => Some(mount.at.as_path()),
-        What::ReadOnly { .. } | What::Empty => None,
+    mounts.iter().filter_map(|mount| match mount.source {
+        MountSource::Writable { .. } => Some(mount.at.as_path()),
+        MountSource::ReadOnly { .. } | MountSource::Empty => None,
     })
 }
 
-/// The arguments for bubblewrap (or for our own launcher, which understands the same) that run
-/// `command` in the box.
+/// Arguments for bubblewrap (or for Cairn's own launcher, which accepts the same) that run `command` in
+/// the sandbox.
 pub fn arguments(
     mounts: &[Mount],
     network: bool,
     cwd: &Path,
-    own: &Own,
+    own: &OwnPaths,
     command: impl IntoIterator<Item = OsString>,
 ) -> Vec<OsString> {
     let mut all: Vec<OsString> = Vec::new();
@@ -239,16 +239,16 @@ pub fn arguments(
         add(&[&"--cap-add", &"CAP_SYS_ADMIN"]);
     }
     add(&[&"--ro-bind", &"/", &"/", &"--dev", &"/dev", &"--proc", &"/proc"]);
-    for Mount { at, what } in mounts {
-        match what {
-            What::Writable { from } => add(&[&"--bind", from, at]),
-            What::ReadOnly { from } => add(&[&"--ro-bind", from, at]),
-            What::Empty => add(&[&"--tmpfs", at]),
+    for Mount { at, source } in mounts {
+        match source {
+            MountSource::Writable { from } => add(&[&"--bind", from, at]),
+            MountSource::ReadOnly { from } => add(&[&"--ro-bind", from, at]),
+            MountSource::Empty => add(&[&"--tmpfs", at]),
         }
     }
     add(&[&"--ro-bind", &own.program, &PROGRAM]);
-    // When everything is in it that belongs there.
-    for Mount { at, .. } in mounts.iter().filter(|mount| mount.what == What::Empty) {
+    // After all mounts inside of it.
+    for Mount { at, .. } in mounts.iter().filter(|mount| mount.source == MountSource::Empty) {
         add(&[&"--remount-ro", at]);
     }
     add(&[&"--chdir", &cwd, &"--"]);
@@ -266,11 +266,11 @@ mod tests {
         paths.iter().map(PathBuf::from).collect()
     }
 
-    fn own() -> Own {
-        Own {
+    fn own() -> OwnPaths {
+        OwnPaths {
             temporary: "/tmp/private".into(),
             home: "/tmp/home".into(),
-            nothing: "/state/nothing".into(),
+            empty_file: "/state/nothing".into(),
             program: "/opt/cairn".into(),
             superuser: false,
         }
@@ -290,7 +290,7 @@ mod tests {
 
     #[test]
     #[cfg(unix)]
-    fn a_place_comes_before_what_is_in_it() {
+    fn a_folder_is_mounted_before_its_contents() {
         let found = SandboxPaths {
             writable: paths(&["/tmp/a/ws", "/home/me/.config/Code/ws", "/home/me"]),
             read_only: paths(&["/tmp/a/ws/.git", "/tmp/a/ws/sub/.vscode"]),
@@ -332,7 +332,7 @@ mod tests {
 
     #[test]
     #[cfg(unix)]
-    fn of_two_for_one_place_the_stricter_counts() {
+    fn of_two_mounts_at_one_path_the_stricter_is_used() {
         let found = SandboxPaths {
             writable: paths(&["/ws", "/tmp", "/ws/lib", "/", "/dev"]),
             read_only: paths(&["/ws/lib"]),
@@ -345,10 +345,10 @@ mod tests {
         let writable: Vec<_> = writable(&got).collect();
         assert_eq!(writable, [Path::new("/tmp"), Path::new("/ws")]);
         let at =
-            |at: &str| got.iter().find(|mount| mount.at == Path::new(at)).unwrap().what.clone();
+            |at: &str| got.iter().find(|mount| mount.at == Path::new(at)).unwrap().source.clone();
         // A workspace that is the temporary folder is the real one.
-        assert_eq!(at("/tmp"), What::Writable { from: "/tmp".into() });
-        assert_eq!(at("/ws/lib"), What::ReadOnly { from: "/ws/lib".into() });
+        assert_eq!(at("/tmp"), MountSource::Writable { from: "/tmp".into() });
+        assert_eq!(at("/ws/lib"), MountSource::ReadOnly { from: "/ws/lib".into() });
         assert_eq!(got.len(), 3);
     }
 
@@ -366,11 +366,16 @@ mod tests {
             ..SandboxPaths::default()
         };
         let said = |found: &SandboxPaths| {
-            let lines = mounts(found, &own()).into_iter().map(|Mount { at, what }| match what {
-                What::Writable { from } => format!("{} rw {}\n", at.display(), from.display()),
-                What::ReadOnly { from } => format!("{} ro {}\n", at.display(), from.display()),
-                What::Empty => format!("{} empty\n", at.display()),
-            });
+            let lines =
+                mounts(found, &own()).into_iter().map(|Mount { at, source }| match source {
+                    MountSource::Writable { from } => {
+                        format!("{} rw {}\n", at.display(), from.display())
+                    }
+                    MountSource::ReadOnly { from } => {
+                        format!("{} ro {}\n", at.display(), from.display())
+                    }
+                    MountSource::Empty => format!("{} empty\n", at.display()),
+                });
             lines.collect::<String>()
         };
         expect![[r#"
@@ -398,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn needs_are_told_in_words() {
+    fn needs_are_described_in_words() {
         let needs = |network, git| Needs { network, git }.in_words();
         assert_eq!(needs(false, false), "");
         assert_eq!(

@@ -3,10 +3,10 @@
 
 use std::path::Path;
 
-use super::sandbox::{Home, Own, SandboxPaths};
+use super::sandbox::{Home, OwnPaths, SandboxPaths};
 
 /// Profile of the sandbox. The last matching rule counts, so later rules deny again.
-pub fn profile(found: &SandboxPaths, own: &Own, network: bool) -> String {
+pub fn profile(found: &SandboxPaths, own: &OwnPaths, network: bool) -> String {
     let mut text = String::from("(version 1)\n(allow default)\n(deny file-write*)\n");
     let mut rule = |what: &str, kind: &str, path: &Path| {
         text.push_str(&format!("({what} ({kind} {}))\n", quoted(path)));
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_home_folder_is_not_read_but_for_what_is_shown() {
+    fn only_the_shown_parts_of_the_home_folder_are_readable() {
         let found = SandboxPaths {
             writable: vec!["/Users/me/ws".into()],
             read_only: vec!["/Users/me/ws/.git".into()],
@@ -84,10 +84,10 @@ mod tests {
             home: Some(Home { at: "/Users/me".into(), writable: true }),
             ..SandboxPaths::default()
         };
-        let own = Own {
+        let own = OwnPaths {
             temporary: "/private/tmp/x".into(),
             home: "/private/tmp/h".into(),
-            nothing: "/x".into(),
+            empty_file: "/x".into(),
             program: "/x".into(),
             superuser: false,
         };
@@ -116,17 +116,17 @@ mod tests {
     }
 
     #[test]
-    fn what_is_forbidden_again_comes_last() {
+    fn deny_rules_come_after_allow_rules() {
         let found = SandboxPaths {
             writable: vec!["/Users/me/a \"b\"".into()],
             read_only: vec!["/Users/me/a \"b\"/.git".into()],
             hidden_folders: vec!["/Users/me/.ssh".into()],
             ..SandboxPaths::default()
         };
-        let own = Own {
+        let own = OwnPaths {
             temporary: "/private/tmp/x".into(),
             home: "/private/tmp/h".into(),
-            nothing: "/x".into(),
+            empty_file: "/x".into(),
             program: "/x".into(),
             superuser: false,
         };

@@ -17,7 +17,7 @@ pub fn offers(tool: &str) -> bool {
     OFFERED.contains(&tool)
 }
 
-/// Why a call is denied without trust. `None`: it may go on to be judged like any other.
+/// Reason for which an access is denied without trust. `None`: the usual policy applies.
 pub fn refusal(access: &Access) -> Option<&'static str> {
     match access {
         Access::Read { .. } | Access::Plan => None,
@@ -27,7 +27,7 @@ pub fn refusal(access: &Access) -> Option<&'static str> {
         Access::Command { .. } => {
             Some("This workspace is not trusted by the user, so no command runs in it.")
         }
-        Access::Child => {
+        Access::Subagent => {
             Some("This workspace is not trusted by the user, so no subagent works in it.")
         }
     }
@@ -39,12 +39,12 @@ mod tests {
     use crate::policy::sandbox::Needs;
 
     #[test]
-    fn without_trust_there_is_only_reading() {
+    fn without_trust_only_reading_is_allowed() {
         let (path, inside) = (std::path::PathBuf::from("/ws/a"), std::path::PathBuf::from("a"));
         for (access, allowed) in [
             (Access::Read { path: Some(path.clone()), names: vec![] }, true),
             (Access::Plan, true),
-            (Access::Child, false),
+            (Access::Subagent, false),
             (Access::Edit { path: path.clone(), inside: inside.clone(), aliases: vec![] }, false),
             (Access::Delete { path: path.clone(), inside: inside.clone(), aliases: vec![] }, false),
             (

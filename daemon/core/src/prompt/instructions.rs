@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn what_says_nothing_new_is_left_out() {
+    fn empty_and_repeated_instructions_are_left_out() {
         let fitting = fit([
             named("a/AGENTS.md", "Use tabs.\n"),
             named("a/CLAUDE.md", "\nUse tabs."),
@@ -180,21 +180,21 @@ mod tests {
     }
 
     #[test]
-    fn files_and_their_sum_are_bounded_at_a_character() {
+    fn each_file_and_their_sum_are_cut_at_a_character_boundary() {
         let long = "é".repeat(FILE_LIMIT);
         let found = ["1", "2", "3"].map(|name| (name.to_owned(), format!("{name}{long}")));
         let fitting = fit(found);
         let whole = 1 + 2 * FILE_LIMIT;
         let told: Vec<(usize, usize)> =
             fitting.iter().map(|one| (one.text.len(), one.left_out)).collect();
-        // Two fill the room but for the bytes that a cut inside a character left.
+        // Two files use the whole limit, except for the bytes of a character at the cut.
         let first = FILE_LIMIT - 1;
         assert_eq!(told, [(first, whole - first), (first, whole - first), (1, whole - 1)]);
         assert!(fitting.iter().map(|one| one.text.len()).sum::<usize>() <= TOTAL_LIMIT);
     }
 
     #[test]
-    fn the_model_is_told_whose_words_they_are() {
+    fn the_prompt_names_the_author_of_instructions() {
         assert_eq!(section(&[]), "");
         let one = Instructions {
             name: "AGENTS.md".into(),

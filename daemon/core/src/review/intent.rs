@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_tells_if_it_holds_an_edit() {
+    fn an_edit_is_recognised_in_a_later_text() {
         // The text before, the text after, the text found; whole, likely.
         for (before, after, text, whole, likely) in [
             ("a\nb\nc\n", "a\nX\nc\n", "a\nb\nc\n", false, false),
@@ -209,7 +209,7 @@ mod tests {
 
         /// To reject everything gives what the user would have.
         #[test]
-        fn what_came_late_can_be_rejected(
+        fn an_edit_that_came_late_can_be_rejected(
             before in "[ab\n]{0,10}", after in "[ab\n]{0,10}", typed in "[abu\n]{0,10}",
         ) {
             let intent = intent(&before, &after);

@@ -59,7 +59,8 @@ pub(super) fn heirs(
             Some(hunk) if is_one_to_one => hunk.kin.clone(),
             Some(_) | None => kin.clone(),
         };
-        heirs.push(Hunk { id, old, new, origin, mixed, user, kin });
+        let typed_inside = parent.is_some_and(|hunk| hunk.typed_inside);
+        heirs.push(Hunk { id, old, new, origin, mixed, typed_inside, user, kin });
     }
     heirs
 }

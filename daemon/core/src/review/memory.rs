@@ -8,7 +8,7 @@ use std::{
 use super::{Hunk, HunkId, state::ReviewState, unaccept::AcceptedHunks};
 use crate::text::Text;
 
-/// As far as an undo may go back. The texts share almost all of their memory.
+/// Number of states that an undo can restore. The texts share almost all of their memory.
 const CAPACITY: usize = 64;
 
 /// A time line of states. A text may be on it more than once, but not twice in a row.
@@ -111,9 +111,8 @@ impl Memory {
         self.states.get(found).cloned()
     }
 
-    /// Hunks were accepted: no undo may take that back. They are accepted in all states they are
-    /// in, and where one was joined with others, or only a part of another one, the state is
-    /// forgotten.
+    /// Accepts hunks in all remembered states, so that no undo takes the accept back. A state in which
+    /// such a hunk was joined with others, or was a part of another one, is forgotten.
     pub(super) fn accept(&mut self, accepted: &[Hunk]) {
         let mut related: HashMap<HunkId, Vec<&Hunk>> = HashMap::new();
         for hunk in accepted {
@@ -139,7 +138,7 @@ impl Memory {
         });
     }
 
-    /// An accept was taken back: no undo may lead to where it still holds.
+    /// Forgets the states in which an undone accept still holds, so that no undo restores it.
     pub(super) fn unaccept(&mut self, accepted: &AcceptedHunks) {
         self.retain(|state| state.unaccept_if_known(accepted));
     }
@@ -156,7 +155,7 @@ impl Memory {
     }
 }
 
-/// Lengths first: texts are only read when it is likely that they are the same.
+/// Compares the lengths first, so that most different texts are not read.
 fn same_text(a: &Text, b: &Text) -> bool {
     a.len_chars() == b.len_chars() && a == b
 }

@@ -26,7 +26,7 @@ pub(super) fn unified(review: &FileReview, hunks: &[&Hunk], path: &str) -> Strin
     let from = if review.existed() { format!("a/{path}") } else { "/dev/null".to_owned() };
     let mut out = format!("--- {from}\n+++ b/{path}\n");
     let lines = review.baseline().filled_lines();
-    // How far the new lines are ahead of the old ones.
+    // Number of lines added and removed so far.
     let (mut added, mut removed) = (0, 0);
     for group in hunks.chunk_by(|a, b| b.old.start - a.old.end <= 2 * CONTEXT) {
         let [first, ..] = group else { continue };

@@ -1,14 +1,14 @@
-//! The review, slow and obviously right: for tests only, nothing shipped may use it.
+//! Reference model of a review for tests: slow, and simple enough to be right by inspection.
 //!
-//! One list holds the lines of both texts: those that are in both, those that only the baseline
-//! has, and those that only the current text has. A hunk is a run of lines that are not in both.
-//! There are no offsets to keep in step, so there is nothing to get wrong about them.
+//! One list holds the lines of both texts: lines in both, lines only in the baseline, and lines only
+//! in the current text. A hunk is a run of lines that are not in both. The model keeps no offsets, so
+//! it cannot get an offset wrong.
 //!
-//! It knows whole lines that end in `\n`. There it must agree exactly: both texts, the lines of
-//! each hunk, and which of them the user wrote. Only ids have other names, and where the same line
-//! comes twice, two differences can be equally right. Edits inside of lines, other endings, undo
-//! and what happens out of sight are left to the laws, as any model of them would be as clever as
-//! what it is to check.
+//! The model covers whole lines that end in `\n`. For these the review must agree with it exactly: both
+//! texts, the lines of each hunk, and which of them the user wrote. Two differences are allowed: ids have
+//! other names, and where a line occurs twice, either copy may be the changed one. Property tests cover
+//! the rest (edits inside a line, other line endings, undo, restored texts), because a model of it would
+//! be as complex as the code under test.
 
 use std::ops::Range;
 
@@ -34,9 +34,9 @@ pub struct Run {
     pub old: Range<usize>,
     /// Lines of the current text.
     pub new: Range<usize>,
-    /// Which of the new lines the user wrote.
+    /// For each new line, true if the user wrote it.
     pub user: Vec<bool>,
-    /// Where it is in the list.
+    /// Range in the list.
     place: Range<usize>,
 }
 

@@ -10,10 +10,10 @@ use crate::{
     text::Text,
 };
 
-/// More ids than any file will ever need, and far enough from where they would run out.
+/// Maximum number of ids: more than any file needs, and far below the range of the type.
 const MOST_IDS: u64 = u64::MAX / 2;
 
-/// A review without its memory of earlier texts. `T` stands for a text: itself, or what names it.
+/// A review without its memory of earlier texts. `T` is a text, or a reference to one.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
 pub struct ReviewSnapshot<T> {
     pub baseline: T,
@@ -23,7 +23,7 @@ pub struct ReviewSnapshot<T> {
     pub hunks: Vec<HunkSnapshot>,
 }
 
-/// All there is to know of a [`Hunk`].
+/// Stored form of a [`Hunk`].
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
 pub struct HunkSnapshot {
     pub id: HunkId,
@@ -31,12 +31,15 @@ pub struct HunkSnapshot {
     pub new: Range<usize>,
     pub origin: Arc<Origin>,
     pub mixed: bool,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub typed_inside: bool,
     pub user: Vec<bool>,
     pub kin: Vec<HunkId>,
 }
 
-/// A proposal of which nothing stands in the text any more.
-#[derive(Clone, Debug, PartialEq)]
+/// A proposal that is no longer in the text, not even in part.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
+#[serde(rename_all = "camelCase")]
 pub struct Outdated {
     pub id: HunkId,
     pub origin: Arc<Origin>,
@@ -44,6 +47,28 @@ pub struct Outdated {
     pub new_text: String,
     /// The line of the text where it would be now.
     pub line: usize,
+}
+
+impl Outdated {
+    /// Returns the present place of the old lines in characters: the former one, or else the only
+    /// match in the text.
+    #[must_use]
+    pub fn place(&self, text: &Text) -> Option<Range<usize>> {
+        let at = text.line_to_char(self.line.min(text.filled_lines()));
+        let length = self.old_text.chars().count();
+        if at + length <= text.len_chars() && text.slice(at..at + length) == self.old_text {
+            return Some(at..at + length);
+        }
+        let whole = text.to_string();
+        let mut places = whole.match_indices(self.old_text.as_str());
+        match (places.next(), places.next()) {
+            (Some((byte, _)), None) if !self.old_text.is_empty() => {
+                let at = whole[..byte].chars().count();
+                Some(at..at + length)
+            }
+            _ => None,
+        }
+    }
 }
 
 impl<T> ReviewSnapshot<T> {
@@ -80,7 +105,7 @@ impl FileReview {
         }
     }
 
-    /// The review of a snapshot. It knows of no earlier text: an undo to one is the user's edit.
+    /// Restores the review of a snapshot, without earlier texts: an undo to one counts as the user's edit.
     ///
     /// # Errors
     /// Why the snapshot cannot be one of a review.
@@ -96,11 +121,11 @@ impl FileReview {
         Ok(review)
     }
 
-    /// The text of a restored review is another one than was recorded. It is as if the user had
-    /// edited it, but hunks of which nothing is left are no longer pending.
+    /// Takes the text of a restored review that differs from the recorded one. The difference counts as
+    /// an edit of the user, and hunks of which nothing is left are no longer pending.
     ///
-    /// What then stands in their place is the user's. As soon as one visible character of the
-    /// agent's is left, a hunk stays: nothing of the agent's is accepted here.
+    /// The text in their place is then the user's. A hunk stays while one visible character of the
+    /// agent's is left, so this never accepts a line of the agent.
     pub fn reconcile_restored(&mut self, text: &Text) -> Vec<Outdated> {
         if self.current() == text {
             return Vec::new();
@@ -136,7 +161,7 @@ impl FileReview {
         outdated
     }
 
-    /// Which hunk a former one is, or is a part of, after a change.
+    /// Index of the hunk that a former hunk is, or is a part of, after a change.
     fn heir(&self, former: &ReviewState, hunk: &Hunk, change: &Change) -> Option<usize> {
         let place = self.place(former, hunk, change);
         let adjoins = |heir: &Hunk| heir.new.start <= place.end && place.start <= heir.new.end;
@@ -171,14 +196,14 @@ impl ReviewState {
 
 impl From<Hunk> for HunkSnapshot {
     fn from(hunk: Hunk) -> HunkSnapshot {
-        let Hunk { id, old, new, origin, mixed, user, kin } = hunk;
-        HunkSnapshot { id, old, new, origin, mixed, user, kin }
+        let Hunk { id, old, new, origin, mixed, typed_inside, user, kin } = hunk;
+        HunkSnapshot { id, old, new, origin, mixed, typed_inside, user, kin }
     }
 }
 
 impl From<HunkSnapshot> for Hunk {
     fn from(hunk: HunkSnapshot) -> Hunk {
-        let HunkSnapshot { id, old, new, origin, mixed, user, kin } = hunk;
-        Hunk { id, old, new, origin, mixed, user, kin }
+        let HunkSnapshot { id, old, new, origin, mixed, typed_inside, user, kin } = hunk;
+        Hunk { id, old, new, origin, mixed, typed_inside, user, kin }
     }
 }

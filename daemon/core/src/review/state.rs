@@ -9,7 +9,7 @@ use std::{
 };
 
 use super::{
-    Author, Hunk, HunkId,
+    Author, Hunk, HunkId, OwnText,
     lineage::{heirs, kin},
     window,
 };
@@ -114,11 +114,14 @@ impl ReviewState {
     }
 
     /// Returns the edit of the current text that takes hunks back.
-    pub(super) fn reject(&self, hunks: &[Hunk]) -> Option<Change> {
+    pub(super) fn reject(&self, hunks: &[Hunk], own: OwnText) -> Option<Change> {
         let edits = hunks.iter().flat_map(|hunk| {
             let span = self.current.lines_to_chars(&hunk.new);
             let shown = Text::new(&self.current.slice(span.clone()));
-            let kept = Text::new(&self.kept_on_reject(hunk));
+            let kept = match own {
+                OwnText::Keep => Text::new(&self.kept_on_reject(hunk)),
+                OwnText::Drop => Text::new(&self.baseline.lines_slice(hunk.old.clone())),
+            };
             let edits = Change::between(&shown, &kept).edits().to_vec();
             edits.into_iter().map(move |edit| edit.shifted(span.start))
         });
@@ -266,7 +269,8 @@ impl ReviewState {
         }
         // The absorption may have widened the region.
         let lines = relative(&shift.before, region.new.start);
-        let written = self.user_lines(&region.user[lines.clone()], edit, &current, &shift, author);
+        let (written, inside) =
+            self.user_lines(&region.user[lines.clone()], edit, &current, &shift, author);
         region.user.splice(lines, written);
         self.current = current;
         region.new.end = region.new.end - shift.before.len() + shift.after.len();
@@ -277,6 +281,7 @@ impl ReviewState {
         let mut former: Vec<Hunk> = self.hunks[touched.clone()].to_vec();
         for hunk in &mut former {
             shift.apply(&mut hunk.new);
+            hunk.typed_inside |= inside;
         }
         let Region { old, new, user } = region;
         let blocks = diff::lines(&self.baseline, old, &self.current, new.clone());
@@ -332,7 +337,8 @@ impl ReviewState {
         region.user.fill(false);
     }
 
-    /// Returns for each line of the edited window whether the user typed text in it.
+    /// Returns for each line of the edited window whether the user typed text in it, and whether
+    /// they typed it inside a line of the agent's.
     fn user_lines(
         &self,
         before: &[bool],
@@ -340,7 +346,7 @@ impl ReviewState {
         current: &Text,
         shift: &Shift,
         author: &Author,
-    ) -> Vec<bool> {
+    ) -> (Vec<bool>, bool) {
         let typed = match author {
             Author::User | Author::Decision => {
                 let visible = |text: &str| text.split_whitespace().collect::<String>();
@@ -363,7 +369,16 @@ impl ReviewState {
         let mut lines = before[..prefix].to_vec();
         lines.resize(is.len() - suffix, user);
         lines.extend_from_slice(&before[before.len() - suffix..]);
-        lines
+        let is_left = |line: usize| {
+            let chars = self.current.lines_to_chars(&(line..line + 1));
+            let left = |at: &usize| !edit.range.contains(at);
+            chars
+                .filter(left)
+                .any(|at| self.current.char_at(at).is_some_and(|c| !c.is_whitespace()))
+        };
+        let mut changed = prefix..before.len() - suffix;
+        let inside = typed && changed.any(|i| !before[i] && is_left(was.start + i));
+        (lines, inside)
     }
 
     /// Returns the lines that hunks and a window span in both texts.
@@ -429,6 +444,7 @@ impl ReviewState {
         first.old.end = second.old.end;
         first.new.end = second.new.end;
         first.mixed |= second.mixed;
+        first.typed_inside |= second.typed_inside;
         first.user.extend(second.user);
     }
 }

@@ -142,9 +142,9 @@ impl Fixture {
 fn agent(call: &str) -> Author {
     Author::Agent(Origin {
         session: "s".to_owned(),
-        turn: "t".to_owned(),
-        call: call.to_owned(),
-        child: None,
+        turn: "t".into(),
+        call: call.into(),
+        subagent: None,
         plan_item: None,
     })
 }
@@ -350,7 +350,7 @@ fn text_at_the_end_of_a_file_without_a_final_newline() {
 }
 
 #[test]
-fn a_text_changed_out_of_sight_is_a_user_edit() {
+fn a_text_changed_while_not_observed_counts_as_a_user_edit() {
     let mut fixture = Fixture::new(FIVE);
     fixture.agent("three", "3");
     fixture.review.reconcile(&Text::new("zero\none\ntwo\n3\nfour\n"));
@@ -421,4 +421,43 @@ fn patches_apply_to_the_baseline() {
         +new
     "#]]
     .assert_eq(&fixture.review.unified_patch(Hunks::All, "f"));
+}
+
+#[test]
+fn a_word_typed_inside_a_line_of_the_agent_is_known_and_can_go_with_the_hunk() {
+    let inside = |what: &str, with: &str| {
+        let mut fixture = Fixture::new("a\nold\nb\n");
+        fixture.agent("old\n", "first\nsecond\n");
+        fixture.user(what, with);
+        let hunk = fixture.review.hunks()[0].clone();
+        let kept = fixture.review.reject_many(&[hunk.id], OwnText::Keep).unwrap();
+        let dropped = fixture.review.reject_many(&[hunk.id], OwnText::Drop).unwrap();
+        let text = |change: Change| change.apply(fixture.review.current()).unwrap().to_string();
+        (fixture.review.line_typed_in(&hunk), text(kept), text(dropped))
+    };
+    let base = "a\nold\nb\n".to_owned();
+    for (what, with, line, kept) in [
+        ("first", "first // short", Some("first // short\n"), "a\nfirst // short\nold\nb\n"),
+        ("second", "seXcond", Some("seXcond\n"), "a\nold\nseXcond\nb\n"),
+        // Lines of the user's own are none of the agent's.
+        ("first\n", "first\nmine\n", None, "a\nold\nmine\nb\n"),
+        ("first\n", "mine\n", None, "a\nmine\nold\nb\n"),
+        ("second", "mine\nsecond", None, "a\nold\nmine\nb\n"),
+    ] {
+        assert_eq!(inside(what, with), (line.map(Into::into), kept.into(), base.clone()), "{with}");
+    }
+}
+
+#[test]
+fn dropping_what_the_user_typed_settles_the_hunk_and_can_be_undone() {
+    let mut fixture = Fixture::new("a\nold\nb\n");
+    fixture.agent("old\n", "first\nsecond\n");
+    fixture.user("first", "first // short");
+    let shown = fixture.show();
+    let id = fixture.review.hunks()[0].id;
+    let change = fixture.review.reject_many(&[id], OwnText::Drop).unwrap();
+    fixture.perform(&change, &Author::Decision);
+    assert_eq!((fixture.text().as_str(), fixture.show().as_str()), ("a\nold\nb\n", ""));
+    assert!(fixture.undo());
+    assert_eq!(fixture.show(), shown);
 }

@@ -1,7 +1,7 @@
-//! Takes an accept back: its old lines are the baseline again, and what is newer stays.
+//! Undoes an accept: its old lines are the baseline again, and newer changes stay.
 //!
-//! Only where the accepted lines still stand, in the baseline as in the current text. Must never
-//! touch the current text, nor make pending what the user wrote since.
+//! Works only where the accepted lines are still in the baseline and in the current text. Must never
+//! change the current text, nor make later text of the user pending.
 
 use std::{collections::HashSet, ops::Range};
 
@@ -11,7 +11,7 @@ use crate::{
     text::Text,
 };
 
-/// Why an accepted hunk stays accepted.
+/// Reason for which an accepted hunk stays accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum StaysAccepted {
     #[error("it is not accepted")]
@@ -37,8 +37,8 @@ struct Former {
 }
 
 impl FileReview {
-    /// Takes back the accept of hunks that `former`, the review before it, had pending. Says which
-    /// ones stay accepted, and why.
+    /// Undoes the accept of hunks that were pending in `former`, the review before it. Returns the hunks
+    /// that stay accepted, with the reasons.
     pub fn unaccept(
         &mut self,
         former: &FileReview,
@@ -103,7 +103,7 @@ impl ReviewState {
         refused
     }
 
-    /// Takes the accept back in this earlier state, where it is accepted.
+    /// Undoes the accept in this earlier state, if the state has it.
     ///
     /// Returns false if a part stays accepted: then the state may not be recalled any more.
     pub(super) fn unaccept_if_known(&mut self, accepted: &AcceptedHunks) -> bool {
@@ -155,7 +155,7 @@ impl ReviewState {
     }
 }
 
-/// Where lines are after a difference that leaves them as they are.
+/// Place of unchanged lines after a difference. `None`: the difference changes them.
 fn moved(lines: &Range<usize>, blocks: &Blocks) -> Option<Range<usize>> {
     let mut start = lines.start;
     for (old, new) in blocks {

@@ -1,4 +1,4 @@
-//! Which whole lines an edit replaces.
+//! The whole lines that an edit replaces.
 
 use std::ops::Range;
 

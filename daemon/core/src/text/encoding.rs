@@ -1,7 +1,7 @@
-//! Encodings of files: found by their bytes, and written back as they were.
+//! Encodings of files: detection by their bytes, decoding and encoding.
 //!
-//! A file is text only if encoding its text again gives the same bytes. So whatever is detected,
-//! nothing outside of an edit changes.
+//! A file counts as text only if encoding its decoded text gives the same bytes. So a wrong
+//! detection changes no bytes outside of an edit.
 
 use std::fmt;
 
@@ -10,18 +10,27 @@ use encoding_rs::{
     BIG5, EUC_JP, EUC_KR, EncoderResult, Encoding, GB18030, GBK, SHIFT_JIS, UTF_8, UTF_16BE,
     UTF_16LE,
 };
+use serde::{Deserialize, Serialize};
 
 use super::{Decoded, NotText, Text};
 
-/// Encodings beside UTF-8 and UTF-16 that are used. Those with one byte a character are not among
-/// them: any bytes are text in those, so a binary file would be one, too.
+/// Encodings besides UTF-8 and UTF-16 that are detected. Single-byte encodings are excluded,
+/// because in those any bytes are text, also a binary file.
 const LEGACY: [&Encoding; 5] = [GBK, BIG5, SHIFT_JIS, EUC_JP, EUC_KR];
 
-/// The way in which a file holds its text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Encoding of a file, with its byte order mark.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "EncodingName", into = "EncodingName")]
 pub struct FileEncoding {
     encoding: &'static Encoding,
-    /// It begins with a byte order mark, which is not part of the text.
+    /// True if the file begins with a byte order mark, which is not part of the text.
+    bom: bool,
+}
+
+/// Name and byte order mark of a [`FileEncoding`] in a record.
+#[derive(Serialize, Deserialize)]
+struct EncodingName {
+    name: String,
     bom: bool,
 }
 
@@ -36,17 +45,22 @@ pub struct Unencodable {
 impl FileEncoding {
     pub const UTF_8: FileEncoding = FileEncoding { encoding: UTF_8, bom: false };
 
-    /// The name that the [Encoding Standard](https://encoding.spec.whatwg.org) has for it, in lower
-    /// case.
+    /// Name in the [Encoding Standard](https://encoding.spec.whatwg.org), in lower case.
     #[must_use]
     pub fn label(self) -> String {
         self.encoding.name().to_ascii_lowercase()
     }
 
-    /// The opposite of [`Self::label`].
+    /// Finds an encoding by its [`Self::label`].
     #[must_use]
     pub fn of_label(label: &str, bom: bool) -> Option<FileEncoding> {
         Encoding::for_label(label.as_bytes()).map(|encoding| FileEncoding { encoding, bom })
+    }
+
+    /// Returns true for UTF-8 without a byte order mark.
+    #[must_use]
+    pub fn is_default(&self) -> bool {
+        *self == FileEncoding::UTF_8
     }
 
     #[must_use]
@@ -59,10 +73,31 @@ impl FileEncoding {
         self.encoding == UTF_8
     }
 
-    /// Any text can be written in it.
+    /// Returns true if it can encode any text.
     #[must_use]
     pub fn is_unicode(self) -> bool {
         self.is_utf8() || self.encoding == UTF_16LE || self.encoding == UTF_16BE
+    }
+}
+
+impl Default for FileEncoding {
+    fn default() -> FileEncoding {
+        FileEncoding::UTF_8
+    }
+}
+
+impl From<FileEncoding> for EncodingName {
+    fn from(encoding: FileEncoding) -> EncodingName {
+        EncodingName { name: encoding.label(), bom: encoding.bom }
+    }
+}
+
+impl TryFrom<EncodingName> for FileEncoding {
+    type Error = String;
+
+    fn try_from(EncodingName { name, bom }: EncodingName) -> Result<FileEncoding, String> {
+        FileEncoding::of_label(&name, bom)
+            .ok_or_else(|| format!("the encoding {name} is not known"))
     }
 }
 
@@ -72,13 +107,13 @@ impl fmt::Display for FileEncoding {
     }
 }
 
-/// Reads a file's bytes as text, in the encoding they are in, and takes off the byte order mark.
+/// Detects the encoding of a file's bytes and decodes them, without the byte order mark.
 ///
 /// # Errors
-/// When writing the text back would not give the same bytes, or the file is not text at all.
+/// If encoding the text would not give the same bytes, or the file is not text.
 pub fn decode(bytes: &[u8]) -> Result<Decoded, NotText> {
     let marked = |encoding| FileEncoding { encoding, bom: true };
-    // Before the NUL check: UTF-16 is full of NULs.
+    // Before the NUL check, because UTF-16 contains NULs.
     match Encoding::for_bom(bytes) {
         Some((encoding, length)) if encoding != UTF_8 => {
             let text = utf16(&bytes[length..], encoding).ok_or(NotText::InvalidUtf16)?;
@@ -108,7 +143,7 @@ pub fn decode(bytes: &[u8]) -> Result<Decoded, NotText> {
         return Err(fault);
     }
     let text = guess.decode_without_bom_handling_and_without_replacement(bytes).ok_or(fault)?;
-    // GB 18030 is what GBK became: one decoder reads both.
+    // GB 18030 extends GBK, so one decoder reads both.
     let candidates = if guess == GBK { [GBK, GB18030] } else { [guess, guess] };
     for encoding in candidates {
         let encoding = FileEncoding { encoding, bom: false };
@@ -119,10 +154,10 @@ pub fn decode(bytes: &[u8]) -> Result<Decoded, NotText> {
     Err(NotText::Ambiguous { encoding: FileEncoding { encoding: guess, bom: false } })
 }
 
-/// The bytes of a file: the opposite of [`decode`].
+/// Encodes a text as the bytes of a file; inverse of [`decode`].
 ///
 /// # Errors
-/// When the encoding has no bytes for a character of the text.
+/// If the encoding has no bytes for a character of the text.
 pub fn encode(text: &Text, encoding: FileEncoding) -> Result<Vec<u8>, Unencodable> {
     if !encoding.is_utf8() {
         return encoded(&text.to_string(), encoding);
@@ -180,7 +215,8 @@ fn encoded(text: &str, encoding: FileEncoding) -> Result<Vec<u8>, Unencodable> {
             }
         }
     }
-    // Some have bytes for a character that mean another one: Shift_JIS writes `¥` as `\`.
+    // Some encodings write a character as bytes that decode to another one: Shift_JIS writes `¥` as
+    // `\`.
     let again = encoding.encoding.decode_without_bom_handling(&bytes).0;
     let other = text.chars().zip(again.chars()).find(|(wanted, got)| wanted != got);
     match other {
@@ -196,8 +232,8 @@ fn utf16(bytes: &[u8], encoding: &'static Encoding) -> Option<String> {
     text.filter(|_| rest.is_empty())
 }
 
-/// UTF-16 without a byte order mark: all NULs are halves of characters on one side, and the text
-/// has no control characters or places that Unicode leaves empty.
+/// Detects UTF-16 without a byte order mark: all NULs are at even or all at odd offsets, and the
+/// text has no control or unassigned characters.
 fn unmarked_utf16(bytes: &[u8]) -> Option<(String, &'static Encoding)> {
     let nuls = |side: usize| bytes.iter().skip(side).step_by(2).filter(|&&byte| byte == 0).count();
     let encoding = match (nuls(0), nuls(1)) {

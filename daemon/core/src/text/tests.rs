@@ -51,7 +51,7 @@ fn lines_slice_is_whole_lines() {
 }
 
 #[test]
-fn bytes_that_are_not_text_say_why() {
+fn bytes_that_are_not_text_are_refused_with_the_reason() {
     let check = |bytes: &[u8], expect: &str| {
         let message = decode(bytes).map(|_| ()).map_err(|error| error.to_string());
         assert!(message.as_ref().is_err_and(|message| message.starts_with(expect)), "{message:?}");
@@ -92,7 +92,7 @@ fn file(label: &str, bom: bool, text: &str) -> Vec<u8> {
 }
 
 #[test]
-fn encodings_are_found_by_their_bytes() {
+fn encodings_are_detected_from_bytes() {
     let rare = "一个少见的字：𠮷，还有 😀 和其他的汉字。\n";
     for (label, bom, text) in [
         ("gbk", false, CHINESE),
@@ -161,7 +161,7 @@ proptest! {
     }
 
     #[test]
-    fn nothing_from_outside_panics(text in "[ab😀\r\n]{0,20}", a: usize, b: usize, line: u32, character: u32) {
+    fn any_position_and_bytes_are_handled_without_a_panic(text in "[ab😀\r\n]{0,20}", a: usize, b: usize, line: u32, character: u32) {
         let mut text = Text::new(&text);
         let _ = (text.char_of(at(line, character)), text.position_of(a), text.char_to_line(a));
         let _ = (text.slice(a..b), text.lines_slice(a..b), text.line_to_char(a));
@@ -169,7 +169,7 @@ proptest! {
     }
 
     #[test]
-    fn decode_and_encode_are_opposites(bytes in prop::collection::vec(any::<u8>(), 0..20), bom: bool) {
+    fn decoding_and_encoding_again_gives_the_same_bytes(bytes in prop::collection::vec(any::<u8>(), 0..20), bom: bool) {
         let mut file = if bom { vec![0xEF, 0xBB, 0xBF] } else { vec![] };
         file.extend(bytes);
         if let Ok(decoded) = decode(&file) {

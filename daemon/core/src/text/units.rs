@@ -1,4 +1,4 @@
-//! Positions in the units that an editor counts columns in.
+//! Positions in the units in which an editor counts columns.
 
 use super::{Position, Text};
 
@@ -13,7 +13,7 @@ pub enum Units {
 }
 
 impl Units {
-    /// The length of a piece of a line.
+    /// Length of a part of a line in these units.
     #[must_use]
     pub fn len(self, text: &str) -> usize {
         match self {
@@ -25,7 +25,7 @@ impl Units {
 }
 
 impl Text {
-    /// The offset of a position whose column counts these units; clamps like [`Text::char_of`].
+    /// Offset of a position with its column in these units; clamped as in [`Text::char_of`].
     #[must_use]
     pub fn char_of_in(&self, position: Position, units: Units) -> usize {
         if units == Units::Utf16 {
@@ -39,14 +39,14 @@ impl Text {
             Units::Utf8 => {
                 let first = self.0.char_to_byte(start);
                 let last = self.0.char_to_byte(end);
-                // Inside a char means before it.
+                // A column inside a char counts as before it.
                 self.0.byte_to_char(first.saturating_add(column).min(last))
             }
             Units::Utf16 | Units::Utf32 => start.saturating_add(column).min(end),
         }
     }
 
-    /// The position of an offset, with its column in these units.
+    /// Position of an offset, with its column in these units.
     #[must_use]
     pub fn position_in(&self, offset: usize, units: Units) -> Position {
         let position = self.position_of(offset);
@@ -62,7 +62,7 @@ impl Text {
         Position { character: u32::try_from(column).unwrap_or(u32::MAX), ..position }
     }
 
-    /// The offsets of a line without its ending; `None` beyond the last line.
+    /// Range of chars of a line without its ending; `None` beyond the last line.
     fn content_of(&self, line: usize) -> Option<(usize, usize)> {
         if line >= self.len_lines() {
             return None;
@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_count_the_units_that_were_agreed() {
+    fn columns_count_the_negotiated_units() {
         let text = Text::new("a😀é b\r\nx");
         let at = |line, character| Position { line, character };
         for (units, column, offset) in [

@@ -24,6 +24,34 @@ pub(super) struct ContextState {
     pub(super) unrecorded: Vec<Shortened>,
 }
 
+/// State before images were left out.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct WithImages {
+    images_from: usize,
+    /// Tokens of the next request.
+    used: u64,
+}
+
+/// True for a refusal that says so, or gives no other reason that is known.
+fn may_be_due_to_images(failure: &Failure) -> bool {
+    let message = failure.message.to_lowercase();
+    let says_so = ["image", "vision", "multimodal"].iter().any(|word| message.contains(word));
+    match failure.kind {
+        FailureKind::Rejected => {
+            says_so || matches!(failure.advice, Advice::None | Advice::CheckAccount)
+        }
+        FailureKind::Server => says_so,
+        FailureKind::Connect
+        | FailureKind::Timeout
+        | FailureKind::RateLimited
+        | FailureKind::StreamCut
+        | FailureKind::Protocol
+        | FailureKind::Auth
+        | FailureKind::ContextOverflow
+        | FailureKind::Unusable => false,
+    }
+}
+
 /// State of the compaction in one turn.
 #[derive(Debug, Default)]
 pub(super) struct CompactionState {
@@ -144,9 +172,38 @@ impl Session {
     }
 
     /// Records that an ordinary request was answered.
-    pub(super) fn fitted(&mut self) {
-        if let Some(turn) = &mut self.turn {
-            turn.compaction.overflowed = false;
+    pub(super) fn fitted(&mut self, effects: &mut Vec<Effect>) {
+        let Some(turn) = &mut self.turn else { return };
+        turn.compaction.overflowed = false;
+        if let Some(WithImages { used, .. }) = turn.tried_without_images.take() {
+            let (epoch, how) = (self.context.epoch, Shortening::ImagesLeftOut);
+            self.shortened(
+                Shortened { epoch, how, before: used, after: self.fill().used },
+                effects,
+            );
+        }
+    }
+
+    /// Leaves the images out of the next request, if the failure may be due to them and the request had
+    /// any. False if it had none, or was refused without them too.
+    pub(super) fn leave_images_out(&mut self, failure: &Failure) -> bool {
+        let used = self.fill().used;
+        let Some(turn) = &mut self.turn else { return false };
+        if turn.tried_without_images.is_some() || !may_be_due_to_images(failure) {
+            return false;
+        }
+        let ContextState { epoch, meter, .. } = &mut self.context;
+        let Some(next) = epoch.without_images(&self.conversation) else { return false };
+        turn.tried_without_images = Some(WithImages { images_from: epoch.images_from, used });
+        *epoch = next;
+        *meter = Meter::begin(next);
+        true
+    }
+
+    /// Sends the images again if no request without them was answered in the turn.
+    pub(super) fn restore_images(&mut self, turn: &Turn) {
+        if let Some(WithImages { images_from, .. }) = turn.tried_without_images {
+            self.context.epoch.images_from = images_from;
         }
     }
 
@@ -170,10 +227,8 @@ impl Session {
             effects.push(Effect::WindowLearned { tokens: window });
         }
         if turn.compaction.overflowed || !can_compact {
-            let message = failure.message.trim_end_matches('.');
-            let tried =
-                if turn.compaction.overflowed { ", also after it was compacted" } else { "" };
-            self.end(EndReason::Failed, format!("{message}. The conversation does not fit the model{tried}. Choose a model with more context, or start a new task."), effects);
+            let compacted = turn.compaction.overflowed;
+            self.end(EndCause::ContextFull { message: failure.message, compacted }, effects);
             return;
         }
         turn.compaction.overflowed = true;
@@ -201,12 +256,7 @@ impl Session {
             (None, Some(Compaction::Asked)) => {
                 turn.compaction.running = None;
                 if turn.compaction.only {
-                    let why = why.trim_end_matches('.');
-                    self.end(
-                        EndReason::Failed,
-                        format!("Not compacted, nothing was changed: {why}."),
-                        effects,
-                    );
+                    self.end(EndCause::NotCompacted(why.to_owned()), effects);
                 } else {
                     self.call_model(effects);
                 }
@@ -237,9 +287,9 @@ impl Session {
         };
         let text = context::digest(&parts, window);
         let start = self.conversation.len();
-        self.conversation.push(Item::User(UserMessage { text, notes: Vec::new() }));
+        self.conversation.push(Item::User(UserMessage { text, ..UserMessage::default() }));
         digests.push(start);
-        *epoch = Epoch { start, elided_before: start };
+        *epoch = Epoch { start, elided_before: start, images_from: start };
         *meter = Meter::begin(*epoch);
         let after = meter.used(&self.conversation, *epoch, window);
         let how = match summary {
@@ -249,7 +299,8 @@ impl Session {
         let shortened = Shortened { epoch: *epoch, how, before, after };
         self.shortened(shortened, effects);
         if only {
-            self.end(EndReason::Completed, format!("{}.", shortened.in_words()), effects);
+            let summary = format!("{}.", shortened.in_words());
+            self.end(End::new(EndReason::Completed, summary), effects);
         } else {
             self.call_model(effects);
         }

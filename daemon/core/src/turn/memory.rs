@@ -7,9 +7,11 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Item, Panel, Phase, Session, ToolResult, Turn, TurnSettings, Usage, context::ContextState,
+    signals::Steering,
 };
 use crate::{
     context::{Cost, Epoch, Meter, Shortened},
+    conversation::Note,
     plan::{Plan, reminder::ReminderState},
 };
 
@@ -38,7 +40,7 @@ pub struct Memo {
     reminders: ReminderState,
     /// Notices and messages of the user that the model has not got yet.
     notices: Vec<String>,
-    steers: Vec<String>,
+    steers: Vec<Steering>,
     running: bool,
     interrupted: bool,
     usage: Usage,
@@ -131,7 +133,7 @@ impl Session {
         let Memo { plan, reminders, mut notices, steers, running, interrupted, usage, meter, cost } =
             restored.memo;
         let RestoredSession { epoch, digests, .. } = restored;
-        notices.extend(steers.iter().map(|text| unheard(text)));
+        notices.extend(steers.iter().map(unheard));
         Self {
             panel: if plan.is_empty() { Panel::Hidden } else { Panel::Collapsed },
             conversation: restored.conversation,
@@ -193,6 +195,7 @@ impl Session {
 }
 
 /// Repeats a message of the user that the model has not read.
-pub(super) fn unheard(text: &str) -> String {
-    format!("The user had also said: {text}")
+pub(super) fn unheard(steering: &Steering) -> String {
+    let said = Note::from(steering.clone());
+    format!("The user had also said: {}", said.wire_text())
 }

@@ -39,7 +39,7 @@ const ENDINGS: [&str; 21] = [
     "입니까",
     "인가요",
 ];
-/// Forms that make a clause a question when it begins with them, after who is asked.
+/// Forms that make a clause a question when it begins with them, after the addressed person.
 const OPENINGS: [&str; 11] = [
     "是否",
     "要不要",
@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn questions_are_known_in_many_scripts() {
+    fn questions_are_recognised_in_many_scripts() {
         for question in [
             "Shall I go on?",
             "Shall I **also** do z?**\n",

@@ -37,7 +37,7 @@ impl Session {
             return self.summarized(&reply, effects);
         }
         if reply.stop != Stop::ContextOverflow {
-            self.fitted();
+            self.fitted(effects);
         }
         let Some(turn) = &mut self.turn else { return };
         let text = reply.message.text();
@@ -68,7 +68,7 @@ impl Session {
                     } else {
                         EndReason::Completed
                     };
-                    self.end(reason, text, effects);
+                    self.end(End::new(reason, text), effects);
                 }
             }
             Stop::Pause => {
@@ -82,21 +82,19 @@ impl Session {
             }
             Stop::Refusal => {
                 effects.push(Effect::MessageDropped { reason: "the model refused".into() });
-                self.end(EndReason::Failed, "The model refused to answer. Nothing was run. Say it differently, or choose another model.".into(), effects);
+                self.end(EndCause::ModelRefused, effects);
             }
             Stop::ContextOverflow => self.failed(
-                Failure {
-                    kind: FailureKind::ContextOverflow,
-                    message: "The conversation no longer fits the model's context".into(),
-                    hint: String::new(),
-                    retry_after_ms: None,
-                },
+                Failure::new(
+                    FailureKind::ContextOverflow,
+                    "The conversation no longer fits the model's context",
+                ),
                 effects,
             ),
             Stop::Other(reason) => {
                 self.say(without_calls(reply.message), text, effects);
                 effects.push(Effect::CallsDropped);
-                self.end(EndReason::Failed, format!("The model stopped for a reason Cairn does not know ({reason}). Nothing further was run."), effects);
+                self.end(EndCause::UnknownStop(reason), effects);
             }
         }
     }
@@ -119,16 +117,16 @@ impl Session {
         turn.rounds += 1;
         if in_call && turn.splits < MOST_SPLITS && turn.rounds < self.settings.max_rounds {
             turn.splits += 1;
-            let note = Note {
-                kind: NoteKind::Notice,
-                text: "Your last tool call was cut off at the output limit and was not run. Do the same in smaller steps: write less text in each call.".into(),
-            };
+            let note = Note::new(
+                NoteKind::Notice,
+                "Your last tool call was cut off at the output limit and was not run. Do the same in smaller steps: write less text in each call.",
+            );
             effects.push(Effect::NoteAdded(note.clone()));
             self.conversation
-                .push(Item::User(UserMessage { text: String::new(), notes: vec![note] }));
+                .push(Item::User(UserMessage { notes: vec![note], ..UserMessage::default() }));
             self.call_model(effects);
         } else {
-            self.end(EndReason::Limit, "The answer was cut at the output limit. Raise cairn.model.maxTokens, or reply to let the agent go on.".into(), effects);
+            self.end(EndCause::OutputLimit, effects);
         }
     }
 
@@ -151,6 +149,10 @@ impl Session {
         if failure.kind == FailureKind::ContextOverflow && !compacting {
             return self.overflow(failure, effects);
         }
+        if !compacting && self.leave_images_out(&failure) {
+            effects.push(Effect::MessageDropped { reason: failure.message });
+            return self.call_model(effects);
+        }
         let Some(turn) = &mut self.turn else { return };
         effects.push(Effect::MessageDropped { reason: failure.message.clone() });
         match turn.retries.next(&failure) {
@@ -160,45 +162,21 @@ impl Session {
                 effects.push(Effect::Wait { request, attempt, delay_ms, reason: failure.message });
             }
             None if compacting => self.summary_failed(&failure, effects),
-            None => {
-                let mut summary = format!("{}.", failure.message.trim_end_matches('.'));
-                if let Some(wait) = retry::too_long(&failure) {
-                    summary.push_str(&format!(
-                        " It asks to wait {} s before the next try, which is longer than Cairn waits by itself: reply then.",
-                        wait.div_ceil(1000)
-                    ));
-                }
-                if !failure.hint.is_empty() {
-                    summary.push(' ');
-                    summary.push_str(&failure.hint);
-                }
-                self.end(EndReason::Failed, summary, effects);
-            }
+            None => self.end(EndCause::Model(failure), effects),
         }
     }
 }
 
 fn empty_answer() -> Failure {
-    Failure {
-        kind: FailureKind::Protocol,
-        message: "The model answered with nothing".into(),
-        hint: "Try again, or choose another model.".into(),
-        retry_after_ms: None,
-    }
+    Failure::new(FailureKind::Protocol, "The model answered with nothing").advise(Advice::TryAgain)
 }
 
 /// Failure for an answer with calls that does not ask to run them. A provider reports `ToolUse`
 /// where its format asks for that.
 fn calls_without_asking(stop: &Stop) -> Failure {
     let how = if *stop == Stop::Pause { "paused" } else { "ended its turn" };
-    Failure {
-        kind: FailureKind::Protocol,
-        message: format!("The model called a tool but {how} in the same answer; nothing was run"),
-        hint:
-            "The model server breaks the rules of its format. Try again, or choose another model."
-                .into(),
-        retry_after_ms: None,
-    }
+    let message = format!("The model called a tool but {how} in the same answer; nothing was run");
+    Failure::new(FailureKind::Protocol, message).advise(Advice::ChangeServer)
 }
 
 fn without_calls(message: AssistantMessage) -> AssistantMessage {

@@ -102,7 +102,7 @@ impl Session {
     /// Returns the reminder that is appended to the result of the call that completed the list.
     fn ask_for_proof(&mut self, accepted: &Accepted, effects: &mut Vec<Effect>) -> Option<String> {
         let text = self.reminders.verification(&self.settings.reminders, &self.plan, accepted)?;
-        let note = Note { kind: NoteKind::Reminder, text };
+        let note = Note::new(NoteKind::Reminder, text);
         let addition = format!("\n\n{}", note.wire_text());
         effects.push(Effect::NoteAdded(note));
         Some(addition)
@@ -129,14 +129,14 @@ impl Session {
         let rounds = turn.rounds;
         let mut notes = Vec::new();
         if turn.repeat.take_warning() {
-            notes.push(Note { kind: NoteKind::Notice, text: tools::REPEAT_WARNING.into() });
+            notes.push(Note::new(NoteKind::Notice, tools::REPEAT_WARNING));
         }
-        notes.extend(turn.steers.drain(..).map(|text| Note { kind: NoteKind::Steer, text }));
+        notes.extend(turn.steers.drain(..).map(Note::from));
         self.take_notices(&mut notes);
         if let Some(text) =
             self.reminders.after_round(&self.settings.reminders, &self.plan, updated, multi_step)
         {
-            notes.push(Note { kind: NoteKind::Reminder, text });
+            notes.push(Note::new(NoteKind::Reminder, text));
         }
         effects.extend(notes.iter().cloned().map(Effect::NoteAdded));
         self.conversation.push(Item::ToolResults { results, notes });
@@ -150,7 +150,7 @@ impl Session {
     fn stop_loop(&mut self, call: &ToolCall, effects: &mut Vec<Effect>) {
         let name = call.name.clone();
         self.pair_open_calls("Not run: the same call was made again and again.");
-        self.end(EndReason::Failed, format!("Stopped: the model kept making the same call of {name}. Reply with a hint on what to do differently."), effects);
+        self.end(EndCause::RepeatedCall(name), effects);
     }
 
     /// Gives every call without a result this one, so that the conversation stays legal.

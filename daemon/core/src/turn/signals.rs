@@ -1,8 +1,11 @@
 //! Inputs and effects of the turn machine.
 
+use serde::{Deserialize, Serialize};
+
+use super::End;
 use crate::{
     context::Shortened,
-    conversation::{Note, ToolCall},
+    conversation::{Attached, Note, NoteKind, ToolCall},
     model::{ModelEvent, Usage},
     plan::TodoItem,
 };
@@ -13,6 +16,7 @@ pub enum Input {
     /// Starts a turn. Ignored while one runs.
     UserMessage {
         text: String,
+        attached: Vec<Attached>,
     },
     /// Event of model request number `request`.
     Model {
@@ -26,7 +30,8 @@ pub enum Input {
     /// New state of the task graph. Comes before the `ToolDone` of the call that reported it.
     TaskList {
         items: Vec<TodoItem>,
-        /// The call was an update. One that only read may bring news too, made elsewhere.
+        /// True if the call was an update. A call that only read may report changes of other
+        /// processes.
         updated: bool,
     },
     ToolDone {
@@ -35,12 +40,13 @@ pub enum Input {
         is_error: bool,
     },
     /// Tokens of a subagent; they count for this session too.
-    ChildSpent {
+    SubagentSpent {
         usage: Usage,
     },
     /// Message of the user for the running turn.
     Steer {
         text: String,
+        attached: Vec<Attached>,
     },
     /// Notice for the model, added at the next safe point, even in a later turn.
     Notice {
@@ -68,15 +74,15 @@ pub enum Effect {
         /// Leaves out all tool results that can be left out: the server refused the whole request.
         shortest: bool,
     },
-    /// Come back with `PendingEdits`.
+    /// Asks for the input `PendingEdits`.
     RequestPendingEdits,
-    /// Another part of the conversation is sent from here on.
+    /// A new epoch: another part of the conversation is sent from now on.
     Shortened(Shortened),
-    /// The model server takes no more than this.
+    /// Context window that the server reported.
     WindowLearned {
         tokens: u64,
     },
-    /// Come back with `RetryDue` after this time.
+    /// Asks for the input `RetryDue` after this time.
     Wait {
         request: u32,
         attempt: u32,
@@ -87,7 +93,8 @@ pub enum Effect {
         call: ToolCall,
         plan_item: Option<String>,
     },
-    /// A call the machine answered itself: a todo call, an unknown tool, wrong arguments.
+    /// Result of a call that the machine answered itself: a todo call, an unknown tool, wrong
+    /// arguments.
     ToolAnswered {
         call: ToolCall,
         plan_item: Option<String>,
@@ -124,25 +131,8 @@ pub enum Effect {
     },
     /// Tokens were used.
     Spent,
-    /// The turn is over. Stop everything that belongs to it.
+    /// End of the turn. Stops everything that belongs to it.
     EndTurn(End),
-}
-
-#[derive(Debug, Clone, PartialEq)]
-pub struct End {
-    pub reason: EndReason,
-    /// Final text of the model, or the error and the next step for the user.
-    pub summary: String,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum EndReason {
-    Completed,
-    /// The final text asks the user a question.
-    NeedsInput,
-    Cancelled,
-    Failed,
-    Limit,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -150,4 +140,41 @@ pub enum Panel {
     Hidden,
     Expanded,
     Collapsed,
+}
+
+/// Message of the user that the model gets with its next request.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "StoredSteering", into = "StoredSteering")]
+pub struct Steering {
+    pub text: String,
+    pub attached: Vec<Attached>,
+}
+
+/// Stored form of [`Steering`]: journals of earlier versions hold the text alone.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum StoredSteering {
+    Text(String),
+    WithContent { text: String, attached: Vec<Attached> },
+}
+
+impl From<StoredSteering> for Steering {
+    fn from(stored: StoredSteering) -> Self {
+        match stored {
+            StoredSteering::Text(text) => Self { text, attached: Vec::new() },
+            StoredSteering::WithContent { text, attached } => Self { text, attached },
+        }
+    }
+}
+
+impl From<Steering> for StoredSteering {
+    fn from(Steering { text, attached }: Steering) -> Self {
+        if attached.is_empty() { Self::Text(text) } else { Self::WithContent { text, attached } }
+    }
+}
+
+impl From<Steering> for Note {
+    fn from(Steering { text, attached }: Steering) -> Self {
+        Self { kind: NoteKind::Steer, text, attached }
+    }
 }

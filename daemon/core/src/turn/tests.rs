@@ -29,7 +29,7 @@ fn call(id: &str, name: &str, arguments: Value) -> Block {
     Block::ToolCall(ToolCall {
         id: id.into(),
         name: name.into(),
-        arguments: Arguments::Object(arguments),
+        arguments: ToolArguments::Object(arguments),
     })
 }
 
@@ -49,7 +49,7 @@ fn failure(kind: FailureKind) -> Failure {
     Failure {
         kind,
         message: format!("{kind:?} happened"),
-        hint: String::new(),
+        advice: Advice::None,
         retry_after_ms: None,
     }
 }
@@ -97,7 +97,7 @@ impl TurnTest {
     }
 
     fn say(&mut self, words: &str) -> &mut Self {
-        self.input(Input::UserMessage { text: words.into() })
+        self.input(Input::UserMessage { text: words.into(), attached: Vec::new() })
     }
 
     fn reply(&mut self, blocks: Vec<Block>, stop: Stop) -> &mut Self {
@@ -157,7 +157,9 @@ fn describe(effect: &Effect) -> String {
         Effect::NoteAdded(note) => format!("note {:?}: {}", note.kind, short(&note.text)),
         Effect::PublishPlan { dropped } => format!("plan dropped={dropped:?}"),
         Effect::Spent => "spent".into(),
-        Effect::EndTurn(End { reason, summary }) => format!("end {reason:?}: {}", short(summary)),
+        Effect::EndTurn(End { reason, summary, .. }) => {
+            format!("end {reason:?}: {}", short(summary))
+        }
     }
 }
 
@@ -193,7 +195,7 @@ fn assert_legal(items: &[Item], running: bool) {
 }
 
 #[test]
-fn a_task_from_plan_to_final_words() {
+fn a_task_runs_from_its_plan_to_its_final_text() {
     let mut test = TurnTest::start();
     test.check(expect![[r#"
         note Reminder: If this takes three or more steps, write them down with Todo
@@ -250,7 +252,7 @@ fn a_task_from_plan_to_final_words() {
 }
 
 #[test]
-fn a_turn_that_asks_ends_so_and_shows_nothing_as_running() {
+fn a_turn_that_ends_with_a_question_shows_no_item_as_running() {
     let mut test = TurnTest::start();
     test.reply(
         vec![call("a", "TodoWrite", todos(&[("x", "in_progress"), ("y", "pending")]))],
@@ -270,7 +272,7 @@ fn a_turn_that_asks_ends_so_and_shows_nothing_as_running() {
 }
 
 #[test]
-fn what_the_model_gets_wrong_is_answered_and_the_turn_goes_on() {
+fn a_faulty_call_gets_an_error_result_and_the_turn_continues() {
     let mut test = TurnTest::start();
     test.log();
     test.reply(
@@ -279,7 +281,7 @@ fn what_the_model_gets_wrong_is_answered_and_the_turn_goes_on() {
             Block::ToolCall(ToolCall {
                 id: "b".into(),
                 name: "bash".into(),
-                arguments: Arguments::Invalid { raw: "{".into(), error: "EOF".into() },
+                arguments: ToolArguments::Invalid { raw: "{".into(), error: "EOF".into() },
             }),
             call("c", "TodoWrite", json!({"todos": [{"content": ""}]})),
         ],
@@ -297,7 +299,7 @@ fn what_the_model_gets_wrong_is_answered_and_the_turn_goes_on() {
 }
 
 #[test]
-fn cancel_pairs_every_call_and_late_news_change_nothing() {
+fn cancel_gives_every_call_a_result_and_later_events_have_no_effect() {
     let mut test = TurnTest::start();
     test.reply(
         vec![
@@ -326,7 +328,7 @@ fn cancel_pairs_every_call_and_late_news_change_nothing() {
 }
 
 #[test]
-fn cancel_while_text_streams_keeps_what_was_said() {
+fn cancel_while_text_streams_keeps_the_text() {
     let mut test = TurnTest::start();
     let request = test.request;
     test.input(Input::Model { request, event: ModelEvent::Text("I will ".into()) });
@@ -379,7 +381,7 @@ fn retries_back_off_and_give_up() {
 }
 
 #[test]
-fn a_servers_own_wish_is_kept_unless_it_is_absurd() {
+fn the_retry_delay_of_a_server_is_used_up_to_a_limit() {
     for (wish, expected) in [(2_000, Some(2_000)), (MAX_SERVER_WAIT_MS + 1, None)] {
         let mut test = TurnTest::start();
         let request = test.request;
@@ -390,7 +392,7 @@ fn a_servers_own_wish_is_kept_unless_it_is_absurd() {
 }
 
 #[test]
-fn an_empty_answer_is_asked_again_once() {
+fn an_empty_answer_is_requested_again_once() {
     let mut test = TurnTest::start();
     test.log();
     test.reply(vec![], Stop::EndTurn).check(expect![[r#"
@@ -451,7 +453,7 @@ fn rounds_are_limited() {
 }
 
 #[test]
-fn the_same_call_again_and_again_is_warned_of_then_stopped() {
+fn a_repeated_call_is_warned_about_and_then_stopped() {
     let mut test = TurnTest::start();
     for n in 0..5 {
         test.log();
@@ -471,18 +473,18 @@ fn the_same_call_again_and_again_is_warned_of_then_stopped() {
 fn steering_reaches_the_model_after_the_tool_results() {
     let mut test = TurnTest::start();
     test.reply(vec![call("a", "bash", json!({}))], Stop::ToolUse)
-        .input(Input::Steer { text: "use tabs".into() })
+        .input(Input::Steer { text: "use tabs".into(), attached: Vec::new() })
         .done("a", "ok");
     let Some(Item::ToolResults { notes, .. }) = test.session.conversation().last() else {
         panic!()
     };
-    assert_eq!(notes, &[Note { kind: NoteKind::Steer, text: "use tabs".into() }]);
+    assert_eq!(notes, &[Note::new(NoteKind::Steer, "use tabs")]);
 }
 
 #[test]
 fn steering_as_the_model_finishes_starts_another_round() {
     let mut test = TurnTest::start();
-    test.input(Input::Steer { text: "and b".into() });
+    test.input(Input::Steer { text: "and b".into(), attached: Vec::new() });
     test.log();
     test.reply(vec![text("did a")], Stop::EndTurn).check(expect![[r#"
         spent
@@ -493,17 +495,17 @@ fn steering_as_the_model_finishes_starts_another_round() {
 }
 
 #[test]
-fn a_rejected_edit_is_told_at_the_next_safe_point_even_turns_later() {
+fn a_rejection_reaches_the_model_at_the_next_safe_point_also_turns_later() {
     let mut test = TurnTest::start();
     test.reply(vec![text("done")], Stop::EndTurn)
         .input(Input::Notice { text: "rejected: -a".into() })
         .say("more");
     let Some(Item::User(user)) = test.session.conversation().last() else { panic!() };
-    assert_eq!(user.notes, [Note { kind: NoteKind::Notice, text: "rejected: -a".into() }]);
+    assert_eq!(user.notes, [Note::new(NoteKind::Notice, "rejected: -a")]);
 }
 
 #[test]
-fn all_done_without_a_check_is_reminded_of_checking_once() {
+fn a_plan_completed_without_verification_gets_one_reminder() {
     let mut test = TurnTest::start();
     test.reply(
         vec![call(
@@ -529,7 +531,7 @@ fn all_done_without_a_check_is_reminded_of_checking_once() {
     assert!(results[0].content.ends_with("\n[cairn] end of the reminder"));
 }
 
-/// Anything may arrive at any time.
+/// Settings with the task graph and a reminder in every round.
 fn task_settings() -> TurnSettings {
     let mut settings = TurnSettings {
         dialect: Dialect::Tasks,
@@ -633,7 +635,7 @@ fn any_input() -> impl Strategy<Value = (u8, u8, u8)> {
 
 proptest! {
     #[test]
-    fn whatever_happens_the_conversation_is_legal_and_only_grows(inputs in prop::collection::vec(any_input(), 1..60)) {
+    fn after_any_inputs_the_conversation_is_legal_and_only_grows(inputs in prop::collection::vec(any_input(), 1..60)) {
         let mut test = TurnTest::new(settings());
         let mut before: Vec<Item> = Vec::new();
         let mut calls = 0;
@@ -656,7 +658,7 @@ proptest! {
                 6 => { test.fail([FailureKind::Server, FailureKind::StreamCut, FailureKind::Auth, FailureKind::Protocol][usize::from(a)]); }
                 7 => { let request = test.request; test.input(Input::RetryDue { request }); }
                 8..=10 => { test.done(&pick, "result"); }
-                11 => { test.input(Input::Steer { text: "steer".into() }); }
+                11 => { test.input(Input::Steer { text: "steer".into(), attached: Vec::new() }); }
                 12 => { test.input(Input::Notice { text: "notice".into() }); }
                 _ => { test.input(Input::Cancel); }
             }

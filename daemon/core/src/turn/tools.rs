@@ -129,8 +129,8 @@ pub(super) enum Answer {
 
 pub(super) fn answer_without_running(call: &ToolCall, settings: &TurnSettings) -> Answer {
     let arguments = match &call.arguments {
-        Arguments::Object(value) => value,
-        Arguments::Invalid { error, .. } => {
+        ToolArguments::Object(value) => value,
+        ToolArguments::Invalid { error, .. } => {
             return Answer::Wrong(format!(
                 "The arguments of {} are not a JSON object ({error}). Nothing was run. Send the call again with valid JSON.",
                 call.name
@@ -162,7 +162,7 @@ pub(super) fn answer_without_running(call: &ToolCall, settings: &TurnSettings) -
 /// Counter of equal calls in a row.
 #[derive(Debug, Default)]
 pub(super) struct Repeat {
-    last: Option<(String, Arguments)>,
+    last: Option<(String, ToolArguments)>,
     times: u32,
     warn: bool,
 }

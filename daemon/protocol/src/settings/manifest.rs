@@ -74,10 +74,10 @@ fn property(setting: &Setting, order: u32) -> Value {
             }
             put("additionalProperties", false.into());
         }
-        SettingKind::Hooks { moments } => {
+        SettingKind::Hooks { events } => {
             put("type", "object".into());
             put("default", json!({}));
-            let inside = moments.iter().map(|moment| (moment.key.to_owned(), hooks(moment)));
+            let inside = events.iter().map(|event| (event.key.to_owned(), hooks(event)));
             put("properties", Value::Object(inside.collect()));
             put("additionalProperties", false.into());
         }
@@ -129,7 +129,7 @@ fn enumeration(values: &[SettingChoice]) -> Vec<(String, Value)> {
     vec![("enum".to_owned(), json!(names)), (key.to_owned(), json!(texts))]
 }
 
-fn hooks(moment: &HookMoment) -> Value {
+fn hooks(event: &HookEventSetting) -> Value {
     let mut inside = Map::new();
     inside.insert(
         "command".into(),
@@ -139,7 +139,7 @@ fn hooks(moment: &HookMoment) -> Value {
             "description": "Command that the shell runs in the first workspace folder.",
         }),
     );
-    if moment.about_tools {
+    if event.about_tools {
         inside.insert(
             "tools".into(),
             json!({

@@ -4,7 +4,7 @@
 //! backticks only where they are meant as code.
 
 use super::{
-    HookMoment, MemberKind, Setting, SettingChoice, SettingGroup, SettingKind as Kind,
+    HookEventSetting, MemberKind, Setting, SettingChoice, SettingGroup, SettingKind as Kind,
     SettingMember, SettingScope,
     SettingScope::{Machine, User, Workspace},
 };
@@ -52,7 +52,7 @@ const MODEL: &[Setting] = &[
             values: &[
                 choice(
                     "auto",
-                    "The first provider that can be used: Anthropic, then OpenAI or a compatible server, then a replay.",
+                    "The first provider that can be used: Anthropic, then OpenAI or a compatible server, then the script of `cairn.model.replayFile`. Without any of them no task starts.",
                 ),
                 choice("anthropic", "Anthropic's API."),
                 choice("openai", "OpenAI's API, or a server that is compatible with it."),
@@ -251,6 +251,28 @@ const REVIEW: &[Setting] = &[
         ON,
         "Save the files that the agent edited when a turn ends, unless they had unsaved changes of yours before.",
     ),
+    setting(
+        "review.advance",
+        Workspace,
+        ON,
+        "Go to the next edit after you have accepted or rejected the one at the cursor.",
+    ),
+    setting(
+        "review.removedText",
+        User,
+        Kind::Choice {
+            values: &[
+                choice(
+                    "inline",
+                    "Changed words are struck through before their replacement. Other removed lines are shown above the lines that replace them.",
+                ),
+                choice("zone", "Removed lines are always shown above the lines that replace them."),
+                choice("hover", "Removed lines are shown only when the pointer is over the edit."),
+            ],
+            default: "inline",
+        },
+        "Where the text that an edit removes is shown.",
+    ),
 ];
 
 const COMMANDS: &[Setting] = &[
@@ -285,16 +307,16 @@ const COMMANDS: &[Setting] = &[
         "hooks",
         User,
         Kind::Hooks {
-            moments: &[
-                HookMoment { key: "beforeTool", about_tools: true },
-                HookMoment { key: "afterTool", about_tools: true },
-                HookMoment { key: "beforeModel", about_tools: false },
-                HookMoment { key: "turnEnd", about_tools: false },
-                HookMoment { key: "taskCreated", about_tools: false },
-                HookMoment { key: "taskCompleted", about_tools: false },
+            events: &[
+                HookEventSetting { key: "beforeTool", about_tools: true },
+                HookEventSetting { key: "afterTool", about_tools: true },
+                HookEventSetting { key: "beforeModel", about_tools: false },
+                HookEventSetting { key: "turnEnd", about_tools: false },
+                HookEventSetting { key: "taskCreated", about_tools: false },
+                HookEventSetting { key: "taskCompleted", about_tools: false },
             ],
         },
-        "Commands of your own that run at certain moments: `beforeTool` (can refuse a call, or require your permission), `afterTool` (can tell the model something), `beforeModel` (can end the turn), `turnEnd`, `taskCreated` and `taskCompleted`. Each reads the event as JSON from its standard input; an exit code other than 0 refuses. Hooks run with your rights, outside the sandbox, and without a question.",
+        "Commands of your own that run at events of a turn: `beforeTool` (can refuse a call, or require an approval), `afterTool` (can add a text for the model), `beforeModel` (can end the turn), `turnEnd`, `taskCreated` and `taskCompleted`. Each reads the event as JSON from its standard input; an exit code other than 0 refuses. Hooks run with your rights, outside the sandbox, and without an approval.",
     ),
     setting(
         "sandbox.mode",

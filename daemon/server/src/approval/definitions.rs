@@ -212,7 +212,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_change_of_what_is_followed_is_told_and_no_other() {
+    fn only_a_change_of_a_followed_file_is_reported() {
         let folder = tempfile::tempdir().unwrap();
         let root = std::fs::canonicalize(folder.path()).unwrap();
         let put = |name: &str, text: &str| std::fs::write(root.join(name), text).unwrap();

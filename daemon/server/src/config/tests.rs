@@ -2,6 +2,12 @@ use serde_json::json;
 
 use super::*;
 
+/// Reads the section, with the faults as texts.
+fn read(section: &Value) -> (Settings, Vec<String>) {
+    let (settings, faults) = super::read(section);
+    (settings, faults.iter().map(ToString::to_string).collect())
+}
+
 #[test]
 fn nested_and_dotted_keys_mean_the_same() {
     let nested = read(&json!({"model": {"name": "m", "maxTokens": 5}, "limits": {"rounds": 7}}));
@@ -15,7 +21,7 @@ fn nested_and_dotted_keys_mean_the_same() {
 }
 
 #[test]
-fn the_users_own_words_replace_the_usual() {
+fn texts_of_the_user_replace_the_defaults() {
     let (settings, faults) = read(&json!({"plan": {
         "dialect": "tasks",
         "texts": {"stale": "Still true?", "initial": "", "unplanned": 1},
@@ -28,7 +34,7 @@ fn the_users_own_words_replace_the_usual() {
 }
 
 #[test]
-fn hooks_are_read_whole_or_named() {
+fn a_hook_is_parsed_completely_or_reported() {
     let (settings, faults) = read(&json!({"hooks": {
         "beforeTool": [{"command": " check ", "tools": ["bash"], "seconds": 3}, "look"],
         "turnEnd": ["notify", {"tools": ["bash"], "command": "x"}, {"command": ""}, 7],
@@ -36,16 +42,16 @@ fn hooks_are_read_whole_or_named() {
         "never": ["x"],
         "taskCreated": "x",
     }}));
-    let hook = |moment, command: &str, tools: &[&str], seconds| Hook {
-        moment,
+    let hook = |event, command: &str, tools: &[&str], seconds| Hook {
+        event,
         command: command.into(),
         tools: tools.iter().map(|&name| name.into()).collect(),
         seconds,
     };
     let expected = [
-        hook(Moment::BeforeTool, "check", &["bash"], 3),
-        hook(Moment::BeforeTool, "look", &[], USUAL_SECONDS),
-        hook(Moment::TurnEnd, "notify", &[], USUAL_SECONDS),
+        hook(HookEvent::BeforeTool, "check", &["bash"], 3),
+        hook(HookEvent::BeforeTool, "look", &[], USUAL_SECONDS),
+        hook(HookEvent::TurnEnd, "notify", &[], USUAL_SECONDS),
     ];
     assert_eq!(settings.hooks.0, expected);
     let expected = [
@@ -61,7 +67,7 @@ fn hooks_are_read_whole_or_named() {
 }
 
 #[test]
-fn every_wrong_key_is_named_and_the_rest_counts() {
+fn every_wrong_key_is_reported_and_the_others_are_used() {
     let (settings, faults) = read(&json!({
         "model": {"provider": "clippy", "name": 3, "nam": "x"},
         "plan": {"reminder": {"policy": "often"}, "verification": "yes", "dialect": "esperanto"},
@@ -121,9 +127,12 @@ fn an_old_name_is_read_and_the_new_one_is_named() {
     assert_eq!((settings.reminders.nag, faults), (NagPolicy::Off, vec![]));
 }
 
+/// Settings that concern the extension alone.
+const IGNORED: [&str; 3] = ["daemon.path", "review.advance", "review.removedText"];
+
 #[test]
 fn every_setting_of_the_table_is_read() {
-    for key in settings::keys().filter(|key| key != "daemon.path") {
+    for key in settings::keys().filter(|key| !IGNORED.contains(&key.as_str())) {
         // A type that no setting has.
         let wrong = json!({ key.as_str(): -0.5 });
         assert!(!read(&wrong).1.is_empty(), "{key} is not read");
@@ -136,7 +145,7 @@ fn every_setting_of_the_table_is_read() {
 }
 
 #[test]
-fn a_section_that_is_no_object_is_a_fault() {
+fn a_section_that_is_not_an_object_is_a_fault() {
     assert_eq!(read(&json!([1])).1.len(), 1);
     assert_eq!(read(&Value::Null).1.len(), 0);
 }

@@ -1,4 +1,4 @@
-//! Environment of a command: an allow-list of the daemon's variables, because a variable with any
+//! Environment of a command: only the daemon's variables on an allow-list, because a variable of any
 //! name may hold a key.
 
 use std::{
@@ -7,7 +7,7 @@ use std::{
     path::PathBuf,
 };
 
-/// Variable whose value marks every process that one command started.
+/// Variable that every process of a command inherits. Its value identifies the command.
 pub(super) const MARK: &str = "CAIRN_CALL";
 
 const ALLOWED: &[&str] = &[
@@ -62,15 +62,18 @@ const ALLOWED_ON_WINDOWS: &[&str] = &[
     "WINDIR",
 ];
 
-/// Turns off colours, pagers and password prompts, which nobody would answer.
+/// Variables that turn off colours, pagers and password prompts, which nobody would answer.
 const FIXED: &[(&str, &str)] =
     &[("TERM", "dumb"), ("PAGER", "cat"), ("GIT_PAGER", "cat"), ("GIT_TERMINAL_PROMPT", "0")];
 
-/// Parts of names of secrets, and prefixes of variables that make a program run or load something
-/// else.
-const SECRET: &[&str] = &["KEY", "SECRET", "TOKEN", "PASS", "AUTH", "CREDENTIAL"];
-const STEERING: &[&str] = &["LD_", "DYLD_", "BASH_ENV", "ENV", "GIT_", "NODE_OPTIONS", "PYTHON"];
+/// Parts of names of variables that hold secrets.
+const SECRET_PARTS: &[&str] = &["KEY", "SECRET", "TOKEN", "PASS", "AUTH", "CREDENTIAL"];
+/// Starts of names of variables that make a program run or load another program.
+const CODE_LOADING_PREFIXES: &[&str] =
+    &["LD_", "DYLD_", "BASH_ENV", "ENV", "GIT_", "NODE_OPTIONS", "PYTHON"];
 
+/// Returns the environment of a command. Variables in `added` that
+/// may hold a secret or load code are left out.
 pub(super) fn for_command(
     inherited: impl Iterator<Item = (OsString, OsString)>,
     added: &[(String, String)],
@@ -79,7 +82,11 @@ pub(super) fn for_command(
     let allowed = inherited
         .filter(|(name, _)| name.to_str().is_some_and(|name| is_allowed(name, cfg!(windows))))
         .map(|(name, value)| {
-            if name.eq_ignore_ascii_case("PATH") { (name, absolute(&value)) } else { (name, value) }
+            if name.eq_ignore_ascii_case("PATH") {
+                (name, absolute_folders(&value))
+            } else {
+                (name, value)
+            }
         });
     let fixed = FIXED.iter().map(|(name, value)| (name.into(), value.into()));
     let added = added
@@ -89,12 +96,13 @@ pub(super) fn for_command(
     allowed.chain(fixed).chain(added).chain([(MARK.into(), mark.into())]).collect()
 }
 
-/// Absolute folders of a `PATH`, first to last.
-pub(super) fn search_path(path: Option<&OsStr>) -> Vec<PathBuf> {
-    path.map(absolute).iter().flat_map(env::split_paths).collect()
+/// Folders in which a command looks for programs, first to last.
+pub fn search_path() -> Vec<PathBuf> {
+    let path = env::var_os("PATH").map(|path| absolute_folders(&path));
+    path.iter().flat_map(env::split_paths).collect()
 }
 
-/// True for an allowed variable. Names on Windows ignore case.
+/// True for a variable on the allow-list. Names on Windows ignore case.
 fn is_allowed(name: &str, on_windows: bool) -> bool {
     if !on_windows {
         return ALLOWED.contains(&name);
@@ -104,18 +112,17 @@ fn is_allowed(name: &str, on_windows: bool) -> bool {
 
 fn is_dangerous(name: &str) -> bool {
     let upper = name.to_uppercase();
-    SECRET.iter().any(|part| upper.contains(part))
-        || STEERING.iter().any(|start| match *start {
+    SECRET_PARTS.iter().any(|part| upper.contains(part))
+        || CODE_LOADING_PREFIXES.iter().any(|start| match *start {
             "ENV" => upper == "ENV",
             start => upper.starts_with(start),
         })
 }
 
-/// Removes relative folders from a `PATH`, so that a repository cannot choose which program `ls`
-/// is.
-fn absolute(path: &OsStr) -> OsString {
+/// Removes relative folders from a `PATH`: with them, a file in the repository could be run as `ls`.
+fn absolute_folders(path: &OsStr) -> OsString {
     let folders = env::split_paths(path).filter(|folder| folder.is_absolute());
-    // Folders from `split_paths` can always be joined again.
+    // Never fails: `split_paths` returns no folder that contains a separator.
     env::join_paths(folders).unwrap_or_default()
 }
 
@@ -124,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lets_through_only_what_is_named() {
+    fn only_allowed_variables_reach_the_command() {
         let daemon = [
             ("PATH", ".:/bin::node_modules/.bin:/usr/bin"),
             ("ANTHROPIC_API_KEY", "x"),
@@ -155,8 +162,8 @@ mod tests {
     }
 
     #[test]
-    fn windows_needs_more_and_tells_no_cases_apart() {
-        for (name, here, there) in [
+    fn windows_allows_more_variables_and_ignores_case() {
+        for (name, on_unix, on_windows) in [
             ("PATH", true, true),
             ("Path", false, true),
             ("SystemRoot", false, true),
@@ -165,7 +172,11 @@ mod tests {
             ("PSModulePath", false, false),
             ("NODE_OPTIONS", false, false),
         ] {
-            assert_eq!((is_allowed(name, false), is_allowed(name, true)), (here, there), "{name}");
+            assert_eq!(
+                (is_allowed(name, false), is_allowed(name, true)),
+                (on_unix, on_windows),
+                "{name}"
+            );
         }
     }
 }

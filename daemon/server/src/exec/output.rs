@@ -2,8 +2,11 @@
 
 use std::collections::VecDeque;
 
-const HEAD: usize = 10 * 1024;
-const TAIL: usize = 20 * 1024;
+use super::{live::LiveOutput, plain::plain};
+
+/// Bytes kept from the beginning and from the end.
+const HEAD_BYTES: usize = 10 * 1024;
+const TAIL_BYTES: usize = 20 * 1024;
 
 /// Output of a command, stdout and stderr in order of arrival.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -31,20 +34,30 @@ impl Captured {
     }
 }
 
+/// Collector of output: keeps the first and the last bytes.
 #[derive(Debug, Default)]
 pub(super) struct Collector {
     head: Vec<u8>,
     tail: VecDeque<u8>,
     total: u64,
+    live: Option<LiveOutput>,
 }
 
 impl Collector {
+    /// Creates a collector that passes on what it gets.
+    pub(super) fn new(live: Option<LiveOutput>) -> Self {
+        Self { live, ..Self::default() }
+    }
+
     pub(super) fn push(&mut self, bytes: &[u8]) {
         self.total += bytes.len() as u64;
-        let (head, rest) = bytes.split_at(bytes.len().min(HEAD - self.head.len()));
+        if let Some(live) = &self.live {
+            live.push(bytes);
+        }
+        let (head, rest) = bytes.split_at(bytes.len().min(HEAD_BYTES - self.head.len()));
         self.head.extend_from_slice(head);
-        let rest = &rest[rest.len().saturating_sub(TAIL)..];
-        let overflow = (self.tail.len() + rest.len()).saturating_sub(TAIL);
+        let rest = &rest[rest.len().saturating_sub(TAIL_BYTES)..];
+        let overflow = (self.tail.len() + rest.len()).saturating_sub(TAIL_BYTES);
         self.tail.drain(..overflow);
         self.tail.extend(rest);
     }
@@ -61,7 +74,7 @@ impl Collector {
             all.append(&mut tail);
             return Captured { head: plain(&all), total_bytes: total, ..Captured::default() };
         }
-        // A character cut at the gap counts as dropped.
+        // Bytes of a character that was cut at the gap are dropped too.
         let start = tail.iter().take(3).take_while(|&&byte| byte & 0xC0 == 0x80).count();
         let end = match std::str::from_utf8(&head) {
             Err(error) if error.error_len().is_none() => error.valid_up_to(),
@@ -75,59 +88,6 @@ impl Collector {
             binary: false,
         }
     }
-}
-
-/// Lossy text without escape sequences and control characters. A lone `\r`, as progress bars write
-/// it, starts a new line.
-fn plain(bytes: &[u8]) -> String {
-    let text = String::from_utf8_lossy(bytes);
-    let mut out = String::with_capacity(text.len());
-    let mut chars = text.chars().peekable();
-    while let Some(c) = chars.next() {
-        match c {
-            '\u{1b}' => skip_escape(&mut chars),
-            '\u{9b}' => skip_until_final(&mut chars),
-            '\r' => {
-                if chars.peek() != Some(&'\n') {
-                    out.push('\n');
-                }
-            }
-            '\n' | '\t' => out.push(c),
-            c if c.is_control() => {}
-            c => out.push(c),
-        }
-    }
-    out
-}
-
-/// Skips what follows an ESC: a CSI sequence, a string up to its terminator, or a short sequence.
-fn skip_escape(chars: &mut std::iter::Peekable<std::str::Chars<'_>>) {
-    match chars.peek() {
-        Some('[') => {
-            chars.next();
-            skip_until_final(chars);
-        }
-        Some(']' | 'P' | 'X' | '^' | '_') => {
-            while let Some(c) = chars.next() {
-                if c == '\u{7}' || c == '\u{9c}' {
-                    return;
-                }
-                if c == '\u{1b}' {
-                    chars.next_if_eq(&'\\');
-                    return;
-                }
-            }
-        }
-        _ => {
-            while chars.next_if(|c| matches!(c, ' '..='/')).is_some() {}
-            chars.next_if(|c| matches!(c, '0'..='~'));
-        }
-    }
-}
-
-fn skip_until_final(chars: &mut std::iter::Peekable<std::str::Chars<'_>>) {
-    while chars.next_if(|c| matches!(c, ' '..='?')).is_some() {}
-    chars.next_if(|c| matches!(c, '@'..='~'));
 }
 
 #[cfg(test)]
@@ -149,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn makes_plain_text() {
+    fn escape_sequences_and_control_characters_are_removed() {
         check(b"a\x1b[1;31mred\x1b[0m b", expect![[r#""ared b""#]]);
         check(b"\x1b]8;;https://e\x1b\\link\x1b]8;;\x07!", expect![[r#""link!""#]]);
         check(b"\x1b(Bx\x1b=y\x1b7z", expect![[r#""xyz""#]]);
@@ -161,10 +121,10 @@ mod tests {
     }
 
     #[test]
-    fn keeps_both_ends() {
-        let all_fits = vec![b'x'; HEAD + TAIL];
+    fn beginning_and_end_are_kept() {
+        let all_fits = vec![b'x'; HEAD_BYTES + TAIL_BYTES];
         assert_eq!(collect(&[&all_fits]).dropped, 0);
-        assert_eq!(collect(&[&all_fits]).head.len(), HEAD + TAIL);
+        assert_eq!(collect(&[&all_fits]).head.len(), HEAD_BYTES + TAIL_BYTES);
 
         let mut long = b"first ".to_vec();
         long.extend(vec![b'x'; 100_000]);
@@ -180,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn cuts_between_chars() {
+    fn no_character_is_cut() {
         let long = "é".repeat(40_000);
         let mut shifted = b"x".to_vec();
         shifted.extend(long.as_bytes());

@@ -1,4 +1,5 @@
-//! Real processes. Each test asks for a sleep of its own length, so that a survivor can be told.
+//! Tests with real processes. Each command sleeps for a number of seconds of its own, by which the
+//! test finds a survivor.
 
 use std::{fs, time::Duration};
 
@@ -6,18 +7,19 @@ use tokio_util::sync::CancellationToken;
 
 use super::*;
 
-fn spec(command: &str) -> Spec {
-    Spec {
+fn spec(command: &str) -> CommandSpec {
+    CommandSpec {
         command: command.to_owned(),
         cwd: std::env::temp_dir(),
         timeout: Duration::from_secs(30),
         input: String::new(),
+        live: None,
         env: Vec::new(),
         sandbox: None,
     }
 }
 
-async fn run_one(command: &str) -> Outcome {
+async fn outcome_of(command: &str) -> CommandOutcome {
     run(spec(command), CancellationToken::new()).await.expect("the shell starts")
 }
 
@@ -33,17 +35,17 @@ fn sleepers(seconds: &str) -> usize {
 
 #[tokio::test]
 async fn reports_exit_and_output() {
-    let outcome = run_one("echo out; echo err >&2; exit 3").await;
+    let outcome = outcome_of("echo out; echo err >&2; exit 3").await;
     assert_eq!(outcome.exit, Exit::Code(3));
     assert_eq!(outcome.output.text(), "out\nerr\n");
     assert_eq!(outcome.left_running, 0);
-    assert_eq!(run_one("kill -9 $$").await.exit, Exit::Signal(9));
-    assert_eq!(run_one("read -r line; echo \"<$line>\"").await.output.text(), "<>\n");
+    assert_eq!(outcome_of("kill -9 $$").await.exit, Exit::Signal(9));
+    assert_eq!(outcome_of("read -r line; echo \"<$line>\"").await.output.text(), "<>\n");
     // More than a pipe holds, whether it is read or not.
     for (command, output) in
         [("wc -c", "200000\n"), ("true", ""), ("read -r line; echo read", "read\n")]
     {
-        let spec = Spec { input: "\n".repeat(200_000), ..spec(command) };
+        let spec = CommandSpec { input: "\n".repeat(200_000), ..spec(command) };
         let outcome = run(spec, CancellationToken::new()).await.expect("the shell starts");
         assert_eq!((outcome.exit, outcome.output.text().as_str()), (Exit::Code(0), output));
     }
@@ -51,7 +53,7 @@ async fn reports_exit_and_output() {
 
 #[tokio::test]
 async fn gives_a_clean_environment() {
-    let outcome = run_one("env").await;
+    let outcome = outcome_of("env").await;
     let names: Vec<&str> =
         outcome.output.head.lines().filter_map(|line| Some(line.split_once('=')?.0)).collect();
     assert!(names.contains(&"PATH"), "{names:?}");
@@ -62,18 +64,18 @@ async fn gives_a_clean_environment() {
 
 #[tokio::test]
 async fn output_is_bounded() {
-    let outcome = run_one("echo first; yes 0123456789 | head -c 3000000; echo last").await;
+    let outcome = outcome_of("echo first; yes 0123456789 | head -c 3000000; echo last").await;
     assert_eq!(outcome.output.total_bytes, 3_000_011);
     assert!(outcome.output.head.starts_with("first\n"));
     assert!(outcome.output.tail.ends_with("last\n"));
     assert!(outcome.output.text().len() < 40_000);
-    let outcome = run_one("head -c 100000 /dev/urandom").await;
+    let outcome = outcome_of("head -c 100000 /dev/urandom").await;
     assert_eq!(outcome.output.text(), "[100000 bytes of binary output]");
 }
 
 #[tokio::test]
 async fn a_background_process_neither_delays_nor_survives() {
-    let outcome = run_one("sleep 98001 & echo started").await;
+    let outcome = outcome_of("sleep 98001 & echo started").await;
     assert_eq!(outcome.exit, Exit::Code(0));
     assert_eq!(outcome.output.text(), "started\n");
     assert_eq!(outcome.left_running, 1);
@@ -132,7 +134,7 @@ async fn an_ended_shell_leaves_no_survivor_outside_its_group() {
         ("setsid -f sleep 98021", "98021"),
         ("nohup setsid bash -c 'sleep 98022 & sleep 98022' >/dev/null 2>&1 &", "98022"),
     ] {
-        let outcome = run_one(command).await;
+        let outcome = outcome_of(command).await;
         assert_eq!(outcome.exit, Exit::Code(0), "{command}");
         assert_eq!(sleepers(seconds), 0, "{command}");
     }
@@ -159,14 +161,18 @@ async fn a_missing_folder_is_an_error() {
 /// Runs itself once more as a process where no other command is running.
 #[test]
 #[allow(clippy::disallowed_methods, reason = "not a command: this test, alone")]
-fn alone_in_its_process() {
+fn kill_all_ends_commands_in_a_process_of_its_own() {
     const ALONE: &str = "CAIRN_TEST_ALONE";
     if std::env::var_os(ALONE).is_some() {
         let runtime = tokio::runtime::Runtime::new().expect("a runtime");
         return runtime.block_on(without_marks_and_kill_all());
     }
     let output = std::process::Command::new(std::env::current_exe().expect("this program"))
-        .args(["--exact", "exec::tests::alone_in_its_process", "--nocapture"])
+        .args([
+            "--exact",
+            "exec::tests::kill_all_ends_commands_in_a_process_of_its_own",
+            "--nocapture",
+        ])
         .env(ALONE, "1")
         .output()
         .expect("this program starts");
@@ -175,7 +181,7 @@ fn alone_in_its_process() {
 
 async fn without_marks_and_kill_all() {
     // Left its session and dropped its mark: still found.
-    assert_eq!(run_one("env -i setsid -f sleep 98040; sleep 0.1").await.exit, Exit::Code(0));
+    assert_eq!(outcome_of("env -i setsid -f sleep 98040; sleep 0.1").await.exit, Exit::Code(0));
     assert_eq!(sleepers("98040"), 0);
 
     let running =

@@ -52,7 +52,7 @@ struct Loaded {
 /// Commands of the agent since the first one.
 #[derive(Debug)]
 struct Commands {
-    /// When the files were hashed.
+    /// Time at which the files were hashed.
     since: SystemTime,
     /// Texts of the user, by the name under which they are sent.
     texts: HashMap<PathBuf, TextHash>,

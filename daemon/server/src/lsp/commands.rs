@@ -2,14 +2,17 @@
 //! extension. Performs nothing itself.
 
 use cairn_protocol::{
-    AnswerParams, CancelParams, DecideParams, Decision, ErrorKind, Range, RunTaskParams, Scope,
+    AnswerParams, CancelParams, DecideParams, Decision, Range, RequestProblem, RunTaskParams, Scope,
 };
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 use tower_lsp::{jsonrpc::Error, lsp_types};
 
 use super::convert;
-use crate::{event::Selection, workspace::path_of};
+use crate::{
+    event::{RequestError, Selection},
+    workspace::path_of,
+};
 
 pub(super) const EXECUTE: &str = "workspace/executeCommand";
 
@@ -97,7 +100,8 @@ pub(super) fn offer(title: String, command: &str, argument: Value) -> lsp_types:
 }
 
 pub(super) fn parse(params: Option<Value>) -> Result<ClientCommand, Error> {
-    let ExecuteParams { command, arguments } = convert::params(EXECUTE, params)?;
+    let ExecuteParams { command, arguments } =
+        convert::params(EXECUTE, params, serde_json::from_value)?;
     let arguments = Argument { command: &command, given: arguments.unwrap_or_default() };
     let decide = |decision, scope, rev| {
         ClientCommand::Decide(DecideParams { decision, scope, rev, feedback: None })
@@ -138,7 +142,8 @@ pub(super) fn parse(params: Option<Value>) -> Result<ClientCommand, Error> {
         _ => {
             let hint = format!("The commands are {}", ALL.join(", "));
             let message = format!("`{command}` is no command of Cairn's");
-            return Err(convert::refused(ErrorKind::InvalidParams, message, &hint));
+            let problem = RequestProblem::UnknownCommand { command };
+            return Err(convert::error(RequestError::new(problem, message, hint)));
         }
     })
 }
@@ -191,5 +196,8 @@ impl Argument<'_> {
 
 fn wrong(command: &str, why: &str, form: &str) -> Error {
     let hint = format!("`arguments` is a list of one: {form}");
-    convert::refused(ErrorKind::InvalidParams, format!("{command}: {why}. It takes {form}"), &hint)
+    let message = format!("{command}: {why}. It takes {form}");
+    let (command, reason, form) = (command.to_owned(), why.to_owned(), form.to_owned());
+    let problem = RequestProblem::InvalidArguments { command, reason, form };
+    convert::error(RequestError::new(problem, message, hint))
 }

@@ -10,12 +10,12 @@ use std::{
     time::Duration,
 };
 
-use cairn_protocol::{self as protocol, RequestMethod};
+use cairn_protocol::{self as protocol, ClientRequest, Empty, NotificationMethod};
 use futures_util::{
     FutureExt,
     future::{AbortHandle, Abortable, BoxFuture, ready},
 };
-use serde::{Serialize, de::DeserializeOwned};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 use tokio::{
     sync::{SetOnce, mpsc, oneshot},
@@ -28,14 +28,16 @@ use tower_lsp::{
 use tower_service::Service;
 
 use super::{
+    client_support::ClientSupport,
     commands::{self, ClientCommand},
-    convert::{self, ClientSupport, Handshake},
+    convert,
+    handshake::Handshake,
     outbox::Outbox,
     review,
-    standard_client::{self, UserMessage},
+    standard_client::{self, WindowMessage},
 };
 use crate::{
-    event::{AgentRequest, ClientEvent, Reply},
+    event::{self, ClientEvent, LazyJson, Pending, Responder, StandardRequest},
     secrets,
 };
 
@@ -166,7 +168,7 @@ where
             Some(Err(error)) => {
                 // Never log the params: they may hold a key or a text.
                 let method = request.method();
-                if method == protocol::CREDENTIALS {
+                if method == protocol::Credentials::METHOD {
                     // The error may quote the params.
                     tracing::error!(method, "a notification was not understood");
                 } else {
@@ -197,71 +199,26 @@ where
         });
     }
 
+    /// Sends a request of the protocol to the hub, and any other to tower-lsp.
     fn agent(&mut self, request: Request) -> Answer {
-        use AgentRequest as A;
-        match request.method() {
-            protocol::RunTask::METHOD => self.ask::<protocol::RunTask>(request, A::RunTask),
-            protocol::Steer::METHOD => self.ask::<protocol::Steer>(request, A::Steer),
-            protocol::QueueAdd::METHOD => self.ask::<protocol::QueueAdd>(request, A::QueueAdd),
-            protocol::QueueEdit::METHOD => self.ask::<protocol::QueueEdit>(request, A::QueueEdit),
-            protocol::QueueDrop::METHOD => self.ask::<protocol::QueueDrop>(request, A::QueueDrop),
-            protocol::QueueSend::METHOD => self.ask::<protocol::QueueSend>(request, A::QueueSend),
-            protocol::Cancel::METHOD => self.ask::<protocol::Cancel>(request, A::Cancel),
-            protocol::Compact::METHOD => self.ask::<protocol::Compact>(request, A::Compact),
-            protocol::Answer::METHOD => self.ask::<protocol::Answer>(request, A::Answer),
-            protocol::Decide::METHOD => self.ask::<protocol::Decide>(request, A::Decide),
-            protocol::UndoDecision::METHOD => {
-                self.ask::<protocol::UndoDecision>(request, |_, reply| A::UndoDecision(reply))
-            }
-            protocol::Baseline::METHOD => self.ask::<protocol::Baseline>(request, A::Baseline),
-            protocol::PlanHistory::METHOD => {
-                self.ask::<protocol::PlanHistory>(request, A::PlanHistory)
-            }
-            protocol::Checkpoints::METHOD => {
-                self.ask::<protocol::Checkpoints>(request, |_, reply| A::Checkpoints(reply))
-            }
-            protocol::RestoreCheckpoint::METHOD => {
-                self.ask::<protocol::RestoreCheckpoint>(request, A::RestoreCheckpoint)
-            }
-            protocol::ListSessions::METHOD => {
-                self.ask::<protocol::ListSessions>(request, A::ListSessions)
-            }
-            protocol::OpenSession::METHOD => {
-                self.ask::<protocol::OpenSession>(request, A::OpenSession)
-            }
-            protocol::ForkSession::METHOD => {
-                self.ask::<protocol::ForkSession>(request, A::ForkSession)
-            }
-            protocol::DeleteSession::METHOD => {
-                self.ask::<protocol::DeleteSession>(request, A::DeleteSession)
-            }
-            protocol::ExportSession::METHOD => {
-                self.ask::<protocol::ExportSession>(request, A::ExportSession)
-            }
-            protocol::State::METHOD => {
-                self.ask::<protocol::State>(request, |_, reply| A::State(reply))
-            }
-            protocol::Models::METHOD => {
-                self.ask::<protocol::Models>(request, |_, reply| A::Models(reply))
-            }
-            protocol::ListRules::METHOD => {
-                self.ask::<protocol::ListRules>(request, |_, reply| A::ListRules(reply))
-            }
-            protocol::RevokeRule::METHOD => {
-                self.ask::<protocol::RevokeRule>(request, A::RevokeRule)
-            }
-            _ => self.inner.call(request),
+        let Some(declared) = protocol::client_request(request.method()) else {
+            return self.inner.call(request);
+        };
+        let (_, Some(id), params) = request.into_parts() else { return nothing() };
+        let method = declared.method;
+        match convert::params(method, params, declared.read) {
+            Ok(params) => self.ask(id, |responder| event::Request { method, params, responder }),
+            Err(error) => answer(id, Err(error)),
         }
     }
 
     /// Answers the standard requests of LSP for a review; other methods go to [`Self::agent`].
     fn standard(&mut self, request: Request, supports: ClientSupport) -> Answer {
-        use AgentRequest::Pending;
         match request.method() {
-            review::LENSES => self.show(request, Pending, |pending, params| {
+            review::LENSES => self.show(request, |pending, params| {
                 convert::result(&review::lenses(&pending.reviews, &params))
             }),
-            review::ACTIONS => self.show(request, Pending, move |pending, params| {
+            review::ACTIONS => self.show(request, move |pending, params| {
                 convert::result(&review::actions(&pending, &params, supports))
             }),
             commands::EXECUTE => self.execute(request),
@@ -278,57 +235,52 @@ where
         };
         match command {
             ClientCommand::RunTask(task) => {
-                self.hand_over(id, |reply| AgentRequest::RunTask(task, reply), without_keys)
-            }
-            ClientCommand::RunSelection(selection) => self.hand_over(
-                id,
-                |reply| AgentRequest::RunSelection(selection, reply),
-                without_keys,
-            ),
-            ClientCommand::Reply(words) => {
-                self.hand_over(id, |reply| AgentRequest::SteerOrStart(words, reply), without_keys)
+                self.ask(id, |it| event::Request::new::<protocol::RunTask>(task, it))
             }
             ClientCommand::Cancel(Some(turn)) => {
-                self.hand_over(id, |reply| AgentRequest::Cancel(turn, reply), without_keys)
+                self.ask(id, |it| event::Request::new::<protocol::Cancel>(turn, it))
             }
-            ClientCommand::Cancel(None) => {
-                self.hand_over(id, AgentRequest::CancelAll, without_keys)
+            ClientCommand::Answer(given) => {
+                self.ask(id, |it| event::Request::new::<protocol::Answer>(given, it))
             }
+            ClientCommand::Decide(decision) => {
+                self.decide::<protocol::Decide>(id, decision, standard_client::decided)
+            }
+            ClientCommand::UndoDecision => {
+                self.decide::<protocol::UndoDecision>(id, Empty {}, standard_client::undone)
+            }
+            ClientCommand::RunSelection(selection) => {
+                self.ask_standard(id, |it| StandardRequest::RunSelection(selection, it))
+            }
+            ClientCommand::Reply(words) => {
+                self.ask_standard(id, |it| StandardRequest::SteerOrStart(words, it))
+            }
+            ClientCommand::Cancel(None) => self.ask_standard(id, StandardRequest::CancelAll),
             ClientCommand::Deny(words) => self.hand_over(
                 id,
-                |reply| AgentRequest::Decline(words, reply),
+                |it| ClientEvent::Standard(StandardRequest::Decline(words, it)),
                 |declined| Ok(json!({ "declined": declined })),
             ),
-            ClientCommand::Answer(given) => {
-                self.hand_over(id, |reply| AgentRequest::Answer(given, reply), without_keys)
-            }
-            ClientCommand::Decide(decision) => self.decide(
-                id,
-                |reply| AgentRequest::Decide(decision, reply),
-                standard_client::decided,
-            ),
-            ClientCommand::UndoDecision => {
-                self.decide(id, AgentRequest::UndoDecision, standard_client::undone)
-            }
         }
     }
 
     /// Performs a decision and answers within [`SOON`]. The decision edits a file through the
     /// editor, which may wait for this answer before it shows the edit. The user gets the result as
     /// a message.
-    fn decide<T: Serialize + Send + 'static>(
+    fn decide<M: ClientRequest>(
         &self,
         id: Id,
-        event: impl FnOnce(Reply<T>) -> AgentRequest,
-        words: fn(&T) -> Option<UserMessage>,
+        params: M::Params,
+        words: fn(&M::Result) -> Option<WindowMessage>,
     ) -> Answer {
-        let (reply, replied) = oneshot::channel();
+        let (responder, replied) = Responder::new();
         let (known, knows) = oneshot::channel();
-        self.emit(ClientEvent::Request(event(reply)));
+        self.emit(ClientEvent::Request(event::Request::new::<M>(params, responder)));
         self.outbox.notify_when_known(async move {
-            let result = replied.await.ok()?.ok()?;
-            let _ = known.send(convert::result(&result));
-            words(&result)
+            let result = encode(replied.await.ok()?.ok()?);
+            let typed = result.as_ref().ok().map(M::Result::deserialize);
+            let _ = known.send(result);
+            words(&typed?.ok()?)
         });
         async move {
             let known = timeout(SOON, knows).await;
@@ -341,57 +293,55 @@ where
         .boxed()
     }
 
-    /// Answers a standard request of LSP from a reply of the hub.
-    fn show<P: DeserializeOwned + Send + 'static, T: Send + 'static>(
+    /// Answers a standard request of LSP from what the user has to decide.
+    fn show<P: DeserializeOwned + Send + 'static>(
         &self,
         request: Request,
-        event: impl FnOnce(Reply<T>) -> AgentRequest,
-        show: impl FnOnce(T, P) -> Result<Value, Error> + Send + 'static,
+        show: impl FnOnce(Pending, P) -> Result<Value, Error> + Send + 'static,
     ) -> Answer {
         let (method, id, params) = request.into_parts();
         let Some(id) = id else { return nothing() };
-        match convert::params::<P>(&method, params) {
+        let event = |it| ClientEvent::Standard(StandardRequest::Pending(it));
+        match convert::params(&method, params, serde_json::from_value) {
             Ok(params) => self.hand_over(id, event, |result| show(result, params)),
             Err(error) => answer(id, Err(error)),
         }
     }
 
-    fn ask<M: RequestMethod>(
+    fn ask(&self, id: Id, request: impl FnOnce(Responder<LazyJson>) -> event::Request) -> Answer {
+        self.hand_over(id, |responder| ClientEvent::Request(request(responder)), encode)
+    }
+
+    fn ask_standard<T: Serialize + Send + 'static>(
         &self,
-        request: Request,
-        event: impl FnOnce(M::Params, Reply<M::Result>) -> AgentRequest,
+        id: Id,
+        request: impl FnOnce(Responder<T>) -> StandardRequest,
     ) -> Answer {
-        let (_, id, params) = request.into_parts();
-        let Some(id) = id else { return nothing() };
-        match convert::params::<M::Params>(M::METHOD, params) {
-            // The user's own text is sent byte for byte.
-            Ok(params) if M::METHOD == protocol::Baseline::METHOD => {
-                self.hand_over(id, |reply| event(params, reply), verbatim)
-            }
-            Ok(params) => self.hand_over(id, |reply| event(params, reply), without_keys),
-            Err(error) => answer(id, Err(error)),
-        }
+        let event = |responder| ClientEvent::Standard(request(responder));
+        self.hand_over(id, event, |result| encode(LazyJson::new(result, false)))
     }
 
     /// Sends a request to the hub at once, and returns the future of its answer.
     fn hand_over<T: Send + 'static>(
         &self,
         id: Id,
-        event: impl FnOnce(Reply<T>) -> AgentRequest,
+        event: impl FnOnce(Responder<T>) -> ClientEvent,
         show: impl FnOnce(T) -> Result<Value, Error> + Send + 'static,
     ) -> Answer {
         let Some((slot, abort)) = self.live.enter(id.clone()) else {
             return answer(id, Err(convert::duplicate_id()));
         };
-        let (reply, replied) = oneshot::channel();
-        self.emit(ClientEvent::Request(event(reply)));
+        let (responder, replied) = Responder::new();
+        self.emit(event(responder));
         async move {
             let _slot = slot;
             let outcome = match Abortable::new(replied, abort).await {
                 Ok(Ok(Ok(result))) => show(result),
                 Ok(Ok(Err(mut error))) => {
                     secrets::clean(&mut error.message);
-                    Err(convert::error(error))
+                    let mut error = convert::error(error);
+                    error.data.iter_mut().for_each(secrets::clean_json);
+                    Err(error)
                 }
                 Ok(Err(_dropped)) => Err(convert::unanswered()),
                 Err(_aborted) => Err(Error::request_cancelled()),
@@ -449,15 +399,14 @@ impl Drop for OpenRequest {
     }
 }
 
-/// Encodes a result without API keys.
-fn without_keys<T: Serialize>(result: T) -> Result<Value, Error> {
-    let mut result = convert::result(&result)?;
-    secrets::clean_json(&mut result);
+/// Encodes a result, without API keys unless it must be exact.
+fn encode(result: LazyJson) -> Result<Value, Error> {
+    let exact = result.exact;
+    let mut result = result.encode().map_err(|_| Error::internal_error())?;
+    if !exact {
+        secrets::clean_json(&mut result);
+    }
     Ok(result)
-}
-
-fn verbatim<T: Serialize>(result: T) -> Result<Value, Error> {
-    convert::result(&result)
 }
 
 fn nothing() -> Answer {

@@ -4,12 +4,7 @@
 
 use std::time::Duration;
 
-use tokio::{
-    sync::SetOnce,
-    time::{Instant, MissedTickBehavior, timeout, timeout_at},
-};
-
-use super::convert::Handshake;
+use tokio::time::{Instant, MissedTickBehavior, timeout, timeout_at};
 
 #[cfg(unix)]
 mod unix;
@@ -67,8 +62,8 @@ impl SessionExit {
 }
 
 /// Resolves when the client's process is gone. Never resolves if that process is not visible.
-pub(super) async fn parent_gone(handshake: &SetOnce<Handshake>) {
-    let Some(parent) = handshake.wait().await.parent else {
+pub(super) async fn parent_gone(parent: Option<&Parent>) {
+    let Some(parent) = parent else {
         return std::future::pending().await;
     };
     let mut ticks = tokio::time::interval(PARENT_CHECK);

@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_are_told_apart() {
+    fn requests_notifications_and_responses_are_distinguished() {
         check(
             r#"{"jsonrpc":"2.0","id":1,"method":"a","params":{"x":1},"extra":0}"#,
             expect![[r#"request {"jsonrpc":"2.0","method":"a","params":{"x":1},"id":1}"#]],
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_answered_is_refused() {
+    fn invalid_messages_are_refused() {
         let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
         check(
             deep,

@@ -8,8 +8,8 @@ use std::{sync::Arc, task::Poll, time::Duration};
 use cairn_core::sanitize::foreign_words;
 use cairn_protocol::{
     ApplyEdit, ApplyEditParams, ApplyEditResult, ApprovalDecision, Approve, ApproveParams,
-    ApproveResult, FileChange, Notice, RefusedEdit, RequestMethod, ReviewNotification, Save,
-    SaveFailure, SaveParams, SaveResult,
+    ApproveResult, Ask, AskParams, AskResult, FileChange, Notice, RefusedEdit, RequestMethod,
+    ReviewNotification, Save, SaveFailure, SaveParams, SaveResult,
 };
 use futures_util::{FutureExt, future::BoxFuture, poll};
 use serde::{Serialize, de::DeserializeOwned};
@@ -21,19 +21,24 @@ use tokio::{
 };
 use tower_lsp::{
     Client,
-    jsonrpc::{ErrorCode, Request, Response},
+    jsonrpc::{ErrorCode, Response},
 };
 use tower_service::Service;
 
 use super::{
-    convert::{ClientSupport, Handshake},
+    client_support::ClientSupport,
+    handshake::Handshake,
     progress::{self, ProgressChange},
+    redaction::{APPLY_EDIT, message},
     review,
-    standard_client::{self, UserMessage},
+    standard_client::{self, WindowMessage},
 };
-use crate::{config, disk, ports::Editor, secrets, workspace::Workspace};
+use crate::{
+    config, disk,
+    ports::{Editor, Questions, UserAnswer},
+    workspace::Workspace,
+};
 
-const APPLY_EDIT: &str = "workspace/applyEdit";
 /// Time after which an unresponsive editor counts as stuck.
 const ANSWER: Duration = Duration::from_secs(10);
 /// Maximum number of queued messages for a client that does not read. Further notices are dropped:
@@ -61,7 +66,7 @@ enum Outgoing {
         answer: oneshot::Sender<Result<Value, RequestFailure>>,
     },
     /// Message that is not known yet, or none.
-    NotifyLater(BoxFuture<'static, Option<UserMessage>>),
+    NotifyLater(BoxFuture<'static, Option<WindowMessage>>),
 }
 
 /// Failure of a request to the editor.
@@ -110,10 +115,10 @@ impl Outbox {
     /// Shows a message once its text is known.
     pub(super) fn notify_when_known(
         &self,
-        words: impl Future<Output = Option<UserMessage>> + Send + 'static,
+        words: impl Future<Output = Option<WindowMessage>> + Send + 'static,
     ) {
         if self.queue.try_send(Outgoing::NotifyLater(words.boxed())).is_err() {
-            tracing::warn!("the end of a command is not shown_reviews: the client does not read");
+            tracing::warn!("the end of a command is not shown: the client does not read");
         }
     }
 
@@ -228,6 +233,10 @@ impl Editor for Outbox {
     fn notify(&self, notice: Notice) {
         let Some(accepted) = self.handshake.get() else { return };
         if accepted.hello.speaks_agent {
+            // Many messages, which a client has no use for unless it shows them.
+            if matches!(notice, Notice::Output(_)) && !accepted.wants_output {
+                return;
+            }
             self.send_notification(notice.method(), &notice);
             return;
         }
@@ -249,9 +258,10 @@ impl Editor for Outbox {
             }
             Notice::Turn(_)
             | Notice::Plan(_)
-            | Notice::Child(_)
+            | Notice::Subagent(_)
             | Notice::Message(_)
             | Notice::Tool(_)
+            | Notice::Output(_)
             | Notice::Queue(_)
             | Notice::Usage(_) => {}
         }
@@ -362,6 +372,26 @@ impl Editor for Outbox {
     }
 }
 
+impl Questions for Outbox {
+    fn ask(&self, params: AskParams) -> BoxFuture<'static, UserAnswer> {
+        if !self.handshake.get().is_some_and(|accepted| accepted.can_ask) {
+            return async { UserAnswer::Unavailable }.boxed();
+        }
+        let question = self.ask::<AskResult, _>(Ask::METHOD, &params);
+        async move {
+            match question.await {
+                Ok(AskResult { answer: Some(text) }) => UserAnswer::Text(text),
+                Ok(AskResult { answer: None }) => UserAnswer::Dismissed,
+                Err(reason) => {
+                    tracing::warn!("a question was not answered: {reason}");
+                    UserAnswer::Unavailable
+                }
+            }
+        }
+        .boxed()
+    }
+}
+
 /// Sends the queue in order. After the outbox is dropped it still waits for due answers.
 async fn deliver(client: Client, mut queue: mpsc::Receiver<Outgoing>) {
     let mut asked = JoinSet::new();
@@ -380,20 +410,12 @@ async fn deliver(client: Client, mut queue: mpsc::Receiver<Outgoing>) {
 async fn send(client: &Client, outgoing: Outgoing, asked: &mut JoinSet<()>) {
     let mut client = client.clone();
     match outgoing {
-        Outgoing::Notify { method, mut params } => {
-            secrets::clean_json(&mut params);
-            let _ = client.call(Request::build(method).params(params).finish()).await;
+        Outgoing::Notify { method, params } => {
+            let _ = client.call(message(method, params).finish()).await;
         }
-        Outgoing::Request { method, mut params, answer } => {
-            // The user's own text is sent byte for byte.
-            if !matches!(method, ApplyEdit::METHOD | APPLY_EDIT) {
-                secrets::clean_json(&mut params);
-            }
+        Outgoing::Request { method, params, answer } => {
             let id = client.next_request_id();
-            let request = Request::build(method).id(id);
-            // Absent params differ from null params.
-            let request = if params.is_null() { request } else { request.params(params) };
-            let mut call = client.call(request.finish());
+            let mut call = client.call(message(method, params).id(id).finish());
             // The first poll queues the message, which keeps later messages behind it.
             let answered = poll!(&mut call);
             asked.spawn(async move {
@@ -416,15 +438,14 @@ async fn send(client: &Client, outgoing: Outgoing, asked: &mut JoinSet<()>) {
         Outgoing::NotifyLater(words) => {
             asked.spawn(async move {
                 let Some((method, params)) = words.await else { return };
-                let Ok(mut params) = serde_json::to_value(params) else { return };
-                secrets::clean_json(&mut params);
-                let _ = client.call(Request::build(method).params(params).finish()).await;
+                let Ok(params) = serde_json::to_value(params) else { return };
+                let _ = client.call(message(method, params).finish()).await;
             });
         }
         Outgoing::Progress(ProgressChange::Open(shown)) => {
             let Ok(place) = serde_json::to_value(shown.place()) else { return };
             let id = client.next_request_id();
-            let create = Request::build(progress::CREATE).params(place).id(id).finish();
+            let create = message(progress::CREATE, place).id(id).finish();
             let created = client.call(create);
             asked.spawn(async move {
                 // An editor that refused must get no progress.

@@ -11,13 +11,12 @@ use std::{
 
 use cairn_core::sanitize::one_line;
 use cairn_protocol::{
-    ChildNotification, ChildPhase, ItemStatus, Notice, Panel, PlanNotification, TurnPhase,
+    ItemStatus, Notice, Panel, PlanNotification, SubagentNotification, SubagentPhase, TurnPhase,
 };
 use serde::Serialize;
 use tokio::sync::watch;
 use tower_lsp::{
     Client,
-    jsonrpc::Request,
     lsp_types::{
         NumberOrString, ProgressParams, ProgressParamsValue, WorkDoneProgress,
         WorkDoneProgressBegin, WorkDoneProgressCreateParams, WorkDoneProgressEnd,
@@ -26,7 +25,7 @@ use tower_lsp::{
 };
 use tower_service::Service;
 
-use crate::secrets;
+use super::redaction::message;
 
 pub(super) const CREATE: &str = "window/workDoneProgress/create";
 const PROGRESS: &str = "$/progress";
@@ -43,7 +42,7 @@ struct Entry {
     shown: TurnProgress,
 }
 
-/// ProgressChange of the progress of one turn.
+/// Change of the progress of one turn.
 pub(super) enum ProgressChange {
     Open(TurnProgress),
     /// The turn is over.
@@ -74,8 +73,8 @@ enum Phase {
 pub(super) struct ProgressStep {
     message: String,
     percentage: u32,
-    /// RunningTurns subagents: session id and title.
-    children: Vec<(String, String)>,
+    /// Running subagents: session id and title.
+    subagents: Vec<(String, String)>,
 }
 
 impl RunningTurns {
@@ -90,12 +89,13 @@ impl RunningTurns {
                     .remove(&turn.turn_id)
                     .map(|entry| ProgressChange::Close(ClosedProgress(entry))),
             },
-            Notice::Child(child) => {
-                self.child(child);
+            Notice::Subagent(subagent) => {
+                self.subagent(subagent);
                 None
             }
             Notice::Message(_)
             | Notice::Tool(_)
+            | Notice::Output(_)
             | Notice::Review(_)
             | Notice::Usage(_)
             | Notice::Queue(_)
@@ -109,7 +109,7 @@ impl RunningTurns {
             // The same plan is sent again for each call under an item.
             steps.send_if_modified(|step| {
                 let next =
-                    ProgressStep { children: step.children.clone(), ..ProgressStep::of(plan) };
+                    ProgressStep { subagents: step.subagents.clone(), ..ProgressStep::of(plan) };
                 let moved = *step != next;
                 *step = next;
                 moved
@@ -130,21 +130,21 @@ impl RunningTurns {
     }
 
     /// Updates a subagent in the progress of its parent turn.
-    fn child(&self, child: &ChildNotification) {
+    fn subagent(&self, subagent: &SubagentNotification) {
         let running = self.lock();
-        let Some(Entry { steps, .. }) = running.get(&child.parent.turn_id) else { return };
+        let Some(Entry { steps, .. }) = running.get(&subagent.parent.turn_id) else { return };
         steps.send_if_modified(|step| {
-            let before = step.children.clone();
-            step.children.retain(|(session, _)| *session != child.session_id);
-            match child.phase {
-                ChildPhase::Running => {
-                    step.children.push((child.session_id.clone(), child.title.clone()));
+            let before = step.subagents.clone();
+            step.subagents.retain(|(session, _)| *session != subagent.session_id);
+            match subagent.phase {
+                SubagentPhase::Running => {
+                    step.subagents.push((subagent.session_id.clone(), subagent.title.clone()));
                 }
-                ChildPhase::Waiting | ChildPhase::Ended { .. } => {}
+                SubagentPhase::Waiting | SubagentPhase::Ended { .. } => {}
             }
             // Sort, because an update moves a running subagent to the end.
-            step.children.sort();
-            step.children != before
+            step.subagents.sort();
+            step.subagents != before
         });
     }
 
@@ -161,12 +161,12 @@ impl ProgressStep {
         Self {
             message: format!("{completed}/{total} {current}").trim_end().to_owned(),
             percentage: completed.saturating_mul(100).checked_div(*total).unwrap_or_default(),
-            children: Vec::new(),
+            subagents: Vec::new(),
         }
     }
 
     fn words(&self) -> String {
-        match self.children.as_slice() {
+        match self.subagents.as_slice() {
             [] => self.message.clone(),
             [(_, title)] => format!("{} · {}", self.message, one_line(title, TITLE)),
             many => format!("{} · {} subagents", self.message, many.len()),
@@ -237,7 +237,6 @@ impl ClosedProgress {
 }
 
 async fn report(client: &Client, params: &ProgressParams) {
-    let Ok(mut params) = serde_json::to_value(params) else { return };
-    secrets::clean_json(&mut params);
-    let _ = client.clone().call(Request::build(PROGRESS).params(params).finish()).await;
+    let Ok(params) = serde_json::to_value(params) else { return };
+    let _ = client.clone().call(message(PROGRESS, params).finish()).await;
 }

@@ -17,11 +17,11 @@ use tower_lsp::lsp_types::{
 };
 
 use super::{
+    client_support::ClientSupport,
     commands::{
         self, ACCEPT_ALL, ACCEPT_FILE, ACCEPT_HUNK, REJECT_ALL, REJECT_FILE, REJECT_HUNK,
         RUN_SELECTION, offer,
     },
-    convert::ClientSupport,
     standard_client,
 };
 use crate::{event::Pending, workspace::canonical_uri};

@@ -11,7 +11,7 @@ use tower_lsp::{
     lsp_types::{InitializeParams, InitializeResult, InitializedParams},
 };
 
-use super::convert::{self, Handshake};
+use super::handshake::{self, Handshake};
 
 pub(super) struct Server {
     handshake: Arc<SetOnce<Handshake>>,
@@ -26,8 +26,8 @@ impl Server {
 #[tower_lsp::async_trait]
 impl LanguageServer for Server {
     async fn initialize(&self, params: InitializeParams) -> Result<InitializeResult> {
-        let accepted = convert::accept(params)?;
-        let welcome = convert::welcome(&accepted);
+        let accepted = handshake::accept(params)?;
+        let welcome = handshake::welcome(&accepted);
         // tower-lsp accepts only one `initialize`.
         let _ = self.handshake.set(accepted);
         Ok(welcome)

@@ -1,6 +1,6 @@
 //! Standard LSP in place of `agent/*`, for an editor without the Cairn extension.
 //!
-//! It guarantees less than `agent/*`: the editor checks no hash, the daemon cannot save, and
+//! Standard LSP guarantees less than `agent/*`: the editor checks no hash, the daemon cannot save, and
 //! `applied` may be wrong. The hub trusts only the text that the editor sends.
 
 use std::{
@@ -11,9 +11,8 @@ use std::{
 use cairn_core::sanitize::{exact, one_line, visible};
 use cairn_protocol::{
     AnswerParams, ApplyEditResult, ApprovalDecision, ApproveParams, ApproveResult, BannerKind,
-    ChildPhase, Connection, DecideResult, EndReason, ItemStatus, MessageRole, Notice, Panel,
-    PlanNotification, RefusedEdit, StatusNotification, TextEdit, TurnPhase, UndoDecisionResult,
-    Usage,
+    Connection, DecideResult, EndReason, ItemStatus, MessageRole, Notice, Panel, PlanNotification,
+    RefusedEdit, StatusNotification, SubagentPhase, TextEdit, TurnPhase, UndoDecisionResult, Usage,
 };
 use serde_json::{Value, json};
 use tower_lsp::lsp_types::{
@@ -24,15 +23,15 @@ use tower_lsp::lsp_types::{
 };
 
 use super::{
+    client_support::ClientSupport,
     commands::{ANSWER, offer},
-    convert::ClientSupport,
 };
 
 /// Text for the user: `window/showMessage` if it matters now, else `window/logMessage`.
-pub(super) type UserMessage = (&'static str, LogMessageParams);
+pub(super) type WindowMessage = (&'static str, LogMessageParams);
 
 /// Returns the text of a notice that the user should read.
-pub(super) fn notice(notice: &Notice) -> Option<UserMessage> {
+pub(super) fn notice(notice: &Notice) -> Option<WindowMessage> {
     match notice {
         Notice::Turn(turn) => match &turn.phase {
             TurnPhase::Started { .. } => None,
@@ -53,14 +52,18 @@ pub(super) fn notice(notice: &Notice) -> Option<UserMessage> {
             }
             _ => None,
         },
-        Notice::Child(child) => {
-            let title = one_line(&child.title, TITLE);
-            match child.phase {
-                ChildPhase::Waiting => None,
+        Notice::Subagent(subagent) => {
+            let title = one_line(&subagent.title, TITLE);
+            match subagent.phase {
+                SubagentPhase::Waiting => None,
                 // A running subagent is announced once, not with each of its calls.
-                ChildPhase::Running if child.usage != Usage::default() || child.total > 0 => None,
-                ChildPhase::Running => Some(log(MessageType::INFO, format!("Task: {title}"))),
-                ChildPhase::Ended { reason } => {
+                SubagentPhase::Running
+                    if subagent.usage != Usage::default() || subagent.total > 0 =>
+                {
+                    None
+                }
+                SubagentPhase::Running => Some(log(MessageType::INFO, format!("Task: {title}"))),
+                SubagentPhase::Ended { reason } => {
                     let how = match reason {
                         EndReason::Completed | EndReason::NeedsInput => "done",
                         EndReason::Cancelled => "cancelled",
@@ -74,6 +77,7 @@ pub(super) fn notice(notice: &Notice) -> Option<UserMessage> {
         }
         Notice::Plan(_)
         | Notice::Tool(_)
+        | Notice::Output(_)
         | Notice::Review(_)
         | Notice::Usage(_)
         | Notice::Queue(_)
@@ -83,9 +87,6 @@ pub(super) fn notice(notice: &Notice) -> Option<UserMessage> {
 
 /// Maximum length of a title, in characters.
 const TITLE: usize = 200;
-
-const REPLAY: &str = "No model is configured: answers are played from a script. Set \
-    ANTHROPIC_API_KEY or OPENAI_API_KEY for the editor, or cairn.model.baseUrl to a local server.";
 
 /// Last messages about the daemon's state and the plans, so that none is shown twice.
 #[derive(Default)]
@@ -98,7 +99,7 @@ pub(super) struct ShownMessages {
 impl ShownMessages {
     /// Returns a line about a plan for the log, or `None` for a repeated line or a hidden plan. The
     /// daemon sends a plan again with each call that works on one of its items.
-    pub(super) fn plan(&self, plan: &PlanNotification) -> Option<UserMessage> {
+    pub(super) fn plan(&self, plan: &PlanNotification) -> Option<WindowMessage> {
         let line = plan_line(plan);
         let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
         match plan.panel {
@@ -116,7 +117,7 @@ impl ShownMessages {
         Some(log(MessageType::INFO, line))
     }
 
-    pub(super) fn news(&self, status: &StatusNotification) -> Vec<UserMessage> {
+    pub(super) fn news(&self, status: &StatusNotification) -> Vec<WindowMessage> {
         let mut last = self.status.lock().unwrap_or_else(PoisonError::into_inner);
         let before = last.replace(status.clone());
         let known = before.as_ref().map(|before| before.banners.as_slice()).unwrap_or_default();
@@ -125,17 +126,17 @@ impl ShownMessages {
             .iter()
             .filter(|banner| !known.contains(banner))
             .map(|banner| {
-                match banner.kind {
-                    // Its usual text is written for the extension.
-                    BannerKind::Replay => show(MessageType::INFO, REPLAY.to_owned()),
+                let typ = match banner.kind {
+                    BannerKind::Replay => MessageType::INFO,
                     BannerKind::Setting
                     | BannerKind::Model
                     | BannerKind::Internal
                     | BannerKind::Storage
                     | BannerKind::Elsewhere
                     | BannerKind::Sandbox
-                    | BannerKind::Untrusted => show(MessageType::WARNING, visible(&banner.text)),
-                }
+                    | BannerKind::Untrusted => MessageType::WARNING,
+                };
+                show(typ, visible(&banner.text))
             })
             .collect();
         if let Connection::Retrying { delay_ms, reason, .. } = &status.connection
@@ -156,8 +157,8 @@ fn plan_line(plan: &PlanNotification) -> String {
 }
 
 /// Returns the text about a decision that did not apply as requested; `None` if all of it did.
-pub(super) fn decided(result: &DecideResult) -> Option<UserMessage> {
-    let DecideResult { applied, stale, failed } = result;
+pub(super) fn decided(result: &DecideResult) -> Option<WindowMessage> {
+    let DecideResult { applied, stale, failed, problems: _ } = result;
     let message = match (*applied, *stale) {
         (_, 0) if !failed.is_empty() => failed.join("; "),
         (0, 0) => "Nothing is pending there".to_owned(),
@@ -173,16 +174,16 @@ pub(super) fn decided(result: &DecideResult) -> Option<UserMessage> {
     Some(show(MessageType::WARNING, format!("Cairn: {}", visible(&message))))
 }
 
-pub(super) fn undone(result: &UndoDecisionResult) -> Option<UserMessage> {
+pub(super) fn undone(result: &UndoDecisionResult) -> Option<WindowMessage> {
     let message = result.message.as_ref()?;
     Some(show(MessageType::WARNING, format!("Cairn: {}", visible(message))))
 }
 
-fn show(typ: MessageType, message: String) -> UserMessage {
+fn show(typ: MessageType, message: String) -> WindowMessage {
     ("window/showMessage", LogMessageParams { typ, message })
 }
 
-fn log(typ: MessageType, message: String) -> UserMessage {
+fn log(typ: MessageType, message: String) -> WindowMessage {
     ("window/logMessage", LogMessageParams { typ, message })
 }
 
@@ -245,8 +246,8 @@ pub(super) fn question(
     params: &ApproveParams,
     supports: ClientSupport,
 ) -> ShowMessageRequestParams {
-    let ApproveParams { title, command, cwd, reason, child, rules, rules_folder, .. } = params;
-    let whose = child.as_ref().map(|title| format!(" [{}]", one_line(title, TITLE)));
+    let ApproveParams { title, command, cwd, reason, subagent, rules, rules_folder, .. } = params;
+    let whose = subagent.as_ref().map(|title| format!(" [{}]", one_line(title, TITLE)));
     let (title, whose) = (one_line(title, TITLE), whose.unwrap_or_default());
     let (cwd, reason) = (visible(cwd), one_line(reason, REASON));
     // Control and invisible characters are escaped, so that no part imitates another.
@@ -276,7 +277,7 @@ pub(super) fn question(
 }
 
 /// Builds a message for an editor without `window/showMessageRequest` (Helix before 25.07).
-pub(super) fn question_to_find(params: &ApproveParams) -> UserMessage {
+pub(super) fn question_to_find(params: &ApproveParams) -> WindowMessage {
     let message = format!(
         "{}. Answer with a code action. (in {})",
         short(params, TITLE).0,
@@ -308,7 +309,7 @@ pub(super) fn answers(params: &ApproveParams) -> Vec<Command> {
 
 /// Formats a question as one line; the flag tells whether the command is complete.
 fn short(params: &ApproveParams, limit: usize) -> (String, bool) {
-    let whose = params.child.as_ref().map(|title| format!(" [{}]", one_line(title, TITLE)));
+    let whose = params.subagent.as_ref().map(|title| format!(" [{}]", one_line(title, TITLE)));
     let command = exact(&params.command);
     let whole = command.lines().count() <= 1 && command.chars().count() <= limit;
     let command = if whole { command } else { one_line(&command, limit) };

@@ -38,7 +38,7 @@ const MAX_UNREAD: usize = 64 * 1024 * 1024;
 /// Bytes up to which queued messages are written together.
 const MAX_WRITE: usize = 64 * 1024;
 
-/// MessageReader of the client's messages. `A` is the sink for the client's responses, whose type
+/// Reader of the client's messages. `A` is the sink for the client's responses, whose type
 /// tower-lsp does not name.
 pub(super) struct MessageReader<R, A> {
     input: R,
@@ -351,10 +351,10 @@ mod tests {
             }
         }
         expect![[r#"
-            {"jsonrpc":"2.0","error":{"code":-32603,"message":"Cairn failed with an internal error","data":{"kind":"internal","hint":"Try again. The log has details"}},"id":0}
-            {"jsonrpc":"2.0","error":{"code":-32603,"message":"Cairn failed with an internal error","data":{"kind":"internal","hint":"Try again. The log has details"}},"id":1}
+            {"jsonrpc":"2.0","error":{"code":-32603,"message":"Cairn failed with an internal error","data":{"kind":"internal","hint":"Try again. The log has details","code":"internal_error","action":"show_log"}},"id":0}
+            {"jsonrpc":"2.0","error":{"code":-32603,"message":"Cairn failed with an internal error","data":{"kind":"internal","hint":"Try again. The log has details","code":"internal_error","action":"show_log"}},"id":1}
             {"jsonrpc":"2.0","result":"good","id":3}
-            {"jsonrpc":"2.0","error":{"code":-32603,"message":"Cairn failed with an internal error","data":{"kind":"internal","hint":"Try again. The log has details"}},"id":9}"#]].assert_eq(&replies.join("\n"));
+            {"jsonrpc":"2.0","error":{"code":-32603,"message":"Cairn failed with an internal error","data":{"kind":"internal","hint":"Try again. The log has details","code":"internal_error","action":"show_log"}},"id":9}"#]].assert_eq(&replies.join("\n"));
         drop(to_server);
         assert_eq!(reading.await.unwrap(), SessionEnd::InputClosed);
         writing.await.unwrap();

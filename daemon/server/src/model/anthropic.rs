@@ -9,7 +9,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use cairn_core::{
-    conversation::{AssistantMessage, Block, Item, Note, ToolCall, ToolResult, UserMessage},
+    conversation::{
+        AssistantMessage, Attached, Block, Image, Item, Note, ToolCall, ToolResult, UserMessage,
+    },
     model::{ModelEvent, ToolSpec},
 };
 use futures_util::future::BoxFuture;
@@ -22,7 +24,7 @@ use tokio::sync::mpsc;
 pub use decoder::MessagesDecoder;
 
 use super::{
-    Provider, Request, ToolChoice,
+    ModelRequest, Provider, ToolChoice,
     encoding::{self, IdRule, Turns},
     http::{BaseUrl, Endpoint, KeyHeader, Patience, body_around, call_id_prefix},
 };
@@ -80,7 +82,7 @@ impl Anthropic {
         Self { model, version, tool_choice, turns, endpoint }
     }
 
-    fn body(&self, request: &Request) -> Vec<Bytes> {
+    fn body(&self, request: &ModelRequest) -> Vec<Bytes> {
         let cached = json!({ "type": "ephemeral" });
         let mut head = json!({
             "model": self.model,
@@ -120,7 +122,11 @@ impl Provider for Anthropic {
         }
     }
 
-    fn answer(&self, request: Request, events: mpsc::Sender<ModelEvent>) -> BoxFuture<'static, ()> {
+    fn answer(
+        &self,
+        request: ModelRequest,
+        events: mpsc::Sender<ModelEvent>,
+    ) -> BoxFuture<'static, ()> {
         let body = self.body(&request);
         let mut headers = HeaderMap::new();
         if let Ok(version) = HeaderValue::from_str(&self.version) {
@@ -148,7 +154,8 @@ impl<'a> Tool<'a> {
 
 fn user_blocks(message: &UserMessage) -> Vec<Value> {
     let mut blocks = Vec::new();
-    push_text(&mut blocks, &message.text);
+    push_text(&mut blocks, &message.wire_text());
+    push_images(&mut blocks, &message.attached);
     push_notes(&mut blocks, &message.notes);
     if blocks.is_empty() {
         push_text(&mut blocks, "(empty message)");
@@ -208,6 +215,14 @@ fn result_blocks(results: &[ToolResult], notes: &[Note]) -> Vec<Value> {
 fn push_notes(blocks: &mut Vec<Value>, notes: &[Note]) {
     for note in notes {
         push_text(blocks, &note.wire_text());
+        push_images(blocks, &note.attached);
+    }
+}
+
+fn push_images(blocks: &mut Vec<Value>, attached: &[Attached]) {
+    for Image { mime, data } in attached.iter().filter_map(Attached::image) {
+        let source = json!({ "type": "base64", "media_type": mime, "data": data });
+        blocks.push(json!({ "type": "image", "source": source }));
     }
 }
 

@@ -9,7 +9,8 @@ mod unusable;
 
 use std::sync::Arc;
 
-use cairn_protocol::{ModelInfo, ProviderStatus};
+use cairn_core::model::{Advice, Failure, FailureKind};
+use cairn_protocol::{ModelInfo, ProviderStatus, TurnProblem};
 use secrecy::{ExposeSecret, SecretString};
 
 use crate::environment::Environment;
@@ -24,6 +25,7 @@ use super::{
     anthropic::{self, Anthropic, AnthropicConfig},
     http::BaseUrl,
     openai::{self, OpenAi, OpenAiConfig},
+    problem,
     replay::ReplayProvider,
     responses::Responses,
 };
@@ -49,7 +51,29 @@ pub struct Choice {
     pub is_ollama: bool,
     /// All providers; those that are not usable carry the reason.
     pub providers: Vec<ProviderStatus>,
+    /// Reason why the chosen provider cannot be used, or why there is none; no turn starts then.
+    pub unusable: Option<UnusableReason>,
 }
+
+/// Reason why no model can be used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnusableReason {
+    pub problem: TurnProblem,
+    /// Text in English, with the next step.
+    pub text: String,
+}
+
+impl UnusableReason {
+    fn of_failure(failure: &Failure, provider: &str) -> Self {
+        Self { problem: problem::of_failure(failure, provider), text: reason(failure) }
+    }
+}
+
+/// Name of the provider in [`ModelInfo`] if there is none.
+const NO_PROVIDER: &str = "none";
+/// Reason if neither a key nor a server nor a script is configured.
+const NOT_CONFIGURED: &str = "Add an API key, choose a model, or set `cairn.model.baseUrl` to a \
+    server on this machine.";
 
 /// Ollama's default port, as the end of an origin.
 const OLLAMA_PORT: &str = ":11434";
@@ -58,7 +82,8 @@ const OLLAMA_PORT: &str = ":11434";
 ///
 /// With `auto`, a base URL in the settings selects OpenAI's format, which local servers and gateways
 /// speak; Anthropic's key is never sent there. Without a base URL the order is: Anthropic with a
-/// key, OpenAI with a key or a base URL from the environment, the replay.
+/// key, OpenAI with a key or a base URL from the environment, the replay script of the settings.
+/// Without any of them there is no provider.
 pub fn choose(settings: &ModelSettings, keys: &Keys, environment: &Environment) -> Choice {
     let anthropic = anthropic_candidate(settings, keys, environment);
     let openai = openai_candidate(settings, keys, environment);
@@ -66,7 +91,8 @@ pub fn choose(settings: &ModelSettings, keys: &Keys, environment: &Environment) 
         ProviderChoice::Auto if non_empty(&settings.base_url).is_some() => ProviderChoice::OpenAi,
         ProviderChoice::Auto if anthropic.is_ok() => ProviderChoice::Anthropic,
         ProviderChoice::Auto if openai.is_ok() => ProviderChoice::OpenAi,
-        ProviderChoice::Auto => ProviderChoice::Replay,
+        ProviderChoice::Auto if settings.replay_file.is_some() => ProviderChoice::Replay,
+        ProviderChoice::Auto => ProviderChoice::Auto,
         ProviderChoice::Anthropic | ProviderChoice::OpenAi | ProviderChoice::Replay => {
             settings.provider
         }
@@ -78,22 +104,41 @@ pub fn choose(settings: &ModelSettings, keys: &Keys, environment: &Environment) 
         ProviderChoice::Auto | ProviderChoice::Replay => false,
     };
     let providers = vec![
-        status("anthropic", reason(&anthropic), &ANTHROPIC_MODELS, anthropic_origin),
-        status("openai", reason(&openai), &OPENAI_MODELS, openai_origin),
-        status("replay", String::new(), &[], String::new()),
+        status("anthropic", anthropic.as_ref().err(), &ANTHROPIC_MODELS, anthropic_origin),
+        status("openai", openai.as_ref().err(), &OPENAI_MODELS, openai_origin),
+        status("replay", None, &[], String::new()),
     ];
+    let reason_of_choice = match wanted {
+        ProviderChoice::Anthropic => {
+            anthropic.as_ref().err().map(|it| UnusableReason::of_failure(it, "anthropic"))
+        }
+        ProviderChoice::OpenAi => {
+            openai.as_ref().err().map(|it| UnusableReason::of_failure(it, "openai"))
+        }
+        ProviderChoice::Replay => None,
+        ProviderChoice::Auto => Some(UnusableReason {
+            problem: TurnProblem::NoModelConfigured { setting: "cairn.model.baseUrl".to_owned() },
+            text: NOT_CONFIGURED.to_owned(),
+        }),
+    };
     let (name, model, provider): (_, _, Arc<dyn Provider>) = match wanted {
         ProviderChoice::Anthropic => match anthropic {
             Ok(config) => ("anthropic", config.model.clone(), Arc::new(Anthropic::new(config))),
-            Err(reason) => ("anthropic", name_or(settings, ANTHROPIC_MODELS[0]), unusable(reason)),
+            Err(failure) => {
+                ("anthropic", name_or(settings, ANTHROPIC_MODELS[0]), unusable(failure))
+            }
         },
         ProviderChoice::OpenAi => match openai {
             Ok(config) => ("openai", config.model.clone(), openai_provider(settings.api, config)),
-            Err(reason) => ("openai", name_or(settings, OPENAI_MODELS[0]), unusable(reason)),
+            Err(failure) => ("openai", name_or(settings, OPENAI_MODELS[0]), unusable(failure)),
         },
-        ProviderChoice::Auto | ProviderChoice::Replay => {
+        ProviderChoice::Replay => {
             let (name, provider) = replay(settings);
             ("replay", name, Arc::new(provider))
+        }
+        ProviderChoice::Auto => {
+            let failure = Failure::new(FailureKind::Unusable, NOT_CONFIGURED).advise(Advice::None);
+            (NO_PROVIDER, String::new(), unusable(failure))
         }
     };
     let info = ModelInfo { provider: name.to_owned(), name: model, replay: name == "replay" };
@@ -107,7 +152,15 @@ pub fn choose(settings: &ModelSettings, keys: &Keys, environment: &Environment) 
         }
         ProviderChoice::Auto | ProviderChoice::Replay => true,
     };
-    Choice { provider, info, max_tokens, own_server, is_ollama, providers }
+    Choice {
+        provider,
+        info,
+        max_tokens,
+        own_server,
+        is_ollama,
+        providers,
+        unusable: reason_of_choice,
+    }
 }
 
 /// Configuration of Anthropic, or the reason why it cannot be used.
@@ -115,7 +168,7 @@ fn anthropic_candidate(
     settings: &ModelSettings,
     keys: &Keys,
     environment: &Environment,
-) -> Result<AnthropicConfig, String> {
+) -> Result<AnthropicConfig, Failure> {
     let default_origin =
         non_empty(&environment.anthropic_base_url).unwrap_or(anthropic::OFFICIAL_BASE_URL);
     let base = parse_base(
@@ -129,9 +182,9 @@ fn anthropic_candidate(
     };
     let key = provider_keys.key_for(&base)?;
     if key.is_none() && !base.is_loopback() {
-        return Err("No API key: run the command `Cairn: Set API Key`, or start the editor with \
-                    ANTHROPIC_API_KEY in its environment."
-            .to_owned());
+        let advice =
+            Advice::SetKey { provider: "Anthropic", variable: "ANTHROPIC_API_KEY", local: false };
+        return Err(no_key(advice));
     }
     Ok(AnthropicConfig::new(base, name_or(settings, ANTHROPIC_MODELS[0]), key.cloned()))
 }
@@ -141,7 +194,7 @@ fn openai_candidate(
     settings: &ModelSettings,
     keys: &Keys,
     environment: &Environment,
-) -> Result<OpenAiConfig, String> {
+) -> Result<OpenAiConfig, Failure> {
     let configured = configured_base_url(settings, ProviderChoice::OpenAi);
     let base_url = configured.or(non_empty(&environment.openai_base_url));
     let default_origin =
@@ -155,10 +208,8 @@ fn openai_candidate(
     };
     let key = provider_keys.key_for(&base)?;
     if key.is_none() && !base.is_loopback() {
-        return Err("No API key: run the command `Cairn: Set API Key`, start the editor with \
-                    OPENAI_API_KEY in its environment, or set `cairn.model.baseUrl` to a server \
-                    on this machine, which needs none."
-            .to_owned());
+        let advice = Advice::SetKey { provider: "OpenAI", variable: "OPENAI_API_KEY", local: true };
+        return Err(no_key(advice));
     }
     let default = if base_url.is_some() { LOCAL_MODEL } else { OPENAI_MODELS[0] };
     Ok(OpenAiConfig::new(base, name_or(settings, default), key.cloned()))
@@ -211,8 +262,15 @@ fn replay(settings: &ModelSettings) -> (String, ReplayProvider) {
     }
 }
 
-fn parse_base(text: &str) -> Result<BaseUrl, String> {
-    BaseUrl::parse(text).map_err(|error| format!("Not usable: {error}."))
+fn parse_base(text: &str) -> Result<BaseUrl, Failure> {
+    BaseUrl::parse(text).map_err(|error| {
+        let message = format!("Not usable: {error}.");
+        Failure::new(FailureKind::Unusable, message).advise(Advice::CheckAddress)
+    })
+}
+
+fn no_key(advice: Advice) -> Failure {
+    Failure::new(FailureKind::Unusable, "No API key.").advise(advice)
 }
 
 fn name_or(settings: &ModelSettings, default: &str) -> String {
@@ -228,22 +286,28 @@ fn present(key: &Option<SecretString>) -> Option<&SecretString> {
     key.as_ref().filter(|key| !key.expose_secret().trim().is_empty())
 }
 
-fn reason<T>(candidate: &Result<T, String>) -> String {
-    candidate.as_ref().err().cloned().unwrap_or_default()
+fn reason(failure: &Failure) -> String {
+    format!("{} {}", failure.message, failure.advice)
 }
 
-fn status(provider: &str, reason: String, models: &[&str], origin: String) -> ProviderStatus {
+fn status(
+    provider: &str,
+    failure: Option<&Failure>,
+    models: &[&str],
+    origin: String,
+) -> ProviderStatus {
     ProviderStatus {
         provider: provider.to_owned(),
-        usable: reason.is_empty(),
-        reason,
+        usable: failure.is_none(),
+        reason: failure.map(reason).unwrap_or_default(),
+        problem: failure.map(|failure| problem::of_failure(failure, provider).into()),
         models: models.iter().map(|&name| name.to_owned()).collect(),
         origin,
     }
 }
 
-fn unusable(reason: String) -> Arc<dyn Provider> {
-    Arc::new(Unusable(reason))
+fn unusable(failure: Failure) -> Arc<dyn Provider> {
+    Arc::new(Unusable(failure))
 }
 
 #[cfg(test)]

@@ -3,8 +3,8 @@
 //! Finds keys that are split over pieces of a stream. Text without a key stays unchanged.
 
 use cairn_core::{
-    conversation::{Arguments, AssistantMessage, Block},
-    model::{ModelEvent, Reply, Stop},
+    conversation::{AssistantMessage, Block, ToolArguments},
+    model::{Advice, ModelEvent, Reply, Stop},
     redact::{RedactedStream, Redactor},
 };
 
@@ -35,7 +35,10 @@ impl Cleaner {
             }
             ModelEvent::Failed(mut failure) => {
                 redactor.string(&mut failure.message);
-                redactor.string(&mut failure.hint);
+                if let Advice::EnterKey { owners, origin, .. } = &mut failure.advice {
+                    redactor.string(owners);
+                    redactor.string(origin);
+                }
                 self.ended(redactor, ModelEvent::Failed(failure))
             }
         }
@@ -83,8 +86,8 @@ fn reply(redactor: &Redactor, reply: &mut Reply) {
                 redactor.string(&mut call.id);
                 redactor.string(&mut call.name);
                 match &mut call.arguments {
-                    Arguments::Object(object) => redactor.json(object),
-                    Arguments::Invalid { raw, error } => {
+                    ToolArguments::Object(object) => redactor.json(object),
+                    ToolArguments::Invalid { raw, error } => {
                         redactor.string(raw);
                         redactor.string(error);
                     }
@@ -111,13 +114,13 @@ mod tests {
     const KEY: &str = "a-key-of-the-cleaner";
 
     #[test]
-    fn a_key_is_in_nothing_a_model_says() {
+    fn a_key_is_removed_from_all_output_of_a_model() {
         secrets::register(&SecretString::from(KEY));
         let (first, second) = KEY.split_at(7);
         let call = ToolCall {
             id: "c".into(),
             name: "bash".into(),
-            arguments: Arguments::Object(json!({ "command": format!("echo {KEY}") })),
+            arguments: ToolArguments::Object(json!({ "command": format!("echo {KEY}") })),
         };
         let message = AssistantMessage {
             blocks: vec![
@@ -145,12 +148,12 @@ mod tests {
         ] {
             said.extend(cleaner.pass(event));
         }
-        let failure = Failure {
-            kind: FailureKind::Auth,
-            message: KEY.into(),
-            hint: KEY.into(),
-            retry_after_ms: None,
-        };
+        let (owners, origin) = (KEY.into(), KEY.into());
+        let failure = Failure::new(FailureKind::Auth, KEY).advise(Advice::EnterKey {
+            variable: "X_API_KEY",
+            owners,
+            origin,
+        });
         said.extend(cleaner.pass(ModelEvent::Failed(failure)));
         let shown: Vec<_> = said
             .iter()

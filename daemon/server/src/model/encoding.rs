@@ -7,7 +7,7 @@ use std::{borrow::Cow, collections::HashSet};
 
 use bytes::Bytes;
 use cairn_core::{
-    conversation::{Arguments, Item, Note, ToolResult},
+    conversation::{Attached, Image, Item, Note, ToolArguments, ToolResult, UserMessage},
     marks,
     model::{Failure, FailureKind, ModelEvent},
 };
@@ -28,14 +28,43 @@ const MAX_NAME: usize = 128;
 
 /// Turns the events of one answer into model events. Pure, so that a test can cut a stream anywhere.
 pub trait Decoder: Send + 'static {
-    /// Returns the model events of one event; none after a `Finished` or `Failed`.
-    fn push(&mut self, event: &SseEvent) -> Vec<ModelEvent>;
+    /// Appends the model events of one event.
+    ///
+    /// # Errors
+    /// The failure that ends the answer.
+    fn decode(&mut self, event: &SseEvent, out: &mut Vec<ModelEvent>) -> Result<(), Failure>;
 
-    /// Ends the stream. Returns `Finished` or `Failed` unless one was returned before.
-    fn end(&mut self) -> Vec<ModelEvent>;
+    /// Flag that is set once a `Finished` or `Failed` was returned.
+    fn ended(&mut self) -> &mut bool;
 
     /// True once the message is complete and only trailing data such as usage may follow.
     fn settled(&self) -> bool;
+
+    /// Last event of a stream that ends before its format ended it.
+    fn cut_off(&mut self) -> ModelEvent {
+        ModelEvent::Failed(stream_cut("the stream ended early"))
+    }
+
+    /// Returns the model events of one event; none after a `Finished` or `Failed`.
+    fn push(&mut self, event: &SseEvent) -> Vec<ModelEvent> {
+        let mut out = Vec::new();
+        if *self.ended() {
+            return out;
+        }
+        if let Err(failure) = self.decode(event, &mut out) {
+            out.push(ModelEvent::Failed(failure));
+        }
+        *self.ended() = matches!(out.last(), Some(ModelEvent::Finished(_) | ModelEvent::Failed(_)));
+        out
+    }
+
+    /// Ends the stream. Returns `Finished` or `Failed` unless one was returned before.
+    fn end(&mut self) -> Vec<ModelEvent> {
+        match std::mem::replace(self.ended(), true) {
+            true => Vec::new(),
+            false => vec![self.cut_off()],
+        }
+    }
 }
 
 /// Form of call ids that one API accepts.
@@ -144,31 +173,31 @@ pub(super) fn tool_name(name: &str) -> String {
 
 /// Parses the complete arguments of a call. Blank text means no arguments. Of text that is too long
 /// only an excerpt is kept.
-pub fn parse_arguments(raw: &str) -> Arguments {
+pub fn parse_arguments(raw: &str) -> ToolArguments {
     if raw.len() > MAX_ARGUMENTS {
-        return Arguments::Invalid {
+        return ToolArguments::Invalid {
             raw: raw.chars().take(MAX_REJECTED).collect(),
             error: format!("they are larger than {MAX_ARGUMENTS} bytes"),
         };
     }
     if raw.trim().is_empty() {
-        return Arguments::Object(Value::Object(serde_json::Map::new()));
+        return ToolArguments::Object(Value::Object(serde_json::Map::new()));
     }
     match serde_json::from_str(raw) {
-        Ok(object @ Value::Object(_)) => Arguments::Object(object),
-        Ok(_) => Arguments::Invalid {
+        Ok(object @ Value::Object(_)) => ToolArguments::Object(object),
+        Ok(_) => ToolArguments::Invalid {
             raw: raw.to_owned(),
             error: "the arguments are not a JSON object".to_owned(),
         },
-        Err(error) => Arguments::Invalid { raw: raw.to_owned(), error: error.to_string() },
+        Err(error) => ToolArguments::Invalid { raw: raw.to_owned(), error: error.to_string() },
     }
 }
 
 /// Arguments for a later request. Servers parse them again, so invalid text is wrapped in an object.
-pub(super) fn wire_arguments(arguments: &Arguments) -> Value {
+pub(super) fn wire_arguments(arguments: &ToolArguments) -> Value {
     match arguments {
-        Arguments::Object(object) => object.clone(),
-        Arguments::Invalid { raw, .. } => serde_json::json!({ "invalid_json": raw }),
+        ToolArguments::Object(object) => object.clone(),
+        ToolArguments::Invalid { raw, .. } => serde_json::json!({ "invalid_json": raw }),
     }
 }
 
@@ -194,8 +223,8 @@ pub(super) enum Turns {
     Free,
     /// A message of the user must not follow another one. For servers with an unknown chat template.
     OneByOne,
-    /// It must not follow tool results either. The chat templates of Mistral and Gemma raise an
-    /// exception, with which the server refuses each later request of the session.
+    /// Also not after tool results. The chat templates of Mistral and Gemma raise an exception
+    /// there, and the server then refuses each later request of the session.
     Strict,
 }
 
@@ -257,6 +286,20 @@ pub(super) fn joined(text: Option<&str>, notes: &[Note]) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join("\n\n"))
 }
 
+/// Images of a message and of notes, in their order.
+pub(super) fn images<'a>(
+    message: Option<&'a UserMessage>,
+    notes: &'a [Note],
+) -> impl Iterator<Item = &'a Image> {
+    let own = message.into_iter().flat_map(|message| &message.attached);
+    own.chain(notes.iter().flat_map(|note| &note.attached)).filter_map(Attached::image)
+}
+
+/// Image as an address that holds its bytes.
+pub(super) fn data_url(Image { mime, data }: &Image) -> String {
+    format!("data:{mime};base64,{data}")
+}
+
 /// Text of a tool result for a format without an error flag. A line of Cairn's own marks an error.
 pub(super) fn result_text(result: &ToolResult) -> String {
     match result.is_error {
@@ -274,19 +317,11 @@ pub(super) fn append(out: &mut Vec<u8>, value: &Value) {
 }
 
 pub(super) fn protocol(message: impl Into<String>) -> Failure {
-    Failure {
-        kind: FailureKind::Protocol,
-        message: format!("The model's answer is not in its format: {}.", message.into()),
-        hint: String::new(),
-        retry_after_ms: None,
-    }
+    let message = format!("The model's answer is not in its format: {}.", message.into());
+    Failure::new(FailureKind::Protocol, message)
 }
 
 pub(super) fn stream_cut(message: &str) -> Failure {
-    Failure {
-        kind: FailureKind::StreamCut,
-        message: format!("The connection broke in the middle of the answer ({message})."),
-        hint: String::new(),
-        retry_after_ms: None,
-    }
+    let message = format!("The connection broke in the middle of the answer ({message}).");
+    Failure::new(FailureKind::StreamCut, message)
 }

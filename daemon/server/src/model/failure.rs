@@ -5,7 +5,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use cairn_core::model::{Failure, FailureKind};
+use cairn_core::model::{Advice, Failure, FailureKind};
 use reqwest::header::{HeaderMap, RETRY_AFTER};
 use serde_json::Value;
 
@@ -29,20 +29,12 @@ pub(super) fn from_status(
         Some("true") if kind == FailureKind::Rejected => kind = FailureKind::Server,
         Some(_) | None => {}
     }
-    let hint = match (kind, status) {
-        (FailureKind::Rejected, 404) => {
-            "Check the settings `cairn.model.name` and `cairn.model.baseUrl`.".to_owned()
-        }
-        (FailureKind::Rejected, 300..=399) => {
-            "Set `cairn.model.baseUrl` to the final address; redirects are not followed.".to_owned()
-        }
-        _ => hint(kind).to_owned(),
-    };
-    Failure {
-        kind,
-        message: format!("The model server answered {status}: {message}"),
-        hint,
-        retry_after_ms: retry_after(headers, now).map(millis),
+    let mut failure = Failure::new(kind, format!("The model server answered {status}: {message}"));
+    failure.retry_after_ms = retry_after(headers, now).map(millis);
+    match (kind, status) {
+        (FailureKind::Rejected, 404) => failure.advise(Advice::CheckModelName),
+        (FailureKind::Rejected, 300..=399) => failure.advise(Advice::UseFinalAddress),
+        _ => failure,
     }
 }
 
@@ -52,30 +44,7 @@ pub(super) fn from_stream(value: &Value) -> Option<Failure> {
     let kind = special_kind(&tags, &message, None)
         .or_else(|| tags.iter().find_map(|tag| tag_kind(tag)))
         .unwrap_or(FailureKind::Server);
-    Some(Failure {
-        kind,
-        message: format!("The model server reported an error: {message}"),
-        hint: hint(kind).to_owned(),
-        retry_after_ms: None,
-    })
-}
-
-/// Advice to the user for a kind of failure; may be empty.
-pub(super) fn hint(kind: FailureKind) -> &'static str {
-    match kind {
-        FailureKind::Auth => "Check the API key (command `Cairn: Set API Key`).",
-        FailureKind::Connect => "Check the network and the setting `cairn.model.baseUrl`.",
-        FailureKind::Rejected => "Check the account and the `cairn.model.*` settings.",
-        FailureKind::ContextOverflow => "Start a new session, or use a model with more context.",
-        FailureKind::Unusable => {
-            "Set an API key (command `Cairn: Set API Key`) or the `cairn.model.*` settings."
-        }
-        FailureKind::Timeout
-        | FailureKind::RateLimited
-        | FailureKind::Server
-        | FailureKind::StreamCut
-        | FailureKind::Protocol => "",
-    }
+    Some(Failure::new(kind, format!("The model server reported an error: {message}")))
 }
 
 struct WireError {
@@ -247,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn statuses_and_bodies() {
+    fn a_status_and_a_body_give_a_failure() {
         check(
             429,
             &[("retry-after", "7")],
@@ -343,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_in_a_stream() {
+    fn an_error_in_a_stream_gives_a_failure() {
         let kind = |value| from_stream(&value).map(|failure| failure.kind);
         assert_eq!(
             kind(json!({"type":"error","error":{"type":"overloaded_error","message":"x"}})),
@@ -370,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn dates() {
+    fn http_dates_are_parsed() {
         let seconds = |text| {
             http_date(text).map(|t| t.duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs())
         };

@@ -71,7 +71,7 @@ mod tests {
     };
 
     #[test]
-    fn what_was_encoded_is_kept_where_it_is() {
+    fn encoded_bytes_are_not_moved_or_changed() {
         let base = BaseUrl::parse("http://localhost:1").unwrap();
         let provider = OpenAi::new(OpenAiConfig::new(base, "m", None));
         let dialect = Dialect::List(ListDialect::TodoWrite);
@@ -85,7 +85,7 @@ mod tests {
         let mut history = History::default();
         let mut before = Bytes::new();
         for turn in 1..=500 {
-            session.step(Input::UserMessage { text: "word ".repeat(100) });
+            session.step(Input::UserMessage { text: "word ".repeat(100), attached: Vec::new() });
             let sent = history.catch_up(&provider, &session);
             assert!(sent.starts_with(&before), "turn {turn}");
             assert_eq!(history.catch_up(&provider, &session), sent, "nothing is new");
@@ -100,7 +100,7 @@ mod tests {
         // The bytes of a request that still holds them do not change.
         let held = history.catch_up(&provider, &session);
         let was = held.to_vec();
-        session.step(Input::UserMessage { text: "more".into() });
+        session.step(Input::UserMessage { text: "more".into(), attached: Vec::new() });
         let copied = history.copied();
         let next = history.catch_up(&provider, &session);
         assert!(held == was && next.starts_with(&was));

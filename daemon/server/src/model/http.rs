@@ -14,7 +14,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use cairn_core::model::{Failure, FailureKind, ModelEvent};
+use cairn_core::model::{Advice, Failure, FailureKind, ModelEvent};
 use futures_util::stream;
 use reqwest::{
     Body, Client, Response, Url,
@@ -220,11 +220,9 @@ impl Endpoint {
             // Skips reading the system's certificates, which plain HTTP does not need.
             builder = builder.tls_certs_only([]);
         }
-        let client = builder.build().map_err(|error| Failure {
-            kind: FailureKind::Unusable,
-            message: format!("The HTTP client cannot start: {}", reason(&error)),
-            hint: "Check the system's certificates and proxy settings.".to_owned(),
-            retry_after_ms: None,
+        let client = builder.build().map_err(|error| {
+            let message = format!("The HTTP client cannot start: {}", reason(&error));
+            Failure::new(FailureKind::Unusable, message).advise(Advice::CheckCertificates)
         })?;
         Ok(self.client.get_or_init(|| client))
     }
@@ -242,13 +240,12 @@ impl Endpoint {
         let error = serde_json::from_slice(&body).ok();
         error.as_ref().and_then(failure::from_stream).unwrap_or_else(|| {
             let more = if complete { "" } else { " or more" };
-            let mut failure = protocol(format!(
+            let failure = protocol(format!(
                 "expected text/event-stream, got {} of {}{more} bytes",
                 shown(content_type),
                 body.len()
             ));
-            failure.hint = "Check the setting `cairn.model.baseUrl`.".to_owned();
-            failure
+            failure.advise(Advice::CheckAddress)
         })
     }
 
@@ -267,28 +264,15 @@ impl Endpoint {
 
     fn no_connection(&self, error: &reqwest::Error) -> Failure {
         let host = self.url.host_str().unwrap_or_default();
-        let hint = match self.loopback {
-            true => "Is the local model server running? Check the setting `cairn.model.baseUrl`.",
-            false => failure::hint(FailureKind::Connect),
-        };
-        Failure {
-            kind: FailureKind::Connect,
-            message: format!("No connection to the model server {host}: {}", reason(error)),
-            hint: hint.to_owned(),
-            retry_after_ms: None,
-        }
+        let message = format!("No connection to the model server {host}: {}", reason(error));
+        let failure = Failure::new(FailureKind::Connect, message);
+        if self.loopback { failure.advise(Advice::StartLocalServer) } else { failure }
     }
 
     fn timed_out(&self) -> Failure {
-        Failure {
-            kind: FailureKind::Timeout,
-            message: format!(
-                "The model server sent nothing for {} seconds.",
-                self.patience.idle.as_secs_f32()
-            ),
-            hint: String::new(),
-            retry_after_ms: None,
-        }
+        let seconds = self.patience.idle.as_secs_f32();
+        let message = format!("The model server sent nothing for {seconds} seconds.");
+        Failure::new(FailureKind::Timeout, message)
     }
 
     /// Removes the key and control characters from the message and limits its length. The key is
@@ -363,11 +347,8 @@ fn key_value(key: &SecretString, header: KeyHeader) -> Result<(HeaderName, Heade
             (reqwest::header::AUTHORIZATION, format!("Bearer {}", key.expose_secret()))
         }
     };
-    let mut value = HeaderValue::try_from(value).map_err(|_| Failure {
-        kind: FailureKind::Auth,
-        message: "The API key holds characters that cannot be sent.".to_owned(),
-        hint: failure::hint(FailureKind::Auth).to_owned(),
-        retry_after_ms: None,
+    let mut value = HeaderValue::try_from(value).map_err(|_| {
+        Failure::new(FailureKind::Auth, "The API key holds characters that cannot be sent.")
     })?;
     value.set_sensitive(true);
     Ok((name, value))

@@ -3,7 +3,8 @@
 use cairn_core::{
     context::{Parts, Window, digest},
     conversation::{
-        Arguments, AssistantMessage, Block, Item, Note, NoteKind, ToolCall, ToolResult, UserMessage,
+        AssistantMessage, Block, Item, Note, NoteKind, ToolArguments, ToolCall, ToolResult,
+        UserMessage,
     },
     marks::{self, ModelText},
     plan::Plan,
@@ -57,7 +58,7 @@ fn near() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn no_content_adds_a_line_of_cairns_in_any_format(
+    fn no_content_adds_a_marked_line_in_any_wire_format(
         task in near(), selected in near(), output in near(), error in near(), steer in near(),
         notice in near(), said in near(),
     ) {
@@ -70,22 +71,22 @@ proptest! {
         let mut result = ModelText::default();
         result.add(&output);
         result.own("exit code 0");
-        let note = |kind, text: &String| Note { kind, text: text.clone() };
+        let note = |kind, text: &String| Note::new(kind, text.clone());
         let items = vec![
             // The context: three lines.
-            Item::User(UserMessage { text: user_message(&task, &view), notes: Vec::new() }),
+            Item::User(UserMessage { text: user_message(&task, &view), ..UserMessage::default() }),
             Item::Assistant(AssistantMessage {
                 blocks: vec![
                     Block::Text(said.clone()),
                     Block::ToolCall(ToolCall {
                         id: "a".into(),
                         name: "bash".into(),
-                        arguments: Arguments::Invalid { raw: said.clone(), error: String::new() },
+                        arguments: ToolArguments::Invalid { raw: said.clone(), error: String::new() },
                     }),
                     Block::ToolCall(ToolCall {
                         id: "b".into(),
                         name: "bash".into(),
-                        arguments: Arguments::Object(json!({ "command": said })),
+                        arguments: ToolArguments::Object(json!({ "command": said })),
                     }),
                 ],
             }),

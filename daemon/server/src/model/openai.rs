@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use cairn_core::{
-    conversation::{AssistantMessage, Block, Item, ToolCall, ToolResult, UserMessage},
+    conversation::{AssistantMessage, Block, Image, Item, ToolCall, ToolResult, UserMessage},
     model::{ModelEvent, ToolSpec},
 };
 use futures_util::future::BoxFuture;
@@ -26,7 +26,7 @@ use tokio::sync::mpsc;
 pub use decoder::ChatDecoder;
 
 use super::{
-    Provider, Request, ToolChoice,
+    ModelRequest, Provider, ToolChoice,
     encoding::{self, IdRule, Turns},
     http::{BaseUrl, Endpoint, KeyHeader, Patience, body_around, call_id_prefix},
 };
@@ -97,7 +97,7 @@ impl OpenAi {
         }
     }
 
-    fn body(&self, request: &Request) -> Vec<Bytes> {
+    fn body(&self, request: &ModelRequest) -> Vec<Bytes> {
         let mut head = json!({
             "model": self.model,
             "stream": true,
@@ -146,13 +146,18 @@ impl Provider for OpenAi {
                     if let Some(words) = self.turns.before_notes() {
                         say(out, words);
                     }
-                    encoding::append(out, &json!({ "role": "user", "content": text }));
+                    let content = content(&text, encoding::images(None, notes));
+                    encoding::append(out, &json!({ "role": "user", "content": content }));
                 }
             }
         }
     }
 
-    fn answer(&self, request: Request, events: mpsc::Sender<ModelEvent>) -> BoxFuture<'static, ()> {
+    fn answer(
+        &self,
+        request: ModelRequest,
+        events: mpsc::Sender<ModelEvent>,
+    ) -> BoxFuture<'static, ()> {
         let body = self.body(&request);
         let decoder = ChatDecoder::new(call_id_prefix(), request.messages);
         let endpoint = Arc::clone(&self.endpoint);
@@ -174,8 +179,23 @@ impl<'a> Tool<'a> {
 }
 
 fn user(message: &UserMessage) -> Value {
-    let text = encoding::joined(Some(&message.text), &message.notes);
-    json!({ "role": "user", "content": text.as_deref().unwrap_or("(empty message)") })
+    let text = encoding::joined(Some(&message.wire_text()), &message.notes);
+    let text = text.as_deref().unwrap_or("(empty message)");
+    json!({ "role": "user", "content": content(text, encoding::images(Some(message), &message.notes)) })
+}
+
+/// Text alone, which every server reads, or parts if there are images.
+fn content<'a>(text: &str, images: impl Iterator<Item = &'a Image>) -> Value {
+    let images: Vec<Value> = images
+        .map(|image| {
+            let url = json!({ "url": encoding::data_url(image) });
+            json!({ "type": "image_url", "image_url": url })
+        })
+        .collect();
+    if images.is_empty() {
+        return text.into();
+    }
+    [json!({ "type": "text", "text": text })].into_iter().chain(images).collect()
 }
 
 /// Message as the API takes it; `None` for an empty one, which the API rejects.

@@ -21,7 +21,7 @@
 //!     },
 //!     { "fail": { "kind": "rateLimited", "message": "…", "retryAfterMs": 500 } }
 //!   ],
-//!   "children": [{ "prompt": "…", "steps": [] }]
+//!   "subagents": [{ "prompt": "…", "steps": [] }]
 //! }
 //! ```
 //!
@@ -34,7 +34,7 @@
 //! - `fail`: the answer fails after the text so far. `kind` is one of `connect`, `timeout`,
 //!   `rateLimited`, `server`, `streamCut`, `protocol`, `auth`, `rejected`, `contextOverflow`,
 //!   `unusable`.
-//! - `children`: a conversation whose first message contains `prompt` plays these steps instead, so
+//! - `subagents`: a conversation whose first message contains `prompt` plays these steps instead, so
 //!   that a `task` call plays like any other.
 //! - `stop`: `endTurn`, `toolUse`, `maxTokens`, `refusal`, `contextOverflow`, `pause`, or any other
 //!   word for an unknown reason. Without it `toolUse` where there are calls, else `endTurn`.
@@ -49,8 +49,8 @@ use std::{
 };
 
 use cairn_core::{
-    conversation::{Arguments, AssistantMessage, Block, Item, Note, NoteKind, ToolCall},
-    model::{Failure, FailureKind, ModelEvent, Reply, Stop, Usage},
+    conversation::{AssistantMessage, Block, Item, Note, NoteKind, ToolArguments, ToolCall},
+    model::{Advice, Failure, FailureKind, ModelEvent, Reply, Stop, Usage},
 };
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
@@ -59,10 +59,12 @@ use tokio::{
     sync::{OnceCell, mpsc},
 };
 
-pub use script::{Call, ChildScript, Expectation, Fail, Script, ScriptError, Step};
+pub use script::{
+    Expectation, Fail, Script, ScriptError, ScriptedCall, ScriptedStep, SubagentScript,
+};
 
 use super::{
-    Provider, Request,
+    ModelRequest, Provider,
     encoding::{CallIds, IdRule},
 };
 
@@ -71,8 +73,8 @@ const DEMO: &str = include_str!("demo.json");
 const MAX_SCRIPT_BYTES: u64 = 16 * 1024 * 1024;
 
 const ENDED: &str = "This replay has ended: its script has no further step. To work with a real \
-    model, run the command `Cairn: Set API Key`, or point `cairn.model.provider` and \
-    `cairn.model.baseUrl` to a server of your own.";
+    model, set an API key, or point `cairn.model.provider` and `cairn.model.baseUrl` to a server of \
+    your own.";
 
 /// Plays a script. Each session has its own position in it.
 pub struct ReplayProvider(Arc<Player>);
@@ -114,6 +116,10 @@ impl ReplayProvider {
 }
 
 impl Provider for ReplayProvider {
+    fn reads_images(&self) -> bool {
+        false
+    }
+
     /// One line per item: `{"user":…}`, `{"assistant":[…]}` or `{"results":[…]}`, with `notes`.
     fn encode(&self, _previous: Option<&Item>, item: &Item, out: &mut Vec<u8>) {
         if !out.is_empty() {
@@ -122,7 +128,11 @@ impl Provider for ReplayProvider {
         out.extend_from_slice(readable(item).to_string().as_bytes());
     }
 
-    fn answer(&self, request: Request, events: mpsc::Sender<ModelEvent>) -> BoxFuture<'static, ()> {
+    fn answer(
+        &self,
+        request: ModelRequest,
+        events: mpsc::Sender<ModelEvent>,
+    ) -> BoxFuture<'static, ()> {
         let player = Arc::clone(&self.0);
         Box::pin(async move {
             let end = match player.play(&request, &events).await {
@@ -138,7 +148,7 @@ impl Provider for ReplayProvider {
 impl Player {
     async fn play(
         &self,
-        request: &Request,
+        request: &ModelRequest,
         events: &mpsc::Sender<ModelEvent>,
     ) -> Result<Reply, Failure> {
         let script = self.script.get_or_try_init(|| self.load()).await?;
@@ -182,7 +192,7 @@ impl Player {
             let (name, arguments) = (call.name.clone(), call.arguments.clone());
             let started = ModelEvent::CallStarted { id: id.clone(), name: name.clone() };
             let _ = events.send(started).await;
-            let arguments = Arguments::Object(arguments);
+            let arguments = ToolArguments::Object(arguments);
             blocks.push(Block::ToolCall(ToolCall { id, name, arguments }));
         }
         let message = AssistantMessage { blocks };
@@ -203,7 +213,7 @@ impl Player {
         parsed.map(Arc::new).map_err(|error| unusable(error.to_string()))
     }
 
-    fn place(&self, request: &Request) -> usize {
+    fn place(&self, request: &ModelRequest) -> usize {
         let places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
         places.get(&request.session).copied().unwrap_or_else(|| {
             // A resumed session continues at its position: each answer in it was one step.
@@ -220,18 +230,18 @@ impl Player {
 
 impl Script {
     /// Steps of this conversation, with the prefix of their path in the script.
-    fn part(&self, messages: &[u8]) -> (String, &[Step]) {
+    fn part(&self, messages: &[u8]) -> (String, &[ScriptedStep]) {
         let first = messages.split(|&byte| byte == b'\n').next().unwrap_or_default();
         let first = String::from_utf8_lossy(first);
-        let mut children = self.children.iter().enumerate();
-        match children.find(|(_, child)| occurs(&child.prompt, &first)) {
-            Some((index, child)) => (format!("children[{index}]."), &child.steps),
+        let mut subagents = self.subagents.iter().enumerate();
+        match subagents.find(|(_, subagent)| occurs(&subagent.prompt, &first)) {
+            Some((index, subagent)) => (format!("subagents[{index}]."), &subagent.steps),
             None => (String::new(), &self.steps),
         }
     }
 }
 
-impl Step {
+impl ScriptedStep {
     async fn stream(
         &self,
         text: &str,
@@ -289,22 +299,13 @@ fn cut(text: &str) -> String {
 
 impl Fail {
     fn failure(&self) -> Failure {
-        Failure {
-            kind: self.kind,
-            message: self.message.clone(),
-            hint: super::failure::hint(self.kind).to_owned(),
-            retry_after_ms: self.retry_after.map(|wait: Duration| wait.as_millis() as u64),
-        }
+        let retry_after_ms = self.retry_after.map(|wait: Duration| wait.as_millis() as u64);
+        Failure { retry_after_ms, ..Failure::new(self.kind, self.message.clone()) }
     }
 }
 
 fn unusable(message: String) -> Failure {
-    Failure {
-        kind: FailureKind::Unusable,
-        message,
-        hint: "Correct the script or the setting `cairn.model.replayFile`.".to_owned(),
-        retry_after_ms: None,
-    }
+    Failure::new(FailureKind::Unusable, message).advise(Advice::CorrectScript)
 }
 
 async fn read(path: &std::path::Path) -> std::io::Result<String> {
@@ -316,7 +317,7 @@ async fn read(path: &std::path::Path) -> std::io::Result<String> {
 
 fn readable(item: &Item) -> Value {
     let mut value = match item {
-        Item::User(message) => json!({ "user": message.text }),
+        Item::User(message) => json!({ "user": message.wire_text() }),
         Item::Assistant(message) => {
             let blocks: Vec<Value> = message.blocks.iter().map(readable_block).collect();
             json!({ "assistant": blocks })

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use cairn_core::{
-    conversation::{AssistantMessage, Block, Item, ToolCall, ToolResult, UserMessage},
+    conversation::{AssistantMessage, Block, Image, Item, ToolCall, ToolResult},
     model::{ModelEvent, ToolSpec},
 };
 use futures_util::future::BoxFuture;
@@ -22,7 +22,7 @@ use tokio::sync::mpsc;
 pub use decoder::ResponsesDecoder;
 
 use super::{
-    Provider, Request, ToolChoice,
+    ModelRequest, Provider, ToolChoice,
     encoding::{self, IdRule, Turns},
     http::{Endpoint, KeyHeader, body_around, call_id_prefix},
     openai::{OpenAiConfig, is_official},
@@ -53,7 +53,7 @@ impl Responses {
         }
     }
 
-    fn body(&self, request: &Request) -> Vec<Bytes> {
+    fn body(&self, request: &ModelRequest) -> Vec<Bytes> {
         let mut head = json!({ "model": self.model, "stream": true, "store": false });
         if self.wants_reasoning {
             head["include"] = json!(["reasoning.encrypted_content"]);
@@ -87,9 +87,11 @@ impl Provider for Responses {
             encoding::append(out, &assistant_text(words));
         }
         match item {
-            Item::User(UserMessage { text, notes }) => {
-                let text = encoding::joined(Some(text), notes);
-                encoding::append(out, &user(text.as_deref().unwrap_or("(empty message)")));
+            Item::User(message) => {
+                let text = encoding::joined(Some(&message.wire_text()), &message.notes);
+                let text = text.as_deref().unwrap_or("(empty message)");
+                let images = encoding::images(Some(message), &message.notes);
+                encoding::append(out, &user(text, images));
             }
             Item::Assistant(message) => {
                 for item in assistant(message) {
@@ -104,13 +106,17 @@ impl Provider for Responses {
                     if let Some(words) = self.turns.before_notes() {
                         encoding::append(out, &assistant_text(words));
                     }
-                    encoding::append(out, &user(&text));
+                    encoding::append(out, &user(&text, encoding::images(None, notes)));
                 }
             }
         }
     }
 
-    fn answer(&self, request: Request, events: mpsc::Sender<ModelEvent>) -> BoxFuture<'static, ()> {
+    fn answer(
+        &self,
+        request: ModelRequest,
+        events: mpsc::Sender<ModelEvent>,
+    ) -> BoxFuture<'static, ()> {
         let body = self.body(&request);
         let decoder = ResponsesDecoder::new(call_id_prefix(), request.messages)
             .with_limit(request.max_tokens);
@@ -138,8 +144,11 @@ impl<'a> Tool<'a> {
     }
 }
 
-fn user(text: &str) -> Value {
-    let content = json!([{ "type": "input_text", "text": text }]);
+fn user<'a>(text: &str, images: impl Iterator<Item = &'a Image>) -> Value {
+    let images = images
+        .map(|image| json!({ "type": "input_image", "image_url": encoding::data_url(image) }));
+    let content: Value =
+        [json!({ "type": "input_text", "text": text })].into_iter().chain(images).collect();
     json!({ "type": "message", "role": "user", "content": content })
 }
 

@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn one_table_of_streams() {
+    fn events_of_a_table_of_streams_are_parsed() {
         check(b"data: a\n\n", expect![[r#""" "a""#]]);
         check(b"data:a\r\ndata: b\r\n\r\n", expect![[r#""" "a\nb""#]]);
         check(b"event: x\rdata:  a\r\r", expect![[r#""x" " a""#]]);
@@ -207,7 +207,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(64))]
 
         #[test]
-        fn any_bytes_in_any_pieces_read_the_same(
+        fn the_division_of_a_stream_does_not_matter(
             input in proptest::collection::vec(
                 prop_oneof![Just(b'\n'), Just(b'\r'), Just(b':'), Just(b'd'), any::<u8>()], 0..80),
             size in 1_usize..7,

@@ -4,19 +4,21 @@
 use bytes::Bytes;
 use cairn_core::{
     conversation::{
-        Arguments, AssistantMessage, Block, Item, Note, NoteKind, ToolCall, ToolResult, UserMessage,
+        AssistantMessage, Block, Item, Note, NoteKind, ToolArguments, ToolCall, ToolResult,
+        UserMessage,
     },
     model::ModelEvent,
 };
 use serde_json::{Value, json};
 
-use super::{Provider, Request, encoding::Decoder, sse::SseEvent};
+use super::{ModelRequest, Provider, encoding::Decoder, sse::SseEvent};
 
 pub(super) fn conversation() -> Vec<Item> {
     vec![
         Item::User(UserMessage {
             text: "Fix \"it\"".into(),
             notes: vec![note(NoteKind::Reminder, "plan"), note(NoteKind::Steer, "quick")],
+            ..UserMessage::default()
         }),
         Item::Assistant(AssistantMessage {
             blocks: vec![
@@ -30,11 +32,11 @@ pub(super) fn conversation() -> Vec<Item> {
                 },
                 Block::Text("Looking.".into()),
                 Block::Text("  ".into()),
-                call("a:1", "read_file", Arguments::Object(json!({"path": "a.rs", "n": 1}))),
+                call("a:1", "read_file", ToolArguments::Object(json!({"path": "a.rs", "n": 1}))),
                 call(
                     "b",
                     "odd name!",
-                    Arguments::Invalid { raw: "{\"x".into(), error: "cut".into() },
+                    ToolArguments::Invalid { raw: "{\"x".into(), error: "cut".into() },
                 ),
             ],
         }),
@@ -45,7 +47,7 @@ pub(super) fn conversation() -> Vec<Item> {
         Item::Assistant(AssistantMessage {
             blocks: vec![Block::Thinking { text: "nothing".into(), signature: Some("s".into()) }],
         }),
-        Item::User(UserMessage { text: " ".into(), notes: Vec::new() }),
+        Item::User(UserMessage { text: " ".into(), ..UserMessage::default() }),
     ]
 }
 
@@ -70,14 +72,14 @@ pub(super) fn encoded(provider: &impl Provider, items: &[Item]) -> Vec<u8> {
     all
 }
 
-pub(super) fn request(messages: Vec<u8>) -> Request {
+pub(super) fn request(messages: Vec<u8>) -> ModelRequest {
     let tool = cairn_core::model::ToolSpec {
         name: "read_file".into(),
         description: "Reads.".into(),
         schema: json!({"type": "object", "properties": {"path": {"type": "string"}}}),
         parallel: true,
     };
-    Request {
+    ModelRequest {
         system: "Be brief.".into(),
         tools: [tool].into(),
         messages: messages.into(),
@@ -137,17 +139,19 @@ fn shown_block(block: &Block) -> String {
             format!("reasoning({id}, {summary:?}, {sealed})")
         }
         Block::ToolCall(ToolCall { id, name, arguments }) => match arguments {
-            Arguments::Object(object) => format!("{id}={name}({object})"),
-            Arguments::Invalid { raw, error } => format!("{id}={name}(invalid {raw:?}: {error})"),
+            ToolArguments::Object(object) => format!("{id}={name}({object})"),
+            ToolArguments::Invalid { raw, error } => {
+                format!("{id}={name}(invalid {raw:?}: {error})")
+            }
         },
     }
 }
 
 fn note(kind: NoteKind, text: &str) -> Note {
-    Note { kind, text: text.into() }
+    Note::new(kind, text)
 }
 
-fn call(id: &str, name: &str, arguments: Arguments) -> Block {
+fn call(id: &str, name: &str, arguments: ToolArguments) -> Block {
     Block::ToolCall(ToolCall { id: id.into(), name: name.into(), arguments })
 }
 

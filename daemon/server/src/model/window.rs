@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn names_lead_to_windows_whoever_serves_the_model() {
+    fn the_window_of_a_model_is_found_for_any_server() {
         let none = ContextSettings::default();
         for (model, tokens) in [
             ("deepseek-chat", 131_072),
@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn prices_are_known_for_the_vendors_own_servers_only() {
+    fn prices_are_used_for_servers_of_the_vendors_only() {
         let none = ContextSettings::default();
         let sonnet = Price { input: 2_000, cached: 100, output: 10_000 };
         assert_eq!(price("claude-sonnet-5-5-20260901", &none, false), Some(sonnet));
@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn no_entry_hides_another() {
+    fn no_entry_of_the_table_hides_another() {
         for (at, family) in FAMILIES.iter().enumerate() {
             let hidden = FAMILIES[..at].iter().find(|other| family.name.starts_with(other.name));
             assert!(hidden.is_none(), "{} is never reached", family.name);

@@ -2,13 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use cairn_core::{plan::Plan, text::Text};
-
-use super::{
-    file_state::FileSnapshot,
-    records::{recorded_state, state_of},
+use cairn_core::{
+    ids::TurnId,
+    review::{Checkpoint, FileSnapshot},
 };
-use crate::store::reviews;
 
 /// Oldest first.
 #[derive(Debug, Default)]
@@ -16,18 +13,8 @@ pub(super) struct Checkpoints {
     pub(super) known: Vec<Checkpoint>,
 }
 
-#[derive(Debug)]
-pub(super) struct Checkpoint {
-    pub(super) turn: String,
-    pub(super) session: String,
-    pub(super) task: String,
-    pub(super) plan: Plan,
-    /// By canonical URI.
-    pub(super) files: BTreeMap<String, FileSnapshot>,
-}
-
 impl Checkpoints {
-    /// Somebody else than the agent changed a file.
+    /// Marks a file that another author than the agent changed; returns the changed checkpoints.
     pub(super) fn touched(&mut self, key: &str) -> Vec<usize> {
         let mut changed = Vec::new();
         for (index, checkpoint) in self.known.iter_mut().enumerate() {
@@ -40,8 +27,8 @@ impl Checkpoints {
     }
 
     /// Every file as it was before this turn: the oldest memory of it since counts.
-    pub(super) fn before(&self, turn: &str) -> Option<BTreeMap<String, FileSnapshot>> {
-        let at = self.known.iter().position(|checkpoint| checkpoint.turn == turn)?;
+    pub(super) fn before(&self, turn: &TurnId) -> Option<BTreeMap<String, FileSnapshot>> {
+        let at = self.known.iter().position(|checkpoint| checkpoint.turn == *turn)?;
         let mut files: BTreeMap<String, FileSnapshot> = BTreeMap::new();
         for (key, before) in self.known[at..].iter().flat_map(|checkpoint| &checkpoint.files) {
             match files.get_mut(key) {
@@ -50,33 +37,5 @@ impl Checkpoints {
             }
         }
         Some(files)
-    }
-}
-
-impl Checkpoint {
-    pub(super) fn kept(&self) -> reviews::Checkpoint<Text> {
-        let before = |before: &FileSnapshot| reviews::Before {
-            standing: recorded_state(&before.standing),
-            text: before.text.clone(),
-            left: before.left.clone(),
-            touched: before.touched,
-        };
-        reviews::Checkpoint {
-            turn: self.turn.clone(),
-            session: self.session.clone(),
-            task: self.task.clone(),
-            plan: self.plan.clone(),
-            files: self.files.iter().map(|(key, it)| (key.clone(), before(it))).collect(),
-        }
-    }
-
-    pub(super) fn known(kept: reviews::Checkpoint<Text>) -> Result<Self, String> {
-        let reviews::Checkpoint { turn, session, task, plan, files } = kept;
-        let mut known = BTreeMap::new();
-        for (key, reviews::Before { standing, text, left, touched }) in files {
-            let standing = state_of(&standing)?;
-            known.insert(key, FileSnapshot { standing, text, left, touched });
-        }
-        Ok(Self { turn, session, task, plan, files: known })
     }
 }

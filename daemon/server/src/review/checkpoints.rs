@@ -5,9 +5,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use cairn_core::{change::Change, context::WENT_BACK, plan::Plan, review::FileReview, text::Text};
+use cairn_core::{
+    change::Change,
+    context::WENT_BACK,
+    ids::TurnId,
+    plan::Plan,
+    review::{Checkpoint, DecisionEffects, DecisionUndo, FileReview, FileSnapshot, FileState},
+    text::Text,
+};
 use cairn_protocol::{
-    CheckpointConflict, CheckpointsResult, ErrorKind, FileChange, RestoreCheckpointParams,
+    CheckpointConflict, CheckpointsResult, FileChange, RequestProblem, RestoreCheckpointParams,
     RestoreCheckpointResult,
 };
 use futures_util::future::join_all;
@@ -15,17 +22,15 @@ use tokio::sync::oneshot;
 
 use super::{
     Reviews,
-    checkpoint_list::Checkpoint,
-    decisions::not_yet,
     event::{GoingBack, PlanBefore, ReviewEvent, SessionNotice, WentBack},
-    file_state::{DecisionUndo, FileSnapshot, ReviewState},
     flight::{Outcome, QueuedEdit},
+    problem::{Failures, of_outcome},
     translate::edit_of,
 };
 use crate::{
-    event::{Reply, RequestError},
+    event::{RequestError, Responder},
     ports::{Proposed, text_hash},
-    store::reviews::{self, CHECKPOINTS_KEPT},
+    store::reviews::CHECKPOINTS_KEPT,
     workspace::{path_of, uri_of},
 };
 
@@ -34,7 +39,7 @@ impl Reviews {
     pub(crate) fn begin_checkpoint(
         &mut self,
         session: String,
-        turn: String,
+        turn: TurnId,
         task: String,
         plan: Plan,
     ) {
@@ -46,16 +51,16 @@ impl Reviews {
     }
 
     /// The agent is about to change a file.
-    pub(super) fn remember_before(&mut self, key: &str, turn: &str, text: Option<&Text>) {
-        let standing =
-            self.files.entries.get(key).map_or_else(ReviewState::nothing, |entry| entry.standing());
+    pub(super) fn remember_before(&mut self, key: &str, turn: &TurnId, text: Option<&Text>) {
+        let state =
+            self.files.entries.get(key).map_or_else(FileState::settled, |entry| entry.state());
         let checkpoints = &mut self.checkpoints.known;
-        let Some(at) = checkpoints.iter().position(|checkpoint| checkpoint.turn == turn) else {
+        let Some(at) = checkpoints.iter().position(|checkpoint| checkpoint.turn == *turn) else {
             return;
         };
         let (text, left) = (text.cloned(), text.cloned());
         checkpoints[at].files.entry(key.to_owned()).or_insert_with(|| FileSnapshot {
-            standing,
+            state,
             text,
             left,
             touched: false,
@@ -88,19 +93,8 @@ impl Reviews {
         if let (Some(keeper), Some(checkpoint)) =
             (&self.store, self.checkpoints.known.get(index).filter(|it| !it.files.is_empty()))
         {
-            keeper.checkpoint(checkpoint.kept());
+            keeper.checkpoint(checkpoint.clone());
         }
-    }
-
-    pub(super) fn restore_checkpoints(&mut self, kept: Vec<reviews::Checkpoint<Text>>) {
-        let older = kept.into_iter().filter_map(|kept| match Checkpoint::known(kept) {
-            Ok(checkpoint) => Some(checkpoint),
-            Err(error) => {
-                tracing::warn!("a checkpoint was lost: {error}");
-                None
-            }
-        });
-        self.checkpoints.known.splice(0..0, older);
     }
 
     pub(crate) fn list_checkpoints(&self) -> CheckpointsResult {
@@ -111,7 +105,7 @@ impl Reviews {
             checkpoints: checkpoints
                 .map(|checkpoint| cairn_protocol::Checkpoint {
                     session_id: checkpoint.session.clone(),
-                    turn_id: checkpoint.turn.clone(),
+                    turn_id: checkpoint.turn.clone().into(),
                     task: checkpoint.task.clone(),
                     files: checkpoint.files.keys().filter_map(display).collect(),
                 })
@@ -123,16 +117,17 @@ impl Reviews {
     pub(crate) fn restore_checkpoint(
         &mut self,
         params: RestoreCheckpointParams,
-        reply: Reply<RestoreCheckpointResult>,
+        reply: Responder<RestoreCheckpointResult>,
     ) {
-        let (Some(files), Some(workspace)) =
-            (self.checkpoints.before(&params.turn_id), self.services.workspace.clone())
-        else {
-            return drop(reply.send(Err(RequestError::new(
-                ErrorKind::UnknownSession,
+        let (Some(files), Some(workspace)) = (
+            self.checkpoints.before(&params.turn_id.as_str().into()),
+            self.services.workspace.clone(),
+        ) else {
+            return reply.send(Err(RequestError::new(
+                RequestProblem::CheckpointNotFound,
                 "There is no such checkpoint any more",
-                "Choose another one with Cairn: Restore Checkpoint.",
-            ))));
+                "Choose another one.",
+            )));
         };
         let closed: Vec<String> =
             files.into_keys().filter(|key| self.services.docs.get(key).is_none()).collect();
@@ -152,13 +147,13 @@ impl Reviews {
 
     pub(super) fn going_back(&mut self, going: GoingBack) {
         let GoingBack { params, disk, reply } = going;
-        let files = self.checkpoints.before(&params.turn_id).unwrap_or_default();
+        let files = self.checkpoints.before(&params.turn_id.as_str().into()).unwrap_or_default();
         let mut result = RestoreCheckpointResult::default();
         let mut back = Vec::new();
         for (key, before) in files {
             let open = self.services.docs.get(&key).map(|document| document.text.clone());
             let now = open.or_else(|| disk.get(&key).cloned().flatten());
-            if now == before.text && before.standing.is_nothing() {
+            if now == before.text && before.state.is_settled() {
                 continue;
             }
             let Some(path) = path_of(&key) else { continue };
@@ -172,7 +167,7 @@ impl Reviews {
             back.push((key, self.services.display(&path), now, before));
         }
         if !result.conflicts.is_empty() && !params.overwrite {
-            return drop(reply.send(Ok(result)));
+            return reply.send(Ok(result));
         }
         let mut waits = Vec::new();
         for (key, path, now, before) in back {
@@ -185,41 +180,34 @@ impl Reviews {
         self.services.spawn(async move {
             let mut done = Vec::new();
             for (path, former, outcome) in join_all(waits).await {
-                match outcome {
-                    Ok(Proposed::Applied { .. }) => {
+                match of_outcome(&path, outcome.ok()) {
+                    None => {
                         result.restored.push(path);
                         done.push(former);
                     }
-                    Ok(Proposed::Stale | Proposed::Astray) => {
-                        result.failed.push(format!("{path}: it changed in this very moment"));
-                    }
-                    Ok(Proposed::Refused(reason)) => {
-                        result.failed.push(format!("{path}: {reason}"));
-                    }
-                    Ok(Proposed::Late(reason)) => result.failed.push(not_yet(&path, &reason)),
-                    Err(_) => result.failed.push(format!("{path}: the edit was given up")),
+                    Some(problem) => result.add(problem),
                 }
             }
-            let turn = params.turn_id;
+            let turn = params.turn_id.into();
             mailbox.send(ReviewEvent::WentBack(Box::new(WentBack { turn, done, result, reply })));
         });
     }
 
     /// To undo it all the same way as a decision.
     fn former(&self, key: &str, now: Option<&Text>, before: &FileSnapshot) -> DecisionUndo {
-        let mut standing =
-            self.files.entries.get(key).map_or_else(ReviewState::nothing, |entry| entry.standing());
-        if let (None, Some(now)) = (&standing.review, now) {
-            standing.review = Some(FileReview::new(now.clone()));
+        let mut state =
+            self.files.entries.get(key).map_or_else(FileState::settled, |entry| entry.state());
+        if let (None, Some(now)) = (&state.review, now) {
+            state.review = Some(FileReview::new(now.clone()));
         }
         if let (Some(_), Some(workspace), Some(path)) =
             (now, &self.services.workspace, path_of(key))
         {
             // The file was read a moment ago.
-            standing.encoding = workspace.encoding_of(&path);
+            state.encoding = workspace.encoding_of(&path);
         }
         let (key, after) = (key.to_owned(), before.text.clone());
-        DecisionUndo { key, standing, after, accepted: None, moved_to: None, told: BTreeSet::new() }
+        DecisionUndo { key, state, after, effects: DecisionEffects::default() }
     }
 
     pub(super) fn start_going_back(
@@ -234,7 +222,7 @@ impl Reviews {
         if open.as_ref().is_some_and(|document| Some(&document.text) != now.as_ref()) {
             return drop(reply.send(Proposed::Stale));
         }
-        let former = Box::new(before.standing);
+        let former = Box::new(before.state);
         let label = format!("Cairn: {} as it was", entry.path);
         let change = match (&now, &before.text) {
             (Some(now), Some(text)) if now != text => {
@@ -246,7 +234,7 @@ impl Reviews {
             },
             (None, Some(text)) => FileChange::Create { text: text.to_string() },
             (Some(_), Some(_)) | (None, None) => {
-                (entry.review, entry.fate) = (former.review, former.fate);
+                (entry.review, entry.operation) = (former.review, former.operation);
                 entry.encoding = former.encoding;
                 entry.absent = before.text.is_none();
                 entry.mark_changed();

@@ -1,13 +1,13 @@
-//! Decisions of the user that can be taken back, in order.
+//! Decisions of the user that can be undone, in order.
 
 use std::collections::VecDeque;
 
+use cairn_core::review::DecisionUndo;
 use cairn_protocol::UndoDecisionResult;
 
-use super::file_state::DecisionUndo;
-use crate::event::Reply;
+use crate::event::Responder;
 
-/// Decisions that can be taken back, newest last.
+/// Decisions that can be undone, newest last.
 #[derive(Debug, Default)]
 pub(super) struct DecisionLog {
     pub(super) stack: VecDeque<Vec<DecisionUndo>>,
@@ -19,10 +19,10 @@ pub(super) struct DecisionLog {
 
 #[derive(Debug)]
 pub(super) enum Step {
-    /// The rejection of this number is under way.
+    /// The rejection with this number has been sent to the editor.
     Rejecting(u64),
     Decided(Vec<DecisionUndo>),
-    TakeBack(Reply<UndoDecisionResult>),
+    TakeBack(Responder<UndoDecisionResult>),
 }
 
 impl DecisionLog {
@@ -33,14 +33,14 @@ impl DecisionLog {
         }
     }
 
-    /// A file is at another path now.
+    /// Handles the move of a file to another path.
     pub(super) fn moved(&mut self, from: &str, to: &str) {
         let waiting = self.waiting.iter_mut().filter_map(|step| match step {
             Step::Decided(formers) => Some(formers),
             Step::Rejecting(_) | Step::TakeBack(_) => None,
         });
         for former in self.stack.iter_mut().chain(waiting).flatten() {
-            let key = former.moved_to.as_mut().unwrap_or(&mut former.key);
+            let key = former.effects.moved_to.as_mut().unwrap_or(&mut former.key);
             if key == from {
                 to.clone_into(key);
             }

@@ -7,7 +7,10 @@ use std::collections::BTreeSet;
 
 use cairn_core::{
     context::REJECTED,
-    review::{FileReview, HunkId, Hunks, Origin, StaysAccepted},
+    review::{
+        DecisionEffects, DecisionUndo, FileOperationKind, FileReview, HunkId, Hunks, Origin,
+        OwnText, StaysAccepted,
+    },
 };
 use cairn_protocol::{BaselineParams, BaselineResult, DecideParams, DecideResult, Decision, Scope};
 use futures_util::future::join_all;
@@ -17,10 +20,10 @@ use super::{
     Reviews,
     decision_log::Step,
     event::{MadeAgain, Rejected, Rejection, ReviewEvent},
-    file_state::{DecisionUndo, FileOperationKind, brought_back},
     flight::QueuedEdit,
+    problem::{Failures, of_outcome},
 };
-use crate::{event::Reply, ports::Proposed, workspace::path_of};
+use crate::{event::Responder, ports::Proposed, workspace::path_of};
 
 /// Hunks of one file that a decision is about.
 struct Target {
@@ -29,17 +32,17 @@ struct Target {
     /// Proposals of which nothing stands in the text any more.
     outdated: Vec<HunkId>,
     /// And about what was done to the file as a whole.
-    fate: bool,
+    operation: bool,
 }
 
 impl Target {
     fn count(&self) -> u32 {
-        (self.ids.len() + self.outdated.len()) as u32 + u32::from(self.fate)
+        (self.ids.len() + self.outdated.len()) as u32 + u32::from(self.operation)
     }
 }
 
 impl Reviews {
-    pub(crate) fn decide(&mut self, params: DecideParams, reply: Reply<DecideResult>) {
+    pub(crate) fn decide(&mut self, params: DecideParams, reply: Responder<DecideResult>) {
         // What changed in this very moment makes what the user saw stale.
         self.publish();
         let mut result = DecideResult::default();
@@ -54,38 +57,45 @@ impl Reviews {
                 }
                 self.apply_all_outdated(&targets, result, reply);
             }
-            Decision::Reject => {
+            Decision::Reject | Decision::Drop => {
                 for Target { key, outdated, .. } in &mut targets {
                     result.applied += self.forget_outdated(key, &std::mem::take(outdated));
                 }
                 targets.retain(|target| target.count() > 0);
-                self.reject(&targets, params.feedback.as_deref(), result, reply);
+                let own = match params.decision {
+                    Decision::Drop => OwnText::Drop,
+                    Decision::Accept | Decision::Reject => OwnText::Keep,
+                };
+                self.reject(&targets, own, params.feedback.as_deref(), result, reply);
             }
         }
     }
 
     fn accept(&mut self, target: &Target, result: &mut DecideResult) -> Option<DecisionUndo> {
-        if target.ids.is_empty() && !target.fate {
+        if target.ids.is_empty() && !target.operation {
             return None;
         }
         let entry = self.files.entries.get_mut(&target.key)?;
-        let standing = entry.standing();
+        let state = entry.state();
         let review = entry.review.as_mut()?;
         let former = DecisionUndo {
             key: target.key.clone(),
-            standing,
+            state,
             after: (!entry.absent).then(|| review.current().clone()),
-            moved_to: None,
-            told: BTreeSet::new(),
-            accepted: Some(target.ids.clone()),
+            effects: DecisionEffects {
+                accepted: Some(target.ids.clone()),
+                ..DecisionEffects::default()
+            },
         };
         let accepted = review.accept_many(&target.ids) as u32;
         result.applied += accepted;
         result.stale += target.ids.len() as u32 - accepted;
-        if target.fate && entry.fate.take().is_some_and(|fate| fate.is_deletion()) {
+        if target.operation
+            && entry.operation.take().is_some_and(|operation| operation.is_deletion())
+        {
             entry.review = None;
         }
-        result.applied += u32::from(target.fate);
+        result.applied += u32::from(target.operation);
         entry.mark_changed();
         Some(former)
     }
@@ -95,7 +105,7 @@ impl Reviews {
         &mut self,
         targets: &[Target],
         mut result: DecideResult,
-        reply: Reply<DecideResult>,
+        reply: Responder<DecideResult>,
     ) {
         let mut waits = Vec::new();
         for Target { key, outdated, .. } in targets {
@@ -120,11 +130,11 @@ impl Reviews {
                         done.push((key, id));
                     }
                     Ok(Proposed::Stale | Proposed::Astray) => result.stale += 1,
-                    Ok(Proposed::Refused(reason)) => {
-                        result.failed.push(format!("{path}: {reason}"))
+                    other => {
+                        if let Some(problem) = of_outcome(&path, other.ok()) {
+                            result.add(problem);
+                        }
                     }
-                    Ok(Proposed::Late(reason)) => result.failed.push(not_yet(&path, &reason)),
-                    Err(_) => result.failed.push(format!("{path}: the edit was given up")),
                 }
             }
             let made = MadeAgain { done, result, reply };
@@ -149,9 +159,9 @@ impl Reviews {
 
     /// In mode `auto`: nobody was asked, so the user must be able to take it back.
     pub(super) fn accept_operation(&mut self, key: &str) {
-        if self.files.entries.get(key).is_some_and(|entry| entry.fate.is_some()) {
+        if self.files.entries.get(key).is_some_and(|entry| entry.operation.is_some()) {
             let (ids, outdated) = (Vec::new(), Vec::new());
-            let target = Target { key: key.to_owned(), ids, outdated, fate: true };
+            let target = Target { key: key.to_owned(), ids, outdated, operation: true };
             let former = self.accept(&target, &mut DecideResult::default());
             self.can_undo(former.into_iter().collect());
         }
@@ -160,14 +170,15 @@ impl Reviews {
     fn reject(
         &mut self,
         targets: &[Target],
+        own: OwnText,
         feedback: Option<&str>,
         mut result: DecideResult,
-        reply: Reply<DecideResult>,
+        reply: Responder<DecideResult>,
     ) {
         let mut waits = Vec::new();
         let mut keys = Vec::new();
         for target in targets {
-            let Some(rejection) = self.rejection(target, feedback) else {
+            let Some(rejection) = self.rejection(target, own, feedback) else {
                 result.stale += target.count();
                 continue;
             };
@@ -175,10 +186,10 @@ impl Reviews {
             if !target.ids.is_empty() {
                 let (reply, step) = oneshot::channel();
                 let (ids, notice) = (target.ids.clone(), rejection.of_lines.clone());
-                self.enqueue(&target.key, QueuedEdit::Reject { ids, notice, reply });
+                self.enqueue(&target.key, QueuedEdit::Reject { ids, own, notice, reply });
                 steps.push(step);
             }
-            if target.fate {
+            if target.operation {
                 let (reply, step) = oneshot::channel();
                 self.enqueue(&target.key, QueuedEdit::RejectFileOperation { reply });
                 steps.push(step);
@@ -214,11 +225,11 @@ impl Reviews {
                         done.push(rejection);
                     }
                     Ok(Proposed::Stale | Proposed::Astray) => result.stale += hunks,
-                    Ok(Proposed::Refused(reason)) => {
-                        result.failed.push(format!("{path}: {reason}"))
+                    other => {
+                        if let Some(problem) = of_outcome(path, other.ok()) {
+                            result.add(problem);
+                        }
                     }
-                    Ok(Proposed::Late(reason)) => result.failed.push(not_yet(path, &reason)),
-                    Err(_) => result.failed.push(format!("{path}: the edit was given up")),
                 }
             }
             mailbox.send(ReviewEvent::Rejected(Rejected { number, keys, done, result, reply }));
@@ -235,9 +246,14 @@ impl Reviews {
         }
     }
 
-    fn rejection(&self, target: &Target, feedback: Option<&str>) -> Option<Rejection> {
+    fn rejection(
+        &self,
+        target: &Target,
+        own: OwnText,
+        feedback: Option<&str>,
+    ) -> Option<Rejection> {
         let entry = self.files.entries.get(&target.key)?;
-        let standing = entry.standing();
+        let state = entry.state();
         let (review, path) = (entry.review.as_ref()?, &entry.path);
         let mut told: BTreeSet<String> = review
             .hunks()
@@ -248,18 +264,18 @@ impl Reviews {
         let mut after = review.current().clone();
         let (mut notices, mut moved_to) = (Vec::new(), None);
         if !target.ids.is_empty() {
-            after = review.reject_many(&target.ids)?.apply(&after).ok()?;
+            after = review.reject_many(&target.ids, own)?.apply(&after).ok()?;
             let patch = bounded(self.told_patch(review, &target.ids, path));
             notices.push(format!(
                 "{REJECTED} this change of yours in {path}; it is no longer in the file. Do not propose it again unless they ask:\n{patch}"
             ));
         }
         let of_lines = notices.concat() + &reason(feedback);
-        if let Some(fate) = entry.fate.as_ref().filter(|_| target.fate) {
-            told.extend(fate.origin.sessions().cloned());
-            notices.push(match &fate.kind {
+        if let Some(operation) = entry.operation.as_ref().filter(|_| target.operation) {
+            told.extend(operation.origin.sessions().cloned());
+            notices.push(match &operation.kind {
                 FileOperationKind::Deleted => {
-                    after = brought_back(review).1;
+                    after = review.without_proposals().1;
                     format!("{REJECTED} that you deleted {path}: the file is there again. Do not delete it again unless they ask.")
                 }
                 FileOperationKind::MovedFrom(key) => {
@@ -273,11 +289,9 @@ impl Reviews {
         let (path, notice) = (path.clone(), notices.join("\n") + &reason(feedback));
         let former = DecisionUndo {
             key: target.key.clone(),
-            standing,
+            state,
             after: Some(after),
-            moved_to,
-            told,
-            accepted: None,
+            effects: DecisionEffects { moved_to, told, accepted: None },
         };
         Some(Rejection { former, path, hunks, notice, of_lines })
     }
@@ -286,13 +300,14 @@ impl Reviews {
     pub(super) fn rejected(&mut self, rejected: Rejected) {
         let Rejected { number, keys, done, result, reply } = rejected;
         for Rejection { former, notice, .. } in &done {
-            self.tell_models(former.told.clone(), notice.clone());
+            self.tell_models(former.effects.told.clone(), notice.clone());
         }
         for key in keys {
             // A rejected move took the entry along.
             let gone_to = done.iter().map(|rejection| &rejection.former);
             let gone_to = gone_to.filter(|former| former.key == key);
-            let key = gone_to.filter_map(|former| former.moved_to.clone()).next().unwrap_or(key);
+            let key =
+                gone_to.filter_map(|former| former.effects.moved_to.clone()).next().unwrap_or(key);
             if let Some(entry) = self.files.entries.get_mut(&key) {
                 entry.rejecting = entry.rejecting.saturating_sub(1);
                 entry.mark_changed();
@@ -310,15 +325,15 @@ impl Reviews {
 
     /// Answers when what was decided is on record, so that it outlives the daemon. A record that
     /// cannot be written holds no answer up; the status says that.
-    pub(super) fn answer_recorded<T: Send + 'static>(&self, answer: T, reply: Reply<T>) {
+    pub(super) fn answer_recorded<T: Send + 'static>(&self, answer: T, reply: Responder<T>) {
         // A file is recorded when it is published, which may come after this answer.
         for (key, _) in self.files.entries.iter().filter(|(_, entry)| entry.dirty) {
             self.keep_file(key);
         }
-        let Some(saved) = self.kept() else { return drop(reply.send(Ok(answer))) };
+        let Some(saved) = self.kept() else { return reply.send(Ok(answer)) };
         self.services.spawn(async move {
             let _ = saved.await;
-            drop(reply.send(Ok(answer)));
+            reply.send(Ok(answer));
         });
     }
 
@@ -340,9 +355,10 @@ impl Reviews {
                         let is_item = |session: &str, item: Option<&str>| {
                             session == session_id && item == Some(plan_item)
                         };
-                        let child = origin.child.as_deref();
+                        let subagent = origin.subagent.as_deref();
                         is_item(&origin.session, origin.plan_item.as_deref())
-                            || child.is_some_and(|it| is_item(&it.session, it.plan_item.as_deref()))
+                            || subagent
+                                .is_some_and(|it| is_item(&it.session, it.plan_item.as_deref()))
                     }
                     Scope::Turn { turn_id } => origin.turn == *turn_id,
                     Scope::All => true,
@@ -351,7 +367,10 @@ impl Reviews {
                 *stale += u32::from(wanted && !as_seen);
                 wanted && as_seen
             };
-            let fate = entry.fate.as_ref().is_some_and(|fate| wanted(&fate.id(), &fate.origin));
+            let operation = entry
+                .operation
+                .as_ref()
+                .is_some_and(|operation| wanted(&operation.id(), &operation.origin));
             let hunks = entry.lines().iter();
             let ids: Vec<HunkId> = hunks
                 .filter(|hunk| wanted(&hunk.id.0.to_string(), &hunk.origin))
@@ -362,8 +381,8 @@ impl Reviews {
                 .filter(|it| wanted(&it.id.0.to_string(), &it.origin))
                 .map(|it| it.id)
                 .collect();
-            if fate || !ids.is_empty() || !outdated.is_empty() {
-                targets.push(Target { key: key.clone(), ids, outdated, fate });
+            if operation || !ids.is_empty() || !outdated.is_empty() {
+                targets.push(Target { key: key.clone(), ids, outdated, operation });
             }
         }
         if targets.is_empty() && *stale == 0 && matches!(params.scope, Scope::Hunk { .. }) {
@@ -380,11 +399,6 @@ impl Reviews {
             .map(|review| review.baseline().to_string());
         BaselineResult { text }
     }
-}
-
-/// Message for the user about an edit that may still come.
-pub(super) fn not_yet(path: &str, reason: &str) -> String {
-    format!("{path}: not yet applied, but it may still come: {reason}")
 }
 
 /// For the user: which edits stay accepted, and why.
@@ -406,7 +420,7 @@ pub(super) fn still_accepted(former: &FileReview, stays: &[(HunkId, StaysAccepte
     named.chain(more).collect::<Vec<_>>().join("; ")
 }
 
-/// Why the user did not want it, in their words.
+/// The user's reason for a rejection, for the model.
 fn reason(feedback: Option<&str>) -> String {
     const MOST_CHARS: usize = 2_000;
     match feedback.map(str::trim) {

@@ -1,12 +1,12 @@
-//! Edits on their way to the editor: sent, confirmed by the text, given up.
+//! Delivery of edits to the editor: sent, confirmed by the text, or abandoned after a timeout.
 //!
-//! The editor's "applied" is a claim: an edit is done when the document's text (or, for a file that is
-//! not open, the disk) says so.
+//! The editor's "applied" is only a claim: an edit is done when the document's text (or, for a file that
+//! is not open, the disk) shows it.
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use cairn_core::{
-    review::{FileReview, Hunk, Origin},
+    review::{FileOperation, FileReview, Hunk, Origin},
     sanitize::foreign_words,
     text::{FileEncoding, Text},
 };
@@ -16,9 +16,8 @@ use tokio::sync::oneshot;
 use super::{
     Reviews,
     event::{DiskPurpose, ReviewEvent, SessionNotice},
-    file_state::FileOperation,
     flight::{AwaitingDecision, InFlight, Outcome},
-    late::TimedOutEdit,
+    timed_out_edit::TimedOutEdit,
 };
 use crate::{
     ports::Proposed,
@@ -56,7 +55,7 @@ impl Reviews {
         self.note_encoding(key, &outcome);
         self.before_outcome(key, &outcome);
         let Some(entry) = self.files.entries.get_mut(key) else { return };
-        // What is created again has the encoding that is on record for it.
+        // A file that is created again gets its recorded encoding.
         let recorded_encoding = match (&change, &outcome) {
             (FileChange::Create { .. }, Outcome::Restore { former, .. }) => Some(former.encoding),
             (FileChange::Create { .. }, _) => Some(entry.encoding),
@@ -80,7 +79,7 @@ impl Reviews {
         let (workspace, key) = (self.services.workspace.clone(), key.to_owned());
         let (mailbox, editor) = (self.mailbox.clone(), Arc::clone(&self.services.editor));
         self.services.spawn(async move {
-            // Should we end while the edit is on its way, the next one must know whose it is.
+            // If this daemon ends before the edit arrives, the next one must know its author.
             let recorded = match recorded {
                 Some(recorded) => recorded.await.unwrap_or(Ok(())),
                 None => Ok(()),
@@ -96,7 +95,7 @@ impl Reviews {
                     refused(format!("it cannot be written down what is proposed ({reason})"))
                 }
                 (_, Err(reason)) => refused(reason),
-                // A user who takes something back is not kept from it.
+                // An undo of the user goes on although it could not be recorded.
                 (Err(_) | Ok(()), Ok(workspace)) => {
                     params.encoding = recorded_encoding
                         .or_else(|| path_of(&key).map(|path| workspace.encoding_of(&path)))
@@ -164,13 +163,13 @@ impl Reviews {
                     let why = "the file is gone or cannot be opened as text";
                     (Proposed::Refused(why.into()), false)
                 }
-                // Something failed, perhaps behind the edit.
+                // The failure may have come after the edit.
                 Some(RefusedEdit::Failed) => (Proposed::Refused(message), true),
                 None => (Proposed::Late(message), true),
             };
             return self.finish(&key, refused, may_come);
         }
-        // What is in the text is done, whatever else went wrong, or how late the answer came.
+        // An edit in the text is done, even if the answer is an error or late.
         in_flight.answered = true;
         if result.applied && !result.was_dirty {
             entry.saveable = true;
@@ -258,16 +257,17 @@ impl Reviews {
             self.read_disk(key, DiskPurpose::Reconcile(self.files.edits_sent));
         }
         if save && self.services.docs.get(key).is_some() {
-            // The proposal may be on disk already; what was rejected must not stay there.
+            // The rejected proposal may be on disk already and must not stay there.
             self.save_later(self.may_be_saved(key));
         }
         self.next_work(key);
     }
 
-    /// Whose model knows what became of the file, for it need not be told.
+    /// Records the new text for the sessions whose model knows it already, so that they get no
+    /// notice.
     pub(super) fn know(&mut self, key: &str, outcome: Outcome, expected: Option<Text>) {
-        let sessions = |hunks: &[Hunk], fate: Option<&FileOperation>| -> Vec<String> {
-            let of_file = fate.iter().flat_map(|fate| fate.origin.sessions());
+        let sessions = |hunks: &[Hunk], operation: Option<&FileOperation>| -> Vec<String> {
+            let of_file = operation.iter().flat_map(|operation| operation.origin.sessions());
             hunks.iter().flat_map(|hunk| hunk.origin.sessions()).chain(of_file).cloned().collect()
         };
         let reads = &mut self.reads;
@@ -284,20 +284,20 @@ impl Reviews {
             }
             (Outcome::Restore { before: Some(before), former, .. }, after) => {
                 let hunks = former.review.as_ref().map(FileReview::hunks).unwrap_or_default();
-                let told = sessions(hunks, former.fate.as_ref());
+                let told = sessions(hunks, former.operation.as_ref());
                 match after {
                     Some(after) => reads.went(key, &told, &before, &after),
                     None => reads.gone(key, &told),
                 }
             }
             (Outcome::Delete { told, .. }, _) => reads.gone(key, &told),
-            // Nobody knows a file that was not there; a move is told of where it lands.
+            // No model knows a file that did not exist; a move is recorded at its new path.
             (Outcome::Restore { before: None, .. } | Outcome::Moved { .. }, _)
             | (Outcome::Agent { .. } | Outcome::Reject { .. }, None) => {}
         }
     }
 
-    /// A late edit is in the text: its model was told that it was not.
+    /// Notifies the model of a late edit that has arrived, because it was told of the timeout.
     pub(super) fn late_edit_landed(&mut self, key: &str, late: TimedOutEdit) {
         let path = path_of(key).map(|path| self.services.display(&path)).unwrap_or_default();
         let TimedOutEdit { expected, outcome, .. } = late;
@@ -330,7 +330,7 @@ impl Reviews {
         self.reads.edited(origin, key, base, after, is_open);
     }
 
-    /// Leaves a text for the models of these sessions.
+    /// Queues a text for the models of these sessions.
     pub(super) fn tell_models(&mut self, sessions: BTreeSet<String>, text: String) {
         if !sessions.is_empty() {
             self.for_sessions.push(SessionNotice::Tell { sessions, text });
@@ -354,8 +354,8 @@ fn encoding_for_editor(encoding: FileEncoding) -> Option<TextEncoding> {
         .then(|| TextEncoding { name: encoding.label(), bom: encoding.has_bom() })
 }
 
-/// Looks again, right before an edit is sent, whether the names it is sent with lead to the files it
-/// was made for: a link may have been put in the way. An editor opens them by name, after that.
+/// Checks, right before an edit is sent, that its paths still lead to the files it was made for: a link
+/// may have been placed there since. After that the editor opens the files by name.
 async fn still_leads(
     workspace: Option<Arc<Workspace>>,
     key: &str,

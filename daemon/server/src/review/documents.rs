@@ -20,8 +20,8 @@ use crate::{
 };
 
 impl Reviews {
-    /// The key of a file, however the client spells it. A document that was opened by a symbolic
-    /// link is that of the file it leads to.
+    /// Key of a file for any spelling of the client. A document that was opened by a symbolic
+    /// link has the key of the link's target.
     pub(super) fn key_of(&self, uri: &str) -> Option<String> {
         let key = canonical_uri(uri)?;
         Some(self.files.links.get(&key).cloned().unwrap_or(key))
@@ -123,7 +123,7 @@ impl Reviews {
             self.watch.was_saved(&path, document.text.clone());
         }
         let Some(entry) = self.files.entries.get_mut(&key) else { return };
-        // Whatever was unsaved was the user's to save, and is saved now.
+        // The user's unsaved text is saved now.
         entry.saveable = true;
         if let Some(document) = self.services.docs.get(&key).filter(|_| entry.absent) {
             entry.dirty = true;
@@ -144,9 +144,9 @@ impl Reviews {
         }
         if let Some(entry) = self.files.entries.get_mut(&key) {
             entry.dirty = true;
-            // Unsaved text of the user's goes along with a move.
+            // Unsaved text of the user moves with the file.
             entry.saveable |= !entry.is_moving();
-            // Nothing more will be seen in the document: the disk tells whether the edit is there.
+            // The document sends no more changes: the disk shows whether the edit arrived.
             let awaited = entry.in_flight.as_ref().filter(|edit| edit.answered && !edit.seen);
             let awaited = awaited.map(|edit| match &edit.outcome {
                 Outcome::Moved { to, .. } => (to.clone(), edit.edit_id),
@@ -158,15 +158,14 @@ impl Reviews {
         }
     }
 
-    /// Files under review, and files that a model has read, that no document shows: the disk
-    /// alone tells what became of them.
+    /// Reads files from the disk that are under review or were read by a model, and are not open.
     pub(super) fn look_at_closed_files(&self) {
         self.look_at(|_| true);
     }
 
     pub(crate) fn watched(&mut self, uris: &[String]) {
         let paths: Vec<PathBuf> = uris.iter().filter_map(|uri| path_of(uri)).collect();
-        // Of a folder that goes, an editor does not name the files.
+        // For a removed folder an editor does not name the files in it.
         self.look_at(|path| path.ancestors().any(|above| paths.iter().any(|it| it == above)));
     }
 
@@ -197,7 +196,7 @@ impl Reviews {
         });
     }
 
-    /// Takes a text of the disk, unless a newer one was heard of.
+    /// Applies a text from the disk, unless a newer one is known.
     pub(super) fn disk_answered(
         &mut self,
         key: &str,
@@ -221,12 +220,12 @@ impl Reviews {
                     return;
                 };
                 let moved = matches!(in_flight.outcome, Outcome::Moved { .. });
-                // Of a file that moved with unsaved text the disk has the older one.
+                // If a file moved with unsaved text, the disk has an older text.
                 if if moved { open || text.is_some() } else { in_flight.expected == text } {
                     in_flight.seen = true;
                     entry.dirty = true;
                     if in_flight.expected.is_none() {
-                        // An editor may go on showing it, but there is no such file any more.
+                        // An editor may still show the document of a file that no longer exists.
                         self.services.docs.remove(&owner);
                     }
                     if moved {
@@ -267,7 +266,7 @@ impl Reviews {
     }
 }
 
-/// Two spellings of one path.
+/// Returns true if two URIs are spellings of one path.
 fn is_same(a: &str, b: &str) -> bool {
     a == b || canonical_uri(a) == canonical_uri(b)
 }

@@ -7,7 +7,7 @@
 
 use cairn_core::{
     change::Change,
-    review::{Author, FileReview, Hunk, HunkId},
+    review::{Author, FileOperation, FileReview, FileState, Hunk, HunkId, OwnText},
     text::Text,
 };
 use cairn_protocol::FileChange;
@@ -17,7 +17,6 @@ use super::{
     Reviews,
     decisions::still_accepted,
     event::DiskPurpose,
-    file_state::{FileOperation, ReviewState},
     flight::{Outcome, QueuedEdit},
     tracked_file::TrackedFile,
     translate::{edit_of, line_counts, same_but_last_break},
@@ -72,8 +71,8 @@ impl Reviews {
                 // Its turn was cancelled while it waited.
                 QueuedEdit::Propose(_, reply) if reply.is_closed() => {}
                 QueuedEdit::Propose(proposal, reply) => self.start_proposal(key, proposal, reply),
-                QueuedEdit::Reject { ids, notice, reply } => {
-                    self.start_reject(key, &ids, notice, reply)
+                QueuedEdit::Reject { ids, own, notice, reply } => {
+                    self.start_reject(key, (&ids, own), notice, reply)
                 }
                 QueuedEdit::RejectFileOperation { reply } => {
                     self.start_operation_rejection(key, reply)
@@ -85,8 +84,8 @@ impl Reviews {
                 QueuedEdit::Restore { former, after, accepted, reply } => {
                     self.start_restore(key, former, after, accepted.as_deref(), reply)
                 }
-                QueuedEdit::MoveAgain { to, base, fate, then } => {
-                    self.start_move_again(key, to, base, fate, *then)
+                QueuedEdit::MoveAgain { to, base, operation, then } => {
+                    self.start_move_again(key, to, base, operation, *then)
                 }
             }
         }
@@ -139,7 +138,7 @@ impl Reviews {
     fn start_reject(
         &mut self,
         key: &str,
-        ids: &[HunkId],
+        (ids, own): (&[HunkId], OwnText),
         notice: String,
         reply: oneshot::Sender<Proposed>,
     ) {
@@ -155,7 +154,7 @@ impl Reviews {
             review.reconcile(&document.text);
             entry.dirty = true;
         }
-        let Some(change) = review.reject_many(ids) else {
+        let Some(change) = review.reject_many(ids, own) else {
             return drop(reply.send(Proposed::Stale));
         };
         if change.is_empty() {
@@ -203,7 +202,7 @@ impl Reviews {
     fn start_restore(
         &mut self,
         key: &str,
-        mut standing: Box<ReviewState>,
+        mut state: Box<FileState>,
         after: Option<Text>,
         accepted: Option<&[HunkId]>,
         reply: oneshot::Sender<Proposed>,
@@ -211,18 +210,18 @@ impl Reviews {
         let open = self.services.docs.get(key);
         let made = self.made_folders(key);
         let Some(entry) = self.files.entries.get_mut(key) else { return };
-        let fate = standing.fate.clone();
-        let is_deletion = fate.as_ref().is_some_and(FileOperation::is_deletion);
-        if let (None, false, Some(former)) = (&after, is_deletion, &standing.review) {
+        let operation = state.operation.clone();
+        let is_deletion = operation.as_ref().is_some_and(FileOperation::is_deletion);
+        if let (None, false, Some(former)) = (&after, is_deletion, &state.review) {
             // It was gone back to where there was no file.
             let target = former.current().clone();
             let label = format!("Cairn: restore {}", entry.path);
             let create = FileChange::Create { text: target.to_string() };
-            let outcome = Outcome::Restore { before: None, former: standing, is_undo: true };
+            let outcome = Outcome::Restore { before: None, former: state, is_undo: true };
             return self.send_edit(key, label, create, Some(target), outcome, (0, 0), reply);
         }
         let (Some(former), true) =
-            (&mut standing.review, is_deletion || (after.is_some() && !entry.is_gone()))
+            (&mut state.review, is_deletion || (after.is_some() && !entry.is_gone()))
         else {
             return drop(reply.send(Proposed::Stale));
         };
@@ -231,8 +230,8 @@ impl Reviews {
             if open.is_some() {
                 return drop(reply.send(Proposed::Stale));
             }
-            entry.encoding = standing.encoding;
-            (entry.review, entry.fate) = (standing.review, fate);
+            entry.encoding = state.encoding;
+            (entry.review, entry.operation) = (state.review, operation);
             (entry.absent, entry.dirty) = (true, true);
             self.read_disk(key, DiskPurpose::Reconcile(self.files.edits_sent));
             return drop(reply.send(Proposed::Applied { added: 0, removed: 0 }));
@@ -246,7 +245,7 @@ impl Reviews {
             let change =
                 FileChange::Delete { expected_hash: text_hash(after), empty_folders: made };
             let before = Some(after.clone());
-            let outcome = Outcome::Restore { before, former: standing, is_undo: true };
+            let outcome = Outcome::Restore { before, former: state, is_undo: true };
             return self.send_edit(key, label, change, None, outcome, (0, 0), reply);
         }
         let target = former.current().clone();
@@ -272,7 +271,7 @@ impl Reviews {
                 self.read_disk(key, DiskPurpose::Reconcile(self.files.edits_sent));
             }
             let Some(entry) = self.files.entries.get_mut(key) else { return };
-            (entry.review, entry.fate) = (standing.review, entry.fate.take().or(fate));
+            (entry.review, entry.operation) = (state.review, entry.operation.take().or(operation));
             entry.dirty = true;
             return drop(reply.send(answer));
         }
@@ -290,7 +289,7 @@ impl Reviews {
                 label,
                 create,
                 Some(target),
-                Outcome::Restore { before: None, former: standing, is_undo: true },
+                Outcome::Restore { before: None, former: state, is_undo: true },
                 (0, 0),
                 reply,
             );
@@ -307,7 +306,7 @@ impl Reviews {
             label,
             edit,
             Some(target),
-            Outcome::Restore { before: Some(current), former: standing, is_undo: true },
+            Outcome::Restore { before: Some(current), former: state, is_undo: true },
             (0, 0),
             reply,
         );

@@ -1,21 +1,25 @@
-//! Events of the reviews, and what sessions are told of them.
+//! Events of the reviews, and their messages for sessions.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use cairn_core::{plan::Plan, review::HunkId, text::Text};
+use cairn_core::{
+    ids::TurnId,
+    plan::Plan,
+    review::{DecisionUndo, HunkId},
+    text::Text,
+};
 use cairn_protocol::{
-    ApplyEditResult, DecideResult, RestoreCheckpointParams, RestoreCheckpointResult,
+    ApplyEditResult, DecideResult, RestoreCheckpointParams, RestoreCheckpointResult, ReviewProblem,
     UndoDecisionResult,
 };
 use tokio::sync::oneshot;
 
-use super::file_state::DecisionUndo;
 use crate::{
-    event::Reply,
+    event::Responder,
     ports::{Proposal, Proposed},
 };
 
-/// Everything that comes back to the reviews from tools and background tasks.
+/// Events for the reviews from tools and background tasks.
 #[derive(Debug)]
 pub(crate) enum ReviewEvent {
     Propose {
@@ -53,9 +57,9 @@ pub(crate) enum ReviewEvent {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DiskPurpose {
-    /// To see whether the edit with this edit_id is there.
+    /// Check whether the edit with this edit_id has arrived.
     Confirm(u64),
-    /// The file changed or was closed outside our sight.
+    /// The file changed or was closed without a notification.
     /// Read when so many edits were made.
     Reconcile(u64),
 }
@@ -65,11 +69,11 @@ pub(crate) enum DiskPurpose {
 pub(crate) enum SessionNotice {
     /// Text for the models of these sessions.
     Tell { sessions: BTreeSet<String>, text: String },
-    /// Files went back to a checkpoint: plans do too, and then the client is answered.
+    /// Files were restored to a checkpoint. Plans follow, then the client is answered.
     WentBack {
         plans: Vec<PlanBefore>,
         result: RestoreCheckpointResult,
-        reply: Reply<RestoreCheckpointResult>,
+        reply: Responder<RestoreCheckpointResult>,
     },
 }
 
@@ -101,16 +105,16 @@ pub(crate) struct Rejected {
     pub(super) keys: Vec<String>,
     pub(super) done: Vec<Rejection>,
     pub(super) result: DecideResult,
-    pub(super) reply: Reply<DecideResult>,
+    pub(super) reply: Responder<DecideResult>,
 }
 
 /// Outcome of the undo of a decision.
 #[derive(Debug)]
 pub(crate) struct Restored {
-    /// Path and sessions of each file that is as it was.
+    /// Path and sessions of each restored file.
     pub(super) done: Vec<(String, BTreeSet<String>)>,
-    pub(super) message: Option<String>,
-    pub(super) reply: Reply<UndoDecisionResult>,
+    pub(super) problem: Option<ReviewProblem>,
+    pub(super) reply: Responder<UndoDecisionResult>,
 }
 
 /// Outdated proposals that are in the text again. The client is answered when they are forgotten.
@@ -118,7 +122,7 @@ pub(crate) struct Restored {
 pub(crate) struct MadeAgain {
     pub(super) done: Vec<(String, HunkId)>,
     pub(super) result: DecideResult,
-    pub(super) reply: Reply<DecideResult>,
+    pub(super) reply: Responder<DecideResult>,
 }
 
 /// Present texts of the files of a checkpoint.
@@ -127,14 +131,14 @@ pub(crate) struct GoingBack {
     pub(super) params: RestoreCheckpointParams,
     /// Texts of files that are not open, by key. `None`: no file.
     pub(super) disk: BTreeMap<String, Option<Text>>,
-    pub(super) reply: Reply<RestoreCheckpointResult>,
+    pub(super) reply: Responder<RestoreCheckpointResult>,
 }
 
 /// Outcome of the restoration of a checkpoint.
 #[derive(Debug)]
 pub(crate) struct WentBack {
-    pub(super) turn: String,
+    pub(super) turn: TurnId,
     pub(super) done: Vec<DecisionUndo>,
     pub(super) result: RestoreCheckpointResult,
-    pub(super) reply: Reply<RestoreCheckpointResult>,
+    pub(super) reply: Responder<RestoreCheckpointResult>,
 }

@@ -1,9 +1,9 @@
-//! Deletions and moves of whole files by the agent, and the way back. Each is one decision.
+//! Deletions and moves of whole files by the agent, and their undo. Each is one decision.
 
 use std::path::Path;
 
 use cairn_core::{
-    review::{FileReview, Origin},
+    review::{FileOperation, FileOperationKind, FileReview, FileState, Origin},
     text::Text,
 };
 use cairn_protocol::FileChange;
@@ -12,7 +12,6 @@ use tokio::sync::oneshot;
 use super::{
     Reviews,
     event::DiskPurpose,
-    file_state::{FileOperation, FileOperationKind, ReviewState, brought_back},
     flight::{InFlight, Outcome, QueuedEdit},
 };
 use crate::{
@@ -68,7 +67,7 @@ impl Reviews {
         let number = self.files.edits_sent + 1;
         let Some(entry) = self.files.entries.get(key) else { return };
         let created = entry.review.as_ref().is_some_and(|review| !review.existed());
-        let from = match &entry.fate {
+        let from = match &entry.operation {
             Some(FileOperation { kind: FileOperationKind::MovedFrom(first), .. }) => {
                 Some(first.clone())
             }
@@ -76,16 +75,17 @@ impl Reviews {
                 (!created).then(|| key.to_owned())
             }
         };
-        let fate = from.filter(|from| *from != to).map(|from| FileOperation {
+        let operation = from.filter(|from| *from != to).map(|from| FileOperation {
             kind: FileOperationKind::MovedFrom(from),
             origin: origin.clone(),
             number,
         });
-        let outcome = Outcome::Moved { to, base: base.clone(), fate, origin: Some(origin), policy };
+        let outcome =
+            Outcome::Moved { to, base: base.clone(), operation, origin: Some(origin), policy };
         self.send_move(key, base, outcome, None, reply);
     }
 
-    /// The user does not want what was done to the file as a whole.
+    /// Starts the rejection of an operation on the whole file.
     pub(super) fn start_operation_rejection(
         &mut self,
         key: &str,
@@ -93,13 +93,13 @@ impl Reviews {
     ) {
         let open = self.services.docs.get(key);
         let Some(entry) = self.files.entries.get(key) else { return };
-        match (entry.fate.as_ref().map(|fate| fate.kind.clone()), &entry.review) {
+        match (entry.operation.as_ref().map(|operation| operation.kind.clone()), &entry.review) {
             (Some(FileOperationKind::Deleted), Some(review)) if entry.absent => {
-                let (review, text) = brought_back(review);
+                let (review, text) = review.without_proposals();
                 let label = format!("Cairn: restore {}", entry.path);
                 let change = FileChange::Create { text: text.to_string() };
                 let encoding = entry.encoding;
-                let former = ReviewState { review: Some(review), fate: None, encoding };
+                let former = FileState { review: Some(review), operation: None, encoding };
                 let outcome =
                     Outcome::Restore { before: None, former: Box::new(former), is_undo: false };
                 self.send_edit(key, label, change, Some(text), outcome, (0, 0), reply);
@@ -109,7 +109,7 @@ impl Reviews {
                 let outcome = Outcome::Moved {
                     to,
                     base: base.clone(),
-                    fate: None,
+                    operation: None,
                     origin: None,
                     policy: EditPolicy::Accept,
                 };
@@ -128,7 +128,7 @@ impl Reviews {
         key: &str,
         to: String,
         base: Text,
-        fate: Option<FileOperation>,
+        operation: Option<FileOperation>,
         then: QueuedEdit,
     ) {
         if self.services.docs.get(key).is_some_and(|document| document.text != base) {
@@ -138,7 +138,7 @@ impl Reviews {
         let outcome = Outcome::Moved {
             to,
             base: base.clone(),
-            fate,
+            operation,
             origin: None,
             policy: EditPolicy::Propose,
         };
@@ -177,13 +177,13 @@ impl Reviews {
             return from.to_owned();
         };
         let (outcome, number) = (outcome.clone(), *edit_id);
-        let Outcome::Moved { to, base, fate, origin, policy } = outcome else {
+        let Outcome::Moved { to, base, operation, origin, policy } = outcome else {
             return from.to_owned();
         };
         let deleted_there = self.files.entries.get(&to).is_some_and(|it| {
-            it.fate.as_ref().is_some_and(FileOperation::is_deletion) && it.review.is_some()
+            it.operation.as_ref().is_some_and(FileOperation::is_deletion) && it.review.is_some()
         });
-        let told: Vec<String> = match (&origin, &fate) {
+        let told: Vec<String> = match (&origin, &operation) {
             (Some(origin), _) | (None, Some(FileOperation { origin, .. })) => {
                 origin.sessions().cloned().collect()
             }
@@ -191,12 +191,12 @@ impl Reviews {
                 .files
                 .entries
                 .get(from)
-                .and_then(|entry| entry.fate.as_ref())
-                .map(|fate| fate.origin.sessions().cloned().collect())
+                .and_then(|entry| entry.operation.as_ref())
+                .map(|operation| operation.origin.sessions().cloned().collect())
                 .unwrap_or_default(),
         };
         if let (Some(origin), true) = (origin, deleted_there) {
-            // What was deleted there is what is edited now, and this file is what is deleted.
+            // The file deleted there is edited now, and the file here is deleted.
             if let Some(entry) = self.files.entries.get_mut(from) {
                 entry.deleted(&base, &origin, number);
                 (entry.absent, entry.dirty) = (true, true);
@@ -209,7 +209,7 @@ impl Reviews {
         }
         self.carry(from, &to, &told);
         if let Some(entry) = self.files.entries.get_mut(&to) {
-            entry.fate = fate;
+            entry.operation = operation;
             entry.review.get_or_insert_with(|| FileReview::new(base));
         }
         // In this order: between the two it is better known twice than not at all.
@@ -237,7 +237,10 @@ impl Reviews {
         entry.path = self.services.display(&path);
         (entry.absent, entry.dirty) = (false, true);
         let there = FileOperationKind::MovedFrom(to.to_owned());
-        entry.fate = entry.fate.take().filter(|fate| !fate.is_deletion() && fate.kind != there);
+        entry.operation = entry
+            .operation
+            .take()
+            .filter(|operation| !operation.is_deletion() && operation.kind != there);
         for work in std::mem::take(&mut entry.queue) {
             match work {
                 // It was made for the other path.
@@ -255,7 +258,7 @@ impl Reviews {
         }
         if let Some(document) = &open {
             entry.saw(&document.text);
-            // Nobody said whether the user's unsaved text went along.
+            // It is unknown whether the user's unsaved text moved with the file.
             entry.saveable &= !told.is_empty();
         }
         self.files.entries.insert(to.to_owned(), entry);
@@ -264,7 +267,7 @@ impl Reviews {
         }
     }
 
-    /// A file is on its way to this path.
+    /// Returns true while a move to this path is in flight.
     pub(super) fn is_arriving(&self, key: &str) -> bool {
         self.files.entries.values().any(|entry| match &entry.in_flight {
             Some(InFlight { outcome: Outcome::Moved { to, .. }, .. }) => to == key,
@@ -282,13 +285,13 @@ impl Reviews {
             .collect()
     }
 
-    /// FileSnapshot a file is made: the folders that will be made for it.
+    /// Before a file is created: the folders that will be created for it.
     pub(super) fn remember_folders(&mut self, path: &Path) {
         let missing = path.ancestors().skip(1).take_while(|folder| !folder.exists());
         self.files.made.extend(missing.map(Path::to_owned));
     }
 
-    /// The user moved files or folders in their editor. What is to be decided goes along.
+    /// Handles a move of files or folders by the user in the editor. Their reviews move with them.
     pub(crate) fn user_renamed(&mut self, renames: &[(String, String)]) {
         for (from, to) in renames {
             let (Some(from), Some(to)) = (path_of(from), path_of(to)) else { continue };
@@ -308,10 +311,11 @@ impl Reviews {
                 let entry = self.files.entries.get_mut(&key);
                 let late = entry.and_then(|entry| entry.take_late_move(&new));
                 self.carry(&key, &new, &[]);
-                if let (Some((fate, base)), Some(entry)) = (late, self.files.entries.get_mut(&new))
+                if let (Some((operation, base)), Some(entry)) =
+                    (late, self.files.entries.get_mut(&new))
                 {
                     // The agent's move, after all.
-                    entry.fate = fate;
+                    entry.operation = operation;
                     entry.review.get_or_insert_with(|| FileReview::new(base));
                     entry.dirty = true;
                 }

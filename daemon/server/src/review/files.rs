@@ -13,7 +13,7 @@ pub(super) struct Files {
     /// By canonical URI.
     pub(super) entries: HashMap<String, TrackedFile>,
     pub(super) edits_sent: u64,
-    /// URI and path of files that were shown and are elsewhere now: the client is told.
+    /// Former URI and path of shown files that have moved. The client still has to be notified.
     pub(super) left: Vec<(String, String)>,
     /// Folders that were made for files of the agent.
     pub(super) made: BTreeSet<PathBuf>,
@@ -25,7 +25,7 @@ pub(super) struct Files {
     heard: HashMap<String, u64>,
 }
 
-/// Files whose newest read is remembered; only reads that overtake each other need it.
+/// Number of files whose newest read is remembered, to detect reads that complete out of order.
 const READS_KEPT: usize = 1_000;
 
 impl Files {
@@ -33,7 +33,7 @@ impl Files {
         self.reads.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Reads of one file may overtake each other: what an older one says is out of date.
+    /// Returns false for a read that began before a completed one: its text is outdated.
     pub(super) fn is_news(&mut self, key: &str, read: u64) -> bool {
         if self.heard.len() >= READS_KEPT {
             self.heard.clear();
@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_read_that_was_overtaken_is_no_news() {
+    fn an_older_read_of_a_file_is_ignored() {
         let mut files = Files::default();
         let (first, second) = (files.next_read(), files.next_read());
         assert!(files.is_news("a", second));

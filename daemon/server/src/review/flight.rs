@@ -3,46 +3,44 @@
 
 use cairn_core::{
     change::Change,
-    review::{FileReview, HunkId, Origin},
+    review::{FileOperation, FileReview, FileSnapshot, FileState, HunkId, Origin, OwnText},
     text::Text,
 };
 use tokio::sync::oneshot;
 
-use super::{
-    file_state::{FileOperation, FileSnapshot, ReviewState},
-    translate::same_but_last_break,
-};
+use super::translate::same_but_last_break;
 use crate::ports::{EditPolicy, Proposal, Proposed};
 
-/// Something to do to a file, in turn.
+/// A change of a file that waits for its turn.
 #[derive(Debug)]
 pub(super) enum QueuedEdit {
     Propose(Proposal, oneshot::Sender<Proposed>),
     Reject {
         ids: Vec<HunkId>,
+        own: OwnText,
         /// Notice for the model, with the patch and the user's reason.
         notice: String,
         reply: oneshot::Sender<Proposed>,
     },
-    /// Make the file what it was at a checkpoint, if it is still what it is `now`.
+    /// Restore the file to its state at a checkpoint, if its text is still `now`.
     GoBack {
         now: Option<Text>,
         before: Box<FileSnapshot>,
         reply: oneshot::Sender<Proposed>,
     },
-    /// Propose again, and accept, what no longer stands in the text.
+    /// Propose an outdated edit again, and accept it.
     ApplyOutdated {
         id: HunkId,
         reply: oneshot::Sender<Proposed>,
     },
-    /// Take back what was done to the file as a whole.
+    /// Undo the agent's operation on the whole file.
     RejectFileOperation {
         reply: oneshot::Sender<Proposed>,
     },
-    /// Bring back a former review, text included, if the text is still the one after it (`None`:
-    /// there is no file).
+    /// Restore a former review with its text, if the file still has the text after it (`None`: no
+    /// file).
     Restore {
-        former: Box<ReviewState>,
+        former: Box<FileState>,
         after: Option<Text>,
         /// Accepted hunks. `None`: it was a rejection.
         accepted: Option<Vec<HunkId>>,
@@ -52,13 +50,13 @@ pub(super) enum QueuedEdit {
     MoveAgain {
         to: String,
         base: Text,
-        fate: Option<FileOperation>,
+        operation: Option<FileOperation>,
         then: Box<QueuedEdit>,
     },
 }
 
 impl QueuedEdit {
-    /// It is not going to be done.
+    /// Answers without doing it.
     pub(super) fn answer(self, answer: Proposed) {
         match self {
             QueuedEdit::Propose(_, reply)
@@ -117,35 +115,35 @@ pub(super) enum Outcome {
     },
     Restore {
         before: Option<Text>,
-        former: Box<ReviewState>,
-        /// It undoes the newest decision.
+        former: Box<FileState>,
+        /// True if this undoes the newest decision.
         is_undo: bool,
     },
-    /// The file that the agent created is rejected.
+    /// Deletes the file that the agent created, after a rejection.
     Delete {
         told: Vec<String>,
-        /// The same as of a rejection of lines.
+        /// As in [`Outcome::Reject`].
         notice: String,
     },
-    /// The agent deletes it.
+    /// Deletion by the agent.
     Deleted {
         base: Text,
         origin: Origin,
         policy: EditPolicy,
     },
-    /// It goes to the path of this key. Without an origin it is a decision.
+    /// Move to the path of the key `to`. Without an origin it is a decision.
     Moved {
         to: String,
         base: Text,
-        fate: Option<FileOperation>,
+        operation: Option<FileOperation>,
         origin: Option<Origin>,
         policy: EditPolicy,
     },
 }
 
 impl InFlight {
-    /// The text is the one the edit makes but for the last line break: there are editors whose
-    /// text always ends with one. Where that break is all there is to the edit it proves nothing.
+    /// Returns true if the text is the expected one except for the last line break, which some editors
+    /// always add. False if that line break is the whole edit.
     pub(super) fn almost(&self, text: &Text) -> bool {
         let before = match &self.outcome {
             Outcome::Agent { base, .. } => base.as_ref(),
@@ -192,7 +190,7 @@ impl Outcome {
         )
     }
 
-    /// The call that goes on when all of it is decided.
+    /// Returns the call that continues when all of the edit is decided.
     pub(super) fn waits(&self) -> Option<&Origin> {
         match self {
             Outcome::Agent { origin, policy: EditPolicy::Wait, .. }

@@ -1,5 +1,5 @@
-//! Edits of the agent that arrive with another text than the intended one: an editor that counts
-//! columns wrongly, or changes what it inserts. Must never take the user's own typing for the agent's.
+//! Edits of the agent that arrive with another text than the intended one, because an editor counts
+//! columns wrongly or changes inserted text. Must never count the user's typing as the agent's.
 
 use cairn_core::{
     change::{Change, Edit},
@@ -18,9 +18,9 @@ struct Split {
 }
 
 impl Reviews {
-    /// Looks, when the edit in flight is given up, whether it is in the document all the same, but
-    /// with another text. That part counts as the agent's, so that the user can reject it, and the
-    /// model is told. Otherwise returns the answer as it is.
+    /// Checks, when the edit in flight times out, whether it is in the document with another text. That
+    /// part then counts as the agent's, so that the user can reject it, and the model gets a notice.
+    /// Otherwise returns the answer unchanged.
     pub(super) fn arrived_astray(&mut self, key: &str, answer: Proposed) -> Proposed {
         if matches!(answer, Proposed::Applied { .. }) {
             return answer;
@@ -59,8 +59,8 @@ impl Reviews {
     }
 }
 
-/// Tells the agent's part of a text from the user's, if the edit has arrived at all: a line that it
-/// inserts must stand, anew, in a place that it was to change, and a line that it replaces must not.
+/// Separates the agent's part of a text from the user's; `None` if the edit has not arrived. The edit has
+/// arrived if a line that it inserts is new in its place, and a line that it replaces is gone.
 fn split(base: &Text, expected: &Text, now: &Text) -> Option<Split> {
     let (intended, arrived) = (Change::between(base, expected), Change::between(base, now));
     let lines =
@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_arrived_is_told_from_what_was_typed() {
+    fn a_mismatched_edit_is_separated_from_typed_text() {
         for (base, expected, now, after_user) in [
             // Changed, or not in its place.
             ("one\ntwo\n", "1\ntwo\n", "1;\ntwo\n", Some("one\ntwo\n")),
@@ -125,7 +125,7 @@ mod tests {
             ("one\ntwo\n", "1\ntwo\n", "one\ntwo\n", None),
             ("one 1\n", "1 1\n", "onee 1\n", None),
             ("one\n", "1\n", "one 1\n", None),
-            // What only takes away leaves nothing to know it by.
+            // An edit that only removes text cannot be recognised.
             ("one\ntwo\n", "two\n", "ne\ntwo\n", None),
         ] {
             let [old, expected, now] = [base, expected, now].map(Text::new);

@@ -1,28 +1,25 @@
-//! Pending edits over restarts: each file is handed to the store as it changes, and restored when the
-//! workspace is opened.
+//! Pending edits over restarts: the state of each file is passed to the store as it changes, and restored
+//! when the workspace is opened.
 //!
-//! An edit of the agent is recorded before it is sent: should this process end while it is on its
-//! way, the next one still knows whose text that is.
+//! An edit of the agent is recorded before it is sent: if this process ends before the edit arrives, the
+//! next one still knows its author.
 
 use std::{io, path::Path};
 
-use cairn_core::{change::Change, review::HunkId, text::Text};
+use cairn_core::{
+    change::Change,
+    review::{Checkpoint, DecisionUndo, HunkId},
+};
 use tokio::sync::oneshot;
 
 use super::{
-    Reviews,
-    file_state::{DecisionUndo, place},
-    flight::Outcome,
-    records::{recorded_undo, undo_of},
-    restore::FoundFile,
-    tracked_file::TrackedFile,
-    translate::edit_of,
+    Reviews, flight::Outcome, restore::FoundFile, tracked_file::TrackedFile, translate::edit_of,
 };
 use crate::{
     ports::{EditPolicy, Proposed},
     store::{
         journal,
-        reviews::{self, ReviewStore},
+        reviews::{Found, ReviewStore},
     },
     workspace::{Workspace, path_of, uri_of},
 };
@@ -32,8 +29,8 @@ use crate::{
 pub(crate) struct FoundReviews {
     keeper: ReviewStore,
     files: Vec<FoundFile>,
-    decisions: Vec<Vec<reviews::Former<Text>>>,
-    checkpoints: Vec<reviews::Checkpoint<Text>>,
+    decisions: Vec<Vec<DecisionUndo>>,
+    checkpoints: Vec<Checkpoint>,
 }
 
 impl FoundReviews {
@@ -49,29 +46,29 @@ impl FoundReviews {
             path.and_then(|path| workspace.read_text(&path).ok()).map(|decoded| decoded.text)
         };
         let files = std::mem::take(&mut found.files);
-        let files = files.into_iter().map(|kept| FoundFile::find(kept, read)).collect();
-        let reviews::Found { decisions, checkpoints, .. } = found;
+        let files = files.into_iter().map(|record| FoundFile::find(record, read)).collect();
+        let Found { decisions, checkpoints, .. } = found;
         Ok(Self { keeper, files, decisions, checkpoints })
     }
 }
 
 impl Reviews {
-    /// The file is written down as it now stands, soon.
+    /// Queues the present state of the file for the store.
     pub(super) fn keep_file(&self, key: &str) {
         let Some(keeper) = &self.store else { return };
         match self.files.entries.get(key).filter(|entry| entry.is_pending()) {
-            Some(entry) => keeper.file(entry.kept(key)),
+            Some(entry) => keeper.file(entry.record(key)),
             None => keeper.settled(key.to_owned()),
         }
     }
 
-    /// Resolves when the file is on record as it now stands. `None`: nothing is kept.
+    /// Resolves when the present state of the file is on the disk. `None`: no store exists.
     pub(super) fn keep_now(&self, key: &str) -> Option<oneshot::Receiver<Result<(), String>>> {
         self.keep_file(key);
         self.kept()
     }
 
-    /// Resolves when everything handed over so far is on record. `None`: nothing is kept.
+    /// Resolves when all queued states are on the disk. `None`: no store exists.
     pub(super) fn kept(&self) -> Option<oneshot::Receiver<Result<(), String>>> {
         self.store.as_ref().map(ReviewStore::sync)
     }
@@ -82,7 +79,7 @@ impl Reviews {
             self.keep_file(&former.key);
         }
         let Some(keeper) = &self.store else { return };
-        keeper.decided(formers.iter().map(recorded_undo).collect());
+        keeper.decided(formers.to_vec());
         drop(keeper.sync());
     }
 
@@ -93,48 +90,41 @@ impl Reviews {
         }
     }
 
-    /// Goes on with what an earlier process has left.
+    /// Restores the state that an earlier process recorded.
     pub(crate) fn restore(&mut self, found: FoundReviews) {
-        let FoundReviews { keeper, files, decisions, checkpoints } = found;
+        let FoundReviews { keeper, files, mut decisions, checkpoints } = found;
         let mut undos = Vec::new();
-        for FoundFile { kept, disk, left } in files {
+        for FoundFile { record, disk, left } in files {
             if let Some(left) = left {
                 keeper.settled(left);
             }
-            let Some(path) = path_of(&kept.key) else { continue };
-            let open = self.services.docs.get(&kept.key);
+            let Some(path) = path_of(&record.key) else { continue };
+            let open = self.services.docs.get(&record.key);
             let uri = open.as_ref().map(|document| document.uri.clone()).or_else(|| uri_of(&path));
             let Some(uri) = uri else { continue };
-            if self.files.entries.contains_key(&kept.key) {
+            if self.files.entries.contains_key(&record.key) {
                 // The agent was quicker; the file is in its hands already.
                 continue;
             }
             let mut entry = TrackedFile::new(uri, self.services.display(&path));
             let text = open.map(|document| document.text.clone()).or(disk);
-            if let Err(error) = entry.restore(&kept, text.as_ref()) {
-                tracing::warn!("what is pending in {} is not shown: {error}", path.display());
-                continue;
-            }
+            entry.restore(&record, text.as_ref());
             if let (true, Some(workspace)) = (entry.absent, &self.services.workspace) {
                 // The agent may write the file anew.
                 workspace.remember_encoding(&path, entry.encoding);
             }
-            // Numbers name fates of all files.
-            let number = entry.fate.as_ref().map_or(0, |fate| fate.number);
+            // Numbers name operations of all files.
+            let number = entry.operation.as_ref().map_or(0, |operation| operation.number);
             self.files.edits_sent = self.files.edits_sent.max(number);
-            undos.extend(entry.unfinished_undo(&kept.key));
-            self.files.entries.insert(kept.key, entry);
+            undos.extend(entry.unfinished_undo(&record.key));
+            self.files.entries.insert(record.key, entry);
         }
-        let known = decisions.into_iter().filter_map(|formers| {
-            formers.into_iter().map(|former| undo_of(former).ok()).collect::<Option<Vec<_>>>()
-        });
-        let mut known: Vec<Vec<DecisionUndo>> = known.collect();
-        for former in undos {
-            keeper.decided(vec![recorded_undo(&former)]);
-            known.push(vec![former]);
+        for undo in undos {
+            keeper.decided(vec![undo.clone()]);
+            decisions.push(vec![undo]);
         }
-        self.decisions.remember_older(known);
-        self.restore_checkpoints(checkpoints);
+        self.decisions.remember_older(decisions);
+        self.checkpoints.known.splice(0..0, checkpoints);
         self.store = Some(keeper);
         let keys: Vec<String> = self.files.entries.keys().cloned().collect();
         for key in keys {
@@ -142,7 +132,7 @@ impl Reviews {
         }
     }
 
-    /// The user wants a proposal again of which nothing stands in the text any more.
+    /// Makes an outdated proposal again, on the user's request.
     pub(super) fn apply_outdated(
         &mut self,
         key: &str,
@@ -158,7 +148,7 @@ impl Reviews {
             return drop(reply.send(Proposed::Stale));
         };
         let current = review.current().clone();
-        let Some(range) = place(&current, &outdated).filter(|_| !entry.absent) else {
+        let Some(range) = outdated.place(&current).filter(|_| !entry.absent) else {
             let why =
                 "the lines it was made for are not there any more; copy what you need from it";
             return drop(reply.send(Proposed::Refused(why.into())));

@@ -1,13 +1,24 @@
 //! Publication of reviews: to the client as they change, and to a model that is about to be compacted.
 
-use cairn_core::text::Text;
+use std::collections::HashMap;
+
+use cairn_core::{ids::TurnId, review::FileOperationKind, text::Text};
 use cairn_protocol::{FileKind, Notice, ReviewNotification};
 
-use super::{Reviews, file_state::FileOperationKind};
+use super::Reviews;
 use crate::workspace::path_of;
 
 /// Most bytes of the patch of one file; the rest is in the file itself.
 const MOST_PATCH_BYTES: usize = 8_000;
+
+/// Proposed edits of one session.
+#[derive(Debug, Default, Clone, Copy)]
+pub(crate) struct SessionEdits {
+    pub(crate) pending: u32,
+    /// True if a call waits for the decision about some of them.
+    pub(crate) awaited: bool,
+}
+
 impl Reviews {
     /// Tells the client of each file whose review changed since the last time.
     pub(crate) fn publish(&mut self) {
@@ -28,6 +39,7 @@ impl Reviews {
                 version: None,
                 kind: FileKind::Edited,
                 from: None,
+                waiting: false,
                 hunks: Vec::new(),
             }));
         }
@@ -75,9 +87,13 @@ impl Reviews {
     }
 
     /// Calls of a turn that is over wait for nobody any more.
-    pub(crate) fn stop_waiting(&mut self, turn_id: &str) {
+    pub(crate) fn stop_waiting(&mut self, turn_id: &TurnId) {
         for entry in self.files.entries.values_mut() {
+            let before = entry.undecided.len();
             entry.undecided.retain(|undecided| undecided.origin.doer().1 != turn_id);
+            if entry.undecided.len() < before {
+                entry.mark_changed();
+            }
         }
     }
 
@@ -107,13 +123,27 @@ impl Reviews {
         }
     }
 
-    /// Nothing of the agent's is pending in this file any more.
+    /// Records that the user decided all proposed edits of a file.
     fn user_decided(&self, key: &str, reviewed: Option<Text>) {
         if let Some(path) = path_of(key) {
             let open = self.services.docs.get(key).map(|document| document.text.clone());
             let text = open.or(reviewed).map(|text| text.to_string());
             self.services.sources.user_decided(&path, text.as_deref());
         }
+    }
+
+    /// Counts the proposed edits of each session, as last published.
+    pub(crate) fn edits_by_session(&self) -> HashMap<String, SessionEdits> {
+        let mut edits: HashMap<String, SessionEdits> = HashMap::new();
+        for entry in self.files.entries.values() {
+            for (hunk, _) in &entry.published {
+                edits.entry(hunk.session_id.clone()).or_default().pending += 1;
+            }
+            for undecided in &entry.undecided {
+                edits.entry(undecided.origin.session.clone()).or_default().awaited = true;
+            }
+        }
+        edits
     }
 
     /// Words about what of this session waits for a decision, one for each file.
@@ -126,10 +156,12 @@ impl Reviews {
     fn proposal(&self, key: &str, session_id: &str) -> Option<String> {
         let entry = self.files.entries.get(key)?;
         let mut out = String::new();
-        if let Some(fate) =
-            entry.fate.as_ref().filter(|fate| fate.origin.sessions().any(|id| id == session_id))
+        if let Some(operation) = entry
+            .operation
+            .as_ref()
+            .filter(|operation| operation.origin.sessions().any(|id| id == session_id))
         {
-            out += &match &fate.kind {
+            out += &match &operation.kind {
                 FileOperationKind::Deleted => format!("You deleted {}.\n", entry.path),
                 FileOperationKind::MovedFrom(from) => {
                     let from =

@@ -1,7 +1,7 @@
 //! Texts of files as the model of each session last saw them, and the changes by others since.
 //!
-//! An event only marks a file; texts are compared at a safe point, and only of marked files. Must
-//! never tell a model of its own edits, nor of what it was told in another way.
+//! An event only marks a file; texts of marked files are compared at a safe point. Must never report to
+//! a model its own edits, or a change that it learned in another way.
 
 use std::{collections::HashMap, path::Path};
 
@@ -35,7 +35,7 @@ enum CurrentText {
     Same,
     /// Its document changed.
     Dirty,
-    /// It is not open; `None`: gone, or not text any more.
+    /// Not open in the editor; `None`: deleted, or no longer text.
     OnDisk(Option<Text>),
 }
 
@@ -61,8 +61,8 @@ impl ReadTracker {
         }
     }
 
-    /// These sessions know that the file went from one text to the other. A model that had
-    /// missed something before has missed it still.
+    /// Records that these sessions know of the change from one text to the other. If the text that a
+    /// session knew was already outdated, it stays outdated.
     pub(super) fn went(&mut self, key: &str, sessions: &[String], before: &Text, after: &Text) {
         for (session, known) in self.of(key) {
             if sessions.contains(session) && known.text == *before {
@@ -71,7 +71,7 @@ impl ReadTracker {
         }
     }
 
-    /// These sessions know that the file is gone.
+    /// Records that these sessions know of the deletion of the file.
     pub(super) fn gone(&mut self, key: &str, sessions: &[String]) {
         for session in sessions {
             if let Some(files) = self.sessions.get_mut(session) {
@@ -122,7 +122,7 @@ impl ReadTracker {
         self.sessions.retain(|id, _| is_known(id));
     }
 
-    /// The edit of the agent is in the file: its model need not be told.
+    /// Records an edit of the agent, which its model knows already.
     pub(super) fn edited(
         &mut self,
         origin: &Origin,
@@ -134,7 +134,7 @@ impl ReadTracker {
         let (session, _, _) = origin.doer();
         let known = self.sessions.get(session).is_some_and(|files| files.contains_key(key));
         if let Some(base) = base {
-            // The parent of a child is told with the child's report.
+            // The parent of a subagent learns of it by the subagent's report.
             let sessions: Vec<String> = origin.sessions().cloned().collect();
             self.went(key, &sessions, base, after);
         }
@@ -148,7 +148,7 @@ impl ReadTracker {
         }
     }
 
-    /// Text for the session's model about files that are not as it last saw them.
+    /// Returns the text for the session's model about files that changed since it last saw them.
     pub(super) fn changes(
         &mut self,
         session: &str,

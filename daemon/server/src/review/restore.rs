@@ -4,115 +4,108 @@
 //! text: it is shown as outdated.
 
 use cairn_core::{
-    review::{FileReview, Intent},
+    review::{
+        DecisionEffects, DecisionUndo, EditPurpose, FileRecord, FileReview, FileState, Intent,
+    },
     text::Text,
 };
 
 use super::{
-    file_state::{DecisionUndo, ReviewState},
     flight::InFlight,
-    late::{Meaning, TimedOutEdit},
-    records::{KeptOutdated, recorded_state, state_of},
+    timed_out_edit::TimedOutEdit,
     tracked_file::{Recorded, TrackedFile},
 };
-use crate::store::reviews::{self, Kept};
 
-/// Stored state of a file, with its text on disk.
+/// Record of a file, with its text on disk.
 #[derive(Debug)]
 pub(crate) struct FoundFile {
-    pub(crate) kept: Kept<Text>,
+    pub(crate) record: FileRecord,
     pub(crate) disk: Option<Text>,
-    /// It was on its way from the path of this key, and is here.
+    /// Key of the former path, if a move was under way and the file arrived.
     pub(crate) left: Option<String>,
 }
 
 impl FoundFile {
     /// `disk` reads the file of a key.
-    pub(crate) fn find(kept: Kept<Text>, disk: impl Fn(&str) -> Option<Text>) -> Self {
-        let text = disk(&kept.key);
-        let on_their_way = kept.under_way.iter().chain(&kept.late).filter(|_| text.is_none());
-        let mut moves =
-            on_their_way.filter_map(|it| match serde_json::from_value(it.what.clone()).ok()? {
-                Meaning::Moved { to, fate } => Some((to, fate, it.expected.clone())),
-                _ => None,
-            });
+    pub(crate) fn find(record: FileRecord, disk: impl Fn(&str) -> Option<Text>) -> Self {
+        let text = disk(&record.key);
+        let on_their_way = record.under_way.iter().chain(&record.late).filter(|_| text.is_none());
+        let mut moves = on_their_way.filter_map(|edit| match &edit.purpose {
+            EditPurpose::Moved { to, operation } => Some((to, operation, &edit.expected)),
+            _ => None,
+        });
         let moved = moves.find(|(to, _, base)| disk(to).as_ref() == Some(base));
-        let Some((to, fate, base)) = moved else {
-            return Self { kept, disk: text, left: None };
+        let Some((to, operation, base)) = moved else {
+            return Self { record, disk: text, left: None };
         };
-        let review = kept.standing.review;
-        let standing = reviews::Standing {
-            review: review.or_else(|| Some(FileReview::new(base.clone()).snapshot())),
-            fate: serde_json::to_value(fate).unwrap_or_default(),
-            encoding: kept.standing.encoding,
-        };
-        let left = Some(kept.key);
-        let kept = Kept { key: to, standing, under_way: None, late: Vec::new(), ..kept };
-        Self { kept, disk: Some(base), left }
+        let FileState { review, encoding, .. } = &record.state;
+        let review = review.clone().unwrap_or_else(|| FileReview::new(base.clone()));
+        let state =
+            FileState { review: Some(review), operation: operation.clone(), encoding: *encoding };
+        let (key, base) = (to.clone(), base.clone());
+        let left = Some(record.key);
+        let record = FileRecord { key, state, under_way: None, late: Vec::new(), ..record };
+        Self { record, disk: Some(base), left }
     }
 }
 
 impl TrackedFile {
-    /// Something of it is undecided, or may be.
+    /// Returns true if a change of it is undecided, or may become so.
     pub(super) fn is_pending(&self) -> bool {
         let lines = self.review.as_ref().is_some_and(|review| !review.is_settled());
         let created = self.review.as_ref().is_some_and(|review| !review.existed());
         lines
             || created
-            || self.fate.is_some()
+            || self.operation.is_some()
             || self.in_flight.is_some()
             || !self.late.is_empty()
             || !self.outdated.is_empty()
     }
 
-    pub(super) fn kept(&self, key: &str) -> Kept<Text> {
-        let outdated: Vec<KeptOutdated> = self.outdated.iter().map(KeptOutdated::of).collect();
-        let mut standing = self.standing();
+    pub(super) fn record(&self, key: &str) -> FileRecord {
+        let mut state = self.state();
         // What was seen stands in the review already.
         let in_flight = self.in_flight.as_ref().filter(|it| !it.seen);
-        if let (None, Some(InFlight { outcome, .. })) = (&standing.review, in_flight) {
+        if let (None, Some(InFlight { outcome, .. })) = (&state.review, in_flight) {
             // The first edit of a file: what it is made for is what is accepted.
-            standing.review = outcome.base().cloned().map(FileReview::new);
+            state.review = outcome.base().cloned().map(FileReview::new);
         }
-        Kept {
+        FileRecord {
             key: key.to_owned(),
             saveable: self.saveable,
-            standing: recorded_state(&standing),
-            under_way: in_flight.and_then(|it| TimedOutEdit::of(it).kept()),
-            late: self.late.iter().filter_map(TimedOutEdit::kept).collect(),
-            rest: serde_json::to_value(outdated).unwrap_or_default(),
+            state,
+            under_way: in_flight.map(|it| TimedOutEdit::of(it).record()),
+            late: self.late.iter().map(TimedOutEdit::record).collect(),
+            outdated: self.outdated.clone(),
         }
     }
 
     /// The decision whose undo was on its way and has not arrived: it can be undone again.
     pub(super) fn unfinished_undo(&self, key: &str) -> Option<DecisionUndo> {
-        let standing = self.late.iter().find_map(TimedOutEdit::unfinished_undo)?;
-        let sessions = standing.review.iter().flat_map(FileReview::hunks);
+        let state = self.late.iter().find_map(TimedOutEdit::unfinished_undo)?;
+        let sessions = state.review.iter().flat_map(FileReview::hunks);
         let told = sessions.flat_map(|hunk| hunk.origin.sessions().cloned()).collect();
         let after = self.review.as_ref().filter(|_| !self.absent).map(|it| it.current().clone());
-        let (key, moved_to, accepted) = (key.to_owned(), None, None);
-        Some(DecisionUndo { key, standing, after, moved_to, told, accepted })
+        let effects = DecisionEffects { told, ..DecisionEffects::default() };
+        Some(DecisionUndo { key: key.to_owned(), state, after, effects })
     }
 
-    pub(super) fn restore(&mut self, kept: &Kept<Text>, text: Option<&Text>) -> Result<(), String> {
-        let ReviewState { review, fate, encoding } = state_of(&kept.standing)?;
-        let outdated: Vec<KeptOutdated> =
-            serde_json::from_value(kept.rest.clone()).map_err(|error| error.to_string())?;
-        (self.saveable, self.encoding) = (kept.saveable, encoding);
-        self.outdated = outdated.into_iter().map(KeptOutdated::known).collect();
-        let late =
-            kept.late.iter().chain(&kept.under_way).filter_map(TimedOutEdit::known).collect();
-        let recorded = Recorded { review, fate, late };
+    pub(super) fn restore(&mut self, record: &FileRecord, text: Option<&Text>) {
+        let FileState { review, operation, encoding } = record.state.clone();
+        (self.saveable, self.encoding) = (record.saveable, encoding);
+        self.outdated.clone_from(&record.outdated);
+        let edits = record.late.iter().chain(&record.under_way);
+        let late = edits.filter_map(TimedOutEdit::of_record).collect();
+        let recorded = Recorded { review, operation, late };
         self.resume(&recorded, text);
         self.recorded = Some(recorded);
         self.dirty = true;
-        Ok(())
     }
 
     /// Goes on from what was recorded with the text that is there now.
     pub(super) fn resume(&mut self, recorded: &Recorded, text: Option<&Text>) {
-        let Recorded { review, fate, late } = recorded.clone();
-        (self.review, self.fate) = (review, fate);
+        let Recorded { review, operation, late } = recorded.clone();
+        (self.review, self.operation) = (review, operation);
         self.absent = text.is_none();
         self.resume_late(late, text);
     }

@@ -1,7 +1,7 @@
-//! Saving for the agent's sake: only documents that were clean before its edits.
+//! Saves documents that were clean before the agent's edits.
 //!
-//! Must never save a document with unsaved text of the user, nor through a link that was put in its
-//! way.
+//! Must never save a document with unsaved text of the user, nor through a link that was placed on its
+//! path.
 
 use cairn_core::sanitize::foreign_words;
 use cairn_protocol::SaveParams;
@@ -10,7 +10,7 @@ use tokio::sync::oneshot;
 use super::Reviews;
 
 impl Reviews {
-    /// Saves what may be saved; answers with the reviewed files that stay unsaved.
+    /// Saves these documents; answers with the reviewed files that stay unsaved.
     pub(super) fn flush(&mut self, reply: oneshot::Sender<Vec<String>>) {
         let mut unsaved: Vec<String> = self
             .files
@@ -67,7 +67,7 @@ impl Reviews {
             .collect()
     }
 
-    /// By which name, unless a link leads from there to another file by now.
+    /// URI for saving a file; `None` if its path leads to another file by now.
     pub(super) fn may_be_saved(&self, key: &str) -> Option<String> {
         let uri = &self.files.entries.get(key)?.uri;
         let file = self.services.workspace.as_ref()?.resolve(uri).ok()?;

@@ -4,20 +4,26 @@
 use std::path::PathBuf;
 
 use cairn_core::{
-    review::{FileReview, Origin, Outdated},
+    change::changed_words,
+    review::{FileOperation, FileOperationKind, FileReview, Origin, Outdated},
     sanitize::excerpt,
 };
-use cairn_protocol::{ChildItem, FileKind, Hunk, Position, Range, ReviewNotification, WholeFile};
-
-use super::{
-    file_state::{FileOperation, FileOperationKind, brought_back, place},
-    tracked_file::TrackedFile,
+use cairn_protocol::{
+    FileKind, Hunk, InlineChange, Position, Range, ReviewNotification, SubagentOrigin, WholeFile,
 };
+
+use super::tracked_file::TrackedFile;
 use crate::workspace::path_of;
 
 /// Most bytes of one text of a hunk, and of all texts of one notification.
 const MAX_HUNK_TEXT: usize = 16 * 1024;
 const MAX_TEXTS: usize = 256 * 1024;
+
+/// Most bytes of a line in which the user typed.
+const MAX_TYPED_IN: usize = 200;
+
+/// Most bytes of the texts of a file that are compared word by word.
+const MAX_COMPARED: usize = 128 * 1024;
 
 impl TrackedFile {
     pub(super) fn publish(&mut self, rev: u32) {
@@ -33,12 +39,13 @@ impl TrackedFile {
                 (hunk, since)
             })
             .collect();
+        self.published_waiting = !self.undecided.is_empty();
         self.rev = rev;
     }
 
-    /// Where the file was, of one that the agent moved.
+    /// Former path of a file that the agent moved.
     pub(super) fn moved_from(&self) -> Option<PathBuf> {
-        match &self.fate.as_ref()?.kind {
+        match &self.operation.as_ref()?.kind {
             FileOperationKind::MovedFrom(key) => path_of(key),
             FileOperationKind::Deleted => None,
         }
@@ -55,13 +62,14 @@ impl TrackedFile {
             path: self.path.clone(),
             rev: self.rev,
             version,
-            kind: match &self.fate {
-                Some(fate) if fate.is_deletion() => FileKind::Deleted,
+            kind: match &self.operation {
+                Some(operation) if operation.is_deletion() => FileKind::Deleted,
                 Some(_) => FileKind::Moved,
                 None if existed => FileKind::Edited,
                 None => FileKind::Created,
             },
             from,
+            waiting: self.published_waiting,
             hunks: bounded(self.published.iter().map(|(hunk, _)| hunk)),
         }
     }
@@ -74,72 +82,107 @@ impl TrackedFile {
     }
 
     fn hunks(&self) -> Vec<Hunk> {
-        let of_file = self.fate.iter().map(|fate| fate.hunk(self.review.as_ref()));
+        let of_file = self
+            .operation
+            .iter()
+            .map(|operation| hunk_of_operation(operation, self.review.as_ref()));
+        let mut compared = 0;
         let lines = self.review.iter().flat_map(|review| {
-            self.lines().iter().map(move |hunk| {
-                let line = |line: usize| Position {
-                    line: u32::try_from(line).unwrap_or(u32::MAX),
-                    character: 0,
-                };
-                Hunk {
-                    id: hunk.id.0.to_string(),
-                    session_id: hunk.origin.session.clone(),
-                    turn_id: hunk.origin.turn.clone(),
-                    plan_item: hunk.origin.plan_item.clone(),
-                    range: Range { start: line(hunk.new.start), end: line(hunk.new.end) },
-                    old_text: without_last_break(review.old_text(hunk)),
-                    new_text: without_last_break(review.new_text(hunk)),
-                    removed_lines: hunk.old.len() as u32,
-                    added_lines: hunk.new.len() as u32,
-                    mixed: hunk.mixed,
-                    outdated: false,
-                    can_apply: None,
-                    whole_file: None,
-                    child: child_item(&hunk.origin),
-                }
-            })
+            let mut inline = |old: &str, new: &str, first: usize| {
+                compared += old.len() + new.len();
+                if compared > MAX_COMPARED { None } else { inline(old, new, first) }
+            };
+            let hunks: Vec<Hunk> = self
+                .lines()
+                .iter()
+                .map(|hunk| {
+                    let line = |line: usize| Position {
+                        line: u32::try_from(line).unwrap_or(u32::MAX),
+                        character: 0,
+                    };
+                    let (old, new) = (review.old_text(hunk), review.new_text(hunk));
+                    Hunk {
+                        inline: inline(&old, &new, hunk.new.start),
+                        id: hunk.id.0.to_string(),
+                        session_id: hunk.origin.session.clone(),
+                        turn_id: hunk.origin.turn.clone().into(),
+                        plan_item: hunk.origin.plan_item.clone(),
+                        range: Range { start: line(hunk.new.start), end: line(hunk.new.end) },
+                        old_text: without_last_break(old),
+                        new_text: without_last_break(new),
+                        removed_lines: hunk.old.len() as u32,
+                        added_lines: hunk.new.len() as u32,
+                        mixed: hunk.mixed,
+                        typed_in: review
+                            .line_typed_in(hunk)
+                            .map(|line| excerpt(line.trim(), MAX_TYPED_IN)),
+                        outdated: false,
+                        can_apply: None,
+                        whole_file: None,
+                        subagent: subagent_of(&hunk.origin),
+                    }
+                })
+                .collect();
+            hunks
         });
         let text = self.review.as_ref().filter(|_| !self.absent).map(FileReview::current);
         let outdated = self.outdated.iter().map(|it| {
-            let has_place = text.is_some_and(|text| place(text, it).is_some());
+            let has_place = text.is_some_and(|text| it.place(text).is_some());
             shown_outdated(it, has_place)
         });
         of_file.chain(lines).chain(outdated).collect()
     }
 }
 
-impl FileOperation {
-    /// As the client sees it, at the start of the file.
-    pub(super) fn hunk(&self, review: Option<&FileReview>) -> Hunk {
-        let start = Position { line: 0, character: 0 };
-        let (whole_file, old) = match self.kind {
-            FileOperationKind::Deleted => (WholeFile::Deleted, review.map(brought_back)),
-            FileOperationKind::MovedFrom(_) => (WholeFile::Moved, None),
-        };
-        let old = old.map(|(_, text)| text).unwrap_or_default();
-        Hunk {
-            id: self.id(),
-            session_id: self.origin.session.clone(),
-            turn_id: self.origin.turn.clone(),
-            plan_item: self.origin.plan_item.clone(),
-            range: Range { start, end: start },
-            removed_lines: old.filled_lines() as u32,
-            old_text: without_last_break(old.to_string()),
-            new_text: String::new(),
-            added_lines: 0,
-            mixed: false,
-            outdated: false,
-            can_apply: None,
-            whole_file: Some(whole_file),
-            child: child_item(&self.origin),
+/// Operation on a whole file as the client sees it: a hunk at the start of the file.
+fn hunk_of_operation(operation: &FileOperation, review: Option<&FileReview>) -> Hunk {
+    let start = Position { line: 0, character: 0 };
+    let (whole_file, old) = match operation.kind {
+        FileOperationKind::Deleted => {
+            (WholeFile::Deleted, review.map(FileReview::without_proposals))
         }
+        FileOperationKind::MovedFrom(_) => (WholeFile::Moved, None),
+    };
+    let old = old.map(|(_, text)| text).unwrap_or_default();
+    Hunk {
+        id: operation.id(),
+        session_id: operation.origin.session.clone(),
+        turn_id: operation.origin.turn.clone().into(),
+        plan_item: operation.origin.plan_item.clone(),
+        range: Range { start, end: start },
+        removed_lines: old.filled_lines() as u32,
+        old_text: without_last_break(old.to_string()),
+        new_text: String::new(),
+        added_lines: 0,
+        inline: None,
+        mixed: false,
+        typed_in: None,
+        outdated: false,
+        can_apply: None,
+        whole_file: Some(whole_file),
+        subagent: subagent_of(&operation.origin),
     }
 }
 
-/// The child that did it, for the client.
-fn child_item(origin: &Origin) -> Option<ChildItem> {
-    let child = origin.child.as_ref()?;
-    Some(ChildItem { session_id: child.session.clone(), plan_item: child.plan_item.clone() })
+/// Changed words of a replacement that begins at a line of the text.
+fn inline(old: &str, new: &str, first: usize) -> Option<Vec<InlineChange>> {
+    let number = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
+    let changes = changed_words(old, new)?.into_iter().map(|change| {
+        let line = number(first + change.line);
+        let at = |column: usize| Position { line, character: number(column) };
+        let range = Range { start: at(change.columns.start), end: at(change.columns.end) };
+        InlineChange { range, removed: change.removed }
+    });
+    Some(changes.collect())
+}
+
+/// The subagent that did it, for the client.
+fn subagent_of(origin: &Origin) -> Option<SubagentOrigin> {
+    let subagent = origin.subagent.as_ref()?;
+    Some(SubagentOrigin {
+        session_id: subagent.session.clone(),
+        plan_item: subagent.plan_item.clone(),
+    })
 }
 
 /// Outdated hunk for the client, at the line where its text would be.
@@ -150,18 +193,20 @@ fn shown_outdated(outdated: &Outdated, has_place: bool) -> Hunk {
     Hunk {
         id: outdated.id.0.to_string(),
         session_id: outdated.origin.session.clone(),
-        turn_id: outdated.origin.turn.clone(),
+        turn_id: outdated.origin.turn.clone().into(),
         plan_item: outdated.origin.plan_item.clone(),
         range: Range { start: at, end: at },
         removed_lines: count(&outdated.old_text),
         added_lines: count(&outdated.new_text),
         old_text: without_last_break(outdated.old_text.clone()),
         new_text: without_last_break(outdated.new_text.clone()),
+        inline: None,
         mixed: false,
+        typed_in: None,
         outdated: true,
         can_apply: Some(has_place),
         whole_file: None,
-        child: child_item(&outdated.origin),
+        subagent: subagent_of(&outdated.origin),
     }
 }
 
@@ -197,11 +242,13 @@ fn bounded<'a>(hunks: impl Iterator<Item = &'a Hunk>) -> Vec<Hunk> {
             session_id: hunk.session_id.clone(),
             turn_id: hunk.turn_id.clone(),
             plan_item: hunk.plan_item.clone(),
-            child: hunk.child.clone(),
+            subagent: hunk.subagent.clone(),
             range: hunk.range,
             removed_lines: hunk.removed_lines,
             added_lines: hunk.added_lines,
+            inline: hunk.inline.clone(),
             mixed: hunk.mixed,
+            typed_in: hunk.typed_in.clone(),
             outdated: hunk.outdated,
             can_apply: hunk.can_apply,
             whole_file: hunk.whole_file,

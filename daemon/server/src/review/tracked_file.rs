@@ -4,15 +4,16 @@ use std::collections::VecDeque;
 
 use cairn_core::{
     change::Change,
-    review::{Author, FileReview, Origin, Outdated},
+    review::{
+        Author, FileOperation, FileOperationKind, FileReview, FileState, HunkId, Origin, Outdated,
+    },
     text::{FileEncoding, Text},
 };
 use cairn_protocol::Hunk;
 
 use super::{
-    file_state::{FileOperation, FileOperationKind, ReviewState, brought_back},
     flight::{AwaitingDecision, InFlight, Outcome, QueuedEdit},
-    late::{TimedOutEdit, accept_of},
+    timed_out_edit::TimedOutEdit,
 };
 use crate::ports::EditPolicy;
 
@@ -25,7 +26,7 @@ pub(super) struct TrackedFile {
     pub(super) path: String,
     pub(super) review: Option<FileReview>,
     /// Operation of the agent on the whole file.
-    pub(super) fate: Option<FileOperation>,
+    pub(super) operation: Option<FileOperation>,
     /// Encoding of the file when the agent last changed it.
     pub(super) encoding: FileEncoding,
     /// True if the file does not exist. Its undecided edits return with it.
@@ -49,10 +50,12 @@ pub(super) struct TrackedFile {
     /// may be saved for the agent's sake.
     pub(super) saveable: bool,
     pub(super) dirty: bool,
-    /// Somebody else than the agent changed the text since this was last asked.
+    /// Another author than the agent changed the text since this was last read.
     pub(super) by_others: bool,
     /// Hunks as last published, each with the `rev` of its last change.
     pub(super) published: Vec<(Hunk, u32)>,
+    /// True if a tool call waited for a decision when the hunks were published.
+    pub(super) published_waiting: bool,
     pub(super) rev: u32,
 }
 
@@ -60,7 +63,7 @@ pub(super) struct TrackedFile {
 #[derive(Debug, Clone)]
 pub(super) struct Recorded {
     pub(super) review: Option<FileReview>,
-    pub(super) fate: Option<FileOperation>,
+    pub(super) operation: Option<FileOperation>,
     /// Edits that were on their way.
     pub(super) late: Vec<TimedOutEdit>,
 }
@@ -71,7 +74,7 @@ impl TrackedFile {
             uri,
             path,
             review: None,
-            fate: None,
+            operation: None,
             encoding: FileEncoding::UTF_8,
             absent: false,
             queue: VecDeque::new(),
@@ -87,6 +90,7 @@ impl TrackedFile {
             dirty: false,
             by_others: false,
             published: Vec::new(),
+            published_waiting: false,
             rev: 0,
         }
     }
@@ -107,7 +111,7 @@ impl TrackedFile {
 
     /// Under which calls that was done which can be decided.
     fn pending(&self) -> impl Iterator<Item = &Origin> {
-        let of_file = self.fate.iter().map(|fate| &fate.origin);
+        let of_file = self.operation.iter().map(|operation| &operation.origin);
         of_file.chain(self.lines().iter().map(|hunk| &*hunk.origin))
     }
 
@@ -119,7 +123,7 @@ impl TrackedFile {
         }
     }
 
-    /// Somebody deleted the file while something in it was undecided.
+    /// Returns true if the file was deleted while it had undecided edits.
     pub(super) fn is_gone(&self) -> bool {
         self.absent && self.review.is_some()
     }
@@ -204,8 +208,8 @@ impl TrackedFile {
         self.follow_edit(&outcome, expected.as_ref());
     }
 
-    /// It landed but for the last line break, perhaps: the text is right, and that break belongs
-    /// to whoever wrote the line.
+    /// Applies the edit in flight to the review when the text may differ from it by the last line
+    /// break. The text counts, and the break belongs to the author of its line.
     fn land_as(&mut self, text: &Text) {
         self.land();
         let Some(in_flight) = &mut self.in_flight else { return };
@@ -244,7 +248,7 @@ impl TrackedFile {
             Outcome::Agent { base: None, origin, policy, .. } if was_absent => {
                 // Where the agent had deleted it, to write it anew is to edit it. Where the user
                 // had, nothing of it is left to decide.
-                if !self.fate.take().is_some_and(|fate| fate.is_deletion()) {
+                if !self.operation.take().is_some_and(|operation| operation.is_deletion()) {
                     self.review = None;
                 }
                 self.rewritten(expected, origin, *policy);
@@ -266,9 +270,9 @@ impl TrackedFile {
             }
             Outcome::Restore { former, .. } => {
                 self.review = former.review.clone();
-                (self.fate, self.encoding) = (former.fate.clone(), former.encoding);
+                (self.operation, self.encoding) = (former.operation.clone(), former.encoding);
             }
-            Outcome::Delete { .. } => (self.review, self.fate) = (None, None),
+            Outcome::Delete { .. } => (self.review, self.operation) = (None, None),
             Outcome::Deleted { base, origin, policy: _ } => {
                 let number = self.newest_edit;
                 self.deleted(base, origin, number);
@@ -278,9 +282,9 @@ impl TrackedFile {
         }
     }
 
-    pub(super) fn standing(&self) -> ReviewState {
-        let (review, fate) = (self.review.clone(), self.fate.clone());
-        ReviewState { review, fate, encoding: self.encoding }
+    pub(super) fn state(&self) -> FileState {
+        let (review, operation) = (self.review.clone(), self.operation.clone());
+        FileState { review, operation, encoding: self.encoding }
     }
 
     /// A move by the agent or a decision is on its way.
@@ -292,10 +296,10 @@ impl TrackedFile {
     pub(super) fn deleted(&mut self, base: &Text, origin: &Origin, number: u64) {
         let review = self.review.get_or_insert_with(|| FileReview::new(base.clone()));
         // A file that only the agent ever had a part in leaves nothing to decide.
-        if !review.existed() && brought_back(review).1.is_empty() {
-            (self.review, self.fate) = (None, None);
+        if !review.existed() && review.without_proposals().1.is_empty() {
+            (self.review, self.operation) = (None, None);
         } else {
-            self.fate = Some(FileOperation {
+            self.operation = Some(FileOperation {
                 kind: FileOperationKind::Deleted,
                 origin: origin.clone(),
                 number,
@@ -303,10 +307,10 @@ impl TrackedFile {
         }
     }
 
-    /// Somebody else put a file where one was deleted.
+    /// Forgets the deletion, because a file is at the path again.
     pub(super) fn returned(&mut self) {
         self.absent = false;
-        self.fate = self.fate.take().filter(|fate| !fate.is_deletion());
+        self.operation = self.operation.take().filter(|operation| !operation.is_deletion());
     }
 }
 
@@ -316,4 +320,11 @@ pub(super) fn follow(review: &mut FileReview, change: &Change, text: &Text, auth
         tracing::error!("a review had to be reconciled: {error}");
         review.reconcile(text);
     }
+}
+
+/// Accepts what one call has proposed. What was pending before stays the user's to decide.
+pub(super) fn accept_of(review: &mut FileReview, origin: &Origin) {
+    let hunks = review.hunks().iter().filter(|hunk| *hunk.origin == *origin);
+    let landed: Vec<HunkId> = hunks.map(|hunk| hunk.id).collect();
+    review.accept_many(&landed);
 }

@@ -1,4 +1,4 @@
-//! A change of a text in the words of an editor. Pure.
+//! Conversion of a change into edits for an editor. Pure.
 
 use std::{borrow::Cow, collections::HashSet};
 
@@ -10,12 +10,12 @@ use cairn_protocol::{FileChange, Position, Range, TextEdit};
 
 use crate::{docs::Document, ports::text_hash};
 
-/// The form in which an editor gets edits of documents that it has open.
+/// Form of edits for open documents of an editor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct EditForm {
     pub(crate) units: Units,
-    /// Edits begin and end where lines do. Some editors count columns in other units than they say,
-    /// so that an emoji before the place would shift an edit inside of a line.
+    /// Edits replace whole lines. Some editors count columns in other units than they negotiated, so
+    /// that an emoji before an edit inside a line would shift it.
     pub(crate) whole_lines: bool,
 }
 
@@ -25,7 +25,7 @@ pub(super) fn edit_of(
     open: Option<&Document>,
     form: EditForm,
 ) -> FileChange {
-    // What is not open is changed on disk, by ourselves.
+    // The daemon itself changes files that are not open, on disk.
     let form = open.map_or_else(EditForm::default, |_| form);
     let at = |char: usize| {
         let position = base.position_in(char, form.units);
@@ -33,7 +33,7 @@ pub(super) fn edit_of(
     };
     let mut edits = Vec::new();
     let mut done = 0;
-    let fewer = fewer(change.edits(), base);
+    let fewer = fewer(change.edits(), base, MOST_EDITS);
     let sent = if form.whole_lines { Cow::Owned(whole_lines(&fewer, base)) } else { fewer };
     for edit in sent.iter() {
         let (range, new_text) = before_the_end(base, edit, done);
@@ -48,8 +48,8 @@ pub(super) fn edit_of(
     }
 }
 
-/// The same change in edits of whole lines. The ending of the last line stays where it is, because
-/// to some editors there is no line after it.
+/// Converts a change to edits of whole lines. The ending of the last line stays in place, because
+/// some editors have no line after it.
 fn whole_lines(edits: &[Edit], base: &Text) -> Vec<Edit> {
     let mut out: Vec<Edit> = Vec::with_capacity(edits.len());
     for edit in edits {
@@ -93,9 +93,9 @@ fn whole_lines(edits: &[Edit], base: &Text) -> Vec<Edit> {
     out
 }
 
-/// To some editors there is no line after the last line break (Neovim 0.11 makes an empty one of
-/// what is inserted there): whole lines go in before that break, which makes the same text. Edits
-/// up to `done` came before this one.
+/// Moves an insertion at the end of the text before the last line break, which gives the same text.
+/// Some editors have no line after that break (Neovim 0.11 would add an empty one). Edits up to `done`
+/// came before this one.
 fn before_the_end(base: &Text, edit: &Edit, done: usize) -> (std::ops::Range<usize>, String) {
     let end = base.len_chars();
     let tail = base.slice(end.saturating_sub(2)..end);
@@ -109,7 +109,7 @@ fn before_the_end(base: &Text, edit: &Edit, done: usize) -> (std::ops::Range<usi
     }
 }
 
-/// To editors whose every text ends with a line break these are one text.
+/// Returns true if the texts are equal in an editor that ends every text with a line break.
 pub(super) fn same_but_last_break(a: &Text, b: &Text) -> bool {
     let length = |text: &Text| {
         let end = text.len_chars();
@@ -120,14 +120,13 @@ pub(super) fn same_but_last_break(a: &Text, b: &Text) -> bool {
     a_length == b_length && a.slice(0..a_length) == b.slice(0..b_length)
 }
 
-/// At most so many edits go to an editor at once: VS Code takes a thousand for one of the whole
-/// text, and needs half a minute for it in a large file.
+/// Maximum number of edits in one message: VS Code replaces the whole text for a thousand or more,
+/// which takes half a minute in a large file.
 const MOST_EDITS: usize = 900;
 
-/// The same change in so few edits that an editor takes them as edits: the ones with the least
-/// text between them are joined, with that text.
-fn fewer<'a>(edits: &'a [Edit], base: &Text) -> Cow<'a, [Edit]> {
-    let Some(too_many) = edits.len().checked_sub(MOST_EDITS).filter(|&more| more > 0) else {
+/// Reduces the number of edits: those with the least text between them are joined, with that text.
+fn fewer<'a>(edits: &'a [Edit], base: &Text, most: usize) -> Cow<'a, [Edit]> {
+    let Some(too_many) = edits.len().checked_sub(most).filter(|&more| more > 0) else {
         return Cow::Borrowed(edits);
     };
     let mut gaps: Vec<(usize, usize)> = edits
@@ -137,7 +136,7 @@ fn fewer<'a>(edits: &'a [Edit], base: &Text) -> Cow<'a, [Edit]> {
         .collect();
     gaps.sort_unstable();
     let joined: HashSet<usize> = gaps.into_iter().take(too_many).map(|(_, at)| at).collect();
-    let mut out: Vec<Edit> = Vec::with_capacity(MOST_EDITS);
+    let mut out: Vec<Edit> = Vec::with_capacity(most);
     for (at, edit) in edits.iter().enumerate() {
         match out.last_mut() {
             Some(last) if joined.contains(&at) => {
@@ -151,7 +150,7 @@ fn fewer<'a>(edits: &'a [Edit], base: &Text) -> Cow<'a, [Edit]> {
     Cow::Owned(out)
 }
 
-/// Lines added and removed, for the one-line summary: a line that changes is both, once.
+/// Lines added and removed, for the one-line summary: a changed line counts once in each.
 pub(super) fn line_counts(before: &Text, change: &Change) -> (u32, u32) {
     let (mut added, mut removed) = (0, 0);
     // The end of the lines that are counted already.
@@ -169,14 +168,14 @@ pub(super) fn line_counts(before: &Text, change: &Change) -> (u32, u32) {
             continue;
         }
         let line = |at: usize| before.position_of(at).line as usize;
-        // There is no line behind the last break.
+        // The last line break has no line after it.
         let breaks =
             |text: &str| text.matches('\n').count() - usize::from(at_end && text.ends_with('\n'));
         let end = line(edit.range.end) + 1 - usize::from(at_end && gone.ends_with('\n'));
         let touched = end - line(edit.range.start).max(counted);
         counted = end;
         removed += touched;
-        // A line that changes is counted once; by so many breaks as come or go there are more or fewer.
+        // A changed line is counted once; each added or removed line break adds or removes a line.
         added += touched + breaks(&edit.insert);
         added -= breaks(&gone);
     }
@@ -188,21 +187,31 @@ mod tests {
     use super::*;
 
     #[test]
-    fn very_many_edits_become_few_that_do_the_same() {
+    fn very_many_edits_are_joined_into_few_with_the_same_result() {
         let base = Text::new(&"ab\n".repeat(MOST_EDITS + 50));
         let edits = |count: usize| -> Vec<Edit> {
             (0..count).map(|n| Edit { range: n * 3..n * 3 + 1, insert: "xy".into() }).collect()
         };
-        for (count, expected) in [(0, 0), (MOST_EDITS, MOST_EDITS), (MOST_EDITS + 50, MOST_EDITS)] {
+        for (count, most) in [(0, 900), (MOST_EDITS, 900), (MOST_EDITS + 50, 900), (50, 7), (50, 1)]
+        {
             let edits = edits(count);
-            let few = fewer(&edits, &base);
-            assert_eq!(few.len(), expected);
+            let few = fewer(&edits, &base, most);
+            assert_eq!(few.len(), count.min(most));
             let apply = |edits: &[Edit]| {
                 let change = Change::new(base.len_chars(), edits.to_vec()).expect("in order");
                 change.apply(&base).expect("made for this text")
             };
             assert_eq!(apply(&few), apply(&edits));
         }
+    }
+
+    #[test]
+    fn the_nearest_edits_are_joined_first() {
+        let base = Text::new("abcdefghijklmnopqrstuvwxyz");
+        let edit = |range, insert: &str| Edit { range, insert: insert.into() };
+        let edits = [edit(0..1, "A"), edit(3..4, "D"), edit(20..21, "U"), edit(25..25, "+")];
+        let few = fewer(&edits, &base, 3);
+        assert_eq!(*few, [edit(0..4, "AbcD"), edits[2].clone(), edits[3].clone()]);
     }
 
     #[test]
@@ -230,7 +239,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn counted_lines_are_the_difference(before in "[ab\n]{0,12}", after in "[ab\n]{0,12}") {
+        fn the_counted_lines_give_the_difference_in_length(before in "[ab\n]{0,12}", after in "[ab\n]{0,12}") {
             let lines = |text: &str| text.lines().count() as u32;
             let (old, new) = (Text::new(&before), Text::new(&after));
             let (added, removed) = line_counts(&old, &Change::between(&old, &new));
@@ -241,7 +250,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn whole_lines_do_the_same(before in "[ab😀\r\n]{0,14}", after in "[ab😀\r\n]{0,14}") {
+        fn edits_of_whole_lines_have_the_same_result(before in "[ab😀\r\n]{0,14}", after in "[ab😀\r\n]{0,14}") {
             let (old, new) = (Text::new(&before), Text::new(&after));
             let change = Change::between(&old, &new);
             let whole = whole_lines(change.edits(), &old);
@@ -303,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_that_are_the_same_but_for_the_last_line_break() {
+    fn texts_that_differ_only_in_the_last_line_break_are_recognised() {
         for (a, b, same) in [
             ("a\nb", "a\nb\n", true),
             ("a\r\nb", "a\r\nb\r\n", true),

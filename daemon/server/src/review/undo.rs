@@ -1,19 +1,22 @@
-//! Decisions in their order, and how the newest is taken back.
+//! Decisions in their order, and the undo of the newest.
 
-use cairn_core::{context::TAKEN_BACK, text::Text};
-use cairn_protocol::UndoDecisionResult;
+use cairn_core::{
+    context::TAKEN_BACK,
+    review::{DecisionEffects, DecisionUndo},
+    text::Text,
+};
+use cairn_protocol::{ReviewProblem, UndoDecisionResult};
 use futures_util::future::join_all;
 use tokio::sync::oneshot;
 
 use super::{
     Reviews,
     decision_log::Step,
-    decisions::not_yet,
     event::{Restored, ReviewEvent},
-    file_state::DecisionUndo,
     flight::QueuedEdit,
+    problem::{english, of_outcome},
 };
-use crate::{event::Reply, ports::Proposed, workspace::path_of};
+use crate::{event::Responder, workspace::path_of};
 
 const MOST_UNDOS: usize = 50;
 
@@ -23,7 +26,7 @@ impl Reviews {
         self.go_on_deciding();
     }
 
-    /// As far as it can be said what the user decided last.
+    /// Processes the steps of the user in order, up to a rejection that is not confirmed yet.
     pub(super) fn go_on_deciding(&mut self) {
         while let Some(step) = self.decisions.waiting.pop_front() {
             match step {
@@ -41,24 +44,24 @@ impl Reviews {
         }
     }
 
-    /// A rejection that is still on its way is a decision too: it is waited for.
-    pub(crate) fn undo_decision(&mut self, reply: Reply<UndoDecisionResult>) {
+    /// Undoes the last decision. Waits for a rejection that is still in flight.
+    pub(crate) fn undo_decision(&mut self, reply: Responder<UndoDecisionResult>) {
         self.decisions.waiting.push_back(Step::TakeBack(reply));
         self.go_on_deciding();
     }
 
-    fn take_back(&mut self, reply: Reply<UndoDecisionResult>) {
+    fn take_back(&mut self, reply: Responder<UndoDecisionResult>) {
         let Some(former) = self.decisions.stack.pop_back() else {
-            let message = Some("There is no decision to undo.".into());
-            return drop(reply.send(Ok(UndoDecisionResult { undone: false, message })));
+            return reply.send(Ok(undone(Some(ReviewProblem::NothingToUndo))));
         };
         self.keep_undo();
         let mut waits = Vec::new();
-        for DecisionUndo { key, standing, after, moved_to, told, accepted } in former {
+        for DecisionUndo { key, state, after, effects } in former {
+            let DecisionEffects { moved_to, told, accepted } = effects;
             let (reply, wait) = oneshot::channel();
-            let fate = standing.fate.clone();
+            let operation = state.operation.clone();
             let restore = QueuedEdit::Restore {
-                former: Box::new(standing),
+                former: Box::new(state),
                 after: after.clone(),
                 accepted,
                 reply,
@@ -66,7 +69,10 @@ impl Reviews {
             match (moved_to, after) {
                 (Some(at), Some(base)) => {
                     let then = Box::new(restore);
-                    self.enqueue(&at, QueuedEdit::MoveAgain { to: key.clone(), base, fate, then });
+                    self.enqueue(
+                        &at,
+                        QueuedEdit::MoveAgain { to: key.clone(), base, operation, then },
+                    );
                 }
                 _ => self.enqueue(&key, restore),
             }
@@ -75,36 +81,29 @@ impl Reviews {
         }
         let mailbox = self.mailbox.clone();
         self.services.spawn(async move {
-            let (mut done, mut message) = (Vec::new(), None);
+            let (mut done, mut problem) = (Vec::new(), None);
             for (path, told, outcome) in join_all(waits).await {
-                match outcome {
-                    Ok(Proposed::Applied { .. }) => done.push((path, told)),
-                    Ok(Proposed::Stale | Proposed::Astray) => {
-                        message = Some(format!(
-                            "{path} changed since that decision; it was left as it is."
-                        ));
-                    }
-                    Ok(Proposed::Refused(reason)) => message = Some(format!("{path}: {reason}")),
-                    Ok(Proposed::Late(reason)) => message = Some(not_yet(&path, &reason)),
-                    Err(_) => message = Some(format!("{path}: the edit was given up")),
+                match of_outcome(&path, outcome.ok()) {
+                    None => done.push((path, told)),
+                    failed => problem = failed,
                 }
             }
-            mailbox.send(ReviewEvent::Restored(Restored { done, message, reply }));
+            mailbox.send(ReviewEvent::Restored(Restored { done, problem, reply }));
         });
     }
 
     pub(super) fn restored(&mut self, restored: Restored) {
-        let Restored { done, message, reply } = restored;
+        let Restored { done, problem, reply } = restored;
         for (path, told) in done {
             let text = format!(
                 "{TAKEN_BACK}: your change in {path} is in the file again, for them to decide."
             );
             self.tell_models(told, text);
         }
-        self.answer_recorded(UndoDecisionResult { undone: message.is_none(), message }, reply);
+        self.answer_recorded(undone(problem), reply);
     }
 
-    /// The undo of a decision was on its way when the daemon died, and came after the restart.
+    /// Handles an undo that was in flight when the daemon died, and arrived after the restart.
     pub(super) fn undo_landed(&mut self, key: &str, before: Option<&Text>) {
         let is_it = |formers: &Vec<DecisionUndo>| match formers.as_slice() {
             [former] => former.key == key && former.after.as_ref() == before,
@@ -115,4 +114,10 @@ impl Reviews {
             self.keep_undo();
         }
     }
+}
+
+/// Answer to the request for an undo.
+fn undone(problem: Option<ReviewProblem>) -> UndoDecisionResult {
+    let message = problem.as_ref().map(english);
+    UndoDecisionResult { undone: problem.is_none(), message, problem }
 }

@@ -1,27 +1,26 @@
 //! Consent to a call: from the policy and the user's rules, else from the user's answer.
 //!
-//! Only this module stores rules of "always". A question must never ask for less than what will be done,
-//! and a stored rule must never cover more than what was shown.
+//! Only this module stores rules of "always". A question must never show less than the call will do,
+//! and a stored rule must never cover more than the question showed.
 
 use std::sync::Arc;
 
 use cairn_core::{
-    hook::{HookDecision, Moment},
+    hook::{HookDecision, HookEvent},
     marks::ModelText,
     policy::command::{self, CommandRules, Rule},
 };
-use cairn_protocol::{ApprovalDecision, ApproveParams, ReviewMode, ToolState};
+use cairn_protocol::{ApprovalDecision, ApproveParams, ReviewMode, TurnNotice};
 use serde_json::Value;
 use tokio::task::spawn_blocking;
 
-use super::Shown;
+use super::progress::CallProgress;
 use crate::{
     approval::{
-        self, Approved, Gate, Place, Question,
+        self, Approved, Gate, Question, RuleFolder,
         definitions::{self, Definitions},
     },
     hooks,
-    ports::ToolUpdate,
     tools::{Access, Call, ToolContext, ToolFailure},
 };
 
@@ -44,40 +43,30 @@ pub(super) struct Guard<'a> {
 }
 
 pub(super) async fn consent(
-    shown: &Shown,
+    progress: &CallProgress,
     mut call: Box<dyn Call>,
     mode: ReviewMode,
     context: &ToolContext,
     guard: Guard<'_>,
 ) -> Result<Consent, ToolFailure> {
     let access = &call.access();
-    let place = &Place::of(access, &context.workspace);
-    let Rules { rules, keeps, changed } = match access {
-        Access::Command { command, .. } => rules_for(shown, place, command, context).await,
-        Access::Read { .. }
-        | Access::Plan
-        | Access::Child
-        | Access::Edit { .. }
-        | Access::Delete { .. }
-        | Access::Move { .. } => Rules::of_settings(context),
+    let rule_folder = &RuleFolder::of(access, &context.workspace);
+    let Rules { rules, keeps, changed } = if let Access::Command { command, .. } = access {
+        let mut found = rules_for(progress, rule_folder, command, context).await;
+        if context.sandbox_config.backend().await.is_err() {
+            found.rules = Arc::new(found.rules.asking());
+        }
+        found
+    } else {
+        Rules::of_settings(context)
     };
-    let rules = match access {
-        Access::Command { .. } if context.walls.stand().await.is_err() => Arc::new(rules.asking()),
-        Access::Command { .. }
-        | Access::Read { .. }
-        | Access::Plan
-        | Access::Child
-        | Access::Edit { .. }
-        | Access::Delete { .. }
-        | Access::Move { .. } => rules,
-    };
-    let gate = approval::gate(access, mode, &rules, place, &context.workspace);
+    let gate = approval::gate(access, mode, &rules, rule_folder, &context.workspace);
     // No hook runs for a call that the policy forbids.
     if let Gate::Closed(reason) = gate {
         return Ok(Consent::Refused(reason.into()));
     }
     let (hook_context, Guard { tool, about }) = (context.hooks.as_ref(), guard);
-    let verdict = hooks::run(hook_context, Moment::BeforeTool, Some(tool), about).await;
+    let verdict = hooks::run(hook_context, HookEvent::BeforeTool, Some(tool), about).await;
     let mut question = match (gate, verdict.decision) {
         (_, HookDecision::Refuse) => {
             return Ok(Consent::Refused(refused(access, &verdict.messages)));
@@ -102,32 +91,23 @@ pub(super) async fn consent(
         file
     });
     // Hashed before the question is shown: the answer does not cover later changes.
-    let offered = with_definitions(&question.rules, place, context).await;
-    let definitions = behind(access, place, context).await;
+    let offered = with_definitions(&question.rules, rule_folder, context).await;
+    let definitions = behind(access, rule_folder, context).await;
     let looking = context.clone();
     let look = move || call.preview(&looking).map(|preview| (call, preview));
     let looked = spawn_blocking(look).await;
     let preview;
     (call, preview) = looked.map_err(|error| ToolFailure::Fatal(error.into()))??;
-    shown.update(ToolUpdate {
-        state: Some(ToolState::AwaitingApproval),
-        detail: Some(question.command.clone()),
-        ..ToolUpdate::default()
-    });
-    let params = ApproveParams { preview, changed, ..params(shown, &question, place) };
-    let answer = shown.notices.ask(params, access.clone(), definitions);
-    let answer = tokio::select! {
-        () = context.cancel.cancelled() => None,
-        answer = answer => answer.ok(),
-    };
+    let params = ApproveParams { preview, changed, ..params(progress, &question, rule_folder) };
+    let answer = progress.ask(context, params, access.clone(), definitions).await;
     let Some(answer) = answer else {
         let refused = format!("The turn ended before the user answered; {}.", no_effect(access));
         return Ok(Consent::Refused(refused.into()));
     };
-    let words = answer.feedback.filter(|words| !words.trim().is_empty());
+    let words = answer.feedback;
     match answer.decision {
         ApprovalDecision::AllowOnce | ApprovalDecision::AllowSession => {}
-        ApprovalDecision::AllowAlways => keep(shown, place, context, offered).await,
+        ApprovalDecision::AllowAlways => keep(progress, rule_folder, context, offered).await,
         ApprovalDecision::Deny => return Ok(Consent::Refused(declined(access, words.as_deref()))),
     }
     Ok(Consent::Given { call, approved: question.allowed(), words })
@@ -157,8 +137,13 @@ impl Rules {
 }
 
 /// The user's settings and the rules they stored for the folder, read now.
-async fn rules_for(shown: &Shown, place: &Place, script: &str, context: &ToolContext) -> Rules {
-    let (Some(folder), Some(allowed)) = (place.folder(), context.allowed.clone()) else {
+async fn rules_for(
+    progress: &CallProgress,
+    rule_folder: &RuleFolder,
+    script: &str,
+    context: &ToolContext,
+) -> Rules {
+    let (Some(folder), Some(allowed)) = (rule_folder.folder(), context.allowed.clone()) else {
         return Rules::of_settings(context);
     };
     let (folder, looking) = (folder.to_owned(), context.clone());
@@ -197,9 +182,10 @@ async fn rules_for(shown: &Shown, place: &Place, script: &str, context: &ToolCon
             Rules { rules, keeps: true, changed }
         }
         Ok(Err(error)) => {
-            tell(
-                shown,
+            warn(
+                progress,
                 context,
+                TurnNotice::ApprovalsUnreadable { reason: format!("{error:#}") },
                 format!("The list of always allowed commands cannot be read: {error:#}."),
             );
             Rules::of_settings(context)
@@ -211,10 +197,12 @@ async fn rules_for(shown: &Shown, place: &Place, script: &str, context: &ToolCon
 /// Rules with the current hashes of the files behind them.
 async fn with_definitions(
     rules: &[Rule],
-    place: &Place,
+    rule_folder: &RuleFolder,
     context: &ToolContext,
 ) -> Vec<(Rule, Definitions)> {
-    let Some(folder) = place.folder().filter(|_| !rules.is_empty()) else { return Vec::new() };
+    let Some(folder) = rule_folder.folder().filter(|_| !rules.is_empty()) else {
+        return Vec::new();
+    };
     let (rules, folder, context) = (rules.to_vec(), folder.to_owned(), context.clone());
     let look = move || {
         let look = |rule: Rule| {
@@ -228,8 +216,8 @@ async fn with_definitions(
 
 /// Current hashes of the files behind a command. An approval for the session holds while they stay
 /// the same.
-async fn behind(access: &Access, place: &Place, context: &ToolContext) -> Definitions {
-    let (Access::Command { command, .. }, Some(folder)) = (access, place.folder()) else {
+async fn behind(access: &Access, rule_folder: &RuleFolder, context: &ToolContext) -> Definitions {
+    let (Access::Command { command, .. }, Some(folder)) = (access, rule_folder.folder()) else {
         return Definitions::new();
     };
     let (script, folder, context) = (command.clone(), folder.to_owned(), context.clone());
@@ -240,12 +228,12 @@ async fn behind(access: &Access, place: &Place, context: &ToolContext) -> Defini
 
 /// Stores the rules of "always". On failure the command still runs; the user reads that it will ask again.
 async fn keep(
-    shown: &Shown,
-    place: &Place,
+    progress: &CallProgress,
+    rule_folder: &RuleFolder,
     context: &ToolContext,
     rules: Vec<(Rule, Definitions)>,
 ) {
-    let (Some(folder), Some(allowed)) = (place.folder(), context.allowed.clone()) else {
+    let (Some(folder), Some(allowed)) = (rule_folder.folder(), context.allowed.clone()) else {
         return;
     };
     let folder = folder.to_owned();
@@ -258,22 +246,22 @@ async fn keep(
     let text = format!(
         "“Always” could not be saved, so Cairn will ask about this command again: {fault}."
     );
-    tell(shown, context, text);
+    warn(progress, context, TurnNotice::ApprovalNotSaved { reason: fault }, text);
 }
 
-fn tell(shown: &Shown, context: &ToolContext, text: String) {
+fn warn(progress: &CallProgress, context: &ToolContext, notice: TurnNotice, text: String) {
     tracing::warn!("{text}");
-    // In the turn that the user sees, for a subagent as well.
-    shown.notices.tell(&context.origin.session, &context.origin.turn, text);
+    progress.tell(context, notice, text);
 }
 
-fn params(shown: &Shown, question: &Question, place: &Place) -> ApproveParams {
-    let entered = place.folder().filter(|_| place.is_entered() && !question.rules.is_empty());
+fn params(progress: &CallProgress, question: &Question, rule_folder: &RuleFolder) -> ApproveParams {
+    let entered =
+        rule_folder.folder().filter(|_| rule_folder.is_entered() && !question.rules.is_empty());
     ApproveParams {
-        approval_id: format!("{}/{}", shown.turn, shown.call),
-        session_id: shown.session.clone(),
-        turn_id: shown.turn.clone(),
-        call_id: shown.call.clone(),
+        approval_id: format!("{}/{}", progress.turn, progress.call),
+        session_id: progress.session.clone(),
+        turn_id: progress.turn.clone().into(),
+        call_id: progress.call.clone().into(),
         title: question.title.clone(),
         kind: question.kind,
         command: question.command.clone(),
@@ -282,7 +270,7 @@ fn params(shown: &Shown, question: &Question, place: &Place) -> ApproveParams {
         rules: question.rules.iter().map(Rule::to_string).collect(),
         rules_folder: entered.map(|folder| folder.display().to_string()),
         needs: question.needs(),
-        child: None,
+        subagent: None,
         preview: None,
         for_session: question.for_session.to_owned(),
         quarantined: false,
@@ -298,7 +286,7 @@ fn no_effect(access: &Access) -> &'static str {
         Access::Edit { .. } | Access::Delete { .. } | Access::Move { .. } | Access::Plan => {
             "nothing was changed"
         }
-        Access::Child => "no subagent was started",
+        Access::Subagent => "no subagent was started",
     }
 }
 
@@ -322,7 +310,7 @@ fn declined(access: &Access, words: Option<&str>) -> ModelText {
         | Access::Delete { .. }
         | Access::Move { .. }
         | Access::Plan
-        | Access::Child => "in another way",
+        | Access::Subagent => "in another way",
     };
     let declined =
         format!("The user declined; {}. Do not try to reach the same {way}", no_effect(access));

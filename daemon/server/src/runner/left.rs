@@ -5,26 +5,28 @@
 
 use std::{path::Path, sync::Arc};
 
-use cairn_protocol::{ApprovalDecision, ApprovalKind, ApproveParams, Preview, ToolState};
+use cairn_protocol::{
+    ApprovalDecision, ApprovalKind, ApproveParams, Preview, ToolState, TurnNotice,
+};
 use tokio::task::spawn_blocking;
 
-use super::Shown;
+use super::progress::CallProgress;
 use crate::{
     approval::definitions::Definitions,
-    exec::sandbox::{Left, LeftBehind},
+    exec::sandbox::{QuarantineReport, QuarantinedFile},
     ports::ToolUpdate,
     tools::{Access, ToolContext, ToolFailure},
 };
 
 /// Asks the user, applies the answer, and returns a text about both for the model.
 pub(super) async fn ask(
-    shown: &Shown,
+    progress: &CallProgress,
     context: &ToolContext,
-    left: &LeftBehind,
+    left: &QuarantineReport,
 ) -> Result<String, ToolFailure> {
     let Some(folder) = left.folder() else { return Ok(left.faults().trim().to_owned()) };
     let lines = left.lines(|path| context.workspace.display(path)).join("\n");
-    let answer = answer(shown, context, left, &lines).await?;
+    let answer = answer(progress, context, left, &lines).await?;
     let allowed = match answer.as_ref().map(|answer| answer.decision) {
         Some(
             ApprovalDecision::AllowOnce
@@ -33,7 +35,7 @@ pub(super) async fn ask(
         ) => true,
         Some(ApprovalDecision::Deny) | None => false,
     };
-    let words = answer.and_then(|answer| answer.feedback).filter(|words| !words.trim().is_empty());
+    let words = answer.and_then(|answer| answer.feedback);
     let words = words.map(|words| format!(" They said: {words}")).unwrap_or_default();
     let faults = left.faults();
     if !allowed {
@@ -41,17 +43,19 @@ pub(super) async fn ask(
         let told = format!(
             "The command made or changed files that git, an editor or a shell runs by itself. They were moved to {quarantine}. The user has not allowed them in the workspace:\n{lines}"
         );
-        tell(shown, context, format!("{told}{faults}"));
+        let folder = quarantine.to_string();
+        let notice = TurnNotice::FilesQuarantined { folder, files: lines, faults: faults.clone() };
+        progress.tell(context, notice, format!("{told}{faults}"));
         return Ok(format!(
             "{told}\nDo not make them again in another way. Continue without them, or ask the user.{words}{faults}"
         ));
     }
-    let (watch, moved) = (Arc::clone(&context.walls.watch), left.moved.clone());
+    let (watch, moved) = (Arc::clone(&context.sandbox_config.watch), left.moved.clone());
     let (workspace, docs) = (Arc::clone(&context.workspace), Arc::clone(&context.docs));
     let sources = Arc::clone(&context.sources);
     let move_back = move || {
         let failed = watch.put_back(&moved);
-        let places = moved.iter().map(Left::place);
+        let places = moved.iter().map(QuarantinedFile::place);
         let returned = places.filter(|place| failed.iter().all(|(path, _)| path != place));
         returned.for_each(|place| sources.user_accepted(&workspace, &docs, &place));
         failed
@@ -62,9 +66,11 @@ pub(super) async fn ask(
         "The command made or changed files that git, an editor or a shell runs by itself. The user allowed them, and they are back in the workspace:\n{lines}{words}"
     );
     for (path, error) in failed {
-        let place = context.workspace.display(&path);
-        let fault = format!("\n{place} stays in {}: {error}", folder.display());
-        tell(shown, context, fault.trim().to_owned());
+        let (file, folder) = (context.workspace.display(&path), folder.display().to_string());
+        let reason = error.to_string();
+        let fault = format!("\n{file} stays in {folder}: {reason}");
+        let notice = TurnNotice::FileNotReturned { file, folder, reason };
+        progress.tell(context, notice, fault.trim().to_owned());
         told.push_str(&fault);
     }
     Ok(format!("{told}{faults}"))
@@ -72,9 +78,9 @@ pub(super) async fn ask(
 
 /// The user's answer; `None` if the turn ended first.
 async fn answer(
-    shown: &Shown,
+    progress: &CallProgress,
     context: &ToolContext,
-    left: &LeftBehind,
+    left: &QuarantineReport,
     lines: &str,
 ) -> Result<Option<cairn_protocol::ApproveResult>, ToolFailure> {
     let seen = left.clone();
@@ -88,20 +94,15 @@ async fn answer(
     let reason = format!(
         "A command made or changed these. Cairn moved them to {quarantine}, because git, an editor, a shell or an agent can run or follow them outside of the sandbox. If you allow it, they return to the workspace; if you deny it, they stay there."
     );
-    shown.update(ToolUpdate {
-        state: Some(ToolState::AwaitingApproval),
-        detail: Some(lines.to_owned()),
-        ..ToolUpdate::default()
-    });
     // A key that is never asked for again: an answer must not cover what a later command makes.
     let once = uuid::Uuid::now_v7().to_string();
     let root = context.workspace.root();
     let access = Access::Edit { path: root.join(&once), inside: once.into(), aliases: Vec::new() };
     let params = ApproveParams {
-        approval_id: format!("{}/{}/left", shown.turn, shown.call),
-        session_id: shown.session.clone(),
-        turn_id: shown.turn.clone(),
-        call_id: shown.call.clone(),
+        approval_id: format!("{}/{}/left", progress.turn, progress.call),
+        session_id: progress.session.clone(),
+        turn_id: progress.turn.clone().into(),
+        call_id: progress.call.clone().into(),
         title,
         kind: Some(ApprovalKind::Change),
         command: lines.to_owned(),
@@ -110,21 +111,13 @@ async fn answer(
         rules: Vec::new(),
         rules_folder: None,
         needs: Vec::new(),
-        child: None,
+        subagent: None,
         preview: patch.map(|patch| Preview { patch, texts: None }),
         for_session: "these files, this once".to_owned(),
         quarantined: true,
         changed: None,
     };
-    let answer = shown.notices.ask(params, access, Definitions::new());
-    let answer = tokio::select! {
-        () = context.cancel.cancelled() => None,
-        answer = answer => answer.ok(),
-    };
-    shown.update(ToolUpdate { state: Some(ToolState::Running), ..ToolUpdate::default() });
+    let answer = progress.ask(context, params, access, Definitions::new()).await;
+    progress.update(ToolUpdate { state: Some(ToolState::Running), ..ToolUpdate::default() });
     Ok(answer)
-}
-
-fn tell(shown: &Shown, context: &ToolContext, text: String) {
-    shown.notices.tell(&context.origin.session, &context.origin.turn, text);
 }

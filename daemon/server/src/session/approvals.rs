@@ -1,33 +1,22 @@
-//! Questions to the user that a tool call waits for. The first answer counts, whichever way it
-//! comes; the end of a turn withdraws its questions, and so does the end of trust.
+//! Approvals of tool calls: asks the user, and passes the answer on. The first answer counts, from
+//! whichever client. The end of a turn withdraws its questions. A question that needs trust is
+//! declined when the user withdraws their trust in the workspace.
 
-use std::collections::HashMap;
-
-use cairn_core::policy::{Access, trust};
+use cairn_core::{
+    ids::TurnId,
+    policy::{Access, trust},
+};
 use cairn_protocol::{AnswerParams, AnswerResult, ApprovalDecision, ApproveParams, ApproveResult};
 use tokio::sync::oneshot;
 
-use super::{Sessions, event::SessionEvent};
+use super::{Sessions, event::SessionEvent, open_questions::OpenQuestion};
 use crate::approval::definitions::{self, Definitions};
 
-#[derive(Debug, Default)]
-pub(super) struct Approvals {
-    waiting: HashMap<String, Waiting>,
-}
-
-#[derive(Debug)]
-struct Waiting {
-    params: ApproveParams,
-    access: Access,
-    definitions: Definitions,
-    reply: oneshot::Sender<ApproveResult>,
-}
-
 impl Sessions {
-    /// Questions without an answer, oldest first.
+    /// Returns the questions without an answer, oldest first.
     pub(crate) fn open_questions(&self) -> Vec<ApproveParams> {
-        let waiting = self.approvals.waiting.values();
-        let mut open: Vec<_> = waiting.map(|it| it.params.clone()).collect();
+        let questions = self.questions.values();
+        let mut open: Vec<_> = questions.map(|question| question.params.clone()).collect();
         // Ids sort by time.
         open.sort_by(|one, other| one.approval_id.cmp(&other.approval_id));
         open
@@ -40,16 +29,18 @@ impl Sessions {
         definitions: Definitions,
         reply: oneshot::Sender<ApproveResult>,
     ) {
-        // The turn may have ended while the question was on its way; the caller sees it withdrawn.
-        let session =
-            self.entries.get(&params.session_id).filter(|session| session.is_turn(&params.turn_id));
+        // If the turn has ended meanwhile, `reply` is dropped: the caller sees the question withdrawn.
+        let session = self
+            .entries
+            .get(&params.session_id)
+            .filter(|session| session.is_turn(&params.turn_id.as_str().into()));
         if session.is_none() {
             return;
         }
         if let Some(refused) = self.without_trust(&access) {
             return drop(reply.send(refused));
         }
-        params.child = self.subagents.title_of(&params.session_id);
+        params.subagent = self.subagents.title_of(&params.session_id);
         let root = self.entries.get(self.root_of(&params.session_id));
         let key = (access.clone(), params.title.clone());
         if let Some(allowed) = root.and_then(|root| root.allowed.get(&key)) {
@@ -64,8 +55,7 @@ impl Sessions {
         let asked = self.services.editor.approve(params.clone());
         let mailbox = self.mailbox.clone();
         let approval_id = params.approval_id.clone();
-        let waiting = Waiting { params, access, definitions, reply };
-        self.approvals.waiting.insert(approval_id.clone(), waiting);
+        self.questions.insert(OpenQuestion { params, access, definitions, reply });
         self.services.spawn(async move {
             let result = asked.await;
             mailbox.send(SessionEvent::Approved { approval_id, result });
@@ -73,18 +63,19 @@ impl Sessions {
     }
 
     pub(super) fn approved(&mut self, approval_id: &str, mut result: ApproveResult) -> bool {
-        let Some(waiting) = self.approvals.waiting.remove(approval_id) else { return false };
-        if result.decision == ApprovalDecision::AllowAlways && waiting.params.rules.is_empty() {
-            tracing::warn!("{approval_id}: always was not offered; it is allowed once");
+        let Some(question) = self.questions.remove(approval_id) else { return false };
+        if result.decision == ApprovalDecision::AllowAlways && question.params.rules.is_empty() {
+            tracing::warn!("{approval_id}: “always” was not offered; it is allowed once");
             result.decision = ApprovalDecision::AllowOnce;
         }
-        let root = self.root_of(&waiting.params.session_id).to_owned();
+        let root = self.root_of(&question.params.session_id).to_owned();
         if result.decision == ApprovalDecision::AllowSession
             && let Some(session) = self.entries.get_mut(&root)
         {
-            session.allowed.insert((waiting.access, waiting.params.title), waiting.definitions);
+            let key = (question.access, question.params.title);
+            session.allowed.insert(key, question.definitions);
         }
-        waiting.reply.send(result).is_ok()
+        question.reply.send(result).is_ok()
     }
 
     pub(crate) fn answer(&mut self, params: AnswerParams) -> AnswerResult {
@@ -92,39 +83,40 @@ impl Sessions {
         AnswerResult { accepted: self.approved(&params.approval_id, result) }
     }
 
-    /// Declines every question that is open, of one session with its children or of all, and tells the
-    /// model the words. For editors that send no answer when their user dismisses a question: to the
-    /// daemon it would stay open for ever. Returns how many there were.
+    /// Declines all open questions of one session and its subagents, or of all sessions, with the user's
+    /// words for the model. Some editors send no answer when their user dismisses a question; without
+    /// this it would stay open. Returns the number of declined questions.
     pub(crate) fn decline(&mut self, session_id: Option<&str>, words: Option<&str>) -> usize {
-        let of_session = |waiting: &Waiting| {
-            session_id.is_none_or(|id| self.root_of(&waiting.params.session_id) == id)
+        let is_of_session = |question: &&OpenQuestion| {
+            session_id.is_none_or(|id| self.root_of(&question.params.session_id) == id)
         };
-        let open = self.approvals.waiting.iter().filter(|(_, waiting)| of_session(waiting));
-        let open: Vec<String> = open.map(|(id, _)| id.clone()).collect();
+        let open = self.questions.values().filter(is_of_session);
+        let open: Vec<String> = open.map(|question| question.params.approval_id.clone()).collect();
         let decline = |id: &String| {
             let feedback = words.map(str::to_owned);
             self.approved(id, ApproveResult { decision: ApprovalDecision::Deny, feedback })
         };
-        open.iter().map(decline).filter(|&told| told).count()
+        open.iter().map(decline).filter(|&declined| declined).count()
     }
 
-    /// Trust was taken away: what it is needed for is asked no more, and a late yes is none.
+    /// Declines the questions that need trust, after the user withdrew it.
     pub(super) fn refuse_without_trust(&mut self) {
-        for (id, waiting) in std::mem::take(&mut self.approvals.waiting) {
-            match self.without_trust(&waiting.access) {
-                Some(refused) => drop(waiting.reply.send(refused)),
-                None => drop(self.approvals.waiting.insert(id, waiting)),
+        for question in self.questions.take() {
+            match self.without_trust(&question.access) {
+                Some(refused) => drop(question.reply.send(refused)),
+                None => self.questions.insert(question),
             }
         }
     }
 
+    /// Returns the refusal of an access that needs trust, if the workspace is not trusted.
     fn without_trust(&self, access: &Access) -> Option<ApproveResult> {
         let reason = trust::refusal(access).filter(|_| !self.config.trusted)?;
         let (decision, feedback) = (ApprovalDecision::Deny, Some(reason.to_owned()));
         Some(ApproveResult { decision, feedback })
     }
 
-    pub(super) fn withdraw_approvals(&mut self, turn_id: &str) {
-        self.approvals.waiting.retain(|_, waiting| waiting.params.turn_id != turn_id);
+    pub(super) fn withdraw_approvals(&mut self, turn_id: &TurnId) {
+        self.questions.withdraw(turn_id);
     }
 }

@@ -1,4 +1,4 @@
-//! Settings, trust and keys of the user, and the model and tools that follow from them.
+//! Settings, trust and keys of the user, and the model and tools that result from them.
 
 use std::sync::Arc;
 
@@ -7,29 +7,29 @@ use cairn_protocol::CredentialsParams;
 use secrecy::SecretString;
 
 use crate::{
-    config::{self, Settings},
+    config::{self, SettingFault, Settings},
     environment::Environment,
     model::choose::{self, Choice, Keys},
     secrets,
     tools::{self, Tool},
 };
 
-/// Tools with their specs, which are made once.
+/// Tools with their specs, which are built once.
 pub(super) type ToolBox = Arc<[(ToolSpec, Arc<dyn Tool>)]>;
 
 pub(super) struct Configuration {
     pub(super) settings: Settings,
     /// Settings that were ignored, with the reason.
-    pub(super) faults: Vec<String>,
-    /// The user trusts the workspace; else the agent only reads.
+    pub(super) faults: Vec<SettingFault>,
+    /// True if the user trusts the workspace. Otherwise the agent only reads.
     pub(super) trusted: bool,
     pub(super) environment: Environment,
     keys: Keys,
     /// Model that answers, as of the newest settings and keys.
     pub(super) choice: Choice,
-    /// Counts changes of what decides which model answers.
+    /// Generation of the settings and keys that select the model.
     pub(super) generation: u32,
-    /// Window of the server that answers, if it had to say so: of a generation, in tokens.
+    /// Context window in tokens that a server reported in a refusal, with its generation.
     pub(super) learned_window: Option<(u32, u64)>,
     pub(super) tools: ToolBox,
 }
@@ -66,7 +66,7 @@ impl Configuration {
         self.choose_model();
     }
 
-    /// False if nothing changed. Holds from the next turn on.
+    /// Sets the trust of the workspace, for the next turn on. Returns false if it is unchanged.
     pub(super) fn trust(&mut self, trusted: bool) -> bool {
         if self.trusted == trusted {
             return false;
@@ -97,7 +97,7 @@ impl Configuration {
     pub(super) fn choose_model(&mut self) {
         let mut model = self.settings.model.clone();
         if !self.trusted {
-            // A script plays a model, and it may lie in the workspace.
+            // A replay script acts as the model, and the workspace may contain it.
             model.replay_file = None;
         }
         self.choice = choose::choose(&model, &self.keys, &self.environment);
@@ -120,7 +120,7 @@ impl Configuration {
         }
     }
 
-    /// Tools of a turn whose plan is kept in this dialect.
+    /// Tools of a turn with this planning dialect.
     pub(super) fn tools_of(&self, dialect: Dialect) -> ToolBox {
         let tools = self.tools.iter().filter(|(spec, _)| self.trusted || trust::offers(&spec.name));
         match dialect {

@@ -7,20 +7,21 @@ use std::sync::Arc;
 use bytes::Bytes;
 use cairn_core::{
     context::{self, Shortened},
+    ids::TurnId,
     model::ToolSpec,
     turn::Input,
 };
-use cairn_protocol::{CompactParams, CompactResult, ErrorKind, MessageRole, TurnPhase};
+use cairn_protocol::{CompactParams, CompactResult, RequestProblem, TurnPhase};
 
-use super::{Sessions, entry::new_id};
+use super::{Sessions, entry::new_id, problem};
 use crate::{
     event::RequestError,
-    model::{Request, window},
+    model::{ModelRequest, window},
     runner,
     store::sessions::{Line, TurnLine},
 };
 
-/// Words of the turn in which the user only wants this.
+/// First text of a turn that exists only to compact.
 const COMPACT: &str = "Compact the conversation";
 
 impl Sessions {
@@ -45,7 +46,7 @@ impl Sessions {
             schema + context::text_tokens(&spec.description) + context::text_tokens(&spec.name)
         });
         if self.config.choice.info.replay && settings.tokens.is_none() {
-            // A script has an answer for each of its requests, and none for a summary.
+            // A replay script has no answer to a request for a summary.
             window.tokens = window::SCRIPT_TOKENS;
         }
         window.head = context::text_tokens(system) + tools.sum::<u64>();
@@ -63,7 +64,7 @@ impl Sessions {
     pub(super) fn summarize(
         &mut self,
         session_id: &str,
-        turn_id: &str,
+        turn_id: &TurnId,
         number: u32,
         shortest: bool,
     ) {
@@ -73,11 +74,11 @@ impl Sessions {
         self.ask(session_id, turn_id, number, messages);
     }
 
-    /// Has the model answer these messages.
-    pub(super) fn ask(&mut self, session_id: &str, turn_id: &str, number: u32, messages: Bytes) {
+    /// Sends a request to the model.
+    pub(super) fn ask(&mut self, session_id: &str, turn_id: &TurnId, number: u32, messages: Bytes) {
         let Some(session) = self.entries.get(session_id) else { return };
         let (Some(encoded), Some(turn)) = (&session.encoded, &session.turn) else { return };
-        let request = Request {
+        let request = ModelRequest {
             system: Arc::clone(&turn.system),
             tools: Arc::clone(&turn.specs),
             messages,
@@ -85,30 +86,32 @@ impl Sessions {
             max_tokens: turn.max_tokens,
         };
         let (provider, cancel) = (Arc::clone(&encoded.provider), turn.cancel.clone());
-        let hooks = self.hook_desk(session_id, turn_id, cancel.clone());
+        let hooks = self.hook_context(session_id, turn_id, cancel.clone());
         let asking = runner::ask_model(
             self.notices(),
             provider,
             request,
             session_id.into(),
-            turn_id.into(),
+            turn_id.clone(),
             number,
             hooks,
         );
         self.services.spawn_until(cancel, asking);
     }
 
-    pub(super) fn shortened(&mut self, session_id: &str, turn_id: &str, shortened: Shortened) {
-        self.message(session_id, turn_id, MessageRole::Notice, shortened.in_words());
+    pub(super) fn shortened(&mut self, session_id: &str, turn_id: &TurnId, shortened: Shortened) {
+        let notice = problem::of_shortened(&shortened);
+        self.turn_notice(session_id, turn_id, notice, shortened.in_words());
         self.publish_usage(session_id, turn_id);
     }
 
-    /// By the user: between two rounds of the turn that runs, else at once, in a turn of its own.
+    /// Compacts on request of the user: between two rounds of the running turn, otherwise at once
+    /// in a turn of its own.
     pub(crate) fn compact(&mut self, params: CompactParams) -> Result<CompactResult, RequestError> {
         let session_id = params.session_id;
         let nothing = || {
             RequestError::new(
-                ErrorKind::InvalidParams,
+                RequestProblem::NothingToCompact,
                 "There is nothing to compact yet",
                 "Compact a conversation once it has become long.",
             )
@@ -121,24 +124,25 @@ impl Sessions {
         let turn_id = match running {
             Some(turn_id) => turn_id,
             None => {
-                let turn_id = new_id("t");
-                self.begin_turn(&session_id, &turn_id)?;
+                let turn_id = TurnId::from(new_id("t"));
+                self.begin_turn(&session_id, &turn_id, false)?;
                 let Some(session) = self.entries.get(&session_id) else { return Err(nothing()) };
-                let mode = session.mode;
+                let mode = session.mode.into();
                 let line = TurnLine {
-                    turn_id: turn_id.clone(),
+                    turn_id: turn_id.clone().into(),
                     task: COMPACT.into(),
                     mode,
                     follow_up: None,
+                    attachments: Vec::new(),
                 };
                 self.write(&session_id, &Line::Turn(line));
-                let phase = TurnPhase::Started { text: COMPACT.into() };
+                let phase = TurnPhase::Started { text: COMPACT.into(), attachments: Vec::new() };
                 self.publish_turn(&session_id, &turn_id, phase);
                 self.status.dirty = true;
                 turn_id
             }
         };
         self.turn_input(&session_id, &turn_id, Input::Compact);
-        Ok(CompactResult { session_id, turn_id })
+        Ok(CompactResult { session_id, turn_id: turn_id.into() })
     }
 }

@@ -1,11 +1,12 @@
 //! Steps of the turn machine and their effects.
 //!
-//! Inputs that an effect causes wait in a queue, which [`Sessions::settle`] works off.
+//! Inputs that an effect causes are queued; [`Sessions::settle`] processes the queue.
 
 use std::{collections::VecDeque, sync::Arc};
 
 use cairn_core::{
     conversation::ToolCall,
+    ids::TurnId,
     model::ModelEvent,
     plan::graph::TaskTool,
     turn::{self, Effect, End, Input},
@@ -17,12 +18,12 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     Sessions,
-    entry::{SessionEntry, Step},
-    persistence,
-    transcript::usage,
+    entry::{SessionEntry, SessionStep},
+    persistence, problem,
+    transcript::{spent, usage},
 };
 use crate::{
-    ports::{EditPolicy, ToolUpdate},
+    ports::{EditPolicy, Questions, ToolUpdate},
     review::Reviews,
     runner,
     store::sessions::{EndedLine, Line},
@@ -31,32 +32,34 @@ use crate::{
 
 impl Sessions {
     /// Queues an input of a turn.
-    pub(super) fn turn_input(&mut self, session: &str, turn: &str, input: Input) {
+    pub(super) fn turn_input(&mut self, session: &str, turn: &TurnId, input: Input) {
         let (session, turn) = (session.to_owned(), turn.to_owned());
-        self.steps.push_back(Step::Input { session, turn, input });
+        self.steps.push_back(SessionStep::Input { session, turn, input });
     }
 
-    /// Does everything that is queued, and what that causes.
+    /// Processes the queue, including steps that are added meanwhile.
     pub(crate) fn settle(&mut self, reviews: &mut Reviews) {
         while let Some(step) = self.steps.pop_front() {
             match step {
-                Step::Input { session, turn, input } => self.step(&session, &turn, input, reviews),
-                Step::Checkpoint { session, turn, task } => {
+                SessionStep::Input { session, turn, input } => {
+                    self.step(&session, &turn, input, reviews)
+                }
+                SessionStep::Checkpoint { session, turn, task } => {
                     if let Some(entry) = self.entries.get(&session) {
                         let plan = entry.machine.plan().clone();
                         reviews.begin_checkpoint(session, turn, task, plan);
                     }
                 }
-                Step::TurnEnded { session, turn, end } => {
+                SessionStep::TurnEnded { session, turn, end } => {
                     self.turn_ended(&session, &turn, &end, reviews);
                 }
             }
         }
     }
 
-    /// Steps the machine, and performs the effects. Inputs of a turn that is over are dropped.
-    fn step(&mut self, session_id: &str, turn_id: &str, input: Input, reviews: &mut Reviews) {
-        // What may close a round first tells the model what is not as it knows it any more.
+    /// Steps the turn machine and performs its effects. Drops inputs of a turn that has ended.
+    fn step(&mut self, session_id: &str, turn_id: &TurnId, input: Input, reviews: &mut Reviews) {
+        // An input that may end a round is preceded by notices about files that changed.
         if matches!(input, Input::ToolDone { .. } | Input::UserMessage { .. })
             && let Some(text) = reviews.changes_for(session_id)
             && let Some(session) = self.entries.get_mut(session_id)
@@ -75,7 +78,7 @@ impl Sessions {
         );
         let effects = session.machine.step(input);
         if !is_piece {
-            // Before the effects: what led to them is durable before they are.
+            // Written before the effects, so that their cause is durable first.
             self.write_steps(session_id);
         }
         for effect in effects {
@@ -83,7 +86,13 @@ impl Sessions {
         }
     }
 
-    fn perform(&mut self, session_id: &str, turn_id: &str, effect: Effect, reviews: &mut Reviews) {
+    fn perform(
+        &mut self,
+        session_id: &str,
+        turn_id: &TurnId,
+        effect: Effect,
+        reviews: &mut Reviews,
+    ) {
         let Some(effect) = self.subagent_effect(session_id, turn_id, effect, reviews) else {
             return;
         };
@@ -105,7 +114,7 @@ impl Sessions {
                     let waiting = runner::wait(
                         self.notices(),
                         session_id.into(),
-                        turn_id.into(),
+                        turn_id.clone(),
                         request,
                         delay_ms,
                     );
@@ -127,11 +136,12 @@ impl Sessions {
                     detail: Some(content),
                     ..ToolUpdate::default()
                 };
-                self.announce(session_id, turn_id, &call.id, &call.name, plan_item);
-                self.tool_update(session_id, turn_id, &call.id, update);
+                let call_id = call.id.as_str().into();
+                self.announce(session_id, turn_id, &call_id, &call.name, plan_item);
+                self.tool_update(session_id, turn_id, &call_id, update);
             }
             Effect::CallAnnounced { id, name } => {
-                self.announce(session_id, turn_id, &id, &name, None)
+                self.announce(session_id, turn_id, &id.into(), &name, None)
             }
             Effect::Text { delta } => self.stream(session_id, MessageRole::Assistant, &delta),
             Effect::Thinking { delta } => self.stream(session_id, MessageRole::Thinking, &delta),
@@ -148,7 +158,7 @@ impl Sessions {
         }
     }
 
-    fn call_model(&mut self, session_id: &str, turn_id: &str, number: u32) {
+    fn call_model(&mut self, session_id: &str, turn_id: &TurnId, number: u32) {
         self.status.connect(Connection::Streaming);
         let Some(session) = self.entries.get_mut(session_id) else { return };
         let Some(encoded) = &mut session.encoded else { return };
@@ -159,19 +169,20 @@ impl Sessions {
     fn run_tool(
         &mut self,
         session_id: &str,
-        turn_id: &str,
+        turn_id: &TurnId,
         call: ToolCall,
         plan_item: Option<String>,
     ) {
-        self.announce(session_id, turn_id, &call.id, &call.name, plan_item.clone());
+        let call_id = call.id.as_str().into();
+        self.announce(session_id, turn_id, &call_id, &call.name, plan_item.clone());
         let Some(session) = self.entries.get_mut(session_id) else { return };
-        // Keeping the plan is no work on an item of it.
+        // A todo call does not count as work on an item.
         let plan_item = plan_item.filter(|_| TaskTool::named(&call.name).is_none());
         if let Some(item) = &plan_item {
             session.work.call_started(item);
             session.plan_stale = true;
         }
-        let origin = self.origin_of(session_id, turn_id, &call.id, plan_item);
+        let origin = self.origin_of(session_id, turn_id, &call_id, plan_item);
         let root = self.entries.get(&origin.session);
         let journal = root.and_then(|root| root.journal.clone());
         let edit_policy = root.map_or(EditPolicy::Propose, SessionEntry::edit_policy);
@@ -185,22 +196,24 @@ impl Sessions {
             edits: Arc::clone(&self.edits),
             edit_policy,
             subagents: Arc::new(self.mailbox.clone()),
+            questions: Arc::clone(&self.services.editor) as Arc<dyn Questions>,
             searches: Arc::clone(&self.searches),
             trusted: self.config.trusted,
             cancel: turn.cancel.clone(),
             sources: Arc::clone(&self.services.sources),
             commands: Arc::clone(&self.config.settings.commands),
             allowed: self.allowed(),
-            walls: self.walls(),
+            sandbox_config: self.sandbox_config(),
             timeout: self.config.settings.tool_timeout,
+            live: None,
             origin,
-            hooks: self.hook_desk(session_id, turn_id, turn.cancel.clone()),
+            hooks: self.hook_context(session_id, turn_id, turn.cancel.clone()),
             journal,
         };
         let tool = turn.tools.iter().find(|(spec, _)| spec.name == call.name);
         let tool = tool.map(|(_, tool)| Arc::clone(tool));
         let mode = session.mode;
-        // Not cut by the token: a command must get the chance to end its processes.
+        // Not dropped when the token is cancelled: a command must be able to end its processes.
         self.services.tasks.spawn(runner::run_tool(self.notices(), tool, call, context, mode));
     }
 
@@ -209,21 +222,21 @@ impl Sessions {
     }
 
     /// Ends the turn once its subagents have ended.
-    fn end_turn(&mut self, session_id: &str, turn_id: &str, end: End) {
+    fn end_turn(&mut self, session_id: &str, turn_id: &TurnId, end: End) {
         let Some(session) = self.entries.get_mut(session_id) else { return };
         let Some(turn) = session.turn.take() else { return };
         turn.cancel.cancel();
         let mut first = VecDeque::from(self.end_subagents(session_id));
         let (session, turn) = (session_id.to_owned(), turn_id.to_owned());
-        first.push_back(Step::TurnEnded { session, turn, end });
+        first.push_back(SessionStep::TurnEnded { session, turn, end });
         first.append(&mut self.steps);
         self.steps = first;
     }
 
-    fn turn_ended(&mut self, session_id: &str, turn_id: &str, end: &End, reviews: &mut Reviews) {
+    fn turn_ended(&mut self, session_id: &str, turn_id: &TurnId, end: &End, reviews: &mut Reviews) {
         let Some(session) = self.entries.get_mut(session_id) else { return };
         let open_items = persistence::open_items(&session.machine);
-        // A turn that did not touch the plan still worked under it.
+        // A turn without a todo call still adds work to the plan's items.
         let in_progress = |item: &PlanItem| item.status == ItemStatus::InProgress;
         session.plan_stale |=
             session.plan.as_ref().is_some_and(|plan| plan.items.iter().any(in_progress));
@@ -235,20 +248,22 @@ impl Sessions {
         let reason = end_reason(end.reason);
         let Some(session) = self.entries.get(session_id) else { return };
         let (task, usage) = (session.task.clone(), usage(session.machine.usage()));
+        let spent = spent(session);
         self.keep_plan(session_id, turn_id, task.unwrap_or_default(), reason);
         let line = EndedLine {
             turn_id: turn_id.into(),
-            reason,
+            reason: reason.into(),
             summary: end.summary.clone(),
             open_items,
-            usage,
+            usage: usage.into(),
+            spent: spent.map(Into::into),
         };
         self.write(session_id, &Line::Ended(line));
-        self.publish_turn(
-            session_id,
-            turn_id,
-            TurnPhase::Ended { reason, summary: end.summary.clone(), open_items, usage },
-        );
+        let provider = &self.config.choice.info.provider;
+        let problem = end.cause.as_ref().map(|cause| problem::of_end(cause, provider).into());
+        let summary = end.summary.clone();
+        let phase = TurnPhase::Ended { reason, summary, open_items, usage, problem, spent };
+        self.publish_turn(session_id, turn_id, phase);
         self.hooks_of_end(session_id, turn_id, reason, &end.summary);
         self.queue_goes_on(session_id, reason == EndReason::Completed);
         if self.entries.values().all(|session| session.turn.is_none()) {

@@ -1,6 +1,6 @@
-//! The conversation of a session as its provider wants it.
+//! The conversation of a session in the wire format of its provider.
 //!
-//! Must never change bytes that were sent, except when an epoch of the conversation begins.
+//! Bytes that were sent change only when a new epoch begins.
 
 use std::sync::Arc;
 
@@ -29,12 +29,12 @@ impl EncodedConversation {
         Self { provider, generation, history: History::default() }
     }
 
-    /// The conversation as it is sent now.
+    /// Returns the encoded conversation for the next request.
     pub(super) fn catch_up(&mut self, machine: &Session) -> Bytes {
         self.history.catch_up(&*self.provider, machine)
     }
 
-    /// The same with the wish for a summary after it, in bytes of its own.
+    /// Returns the conversation followed by the request for a summary, which is not stored in it.
     pub(super) fn with_wish(&mut self, machine: &Session, shortest: bool) -> Bytes {
         let mut bytes = if shortest {
             let mut bytes = Vec::new();
@@ -48,7 +48,7 @@ impl EncodedConversation {
             self.catch_up(machine).to_vec()
         };
         let text = context::SUMMARY_WANTED.to_owned();
-        let wish = Item::User(UserMessage { text, notes: Vec::new() });
+        let wish = Item::User(UserMessage { text, ..UserMessage::default() });
         self.provider.encode(machine.conversation().last(), &wish, &mut bytes);
         bytes.into()
     }

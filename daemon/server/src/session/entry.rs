@@ -3,70 +3,78 @@
 use std::{
     collections::{HashMap, HashSet},
     sync::Arc,
+    time::Instant,
 };
 
 use cairn_core::turn::End;
 use cairn_core::{
+    conversation::Attached,
+    ids::TurnId,
     model::ToolSpec,
     policy::Access,
     prompt::{Surroundings, instructions::Instructions},
     turn::{Input, Session},
 };
 use cairn_protocol::{
-    ErrorKind, FollowUp, MessageRole, PlanNotification, ReadOnly, ReviewMode, ToolNotification,
-    TranscriptEntry, TurnNotification,
+    FollowUp, MessageRole, PlanNotification, ReadOnly, RequestProblem, ReviewMode, ToolKind,
+    ToolNotification, ToolState, TranscriptEntry, TurnNotification, TurnPhase,
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{configuration::ToolBox, encoding::EncodedConversation, work::PlanWork};
+use super::{configuration::ToolBox, encoding::EncodedConversation, stored, work::PlanWork};
 use crate::{
     approval::definitions::Definitions,
     event::RequestError,
     ports::EditPolicy,
-    store::{journal::Writer, sessions::Digest},
+    store::{
+        journal::Writer,
+        sessions::{self, Digest, StoredFollowUp},
+    },
 };
 
 pub(super) struct SessionEntry {
     pub(super) machine: Session,
     pub(super) id: String,
     pub(super) turn: Option<RunningTurn>,
+    /// `None`: no turn began in this process.
+    pub(super) began: Option<TurnBegan>,
     pub(super) encoded: Option<EncodedConversation>,
     pub(super) surroundings: Surroundings,
-    /// Names of the instructions it was told of after its beginning.
+    /// Names of the instructions sent after the start of the session.
     pub(super) instructed: HashSet<String>,
     pub(super) mode: ReviewMode,
-    /// Trust of the workspace as the model was told last. Initially trusted.
+    /// Trust of the workspace as last sent to the model. Initially trusted.
     pub(super) trusted: bool,
     /// Approvals for this session. A command is keyed byte for byte, with its folder, and by the
     /// title of its question, which names its sandbox. A question about a file never matches
     /// a command. The value holds the hashes of the files behind the command.
     pub(super) allowed: HashMap<(Access, String), Definitions>,
     pub(super) last_turn: Option<TurnNotification>,
-    /// The words the newest turn began with.
+    /// First text of the newest turn.
     pub(super) task: Option<String>,
-    /// The words the session began with, cut.
+    /// First text of the session, shortened.
     pub(super) title: Option<String>,
     pub(super) turns: u32,
     pub(super) plan: Option<PlanNotification>,
-    /// The work under the plan changed since it was shown.
+    /// True if the work under the plan changed since the last notification.
     pub(super) plan_stale: bool,
     pub(super) work: PlanWork,
     pub(super) tools: Vec<ToolNotification>,
     pub(super) queue: Queue,
     pub(super) stream: Option<Stream>,
     pub(super) messages: u32,
-    /// `None`: it is not written down.
+    /// `None`: the session is not stored.
     pub(super) journal: Option<Arc<Writer>>,
     /// Conversation of earlier processes, for clients that request it.
     pub(super) before: Vec<TranscriptEntry>,
-    /// The number of the first of these, if more was said before it.
-    pub(super) earlier: Option<u64>,
-    /// Why no turn can start in it.
+    /// Cursor of the entries before these, if there are any.
+    pub(super) earlier: Option<String>,
+    /// Reason for which no turn can start in it.
     pub(super) read_only: Option<ReadOnly>,
 }
 
 pub(super) struct RunningTurn {
-    pub(super) id: String,
+    pub(super) id: TurnId,
     pub(super) cancel: CancellationToken,
     pub(super) system: Arc<str>,
     pub(super) specs: Arc<[ToolSpec]>,
@@ -74,8 +82,25 @@ pub(super) struct RunningTurn {
     pub(super) max_tokens: Option<u32>,
 }
 
+impl RunningTurn {
+    /// Effect of calls of this tool. Only tools that plan have a specification and no code.
+    pub(super) fn kind_of(&self, name: &str) -> Option<ToolKind> {
+        let tool = self.tools.iter().find(|(spec, _)| spec.name == name);
+        tool.map(|(_, tool)| tool.kind())
+            .or_else(|| self.specs.iter().any(|spec| spec.name == name).then_some(ToolKind::Plan))
+    }
+}
+
+/// Start of the newest turn, to tell what the turn took.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct TurnBegan {
+    pub(super) at: Instant,
+    /// Cost of the session until then, in millionths of a dollar.
+    pub(super) cost_micros: u64,
+}
+
 impl SessionEntry {
-    /// In which nothing has happened yet, and which is not written down.
+    /// Creates a session without turns and without a journal.
     pub(super) fn new(
         id: String,
         machine: Session,
@@ -86,6 +111,7 @@ impl SessionEntry {
             machine,
             id,
             turn: None,
+            began: None,
             encoded: None,
             surroundings,
             instructed: HashSet::new(),
@@ -110,15 +136,15 @@ impl SessionEntry {
         }
     }
 
-    pub(super) fn is_turn(&self, turn_id: &str) -> bool {
-        self.turn.as_ref().is_some_and(|turn| turn.id == turn_id)
+    pub(super) fn is_turn(&self, turn_id: &TurnId) -> bool {
+        self.turn.as_ref().is_some_and(|turn| turn.id == *turn_id)
     }
 
     pub(super) fn edit_policy(&self) -> EditPolicy {
         match self.mode {
             ReviewMode::Auto => EditPolicy::Accept,
             ReviewMode::Ask => EditPolicy::Wait,
-            // Plan mode lets no edit come this far.
+            // Plan mode refuses an edit before this point.
             ReviewMode::Review | ReviewMode::Plan => EditPolicy::Propose,
         }
     }
@@ -128,20 +154,36 @@ impl SessionEntry {
     pub(super) fn digest(&self) -> Digest {
         let items = self.machine.plan_items();
         let open = items.iter().filter(|item| item.is_open()).count() as u32;
+        let ended = match self.last_turn.as_ref().map(|turn| &turn.phase) {
+            Some(TurnPhase::Ended { reason, summary, .. }) => Some((*reason, summary)),
+            Some(TurnPhase::Started { .. }) | None => None,
+        };
         Digest {
             task: self.title.clone().unwrap_or_default(),
             turns: self.turns,
             running: self.machine.is_running(),
             done: items.len() as u32 - open,
             open,
+            end: ended.map(|(reason, _)| reason.into()),
+            last_line: ended.and_then(|(_, summary)| sessions::last_line(summary)),
+            queued: Some(self.queue.items.len() as u32),
+            cost_micros: self.machine.cost().micro_dollars().filter(|cost| *cost > 0),
         }
     }
 
-    /// Why no turn may start in it.
+    /// True if a call waits for an approval or an answer of the user.
+    pub(super) fn asks_user(&self) -> bool {
+        self.tools.iter().any(|tool| {
+            tool.state == ToolState::AwaitingApproval
+                || (tool.tool_kind == Some(ToolKind::Ask) && tool.state == ToolState::Running)
+        })
+    }
+
+    /// The error for a request that would start a turn in a read-only session.
     pub(super) fn locked(&self) -> Option<RequestError> {
-        let ReadOnly { text, .. } = self.read_only.as_ref()?;
+        let ReadOnly { text, problem, .. } = self.read_only.as_ref()?;
         Some(RequestError::new(
-            ErrorKind::SessionLocked,
+            RequestProblem::SessionReadOnly { reason: problem.clone() },
             format!("This session can only be read here: {text}"),
             "Open it again when that has changed, or fork it and go on in the fork.",
         ))
@@ -151,48 +193,91 @@ impl SessionEntry {
 /// Inputs of a new turn besides the user's text.
 #[derive(Debug, Default)]
 pub(super) struct TurnStart {
-    /// For a session that begins.
+    /// Instructions for a new session; empty for an existing one.
     pub(super) instructions: Vec<Instructions>,
-    /// The follow-up it was.
+    /// Id of the follow-up that started the turn.
     pub(super) follow_up: Option<String>,
+    /// Content sent with the task.
+    pub(super) attached: Vec<Attached>,
 }
 
 /// Follow-ups that wait in a session.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
     pub(super) items: Vec<FollowUp>,
+    /// Content attached to the follow-ups, by their ids.
+    pub(super) attached: HashMap<String, Vec<Attached>>,
     pub(super) held: bool,
     /// Revision of the last notification.
     pub(super) rev: u32,
 }
 
 impl Queue {
-    /// As it was when the process before this one ended: nothing begins by itself.
-    pub(super) fn restored(items: Vec<FollowUp>) -> Self {
-        Self { held: !items.is_empty(), items, rev: 0 }
+    /// Creates the queue of an earlier process. It is held until the user starts it.
+    pub(super) fn restored(items: Vec<StoredFollowUp>) -> Self {
+        let mut queue = Self { held: !items.is_empty(), ..Self::default() };
+        for StoredFollowUp { id, text, mode, attached } in items {
+            queue.add(id, text, mode.map(Into::into), attached);
+        }
+        queue
+    }
+
+    pub(super) fn stored(&self) -> Vec<StoredFollowUp> {
+        let items = self.items.iter().cloned();
+        items
+            .map(|FollowUp { id, text, mode, attachments: _ }| StoredFollowUp {
+                attached: self.attached.get(&id).cloned().unwrap_or_default(),
+                mode: mode.map(Into::into),
+                id,
+                text,
+            })
+            .collect()
+    }
+
+    pub(super) fn add(
+        &mut self,
+        id: String,
+        text: String,
+        mode: Option<ReviewMode>,
+        attached: Vec<Attached>,
+    ) {
+        let attachments = stored::attachments(&attached);
+        if !attached.is_empty() {
+            self.attached.insert(id.clone(), attached);
+        }
+        self.items.push(FollowUp { id, text, mode, attachments });
+    }
+
+    /// Removes a follow-up with the content attached to it.
+    pub(super) fn take(&mut self, at: usize) -> (FollowUp, Vec<Attached>) {
+        let item = self.items.remove(at);
+        let attached = self.attached.remove(&item.id).unwrap_or_default();
+        (item, attached)
     }
 }
 
-/// A message being shown as it comes.
+/// A message that is streaming to the client.
 pub(super) struct Stream {
     pub(super) item_id: String,
     pub(super) role: MessageRole,
     pub(super) text: String,
-    /// Not yet published.
+    /// Text since the last notification.
     pub(super) delta: String,
+    /// Time at which it began, in milliseconds since 1970.
+    pub(super) at: u64,
 }
 
-/// PlanWork that an event has caused and that is still to be done.
-pub(super) enum Step {
+/// A step that an event caused and that is not yet done.
+pub(super) enum SessionStep {
     /// Input of a turn's machine.
-    Input { session: String, turn: String, input: Input },
-    /// A turn begins: the state of the files is remembered.
-    Checkpoint { session: String, turn: String, task: String },
-    /// The subagents of a turn have ended, and the turn is over.
-    TurnEnded { session: String, turn: String, end: End },
+    Input { session: String, turn: TurnId, input: Input },
+    /// Start of a turn: creates its checkpoint.
+    Checkpoint { session: String, turn: TurnId, task: String },
+    /// End of a turn, after its subagents have ended.
+    TurnEnded { session: String, turn: TurnId, end: End },
 }
 
-/// Ids sort by time of creation; the prefix says of what.
+/// Creates an id. Ids sort by time of creation; the prefix names the kind.
 pub(super) fn new_id(prefix: &str) -> String {
     format!("{prefix}-{}", uuid::Uuid::now_v7().simple())
 }

@@ -3,40 +3,47 @@
 use std::io;
 
 use cairn_core::{
-    policy::Access, prompt::instructions::Instructions, subagent::SubagentReport, turn::Input,
+    conversation::Attached,
+    ids::{CallId, TurnId},
+    policy::Access,
+    prompt::instructions::Instructions,
+    subagent::SubagentReport,
+    turn::Input,
 };
 use cairn_protocol::{
-    ApproveParams, ApproveResult, OpenSessionResult, RunTaskParams, RunTaskResult,
+    ApproveParams, ApproveResult, OpenSessionResult, OutputNotification, QueueAddParams,
+    QueueAddResult, RunTaskParams, RunTaskResult, SteerParams, SteerResult, TurnNotice,
 };
 use tokio::sync::oneshot;
 
 use crate::{
     approval::definitions::Definitions,
-    event::Reply,
-    exec::sandbox::{LeftBehind, SandboxBackend},
+    event::{RequestError, Responder},
+    exec::sandbox::{QuarantineReport, SandboxBackend},
     ports::{SubagentRequest, ToolUpdate},
     review::FoundReviews,
     store::{
         journal,
-        sessions::{Loaded, Newest, Page},
+        session_list::Newest,
+        sessions::{Loaded, Page},
     },
 };
 
-/// Everything that comes back to the sessions from the runner, tools, hooks and background tasks.
+/// Events for the sessions from the runner, tools, hooks and background tasks.
 #[derive(Debug)]
 pub(crate) enum SessionEvent {
     Turn {
         session: String,
-        turn: String,
+        turn: TurnId,
         input: Input,
     },
     Tool {
         session: String,
-        turn: String,
-        call_id: String,
+        turn: TurnId,
+        call_id: CallId,
         update: Box<ToolUpdate>,
     },
-    /// A call wants a subagent started; its report is the answer.
+    /// Request of a call for a subagent, answered with its report.
     Subagent {
         request: Box<SubagentRequest>,
         reply: oneshot::Sender<SubagentReport>,
@@ -45,7 +52,7 @@ pub(crate) enum SessionEvent {
         params: Box<ApproveParams>,
         /// Key of an approval for the session.
         access: Box<Access>,
-        /// Files behind a command as they are; a yes for the session holds while they stay so.
+        /// Hashes of the files behind a command. A session approval holds while they are unchanged.
         definitions: Definitions,
         reply: oneshot::Sender<ApproveResult>,
     },
@@ -53,52 +60,65 @@ pub(crate) enum SessionEvent {
         approval_id: String,
         result: ApproveResult,
     },
-    /// Text for the user in a turn.
+    /// Piece of the output of a running command.
+    Output(OutputNotification),
+    /// Notice for the user in a turn, with its English text.
     Tell {
         session: String,
-        turn: String,
+        turn: TurnId,
+        notice: TurnNotice,
         text: String,
     },
-    /// Sessions and edits that an earlier process has left in this workspace.
-    Found(Box<Found>),
+    /// Sessions and edits that an earlier process stored for this workspace.
+    Found(Box<SavedState>),
     /// The instructions for a task were read.
     InstructionsLoaded(Box<InstructionsLoaded>),
-    /// A session, or a part of one, was read from the disk.
+    /// The attachments of a message were read.
+    AttachmentsRead(Box<(WithAttachments, Result<Vec<Attached>, RequestError>)>),
+    /// A session, or a page of one, was read from disk.
     Read(Read),
     /// State of the journal: writable or failed.
     Storage(journal::State),
-    /// The sandbox of commands here, or why there is none.
+    /// Backend of the sandbox, or the reason for having none.
     Sandbox(Result<SandboxBackend, String>),
     /// Files left by a command whose daemon was killed.
-    Recovered(Box<LeftBehind>),
+    Recovered(Box<QuarantineReport>),
 }
 
-/// State that the last process left for a workspace.
+/// State that earlier processes stored for a workspace.
 #[derive(Debug, Default)]
-pub(crate) struct Found {
+pub(crate) struct SavedState {
     pub(super) session: Option<Newest>,
     pub(super) pending: Option<io::Result<FoundReviews>>,
 }
 
-/// A session that a task has read.
+/// Result of a background read of a session.
 #[derive(Debug)]
 pub(crate) struct Read {
     pub(super) what: What,
-    pub(super) reply: Reply<OpenSessionResult>,
+    pub(super) reply: Responder<OpenSessionResult>,
 }
 
 #[derive(Debug)]
 pub(super) enum What {
-    /// All of a session.
+    /// A whole session.
     Session(Box<Loaded>),
-    /// The newest of what was said in one that is in memory.
+    /// The newest page of the transcript of a session in memory.
     Newest(String, Page),
 }
 
-/// A task whose instructions were read.
+/// Request whose attachments are read in the background.
+#[derive(Debug)]
+pub(crate) enum WithAttachments {
+    Steer(SteerParams, Responder<SteerResult>),
+    QueueAdd(QueueAddParams, Responder<QueueAddResult>),
+}
+
+/// A new task with the instructions that were read for it.
 #[derive(Debug)]
 pub(crate) struct InstructionsLoaded {
     pub(super) params: RunTaskParams,
-    pub(super) reply: Reply<RunTaskResult>,
+    pub(super) reply: Responder<RunTaskResult>,
     pub(super) instructions: Vec<Instructions>,
+    pub(super) attached: Result<Vec<Attached>, RequestError>,
 }

@@ -1,10 +1,10 @@
-//! The user's hooks around what the hub itself does: asking the model, the plan, the end of a turn.
+//! Hooks of the user for events of a session: a model request, the plan, the end of a turn.
 //!
-//! Must never wait for one: what a hook says comes back as an event.
+//! Never waits for a hook: its answer returns as an event.
 
 use std::sync::Arc;
 
-use cairn_core::hook::Moment;
+use cairn_core::{hook::HookEvent, ids::TurnId};
 use cairn_protocol::{EndReason, ItemStatus, PlanItem, PlanNotification};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -13,14 +13,14 @@ use super::Sessions;
 use crate::hooks::{self, HookContext};
 
 impl Sessions {
-    /// `None`: there is nothing to run, or no folder to run it in.
-    pub(super) fn hook_desk(
+    /// `None`: there are no hooks, or there is no folder to run them in.
+    pub(super) fn hook_context(
         &self,
         session_id: &str,
-        turn_id: &str,
+        turn_id: &TurnId,
         cancel: CancellationToken,
     ) -> Option<HookContext> {
-        // They are the user's own, and would run in a folder that the user does not trust.
+        // A hook of the user would run in a folder that the user does not trust.
         if self.config.settings.hooks.0.is_empty() || !self.config.trusted {
             return None;
         }
@@ -38,50 +38,52 @@ impl Sessions {
     pub(super) fn hooks_of_end(
         &self,
         session_id: &str,
-        turn_id: &str,
+        turn_id: &TurnId,
         reason: EndReason,
         summary: &str,
     ) {
         let about = json!({"reason": reason, "summary": summary});
-        self.run_hooks(session_id, turn_id, vec![(Moment::TurnEnd, about)]);
+        self.run_hooks(session_id, turn_id, vec![(HookEvent::TurnEnd, about)]);
     }
 
-    /// Items that came into a list, and those that are completed now. The list stands already: what
-    /// the hooks say is shown. Tasks of a graph have theirs run by its tools, where they can refuse.
+    /// Runs the hooks for added and completed items of a todo list. The list is already changed, so
+    /// their output is only shown. The tools of the task graph run the hooks of tasks, which can
+    /// refuse.
     pub(super) fn hooks_of_plan(&self, before: Option<&PlanNotification>, plan: &PlanNotification) {
-        if !self.config.settings.hooks.has(Moment::TaskCreated)
-            && !self.config.settings.hooks.has(Moment::TaskCompleted)
+        if !self.config.settings.hooks.has(HookEvent::TaskCreated)
+            && !self.config.settings.hooks.has(HookEvent::TaskCompleted)
         {
             return;
         }
         let before = before.map(|plan| plan.items.as_slice()).unwrap_or_default();
-        self.run_hooks(&plan.session_id, &plan.turn_id, news(before, &plan.items));
+        self.run_hooks(&plan.session_id, &plan.turn_id.as_str().into(), news(before, &plan.items));
     }
 
-    fn run_hooks(&self, session_id: &str, turn_id: &str, happened: Vec<(Moment, Value)>) {
-        // They outlive the turn, and end with the hub.
-        let Some(desk) = self.hook_desk(session_id, turn_id, self.services.shutdown.clone()) else {
+    fn run_hooks(&self, session_id: &str, turn_id: &TurnId, happened: Vec<(HookEvent, Value)>) {
+        // They may outlive the turn; they end with the hub.
+        let Some(context) = self.hook_context(session_id, turn_id, self.services.shutdown.clone())
+        else {
             return;
         };
         self.services.spawn(async move {
-            for (moment, about) in happened {
-                hooks::run(Some(&desk), moment, None, || about).await;
+            for (event, about) in happened {
+                hooks::run(Some(&context), event, None, || about).await;
             }
         });
     }
 }
 
-/// Changes of the items, in their order.
-fn news(before: &[PlanItem], now: &[PlanItem]) -> Vec<(Moment, Value)> {
+/// Returns the added and completed items, in order.
+fn news(before: &[PlanItem], now: &[PlanItem]) -> Vec<(HookEvent, Value)> {
     let mut news = Vec::new();
     for item in now {
         let old = before.iter().find(|old| old.id == item.id);
         let was_done = old.is_some_and(|old| old.status == ItemStatus::Completed);
         if old.is_none() {
-            news.push((Moment::TaskCreated, about(item)));
+            news.push((HookEvent::TaskCreated, about(item)));
         }
         if item.status == ItemStatus::Completed && !was_done {
-            news.push((Moment::TaskCompleted, about(item)));
+            news.push((HookEvent::TaskCompleted, about(item)));
         }
     }
     news

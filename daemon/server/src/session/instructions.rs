@@ -1,11 +1,12 @@
-//! Instructions beside the code: read before a session begins, and told later where the agent
-//! comes upon more of them.
+//! Instruction files: read before a session starts, and sent later for folders that the agent
+//! visits.
 //!
-//! Must never change what a session was told at its beginning: its system prompt stays as it is.
+//! Never changes the system prompt of a session.
 
 use std::sync::Arc;
 
 use cairn_core::{
+    ids::TurnId,
     prompt::instructions::{Instructions, found_later, loaded},
     turn::Input,
 };
@@ -16,22 +17,26 @@ use super::{
     entry::TurnStart,
     event::{InstructionsLoaded, SessionEvent},
 };
-use crate::{event::Reply, instructions, review::Reviews};
+use crate::{event::Responder, instructions, review::Reviews};
 
-/// Told in one session beside those it began with, at most.
+/// Maximum number of instruction files sent to a session after its start.
 const MOST_LATER: usize = 20;
 
 impl Sessions {
-    /// A session of its own waits until the instructions for it were read.
+    /// Starts a task, once its attachments and the instructions of a new session were read.
     pub(crate) fn begin_task(
         &mut self,
         params: RunTaskParams,
-        reply: Reply<RunTaskResult>,
+        reply: Responder<RunTaskResult>,
         reviews: &mut Reviews,
     ) {
-        let (None, Some(workspace)) = (&params.session_id, self.services.workspace.clone()) else {
+        let new = params.session_id.is_none();
+        let Some(workspace) =
+            self.services.workspace.clone().filter(|_| new || !params.attachments.is_empty())
+        else {
             return self.began(params, TurnStart::default(), reply, reviews);
         };
+        let reader = self.attachment_reader();
         let (docs, mailbox) = (Arc::clone(&self.services.docs), self.mailbox.clone());
         let sources = Arc::clone(&self.services.sources);
         let config = self.config.environment.config_dir.clone();
@@ -39,7 +44,9 @@ impl Sessions {
         self.services.spawn(async move {
             let active = params.context.as_ref().and_then(|context| context.active_file.clone());
             let found = tokio::task::spawn_blocking(move || {
-                if trusted {
+                if !new {
+                    Vec::new()
+                } else if trusted {
                     let (active, config) = (active.as_deref(), config.as_deref());
                     instructions::at_start(&workspace, &docs, &sources, active, config)
                 } else {
@@ -47,28 +54,35 @@ impl Sessions {
                 }
             });
             let instructions = found.await.unwrap_or_default();
+            let attached = reader.read_in_background(params.attachments.clone()).await;
             mailbox.send(SessionEvent::InstructionsLoaded(Box::new(InstructionsLoaded {
                 params,
                 reply,
                 instructions,
+                attached,
             })));
         });
     }
 
     pub(super) fn instructed(
         &mut self,
-        InstructionsLoaded { params, reply, instructions }: InstructionsLoaded,
+        InstructionsLoaded { params, reply, instructions, attached }: InstructionsLoaded,
         reviews: &mut Reviews,
     ) {
-        let opening = TurnStart { instructions, ..TurnStart::default() };
-        self.began(params, opening, reply, reviews);
+        match attached {
+            Ok(attached) => {
+                let opening = TurnStart { instructions, attached, ..TurnStart::default() };
+                self.began(params, opening, reply, reviews);
+            }
+            Err(refused) => reply.send(Err(refused)),
+        }
     }
 
     fn began(
         &mut self,
         params: RunTaskParams,
         opening: TurnStart,
-        reply: Reply<RunTaskResult>,
+        reply: Responder<RunTaskResult>,
         reviews: &mut Reviews,
     ) {
         let began = self.run_task(params, opening);
@@ -77,8 +91,8 @@ impl Sessions {
         self.answer_saved(&session, began, reply);
     }
 
-    /// The person sees what the model was told of at the beginning.
-    pub(super) fn show_instructions(&mut self, session_id: &str, turn_id: &str) {
+    /// Shows the user the instructions that the model received at the start.
+    pub(super) fn show_instructions(&mut self, session_id: &str, turn_id: &TurnId) {
         let Some(session) = self.entries.get(session_id) else { return };
         let told = &session.surroundings.instructions;
         if !told.is_empty() {
@@ -87,8 +101,13 @@ impl Sessions {
         }
     }
 
-    /// Those of the folders above a file the agent has worked on, nearest first.
-    pub(super) fn came_upon(&mut self, session_id: &str, turn_id: &str, found: Vec<Instructions>) {
+    /// Sends the instructions of the folders above a file that the agent used, nearest first.
+    pub(super) fn came_upon(
+        &mut self,
+        session_id: &str,
+        turn_id: &TurnId,
+        found: Vec<Instructions>,
+    ) {
         for instructions in found.into_iter().rev() {
             let Some(session) = self.entries.get_mut(session_id) else { return };
             let at_start = &session.surroundings.instructions;

@@ -7,36 +7,39 @@ use std::{io, sync::Arc};
 
 use cairn_core::turn::{self, Input, Session};
 use cairn_protocol::{
-    EndReason, PlanNotification, ReadOnlyReason, TranscriptEntry, TurnNotification, TurnPhase,
+    PlanNotification, ReadOnlyReason, TranscriptEntry, TurnNotification, TurnPhase, TurnProblem,
 };
 use futures_util::future::join_all;
 
 use super::{
     Sessions,
     entry::{Queue, SessionEntry},
-    event::{Found, SessionEvent},
+    event::{SavedState, SessionEvent},
+    stored,
     work::PlanWork,
 };
 use crate::{
-    event::{Remember, Reply, RequestError},
+    event::{Remember, RequestError, Responder},
     review::{FoundReviews, Reviews},
     store::{
         journal::{self, Journal, Writer},
-        sessions::{self, EndedLine, Header, Hold, Line, Loaded, Newest, TurnLine},
+        session_list::{self, Newest},
+        sessions::{self, EndedLine, Header, Hold, Line, Loaded, StoredEnd, StoredUsage, TurnLine},
     },
 };
 
-/// Among the sessions in memory.
+/// Position of a restored session among the sessions in memory.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Place {
-    /// It is older than whatever began meanwhile.
-    First,
-    /// In view.
-    Last,
+pub(super) enum RestoreOrder {
+    /// Before the sessions that began while it was restored.
+    Oldest,
+    /// After all others, and so in view.
+    Newest,
 }
 
 impl Sessions {
-    /// Sessions of these folders from before, in the background; answers with `SessionEvent::Found`.
+    /// Reads the stored state of the workspace in the background; sends it as
+    /// `SessionEvent::Found`.
     pub(super) fn look_for_sessions(&mut self, remember: Remember) {
         let folders =
             self.services.workspace.as_ref().map(|workspace| workspace.folders().to_vec());
@@ -51,8 +54,8 @@ impl Sessions {
         let (mailbox, workspace, on_storage) =
             (self.mailbox.clone(), self.services.workspace.clone(), self.on_storage());
         self.services.spawn(async move {
-            let found = move || Found {
-                session: sessions::newest(&folder),
+            let found = move || SavedState {
+                session: session_list::newest(&folder),
                 pending: workspace
                     .map(|workspace| FoundReviews::find(&folder, &workspace, on_storage)),
             };
@@ -61,11 +64,11 @@ impl Sessions {
         });
     }
 
-    /// Goes on with what an earlier process has left.
-    pub(super) fn found(&mut self, found: Found, reviews: &mut Reviews) {
+    /// Restores the state of an earlier process.
+    pub(super) fn found(&mut self, found: SavedState, reviews: &mut Reviews) {
         self.restoring = false;
         match found.session {
-            Some(Newest::Here(loaded)) => self.restore(*loaded, Place::First),
+            Some(Newest::Here(loaded)) => self.restore(*loaded, RestoreOrder::Oldest),
             Some(Newest::Elsewhere) => self.status.locked_by_other_window = true,
             None => {}
         }
@@ -81,7 +84,7 @@ impl Sessions {
         self.prune_sessions();
     }
 
-    pub(super) fn restore(&mut self, loaded: Loaded, place: Place) {
+    pub(super) fn restore(&mut self, loaded: Loaded, place: RestoreOrder) {
         let Loaded {
             header,
             memory,
@@ -94,7 +97,7 @@ impl Sessions {
             history,
             tools,
             queue,
-            children,
+            subagents,
             messages,
             rev,
             hold,
@@ -111,47 +114,54 @@ impl Sessions {
         }
         let (journal, read_only) = match hold {
             Hold::Ours(journal) => (started(Writer::spawn(journal, self.on_storage())), None),
-            Hold::ReadOnly(why) => (None, Some(why)),
+            Hold::ReadOnly(cause) => (None, Some(cause.into())),
         };
-        let mode = turn.as_ref().map_or(self.config.settings.review_mode, |(turn, _)| turn.mode);
+        let mode =
+            turn.as_ref().map_or(self.config.settings.review_mode, |(turn, _)| turn.mode.into());
+        let plan: Option<PlanNotification> = plan.map(Into::into);
+        let (before, earlier) = stored::transcript(page);
         let mut entry = SessionEntry {
             task: turn.as_ref().map(|(turn, _)| turn.task.clone()),
             title,
             turns,
-            work: PlanWork::of(plan.as_ref(), history),
-            tools,
+            work: PlanWork::of(plan.as_ref(), stored::all(history)),
+            tools: stored::all(tools),
             queue: Queue::restored(queue),
             messages,
             journal,
             read_only,
-            before: page.transcript,
-            earlier: page.earlier,
+            before,
+            earlier,
             ..SessionEntry::new(id.clone(), machine, header.surroundings, mode)
         };
         let interrupted = matches!(&turn, Some((_, None)));
+        let elsewhere =
+            entry.read_only.as_ref().is_some_and(|why| why.reason == ReadOnlyReason::OpenElsewhere);
         let ended = turn.map(|(TurnLine { turn_id, .. }, ended)| {
             ended.unwrap_or_else(|| EndedLine {
                 turn_id,
-                reason: EndReason::Interrupted,
-                summary: match entry.read_only.as_ref().map(|why| why.reason) {
-                    Some(ReadOnlyReason::OpenElsewhere) => ELSEWHERE.into(),
-                    Some(ReadOnlyReason::Damaged | ReadOnlyReason::NotWritable) | None => {
-                        INTERRUPTED.into()
-                    }
-                },
+                reason: StoredEnd::Interrupted,
+                summary: if elsewhere { ELSEWHERE.into() } else { INTERRUPTED.into() },
                 open_items: open_items(&entry.machine),
-                usage: Default::default(),
+                usage: StoredUsage::default(),
+                spent: None,
             })
         });
         if let Some(ended) = &ended {
-            let EndedLine { turn_id, reason, summary, open_items, usage } = ended.clone();
+            let mut phase = ended.clone().into();
+            if let TurnPhase::Ended { problem, .. } = &mut phase
+                && interrupted
+                && elsewhere
+            {
+                *problem = Some(TurnProblem::RunsElsewhere.into());
+            }
             let turn = TurnNotification {
                 session_id: id.clone(),
-                turn_id,
+                turn_id: ended.turn_id.clone(),
                 rev: self.services.next_rev(),
-                phase: TurnPhase::Ended { reason, summary, open_items, usage },
+                phase,
             };
-            // Its end is not in the journal that was read.
+            // The journal does not contain its end.
             if interrupted && entry.read_only.is_none() {
                 entry.before.push(TranscriptEntry::Turn(turn.clone()));
             }
@@ -159,37 +169,42 @@ impl Sessions {
         }
         let of_plan = match (plan, &entry.last_turn) {
             (Some(PlanNotification { turn_id, .. }), _) => Some(turn_id),
-            // It was made in the very last moment and never shown.
+            // It was created just before the end of the process and never shown.
             (None, Some(turn)) if !entry.machine.plan().is_empty() => Some(turn.turn_id.clone()),
             (None, _) => None,
         };
         self.entries.insert(id.clone(), entry);
-        // What stands before its words is known when it goes on; servers count that, too.
+        // The system prompt and the tools are not known yet; the next turn adds their tokens.
         self.measure(&id, "", &[]);
         match place {
-            Place::First => self.order.insert(0, id.clone()),
-            Place::Last => self.order.push(id.clone()),
+            RestoreOrder::Oldest => self.order.insert(0, id.clone()),
+            RestoreOrder::Newest => self.order.push(id.clone()),
         }
         self.write_steps(&id);
-        self.restore_subagents(&id, children);
+        self.restore_subagents(&id, stored::all(subagents));
         if let Some(turn_id) = of_plan {
-            self.publish_plan(&id, &turn_id, Vec::new());
+            self.publish_plan(&id, &turn_id.into(), Vec::new());
         }
         if interrupted && let Some(ended) = ended {
             let task = self.entries.get(&id).and_then(|session| session.task.clone());
-            self.keep_plan(&id, &ended.turn_id, task.unwrap_or_default(), ended.reason);
+            self.keep_plan(
+                &id,
+                &ended.turn_id.as_str().into(),
+                task.unwrap_or_default(),
+                ended.reason.into(),
+            );
             self.write(&id, &Line::Ended(ended));
         }
     }
 
-    /// A journal for a session that begins.
+    /// Creates the journal of a new session.
     pub(super) fn begin_journal(&self, header: &Header) -> Option<Arc<Writer>> {
         let path = sessions::journal_path(self.state_dir.as_ref()?, &header.session_id);
         let writer = Writer::spawn_with(move || Journal::create(&path), self.on_storage());
         started(writer)
     }
 
-    /// Everything is on the disk, and another process may take the sessions up.
+    /// Writes all queued records to disk and releases the sessions for another process.
     pub(crate) async fn close_journals(&mut self) {
         let in_view = self.order.last().cloned();
         let (mut first, mut last) = (Vec::new(), Vec::new());
@@ -202,8 +217,8 @@ impl Sessions {
             }
         }
         close_all(&first).await;
-        // What was done last may be written to several, as going back to a checkpoint is. The one in
-        // view is to come back, and that is the one that was written last.
+        // The newest session is the one whose journal was written last. A restored checkpoint may
+        // write to several journals, so the session in view is written last.
         for (journal, digest) in &last {
             if !first.is_empty() {
                 let line = serde_json::to_vec(digest).unwrap_or_default();
@@ -239,13 +254,13 @@ impl Sessions {
         }
     }
 
-    /// Answers when what led to the answer is on the disk: what was taken is not lost. A journal
-    /// that cannot be written holds no answer up; the status says that.
+    /// Answers after the records of the request are on disk. A journal that cannot be written does
+    /// not delay the answer; the status reports it.
     pub(crate) fn answer_saved<T: Send + 'static>(
         &self,
         session_id: &str,
         answer: Result<T, RequestError>,
-        reply: Reply<T>,
+        reply: Responder<T>,
     ) {
         let journal = self.entries.get(session_id).and_then(|session| session.journal.as_ref());
         match (answer, journal) {
@@ -253,14 +268,14 @@ impl Sessions {
                 let saved = journal.sync();
                 self.services.spawn(async move {
                     let _ = saved.await;
-                    drop(reply.send(Ok(answer)));
+                    reply.send(Ok(answer));
                 });
             }
-            (answer, _) => drop(reply.send(answer)),
+            (answer, _) => reply.send(answer),
         }
     }
 
-    /// Writes the records of the machine since the last call.
+    /// Writes the records of the turn machine since the last call.
     pub(super) fn write_steps(&mut self, session_id: &str) {
         let Some(session) = self.entries.get_mut(session_id) else { return };
         let mut records = session.machine.take_records();
@@ -279,7 +294,7 @@ impl Sessions {
             }
         }
         if has_memo {
-            // Each round, so that one stands near the end of the file.
+            // In each round, so that one is near the end of the file.
             write(journal, &Line::Digest(session.digest()));
         }
     }
@@ -290,7 +305,7 @@ const ELSEWHERE: &str = "It may be at work in the window that has it.";
 pub(super) const INTERRUPTED: &str =
     "Interrupted: Cairn ended while the agent worked. Its conversation and plan were kept.";
 
-/// A call that is being ended may have one, too.
+/// A call that is being cancelled may have one, too.
 async fn close_all(journals: &[Arc<Writer>]) {
     for closed in join_all(journals.iter().map(|journal| journal.close())).await {
         if let Err(reason) = closed {

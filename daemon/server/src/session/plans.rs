@@ -1,12 +1,15 @@
-//! Plans as the client sees them: the machine's items, joined with the work done under each and
-//! how long it took, and the plans of earlier turns.
+//! Plans for the client: the items of the turn machine with the work and time under each, and the
+//! plans of earlier turns.
 //!
-//! Must never change a plan: only the model does, through the machine.
+//! Never changes a plan: only the model does, through the turn machine.
 
-use cairn_core::turn;
+use cairn_core::{
+    ids::{CallId, TurnId},
+    turn,
+};
 use cairn_protocol::{
-    EarlierPlan, EndReason, ErrorKind, Notice, Panel, PlanHistoryParams, PlanHistoryResult,
-    PlanNotification,
+    EarlierPlan, EndReason, Notice, Panel, PlanHistoryParams, PlanHistoryResult, PlanNotification,
+    RequestProblem,
 };
 
 use super::Sessions;
@@ -15,11 +18,11 @@ use crate::{event::RequestError, ports::ToolUpdate, store::sessions::Line, works
 const HISTORY_KEPT: usize = 50;
 
 impl Sessions {
-    /// The work under an item changed: the plan is shown anew with the next batch.
+    /// Marks the work under an item as changed, so that the next batch publishes the plan.
     pub(super) fn work_updated(
         &mut self,
         session_id: &str,
-        call_id: &str,
+        call_id: &CallId,
         item: &str,
         update: &ToolUpdate,
     ) {
@@ -29,7 +32,7 @@ impl Sessions {
         session.plan_stale |= session.work.call_updated(item, call_id, update, path);
     }
 
-    /// Plans whose work changed since they were shown.
+    /// Publishes the plans whose work changed since the last call.
     pub(super) fn publish_stale_plans(&mut self) {
         let stale: Vec<(String, String)> = self
             .entries
@@ -38,11 +41,16 @@ impl Sessions {
             .filter_map(|(id, session)| Some((id.clone(), session.plan.as_ref()?.turn_id.clone())))
             .collect();
         for (session_id, turn_id) in stale {
-            self.publish_plan(&session_id, &turn_id, Vec::new());
+            self.publish_plan(&session_id, &turn_id.into(), Vec::new());
         }
     }
 
-    pub(super) fn publish_plan(&mut self, session_id: &str, turn_id: &str, dropped: Vec<String>) {
+    pub(super) fn publish_plan(
+        &mut self,
+        session_id: &str,
+        turn_id: &TurnId,
+        dropped: Vec<String>,
+    ) {
         let rev = self.services.next_rev();
         let Some(session) = self.entries.get_mut(session_id) else { return };
         session.plan_stale = false;
@@ -66,21 +74,21 @@ impl Sessions {
         if session.is_turn(turn_id) && session.machine.keeps_a_list() {
             self.hooks_of_plan(before.as_ref(), &note);
         }
-        self.write(session_id, &Line::Plan(note.clone()));
+        self.write(session_id, &Line::Plan(note.clone().into()));
         self.services.notify(Notice::Plan(note));
     }
 
-    /// Keeps the plan as it stands at the end of a turn that planned.
+    /// Stores the plan at the end of a turn with todo calls.
     pub(super) fn keep_plan(
         &mut self,
         session_id: &str,
-        turn_id: &str,
+        turn_id: &TurnId,
         task: String,
         reason: EndReason,
     ) {
         let Some(session) = self.entries.get_mut(session_id) else { return };
         let Some(plan) =
-            session.plan.clone().filter(|plan| plan.turn_id == turn_id && plan.total > 0)
+            session.plan.clone().filter(|plan| *turn_id == plan.turn_id && plan.total > 0)
         else {
             return;
         };
@@ -100,9 +108,9 @@ impl Sessions {
                 Ok(PlanHistoryResult { turns: session.work.history.iter().cloned().collect() })
             }
             None => Err(RequestError::new(
-                ErrorKind::UnknownSession,
+                RequestProblem::SessionUnknown,
                 "This session is not known",
-                "Start a new task with Agent: run task.",
+                "Start a new task.",
             )),
         }
     }

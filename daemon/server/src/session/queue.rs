@@ -1,42 +1,60 @@
-//! Follow-ups: what the user wants done next, kept in order and begun one after the other.
+//! Follow-ups: tasks of the user that start one after the other.
 //!
-//! Must never begin one after a turn that did not complete: it may build on what is not there.
+//! None starts after a turn that did not complete, because it may depend on its result.
 
-use cairn_core::turn::Input;
+use cairn_core::{conversation::Attached, turn::Input};
 use cairn_protocol::{
-    Empty, ErrorKind, FollowUp, MessageRole, Notice, QueueAddParams, QueueAddResult,
-    QueueDropParams, QueueEditParams, QueueNotification, QueueSendParams, RunTaskParams,
+    Empty, FollowUp, Notice, QueueAddParams, QueueAddResult, QueueDropParams, QueueEditParams,
+    QueueNotification, QueueSendParams, RequestProblem, RunTaskParams,
 };
 
 use super::{
-    Sessions,
+    Sessions, attachments,
     entry::{Queue, SessionEntry, TurnStart, new_id},
+    stored,
 };
 use crate::{event::RequestError, store::sessions::Line};
 
-/// Follow-ups of one session, at most.
+/// Maximum number of follow-ups of one session.
 const MOST: usize = 20;
+/// Largest size of all content attached to the follow-ups of one session.
+const MOST_BYTES: usize = 16 * 1024 * 1024;
 
 impl Sessions {
     pub(crate) fn queue_add(
         &mut self,
-        QueueAddParams { session_id, text, mode }: QueueAddParams,
+        QueueAddParams { session_id, text, mode, attachments: _ }: QueueAddParams,
+        attached: Vec<Attached>,
     ) -> Result<QueueAddResult, RequestError> {
-        let text = said(text)?;
+        let text = match attached.is_empty() || !text.trim().is_empty() {
+            true => said(text)?,
+            false => stored::attachment_names(&attached),
+        };
         let session = self.known(&session_id)?;
         if session.turn.is_none() && session.queue.items.is_empty() {
-            let params = RunTaskParams { text, session_id: Some(session_id), mode, context: None };
-            let started = self.run_task(params, TurnStart::default())?;
+            let params = RunTaskParams {
+                text,
+                session_id: Some(session_id),
+                mode,
+                ..RunTaskParams::default()
+            };
+            let opening = TurnStart { attached, ..TurnStart::default() };
+            let started = self.run_task(params, opening)?;
             return Ok(QueueAddResult { started: Some(started) });
         }
         if session.queue.items.len() >= MOST {
             return Err(RequestError::new(
-                ErrorKind::InvalidParams,
+                RequestProblem::QueueFull { limit: MOST as u32 },
                 format!("{MOST} follow-ups wait already"),
                 "Drop one of them first, or put what you want into one.",
             ));
         }
-        session.queue.items.push(FollowUp { id: new_id("q"), text, mode });
+        let size: usize = session.queue.attached.values().flatten().map(Attached::size).sum();
+        if size + attached.iter().map(Attached::size).sum::<usize>() > MOST_BYTES {
+            let name = stored::attachment_names(&attached);
+            return Err(attachments::too_large(name, MOST_BYTES));
+        }
+        session.queue.add(new_id("q"), text, mode, attached);
         self.queue_changed(&session_id);
         Ok(QueueAddResult { started: None })
     }
@@ -55,7 +73,7 @@ impl Sessions {
     pub(crate) fn queue_drop(&mut self, params: QueueDropParams) -> Result<Empty, RequestError> {
         let QueueDropParams { session_id, id } = params;
         let at = self.waiting(&session_id, &id)?;
-        self.known(&session_id)?.queue.items.remove(at);
+        self.known(&session_id)?.queue.take(at);
         self.queue_changed(&session_id);
         Ok(Empty {})
     }
@@ -67,14 +85,14 @@ impl Sessions {
         let Some(turn_id) = session.turn.as_ref().map(|turn| turn.id.clone()) else {
             return self.begin_follow_up(&session_id, at).map(|()| Empty {});
         };
-        let FollowUp { text, .. } = session.queue.items.remove(at);
-        self.message(&session_id, &turn_id, MessageRole::User, text.clone());
-        self.turn_input(&session_id, &turn_id, Input::Steer { text });
+        let (FollowUp { text, .. }, attached) = session.queue.take(at);
+        self.user_message(&session_id, &turn_id, text.clone(), &attached);
+        self.turn_input(&session_id, &turn_id, Input::Steer { text, attached });
         self.queue_changed(&session_id);
         Ok(Empty {})
     }
 
-    /// A turn is over: the next begins, or all waits for the user.
+    /// Handles the end of a turn: starts the next follow-up, or holds the queue for the user.
     pub(super) fn queue_goes_on(&mut self, session_id: &str, completed: bool) {
         let Some(session) = self.entries.get_mut(session_id) else { return };
         if session.queue.items.is_empty() {
@@ -94,16 +112,23 @@ impl Sessions {
 
     fn begin_follow_up(&mut self, session_id: &str, at: usize) -> Result<(), RequestError> {
         let session = self.known(session_id)?;
-        let Some(FollowUp { id, text, mode }) = session.queue.items.get(at).cloned() else {
+        let Some(FollowUp { id, text, mode, .. }) = session.queue.items.get(at).cloned() else {
             return Ok(());
         };
+        let attached = session.queue.attached.get(&id).cloned().unwrap_or_default();
         let mode = Some(mode.unwrap_or(session.mode));
-        let params =
-            RunTaskParams { text, session_id: Some(session_id.into()), mode, context: None };
-        // That it left the queue is on record with the turn it has become.
-        self.run_task(params, TurnStart { follow_up: Some(id.clone()), ..TurnStart::default() })?;
+        let params = RunTaskParams {
+            text,
+            session_id: Some(session_id.into()),
+            mode,
+            ..RunTaskParams::default()
+        };
+        // The record of its turn also records that it left the queue.
+        let opening = TurnStart { follow_up: Some(id.clone()), attached, ..TurnStart::default() };
+        self.run_task(params, opening)?;
         let queue = &mut self.known(session_id)?.queue;
         queue.items.retain(|item| item.id != id);
+        queue.attached.remove(&id);
         queue.held = false;
         self.publish_queue(session_id);
         Ok(())
@@ -113,7 +138,7 @@ impl Sessions {
         let queue = &self.known(session_id)?.queue;
         queue.items.iter().position(|item| item.id == id).ok_or_else(|| {
             RequestError::new(
-                ErrorKind::TurnMismatch,
+                RequestProblem::FollowUpStarted,
                 "This follow-up does not wait any more",
                 "It has begun, or it was dropped. Look at the conversation.",
             )
@@ -123,7 +148,7 @@ impl Sessions {
     fn queue_changed(&mut self, session_id: &str) {
         let Some(session) = self.entries.get_mut(session_id) else { return };
         session.queue.held &= !session.queue.items.is_empty();
-        let line = Line::Queue(session.queue.items.clone());
+        let line = Line::Queue(session.queue.stored());
         self.write(session_id, &line);
         self.publish_queue(session_id);
     }
@@ -138,7 +163,7 @@ impl Sessions {
 }
 
 pub(super) fn snapshot(session: &SessionEntry) -> QueueNotification {
-    let Queue { items, held, rev } = &session.queue;
+    let Queue { items, attached: _, held, rev } = &session.queue;
     QueueNotification {
         session_id: session.id.clone(),
         rev: *rev,
@@ -150,7 +175,7 @@ pub(super) fn snapshot(session: &SessionEntry) -> QueueNotification {
 fn said(text: String) -> Result<String, RequestError> {
     if text.trim().is_empty() {
         return Err(RequestError::new(
-            ErrorKind::InvalidParams,
+            RequestProblem::EmptyFollowUp,
             "The follow-up is empty",
             "Say what the agent should do next, or drop it.",
         ));

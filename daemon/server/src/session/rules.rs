@@ -7,30 +7,31 @@ use std::path::PathBuf;
 
 use cairn_core::policy::command::Rule;
 use cairn_protocol::{
-    AllowedCommand, ErrorKind, ListRulesResult, RevokeRuleParams, RevokeRuleResult,
+    AllowedCommand, ListRulesResult, RequestProblem, RevokeRuleParams, RevokeRuleResult,
 };
 
 use super::Sessions;
 use crate::{
-    event::{Reply, RequestError},
-    store::allowed::{Allowed, Kept},
+    event::{RequestError, Responder},
+    store::allowed::{Allowed, AllowedRule},
 };
 
 impl Sessions {
-    /// `None`: nobody said where state is kept.
+    /// `None`: there is no state folder.
     pub(super) fn allowed(&self) -> Option<Allowed> {
         self.config.environment.state_dir.as_deref().map(Allowed::new)
     }
 
-    pub(crate) fn list_rules(&self, reply: Reply<ListRulesResult>) {
+    pub(crate) fn list_rules(&self, reply: Responder<ListRulesResult>) {
         let Some(allowed) = self.allowed() else {
-            return drop(reply.send(Ok(ListRulesResult::default())));
+            return reply.send(Ok(ListRulesResult::default()));
         };
         let workspace = self.services.workspace.clone();
         self.answer_in_background(reply, move || {
-            let here =
-                |kept: &Kept| workspace.as_ref().is_some_and(|ours| ours.holds(&kept.folder));
-            let shown = |kept: Kept| AllowedCommand {
+            let here = |kept: &AllowedRule| {
+                workspace.as_ref().is_some_and(|ours| ours.holds(&kept.folder))
+            };
+            let shown = |kept: AllowedRule| AllowedCommand {
                 here: here(&kept),
                 folder: kept.folder.display().to_string(),
                 command: kept.rule.to_string(),
@@ -42,10 +43,10 @@ impl Sessions {
         });
     }
 
-    pub(crate) fn revoke_rule(&self, params: RevokeRuleParams, reply: Reply<RevokeRuleResult>) {
+    pub(crate) fn revoke_rule(&self, params: RevokeRuleParams, reply: Responder<RevokeRuleResult>) {
         let RevokeRuleParams { folder, command } = params;
         let (Some(allowed), Some(rule)) = (self.allowed(), Rule::parse(&command)) else {
-            return drop(reply.send(Ok(RevokeRuleResult { revoked: false })));
+            return reply.send(Ok(RevokeRuleResult { revoked: false }));
         };
         self.answer_in_background(reply, move || {
             let revoked = allowed.revoke(&PathBuf::from(folder), &rule);
@@ -57,7 +58,7 @@ impl Sessions {
 
 fn unreadable(error: &anyhow::Error) -> RequestError {
     RequestError::new(
-        ErrorKind::Internal,
+        RequestProblem::RulesUnreadable { reason: format!("{error:#}") },
         format!("The allowed commands cannot be read or changed: {error:#}"),
         "Look at the file allowed-commands.json in Cairn's folder of state, then try again.",
     )

@@ -1,13 +1,15 @@
-//! The sandbox of commands: found long before the first command, and what a killed daemon's commands
-//! left.
+//! Sandbox of commands: determines its backend before the first command needs it, and reports control
+//! files that commands of a killed daemon left.
 
 use std::sync::Arc;
 
 use super::{Sessions, event::SessionEvent};
-use crate::exec::sandbox::{LeftBehind, SandboxBackend, SandboxConfig, shown_path};
+use cairn_protocol::{Banner, StatusProblem};
+
+use crate::exec::sandbox::{QuarantineReport, SandboxBackend, SandboxConfig, shown_path};
 
 impl Sessions {
-    pub(super) fn walls(&self) -> SandboxConfig {
+    pub(super) fn sandbox_config(&self) -> SandboxConfig {
         SandboxConfig {
             sandbox: Arc::clone(&self.sandbox),
             watch: Arc::clone(&self.watch),
@@ -15,11 +17,11 @@ impl Sessions {
         }
     }
 
-    /// Looks for what a command left whose daemon was killed.
+    /// Searches for control files that commands of a killed daemon left.
     pub(super) fn recover_commands(&self) {
         let Some(workspace) = self.services.workspace.clone() else { return };
-        let (walls, mailbox) = (self.walls(), self.mailbox.clone());
-        let recover = move || walls.recover(workspace.folders());
+        let (sandbox_config, mailbox) = (self.sandbox_config(), self.mailbox.clone());
+        let recover = move || sandbox_config.recover(workspace.folders());
         self.services.spawn(async move {
             if let Ok(left) = tokio::task::spawn_blocking(recover).await {
                 mailbox.send(SessionEvent::Recovered(Box::new(left)));
@@ -27,18 +29,19 @@ impl Sessions {
         });
     }
 
-    pub(super) fn recovered(&mut self, left: &LeftBehind) {
+    pub(super) fn recovered(&mut self, left: &QuarantineReport) {
         let Some(folder) = left.folder() else { return };
-        let lines = left.lines(shown_path).join(", ");
-        self.status.recovered = Some(format!(
-            "Cairn was killed while a command ran. What the command left that git, an editor or a shell could run by itself was moved to {}: {lines}. Look at it before you move it back.{}",
-            folder.display(),
-            left.faults()
-        ));
+        let (folder, faults) = (folder.display().to_string(), left.faults());
+        let files = left.lines(shown_path).join(", ");
+        let text = format!(
+            "Cairn was killed while a command ran. What the command left that git, an editor or a shell could run by itself was moved to {folder}: {files}. Look at it before you move it back.{faults}"
+        );
+        let problem = StatusProblem::LeftoversQuarantined { folder, files, faults };
+        self.status.recovered = Some(Banner::new(problem, text));
         self.status.dirty = true;
     }
 
-    /// Long before the first command needs to know.
+    /// Detects the backend before the first command needs it.
     pub(super) fn find_sandbox(&self) {
         let (sandbox, mailbox) = (Arc::clone(&self.sandbox), self.mailbox.clone());
         self.services

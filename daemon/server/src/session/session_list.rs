@@ -1,35 +1,41 @@
-//! The sessions of this workspace, beyond those in memory: listed, opened, forked, deleted, exported.
+//! Stored sessions of this workspace: list, open, fork, delete, export.
 //!
-//! What takes time is done in tasks of their own; what they read comes back as an event. Must never
-//! let a turn start in a session whose journal is not ours.
+//! Disk access runs in background tasks; results return as events. No turn starts in a session
+//! whose journal another process holds.
 
-use std::{collections::HashMap, io, path::PathBuf, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    io,
+    path::PathBuf,
+    sync::Arc,
+};
 
 use cairn_protocol::{
-    DeleteSessionParams, Empty, ErrorKind, ExportSessionParams, ExportSessionResult,
-    ForkSessionParams, ListSessionsParams, ListSessionsResult, OpenSessionParams,
-    OpenSessionResult, ReadOnlyReason, SessionSnapshot, Usage,
+    DeleteSessionParams, Empty, ExportSessionParams, ExportSessionResult, ForkSessionParams,
+    ListSessionsParams, ListSessionsResult, OpenSessionParams, OpenSessionResult, ReadOnlyReason,
+    RequestProblem, SessionSnapshot, Usage,
 };
 
 use super::{
     Sessions,
     entry::{SessionEntry, new_id},
     event::{Read, SessionEvent, What},
-    persistence::Place,
-    queue,
+    persistence::RestoreOrder,
+    queue, stored,
 };
 use crate::{
-    event::{Reply, RequestError},
+    event::{RequestError, Responder},
+    review::Reviews,
     store::{
         export::{self, Exported},
         journal::Writer,
         session_list::{self, Fault, SessionFlags},
-        sessions::{self, Line, Page},
+        sessions::{self, Digest, Line},
     },
     workspace::uri_of,
 };
 
-/// Sessions that stay in memory, each holding its journal, when another one is opened.
+/// Maximum number of sessions that stay in memory, with their journals, when another one is opened.
 const HELD: usize = 8;
 
 type Outcome<T> = Result<T, RequestError>;
@@ -38,45 +44,64 @@ impl Sessions {
     pub(crate) fn list_sessions(
         &self,
         params: ListSessionsParams,
-        reply: Reply<ListSessionsResult>,
+        reviews: &Reviews,
+        reply: Responder<ListSessionsResult>,
     ) {
         let Some(folder) = self.state_dir.clone() else {
-            return drop(reply.send(Ok(ListSessionsResult::default())));
+            return reply.send(Ok(ListSessionsResult::default()));
         };
         let current = self.order.last();
-        let mine = |session: &SessionEntry| SessionFlags {
-            running: session.turn.is_some(),
+        let edits = reviews.edits_by_session();
+        let asking: HashSet<&str> = self
+            .entries
+            .values()
+            .filter(|session| session.asks_user())
+            .map(|session| self.root_of(&session.id))
+            .collect();
+        let flags = |session: &SessionEntry| SessionFlags {
             current: current == Some(&session.id),
-            held: session.journal.is_some(),
+            held: session
+                .journal
+                .is_some()
+                .then(|| Digest { running: session.turn.is_some(), ..session.digest() }),
+            waiting: asking.contains(session.id.as_str())
+                || edits.get(&session.id).is_some_and(|edits| edits.awaited),
         };
         let mine: HashMap<String, SessionFlags> =
-            self.entries.iter().map(|(id, session)| (id.clone(), mine(session))).collect();
+            self.entries.iter().map(|(id, session)| (id.clone(), flags(session))).collect();
+        let pending: HashMap<String, u32> =
+            edits.into_iter().map(|(id, edits)| (id, edits.pending)).collect();
         self.answer_in_background(reply, move || {
             let ListSessionsParams { cursor, limit } = params;
-            session_list::page(&folder, cursor.as_deref(), limit, &mine).map_err(unreadable)
+            let page = session_list::page(&folder, cursor.as_deref(), limit, &mine);
+            let mut list: ListSessionsResult = page.map(Into::into).map_err(unreadable)?;
+            for session in &mut list.sessions {
+                session.pending_edits = pending.get(&session.session_id).copied().unwrap_or(0);
+            }
+            Ok(list)
         });
     }
 
     pub(crate) fn open_session(
         &mut self,
         params: OpenSessionParams,
-        reply: Reply<OpenSessionResult>,
+        reply: Responder<OpenSessionResult>,
     ) {
         let OpenSessionParams { session_id: id, before } = params;
         let path = match self.journal_of(&id) {
             Ok(path) => path,
-            Err(error) => return drop(reply.send(Err(error))),
+            Err(error) => return reply.send(Err(error)),
         };
         if let Some(before) = before {
             return self.answer_in_background(reply, move || {
                 let number = before.parse().ok().filter(|number| *number > 0);
                 let number = number.ok_or_else(|| {
                     let what = "before is not what a snapshot or a page gave as earlier";
-                    RequestError::new(ErrorKind::InvalidParams, what, "Open the session again.")
+                    RequestError::new(RequestProblem::InvalidPage, what, "Open the session again.")
                 })?;
-                let Page { transcript, earlier } = sessions::page(&path, Some(number))
+                let page = sessions::page(&path, Some(number))
                     .map_err(|error| unknown_or(error.into()))?;
-                let earlier = earlier.map(|number| number.to_string());
+                let (transcript, earlier) = stored::transcript(page);
                 Ok(OpenSessionResult::Earlier { transcript, earlier })
             });
         }
@@ -100,15 +125,15 @@ impl Sessions {
     pub(crate) fn fork_session(
         &mut self,
         params: ForkSessionParams,
-        reply: Reply<OpenSessionResult>,
+        reply: Responder<OpenSessionResult>,
     ) {
         let ForkSessionParams { session_id: from, at_turn } = params;
         let (Ok(_), Some(folder)) = (self.journal_of(&from), self.state_dir.clone()) else {
-            return drop(reply.send(Err(unknown())));
+            return reply.send(Err(unknown()));
         };
         let session = self.entries.get(&from);
         let writer = session.and_then(|session| session.journal.clone());
-        // Of one that is not here, its last turn may run elsewhere.
+        // The last turn of a session that is not in memory may run in another process.
         let whole = session.is_some_and(|session| {
             let elsewhere = session.read_only.as_ref().map(|it| it.reason);
             session.turn.is_none() && elsewhere != Some(ReadOnlyReason::OpenElsewhere)
@@ -125,20 +150,20 @@ impl Sessions {
         });
     }
 
-    pub(crate) fn delete_session(&mut self, params: DeleteSessionParams, reply: Reply<Empty>) {
+    pub(crate) fn delete_session(&mut self, params: DeleteSessionParams, reply: Responder<Empty>) {
         let id = params.session_id;
         let (Ok(_), Some(folder)) = (self.journal_of(&id), self.state_dir.clone()) else {
-            return drop(reply.send(Err(unknown())));
+            return reply.send(Err(unknown()));
         };
         if self.entries.get(&id).is_some_and(|session| session.turn.is_some()) {
             let hint = "Cancel its turn first.";
-            let error = RequestError::new(ErrorKind::SessionLocked, "The session runs", hint);
-            return drop(reply.send(Err(error)));
+            let error = RequestError::new(RequestProblem::SessionRunning, "The session runs", hint);
+            return reply.send(Err(error));
         }
         let writer = self.let_go(&id);
         self.services.spawn(async move {
             if let Some(writer) = writer {
-                // What could not be saved is to be deleted anyway.
+                // Records that could not be written would be deleted anyway.
                 let _ = writer.close().await;
             }
             let deleted = blocking(move || {
@@ -146,24 +171,24 @@ impl Sessions {
                 export::forget(&folder, &id);
                 Ok(Empty {})
             });
-            drop(reply.send(deleted.await.map_err(unknown_or)));
+            reply.send(deleted.await.map_err(unknown_or));
         });
     }
 
     pub(crate) fn export_session(
         &self,
         params: ExportSessionParams,
-        reply: Reply<ExportSessionResult>,
+        reply: Responder<ExportSessionResult>,
     ) {
         let ExportSessionParams { session_id: id, format } = params;
         let (Ok(_), Some(folder)) = (self.journal_of(&id), self.state_dir.clone()) else {
-            return drop(reply.send(Err(unknown())));
+            return reply.send(Err(unknown()));
         };
         let writer = self.entries.get(&id).and_then(|session| session.journal.clone());
         self.services.spawn(async move {
             saved(writer).await;
             let exported = blocking(move || {
-                Ok(match export::export(&folder, &id, format)? {
+                Ok(match export::export(&folder, &id, format.into())? {
                     Exported::Text(text) => ExportSessionResult::Text { text },
                     Exported::File(path) => ExportSessionResult::File {
                         uri: uri_of(&path)
@@ -171,7 +196,7 @@ impl Sessions {
                     },
                 })
             });
-            drop(reply.send(exported.await.map_err(unknown_or)));
+            reply.send(exported.await.map_err(unknown_or));
         });
     }
 
@@ -184,10 +209,10 @@ impl Sessions {
                 let id = loaded.header.session_id.clone();
                 let page = std::mem::take(&mut loaded.page);
                 let known = self.entries.get(&id);
-                // Another request may have been quicker.
+                // Another request may have opened it meanwhile.
                 if known.is_none_or(|session| session.read_only.is_some()) {
                     self.let_go(&id);
-                    self.restore(*loaded, Place::Last);
+                    self.restore(*loaded, RestoreOrder::Newest);
                 }
                 (id, page)
             }
@@ -195,14 +220,13 @@ impl Sessions {
         self.bring_into_view(&id);
         self.let_old_ones_go();
         let session = self.snapshot_of(&id).ok_or_else(unknown).map(|session| {
-            let Page { transcript, earlier } = page;
-            let earlier = earlier.map(|number| number.to_string());
+            let (transcript, earlier) = stored::transcript(page);
             Box::new(SessionSnapshot { transcript, earlier, ..session })
         });
-        drop(reply.send(session.map(|session| OpenSessionResult::Opened { session })));
+        reply.send(session.map(|session| OpenSessionResult::Opened { session }));
     }
 
-    /// The one to come back at the next start, and to go last when memory is short.
+    /// Makes a session the newest: it is restored at the next start, and dropped last.
     pub(super) fn bring_into_view(&mut self, id: &str) {
         self.order.retain(|known| known != id);
         if let Some(session) = self.entries.get(id) {
@@ -211,7 +235,7 @@ impl Sessions {
         }
     }
 
-    /// Sessions too old to be kept, in the background.
+    /// Deletes sessions beyond the limit of age and number, in the background.
     pub(super) fn prune_sessions(&self) {
         let Some(folder) = self.state_dir.clone() else { return };
         self.services.spawn(async move {
@@ -231,13 +255,14 @@ impl Sessions {
         Ok(sessions::journal_path(folder, id))
     }
 
-    /// Out of memory. Its journal is freed when what it returns is dropped.
+    /// Drops a session from memory. Dropping the result releases its journal.
     fn let_go(&mut self, id: &str) -> Option<Arc<Writer>> {
         self.order.retain(|known| known != id);
         self.entries.remove(id)?.journal
     }
 
-    /// Others may want their journals, and each is a conversation in memory.
+    /// Drops the oldest idle sessions: other processes may need their journals, and each holds a
+    /// conversation in memory.
     fn let_old_ones_go(&mut self) {
         while self.order.len() > HELD {
             let view = self.order.len() - 1;
@@ -254,27 +279,27 @@ impl Sessions {
 
     fn read_in_background(
         &self,
-        reply: Reply<OpenSessionResult>,
+        reply: Responder<OpenSessionResult>,
         reading: impl Future<Output = Result<What, Fault>> + Send + 'static,
     ) {
         let mailbox = self.mailbox.clone();
         self.services.spawn(async move {
             match reading.await {
                 Ok(what) => mailbox.send(SessionEvent::Read(Read { what, reply })),
-                Err(fault) => drop(reply.send(Err(unknown_or(fault)))),
+                Err(fault) => reply.send(Err(unknown_or(fault))),
             }
         });
     }
 
     pub(super) fn answer_in_background<T: Send + 'static>(
         &self,
-        reply: Reply<T>,
+        reply: Responder<T>,
         work: impl FnOnce() -> Outcome<T> + Send + 'static,
     ) {
         self.services.spawn(async move {
-            // One that panicked drops the reply, which answers too.
+            // A panic drops the reply, which answers the request with an error.
             if let Ok(result) = tokio::task::spawn_blocking(work).await {
-                drop(reply.send(result));
+                reply.send(result);
             }
         });
     }
@@ -283,9 +308,9 @@ impl Sessions {
 impl Sessions {
     pub(super) fn snapshot_of(&mut self, session_id: &str) -> Option<SessionSnapshot> {
         let last = self.entries.get(session_id)?.last_turn.clone();
-        let usage = last.and_then(|turn| self.usage_of(session_id, &turn.turn_id));
+        let usage = last.and_then(|turn| self.usage_of(session_id, &turn.turn_id.as_str().into()));
         let session = self.entries.get(session_id)?;
-        let (children, calls) = self.subagents_of(session);
+        let (subagents, calls) = self.subagents_of(session);
         Some(SessionSnapshot {
             session_id: session.id.clone(),
             task: session.task.clone(),
@@ -293,16 +318,16 @@ impl Sessions {
             plan: session.plan.clone(),
             tools: session.tools.iter().cloned().chain(calls).collect(),
             queue: Some(queue::snapshot(session)).filter(|queue| !queue.items.is_empty()),
-            children,
+            subagents,
             transcript: session.before.clone(),
-            earlier: session.earlier.map(|number| number.to_string()),
+            earlier: session.earlier.clone(),
             usage: usage.filter(|usage| usage.session != Usage::default()),
             read_only: session.read_only.clone(),
         })
     }
 }
 
-/// Everything that was told so far is in the file, or cannot be for now.
+/// Waits until the queued records are in the file, or their writing failed.
 async fn saved(writer: Option<Arc<Writer>>) {
     if let Some(writer) = writer {
         let saving = writer.sync();
@@ -320,15 +345,15 @@ async fn blocking<T: Send + 'static>(
 
 fn unknown() -> RequestError {
     RequestError::new(
-        ErrorKind::UnknownSession,
+        RequestProblem::SessionNotFound,
         "There is no such session in this workspace",
-        "Look for another one with Cairn: Open Session.",
+        "Open another one.",
     )
 }
 
 fn unreadable(error: io::Error) -> RequestError {
     RequestError::new(
-        ErrorKind::Internal,
+        RequestProblem::SessionUnreadable { reason: error.to_string() },
         format!("The session cannot be read: {error}"),
         "The log and docs/sessions.md say where its file is.",
     )
@@ -338,12 +363,12 @@ fn unknown_or(fault: Fault) -> RequestError {
     match fault {
         Fault::Unknown => unknown(),
         Fault::UnknownTurn => RequestError::new(
-            ErrorKind::InvalidParams,
+            RequestProblem::NoEndedTurn,
             "No turn of this session is over that could be taken along",
             "Wait for the end of its turn.",
         ),
         Fault::Locked => RequestError::new(
-            ErrorKind::SessionLocked,
+            RequestProblem::SessionOpenElsewhere,
             "Another window has this session",
             "Close it there first.",
         ),

@@ -1,11 +1,11 @@
-//! Requests of editors that only speak LSP. These keep no review and know no session ids.
+//! Requests of standard LSP clients, which store no review and know no session ids.
 
 use cairn_core::turn::Input;
-use cairn_protocol::{Empty, ErrorKind, RunTaskParams, RunTaskResult, SteerParams};
+use cairn_protocol::{Empty, RequestProblem, RunTaskParams, RunTaskResult, SteerParams};
 
 use super::{Sessions, entry::TurnStart};
 use crate::{
-    event::{Reply, RequestError},
+    event::{RequestError, Responder},
     review::Reviews,
 };
 
@@ -15,20 +15,29 @@ impl Sessions {
     pub(crate) fn run_selection(
         &mut self,
         text: Option<String>,
-        reply: Reply<RunTaskResult>,
+        reply: Responder<RunTaskResult>,
         reviews: &mut Reviews,
     ) {
         let Some(text) = text else {
-            return drop(reply.send(Err(RequestError::new(
-                ErrorKind::InvalidParams,
+            return reply.send(Err(RequestError::new(
+                RequestProblem::DocumentNotOpen,
                 "The document of the selection is not open",
                 "Open the document in the editor, and select the words again.",
-            ))));
+            )));
         };
         self.begin_task(RunTaskParams { text, ..RunTaskParams::default() }, reply, reviews);
     }
 
     pub(crate) fn go_on(&mut self, params: RunTaskParams) -> Result<RunTaskResult, RequestError> {
+        if !params.attachments.is_empty() {
+            let reason = "attachments are not taken here, use agent/runTask".to_owned();
+            let method = "workspace/executeCommand".to_owned();
+            return Err(RequestError::new(
+                RequestProblem::InvalidParams { method, reason },
+                "The reply has attachments",
+                "Send them with agent/runTask or agent/steer.",
+            ));
+        }
         let session = match &params.session_id {
             Some(id) => self.entries.get(id),
             // Ids sort by time.
@@ -40,24 +49,30 @@ impl Sessions {
         };
         let Some(session) = session else {
             return Err(RequestError::new(
-                ErrorKind::UnknownSession,
+                RequestProblem::NoSession,
                 "There is no such conversation to go on with",
-                "Start one with cairn.runTask.",
+                "Start a new task.",
             ));
         };
         let session_id = session.id.clone();
-        let Some(turn_id) = session.turn.as_ref().map(|turn| turn.id.clone()) else {
+        let Some(turn_id) = session.turn.as_ref().map(|turn| String::from(&turn.id)) else {
             return self.run_task(
                 RunTaskParams { session_id: Some(session_id), ..params },
                 TurnStart::default(),
             );
         };
         if self.decline(Some(&session_id), Some(&params.text)) > 0 {
-            // The editor may never answer a question that its user turned away from.
+            // The editor may never answer a question that its user dismissed.
             return Ok(RunTaskResult { session_id, turn_id });
         }
         let (text, expected_turn_id) = (params.text, turn_id.clone());
-        self.steer(SteerParams { session_id: session_id.clone(), expected_turn_id, text })?;
+        let steer = SteerParams {
+            session_id: session_id.clone(),
+            expected_turn_id,
+            text,
+            attachments: Vec::new(),
+        };
+        self.steer(steer, Vec::new())?;
         Ok(RunTaskResult { session_id, turn_id })
     }
 

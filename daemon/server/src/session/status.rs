@@ -1,6 +1,8 @@
-//! Status of the daemon as the client is shown it.
+//! Status of the daemon for the client.
 
-use cairn_protocol::{Banner, BannerKind, Notice, SandboxKind, SandboxStatus, StatusNotification};
+use cairn_protocol::{
+    Banner, Notice, SandboxKind, SandboxState, SandboxStatus, StatusNotification, StatusProblem,
+};
 
 use super::Sessions;
 use crate::exec::sandbox::SandboxBackend;
@@ -13,42 +15,29 @@ impl Sessions {
         }
     }
 
-    /// Status as of now.
+    /// Returns the present status.
     pub(crate) fn status(&self) -> StatusNotification {
         let model = self.config.choice.info.clone();
         let mut banners = Vec::new();
         if model.replay {
-            banners.push(Banner {
-                kind: BannerKind::Replay,
-                text: "No model is configured: answers are played from a script. Add a model with Cairn: Set API Key, or set cairn.model.baseUrl to a local server.".into(),
-            });
+            banners.push(Banner::new(StatusProblem::AnswersReplayed, "Answers are played from a script. To use a model, set an API key, export ANTHROPIC_API_KEY or OPENAI_API_KEY before the editor starts, or set cairn.model.baseUrl to a local server."));
         }
         if !self.config.trusted {
-            banners.push(Banner {
-                kind: BannerKind::Untrusted,
-                text: "This workspace is not trusted: the agent only reads in it, runs nothing and follows none of its instructions. Trust it in the editor to let the agent work.".into(),
-            });
+            banners.push(Banner::new(StatusProblem::UntrustedWorkspace, "This workspace is not trusted: the agent only reads in it, runs nothing and follows none of its instructions. Trust it in the editor to let the agent work."));
         }
-        banners.extend(self.config.faults.iter().map(|fault| Banner {
-            kind: BannerKind::Setting,
-            text: format!("Setting ignored: {fault}"),
+        banners.extend(self.config.faults.iter().map(|fault| {
+            let text = format!("Setting ignored: {fault}");
+            Banner::new(fault.0.clone(), text)
         }));
         if let Some(fault) = &self.status.storage_fault {
-            banners.push(Banner {
-                kind: BannerKind::Storage,
-                text: format!("The session cannot be written down ({fault}). Until it can, the agent changes no file and runs no command."),
-            });
+            let problem = StatusProblem::StorageFailed { reason: fault.clone() };
+            banners.push(Banner::new(problem, format!("The session cannot be written down ({fault}). Until it can, the agent changes no file and runs no command.")));
         }
         if self.status.locked_by_other_window {
-            banners.push(Banner {
-                kind: BannerKind::Elsewhere,
-                text: "Another window works in this folder. Its sessions can only be read here, and edits proposed in this window are not kept over a restart.".into(),
-            });
+            banners.push(Banner::new(StatusProblem::WorkspaceOpenElsewhere, "Another window works in this folder. Its sessions can only be read here, and edits proposed in this window are not kept over a restart."));
         }
         banners.extend(self.sandbox_banner());
-        banners.extend(
-            self.status.recovered.clone().map(|text| Banner { kind: BannerKind::Sandbox, text }),
-        );
+        banners.extend(self.status.recovered.clone());
         StatusNotification {
             rev: self.services.next_rev(),
             model,
@@ -59,49 +48,66 @@ impl Sessions {
     }
 
     fn sandbox_status(&self) -> Option<SandboxStatus> {
-        let status = |kind, text: String| Some(SandboxStatus { kind, text });
-        if !self.config.settings.sandbox.on {
-            return status(
-                SandboxKind::Off,
-                "Commands run without a sandbox, each after a question.".into(),
-            );
-        }
-        match self.status.backend.as_ref()? {
-            Ok(SandboxBackend::Bubblewrap) => {
-                status(SandboxKind::Bubblewrap, "Commands run in a sandbox (bubblewrap).".into())
+        let state = if !self.config.settings.sandbox.on {
+            SandboxState::NoSandboxBySetting
+        } else {
+            match self.status.backend.as_ref()? {
+                Ok(SandboxBackend::Bubblewrap) => SandboxState::InBubblewrap,
+                Ok(SandboxBackend::Namespaces) => SandboxState::InNamespaces,
+                Ok(SandboxBackend::Seatbelt) => SandboxState::InSeatbelt,
+                Err(reason) => SandboxState::NoSandboxWorks { reason: reason.clone() },
             }
-            Ok(SandboxBackend::Namespaces) => status(
-                SandboxKind::Namespaces,
-                "Commands run in a sandbox (Cairn's own; bubblewrap was not found or does not work)."
-                    .into(),
-            ),
-            Ok(SandboxBackend::Seatbelt) => {
-                status(SandboxKind::Seatbelt, "Commands run in a sandbox (sandbox-exec).".into())
-            }
-            Err(reason) => status(
-                SandboxKind::Missing,
-                format!("Commands run without a sandbox, each after a question: {reason}."),
-            ),
-        }
+        };
+        Some(SandboxStatus { kind: state.kind(), text: english(&state), state })
     }
 
     /// Warns the user when commands run without a sandbox.
     fn sandbox_banner(&self) -> Option<Banner> {
-        let text = match self.sandbox_status()?.kind {
-            SandboxKind::Bubblewrap | SandboxKind::Namespaces | SandboxKind::Seatbelt => {
-                return None;
+        match self.sandbox_status()?.kind {
+            SandboxKind::Bubblewrap | SandboxKind::Namespaces | SandboxKind::Seatbelt => None,
+            SandboxKind::Off => Some(Banner::new(
+                StatusProblem::SandboxOff { setting: "cairn.sandbox.mode".to_owned() },
+                "The sandbox is turned off (cairn.sandbox.mode): commands can reach all your files and the network, so each is asked for.",
+            )),
+            SandboxKind::Missing => {
+                let reason = self.status.backend.clone()?.err()?;
+                let (problem, advice) = missing(reason);
+                Some(Banner::new(
+                    problem,
+                    format!(
+                        "No sandbox works here, so commands can reach all your files and the network, and each is asked for. {advice}"
+                    ),
+                ))
             }
-            SandboxKind::Off => "The sandbox is turned off (cairn.sandbox.mode): commands can reach all your files and the network, so each is asked for.".to_owned(),
-            SandboxKind::Missing => format!("No sandbox works here, so commands can reach all your files and the network, and each is asked for. {}", advice()),
-        };
-        Some(Banner { kind: BannerKind::Sandbox, text })
+        }
     }
 }
 
-fn advice() -> &'static str {
+/// English text of a state, for clients that do not know its code.
+fn english(state: &SandboxState) -> String {
+    let text = match state {
+        SandboxState::InBubblewrap => "Commands run in a sandbox (bubblewrap).",
+        SandboxState::InNamespaces => {
+            "Commands run in a sandbox (Cairn's own; bubblewrap was not found or does not work)."
+        }
+        SandboxState::InSeatbelt => "Commands run in a sandbox (sandbox-exec).",
+        SandboxState::NoSandboxBySetting => {
+            "Commands run without a sandbox. Each needs your approval."
+        }
+        SandboxState::NoSandboxWorks { reason } => {
+            return format!("Commands run without a sandbox. Each needs your approval. ({reason})");
+        }
+    };
+    text.to_owned()
+}
+
+fn missing(reason: String) -> (StatusProblem, &'static str) {
     if cfg!(target_os = "linux") {
-        "Install bubblewrap (apt install bubblewrap, dnf install bubblewrap), then restart Cairn. On Ubuntu only /usr/bin/bwrap may make namespaces: install it from the system's packages."
+        (
+            StatusProblem::SandboxMissing { reason },
+            "Install bubblewrap (apt install bubblewrap, dnf install bubblewrap), then restart Cairn. On Ubuntu only /usr/bin/bwrap may make namespaces: install it from the system's packages.",
+        )
     } else {
-        "There is none for this system yet."
+        (StatusProblem::SandboxUnsupported, "There is none for this system yet.")
     }
 }

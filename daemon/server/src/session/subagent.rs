@@ -1,40 +1,42 @@
-//! Subagents of the sessions: those that run, those that wait, and how they are shown.
+//! Running, waiting and shown subagents of the sessions.
 
 use std::collections::{HashMap, VecDeque};
 
 use cairn_core::{
+    ids::TurnId,
     model::Usage as Tokens,
     review::Origin,
     subagent::{self, SubagentReport},
 };
-use cairn_protocol::{ChildNotification, ChildPhase, ParentCall, ToolNotification};
+use cairn_protocol::{ParentCall, SubagentNotification, SubagentPhase, ToolNotification};
 use tokio::sync::oneshot;
 
 use super::entry::new_id;
 use crate::ports::{SubagentRequest, SubagentTools};
 
-/// Subagents of a session that a client can ask for again.
+/// Maximum number of subagents of a session that `agent/state` returns.
 const SHOWN_KEPT: usize = 50;
 
+/// The running, waiting and shown subagents of all sessions.
 #[derive(Default)]
-pub(super) struct Subagents {
-    /// By their own session.
+pub(super) struct SubagentTable {
+    /// By the id of their own session.
     pub(super) running: HashMap<String, Subagent>,
     pub(super) waiting: VecDeque<Subagent>,
-    /// By the session of their parent, oldest first.
+    /// By the session id of their parent, oldest first.
     pub(super) shown: HashMap<String, VecDeque<ShownSubagent>>,
 }
 
 pub(super) struct Subagent {
     pub(super) session: String,
-    pub(super) turn: String,
+    pub(super) turn: TurnId,
     pub(super) parent: ParentCall,
     pub(super) place: u32,
     pub(super) title: String,
     pub(super) prompt: String,
     pub(super) tools: SubagentTools,
     pub(super) max_rounds: u32,
-    pub(super) phase: ChildPhase,
+    pub(super) phase: SubagentPhase,
     /// Tokens already reported to the parent.
     pub(super) counted: Tokens,
     /// Paths of the files it changed, in order.
@@ -43,30 +45,30 @@ pub(super) struct Subagent {
 }
 
 pub(super) struct ShownSubagent {
-    pub(super) note: ChildNotification,
-    /// Calls of a subagent that has ended. Before, its session holds them.
+    pub(super) note: SubagentNotification,
+    /// Calls of an ended subagent. Until then its session holds them.
     pub(super) calls: Vec<ToolNotification>,
 }
 
-impl Subagents {
+impl SubagentTable {
     pub(super) fn is_subagent(&self, session_id: &str) -> bool {
         self.running.contains_key(session_id)
     }
 
     pub(super) fn parent_of(&self, session_id: &str) -> Option<&ParentCall> {
-        self.running.get(session_id).map(|child| &child.parent)
+        self.running.get(session_id).map(|subagent| &subagent.parent)
     }
 
     pub(super) fn title_of(&self, session_id: &str) -> Option<String> {
-        self.running.get(session_id).map(|child| child.title.clone())
+        self.running.get(session_id).map(|subagent| subagent.title.clone())
     }
 
-    /// The session that had these is known no more.
+    /// Drops the shown subagents of a dropped session.
     pub(super) fn forget(&mut self, session_id: &str) {
         self.shown.remove(session_id);
     }
 
-    pub(super) fn show(&mut self, note: ChildNotification) {
+    pub(super) fn show(&mut self, note: SubagentNotification) {
         let shown = self.shown.entry(note.parent.session_id.clone()).or_default();
         match shown.iter_mut().find(|it| it.note.session_id == note.session_id) {
             Some(it) => it.note = note,
@@ -86,28 +88,33 @@ impl Subagent {
         reply: oneshot::Sender<SubagentReport>,
     ) -> Self {
         let SubagentRequest { title, prompt, tools, max_rounds, origin } = request;
-        let Origin { session, turn, call, plan_item, child: _ } = origin;
+        let Origin { session, turn, call, plan_item, subagent: _ } = origin;
         Self {
             session: new_id("c"),
-            turn: new_id("t"),
-            parent: ParentCall { session_id: session, turn_id: turn, call_id: call, plan_item },
+            turn: new_id("t").into(),
+            parent: ParentCall {
+                session_id: session,
+                turn_id: turn.into(),
+                call_id: call.into(),
+                plan_item,
+            },
             place,
             title,
             prompt,
             tools,
             max_rounds: max_rounds.unwrap_or(subagent::DEFAULT_ROUNDS).clamp(1, most_rounds.max(1)),
-            phase: ChildPhase::Waiting,
+            phase: SubagentPhase::Waiting,
             counted: Tokens::default(),
             files: Vec::new(),
             reply,
         }
     }
 
-    /// As it stands before it has done anything.
-    pub(super) fn note(&self, rev: u32) -> ChildNotification {
-        ChildNotification {
+    /// Returns the first notification about a new subagent.
+    pub(super) fn note(&self, rev: u32) -> SubagentNotification {
+        SubagentNotification {
             session_id: self.session.clone(),
-            turn_id: self.turn.clone(),
+            turn_id: self.turn.clone().into(),
             rev,
             parent: self.parent.clone(),
             place: self.place,

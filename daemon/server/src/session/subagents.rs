@@ -1,24 +1,25 @@
-//! Subagents: loops that a `task` call starts. Each has a session entry of its own while it runs,
-//! with its own machine, encoded and plan, and nothing after: what it did is told to its parent, shown
-//! under the parent's call, and written into the parent's journal.
+//! Subagents: agent loops that a `task` call starts. A running one has a session entry with its own
+//! turn machine, encoded conversation and plan. Its report goes to its parent, is shown under the
+//! parent's call, and is written into the parent's journal.
 //!
-//! Must never let a child outlive the turn of its parent, nor count its tokens twice.
+//! A subagent never outlives the turn of its parent, and its tokens count once.
 
 use std::sync::Arc;
 
 use cairn_core::{
     conversation::Item,
+    ids::{CallId, TurnId},
     marks,
     model::{ModelEvent, Usage as Tokens},
     plan::Dialect,
     prompt,
-    review::{ChildCall, Origin},
+    review::{Origin, SubagentCall},
     subagent::{self, SubagentEnd, SubagentReport},
     turn::{self, Effect, End, Input, Record, Session},
 };
 use cairn_protocol::{
-    CancelParams, ChildNotification, ChildPhase, EndReason, ItemStatus, Notice, ParentCall,
-    ReviewMode, ToolNotification, ToolState,
+    CancelParams, EndReason, ItemStatus, Notice, ParentCall, ReviewMode, SubagentNotification,
+    SubagentPhase, ToolNotification, ToolState,
 };
 use tokio::sync::oneshot;
 
@@ -27,45 +28,45 @@ use super::{
     configuration::ToolBox,
     effects::end_reason,
     encoding::EncodedConversation,
-    entry::{RunningTurn, SessionEntry, Step},
+    entry::{RunningTurn, SessionEntry, SessionStep},
     subagent::Subagent,
     transcript::usage,
 };
 use crate::{
     ports::{SubagentRequest, SubagentTools, ToolUpdate},
     review::Reviews,
-    store::sessions::{ChildStep, Line},
+    store::sessions::{Line, SubagentStep},
     workspace::path_of,
 };
 
-/// Subagents of a session that run at the same time; others wait.
+/// Maximum number of subagents of a session that run at the same time; others wait.
 const AT_ONCE: usize = 4;
-/// Calls that are kept of a subagent that is over.
+/// Maximum number of calls that are kept of an ended subagent.
 const CALLS_KEPT: usize = 50;
 
 impl Sessions {
-    /// The session of the user's that this one belongs to: its parent's, or itself.
+    /// Returns the session of the user that this one belongs to: its parent, or itself.
     pub(super) fn root_of<'a>(&'a self, session_id: &'a str) -> &'a str {
         self.subagents.parent_of(session_id).map_or(session_id, |parent| &parent.session_id)
     }
 
-    /// Whose work a call is in the user's eyes.
+    /// Origin of a call's edits. A call of a subagent belongs to the `task` call of its parent.
     pub(super) fn origin_of(
         &self,
         session_id: &str,
-        turn_id: &str,
-        call_id: &str,
+        turn_id: &TurnId,
+        call_id: &CallId,
         plan_item: Option<String>,
     ) -> Origin {
         let (session, turn, call) = (session_id.to_owned(), turn_id.to_owned(), call_id.to_owned());
         match self.subagents.parent_of(session_id).cloned() {
-            None => Origin { session, turn, call, plan_item, child: None },
+            None => Origin { session, turn, call, plan_item, subagent: None },
             Some(parent) => Origin {
                 session: parent.session_id,
-                turn: parent.turn_id,
-                call: parent.call_id,
+                turn: parent.turn_id.into(),
+                call: parent.call_id.into(),
                 plan_item: parent.plan_item,
-                child: Some(Box::new(ChildCall { session, turn, call, plan_item })),
+                subagent: Some(Box::new(SubagentCall { session, turn, call, plan_item })),
             },
         }
     }
@@ -76,34 +77,37 @@ impl Sessions {
         reply: oneshot::Sender<SubagentReport>,
     ) {
         let Origin { session, turn, call, .. } = &request.origin;
-        // The user may have stopped the turn; who waits sees that nobody answers.
+        // The turn may have ended. Dropping the sender tells the caller.
         let parent = self.entries.get(session).filter(|parent| parent.is_turn(turn));
         let Some(parent) = parent else { return };
-        let place = parent.tools.iter().position(|tool| tool.call_id == *call).unwrap_or_default();
-        let running =
-            self.subagents.running.values().filter(|child| child.parent.session_id == *session);
+        let place = parent.tools.iter().position(|tool| *call == tool.call_id).unwrap_or_default();
+        let running = self
+            .subagents
+            .running
+            .values()
+            .filter(|subagent| subagent.parent.session_id == *session);
         let room = running.count() < AT_ONCE;
-        let child = Subagent::new(request, place as u32, self.config.settings.max_rounds, reply);
+        let subagent = Subagent::new(request, place as u32, self.config.settings.max_rounds, reply);
         if room {
-            self.begin_subagent(child);
+            self.begin_subagent(subagent);
         } else {
-            let note = child.note(self.services.next_rev());
-            self.subagents.waiting.push_back(child);
+            let note = subagent.note(self.services.next_rev());
+            self.subagents.waiting.push_back(subagent);
             self.tell_subagent(note);
         }
     }
 
-    fn begin_subagent(&mut self, mut child: Subagent) {
-        let Some(parent) = self.entries.get(&child.parent.session_id) else { return };
+    fn begin_subagent(&mut self, mut subagent: Subagent) {
+        let Some(parent) = self.entries.get(&subagent.parent.session_id) else { return };
         let (Some(turn), Some(encoded)) = (&parent.turn, &parent.encoded) else { return };
-        // With no history to keep alike, what plan mode refuses need not be offered.
+        // A new conversation has no prefix to keep, so tools that plan mode refuses are left out.
         let tools = match parent.mode {
             ReviewMode::Plan => SubagentTools::Read,
-            ReviewMode::Review | ReviewMode::Ask | ReviewMode::Auto => child.tools,
+            ReviewMode::Review | ReviewMode::Ask | ReviewMode::Auto => subagent.tools,
         };
         let tools: ToolBox =
             self.config.tools.iter().filter(|(spec, _)| tools.have(&spec.name)).cloned().collect();
-        let settings = self.subagent_settings(&tools, child.max_rounds);
+        let settings = self.subagent_settings(&tools, subagent.max_rounds);
         let of_plan = match settings.dialect {
             Dialect::List(list) => Some(list.spec()),
             Dialect::Tasks => None,
@@ -114,10 +118,10 @@ impl Sessions {
         settings.dialect.tool_in_words().clone_into(&mut surroundings.plan_tool);
         let system: Arc<str> = subagent::system(&prompt::system(&surroundings)).into();
         let specs: Arc<[_]> = specs.into();
-        // What the user has allowed is the parent's to know.
+        // Session approvals are stored in the parent.
         let entry = SessionEntry {
             turn: Some(RunningTurn {
-                id: child.turn.clone(),
+                id: subagent.turn.clone(),
                 cancel: turn.cancel.child_token(),
                 system: Arc::clone(&system),
                 specs: Arc::clone(&specs),
@@ -128,29 +132,29 @@ impl Sessions {
                 Arc::clone(&encoded.provider),
                 encoded.generation,
             )),
-            task: Some(child.title.clone()),
+            task: Some(subagent.title.clone()),
             ..SessionEntry::new(
-                child.session.clone(),
+                subagent.session.clone(),
                 Session::new(settings),
                 surroundings,
                 parent.mode,
             )
         };
-        child.phase = ChildPhase::Running;
-        let (id, turn_id) = (child.session.clone(), child.turn.clone());
-        let text = marks::escape(&child.prompt).into_owned();
+        subagent.phase = SubagentPhase::Running;
+        let (id, turn_id) = (subagent.session.clone(), subagent.turn.clone());
+        let text = marks::escape(&subagent.prompt).into_owned();
         self.entries.insert(id.clone(), entry);
-        self.subagents.running.insert(id.clone(), child);
+        self.subagents.running.insert(id.clone(), subagent);
         self.measure(&id, &system, &specs);
         self.publish_subagent(&id);
-        self.turn_input(&id, &turn_id, Input::UserMessage { text });
+        self.turn_input(&id, &turn_id, Input::UserMessage { text, attached: Vec::new() });
     }
 
     fn subagent_settings(&self, tools: &ToolBox, max_rounds: u32) -> turn::TurnSettings {
         let model = &self.config.choice.info.name;
         let mut settings = self.config.turn_settings(model);
         if settings.dialect == Dialect::Tasks {
-            // A graph is kept for the conversations of the user's.
+            // Only sessions of the user have a task graph.
             settings.dialect = Dialect::for_model(model);
             settings.reminders = self.config.settings.reminders.in_words_of(settings.dialect);
         }
@@ -161,25 +165,25 @@ impl Sessions {
         settings
     }
 
-    /// Before an answer that may be its last but one.
+    /// Warns a subagent before its last request but one.
     pub(super) fn warn_subagent(&mut self, session_id: &str, input: &Input) {
-        let Some(child) = self.subagents.running.get(session_id) else { return };
+        let Some(subagent) = self.subagents.running.get(session_id) else { return };
         if !matches!(input, Input::Model { event: ModelEvent::Finished(_), .. }) {
             return;
         }
         let Some(session) = self.entries.get_mut(session_id) else { return };
         let (rounds, _) = session.machine.turn_usage();
-        if rounds + 2 == child.max_rounds {
+        if rounds + 2 == subagent.max_rounds {
             session.machine.step(Input::Notice { text: subagent::LAST_ROUND.to_owned() });
         }
     }
 
-    /// Performs what is otherwise with a child; gives back the rest. Its words are shown to nobody:
-    /// the parent is told the last of them.
+    /// Performs the effects that differ for a subagent, and returns the others. The texts of a
+    /// subagent are not shown; the last one is its report.
     pub(super) fn subagent_effect(
         &mut self,
         session_id: &str,
-        turn_id: &str,
+        turn_id: &TurnId,
         effect: Effect,
         reviews: &mut Reviews,
     ) -> Option<Effect> {
@@ -212,43 +216,48 @@ impl Sessions {
     fn subagent_spent(&mut self, session_id: &str) {
         let Some(session) = self.entries.get(session_id) else { return };
         let total = session.machine.usage();
-        let Some(child) = self.subagents.running.get_mut(session_id) else { return };
-        let before = std::mem::replace(&mut child.counted, total);
+        let Some(subagent) = self.subagents.running.get_mut(session_id) else { return };
+        let before = std::mem::replace(&mut subagent.counted, total);
         let usage = Tokens {
             input_tokens: total.input_tokens - before.input_tokens,
             output_tokens: total.output_tokens - before.output_tokens,
             cached_tokens: total.cached_tokens - before.cached_tokens,
         };
-        let ParentCall { session_id: parent, turn_id, .. } = child.parent.clone();
+        let ParentCall { session_id: parent, turn_id, .. } = subagent.parent.clone();
         self.publish_subagent(session_id);
-        self.turn_input(&parent, &turn_id, Input::ChildSpent { usage });
+        self.turn_input(&parent, &turn_id.into(), Input::SubagentSpent { usage });
     }
 
-    /// The conversation of a child is written down beside its parent's: nobody goes on with it, but
-    /// what led to an effect is on record.
+    /// Writes the conversation of a subagent into the journal of its parent. It is never continued,
+    /// but the cause of every effect is recorded.
     pub(super) fn write_subagent_steps(&self, session_id: &str, records: Vec<Record>) {
         let Some(parent) = self.subagents.parent_of(session_id) else { return };
         for step in records {
             if matches!(step, Record::Item(_)) {
-                let line = ChildStep { session_id: session_id.to_owned(), step };
-                self.write(&parent.session_id, &Line::ChildStep(line));
+                let line = SubagentStep { session_id: session_id.to_owned(), step };
+                self.write(&parent.session_id, &Line::SubagentStep(line));
             }
         }
     }
 
     /// Counts the work of a subagent for the plan item of its parent, too.
-    pub(super) fn subagent_worked(&mut self, session_id: &str, call_id: &str, update: &ToolUpdate) {
+    pub(super) fn subagent_worked(
+        &mut self,
+        session_id: &str,
+        call_id: &CallId,
+        update: &ToolUpdate,
+    ) {
         let path =
             update.edited.as_deref().and_then(path_of).map(|path| self.services.display(&path));
-        let Some(child) = self.subagents.running.get_mut(session_id) else { return };
+        let Some(subagent) = self.subagents.running.get_mut(session_id) else { return };
         if let (Some(ToolState::Done), Some(path)) = (update.state, path)
-            && !child.files.contains(&path)
+            && !subagent.files.contains(&path)
         {
-            child.files.push(path);
+            subagent.files.push(path);
         }
-        let ParentCall { session_id: parent, plan_item, .. } = child.parent.clone();
+        let ParentCall { session_id: parent, plan_item, .. } = subagent.parent.clone();
         if let Some(item) = plan_item {
-            self.work_updated(&parent, &format!("{session_id}/{call_id}"), &item, update);
+            self.work_updated(&parent, &format!("{session_id}/{call_id}").into(), &item, update);
         }
     }
 
@@ -262,30 +271,36 @@ impl Sessions {
 
     fn publish_subagent(&mut self, session_id: &str) {
         let rev = self.services.next_rev();
-        let Some(child) = self.subagents.running.get(session_id) else { return };
+        let Some(subagent) = self.subagents.running.get(session_id) else { return };
         let Some(session) = self.entries.get_mut(session_id) else { return };
         session.plan_stale = false;
         let plan = session.machine.plan_items();
         let items = session.work.shown_all(&plan);
         let (rounds, tokens) = session.machine.turn_usage();
-        let note = ChildNotification {
+        let note = SubagentNotification {
             completed: plan.iter().filter(|item| !item.is_open()).count() as u32,
             total: items.len() as u32,
             items,
             rounds,
             usage: usage(tokens),
-            ..child.note(rev)
+            ..subagent.note(rev)
         };
         self.tell_subagent(note);
     }
 
-    fn tell_subagent(&mut self, note: ChildNotification) {
+    fn tell_subagent(&mut self, note: SubagentNotification) {
         self.subagents.show(note.clone());
-        self.write(&note.parent.session_id, &Line::Child(note.clone()));
-        self.services.notify(Notice::Child(note));
+        self.write(&note.parent.session_id, &Line::Subagent(note.clone().into()));
+        self.services.notify(Notice::Subagent(note));
     }
 
-    fn end_subagent(&mut self, session_id: &str, turn_id: &str, end: End, reviews: &mut Reviews) {
+    fn end_subagent(
+        &mut self,
+        session_id: &str,
+        turn_id: &TurnId,
+        end: End,
+        reviews: &mut Reviews,
+    ) {
         let Some(session) = self.entries.get_mut(session_id) else { return };
         if let Some(turn) = session.turn.take() {
             turn.cancel.cancel();
@@ -293,12 +308,12 @@ impl Sessions {
         self.withdraw_approvals(turn_id);
         reviews.stop_waiting(turn_id);
         self.close_tools(session_id, turn_id);
-        if let Some(child) = self.subagents.running.get_mut(session_id) {
-            child.phase = ChildPhase::Ended { reason: end_reason(end.reason) };
+        if let Some(subagent) = self.subagents.running.get_mut(session_id) {
+            subagent.phase = SubagentPhase::Ended { reason: end_reason(end.reason) };
         }
         self.publish_subagent(session_id);
         let Some(session) = self.entries.remove(session_id) else { return };
-        let Some(child) = self.subagents.running.remove(session_id) else { return };
+        let Some(subagent) = self.subagents.running.remove(session_id) else { return };
         let (rounds, usage) = session.machine.turn_usage();
         let open = session.machine.plan_items().into_iter().filter(|item| item.is_open());
         let ended = SubagentEnd {
@@ -307,13 +322,13 @@ impl Sessions {
             last_words: last_words(session.machine.conversation()),
             rounds,
             usage,
-            files: child.files,
+            files: subagent.files,
             open: open.map(|item| item.content).collect(),
         };
-        // Nobody is told when the parent's turn is over.
-        drop(child.reply.send(ended.report()));
-        self.keep_calls(&child.parent.session_id, session_id, session.tools);
-        let of_parent = |it: &Subagent| it.parent.session_id == child.parent.session_id;
+        // After the end of the parent's turn nobody waits for the report.
+        drop(subagent.reply.send(ended.report()));
+        self.keep_calls(&subagent.parent.session_id, session_id, session.tools);
+        let of_parent = |it: &Subagent| it.parent.session_id == subagent.parent.session_id;
         if let Some(at) = self.subagents.waiting.iter().position(of_parent)
             && let Some(next) = self.subagents.waiting.remove(at)
         {
@@ -329,42 +344,43 @@ impl Sessions {
         }
     }
 
-    /// The turn of their parent is over: drops those that wait, and returns what ends the others.
-    pub(super) fn end_subagents(&mut self, session_id: &str) -> Vec<Step> {
+    /// Ends the subagents of a session: drops the waiting ones, and returns the steps that cancel
+    /// the running ones.
+    pub(super) fn end_subagents(&mut self, session_id: &str) -> Vec<SessionStep> {
         let waiting = std::mem::take(&mut self.subagents.waiting).into_iter();
         let (gone, rest): (Vec<Subagent>, Vec<Subagent>) =
-            waiting.partition(|child| child.parent.session_id == session_id);
+            waiting.partition(|subagent| subagent.parent.session_id == session_id);
         self.subagents.waiting = rest.into();
-        for child in gone {
-            self.drop_waiting(child);
+        for subagent in gone {
+            self.drop_waiting(subagent);
         }
         let running = self.subagents.running.values();
         running
-            .filter(|child| child.parent.session_id == session_id)
-            .map(|child| Step::Input {
-                session: child.session.clone(),
-                turn: child.turn.clone(),
+            .filter(|subagent| subagent.parent.session_id == session_id)
+            .map(|subagent| SessionStep::Input {
+                session: subagent.session.clone(),
+                turn: subagent.turn.clone(),
                 input: Input::Cancel,
             })
             .collect()
     }
 
-    /// False: no child that waits has this session.
+    /// Cancels a waiting subagent. Returns false if none waits under this id.
     pub(super) fn cancel_waiting_subagent(&mut self, params: &CancelParams) -> bool {
         let waiting = &mut self.subagents.waiting;
-        let at = waiting.iter().position(|child| child.session == params.session_id);
+        let at = waiting.iter().position(|subagent| subagent.session == params.session_id);
         match at.and_then(|at| waiting.remove(at)) {
-            Some(child) => {
-                self.drop_waiting(child);
+            Some(subagent) => {
+                self.drop_waiting(subagent);
                 true
             }
             None => false,
         }
     }
 
-    fn drop_waiting(&mut self, mut child: Subagent) {
-        child.phase = ChildPhase::Ended { reason: EndReason::Cancelled };
-        let note = child.note(self.services.next_rev());
+    fn drop_waiting(&mut self, mut subagent: Subagent) {
+        subagent.phase = SubagentPhase::Ended { reason: EndReason::Cancelled };
+        let note = subagent.note(self.services.next_rev());
         self.tell_subagent(note);
         let ended = SubagentEnd {
             reason: turn::EndReason::Cancelled,
@@ -375,46 +391,50 @@ impl Sessions {
             files: Vec::new(),
             open: Vec::new(),
         };
-        drop(child.reply.send(ended.report()));
+        drop(subagent.reply.send(ended.report()));
     }
 
-    /// Subagents of a session for a client: their state, and the calls of those that the newest turn
-    /// started.
+    /// Returns the subagents of a session for a client, with the calls of those that the newest
+    /// turn started.
     pub(super) fn subagents_of(
         &self,
         session: &SessionEntry,
-    ) -> (Vec<ChildNotification>, Vec<ToolNotification>) {
+    ) -> (Vec<SubagentNotification>, Vec<ToolNotification>) {
         let turn = session.last_turn.as_ref().map(|turn| &turn.turn_id);
         let (mut notes, mut calls) = (Vec::new(), Vec::new());
         for it in self.subagents.shown.get(&session.id).into_iter().flatten() {
             if Some(&it.note.parent.turn_id) == turn {
                 let running = self.entries.get(&it.note.session_id);
-                calls.extend(running.map_or(&it.calls, |child| &child.tools).iter().cloned());
+                calls.extend(running.map_or(&it.calls, |subagent| &subagent.tools).iter().cloned());
             }
             notes.push(it.note.clone());
         }
         (notes, calls)
     }
 
-    /// Subagents that a session of an earlier process had. None of them runs.
-    pub(super) fn restore_subagents(&mut self, session_id: &str, children: Vec<ChildNotification>) {
-        for mut note in children {
-            // Whoever has its journal has its children.
+    /// Restores the subagents of an earlier process as ended.
+    pub(super) fn restore_subagents(
+        &mut self,
+        session_id: &str,
+        subagents: Vec<SubagentNotification>,
+    ) {
+        for mut note in subagents {
+            // A fork has another id than the session in its journal.
             session_id.clone_into(&mut note.parent.session_id);
             note.rev = self.services.next_rev();
             match note.phase {
-                ChildPhase::Ended { .. } => {}
-                ChildPhase::Waiting | ChildPhase::Running => interrupt(&mut note),
+                SubagentPhase::Ended { .. } => {}
+                SubagentPhase::Waiting | SubagentPhase::Running => interrupt(&mut note),
             }
             self.subagents.show(note.clone());
-            self.services.notify(Notice::Child(note));
+            self.services.notify(Notice::Subagent(note));
         }
     }
 }
 
-/// Its process ended while it ran.
-fn interrupt(note: &mut ChildNotification) {
-    note.phase = ChildPhase::Ended { reason: EndReason::Interrupted };
+/// Marks a subagent whose process ended.
+fn interrupt(note: &mut SubagentNotification) {
+    note.phase = SubagentPhase::Ended { reason: EndReason::Interrupted };
     for item in &mut note.items {
         if item.status == ItemStatus::InProgress {
             item.status = ItemStatus::Pending;

@@ -2,20 +2,28 @@
 //!
 //! Never steps the turn machine.
 
-use cairn_core::conversation::{Note, NoteKind};
+use cairn_core::{
+    conversation::{Attached, Item, Note, NoteKind},
+    ids::{CallId, TurnId},
+};
 use cairn_protocol::{
-    ContextUse, MessageNotification, MessageRole, Notice, ToolNotification, ToolState,
-    TurnNotification, TurnPhase, Usage, UsageNotification,
+    Attachment, ContextUse, MessageNotification, MessageRole, Notice, OutputNotification, Position,
+    Range, ToolNotification, ToolOutputParams, ToolOutputResult, ToolState, ToolTarget, TurnNotice,
+    TurnNotification, TurnPhase, TurnSpent, Usage, UsageNotification,
 };
 
-use super::{Sessions, entry::Stream};
-use crate::{ports::ToolUpdate, store::sessions::Line};
+use super::{
+    Sessions,
+    entry::{SessionEntry, Stream, TurnBegan},
+    stored,
+};
+use crate::{clock, ports::ToolUpdate, store::sessions::Line};
 
-/// Tool calls of a turn that a client can ask for again.
+/// Maximum number of tool calls of a turn that `agent/state` returns.
 const TOOLS_KEPT: usize = 500;
 
 impl Sessions {
-    pub(super) fn publish_turn(&mut self, session_id: &str, turn_id: &str, phase: TurnPhase) {
+    pub(super) fn publish_turn(&mut self, session_id: &str, turn_id: &TurnId, phase: TurnPhase) {
         let rev = self.services.next_rev();
         let note =
             TurnNotification { session_id: session_id.into(), turn_id: turn_id.into(), rev, phase };
@@ -25,7 +33,7 @@ impl Sessions {
         self.services.notify(Notice::Turn(note));
     }
 
-    pub(super) fn publish_usage(&mut self, session_id: &str, turn_id: &str) {
+    pub(super) fn publish_usage(&mut self, session_id: &str, turn_id: &TurnId) {
         if let Some(note) = self.usage_of(session_id, turn_id) {
             self.services.notify(Notice::Usage(note));
         }
@@ -34,7 +42,7 @@ impl Sessions {
     pub(super) fn usage_of(
         &mut self,
         session_id: &str,
-        turn_id: &str,
+        turn_id: &TurnId,
     ) -> Option<UsageNotification> {
         let rev = self.services.next_rev();
         let machine = &self.entries.get(session_id)?.machine;
@@ -52,21 +60,22 @@ impl Sessions {
         })
     }
 
-    /// A row for the call, once.
+    /// Publishes the queued call, once.
     pub(super) fn announce(
         &mut self,
         session_id: &str,
-        turn_id: &str,
-        call_id: &str,
+        turn_id: &TurnId,
+        call_id: &CallId,
         name: &str,
         plan_item: Option<String>,
     ) {
-        // What was said before the call is shown before it.
+        // Text before the call is published before it.
         self.publish_streams();
         let rev = self.services.next_rev();
         let parent = self.subagents.parent_of(session_id).cloned();
         let Some(session) = self.entries.get_mut(session_id) else { return };
-        let at = match session.tools.iter().position(|tool| tool.call_id == call_id) {
+        let kind = session.turn.as_ref().and_then(|turn| turn.kind_of(name));
+        let at = match session.tools.iter().position(|tool| *call_id == tool.call_id) {
             Some(at) => at,
             None => {
                 if session.tools.len() >= TOOLS_KEPT {
@@ -84,14 +93,21 @@ impl Sessions {
                     detail: None,
                     uri: None,
                     parent,
+                    tool_kind: None,
+                    target: None,
+                    stats: None,
+                    started_at: None,
+                    ended_at: None,
                 });
                 session.tools.len() - 1
             }
         };
         let Some(tool) = session.tools.get_mut(at) else { return };
         tool.rev = rev;
-        // A server may give a call the same id when it is asked again.
+        // A server may use the same id in a repeated answer.
         tool.state = ToolState::Queued;
+        (tool.started_at, tool.ended_at) = (None, None);
+        tool.tool_kind = kind;
         if plan_item.is_some() {
             tool.plan_item = plan_item;
         }
@@ -102,8 +118,8 @@ impl Sessions {
     pub(super) fn tool_update(
         &mut self,
         session_id: &str,
-        turn_id: &str,
-        call_id: &str,
+        turn_id: &TurnId,
+        call_id: &CallId,
         update: ToolUpdate,
     ) {
         let rev = self.services.next_rev();
@@ -112,12 +128,12 @@ impl Sessions {
         else {
             return;
         };
-        let Some(tool) = session.tools.iter_mut().find(|tool| tool.call_id == call_id) else {
+        let Some(tool) = session.tools.iter_mut().find(|tool| *call_id == tool.call_id) else {
             return;
         };
         tool.rev = rev;
         if let Some(state) = update.state {
-            tool.state = state;
+            enter(tool, state);
         }
         if let Some(title) = &update.title {
             tool.title.clone_from(title);
@@ -127,7 +143,14 @@ impl Sessions {
         }
         if update.uri.is_some() {
             tool.uri.clone_from(&update.uri);
+            tool.target = update.uri.clone().map(|uri| ToolTarget { uri, range: None });
         }
+        if let (Some(target), Some(lines)) = (&mut tool.target, &update.lines) {
+            let line = |line| Position { line, character: 0 };
+            target.range = Some(Range { start: line(lines.start), end: line(lines.end) });
+        }
+        tool.tool_kind = update.kind.or(tool.tool_kind);
+        tool.stats = update.stats.or(tool.stats);
         let note = tool.clone();
         if let Some(item) = note.plan_item.clone() {
             self.work_updated(session_id, call_id, &item, &update);
@@ -137,37 +160,49 @@ impl Sessions {
         self.services.notify(Notice::Tool(note));
     }
 
-    /// Rows of calls that never came to be: the message they were in was cut.
-    pub(super) fn drop_announced(&mut self, session_id: &str, turn_id: &str) {
+    /// Passes on the output of a call that still runs.
+    pub(super) fn output(&self, piece: OutputNotification) {
+        let session = self.entries.get(&piece.session_id);
+        let tools = session.map(|session| session.tools.as_slice()).unwrap_or_default();
+        let runs = |tool: &ToolNotification| {
+            tool.call_id == piece.call_id && tool.turn_id == piece.turn_id && !tool.state.is_over()
+        };
+        if tools.iter().any(runs) {
+            self.services.notify(Notice::Output(piece));
+        }
+    }
+
+    /// Marks calls as failed whose message was truncated before they were complete.
+    pub(super) fn drop_announced(&mut self, session_id: &str, turn_id: &TurnId) {
         self.set_states(session_id, turn_id, |state| state == ToolState::Queued);
     }
 
-    pub(super) fn close_tools(&mut self, session_id: &str, turn_id: &str) {
+    pub(super) fn close_tools(&mut self, session_id: &str, turn_id: &TurnId) {
         self.set_states(session_id, turn_id, |state| !state.is_over());
     }
 
     pub(super) fn set_states(
         &mut self,
         session_id: &str,
-        turn_id: &str,
+        turn_id: &TurnId,
         open: impl Fn(ToolState) -> bool,
     ) {
         let Some(session) = self.entries.get_mut(session_id) else { return };
         let mut changed = Vec::new();
         for tool in
-            session.tools.iter_mut().filter(|tool| tool.turn_id == turn_id && open(tool.state))
+            session.tools.iter_mut().filter(|tool| *turn_id == tool.turn_id && open(tool.state))
         {
             let rev = self.services.next_rev();
             tool.rev = rev;
-            tool.state = ToolState::Cancelled;
+            enter(tool, ToolState::Cancelled);
             changed.push(tool.clone());
         }
         for note in changed {
             let update = ToolUpdate { state: Some(note.state), ..ToolUpdate::default() };
             if let Some(item) = &note.plan_item {
-                self.work_updated(session_id, &note.call_id, item, &update);
+                self.work_updated(session_id, &note.call_id.as_str().into(), item, &update);
             }
-            self.subagent_worked(session_id, &note.call_id, &update);
+            self.subagent_worked(session_id, &note.call_id.as_str().into(), &update);
             self.write_tool(&note);
             self.services.notify(Notice::Tool(note));
         }
@@ -175,8 +210,20 @@ impl Sessions {
 
     fn write_tool(&self, note: &ToolNotification) {
         if note.state.is_over() {
-            self.write(self.root_of(&note.session_id), &Line::Tool(note.clone()));
+            self.write(self.root_of(&note.session_id), &Line::Tool(note.clone().into()));
         }
+    }
+
+    /// Returns the result of a call as the model got it.
+    pub(crate) fn tool_output(&self, params: &ToolOutputParams) -> ToolOutputResult {
+        let session = self.entries.get(&params.session_id);
+        let items = session.map(|session| session.machine.conversation()).unwrap_or_default();
+        let results = items.iter().rev().filter_map(|item| match item {
+            Item::ToolResults { results, .. } => Some(results),
+            Item::User(_) | Item::Assistant(_) => None,
+        });
+        let result = results.flatten().find(|result| result.call_id == params.call_id);
+        ToolOutputResult { text: result.map(|result| result.content.clone()) }
     }
 
     pub(super) fn stream(&mut self, session_id: &str, role: MessageRole, delta: &str) {
@@ -197,6 +244,7 @@ impl Sessions {
                     role,
                     text: String::new(),
                     delta: String::new(),
+                    at: clock::now_ms(),
                 })
             }
         };
@@ -204,7 +252,7 @@ impl Sessions {
         stream.delta.push_str(delta);
     }
 
-    /// Deltas of all sessions, one notification each however many pieces came.
+    /// Publishes the text since the last call: one notification for each streaming message.
     pub(super) fn publish_streams(&mut self) {
         let mut notes = Vec::new();
         for session in self.entries.values_mut() {
@@ -216,13 +264,17 @@ impl Sessions {
             let rev = self.services.next_rev();
             notes.push(MessageNotification {
                 session_id: session.id.clone(),
-                turn_id: turn.id.clone(),
+                turn_id: turn.id.clone().into(),
                 rev,
                 item_id: stream.item_id.clone(),
                 role: stream.role,
                 delta: std::mem::take(&mut stream.delta),
                 text: None,
                 incomplete: false,
+                notice: None,
+                at: Some(stream.at),
+                ended_at: None,
+                attachments: Vec::new(),
             });
         }
         for note in notes {
@@ -230,9 +282,9 @@ impl Sessions {
         }
     }
 
-    /// `None`: what streamed is not part of the conversation. What was shown piece by piece is told
-    /// again as it was shown: of a message whose thoughts come between its words each part is one.
-    pub(super) fn end_stream(&mut self, session_id: &str, turn_id: &str, text: Option<String>) {
+    /// Ends the streaming message. `None`: its text is not part of the conversation. The final text
+    /// is published in the parts in which it streamed: reasoning between two texts separates them.
+    pub(super) fn end_stream(&mut self, session_id: &str, turn_id: &TurnId, text: Option<String>) {
         let rev = self.services.next_rev();
         let Some(session) = self.entries.get_mut(session_id) else { return };
         let Some(stream) = session.stream.take() else {
@@ -251,31 +303,70 @@ impl Sessions {
             delta: stream.delta,
             text: Some(stream.text),
             incomplete,
+            notice: None,
+            at: Some(stream.at),
+            ended_at: Some(clock::now_ms()),
+            attachments: Vec::new(),
         }));
     }
 
-    pub(super) fn show_note(&mut self, session_id: &str, turn_id: &str, note: Note) {
+    pub(super) fn show_note(&mut self, session_id: &str, turn_id: &TurnId, note: Note) {
         match note.kind {
             NoteKind::Reminder | NoteKind::Notice => {
                 self.message(session_id, turn_id, MessageRole::Reminder, note.text);
             }
-            // The user's own words were shown when they sent them.
+            // The text of the user was published when it arrived.
             NoteKind::Steer => {}
         }
     }
 
-    /// A message that is there at once.
+    /// Publishes a complete message.
     pub(super) fn message(
         &mut self,
         session_id: &str,
-        turn_id: &str,
+        turn_id: &TurnId,
         role: MessageRole,
         text: String,
+    ) {
+        self.show_message(session_id, turn_id, (role, None), text, Vec::new());
+    }
+
+    /// Shows a notice of the daemon in a turn.
+    pub(super) fn turn_notice(
+        &mut self,
+        session_id: &str,
+        turn_id: &TurnId,
+        notice: TurnNotice,
+        text: String,
+    ) {
+        let says = (notice.kind(), Some(notice));
+        self.show_message(session_id, turn_id, says, text, Vec::new());
+    }
+
+    /// Publishes a message of the user.
+    pub(super) fn user_message(
+        &mut self,
+        session_id: &str,
+        turn_id: &TurnId,
+        text: String,
+        attached: &[Attached],
+    ) {
+        let attachments = stored::attachments(attached);
+        self.show_message(session_id, turn_id, (MessageRole::User, None), text, attachments);
+    }
+
+    fn show_message(
+        &mut self,
+        session_id: &str,
+        turn_id: &TurnId,
+        (role, notice): (MessageRole, Option<TurnNotice>),
+        text: String,
+        attachments: Vec<Attachment>,
     ) {
         let rev = self.services.next_rev();
         let Some(session) = self.entries.get_mut(session_id) else { return };
         session.messages += 1;
-        let item_id = format!("m{}", session.messages);
+        let (item_id, now) = (format!("m{}", session.messages), clock::now_ms());
         self.services.notify(Notice::Message(MessageNotification {
             session_id: session_id.into(),
             turn_id: turn_id.into(),
@@ -285,7 +376,33 @@ impl Sessions {
             delta: String::new(),
             text: Some(text),
             incomplete: false,
+            notice,
+            at: Some(now),
+            ended_at: Some(now),
+            attachments,
         }));
+    }
+}
+
+/// Returns what the newest turn took.
+pub(super) fn spent(session: &SessionEntry) -> Option<TurnSpent> {
+    let TurnBegan { at, cost_micros } = session.began?;
+    let (_, used) = session.machine.turn_usage();
+    let cost = session.machine.cost().micro_dollars();
+    Some(TurnSpent {
+        elapsed_ms: u64::try_from(at.elapsed().as_millis()).unwrap_or(u64::MAX),
+        usage: usage(used),
+        cost_micros: cost.map(|now| now.saturating_sub(cost_micros)),
+    })
+}
+
+/// Moves a call to a state, and notes when it began to run and when it was over.
+fn enter(tool: &mut ToolNotification, state: ToolState) {
+    tool.state = state;
+    if state == ToolState::Running {
+        tool.started_at.get_or_insert_with(clock::now_ms);
+    } else if state.is_over() {
+        tool.ended_at.get_or_insert_with(clock::now_ms);
     }
 }
 

@@ -1,8 +1,10 @@
-//! Turns: how one begins, is steered and cancelled.
+//! Start, steering and cancellation of turns.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Instant};
 
 use cairn_core::{
+    conversation::Attached,
+    ids::TurnId,
     model::ToolSpec,
     plan::Dialect,
     policy::trust,
@@ -10,60 +12,77 @@ use cairn_core::{
     turn::{self, Input, Session},
 };
 use cairn_protocol::{
-    CancelParams, Empty, ErrorKind, MessageRole, ReviewMode, RunTaskParams, RunTaskResult,
-    SteerParams, SteerResult, TaskContext, TurnPhase,
+    CancelParams, Empty, RequestProblem, ReviewMode, RunTaskParams, RunTaskResult, SteerParams,
+    SteerResult, TaskContext, TurnPhase,
 };
 
 use super::{
     Sessions,
     encoding::EncodedConversation,
-    entry::{RunningTurn, SessionEntry, Step, TurnStart, new_id},
+    entry::{RunningTurn, SessionEntry, SessionStep, TurnBegan, TurnStart, new_id},
+    stored,
 };
 use crate::{
     event::RequestError,
+    model::{Provider, replay::ReplayProvider},
     secrets,
     store::sessions::{self, Header, Line, TurnLine, VERSION},
     workspace::path_of,
 };
 
-/// Sessions kept in memory; the oldest idle one goes first.
+/// Maximum number of sessions in memory; the oldest idle one is dropped first.
 const SESSIONS_KEPT: usize = 50;
 
-/// Told when the mode becomes this one: to learn it from a call that is refused costs a round.
+/// Name of the built-in demonstration, in place of a model.
+const DEMO: &str = "demo";
+/// Generation of its conversation: a turn with a model after it encodes the conversation anew.
+const DEMO_GENERATION: u32 = u32::MAX;
+
+/// Notices of the start and the end of plan mode. Without one the model would learn of it by a
+/// refused call, which costs a round.
 const PLANNING: &str = "The user wants a plan first: for now no file may be changed and no command may run. Look at what you need, then present the plan.";
 const PLANNED: &str = "Planning is over: from now on you may edit files and run commands again.";
 
 impl Sessions {
     pub(super) fn run_task(
         &mut self,
-        params: RunTaskParams,
+        mut params: RunTaskParams,
         opening: TurnStart,
     ) -> Result<RunTaskResult, RequestError> {
-        if params.text.trim().is_empty() {
+        let attached = opening.attached;
+        if params.text.trim().is_empty() && attached.is_empty() {
             return Err(RequestError::new(
-                ErrorKind::InvalidParams,
+                RequestProblem::EmptyTask,
                 "The task is empty",
                 "Say what the agent should do.",
             ));
         }
         let Some(workspace) = self.services.workspace.clone() else {
             return Err(RequestError::new(
-                ErrorKind::NotReady,
+                RequestProblem::NoFolder,
                 "No folder is open",
-                "Open a folder (File: Open Folder…); the agent works inside it.",
+                "Open a folder; the agent works inside it.",
             ));
         };
+        if let Some(unusable) = self.config.choice.unusable.as_ref().filter(|_| !params.demo) {
+            return Err(RequestError::new(
+                RequestProblem::NoUsableModel { reason: unusable.problem.clone() },
+                "No model can be used, so the task was not started",
+                &unusable.text,
+            ));
+        }
         if params.session_id.is_none() && self.config.choice.info.replay {
-            // A new session reads the script anew; older ones keep their place in theirs.
+            // A new session starts the replay script again; older ones keep their position.
             self.config.choose_model();
             self.status.dirty = true;
         }
-        let turn_settings = self.config.turn_settings(&self.config.choice.info.name);
+        let model = if params.demo { DEMO } else { &self.config.choice.info.name };
+        let turn_settings = self.config.turn_settings(model);
         let session_id = match &params.session_id {
             Some(id) => match self.entries.get(id) {
                 Some(session) if session.turn.is_some() => {
                     return Err(RequestError::new(
-                        ErrorKind::TurnMismatch,
+                        RequestProblem::TurnRunning,
                         "The agent is still working in this session",
                         "Cancel the turn first, or send your words to it with agent/steer.",
                     ));
@@ -74,18 +93,21 @@ impl Sessions {
                 },
                 None => {
                     return Err(RequestError::new(
-                        ErrorKind::UnknownSession,
+                        RequestProblem::SessionNotLoaded,
                         "This session is not known any more",
-                        "Open it with Cairn: Open Session, or start a new task.",
+                        "Open it again, or start a new task.",
                     ));
                 }
             },
             None => self.new_session(&turn_settings, &workspace, opening.instructions),
         };
-        let turn_id = new_id("t");
+        let turn_id = TurnId::from(new_id("t"));
         let text = prompt::user_message(&params.text, &self.in_view(params.context.as_ref()));
+        if params.text.trim().is_empty() {
+            params.text = stored::attachment_names(&attached);
+        }
         let mode = params.mode.unwrap_or(self.config.settings.review_mode);
-        self.begin_turn(&session_id, &turn_id)?;
+        self.begin_turn(&session_id, &turn_id, params.demo)?;
         let trusted = self.config.trusted;
         let session = self.known(&session_id)?;
         let was_planning = session.task.is_some() && session.mode == ReviewMode::Plan;
@@ -111,36 +133,43 @@ impl Sessions {
         session.title.get_or_insert_with(|| sessions::title(&params.text));
         session.turns += 1;
         session.tools.clear();
-        self.steps.push_back(Step::Checkpoint {
+        self.steps.push_back(SessionStep::Checkpoint {
             session: session_id.clone(),
             turn: turn_id.clone(),
             task: params.text.clone(),
         });
         let line = TurnLine {
-            turn_id: turn_id.clone(),
+            turn_id: turn_id.clone().into(),
             task: params.text.clone(),
-            mode,
+            mode: mode.into(),
             follow_up: opening.follow_up,
+            attachments: attached.iter().map(Into::into).collect(),
         };
         self.write(&session_id, &Line::Turn(line));
         self.bring_into_view(&session_id);
-        self.publish_turn(&session_id, &turn_id, TurnPhase::Started { text: params.text.clone() });
-        self.message(&session_id, &turn_id, MessageRole::User, params.text);
+        let started = TurnPhase::Started {
+            text: params.text.clone(),
+            attachments: stored::attachments(&attached),
+        };
+        self.publish_turn(&session_id, &turn_id, started);
+        self.user_message(&session_id, &turn_id, params.text, &attached);
         if params.session_id.is_none() {
             self.show_instructions(&session_id, &turn_id);
         }
         self.status.dirty = true;
-        self.turn_input(&session_id, &turn_id, Input::UserMessage { text });
-        Ok(RunTaskResult { session_id, turn_id })
+        self.turn_input(&session_id, &turn_id, Input::UserMessage { text, attached });
+        Ok(RunTaskResult { session_id, turn_id: turn_id.into() })
     }
 
-    /// Whom a turn asks, with what at hand, as settings and keys are now.
+    /// Takes the model, the tools and the limits of a turn from the present settings and keys.
     pub(super) fn begin_turn(
         &mut self,
         session_id: &str,
-        turn_id: &str,
+        turn_id: &TurnId,
+        demo: bool,
     ) -> Result<(), RequestError> {
-        let turn_settings = self.config.turn_settings(&self.config.choice.info.name);
+        let model = if demo { DEMO } else { &self.config.choice.info.name };
+        let turn_settings = self.config.turn_settings(model);
         let tools = self.config.tools_of(turn_settings.dialect);
         let of_plan = match turn_settings.dialect {
             Dialect::List(list) => Some(list.spec()),
@@ -148,8 +177,11 @@ impl Sessions {
         };
         let specs: Vec<ToolSpec> =
             of_plan.into_iter().chain(tools.iter().map(|(spec, _)| spec.clone())).collect();
-        let (provider, generation) =
-            (Arc::clone(&self.config.choice.provider), self.config.generation);
+        let (provider, generation): (Arc<dyn Provider>, u32) = if demo {
+            (Arc::new(ReplayProvider::demo()), DEMO_GENERATION)
+        } else {
+            (Arc::clone(&self.config.choice.provider), self.config.generation)
+        };
         let (cancel, max_tokens) =
             (self.services.shutdown.child_token(), self.config.choice.max_tokens);
         let session = self.known(session_id)?;
@@ -159,6 +191,8 @@ impl Sessions {
         session.machine.configure(turn_settings);
         let mut system = prompt::system(&session.surroundings);
         secrets::clean(&mut system);
+        let cost_micros = session.machine.cost().micro_dollars().unwrap_or(0);
+        session.began = Some(TurnBegan { at: Instant::now(), cost_micros });
         session.turn = Some(RunningTurn {
             id: turn_id.to_owned(),
             cancel,
@@ -234,18 +268,22 @@ impl Sessions {
         }
     }
 
-    pub(crate) fn steer(&mut self, params: SteerParams) -> Result<SteerResult, RequestError> {
+    pub(crate) fn steer(
+        &mut self,
+        params: SteerParams,
+        attached: Vec<Attached>,
+    ) -> Result<SteerResult, RequestError> {
         let session = self.known(&params.session_id)?;
-        if !session.is_turn(&params.expected_turn_id) {
+        if !session.is_turn(&params.expected_turn_id.as_str().into()) {
             return Err(RequestError::new(
-                ErrorKind::TurnMismatch,
+                RequestProblem::TurnEnded,
                 "That turn is over",
                 "Send your words as a reply: agent/runTask with the session's id.",
             ));
         }
-        let (session_id, turn_id) = (params.session_id, params.expected_turn_id);
-        self.message(&session_id, &turn_id, MessageRole::User, params.text.clone());
-        self.turn_input(&session_id, &turn_id, Input::Steer { text: params.text });
+        let (session_id, turn_id) = (params.session_id, TurnId::from(params.expected_turn_id));
+        self.user_message(&session_id, &turn_id, params.text.clone(), &attached);
+        self.turn_input(&session_id, &turn_id, Input::Steer { text: params.text, attached });
         Ok(SteerResult { queued: true })
     }
 
@@ -254,16 +292,16 @@ impl Sessions {
             return Ok(Empty {});
         }
         self.known(&params.session_id)?;
-        self.turn_input(&params.session_id, &params.turn_id, Input::Cancel);
+        self.turn_input(&params.session_id, &params.turn_id.as_str().into(), Input::Cancel);
         Ok(Empty {})
     }
 
     pub(super) fn known(&mut self, id: &str) -> Result<&mut SessionEntry, RequestError> {
         self.entries.get_mut(id).ok_or_else(|| {
             RequestError::new(
-                ErrorKind::UnknownSession,
+                RequestProblem::SessionUnknown,
                 "This session is not known",
-                "Start a new task with Agent: run task.",
+                "Start a new task.",
             )
         })
     }

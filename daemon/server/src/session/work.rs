@@ -1,11 +1,14 @@
-//! PlanWork that was done under each item of a plan: files, commands, calls and time.
+//! Work done under each item of a plan: files, commands, calls and time.
 
 use std::{
     collections::{HashMap, VecDeque},
     time::{Duration, Instant},
 };
 
-use cairn_core::plan::{Status, TodoItem};
+use cairn_core::{
+    ids::CallId,
+    plan::{Status, TodoItem},
+};
 use cairn_protocol::{
     EarlierPlan, ItemStatus, LinkedCommand, LinkedFile, PlanItem, PlanNotification, ToolState,
 };
@@ -19,7 +22,7 @@ const FILES_KEPT: usize = 200;
 #[derive(Debug, Default)]
 pub(super) struct PlanWork {
     items: HashMap<String, ItemWork>,
-    /// The item in progress, and since when.
+    /// The item in progress, and its start.
     clock: Option<(String, Instant)>,
     pub(super) history: VecDeque<EarlierPlan>,
 }
@@ -39,7 +42,7 @@ struct Command {
 }
 
 impl PlanWork {
-    /// The work under a plan as it was shown before.
+    /// Restores the work from the notification of an earlier process.
     pub(super) fn of(plan: Option<&PlanNotification>, history: Vec<EarlierPlan>) -> Self {
         let items = plan.map(|plan| plan.items.as_slice()).unwrap_or_default();
         let items = items.iter().map(|item| (item.id.clone(), ItemWork::of(item))).collect();
@@ -50,11 +53,11 @@ impl PlanWork {
         self.items.entry(item.to_owned()).or_default().calls += 1;
     }
 
-    /// Returns whether what is shown of the plan changed.
+    /// Returns true if the visible plan changed.
     pub(super) fn call_updated(
         &mut self,
         item: &str,
-        call_id: &str,
+        call_id: &CallId,
         update: &ToolUpdate,
         path: Option<String>,
     ) -> bool {
@@ -62,7 +65,7 @@ impl PlanWork {
         match update.access {
             Some(AccessKind::Command) => work.commands.push_back(Command {
                 shown: LinkedCommand {
-                    call_id: call_id.to_owned(),
+                    call_id: call_id.into(),
                     title: update.title.clone().unwrap_or_default(),
                     state: ToolState::Queued,
                     elapsed_ms: None,
@@ -77,7 +80,7 @@ impl PlanWork {
         let mut changed = work.add_file(update, path);
         if let (Some(state), Some(command)) = (
             update.state,
-            work.commands.iter_mut().find(|command| command.shown.call_id == call_id),
+            work.commands.iter_mut().find(|command| *call_id == command.shown.call_id),
         ) {
             command.now(state);
             changed = true;
@@ -85,7 +88,7 @@ impl PlanWork {
         changed
     }
 
-    /// The clock follows the item in progress.
+    /// Moves the clock to the item that is now in progress.
     fn tick(&mut self, items: &[TodoItem]) {
         let now =
             items.iter().find(|item| item.status == Status::InProgress).map(|item| item.id.clone());
@@ -98,7 +101,7 @@ impl PlanWork {
         self.clock = now.map(|id| (id, Instant::now()));
     }
 
-    /// The items with the work under each, as of now.
+    /// Returns the items with the present work under each.
     pub(super) fn shown_all(&mut self, items: &[TodoItem]) -> Vec<PlanItem> {
         self.tick(items);
         items.iter().map(|item| self.shown(item)).collect()
@@ -137,7 +140,7 @@ impl ItemWork {
         let command = |shown: &LinkedCommand| {
             let mut shown = shown.clone();
             if !shown.state.is_over() {
-                // Nobody saw its end.
+                // Its end was not recorded.
                 shown.state = ToolState::Cancelled;
             }
             Command { shown, running_since: None }

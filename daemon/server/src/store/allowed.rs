@@ -43,11 +43,11 @@ pub struct Allowed {
 
 /// A rule with the folder in which it holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Kept {
+pub struct AllowedRule {
     /// Without symbolic links.
     pub folder: PathBuf,
     pub rule: Rule,
-    /// Contents of the files behind it when it was allowed. `None`: nobody recorded it.
+    /// Hashes of the files behind it when it was allowed. `None`: not recorded.
     pub definitions: Option<Definitions>,
 }
 
@@ -67,13 +67,13 @@ struct Entry {
     definitions: Option<Definitions>,
 }
 
-/// Why the file says nothing.
+/// Reason for which the file gives no rules.
 #[derive(Debug)]
 enum Unread {
     Missing,
-    /// It is there and cannot be meant.
+    /// Not in the format of any version.
     Damaged(String),
-    /// It is as its writer wanted it: a newer Cairn's, or not for us to read.
+    /// Probably intact: written by a newer Cairn, or not readable for this user.
     Foreign(anyhow::Error),
 }
 
@@ -84,7 +84,7 @@ impl Allowed {
     }
 
     /// All rules, the oldest first. Damage is an error once: the file is set aside then.
-    pub fn read(&self) -> anyhow::Result<Vec<Kept>> {
+    pub fn read(&self) -> anyhow::Result<Vec<AllowedRule>> {
         match self.load() {
             Ok(rules) => Ok(rules),
             Err(Unread::Missing) => Ok(Vec::new()),
@@ -96,7 +96,7 @@ impl Allowed {
         }
     }
 
-    /// Adds rules with what the files behind them say. A rule that is there already is said anew.
+    /// Adds rules with the hashes of the files behind them. An existing rule is replaced.
     pub fn add(&self, folder: &Path, rules: &[(Rule, Definitions)]) -> anyhow::Result<()> {
         create_folder(&self.state)
             .with_context(|| format!("{} cannot be made", self.state.display()))?;
@@ -104,12 +104,12 @@ impl Allowed {
         let mut kept = self.load_or_set_aside()?;
         for (rule, definitions) in rules {
             let definitions = Some(definitions.clone());
-            let same = |kept: &&mut Kept| kept.folder == folder && kept.rule == *rule;
+            let same = |kept: &&mut AllowedRule| kept.folder == folder && kept.rule == *rule;
             match kept.iter_mut().find(same) {
                 Some(kept) => kept.definitions = definitions,
                 None => {
                     let (folder, rule) = (folder.to_owned(), rule.clone());
-                    kept.push(Kept { folder, rule, definitions });
+                    kept.push(AllowedRule { folder, rule, definitions });
                 }
             }
         }
@@ -134,7 +134,7 @@ impl Allowed {
     }
 
     /// Under the lock.
-    fn load_or_set_aside(&self) -> anyhow::Result<Vec<Kept>> {
+    fn load_or_set_aside(&self) -> anyhow::Result<Vec<AllowedRule>> {
         match self.load() {
             Ok(rules) => Ok(rules),
             Err(Unread::Missing) => Ok(Vec::new()),
@@ -151,7 +151,7 @@ impl Allowed {
         }
     }
 
-    fn load(&self) -> Result<Vec<Kept>, Unread> {
+    fn load(&self) -> Result<Vec<AllowedRule>, Unread> {
         let path = self.state.join(FILE);
         let text = match read_text(&path) {
             Ok(text) => text,
@@ -176,7 +176,7 @@ impl Allowed {
         }
         let contents: Contents = serde_json::from_value(value).map_err(damaged)?;
         let rule = |Entry { folder, command, definitions }: Entry| match Rule::parse(&command) {
-            Some(rule) if folder.is_absolute() => Ok(Kept { folder, rule, definitions }),
+            Some(rule) if folder.is_absolute() => Ok(AllowedRule { folder, rule, definitions }),
             Some(_) | None => Err(Unread::Damaged(format!(
                 "`{}` in `{}` is no rule",
                 command.escape_debug(),
@@ -186,8 +186,8 @@ impl Allowed {
         contents.rules.into_iter().map(rule).collect()
     }
 
-    fn save(&self, kept: &[Kept]) -> anyhow::Result<()> {
-        let entry = |Kept { folder, rule, definitions }: &Kept| Entry {
+    fn save(&self, kept: &[AllowedRule]) -> anyhow::Result<()> {
+        let entry = |AllowedRule { folder, rule, definitions }: &AllowedRule| Entry {
             folder: folder.clone(),
             command: rule.to_string(),
             definitions: definitions.clone(),
@@ -226,7 +226,8 @@ impl Allowed {
     }
 }
 
-/// Follows no link, waits for no pipe. What is no text, or far too long, is `InvalidData`.
+/// Reads a text file. Follows no link and waits for no pipe. Fails with `InvalidData` if the file is not
+/// text or is too long.
 fn read_text(path: &Path) -> io::Result<String> {
     let file = private().read(true).open(path)?;
     let found = file.metadata()?;
@@ -252,12 +253,12 @@ mod tests {
         rules.map(|rule| (rule, Definitions::new()))
     }
 
-    fn shown(kept: &[Kept]) -> Vec<String> {
+    fn shown(kept: &[AllowedRule]) -> Vec<String> {
         kept.iter().map(|kept| format!("{}: {}", kept.folder.display(), kept.rule)).collect()
     }
 
     #[test]
-    fn rules_are_kept_and_revoked_by_folder_for_nobody_else_to_read() {
+    fn rules_are_stored_and_revoked_by_folder_in_a_private_file() {
         let folder = tempfile::tempdir().unwrap();
         let state = folder.path().join("a/state");
         let allowed = Allowed::new(&state);
@@ -279,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_meant_is_set_aside_and_told_once() {
+    fn a_damaged_file_is_moved_aside_and_reported_once() {
         let entry = |folder: &str, command: &str| {
             serde_json::json!({"version": 1, "rules": [{"folder": folder, "command": command}]})
                 .to_string()
@@ -310,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_ours_to_read_stays_and_allows_nothing() {
+    fn a_file_of_a_newer_version_stays_and_allows_nothing() {
         let state = tempfile::tempdir().unwrap();
         let allowed = Allowed::new(state.path());
         let file = state.path().join(FILE);
@@ -328,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn two_that_add_at_once_lose_nothing() {
+    fn concurrent_additions_are_all_stored() {
         let state = tempfile::tempdir().unwrap();
         thread::scope(|scope| {
             for writer in 0..4 {

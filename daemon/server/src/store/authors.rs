@@ -1,11 +1,11 @@
-//! Record of the commands of the agent in a workspace, from which the authors of instruction files are
-//! told: one file for each workspace, so that a restart of the daemon forgets none.
+//! Record of the agent's commands in a workspace, which tells who wrote an instruction file. One file for
+//! each workspace, so that the record survives a restart of the daemon.
 //!
 //! ```text
 //! <state>/workspaces/<hash of the workspace folders>/authors.json
 //! ```
 //!
-//! Everything here blocks. A record is replaced as a whole.
+//! Functions of this file block. A record is replaced as a whole.
 
 use std::{
     fs::{self, File},
@@ -32,7 +32,7 @@ pub type TextHash = [u8; 32];
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Authors {
-    /// When the texts were hashed.
+    /// Time at which the texts were hashed.
     pub since: SystemTime,
     /// Start of the oldest command that ran when this was written.
     pub running: Option<SystemTime>,

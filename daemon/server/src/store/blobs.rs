@@ -1,14 +1,14 @@
-//! Texts by the hash of what they hold, so that a record names one instead of repeating it.
+//! Texts by the hash of their contents, so that a record names a text instead of repeating it.
 //!
 //! ```text
 //! <folder>/ab/cdef…        the text whose SHA-256 is abcdef…
-//!             cdef….bad    what was found there and was another text
+//!             cdef….bad    a file that was found there with another text
 //!             .new-…       a file that is being written, or was when its writer died
 //! ```
 //!
-//! A text takes its place whole, by a rename. Everything here blocks.
+//! A text is put in place whole, by a rename. Functions of this file block.
 //!
-//! Never hands out a text that is not the one that was asked for, and never makes a path of anything
+//! Never returns a text that does not match the requested hash, and never makes a path of anything
 //! but sixty-four hexadecimal digits.
 
 use std::{
@@ -32,7 +32,7 @@ const FAN: usize = 2;
 /// Largest text in bytes, far above the size of reviewed files.
 const MAX_TEXT: usize = 64 * 1024 * 1024;
 
-/// Nothing is on disk before the first text.
+/// Texts by their hash, one file each. The folder is created with the first text.
 #[derive(Debug, Clone)]
 pub struct Blobs {
     folder: PathBuf,
@@ -89,7 +89,7 @@ impl Blobs {
         Ok(hash)
     }
 
-    /// `None`: it is not here, or what is here is another text, which is then set aside.
+    /// Reads a text. `None`: the file is missing, or has another text and was moved aside.
     pub fn get(&self, hash: &Sha256Hex) -> io::Result<Option<Vec<u8>>> {
         let (_, path) = self.place(hash);
         let Some(text) = read(&path)? else { return Ok(None) };
@@ -103,8 +103,8 @@ impl Blobs {
         Ok(None)
     }
 
-    /// Removes the texts that are not to be kept, and what dead writers left, unless younger than
-    /// `age`: whoever has just put a text has not named it in a record yet.
+    /// Removes texts that are not listed, and temporary files of dead writers, unless younger than
+    /// `age`: a new text may not be named in a record yet.
     pub fn retain(
         &self,
         age: Duration,
@@ -124,7 +124,7 @@ impl Blobs {
                 let Some(name) = name.to_str() else { continue };
                 let unwanted = name.starts_with(TEMPORARY)
                     || format!("{first}{name}").parse().is_ok_and(|hash| !keep(&hash));
-                // Whoever else collects may have been faster.
+                // Another process may have removed it already.
                 let Some(found) = present(entry.path().symlink_metadata())? else { continue };
                 // One of the future is young.
                 let old = found.modified()?.elapsed().is_ok_and(|passed| passed >= age);

@@ -9,8 +9,6 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use cairn_protocol::ExportFormat;
-
 use super::{
     files::create_folder,
     journal,
@@ -21,25 +19,35 @@ use crate::secrets;
 mod markdown;
 mod replay;
 
+/// Format of an export.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ExportFormat {
+    /// Text for people.
+    Markdown,
+    /// Script for the `replay` provider.
+    Replay,
+}
+
 /// Result of an export.
 #[derive(Debug)]
 pub enum Exported {
     Text(String),
-    /// File with an export that is too long for an answer.
+    /// File with an export that is longer than [`LONGEST`].
     File(PathBuf),
 }
 
 /// Longest export that is returned as text, in bytes.
 const LONGEST: u64 = 4 * 1024 * 1024;
 
-/// Format of an export; receives the lines of a journal in order.
+/// Writer of one format. Receives the lines of a journal in order.
 trait Form {
     fn line(&mut self, line: Line, out: &mut dyn Write) -> io::Result<()>;
-    /// `left_out`: so many lines of the file could not be read.
+    /// Ends the export. `left_out` is the number of lines that could not be read.
     fn end(&mut self, left_out: u64, out: &mut dyn Write) -> io::Result<()>;
 }
 
-/// A long one is left in the folder `exports`, where the next one of this session takes its place.
+/// Exports a session. A long export stays in the folder `exports`, and the next one of the same
+/// session and format replaces it.
 pub fn export(folder: &Path, id: &str, format: ExportFormat) -> io::Result<Exported> {
     let exports = folder.join("exports");
     create_folder(&exports)?;
@@ -58,10 +66,10 @@ pub fn export(folder: &Path, id: &str, format: ExportFormat) -> io::Result<Expor
     Ok(Exported::File(path))
 }
 
-/// Removes what was exported of a session that is no more.
+/// Removes the exports of a deleted session.
 pub fn forget(folder: &Path, id: &str) {
     for format in [ExportFormat::Markdown, ExportFormat::Replay] {
-        // Mostly there is none.
+        // Most sessions have no export.
         let _ = std::fs::remove_file(path(folder, id, format));
     }
 }
@@ -81,7 +89,7 @@ fn write(journal: &Path, format: ExportFormat, out: impl Write) -> io::Result<()
         ExportFormat::Replay => Box::new(replay::Replay::default()),
     };
     let (mut fault, mut unknown) = (None, 0);
-    // A journal may be older than what we know of keys.
+    // A key that became known after a line was written is still in the journal.
     let redactor = secrets::redactor();
     let recovery = journal::read(journal, |record| {
         let written = match serde_json::from_slice(&redactor.bytes(record.json)) {
@@ -102,7 +110,7 @@ fn write(journal: &Path, format: ExportFormat, out: impl Write) -> io::Result<()
     fault.map_or(Ok(()), Err)?;
     let lost = match recovery.damage {
         journal::Damage::Corrupt { lost } => lost,
-        // What its writer is at, or died at.
+        // An unfinished line, which its writer is writing or died at.
         journal::Damage::None | journal::Damage::Torn { .. } => 0,
     };
     form.end(unknown + lost, &mut out)?;

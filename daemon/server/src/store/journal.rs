@@ -1,26 +1,26 @@
-//! An append-only file of records, one a line, that outlives whatever ends its writer.
+//! Append-only file of records, one on each line, that survives a crash of its writer.
 //!
 //! ```text
 //! 1 e630f43a {"session":"…"}
 //! 2 9cdaf54e {"said":"…"}
 //! │ │        └ JSON: no line break in it, at most 32 MiB
 //! │ └ CRC-32 (IEEE) of the line without it, `2 {"said":"…"}`: eight lower-case hexadecimal digits
-//! └ sequence number: counts from 1, one up a line
+//! └ sequence number: 1 on the first line, one more on each line
 //!
 //! <name>          the records
-//! <name>.lock     held by the one who writes; the system frees it when its holder dies
-//! <name>.torn-1   what stood behind the last good record when the file was opened
+//! <name>.lock     held by the process that writes; the system frees it when that process dies
+//! <name>.torn-1   the bytes after the last good record when the file was opened
 //! ```
 //!
-//! A line counts when it ends in a line break, its checksum is right and it is the next one. What
-//! follows the last such line is what a writer that died left half written: it is saved aside and
-//! cut off. When there are good lines behind a bad one, something else harmed the file: what stands
-//! before the bad line is read, and the file is left as it is, for a person to see.
+//! A line is good if it ends in a line break, its checksum is right and its number is the next one. Bytes
+//! after the last good line are the half-written record of a writer that died: they are copied to
+//! `<name>.torn-…` and cut off. If good lines follow a bad one, something else damaged the file: the lines
+//! before the bad one are read, and the file is left unchanged for a person to inspect.
 //!
-//! Everything in this file blocks; [`Writer`] is for those who must not wait.
+//! Functions of this file block; [`Writer`] is for callers that must not wait.
 //!
-//! Never follows a link, never changes a file without its lock, never writes behind bytes that are
-//! not a whole record, never looks into a record: its version is the caller's to keep.
+//! Never follows a link, never changes a file without its lock, never writes after bytes that are
+//! not a whole record, never interprets a record: its version is the caller's concern.
 
 use std::{
     ffi::OsString,
@@ -34,7 +34,7 @@ use std::{
 
 use self::lines::Scan;
 pub use self::{
-    lines::{Malformed, Record},
+    lines::{JournalRecord, Malformed},
     writer::{Refused, State, Writer},
 };
 use super::files::{appending, create_folder, is_removed, private, sync_folder};
@@ -76,9 +76,9 @@ pub enum JournalAccess {
 pub enum ReadOnly {
     /// Another process writes it, most likely another window.
     Locked,
-    /// Good records stand behind a bad one.
+    /// Good records follow a bad one.
     Corrupt,
-    /// The system does not let us write here, or not mend it now.
+    /// The file cannot be written, or not repaired now.
     Refused(io::Error),
 }
 
@@ -92,8 +92,8 @@ pub struct Recovery {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Damage {
     None,
-    /// The file ended in a record that is not whole. `saved` is where it is now; without it, it was
-    /// left where it is, because we may not write: its writer may still be at it.
+    /// The file ended in an incomplete record. `saved` is the file that it was moved to. `None`: it was
+    /// left in place, because this process may not write and the writer may still be alive.
     Torn {
         bytes: u64,
         saved: Option<PathBuf>,
@@ -111,7 +111,7 @@ struct Mark {
     next: u64,
 }
 
-/// The file, as far as appending needs it; a test puts a full disk here.
+/// Operations on the file that appending needs; tests replace it by a full disk.
 trait Sink: Write + Send {
     fn cut(&mut self, length: u64) -> io::Result<()>;
     fn sync(&mut self) -> io::Result<()>;
@@ -141,7 +141,7 @@ impl Journal {
     }
 
     /// Passes each valid record to `visit`, in order, and repairs the end of the file.
-    pub fn open(path: &Path, mut visit: impl FnMut(Record<'_>)) -> io::Result<Opened> {
+    pub fn open(path: &Path, mut visit: impl FnMut(JournalRecord<'_>)) -> io::Result<Opened> {
         let (file, refused) = match open_file(path, &mut appending()) {
             Err(error) if is_refusal(&error) => (open_file(path, &mut options())?, Some(error)),
             file => (file?, None),
@@ -262,7 +262,10 @@ impl Recovery {
 
 /// The good records in order, for as long as `visit` wants them. Takes no lock and changes nothing;
 /// tells of no damage behind the place where `visit` stopped.
-pub fn read(path: &Path, visit: impl FnMut(Record<'_>) -> ControlFlow<()>) -> io::Result<Recovery> {
+pub fn read(
+    path: &Path,
+    visit: impl FnMut(JournalRecord<'_>) -> ControlFlow<()>,
+) -> io::Result<Recovery> {
     let file = open_file(path, &mut options())?;
     Ok(Recovery::of(&lines::scan(&file, visit)?))
 }
@@ -277,21 +280,20 @@ pub fn first_record(path: &Path) -> io::Result<Option<Vec<u8>>> {
     Ok(first)
 }
 
-/// The last good records, oldest first. Reads the end of the file only: that what stands before
-/// them is good is for [`Journal::open`] to say.
+/// Returns the last good records, oldest first. Reads only the end of the file; [`Journal::open`]
+/// checks the records before them.
 pub fn last_records(path: &Path, count: usize) -> io::Result<Vec<(u64, Vec<u8>)>> {
     lines::last(&open_file(path, &mut options())?, count)
 }
 
-/// The good lines in the last `bytes` of the file, oldest first, whatever stands before them.
+/// Visits the good lines in the last `bytes` of the file, oldest first, without checking earlier ones.
 pub fn tail(path: &Path, bytes: u64, visit: impl FnMut(&[u8])) -> io::Result<()> {
     lines::tail(&open_file(path, &mut options())?, bytes, visit)
 }
 
 /// True if a process, or this one, has the journal open for writing.
 pub fn is_locked(path: &Path) -> bool {
-    // Shared, so that those who look do not see each other; whoever wants to write meanwhile tries
-    // again.
+    // A shared lock, so that two readers do not exclude each other; a writer tries again meanwhile.
     open_file(&beside(path, ".lock"), &mut options())
         .is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }
@@ -306,7 +308,7 @@ pub fn remove(path: &Path) -> io::Result<bool> {
             break;
         }
     }
-    // While it is held: whoever finds it must not find a journal too.
+    // Removed while it is held: a process that finds the free lock must not find the journal.
     fs::remove_file(beside(path, ".lock"))?;
     drop(lock);
     sync_folder(folder_of(path)?)?;
@@ -316,8 +318,8 @@ pub fn remove(path: &Path) -> io::Result<bool> {
 /// Lock of a journal that is open for writing.
 struct Lock(File);
 
-/// For 300 ms: somebody may have looked whether it is held, which takes no time, and a child of a
-/// daemon that was killed between fork and exec holds the lock until it is another program.
+/// Number of tries in 300 ms: a reader holds the lock for a moment, and a child of a daemon that was
+/// killed between fork and exec holds it until its exec.
 const TRIES: u32 = 100;
 const BETWEEN_TRIES: Duration = Duration::from_millis(3);
 
@@ -338,13 +340,14 @@ impl Lock {
 }
 
 impl Drop for Lock {
-    /// A child between fork and exec holds the file open too, so closing ours would not do.
+    /// Unlocks explicitly: a child between fork and exec has the file open, too, so closing would not
+    /// unlock it.
     fn drop(&mut self) {
         let _ = self.0.unlock();
     }
 }
 
-/// Saves what stands behind `end` aside, then cuts it off.
+/// Copies the bytes after `end` to another file, then cuts them off.
 fn cut_off(path: &Path, file: &File, end: u64) -> io::Result<PathBuf> {
     let (saved, mut copy) = new_beside(path)?;
     let copied = (|| {
@@ -364,7 +367,7 @@ fn cut_off(path: &Path, file: &File, end: u64) -> io::Result<PathBuf> {
     Ok(saved)
 }
 
-/// Leaves the file standing at its new end.
+/// Cuts the file and moves the position to its new end.
 fn cut(mut file: &File, length: u64) -> io::Result<()> {
     file.set_len(length)?;
     file.seek(SeekFrom::Start(length)).map(drop)

@@ -5,10 +5,10 @@
 //! written. A decision that can be undone is a line of its own. A thread owns the files, so the hub
 //! never waits for the disk.
 
-mod records;
+mod forms;
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, HashSet},
     fs, io, mem,
     path::{Path, PathBuf},
     sync::mpsc::{self, RecvTimeoutError},
@@ -16,11 +16,15 @@ use std::{
     time::{Duration, Instant},
 };
 
-use cairn_core::text::Text;
+use cairn_core::{
+    ids::TurnId,
+    review::{Checkpoint, DecisionUndo, FileRecord, ReviewSnapshot},
+};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use tokio::sync::oneshot;
 
-pub use records::{Before, Checkpoint, Encoding, Former, Found, Kept, Standing, UnderWay};
+use forms::{Get, Lenient, Put, add_hashes};
 
 use super::{
     blobs::{Blobs, Sha256Hex},
@@ -30,20 +34,25 @@ use super::{
 /// Version of the lines below. A journal with a higher one is not read.
 const VERSION: u32 = 1;
 
+type StoredReview = ReviewSnapshot<Sha256Hex>;
+type StoredFile = Lenient<FileRecord<StoredReview, Sha256Hex>>;
+type StoredDecision = Lenient<Vec<DecisionUndo<StoredReview, Sha256Hex>>>;
+type StoredCheckpoint = Lenient<Checkpoint<StoredReview, Sha256Hex>>;
+
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 enum Line {
     Reviews {
         version: u32,
     },
-    File(Box<Kept<Sha256Hex>>),
+    File(Box<StoredFile>),
     /// The file with this key has no pending changes any more.
     Settled(String),
-    Decided(Vec<Former<Sha256Hex>>),
+    Decided(StoredDecision),
     Undone,
-    Checkpoint(Checkpoint<Sha256Hex>),
+    Checkpoint(StoredCheckpoint),
     /// Removes the checkpoint of this turn and those after it.
-    WentBack(String),
+    WentBack(TurnId),
 }
 
 /// Handle of the thread that saves pending reviews. Dropping it saves everything.
@@ -54,12 +63,12 @@ pub struct ReviewStore {
 
 #[derive(Debug)]
 enum Order {
-    File(Box<Kept<Text>>),
+    File(Box<FileRecord>),
     Settled(String),
-    Decided(Vec<Former<Text>>),
+    Decided(Vec<DecisionUndo>),
     Undone,
-    Checkpoint(Box<Checkpoint<Text>>),
-    WentBack(String),
+    Checkpoint(Box<Checkpoint>),
+    WentBack(TurnId),
     Sync(oneshot::Sender<Result<(), String>>),
     /// Answered when the lock is free.
     Close(oneshot::Sender<()>),
@@ -87,8 +96,8 @@ impl ReviewStore {
         let blobs = Blobs::new(folder.join("texts"));
         let (journal, live) = open(&path)?;
         let journal = rewrite(&path, journal, &live)?;
-        let named: Vec<&Sha256Hex> = live.texts().collect();
-        if let Err(error) = blobs.retain(YOUNG, |hash| named.contains(&hash)) {
+        let named = live.hashes()?;
+        if let Err(error) = blobs.retain(YOUNG, |hash| named.contains(hash)) {
             tracing::warn!("old texts were not removed: {error}");
         }
         let found = live.with_texts(&blobs);
@@ -98,16 +107,16 @@ impl ReviewStore {
         Ok((Self { orders }, found))
     }
 
-    pub fn file(&self, kept: Kept<Text>) {
-        self.order(Order::File(Box::new(kept)));
+    pub fn file(&self, record: FileRecord) {
+        self.order(Order::File(Box::new(record)));
     }
 
     pub fn settled(&self, key: String) {
         self.order(Order::Settled(key));
     }
 
-    pub fn decided(&self, formers: Vec<Former<Text>>) {
-        self.order(Order::Decided(formers));
+    pub fn decided(&self, undos: Vec<DecisionUndo>) {
+        self.order(Order::Decided(undos));
     }
 
     /// Records that the newest decision was undone.
@@ -115,12 +124,12 @@ impl ReviewStore {
         self.order(Order::Undone);
     }
 
-    pub fn checkpoint(&self, checkpoint: Checkpoint<Text>) {
+    pub fn checkpoint(&self, checkpoint: Checkpoint) {
         self.order(Order::Checkpoint(Box::new(checkpoint)));
     }
 
     /// Records that the workspace was restored to the state before this turn.
-    pub fn went_back(&self, turn: String) {
+    pub fn went_back(&self, turn: TurnId) {
         self.order(Order::WentBack(turn));
     }
 
@@ -223,17 +232,21 @@ impl<F: Fn(State)> Worker<F> {
             return Ok(());
         }
         let mut lines = Vec::with_capacity(self.todo.len());
-        let mut known = Vec::new();
-        let mut put = |text: &Text| put_once(&self.blobs, &mut known, text);
+        let mut put = Put::new(&self.blobs);
         for order in &self.todo {
             lines.push(encode(&match order {
-                Order::File(kept) => Line::File(Box::new(kept.try_map(&mut put)?)),
+                Order::File(record) => {
+                    Line::File(Box::new(Lenient::Known(record.convert(&mut put)?)))
+                }
                 Order::Settled(key) => Line::Settled(key.clone()),
-                Order::Decided(formers) => Line::Decided(
-                    formers.iter().map(|one| one.try_map(&mut put)).collect::<Result<_, _>>()?,
-                ),
+                Order::Decided(undos) => {
+                    let undos = undos.iter().map(|undo| undo.convert(&mut put));
+                    Line::Decided(Lenient::Known(undos.collect::<Result<_, _>>()?))
+                }
                 Order::Undone => Line::Undone,
-                Order::Checkpoint(checkpoint) => Line::Checkpoint(checkpoint.try_map(&mut put)?),
+                Order::Checkpoint(checkpoint) => {
+                    Line::Checkpoint(Lenient::Known(checkpoint.convert(&mut put)?))
+                }
                 Order::WentBack(turn) => Line::WentBack(turn.clone()),
                 Order::Sync(_) | Order::Close(_) => continue,
             })?);
@@ -252,34 +265,16 @@ impl<F: Fn(State)> Worker<F> {
     }
 }
 
-/// Stores a text and returns its hash. Records repeat texts, so recent ones are not hashed again.
-fn put_once(
-    blobs: &Blobs,
-    known: &mut Vec<(Text, Sha256Hex)>,
-    text: &Text,
-) -> io::Result<Sha256Hex> {
-    const MOST_KNOWN: usize = 16;
-    let same = |other: &Text| other.len_chars() == text.len_chars() && other == text;
-    if let Some((_, hash)) = known.iter().find(|(other, _)| same(other)) {
-        return Ok(hash.clone());
-    }
-    let hash = blobs.put(text.to_string().as_bytes())?;
-    if known.len() < MOST_KNOWN {
-        known.push((text.clone(), hash.clone()));
-    }
-    Ok(hash)
-}
-
 /// Drops all but the newest state of each file and each checkpoint.
 fn newest_only(todo: &mut Vec<Order>) {
-    let mut seen = std::collections::HashSet::new();
+    let mut seen = HashSet::new();
     let mut kept: Vec<Order> = mem::take(todo)
         .into_iter()
         .rev()
         .filter(|order| match order {
-            Order::File(kept) => seen.insert(kept.key.clone()),
+            Order::File(record) => seen.insert(record.key.clone()),
             Order::Settled(key) => seen.insert(key.clone()),
-            Order::Checkpoint(checkpoint) => seen.insert(checkpoint.turn.clone()),
+            Order::Checkpoint(checkpoint) => seen.insert(checkpoint.turn.clone().into()),
             Order::Decided(_)
             | Order::Undone
             | Order::WentBack(_)
@@ -295,13 +290,37 @@ fn encode(line: &Line) -> io::Result<Vec<u8>> {
     serde_json::to_vec(line).map_err(io::Error::other)
 }
 
+/// Loads a record. `None`: it is not known, or a text is missing.
+fn readable<T, U>(record: &Lenient<T>, load: impl FnOnce(&T) -> io::Result<U>) -> Option<U> {
+    let loaded = match record.known() {
+        Some(record) => load(record),
+        None => Err(io::Error::other("its record is not known")),
+    };
+    let lost = |error| tracing::warn!("a pending review could not be restored: {error}");
+    loaded.map_err(lost).ok()
+}
+
+fn turn_of(checkpoint: &StoredCheckpoint) -> &str {
+    checkpoint.name(|checkpoint| &checkpoint.turn, "turn")
+}
+
+/// Stored reviews of a workspace when it was opened.
+#[derive(Debug, Default)]
+pub struct Found {
+    pub files: Vec<FileRecord>,
+    /// Oldest first.
+    pub decisions: Vec<Vec<DecisionUndo>>,
+    /// Oldest first.
+    pub checkpoints: Vec<Checkpoint>,
+}
+
 /// State that the lines of a journal add up to.
 #[derive(Debug, Default)]
 struct Live {
     version: u32,
-    files: BTreeMap<String, Kept<Sha256Hex>>,
-    decisions: Vec<Vec<Former<Sha256Hex>>>,
-    checkpoints: Vec<Checkpoint<Sha256Hex>>,
+    files: BTreeMap<String, StoredFile>,
+    decisions: Vec<StoredDecision>,
+    checkpoints: Vec<StoredCheckpoint>,
     lines: usize,
 }
 
@@ -310,17 +329,21 @@ impl Live {
         self.lines += 1;
         match line {
             Line::Reviews { version } => self.version = version,
-            Line::File(kept) => drop(self.files.insert(kept.key.clone(), *kept)),
+            Line::File(record) => {
+                let key = record.name(|record| &record.key, "key").to_owned();
+                self.files.insert(key, *record);
+            }
             Line::Settled(key) => drop(self.files.remove(&key)),
-            Line::Decided(formers) => {
-                self.decisions.push(formers);
+            Line::Decided(undos) => {
+                self.decisions.push(undos);
                 if self.decisions.len() > DECISIONS_KEPT {
                     self.decisions.remove(0);
                 }
             }
             Line::Undone => drop(self.decisions.pop()),
             Line::Checkpoint(checkpoint) => {
-                match self.checkpoints.iter_mut().find(|known| known.turn == checkpoint.turn) {
+                let turn = turn_of(&checkpoint);
+                match self.checkpoints.iter_mut().find(|known| turn_of(known) == turn) {
                     Some(known) => *known = checkpoint,
                     None => self.checkpoints.push(checkpoint),
                 }
@@ -329,63 +352,45 @@ impl Live {
                 }
             }
             Line::WentBack(turn) => {
-                let kept = self.checkpoints.iter().position(|known| known.turn == turn);
+                let kept = self.checkpoints.iter().position(|known| turn == *turn_of(known));
                 self.checkpoints.truncate(kept.unwrap_or(self.checkpoints.len()));
             }
         }
     }
 
-    fn texts(&self) -> impl Iterator<Item = &Sha256Hex> {
-        let files = self.files.values().flat_map(|kept| {
-            let edits = kept.under_way.iter().chain(&kept.late);
-            let edits = edits.flat_map(|it| {
-                let after = it.after.iter().flat_map(standing_texts);
-                it.before.iter().chain([&it.expected]).chain(after)
-            });
-            standing_texts(&kept.standing).chain(edits)
-        });
-        let decisions = self.decisions.iter().flatten();
-        let checkpoints = self.checkpoints.iter().flat_map(|checkpoint| checkpoint.files.values());
-        let checkpoints = checkpoints.flat_map(|before| {
-            standing_texts(&before.standing).chain(&before.text).chain(&before.left)
-        });
-        files
-            .chain(decisions.flat_map(|one| standing_texts(&one.standing).chain(&one.after)))
-            .chain(checkpoints)
+    /// Hashes of all texts that the records name.
+    fn hashes(&self) -> io::Result<HashSet<Sha256Hex>> {
+        let json: Vec<Value> = [
+            serde_json::to_value(self.files.values().collect::<Vec<_>>()),
+            serde_json::to_value(&self.decisions),
+            serde_json::to_value(&self.checkpoints),
+        ]
+        .into_iter()
+        .collect::<Result<_, _>>()?;
+        let mut hashes = HashSet::new();
+        json.iter().for_each(|value| add_hashes(value, &mut hashes));
+        Ok(hashes)
     }
 
-    /// Loads the texts. Leaves out entries whose texts are missing.
+    /// Loads the texts. Leaves out records that are unreadable or whose texts are missing.
     fn with_texts(self, blobs: &Blobs) -> Found {
-        let get = |hash: &Sha256Hex| -> io::Result<Text> {
-            let bytes = blobs.get(hash)?.ok_or_else(|| io::Error::other("a text is lost"))?;
-            String::from_utf8(bytes).map(|text| Text::new(&text)).map_err(io::Error::other)
-        };
-        let lost =
-            |error: io::Error| tracing::warn!("a pending review could not be restored: {error}");
+        let mut get = Get(blobs);
         let files = self.files.values();
-        let files = files.filter_map(|kept| kept.try_map(get).map_err(lost).ok()).collect();
+        let files = files.filter_map(|record| readable(record, |it| it.convert(&mut get)));
+        let files = files.collect();
         // Without a decision, those before it cannot be undone either.
-        let mut decisions = Vec::new();
-        for formers in self.decisions.iter().rev() {
-            match formers.iter().map(|one| one.try_map(get)).collect::<io::Result<Vec<_>>>() {
-                Ok(formers) => decisions.push(formers),
-                Err(error) => {
-                    lost(error);
-                    break;
-                }
-            }
-        }
+        let decisions = self.decisions.iter().rev();
+        let decisions = decisions.map_while(|undos| {
+            readable(undos, |undos| undos.iter().map(|undo| undo.convert(&mut get)).collect())
+        });
+        let mut decisions: Vec<Vec<DecisionUndo>> = decisions.collect();
         decisions.reverse();
         // A checkpoint restores all of its files or is left out.
         let checkpoints = self.checkpoints.iter();
-        let checkpoints = checkpoints.filter_map(|it| it.try_map(get).map_err(lost).ok()).collect();
+        let checkpoints = checkpoints.filter_map(|it| readable(it, |it| it.convert(&mut get)));
+        let checkpoints = checkpoints.collect();
         Found { files, decisions, checkpoints }
     }
-}
-
-fn standing_texts(standing: &Standing<Sha256Hex>) -> impl Iterator<Item = &Sha256Hex> {
-    let review = standing.review.as_ref();
-    review.into_iter().flat_map(|review| [&review.baseline, &review.current])
 }
 
 fn open(path: &Path) -> io::Result<(Journal, Live)> {
@@ -429,11 +434,11 @@ fn rewrite(path: &Path, journal: Journal, live: &Live) -> io::Result<Journal> {
     let _ = fs::remove_file(&next);
     let mut fresh = Journal::create(&next)?;
     let mut lines = vec![encode(&Line::Reviews { version: VERSION })?];
-    for kept in live.files.values() {
-        lines.push(encode(&Line::File(Box::new(kept.clone())))?);
+    for record in live.files.values() {
+        lines.push(encode(&Line::File(Box::new(record.clone())))?);
     }
-    for formers in &live.decisions {
-        lines.push(encode(&Line::Decided(formers.clone()))?);
+    for undos in &live.decisions {
+        lines.push(encode(&Line::Decided(undos.clone()))?);
     }
     for checkpoint in &live.checkpoints {
         lines.push(encode(&Line::Checkpoint(checkpoint.clone()))?);

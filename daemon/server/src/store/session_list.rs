@@ -1,32 +1,65 @@
-//! The sessions of a workspace as files: listed, forked, deleted, and the oldest of them removed.
+//! Sessions of a workspace as files: list, fork and deletion, and removal of the oldest ones.
 //!
-//! Must never change or remove a journal that another process holds, and never read more of one
-//! than its end for a list.
+//! A journal that another process holds is never changed or removed. A list reads only the end of
+//! each journal.
 
 use std::{
     collections::{HashMap, HashSet},
     fs, io, mem,
-    path::{Path, PathBuf},
+    path::Path,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use cairn_protocol::{ListSessionsResult, SessionSummary};
-
 use super::{
     journal::{self, Journal},
-    sessions::{self, Digest, ForkedFrom, Line},
+    sessions::{
+        self, Digest, ForkedFrom, Hold, Line, Loaded, ReadOnlyCause, StoredEnd, StoredPlan,
+    },
 };
 
-/// Facts about a session that this process holds in memory.
-#[derive(Debug, Clone, Copy)]
+/// Facts about a session that this process has in memory.
+#[derive(Debug, Clone)]
 pub struct SessionFlags {
-    pub running: bool,
+    /// True for the session in view.
     pub current: bool,
-    /// Its journal is ours; else we only look at it too.
-    pub held: bool,
+    /// Facts about the session if this process holds its journal; `None` if it is read-only here.
+    pub held: Option<Digest>,
+    /// True if its turn waits for the user.
+    pub waiting: bool,
 }
 
-/// Why nothing was done.
+/// Page of the list, most recently used session first.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ListPage {
+    pub sessions: Vec<ListedSession>,
+    /// Cursor of the next page, if there are more sessions.
+    pub next: Option<String>,
+}
+
+/// Session in the list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListedSession {
+    pub session_id: String,
+    /// Time of the last write to its journal, in milliseconds since 1970.
+    pub updated_ms: u64,
+    pub digest: Digest,
+    /// True if its turn waits for the user of this process.
+    pub waiting: bool,
+    /// True for the session in view of this process.
+    pub current: bool,
+    /// True if another process holds the journal.
+    pub locked_elsewhere: bool,
+}
+
+/// Session that was used last.
+#[derive(Debug)]
+pub enum Newest {
+    Here(Box<Loaded>),
+    /// Another process holds its journal.
+    Elsewhere,
+}
+
+/// Reason for which a request about a stored session failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Fault {
     #[error("there is no such session")]
@@ -44,55 +77,69 @@ const TAIL: u64 = 256 * 1024;
 const PAGE: u32 = 50;
 const LARGEST_PAGE: u32 = 200;
 
-/// Limits for one workspace. The newest sessions are kept whatever their size.
+/// Limits for one workspace. The newest sessions are kept, however large they are.
 const KEPT: usize = 200;
 const KEPT_BYTES: u64 = 1024 * 1024 * 1024;
 const ALWAYS_KEPT: usize = 20;
-/// A file beside a journal that is not there may belong to one that is about to be.
+/// Age from which a file is removed that belongs to no journal. A younger one may belong to a journal
+/// that is being created.
 const STRAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Appended with one write.
+/// Size of the lines of a fork that are written at once, in bytes.
 const BATCH: usize = 1024 * 1024;
 
-/// A journal in the folder.
+/// Journal in the folder.
 #[derive(Debug)]
 struct Entry {
     id: String,
+    /// Time of the last write.
     used: SystemTime,
     bytes: u64,
 }
 
-/// True if the text can be the id of a session and so the name of a file.
+/// Returns true if the text can be the id of a session, and so the name of a file.
 pub fn is_id(id: &str) -> bool {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
     !id.is_empty() && id.len() <= 64 && id.bytes().all(fits)
 }
 
-/// The journal that was written last.
-pub(super) fn newest(folder: &Path) -> Option<PathBuf> {
+/// Loads the session that was used last. Returns `None` if there is none, or if it cannot be read or
+/// written; the log has the reason.
+pub fn newest(folder: &Path) -> Option<Newest> {
     let newest = entries(folder).ok()?.into_iter().next()?;
-    Some(sessions::journal_path(folder, &newest.id))
+    let path = sessions::journal_path(folder, &newest.id);
+    match sessions::load(&path) {
+        Ok(Loaded { hold: Hold::ReadOnly(cause), .. }) => {
+            tracing::warn!("{} is not restored: {cause}", path.display());
+            matches!(cause, ReadOnlyCause::OpenElsewhere).then_some(Newest::Elsewhere)
+        }
+        Ok(loaded) => Some(Newest::Here(Box::new(loaded))),
+        Err(error) => {
+            tracing::warn!("{} is not restored: {error}", path.display());
+            None
+        }
+    }
 }
 
-/// Sessions used last first.
+/// Returns a page of the sessions.
 pub fn page(
     folder: &Path,
     cursor: Option<&str>,
     limit: Option<u32>,
     mine: &HashMap<String, SessionFlags>,
-) -> io::Result<ListSessionsResult> {
+) -> io::Result<ListPage> {
     let limit = limit.unwrap_or(PAGE).clamp(1, LARGEST_PAGE) as usize;
     let entries = entries(folder)?;
     let behind = |entry: &Entry| cursor.is_none_or(|cursor| place(entry).as_str() < cursor);
     let mut rest = entries.iter().filter(|entry| behind(entry)).peekable();
     let page: Vec<&Entry> = rest.by_ref().take(limit).collect();
     let next = rest.peek().and(page.last()).map(|last| place(last));
-    let summary = |entry: &&Entry| summary(folder, entry, mine.get(&entry.id));
-    Ok(ListSessionsResult { sessions: page.iter().filter_map(summary).collect(), next })
+    let listed = |entry: &&Entry| listed(folder, entry, mine.get(&entry.id));
+    Ok(ListPage { sessions: page.iter().filter_map(listed).collect(), next })
 }
 
-/// A new session with the conversation of another one: to the end of a turn, or all of it.
-/// `whole`: it may end in the middle of a turn, for it does not run.
+/// Creates a session with the conversation of another one, up to the end of a turn. Without `at_turn`
+/// that is the newest turn that has ended, or with `whole` the whole conversation.
 pub fn fork(
     folder: &Path,
     from: &str,
@@ -145,12 +192,13 @@ pub fn fork(
     })
 }
 
-/// Removes a session and all that lies beside it.
+/// Removes a session and the files beside its journal.
 pub fn delete(folder: &Path, id: &str) -> Result<(), Fault> {
     if journal::remove(&sessions::journal_path(folder, id))? { Ok(()) } else { Err(Fault::Locked) }
 }
 
-/// Removes the oldest sessions beyond what is kept, but none that a process holds. How many.
+/// Removes the oldest sessions beyond the limits, except for those that a process holds. Returns the
+/// number of removed sessions.
 pub fn prune(folder: &Path) -> io::Result<usize> {
     prune_to(folder, KEPT, KEPT_BYTES, ALWAYS_KEPT)
 }
@@ -183,14 +231,14 @@ fn prune_to(folder: &Path, kept: usize, kept_bytes: u64, always: usize) -> io::R
         let old = |file: fs::Metadata| file.modified().ok()?.elapsed().ok();
         let age = file.metadata().ok().and_then(old).unwrap_or_default();
         if ours && is_id(id) && !known.contains(id) && age > STRAY {
-            // Whoever else cleans up may have been faster.
+            // Another process may have removed it first.
             let _ = fs::remove_file(file.path());
         }
     }
     Ok(removed)
 }
 
-/// Newest first.
+/// Returns the journals of a workspace, the one written last first.
 fn entries(folder: &Path) -> io::Result<Vec<Entry>> {
     let files = match fs::read_dir(folder.join("sessions")) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -210,75 +258,92 @@ fn entries(folder: &Path) -> io::Result<Vec<Entry>> {
     Ok(entries)
 }
 
-/// Sorts as time does; a session that is used meanwhile moves to the front and is not told twice.
+/// Cursor behind an entry. Cursors sort like the times of the last write, so a session that is used
+/// between two pages does not appear twice.
 fn place(entry: &Entry) -> String {
     let used = entry.used.duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
     format!("{used:024}.{}", entry.id)
 }
 
-/// `None`: it is gone, or holds nothing yet.
-fn summary(folder: &Path, entry: &Entry, mine: Option<&SessionFlags>) -> Option<SessionSummary> {
+/// Returns `None` if the journal is gone or empty.
+fn listed(folder: &Path, entry: &Entry, mine: Option<&SessionFlags>) -> Option<ListedSession> {
     let path = sessions::journal_path(folder, &entry.id);
-    let digest = digest(&path)?;
-    let held_here = mine.is_some_and(|mine| mine.held);
-    let locked_elsewhere = !held_here && journal::is_locked(&path);
-    let running = match mine {
-        Some(mine) if mine.held => mine.running,
-        // A session that nobody holds does not run, whatever its last words.
-        Some(_) | None => digest.running && locked_elsewhere,
+    let (digest, locked_elsewhere) = match mine.and_then(|mine| mine.held.clone()) {
+        Some(digest) => (digest, false),
+        None => {
+            let (mut digest, locked) = (digest(&path)?, journal::is_locked(&path));
+            // A session that no process holds does not run, whatever its last line says.
+            if digest.running && !locked {
+                (digest.running, digest.end) = (false, Some(StoredEnd::Interrupted));
+            }
+            (digest, locked)
+        }
     };
     let millis = entry.used.duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
-    Some(SessionSummary {
+    Some(ListedSession {
         session_id: entry.id.clone(),
-        task: digest.task,
         updated_ms: u64::try_from(millis).unwrap_or(u64::MAX),
-        turns: digest.turns,
-        running,
-        done_items: digest.done,
-        open_items: digest.open,
+        digest,
+        waiting: mine.is_some_and(|mine| mine.waiting),
         current: mine.is_some_and(|mine| mine.current),
         locked_elsewhere,
     })
 }
 
-/// The newest one at the end of the file. Without one, what the lines there tell of.
+/// Returns the newest digest at the end of the file, or one derived from the lines there.
 fn digest(path: &Path) -> Option<Digest> {
     let (mut digest, mut written) = (Digest::default(), false);
     let mut found = false;
     journal::tail(path, TAIL, |json| {
         found = true;
         match serde_json::from_slice(json) {
-            Ok(Line::Digest(newest)) => (digest, written) = (newest, true),
-            Ok(Line::Turn(turn)) if !written => {
-                digest.turns += 1;
-                digest.running = true;
-                if digest.task.is_empty() {
-                    digest.task = sessions::title(&turn.task);
+            Ok(Line::Digest(newest)) => {
+                // One of an earlier version tells neither the end nor the queue.
+                let earlier = mem::replace(&mut digest, newest);
+                if !digest.running && digest.end.is_none() {
+                    (digest.end, digest.last_line) = (earlier.end, earlier.last_line);
+                }
+                digest.queued = digest.queued.or(earlier.queued);
+                written = true;
+            }
+            Ok(Line::Turn(turn)) => {
+                (digest.running, digest.end, digest.last_line) = (true, None, None);
+                if turn.follow_up.is_some() {
+                    digest.queued = digest.queued.map(|queued| queued.saturating_sub(1));
+                }
+                if !written {
+                    digest.turns += 1;
+                    if digest.task.is_empty() {
+                        digest.task = sessions::title(&turn.task);
+                    }
                 }
             }
             Ok(Line::Plan(plan)) => {
                 (digest.done, digest.open) = (plan.completed, plan.total - plan.completed);
             }
-            Ok(Line::Ended(_)) => digest.running = false,
+            Ok(Line::Ended(ended)) => {
+                digest.running = false;
+                digest.end = Some(ended.reason);
+                digest.last_line = sessions::last_line(&ended.summary);
+            }
+            Ok(Line::Queue(waiting)) => digest.queued = Some(waiting.len() as u32),
             Ok(
                 Line::Session(_)
-                | Line::Turn(_)
                 | Line::Step(_)
                 | Line::Steps(_)
                 | Line::Tool(_)
-                | Line::Child(_)
-                | Line::ChildStep(_)
-                | Line::Queue(_),
+                | Line::Subagent(_)
+                | Line::SubagentStep(_),
             )
             | Err(_) => {}
         }
     })
     .ok()?;
-    // The end may be one line that is longer than what is read.
+    // Without any line, the file may end in a line that is longer than what is read.
     (found || fs::metadata(path).ok()?.len() > TAIL).then_some(digest)
 }
 
-/// The lines of a journal, with their numbers.
+/// Passes the lines of a journal to `visit`, with their numbers.
 fn each(path: &Path, mut visit: impl FnMut(u64, Line) -> io::Result<()>) -> io::Result<()> {
     let mut fault = None;
     journal::read(path, |record| {
@@ -294,31 +359,32 @@ fn each(path: &Path, mut visit: impl FnMut(u64, Line) -> io::Result<()>) -> io::
     fault.map_or(Ok(()), Err)
 }
 
+/// The line in the journal of a fork.
 fn renamed(line: Line, session_id: &str, origin: ForkedFrom) -> Line {
     let session_id = session_id.to_owned();
     match line {
         Line::Session(header) => {
             Line::Session(sessions::Header { session_id, forked_from: Some(origin), ..header })
         }
-        Line::Plan(plan) => Line::Plan(cairn_protocol::PlanNotification { session_id, ..plan }),
+        Line::Plan(plan) => Line::Plan(StoredPlan { session_id, ..plan }),
         Line::Tool(mut tool) => {
             match &mut tool.parent {
-                // A child's own id stays: nobody goes on with it.
+                // A subagent keeps its own id: it is never continued.
                 Some(parent) => parent.session_id = session_id,
                 None => tool.session_id = session_id,
             }
             Line::Tool(tool)
         }
-        Line::Child(mut child) => {
-            child.parent.session_id = session_id;
-            Line::Child(child)
+        Line::Subagent(mut subagent) => {
+            subagent.parent.session_id = session_id;
+            Line::Subagent(subagent)
         }
-        // What the other one is to do next, it does.
+        // The follow-ups stay with the other session.
         Line::Queue(_) => Line::Queue(Vec::new()),
         line @ (Line::Turn(_)
         | Line::Step(_)
         | Line::Steps(_)
-        | Line::ChildStep(_)
+        | Line::SubagentStep(_)
         | Line::Ended(_)
         | Line::Digest(_)) => line,
     }

@@ -1,17 +1,18 @@
-//! Task lists on disk: a folder a list, a JSON file a task, shared by every daemon of the user.
+//! Task lists on disk: one folder for each list, one JSON file for each task, shared by all daemons of
+//! the user.
 //!
 //! ```text
 //! <state>/tasks/<list id>/1.json           {"version": 1, "task": {…}}
-//!                         high-water-mark  the newest id given out
+//!                         high-water-mark  the newest assigned id
 //!                         .lock            held while a list is read or changed
 //!                         .new-…           a file that is being written; without a lock: torn
 //! ```
 //!
-//! A change is read, modified and written under the lock. The system frees it when its holder dies,
-//! and what the holder had not renamed into place never was. Everything here blocks: call it where
-//! that is allowed.
+//! A change is read, modified and written under the lock. The system frees it when its holder dies;
+//! files that the holder had not renamed into place do not count. Functions of this file block: call
+//! them where that is allowed.
 //!
-//! Never overwrites a file it could not read, and never gives out an id again.
+//! Never overwrites a file it could not read, and never assigns an id twice.
 
 use std::{
     fs::{self, File, TryLockError},
@@ -22,7 +23,7 @@ use std::{
 };
 
 use anyhow::{Context, anyhow, bail, ensure};
-use cairn_core::plan::graph::{Graph, Task};
+use cairn_core::plan::graph::{Graph, GraphTask};
 use serde::Serialize;
 use serde_json::Value;
 use tempfile::NamedTempFile;
@@ -37,7 +38,7 @@ const TEMPORARY: &str = ".new-";
 /// Longest wait for the lock. Other daemons hold it for milliseconds, or hang.
 const LOCK_WAIT: Duration = Duration::from_secs(5);
 const LOCK_POLL: Duration = Duration::from_millis(2);
-/// Far beyond what a task may hold.
+/// Maximum size of a file, far beyond a valid task.
 const MAX_FILE: u64 = 256 * 1024;
 const MAX_ENTRIES: usize = 5_000;
 const MAX_REASON: usize = 200;
@@ -63,7 +64,7 @@ pub struct Contents {
 #[derive(Serialize)]
 struct TaskFile<'a> {
     version: u64,
-    task: &'a Task,
+    task: &'a GraphTask,
 }
 
 impl TaskList {
@@ -85,7 +86,7 @@ impl TaskList {
         self.load()
     }
 
-    /// Changes the list, or leaves it as it is when `change` fails. What is returned is on disk.
+    /// Changes the list, or leaves it unchanged if `change` fails. The returned state is on disk.
     pub fn change<T, E>(
         &self,
         change: impl Fn(&mut Graph) -> Result<T, E>,
@@ -248,14 +249,14 @@ enum Place {
     Taken,
 }
 
-/// Only the one way to write a number: `007.json` is not ours.
+/// Id of a file name. Only the canonical form of a number counts: `007.json` is not a task.
 fn task_id(name: &str) -> Option<u32> {
     let stem = name.strip_suffix(".json")?;
     let id: u32 = stem.parse().ok()?;
     (id > 0 && id.to_string() == stem).then_some(id)
 }
 
-fn read_task(path: &Path, id: u32) -> anyhow::Result<Task> {
+fn read_task(path: &Path, id: u32) -> anyhow::Result<GraphTask> {
     let text = read_text(path, MAX_FILE)?;
     let mut file: Value = serde_json::from_str(&text)?;
     let version = file.get("version").ok_or_else(|| anyhow!("has no version"))?;
@@ -263,7 +264,7 @@ fn read_task(path: &Path, id: u32) -> anyhow::Result<Task> {
         version.as_u64() == Some(VERSION),
         "is of version {version}, and this Cairn knows version {VERSION}"
     );
-    let task: Task = serde_json::from_value(file["task"].take())?;
+    let task: GraphTask = serde_json::from_value(file["task"].take())?;
     ensure!(task.id == id, "holds the task #{}", task.id);
     if let Err(faults) = task.check() {
         let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();

@@ -5,15 +5,15 @@
 
 use serde_json::{Map, Value};
 
-use super::ToolFailure;
+use super::failure::ToolFailure;
 
-pub(super) struct Arguments {
+pub(super) struct ArgumentReader {
     tool: &'static str,
     fields: Map<String, Value>,
     faults: Vec<String>,
 }
 
-impl Arguments {
+impl ArgumentReader {
     pub(super) fn new(tool: &'static str, value: Value) -> Self {
         match value {
             Value::Object(fields) => Self { tool, fields, faults: Vec::new() },
@@ -52,6 +52,15 @@ impl Arguments {
         self.take(name, "boolean", |value| match value {
             Value::Bool(flag) => Some(flag),
             Value::String(text) => text.trim().to_ascii_lowercase().parse().ok(),
+            _ => None,
+        })
+    }
+
+    pub(super) fn optional_strings(&mut self, name: &str) -> Option<Vec<String>> {
+        self.take(name, "array of strings", |value| match value {
+            Value::Array(values) => {
+                values.iter().map(|value| value.as_str().map(str::to_owned)).collect()
+            }
             _ => None,
         })
     }
@@ -118,7 +127,7 @@ mod tests {
     use super::*;
 
     fn check(value: Value, expect: Expect) {
-        let mut arguments = Arguments::new("tool", value);
+        let mut arguments = ArgumentReader::new("tool", value);
         let values = (
             arguments.string("path"),
             arguments.optional_string("glob"),
@@ -133,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn names_every_fault() {
+    fn every_fault_of_the_arguments_is_named() {
         check(json!({"path": "a"}), expect![[r#"("a", None, None, None)"#]]);
         check(
             json!({"path": "a", "glob": null, "limit": "7", "all": "True", "more": 1}),

@@ -8,19 +8,23 @@ use cairn_core::{
     model::ToolSpec,
     policy::{Access, command, sandbox::Needs},
 };
+use cairn_protocol::{ToolKind, ToolStats};
 use futures_util::future::{BoxFuture, FutureExt};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::{Approved, Call, Tool, ToolContext, ToolFailure, ToolOutput, arguments::Arguments};
+use super::{Approved, ArgumentReader, Call, Tool, ToolContext, ToolFailure, ToolOutput};
 use crate::exec::{
-    self, Captured, Exit, Outcome, Spec,
-    sandbox::{LeftBehind, PreparedSandbox, SandboxRequest, Watching, shown_path},
+    self, Captured, CommandOutcome, CommandSpec, Exit, RunError,
+    sandbox::{PreparedSandbox, QuarantineReport, SandboxRequest, Watching, shown_path},
 };
 
 const MAX_TITLE_CHARS: usize = 80;
 /// Longest command in bytes. The policy takes time and memory in proportion to it.
 const MAX_COMMAND_BYTES: usize = 64 * 1024;
+
+/// Sandboxes that are built for one command until one works, while the paths that they cover change.
+const MAX_ATTEMPTS: usize = 10;
 
 pub(super) struct Bash;
 
@@ -68,12 +72,16 @@ struct BashCall {
 }
 
 impl Tool for Bash {
+    fn kind(&self) -> ToolKind {
+        ToolKind::Run
+    }
+
     fn spec(&self) -> ToolSpec {
         HERE.spec()
     }
 
     fn parse(&self, arguments: Value, context: &ToolContext) -> Result<Box<dyn Call>, ToolFailure> {
-        let mut arguments = Arguments::new(HERE.name, arguments);
+        let mut arguments = ArgumentReader::new(HERE.name, arguments);
         let command = arguments.string("command");
         let timeout = arguments.optional_count("timeout_ms");
         let needs = arguments.optional_names("needs", &["network", "git"]).unwrap_or_default();
@@ -155,19 +163,9 @@ impl Call for BashCall {
                 }
             };
             let needs = self.needs;
-            let (sandbox, watching) = self.prepare(&context).await?;
-            let is_boxed = sandbox.is_some();
-            let spec = Spec {
-                command: self.command,
-                cwd: self.cwd.clone(),
-                timeout: self.timeout,
-                input: String::new(),
-                env: Vec::new(),
-                sandbox,
-            };
+            let (has_sandbox, ran, left) = self.run_prepared(&context).await?;
             let home = std::env::home_dir().unwrap_or_default();
-            let network = needs.network || context.walls.settings.network;
-            let (ran, left) = run_watched(spec, watching, context.cancel).await?;
+            let network = needs.network || context.sandbox_config.settings.network;
             let outcome = ran.map_err(|error| {
                 let left = told(&left);
                 ToolFailure::Tell(format!("The command could not be run: {error}.{left}"))
@@ -179,7 +177,7 @@ impl Call for BashCall {
                     unsaved.join(", ")
                 ));
             }
-            let hint = match is_boxed && outcome.exit != Exit::Code(0) {
+            let hint = match has_sandbox && outcome.exit != Exit::Code(0) {
                 true => hint(
                     &outcome.output.text(),
                     Needs { network, ..needs },
@@ -192,10 +190,16 @@ impl Call for BashCall {
                 report(&outcome, self.timeout, text);
                 hint.into_iter().for_each(|hint| text.own(hint));
             }
+            let exit_code = match outcome.exit {
+                Exit::Code(code) => Some(code),
+                Exit::Signal(_) | Exit::TimedOut | Exit::Cancelled => None,
+            };
+            let stats = ToolStats { exit_code, ..ToolStats::default() };
             Ok(ToolOutput {
                 content,
                 detail: Some(detail.into()),
                 is_error: outcome.exit != Exit::Code(0),
+                stats: Some(stats),
                 left,
                 ..ToolOutput::default()
             })
@@ -205,6 +209,57 @@ impl Call for BashCall {
 }
 
 impl BashCall {
+    /// Runs the command in its sandbox, and returns whether there is one. A sandbox cannot be built if a
+    /// path that it covers is removed after the search for such paths, as is the socket of a program
+    /// that ends. Then another sandbox is prepared.
+    async fn run_prepared(
+        &self,
+        context: &ToolContext,
+    ) -> Result<(bool, Result<CommandOutcome, RunError>, QuarantineReport), ToolFailure> {
+        let (mut sandbox, mut watching) = self.prepare(context).await?;
+        for _ in 1..MAX_ATTEMPTS {
+            let (ran, left) = self.run_in(sandbox.clone(), watching, context).await?;
+            if !matches!(ran, Err(RunError::NotStarted(_)))
+                || sandbox.is_none()
+                || !left.moved.is_empty()
+            {
+                return Ok((sandbox.is_some(), ran, left));
+            }
+            let again = self.prepare(context).await?;
+            if again.0 == sandbox {
+                return Ok((true, ran, left));
+            }
+            (sandbox, watching) = again;
+        }
+        let (ran, left) = self.run_in(sandbox.clone(), watching, context).await?;
+        Ok((sandbox.is_some(), ran, left))
+    }
+
+    async fn run_in(
+        &self,
+        sandbox: Option<Arc<PreparedSandbox>>,
+        watching: Option<Watching>,
+        context: &ToolContext,
+    ) -> Result<(Result<CommandOutcome, RunError>, QuarantineReport), ToolFailure> {
+        let spec = CommandSpec {
+            command: self.command.clone(),
+            cwd: self.cwd.clone(),
+            timeout: self.timeout,
+            input: String::new(),
+            live: context.live.clone(),
+            env: Vec::new(),
+            sandbox,
+        };
+        let running = run_watched(spec, watching, context.cancel.clone());
+        match context.live.clone() {
+            Some(live) => tokio::select! {
+                ran = running => ran,
+                never = live.pass_on() => match never {},
+            },
+            None => running.await,
+        }
+    }
+
     /// Prepares the sandbox, and the watch over a command that can write in the workspace. The sandbox
     /// is `None` where none works; the user allowed the command with that knowledge.
     async fn prepare(
@@ -216,36 +271,35 @@ impl BashCall {
                 "The command was not run: its sandbox could not be prepared: {error}. Tell the user."
             ))
         };
-        let is_boxed = context.walls.stand().await.is_ok();
-        let looks = is_boxed && self.needs.is_none() && command::is_read_only(&self.command);
-        let watching = if looks {
+        let config = &context.sandbox_config;
+        let has_sandbox = config.backend().await.is_ok();
+        let read_only = has_sandbox && self.needs.is_none() && command::is_read_only(&self.command);
+        let watching = if read_only {
             None
         } else {
-            let (walls, workspace) = (context.walls.clone(), Arc::clone(&context.workspace));
-            let granted = self.needs.git;
-            let begin = move || walls.watch(workspace.folders(), granted);
+            let (config, git) = (config.clone(), self.needs.git);
+            let folders = context.workspace.folders().to_vec();
+            let begin = move || config.watch(&folders, git);
             Some(blocking(begin).await.map_err(refused)?)
         };
-        let sandbox = if is_boxed {
-            let order = SandboxRequest {
+        let sandbox = if has_sandbox {
+            let request = SandboxRequest {
                 command: &self.command,
                 cwd: &self.cwd,
                 folders: context.workspace.folders(),
                 needs: self.needs,
-                looks,
+                read_only,
                 control: watching.as_ref().map(Watching::control_files),
-                settings: &context.walls.settings,
+                settings: &config.settings,
             };
-            Some(context.walls.sandbox.prepare(order).await.map_err(refused)?)
+            Some(config.sandbox.prepare(request).await.map_err(refused)?)
         } else {
             None
         };
         let Some(watching) = watching else { return Ok((sandbox, None)) };
-        let begun = move || {
-            watching.mounted(sandbox.as_deref())?;
-            Ok((sandbox, Some(watching)))
-        };
-        blocking(begun).await.map_err(refused)
+        let registered =
+            move || watching.mounted(sandbox.as_deref()).map(|()| (sandbox, Some(watching)));
+        blocking(registered).await.map_err(refused)
     }
 }
 
@@ -257,16 +311,16 @@ async fn blocking<T: Send + 'static>(
 
 /// Runs a command, and moves control files that it made or changed to quarantine, however it ends.
 async fn run_watched(
-    spec: Spec,
+    spec: CommandSpec,
     watching: Option<Watching>,
     cancel: CancellationToken,
-) -> Result<(io::Result<Outcome>, LeftBehind), ToolFailure> {
+) -> Result<(Result<CommandOutcome, RunError>, QuarantineReport), ToolFailure> {
     let Some(watching) = watching else {
-        return Ok((exec::run(spec, cancel).await, LeftBehind::default()));
+        return Ok((exec::run(spec, cancel).await, QuarantineReport::default()));
     };
     let ran = tokio::select! {
         ran = exec::run(spec, cancel) => ran,
-        never = watching.repeat() => match never {},
+        never = watching.scan_repeatedly() => match never {},
     };
     let finished = tokio::task::spawn_blocking(|| watching.finish()).await;
     let left = finished.map_err(|error| ToolFailure::Fatal(error.into()))?;
@@ -274,7 +328,7 @@ async fn run_watched(
 }
 
 /// Text about control files that a command left, for calls that end without a question.
-fn told(left: &LeftBehind) -> String {
+fn told(left: &QuarantineReport) -> String {
     let Some(folder) = left.folder() else { return left.faults() };
     let lines = left.lines(shown_path).join("\n");
     format!(
@@ -332,7 +386,7 @@ fn misses_something_below(home: &str, cwd: &str, output: &str) -> bool {
         && output.lines().any(|line| line.contains(home) && !line.contains(cwd) && says(line))
 }
 
-fn report(outcome: &Outcome, limit: Duration, out: &mut ModelText) {
+fn report(outcome: &CommandOutcome, limit: Duration, out: &mut ModelText) {
     let Captured { head, tail, total_bytes, dropped, binary } = &outcome.output;
     out.add(head);
     if *binary {
@@ -354,7 +408,7 @@ fn report(outcome: &Outcome, limit: Duration, out: &mut ModelText) {
         Exit::Cancelled => "cancelled by the user".to_owned(),
     };
     out.own(&ended);
-    if outcome.crowded {
+    if outcome.too_many_processes {
         out.own("ended: it had started more than a thousand processes");
     }
     if outcome.left_running > 0 && matches!(outcome.exit, Exit::Code(_) | Exit::Signal(_)) {
@@ -363,138 +417,4 @@ fn report(outcome: &Outcome, limit: Duration, out: &mut ModelText) {
 }
 
 #[cfg(test)]
-mod tests {
-    use expect_test::{Expect, expect};
-
-    use super::*;
-    use crate::tools::testing::Fixture;
-
-    async fn check(fixture: &Fixture, arguments: Value, expect: Expect) {
-        let got = fixture.call("bash", arguments).await;
-        // The only part that differs from run to run.
-        let got: Vec<String> = got
-            .lines()
-            .map(|line| match line.rsplit_once(", ") {
-                Some((before, after)) if after.ends_with(" s") => before.to_owned(),
-                _ => line.to_owned(),
-            })
-            .collect();
-        expect.assert_eq(&got.join("\n"));
-    }
-
-    #[tokio::test]
-    async fn runs_commands() {
-        let fixture = Fixture::new(&[("a.txt", "hello\n")]);
-        check(&fixture, json!({"command": "cat a.txt"}), expect!["hello\n[cairn] exit code 0"])
-            .await;
-        check(
-            &fixture,
-            json!({"command": "printf x; exit 2"}),
-            expect!["failed: x\n[cairn] exit code 2"],
-        )
-        .await;
-        check(
-            &fixture,
-            json!({"command": "kill -TERM $$"}),
-            expect!["failed: [cairn] ended by signal 15"],
-        )
-        .await;
-        check(
-            &fixture,
-            json!({"command": "echo a; sleep 60", "timeout_ms": 100}),
-            expect!["failed: a\n[cairn] timed out after 0.1 s and was ended; output so far above"],
-        )
-        .await;
-        check(
-            &fixture,
-            json!({"command": "sleep 60 & echo a"}),
-            expect!["a\n[cairn] exit code 0\n[cairn] 1 left in the background, ended"],
-        )
-        .await;
-        check(
-            &fixture,
-            json!({"command": " # nothing\n"}),
-            expect!["failure: `command` is empty."],
-        )
-        .await;
-    }
-
-    #[tokio::test]
-    async fn tells_what_the_command_could_not_see() {
-        let fixture = Fixture::new(&[]);
-        fixture.stays_unsaved(&["src/a.rs", "b"]);
-        check(
-            &fixture,
-            json!({"command": "true"}),
-            expect![
-                "[cairn] Unsaved in the editor, so the command saw older text: src/a.rs, b\n[cairn] exit code 0"
-            ],
-        )
-        .await;
-    }
-
-    #[tokio::test]
-    async fn a_cancelled_turn_ends_it() {
-        let fixture = Fixture::new(&[]);
-        fixture.cancel();
-        let got = fixture.call("bash", json!({"command": "sleep 60"})).await;
-        assert!(got.contains("ancelled"), "{got}");
-    }
-
-    #[test]
-    fn a_failure_for_want_of_a_grant_says_which() {
-        let needs = |network, git| Needs { network, git };
-        for (output, needs, told) in [
-            ("curl: (6) Could not resolve host: a.b", needs(false, false), "[\"network\"]"),
-            ("curl: (6) Could not resolve host: a.b", needs(true, false), ""),
-            (
-                "Unable to create '/w/.git/index.lock': Read-only file system",
-                needs(false, false),
-                "[\"git\"]",
-            ),
-            (
-                "touch: '/w/.git/hooks/a': Read-only file system",
-                needs(false, true),
-                "hooks and config",
-            ),
-            ("touch: /usr/a: Read-only file system", needs(false, false), "cairn.sandbox.writable"),
-            ("error: no such file", needs(false, false), ""),
-            (
-                "cat: /h/me/x/a: No such file or directory",
-                needs(false, false),
-                "cairn.sandbox.readable",
-            ),
-            ("cat: /h/me/ws/a: No such file or directory", needs(false, false), ""),
-        ] {
-            let hint = hint(output, needs, ("/h/me", "/h/me/ws")).unwrap_or_default();
-            assert!(
-                hint.contains(told) && (hint.is_empty() == told.is_empty()),
-                "{output}: {hint}"
-            );
-        }
-    }
-
-    #[test]
-    fn each_system_is_told_of_the_shell_it_has() {
-        for (shell, grants) in [(&BASH, true), (&POWERSHELL, false)] {
-            let spec = shell.spec();
-            assert_eq!(spec.schema["properties"]["needs"].is_object(), grants, "{}", spec.name);
-            assert_eq!(spec.description.contains("sandbox"), grants, "{}", spec.name);
-        }
-        assert_eq!(HERE.name, if cfg!(windows) { "powershell" } else { "bash" });
-    }
-
-    #[test]
-    fn titles_are_one_short_line() {
-        let call = |command: &str| BashCall {
-            command: command.to_owned(),
-            cwd: "/".into(),
-            timeout: Duration::ZERO,
-            needs: Needs::NONE,
-        };
-        assert_eq!(call("npm\n  test").title(), "Run npm test");
-        let fetch = BashCall { needs: Needs { network: true, git: false }, ..call("git fetch") };
-        assert_eq!(fetch.title(), "Run git fetch (with network access)");
-        assert_eq!(call(&"x".repeat(100)).title(), format!("Run {}…", "x".repeat(80)));
-    }
-}
+mod tests;

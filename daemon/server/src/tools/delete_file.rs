@@ -1,52 +1,27 @@
 //! `delete_file`: proposes to delete a file; the user can reject it.
 
 use cairn_core::{model::ToolSpec, policy::Access, text::Text};
-use cairn_protocol::Preview;
-use futures_util::future::{BoxFuture, FutureExt};
+use cairn_protocol::ToolKind;
 use serde_json::{Value, json};
 
 use super::{
-    Approved, Call, Tool, ToolContext, ToolFailure, ToolOutput, Wanted,
-    arguments::Arguments,
-    propose::{Asked, change, counts, preview},
+    Call, Tool, ToolContext, ToolFailure, Wanted,
+    arguments::ArgumentReader,
+    propose::{Computed, FileCall, FileChange},
     snapshot,
 };
 use crate::workspace::{ReadError, WorkspacePath};
 
 pub(super) struct DeleteFile;
 
-struct DeleteCall {
-    path: WorkspacePath,
-    asked: Asked,
-}
-
-impl DeleteCall {
-    fn compute(
-        &self,
-        context: &ToolContext,
-        base: Option<&Text>,
-    ) -> Result<(Wanted, ()), ToolFailure> {
-        match base {
-            // The editor may show it as text; only bytes that can be read back can be restored.
-            Some(_) => match context.workspace.read_text(&self.path) {
-                Err(error @ ReadError::NotText { .. }) => Err(ToolFailure::tell(error)),
-                // Created again, the editor's text would be written in the encoding of the disk's.
-                Ok(disk) if !disk.encoding.is_utf8() && base != Some(&disk.text) => {
-                    let (path, encoding) = (&self.path, disk.encoding);
-                    Err(ToolFailure::Tell(format!(
-                        "`{path}` is open in the editor with another text than it has on disk in {encoding}: \
-                         it has unsaved changes, or is open in another encoding. Nothing was changed. Ask \
-                         the user to save it, or to reopen it with its encoding."
-                    )))
-                }
-                Ok(_) | Err(_) => Ok((Wanted::Gone, ())),
-            },
-            None => Err(snapshot::missing(context, &self.path)),
-        }
-    }
-}
+/// Deletion of a file.
+struct Deletion(WorkspacePath);
 
 impl Tool for DeleteFile {
+    fn kind(&self) -> ToolKind {
+        ToolKind::Delete
+    }
+
     fn spec(&self) -> ToolSpec {
         ToolSpec {
             name: "delete_file".to_owned(),
@@ -66,50 +41,47 @@ impl Tool for DeleteFile {
     }
 
     fn parse(&self, arguments: Value, context: &ToolContext) -> Result<Box<dyn Call>, ToolFailure> {
-        let mut arguments = Arguments::new("delete_file", arguments);
+        let mut arguments = ArgumentReader::new("delete_file", arguments);
         let path = arguments.string("path");
         arguments.finish()?;
         let path = context.workspace.resolve(&path).map_err(ToolFailure::tell)?;
-        Ok(Box::new(DeleteCall { path, asked: None }))
+        let access = Access::Delete {
+            path: path.as_path().to_owned(),
+            inside: path.inside().to_owned(),
+            aliases: path.aliases().to_vec(),
+        };
+        Ok(FileCall::boxed(format!("Delete {path}"), access, Deletion(path)))
     }
 }
 
-impl Call for DeleteCall {
-    fn title(&self) -> String {
-        format!("Delete {}", self.path)
+impl FileChange for Deletion {
+    fn path(&self) -> &WorkspacePath {
+        &self.0
     }
 
-    fn access(&self) -> Access {
-        Access::Delete {
-            path: self.path.as_path().to_owned(),
-            inside: self.path.inside().to_owned(),
-            aliases: self.path.aliases().to_vec(),
+    fn compute(&self, context: &ToolContext, base: Option<&Text>) -> Result<Computed, ToolFailure> {
+        let path = &self.0;
+        if base.is_none() {
+            return Err(snapshot::missing(context, path));
         }
-    }
-
-    fn preview(&mut self, context: &ToolContext) -> Result<Option<Preview>, ToolFailure> {
-        let (patch, asked) = preview(context, &self.path, |base| self.compute(context, base))?;
-        self.asked = asked;
-        Ok(patch)
-    }
-
-    fn run(
-        mut self: Box<Self>,
-        context: ToolContext,
-        _approved: Approved,
-    ) -> BoxFuture<'static, Result<ToolOutput, ToolFailure>> {
-        async move {
-            let (path, asked, looking) = (self.path.clone(), self.asked.take(), context.clone());
-            let delete = move |base: Option<&Text>| self.compute(&looking, base);
-            let done = change(&context, &path, asked, delete).await?;
-            let counts = counts(&done);
-            Ok(ToolOutput {
-                content: format!("Deleted {path} ({counts}).").into(),
-                detail: Some(counts),
-                ..ToolOutput::default()
-            })
+        match context.workspace.read_text(path) {
+            // The editor may show it as text; only bytes that can be read back can be restored.
+            Err(error @ ReadError::NotText { .. }) => Err(ToolFailure::tell(error)),
+            // Created again, the editor's text would be written in the encoding of the disk's.
+            Ok(disk) if !disk.encoding.is_utf8() && base != Some(&disk.text) => {
+                let encoding = disk.encoding;
+                Err(ToolFailure::Tell(format!(
+                    "`{path}` is open in the editor with another text than it has on disk in {encoding}: \
+                     it has unsaved changes, or is open in another encoding. Nothing was changed. Ask \
+                     the user to save it, or to reopen it with its encoding."
+                )))
+            }
+            Ok(_) | Err(_) => Ok(Computed {
+                wanted: Wanted::Gone,
+                done: format!("Deleted {path}"),
+                note: String::new(),
+            }),
         }
-        .boxed()
     }
 }
 
@@ -125,7 +97,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn deletes_text_files_inside() {
+    async fn text_files_in_the_workspace_are_deleted() {
         let fixture = Fixture::new(&[("src/a", "one\ntwo\n"), (".git/x", "x")]);
         check(&fixture, "src/a", expect!["Deleted src/a (+0 −2)."]).await;
         assert_eq!(fixture.present("src/a"), None);
@@ -150,7 +122,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn deletes_what_the_user_sees_now() {
+    async fn a_deletion_is_for_the_live_text() {
         let fixture = Fixture::new(&[("a", "one\n")]);
         fixture.user_types_first("a", &["zero\none\n"]);
         check(&fixture, "a", expect!["Deleted a (+0 −2)."]).await;

@@ -3,55 +3,34 @@
 use cairn_core::{
     edit::{self, Occurrences},
     model::ToolSpec,
-    policy::Access,
     text::Text,
 };
-use cairn_protocol::Preview;
-use futures_util::future::{BoxFuture, FutureExt};
+use cairn_protocol::ToolKind;
 use serde_json::{Value, json};
 
 use super::{
-    Approved, Call, Tool, ToolContext, ToolFailure, ToolOutput, Wanted,
-    arguments::Arguments,
-    propose::{Asked, change, counts, edit_of, preview},
+    Call, Tool, ToolContext, ToolFailure, Wanted,
+    arguments::ArgumentReader,
+    propose::{Computed, FileCall, FileChange, edit_of},
     snapshot,
 };
 use crate::workspace::WorkspacePath;
 
 pub(super) struct EditFile;
 
-struct EditCall {
+/// Replacement of a passage.
+struct Replacement {
     path: WorkspacePath,
     old: String,
     new: String,
     occurrences: Occurrences,
-    asked: Asked,
-}
-
-impl EditCall {
-    fn compute(
-        &self,
-        context: &ToolContext,
-        base: Option<&Text>,
-    ) -> Result<(Wanted, usize), ToolFailure> {
-        let base = base.ok_or_else(|| snapshot::missing(context, &self.path))?;
-        let text = base.to_string();
-        let replaced = edit::replace(&text, &self.old, &self.new, self.occurrences).map_err(
-            |error| match self.path.is_secret() {
-                // Consent to a change does not cover the text around it.
-                true => ToolFailure::Tell(format!(
-                    "{}: `old_text` does not fit. What is there is not shown, because it may hold \
-                     secrets; read the file first.",
-                    self.path
-                )),
-                false => ToolFailure::Tell(format!("{}: {error}", self.path)),
-            },
-        )?;
-        Ok((Wanted::Text(replaced.text), replaced.count))
-    }
 }
 
 impl Tool for EditFile {
+    fn kind(&self) -> ToolKind {
+        ToolKind::Edit
+    }
+
     fn spec(&self) -> ToolSpec {
         ToolSpec {
             name: "edit_file".to_owned(),
@@ -76,7 +55,7 @@ impl Tool for EditFile {
     }
 
     fn parse(&self, arguments: Value, context: &ToolContext) -> Result<Box<dyn Call>, ToolFailure> {
-        let mut arguments = Arguments::new("edit_file", arguments);
+        let mut arguments = ArgumentReader::new("edit_file", arguments);
         let path = arguments.string("path");
         let old = arguments.string("old_text");
         let new = arguments.string("new_text");
@@ -84,44 +63,36 @@ impl Tool for EditFile {
         arguments.finish()?;
         let path = context.workspace.resolve(&path).map_err(ToolFailure::tell)?;
         let occurrences = if all { Occurrences::All } else { Occurrences::One };
-        Ok(Box::new(EditCall { path, old, new, occurrences, asked: None }))
+        let (title, access) = (format!("Edit {path}"), edit_of(&path));
+        Ok(FileCall::boxed(title, access, Replacement { path, old, new, occurrences }))
     }
 }
 
-impl Call for EditCall {
-    fn title(&self) -> String {
-        format!("Edit {}", self.path)
+impl FileChange for Replacement {
+    fn path(&self) -> &WorkspacePath {
+        &self.path
     }
 
-    fn access(&self) -> Access {
-        edit_of(&self.path)
-    }
-
-    fn preview(&mut self, context: &ToolContext) -> Result<Option<Preview>, ToolFailure> {
-        let (patch, asked) = preview(context, &self.path, |base| self.compute(context, base))?;
-        self.asked = asked;
-        Ok(patch)
-    }
-
-    fn run(
-        mut self: Box<Self>,
-        context: ToolContext,
-        _approved: Approved,
-    ) -> BoxFuture<'static, Result<ToolOutput, ToolFailure>> {
-        async move {
-            let (path, asked, looking) = (self.path.clone(), self.asked.take(), context.clone());
-            let replace = move |base: Option<&Text>| self.compute(&looking, base);
-            let done = change(&context, &path, asked, replace).await?;
-            let counts = counts(&done);
-            let times =
-                if done.note > 1 { format!(", {} places", done.note) } else { String::new() };
-            Ok(ToolOutput {
-                content: format!("Edited {path} ({counts}{times}).").into(),
-                detail: Some(counts),
-                ..ToolOutput::default()
-            })
-        }
-        .boxed()
+    fn compute(&self, context: &ToolContext, base: Option<&Text>) -> Result<Computed, ToolFailure> {
+        let base = base.ok_or_else(|| snapshot::missing(context, &self.path))?;
+        let text = base.to_string();
+        let replaced = edit::replace(&text, &self.old, &self.new, self.occurrences).map_err(
+            |error| match self.path.is_secret() {
+                // Consent to a change does not cover the text around it.
+                true => ToolFailure::Tell(format!(
+                    "{}: `old_text` does not fit. What is there is not shown, because it may hold \
+                     secrets; read the file first.",
+                    self.path
+                )),
+                false => ToolFailure::Tell(format!("{}: {error}", self.path)),
+            },
+        )?;
+        let note = match replaced.count {
+            0 | 1 => String::new(),
+            count => format!(", {count} places"),
+        };
+        let done = format!("Edited {}", self.path);
+        Ok(Computed { wanted: Wanted::Text(replaced.text), done, note })
     }
 }
 
@@ -141,7 +112,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn proposes_the_new_text() {
+    async fn an_edit_proposes_the_new_text() {
         let fixture = Fixture::new(&[("a.txt", "one\r\ntwo\r\n"), ("all", "x y x\n")]);
         check(&fixture, edit("a.txt", "one\ntwo", "one\n2"), expect!["Edited a.txt (+1 −1)."])
             .await;
@@ -152,7 +123,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn works_on_the_buffer() {
+    async fn an_edit_uses_the_text_of_an_open_document() {
         let fixture = Fixture::new(&[("a", "disk\n")]);
         fixture.open("a", "buffer\n");
         check(&fixture, edit("a", "buffer", "edited"), expect!["Edited a (+1 −1)."]).await;
@@ -160,7 +131,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn tells_what_is_wrong() {
+    async fn an_edit_that_does_not_fit_is_refused_with_the_reason() {
         let fixture = Fixture::new(&[("src/cart.mjs", "total(items)\n"), ("linked", "x")]);
         let alias = fixture.path("alias");
         std::fs::hard_link(fixture.path("linked"), alias).expect("a link");
@@ -203,8 +174,19 @@ mod tests {
         .await;
     }
 
+    /// No text of a secret file is shown before consent, so consent covers only the text it had.
+    #[tokio::test]
+    async fn a_secret_file_that_changes_while_the_user_is_asked_is_not_edited() {
+        let fixture = Fixture::new(&[(".env", "A=1\n")]);
+        let mut call = EditFile.parse(edit(".env", "B=1", "B=2"), fixture.context()).unwrap();
+        assert_eq!(call.preview(fixture.context()).unwrap(), None);
+        std::fs::write(fixture.path(".env"), "B=1\n").unwrap();
+        expect!["failure: `.env` changed while the user was asked about this change; nothing was changed. Read the file again, then propose it anew."]
+            .assert_eq(&fixture.run(call).await);
+    }
+
     #[tokio::test(start_paused = true)]
-    async fn computes_anew_when_the_user_was_faster() {
+    async fn an_edit_is_computed_again_if_the_user_typed_meanwhile() {
         let fixture = Fixture::new(&[("a", "one\ntwo\n")]);
         fixture.user_types_first("a", &["zero\none\ntwo\n"]);
         check(&fixture, edit("a", "two", "2"), expect!["Edited a (+1 −1)."]).await;

@@ -3,12 +3,13 @@
 use std::{ops::ControlFlow, path::Path};
 
 use cairn_core::{marks::ModelText, model::ToolSpec, policy::Access};
+use cairn_protocol::{ToolKind, ToolStats};
 use futures_util::future::{BoxFuture, FutureExt};
 use globset::{GlobBuilder, GlobMatcher};
 use serde_json::{Value, json};
 
 use super::{
-    Approved, Call, Tool, ToolContext, ToolFailure, ToolOutput, arguments::Arguments,
+    Approved, Call, Tool, ToolContext, ToolFailure, ToolOutput, arguments::ArgumentReader,
     searches::Search, snapshot::blocking,
 };
 use crate::workspace::{Hidden, TRAPPED, Walked, WorkspacePath};
@@ -72,6 +73,10 @@ impl PathPattern {
 }
 
 impl Tool for Glob {
+    fn kind(&self) -> ToolKind {
+        ToolKind::Search
+    }
+
     fn spec(&self) -> ToolSpec {
         ToolSpec {
             name: "glob".to_owned(),
@@ -94,7 +99,7 @@ impl Tool for Glob {
     }
 
     fn parse(&self, arguments: Value, context: &ToolContext) -> Result<Box<dyn Call>, ToolFailure> {
-        let mut arguments = Arguments::new("glob", arguments);
+        let mut arguments = ArgumentReader::new("glob", arguments);
         let pattern = arguments.string("pattern");
         let path = arguments.optional_string("path");
         arguments.finish()?;
@@ -138,7 +143,7 @@ impl Call for GlobCall {
     ) -> BoxFuture<'static, Result<ToolOutput, ToolFailure>> {
         async move {
             let search = context.searches.begin(&context.cancel).await?;
-            let content = blocking(move || {
+            let (content, matches) = blocking(move || {
                 context.workspace.recheck(&self.from).map_err(ToolFailure::tell)?;
                 let mut found: Vec<String> = Vec::new();
                 let (hidden, stop) = (self.pattern.hidden(), || search.is_over());
@@ -154,10 +159,12 @@ impl Call for GlobCall {
                         ControlFlow::Continue(())
                     }
                 });
-                Ok(listed(found, walked, &search))
+                let matches = found.len().min(MAX_FILES) as u32;
+                Ok((listed(found, walked, &search), matches))
             })
             .await?;
-            Ok(ToolOutput { content, ..ToolOutput::default() })
+            let stats = ToolStats { matches: Some(matches), ..ToolStats::default() };
+            Ok(ToolOutput { content, stats: Some(stats), ..ToolOutput::default() })
         }
         .boxed()
     }
@@ -199,7 +206,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn finds_files() {
+    async fn files_are_found_by_pattern() {
         let fixture = Fixture::new(&[
             (".gitignore", "out/"),
             ("out/a.ts", ""),
@@ -229,7 +236,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn is_bounded() {
+    async fn the_number_of_found_files_is_bounded() {
         let names: Vec<String> = (0..300).map(|n| format!("f{n:03}")).collect();
         let files: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "")).collect();
         let fixture = Fixture::new(&files);

@@ -3,12 +3,13 @@
 use std::{io::Read, ops::ControlFlow};
 
 use cairn_core::{marks::ModelText, model::ToolSpec, policy::Access, text::Text};
+use cairn_protocol::{ToolKind, ToolStats};
 use futures_util::future::{BoxFuture, FutureExt};
 use serde_json::{Value, json};
 
 use super::{
     Approved, Call, Tool, ToolContext, ToolFailure, ToolOutput,
-    arguments::Arguments,
+    arguments::ArgumentReader,
     glob::{PathPattern, start},
     searches::Search,
     snapshot::blocking,
@@ -19,11 +20,10 @@ mod pattern;
 mod scan;
 
 use pattern::{MAX_PATTERN_BYTES, Pattern};
-use scan::{Lines, Scan, Scanned};
+use scan::{LineSearch, Lines, MAX_LINE_CHARS, Scanned};
 
 const MAX_MATCHES: usize = 200;
 const MAX_BYTES: usize = 50 * 1024;
-const MAX_LINE_CHARS: usize = 300;
 const MAX_CONTEXT: usize = 10;
 /// Larger files that are not UTF-8 are searched as bytes: to decode one takes several times its size.
 const MAX_DECODED_BYTES: u64 = 4 * 1024 * 1024;
@@ -39,6 +39,10 @@ struct GrepCall {
 }
 
 impl Tool for Grep {
+    fn kind(&self) -> ToolKind {
+        ToolKind::Search
+    }
+
     fn spec(&self) -> ToolSpec {
         ToolSpec {
             name: "grep".to_owned(),
@@ -64,7 +68,7 @@ impl Tool for Grep {
     }
 
     fn parse(&self, arguments: Value, context: &ToolContext) -> Result<Box<dyn Call>, ToolFailure> {
-        let mut arguments = Arguments::new("grep", arguments);
+        let mut arguments = ArgumentReader::new("grep", arguments);
         let pattern = arguments.string("pattern");
         let path = arguments.optional_string("path");
         let files = arguments.optional_string("glob");
@@ -116,21 +120,28 @@ impl Call for GrepCall {
     ) -> BoxFuture<'static, Result<ToolOutput, ToolFailure>> {
         async move {
             let search = context.searches.begin(&context.cancel).await?;
-            let content = blocking(move || {
+            let (content, matches) = blocking(move || {
                 context.workspace.recheck(&self.from).map_err(ToolFailure::tell)?;
                 let pattern =
                     Pattern::compile(&self.pattern, self.ignore_case).map_err(ToolFailure::Tell)?;
                 Ok(self.search(&context, pattern, &search))
             })
             .await?;
-            Ok(ToolOutput { content, ..ToolOutput::default() })
+            let stats = ToolStats { matches: Some(matches), ..ToolStats::default() };
+            Ok(ToolOutput { content, stats: Some(stats), ..ToolOutput::default() })
         }
         .boxed()
     }
 }
 
 impl GrepCall {
-    fn search(&self, context: &ToolContext, mut pattern: Pattern, search: &Search) -> ModelText {
+    /// Returns the matches, and their number.
+    fn search(
+        &self,
+        context: &ToolContext,
+        mut pattern: Pattern,
+        search: &Search,
+    ) -> (ModelText, u32) {
         let mut results = Results::default();
         let hidden = self.files.as_ref().map_or(Hidden::Skip, PathPattern::hidden);
         let stop = || search.is_over();
@@ -145,7 +156,8 @@ impl GrepCall {
             }
             if results.full { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
-        results.finish(walked, search)
+        let matches = results.matches as u32;
+        (results.finish(walked, search), matches)
     }
 
     /// Searches a file. One that cannot be read is skipped.
@@ -161,7 +173,7 @@ impl GrepCall {
         let mut scan = |results: &mut Results, text: &mut dyn Read, any_bytes: bool| {
             let stop = || search.is_over();
             let context = self.context_lines;
-            Scan { pattern, context, any_bytes, stop: &stop, lines: results }.run(text)
+            LineSearch { pattern, context, any_bytes, stop: &stop, lines: results }.run(text)
         };
         let scanned = match context.docs.get(&path.uri()) {
             Some(document) => scan(results, &mut Chunks::of(&document.text), true),
@@ -341,7 +353,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn finds_lines() {
+    async fn matching_lines_are_found() {
         let fixture = Fixture::new(&[
             (".gitignore", "out/"),
             ("out/a.rs", "fn one"),
@@ -392,7 +404,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn searches_the_buffer_of_an_open_document() {
+    async fn the_text_of_an_open_document_is_searched() {
         let fixture = Fixture::new(&[("a", "disk\n"), ("b", "disk\n")]);
         fixture.open("a", "buffer\n");
         check(&fixture, json!({"pattern": "disk|buffer"}), expect!["a\n1:buffer\n\nb\n1:disk"])
@@ -400,7 +412,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn says_first_that_a_search_is_incomplete() {
+    async fn the_first_line_of_the_result_reports_an_incomplete_search() {
         let mut fixture = Fixture::new(&[("a", "x\n")]);
         fixture.without_time();
         for (tool, nothing) in [("grep", "No matches so far."), ("glob", "No files found so far.")]
@@ -415,7 +427,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn is_bounded() {
+    async fn the_result_of_a_search_is_bounded() {
         let fixture = Fixture::new(&[("many", &"x\n".repeat(1000)), ("wide", &"y".repeat(9000))]);
         let found = fixture.call("grep", json!({"pattern": "x"})).await;
         assert_eq!(found.lines().count(), MAX_MATCHES + 2);

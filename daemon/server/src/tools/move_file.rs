@@ -1,27 +1,30 @@
 //! `move_file`: proposes to move or rename a file; the user can reject it.
 
 use cairn_core::{model::ToolSpec, policy::Access, text::Text};
-use cairn_protocol::Preview;
-use futures_util::future::{BoxFuture, FutureExt};
+use cairn_protocol::{Preview, ToolKind};
 use serde_json::{Value, json};
 
 use super::{
-    Approved, Call, Tool, ToolContext, ToolFailure, ToolOutput, Wanted,
-    arguments::Arguments,
-    propose::{Asked, change, preview_moved},
+    Call, Tool, ToolContext, ToolFailure, Wanted,
+    arguments::ArgumentReader,
+    propose::{Computed, FileCall, FileChange, shown},
     snapshot,
 };
 use crate::workspace::WorkspacePath;
 
 pub(super) struct MoveFile;
 
-struct MoveCall {
+/// Move of a file.
+struct Relocation {
     from: WorkspacePath,
     to: WorkspacePath,
-    asked: Asked,
 }
 
 impl Tool for MoveFile {
+    fn kind(&self) -> ToolKind {
+        ToolKind::Move
+    }
+
     fn spec(&self) -> ToolSpec {
         ToolSpec {
             name: "move_file".to_owned(),
@@ -43,65 +46,53 @@ impl Tool for MoveFile {
     }
 
     fn parse(&self, arguments: Value, context: &ToolContext) -> Result<Box<dyn Call>, ToolFailure> {
-        let mut arguments = Arguments::new("move_file", arguments);
+        let mut arguments = ArgumentReader::new("move_file", arguments);
         let from = arguments.string("from");
         let to = arguments.string("to");
         arguments.finish()?;
         let from = context.workspace.resolve(&from).map_err(ToolFailure::tell)?;
         let to = context.workspace.resolve(&to).map_err(ToolFailure::tell)?;
-        Ok(Box::new(MoveCall { from, to, asked: None }))
+        let access = Access::Move {
+            from: from.as_path().to_owned(),
+            from_inside: from.inside().to_owned(),
+            to: to.as_path().to_owned(),
+            to_inside: to.inside().to_owned(),
+            aliases: [from.aliases(), to.aliases()].concat(),
+        };
+        Ok(FileCall::boxed(format!("Move {from} to {to}"), access, Relocation { from, to }))
     }
 }
 
-impl Call for MoveCall {
-    fn title(&self) -> String {
-        format!("Move {} to {}", self.from, self.to)
+impl FileChange for Relocation {
+    fn path(&self) -> &WorkspacePath {
+        &self.from
     }
 
-    fn access(&self) -> Access {
-        Access::Move {
-            from: self.from.as_path().to_owned(),
-            from_inside: self.from.inside().to_owned(),
-            to: self.to.as_path().to_owned(),
-            to_inside: self.to.inside().to_owned(),
-            aliases: [self.from.aliases(), self.to.aliases()].concat(),
+    fn compute(&self, context: &ToolContext, base: Option<&Text>) -> Result<Computed, ToolFailure> {
+        let Self { from, to } = self;
+        if base.is_none() {
+            return Err(snapshot::missing(context, from));
         }
-    }
-
-    fn preview(&mut self, context: &ToolContext) -> Result<Option<Preview>, ToolFailure> {
-        let (preview, asked) = preview_moved(context, &self.from, &self.to)?;
-        self.asked = asked;
-        Ok(preview)
-    }
-
-    fn run(
-        self: Box<Self>,
-        context: ToolContext,
-        _approved: Approved,
-    ) -> BoxFuture<'static, Result<ToolOutput, ToolFailure>> {
-        async move {
-            let Self { from, to, asked } = *self;
-            let looking = context.clone();
-            let (path, content) = (from.clone(), format!("Moved {from} to {to}.").into());
-            let relocate = move |base: Option<&Text>| {
-                if base.is_none() {
-                    return Err(snapshot::missing(&looking, &from));
-                }
-                looking.workspace.recheck(&to).map_err(ToolFailure::tell)?;
-                let open = looking.docs.get(&to.uri()).is_some();
-                if open || looking.workspace.is_there(&to) {
-                    let folder = to.as_path().is_dir();
-                    let hint = if folder { " as a folder: give the whole new path" } else { "" };
-                    return Err(ToolFailure::Tell(format!(
-                        "`{to}` exists already{hint}. Nothing was moved."
-                    )));
-                }
-                Ok((Wanted::At(to.as_path().to_owned()), ()))
-            };
-            change(&context, &path, asked, relocate).await?;
-            Ok(ToolOutput { content, ..ToolOutput::default() })
+        context.workspace.recheck(to).map_err(ToolFailure::tell)?;
+        let open = context.docs.get(&to.uri()).is_some();
+        if open || context.workspace.is_there(to) {
+            let folder = to.as_path().is_dir();
+            let hint = if folder { " as a folder: give the whole new path" } else { "" };
+            return Err(ToolFailure::Tell(format!(
+                "`{to}` exists already{hint}. Nothing was moved."
+            )));
         }
-        .boxed()
+        let wanted = Wanted::At(to.as_path().to_owned());
+        Ok(Computed { wanted, done: format!("Moved {from} to {to}"), note: String::new() })
+    }
+
+    /// Shows a new file at the new path. What is there now is told only with consent.
+    fn preview(
+        &self,
+        _context: &ToolContext,
+        base: Option<&Text>,
+    ) -> Result<Option<Preview>, ToolFailure> {
+        Ok(base.map(|text| shown(None, text, self.to.display())))
     }
 }
 
@@ -117,7 +108,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn moves_to_where_nothing_is() {
+    async fn a_file_moves_only_to_a_free_path() {
         let fixture = Fixture::new(&[("a", "one\n"), ("b", "two\n"), ("dir/x", "")]);
         for (to, expect) in [
             ("b", expect!["failure: `b` exists already. Nothing was moved."]),
@@ -150,7 +141,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn both_places_are_looked_at_by_the_policy() {
+    async fn the_policy_checks_both_paths_of_a_move() {
         let fixture = Fixture::new(&[("a", "x"), (".env", "x")]);
         for (from, to) in [("a", ".envrc"), (".env", "b")] {
             let arguments = json!({"from": from, "to": to});

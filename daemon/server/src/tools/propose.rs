@@ -1,16 +1,17 @@
-//! Change of a file: read, compute, propose, and start again if the user changed the file meanwhile.
+//! Call that changes a file: read, compute, propose, and start again if the user changed the file meanwhile.
 
 use std::{sync::Arc, time::Duration};
 
 use cairn_core::{
-    change::Change as TextChange,
+    change::Change,
     review::patch,
     text::{Text, encode},
 };
-use cairn_protocol::{Preview, PreviewTexts};
+use cairn_protocol::{Preview, PreviewTexts, ToolKind, ToolStats};
+use futures_util::future::{BoxFuture, FutureExt};
 
 use super::{
-    Access, Proposal, Proposed, ToolContext, ToolFailure, Wanted,
+    Access, Approved, Call, Proposal, Proposed, ToolContext, ToolFailure, ToolOutput, Wanted,
     snapshot::{self, blocking},
 };
 use crate::workspace::WorkspacePath;
@@ -26,15 +27,86 @@ const PAUSES: [Duration; 6] = [
     Duration::from_millis(800),
 ];
 
-pub(super) struct Change<T> {
-    pub(super) added: u32,
-    pub(super) removed: u32,
-    /// Note of the computation.
-    pub(super) note: T,
+/// Wanted state of a file, and the report that it was reached.
+pub(super) struct Computed {
+    pub(super) wanted: Wanted,
+    /// First words of the report: `Edited src/cart.mjs`.
+    pub(super) done: String,
+    /// Words of the report after the counts of lines.
+    pub(super) note: String,
 }
 
-/// Text from which the shown change was computed. The outer `None`: no question was asked.
-pub(super) type Asked = Option<Option<Text>>;
+/// Call of a tool that changes a file.
+pub(super) struct FileCall {
+    title: String,
+    access: Access,
+    change: Arc<dyn FileChange>,
+    /// Text of the file when the user was asked. The outer `None`: no question was asked.
+    asked_about: Option<Option<Text>>,
+}
+
+/// Change that a call makes.
+pub(super) trait FileChange: Send + Sync + 'static {
+    fn path(&self) -> &WorkspacePath;
+
+    /// Computes the wanted state from the current text (`None`: no such file). May block, and may be
+    /// called several times.
+    fn compute(&self, context: &ToolContext, base: Option<&Text>) -> Result<Computed, ToolFailure>;
+
+    /// Preview of the change of this text.
+    fn preview(
+        &self,
+        context: &ToolContext,
+        base: Option<&Text>,
+    ) -> Result<Option<Preview>, ToolFailure> {
+        let path = self.path();
+        let computed = self.compute(context, base).and_then(|computed| {
+            if base.is_some() {
+                check_encodable(context, path, &computed.wanted)?;
+            }
+            Ok(computed.wanted)
+        });
+        match computed {
+            Ok(Wanted::Text(text)) => Ok(Some(shown(base, &Text::new(&text), path.display()))),
+            Ok(Wanted::Gone) => Ok(Some(shown(base, &Text::default(), path.display()))),
+            Ok(Wanted::At(_)) => Ok(None),
+            // The error may quote the file, which the user has not allowed yet.
+            Err(_) if path.is_secret() => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+impl FileCall {
+    pub(super) fn boxed(title: String, access: Access, change: impl FileChange) -> Box<dyn Call> {
+        Box::new(Self { title, access, change: Arc::new(change), asked_about: None })
+    }
+}
+
+impl Call for FileCall {
+    fn title(&self) -> String {
+        self.title.clone()
+    }
+
+    fn access(&self) -> Access {
+        self.access.clone()
+    }
+
+    fn preview(&mut self, context: &ToolContext) -> Result<Option<Preview>, ToolFailure> {
+        let base = present(context, self.change.path())?;
+        let preview = self.change.preview(context, base.as_ref())?;
+        self.asked_about = Some(base);
+        Ok(preview)
+    }
+
+    fn run(
+        self: Box<Self>,
+        context: ToolContext,
+        _approved: Approved,
+    ) -> BoxFuture<'static, Result<ToolOutput, ToolFailure>> {
+        propose(context, self.change, self.asked_about).boxed()
+    }
+}
 
 pub(super) fn edit_of(path: &WorkspacePath) -> Access {
     Access::Edit {
@@ -44,42 +116,7 @@ pub(super) fn edit_of(path: &WorkspacePath) -> Access {
     }
 }
 
-/// Preview of a change, and the text it was computed from.
-pub(super) fn preview<T>(
-    context: &ToolContext,
-    path: &WorkspacePath,
-    compute: impl Fn(Option<&Text>) -> Result<(Wanted, T), ToolFailure>,
-) -> Result<(Option<Preview>, Asked), ToolFailure> {
-    let base = present(context, path)?;
-    let computed = compute(base.as_ref()).and_then(|(wanted, note)| {
-        if base.is_some() {
-            check_encodable(context, path, &wanted)?;
-        }
-        Ok((wanted, note))
-    });
-    let after = match computed {
-        Ok((Wanted::Text(text), _)) => Text::new(&text),
-        Ok((Wanted::Gone, _)) => Text::default(),
-        Ok((Wanted::At(_), _)) => return Ok((None, None)),
-        // The error may quote the file, which the user has not allowed yet.
-        Err(_) if path.is_secret() => return Ok((None, None)),
-        Err(error) => return Err(error),
-    };
-    Ok((Some(shown(base.as_ref(), &after, path.display())), Some(base)))
-}
-
-/// Preview of a move as a new file at its new path, and the text.
-pub(super) fn preview_moved(
-    context: &ToolContext,
-    from: &WorkspacePath,
-    to: &WorkspacePath,
-) -> Result<(Option<Preview>, Asked), ToolFailure> {
-    let base = present(context, from)?;
-    let preview = base.as_ref().map(|text| shown(None, text, to.display()));
-    Ok((preview, Some(base)))
-}
-
-fn shown(before: Option<&Text>, after: &Text, name: &str) -> Preview {
+pub(super) fn shown(before: Option<&Text>, after: &Text, name: &str) -> Preview {
     const MOST_CHARS: usize = 100_000;
     /// Each of the two.
     const LONGEST_TEXT_CHARS: usize = 200_000;
@@ -134,32 +171,34 @@ fn check_encodable(
     })
 }
 
-/// Proposes the result of `compute`, which gets the current text (`None`: no such file) and returns the
-/// wanted state with a note. It may block and may be called several times.
-pub(super) async fn change<T: Send + 'static>(
-    context: &ToolContext,
-    path: &WorkspacePath,
-    asked: Asked,
-    compute: impl Fn(Option<&Text>) -> Result<(Wanted, T), ToolFailure> + Send + Sync + 'static,
-) -> Result<Change<T>, ToolFailure> {
-    let compute = Arc::new(compute);
+/// Proposes a change, computed anew while the user changes the file. Fails if the file has another
+/// text than when the user was asked.
+async fn propose(
+    context: ToolContext,
+    change: Arc<dyn FileChange>,
+    asked_about: Option<Option<Text>>,
+) -> Result<ToolOutput, ToolFailure> {
+    let path = change.path();
     let mut pauses = PAUSES.into_iter();
     loop {
-        let (looking, looked_at, compute) = (context.clone(), path.clone(), Arc::clone(&compute));
-        let asked = asked.clone();
-        let (base, wanted, note) = blocking(move || {
-            let base = present(&looking, &looked_at)?;
-            if asked.is_some_and(|asked| asked != base) {
+        let (looking, computing) = (context.clone(), Arc::clone(&change));
+        let asked_about = asked_about.clone();
+        let (base, Computed { wanted, done, note }) = blocking(move || {
+            let path = computing.path();
+            let base = present(&looking, path)?;
+            if asked_about.is_some_and(|text| text != base) {
                 return Err(ToolFailure::Tell(format!(
-                    "`{looked_at}` changed while the user was asked about this change; nothing was \
+                    "`{path}` changed while the user was asked about this change; nothing was \
                      changed. Read the file again, then propose it anew."
                 )));
             }
-            let (wanted, note) = compute(base.as_ref())?;
-            check_encodable(&looking, &looked_at, &wanted)?;
-            Ok((base, wanted, note))
+            let computed = computing.compute(&looking, base.as_ref())?;
+            check_encodable(&looking, path, &computed.wanted)?;
+            Ok((base, computed))
         })
         .await?;
+        let moved = matches!(wanted, Wanted::At(_));
+        let kind = base.is_none().then_some(ToolKind::Create);
         let proposal = Proposal {
             path: path.as_path().to_owned(),
             base,
@@ -175,7 +214,21 @@ pub(super) async fn change<T: Send + 'static>(
             }
         };
         match proposed {
-            Proposed::Applied { added, removed } => return Ok(Change { added, removed, note }),
+            Proposed::Applied { added, removed } => {
+                let counts = format!("+{added} −{removed}");
+                let (content, detail) = match moved {
+                    true => (format!("{done}."), None),
+                    false => (format!("{done} ({counts}{note})."), Some(counts)),
+                };
+                let (added, removed) = (Some(added), Some(removed));
+                return Ok(ToolOutput {
+                    content: content.into(),
+                    detail,
+                    kind,
+                    stats: Some(ToolStats { added, removed, ..ToolStats::default() }),
+                    ..ToolOutput::default()
+                });
+            }
             Proposed::Stale => match pauses.next() {
                 Some(pause) => tokio::select! {
                     () = tokio::time::sleep(pause) => {}
@@ -207,11 +260,12 @@ pub(super) async fn change<T: Send + 'static>(
             }
         }
     }
-    let (looking, looked_at) = (context.clone(), path.clone());
+    let (looking, computing) = (context.clone(), Arc::clone(&change));
     let place = blocking(move || {
-        let base = snapshot::look(&looking, &looked_at)?.map(|snapshot| snapshot.text);
-        let (wanted, _) = compute(base.as_ref())?;
-        let shown = base.filter(|_| !looked_at.is_secret());
+        let path = computing.path();
+        let base = snapshot::look(&looking, path)?.map(|snapshot| snapshot.text);
+        let wanted = computing.compute(&looking, base.as_ref())?.wanted;
+        let shown = base.filter(|_| !path.is_secret());
         Ok(shown.map(|base| place(&base, &wanted)).unwrap_or_default())
     })
     .await?;
@@ -228,7 +282,7 @@ fn place(base: &Text, wanted: &Wanted) -> String {
     const MOST_LINES: usize = 12;
     const MOST_CHARS: usize = 300;
     let Wanted::Text(wanted) = wanted else { return String::new() };
-    let change = TextChange::between(base, &Text::new(wanted));
+    let change = Change::between(base, &Text::new(wanted));
     let Some(edit) = change.edits().first() else { return String::new() };
     let first = base.char_to_line(edit.range.start).saturating_sub(AROUND);
     let last = base.char_to_line(edit.range.end) + AROUND;
@@ -239,9 +293,4 @@ fn place(base: &Text, wanted: &Wanted) -> String {
         shown += &format!("\n{}\t{}", line + 1, text.trim_end_matches(['\n', '\r']));
     }
     shown
-}
-
-/// Line counts for a title: `+3 −1`.
-pub(super) fn counts<T>(change: &Change<T>) -> String {
-    format!("+{} −{}", change.added, change.removed)
 }

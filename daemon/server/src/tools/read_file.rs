@@ -1,12 +1,15 @@
 //! `read_file`: reads a file as the user sees it, with line numbers.
 
+use std::ops::Range;
+
 use cairn_core::{marks::ModelText, model::ToolSpec, policy::Access, text::Text};
+use cairn_protocol::{ToolKind, ToolStats};
 use futures_util::future::{BoxFuture, FutureExt};
 use serde_json::{Value, json};
 
 use super::{
     Approved, Call, Saw, Tool, ToolContext, ToolFailure, ToolOutput,
-    arguments::Arguments,
+    arguments::ArgumentReader,
     snapshot::{self, blocking},
 };
 use crate::workspace::WorkspacePath;
@@ -26,6 +29,10 @@ struct ReadCall {
 }
 
 impl Tool for ReadFile {
+    fn kind(&self) -> ToolKind {
+        ToolKind::Read
+    }
+
     fn spec(&self) -> ToolSpec {
         ToolSpec {
             name: "read_file".to_owned(),
@@ -49,7 +56,7 @@ impl Tool for ReadFile {
     }
 
     fn parse(&self, arguments: Value, context: &ToolContext) -> Result<Box<dyn Call>, ToolFailure> {
-        let mut arguments = Arguments::new("read_file", arguments);
+        let mut arguments = ArgumentReader::new("read_file", arguments);
         let path = arguments.string("path");
         let offset = arguments.optional_count("offset").unwrap_or(1).max(1);
         let limit = arguments.optional_count("limit").unwrap_or(MAX_LINES).max(1);
@@ -74,28 +81,40 @@ impl Call for ReadCall {
         _approved: Approved,
     ) -> BoxFuture<'static, Result<ToolOutput, ToolFailure>> {
         async move {
-            let (content, saw) = blocking(move || {
+            let (content, lines, saw) = blocking(move || {
                 let snapshot = snapshot::look(&context, &self.path)?
                     .ok_or_else(|| snapshot::missing(&context, &self.path))?;
-                let mut content = numbered(&snapshot.text, self.offset, self.limit)?;
+                let (mut content, lines) = numbered(&snapshot.text, self.offset, self.limit)?;
                 if snapshot.unsaved {
                     content.own(UNSAVED);
                 }
-                Ok((content, Saw { key: self.path.uri(), text: snapshot.text }))
+                Ok((content, lines, Saw { key: self.path.uri(), text: snapshot.text }))
             })
             .await?;
-            Ok(ToolOutput { content, saw: Some(saw), ..ToolOutput::default() })
+            let stats = ToolStats { lines: Some(lines.end - lines.start), ..ToolStats::default() };
+            Ok(ToolOutput {
+                content,
+                lines: Some(lines),
+                stats: Some(stats),
+                saw: Some(saw),
+                ..ToolOutput::default()
+            })
         }
         .boxed()
     }
 }
 
-fn numbered(text: &Text, offset: usize, limit: usize) -> Result<ModelText, ToolFailure> {
+/// Returns the lines with their numbers, and which lines they are.
+fn numbered(
+    text: &Text,
+    offset: usize,
+    limit: usize,
+) -> Result<(ModelText, Range<u32>), ToolFailure> {
     let mut told = ModelText::default();
     let total = text.filled_lines();
     if total == 0 {
         told.own("The file is empty.");
-        return Ok(told);
+        return Ok((told, 0..0));
     }
     if offset > total {
         return Err(ToolFailure::Tell(format!(
@@ -131,7 +150,7 @@ fn numbered(text: &Text, offset: usize, limit: usize) -> Result<ModelText, ToolF
     } else if offset > 1 {
         told.own(&format!("Lines {offset} to {shown} of {total}."));
     }
-    Ok(told)
+    Ok((told, (offset - 1) as u32..shown as u32))
 }
 
 #[cfg(test)]
@@ -146,7 +165,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn reads_ranges() {
+    async fn ranges_of_lines_are_read() {
         let fixture = Fixture::new(&[("src/a.txt", "one\ntwo\r\nthree"), ("empty", "")]);
         check(&fixture, json!({"path": "src/a.txt"}), expect!["1\tone\n2\ttwo\n3\tthree"]).await;
         check(
@@ -183,7 +202,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn prefers_the_buffer() {
+    async fn the_text_of_an_open_document_is_read() {
         let fixture = Fixture::new(&[("a", "disk\n")]);
         fixture.open("a", "buffer\n");
         check(
@@ -199,13 +218,13 @@ mod tests {
     }
 
     #[test]
-    fn is_bounded() {
+    fn the_text_of_a_read_is_bounded() {
         let lines = Text::new(&"line\n".repeat(5000));
-        let read = String::from(numbered(&lines, 1, usize::MAX).expect("a range"));
+        let read = String::from(numbered(&lines, 1, usize::MAX).expect("a range").0);
         let end = "2000\tline\n[cairn] Lines 1 to 2000 of 5000. Read on with offset 2001.";
         assert!(read.ends_with(end));
         let wide = Text::new(&format!("{}\n", "é".repeat(1500)).repeat(200));
-        let read = String::from(numbered(&wide, 1, usize::MAX).expect("a range"));
+        let read = String::from(numbered(&wide, 1, usize::MAX).expect("a range").0);
         assert!(read.len() < MAX_BYTES + 100);
         assert!(
             read.ends_with("[cairn] Lines 1 to 34 of 200. Read on with offset 35."),
@@ -213,7 +232,7 @@ mod tests {
             &read[read.len() - 80..]
         );
         let long = Text::new(&"x".repeat(1_000_000));
-        let read = String::from(numbered(&long, 1, 1).expect("a range"));
+        let read = String::from(numbered(&long, 1, 1).expect("a range").0);
         assert!(read.ends_with("x… [998000 more characters]"));
     }
 }

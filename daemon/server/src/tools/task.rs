@@ -3,19 +3,20 @@
 //! Must never run the loop itself: the hub runs it like every other.
 
 use cairn_core::{model::ToolSpec, policy::Access, subagent::SubagentReport};
+use cairn_protocol::ToolKind;
 use futures_util::future::{BoxFuture, FutureExt};
 use serde_json::{Value, json};
 
 use super::{
     Approved, Call, SubagentRequest, SubagentTools, Tool, ToolContext, ToolFailure, ToolOutput,
-    arguments::Arguments,
+    arguments::ArgumentReader,
 };
 
 pub(crate) const NAME: &str = "task";
 
 const MAX_TITLE_CHARS: usize = 80;
 
-pub(super) struct Task;
+pub(super) struct StartSubagent;
 
 struct TaskCall {
     title: String,
@@ -24,7 +25,11 @@ struct TaskCall {
     max_rounds: Option<u32>,
 }
 
-impl Tool for Task {
+impl Tool for StartSubagent {
+    fn kind(&self) -> ToolKind {
+        ToolKind::Task
+    }
+
     fn spec(&self) -> ToolSpec {
         ToolSpec {
             name: NAME.to_owned(),
@@ -52,7 +57,7 @@ impl Tool for Task {
     }
 
     fn parse(&self, arguments: Value, _: &ToolContext) -> Result<Box<dyn Call>, ToolFailure> {
-        let mut arguments = Arguments::new(NAME, arguments);
+        let mut arguments = ArgumentReader::new(NAME, arguments);
         let title = arguments.string("description");
         let prompt = arguments.string("prompt");
         let tools = arguments.optional_string("tools");
@@ -83,7 +88,7 @@ impl Call for TaskCall {
     }
 
     fn access(&self) -> Access {
-        Access::Child
+        Access::Subagent
     }
 
     fn run(
@@ -126,7 +131,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_child_gets_the_prompt_and_its_report_is_the_result() {
+    async fn the_subagent_gets_the_prompt_and_its_report_is_the_result() {
         check(
             json!({"description": "Find\n the  uses", "prompt": "Where is f used?", "tools": "read", "max_rounds": "3"}),
             expect![[r#"Find the uses|Where is f used?|Read|Some(3)"#]],

@@ -7,7 +7,7 @@ use std::{path::PathBuf, sync::Arc};
 
 use anyhow::Context;
 use cairn_core::{
-    hook::{HookDecision, Moment},
+    hook::{HookDecision, HookEvent},
     marks::ModelText,
     model::ToolSpec,
     plan::{
@@ -15,6 +15,7 @@ use cairn_core::{
         graph::{TaskCall, TaskChange, TaskOutcome, TaskRequest, TaskTool},
     },
 };
+use cairn_protocol::ToolKind;
 use futures_util::future::{BoxFuture, FutureExt};
 use serde_json::{Value, json};
 
@@ -48,6 +49,10 @@ struct GraphCall {
 }
 
 impl Tool for GraphTool {
+    fn kind(&self) -> ToolKind {
+        ToolKind::Plan
+    }
+
     fn spec(&self) -> ToolSpec {
         self.tool.spec()
     }
@@ -98,7 +103,7 @@ impl GraphCall {
     async fn perform(self, context: ToolContext) -> Result<ToolOutput, ToolFailure> {
         let list = self.list(&context).map_err(obstacle)?;
         if let Some(task) = self.completing(&list).await? {
-            let verdict = ask_hooks(&context, Moment::TaskCompleted, task).await;
+            let verdict = ask_hooks(&context, HookEvent::TaskCompleted, task).await;
             if verdict.decision == HookDecision::Refuse {
                 return Err(ToolFailure::Tell(format!(
                     "Nothing was changed: the user's own check of completed tasks refused. {}",
@@ -113,7 +118,7 @@ impl GraphCall {
             content.add(&damage);
         }
         if let Some(task) = outcome.created.and_then(|id| contents.graph.view(id)) {
-            let verdict = ask_hooks(&context, Moment::TaskCreated, task).await;
+            let verdict = ask_hooks(&context, HookEvent::TaskCreated, task).await;
             for message in verdict.messages {
                 content.frame("words of a hook", &message);
             }
@@ -186,8 +191,8 @@ fn obstacle(error: anyhow::Error) -> ToolFailure {
     ToolFailure::Tell(format!("The task list could not be used: {error:#}."))
 }
 
-async fn ask_hooks(context: &ToolContext, moment: Moment, task: Value) -> hooks::HookVerdict {
-    hooks::run(context.hooks.as_ref(), moment, None, || json!({"task": task})).await
+async fn ask_hooks(context: &ToolContext, event: HookEvent, task: Value) -> hooks::HookVerdict {
+    hooks::run(context.hooks.as_ref(), event, None, || json!({"task": task})).await
 }
 
 fn damage(contents: &Contents) -> Option<String> {

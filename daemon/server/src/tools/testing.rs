@@ -9,19 +9,20 @@ use std::{
 };
 
 use cairn_core::{subagent::SubagentReport, text::Text};
-use cairn_protocol::ReviewMode;
+use cairn_protocol::{AskParams, ReviewMode};
 use futures_util::future::{BoxFuture, FutureExt};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    EditPolicy, Edits, Proposal, Proposed, Searches, SubagentRequest, Subagents, ToolContext,
-    ToolFailure, Wanted,
+    Call, EditPolicy, Edits, Proposal, Proposed, Questions, Searches, SubagentRequest, Subagents,
+    ToolContext, ToolFailure, Wanted,
 };
 use crate::{
-    approval::{self, Gate, Place},
+    approval::{self, Gate, RuleFolder},
     docs::{Docs, Document},
     exec::sandbox::{self, AllowedBackends, Sandbox, SandboxConfig, Watch},
+    ports::UserAnswer,
     workspace::{Workspace, uri_of},
 };
 
@@ -31,7 +32,7 @@ pub(super) struct Fixture {
     editor: Arc<Editor>,
 }
 
-/// A child that reports what it was started with.
+/// Subagent that reports the request that started it.
 struct Echo;
 
 impl Subagents for Echo {
@@ -61,23 +62,25 @@ impl Fixture {
             edits: Arc::clone(&editor) as Arc<dyn Edits>,
             edit_policy: EditPolicy::Propose,
             subagents: Arc::new(Echo),
+            questions: Arc::new(Echo),
             searches: Arc::default(),
             cancel: CancellationToken::new(),
             sources: Arc::default(),
             commands: Arc::default(),
             allowed: None,
-            walls: SandboxConfig {
+            sandbox_config: SandboxConfig {
                 sandbox: Arc::new(Sandbox::new(None, AllowedBackends::None, Vec::new())),
                 watch: Arc::new(Watch::new(None)),
-                settings: sandbox::Settings::default(),
+                settings: sandbox::SandboxSettings::default(),
             },
             timeout: Duration::from_secs(30),
+            live: None,
             origin: cairn_core::review::Origin {
                 session: "s".into(),
                 turn: "t".into(),
                 call: "c".into(),
                 plan_item: None,
-                child: None,
+                subagent: None,
             },
             hooks: None,
             journal: None,
@@ -85,23 +88,27 @@ impl Fixture {
         Self { dir, context, editor }
     }
 
-    /// Text for the model: the content, after `failed: ` when the news is bad, or `failure: ` and
-    /// what it is told instead. The user says yes to everything.
+    /// Text for the model: the content, with `failed: ` before the result of a failed call, or `failure: `
+    /// and the text of an error. The user approves everything.
     pub(super) async fn call(&self, tool: &str, arguments: Value) -> String {
         let tool = super::all()
             .into_iter()
             .find(|one| one.spec().name == tool)
             .expect("a tool of this name");
-        let call = match tool.parse(arguments, &self.context) {
-            Ok(call) => call,
-            Err(error) => return format!("failure: {error}"),
-        };
+        match tool.parse(arguments, &self.context) {
+            Ok(call) => self.run(call).await,
+            Err(error) => format!("failure: {error}"),
+        }
+    }
+
+    /// Runs a parsed call, approved by the user. Returns the same text as [`Fixture::call`].
+    pub(super) async fn run(&self, call: Box<dyn Call>) -> String {
         let (access, workspace) = (call.access(), &self.context.workspace);
         let approved = match approval::gate(
             &access,
             ReviewMode::Review,
             &self.context.commands,
-            &Place::of(&access, workspace),
+            &RuleFolder::of(&access, workspace),
             workspace,
         ) {
             Gate::Open(approved) => approved,
@@ -140,7 +147,7 @@ impl Fixture {
         state.proposed.get(&self.path(name)).cloned().expect("a proposal")
     }
 
-    /// The text of a file now; `None`: there is none.
+    /// Present text of a file; `None` if it does not exist.
     pub(super) fn present(&self, name: &str) -> Option<String> {
         self.editor.present(&self.path(name)).map(|text| text.to_string())
     }
@@ -237,6 +244,14 @@ impl Edits for Editor {
     }
 
     fn command_ran(&self) {}
+}
+
+/// Answers a question with its first option, else with nothing.
+impl Questions for Echo {
+    fn ask(&self, params: AskParams) -> BoxFuture<'static, UserAnswer> {
+        let answer = params.options.into_iter().next();
+        async { answer.map_or(UserAnswer::Dismissed, UserAnswer::Text) }.boxed()
+    }
 }
 
 /// Lines that are only in one of the texts.

@@ -1,48 +1,29 @@
 //! `write_file`: creates a file, or replaces all of its text, as a proposal in the editor.
 
-use cairn_core::{edit, model::ToolSpec, policy::Access, text::Text};
-use cairn_protocol::Preview;
-use futures_util::future::{BoxFuture, FutureExt};
+use cairn_core::{edit, model::ToolSpec, text::Text};
+use cairn_protocol::ToolKind;
 use serde_json::{Value, json};
 
 use super::{
-    Approved, Call, Tool, ToolContext, ToolFailure, ToolOutput, Wanted,
-    arguments::Arguments,
-    propose::{Asked, change, counts, edit_of, preview},
+    Call, Tool, ToolContext, ToolFailure, Wanted,
+    arguments::ArgumentReader,
+    propose::{Computed, FileCall, FileChange, edit_of},
 };
 use crate::workspace::{MAX_FILE_BYTES, WorkspacePath};
 
 pub(super) struct WriteFile;
 
-struct WriteCall {
+/// Whole text of a file.
+struct NewContent {
     path: WorkspacePath,
     content: String,
-    asked: Asked,
-}
-
-impl WriteCall {
-    fn compute(&self, base: Option<&Text>) -> Result<(Wanted, Done), ToolFailure> {
-        let Some(base) = base else {
-            return Ok((Wanted::Text(self.content.clone()), Done::Created));
-        };
-        let old = base.to_string();
-        let new = edit::rewrite(&old, &self.content);
-        if new == old {
-            return Err(ToolFailure::Tell(format!(
-                "`{}` has exactly this content already; nothing was changed.",
-                self.path
-            )));
-        }
-        Ok((Wanted::Text(new), Done::Replaced))
-    }
-}
-
-enum Done {
-    Created,
-    Replaced,
 }
 
 impl Tool for WriteFile {
+    fn kind(&self) -> ToolKind {
+        ToolKind::Edit
+    }
+
     fn spec(&self) -> ToolSpec {
         ToolSpec {
             name: "write_file".to_owned(),
@@ -63,7 +44,7 @@ impl Tool for WriteFile {
     }
 
     fn parse(&self, arguments: Value, context: &ToolContext) -> Result<Box<dyn Call>, ToolFailure> {
-        let mut arguments = Arguments::new("write_file", arguments);
+        let mut arguments = ArgumentReader::new("write_file", arguments);
         let path = arguments.string("path");
         let content = arguments.string("content");
         arguments.finish()?;
@@ -74,46 +55,31 @@ impl Tool for WriteFile {
             return Err(ToolFailure::tell("`content` has a NUL character; only text is written."));
         }
         let path = context.workspace.resolve(&path).map_err(ToolFailure::tell)?;
-        Ok(Box::new(WriteCall { path, content, asked: None }))
+        let (title, access) = (format!("Write {path}"), edit_of(&path));
+        Ok(FileCall::boxed(title, access, NewContent { path, content }))
     }
 }
 
-impl Call for WriteCall {
-    fn title(&self) -> String {
-        format!("Write {}", self.path)
+impl FileChange for NewContent {
+    fn path(&self) -> &WorkspacePath {
+        &self.path
     }
 
-    fn access(&self) -> Access {
-        edit_of(&self.path)
-    }
-
-    fn preview(&mut self, context: &ToolContext) -> Result<Option<Preview>, ToolFailure> {
-        let (patch, asked) = preview(context, &self.path, |base| self.compute(base))?;
-        self.asked = asked;
-        Ok(patch)
-    }
-
-    fn run(
-        mut self: Box<Self>,
-        context: ToolContext,
-        _approved: Approved,
-    ) -> BoxFuture<'static, Result<ToolOutput, ToolFailure>> {
-        async move {
-            let (path, asked) = (self.path.clone(), self.asked.take());
-            let rewrite = move |base: Option<&Text>| self.compute(base);
-            let done = change(&context, &path, asked, rewrite).await?;
-            let counts = counts(&done);
-            let verb = match done.note {
-                Done::Created => "Created",
-                Done::Replaced => "Replaced the text of",
-            };
-            Ok(ToolOutput {
-                content: format!("{verb} {path} ({counts}).").into(),
-                detail: Some(counts),
-                ..ToolOutput::default()
-            })
-        }
-        .boxed()
+    fn compute(&self, _: &ToolContext, base: Option<&Text>) -> Result<Computed, ToolFailure> {
+        let (content, done) = match base.map(Text::to_string) {
+            None => (self.content.clone(), format!("Created {}", self.path)),
+            Some(old) => {
+                let new = edit::rewrite(&old, &self.content);
+                if new == old {
+                    return Err(ToolFailure::Tell(format!(
+                        "`{}` has exactly this content already; nothing was changed.",
+                        self.path
+                    )));
+                }
+                (new, format!("Replaced the text of {}", self.path))
+            }
+        };
+        Ok(Computed { wanted: Wanted::Text(content), done, note: String::new() })
     }
 }
 
@@ -130,7 +96,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn creates_and_replaces() {
+    async fn a_file_is_created_or_replaced() {
         let fixture = Fixture::new(&[("crlf", "a\r\nb\r\n"), ("dir/x", "")]);
         check(&fixture, "new/deep.txt", "a\nb\n", expect!["Created new/deep.txt (+2 −0)."]).await;
         assert_eq!(fixture.proposed("new/deep.txt"), "a\nb\n");

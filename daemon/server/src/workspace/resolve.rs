@@ -45,7 +45,7 @@ pub enum PathError {
     NotAFolder(String),
     #[error(
         "The workspace folder `{0}` is another one than when it was opened, or is gone; nothing in \
-         it is read or changed. The user has to open it again (Cairn: Restart Daemon)."
+         it is read or changed. The user has to open it again, or to restart Cairn."
     )]
     Replaced(String),
     #[error("`{path}` cannot be looked up: {reason}.")]
@@ -172,8 +172,8 @@ impl Workspace {
         folders.into_iter().find_map(|(at, it)| Some((at, below(path, it, Case::HERE)?)))
     }
 
-    /// Names by which programs reach a path that find their settings at the top of a folder, where
-    /// a name of theirs is a link.
+    /// Other names of a path through links with protected names at the top of a folder. A program
+    /// that looks for such a name reaches the path by it.
     fn by_protected_links(&self, path: &Path) -> Vec<PathBuf> {
         let links = self.canonical.iter().flat_map(|folder| {
             protected_roots()
@@ -189,8 +189,8 @@ impl Workspace {
             .collect()
     }
 
-    /// A path below the folder of an environment, whatever that folder is called, as if it were called
-    /// `.venv`: its programs come first in the search path once it is active.
+    /// Name of a path in a Python or Conda environment as if the environment's folder were `.venv`,
+    /// so that it is protected under any name: its programs come first in `PATH` once it is active.
     fn in_environment(&self, folder: usize, inside: &Path) -> Option<PathBuf> {
         let marks = ["pyvenv.cfg", "conda-meta"];
         let is_one =
@@ -199,7 +199,8 @@ impl Workspace {
         Some(Path::new(".venv").join(inside.strip_prefix(root).ok()?))
     }
 
-    /// True for hidden files in a workspace that contains the home folder: they are the user's settings.
+    /// Name of a path below `~`, if the workspace contains the home folder: hidden files there are
+    /// the user's settings.
     fn in_home(&self, folder: usize, path: &Path) -> Option<PathBuf> {
         let home = self.home.as_deref()?;
         below(home, &self.canonical[folder], Case::HERE)?;
@@ -277,9 +278,8 @@ impl<'a> Walker<'a> {
         self.workspace.holds(&self.at)
     }
 
-    /// Git's folder, or the file that points to it, by any of its spellings; and any folder that
-    /// Git would take for one of its own, wherever a pointer says it is. Looked at on the way, so
-    /// that a link to elsewhere does not hide it.
+    /// Refuses Git's folder or the file that points to it, in any spelling, and every folder with the
+    /// content of one. Each component is checked, so that a link to elsewhere does not hide it.
     fn refuse_git(&self, name: &OsStr) -> Result<(), PathError> {
         if !self.is_inside() {
             return Ok(());
@@ -296,9 +296,9 @@ impl<'a> Walker<'a> {
     }
 }
 
-/// Git takes a folder for a repository, and does what its `config` says, that has these; a folder
-/// of a linked worktree has the last one instead. `coming`: a name in lower case that is about to
-/// be there, so that nobody makes one piece by piece.
+/// True for a folder that Git accepts as a repository and whose `config` it obeys, or as that of a
+/// linked worktree. `coming`, in lower case, counts as present: it is about to be created, so a
+/// repository cannot be made piece by piece.
 pub(super) fn is_git_folder(folder: &Path, coming: Option<&str>) -> bool {
     let has = |name: &str| {
         coming == Some(name.to_lowercase().as_str())

@@ -1,23 +1,34 @@
-//! Open handle of a folder. Files below it are read and changed through the handle without following
-//! links, so that swapping a folder for a link has no effect.
+//! Open handle of a workspace folder. Files below it are read and changed through the handle without
+//! following links, so that swapping a folder for a link has no effect.
 //!
 //! Must never open a path from the root of the file system, or anything but a regular file.
+//!
+//! [`RootDir`] is the same on all systems. `Folder` has the single steps for one system: rustix on Unix,
+//! cap-std on Windows. cap-std on Unix would open each folder for reading, which fails for a folder that
+//! the user may enter but not list, and it has no rename that refuses to replace a file.
 
 use std::{
     ffi::OsStr,
-    io,
-    path::{Component, Path},
+    fs::File,
+    io::{self, Write},
+    path::{Component, Path, PathBuf},
 };
 
+mod entry;
+#[cfg(test)]
+#[cfg(unix)]
+mod tests;
 #[cfg(unix)]
 mod unix;
 #[cfg(windows)]
 mod windows;
 
+pub(super) use entry::Kind;
+use entry::NewFileAccess;
 #[cfg(unix)]
-pub(super) use unix::RootDir;
+use unix::Folder;
 #[cfg(windows)]
-pub(super) use windows::RootDir;
+use windows::Folder;
 
 /// Result of a change that applies only to the file that was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,31 +38,171 @@ pub enum Done {
     Changed,
 }
 
-/// Kind of the entry at a path.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(windows, expect(dead_code, reason = "folders hold no such things there"))]
-pub(super) enum Kind {
-    File,
-    Folder,
-    Link,
-    Pipe,
-    Socket,
-    Device,
-    Other,
+/// Open folder, independent of its current path. Paths below it are plain names.
+#[derive(Debug)]
+pub(super) struct RootDir {
+    held: Folder,
+    path: PathBuf,
 }
 
-impl Kind {
-    pub(super) fn in_words(self) -> &'static str {
-        match self {
-            Kind::File => "a file",
-            Kind::Folder => "a folder",
-            Kind::Link => "a symbolic link",
-            Kind::Pipe => "a named pipe",
-            Kind::Socket => "a socket",
-            Kind::Device => "a device",
-            Kind::Other => "something else",
+impl RootDir {
+    /// Opens a folder. Its path may have links, because the user chose it.
+    pub(super) fn open(path: &Path) -> io::Result<Self> {
+        Ok(Self { held: Folder::open(path)?, path: path.to_owned() })
+    }
+
+    /// False if its path now leads to another folder, or to none.
+    pub(super) fn is_in_place(&self) -> bool {
+        Folder::open(&self.path).is_ok_and(|there| self.held.is_same(&there))
+    }
+
+    /// Kind of the entry at a path. Does not follow a link there.
+    pub(super) fn kind(&self, inside: &Path) -> io::Result<Kind> {
+        let place = self.place(inside)?;
+        place.folder.kind(place.name)
+    }
+
+    /// True for a regular file with more than one name.
+    pub(super) fn has_hard_links(&self, inside: &Path) -> bool {
+        let count = self.place(inside).and_then(|place| place.folder.file_names(place.name));
+        count.is_ok_and(|count| count > 1)
+    }
+
+    /// Opens a regular file for reading.
+    pub(super) fn open_read(&self, inside: &Path) -> io::Result<File> {
+        let place = self.place(inside)?;
+        place.folder.open_file(place.name)
+    }
+
+    /// Creates a file with this text, and missing folders. Fails if the path exists.
+    pub(super) fn create_new(&self, inside: &Path, bytes: &[u8]) -> io::Result<()> {
+        self.create_folders(parent(inside))?;
+        let place = self.place(inside)?;
+        let mut file = place.folder.create_file(place.name, NewFileAccess::Default)?;
+        let written = file.write_all(bytes);
+        if written.is_err() {
+            // The file is incomplete.
+            let _ = place.folder.remove_file(place.name);
+        }
+        written
+    }
+
+    /// Replaces a file atomically: a temporary file beside it, then a rename. Keeps the permissions on
+    /// Unix; on Windows the file gets the access rules that the folder gives to new files.
+    pub(super) fn replace(&self, inside: &Path, read: File, bytes: &[u8]) -> io::Result<Done> {
+        let place = self.place(inside)?;
+        let temporary = temporary_name();
+        let temporary = OsStr::new(&temporary);
+        let mut file = place.folder.create_file(temporary, NewFileAccess::Private)?;
+        let replaced = (|| {
+            file.write_all(bytes)?;
+            copy_unix_permissions(&read, &file)?;
+            file.sync_all()?;
+            drop(file);
+            if !place.is_unchanged(&read)? {
+                return Ok(Done::Changed);
+            }
+            // On Windows not every file system replaces a file that is open.
+            drop(read);
+            place.folder.replace_file(temporary, place.name)?;
+            Ok(Done::Done)
+        })();
+        if !matches!(replaced, Ok(Done::Done)) {
+            let _ = place.folder.remove_file(temporary);
+        }
+        replaced
+    }
+
+    /// Removes the file that was read.
+    pub(super) fn remove(&self, inside: &Path, read: &File) -> io::Result<Done> {
+        let place = self.place(inside)?;
+        if !place.is_unchanged(read)? {
+            return Ok(Done::Changed);
+        }
+        place.folder.remove_file(place.name)?;
+        Ok(Done::Done)
+    }
+
+    /// Removes an empty folder.
+    pub(super) fn remove_empty(&self, inside: &Path) -> io::Result<()> {
+        let place = self.place(inside)?;
+        place.folder.remove_folder(place.name)
+    }
+
+    /// Moves the file that was read to a free path in this folder or another one. Creates missing
+    /// folders.
+    pub(super) fn rename(
+        &self,
+        inside: &Path,
+        read: &File,
+        to: &RootDir,
+        to_inside: &Path,
+    ) -> io::Result<Done> {
+        to.create_folders(parent(to_inside))?;
+        let (from, to) = (self.place(inside)?, to.place(to_inside)?);
+        if !from.is_unchanged(read)? {
+            return Ok(Done::Changed);
+        }
+        match from.folder.rename_to_free(from.name, &to.folder, to.name) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(Done::Changed),
+            Err(error) => Err(error),
+            Ok(()) => Ok(Done::Done),
         }
     }
+
+    /// Creates the missing folders of a path.
+    fn create_folders(&self, inside: &Path) -> io::Result<()> {
+        let mut at = self.held.try_clone()?;
+        for name in plain_names(inside)? {
+            match at.create_folder(name) {
+                Ok(()) => {}
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
+            }
+            at = at.open_below(&[name])?;
+        }
+        Ok(())
+    }
+
+    /// Opens the parent folder of a path.
+    fn place<'a>(&self, inside: &'a Path) -> io::Result<Place<'a>> {
+        let names = plain_names(inside)?;
+        let Some((name, folders)) = names.split_last() else {
+            return Err(io::ErrorKind::IsADirectory.into());
+        };
+        Ok(Place { folder: self.held.open_below(folders)?, name })
+    }
+}
+
+/// Name in an open folder.
+struct Place<'a> {
+    folder: Folder,
+    name: &'a OsStr,
+}
+
+impl Place<'_> {
+    /// True if the file that was read is there, unchanged and without other names.
+    fn is_unchanged(&self, read: &File) -> io::Result<bool> {
+        let now = self.folder.open_file(self.name)?;
+        let ((then, _), (now, names)) = (Folder::state(read)?, Folder::state(&now)?);
+        Ok(then == now && names == 1)
+    }
+}
+
+/// Gives a file the permissions of another one. On Windows a file has access rules instead.
+fn copy_unix_permissions(from: &File, to: &File) -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        use std::{
+            fs::Permissions,
+            os::unix::fs::{MetadataExt, PermissionsExt},
+        };
+        let mode = from.metadata()?.mode() & 0o7777;
+        to.set_permissions(Permissions::from_mode(mode))?;
+    }
+    #[cfg(windows)]
+    let _ = (from, to);
+    Ok(())
 }
 
 /// Components of a path that has only plain names.
@@ -72,8 +223,4 @@ fn parent(inside: &Path) -> &Path {
 /// Unique name of a temporary file, also for concurrent changes of one file.
 fn temporary_name() -> String {
     format!(".cairn-{}", uuid::Uuid::now_v7().simple())
-}
-
-fn not_regular() -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")
 }

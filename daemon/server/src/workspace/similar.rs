@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn distances() {
+    fn the_distance_of_similar_names_is_counted() {
         for (a, b, expected) in [
             ("cart.mjs", "cart.mjs", Some(0)),
             ("cart.mjs", "carts.mjs", Some(1)),

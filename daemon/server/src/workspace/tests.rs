@@ -1,4 +1,4 @@
-//! Real folders: the jail is about what the file system does.
+//! Tests of the path jail with real folders, because it depends on the file system.
 
 use std::{
     collections::BTreeSet,
@@ -37,7 +37,7 @@ impl Place {
         symlink(target, self.at(at)).expect("a link");
     }
 
-    /// Where a path leads, or the kind of its error.
+    /// The resolved path, or the kind of the error.
     fn resolved(&self, given: &str) -> String {
         match self.workspace.resolve(given) {
             Ok(path) => path.to_string(),
@@ -50,7 +50,7 @@ impl Place {
 }
 
 #[test]
-fn paths() {
+fn paths_are_resolved_inside_the_workspace_or_refused() {
     let place = Place::new();
     place.link(place.at("outside"), "ws/out");
     place.link(place.at("outside/new-file"), "ws/dangling");
@@ -114,7 +114,7 @@ fn paths() {
 }
 
 #[test]
-fn a_path_is_shown_so_that_it_leads_back() {
+fn a_displayed_path_resolves_to_the_same_file() {
     let place = Place::new();
     for (given, shown) in [
         ("./~/x", "./~/x"),
@@ -230,7 +230,7 @@ fn a_file_has_every_name_by_which_links_lead_to_it() {
 }
 
 #[test]
-fn ignore_rules_without_end_are_not_read() {
+fn endless_ignore_files_are_not_read() {
     let place = Place::new();
     fs::create_dir_all(place.at("ws/trap/deep")).expect("a folder");
     fs::write(place.at("ws/trap/deep/x"), "").expect("a file");
@@ -249,7 +249,7 @@ fn ignore_rules_without_end_are_not_read() {
 }
 
 #[test]
-fn a_link_put_in_the_way_is_noticed() {
+fn a_link_placed_on_the_path_is_detected() {
     let place = Place::new();
     let path = place.workspace.resolve("src/new.rs").expect("inside");
     assert_eq!(place.workspace.recheck(&path), Ok(()));
@@ -258,7 +258,7 @@ fn a_link_put_in_the_way_is_noticed() {
 }
 
 #[test]
-fn reads_only_regular_text_files() {
+fn only_regular_text_files_are_read() {
     let place = Place::new();
     let read = |name: &str| {
         let path = place.workspace.resolve(name).expect("inside");
@@ -297,7 +297,7 @@ fn reads_only_regular_text_files() {
 }
 
 #[test]
-fn walks_what_is_of_interest_in_order() {
+fn the_walk_lists_unignored_files_in_order() {
     let place = Place::new();
     for (name, text) in [
         (".gitignore", "target/\n*.log\n"),
@@ -336,7 +336,7 @@ fn walks_what_is_of_interest_in_order() {
 }
 
 #[test]
-fn finds_similar_names() {
+fn similar_names_are_suggested() {
     let place = Place::new();
     fs::create_dir_all(place.at("ws/lib")).expect("a folder");
     for name in ["src/cart.mjs", "lib/cart.mjs", "lib/carts.mjs", "lib/other.mjs"] {

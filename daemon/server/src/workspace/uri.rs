@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, percent_encode};
+
 #[cfg(unix)]
 mod unix;
 #[cfg(any(windows, test))]
@@ -12,23 +14,17 @@ use unix as system;
 #[cfg(windows)]
 use windows as system;
 
-/// The URI of an absolute path, in VS Code's spelling: everything but unreserved characters and
-/// `/` is escaped. `None` for a relative path.
+/// Characters that VS Code escapes: all but the unreserved ones and `/`.
+const ESCAPED: &AsciiSet =
+    &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'/');
+
+/// The URI of an absolute path, in VS Code's spelling. `None` for a relative path.
 pub fn uri_of(path: &Path) -> Option<String> {
     path.is_absolute().then(|| of_absolute(path))
 }
 
 pub(super) fn of_absolute(path: &Path) -> String {
-    let mut uri = String::from("file://");
-    for &byte in system::bytes(path).iter() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => {
-                uri.push(char::from(byte));
-            }
-            _ => uri.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    uri
+    format!("file://{}", percent_encode(&system::bytes(path), ESCAPED))
 }
 
 /// Absolute path of a file URI, decoded once. `None` for other schemes, other hosts and values that
@@ -49,7 +45,8 @@ pub fn path_of(uri: &str) -> Option<PathBuf> {
         }
         None => rest,
     };
-    let bytes = decode(path.as_bytes());
+    // A `%` that begins no escape stands for itself.
+    let bytes: Vec<u8> = percent_decode_str(path).collect();
     let usable = bytes.starts_with(b"/") && !bytes.contains(&0);
     // Through the components, so that `//` and `/./` do not make another path.
     Some(system::path(usable.then_some(bytes)?)?.components().collect())
@@ -60,26 +57,6 @@ pub fn canonical_uri(uri: &str) -> Option<String> {
     path_of(uri).map(|path| of_absolute(&path))
 }
 
-/// A `%` that begins no escape stands for itself.
-fn decode(text: &[u8]) -> Vec<u8> {
-    let hex = |at: usize| text.get(at).and_then(|&byte| char::from(byte).to_digit(16));
-    let mut out = Vec::with_capacity(text.len());
-    let mut at = 0;
-    while at < text.len() {
-        match (text[at], hex(at + 1), hex(at + 2)) {
-            (b'%', Some(high), Some(low)) => {
-                out.push((high * 16 + low) as u8);
-                at += 3;
-            }
-            (byte, _, _) => {
-                out.push(byte);
-                at += 1;
-            }
-        }
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -87,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn writes_as_vs_code_does() {
+    fn uris_are_written_as_by_vs_code() {
         for (path, uri) in [
             ("/a b/c.rs", "file:///a%20b/c.rs"),
             (
@@ -101,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_any_spelling() {
+    fn any_spelling_of_a_uri_is_read() {
         for (uri, path) in [
             ("file:///a%20b", Some("/a b")),
             ("file:///a b", Some("/a b")),
@@ -127,7 +104,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(64))]
 
         #[test]
-        fn comes_back(names in proptest::collection::vec("[^/\0]{1,8}", 1..4)) {
+        fn a_path_survives_its_conversion_to_a_uri(names in proptest::collection::vec("[^/\0]{1,8}", 1..4)) {
             let path: PathBuf = Path::new("/").join(names.join("/")).components().collect();
             let uri = of_absolute(&path);
             prop_assert_eq!(path_of(&uri), Some(path));

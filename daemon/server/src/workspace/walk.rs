@@ -94,9 +94,8 @@ impl Workspace {
 }
 
 impl Workspace {
-    /// True if a rule of Git's ignores a path, or a folder that it is in: those of the project, of
-    /// `.git/info/exclude`, and the user's own. A path that no rule can be found for counts as
-    /// ignored. Blocks.
+    /// True if Git ignores a path or a folder that contains it, by the rules of the project, of
+    /// `.git/info/exclude` or of the user. A path whose rules cannot be read counts as ignored. Blocks.
     pub fn is_ignored(&self, path: &Path) -> bool {
         let Some(folder) = self.folder_of(path) else { return true };
         let above = path.ancestors().skip(1).take_while(|above| above.starts_with(folder));
@@ -113,8 +112,8 @@ impl Workspace {
         !walk.any(|entry| entry.is_ok_and(|entry| entry.path() == path))
     }
 
-    /// Visits files and links of these names that no rule ignores, but in folders that are skipped.
-    /// Blocks.
+    /// Visits the files and links with these names that no rule ignores. Does not enter folders for
+    /// which `skip` is true. Blocks.
     pub fn find_named(
         &self,
         names: &[&str],
@@ -149,12 +148,13 @@ impl Workspace {
     }
 }
 
-/// True for ignore rules that are endless or would block a reader; nothing below is visited.
+/// True if a folder has ignore rules that are very long or would block a reader.
 fn has_trap(folder: &Path) -> bool {
     is_trap(|name| std::fs::symlink_metadata(folder.join(name)))
 }
 
-/// Above the workspace a link is the user's own; what it leads to may be a trap all the same.
+/// The same for a folder above the workspace. Links there are the user's own and are followed, and
+/// their targets are checked.
 fn has_trap_behind_links(folder: &Path) -> bool {
     is_trap(|name| std::fs::metadata(folder.join(name)))
 }

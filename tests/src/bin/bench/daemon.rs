@@ -14,10 +14,10 @@ use cairn::environment::Environment;
 use cairn_protocol::PROTOCOL_VERSION;
 use serde_json::{Value, json};
 
-/// Nothing that is waited for takes nearly as long.
+/// Limit of each wait, far above the usual time.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(20);
 
-/// Dropping it kills the process.
+/// A daemon process, killed on drop.
 pub(crate) struct Daemon {
     child: Child,
     input: ChildStdin,

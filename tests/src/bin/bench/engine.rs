@@ -29,7 +29,7 @@ const SESSIONS: usize = 3;
 const ROUNDS: usize = 1_000;
 /// Rounds that are measured: these and the four before each.
 const MARKS: [usize; 4] = [7, 50, 200, ROUNDS];
-/// No conversation of this length is made shorter.
+/// Context window that no conversation here fills, so that none is compacted.
 const WINDOW: usize = 100_000_000;
 const FILES: usize = 10;
 const FILE_BYTES: usize = 4096;

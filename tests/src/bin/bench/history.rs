@@ -9,7 +9,7 @@ use cairn::model::{
 };
 use cairn_core::{
     context::Window,
-    conversation::{Arguments, AssistantMessage, Block, ToolCall},
+    conversation::{AssistantMessage, Block, ToolArguments, ToolCall},
     model::{ModelEvent, Reply, Stop, Usage},
     plan::{Dialect, ListDialect, reminder::ReminderSettings},
     turn::{Effect, Input, Session, ToolKind, TurnSettings},
@@ -32,7 +32,8 @@ pub(crate) fn requests(table: &mut Table) {
     let mut number = 0;
     let mut times = vec![Vec::new(); MARKS.len()];
     let mut sent = 0;
-    let mut effects = session.step(Input::UserMessage { text: "Go on".into() });
+    let mut effects =
+        session.step(Input::UserMessage { text: "Go on".into(), attached: Vec::new() });
     for round in 1..=ROUNDS {
         for effect in effects {
             if let Effect::CallModel { request } = effect {
@@ -81,7 +82,7 @@ fn call(round: usize) -> Reply {
     let call = ToolCall {
         id: format!("c{round}"),
         name: "read_file".into(),
-        arguments: Arguments::Object(json!({ "path": format!("src/file_{round}.rs") })),
+        arguments: ToolArguments::Object(json!({ "path": format!("src/file_{round}.rs") })),
     };
     let message = AssistantMessage { blocks: vec![Block::ToolCall(call)] };
     Reply { message, stop: Stop::ToolUse, usage: Usage::default() }

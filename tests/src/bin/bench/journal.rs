@@ -8,15 +8,18 @@ use std::{
 
 use cairn::store::{
     journal::{Journal, Writer},
-    sessions::{self, EndedLine, Header, Line, TurnLine, VERSION},
+    sessions::{
+        self, EndedLine, Header, Line, StoredEnd, StoredMode, StoredUsage, TurnLine, VERSION,
+    },
 };
 use cairn_core::{
-    conversation::{Arguments, AssistantMessage, Block, Item, ToolCall, ToolResult, UserMessage},
+    conversation::{
+        AssistantMessage, Block, Item, ToolArguments, ToolCall, ToolResult, UserMessage,
+    },
     prompt::Surroundings,
     review::Origin,
     turn::Record,
 };
-use cairn_protocol::{EndReason, ReviewMode, Usage};
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -34,7 +37,7 @@ const RESULT_BYTES: usize = 1_000;
 fn round(number: usize) -> [Line; 2] {
     let id = format!("c{number}");
     let name = "read_file".to_owned();
-    let arguments = Arguments::Object(json!({ "path": format!("src/file_{number}.rs") }));
+    let arguments = ToolArguments::Object(json!({ "path": format!("src/file_{number}.rs") }));
     let call = ToolCall { id: id.clone(), name, arguments };
     let blocks = vec![Block::Text("I look at it.".into()), Block::ToolCall(call)];
     let result = ToolResult { call_id: id, content: "x".repeat(RESULT_BYTES), is_error: false };
@@ -56,15 +59,22 @@ fn lines(id: &str, folder: &Path) -> Vec<Line> {
     let (turn_id, task) = ("t-1".to_owned(), "Read it all".to_owned());
     let header =
         Header { version: VERSION, session_id: id.into(), surroundings, forked_from: Option::None };
-    let user = UserMessage { text: task.clone(), notes: vec![] };
-    let mode = ReviewMode::Review;
-    let turn = TurnLine { turn_id: turn_id.clone(), task, mode, follow_up: Option::None };
+    let user = UserMessage { text: task.clone(), ..UserMessage::default() };
+    let mode = StoredMode::Review;
+    let turn = TurnLine {
+        turn_id: turn_id.clone(),
+        task,
+        mode,
+        follow_up: Option::None,
+        attachments: Vec::new(),
+    };
     let ended = EndedLine {
         turn_id,
-        reason: EndReason::Completed,
+        reason: StoredEnd::Completed,
         summary: String::new(),
         open_items: 0,
-        usage: Usage::default(),
+        usage: StoredUsage::default(),
+        spent: Option::None,
     };
     let mut lines =
         vec![Line::Session(header), Line::Turn(turn), Line::Step(Record::Item(Item::User(user)))];
@@ -99,9 +109,9 @@ pub(crate) fn journal(table: &mut Table) {
             let origin = Origin {
                 session: "s-long".into(),
                 turn: "t-1".into(),
-                call,
+                call: call.into(),
                 plan_item: Option::None,
-                child: Option::None,
+                subagent: Option::None,
             };
             writer.append(sessions::begun(&origin)).expect("it is taken");
             writer.sync().blocking_recv().expect("it answers").expect("it is saved");

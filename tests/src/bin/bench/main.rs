@@ -1,4 +1,4 @@
-//! Measures what users feel of the release build and prints it as a Markdown table.
+//! Measures latency and memory of the release build and prints them as a Markdown table.
 //!
 //! This process is the editor and the model server at once, so that every latency is the
 //! difference of two readings of one clock. `docs/performance.md` says what each row means.

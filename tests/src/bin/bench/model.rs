@@ -78,7 +78,7 @@ impl ModelServer {
 pub(crate) struct Answer {
     stream: TcpStream,
     bytes: Vec<u8>,
-    /// Where the last event begins.
+    /// Byte offset of the last event.
     end: usize,
 }
 

@@ -9,10 +9,10 @@ use std::{
 };
 
 use cairn::exec::{
-    self, Exit, Spec,
+    self, CommandSpec, Exit,
     sandbox::{
-        AllowedBackends, Begin, PreparedSandbox, Sandbox, SandboxBackend, SandboxRequest, Settings,
-        Watch, Watching,
+        AllowedBackends, PreparedSandbox, Sandbox, SandboxBackend, SandboxRequest, SandboxSettings,
+        Watch, WatchScope, Watching,
     },
 };
 use cairn_core::policy::sandbox::Needs;
@@ -53,17 +53,17 @@ pub(crate) fn commands(table: &mut Table) {
             let (mut looks, mut all) = (Vec::new(), Vec::new());
             for _ in 0..COMMANDS {
                 let began = Instant::now();
-                let (boxed, watching) = prepare(&sandbox, Some(&watch), &root).await;
+                let (prepared, watching) = prepare(&sandbox, Some(&watch), &root).await;
                 looks.push(began.elapsed());
-                run(&root, Some(boxed)).await;
+                run(&root, Some(prepared)).await;
                 drop(watching.expect("it is watched").finish());
                 all.push(began.elapsed());
             }
             let mut readers = Vec::new();
             for _ in 0..COMMANDS {
                 let began = Instant::now();
-                let (boxed, _) = prepare(&sandbox, None, &root).await;
-                run(&root, Some(boxed)).await;
+                let (prepared, _) = prepare(&sandbox, None, &root).await;
+                run(&root, Some(prepared)).await;
                 readers.push(began.elapsed());
             }
             table.times(&format!("the same in one ({name})"), Unit::Millis, Aim::Below(30.0), &all);
@@ -84,24 +84,24 @@ async fn prepare(
     root: &Path,
 ) -> (Arc<PreparedSandbox>, Option<Watching>) {
     let watching = watch.map(|watch| watch.begin(&begin(&[root.to_owned()])).expect("a scan"));
-    let order = SandboxRequest {
+    let request = SandboxRequest {
         command: "true",
         cwd: root,
         folders: &[root.to_owned()],
         needs: Needs::NONE,
-        looks: watch.is_none(),
+        read_only: watch.is_none(),
         control: watching.as_ref().map(Watching::control_files),
-        settings: &Settings::default(),
+        settings: &SandboxSettings::default(),
     };
-    let boxed = sandbox.prepare(order).await.expect("a box");
+    let prepared = sandbox.prepare(request).await.expect("a sandbox");
     if let Some(watching) = &watching {
-        watching.mounted(Some(&boxed)).expect("a record");
+        watching.mounted(Some(&prepared)).expect("a record");
     }
-    (boxed, watching)
+    (prepared, watching)
 }
 
-fn begin(folders: &[PathBuf]) -> Begin<'_> {
-    Begin { folders, home: None, hidden: &[], granted: false }
+fn begin(folders: &[PathBuf]) -> WatchScope<'_> {
+    WatchScope { folders, home: None, hidden: &[], git_writable: false }
 }
 
 /// The scan alone: the first one, and those after it in which nothing or one folder changed.
@@ -139,11 +139,12 @@ pub(crate) fn scans(table: &mut Table) {
 }
 
 async fn run(root: &Path, sandbox: Option<Arc<PreparedSandbox>>) -> Duration {
-    let spec = Spec {
+    let spec = CommandSpec {
         command: "true".to_owned(),
         cwd: PathBuf::from(root),
         timeout: Duration::from_secs(30),
         input: String::new(),
+        live: None,
         env: Vec::new(),
         sandbox,
     };

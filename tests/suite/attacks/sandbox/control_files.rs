@@ -147,12 +147,12 @@ fn user(test: &SandboxTest, command: &str) {
 }
 
 #[tokio::test]
-async fn what_runs_by_itself_is_moved_away_before_it_is_used() {
+async fn new_control_files_are_quarantined_before_they_are_used() {
     for way in WAYS {
         let mut faults = Vec::new();
         for row in rows() {
             let Some(test) = SandboxTest::set(way, json!({})).await else {
-                attacks::skipped(1, format!("no box by {way}"));
+                attacks::skipped(1, format!("no sandbox by {way}"));
                 continue;
             };
             user(&test, row.before);
@@ -177,12 +177,12 @@ async fn what_runs_by_itself_is_moved_away_before_it_is_used() {
             }
             attacks::ran(1);
         }
-        assert!(faults.is_empty(), "{}", faults.join("\n\n"));
+        crate::attacks::assert_none(&faults);
     }
 }
 
 #[tokio::test]
-async fn a_yes_puts_it_back_and_shows_it_before() {
+async fn approval_shows_a_quarantined_file_and_restores_it() {
     for way in WAYS {
         let Some(test) = SandboxTest::set(way, json!({})).await else { continue };
         test.keeps.store(true, Ordering::SeqCst);
@@ -212,7 +212,7 @@ async fn a_yes_puts_it_back_and_shows_it_before() {
 }
 
 #[tokio::test]
-async fn a_new_repository_goes_while_the_command_still_runs() {
+async fn a_new_repository_is_quarantined_while_the_command_runs() {
     for way in WAYS {
         let Some(test) = SandboxTest::set(way, json!({})).await else { continue };
         let marker = fixtures::marker();
@@ -229,7 +229,7 @@ async fn a_new_repository_goes_while_the_command_still_runs() {
 }
 
 #[tokio::test]
-async fn a_command_that_is_cut_short_leaves_nothing_either() {
+async fn control_files_of_a_cancelled_command_are_quarantined() {
     for way in WAYS {
         let Some(test) = SandboxTest::set(way, json!({})).await else { continue };
         let marker = fixtures::marker();
@@ -244,7 +244,7 @@ async fn a_command_that_is_cut_short_leaves_nothing_either() {
 }
 
 #[tokio::test]
-async fn after_a_kill_nothing_of_ours_is_left_and_what_a_command_made_is_found() {
+async fn after_a_kill_placeholders_are_removed_and_control_files_are_found() {
     for way in WAYS {
         let Some(mut test) = SandboxTest::set(way, json!({})).await else { continue };
         let marker = fixtures::marker();
@@ -270,7 +270,7 @@ async fn after_a_kill_nothing_of_ours_is_left_and_what_a_command_made_is_found()
 }
 
 #[tokio::test]
-async fn what_the_user_saves_meanwhile_stays() {
+async fn control_files_saved_by_the_user_during_a_command_stay() {
     for way in WAYS {
         let Some(test) = SandboxTest::set(way, json!({})).await else { continue };
         let marker = fixtures::marker();
@@ -347,7 +347,7 @@ const WORK: &[(&str, &str, &[&str])] = &[
 ];
 
 #[tokio::test]
-async fn daily_work_is_not_asked_about() {
+async fn daily_work_asks_no_question_about_control_files() {
     for way in WAYS {
         let Some(test) = SandboxTest::set(way, json!({})).await else { continue };
         let mut faults = Vec::new();
@@ -359,12 +359,12 @@ async fn daily_work_is_not_asked_about() {
             }
         }
         assert!(test.ws().join("other/.vscode/tasks.json").exists(), "{way}");
-        assert!(faults.is_empty(), "{}", faults.join("\n\n"));
+        crate::attacks::assert_none(&faults);
     }
 }
 
 #[tokio::test]
-async fn without_a_sandbox_it_is_found_as_well() {
+async fn control_files_are_quarantined_without_a_sandbox() {
     let settings = json!({ "sandbox": { "mode": "off" } });
     let test = SandboxTest::set("any", settings).await.unwrap();
     let ran = test.run("mkdir a && echo x > a/.envrc", &[]).await;

@@ -3,7 +3,7 @@
 use super::*;
 
 #[tokio::test]
-async fn git_is_granted_without_what_decides_what_it_runs() {
+async fn the_git_permission_excludes_hooks_and_config() {
     for way in WAYS {
         let Some(test) = SandboxTest::set(way, json!({})).await else { continue };
         let refused = test.run("echo two >> a.txt && git commit -qam Second", &[]).await;
@@ -41,7 +41,7 @@ async fn git_is_granted_without_what_decides_what_it_runs() {
 }
 
 #[tokio::test]
-async fn the_network_is_there_for_the_command_that_was_granted_it() {
+async fn the_network_permission_holds_for_one_command() {
     for way in WAYS {
         let Some(test) = SandboxTest::set(way, json!({})).await else { continue };
         let connect = "exec 3<>/dev/tcp/127.0.0.1/@port && echo connected";
@@ -67,7 +67,7 @@ async fn the_network_is_there_for_the_command_that_was_granted_it() {
 }
 
 #[tokio::test]
-async fn a_rule_of_the_user_does_not_grant_what_a_command_needs() {
+async fn an_allow_rule_grants_no_permission() {
     let settings = json!({ "shell": { "approval": "allowlist", "allow": ["touch *"] } });
     let Some(test) = SandboxTest::set(WAYS[0], settings).await else { return };
     let turn = test.begin("touch made", &[]).await;
@@ -79,7 +79,7 @@ async fn a_rule_of_the_user_does_not_grant_what_a_command_needs() {
 }
 
 #[tokio::test]
-async fn without_a_sandbox_everything_is_asked_and_said() {
+async fn without_a_sandbox_every_command_asks_and_the_status_shows_it() {
     let allow = json!({ "approval": "allowlist", "allow": ["touch *"] });
     for (way, settings) in [
         ("none", json!({ "shell": allow })),
@@ -97,7 +97,7 @@ async fn without_a_sandbox_everything_is_asked_and_said() {
 }
 
 #[tokio::test]
-async fn the_user_can_open_folders_and_the_network() {
+async fn settings_open_folders_and_the_network() {
     for way in WAYS {
         let folder = tempfile::tempdir_in(visible_folder()).unwrap();
         let settings = json!({ "sandbox": { "writable": [folder.path()], "network": true } });

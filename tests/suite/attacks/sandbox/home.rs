@@ -226,7 +226,7 @@ fn put_around(home: &Path) {
 }
 
 #[tokio::test]
-async fn no_way_around_the_allow_list_of_the_home_folder() {
+async fn no_path_avoids_the_allow_list_of_the_home_folder() {
     for way in WAYS {
         let Some(test) = SandboxTest::set(way, json!({})).await else { continue };
         put_around(&test.home());
@@ -281,7 +281,7 @@ async fn no_socket_of_the_user_is_reached() {
 }
 
 #[tokio::test]
-async fn a_home_folder_that_is_the_workspace_shows_what_has_a_plain_name() {
+async fn a_home_folder_as_workspace_shows_only_names_without_a_dot() {
     use cairn_tests::model_server::Wire;
 
     use crate::{attacks::AttackTest, fixtures::allow};
@@ -318,7 +318,7 @@ async fn a_home_folder_that_is_the_workspace_shows_what_has_a_plain_name() {
 }
 
 #[tokio::test]
-async fn what_the_user_names_is_shown_in_the_home_folder() {
+async fn home_paths_named_in_settings_are_visible() {
     for way in WAYS {
         let settings = json!({ "sandbox": { "readable": ["~/other", "~/.config/gh/hosts.yml"] } });
         // A home of the daemon, not of this process: `~` is read there.

@@ -1,9 +1,9 @@
-//! The handshake, the gate before and after it, and leaving.
+//! The handshake, requests before and after it, and the end of a session.
 
 use super::*;
 
 #[tokio::test]
-async fn initialize_tells_both_sides_what_to_expect() {
+async fn initialize_exchanges_capabilities_and_settings() {
     let mut server = knock().await;
     let result = server
         .client
@@ -67,7 +67,7 @@ async fn initialize_tells_both_sides_what_to_expect() {
             "experimental": {
               "cairn": {
                 "protocolVersion": 1,
-                "protocolMinor": 0
+                "protocolMinor": 3
               }
             }
           },
@@ -85,7 +85,7 @@ async fn initialize_tells_both_sides_what_to_expect() {
 }
 
 #[tokio::test]
-async fn only_a_clear_yes_is_trust() {
+async fn only_an_explicit_true_trusts_the_workspace() {
     for (said, trusted) in [
         (json!({}), true),
         (json!({ "trusted": null }), true),
@@ -105,7 +105,7 @@ async fn only_a_clear_yes_is_trust() {
 }
 
 #[tokio::test]
-async fn another_protocol_version_is_refused_in_words() {
+async fn another_major_protocol_version_is_refused_with_a_reason() {
     for version in [json!(2), json!("1"), Value::Null] {
         let server = knock().await;
         let cairn = json!({ "cairn": { "protocolVersion": version } });
@@ -155,7 +155,7 @@ async fn a_later_minor_version_and_unknown_fields_are_accepted() {
 }
 
 #[tokio::test]
-async fn nothing_is_said_before_the_handshake() {
+async fn the_daemon_sends_nothing_before_the_handshake() {
     let mut server = knock().await;
     server.hub.editor.notify(status(1));
     let refused = server.hub.editor.apply(edit("file:///w/a", "", None, &[]), workspace()).await;
@@ -169,7 +169,7 @@ async fn nothing_is_said_before_the_handshake() {
 }
 
 #[tokio::test]
-async fn the_gate_is_open_only_between_initialize_and_shutdown() {
+async fn requests_are_accepted_only_between_initialize_and_shutdown() {
     async fn check(client: &LspClient, method: &str, params: Value, expect: Expect) {
         let seen = match client.request(method, params).await {
             Ok(result) => format!("ok {result}"),
@@ -180,7 +180,7 @@ async fn the_gate_is_open_only_between_initialize_and_shutdown() {
     let ServerFixture { client, mut hub, serving } = knock().await;
     let not_ready = || {
         expect![[
-            r#"{"code":-32002,"message":"Not initialized yet","data":{"kind":"notReady","hint":"Send `initialize` first"}}"#
+            r#"{"code":-32002,"message":"Not initialized yet","data":{"kind":"notReady","hint":"Send `initialize` first","code":"not_initialized"}}"#
         ]]
     };
     check(&client, "agent/state", json!({}), not_ready()).await;
@@ -214,7 +214,7 @@ async fn the_gate_is_open_only_between_initialize_and_shutdown() {
         "agent/runTask",
         json!({ "text": 1 }),
         expect![[
-            r#"{"code":-32602,"message":"agent/runTask: invalid type: integer `1`, expected a string","data":{"kind":"invalidParams","hint":"Send one object as the protocol describes"}}"#
+            r#"{"code":-32602,"message":"agent/runTask: invalid type: integer `1`, expected a string","data":{"kind":"invalidParams","hint":"Send one object as the protocol describes","code":"invalid_params","args":{"method":"agent/runTask","reason":"invalid type: integer `1`, expected a string"}}}"#
         ]],
     )
     .await;
@@ -223,7 +223,7 @@ async fn the_gate_is_open_only_between_initialize_and_shutdown() {
         "agent/runTask",
         json!(["text"]),
         expect![[
-            r#"{"code":-32602,"message":"agent/runTask: params must be one object","data":{"kind":"invalidParams","hint":"Send one object as the protocol describes"}}"#
+            r#"{"code":-32602,"message":"agent/runTask: params must be one object","data":{"kind":"invalidParams","hint":"Send one object as the protocol describes","code":"invalid_params","args":{"method":"agent/runTask","reason":"params must be one object"}}}"#
         ]],
     )
     .await;
@@ -232,7 +232,7 @@ async fn the_gate_is_open_only_between_initialize_and_shutdown() {
     check(&client, "shutdown", Value::Null, expect!["ok null"]).await;
     let over = || {
         expect![[
-            r#"{"code":-32600,"message":"Already shut down","data":{"kind":"notReady","hint":"Send `exit`, then start anew"}}"#
+            r#"{"code":-32600,"message":"Already shut down","data":{"kind":"notReady","hint":"Send `exit`, then start anew","code":"already_shut_down","action":"restart"}}"#
         ]]
     };
     check(&client, "agent/state", json!({}), over()).await;
@@ -250,7 +250,7 @@ async fn the_gate_is_open_only_between_initialize_and_shutdown() {
 }
 
 #[tokio::test]
-async fn leaving_has_a_code() {
+async fn the_exit_code_follows_the_end_of_the_session() {
     async fn check(leave: impl AsyncFnOnce(&mut ServerFixture), expect: (SessionEnd, bool, u8)) {
         let mut server = open().await;
         leave(&mut server).await;
@@ -283,7 +283,7 @@ async fn leaving_has_a_code() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn leaving_takes_no_longer_than_it_may() {
+async fn exit_takes_at_most_two_seconds() {
     let (mut to_server, input) = duplex(PIPE);
     // The hub does not end, nobody reads the output, and the children do not die.
     let (output, _from_server) = duplex(16);
@@ -298,7 +298,7 @@ async fn leaving_takes_no_longer_than_it_may() {
 }
 
 #[tokio::test]
-async fn the_hub_ends_before_anything_it_could_take_for_an_answer() {
+async fn the_hub_ends_before_child_processes_are_killed() {
     let (mut to_server, input) = duplex(PIPE);
     let (output, _from_server) = duplex(PIPE);
     let (events, mut queue) = mpsc::unbounded_channel();

@@ -1,9 +1,9 @@
-//! Bad, odd and ordinary input.
+//! Malformed, unusual and valid input.
 
 use super::*;
 
 #[tokio::test]
-async fn no_bad_message_ends_the_session() {
+async fn bad_messages_do_not_end_the_session() {
     let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
     let bad: &[(&str, Vec<u8>, i64)] = &[
         ("malformed JSON", frame("{"), -32700),
@@ -39,7 +39,7 @@ async fn no_bad_message_ends_the_session() {
 }
 
 #[tokio::test]
-async fn odd_messages_are_understood() {
+async fn unusual_but_valid_messages_are_understood() {
     let ask = |id: &str| format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"unknown"}}"#);
     let plain = ask("\"x\"");
     let odd: &[(&str, Vec<u8>)] = &[
@@ -59,18 +59,19 @@ async fn odd_messages_are_understood() {
 }
 
 #[tokio::test]
-async fn an_id_in_use_is_refused() {
+async fn a_request_id_in_use_is_refused() {
     let ServerFixture { client, mut hub, serving: _serving } = open().await;
     let ask = json!({ "jsonrpc": "2.0", "id": 900, "method": "agent/state" });
     client.send(&ask);
-    let AgentRequest::State(first) = hub.request().await else { panic!("state was asked") };
+    let first = hub.request().await;
+    assert_eq!(first.method, "agent/state");
     client.send(&ask);
     assert_eq!(client.reply(&json!(900)).await.unwrap_err()["code"], -32600);
-    let refusal = RequestError::new(ErrorKind::NoModel, "No model", "Set a key");
-    first.send(Err(refusal)).unwrap();
+    let refusal = RequestError::new(RequestProblem::NoFolder, "No folder", "Open one");
+    first.responder.send(Err(refusal));
     let error = client.reply(&json!(900)).await.unwrap_err();
     expect![[
-        r#"{"code":-32803,"message":"No model","data":{"kind":"noModel","hint":"Set a key"}}"#
+        r#"{"code":-32002,"message":"No folder","data":{"kind":"notReady","hint":"Open one","code":"no_folder","action":"open_folder"}}"#
     ]]
     .assert_eq(&error.to_string());
     // Free again.

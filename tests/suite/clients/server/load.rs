@@ -1,4 +1,4 @@
-//! Order and load: nothing overtakes, nothing starves.
+//! Order and load: messages keep their order, and every request gets an answer under load.
 
 use super::*;
 
@@ -26,12 +26,12 @@ async fn a_request_sees_exactly_the_text_sent_before_it() {
             match hub.next().await {
                 ClientEvent::DidChange { version, .. } => seen = version,
                 // Answered in the reverse order, to prove that answers find their requests.
-                ClientEvent::Request(AgentRequest::RunTask(_, reply)) => late.push((reply, seen)),
+                ClientEvent::Request(request) => late.push((request.responder, seen)),
                 event => panic!("unexpected {event:?}"),
             }
         }
         for (reply, seen) in late.into_iter().rev() {
-            reply.send(Ok(started(seen))).unwrap();
+            reply.send(Ok(result(started(seen))));
         }
         hub
     });
@@ -49,7 +49,7 @@ async fn a_request_sees_exactly_the_text_sent_before_it() {
 }
 
 #[tokio::test]
-async fn what_the_daemon_says_keeps_its_order() {
+async fn notifications_of_the_daemon_keep_their_order() {
     let ServerFixture { client, hub, serving: _serving } = open().await;
     let mut pending = Vec::new();
     for rev in 1..=500 {
@@ -73,7 +73,7 @@ async fn what_the_daemon_says_keeps_its_order() {
 }
 
 #[tokio::test]
-async fn cancelling_works_however_much_is_waiting() {
+async fn cancel_works_behind_many_queued_messages() {
     let ServerFixture { client, mut hub, serving: _serving } = open().await;
     let asked: Vec<_> =
         (0..4096).map(|_| client.ask("agent/runTask", json!({ "text": "go" }))).collect();
@@ -88,8 +88,9 @@ async fn cancelling_works_however_much_is_waiting() {
     client.notify("$/cancelRequest", json!({ "id": 1.5 }));
     client.notify("$/cancelRequest", Value::Null);
     let cancel = client.ask("agent/cancel", json!({ "sessionId": "s1", "turnId": "t1" }));
-    let AgentRequest::Cancel(_, reply) = hub.request().await else { panic!("cancel was sent") };
-    reply.send(Ok(Empty {})).unwrap();
+    let request = hub.request().await;
+    assert_eq!(request.method, "agent/cancel");
+    request.responder.send(Ok(result(Empty {})));
     assert_eq!(client.reply(&cancel).await, Ok(json!({})));
     drop(held);
     let error = client.reply(&asked[0]).await.unwrap_err();
@@ -118,7 +119,7 @@ async fn too_many_requests_are_refused_at_once() {
 }
 
 #[tokio::test]
-async fn a_client_that_does_not_read_is_still_heard() {
+async fn input_is_read_while_the_client_does_not_read_its_output() {
     let (mut to_server, input) = duplex(PIPE);
     let (output, from_server) = duplex(64);
     let (mut hub, _serving) = serve(input, output).await;
@@ -148,7 +149,7 @@ async fn a_client_that_does_not_read_is_still_heard() {
 }
 
 #[tokio::test]
-async fn a_large_document_passes() {
+async fn a_large_document_is_transferred() {
     let mut server = open().await;
     let text = "line of text\n".repeat(300_000);
     let item = json!({ "uri": "file:///big", "languageId": "x", "version": 1, "text": text });

@@ -32,7 +32,7 @@ async fn a_late_answer_is_ignored() {
 }
 
 #[tokio::test]
-async fn a_strange_answer_is_a_failure_in_words() {
+async fn an_invalid_answer_is_a_failure_with_a_reason() {
     let ServerFixture { client, hub, serving } = open().await;
     let asking = tokio::spawn(hub.editor.approve(approve()));
     let question = client.server_request("agent/approve").await;
@@ -66,7 +66,7 @@ async fn open_plain(capabilities: Value) -> ServerFixture {
 }
 
 #[tokio::test]
-async fn a_plain_editor_is_asked_for_the_edits_it_can_do() {
+async fn a_standard_client_gets_edits_within_its_capabilities() {
     async fn check(support: Value, expect: &Expect) {
         let capabilities = json!({ "workspace": { "workspaceEdit": support } });
         let ServerFixture { client, hub, serving: _serving } = open_plain(capabilities).await;
@@ -95,7 +95,7 @@ async fn a_plain_editor_is_asked_for_the_edits_it_can_do() {
 }
 
 #[tokio::test]
-async fn what_a_plain_editor_has_not_open_is_changed_on_disk() {
+async fn closed_files_are_changed_on_disk_for_a_standard_client() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("new/a");
     let uri = editor_double::uri(&path);
@@ -131,7 +131,7 @@ async fn what_a_plain_editor_has_not_open_is_changed_on_disk() {
 }
 
 #[tokio::test]
-async fn a_plain_editor_is_asked_and_told_in_messages() {
+async fn a_standard_client_gets_questions_and_notices_as_messages() {
     let ServerFixture { client, hub, serving: _serving } = open_plain(json!({})).await;
     let cases = [
         (json!({ "title": "Allow once" }), ApprovalDecision::AllowOnce),
@@ -188,6 +188,10 @@ async fn a_plain_editor_is_asked_and_told_in_messages() {
         delta: String::new(),
         text: Some("All done.".into()),
         incomplete: false,
+        notice: None,
+        at: None,
+        ended_at: None,
+        attachments: Vec::new(),
     }));
     // The status was dropped: the message is the first thing heard.
     let message = client.take("a message", |_| true).await;

@@ -1,8 +1,8 @@
 //! The plan as work-done progress, for an editor that only speaks LSP.
 
 use cairn_protocol::{
-    ChildNotification, ChildPhase, EndReason, ItemStatus, Panel, ParentCall, PlanItem,
-    PlanNotification, TurnNotification, TurnPhase,
+    EndReason, ItemStatus, Panel, ParentCall, PlanItem, PlanNotification, SubagentNotification,
+    SubagentPhase, TurnNotification, TurnPhase,
 };
 
 use super::*;
@@ -48,8 +48,8 @@ fn plan(turn_id: &str, panel: Panel, states: &str) -> Notice {
     })
 }
 
-fn child(id: &str, phase: ChildPhase) -> Notice {
-    Notice::Child(ChildNotification {
+fn subagent(id: &str, phase: SubagentPhase) -> Notice {
+    Notice::Subagent(SubagentNotification {
         session_id: id.into(),
         turn_id: format!("t-{id}"),
         rev: 1,
@@ -80,6 +80,8 @@ fn ended(turn_id: &str) -> Notice {
             summary: "Done.".into(),
             open_items: 0,
             usage: Default::default(),
+            problem: None,
+            spent: None,
         },
     })
 }
@@ -89,7 +91,7 @@ async fn progress(client: &LspClient) -> String {
 }
 
 #[tokio::test]
-async fn children_are_named_beside_the_plan_of_their_parent() {
+async fn progress_names_subagents_next_to_the_plan() {
     let ServerFixture { client, hub, serving: _serving } = open_with(true).await;
     hub.editor.notify(plan("t1", Panel::Expanded, "> "));
     let place = client.server_request("window/workDoneProgress/create").await;
@@ -99,23 +101,23 @@ async fn children_are_named_beside_the_plan_of_their_parent() {
         progress["value"]["message"].as_str().unwrap().to_owned()
     };
     assert_eq!(message(progress(&client).await), "0/2 Doing 0");
-    hub.editor.notify(child("a", ChildPhase::Running));
+    hub.editor.notify(subagent("a", SubagentPhase::Running));
     assert_eq!(message(progress(&client).await), "0/2 Doing 0 · Look at a");
-    hub.editor.notify(child("b", ChildPhase::Waiting));
-    hub.editor.notify(child("b", ChildPhase::Running));
+    hub.editor.notify(subagent("b", SubagentPhase::Waiting));
+    hub.editor.notify(subagent("b", SubagentPhase::Running));
     assert_eq!(message(progress(&client).await), "0/2 Doing 0 · 2 subagents");
     // What one did does not move it.
-    hub.editor.notify(child("a", ChildPhase::Running));
-    hub.editor.notify(child("a", ChildPhase::Ended { reason: EndReason::Completed }));
+    hub.editor.notify(subagent("a", SubagentPhase::Running));
+    hub.editor.notify(subagent("a", SubagentPhase::Ended { reason: EndReason::Completed }));
     assert_eq!(message(progress(&client).await), "0/2 Doing 0 · Look at b");
     hub.editor.notify(plan("t1", Panel::Expanded, "x>"));
     assert_eq!(message(progress(&client).await), "1/2 Doing 1 · Look at b");
-    hub.editor.notify(child("b", ChildPhase::Ended { reason: EndReason::Failed }));
+    hub.editor.notify(subagent("b", SubagentPhase::Ended { reason: EndReason::Failed }));
     assert_eq!(message(progress(&client).await), "1/2 Doing 1");
 }
 
 #[tokio::test]
-async fn a_plan_is_shown_as_it_moves() {
+async fn progress_follows_the_plan() {
     let ServerFixture { client, hub, serving: _serving } = open_with(true).await;
     hub.editor.notify(plan("t1", Panel::Expanded, ">  "));
     let place = client.server_request("window/workDoneProgress/create").await;
@@ -148,7 +150,7 @@ async fn a_plan_is_shown_as_it_moves() {
 }
 
 #[tokio::test]
-async fn without_a_place_nothing_is_said() {
+async fn no_progress_is_sent_without_a_token() {
     let ServerFixture { client, hub, serving } = open_with(true).await;
     // One is refused, one comes when the turn is over.
     hub.editor.notify(plan("t1", Panel::Expanded, "> "));
@@ -167,7 +169,7 @@ async fn without_a_place_nothing_is_said() {
 }
 
 #[tokio::test]
-async fn an_editor_without_progress_reads_the_plan_in_its_log() {
+async fn a_client_without_progress_gets_the_plan_in_its_log() {
     let ServerFixture { client, hub, serving: _serving } = open_with(false).await;
     hub.editor.notify(plan("t1", Panel::Expanded, "x> "));
     let log = client.take("a message", |_| true).await;
@@ -211,7 +213,7 @@ async fn an_unchanged_plan_is_logged_once() {
 
 /// A turn that ends with its plan in progress leaves nothing turning.
 #[tokio::test]
-async fn an_editor_that_leaves_in_the_middle_is_no_harm() {
+async fn a_client_that_closes_during_progress_ends_the_session_cleanly() {
     let ServerFixture { client, hub, serving } = open_with(true).await;
     hub.editor.notify(plan("t1", Panel::Expanded, "> "));
     let place = client.server_request("window/workDoneProgress/create").await;
@@ -221,9 +223,9 @@ async fn an_editor_that_leaves_in_the_middle_is_no_harm() {
     exit(serving).await;
 }
 
-/// Whatever the two tasks that send do first.
+/// Holds for both orders of the two tasks that send.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn progress_ends_before_the_final_words() {
+async fn progress_ends_before_the_final_message() {
     let ServerFixture { client, hub, serving: _serving } = open_with(true).await;
     for round in 0..50 {
         let turn = format!("t{round}");
@@ -251,7 +253,7 @@ async fn progress_ends_before_the_final_words() {
 }
 
 #[tokio::test]
-async fn final_words_do_not_wait_for_a_place() {
+async fn the_final_message_does_not_wait_for_a_progress_token() {
     let ServerFixture { client, hub, serving } = open_with(true).await;
     hub.editor.notify(plan("t1", Panel::Expanded, "> "));
     let place = client.server_request("window/workDoneProgress/create").await;

@@ -1,4 +1,4 @@
-//! Questions to the user of an editor that only speaks LSP, and the ways they end.
+//! Questions to the user of a standard client, and each way they end.
 
 use cairn::{environment::Environment, hub, lsp};
 use cairn_tests::{editor_double, lsp_client::LspClient};
@@ -31,7 +31,7 @@ impl StandardClient {
 }
 
 #[tokio::test]
-async fn any_answer_to_a_dismissed_question_declines_and_the_turn_goes_on() {
+async fn any_answer_to_a_dismissed_question_declines_and_the_turn_continues() {
     for answer in [
         json!({ "result": null }),
         json!({ "result": null, "error": null }),
@@ -56,7 +56,7 @@ async fn any_answer_to_a_dismissed_question_declines_and_the_turn_goes_on() {
 
 /// vim-lsp presets nothing, and takes only the first answer.
 #[tokio::test]
-async fn vim_lsp_can_allow() {
+async fn vim_lsp_can_allow_a_call() {
     let (to_daemon, input) = tokio::io::duplex(64 * 1024);
     let (output, from_daemon) = tokio::io::duplex(64 * 1024);
     let folder = tempfile::tempdir().unwrap();
@@ -99,7 +99,7 @@ async fn asked_where_questions_are_unknown(command: &str, then: Value) -> Standa
 }
 
 #[tokio::test]
-async fn an_editor_without_questions_answers_by_code_action() {
+async fn a_client_without_message_requests_answers_by_code_action() {
     let then = json!({ "text": "Then so." });
     let plain = asked_where_questions_are_unknown("touch 1", then).await;
     // Not where the editor looks by itself.
@@ -127,7 +127,7 @@ async fn an_editor_without_questions_answers_by_code_action() {
 }
 
 #[tokio::test]
-async fn a_question_of_a_code_action_is_denied_and_a_long_one_only_that() {
+async fn a_question_too_long_for_an_action_title_can_only_be_denied() {
     let declined = json!({ "lastContains": ["The user declined"] });
     let then = json!({ "expect": declined, "text": "Then not." });
     for command in ["touch 1\ntouch 2".to_owned(), format!("touch 1 {}", "a".repeat(100))] {
@@ -142,7 +142,7 @@ async fn a_question_of_a_code_action_is_denied_and_a_long_one_only_that() {
 
 /// eglot and lsp-mode send no answer when the user presses `C-g`.
 #[tokio::test]
-async fn a_question_that_was_dismissed_without_an_answer_can_be_answered_by_code_action() {
+async fn an_unanswered_question_can_be_answered_by_code_action() {
     let (plain, id) = asked("").await;
     let offered = plain.actions("a.txt", (0, 0), json!({})).await;
     assert_eq!(offered[0]["title"], "Deny: Run a command: touch 1");
@@ -168,7 +168,7 @@ async fn deny_closes_a_question_that_the_editor_never_answers() {
 }
 
 #[tokio::test]
-async fn a_reply_declines_the_question_that_is_open() {
+async fn cairn_reply_declines_the_open_question() {
     let (plain, _) = asked("They said: No, only look").await;
     plain.command("cairn.reply", json!(["No, only look"])).await.unwrap();
     plain.goes_on().await;

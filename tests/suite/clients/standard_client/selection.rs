@@ -17,7 +17,7 @@ impl StandardClient {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_selected_text_is_a_task() {
+async fn the_selected_text_runs_as_a_task() {
     let capabilities = |mut literals: Value| {
         literals["general"] = json!({ "positionEncodings": ["utf-8"] });
         literals
@@ -38,7 +38,7 @@ async fn the_selected_text_is_a_task() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_cursor_is_no_selection() {
+async fn an_empty_selection_offers_no_task() {
     let (plain, _) = StandardClient::open(literals(), json!([])).await;
     for (range, offered) in [
         (((0, 0), (0, 0)), false),

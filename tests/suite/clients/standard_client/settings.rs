@@ -1,4 +1,4 @@
-//! The settings of an editor that only speaks LSP, as real ones send them.
+//! Settings in every form in which real standard clients send them.
 
 use serde_json::{Value, json};
 
@@ -36,7 +36,7 @@ fn section(model: &str) -> Value {
 }
 
 #[tokio::test(start_paused = true)]
-async fn settings_without_our_section_change_nothing() {
+async fn settings_without_the_cairn_section_change_nothing() {
     for (client, params) in [
         ("eglot without eglot-workspace-configuration", json!({ "settings": {} })),
         ("eglot for other servers", json!({ "settings": { "pylsp": { "plugins": {} } } })),
@@ -58,7 +58,7 @@ async fn settings_without_our_section_change_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_section_is_found_however_it_is_sent() {
+async fn the_cairn_section_is_found_in_every_form_of_settings() {
     let model = section("mine")["model"].clone();
     for (client, settings) in [
         ("Neovim, eglot, lsp-mode, vim-lsp, yegappan/lsp", json!({ "cairn": section("mine") })),
@@ -88,7 +88,7 @@ async fn the_section_is_found_however_it_is_sent() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_editor_that_wants_to_be_asked_is_asked() {
+async fn a_client_that_supports_workspace_configuration_is_asked() {
     let asking = || json!({ "configuration": true, "didChangeConfiguration": { "dynamicRegistration": true } });
     for (client, answer, counts) in [
         ("lsp-mode, Helix, coc.nvim", json!([section("mine")]), true),
@@ -120,7 +120,7 @@ async fn an_editor_that_wants_to_be_asked_is_asked() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_editor_that_answers_no_such_question_is_not_asked() {
+async fn a_client_without_workspace_configuration_is_not_asked() {
     let plain = started(json!({})).await;
     plain.configure(json!({ "settings": null }));
     assert_eq!(plain.model().await, "first");

@@ -1,4 +1,4 @@
-//! Edits and positions of editors that count columns in different units: as they agreed, and wrongly.
+//! Edits and positions of clients that count columns in different units, correctly and wrongly.
 
 use std::sync::Arc;
 
@@ -70,7 +70,7 @@ fn offers_first(encodings: &Value) -> &str {
 }
 
 #[tokio::test(start_paused = true)]
-async fn edits_land_in_every_encoding_that_is_agreed() {
+async fn edits_apply_in_every_negotiated_position_encoding() {
     for (offers, units) in [
         (json!(["utf-8", "utf-16"]), Units::Utf8),
         (json!(["utf-32"]), Units::Utf32),
@@ -90,7 +90,7 @@ async fn edits_land_in_every_encoding_that_is_agreed() {
 
 /// Positions that come from the editor count as agreed, and so do those of markers.
 #[tokio::test(start_paused = true)]
-async fn changes_and_markers_count_as_agreed() {
+async fn changes_and_diagnostics_use_the_negotiated_position_encoding() {
     for (encoding, units) in
         [("utf-8", Units::Utf8), ("utf-16", Units::Utf16), ("utf-32", Units::Utf32)]
     {
@@ -130,7 +130,7 @@ async fn changes_and_markers_count_as_agreed() {
 
 /// As lsp-mode 8, vim-lsp and yegappan/lsp count code points, and others bytes.
 #[tokio::test(start_paused = true)]
-async fn an_emoji_does_not_shift_edits_where_columns_are_counted_wrongly() {
+async fn an_emoji_does_not_shift_edits_of_a_client_that_counts_columns_wrongly() {
     for units in [Units::Utf8, Units::Utf32] {
         for (old, new) in [
             ("one two", "1 two"),
@@ -150,7 +150,7 @@ async fn an_emoji_does_not_shift_edits_where_columns_are_counted_wrongly() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_text_that_arrives_different_is_the_agents_and_the_model_is_told() {
+async fn a_misapplied_edit_is_the_agents_and_the_model_is_told() {
     let mut script = steps("one\n", "1\n");
     script[2]["expect"] =
         json!({ "lastContains": ["is not the one you asked for", "counts as your edit"] });
@@ -171,9 +171,9 @@ async fn a_text_that_arrives_different_is_the_agents_and_the_model_is_told() {
     assert_eq!(plain.text("b.txt"), "null\n-\n-\none\ntwo\n");
 }
 
-/// Nothing of the edit is in the text: what changed is the user's own, and nothing can be rejected.
+/// The text has nothing of the edit: all changes are the user's, and there is nothing to reject.
 #[tokio::test(start_paused = true)]
-async fn what_the_user_types_where_an_edit_is_lost_stays_theirs() {
+async fn text_typed_at_a_lost_edit_is_the_users() {
     let mut script = steps("one\n", "1\n");
     script[2]["expect"] = json!({ "lastContains": ["is not yet applied"] });
     let plain =
@@ -187,7 +187,7 @@ async fn what_the_user_types_where_an_edit_is_lost_stays_theirs() {
 
 /// lsp-mode tells of each edit in a notification of its own.
 #[tokio::test(start_paused = true)]
-async fn an_edit_that_comes_in_pieces_is_all_the_agents() {
+async fn an_edit_that_arrives_in_several_changes_is_the_agents() {
     let edit = json!({ "path": "b.txt", "content": "1\nb\n3\nd\n" });
     let steps = json!([
         { "calls": [{ "name": "read_file", "arguments": { "path": "b.txt" } }] },

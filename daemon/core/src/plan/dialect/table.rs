@@ -20,7 +20,7 @@ pub(super) struct DialectWords {
     pub(super) status_is_optional: bool,
     pub(super) ids: Ids,
     pub(super) states: &'static [StatusWords],
-    /// A further argument that is read by people only, with what it is for.
+    /// A further argument that only the user reads, with its description.
     pub(super) remark: Option<(&'static str, &'static str)>,
 }
 

@@ -354,7 +354,7 @@ fn a_dialect_is_found_by_its_setting() {
 }
 
 #[test]
-fn the_schema_says_what_the_reader_takes() {
+fn the_schema_of_each_tool_agrees_with_its_parser() {
     let shapes: String = ListDialect::ALL.iter().map(|dialect| shape(*dialect)).collect();
     expect![[r#"
         TodoWrite {todos: [{content, status: pending|in_progress|completed, activeForm}]}
@@ -414,7 +414,7 @@ fn shape(dialect: ListDialect) -> String {
 }
 
 #[test]
-fn the_description_names_the_dialects_own_words() {
+fn the_description_uses_the_names_of_its_dialect() {
     for dialect in ListDialect::ALL {
         let spec = dialect.spec();
         let entry = dialect.entry();
@@ -464,7 +464,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
     #[test]
-    fn no_json_breaks_the_reader(
+    fn any_json_is_parsed_without_a_panic(
         arguments in any_json(),
         list in proptest::collection::vec(any_json(), 0..4),
         dialect in proptest::sample::select(ListDialect::ALL.to_vec()),

@@ -1,9 +1,10 @@
-//! The four tools of the graph: their schemas, and their arguments as a call. Tolerant in form,
-//! strict in meaning: a field nobody knows is a fault, because the model meant something by it.
+//! The four tools of the task graph: their schemas, and the parser of their arguments. Tolerant in
+//! form, strict in meaning: an unknown field is a fault, because ignoring it could lose an
+//! instruction of the model.
 
 use serde_json::{Map, Value, json};
 
-use super::{Task, TaskFaultKind, TaskFaults, guide};
+use super::{GraphTask, TaskFaultKind, TaskFaults, guide};
 use crate::{
     model::ToolSpec,
     plan::{FaultKind, Status},
@@ -20,8 +21,8 @@ pub enum TaskTool {
     List,
 }
 
-/// A call as it was read. Whatever is faulty has a placeholder, so that the rules can be checked on
-/// the rest and all faults be reported at once.
+/// A parsed call. A faulty value is replaced by a placeholder, so that the rules can be checked on
+/// the others and all faults are reported at once.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TaskRequest {
     pub call: TaskCall,
@@ -52,11 +53,11 @@ pub struct TaskChange {
     pub description: Option<String>,
     pub active_form: Option<String>,
     pub status: Option<Status>,
-    /// An empty text gives the task up.
+    /// An empty text clears the owner.
     pub owner: Option<String>,
-    /// Merged; a null takes a key away.
+    /// Merged into the metadata; a null removes a key.
     pub metadata: Map<String, Value>,
-    /// With their place in the call.
+    /// With their position in the call.
     pub add_blocks: Vec<(usize, u32)>,
     pub add_blocked_by: Vec<(usize, u32)>,
 }
@@ -93,7 +94,7 @@ impl TaskTool {
                 "required": required,
                 "additionalProperties": false,
             }),
-            // A call may depend on the one before: its id, its edges.
+            // A call may depend on the result of the one before.
             parallel: false,
         }
     }
@@ -146,7 +147,7 @@ impl TaskTool {
 }
 
 impl TaskRequest {
-    /// It asks for an update of the plan.
+    /// Returns true if the call changes the plan.
     pub fn writes(&self) -> bool {
         match self.call {
             TaskCall::Create(_) | TaskCall::Update(_) => true,
@@ -156,11 +157,11 @@ impl TaskRequest {
 }
 
 impl TaskChange {
-    pub(super) fn write_to(&self, task: &mut Task) {
+    pub(super) fn write_to(&self, task: &mut GraphTask) {
         let trimmed = |text: &String| text.trim().to_owned();
         if let Some(subject) = &self.subject {
             task.subject = trimmed(subject);
-            // The old form would go on telling of the old subject.
+            // The old form describes the old subject.
             task.active_form = super::active_form::derive(&task.subject);
         }
         if let Some(form) = &self.active_form {
@@ -236,7 +237,7 @@ const METADATA: Field = Field::optional("metadata", || {
     json!({ "type": "object", "description": about })
 });
 
-/// The arguments of a call, each taken once.
+/// Arguments of a call, each taken once.
 struct Fields<'a> {
     values: Option<&'a Map<String, Value>>,
     faults: TaskFaults,
@@ -259,7 +260,7 @@ impl<'a> Fields<'a> {
         Self { values, faults }
     }
 
-    /// A null is what some models write for a field they leave out.
+    /// Some models write null for a missing field.
     fn get(&self, name: &str) -> Option<&'a Value> {
         self.values?.get(name).filter(|value| !value.is_null())
     }
@@ -327,7 +328,7 @@ impl<'a> Fields<'a> {
     fn ids(&mut self, name: &str) -> Vec<(usize, u32)> {
         let list = match self.get(name) {
             Some(Value::Array(list)) => list.as_slice(),
-            // One that was not put into a list.
+            // A single value instead of a list.
             Some(one) if task_id(one).is_some() => std::slice::from_ref(one),
             Some(other) => {
                 self.fault(name, wrong_type("a list of tasks' numbers", other));
@@ -352,7 +353,7 @@ impl<'a> Fields<'a> {
 
 const AN_ID: &str = "a task's number";
 
-/// `3`, `"3"` and `"#3"`: it is shown to the model in the last form.
+/// Parses `3`, `"3"` and `"#3"`; the model sees the last form.
 fn task_id(value: &Value) -> Option<u32> {
     let id = match value {
         Value::Number(number) => number.as_u64()?.try_into().ok()?,

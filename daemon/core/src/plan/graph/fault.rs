@@ -1,13 +1,13 @@
-//! Faults of a task call: each with its field and a text for the model.
+//! Faults of a task call, each with its field and a text for the model.
 
 use std::fmt;
 
 use crate::plan::{FaultKind, Status};
 
-/// More are counted, not listed: the text goes into the model's context.
+/// Maximum number of listed faults; more are only counted, to limit the text for the model.
 const LISTED: usize = 40;
 
-/// All faults of one call. Shown as the error the model gets.
+/// All faults of one call, formatted as the error for the model.
 #[derive(Debug, Clone, PartialEq, Eq, Default, thiserror::Error)]
 pub struct TaskFaults(Vec<TaskFault>);
 
@@ -15,7 +15,7 @@ pub struct TaskFaults(Vec<TaskFault>);
 pub struct TaskFault {
     /// Field of the arguments; empty for the call as a whole.
     pub field: String,
-    /// In a list of ids, from 0.
+    /// Index in a list of ids.
     pub index: Option<usize>,
     pub kind: TaskFaultKind,
 }
@@ -30,7 +30,7 @@ pub enum TaskFaultKind {
     UnknownTask { id: u32 },
     #[error("#{id} cannot wait for itself")]
     SelfBlocking { id: u32 },
-    /// The first and the last are the same.
+    /// Path of the cycle; its first and last ids are the same.
     #[error("would make a circle: {}", numbered(.path, " waits for "))]
     Circle { path: Vec<u32> },
     #[error("it still waits for {}", numbered(.by, ", "))]
@@ -51,7 +51,8 @@ impl TaskFaults {
         if self.0.is_empty() { Ok(value) } else { Err(self.clone()) }
     }
 
-    /// Only the first fault of a place counts: what follows from a fault is noise.
+    /// Adds a fault, unless its field has one already, because later faults usually follow from the
+    /// first.
     pub(super) fn push(&mut self, field: &str, index: Option<usize>, kind: TaskFaultKind) {
         if !self.0.iter().any(|fault| fault.field == field && fault.index == index) {
             self.0.push(TaskFault { field: field.to_owned(), index, kind });

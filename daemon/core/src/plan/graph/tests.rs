@@ -144,7 +144,7 @@ fn the_list_shows_the_graph() {
 }
 
 #[test]
-fn a_long_past_is_counted_and_not_listed() {
+fn old_completed_tasks_are_counted_and_not_listed() {
     let mut calls: Vec<_> = (1..=23).map(|n| create(&format!("Step {n}"))).collect();
     calls.extend((1..=22).map(|n| update(json!({ "taskId": n, "status": "completed" }))));
     calls.push((TaskTool::List, json!({})));
@@ -161,7 +161,7 @@ fn a_long_past_is_counted_and_not_listed() {
 }
 
 #[test]
-fn completing_tells_what_is_free_now() {
+fn completing_a_task_names_the_unblocked_tasks() {
     check(
         &chain(&[json!({ "taskId": 1, "status": "completed" })]),
         expect![[r#"
@@ -193,7 +193,7 @@ fn completing_tells_what_is_free_now() {
 }
 
 #[test]
-fn nothing_comes_before_what_it_waits_for() {
+fn a_task_neither_starts_nor_completes_before_the_tasks_it_waits_for() {
     for status in ["in_progress", "completed"] {
         check(
             &chain(&[json!({ "taskId": 3, "status": status, "owner": "ada" })]),
@@ -254,7 +254,7 @@ fn nothing_comes_before_what_it_waits_for() {
 }
 
 #[test]
-fn circles_and_strangers_are_named() {
+fn cycles_and_unknown_tasks_are_named() {
     check(
         &chain(&[json!({ "taskId": 1, "addBlockedBy": [1, 3, 9], "addBlocks": [2, 1, 8] })]),
         expect![[r#"
@@ -311,7 +311,7 @@ fn every_fault_of_a_call_is_named() {
 }
 
 #[test]
-fn a_list_has_an_end_and_ids_do_not_come_back() {
+fn the_number_of_tasks_is_limited_and_ids_are_not_reused() {
     let mut graph = Graph::load([], 41);
     let (tool, arguments) = create("After the flood");
     assert_eq!(graph.apply(&tool.read(&arguments)).expect("created").created, Some(42));
@@ -328,7 +328,7 @@ fn a_list_has_an_end_and_ids_do_not_come_back() {
 }
 
 #[test]
-fn the_plan_shows_what_is_open_only() {
+fn items_of_the_plan_name_only_open_tasks_they_wait_for() {
     let mut graph = Graph::default();
     for (tool, arguments) in chain(&[json!({ "taskId": 1, "status": "completed" })]) {
         graph.apply(&tool.read(&arguments)).expect("a right call");
@@ -348,8 +348,8 @@ fn the_plan_shows_what_is_open_only() {
 }
 
 #[test]
-fn files_of_others_may_hold_what_no_call_makes() {
-    let task = |id: u32, blocked_by: &[u32]| Task {
+fn tasks_from_files_that_break_the_rules_are_handled() {
+    let task = |id: u32, blocked_by: &[u32]| GraphTask {
         id,
         subject: format!("Task {id}"),
         description: String::new(),
@@ -382,7 +382,7 @@ fn files_of_others_may_hold_what_no_call_makes() {
 }
 
 #[test]
-fn the_schema_says_what_the_reader_takes() {
+fn the_schema_of_each_tool_agrees_with_its_parser() {
     let shapes: Vec<String> = TaskTool::ALL
         .iter()
         .map(|tool| {
@@ -496,7 +496,7 @@ proptest! {
     }
 
     #[test]
-    fn no_json_breaks_the_reader(
+    fn any_json_is_parsed_without_a_panic(
         arguments in any_json(),
         tool in proptest::sample::select(TaskTool::ALL.to_vec()),
     ) {

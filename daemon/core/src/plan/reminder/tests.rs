@@ -65,7 +65,7 @@ fn draft(line: &str) -> Draft {
 }
 
 #[test]
-fn every_round_insists() {
+fn every_round_policy_reminds_in_each_round() {
     let nag = NagPolicy::EveryRound { rounds: 3 };
     check_rounds(
         nag,
@@ -78,7 +78,7 @@ fn every_round_insists() {
 }
 
 #[test]
-fn reset_counts_anew() {
+fn reset_policy_counts_again_after_a_reminder() {
     let nag = NagPolicy::Reset { rounds: 3 };
     check_rounds(
         nag,
@@ -91,7 +91,7 @@ fn reset_counts_anew() {
 }
 
 #[test]
-fn patient_waits_for_more_than_its_rounds() {
+fn patient_policy_waits_for_more_than_its_rounds() {
     check_rounds(
         NagPolicy::Patient { rounds: 10 },
         Situation::OpenPlan,
@@ -111,7 +111,7 @@ fn patient_waits_for_more_than_its_rounds() {
 }
 
 #[test]
-fn off_is_off() {
+fn off_policy_never_reminds() {
     check_rounds(
         NagPolicy::Off,
         Situation::OpenPlan,
@@ -123,7 +123,7 @@ fn off_is_off() {
 }
 
 #[test]
-fn never_with_an_update_nor_right_after_it() {
+fn the_round_of_an_update_and_the_next_one_have_no_reminder() {
     for nag in [NagPolicy::EveryRound { rounds: 1 }, NagPolicy::Reset { rounds: 0 }] {
         check_rounds(
             nag,
@@ -137,7 +137,7 @@ fn never_with_an_update_nor_right_after_it() {
 }
 
 #[test]
-fn a_turn_of_several_steps_is_enough_and_a_completed_plan_is_not() {
+fn a_turn_of_several_calls_is_reminded_unless_its_plan_is_completed() {
     let nag = NagPolicy::Reset { rounds: 3 };
     check_rounds(
         nag,
@@ -158,7 +158,7 @@ fn a_turn_of_several_steps_is_enough_and_a_completed_plan_is_not() {
 }
 
 #[test]
-fn a_new_turn_counts_from_nothing() {
+fn a_new_turn_counts_from_zero() {
     check_rounds(
         NagPolicy::EveryRound { rounds: 3 },
         Situation::OpenPlan,
@@ -170,7 +170,7 @@ fn a_new_turn_counts_from_nothing() {
 }
 
 #[test]
-fn the_words_say_how_the_plan_stands_and_blame_nobody() {
+fn the_text_gives_the_state_of_the_plan_in_neutral_words() {
     let settings = ReminderSettings {
         nag: NagPolicy::EveryRound { rounds: 1 },
         ..ReminderSettings::defaults(Dialect::List(ListDialect::UpdatePlan))
@@ -188,7 +188,7 @@ fn the_words_say_how_the_plan_stands_and_blame_nobody() {
 }
 
 #[test]
-fn texts_are_the_settings_own() {
+fn texts_of_the_settings_replace_the_defaults() {
     let mut settings = ReminderSettings::defaults(Dialect::List(ListDialect::Todo));
     settings.texts.initial = "Plan ahead.".to_owned();
     settings.texts.stale = "Still true?".to_owned();
@@ -255,7 +255,7 @@ fn verification_can_be_turned_off() {
 }
 
 #[test]
-fn items_about_verifying_are_known_in_our_languages() {
+fn items_about_verifying_are_recognised_in_several_languages() {
     for verifying in [
         "Run the tests",
         "VERIFY the output",

@@ -1,21 +1,26 @@
-//! Files that say what a command does: `make check` does what the makefile says.
+//! Files that define the effect of a command, such as the makefile for `make check`.
 //!
-//! For what the user allowed: they allowed words, so a change of these files is a change of what was
-//! allowed. [`definitions`] and [`definitions_in`] name the files that the words and the habits of the
-//! program tell; [`followed`](super::followed) reads a text for more.
+//! An approval covers the words of a command, so a change of these files changes what was approved.
+//! [`definitions`] and [`definitions_in`] find them from the words and the conventions of the program;
+//! [`followed`](super::followed) finds more in their text.
 
-use super::forbidden::same_program;
+use super::{
+    CommandWords,
+    forbidden::same_program,
+    loose::{COMMAND_ENDS, loose_commands},
+};
 
-/// A file below the folder in which a command runs, or an absolute path.
+/// File that defines the effect of a command.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Definition {
-    /// Its path, or a pattern where [`Definition::is_pattern`].
+    /// Absolute path, or path below the folder of the command; a pattern if
+    /// [`Definition::is_pattern`] is true.
     pub file: String,
-    /// Only this member of a JSON object counts. `None`: the whole file.
+    /// Member of the JSON object that defines the command. `None`: the whole file.
     pub member: Option<&'static str>,
-    /// Way in which the text is searched for further files.
+    /// Format in which the text is searched for further files.
     pub reads: Reads,
-    /// Folder in which the program runs that follows it; empty: that of the command.
+    /// Folder in which the program that reads the file runs. Empty: the folder of the command.
     pub folder: String,
 }
 
@@ -32,13 +37,13 @@ pub enum Reads {
 }
 
 impl Definition {
-    /// The file is any that the pattern matches: `*` within a name, `**` for folders.
+    /// Returns true if the path is a pattern: `*` within a name, `**` for folders.
     pub fn is_pattern(&self) -> bool {
         self.file.contains(['*', '?', '['])
     }
 }
 
-/// Programs and the files in the folder of the command that they follow.
+/// Programs with the files that define their commands, in the folder of the command.
 const FOLLOWED: &[(&str, &str, Option<&str>)] = &[
     ("make gmake bmake", "GNUmakefile makefile Makefile BSDmakefile", None),
     ("just", "justfile Justfile .justfile", None),
@@ -79,17 +84,17 @@ const FOLLOWED: &[(&str, &str, Option<&str>)] = &[
 ];
 const COMPOSE: &str = "compose.yaml compose.yml docker-compose.yaml docker-compose.yml";
 
-/// Shells, which run the file that is their first operand.
+/// Shells, which run the file in their first operand.
 const SHELLS: &str = ". ash bash dash ksh sh source zsh";
-/// Other programs that do.
+/// Other programs that run the file in their first operand.
 const INTERPRETERS: &str = "awk bun deno fish gawk lua node perl php pwsh python Rscript ruby sed tclsh \
     tsx ts-node";
 
-/// Options that name a file or folder that programs of [`FOLLOWED`] follow instead.
+/// Options of programs in [`FOLLOWED`] that name another file or folder.
 const NAMING: &str = "--cwd --dir --directory --file --justfile --makefile --manifest-path --prefix \
     --project --taskfile --working-directory -C -F -d -f -p";
 
-/// Files that say what a simple command does, whether or not they are there.
+/// Returns the files that define a simple command. They need not exist.
 pub fn definitions(words: &[String]) -> Vec<Definition> {
     let mut found = of_words(words, true);
     found.sort();
@@ -97,7 +102,7 @@ pub fn definitions(words: &[String]) -> Vec<Definition> {
     found
 }
 
-/// Files that say what the commands of a script do, however it is written. Names rather too many.
+/// Returns the files that define the commands of any script, and rather too many than too few.
 pub fn definitions_in(script: &str) -> Vec<Definition> {
     let mut found = of_script(script, true);
     found.sort();
@@ -105,15 +110,11 @@ pub fn definitions_in(script: &str) -> Vec<Definition> {
     found
 }
 
-/// `programs`: with files of interpreters of programming languages.
+/// Returns the same. `programs`: includes files of interpreters of programming languages.
 pub(super) fn of_script(script: &str, programs: bool) -> Vec<Definition> {
-    let script = script.replace("\\\r\n", " ").replace("\\\n", " ");
-    let commands = script.split(['\n', '\r', ';', '&', '|', '(', ')', '{', '}', '`']);
     let mut folders: Vec<String> = Vec::new();
     let mut found = Vec::new();
-    for command in commands.take(MOST_COMMANDS) {
-        let bare = |word: &str| word.replace(['\'', '"'], "");
-        let words: Vec<String> = command.split_whitespace().map(bare).collect();
+    for words in loose_commands(script, COMMAND_ENDS).into_iter().take(MOST_COMMANDS) {
         let begins = words.iter().position(|word| !is_before_program(word));
         let words = begins.map(|at| &words[at..]).filter(|words| !words[0].starts_with('#'));
         let Some(words) = words else { continue };
@@ -126,7 +127,12 @@ pub(super) fn of_script(script: &str, programs: bool) -> Vec<Definition> {
             continue;
         }
         let mut here = of_words(words, programs);
-        // A program that hands its words on: `env make check`, `sh -c 'npm test'`.
+        // `\make` is `make` for a shell. PowerShell has backslashes in paths.
+        if !cfg!(windows) && words[0].contains('\\') {
+            let bare: CommandWords = words.iter().map(|word| word.replace('\\', "")).collect();
+            here.extend(of_words(&bare, programs));
+        }
+        // A program that runs its words: `env make check`, `sh -c 'npm test'`.
         for at in 1..words.len().min(MOST_WORDS) {
             if is_known(&words[at], programs) {
                 here.extend(of_words(&words[at..], programs));
@@ -139,12 +145,12 @@ pub(super) fn of_script(script: &str, programs: bool) -> Vec<Definition> {
     found
 }
 
-/// Commands of a script, folders that it enters, and words of a command that are looked at.
+/// Limits: commands of a script, folders that it enters, words of a command.
 const MOST_COMMANDS: usize = 1_000;
 const MOST_FOLDERS: usize = 8;
 const MOST_WORDS: usize = 64;
 
-/// A word that may stand before the program of a command.
+/// Returns true for a word that may precede the program of a command.
 fn is_before_program(word: &str) -> bool {
     const KEYWORDS: &[&str] = &["!", "do", "elif", "else", "if", "then", "time", "until", "while"];
     let is_variable = word.split_once('=').is_some_and(|(name, _)| {
@@ -171,7 +177,7 @@ fn of_words(words: &[String], programs: bool) -> Vec<Definition> {
         folder: folder.to_owned(),
     };
     let mut found = Vec::new();
-    // A program that is called by its path is such a file itself.
+    // A program called by its path is a definition itself.
     if program.contains('/') {
         found.push(of(program, None, Reads::Shell, ""));
     }
@@ -188,7 +194,7 @@ fn of_words(words: &[String], programs: bool) -> Vec<Definition> {
     for (files, member) in entries.map(|(_, files, member)| (*files, *member)).chain(compose) {
         for file in files.split_whitespace() {
             found.push(of(file, member, reads(file), ""));
-            // A folder that an option names, or a file in which case this one does not exist.
+            // The option names a folder; if it names a file, this definition does not exist.
             let below = |place: &String| of(&joined(place, file), member, reads(file), place);
             found.extend(folders.iter().map(below));
         }
@@ -210,7 +216,7 @@ fn of_words(words: &[String], programs: bool) -> Vec<Definition> {
 }
 
 impl Definition {
-    /// The same for a command that runs in a folder.
+    /// Returns the definition for a command that runs in a folder below.
     pub(super) fn below(&self, folder: &str) -> Self {
         let place =
             if self.folder.is_empty() { folder.to_owned() } else { joined(folder, &self.folder) };
@@ -218,7 +224,7 @@ impl Definition {
     }
 }
 
-/// A path below a folder. An absolute one stays as it is.
+/// Joins a folder and a path. An absolute path is unchanged.
 pub(super) fn joined(folder: &str, path: &str) -> String {
     let folder = folder.trim_end_matches('/');
     match path {
@@ -227,7 +233,7 @@ pub(super) fn joined(folder: &str, path: &str) -> String {
     }
 }
 
-/// Values of options that name where to look.
+/// Values of the options in [`NAMING`].
 fn named_places(arguments: &[String]) -> Vec<String> {
     let named = |option: &str| NAMING.split_whitespace().any(|name| name == option);
     let value = |(at, word): (usize, &String)| match word.split_once('=') {
@@ -248,7 +254,7 @@ mod tests {
     use crate::policy::command::parse;
 
     #[test]
-    fn files_that_say_what_a_command_does() {
+    fn files_that_define_a_command_are_found() {
         for (script, expected) in [
             ("npm test", "package.json#scripts"),
             ("npm --prefix web run build", "package.json#scripts web web/package.json#scripts"),

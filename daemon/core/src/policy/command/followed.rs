@@ -1,17 +1,18 @@
-//! Further definitions that the text of one names: included makefiles, the commands of recipes and
-//! scripts, workspaces of a package.
+//! Definitions named in the text of another one: included makefiles, commands of recipes and scripts,
+//! workspaces of a package.
 //!
-//! Reads the words, runs nothing. What a text computes is matched by a pattern where it has literal
-//! parts, else it is not found. Files of programming languages are not followed.
+//! Runs nothing. A computed file name becomes a pattern if it has literal parts; otherwise it is not
+//! found. Files in programming languages are not followed.
 
 use serde_json::Value;
 
 use super::definitions::{Definition, Reads, joined, of_script};
 
-/// Longest text that is read, in bytes.
+/// Maximum length of a text that is read, in bytes.
 const MOST_BYTES: usize = 256 * 1024;
 
-/// Files that a definition with this text names, relative to the folder of the first command.
+/// Returns the files that a definition with this text names, relative to the folder of the first
+/// command.
 pub fn followed(definition: &Definition, text: &str) -> Vec<Definition> {
     let cut = (0..=MOST_BYTES.min(text.len())).rev().find(|at| text.is_char_boundary(*at));
     let text = &text[..cut.unwrap_or_default()];
@@ -47,7 +48,7 @@ fn of_makefile(text: &str, folder: &str) -> Vec<Definition> {
             found.extend(names.iter().map(file));
         } else if line.contains('\t') || line.contains(';') || line.contains("$(shell") {
             let line = line.replace("$(MAKE)", "make").replace("${MAKE}", "make");
-            // Of `target: ; command` the target is no command.
+            // In `target: ; command` the target is no command.
             let recipe = line.trim_start().trim_start_matches(['@', '-', '+', ' ']);
             found.extend(commands(recipe, folder));
         }
@@ -67,7 +68,7 @@ fn of_package(text: &str, folder: &str) -> Vec<Definition> {
     scripts.chain(members(names.into_iter(), folder)).collect()
 }
 
-/// Items of a list in YAML, or of `packages` in JSON.
+/// Returns the items of a list in YAML, or of `packages` in JSON.
 fn listed(text: &str) -> Vec<String> {
     if let Ok(settings) = serde_json::from_str::<Value>(text) {
         return strings(settings.get("packages"));
@@ -117,8 +118,8 @@ fn parent(file: &str) -> &str {
     file.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
-/// A name in a makefile with what is computed as `*`. A name without any literal part stands for
-/// files with the usual end of an included makefile.
+/// Returns a name in a makefile with computed parts as `*`. A name without a literal part becomes
+/// the usual ending of an included makefile.
 fn pattern(name: &str) -> String {
     let (mut out, mut rest) = (String::new(), name);
     while let Some((literal, computed)) = rest.split_once('$') {
@@ -144,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_that_a_text_names() {
+    fn files_named_in_a_text_are_found() {
         let made = |file: &str, reads, folder: &str| Definition {
             file: file.to_owned(),
             member: None,

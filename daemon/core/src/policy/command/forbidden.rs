@@ -11,7 +11,9 @@
 //! grammar of words.
 
 use super::{
-    CommandWords, Rule, parse,
+    CommandWords, Rule,
+    loose::loose_words,
+    parse,
     subcommands::{Decision, decide},
 };
 
@@ -43,7 +45,7 @@ fn denial_within<'a>(script: &str, rules: &'a [Rule], depth: usize) -> Denial<'a
     }
     let commands = match parse(script) {
         Ok(commands) => commands,
-        // Searched just now, in the same words.
+        // The same words were searched just before.
         Err(_) if cfg!(windows) && !script.contains(['\\', '`']) => return Denial::None,
         Err(_) => return worst(rules.iter().map(|rule| (rule, rule.search(&loose_words(script))))),
     };
@@ -90,7 +92,7 @@ fn of_command<'a>(words: &CommandWords, rules: &'a [Rule], depth: usize) -> Deni
     }
 }
 
-/// A program that runs a script in its words, or what it reads. The words have been searched.
+/// Decides about a program that runs a script from its words or its input. The words have been searched.
 fn of_shell<'a>(words: &[String], rules: &'a [Rule], depth: usize) -> Denial<'a> {
     let (program, arguments) = (&words[0], &words[1..]);
     let undecided = |why: &str| match rules.first() {
@@ -125,7 +127,7 @@ fn of_shell<'a>(words: &[String], rules: &'a [Rule], depth: usize) -> Denial<'a>
     }
 }
 
-/// The first rule that forbids, else the first that is undecided.
+/// Returns the first rule that forbids, otherwise the first undecided one.
 fn worst<'a>(decisions: impl Iterator<Item = (&'a Rule, Decision)>) -> Denial<'a> {
     let mut undecided = Denial::None;
     for (rule, decision) in decisions {
@@ -140,7 +142,7 @@ fn worst<'a>(decisions: impl Iterator<Item = (&'a Rule, Decision)>) -> Denial<'a
     undecided
 }
 
-/// Its escapes are backticks, and its paths have backslashes.
+/// Searches a script of PowerShell, whose escapes are backticks and whose paths have backslashes.
 fn in_powershell<'a>(script: &str, rules: &'a [Rule]) -> Option<&'a Rule> {
     let words = loose_words(&script.replace('`', "").replace('\\', "/"));
     rules.iter().find(|rule| rule.search(&words) == Decision::Yes)
@@ -151,14 +153,14 @@ impl Rule {
         self.words.first().is_some_and(|name| same_program(name, program))
     }
 
-    /// Decides at every word, as if a command began there.
+    /// Decides at every word as if a command began there, and returns the strictest answer.
     fn search(&self, words: &[String]) -> Decision {
         self.search_in(words, false)
     }
 
     fn search_in(&self, words: &[String], goes_on: bool) -> Decision {
         let rule: CommandWords = self.words.iter().flat_map(|word| loose_words(word)).collect();
-        // Most words begin unlike the program, and need no closer look.
+        // Skip words that cannot name the program.
         let initial = |word: &String| {
             let last = word.rsplit('/').next().unwrap_or(word);
             last.bytes().next().map(|byte| byte.to_ascii_lowercase())
@@ -201,8 +203,7 @@ fn is_shell(program: &str) -> bool {
     SHELLS.iter().any(|shell| same_program(program, shell))
 }
 
-/// Programs that run what is among their words: as a command, or as a program in a language of
-/// theirs.
+/// Returns true for programs that run their words, as a command or as a program in their own language.
 fn hands_on(program: &str) -> bool {
     const RUNNERS: &[&str] = &[
         "awk",
@@ -266,8 +267,8 @@ fn hands_on(program: &str) -> bool {
     RUNNERS.iter().any(|runner| same_program(unnumbered, runner))
 }
 
-/// Some file systems do not tell letter cases apart, and Windows (also from within WSL) finds a
-/// program with or without the end of its name.
+/// Returns true if a word names the program. Letter cases are ignored, as some file systems do, and so
+/// is the extension of the name, as Windows does (also from within WSL).
 pub(super) fn same_program(word: &str, name: &str) -> bool {
     let last = word.rsplit('/').next().unwrap_or(word);
     let is_it = |word: &str| word.eq_ignore_ascii_case(name);
@@ -278,22 +279,12 @@ pub(super) fn same_program(word: &str, name: &str) -> bool {
 
 const PROGRAM_ENDS: &[&str] = &[".bat", ".cmd", ".com", ".exe"];
 
-/// Words as the shell might pass them, whatever it does with the rest.
-fn loose_words(script: &str) -> CommandWords {
-    let joined = script.replace("\\\r\n", "").replace("\\\n", "");
-    let bare: String = joined.chars().filter(|c| !matches!(c, '\'' | '"' | '\\')).collect();
-    bare.split(|c: char| c.is_whitespace() || c.is_control() || "&|;<>(){}`$,=[]!".contains(c))
-        .filter(|word| !word.is_empty())
-        .map(str::to_owned)
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn in_powershell_the_words_count_however_they_are_written() {
+    fn in_powershell_a_denied_command_is_found_in_any_spelling() {
         let rules = ["git push", "rm"].map(|rule| Rule::parse(rule).unwrap());
         for (script, forbids) in [
             ("git push", true),

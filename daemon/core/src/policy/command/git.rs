@@ -1,21 +1,21 @@
-//! Command line of git: options before the subcommand, its own commands, and those that run others.
+//! Command line of git: options before the subcommand, subcommands, and those that run others.
 //!
-//! Says for a rule of `deny` which command git would run. An option or a name that is not listed here
-//! makes it undecided, so a newer git or an alias is asked for and never let through.
+//! Decides for a deny rule which subcommand git would run. An unlisted option or name makes the command
+//! undecided, so that a new subcommand or an alias needs an approval.
 
 use super::subcommands::{Decision, arguments_match, has_option, lists};
 
-/// Options before the subcommand that stand alone.
+/// Options before the subcommand without a value.
 const FLAGS: &str = "--bare --glob-pathspecs --html-path --icase-pathspecs --info-path \
     --literal-pathspecs --man-path --no-advice --no-lazy-fetch --no-optional-locks \
     --no-pager --no-replace-objects --noglob-pathspecs --paginate -P -p";
-/// Those with a value: the next word or, of the long ones, what follows `=`.
+/// Options with a value: the next word or, for long ones, the text after `=`.
 const VALUED: &str = "--attr-source --git-dir --namespace --shallow-file --super-prefix --work-tree \
     -C";
-/// Those that print and end.
+/// Options that print and exit.
 const PRINTING: &str = "--help --version -h -v";
 
-/// Sections and keys of settings that name no program and no alias.
+/// Sections and keys of settings that define neither a program nor an alias.
 const HARMLESS_SETTINGS: &[&str] = &[
     "advice.",
     "color.",
@@ -39,7 +39,7 @@ const HARMLESS_SETTINGS: &[&str] = &[
     "user.name",
 ];
 
-/// Git's own commands, which no alias can replace.
+/// Git's own subcommands, which no alias can replace.
 const COMMANDS: &str = "add am annotate apply archimport archive bisect blame branch bugreport bundle \
     cat-file check-attr check-ignore check-mailmap check-ref-format checkout \
     checkout-index cherry cherry-pick citool clean clone column commit commit-graph \
@@ -63,7 +63,7 @@ const COMMANDS: &str = "add am annotate apply archimport archive bisect blame br
     update-server-info upload-archive upload-pack var verify-commit verify-pack \
     verify-tag version whatchanged worktree write-tree";
 
-/// Commands that do what another one does, by its name or as a part of theirs.
+/// Subcommands that do the same as another one, alone or as a part of their work.
 const DOES: &[(&str, &[&str])] = &[
     ("annotate", &["blame"]),
     ("fetch-pack", &["fetch"]),
@@ -83,7 +83,7 @@ const DOES: &[(&str, &[&str])] = &[
     ("whatchanged", &["log"]),
 ];
 
-/// Commands that run others, with the words that make them do so. None: they always may.
+/// Subcommands that may run other programs, with the words that make them do so. No words: always.
 const RUNNING: &[(&str, &[&str])] = &[
     ("archimport", &[]),
     ("archive", &["--exec", "--remote"]),
@@ -120,7 +120,7 @@ const RUNNING: &[(&str, &[&str])] = &[
     ("svn", &[]),
 ];
 
-/// Commands that call others with some of their words. None of the words: always.
+/// Subcommands that may call other subcommands, with the words that make them do so. No words: always.
 const CALLING: &[(&str, &[&str], &[&str])] = &[
     ("clone", &[], &["checkout", "fetch"]),
     ("maintenance", &[], &["fetch", "gc", "pack-refs", "repack"]),
@@ -129,13 +129,13 @@ const CALLING: &[(&str, &[&str], &[&str])] = &[
     ("worktree", &["add"], &["checkout"]),
 ];
 
-/// Aliases that lead to aliases.
+/// Maximum depth of aliases of aliases.
 const DEEPEST: usize = 8;
-/// Options that are looked at before the subcommand.
+/// Maximum number of options before the subcommand.
 const MOST_OPTIONS: usize = 256;
 
-/// Decides whether git, given these words after its name, does what the rule's words after `git` name.
-/// `goes_on`: further words follow that are not known.
+/// Decides whether git with these words runs the subcommand that a rule names. Both lists begin after
+/// `git`. `goes_on`: further, unknown words follow.
 pub(super) fn decide(wanted: &[String], words: &[String], goes_on: bool) -> Decision {
     Invocation { wanted, goes_on, aliases: Vec::new(), doubt: None }.decide(words, 0)
 }
@@ -143,9 +143,9 @@ pub(super) fn decide(wanted: &[String], words: &[String], goes_on: bool) -> Deci
 struct Invocation<'a> {
     wanted: &'a [String],
     goes_on: bool,
-    /// Given with `-c`, by name.
+    /// Aliases defined with `-c`: name and value.
     aliases: Vec<(String, String)>,
-    /// Other settings that may decide which programs run.
+    /// Reason why another setting may decide which programs run.
     doubt: Option<String>,
 }
 

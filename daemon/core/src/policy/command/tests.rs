@@ -33,7 +33,7 @@ fn is_folder(name: &str) -> bool {
 }
 
 #[test]
-fn what_is_plain_is_split_as_a_shell_would() {
+fn simple_commands_are_split_as_a_shell_does() {
     check("ls && pwd", expect![[r#"["ls"] ["pwd"]"#]]);
     check(
         "a 'b c' \"d e\"f''; g | h || i\nj",
@@ -48,7 +48,7 @@ fn what_is_plain_is_split_as_a_shell_would() {
 }
 
 #[test]
-fn what_a_shell_would_change_is_not_understood() {
+fn words_that_a_shell_expands_are_not_parsed() {
     for script in [
         "",
         " \n ",
@@ -117,7 +117,7 @@ fn what_a_shell_would_change_is_not_understood() {
 }
 
 #[test]
-fn readers_run_unasked() {
+fn commands_that_only_read_run_without_approval() {
     for script in [
         "ls && pwd",
         "ls -la src",
@@ -141,7 +141,7 @@ fn readers_run_unasked() {
 }
 
 #[test]
-fn whatever_else_asks() {
+fn other_commands_need_approval() {
     for script in [
         "ls; rm -rf x",
         "ls\nrm x",
@@ -209,7 +209,7 @@ fn whatever_else_asks() {
 }
 
 #[test]
-fn rules_cover_words_not_letters() {
+fn a_rule_covers_whole_words_only() {
     let rule = |text: &str| Rule::parse(text).unwrap();
     let words = |text: &str| parse(text).unwrap().remove(0);
     assert!(rule("cargo test").covers(&words("cargo 'test'")));
@@ -296,7 +296,7 @@ fn a_script_enters_a_folder_only_if_all_of_the_rest_runs_there() {
 
 /// The table of attacks on the policy of commands, in the mode in which the most runs unasked.
 #[test]
-fn commands_are_judged_by_what_can_be_told_of_them() {
+fn decisions_about_a_table_of_commands() {
     let rules = CommandRules {
         unasked: true,
         allow: ["ls", "cargo test *", "npm test"].map(|rule| Rule::parse(rule).unwrap()).into(),
@@ -444,7 +444,7 @@ fn commands_are_judged_by_what_can_be_told_of_them() {
 
 /// Rules that "always" would keep for a script in each mode, and their effect.
 #[test]
-fn always_offers_the_exact_words_of_what_is_understood() {
+fn always_offers_the_exact_words_of_parsed_commands() {
     let context = CommandContext {
         may_read: &|_, path| !path.ends_with("secret"),
         finds: &|name| name != "shadowed",
@@ -498,7 +498,7 @@ fn always_offers_the_exact_words_of_what_is_understood() {
 }
 
 #[test]
-fn what_is_forbidden_is_found_however_it_is_wrapped() {
+fn a_denied_command_is_found_in_any_wrapper() {
     let rules = ["rm", "npm publish *", "git push", "docker run --privileged"]
         .map(|rule| Rule::parse(rule).unwrap());
     let long = format!("{}rm x", "true && ".repeat(51));
@@ -646,7 +646,7 @@ fn the_time_for_a_hostile_script_grows_with_its_length_only() {
 }
 
 proptest! {
-    /// Whatever is understood means the same to the shell: quoted as we would, it is the same words.
+    /// Quoting the words of a rule and parsing the result gives the same words.
     #[test]
     fn a_rule_is_read_as_it_is_written(words in prop::collection::vec("[ -~&&[^$`\\\\!\"]]{0,8}", 1..5)) {
         prop_assume!(!words[0].contains('=') && words.last().is_some_and(|last| last != "*"));
@@ -655,7 +655,7 @@ proptest! {
     }
 
     #[test]
-    fn nothing_makes_it_panic(script in "\\PC{0,64}|[ -~\n]{0,64}") {
+    fn any_script_is_judged_without_a_panic(script in "\\PC{0,64}|[ -~\n]{0,64}") {
         let rules = [Rule::parse("rm").unwrap()];
         let _ = denial(&script, &rules);
         if let Ok(commands) = parse(&script) {
@@ -668,7 +668,7 @@ proptest! {
 }
 
 #[test]
-fn a_rule_is_shown_as_it_is_read_whatever_its_words_are() {
+fn a_displayed_rule_parses_to_the_same_rule() {
     for (script, shown) in [
         ("echo it", "echo it"),
         ("echo 'a b' ''", "echo 'a b' ''"),
@@ -683,7 +683,7 @@ fn a_rule_is_shown_as_it_is_read_whatever_its_words_are() {
 }
 
 #[test]
-fn what_is_forbidden_stays_so_in_a_script_that_is_not_understood() {
+fn a_denied_command_stays_denied_in_a_script_that_is_not_parsed() {
     for (rule, script) in [("make x=1", "make x=1"), ("'a b' c", "'a b' c"), ("a '[b]'", "a '[b]'")]
     {
         let rules = [Rule::parse(rule).unwrap()];

@@ -28,9 +28,9 @@ const ENV_MANAGER: &[&str] =
     &["bin", "completions", "lib", "libexec", "plugins", "shims", "version", "versions"];
 const WHOLE: &[&str] = &[];
 
-/// Toolchains, packages and caches that commands read. Only those are here that hold no credentials, or
-/// hold them in files that [`SECRETS`] names. Caches that their tool must write at each use (uv, pip,
-/// pre-commit, ccache) are missing on purpose: an empty cache works, a read-only one does not.
+/// Toolchains, packages and caches that commands read. Each has no credentials, except in files that
+/// [`SECRETS`] names. Caches that their tool must write at each use (uv, pip, pre-commit, ccache) are
+/// not listed: an empty cache works, a read-only one does not.
 pub const TOOLS: &[Toolchain] = &[
     // Rust.
     at("RUSTUP_HOME", ".rustup", &["settings.toml", "toolchains", "update-hashes"]),
@@ -174,7 +174,7 @@ pub const TOOLS: &[Toolchain] = &[
     tool(".linuxbrew", WHOLE),
     tool(".nix-profile", WHOLE),
     tool(".guix-profile", WHOLE),
-    // Read by many programs, and of no use to anybody else.
+    // Read by many programs, and harmless.
     tool(".config/git", &["attributes", "ignore"]),
     tool(".editorconfig", WHOLE),
     tool(".ripgreprc", WHOLE),
@@ -187,19 +187,19 @@ pub const TOOLS: &[Toolchain] = &[
     tool("Library/pnpm", WHOLE),
 ];
 
-/// Variables that name the whole root of one toolchain.
+/// Environment variables that name the root of one toolchain.
 pub const ROOT_VARIABLES: &[&str] = &["GOROOT", "JAVA_HOME", "VIRTUAL_ENV"];
 
-/// Gradle must write its caches, and reads modules from a second, read-only one that a variable names. So
-/// the modules of the user's cache are shown there: from, to, and the value of the variable.
+/// Source, target and value of the variable for Gradle's modules. Gradle must write its cache, and reads
+/// modules from a second, read-only cache that a variable names.
 pub const GRADLE_MODULES: (&str, &str) =
     (".gradle/caches/modules-2", ".gradle/read-only/modules-2");
 pub const GRADLE_VARIABLE: (&str, &str) = ("GRADLE_RO_DEP_CACHE", ".gradle/read-only");
 
-/// Names that a `*` of [`TOOLS`] never stands for: locks, which their tool opens for writing.
+/// Ending of names that a `*` of [`TOOLS`] never matches: locks, which their tool opens for writing.
 pub const LOCK_ENDING: &str = ".lck";
 
-/// Folders that hold what many programs keep: never shown whole because a search path names them.
+/// Folders with data of many programs: never shown as a whole, even if a search path names them.
 pub const SHARED_FOLDERS: &[&str] = &[
     ".cache",
     ".config",
@@ -220,8 +220,7 @@ pub const DATA_FOLDERS: &[&str] = &["Library", "AppData", "Application Data", "s
 pub const BESIDE_BIN: &[&str] =
     &["include", "jmods", "lib", "lib64", "libexec", "pyvenv.cfg", "share", "conf", "boot"];
 
-/// Keys, sessions and habits of the user. Hidden wherever a larger folder around them is shown or
-/// writable.
+/// Keys, sessions and histories of the user. Hidden if a folder around them is shown or writable.
 pub const SECRETS: &[&str] = &[
     ".ssh",
     ".aws",
@@ -333,7 +332,7 @@ pub const SECRETS: &[&str] = &[
     // Keyrings.
     ".local/share/keyrings",
     ".local/share/kwalletd",
-    // What was typed.
+    // Histories of shells and other programs.
     ".*_history",
     ".history",
     ".dbshell",
@@ -353,7 +352,7 @@ pub const SECRETS: &[&str] = &[
     ".config/opera",
     "snap/firefox",
     "snap/chromium",
-    // Editors with their secrets and what they remember, other agents with their sessions.
+    // Editors with their secrets and histories, other agents with their sessions.
     ".config/Code*",
     ".config/VSCodium",
     ".config/Cursor",

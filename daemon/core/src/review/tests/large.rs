@@ -1,4 +1,4 @@
-//! Long files and many hunks: what must not grow with the square of them.
+//! Long files and many hunks: costs must not grow quadratically.
 //!
 //! Times are compared with each other, never with a clock's: ten times as much may take ten times
 //! as long, and three times that for a busy machine, but not a hundred times.
@@ -36,7 +36,7 @@ fn splice(review: &mut FileReview, range: Range<usize>, insert: &str, author: &A
 }
 
 #[test]
-fn a_file_of_one_line_of_a_megabyte() {
+fn a_line_of_a_megabyte_is_reviewed_in_time() {
     let text: String = "let x = 1; ".repeat(100_000);
     let mut review = FileReview::new(Text::new(&text));
     splice(&mut review, 500_000..500_003, "agent", &agent("call"));
@@ -57,7 +57,7 @@ fn a_file_of_one_line_of_a_megabyte() {
 }
 
 #[test]
-fn a_hundred_thousand_lines_and_five_hundred_hunks() {
+fn a_file_of_a_hundred_thousand_lines_with_five_hundred_hunks_is_reviewed_in_time() {
     let mut review = rewritten(100_000, 500);
     let (original, ids) = (lines(100_000), review.hunks().to_vec());
     splice(&mut review, 0..0, "top\n", &Author::User);
@@ -89,7 +89,7 @@ fn is_not_quadratic(what: &str, run: impl Fn(usize) -> Duration) {
 }
 
 #[test]
-fn decisions_on_all_hunks_do_not_take_the_square_of_them() {
+fn deciding_all_hunks_takes_less_than_quadratic_time() {
     let timed = |mut review: FileReview, decide: fn(&mut FileReview)| {
         let start = Instant::now();
         decide(&mut review);
@@ -106,7 +106,7 @@ fn decisions_on_all_hunks_do_not_take_the_square_of_them() {
 }
 
 #[test]
-fn decisions_know_many_earlier_states() {
+fn undo_works_across_many_decisions() {
     // As many as are remembered, each with all hunks up to then.
     let mut review = FileReview::new(Text::new(&lines(1_000)));
     for line in 0..100 {

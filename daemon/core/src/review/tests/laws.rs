@@ -8,7 +8,7 @@ use super::*;
 
 #[derive(Debug, Clone)]
 pub(super) enum Op {
-    /// Where, as fractions of the text, and what.
+    /// Start and length as fractions of the text, and the new text.
     Agent(u8, u8, String),
     User(u8, u8, String),
     Accept(u8),

@@ -48,7 +48,7 @@ fn a_snapshot_is_plain_data() {
 }
 
 #[test]
-fn what_is_no_difference_of_its_texts_is_refused() {
+fn a_snapshot_whose_hunks_do_not_fit_its_texts_is_refused() {
     let check = |spoil: fn(&mut ReviewSnapshot<Text>), expect: Expect| {
         let mut snapshot = two_hunks().review.snapshot();
         spoil(&mut snapshot);
@@ -86,7 +86,7 @@ fn what_is_no_difference_of_its_texts_is_refused() {
 }
 
 #[test]
-fn what_still_stands_is_pending_after_a_restart() {
+fn a_hunk_still_in_the_text_is_pending_after_a_restart() {
     two_hunks().finds(
         "one\n2\n2b\nthree\nfive\n",
         expect![],
@@ -125,7 +125,7 @@ fn what_still_stands_is_pending_after_a_restart() {
 }
 
 #[test]
-fn what_is_gone_from_the_text_is_outdated_after_a_restart() {
+fn a_hunk_gone_from_the_text_is_outdated_after_a_restart() {
     two_hunks().finds(
         FIVE,
         expect![[r#"
@@ -207,7 +207,7 @@ proptest! {
     }
 
     #[test]
-    fn whatever_is_read_is_refused_or_a_review(
+    fn any_snapshot_is_refused_or_gives_a_valid_review(
         baseline in text(),
         current in text(),
         next_id in 0..4_u64,
@@ -220,6 +220,7 @@ proptest! {
             new: c..d,
             origin: Arc::new(Origin::default()),
             mixed: user.contains(&true),
+            typed_inside: user.contains(&true),
             kin: Vec::new(),
             user,
         };

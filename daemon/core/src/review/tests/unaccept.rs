@@ -148,7 +148,7 @@ fn an_old_last_line_without_an_ending_does_not_run_into_what_follows() {
 }
 
 #[test]
-fn no_undo_leads_back_to_an_accept_that_was_taken_back() {
+fn no_undo_restores_an_accept_that_was_taken_back() {
     let (mut fixture, former, ids) = accepted();
     fixture.user("one", "uno");
     fixture.agent("five", "5");
@@ -171,7 +171,7 @@ proptest! {
     #![proptest_config(config())]
 
     #[test]
-    fn an_accept_taken_back_at_once_was_never_there(
+    fn an_accept_taken_back_at_once_leaves_no_trace(
         original in text(),
         ops in ops(any_op()),
         picks in prop::collection::vec(any::<bool>(), 12),

@@ -102,7 +102,7 @@ fn a_text_that_was_there_before_by_chance_is_not_an_undo() {
 }
 
 #[test]
-fn undo_finds_its_way_through_texts_that_come_twice() {
+fn undo_works_through_texts_that_occur_twice() {
     let mut fixture = Fixture::new(FIVE);
     fixture.agent("two", "2");
     fixture.agent("four", "4");
@@ -125,7 +125,7 @@ fn undo_finds_its_way_through_texts_that_come_twice() {
 }
 
 #[test]
-fn undo_of_a_user_edit_that_joins_hunks_parts_them_again() {
+fn undo_of_a_user_edit_that_joined_hunks_splits_them_again() {
     let mut fixture = Fixture::new("zero\none\ntwo\nthree\nfour\nfive\n");
     fixture.agent("four\nfive\n", "");
     fixture.agent("two\n", "2\n2\n");

@@ -1,7 +1,10 @@
 //! The budget and compaction, without a runtime.
 
 use super::*;
-use crate::context::{Fill, Window};
+use crate::{
+    context::{Fill, Window},
+    conversation::{Attached, AttachedContent, Image},
+};
 
 fn test(tokens: u64) -> TurnTest {
     let mut test = TurnTest::new(settings());
@@ -74,7 +77,7 @@ fn a_nearly_full_window_is_compacted_between_two_rounds() {
     "#]]);
     let request = test.request;
     test.input(Input::Model { request, event: ModelEvent::Text("Read a".into()) });
-    test.input(Input::Steer { text: "Hurry".into() });
+    test.input(Input::Steer { text: "Hurry".into(), attached: Vec::new() });
     test.reply_of(vec![text("Read a and b.")], Stop::EndTurn, 8_800);
     test.stock();
     test.check(expect![[r#"
@@ -140,7 +143,7 @@ fn without_a_summary_the_newest_steps_are_kept() {
 }
 
 #[test]
-fn a_summary_is_waited_for_as_long_as_an_answer() {
+fn a_summary_has_the_same_retries_as_an_answer() {
     let mut test = test(10_000);
     test.round("a", 100, 9_000);
     test.log();
@@ -262,10 +265,10 @@ fn old_results_are_left_out_first() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
-    /// Whatever is compacted when: what is sent is legal, what was kept is the same after a
-    /// restart, and the user's words are still there.
+    /// After any compaction at any time, the request is legal, a restart restores the same
+    /// conversation, and the words of the user are still in it.
     #[test]
-    fn every_cut_is_legal(inputs in prop::collection::vec((0..12u8, 0..4usize), 1..60)) {
+    fn every_epoch_starts_at_a_legal_item(inputs in prop::collection::vec((0..12u8, 0..4usize), 1..60)) {
         let mut test = test(3_000);
         let mut calls = 0;
         for (kind, n) in inputs {
@@ -288,4 +291,74 @@ proptest! {
         }
         test.input(Input::Cancel).is_like_restored();
     }
+}
+
+/// A task with an image, sent to a server.
+fn with_image() -> TurnTest {
+    let mut test = TurnTest::new(settings());
+    let image = Image { mime: "image/png".into(), data: "AAAA".into() };
+    let content = AttachedContent::Image(image);
+    let attached = vec![Attached { name: "shot.png".into(), uri: None, content }];
+    test.input(Input::UserMessage { text: "what is this".into(), attached });
+    test.log();
+    test
+}
+
+fn sends_the_image(test: &TurnTest) -> bool {
+    let Item::User(message) = &test.view()[0] else { panic!("a message of the user") };
+    let text = message.wire_text();
+    let sends = message.attached[0].image().is_some();
+    assert_eq!(text.contains("you cannot see: the model server refused it"), !sends, "{text}");
+    sends
+}
+
+#[test]
+fn refused_images_are_left_out_from_then_on() {
+    let mut test = with_image();
+    assert!(sends_the_image(&test));
+    test.fail(FailureKind::Rejected).check(expect![[r#"
+        message dropped: Rejected happened
+        call model
+    "#]]);
+    assert!(!sends_the_image(&test));
+    test.reply(vec![Block::Text("I cannot see it.".into())], Stop::EndTurn).check(expect![[r#"
+        spent
+        The model server refused the images; they are left out: 2k → 11 tokens
+        message done: I cannot see it.
+        end Completed: I cannot see it.
+    "#]]);
+    assert!(!sends_the_image(&test));
+    test.is_like_restored();
+    test.say("and now").log();
+    assert!(!sends_the_image(&test));
+}
+
+#[test]
+fn images_are_sent_again_if_they_were_not_the_reason() {
+    let mut test = with_image();
+    test.fail(FailureKind::Rejected).fail(FailureKind::Rejected).check(expect![[r#"
+        message dropped: Rejected happened
+        call model
+        message dropped: Rejected happened
+        end Failed: Rejected happened.
+    "#]]);
+    assert!(sends_the_image(&test));
+    for kind in [FailureKind::Auth, FailureKind::RateLimited] {
+        let mut test = with_image();
+        test.fail(kind);
+        assert!(sends_the_image(&test), "{kind:?}");
+    }
+    let mut test = with_image();
+    test.fail(FailureKind::Rejected).input(Input::Cancel).log();
+    assert!(sends_the_image(&test));
+}
+
+#[test]
+fn a_server_error_that_names_images_is_a_refusal_of_them() {
+    let mut test = with_image();
+    let message = "The model server answered 500: image input is not supported".to_owned();
+    let failure = Failure { message, ..failure(FailureKind::Server) };
+    let request = test.request;
+    test.input(Input::Model { request, event: ModelEvent::Failed(failure) }).log();
+    assert!(!sends_the_image(&test));
 }

@@ -12,8 +12,8 @@ pub(super) fn resumed(records: &[Record]) -> Session {
     Session::restore(settings(), restored)
 }
 
-/// Whatever was written when the process died, the session is legal, has lost nothing that was
-/// written, and goes on.
+/// A session restored from any prefix of its records is legal, contains every record, and can
+/// continue.
 pub(super) fn resumes_at_every_record(records: &[Record], conversation: &[Item]) {
     for end in 0..=records.len() {
         let mut session = resumed(&records[..end]);
@@ -22,7 +22,7 @@ pub(super) fn resumes_at_every_record(records: &[Record], conversation: &[Item])
         let items =
             records[..end].iter().filter(|record| matches!(record, Record::Item(_))).count();
         assert_eq!(session.conversation()[..items], conversation[..items]);
-        session.step(Input::UserMessage { text: "go on".into() });
+        session.step(Input::UserMessage { text: "go on".into(), attached: Vec::new() });
         assert!(session.is_running());
         assert_legal(session.conversation(), true);
     }
@@ -38,7 +38,7 @@ fn results(session: &Session) -> Vec<&str> {
 }
 
 #[test]
-fn what_began_may_have_run_and_what_is_known_is_kept() {
+fn started_calls_may_have_run_and_known_results_are_kept() {
     let mut test = TurnTest::start();
     test.reply(
         vec![
@@ -58,17 +58,17 @@ fn what_began_may_have_run_and_what_is_known_is_kept() {
 }
 
 #[test]
-fn a_lost_turn_leaves_its_plan_open_and_says_so_to_the_model() {
+fn a_lost_turn_keeps_its_plan_open_and_notifies_the_model() {
     let mut test = TurnTest::start();
     test.reply(
         vec![call("a", "TodoWrite", todos(&[("read", "in_progress"), ("fix", "pending")]))],
         Stop::ToolUse,
     );
-    test.input(Input::Steer { text: "use tabs".into() });
+    test.input(Input::Steer { text: "use tabs".into(), attached: Vec::new() });
     let mut session = resumed(&test.records);
     assert_eq!(session.panel(), Panel::Collapsed);
     assert!(session.plan_items().iter().all(|item| item.status == crate::plan::Status::Pending));
-    session.step(Input::UserMessage { text: "go on".into() });
+    session.step(Input::UserMessage { text: "go on".into(), attached: Vec::new() });
     let Some(Item::User(message)) = session.conversation().last() else {
         panic!("no message of the user")
     };
@@ -82,7 +82,7 @@ fn a_lost_turn_leaves_its_plan_open_and_says_so_to_the_model() {
 }
 
 #[test]
-fn nothing_new_is_nothing_to_write() {
+fn no_record_is_written_without_a_change() {
     let mut test = TurnTest::start();
     assert!(!test.records.is_empty());
     assert_eq!(test.session.take_records(), []);

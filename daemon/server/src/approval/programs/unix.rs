@@ -41,7 +41,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_that_can_run_decides_and_must_lie_outside() {
+    fn the_first_executable_of_a_name_must_lie_outside_the_workspace() {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
         for file in ["ws/bin/mine", "ws/bin/both", "usr/both", "usr/tool", "usr/bash"] {

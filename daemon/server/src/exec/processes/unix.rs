@@ -1,12 +1,12 @@
-//! Processes of one command, and the registry of all running commands.
+//! Processes of a command on Unix, and the registry of all running commands.
 //!
-//! The shell leads a process group. Waiting does not reap it: its zombie keeps the number, so a
-//! signal to the group cannot hit another process. [`proc`] finds processes that left the group
-//! (`setsid`).
+//! The process that Cairn starts for a command is its *leader*: it leads a process group. It is not
+//! reaped before all is killed: as a zombie it keeps its process id, so a signal to the group cannot
+//! reach another process. [`proc`] finds processes that left the group (`setsid`).
 //!
-//! On Linux the leader of a command without a sandbox is a guard: parent of the shell, which
-//! reports how the shell ended. In a sandbox the leader is the launcher; the first process inside
-//! reports. None of these gets SIGTERM; they only get SIGKILL.
+//! The leader is the shell, or on Linux without a sandbox a [`guard`], or in a sandbox the launcher.
+//! The guard, or the first process in the sandbox, reports how the shell ended. Guard and launcher
+//! never get SIGTERM, only SIGKILL.
 
 #[cfg(not(target_os = "linux"))]
 use std::convert::Infallible;
@@ -22,26 +22,26 @@ use std::{
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use tokio::task::{JoinHandle, spawn_blocking};
 
-use super::{Ended, input};
+use super::input::stdin;
 use crate::exec::{
-    Exit, Spec, environment,
-    sandbox::{PreparedSandbox, exit_report, private_folders},
+    command::{CommandSpec, Exit, ProcessEnd},
+    environment,
+    sandbox::{exit_report, prepared::PreparedSandbox, private_folders},
 };
 
 #[cfg(target_os = "linux")]
 pub(in crate::exec) mod guard;
-pub(super) mod pipe;
 #[cfg(target_os = "linux")]
 mod proc;
 mod spawner;
 
-/// Kills all processes of all commands, and prevents new ones. For the end of the process: blocks
-/// for little more than a second at most.
+/// Kills all processes of all commands, and prevents new ones. Called when the daemon ends. Blocks for
+/// little more than a second at most.
 pub fn kill_all() {
     let groups = {
-        let mut live = lock(&LIVE);
-        live.closed = true;
-        live.groups.clone()
+        let mut registry = lock(&REGISTRY);
+        registry.closed = true;
+        registry.groups.clone()
     };
     let deadline = Instant::now() + KILL_LIMIT;
     for group in &groups {
@@ -50,7 +50,7 @@ pub fn kill_all() {
     for group in &groups {
         group.kill(deadline);
     }
-    private_folders::clear_up();
+    private_folders::remove_all();
 }
 
 /// Owner of all processes of a command. Dropping it kills them.
@@ -59,29 +59,29 @@ pub(in crate::exec) struct Group {
 }
 
 impl Group {
-    pub(in crate::exec) fn start(spec: &Spec, output: io::PipeWriter) -> io::Result<Self> {
-        // Held until the child is registered, so that it is not taken for a stray.
-        let mut live = lock(&LIVE);
-        if live.closed {
+    pub(in crate::exec) fn start(spec: &CommandSpec, output: io::PipeWriter) -> io::Result<Self> {
+        // Locked until the child is registered, so that no other command takes it for its own.
+        let mut registry = lock(&REGISTRY);
+        if registry.closed {
             return Err(io::Error::other("Cairn is closing"));
         }
         #[cfg(target_os = "linux")]
-        if !live.adopts {
+        if !registry.adopts_orphans {
             // This process adopts orphans of commands, so that it can find them.
             rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
-            live.adopts = true;
+            registry.adopts_orphans = true;
         }
-        let mark = format!("{}-{}", std::process::id(), live.next);
-        live.next += 1;
+        let mark = format!("{}-{}", std::process::id(), registry.next_mark);
+        registry.next_mark += 1;
         let (child, parent) = match &spec.sandbox {
             #[cfg(target_os = "linux")]
-            None if guard::is_available() => {
+            None if guard::is_enabled() => {
                 let (child, reports) = spawn_guarded(spec, &mark, &output)?;
                 (child, Parent::Guard { reports })
             }
-            None => (spawn_bare(spec, &mark, &output)?, Parent::Cairn),
+            None => (spawn_shell(spec, &mark, &output)?, Parent::Cairn),
             Some(prepared) => {
-                let (child, reports) = spawn_boxed(prepared, spec, &mark, output)?;
+                let (child, reports) = spawn_in_sandbox(prepared, spec, &mark, output)?;
                 let parent = reports
                     .map(|reports| Parent::Sandbox { reports, _prepared: Arc::clone(prepared) });
                 (child, parent.unwrap_or(Parent::Cairn))
@@ -93,7 +93,7 @@ impl Group {
             parent,
             state: Mutex::new(State::Running(child)),
         });
-        live.groups.push(Arc::clone(&processes));
+        registry.groups.push(Arc::clone(&processes));
         Ok(Self { processes })
     }
 
@@ -112,7 +112,7 @@ impl Group {
     }
 
     /// Kills the remaining processes and returns how the shell ended.
-    pub(in crate::exec) async fn end(self) -> io::Result<Ended> {
+    pub(in crate::exec) async fn end(self) -> io::Result<ProcessEnd> {
         let processes = Arc::clone(&self.processes);
         let ended = spawn_blocking(move || processes.kill(Instant::now() + KILL_LIMIT)).await;
         ended.ok().flatten().ok_or_else(|| io::Error::other("the command could not be killed"))
@@ -122,52 +122,54 @@ impl Group {
 impl Drop for Group {
     fn drop(&mut self) {
         self.processes.kill(Instant::now() + KILL_LIMIT);
-        lock(&LIVE).groups.retain(|other| !Arc::ptr_eq(other, &self.processes));
+        lock(&REGISTRY).groups.retain(|other| !Arc::ptr_eq(other, &self.processes));
     }
 }
 
-static LIVE: Mutex<Live> =
-    Mutex::new(Live { closed: false, adopts: false, next: 0, groups: Vec::new() });
+static REGISTRY: Mutex<Registry> =
+    Mutex::new(Registry { closed: false, adopts_orphans: false, next_mark: 0, groups: Vec::new() });
 
 /// Time for killed processes to disappear.
 const KILL_LIMIT: Duration = Duration::from_secs(1);
 const POLL: Duration = Duration::from_millis(5);
 
-struct Live {
-    /// Set once this process is about to end.
+/// Running commands.
+struct Registry {
+    /// Set when this process is about to end.
     closed: bool,
-    /// Set once this process adopts orphans.
-    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "they cannot be"))]
-    adopts: bool,
-    next: u64,
+    /// Set when this process adopts orphans.
+    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "only Linux can adopt them"))]
+    adopts_orphans: bool,
+    next_mark: u64,
     groups: Vec<Arc<Processes>>,
 }
 
 struct Processes {
     leader: Pid,
-    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "nobody is looked for by it"))]
+    /// Value of [`environment::MARK`] in all processes of the command.
+    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "only `proc` reads it"))]
     mark: String,
     parent: Parent,
     state: Mutex<State>,
 }
 
-/// Parent of the shell.
+/// Parent process of the shell.
 enum Parent {
     /// This process: the shell is the leader.
     Cairn,
-    /// The leader is a guard, whose descendants are all that the command started.
+    /// A guard, which is the leader. All processes of the command are its descendants.
     #[cfg(target_os = "linux")]
     Guard { reports: io::PipeReader },
-    /// The leader is the launcher of a sandbox.
+    /// The first process in a sandbox. The leader is the launcher.
     Sandbox {
         reports: io::PipeReader,
-        /// Keeps the temporary folder alive.
+        /// Keeps the temporary folder of the sandbox.
         _prepared: Arc<PreparedSandbox>,
     },
 }
 
 impl Parent {
-    fn report(&self) -> Option<exit_report::Report> {
+    fn report(&self) -> Option<exit_report::ExitReport> {
         match self {
             Self::Cairn => None,
             #[cfg(target_os = "linux")]
@@ -186,25 +188,25 @@ impl Parent {
 }
 
 enum State {
-    /// The leader is not reaped, so its number is not reused.
+    /// The leader is not reaped, so its process id is not reused.
     Running(Child),
-    Ended(Ended),
+    Ended(ProcessEnd),
 }
 
 impl Processes {
-    /// Sends a signal to the command's processes, but not to a guard or a launcher, whose end would
-    /// kill everything at once. False if no process is left.
+    /// Sends a signal to the command's processes, but not to a guard or a launcher: when one of these
+    /// ends, everything is killed at once. False if no process was found.
     #[cfg(target_os = "linux")]
     fn signal(&self, signal: Signal) -> bool {
-        let command = match self.parent {
+        let processes = match self.parent {
             Parent::Cairn => return kill_process_group(self.leader, signal).is_ok(),
-            Parent::Guard { .. } => proc::below(self.leader.as_raw_pid()),
-            Parent::Sandbox { .. } => proc::behind_first(self.leader),
+            Parent::Guard { .. } => proc::descendants(self.leader.as_raw_pid()),
+            Parent::Sandbox { .. } => proc::inside_sandbox(self.leader),
         };
-        for process in &command {
+        for process in &processes {
             process.signal(signal);
         }
-        !command.is_empty()
+        !processes.is_empty()
     }
 
     #[cfg(not(target_os = "linux"))]
@@ -216,16 +218,16 @@ impl Processes {
         if let State::Running(_) = *lock(&self.state)
             && !self.signal(Signal::TERM)
         {
-            // The command has not started yet.
+            // The guard or the launcher has not started the command yet.
             let _ = kill_process_group(self.leader, Signal::KILL);
         }
     }
 
-    /// Kills processes without waiting for their end.
+    /// Sends SIGKILL to the processes, and does not wait for their end.
     fn kill_now(&self) {
         if let State::Running(_) = *lock(&self.state) {
             if self.parent.is_sandbox() {
-                // The kernel kills a sandbox with its launcher.
+                // When the launcher ends, the kernel kills all processes in the sandbox.
                 let _ = kill_process_group(self.leader, Signal::KILL);
             } else {
                 self.signal(Signal::KILL);
@@ -233,23 +235,27 @@ impl Processes {
         }
     }
 
-    /// Kills all processes, waits until they are gone, and reaps the leader. `None` if one does not
-    /// go. A second call returns the same result.
-    fn kill(&self, deadline: Instant) -> Option<Ended> {
+    /// Kills all processes, waits until they are gone, and reaps the leader. `None` if a process still
+    /// exists at the deadline. A second call returns the same result.
+    fn kill(&self, deadline: Instant) -> Option<ProcessEnd> {
         let mut state = lock(&self.state);
         if let State::Running(child) = &mut *state {
             let report = self.parent.report();
-            let told = report.as_ref().is_some_and(|report| report.end.is_some());
-            // The kernel kills a sandbox with its first process.
-            let counts = !told && !self.parent.is_sandbox();
-            let left_running = if counts { self.count_alive() } else { 0 };
-            let first = if told { Vec::new() } else { self.first_behind_walls() };
-            // The guard is killed last: its descendants are found through it.
-            while self.has_guard() && !told && !self.kill_strays() && Instant::now() < deadline {
+            // A guard kills all processes before it reports the end. In a sandbox the kernel kills them
+            // when the reporting process ends.
+            let reported = report.as_ref().is_some_and(|report| report.end.is_some());
+            let must_count = !reported && !self.parent.is_sandbox();
+            let left_running = if must_count { self.count_alive() } else { 0 };
+            let first = if reported { Vec::new() } else { self.first_in_sandbox() };
+            // The guard is killed after its descendants, which are found through it.
+            while self.has_guard() && !reported && !self.kill_others() && Instant::now() < deadline
+            {
                 std::thread::sleep(POLL);
             }
             let _ = kill_process_group(self.leader, Signal::KILL);
-            while !(told || (all_gone(&first) & self.kill_strays())) && Instant::now() < deadline {
+            while !(reported || (all_gone(&first) & self.kill_others()))
+                && Instant::now() < deadline
+            {
                 std::thread::sleep(POLL);
             }
             let status = loop {
@@ -259,22 +265,26 @@ impl Processes {
                     Ok(None) | Err(_) => return None,
                 }
             };
-            let ended = match report {
-                Some(report) => reported(report, status, left_running, self.parent.name()),
-                None => {
-                    Ended { exit: exit_of(status), left_running, crowded: false, never_began: None }
-                }
+            let end = match report {
+                Some(report) => end_from_report(report, status, left_running, self.parent.name()),
+                None => ProcessEnd {
+                    exit: exit_of(status),
+                    left_running,
+                    too_many_processes: false,
+                    start_error: None,
+                },
             };
-            *state = State::Ended(ended);
+            *state = State::Ended(end);
         }
         match &*state {
             State::Running(_) => None,
-            State::Ended(ended) => Some(ended.clone()),
+            State::Ended(end) => Some(end.clone()),
         }
     }
 
+    /// Returns the first process in the sandbox.
     #[cfg(target_os = "linux")]
-    fn first_behind_walls(&self) -> Vec<proc::Process> {
+    fn first_in_sandbox(&self) -> Vec<proc::Process> {
         if self.parent.is_sandbox() { proc::children(self.leader) } else { Vec::new() }
     }
 
@@ -292,23 +302,24 @@ impl Processes {
     #[cfg(target_os = "linux")]
     fn count_alive(&self) -> usize {
         let members = proc::members(self.leader, &self.mark);
-        let alive = members.iter().filter(|one| one.is_alive()).count();
-        // Below a guard the shell is counted too.
+        let alive = members.iter().filter(|process| process.is_alive()).count();
+        // With a guard, the shell is not the leader and is among the members.
         alive.saturating_sub(usize::from(self.has_guard()))
     }
 
-    /// Kills processes that left the group. True when none is left.
+    /// Kills the processes of the command except the leader. True when none is left.
     #[cfg(target_os = "linux")]
-    fn kill_strays(&self) -> bool {
+    fn kill_others(&self) -> bool {
         let members = proc::members(self.leader, &self.mark);
-        // A process without the mark that left its session is attributed only if one command runs.
-        let live = lock(&LIVE);
-        let alone = live.groups.iter().all(|group| group.leader == self.leader);
+        // An adopted orphan without the mark belongs to this command for sure only if no other
+        // command runs.
+        let registry = lock(&REGISTRY);
+        let only_command = registry.groups.iter().all(|group| group.leader == self.leader);
         let adopted = proc::adopted(self.leader);
-        // During `exec` a process shows no mark for a moment; it may belong to this command.
-        let mut none_left = alone || !adopted.iter().any(proc::Process::is_changing);
-        let strays = if alone { adopted } else { Vec::new() };
-        for process in members.into_iter().chain(strays) {
+        // During `exec` a process shows no mark for a moment, so it may be of this command.
+        let mut none_left = only_command || !adopted.iter().any(proc::Process::may_be_in_exec);
+        let orphans = if only_command { adopted } else { Vec::new() };
+        for process in members.into_iter().chain(orphans) {
             if process.is_alive() {
                 none_left = false;
             }
@@ -317,9 +328,9 @@ impl Processes {
         none_left
     }
 
-    /// On other systems a sandbox has no first process of Cairn's.
+    /// On other systems no process of Cairn runs in a sandbox.
     #[cfg(not(target_os = "linux"))]
-    fn first_behind_walls(&self) -> Vec<Infallible> {
+    fn first_in_sandbox(&self) -> Vec<Infallible> {
         Vec::new()
     }
 
@@ -329,34 +340,35 @@ impl Processes {
     }
 
     #[cfg(not(target_os = "linux"))]
-    fn kill_strays(&self) -> bool {
+    fn kill_others(&self) -> bool {
         true
     }
 }
 
-/// End of a command as its guard or the first process in its sandbox reported it.
-fn reported(
-    report: exit_report::Report,
+/// Returns the end of a command as its guard or the first process in its sandbox reported it.
+fn end_from_report(
+    report: exit_report::ExitReport,
     status: ExitStatus,
     left_running: usize,
     parent: &str,
-) -> Ended {
+) -> ProcessEnd {
     let (exit, left_running) = report.end.unwrap_or((exit_of(status), left_running));
-    let never_began = (!report.begun).then(|| {
-        let words = report.words.trim();
-        let words = if words.is_empty() { "it said nothing" } else { words };
-        format!("{parent} could not be started: {words}")
+    let start_error = (!report.begun).then(|| {
+        let errors = report.errors.trim();
+        let errors = if errors.is_empty() { "it reported no error" } else { errors };
+        format!("{parent} could not be started: {errors}")
     });
-    Ended { exit, left_running, crowded: report.crowded, never_began }
+    ProcessEnd { exit, left_running, too_many_processes: report.too_many_processes, start_error }
 }
 
-fn spawn_bare(spec: &Spec, mark: &str, output: &io::PipeWriter) -> io::Result<Child> {
+/// Starts the shell as the leader.
+fn spawn_shell(spec: &CommandSpec, mark: &str, output: &io::PipeWriter) -> io::Result<Child> {
     let shell = |shell: &str, flags: &[&str]| {
         let mut command = command(OsStr::new(shell), spec);
         command.args(flags).arg(&spec.command);
         command.envs(environment::for_command(std::env::vars_os(), &spec.env, mark));
         command.stdout(output.try_clone()?).stderr(output.try_clone()?);
-        command.stdin(input(&spec.input)?).spawn()
+        command.stdin(stdin(&spec.input)?).spawn()
     };
     match shell("bash", &["--noprofile", "--norc", "-c"]) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => shell("sh", &["-c"]),
@@ -364,32 +376,33 @@ fn spawn_bare(spec: &Spec, mark: &str, output: &io::PipeWriter) -> io::Result<Ch
     }
 }
 
-/// Starts the command below a guard. The guard's stdout is the command's stdout and stderr.
+/// Starts the command below a guard. The guard's stdout is the command's stdout and stderr; its
+/// stderr carries the report.
 #[cfg(target_os = "linux")]
 fn spawn_guarded(
-    spec: &Spec,
+    spec: &CommandSpec,
     mark: &str,
     output: &io::PipeWriter,
 ) -> io::Result<(Child, io::PipeReader)> {
-    let (reports, reporting) = exit_report::pipe()?;
+    let (reports, report_writer) = exit_report::pipe()?;
     let mut command = command(OsStr::new(guard::PROGRAM), spec);
     command.args(guard::arguments(&spec.command));
     command.envs(environment::for_command(std::env::vars_os(), &spec.env, mark));
-    command.stdin(input(&spec.input)?).stdout(output.try_clone()?).stderr(reporting);
+    command.stdin(stdin(&spec.input)?).stdout(output.try_clone()?).stderr(report_writer);
     Ok((command.spawn()?, reports))
 }
 
-/// Starts the command in a sandbox. The launcher's stderr carries its errors and the report of the
-/// command's end. The launcher's stdout is the command's stdout and stderr.
-fn spawn_boxed(
+/// Starts the command in a sandbox. The launcher's stdout is the command's stdout and stderr; its
+/// stderr carries its errors and the report.
+fn spawn_in_sandbox(
     prepared: &PreparedSandbox,
-    spec: &Spec,
+    spec: &CommandSpec,
     mark: &str,
     output: io::PipeWriter,
 ) -> io::Result<(Child, Option<io::PipeReader>)> {
-    let (reports, reporting) = if prepared.reports {
-        let (reports, reporting) = exit_report::pipe()?;
-        (Some(reports), reporting)
+    let (reports, report_writer) = if prepared.reports {
+        let (reports, report_writer) = exit_report::pipe()?;
+        (Some(reports), report_writer)
     } else {
         (None, output.try_clone()?.into())
     };
@@ -397,26 +410,26 @@ fn spawn_boxed(
     command.args(&prepared.arguments);
     command.envs(environment::for_command(std::env::vars_os(), &spec.env, mark));
     command.envs(prepared.environment());
-    command.stdin(input(&spec.input)?).stdout(output).stderr(reporting);
+    command.stdin(stdin(&spec.input)?).stdout(output).stderr(report_writer);
     let child = spawner::spawn(command).map_err(|error| {
         let (program, cwd) = (prepared.program.display(), spec.cwd.display());
-        let named = format!("the sandbox could not be started: {program} in {cwd}: {error}");
-        io::Error::new(error.kind(), named)
+        let message = format!("the sandbox could not be started: {program} in {cwd}: {error}");
+        io::Error::new(error.kind(), message)
     })?;
     Ok((child, reports))
 }
 
 #[allow(clippy::disallowed_methods, reason = "this is the module that starts processes")]
-fn command(program: &OsStr, spec: &Spec) -> Command {
+fn command(program: &OsStr, spec: &CommandSpec) -> Command {
     let mut command = Command::new(program);
     command.current_dir(&spec.cwd).env_clear().process_group(0);
     command
 }
 
-/// Kills and reaps processes. Orphans are children of this process, which can reap them.
+/// Kills and reaps processes. True when all are gone.
 #[cfg(target_os = "linux")]
 fn all_gone(processes: &[proc::Process]) -> bool {
-    processes.iter().filter(|process| !process.has_ended()).count() == 0
+    processes.iter().filter(|process| !process.kill_and_check()).count() == 0
 }
 
 #[cfg(not(target_os = "linux"))]

@@ -1,5 +1,6 @@
-//! Processes of a command as a job object: it contains all that they start, none can leave it, and
-//! the system kills all of it when the last handle is closed, with the daemon at the latest.
+//! Processes of a command on Windows, in a job object: it contains every process that they start, and
+//! none can leave it. The system kills all of them when the last handle of the job is closed, at the
+//! latest when the daemon ends.
 //!
 //! Processes are killed without a request to end: a process without a window cannot receive one.
 
@@ -10,15 +11,16 @@ use tokio::{process::Command, task::JoinHandle, time::timeout};
 use tokio_util::sync::{CancellationToken, DropGuard};
 use windows::Win32::System::Threading::CREATE_NO_WINDOW;
 
-use super::{Ended, input, powershell};
-use crate::exec::{Exit, Spec, environment};
-
-pub(super) mod pipe;
+use super::{input::stdin, powershell};
+use crate::exec::{
+    command::{CommandSpec, Exit, ProcessEnd},
+    environment,
+};
 
 /// Time for killed processes to disappear.
 const KILL_LIMIT: Duration = Duration::from_secs(1);
 
-/// Parent token of all commands.
+/// Cancelled to kill all commands: the parent of their tokens.
 static END: LazyLock<CancellationToken> = LazyLock::new(CancellationToken::new);
 
 /// Kills all processes of all commands, and prevents new ones. For the end of the process.
@@ -31,12 +33,12 @@ pub(in crate::exec) struct Group {
     end: CancellationToken,
     exited: CancellationToken,
     watcher: JoinHandle<io::Result<ExitStatus>>,
-    _end_with_this: DropGuard,
+    _end_on_drop: DropGuard,
 }
 
 impl Group {
     /// Starts the command. Must be called in a Tokio runtime.
-    pub(in crate::exec) fn start(spec: &Spec, output: io::PipeWriter) -> io::Result<Self> {
+    pub(in crate::exec) fn start(spec: &CommandSpec, output: io::PipeWriter) -> io::Result<Self> {
         if END.is_cancelled() {
             return Err(io::Error::other("Cairn is closing"));
         }
@@ -45,8 +47,8 @@ impl Group {
             match **prepared {}
         }
         let mut command = command(spec)?;
-        command.stdin(input(&spec.input)?).stdout(output.try_clone()?).stderr(output);
-        // The process runs only once it is in its job.
+        command.stdin(stdin(&spec.input)?).stdout(output.try_clone()?).stderr(output);
+        // The process is created suspended and runs only when it is in its job.
         let child = CommandWrap::from(command)
             .wrap(KillOnDrop)
             .wrap(CreationFlags(CREATE_NO_WINDOW))
@@ -54,7 +56,7 @@ impl Group {
             .spawn()?;
         let (end, exited) = (END.child_token(), CancellationToken::new());
         let watcher = tokio::spawn(watch(child, end.clone(), exited.clone().drop_guard()));
-        Ok(Self { _end_with_this: end.clone().drop_guard(), end, exited, watcher })
+        Ok(Self { _end_on_drop: end.clone().drop_guard(), end, exited, watcher })
     }
 
     /// Completes when the shell has ended.
@@ -68,20 +70,19 @@ impl Group {
     }
 
     /// Kills the remaining processes and returns how the shell ended.
-    pub(in crate::exec) async fn end(self) -> io::Result<Ended> {
+    pub(in crate::exec) async fn end(self) -> io::Result<ProcessEnd> {
         self.end.cancel();
         let status = self.watcher.await.map_err(io::Error::other)??;
-        Ok(Ended {
+        Ok(ProcessEnd {
             exit: Exit::Code(status.code().unwrap_or_default()),
             left_running: 0,
-            crowded: false,
-            never_began: None,
+            too_many_processes: false,
+            start_error: None,
         })
     }
 }
 
-/// Waits for the child, which it owns. Dropping this future, as at the end of the runtime, closes
-/// its job.
+/// Waits for the child. Dropping this future, for example at the end of the runtime, closes the job.
 async fn watch(
     mut child: Box<dyn ChildWrapper>,
     end: CancellationToken,
@@ -105,7 +106,7 @@ async fn watch(
 }
 
 #[allow(clippy::disallowed_methods, reason = "this is the module that starts processes")]
-fn command(spec: &Spec) -> io::Result<Command> {
+fn command(spec: &CommandSpec) -> io::Result<Command> {
     let shell = powershell::program(std::env::var_os("SystemRoot"))?;
     let mut command = Command::new(shell);
     command.args(powershell::arguments(&spec.command)?).current_dir(&spec.cwd).env_clear();

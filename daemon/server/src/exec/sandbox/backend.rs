@@ -1,4 +1,5 @@
-//! Sandbox backends: selection of one that works on this system, and preparation for a command.
+//! Sandbox of one daemon: selection of the backend that works on this system, and preparation of a
+//! sandbox for each command.
 
 use std::{
     ffi::OsString,
@@ -8,21 +9,29 @@ use std::{
     time::Duration,
 };
 
-use cairn_core::policy::{
-    home::{GRADLE_MODULES, GRADLE_VARIABLE},
-    sandbox::{self as policy, Own, SandboxPaths, What},
-};
-use tokio::sync::OnceCell;
+use cairn_core::policy::sandbox::{self as policy, MountSource, OwnPaths, SandboxPaths};
+use tokio::{sync::OnceCell, task::spawn_blocking};
 use tokio_util::sync::CancellationToken;
 
+#[cfg(target_os = "linux")]
+use super::linux as system;
+#[cfg(target_os = "macos")]
+use super::macos as system;
 use super::{
-    AllowedBackends, SandboxBackend, SandboxRequest,
-    existing_paths::{self, ScanScope},
-    home::{self, copies::Copies, detect::Detector},
-    private_folders::{Kind, Place, PrivateFolders},
-    system,
+    builder::{Builder, SandboxSpec},
+    existing_paths,
+    home::{copies::Copies, detect::Detector, paths::real_path_below},
+    prepared::PreparedSandbox,
+    private_folders::{PlaceKind, PrivateFolders, PrivatePlace},
+    request::SandboxRequest,
+    scan_scope::{HomeView, ScanScope},
+    settings::{AllowedBackends, SandboxBackend},
 };
-use crate::exec::{self, Exit, Spec};
+use crate::exec::{
+    command::{CommandSpec, Exit},
+    environment::search_path,
+    run::run,
+};
 
 /// Time limit of the probe. A sandbox takes milliseconds, but the machine may be busy.
 const PROBE_LIMIT: Duration = Duration::from_secs(10);
@@ -36,84 +45,9 @@ pub struct Sandbox {
     /// Cairn's own folders, which hold sessions of other projects and are hidden.
     hidden: Vec<PathBuf>,
     builder: OnceCell<Result<Builder, String>>,
-    private: Mutex<Option<Arc<PrivateFolders>>>,
+    private_folders: Mutex<Option<Arc<PrivateFolders>>>,
     detector: Arc<Detector>,
     copies: Arc<Copies>,
-}
-
-/// Input of a backend for one sandbox.
-pub(super) struct SandboxSpec<'a> {
-    pub(super) found: &'a SandboxPaths,
-    pub(super) own: &'a Own,
-    pub(super) network: bool,
-    #[cfg_attr(target_os = "macos", expect(dead_code, reason = "a profile does not say it"))]
-    pub(super) cwd: &'a Path,
-}
-
-#[derive(Debug, Clone)]
-pub(super) struct Builder {
-    pub(super) backend: SandboxBackend,
-    /// Program to start, followed by `words`.
-    pub(super) program: PathBuf,
-    pub(super) words: Vec<OsString>,
-}
-
-/// Sandbox prepared for one command.
-#[derive(Debug)]
-pub struct PreparedSandbox {
-    pub(in crate::exec) program: PathBuf,
-    pub(in crate::exec) arguments: Vec<OsString>,
-    /// Path of the temporary folder inside the sandbox.
-    pub(super) temporary: PathBuf,
-    /// Environment variables for the visible part of the home folder.
-    pub(super) variables: Vec<(&'static str, PathBuf)>,
-    /// True if a process of Cairn's inside reports the end of the command; else the command is its
-    /// own leader.
-    pub(in crate::exec) reports: bool,
-    /// Paths that the command may write; `read_only` lists exceptions below them.
-    pub(super) writable: Vec<PathBuf>,
-    pub(super) read_only: Vec<PathBuf>,
-    pub(super) _ground: Arc<PrivateFolders>,
-}
-
-impl PreparedSandbox {
-    /// Variables that redirect caches of tools to the private temporary folder. They affect nothing
-    /// but each program's own cache.
-    pub(in crate::exec) fn environment(&self) -> Vec<(&'static str, PathBuf)> {
-        let mut all = vec![
-            ("TMPDIR", self.temporary.clone()),
-            ("GOCACHE", self.temporary.join("go-build")),
-            ("npm_config_cache", self.temporary.join("npm")),
-        ];
-        all.extend(self.variables.iter().cloned());
-        all
-    }
-
-    /// Returns the writable paths and the read-only paths below them.
-    pub(super) fn places(&self) -> (&[PathBuf], &[PathBuf]) {
-        (&self.writable, &self.read_only)
-    }
-}
-
-impl SandboxSpec<'_> {
-    pub(super) fn variables(&self) -> Vec<(&'static str, PathBuf)> {
-        let mut variables = Vec::new();
-        let home = self.found.home.as_ref();
-        let (_, modules) = GRADLE_MODULES;
-        let at = home.map(|home| home.at.join(modules));
-        if self.found.placed.iter().any(|placed| Some(&placed.at) == at.as_ref()) {
-            let (name, folder) = GRADLE_VARIABLE;
-            variables.extend(home.map(|home| (name, home.at.join(folder))));
-        }
-        // macOS cannot mount a file over the user's own.
-        #[cfg(target_os = "macos")]
-        {
-            let git = self.found.copies.iter().find(|copy| copy.at.ends_with(".gitconfig"));
-            variables.extend(git.map(|copy| ("GIT_CONFIG_GLOBAL", copy.from.clone())));
-            variables.retain(|(name, _)| *name != GRADLE_VARIABLE.0);
-        }
-        variables
-    }
 }
 
 impl Sandbox {
@@ -123,7 +57,7 @@ impl Sandbox {
             backends,
             hidden,
             builder: OnceCell::new(),
-            private: Mutex::default(),
+            private_folders: Mutex::default(),
             detector: Arc::default(),
             copies: Arc::default(),
         }
@@ -146,29 +80,30 @@ impl Sandbox {
     /// Prepares a sandbox for a command. Reads folders, so it takes a moment.
     pub async fn prepare(&self, request: SandboxRequest<'_>) -> io::Result<Arc<PreparedSandbox>> {
         let builder = self.builder().await.clone().map_err(io::Error::other)?;
-        let private = self.private()?;
+        let private_folders = self.private_folders()?;
         let (command, cwd) = (OsString::from(request.command), request.cwd.to_owned());
         let (folders, hidden) = (request.folders.to_vec(), self.hidden.clone());
-        let (settings, mut needs, looks) = (request.settings.clone(), request.needs, request.looks);
+        let (settings, mut needs, read_only) =
+            (request.settings.clone(), request.needs, request.read_only);
         needs.network |= settings.network;
-        let mut own = self.own(&private)?;
+        let mut own = self.own(&private_folders)?;
         let control = request.control.unwrap_or_default();
         let (detector, copies) = (Arc::clone(&self.detector), Arc::clone(&self.copies));
-        let preparing = tokio::task::spawn_blocking(move || {
+        let preparing = spawn_blocking(move || {
             let home = std::env::home_dir().filter(|home| home.is_absolute());
             let view = match &home {
-                Some(called) => {
-                    let git = program("git", &folders);
-                    let real = called.canonicalize().unwrap_or_else(|_| called.clone());
-                    home::View {
-                        shown: detector.shown(called),
-                        copies: copies.of(&real, &cwd, git.as_deref(), &private),
+                Some(home) => {
+                    let git = program_outside("git", &folders);
+                    let real_home = home.canonicalize().unwrap_or_else(|_| home.clone());
+                    HomeView {
+                        detected: detector.visible_paths(home),
+                        copies: copies.of(&real_home, &cwd, git.as_deref(), &private_folders),
                         readable: settings.readable.clone(),
                     }
                 }
-                None => home::View::default(),
+                None => HomeView::default(),
             };
-            let found = existing_paths::look(&ScanScope {
+            let paths = existing_paths::scan(&ScanScope {
                 folders: &folders,
                 writable: &settings.writable,
                 home: home.as_deref(),
@@ -176,34 +111,33 @@ impl Sandbox {
                 hidden: &hidden,
                 needs,
                 control: &control,
-                looks,
+                read_only,
             })?;
-            own.home = private_home(&found, &own, &private, home.as_deref(), &folders)?;
-            // Uses the real path: the private home folder contains no mount at a link to a
-            // workspace.
+            own.home = private_home(&paths, &own, &private_folders, home.as_deref(), &folders)?;
+            // The real path: the private home folder has no mount at a link to a workspace.
             let cwd = cwd.canonicalize().unwrap_or(cwd);
-            let spec = SandboxSpec { found: &found, own: &own, network: needs.network, cwd: &cwd };
-            Ok(Arc::new(system::prepared(&builder, &spec, command, private)))
+            let spec = SandboxSpec { paths: &paths, own: &own, network: needs.network, cwd: &cwd };
+            Ok(Arc::new(system::prepare(&builder, &spec, command, private_folders)))
         });
         preparing.await.map_err(io::Error::other)?
     }
 
     /// Returns the private folders, which are created again if they were removed.
-    fn private(&self) -> io::Result<Arc<PrivateFolders>> {
-        let mut laid = self.private.lock().unwrap_or_else(PoisonError::into_inner);
-        match laid.as_ref().filter(|private| private.is_there()) {
-            Some(private) => Ok(Arc::clone(private)),
-            None => Ok(Arc::clone(laid.insert(Arc::new(PrivateFolders::lay()?)))),
+    fn private_folders(&self) -> io::Result<Arc<PrivateFolders>> {
+        let mut created = self.private_folders.lock().unwrap_or_else(PoisonError::into_inner);
+        match created.as_ref().filter(|folders| folders.exist()) {
+            Some(folders) => Ok(Arc::clone(folders)),
+            None => Ok(Arc::clone(created.insert(Arc::new(PrivateFolders::create()?)))),
         }
     }
 
-    fn own(&self, private: &PrivateFolders) -> io::Result<Own> {
+    fn own(&self, private_folders: &PrivateFolders) -> io::Result<OwnPaths> {
         let program = self.program.clone();
-        Ok(Own {
-            temporary: private.temporary(),
+        Ok(OwnPaths {
+            temporary: private_folders.temporary(),
             // Set once its mount points are known.
             home: PathBuf::new(),
-            nothing: private.nothing(),
+            empty_file: private_folders.empty_file(),
             program: program.ok_or_else(|| io::Error::other("Cairn's own program is unknown"))?,
             superuser: rustix::process::geteuid().is_root(),
         })
@@ -215,15 +149,15 @@ impl Sandbox {
 
     async fn find_builder(&self) -> Result<Builder, String> {
         let mut reasons = Vec::new();
-        for &backend in system::TIERS {
-            if !self.backends.has(backend) {
-                reasons.push(format!("{} was not to be tried", name(backend)));
+        for &backend in system::BACKENDS {
+            if !self.backends.contains(backend) {
+                reasons.push(format!("{} is not allowed by the environment", name(backend)));
                 continue;
             }
             match self.probe(backend).await {
                 Ok(builder) => return Ok(builder),
                 Err(reason) => {
-                    tracing::info!("no box by {}: {reason}", name(backend));
+                    tracing::info!("no sandbox by {}: {reason}", name(backend));
                     reasons.push(format!("{}: {reason}", name(backend)));
                 }
             }
@@ -237,78 +171,69 @@ impl Sandbox {
         let program = self.program.as_deref().ok_or("Cairn's own program is unknown")?;
         let builder = system::builder(backend, program)?;
         let run = async {
-            let private = self.private()?;
-            let own = self.own(&private)?;
-            let (found, root) = (SandboxPaths::default(), Path::new("/"));
-            let spec = SandboxSpec { found: &found, own: &own, network: false, cwd: root };
-            let prepared = system::prepared(&builder, &spec, "true".into(), private);
-            let spec = Spec {
+            let private_folders = self.private_folders()?;
+            let own = self.own(&private_folders)?;
+            let (paths, root) = (SandboxPaths::default(), Path::new("/"));
+            let spec = SandboxSpec { paths: &paths, own: &own, network: false, cwd: root };
+            let prepared = system::prepare(&builder, &spec, "true".into(), private_folders);
+            let spec = CommandSpec {
                 command: "true".to_owned(),
                 cwd: root.to_owned(),
                 timeout: PROBE_LIMIT,
                 input: String::new(),
+                live: None,
                 env: Vec::new(),
                 sandbox: Some(Arc::new(prepared)),
             };
-            exec::run(spec, CancellationToken::new()).await
+            run(spec, CancellationToken::new()).await.map_err(io::Error::other)
         };
         match run.await {
             Ok(outcome) if outcome.exit == Exit::Code(0) => Ok(builder),
             Ok(outcome) => {
-                Err(format!("a box was built, but `true` ended in it: {:?}", outcome.exit))
+                Err(format!("the sandbox started, but `true` failed in it: {:?}", outcome.exit))
             }
             Err(error) => Err(error.to_string()),
         }
     }
 }
 
-/// Returns the private home folder with all mount points, and with the links that lead to workspace
-/// folders.
+/// Returns the private home folder with all mount points. If the path of a workspace folder leads
+/// through a link in the home folder, the private one gets such a link too.
 fn private_home(
-    found: &SandboxPaths,
-    own: &Own,
-    private: &PrivateFolders,
-    called: Option<&Path>,
+    paths: &SandboxPaths,
+    own: &OwnPaths,
+    private_folders: &PrivateFolders,
+    home_variable: Option<&Path>,
     folders: &[PathBuf],
 ) -> io::Result<PathBuf> {
-    let places = policy::places_in_home(found, own).into_iter().map(|(path, what)| {
-        let is_folder = match what {
-            What::Writable { from } | What::ReadOnly { from } => from.is_dir(),
-            What::Empty => true,
+    let places = policy::places_in_home(paths, own).into_iter().map(|(path, source)| {
+        let is_folder = match source {
+            MountSource::Writable { from } | MountSource::ReadOnly { from } => from.is_dir(),
+            MountSource::Empty => true,
         };
-        Place { path, kind: if is_folder { Kind::Folder } else { Kind::File } }
+        PrivatePlace { path, kind: if is_folder { PlaceKind::Folder } else { PlaceKind::File } }
     });
-    let mut places: Vec<Place> = places.collect();
+    let mut places: Vec<PrivatePlace> = places.collect();
     for folder in folders {
-        let Some(home) = found.home.as_ref().map(|home| home.at.as_path()) else { continue };
-        let Some(at) = home::detect::below(home, called, folder) else { continue };
+        let Some(home) = paths.home.as_ref().map(|home| home.at.as_path()) else { continue };
+        let Some(at) = real_path_below(home, home_variable, folder) else { continue };
         let Ok(real) = folder.canonicalize() else { continue };
         let path = at.strip_prefix(home).map(Path::to_owned).unwrap_or_default();
-        let inside = |place: &Place| path.starts_with(&place.path);
-        if real != at && !places.iter().any(inside) {
-            places.push(Place { path, kind: Kind::Link(real) });
+        let contains = |place: &PrivatePlace| path.starts_with(&place.path);
+        if real != at && !places.iter().any(contains) {
+            places.push(PrivatePlace { path, kind: PlaceKind::Link(real) });
         }
     }
-    private.home(places)
+    private_folders.home(places)
 }
 
 /// Finds a program on the search path outside the workspace folders.
-fn program(name: &str, folders: &[PathBuf]) -> Option<PathBuf> {
-    let outside = |path: &PathBuf| !folders.iter().any(|folder| path.starts_with(folder));
-    let programs = exec::search_path().into_iter().map(|folder| folder.join(name));
-    let real =
-        |path: &PathBuf| path.canonicalize().is_ok_and(|real| real.is_file() && outside(&real));
-    programs.filter(outside).find(real)
-}
-
-impl AllowedBackends {
-    fn has(self, backend: SandboxBackend) -> bool {
-        match self {
-            AllowedBackends::Any => true,
-            AllowedBackends::Only(only) => only == backend,
-            AllowedBackends::None => false,
-        }
-    }
+fn program_outside(name: &str, folders: &[PathBuf]) -> Option<PathBuf> {
+    let is_outside = |path: &PathBuf| !folders.iter().any(|folder| path.starts_with(folder));
+    let programs = search_path().into_iter().map(|folder| folder.join(name));
+    let leads_to_file =
+        |path: &PathBuf| path.canonicalize().is_ok_and(|real| real.is_file() && is_outside(&real));
+    programs.filter(is_outside).find(leads_to_file)
 }
 
 fn name(backend: SandboxBackend) -> &'static str {

@@ -1,4 +1,4 @@
-//! Control files as an interest of the path scan: which entries are tracked and which folders walked.
+//! Rules of the path scan for control files: which entries are tracked and which folders are walked.
 
 use std::{
     collections::{BTreeSet, HashSet},
@@ -10,19 +10,20 @@ use cairn_core::policy::control_files::{EntryKind, Role, Zone, is_repository, ro
 
 use super::path_scan::{Compare, Interest, Judged};
 
-/// Control files of one root. Names come from `control_files`, further paths from git's settings.
+/// Control files of one root. Most are known by their name (`policy::control_files` in the core);
+/// git's settings name further paths.
 #[derive(Debug, Default)]
 pub(super) struct Control {
     /// Paths that git's settings name, relative to the root.
     named: BTreeSet<PathBuf>,
     /// Folders above one of these paths.
-    leading: HashSet<PathBuf>,
+    above_named: HashSet<PathBuf>,
     /// Folders that are never walked: Cairn's own, and hidden ones of a home folder.
     skipped: HashSet<PathBuf>,
 }
 
 impl Control {
-    /// `named` and `skipped` are absolute.
+    /// Creates the rules for a root. The paths `named` and `skipped` are absolute.
     pub(super) fn below<'a>(
         root: &Path,
         named: impl Iterator<Item = &'a PathBuf>,
@@ -31,8 +32,9 @@ impl Control {
         let inside = |path: &'a PathBuf| path.strip_prefix(root).ok().map(Path::to_owned);
         let named: BTreeSet<PathBuf> =
             named.filter_map(inside).filter(|path| !path.as_os_str().is_empty()).collect();
-        let leading = named.iter().flat_map(|path| path.ancestors()).map(Path::to_owned).collect();
-        Self { named, leading, skipped: skipped.filter_map(inside).collect() }
+        let above_named =
+            named.iter().flat_map(|path| path.ancestors()).map(Path::to_owned).collect();
+        Self { named, above_named, skipped: skipped.filter_map(inside).collect() }
     }
 
     pub(super) fn is_named(&self, path: &Path) -> bool {
@@ -49,25 +51,27 @@ impl Interest for Control {
         folder: &Path,
         entries: &[(OsString, EntryKind)],
     ) -> Vec<Judged<Zone>> {
-        let called = folder.file_name().unwrap_or_default().to_string_lossy();
+        let folder_name = folder.file_name().unwrap_or_default().to_string_lossy();
         let may_be_bare = matches!(zone, Zone::Project | Zone::Generated | Zone::Repositories);
         let bare = may_be_bare && is_repository(entries.iter().filter_map(|it| it.0.to_str()));
-        let leads = self.leading.contains(folder);
+        let may_hold_named = self.above_named.contains(folder);
         let judge = |(name, kind): &(OsString, EntryKind)| {
             let text = name.to_string_lossy();
             let mut role = if bare {
-                role_in_bare(zone, &called, &text, *kind)
+                role_in_bare(zone, &folder_name, &text, *kind)
             } else {
-                role(zone, &called, &text, *kind)
+                role(zone, &folder_name, &text, *kind)
             };
-            if leads || !self.skipped.is_empty() {
+            if may_hold_named || !self.skipped.is_empty() {
                 let path = folder.join(name);
                 if self.skipped.contains(&path) {
                     return Judged { track: None, enter: None };
                 }
-                // A link above a named path also determines what that path is.
-                let is_way = *kind == EntryKind::Link && self.leading.contains(&path);
-                if matches!(role, Role::Plain { .. }) && (is_way || self.named.contains(&path)) {
+                // A link above a named path determines which file that path is.
+                let leads_to_named = *kind == EntryKind::Link && self.above_named.contains(&path);
+                if matches!(role, Role::Plain { .. })
+                    && (leads_to_named || self.named.contains(&path))
+                {
                     role = Role::Control { enter: Zone::Control };
                 }
             }

@@ -1,7 +1,7 @@
-//! Search for existing paths that a sandbox must hide or protect.
+//! Search for existing paths that a sandbox must hide or protect. Control files that do not exist yet
+//! are not protected: `watch` finds them if a command creates them.
 //!
-//! Reads folders and git's pointer files, never another file of the project. Paths that do not
-//! exist are not searched: `watch` finds files that a command creates there.
+//! The search reads no file of the project except git's settings and pointer files.
 
 use std::{
     ffi::OsStr,
@@ -9,35 +9,19 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use cairn_core::policy::sandbox::{Needs, SandboxPaths};
+use cairn_core::policy::sandbox::SandboxPaths;
 
-use super::{git, home, watch::ControlFiles};
+use super::{control_files::ControlFiles, git, home, scan_scope::ScanScope};
 
-/// Protected paths, each of which is a mount. Changes of further ones are found after the command.
-const MOST_MOUNTS: usize = 128;
+/// Protected paths, each of which is a mount. `watch` finds changes of further ones after the command.
+const MAX_MOUNTS: usize = 128;
 
-/// Folders of a home folder that programs are started from.
-const RUN_AT_HOME: &[&str] = &["bin", "Library", "Applications"];
+/// Folders in a home folder with programs that the system or the user starts.
+const PROGRAM_FOLDERS: &[&str] = &["bin", "Library", "Applications"];
 
-pub(super) struct ScanScope<'a> {
-    /// Folders of the workspace.
-    pub(super) folders: &'a [PathBuf],
-    /// Further folders that the user allows to write.
-    pub(super) writable: &'a [PathBuf],
-    pub(super) home: Option<&'a Path>,
-    /// Visible part of the home folder.
-    pub(super) view: &'a home::View,
-    /// Cairn's own folders.
-    pub(super) hidden: &'a [PathBuf],
-    pub(super) needs: Needs,
-    /// Control files that the scan before the command found.
-    pub(super) control: &'a ControlFiles,
-    /// Set for a read-only command: only the temporary folder is writable.
-    pub(super) looks: bool,
-}
-
-pub(super) fn look(scope: &ScanScope) -> io::Result<SandboxPaths> {
-    // A sandbox contains real paths, no links to them.
+/// Returns the paths of this machine that the sandbox of a command is built from.
+pub(super) fn scan(scope: &ScanScope) -> io::Result<SandboxPaths> {
+    // Mounts are at real paths, because nothing can be mounted over a link.
     let folders: Vec<PathBuf> = scope
         .folders
         .iter()
@@ -49,11 +33,11 @@ pub(super) fn look(scope: &ScanScope) -> io::Result<SandboxPaths> {
         ..SandboxPaths::default()
     };
     if scope.needs.network {
-        // Often a link to a folder of a system service.
+        // The file is often a link into a hidden folder, where a system service writes it.
         found.shown = existing(["/etc/resolv.conf".into()]);
         found.shown.retain(|path| found.hidden_folders.iter().any(|at| path.starts_with(at)));
     }
-    if scope.looks {
+    if scope.read_only {
         found.read_only.extend_from_slice(&folders);
         home::hide(scope, &folders, &mut found);
         return Ok(found);
@@ -63,13 +47,13 @@ pub(super) fn look(scope: &ScanScope) -> io::Result<SandboxPaths> {
     let home = scope.home.and_then(|home| home.canonicalize().ok());
     for folder in &folders {
         if let Some(home) = home.as_deref().filter(|home| home.starts_with(folder)) {
-            only_folders_of(home, &mut found);
+            allow_plain_folders_only(home, &mut found);
         }
     }
     protect(scope.control, &mut found);
     for folder in &folders {
-        git::look(folder, scope.needs.git, &mut found)?;
-        git::protect_named(folder, scope.control.named(), &mut found);
+        git::protect(folder, scope.needs.git, &mut found)?;
+        git::protect_named(folder, &scope.control.named, &mut found);
     }
     home::hide(scope, &folders, &mut found);
     Ok(found)
@@ -82,39 +66,39 @@ fn existing(paths: impl IntoIterator<Item = PathBuf>) -> Vec<PathBuf> {
     found
 }
 
-/// Makes only folders with a plain name writable in a home folder that is in the workspace, up to a
-/// limit. Files beside them stay read-only: files read at login have many names.
-fn only_folders_of(home: &Path, found: &mut SandboxPaths) {
+/// Makes a home folder in the workspace read-only except for its folders with a plain name, up to a
+/// limit. Its files stay read-only, because files that a shell reads at login have many names.
+fn allow_plain_folders_only(home: &Path, found: &mut SandboxPaths) {
     found.read_only.push(home.to_owned());
     let Ok(entries) = fs::read_dir(home) else { return };
     let plain = entries.flatten().filter(|entry| {
-        !decides_at_home(&entry.file_name()) && entry.file_type().is_ok_and(|kind| kind.is_dir())
+        !is_never_writable(&entry.file_name()) && entry.file_type().is_ok_and(|kind| kind.is_dir())
     });
-    found.writable.extend(plain.take(MOST_MOUNTS).map(|entry| entry.path()));
+    found.writable.extend(plain.take(MAX_MOUNTS).map(|entry| entry.path()));
 }
 
-/// Entries of a home folder that are never writable.
-pub(super) fn not_written_at(home: &Path) -> Vec<PathBuf> {
+/// Returns the entries of a home folder that no command may write.
+pub(super) fn never_writable_in_home(home: &Path) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(home) else { return Vec::new() };
-    let decides = entries.flatten().filter(|entry| decides_at_home(&entry.file_name()));
-    decides.map(|entry| entry.path()).collect()
+    let entries = entries.flatten().filter(|entry| is_never_writable(&entry.file_name()));
+    entries.map(|entry| entry.path()).collect()
 }
 
-fn decides_at_home(name: &OsStr) -> bool {
-    name.as_encoded_bytes().starts_with(b".") || RUN_AT_HOME.iter().any(|own| name == *own)
+fn is_never_writable(name: &OsStr) -> bool {
+    name.as_encoded_bytes().starts_with(b".") || PROGRAM_FOLDERS.iter().any(|own| name == *own)
 }
 
 /// Protects existing control files, the uppermost first, up to the limit of mounts.
 fn protect(control: &ControlFiles, found: &mut SandboxPaths) {
-    let mut paths: Vec<&Path> = control.protected().collect();
+    let mut paths: Vec<&Path> = control.protected.iter().map(PathBuf::as_path).collect();
     paths.sort_by_key(|path| path.components().count());
     let may_write = |path: &Path| found.writable.iter().any(|at| path.starts_with(at));
     let mounts: Vec<PathBuf> = paths
         .into_iter()
-        // Protects the target of a link: nothing can be mounted over the link itself.
+        // Protects the target of a link, because nothing can be mounted over the link itself.
         .filter_map(|path| path.canonicalize().ok())
         .filter(|path| may_write(path) && !found.writable.contains(path))
-        .take(MOST_MOUNTS)
+        .take(MAX_MOUNTS)
         .collect();
     found.read_only.extend(mounts);
 }
@@ -124,7 +108,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::{
-        super::{Begin, watch::Watch},
+        super::{request::WatchScope, scan_scope::HomeView, watch::Watch},
         *,
     };
 
@@ -138,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_there_is_protected_and_nothing_is_made() {
+    fn existing_control_files_are_protected_and_no_file_is_created() {
         let dir = tempfile::tempdir().unwrap();
         let folder = dir.path().canonicalize().unwrap().join("ws");
         for name in ["sub/.vscode", "node_modules/x/.vscode", ".git/hooks", "a/b/c/d/e/f/.idea"] {
@@ -149,24 +133,24 @@ mod tests {
         }
         std::os::unix::fs::symlink("CLAUDE.md", folder.join("AGENTS.md")).unwrap();
         let folders = [folder.clone()];
-        let watching = Arc::new(Watch::new(None)).begin(&Begin {
+        let watching = Arc::new(Watch::new(None)).begin(&WatchScope {
             folders: &folders,
             home: None,
             hidden: &[],
-            granted: false,
+            git_writable: false,
         });
         let watching = watching.unwrap();
         let scope = ScanScope {
             folders: &folders,
             writable: &[],
             home: None,
-            view: &home::View::default(),
+            view: &HomeView::default(),
             hidden: &[],
-            needs: Needs::NONE,
+            needs: cairn_core::policy::sandbox::Needs::NONE,
             control: &watching.control_files(),
-            looks: false,
+            read_only: false,
         };
-        let found = look(&scope).unwrap();
+        let found = scan(&scope).unwrap();
         let wanted = [
             ".git",
             "CLAUDE.md",
@@ -177,8 +161,8 @@ mod tests {
             "sub/AGENTS.md",
         ];
         assert_eq!(relative(&found.read_only, &folder), wanted);
-        // A command that only looks writes nowhere.
-        let found = look(&ScanScope { looks: true, ..scope }).unwrap();
+        // A read-only command writes nowhere.
+        let found = scan(&ScanScope { read_only: true, ..scope }).unwrap();
         assert_eq!((found.writable, found.read_only), (Vec::new(), vec![folder.clone()]));
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 8);
     }

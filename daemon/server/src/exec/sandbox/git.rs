@@ -1,8 +1,9 @@
-//! Git repositories in a sandbox: the paths that determine what git runs, and the part of a
+//! Git repositories in a sandbox: the paths that determine which programs git runs, and the part of a
 //! repository that a command may write.
 //!
-//! A pointer file in a working copy names its repository. The repository is writable only if it
-//! names the working copy in return: a clone must not name the repository of another.
+//! In some working copies `.git` is a pointer file that names the repository. Such a repository is
+//! writable only if it names the working copy in return, because a downloaded file could name the
+//! repository of another project.
 
 use std::{
     collections::BTreeSet,
@@ -17,57 +18,59 @@ use cairn_core::policy::{
     sandbox::SandboxPaths,
 };
 
-/// Depth of folders in `modules`, where submodules may lie.
-const DEEPEST_MODULE: usize = 4;
-const MOST_MODULES: usize = 64;
-/// Included configuration files that are read.
-const MOST_SETTINGS: usize = 32;
-const LONGEST_SETTINGS: u64 = 1024 * 1024;
-/// Paths named by settings that are protected.
-const MOST_NAMED: usize = 256;
+/// Depth of folders in `modules` that are searched for repositories of submodules.
+const MAX_MODULE_DEPTH: usize = 4;
+const MAX_MODULES: usize = 64;
+/// Configuration files that are read, and bytes of one.
+const MAX_CONFIG_FILES: usize = 32;
+const MAX_CONFIG_BYTES: u64 = 1024 * 1024;
+/// Paths named by settings.
+const MAX_NAMED: usize = 256;
 
-/// Protects the repository of a workspace folder, or with `granted` makes it writable except for
+/// Protects the repository of a workspace folder, or with `writable` makes it writable except for
 /// control files.
-pub(super) fn look(folder: &Path, granted: bool, found: &mut SandboxPaths) -> io::Result<()> {
-    let Some((_, repository)) = around(folder, repository) else { return Ok(()) };
-    if !granted {
-        let within = |place: &PathBuf| found.writable.iter().any(|at| place.starts_with(at));
-        let folders: Vec<PathBuf> = repository.folders().filter(within).collect();
-        found.read_only.extend(folders);
+pub(super) fn protect(folder: &Path, writable: bool, paths: &mut SandboxPaths) -> io::Result<()> {
+    let Some((_, repository)) = search_upwards(folder, repository) else { return Ok(()) };
+    if !writable {
+        let is_writable = |place: &PathBuf| paths.writable.iter().any(|at| place.starts_with(at));
+        let folders: Vec<PathBuf> = repository.folders().filter(is_writable).collect();
+        paths.read_only.extend(folders);
         return Ok(());
     }
     for place in repository.folders() {
-        open(&place, found)?;
+        make_writable(&place, paths)?;
     }
     Ok(())
 }
 
-/// Folders that git reads from a workspace folder: the top of the working copy, if it is another
-/// folder, and the repository.
-pub(super) fn read_from(folder: &Path) -> Vec<PathBuf> {
-    let Some((top, repository)) = around(folder, repository) else { return Vec::new() };
+/// Returns the folders that git reads when it runs in a workspace folder: the top of the working copy,
+/// if that is another folder, and the repository.
+pub(super) fn folders_read_by_git(folder: &Path) -> Vec<PathBuf> {
+    let Some((top, repository)) = search_upwards(folder, repository) else { return Vec::new() };
     let top = (top != folder).then(|| top.to_owned());
     top.into_iter().chain(repository.folders()).collect()
 }
 
-/// Folders of the repository that a command with a grant may write, which the scan watches.
-pub(super) fn granted(folder: &Path) -> Vec<PathBuf> {
-    around(folder, repository).into_iter().flat_map(|(_, it)| it.folders()).collect()
+/// Returns the folders of the repository that a command may write if the user allows it to change
+/// `.git`.
+pub(super) fn writable_folders(folder: &Path) -> Vec<PathBuf> {
+    search_upwards(folder, repository).into_iter().flat_map(|(_, it)| it.folders()).collect()
 }
 
-/// Finds the repository around a workspace that is a part of it.
-fn around(
+/// Finds the repository of a folder, which may be below the top of the working copy.
+fn search_upwards(
     folder: &Path,
     find: impl Fn(&Path) -> Option<Repository>,
 ) -> Option<(&Path, Repository)> {
     folder.ancestors().find_map(|top| Some((top, find(top)?)))
 }
 
+/// Folders of a repository.
 #[derive(Debug, PartialEq, Eq)]
 struct Repository {
-    /// Folder of this working copy.
+    /// Folder for this working copy only.
     own: PathBuf,
-    /// Folder shared by all working copies.
+    /// Folder that all working copies share; often the same as `own`.
     common: PathBuf,
 }
 
@@ -80,32 +83,35 @@ impl Repository {
 
 /// Returns the repository of a working copy, if each names the other.
 fn repository(folder: &Path) -> Option<Repository> {
-    let dot = folder.join(".git");
-    let data = fs::symlink_metadata(&dot).ok()?;
+    let dot_git = folder.join(".git");
+    let data = fs::symlink_metadata(&dot_git).ok()?;
     if data.is_dir() {
-        return dot.join("HEAD").exists().then(|| Repository { own: dot.clone(), common: dot });
+        return dot_git
+            .join("HEAD")
+            .exists()
+            .then(|| Repository { own: dot_git.clone(), common: dot_git });
     }
-    let found = claimed(folder).filter(|_| data.is_file())?;
-    let knows_us = fs::read_to_string(found.own.join("gitdir"))
+    let found = named_repository(folder).filter(|_| data.is_file())?;
+    let names_folder = fs::read_to_string(found.own.join("gitdir"))
         .ok()
         .and_then(|back| found.own.join(back.trim()).canonicalize().ok())
-        .is_some_and(|back| back == dot);
+        .is_some_and(|back| back == dot_git);
     let is_module = || {
         let mut above = folder.ancestors().skip(1).map(|above| above.join(".git/modules"));
         above.any(|modules| found.own.starts_with(&modules))
     };
-    let is_worktree = knows_us && found.own.starts_with(found.common.join("worktrees"));
+    let is_worktree = names_folder && found.own.starts_with(found.common.join("worktrees"));
     (is_worktree || is_module()).then_some(found)
 }
 
-/// Returns the repository that a folder names by a folder, a link or a pointer. Sufficient to read
-/// its settings, which can only protect more.
-fn claimed(folder: &Path) -> Option<Repository> {
-    let dot = folder.join(".git");
-    let own = if dot.is_dir() {
-        dot.canonicalize().ok()?
+/// Returns the repository that a folder names by a folder, a link or a pointer file, whether or not it
+/// names the folder in return. Used to read settings only: they can protect more paths, not fewer.
+fn named_repository(folder: &Path) -> Option<Repository> {
+    let dot_git = folder.join(".git");
+    let own = if dot_git.is_dir() {
+        dot_git.canonicalize().ok()?
     } else {
-        let pointer = read(&dot)?;
+        let pointer = read(&dot_git)?;
         let pointer = String::from_utf8(pointer).ok()?;
         folder.join(pointer.strip_prefix("gitdir:")?.trim()).canonicalize().ok()?
     };
@@ -116,12 +122,12 @@ fn claimed(folder: &Path) -> Option<Repository> {
     })
 }
 
-/// Files and folders that git's settings name as something to run or follow, existing or missing.
-/// Reads the settings of the working copy around `folder` and the user's own. Every include is
-/// followed, whatever its condition, which may hold later.
-pub(super) fn named(folder: &Path) -> BTreeSet<PathBuf> {
+/// Returns the files and folders that git's settings name as a program, a hook folder or another
+/// settings file, existing or missing. Reads the settings of the repository of `folder` and of the
+/// user. Follows every include, also if its condition does not hold now.
+pub(super) fn named_paths(folder: &Path) -> BTreeSet<PathBuf> {
     let mut named = BTreeSet::new();
-    let Some((top, repository)) = around(folder, claimed) else { return named };
+    let Some((top, repository)) = search_upwards(folder, named_repository) else { return named };
     let home = std::env::home_dir();
     let mut files = vec![repository.common.join("config"), repository.own.join("config.worktree")];
     files.extend(home.iter().map(|home| home.join(".gitconfig")));
@@ -131,7 +137,7 @@ pub(super) fn named(folder: &Path) -> BTreeSet<PathBuf> {
     files.push("/etc/gitconfig".into());
     let mut seen = BTreeSet::new();
     while let Some(file) = files.pop() {
-        if seen.len() >= MOST_SETTINGS || !seen.insert(file.clone()) {
+        if seen.len() >= MAX_CONFIG_FILES || !seen.insert(file.clone()) {
             continue;
         }
         let Some(text) = read(&file) else { continue };
@@ -139,19 +145,21 @@ pub(super) fn named(folder: &Path) -> BTreeSet<PathBuf> {
         let settings = parse(&text).unwrap_or_else(|MalformedGitConfig { before }| before);
         for setting in settings {
             let Some(value) = setting.value.as_deref() else { continue };
-            let around = file.parent().unwrap_or(top);
-            let path = |around: &Path| place(around, value, home.as_deref());
+            let file_folder = file.parent().unwrap_or(top);
+            let path = |folder: &Path| expand_path(folder, value, home.as_deref());
             match (setting.section.as_str(), setting.key.as_str()) {
                 ("core", "hookspath") => named.extend(path(top)),
                 ("include" | "includeif", "path") => {
-                    let included = path(around);
+                    let included = path(file_folder);
                     files.extend(included.clone());
                     named.extend(included);
                 }
-                _ if is_program(&setting) => named.extend(words(top, value, home.as_deref())),
+                _ if is_program(&setting) => {
+                    named.extend(paths_in_command_line(top, value, home.as_deref()))
+                }
                 _ => {}
             }
-            if named.len() >= MOST_NAMED {
+            if named.len() >= MAX_NAMED {
                 return named;
             }
         }
@@ -187,18 +195,19 @@ fn is_program(setting: &Setting) -> bool {
     }
 }
 
-/// Words of a command line that may be files: those with a slash, and names of existing files.
-fn words(top: &Path, line: &str, home: Option<&Path>) -> Vec<PathBuf> {
+/// Returns the words of a command line that may be files: those with a slash, and names of existing
+/// files.
+fn paths_in_command_line(top: &Path, line: &str, home: Option<&Path>) -> Vec<PathBuf> {
     let separate = |c: char| c.is_whitespace() || "\"'`|;&<>(){}$=!".contains(c);
     let words = line.split(separate).filter(|word| !word.is_empty());
     words
         .filter(|word| word.contains('/') || top.join(word).is_file())
-        .filter_map(|word| place(top, word, home))
+        .filter_map(|word| expand_path(top, word, home))
         .collect()
 }
 
-/// Expands a path in a setting as git does.
-fn place(around: &Path, value: &str, home: Option<&Path>) -> Option<PathBuf> {
+/// Expands a path in a setting as git does. A relative path is below `folder`.
+fn expand_path(folder: &Path, value: &str, home: Option<&Path>) -> Option<PathBuf> {
     let value = value.strip_prefix(":(optional)").unwrap_or(value);
     if value.is_empty() {
         return None;
@@ -206,18 +215,18 @@ fn place(around: &Path, value: &str, home: Option<&Path>) -> Option<PathBuf> {
     match value.strip_prefix('~') {
         Some("") => home.map(Path::to_owned),
         Some(rest) => match rest.strip_prefix('/') {
-            Some(rest) => Some(beside(home?, Path::new(rest))),
-            // A folder of another user, which is not writable.
+            Some(rest) => Some(join_path(home?, Path::new(rest))),
+            // `~name` is the home folder of another user, where a command cannot write.
             None => None,
         },
-        // A path in git's installation.
+        // In git's installation, where a command cannot write.
         None if value.starts_with("%(prefix)/") => None,
-        None => Some(beside(around, Path::new(value))),
+        None => Some(join_path(folder, Path::new(value))),
     }
 }
 
 /// Joins a path to a folder. Leading `..` components shorten the folder's path.
-fn beside(folder: &Path, path: &Path) -> PathBuf {
+fn join_path(folder: &Path, path: &Path) -> PathBuf {
     let mut folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     let mut rest = path.components().peekable();
     while let Some(part) = rest.peek() {
@@ -232,16 +241,16 @@ fn beside(folder: &Path, path: &Path) -> PathBuf {
 }
 
 /// Protects the paths that settings name, if a command could write them.
-pub(super) fn protect_named(folder: &Path, named: &BTreeSet<PathBuf>, found: &mut SandboxPaths) {
+pub(super) fn protect_named(folder: &Path, named: &BTreeSet<PathBuf>, paths: &mut SandboxPaths) {
     for place in named.iter().filter_map(|path| path.canonicalize().ok()) {
-        // A whole workspace folder is never meant.
-        if !folder.starts_with(&place) && found.writable.iter().any(|at| place.starts_with(at)) {
-            found.read_only.push(place);
+        // A whole workspace folder cannot be protected.
+        if !folder.starts_with(&place) && paths.writable.iter().any(|at| place.starts_with(at)) {
+            paths.read_only.push(place);
         }
     }
 }
 
-/// True for a repository from which git runs nothing: no hooks but samples, and no setting that
+/// True for a repository in which git runs no other program: its hooks are samples, and no setting
 /// names a program, another file or another repository.
 pub(super) fn is_inert(place: &Path) -> bool {
     let missing = |name: &str| fs::symlink_metadata(place.join(name)).is_err();
@@ -275,48 +284,49 @@ fn read(file: &Path) -> Option<Vec<u8>> {
     }
     let mut text = Vec::new();
     let opened = fs::File::open(file).ok()?;
-    opened.take(LONGEST_SETTINGS).read_to_end(&mut text).ok()?;
+    opened.take(MAX_CONFIG_BYTES).read_to_end(&mut text).ok()?;
     Some(text)
 }
 
-/// Makes a repository writable except for its control files. Each stays in place, because a mount
-/// point cannot be moved.
-fn open(place: &Path, found: &mut SandboxPaths) -> io::Result<()> {
-    found.read_only.retain(|path| path != place);
-    found.writable.push(place.to_owned());
+/// Makes a repository writable except for its control files. These are mounts, so a command cannot
+/// rename them either.
+fn make_writable(place: &Path, paths: &mut SandboxPaths) -> io::Result<()> {
+    paths.read_only.retain(|path| path != place);
+    paths.writable.push(place.to_owned());
     for name in REPOSITORY_NAMES {
-        // Of a link, what it leads to: nothing can be laid over the link itself.
-        found.read_only.extend(place.join(name).canonicalize());
+        // Protects the target of a link: nothing can be mounted over the link itself.
+        paths.read_only.extend(place.join(name).canonicalize());
     }
     for inner in ["modules", "worktrees"] {
-        let mut left = MOST_MODULES;
-        inside(&place.join(inner), 0, &mut left, found)?;
+        let mut left = MAX_MODULES;
+        make_modules_writable(&place.join(inner), 0, &mut left, paths)?;
     }
     Ok(())
 }
 
-fn inside(
+/// Makes repositories below a folder writable, and the folders above them.
+fn make_modules_writable(
     folder: &Path,
     depth: usize,
     left: &mut usize,
-    found: &mut SandboxPaths,
+    paths: &mut SandboxPaths,
 ) -> io::Result<()> {
     let is_folder = fs::symlink_metadata(folder).is_ok_and(|data| data.is_dir());
-    if !is_folder || found.writable.iter().any(|path| path == folder) {
+    if !is_folder || paths.writable.iter().any(|path| path == folder) {
         return Ok(());
     }
-    if *left == 0 || depth > DEEPEST_MODULE {
-        // Too many to protect one by one, so the folder stays read-only.
-        found.read_only.push(folder.to_owned());
+    if *left == 0 || depth > MAX_MODULE_DEPTH {
+        // There are too many to protect their control files, so the folder stays read-only.
+        paths.read_only.push(folder.to_owned());
         return Ok(());
     }
     if folder.join("HEAD").exists() {
         *left -= 1;
-        return open(folder, found);
+        return make_writable(folder, paths);
     }
-    found.writable.push(folder.to_owned());
+    paths.writable.push(folder.to_owned());
     for entry in fs::read_dir(folder)?.flatten() {
-        inside(&entry.path(), depth + 1, left, found)?;
+        make_modules_writable(&entry.path(), depth + 1, left, paths)?;
     }
     Ok(())
 }
@@ -331,32 +341,32 @@ mod tests {
         fs::write(path.join("config"), "[core]\n").unwrap();
     }
 
-    fn looked(folder: &Path, granted: bool) -> (Vec<PathBuf>, Vec<PathBuf>) {
-        let mut found = SandboxPaths::default();
-        look(folder, granted, &mut found).unwrap();
-        (found.writable, found.read_only)
+    fn protected_paths(folder: &Path, writable: bool) -> (Vec<PathBuf>, Vec<PathBuf>) {
+        let mut paths = SandboxPaths::default();
+        protect(folder, writable, &mut paths).unwrap();
+        (paths.writable, paths.read_only)
     }
 
-    /// Mounted places below the folder.
+    /// Read-only paths below the folder.
     fn protected(folder: &Path) -> Vec<String> {
-        let mut found =
+        let mut paths =
             SandboxPaths { writable: vec![folder.to_owned()], ..SandboxPaths::default() };
-        look(folder, false, &mut found).unwrap();
-        protect_named(folder, &named(folder), &mut found);
-        let below = found.read_only.iter().filter_map(|path| path.strip_prefix(folder).ok());
+        protect(folder, false, &mut paths).unwrap();
+        protect_named(folder, &named_paths(folder), &mut paths);
+        let below = paths.read_only.iter().filter_map(|path| path.strip_prefix(folder).ok());
         let mut names: Vec<String> = below.map(|path| path.display().to_string()).collect();
         names.sort();
         names
     }
 
     fn named_below(folder: &Path) -> Vec<String> {
-        let below = named(folder);
+        let below = named_paths(folder);
         let below = below.iter().filter_map(|path| path.strip_prefix(folder).ok());
         below.map(|path| path.display().to_string()).collect()
     }
 
     #[test]
-    fn what_is_not_granted_is_protected_where_it_could_be_written() {
+    fn a_repository_and_its_hook_folder_are_protected_below_writable_folders() {
         let dir = tempfile::tempdir().unwrap();
         let folder = dir.path().canonicalize().unwrap();
         let git = folder.join(".git");
@@ -364,8 +374,8 @@ mod tests {
         fs::create_dir_all(folder.join("tools/hooks")).unwrap();
         fs::write(git.join("config"), "[core]\n\thookspath = \"tools\"/ho\\\noks\n").unwrap();
         assert_eq!(protected(&folder), [".git", "tools/hooks"]);
-        // Not below what is written, so it needs no care.
-        assert!(looked(&folder.join("tools"), false).1.is_empty());
+        // The repository is not in a writable folder, so it needs no protection.
+        assert!(protected_paths(&folder.join("tools"), false).1.is_empty());
         for wrong in [".", "..", "/", "../missing", "tools/../missing", ""] {
             fs::write(git.join("config"), format!("[core]\nhooksPath = \"{wrong}\"\n")).unwrap();
             assert_eq!(protected(&folder), [".git"], "{wrong}");
@@ -373,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_and_programs_somewhere_else_are_named_there_or_missing() {
+    fn paths_in_settings_are_found_also_if_they_are_missing() {
         let dir = tempfile::tempdir().unwrap();
         let folder = dir.path().canonicalize().unwrap();
         let git = folder.join(".git");
@@ -390,13 +400,13 @@ mod tests {
         let all = ["later/own.cfg", "one", "run.sh", "shared.cfg", "tools/clean", "two/hooks"];
         assert_eq!(named_below(&folder), all);
         assert_eq!(protected(&folder), [".git", "one", "run.sh", "shared.cfg"]);
-        // Settings that lead in a circle.
+        // A file that includes itself.
         fs::write(folder.join("shared.cfg"), "[include]\npath = shared.cfg\n").unwrap();
-        named(&folder);
+        named_paths(&folder);
     }
 
     #[test]
-    fn a_repository_with_nothing_to_run_is_told_from_one_with_something() {
+    fn a_repository_is_inert_if_git_runs_nothing_in_it() {
         let dir = tempfile::tempdir().unwrap();
         let git = dir.path().join("r/.git");
         repo(&git);
@@ -419,16 +429,16 @@ mod tests {
     }
 
     #[test]
-    fn a_repository_is_opened_but_for_what_decides() {
+    fn a_writable_repository_keeps_its_control_files_read_only() {
         let dir = tempfile::tempdir().unwrap();
         let folder = dir.path().canonicalize().unwrap();
         let git = folder.join(".git");
         repo(&git);
         repo(&git.join("modules/lib/a"));
-        // From a folder in it, too.
+        // The workspace may be a folder in the working copy.
         fs::create_dir(folder.join("part")).unwrap();
         for from in [folder.clone(), folder.join("part")] {
-            let (writable, read_only) = looked(&from, true);
+            let (writable, read_only) = protected_paths(&from, true);
             let module = git.join("modules/lib/a");
             let opened = ["", "modules", "modules/lib", "modules/lib/a"].map(|name| git.join(name));
             assert_eq!(writable.len(), opened.len());
@@ -442,7 +452,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pointer_is_believed_only_when_it_is_returned() {
+    fn a_repository_is_writable_only_if_it_names_the_working_copy_in_return() {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().canonicalize().unwrap();
         let (main, copy) = (root.join("main"), root.join("copy"));
@@ -457,12 +467,12 @@ mod tests {
         fs::write(own.join("gitdir"), format!("{}\n", copy.join(".git").display())).unwrap();
         let repository = repository(&copy);
         assert_eq!(repository, Some(Repository { own: own.clone(), common: main.join(".git") }));
-        let (writable, read_only) = looked(&copy, true);
+        let (writable, read_only) = protected_paths(&copy, true);
         assert!(writable.contains(&own) && writable.contains(&main.join(".git")));
         assert!(
             read_only.contains(&own.join("commondir")) && read_only.contains(&own.join("gitdir"))
         );
         fs::write(copy.join(".git"), format!("gitdir: {}\n", main.join(".git").display())).unwrap();
-        assert_eq!(looked(&copy, true), (vec![], vec![]));
+        assert_eq!(protected_paths(&copy, true), (vec![], vec![]));
     }
 }

@@ -1,6 +1,6 @@
-//! Second layer of the sandbox, applied from inside: no privileges, few system calls, and writes
-//! only where the mounts allow them too. The restrictions hold for every program that the command
-//! starts, and are never lifted.
+//! Second layer of the sandbox, which a process applies to itself: no privileges, fewer system calls,
+//! and writes only where the mounts allow them too. Every program that the command starts inherits
+//! the restrictions, and none can lift them.
 
 use std::{
     collections::BTreeMap,
@@ -25,47 +25,48 @@ use seccompiler::{
 };
 
 /// Limit of threads and processes; a big build on a big machine has some hundreds.
-const MOST_TASKS: u64 = 2048;
+const MAX_TASKS: u64 = 2048;
 /// Largest file in bytes: far more than a build writes, less than a disk holds.
-const LONGEST_FILE: u64 = 32 << 30;
+const MAX_FILE_BYTES: u64 = 32 << 30;
 
 /// Sets resource limits. Memory has none: programs reserve far more address space than they use.
 /// The kernel kills a command that uses too much before it kills Cairn (see `sandbox_init`).
-pub(super) fn limit() -> anyhow::Result<()> {
+pub(super) fn set_resource_limits() -> anyhow::Result<()> {
     let limits =
-        [(Resource::Core, 0), (Resource::Nproc, MOST_TASKS), (Resource::Fsize, LONGEST_FILE)];
+        [(Resource::Core, 0), (Resource::Nproc, MAX_TASKS), (Resource::Fsize, MAX_FILE_BYTES)];
     for (resource, most) in limits {
         let maximum = rustix::process::getrlimit(resource).maximum;
         let most = maximum.map_or(most, |maximum| maximum.min(most));
         setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) })
-            .context("no limit could be set")?;
+            .context("the resource limits could not be set")?;
     }
     Ok(())
 }
 
-/// Restricts the superuser inside the sandbox, whom the kernel allows more: settings of the whole
-/// machine are covered, and process ids are limited, because no process limit applies. False if the
-/// ids cannot be limited: they belong to a sandbox since Linux 6.14.
-pub(super) fn restrain_superuser() -> anyhow::Result<bool> {
+/// Restricts the superuser inside the sandbox: makes settings of the whole machine read-only, and
+/// limits process ids, because the kernel's limit of processes does not apply to the superuser.
+/// False if process ids cannot be limited.
+pub(super) fn restrict_superuser() -> anyhow::Result<bool> {
     let usual = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC | MountFlags::BIND;
     let release = rustix::system::uname().release().to_string_lossy().into_owned();
-    let limited = numbers_belong_to_a_box(&release) && {
-        // The launcher may have covered them already.
+    let limited = pid_limit_is_per_namespace(&release) && {
+        // Makes it writable for the next line. Fails if it is no mount; then it is writable already.
         let _ = mount_remount("/proc/sys", usual, c"");
-        std::fs::write("/proc/sys/kernel/pid_max", MOST_TASKS.to_string()).is_ok()
+        std::fs::write("/proc/sys/kernel/pid_max", MAX_TASKS.to_string()).is_ok()
     };
     for name in ["sys", "sysrq-trigger", "irq", "bus", "acpi", "fs", "scsi"] {
         let place = Path::new("/proc").join(name);
         if place.exists() {
             mount_bind(&place, &place)
                 .and_then(|()| mount_remount(&place, usual | MountFlags::RDONLY, c""))
-                .with_context(|| format!("{} stays open", place.display()))?;
+                .with_context(|| format!("{} could not be made read-only", place.display()))?;
         }
     }
     Ok(limited)
 }
 
-fn numbers_belong_to_a_box(release: &str) -> bool {
+/// True since Linux 6.14. Before, `pid_max` is a setting of the whole machine.
+fn pid_limit_is_per_namespace(release: &str) -> bool {
     let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(|part| part.parse::<u32>());
     match (numbers.next(), numbers.next()) {
         (Some(Ok(major)), Some(Ok(minor))) => (major, minor) >= (6, 14),
@@ -75,21 +76,21 @@ fn numbers_belong_to_a_box(release: &str) -> bool {
 
 /// Drops all capabilities, and prevents programs from regaining one.
 pub(super) fn drop_privileges() -> anyhow::Result<()> {
-    set_no_new_privs(true).context("privileges could not be given up")?;
-    // Fails without capabilities, when there is none to drop.
+    set_no_new_privs(true).context("privileges could not be dropped")?;
+    // Fails for a process without capabilities, which has none to drop.
     for capability in CapabilitySet::all().iter() {
         let _ = remove_capability_from_bounding_set(capability);
     }
     let _ = clear_ambient_capability_set();
     let none = CapabilitySet::empty();
     set_capabilities(None, CapabilitySets { effective: none, permitted: none, inheritable: none })
-        .context("capabilities could not be given up")?;
-    ensure!(capabilities(None)?.effective.is_empty(), "capabilities are left");
+        .context("capabilities could not be dropped")?;
+    ensure!(capabilities(None)?.effective.is_empty(), "some capabilities could not be dropped");
     Ok(())
 }
 
 /// Restricts writes to these folders by Landlock, as far as the kernel supports it.
-pub(super) fn write_only_below(folders: &[PathBuf]) -> anyhow::Result<()> {
+pub(super) fn allow_writes_only_below(folders: &[PathBuf]) -> anyhow::Result<()> {
     let write = AccessFs::from_write(ABI::V6);
     let mut rules = Ruleset::default()
         .handle_access(write)?
@@ -106,15 +107,15 @@ pub(super) fn write_only_below(folders: &[PathBuf]) -> anyhow::Result<()> {
 
 /// Forbids system calls that no command needs and that reach outside the sandbox: other processes'
 /// memory, the kernel's keys and programs, mounts and namespaces, terminal input.
-pub(super) fn forbid_calls() -> anyhow::Result<()> {
+pub(super) fn forbid_system_calls() -> anyhow::Result<()> {
     let allow = SeccompAction::Allow;
     let arch = std::env::consts::ARCH.try_into()?;
-    let refused = SeccompFilter::new(refused()?, allow.clone(), errno(libc::EPERM), arch)?;
-    // The arguments of `clone3` lie in memory, which a filter cannot read. Programs fall back to
-    // `clone`.
+    let forbidden = SeccompFilter::new(forbidden()?, allow.clone(), errno(libc::EPERM), arch)?;
+    // The arguments of `clone3` lie in memory, which a filter cannot read. With this error, programs
+    // fall back to `clone`.
     let unknown = BTreeMap::from([(libc::SYS_clone3, Vec::new())]);
     let unknown = SeccompFilter::new(unknown, allow, errno(libc::ENOSYS), arch)?;
-    for filter in [refused, unknown] {
+    for filter in [forbidden, unknown] {
         let program: BpfProgram = filter.try_into()?;
         apply_filter(&program)?;
     }
@@ -125,7 +126,8 @@ fn errno(number: i32) -> SeccompAction {
     SeccompAction::Errno(number.unsigned_abs())
 }
 
-const NEVER: &[libc::c_long] = &[
+/// System calls that are forbidden whatever their arguments are.
+const FORBIDDEN: &[libc::c_long] = &[
     libc::SYS_ptrace,
     libc::SYS_process_vm_readv,
     libc::SYS_process_vm_writev,
@@ -166,11 +168,12 @@ const NEVER: &[libc::c_long] = &[
     libc::SYS_syslog,
 ];
 
-/// Bit in the numbers of system calls of the x32 ABI; some calls have other numbers there.
+/// Bit in the numbers of system calls of the x32 ABI.
 #[cfg(target_arch = "x86_64")]
 const X32: libc::c_long = 0x4000_0000;
+/// System calls that have another number in the x32 ABI.
 #[cfg(target_arch = "x86_64")]
-const ONLY_X32: &[libc::c_long] = &[
+const FORBIDDEN_X32: &[libc::c_long] = &[
     X32 + 521, // ptrace
     X32 + 528, // kexec_load
     X32 + 539, // process_vm_readv
@@ -179,8 +182,8 @@ const ONLY_X32: &[libc::c_long] = &[
 
 type Rules = BTreeMap<libc::c_long, Vec<SeccompRule>>;
 
-fn refused() -> anyhow::Result<Rules> {
-    let mut rules: Rules = NEVER.iter().map(|&call| (call, Vec::new())).collect();
+fn forbidden() -> anyhow::Result<Rules> {
+    let mut rules: Rules = FORBIDDEN.iter().map(|&call| (call, Vec::new())).collect();
     let user_namespace = libc::CLONE_NEWUSER as u64;
     let namespace = SeccompCmpOp::MaskedEq(user_namespace);
     for call in [libc::SYS_clone, libc::SYS_unshare] {
@@ -193,8 +196,8 @@ fn refused() -> anyhow::Result<Rules> {
             rule([(1, SeccompCmpOp::Eq, libc::TIOCLINUX)])?,
         ],
     );
-    // Allows Unix and Internet sockets (an own network namespace leads nowhere), and netlink for
-    // listing addresses. Other socket families are refused.
+    // Allows Unix and Internet sockets (a private network namespace has no connections), and netlink
+    // to list addresses. Other socket families are forbidden.
     let usual = [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
     let other = usual.map(|family| (0, SeccompCmpOp::Ne, family as u64));
     let netlink = [
@@ -208,8 +211,8 @@ fn refused() -> anyhow::Result<Rules> {
     {
         let x32: Rules = rules.iter().map(|(call, rules)| (call | X32, rules.clone())).collect();
         rules.extend(x32);
-        rules.extend(ONLY_X32.iter().map(|&call| (call, Vec::new())));
-        // `ioctl` there.
+        rules.extend(FORBIDDEN_X32.iter().map(|&call| (call, Vec::new())));
+        // Number of `ioctl` in the x32 ABI.
         let ioctl = rules.get(&libc::SYS_ioctl).cloned().unwrap_or_default();
         rules.insert(X32 + 514, ioctl);
     }
@@ -232,7 +235,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_limit_of_numbers_is_set_only_where_it_is_the_boxs_own() {
+    fn process_ids_are_limited_only_if_the_limit_belongs_to_the_sandbox() {
         for (release, own) in [
             ("6.18.44-fc", true),
             ("6.14", true),
@@ -241,16 +244,15 @@ mod tests {
             ("5.15", false),
             ("x", false),
         ] {
-            assert_eq!(numbers_belong_to_a_box(release), own, "{release}");
+            assert_eq!(pid_limit_is_per_namespace(release), own, "{release}");
         }
     }
 
     #[test]
-    fn the_filter_can_be_made() {
+    fn the_filter_compiles_and_is_short_enough_for_the_kernel() {
         let arch = std::env::consts::ARCH.try_into().unwrap();
-        let filter = SeccompFilter::new(refused().unwrap(), SeccompAction::Allow, errno(1), arch);
+        let filter = SeccompFilter::new(forbidden().unwrap(), SeccompAction::Allow, errno(1), arch);
         let program: BpfProgram = filter.unwrap().try_into().unwrap();
-        // What the kernel takes at most.
         assert!(program.len() < 4096, "{}", program.len());
     }
 }

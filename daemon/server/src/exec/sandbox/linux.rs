@@ -10,17 +10,26 @@ use std::{
 use cairn_core::policy::sandbox::{self as policy, PROGRAM};
 
 use super::{
-    Builder, PreparedSandbox, SUBCOMMAND, SandboxBackend, SandboxSpec,
-    private_folders::PrivateFolders, sandbox_init, userns_launcher,
+    builder::{Builder, SandboxSpec},
+    prepared::PreparedSandbox,
+    private_folders::PrivateFolders,
+    sandbox_init,
+    settings::SandboxBackend,
+    subcommand::SUBCOMMAND,
+    userns_launcher,
 };
 use crate::exec::processes::guard;
 
 /// Backends, the better one first.
-pub(super) const TIERS: &[SandboxBackend] =
+pub(super) const BACKENDS: &[SandboxBackend] =
     &[SandboxBackend::Bubblewrap, SandboxBackend::Namespaces];
 
-/// Fixed path: systems that restrict namespaces allow them for the program at this path.
+/// Usual path. Systems that restrict namespaces allow them for the program at this path.
 const BUBBLEWRAP: &str = "/usr/bin/bwrap";
+
+/// Roles of this program in a sandbox: arguments after [`SUBCOMMAND`].
+const INIT: &str = "init";
+const LAUNCHER: &str = "launch";
 
 pub(super) fn builder(backend: SandboxBackend, program: &Path) -> Result<Builder, String> {
     match backend {
@@ -28,28 +37,28 @@ pub(super) fn builder(backend: SandboxBackend, program: &Path) -> Result<Builder
             let usual = PathBuf::from(BUBBLEWRAP);
             let program = if usual.exists() { Some(usual) } else { on_path("bwrap") };
             let program = program.ok_or("bubblewrap (bwrap) is not installed")?;
-            Ok(Builder { backend, program, words: Vec::new() })
+            Ok(Builder { backend, program, arguments: Vec::new() })
         }
         SandboxBackend::Namespaces => {
-            let words = vec![SUBCOMMAND.into(), "launch".into()];
-            Ok(Builder { backend, program: program.to_owned(), words })
+            let arguments = vec![SUBCOMMAND.into(), LAUNCHER.into()];
+            Ok(Builder { backend, program: program.to_owned(), arguments })
         }
         SandboxBackend::Seatbelt => Err("this is not macOS".to_owned()),
     }
 }
 
-pub(super) fn prepared(
+pub(super) fn prepare(
     builder: &Builder,
     spec: &SandboxSpec,
     command: OsString,
-    private: Arc<PrivateFolders>,
+    private_folders: Arc<PrivateFolders>,
 ) -> PreparedSandbox {
-    let mounts = policy::mounts(spec.found, spec.own);
+    let mounts = policy::mounts(spec.paths, spec.own);
     let devices = PathBuf::from("/dev");
     let writable = policy::writable(&mounts).map(Path::to_owned).chain([devices]).collect();
-    let words = sandbox_init::Job { writable, command }.arguments();
-    let init = [PROGRAM.into(), SUBCOMMAND.into(), "init".into()].into_iter().chain(words);
-    let mut arguments = builder.words.clone();
+    let job = sandbox_init::Job { writable, command };
+    let init = [PROGRAM.into(), SUBCOMMAND.into(), INIT.into()].into_iter().chain(job.arguments());
+    let mut arguments = builder.arguments.clone();
     arguments.extend(policy::arguments(&mounts, spec.network, spec.cwd, spec.own, init));
     PreparedSandbox {
         program: builder.program.clone(),
@@ -57,20 +66,22 @@ pub(super) fn prepared(
         temporary: "/tmp".into(),
         reports: true,
         variables: spec.variables(),
-        writable: spec.found.writable.clone(),
-        read_only: spec.found.read_only.clone(),
-        _ground: private,
+        writable: spec.paths.writable.clone(),
+        read_only: spec.paths.read_only.clone(),
+        _private_folders: private_folders,
     }
 }
 
-pub(super) fn part(mut words: impl Iterator<Item = OsString>) -> anyhow::Result<ExitCode> {
-    let stage = words.next();
-    match stage.as_deref().and_then(OsStr::to_str) {
-        Some("init") => sandbox_init::run(words),
-        Some("launch") => userns_launcher::launch(words.collect()),
-        Some("mounts") => userns_launcher::mounts(words.collect()),
-        Some(guard::PART) => guard::run(words),
-        Some(_) | None => anyhow::bail!("`cairn {SUBCOMMAND}` is Cairn's own"),
+pub(super) fn run_subcommand(
+    mut arguments: impl Iterator<Item = OsString>,
+) -> anyhow::Result<ExitCode> {
+    let role = arguments.next();
+    match role.as_deref().and_then(OsStr::to_str) {
+        Some(INIT) => sandbox_init::run(arguments),
+        Some(LAUNCHER) => userns_launcher::launch(arguments.collect()),
+        Some(userns_launcher::MOUNTER) => userns_launcher::mount_and_exec(arguments.collect()),
+        Some(guard::ROLE) => guard::run(arguments),
+        Some(_) | None => anyhow::bail!("`cairn {SUBCOMMAND}` is internal to Cairn"),
     }
 }
 

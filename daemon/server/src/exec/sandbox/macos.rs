@@ -1,7 +1,7 @@
 //! Sandboxes on macOS: `sandbox-exec` with a profile from the core. Not tested.
 //!
-//! No process of Cairn's runs inside: the command is its own leader, and ends as it does without a
-//! sandbox.
+//! No process of Cairn runs inside: the shell of the command is the process that Cairn starts, and
+//! it ends as it does without a sandbox.
 
 use std::{
     ffi::OsString,
@@ -13,29 +13,32 @@ use std::{
 use cairn_core::policy::seatbelt;
 
 use super::{
-    Builder, PreparedSandbox, SUBCOMMAND, SandboxBackend, SandboxSpec,
+    builder::{Builder, SandboxSpec},
+    prepared::PreparedSandbox,
     private_folders::PrivateFolders,
+    settings::SandboxBackend,
+    subcommand::SUBCOMMAND,
 };
 
 const SANDBOX_EXEC: &str = "/usr/bin/sandbox-exec";
 
-pub(super) const TIERS: &[SandboxBackend] = &[SandboxBackend::Seatbelt];
+pub(super) const BACKENDS: &[SandboxBackend] = &[SandboxBackend::Seatbelt];
 
 pub(super) fn builder(backend: SandboxBackend, _program: &Path) -> Result<Builder, String> {
     if backend != SandboxBackend::Seatbelt || !Path::new(SANDBOX_EXEC).exists() {
         return Err(format!("{SANDBOX_EXEC} is missing"));
     }
-    Ok(Builder { backend, program: PathBuf::from(SANDBOX_EXEC), words: Vec::new() })
+    Ok(Builder { backend, program: PathBuf::from(SANDBOX_EXEC), arguments: Vec::new() })
 }
 
-pub(super) fn prepared(
+pub(super) fn prepare(
     builder: &Builder,
     spec: &SandboxSpec,
     command: OsString,
-    private: Arc<PrivateFolders>,
+    private_folders: Arc<PrivateFolders>,
 ) -> PreparedSandbox {
-    let profile = seatbelt::profile(spec.found, spec.own, spec.network);
-    let mut arguments = builder.words.clone();
+    let profile = seatbelt::profile(spec.paths, spec.own, spec.network);
+    let mut arguments = builder.arguments.clone();
     let shell = ["/bin/bash", "--noprofile", "--norc", "-c"].map(OsString::from);
     arguments.extend(["-p".into(), profile.into()].into_iter().chain(shell).chain([command]));
     PreparedSandbox {
@@ -44,12 +47,14 @@ pub(super) fn prepared(
         temporary: spec.own.temporary.clone(),
         reports: false,
         variables: spec.variables(),
-        writable: spec.found.writable.clone(),
-        read_only: spec.found.read_only.clone(),
-        _ground: private,
+        writable: spec.paths.writable.clone(),
+        read_only: spec.paths.read_only.clone(),
+        _private_folders: private_folders,
     }
 }
 
-pub(super) fn part(_words: impl Iterator<Item = OsString>) -> anyhow::Result<ExitCode> {
-    anyhow::bail!("`cairn {SUBCOMMAND}` is for Linux")
+pub(super) fn run_subcommand(
+    _arguments: impl Iterator<Item = OsString>,
+) -> anyhow::Result<ExitCode> {
+    anyhow::bail!("`cairn {SUBCOMMAND}` works on Linux only")
 }

@@ -2,7 +2,11 @@
 
 use std::{convert::Infallible, ffi::OsString, io, path::PathBuf, process::ExitCode, sync::Arc};
 
-use super::{AllowedBackends, SUBCOMMAND, SandboxBackend, SandboxRequest};
+use super::{
+    request::SandboxRequest,
+    settings::{AllowedBackends, SandboxBackend},
+    subcommand::SUBCOMMAND,
+};
 
 const REASON: &str = "Cairn has none for this system yet";
 
@@ -13,7 +17,11 @@ pub struct Sandbox;
 pub type PreparedSandbox = Infallible;
 
 impl Sandbox {
-    pub fn new(_program: Option<PathBuf>, _tiers: AllowedBackends, _hidden: Vec<PathBuf>) -> Self {
+    pub fn new(
+        _program: Option<PathBuf>,
+        _backends: AllowedBackends,
+        _hidden: Vec<PathBuf>,
+    ) -> Self {
         Self
     }
 
@@ -25,11 +33,13 @@ impl Sandbox {
         Err(REASON.to_owned())
     }
 
-    pub async fn prepare(&self, _order: SandboxRequest<'_>) -> io::Result<Arc<PreparedSandbox>> {
+    pub async fn prepare(&self, _request: SandboxRequest<'_>) -> io::Result<Arc<PreparedSandbox>> {
         Err(io::Error::new(io::ErrorKind::Unsupported, REASON))
     }
 }
 
-pub(super) fn part(_words: impl Iterator<Item = OsString>) -> anyhow::Result<ExitCode> {
-    anyhow::bail!("`cairn {SUBCOMMAND}` is for Linux")
+pub(super) fn run_subcommand(
+    _arguments: impl Iterator<Item = OsString>,
+) -> anyhow::Result<ExitCode> {
+    anyhow::bail!("`cairn {SUBCOMMAND}` works on Linux only")
 }

@@ -1,14 +1,14 @@
-//! Incremental walk of a folder tree, which remembers stamps and returns the current state.
+//! Incremental scan of a folder tree: returns the stamps of tracked entries. [`Interest`] decides what
+//! is tracked.
 //!
-//! A folder with an unchanged stamp is not read again; only its tracked entries and its folders are
-//! checked. The stamp holds the change time, which no command can set. A folder that changed within
-//! a clock tick of the last read is read again. The walk never follows a link and never reads a
-//! file. [`Interest`] determines what is tracked; this module contains no names.
+//! A folder is read again only if its stamp changed; else only its tracked entries and its folders
+//! are checked. The stamp holds the change time, which no command can set. Two changes within a clock
+//! tick have the same time, so a folder that had just changed when it was read is read again. The scan
+//! never follows a link and never reads a file.
 
 use std::{
     collections::BTreeMap,
     ffi::{OsStr, OsString},
-    fs::File,
     io,
     os::{
         fd::{AsFd, OwnedFd},
@@ -18,16 +18,15 @@ use std::{
 };
 
 use cairn_core::policy::control_files::EntryKind;
-use rustix::{
-    fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat, fstat, openat, statat},
-    io::Errno,
-};
+use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat, fstat, openat, statat};
 use serde::{Deserialize, Serialize};
 
+use crate::workspace::nofollow::{FOLDER, open_folder};
+
 /// Folders of one tree. If there are more, the result is marked as incomplete.
-const MOST_FOLDERS: usize = 300_000;
-/// Depth at which a folder is not walked but tracked as a whole; no project is that deep.
-const DEEPEST: usize = 256;
+const MAX_FOLDERS: usize = 300_000;
+/// Depth below which a folder is not walked but tracked as a whole; no project is that deep.
+const MAX_DEPTH: usize = 256;
 /// Nanoseconds within which two changes can have the same time stamp: the kernel's tick takes at
 /// most ten milliseconds.
 const TICK_NANOS: i128 = 20_000_000;
@@ -45,14 +44,16 @@ pub(super) trait Interest {
     ) -> Vec<Judged<Self::Zone>>;
 }
 
+/// Decision about one entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Judged<Z> {
+    /// Part of the stamp that is compared; `None` if the entry is not tracked.
     pub(super) track: Option<Compare>,
     /// Zone in which a folder is walked; `None` if it is not walked.
     pub(super) enter: Option<Z>,
 }
 
-/// The part of a stamp that counts when two are compared.
+/// Part of a stamp that is compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Compare {
     /// Content and identity.
@@ -63,10 +64,10 @@ pub(super) enum Compare {
     Presence,
 }
 
-/// The state of an entry.
+/// State of an entry: identity, size, mode and times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Stamp {
-    pub(super) kind: Kind,
+    pub(super) kind: StampKind,
     pub(super) compare: Compare,
     pub(super) dev: u64,
     pub(super) ino: u64,
@@ -78,7 +79,7 @@ pub(super) struct Stamp {
 
 /// Serializable form of [`EntryKind`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum Kind {
+pub(super) enum StampKind {
     File,
     Folder,
     Link,
@@ -88,10 +89,10 @@ pub(super) enum Kind {
 impl Stamp {
     fn of(stat: &Stat, compare: Compare) -> Self {
         let kind = match FileType::from_raw_mode(stat.st_mode) {
-            FileType::RegularFile => Kind::File,
-            FileType::Directory => Kind::Folder,
-            FileType::Symlink => Kind::Link,
-            _ => Kind::Other,
+            FileType::RegularFile => StampKind::File,
+            FileType::Directory => StampKind::Folder,
+            FileType::Symlink => StampKind::Link,
+            _ => StampKind::Other,
         };
         #[allow(clippy::unnecessary_cast, reason = "the types differ between systems")]
         Self {
@@ -119,13 +120,13 @@ impl Stamp {
         self.size
     }
 
-    /// True if all compared parts are equal.
+    /// True if the compared parts are equal.
     pub(super) fn is_still(&self, other: &Self) -> bool {
         let same = self.kind == other.kind && self.compare == other.compare;
         match self.compare {
             Compare::Presence => same,
             Compare::Identity => same && (self.dev, self.ino) == (other.dev, other.ino),
-            Compare::Whole if self.kind == Kind::Folder => {
+            Compare::Whole if self.kind == StampKind::Folder => {
                 same && (self.dev, self.ino) == (other.dev, other.ino)
             }
             Compare::Whole => self == other,
@@ -138,31 +139,33 @@ fn nanos(seconds: i64, nanos: i64) -> i128 {
 }
 
 /// Stamps of all tracked entries, by path below the root.
-pub(super) type Snapshot = BTreeMap<PathBuf, Stamp>;
+pub(super) type PathSnapshot = BTreeMap<PathBuf, Stamp>;
 
+/// Result of a scan.
 #[derive(Debug, Default)]
-pub(super) struct Scan {
-    pub(super) found: Snapshot,
+pub(super) struct PathScan {
+    pub(super) found: PathSnapshot,
     /// Set if more folders exist than are walked, or some could not be read.
     pub(super) incomplete: bool,
 }
 
-/// Paths of `after` that differ from `before`, without those in a folder that is new itself.
+/// Returns the paths of `after` that differ from `before`. Of a new or changed folder, only the folder
+/// itself.
 pub(super) fn differing<'a>(
     before: impl Fn(&Path) -> Option<&'a Stamp>,
-    after: &'a Snapshot,
+    after: &'a PathSnapshot,
 ) -> Vec<(&'a Path, &'a Stamp)> {
     let mut differing: Vec<(&Path, &Stamp)> = Vec::new();
-    let mut within: Option<&Path> = None;
+    let mut changed_folder: Option<&Path> = None;
     for (path, stamp) in after {
-        if within.is_some_and(|folder| path.starts_with(folder)) {
+        if changed_folder.is_some_and(|folder| path.starts_with(folder)) {
             continue;
         }
         if before(path).is_some_and(|before| before.is_still(stamp)) {
             continue;
         }
-        if stamp.kind == Kind::Folder {
-            within = Some(path);
+        if stamp.kind == StampKind::Folder {
+            changed_folder = Some(path);
         }
         differing.push((path, stamp));
     }
@@ -197,22 +200,22 @@ impl<Z: Copy + PartialEq> Tree<Z> {
         self.top = None;
     }
 
-    /// Walks the tree. With `mend`, unreadable folders of this user are made readable: a command
-    /// can create one that only a program that knows the names inside can use.
+    /// Walks the tree. With `make_readable`, unreadable folders of this user are made readable: a
+    /// program that knows a name inside can use such a folder, so it must be scanned.
     pub(super) fn scan(
         &mut self,
         interest: &impl Interest<Zone = Z>,
-        mend: bool,
-    ) -> io::Result<Scan> {
+        make_readable: bool,
+    ) -> io::Result<PathScan> {
         let root = openat(CWD, &self.root, FOLDER, Mode::empty())?;
         let mut walk = Walk {
             root,
             interest,
-            mend,
+            make_readable,
             path: PathBuf::new(),
-            scan: Scan::default(),
-            left: MOST_FOLDERS,
-            now: now(),
+            scan: PathScan::default(),
+            folders_left: MAX_FOLDERS,
+            started: now(),
         };
         let top = self.top.get_or_insert_with(|| Folder::new(OsString::new(), self.zone));
         walk.folder(top, 0);
@@ -229,24 +232,24 @@ impl<Z> Folder<Z> {
 struct Walk<'a, I> {
     root: OwnedFd,
     interest: &'a I,
-    mend: bool,
+    make_readable: bool,
     path: PathBuf,
-    scan: Scan,
-    left: usize,
-    now: i128,
+    scan: PathScan,
+    folders_left: usize,
+    started: i128,
 }
 
 impl<Z: Copy + PartialEq, I: Interest<Zone = Z>> Walk<'_, I> {
     /// Walks one folder. False if it is gone.
     fn folder(&mut self, folder: &mut Folder<Z>, depth: usize) -> bool {
-        if self.left == 0 {
+        if self.folders_left == 0 {
             self.scan.incomplete = true;
             return true;
         }
-        self.left -= 1;
+        self.folders_left -= 1;
         let here = if depth == 0 { Path::new(".") } else { self.path.as_path() };
         let Ok(stamp) = Stamp::at(&self.root, here, Compare::Whole) else { return false };
-        if stamp.kind != Kind::Folder {
+        if stamp.kind != StampKind::Folder {
             return false;
         }
         if folder.stamp != Some(stamp) {
@@ -269,7 +272,7 @@ impl<Z: Copy + PartialEq, I: Interest<Zone = Z>> Walk<'_, I> {
         let mut folders = std::mem::take(&mut folder.folders);
         folders.retain_mut(|inner| {
             self.path.push(&inner.name);
-            let stays = if depth < DEEPEST {
+            let exists = if depth < MAX_DEPTH {
                 self.folder(inner, depth + 1)
             } else {
                 if let Ok(stamp) = Stamp::at(&self.root, &self.path, Compare::Identity) {
@@ -278,21 +281,22 @@ impl<Z: Copy + PartialEq, I: Interest<Zone = Z>> Walk<'_, I> {
                 true
             };
             self.path.pop();
-            stays
+            exists
         });
         folder.folders = folders;
         true
     }
 
+    /// True if a later change gets another stamp.
     fn is_settled(&self, stamp: &Stamp) -> bool {
-        self.now - stamp.modified.max(stamp.changed) > TICK_NANOS
+        self.started - stamp.modified.max(stamp.changed) > TICK_NANOS
     }
 
-    /// Reads the entries again; stamps of folders that still exist are kept.
+    /// Reads the entries of a folder again. Folders that still exist keep their stamps.
     fn read(&mut self, folder: &mut Folder<Z>) -> io::Result<Stamp> {
         let opened = match open_folder(&self.root, &self.path, LIST) {
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied && self.mend => {
-                // All processes of the command are dead, so the entry is not replaced meanwhile.
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied && self.make_readable => {
+                // No process of the command is alive that could put a link at the path meanwhile.
                 let mode = Mode::RWXU;
                 rustix::fs::chmodat(&self.root, &self.path, mode, AtFlags::empty())?;
                 open_folder(&self.root, &self.path, LIST)?
@@ -310,10 +314,10 @@ impl<Z: Copy + PartialEq, I: Interest<Zone = Z>> Walk<'_, I> {
             let kind = match entry.file_type() {
                 FileType::Unknown => {
                     match Stamp::at(&opened, Path::new(name), Compare::Whole).map(|it| it.kind) {
-                        Ok(Kind::File) => EntryKind::File,
-                        Ok(Kind::Folder) => EntryKind::Folder,
-                        Ok(Kind::Link) => EntryKind::Link,
-                        Ok(Kind::Other) => EntryKind::Other,
+                        Ok(StampKind::File) => EntryKind::File,
+                        Ok(StampKind::Folder) => EntryKind::Folder,
+                        Ok(StampKind::Link) => EntryKind::Link,
+                        Ok(StampKind::Other) => EntryKind::Other,
                         Err(_) => continue,
                     }
                 }
@@ -341,51 +345,10 @@ impl<Z: Copy + PartialEq, I: Interest<Zone = Z>> Walk<'_, I> {
     }
 }
 
-#[cfg(target_os = "linux")]
-const PLACE: OFlags = OFlags::PATH;
-#[cfg(not(target_os = "linux"))]
-const PLACE: OFlags = OFlags::RDONLY;
-pub(super) const FOLDER: OFlags = OFlags::DIRECTORY.union(OFlags::CLOEXEC).union(PLACE);
+/// Flags of a handle to list a folder.
 const LIST: OFlags = OFlags::DIRECTORY.union(OFlags::CLOEXEC).union(OFlags::RDONLY);
 
-/// Opens a folder below an open one. Follows no link.
-pub(super) fn open_folder(root: impl AsFd, path: &Path, flags: OFlags) -> io::Result<OwnedFd> {
-    if path.as_os_str().is_empty() {
-        return Ok(openat(root, ".", flags, Mode::empty())?);
-    }
-    #[cfg(target_os = "linux")]
-    {
-        use rustix::fs::{ResolveFlags, openat2};
-        let resolve =
-            ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
-        match openat2(&root, path, flags, Mode::empty(), resolve) {
-            // An older kernel, or a filter without this call.
-            Err(Errno::NOSYS | Errno::PERM | Errno::INVAL | Errno::AGAIN) => {}
-            opened => return Ok(opened?),
-        }
-    }
-    let mut names = path.components().peekable();
-    let mut at = openat(root, ".", FOLDER, Mode::empty())?;
-    while let Some(name) = names.next() {
-        let flags = if names.peek().is_none() { flags } else { FOLDER };
-        at = openat(&at, name.as_os_str(), flags | OFlags::NOFOLLOW, Mode::empty())?;
-    }
-    Ok(at)
-}
-
-/// Opens a regular file below an open folder for reading. Follows no link and does not block on a
-/// pipe.
-pub(super) fn open_file(root: impl AsFd, path: &Path) -> io::Result<File> {
-    let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
-        return Err(Errno::INVAL.into());
-    };
-    let folder = open_folder(root, parent, FOLDER)?;
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let file = File::from(openat(&folder, name, flags, Mode::empty())?);
-    if file.metadata()?.is_file() { Ok(file) } else { Err(Errno::INVAL.into()) }
-}
-
-/// Time in nanoseconds of the clock behind time stamps.
+/// Returns the time in nanoseconds, from the clock that the kernel uses for time stamps.
 fn now() -> i128 {
     #[cfg(target_os = "linux")]
     let clock = rustix::time::ClockId::RealtimeCoarse;
@@ -401,7 +364,7 @@ mod tests {
 
     use super::*;
 
-    /// Tracks files called `x` and counts the folders it was asked about.
+    /// Tracks files called `x` and counts the folders that were read.
     #[derive(Default)]
     struct Names(std::cell::Cell<usize>);
 
@@ -417,7 +380,7 @@ mod tests {
         }
     }
 
-    /// Everything before lies more than a tick back.
+    /// Waits until every earlier change is more than a clock tick old.
     fn settle(folder: &Path) {
         let until = now() + 2 * TICK_NANOS;
         while now() < until {
@@ -425,7 +388,7 @@ mod tests {
         }
     }
 
-    fn changes(tree: &mut Tree<()>, known: &mut Snapshot, names: &Names) -> Vec<String> {
+    fn changes(tree: &mut Tree<()>, known: &mut PathSnapshot, names: &Names) -> Vec<String> {
         names.0.set(0);
         let scan = tree.scan(names, false).unwrap();
         let changed = differing(|path| known.get(path), &scan.found)
@@ -445,12 +408,12 @@ mod tests {
         fs::write(dir.path().join("a/b/x"), "1").unwrap();
         settle(dir.path());
         let (mut tree, mut known, names) =
-            (Tree::new(dir.path().to_owned(), ()), Snapshot::new(), Names::default());
+            (Tree::new(dir.path().to_owned(), ()), PathSnapshot::new(), Names::default());
         assert_eq!(changes(&mut tree, &mut known, &names), ["a/b/x"]);
         assert_eq!(names.0.get(), 6);
         assert_eq!(changes(&mut tree, &mut known, &names), [""; 0]);
         assert_eq!(names.0.get(), 0);
-        // The content of a tracked file, a new one, and a folder in the place of another one.
+        // Changes of a tracked file, a new file, and below a folder that replaces another one.
         fs::write(dir.path().join("a/b/x"), "2").unwrap();
         fs::write(dir.path().join("e/x"), "").unwrap();
         assert_eq!(changes(&mut tree, &mut known, &names), ["a/b/x", "e/x"]);
@@ -470,7 +433,7 @@ mod tests {
     fn a_change_within_the_same_tick_is_seen() {
         let dir = tempfile::tempdir().unwrap();
         let (mut tree, mut known, names) =
-            (Tree::new(dir.path().to_owned(), ()), Snapshot::new(), Names::default());
+            (Tree::new(dir.path().to_owned(), ()), PathSnapshot::new(), Names::default());
         for round in 0..50 {
             let folder = dir.path().join(format!("f{round}"));
             fs::create_dir(&folder).unwrap();
@@ -486,12 +449,12 @@ mod tests {
         let outside = tempfile::tempdir().unwrap();
         fs::write(outside.path().join("x"), "").unwrap();
         std::os::unix::fs::symlink(outside.path(), dir.path().join("link")).unwrap();
-        let deep: PathBuf = std::iter::repeat_n("d", DEEPEST + 3).collect();
+        let deep: PathBuf = std::iter::repeat_n("d", MAX_DEPTH + 3).collect();
         fs::create_dir_all(dir.path().join(&deep)).unwrap();
         let (mut tree, mut known, names) =
-            (Tree::new(dir.path().to_owned(), ()), Snapshot::new(), Names::default());
+            (Tree::new(dir.path().to_owned(), ()), PathSnapshot::new(), Names::default());
         let found = changes(&mut tree, &mut known, &names);
-        let expected: PathBuf = std::iter::repeat_n("d", DEEPEST + 1).collect();
+        let expected: PathBuf = std::iter::repeat_n("d", MAX_DEPTH + 1).collect();
         assert_eq!(found, [expected.display().to_string()]);
     }
 }

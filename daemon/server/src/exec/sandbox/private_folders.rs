@@ -1,6 +1,6 @@
-//! Private folders of this daemon's sandboxes (temporary and home), an empty file, and copies of
-//! settings. Created when first needed, removed at the end. The next daemon removes those of a
-//! killed one.
+//! Private folders of this daemon's sandboxes: the temporary folder, home folders, an empty file, and
+//! copies of settings. They are created when first needed and removed when the daemon ends. If it is
+//! killed, the next daemon removes them.
 
 use std::{
     collections::HashMap,
@@ -17,122 +17,127 @@ use rustix::{
     process::getuid,
 };
 
+/// Start of the folder's name, by which the next daemon finds it.
 const PREFIX: &str = "cairn-box-";
-/// Time to wait at the end for the removal of the folders; the next daemon removes the rest.
-const LAST_MOMENT: Duration = Duration::from_millis(300);
+/// Longest time that the end of the daemon waits for the removal of its folders; the next daemon
+/// removes the rest.
+const REMOVAL_LIMIT: Duration = Duration::from_millis(300);
 
-static LAID: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+/// Folders that this process created.
+static CREATED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 /// Removes the folders at the end of the process, which runs no destructors.
-pub(in crate::exec) fn clear_up() {
-    let laid = std::mem::take(&mut *LAID.lock().unwrap_or_else(PoisonError::into_inner));
-    if laid.is_empty() {
+pub(in crate::exec) fn remove_all() {
+    let created = std::mem::take(&mut *CREATED.lock().unwrap_or_else(PoisonError::into_inner));
+    if created.is_empty() {
         return;
     }
     let (done, wait) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
-        for folder in laid {
+        for folder in created {
             // Fails if the folder is gone.
             let _ = fs::remove_dir_all(folder);
         }
         let _ = done.send(());
     });
-    let _ = wait.recv_timeout(LAST_MOMENT);
+    let _ = wait.recv_timeout(REMOVAL_LIMIT);
 }
 
 #[derive(Debug)]
 pub(super) struct PrivateFolders {
     /// Dropped before the lock.
     folder: tempfile::TempDir,
+    /// Tells other daemons that this one is alive.
     _lock: File,
     /// Mount points in each private home folder.
-    homes: Mutex<Vec<Vec<Place>>>,
-    /// Kept files, by text.
+    homes: Mutex<Vec<Vec<PrivatePlace>>>,
+    /// Paths of copies, by text.
     copies: Mutex<HashMap<String, PathBuf>>,
 }
 
 /// Mount point or link below a private home folder.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Place {
+pub(super) struct PrivatePlace {
     pub(super) path: PathBuf,
-    pub(super) kind: Kind,
+    pub(super) kind: PlaceKind,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Kind {
+pub(super) enum PlaceKind {
     Folder,
     File,
     /// Link to a workspace folder by another name. Nothing is mounted at it.
     Link(PathBuf),
 }
 
-/// Private home folders of one daemon. One is needed for each workspace and each change of the
-/// toolchains; then the daemon must be restarted.
-const MOST_HOMES: usize = 256;
+/// Private home folders of one daemon. Each workspace needs one, and each change of the toolchains
+/// needs another. At the limit the user must restart the daemon.
+const MAX_HOMES: usize = 256;
 
 impl PrivateFolders {
-    pub(super) fn lay() -> io::Result<Self> {
+    pub(super) fn create() -> io::Result<Self> {
         let within = std::env::temp_dir();
-        sweep(&within);
+        remove_abandoned(&within);
         // Created with mode 0700, for no other user.
         let folder =
             tempfile::Builder::new().prefix(PREFIX).tempdir_in(&within).map_err(|error| {
                 let place = within.display();
                 io::Error::new(error.kind(), format!("no temporary folder in {place}: {error}"))
             })?;
-        LAID.lock().unwrap_or_else(PoisonError::into_inner).push(folder.path().to_owned());
+        CREATED.lock().unwrap_or_else(PoisonError::into_inner).push(folder.path().to_owned());
         let lock = File::open(folder.path())?;
         flock(&lock, FlockOperation::NonBlockingLockShared)?;
         let (homes, copies) = (Mutex::default(), Mutex::default());
         let private = Self { folder, _lock: lock, homes, copies };
         fs::DirBuilder::new().mode(0o700).create(private.temporary())?;
-        File::create(private.nothing())?;
+        File::create(private.empty_file())?;
         Ok(private)
     }
 
-    pub(super) fn is_there(&self) -> bool {
-        self.temporary().is_dir() && self.nothing().is_file()
+    pub(super) fn exist(&self) -> bool {
+        self.temporary().is_dir() && self.empty_file().is_file()
     }
 
     pub(super) fn temporary(&self) -> PathBuf {
         self.folder.path().join("tmp")
     }
 
-    pub(super) fn nothing(&self) -> PathBuf {
+    pub(super) fn empty_file(&self) -> PathBuf {
         self.folder.path().join("nothing")
     }
 
-    /// Returns the private home folder with these mount points, which are created before any
-    /// command sees it. Commands with other mount points get another folder: commands write in it,
-    /// and could have replaced a mount point by a link.
-    pub(super) fn home(&self, mut places: Vec<Place>) -> io::Result<PathBuf> {
+    /// Returns a private home folder with exactly these mount points. They are created before any
+    /// command sees the folder, and none is added later: a command could have put a link at its path.
+    pub(super) fn home(&self, mut places: Vec<PrivatePlace>) -> io::Result<PathBuf> {
         places.sort();
         let mut homes = self.homes.lock().unwrap_or_else(PoisonError::into_inner);
         let path = |number: usize| self.folder.path().join(format!("home{number}"));
         if let Some(known) = homes.iter().position(|known| *known == places) {
             return Ok(path(known));
         }
-        if homes.len() >= MOST_HOMES {
+        if homes.len() >= MAX_HOMES {
             return Err(io::Error::other("too many private home folders; restart Cairn"));
         }
         let home = path(homes.len());
-        // A failed attempt may have left it.
+        // An earlier attempt may have failed halfway.
         match fs::remove_dir_all(&home) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             Ok(()) | Err(_) => {}
         }
         fs::DirBuilder::new().mode(0o700).create(&home)?;
-        let (links, mounted): (Vec<&Place>, Vec<&Place>) =
-            places.iter().partition(|place| matches!(place.kind, Kind::Link(_)));
-        // Links come last, so that nothing is created through one.
-        for Place { path, kind } in mounted.into_iter().chain(links) {
+        let (links, mounted): (Vec<&PrivatePlace>, Vec<&PrivatePlace>) =
+            places.iter().partition(|place| matches!(place.kind, PlaceKind::Link(_)));
+        // Links are created last, so that no mount point is created through one.
+        for PrivatePlace { path, kind } in mounted.into_iter().chain(links) {
             let place = home.join(path);
             fs::create_dir_all(place.parent().unwrap_or(&home))?;
             match kind {
-                Kind::Folder => fs::create_dir_all(&place)?,
-                Kind::File => drop(File::create(place)?),
-                Kind::Link(target) if place.symlink_metadata().is_err() => symlink(target, place)?,
-                Kind::Link(_) => {}
+                PlaceKind::Folder => fs::create_dir_all(&place)?,
+                PlaceKind::File => drop(File::create(place)?),
+                PlaceKind::Link(target) if place.symlink_metadata().is_err() => {
+                    symlink(target, place)?
+                }
+                PlaceKind::Link(_) => {}
             }
         }
         homes.push(places);
@@ -140,7 +145,7 @@ impl PrivateFolders {
     }
 
     /// Writes a text to a file that no command can write.
-    pub(super) fn keep(&self, text: &str) -> io::Result<PathBuf> {
+    pub(super) fn write_copy(&self, text: &str) -> io::Result<PathBuf> {
         let mut copies = self.copies.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(path) = copies.get(text) {
             return Ok(path.clone());
@@ -151,15 +156,15 @@ impl PrivateFolders {
         Ok(path)
     }
 
-    /// True for a file that was written here and still exists.
-    pub(super) fn holds(&self, file: &Path) -> bool {
+    /// True for a copy that was written here and still exists.
+    pub(super) fn contains(&self, file: &Path) -> bool {
         file.parent() == Some(self.folder.path()) && file.is_file()
     }
 }
 
 /// Removes folders that have the prefix, belong to this user, and are not locked by a living
 /// daemon.
-fn sweep(within: &Path) {
+fn remove_abandoned(within: &Path) {
     let Ok(entries) = fs::read_dir(within) else { return };
     for entry in entries.flatten() {
         let path = entry.path();
@@ -167,18 +172,18 @@ fn sweep(within: &Path) {
             continue;
         }
         let Ok(data) = fs::symlink_metadata(&path) else { continue };
-        if !data.is_dir() || data.uid() != getuid().as_raw() || is_young(&data) {
+        if !data.is_dir() || data.uid() != getuid().as_raw() || is_new(&data) {
             continue;
         }
-        let free = File::open(&path)
+        let is_unlocked = File::open(&path)
             .is_ok_and(|file| flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok());
-        if free && let Err(error) = fs::remove_dir_all(&path) {
-            tracing::debug!("{} stays: {error}", path.display());
+        if is_unlocked && let Err(error) = fs::remove_dir_all(&path) {
+            tracing::debug!("{} is not removed: {error}", path.display());
         }
     }
 }
 
-/// True for a new folder, which may not be locked yet.
-fn is_young(data: &fs::Metadata) -> bool {
+/// True for a new folder, which its daemon may not have locked yet.
+fn is_new(data: &fs::Metadata) -> bool {
     data.modified().ok().and_then(|time| time.elapsed().ok()).is_none_or(|age| age.as_secs() < 10)
 }

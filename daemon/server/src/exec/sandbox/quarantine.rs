@@ -1,9 +1,9 @@
-//! Quarantine: a folder of Cairn's own to which files are moved from a workspace, and from which
-//! they can be restored.
+//! Quarantine: folders of Cairn to which files of a workspace are moved, and from which they can be
+//! moved back.
 //!
-//! Entries are moved by a rename, or copied and removed between file systems. Links are never
-//! followed: paths are opened from the held workspace folder. The quarantine is bounded by age and
-//! size.
+//! Entries are renamed, or copied and removed if the quarantine is on another file system. Links are
+//! never followed: paths are opened below the open workspace folder. The quarantine is bounded by age
+//! and size.
 
 use std::{
     ffi::OsStr,
@@ -28,50 +28,52 @@ use rustix::{
 };
 
 use super::{
-    path_scan::{Compare, FOLDER, Kind, Stamp, open_folder},
-    shown_path,
+    path_scan::{Compare, Stamp, StampKind},
+    shown_path::shown_path,
 };
+use crate::workspace::nofollow::{FOLDER, open_file, open_folder};
 
 /// Age at which entries are removed when the daemon starts.
-const KEPT_FOR: Duration = Duration::from_secs(14 * 24 * 60 * 60);
+const MAX_AGE: Duration = Duration::from_secs(14 * 24 * 60 * 60);
 /// Size in bytes above which the oldest entries are removed.
-const MOST_BYTES: u64 = 1024 * 1024 * 1024;
+const MAX_BYTES: u64 = 1024 * 1024 * 1024;
 /// Limits of a copy between file systems.
-const MOST_COPIED_BYTES: u64 = 256 * 1024 * 1024;
-const MOST_COPIED_ENTRIES: usize = 20_000;
+const MAX_COPIED_BYTES: u64 = 256 * 1024 * 1024;
+const MAX_COPIED_ENTRIES: usize = 20_000;
+/// File in a quarantine folder with the former path of each entry, for the user.
 const ORIGINS: &str = "origins.txt";
 
-/// Quarantine folder for one command.
+/// Quarantine folder of the commands that run at the same time.
 #[derive(Debug)]
 pub(super) struct Quarantine {
     folder: PathBuf,
     count: usize,
 }
 
-/// Parent of all quarantine folders.
-pub(super) fn home(state: Option<&Path>) -> PathBuf {
+/// Returns the parent of all quarantine folders.
+pub(super) fn parent_folder(state: Option<&Path>) -> PathBuf {
     match state {
         Some(state) => state.join("quarantine"),
-        // Not visible to commands, which have a temporary folder of their own.
+        // Commands cannot see it: a sandbox has a private temporary folder.
         None => std::env::temp_dir()
             .join(format!("cairn-quarantine-{}", rustix::process::getuid().as_raw())),
     }
 }
 
 impl Quarantine {
-    pub(super) fn make(home: &Path) -> io::Result<Self> {
-        let folder = home.join(uuid::Uuid::now_v7().to_string());
+    pub(super) fn create(parent: &Path) -> io::Result<Self> {
+        let folder = parent.join(uuid::Uuid::now_v7().to_string());
         fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
         Ok(Self { folder, count: 0 })
     }
 
     /// Moves the entry at `path` below `root` to quarantine and returns its new path.
     pub(super) fn take(&mut self, root: &Path, path: &Path) -> io::Result<PathBuf> {
-        let place = Place::open(root, path)?;
+        let place = EntryPlace::open(root, path)?;
         self.count += 1;
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let to = self.folder.join(format!("{}-{name}", self.count));
-        // Written first, so that the origin is known even if the daemon is killed now.
+        // Written before the move, so that the origin is recorded even if the daemon is killed now.
         let mut origins = File::options()
             .append(true)
             .create(true)
@@ -86,7 +88,7 @@ impl Quarantine {
         }
         let parent = openat(CWD, &self.folder, FOLDER, Mode::empty())?;
         let target = to.file_name().unwrap_or_default();
-        let mut left = Budget { bytes: MOST_COPIED_BYTES, entries: MOST_COPIED_ENTRIES };
+        let mut left = Budget { bytes: MAX_COPIED_BYTES, entries: MAX_COPIED_ENTRIES };
         match copy(&place.folder, place.name, &parent, target, &mut left) {
             Ok(()) => {
                 remove(&place.folder, place.name)?;
@@ -94,29 +96,31 @@ impl Quarantine {
             }
             Err(error) => {
                 let _ = remove(&parent, target);
-                // Stays in its folder under a name that no program follows, without the file that
-                // makes a folder a repository.
+                // The entry stays in its folder, under a name that no program uses. A repository loses
+                // its `HEAD`, without which git does not accept it.
                 let aside = format!(".cairn-quarantined-{}", uuid::Uuid::now_v7().simple());
                 renameat(&place.folder, place.name, &place.folder, &aside)?;
-                let inner = openat(&place.folder, &aside, FOLDER | OFlags::NOFOLLOW, Mode::empty());
-                if let Ok(inner) = inner {
-                    let _ = copy(&inner, OsStr::new("HEAD"), &parent, target, &mut Budget::small());
-                    let _ = remove(&inner, OsStr::new("HEAD"));
+                let folder =
+                    openat(&place.folder, &aside, FOLDER | OFlags::NOFOLLOW, Mode::empty());
+                if let Ok(folder) = folder {
+                    let _ =
+                        copy(&folder, OsStr::new("HEAD"), &parent, target, &mut Budget::small());
+                    let _ = remove(&folder, OsStr::new("HEAD"));
                 }
-                tracing::warn!("{} is too much to be copied: {error}", path.display());
+                tracing::warn!("{} could not be copied to quarantine: {error}", path.display());
                 Ok(root.join(path).with_file_name(aside))
             }
         }
     }
 }
 
-/// Moves an entry back to its former path, if that is free.
+/// Moves an entry back to its former path, if nothing is there.
 pub(super) fn put_back(from: &Path, root: &Path, path: &Path) -> io::Result<()> {
-    let place = Place::open(root, path)?;
+    let place = EntryPlace::open(root, path)?;
     if Stamp::at(&place.folder, Path::new(place.name), Compare::Whole).is_ok() {
         return Err(io::ErrorKind::AlreadyExists.into());
     }
-    match rename_to_nothing(from, &place) {
+    match rename_to_free_path(from, &place) {
         Ok(()) => return Ok(()),
         Err(Errno::XDEV) => {}
         Err(error) => return Err(error.into()),
@@ -125,13 +129,14 @@ pub(super) fn put_back(from: &Path, root: &Path, path: &Path) -> io::Result<()> 
         return Err(io::ErrorKind::InvalidInput.into());
     };
     let folder = openat(CWD, folder, FOLDER, Mode::empty())?;
-    let mut left = Budget { bytes: MOST_COPIED_BYTES, entries: MOST_COPIED_ENTRIES };
+    let mut left = Budget { bytes: MAX_COPIED_BYTES, entries: MAX_COPIED_ENTRIES };
     copy(&folder, name, &place.folder, place.name, &mut left)?;
     remove(&folder, name)
 }
 
+/// Renames an entry. Fails if the new path exists.
 #[cfg(target_os = "linux")]
-fn rename_to_nothing(from: &Path, to: &Place) -> rustix::io::Result<()> {
+fn rename_to_free_path(from: &Path, to: &EntryPlace) -> rustix::io::Result<()> {
     use rustix::fs::{RenameFlags, renameat_with};
     match renameat_with(CWD, from, &to.folder, to.name, RenameFlags::NOREPLACE) {
         Err(Errno::INVAL | Errno::NOSYS) => renameat(CWD, from, &to.folder, to.name),
@@ -139,40 +144,43 @@ fn rename_to_nothing(from: &Path, to: &Place) -> rustix::io::Result<()> {
     }
 }
 
+/// Renames an entry. The caller has checked that the new path is free.
 #[cfg(not(target_os = "linux"))]
-fn rename_to_nothing(from: &Path, to: &Place) -> rustix::io::Result<()> {
+fn rename_to_free_path(from: &Path, to: &EntryPlace) -> rustix::io::Result<()> {
     renameat(CWD, from, &to.folder, to.name)
 }
 
-/// Former content of a path that a command replaced.
+/// Content of a path before a command replaced it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Former {
+pub(super) enum FormerEntry {
     Link(std::ffi::CString),
     File { bytes: Vec<u8>, mode: u32 },
 }
 
-impl Former {
+impl FormerEntry {
     /// Reads the entry; `None` if it is neither a link nor a small file.
-    pub(super) fn of(root: &Path, path: &Path, most: u64) -> Option<Self> {
-        let place = Place::open(root, path).ok()?;
+    pub(super) fn of(root: &Path, path: &Path, max_bytes: u64) -> Option<Self> {
+        let place = EntryPlace::open(root, path).ok()?;
         let stamp = Stamp::at(&place.folder, Path::new(place.name), Compare::Whole).ok()?;
         match stamp.kind {
-            Kind::Link => Some(Self::Link(readlinkat(&place.folder, place.name, Vec::new()).ok()?)),
-            Kind::File => {
-                let file =
-                    super::path_scan::open_file(&place.folder, Path::new(place.name)).ok()?;
+            StampKind::Link => {
+                Some(Self::Link(readlinkat(&place.folder, place.name, Vec::new()).ok()?))
+            }
+            StampKind::File => {
+                let file = open_file(&place.folder, place.name).ok()?;
                 let mode = std::os::unix::fs::MetadataExt::mode(&file.metadata().ok()?);
                 let mut bytes = Vec::new();
-                file.take(most + 1).read_to_end(&mut bytes).ok()?;
-                (bytes.len() as u64 <= most).then_some(Self::File { bytes, mode: mode & 0o7777 })
+                file.take(max_bytes + 1).read_to_end(&mut bytes).ok()?;
+                (bytes.len() as u64 <= max_bytes)
+                    .then_some(Self::File { bytes, mode: mode & 0o7777 })
             }
-            Kind::Folder | Kind::Other => None,
+            StampKind::Folder | StampKind::Other => None,
         }
     }
 
-    /// Restores the entry at a free path.
+    /// Creates the entry again. Fails if something is at its path.
     pub(super) fn restore(&self, root: &Path, path: &Path) -> io::Result<()> {
-        let place = Place::open(root, path)?;
+        let place = EntryPlace::open(root, path)?;
         match self {
             Self::Link(target) => Ok(symlinkat(target.as_c_str(), &place.folder, place.name)?),
             Self::File { bytes, mode } => {
@@ -183,9 +191,9 @@ impl Former {
     }
 }
 
-/// Removes the entry at a path, if its stamp is unchanged.
+/// Removes the entry at a path if its stamp is unchanged.
 pub(super) fn remove_if(root: &Path, path: &Path, stamp: &Stamp) -> io::Result<()> {
-    let place = Place::open(root, path)?;
+    let place = EntryPlace::open(root, path)?;
     if !Stamp::at(&place.folder, Path::new(place.name), stamp.compare)?.is_still(stamp) {
         return Err(io::ErrorKind::AlreadyExists.into());
     }
@@ -193,12 +201,12 @@ pub(super) fn remove_if(root: &Path, path: &Path, stamp: &Stamp) -> io::Result<(
 }
 
 /// Name in an open folder.
-struct Place<'a> {
+struct EntryPlace<'a> {
     folder: OwnedFd,
     name: &'a OsStr,
 }
 
-impl<'a> Place<'a> {
+impl<'a> EntryPlace<'a> {
     fn open(root: &Path, path: &'a Path) -> io::Result<Self> {
         let root = openat(CWD, root, FOLDER, Mode::empty())?;
         let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
@@ -207,36 +215,38 @@ impl<'a> Place<'a> {
         Ok(Self { folder: open_folder(root, parent, FOLDER)?, name })
     }
 
-    /// Makes a folder writable, which a move to another folder requires.
+    /// Makes a folder writable, because only a writable folder can be moved to another folder.
     fn make_movable(&self) -> io::Result<()> {
         let stamp = Stamp::at(&self.folder, Path::new(self.name), Compare::Whole)?;
-        if stamp.kind == Kind::Folder && stamp.mode() & 0o700 != 0o700 {
+        if stamp.kind == StampKind::Folder && stamp.mode() & 0o700 != 0o700 {
             rustix::fs::chmodat(&self.folder, self.name, Mode::RWXU, AtFlags::empty())?;
         }
         Ok(())
     }
 }
 
+/// Limits of a copy that remain.
 struct Budget {
     bytes: u64,
     entries: usize,
 }
 
 impl Budget {
+    /// Budget for one small file.
     fn small() -> Self {
         Self { bytes: 1024 * 1024, entries: 1 }
     }
 
     fn spend(&mut self, bytes: u64) -> io::Result<()> {
-        let enough = self.bytes.checked_sub(bytes).zip(self.entries.checked_sub(1));
+        let remaining = self.bytes.checked_sub(bytes).zip(self.entries.checked_sub(1));
         let (bytes, entries) =
-            enough.ok_or_else(|| io::Error::other("it is too large to be copied"))?;
+            remaining.ok_or_else(|| io::Error::other("the entry is too large to be copied"))?;
         (self.bytes, self.entries) = (bytes, entries);
         Ok(())
     }
 }
 
-/// Copies a file, a link as a link, or a folder. Pipes, sockets and devices are left out.
+/// Copies a file, a folder, or a link as a link. Pipes, sockets and devices are left out.
 fn copy(
     from: &OwnedFd,
     name: &OsStr,
@@ -246,19 +256,19 @@ fn copy(
 ) -> io::Result<()> {
     let stamp = Stamp::at(from, Path::new(name), Compare::Whole)?;
     match stamp.kind {
-        Kind::Other => Ok(()),
-        Kind::Link => {
+        StampKind::Other => Ok(()),
+        StampKind::Link => {
             left.spend(0)?;
             Ok(symlinkat(readlinkat(from, name, Vec::new())?.as_c_str(), to, as_name)?)
         }
-        Kind::File => {
+        StampKind::File => {
             left.spend(stamp.size())?;
-            let file = super::path_scan::open_file(from, Path::new(name))?;
+            let file = open_file(from, name)?;
             let mut copied = create(to, as_name, stamp.mode() & 0o7777)?;
             io::copy(&mut file.take(stamp.size()), &mut copied)?;
             Ok(())
         }
-        Kind::Folder => {
+        StampKind::Folder => {
             left.spend(0)?;
             mkdirat(to, as_name, Mode::RWXU)?;
             let flags = OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
@@ -272,6 +282,7 @@ fn copy(
     }
 }
 
+/// Creates a file. Fails if the name exists.
 fn create(folder: &OwnedFd, name: &OsStr, mode: u32) -> io::Result<File> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let file = File::from(openat(folder, name, flags, Mode::from_raw_mode(0o600))?);
@@ -279,6 +290,7 @@ fn create(folder: &OwnedFd, name: &OsStr, mode: u32) -> io::Result<File> {
     Ok(file)
 }
 
+/// Removes a file, or a folder with its contents.
 fn remove(folder: impl AsFd, name: &OsStr) -> io::Result<()> {
     let folder = folder.as_fd();
     match unlinkat(folder, name, AtFlags::empty()) {
@@ -286,9 +298,9 @@ fn remove(folder: impl AsFd, name: &OsStr) -> io::Result<()> {
         done => return Ok(done?),
     }
     let flags = OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-    let inner = openat(folder, name, flags, Mode::empty())?;
-    for name in names(&inner)? {
-        remove(&inner, &name)?;
+    let opened = openat(folder, name, flags, Mode::empty())?;
+    for name in names(&opened)? {
+        remove(&opened, &name)?;
     }
     Ok(unlinkat(folder, name, AtFlags::REMOVEDIR)?)
 }
@@ -305,13 +317,13 @@ fn names(folder: &OwnedFd) -> io::Result<Vec<std::ffi::OsString>> {
     Ok(names)
 }
 
-/// Removes old entries, then the oldest until the rest is small enough.
-pub(super) fn sweep(home: &Path, now: SystemTime) {
-    sweep_to(home, now, MOST_BYTES);
+/// Removes quarantine folders above the limit of age, and the oldest ones above the limit of size.
+pub(super) fn remove_old(parent: &Path, now: SystemTime) {
+    remove_old_above(parent, now, MAX_BYTES);
 }
 
-fn sweep_to(home: &Path, now: SystemTime, most: u64) {
-    let Ok(entries) = fs::read_dir(home) else { return };
+fn remove_old_above(parent: &Path, now: SystemTime, max_bytes: u64) {
+    let Ok(entries) = fs::read_dir(parent) else { return };
     let mut folders: Vec<(SystemTime, PathBuf)> = entries
         .flatten()
         .filter_map(|entry| Some((entry.metadata().ok()?.modified().ok()?, entry.path())))
@@ -321,22 +333,23 @@ fn sweep_to(home: &Path, now: SystemTime, most: u64) {
     for (modified, folder) in folders.into_iter().rev() {
         let age = now.duration_since(modified).unwrap_or_default();
         total = total.saturating_add(size(&folder, &mut entries));
-        if (age > KEPT_FOR || total > most)
+        if (age > MAX_AGE || total > max_bytes)
             && let Err(error) = fs::remove_dir_all(&folder)
         {
-            tracing::warn!("{} stays: {error}", folder.display());
+            tracing::warn!("{} is not removed: {error}", folder.display());
         }
     }
 }
 
+/// Returns the bytes in a folder. `entries` counts what was read, up to a limit.
 fn size(folder: &Path, entries: &mut usize) -> u64 {
-    const MOST_ENTRIES: usize = 1_000_000;
+    const MAX_ENTRIES: usize = 1_000_000;
     let Ok(inside) = fs::read_dir(folder) else { return 0 };
     let mut total = 0;
     for entry in inside.flatten() {
         *entries += 1;
         let Ok(data) = entry.metadata() else { continue };
-        if *entries > MOST_ENTRIES {
+        if *entries > MAX_ENTRIES {
             break;
         }
         total += if data.is_dir() { size(&entry.path(), entries) } else { data.len() };
@@ -349,24 +362,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_taken_can_be_put_back() {
+    fn an_entry_in_quarantine_can_be_put_back_to_a_free_path() {
         let dir = tempfile::tempdir().unwrap();
-        let (root, home) = (dir.path().join("ws"), dir.path().join("quarantine"));
+        let (root, parent) = (dir.path().join("ws"), dir.path().join("quarantine"));
         fs::create_dir_all(root.join("sub/.git/hooks")).unwrap();
         fs::write(root.join("sub/.git/config"), "x").unwrap();
         std::os::unix::fs::symlink("config", root.join("sub/.git/link")).unwrap();
-        let mut quarantine = Quarantine::make(&home).unwrap();
+        let mut quarantine = Quarantine::create(&parent).unwrap();
         let path = Path::new("sub/.git");
         let at = quarantine.take(&root, path).unwrap();
-        assert!(!root.join(path).exists() && at.starts_with(&home));
+        assert!(!root.join(path).exists() && at.starts_with(&parent));
         assert_eq!(fs::read_to_string(at.join("config")).unwrap(), "x");
-        // Something else is there by now.
+        // The path is not free.
         fs::write(root.join(path), "").unwrap();
         assert!(put_back(&at, &root, path).is_err());
         fs::remove_file(root.join(path)).unwrap();
         put_back(&at, &root, path).unwrap();
         assert_eq!(fs::read_link(root.join("sub/.git/link")).unwrap(), Path::new("config"));
-        // Nor through a link.
+        // The path leads through a link.
         let at = quarantine.take(&root, path).unwrap();
         fs::rename(root.join("sub"), root.join("other")).unwrap();
         std::os::unix::fs::symlink("other", root.join("sub")).unwrap();
@@ -374,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn a_copy_is_the_same_and_bounded() {
+    fn a_copy_is_equal_and_its_size_is_limited() {
         let dir = tempfile::tempdir().unwrap();
         fs::create_dir_all(dir.path().join("a/b")).unwrap();
         fs::write(dir.path().join("a/b/c"), "text").unwrap();
@@ -391,7 +404,7 @@ mod tests {
     }
 
     #[test]
-    fn old_and_large_entries_go() {
+    fn old_folders_and_those_above_the_size_are_removed() {
         let dir = tempfile::tempdir().unwrap();
         for name in ["a", "b"] {
             fs::create_dir(dir.path().join(name)).unwrap();
@@ -405,11 +418,11 @@ mod tests {
         }
         let at = |seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
         let left = || fs::read_dir(dir.path()).unwrap().count();
-        sweep_to(dir.path(), at(3_000), 100);
+        remove_old_above(dir.path(), at(3_000), 100);
         assert_eq!(left(), 2);
-        sweep_to(dir.path(), at(3_000), 15);
+        remove_old_above(dir.path(), at(3_000), 15);
         assert!(left() == 1 && dir.path().join("b").exists());
-        sweep_to(dir.path(), at(3_000 + 15 * 24 * 60 * 60), 100);
+        remove_old_above(dir.path(), at(3_000 + 15 * 24 * 60 * 60), 100);
         assert_eq!(left(), 0);
     }
 }

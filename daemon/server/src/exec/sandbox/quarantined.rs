@@ -1,5 +1,5 @@
-//! Control files that a command left and that were moved to quarantine, and their description for
-//! the user and the model.
+//! Control files of commands that were moved to quarantine, and their description for the user and
+//! the model.
 
 use std::{
     fs::File,
@@ -12,79 +12,81 @@ use cairn_core::{
     text::{self, Text},
 };
 
-use super::{path_scan::Stamp, quarantine::Former, shown_path};
+use super::{path_scan::Stamp, quarantine::FormerEntry, shown_path::shown_path};
 
-/// Entries that are listed one by one; all are moved.
-const MOST_LISTED: usize = 50;
-/// Files that are shown of one folder and of the whole question.
-const MOST_SHOWN: usize = 20;
-const LONGEST_SHOWN: u64 = 32 * 1024;
-const MOST_PATCH_CHARS: usize = 60_000;
-/// Depth of folders that are shown, so that a folder of objects is not.
-const DEEPEST_SHOWN: usize = 3;
+/// Entries in a list. More may have been moved.
+const MAX_LISTED: usize = 50;
+/// Files in a diff, and bytes of one.
+const MAX_SHOWN_FILES: usize = 20;
+const MAX_SHOWN_BYTES: u64 = 32 * 1024;
+const MAX_PATCH_CHARS: usize = 60_000;
+/// Depth of folders in a diff.
+const MAX_SHOWN_DEPTH: usize = 3;
 
 /// One entry in quarantine.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Left {
+pub struct QuarantinedFile {
     pub(super) root: PathBuf,
     /// Path below the root.
     pub(super) path: PathBuf,
     /// Path in quarantine.
     pub(super) at: PathBuf,
-    /// Set if an entry was at the path before.
+    /// Set if an entry was at the path before the command.
     pub(super) was_known: bool,
-    /// Former entry, if it could be restored.
-    pub(super) former: Option<Former>,
+    /// Former entry, if there is a copy of it.
+    pub(super) former: Option<FormerEntry>,
+    /// Stamp of the former entry after it was restored.
     pub(super) restored: Option<Stamp>,
 }
 
 /// All entries that commands left.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct LeftBehind {
-    pub moved: Vec<Left>,
+pub struct QuarantineReport {
+    pub moved: Vec<QuarantinedFile>,
     /// Entries that could not be moved, each with the reason.
     pub failed: Vec<(PathBuf, String)>,
     /// Set if the scan was incomplete.
     pub incomplete: bool,
 }
 
-impl Left {
-    /// Former path.
+impl QuarantinedFile {
+    /// Returns the former path.
     pub fn place(&self) -> PathBuf {
         self.root.join(&self.path)
     }
 
-    /// Path in quarantine.
+    /// Returns the path in quarantine.
     pub fn at(&self) -> &Path {
         &self.at
     }
 
     fn line(&self, shown: impl Fn(&Path) -> String) -> String {
-        let what = match (self.was_known, &self.restored) {
+        let state = match (self.was_known, &self.restored) {
             (false, _) => "new",
             (true, Some(_)) => "changed; the former one is restored",
             (true, None) => "changed",
         };
-        format!("{} ({what})", shown(&self.place()))
+        format!("{} ({state})", shown(&self.place()))
     }
 
-    /// Texts of the entry as a diff, ordered by name.
-    fn patch(&self, left: &mut usize) -> String {
+    /// Returns the texts of the entry as a diff, ordered by name. `remaining` is the number of files
+    /// that may still be shown.
+    fn patch(&self, remaining: &mut usize) -> String {
         let mut files = Vec::new();
-        collect(&self.at, &self.place(), 0, &mut files);
+        collect_files(&self.at, &self.place(), 0, &mut files);
         files.sort();
         let mut patch = String::new();
         for (at, place) in files {
-            if *left == 0 {
+            if *remaining == 0 {
                 break;
             }
-            *left -= 1;
+            *remaining -= 1;
             let shown = shown_path(place.strip_prefix(&self.root).unwrap_or(&place));
             let before = match &self.former {
-                Some(Former::File { bytes, .. }) => {
+                Some(FormerEntry::File { bytes, .. }) => {
                     text::decode(bytes).ok().map(|decoded| decoded.text)
                 }
-                Some(Former::Link(_)) | None => None,
+                Some(FormerEntry::Link(_)) | None => None,
             };
             match std::fs::read_link(&at) {
                 Ok(target) => patch.push_str(&format!("{shown}: a link to {}\n", target.display())),
@@ -92,7 +94,9 @@ impl Left {
                     Some(after) => {
                         patch.push_str(&patch::between(before.as_ref(), &after, &shown));
                     }
-                    None => patch.push_str(&format!("{shown}: not shown, no small text\n")),
+                    None => patch.push_str(&format!(
+                        "{shown}: not shown, because it is not a small text file\n"
+                    )),
                 },
             }
         }
@@ -100,12 +104,12 @@ impl Left {
     }
 }
 
-impl LeftBehind {
+impl QuarantineReport {
     pub fn is_empty(&self) -> bool {
         self.moved.is_empty() && self.failed.is_empty() && !self.incomplete
     }
 
-    pub(super) fn push(&mut self, left: Left) {
+    pub(super) fn push(&mut self, left: QuarantinedFile) {
         self.moved.push(left);
     }
 
@@ -117,60 +121,62 @@ impl LeftBehind {
 
     pub(super) fn failed(&mut self, path: PathBuf, error: &io::Error) {
         let known = self.failed.iter().any(|(failed, _)| *failed == path);
-        if !known && self.failed.len() < MOST_LISTED {
+        if !known && self.failed.len() < MAX_LISTED {
             self.failed.push((path, error.to_string()));
         }
     }
 
-    /// Moved entries, one line each, bounded. `shown` formats a path for display.
+    /// Describes the moved entries, one line each, up to a limit. `shown` formats a path.
     pub fn lines(&self, shown: impl Fn(&Path) -> String) -> Vec<String> {
-        let listed = self.moved.iter().take(MOST_LISTED);
+        let listed = self.moved.iter().take(MAX_LISTED);
         let mut lines: Vec<String> = listed.map(|left| left.line(&shown)).collect();
-        if let Some(more) = self.moved.len().checked_sub(MOST_LISTED).filter(|more| *more > 0) {
+        if let Some(more) = self.moved.len().checked_sub(MAX_LISTED).filter(|more| *more > 0) {
             lines.push(format!("and {more} more"));
         }
         lines
     }
 
-    /// Quarantine folder.
+    /// Returns the quarantine folder.
     pub fn folder(&self) -> Option<&Path> {
         self.moved.first().and_then(|left| left.at.parent())
     }
 
-    /// Failures as sentences; empty if there were none.
+    /// Describes the failures in sentences; empty if there were none.
     pub fn faults(&self) -> String {
         let mut text = String::new();
         for (path, error) in &self.failed {
             text.push_str(&format!(
-                "\n{} was made by a command and could not be moved away ({error}): look at it before you use git or an editor there.",
+                "\n{} was written by a command and could not be moved to quarantine ({error}). Check it before you use git or an editor there.",
                 shown_path(path)
             ));
         }
         if self.incomplete {
             text.push_str(
-                "\nNot every folder of the workspace could be searched for files that git, an editor or a shell runs by itself: there are too many, or some cannot be read.",
+                "\nNot every folder of the workspace could be searched for files that git, an editor or a shell runs by itself: there are too many folders, or some cannot be read.",
             );
         }
         text
     }
 
-    /// Texts of the moved entries as a diff; `None` if there are none. Blocks.
+    /// Returns the texts of the moved entries as a diff; `None` if there are none. Blocks.
     pub fn patch(&self) -> Option<String> {
-        let mut left = MOST_SHOWN;
-        let mut patch: String = self.moved.iter().map(|one| one.patch(&mut left)).collect();
-        if let Some((cut, _)) = patch.char_indices().nth(MOST_PATCH_CHARS) {
+        let mut remaining = MAX_SHOWN_FILES;
+        let patches = self.moved.iter().map(|left| left.patch(&mut remaining));
+        let mut patch: String = patches.collect();
+        if let Some((cut, _)) = patch.char_indices().nth(MAX_PATCH_CHARS) {
             patch.truncate(cut);
-            patch.push_str("\n[… this is not the whole]\n");
-        } else if left == 0 {
+            patch.push_str("\n[… the rest is not shown]\n");
+        } else if remaining == 0 {
             patch.push_str("[… more files are not shown]\n");
         }
         (!patch.is_empty()).then_some(patch)
     }
 }
 
-/// Files of a folder; of a repository only its settings and hooks.
-fn collect(at: &Path, place: &Path, depth: usize, files: &mut Vec<(PathBuf, PathBuf)>) {
-    const OF_REPOSITORIES: &[&str] = &["objects", "refs", "logs", "info", "index"];
+/// Collects the files of an entry, each with its former path. Of a repository only settings and
+/// hooks.
+fn collect_files(at: &Path, place: &Path, depth: usize, files: &mut Vec<(PathBuf, PathBuf)>) {
+    const REPOSITORY_DATA: &[&str] = &["objects", "refs", "logs", "info", "index"];
     let is_folder = std::fs::symlink_metadata(at).is_ok_and(|data| data.is_dir());
     if !is_folder {
         files.push((at.to_owned(), place.to_owned()));
@@ -180,21 +186,21 @@ fn collect(at: &Path, place: &Path, depth: usize, files: &mut Vec<(PathBuf, Path
     for entry in entries.take(200) {
         let name = entry.file_name();
         let text = name.to_string_lossy();
-        let of_repository = at.join("HEAD").exists()
-            && (OF_REPOSITORIES.contains(&text.as_ref()) || text.ends_with(".sample"));
-        if !of_repository && !text.ends_with(".sample") && depth < DEEPEST_SHOWN {
-            collect(&entry.path(), &place.join(&name), depth + 1, files);
+        let is_data = at.join("HEAD").exists() && REPOSITORY_DATA.contains(&text.as_ref());
+        if !is_data && !text.ends_with(".sample") && depth < MAX_SHOWN_DEPTH {
+            collect_files(&entry.path(), &place.join(&name), depth + 1, files);
         }
     }
 }
 
+/// Reads a small text file. `None` for anything else.
 fn read(path: &Path) -> Option<Text> {
     if !std::fs::symlink_metadata(path).ok()?.is_file() {
         return None;
     }
     let mut bytes = Vec::new();
-    File::open(path).ok()?.take(LONGEST_SHOWN + 1).read_to_end(&mut bytes).ok()?;
-    if bytes.len() as u64 > LONGEST_SHOWN {
+    File::open(path).ok()?.take(MAX_SHOWN_BYTES + 1).read_to_end(&mut bytes).ok()?;
+    if bytes.len() as u64 > MAX_SHOWN_BYTES {
         return None;
     }
     text::decode(&bytes).ok().map(|decoded| decoded.text)

@@ -1,5 +1,5 @@
-//! First process in a sandbox: restricts it from inside, runs the command, and reaps. The kernel
-//! kills all processes of the sandbox with this one.
+//! First process in a sandbox: restricts it from inside, runs the command, and reaps its processes.
+//! When this process ends, the kernel kills all others of the sandbox.
 //!
 //! Its stderr carries reports only (`exit_report`). Its stdout is the command's stdout and stderr.
 
@@ -21,16 +21,18 @@ use rustix::{
     },
 };
 
-use super::{exit_report, landlock_seccomp};
-use crate::exec::Exit;
+use super::{exit_report::writer, landlock_seccomp};
+use crate::exec::command::Exit;
 
-/// Limit of processes for a user without a kernel limit, checked at intervals.
-const MOST_PROCESSES: usize = 1024;
+/// Limit of processes for the superuser, to whom the kernel's limit does not apply. Checked at
+/// intervals.
+const MAX_PROCESSES: usize = 1024;
+const COUNT_INTERVAL: Duration = Duration::from_millis(50);
 /// Niceness of commands, so that typing stays responsive during a build. Must differ much from this
 /// process's own: among a thousand runnable processes the counting thread would wait for seconds.
-const NICE: i32 = 10;
-const COUNT_EVERY: Duration = Duration::from_millis(50);
+const COMMAND_NICENESS: i32 = 10;
 
+/// Work of the first process, passed as arguments.
 pub(super) struct Job {
     /// Folders that the command may write.
     pub(super) writable: Vec<PathBuf>,
@@ -45,42 +47,40 @@ impl Job {
         writable.chain(["--".into(), self.command])
     }
 
-    fn parse(mut words: impl Iterator<Item = OsString>) -> anyhow::Result<Self> {
+    fn parse(mut arguments: impl Iterator<Item = OsString>) -> anyhow::Result<Self> {
         let mut writable = Vec::new();
         loop {
-            let word = words.next().context("no command")?;
-            match word.to_str() {
-                Some("--write") => writable.push(words.next().context("no folder")?.into()),
+            let argument = arguments.next().context("no command")?;
+            match argument.to_str() {
+                Some("--write") => writable.push(arguments.next().context("no folder")?.into()),
                 Some("--") => break,
-                Some(_) | None => anyhow::bail!("an unknown word: {}", word.display()),
+                Some(_) | None => anyhow::bail!("unknown argument: {}", argument.display()),
             }
         }
-        Ok(Self { writable, command: words.next().context("no command")? })
+        Ok(Self { writable, command: arguments.next().context("no command")? })
     }
 }
 
-pub(super) fn run(words: impl Iterator<Item = OsString>) -> anyhow::Result<ExitCode> {
-    let job = Job::parse(words)?;
+pub(super) fn run(arguments: impl Iterator<Item = OsString>) -> anyhow::Result<ExitCode> {
+    let job = Job::parse(arguments)?;
     die_with_parent()?;
     // Leaves the launcher's process group and the user's terminal.
     let _ = setsid();
-    // Without free memory, the kernel kills the command before Cairn and the editor.
+    // When memory runs out, the kernel kills the command before Cairn and the editor.
     let _ = fs::write("/proc/self/oom_score_adj", "500");
     set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
-    landlock_seccomp::limit()?;
-    let limited = !getuid().is_root() || landlock_seccomp::restrain_superuser()?;
+    landlock_seccomp::set_resource_limits()?;
+    let kernel_limits_processes = !getuid().is_root() || landlock_seccomp::restrict_superuser()?;
     landlock_seccomp::drop_privileges()?;
-    landlock_seccomp::write_only_below(&job.writable)?;
-    landlock_seccomp::forbid_calls()?;
-    if !limited {
-        // Ends with this process.
-        std::thread::spawn(watch);
+    landlock_seccomp::allow_writes_only_below(&job.writable)?;
+    landlock_seccomp::forbid_system_calls()?;
+    if !kernel_limits_processes {
+        std::thread::spawn(limit_processes);
     }
-    let shell = start(job.command)?;
-    exit_report::tell::begun()?;
-    let exit = reap_until(shell)?;
-    let left = count();
-    exit_report::tell::end(exit, left)?;
+    let shell = spawn_nice_shell(job.command)?;
+    writer::begun()?;
+    let exit = reap_until_exit(shell)?;
+    writer::ended(exit, count_other_processes())?;
     Ok(exit_code(exit))
 }
 
@@ -94,27 +94,29 @@ pub(in crate::exec) fn exit_code(exit: Exit) -> ExitCode {
     ExitCode::from(u8::try_from(code).unwrap_or(u8::MAX))
 }
 
-/// Kills this process when its parent dies, so that nothing in a sandbox outlives the daemon. The
-/// reader of the reports is the daemon: it may have died before this call took effect.
+/// Asks the kernel to kill this process when its parent dies, so that nothing in a sandbox outlives
+/// the daemon. Fails if the daemon, which reads the reports, died before.
 pub(super) fn die_with_parent() -> anyhow::Result<()> {
     set_parent_process_death_signal(Some(Signal::KILL))?;
     let stderr = io::stderr();
     let mut reports = [PollFd::new(&stderr, PollFlags::OUT)];
     let now = Timespec { tv_sec: 0, tv_nsec: 0 };
     poll(&mut reports, Some(&now))?;
-    let gone = PollFlags::ERR | PollFlags::HUP;
-    anyhow::ensure!(!reports[0].revents().intersects(gone), "the daemon is gone");
+    let closed = PollFlags::ERR | PollFlags::HUP;
+    anyhow::ensure!(!reports[0].revents().intersects(closed), "the daemon is gone");
     Ok(())
 }
 
-fn start(command: OsString) -> anyhow::Result<Pid> {
-    // A thread of its own starts the shell, because niceness belongs to a thread: this process must
-    // keep its priority to be able to end.
+/// Starts the shell from another thread, because niceness belongs to a thread. This thread keeps its
+/// priority, so that it can end the sandbox.
+fn spawn_nice_shell(command: OsString) -> anyhow::Result<Pid> {
     let starting = std::thread::spawn(move || {
-        setpriority_process(None, NICE)?;
+        setpriority_process(None, COMMAND_NICENESS)?;
         spawn_shell(&command)
     });
-    let shell = starting.join().unwrap_or_else(|_| Err(io::Error::other("it crashed")));
+    let shell = starting
+        .join()
+        .unwrap_or_else(|_| Err(io::Error::other("the thread that starts it crashed")));
     shell.context("no shell could be started")
 }
 
@@ -134,8 +136,9 @@ pub(in crate::exec) fn spawn_shell(command: &OsStr) -> io::Result<Pid> {
     child.map(|child| Pid::from_child(&child))
 }
 
-/// Reaps children until the shell is among them. Orphans come to this process.
-pub(in crate::exec) fn reap_until(shell: Pid) -> anyhow::Result<Exit> {
+/// Reaps children until the shell is among them, and returns how it ended. This process is also the
+/// parent of orphans in the sandbox or below the guard.
+pub(in crate::exec) fn reap_until_exit(shell: Pid) -> anyhow::Result<Exit> {
     loop {
         match wait(WaitOptions::empty()) {
             Ok(Some((pid, status))) if pid == shell => {
@@ -152,7 +155,7 @@ pub(in crate::exec) fn reap_until(shell: Pid) -> anyhow::Result<Exit> {
 }
 
 /// Counts live processes in the sandbox, without this one.
-fn count() -> usize {
+fn count_other_processes() -> usize {
     let Ok(entries) = fs::read_dir("/proc") else { return 0 };
     entries
         .flatten()
@@ -166,31 +169,30 @@ fn count() -> usize {
         .count()
 }
 
-/// Ends the sandbox if it has too many processes. Needed for the superuser, to whom the kernel's
-/// limit does not apply.
-fn watch() {
-    let mut newest = 0;
+/// Ends the sandbox if it has too many processes. Runs until this process ends.
+fn limit_processes() {
+    let mut pid_at_last_count = 0;
     loop {
-        std::thread::sleep(COUNT_EVERY);
-        // Reads the newest process id first: as long as it is small, there cannot be many
-        // processes.
+        std::thread::sleep(COUNT_INTERVAL);
+        // Process ids are given in order. If the newest one is close to the one at the last count,
+        // few processes were started since, and they need not be counted.
         let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
-        let now: usize =
+        let newest_pid: usize =
             load.split_whitespace().next_back().and_then(|word| word.parse().ok()).unwrap_or(0);
-        if now.abs_diff(newest) < MOST_PROCESSES / 4 {
+        if newest_pid.abs_diff(pid_at_last_count) < MAX_PROCESSES / 4 {
             continue;
         }
-        let numbers = fs::read_dir("/proc").map(|all| {
+        let processes = fs::read_dir("/proc").map(|all| {
             all.flatten().filter(|entry| entry.file_name().as_encoded_bytes()[0].is_ascii_digit())
         });
-        let alive = numbers.map(Iterator::count).unwrap_or(0);
-        if alive > MOST_PROCESSES {
-            let _ = exit_report::tell::crowded();
-            #[expect(clippy::exit, reason = "the end of the box, from a thread beside")]
+        let count = processes.map(Iterator::count).unwrap_or(0);
+        if count > MAX_PROCESSES {
+            let _ = writer::too_many_processes();
+            #[expect(clippy::exit, reason = "the end of the sandbox, from another thread")]
             std::process::exit(1);
         }
-        if alive < MOST_PROCESSES / 2 {
-            newest = now;
+        if count < MAX_PROCESSES / 2 {
+            pid_at_last_count = newest_pid;
         }
     }
 }
@@ -200,11 +202,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_job_is_read_as_it_is_written() {
+    fn a_job_survives_its_way_through_arguments() {
         let job =
             || Job { writable: vec!["/a b".into(), "--".into()], command: "--write x".into() };
-        let read = Job::parse(job().arguments()).unwrap();
-        assert_eq!((read.writable, read.command), (job().writable, job().command));
+        let parsed = Job::parse(job().arguments()).unwrap();
+        assert_eq!((parsed.writable, parsed.command), (job().writable, job().command));
         for wrong in [&["--write"][..], &["ls"], &["--"]] {
             assert!(Job::parse(wrong.iter().map(Into::into)).is_err(), "{wrong:?}");
         }

@@ -2,8 +2,8 @@
 //! only the arguments that `policy::sandbox` generates for bubblewrap, so both backends build the
 //! same sandbox.
 //!
-//! The launcher creates the namespaces and waits. The first process in them mounts, and then
-//! executes the given program. Nothing runs in a sandbox that is not complete.
+//! The launcher creates the namespaces and waits. The first process in them creates all mounts and
+//! then executes the given program, so the program never runs in an incomplete sandbox.
 
 use std::{
     ffi::OsString,
@@ -13,7 +13,7 @@ use std::{
     process::{Command, ExitCode},
 };
 
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
 use rustix::{
     fs::{CWD, FileType, fstat},
     mount::{
@@ -31,38 +31,47 @@ use rustix::{
     },
 };
 
-use super::sandbox_init;
+use super::{sandbox_init::die_with_parent, subcommand::SUBCOMMAND};
 
+/// Role of the first process in the namespaces: the argument after [`SUBCOMMAND`].
+pub(super) const MOUNTER: &str = "mounts";
+
+/// Arguments of the launcher.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Plan {
+struct MountPlan {
     network: bool,
-    mounts: Vec<Step>,
+    mounts: Vec<MountStep>,
     cwd: PathBuf,
     program: Vec<OsString>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Step {
-    Bind { from: PathBuf, at: PathBuf, writable: bool },
+enum MountStep {
+    Bind {
+        from: PathBuf,
+        at: PathBuf,
+        writable: bool,
+    },
+    /// An empty, read-only folder.
     Empty(PathBuf),
 }
 
-impl Step {
+impl MountStep {
     fn at(&self) -> &Path {
         match self {
-            Step::Bind { at, .. } | Step::Empty(at) => at,
+            MountStep::Bind { at, .. } | MountStep::Empty(at) => at,
         }
     }
 }
 
-impl Plan {
-    fn parse(words: impl IntoIterator<Item = OsString>) -> anyhow::Result<Self> {
-        let mut words = words.into_iter();
-        let mut plan = Plan::default();
-        while let Some(word) = words.next() {
-            let mut next = || words.next().context("a word is missing");
-            match word.to_str() {
-                // Always done by this launcher.
+impl MountPlan {
+    fn parse(arguments: impl IntoIterator<Item = OsString>) -> anyhow::Result<Self> {
+        let mut arguments = arguments.into_iter();
+        let mut plan = MountPlan::default();
+        while let Some(argument) = arguments.next() {
+            let mut next = || arguments.next().context("an argument is missing");
+            match argument.to_str() {
+                // This launcher always does this.
                 Some("--unshare-all" | "--unshare-user" | "--die-with-parent" | "--as-pid-1") => {}
                 Some("--cap-drop" | "--cap-add" | "--dev" | "--proc" | "--remount-ro") => {
                     drop(next()?)
@@ -71,63 +80,83 @@ impl Plan {
                 Some(bind @ ("--bind" | "--ro-bind")) => {
                     let (from, at) = (PathBuf::from(next()?), PathBuf::from(next()?));
                     if at != Path::new("/") {
-                        plan.mounts.push(Step::Bind { from, at, writable: bind == "--bind" });
+                        plan.mounts.push(MountStep::Bind { from, at, writable: bind == "--bind" });
                     }
                 }
-                Some("--tmpfs") => plan.mounts.push(Step::Empty(next()?.into())),
+                Some("--tmpfs") => plan.mounts.push(MountStep::Empty(next()?.into())),
                 Some("--chdir") => plan.cwd = next()?.into(),
                 Some("--") => {
-                    plan.program = words.collect();
+                    plan.program = arguments.collect();
                     return Ok(plan);
                 }
-                Some(_) | None => bail!("an unknown word: {}", word.display()),
+                Some(_) | None => bail!("unknown argument: {}", argument.display()),
             }
         }
         bail!("no program")
     }
 
-    /// True for a mount that must be read-only, as the nearest step above it determines.
+    /// True for a mount that must be read-only. The step with the longest path that contains the
+    /// mount decides.
     fn is_read_only(&self, mount: &Path) -> bool {
-        let above = self.mounts.iter().filter(|step| mount.starts_with(step.at()));
+        let around = self.mounts.iter().filter(|step| mount.starts_with(step.at()));
+        match around.max_by_key(|step| step.at().components().count()) {
+            Some(MountStep::Bind { writable, .. }) => !writable,
+            Some(MountStep::Empty(_)) => true,
+            None => !is_own(mount),
+        }
+    }
+
+    /// True for a path in a folder that only the sandbox has.
+    fn is_private(&self, path: &Path) -> bool {
+        let above =
+            self.mounts.iter().filter(|step| path.starts_with(step.at()) && path != step.at());
         match above.max_by_key(|step| step.at().components().count()) {
-            Some(Step::Bind { writable, .. }) => !writable,
-            Some(Step::Empty(_)) => true,
-            None => !["/dev", "/proc"].iter().any(|own| mount.starts_with(own)),
+            Some(MountStep::Bind { from, at, .. }) => from != at,
+            Some(MountStep::Empty(_)) => true,
+            None => is_own(path),
         }
     }
 }
 
-/// Runs the launcher. No other thread runs in this process yet, so it may leave its namespaces.
+/// True for a path below the folders that each sandbox has.
+fn is_own(path: &Path) -> bool {
+    ["/dev", "/proc"].iter().any(|own| path.starts_with(own))
+}
+
+/// Runs the launcher. This process has only one thread, which is a condition for a change of its
+/// namespaces.
 #[allow(clippy::disallowed_methods, reason = "part of the module that starts processes")]
-pub(super) fn launch(words: Vec<OsString>) -> anyhow::Result<ExitCode> {
-    let plan = Plan::parse(words.iter().cloned())?;
-    sandbox_init::die_with_parent()?;
+pub(super) fn launch(arguments: Vec<OsString>) -> anyhow::Result<ExitCode> {
+    let plan = MountPlan::parse(arguments.iter().cloned())?;
+    die_with_parent()?;
     let (user, group) = (getuid().as_raw(), getgid().as_raw());
-    let mut spaces = UnshareFlags::NEWUSER
+    let mut namespaces = UnshareFlags::NEWUSER
         | UnshareFlags::NEWNS
         | UnshareFlags::NEWPID
         | UnshareFlags::NEWIPC
         | UnshareFlags::NEWUTS
         | UnshareFlags::NEWCGROUP;
     if !plan.network {
-        spaces |= UnshareFlags::NEWNET;
+        namespaces |= UnshareFlags::NEWNET;
     }
     // Unsound only with a flag that is not used here.
     #[expect(deprecated, reason = "its successor is unsafe, and unsafe code is forbidden here")]
-    rustix::thread::unshare(spaces).context("no namespaces could be made")?;
-    fs::write("/proc/self/setgroups", "deny").context("groups could not be kept")?;
-    fs::write("/proc/self/uid_map", format!("{user} {user} 1")).context("no user could be kept")?;
+    rustix::thread::unshare(namespaces).context("namespaces could not be created")?;
+    fs::write("/proc/self/setgroups", "deny").context("setgroups could not be denied")?;
+    fs::write("/proc/self/uid_map", format!("{user} {user} 1"))
+        .context("the user could not be mapped")?;
     fs::write("/proc/self/gid_map", format!("{group} {group} 1"))
-        .context("no group could be kept")?;
-    hand_down_capabilities()?;
+        .context("the group could not be mapped")?;
+    pass_on_capabilities()?;
     let mut first = Command::new("/proc/self/exe");
-    let status = first.arg(super::SUBCOMMAND).arg("mounts").args(words).status()?;
+    let status = first.arg(SUBCOMMAND).arg(MOUNTER).args(arguments).status()?;
     Ok(ExitCode::from(u8::try_from(status.code().unwrap_or(1)).unwrap_or(u8::MAX)))
 }
 
-/// Makes the needed capabilities inheritable. Programs of other users start without capabilities,
-/// but the first process needs some to build the sandbox. It drops them before the command starts.
-fn hand_down_capabilities() -> anyhow::Result<()> {
+/// Passes capabilities to the first process, which needs them to build the sandbox and drops them
+/// before the command starts. A program that is not run by the superuser starts without capabilities
+/// unless they are inheritable and ambient.
+fn pass_on_capabilities() -> anyhow::Result<()> {
     let needed = CapabilitySet::SYS_ADMIN | CapabilitySet::NET_ADMIN | CapabilitySet::SETPCAP;
     let sets = capabilities(None)?;
     set_capabilities(None, CapabilitySets { inheritable: needed, ..sets })
@@ -138,15 +167,15 @@ fn hand_down_capabilities() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Runs the first process in the namespaces.
+/// Runs the first process in the namespaces: creates the mounts and executes the program.
 #[allow(clippy::disallowed_methods, reason = "part of the module that starts processes")]
-pub(super) fn mounts(words: Vec<OsString>) -> anyhow::Result<ExitCode> {
-    let plan = Plan::parse(words)?;
-    sandbox_init::die_with_parent()?;
+pub(super) fn mount_and_exec(arguments: Vec<OsString>) -> anyhow::Result<ExitCode> {
+    let plan = MountPlan::parse(arguments)?;
+    die_with_parent()?;
     if !plan.network {
-        raise_loopback().context("no network of its own")?;
+        enable_loopback().context("the private network has no loopback interface")?;
     }
-    lay(&plan)?;
+    mount_all(&plan)?;
     std::env::set_current_dir(&plan.cwd)
         .with_context(|| format!("{} cannot be entered", plan.cwd.display()))?;
     let (program, arguments) = plan.program.split_first().context("no program")?;
@@ -154,71 +183,75 @@ pub(super) fn mounts(words: Vec<OsString>) -> anyhow::Result<ExitCode> {
     Err(error).with_context(|| format!("{} could not be started", program.display()))
 }
 
-fn lay(plan: &Plan) -> anyhow::Result<()> {
+fn mount_all(plan: &MountPlan) -> anyhow::Result<()> {
     let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
     mount_change("/", private).context("mounts cannot be made private")?;
-    // All sources are opened before one of them is covered.
-    let taken: Vec<(&Step, Option<OwnedFd>)> = plan
+    // All sources are opened first, because a mount may cover the source of another.
+    let opened: Vec<(&MountStep, Option<OwnedFd>)> = plan
         .mounts
         .iter()
         .map(|step| match step {
-            Step::Bind { from, .. } => Ok((step, Some(take(from)?))),
-            Step::Empty(_) => Ok((step, None)),
+            MountStep::Bind { from, .. } => Ok((step, Some(clone_mount(from)?))),
+            MountStep::Empty(_) => Ok((step, None)),
         })
         .collect::<anyhow::Result<_>>()?;
-    devices()?;
-    processes()?;
-    for (step, source) in taken {
+    mount_dev()?;
+    mount_proc()?;
+    for (step, source) in opened {
         let at = step.at();
+        if at.symlink_metadata().is_err() {
+            // A path of the machine that was removed since the plan was made is not created again.
+            ensure!(plan.is_private(at), no_mount_point(at));
+            create_mount_point(at, source.as_ref())?;
+        }
         match source {
-            Some(source) => {
-                make_place(at, &source)?;
-                put(source, at)?;
-            }
-            None => {
-                fs::create_dir_all(at)
-                    .with_context(|| format!("there is no place for {}", at.display()))?;
-                empty(at)?;
-            }
+            Some(source) => attach_mount(source, at)?,
+            None => mount_tmpfs(at)?,
         }
     }
-    close(plan)
+    make_read_only(plan)
 }
 
-fn take(from: &Path) -> anyhow::Result<OwnedFd> {
+fn no_mount_point(at: &Path) -> String {
+    format!("there is no mount point at {}", at.display())
+}
+
+fn clone_mount(from: &Path) -> anyhow::Result<OwnedFd> {
     let flags = OpenTreeFlags::OPEN_TREE_CLONE
         | OpenTreeFlags::OPEN_TREE_CLOEXEC
         | OpenTreeFlags::AT_RECURSIVE;
-    open_tree(CWD, from, flags).with_context(|| format!("{} cannot be shown", from.display()))
+    open_tree(CWD, from, flags)
+        .with_context(|| format!("{} cannot be opened for a mount", from.display()))
 }
 
-fn put(source: OwnedFd, at: &Path) -> anyhow::Result<()> {
+fn attach_mount(source: OwnedFd, at: &Path) -> anyhow::Result<()> {
     let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_SYMLINKS;
     move_mount(source, "", CWD, at, flags)
         .with_context(|| format!("{} cannot be mounted", at.display()))
 }
 
-/// Creates a mount point. Only a folder of the sandbox itself can lack one.
-fn make_place(at: &Path, source: &OwnedFd) -> anyhow::Result<()> {
-    if at.symlink_metadata().is_ok() {
-        return Ok(());
-    }
+/// Creates a mount point, a folder unless `source` is something else.
+fn create_mount_point(at: &Path, source: Option<&OwnedFd>) -> anyhow::Result<()> {
     if let Some(parent) = at.parent() {
         fs::create_dir_all(parent)?;
     }
-    // The path may lead elsewhere meanwhile.
-    let is_folder = FileType::from_raw_mode(fstat(source)?.st_mode).is_dir();
-    let made = if is_folder { fs::create_dir(at) } else { fs::write(at, "") };
-    made.with_context(|| format!("there is no place for {}", at.display()))
+    // The open source is asked, because its path may lead to something else by now.
+    let is_folder = match source {
+        Some(source) => FileType::from_raw_mode(fstat(source)?.st_mode).is_dir(),
+        None => true,
+    };
+    let created = if is_folder { fs::create_dir(at) } else { fs::write(at, "") };
+    created.with_context(|| no_mount_point(at))
 }
 
-fn empty(at: &Path) -> anyhow::Result<()> {
+fn mount_tmpfs(at: &Path) -> anyhow::Result<()> {
     let flags = MountFlags::NOSUID | MountFlags::NODEV;
     mount("tmpfs", at, "tmpfs", flags, c"mode=0755")
-        .with_context(|| format!("{} cannot be hidden", at.display()))
+        .with_context(|| format!("{} cannot be covered by an empty folder", at.display()))
 }
 
-fn devices() -> anyhow::Result<()> {
+/// Mounts a `/dev` with the few devices that every program may use.
+fn mount_dev() -> anyhow::Result<()> {
     const NODES: [&str; 6] = ["null", "zero", "full", "random", "urandom", "tty"];
     const LINKS: [(&str, &str); 6] = [
         ("fd", "/proc/self/fd"),
@@ -231,12 +264,12 @@ fn devices() -> anyhow::Result<()> {
     let dev = Path::new("/dev");
     let nodes: Vec<_> = NODES
         .iter()
-        .map(|name| Ok((name, take(&dev.join(name))?)))
+        .map(|name| Ok((name, clone_mount(&dev.join(name))?)))
         .collect::<anyhow::Result<_>>()?;
-    empty(dev)?;
+    mount_tmpfs(dev)?;
     for (name, node) in nodes {
         fs::write(dev.join(name), "")?;
-        put(node, &dev.join(name))?;
+        attach_mount(node, &dev.join(name))?;
     }
     for (name, target) in LINKS {
         std::os::unix::fs::symlink(target, dev.join(name))?;
@@ -245,17 +278,18 @@ fn devices() -> anyhow::Result<()> {
     fs::create_dir(dev.join("pts"))?;
     let flags = MountFlags::NOSUID | MountFlags::NOEXEC;
     mount("devpts", "/dev/pts", "devpts", flags, c"newinstance,ptmxmode=0666,mode=620")
-        .context("no terminals")
+        .context("/dev/pts cannot be mounted")
 }
 
-/// Mounts `/proc` of this namespace.
-fn processes() -> anyhow::Result<()> {
+/// Mounts a `/proc` with the processes of this namespace.
+fn mount_proc() -> anyhow::Result<()> {
     let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
-    mount("proc", "/proc", "proc", flags, None::<&std::ffi::CStr>).context("no /proc")
+    mount("proc", "/proc", "proc", flags, None::<&std::ffi::CStr>)
+        .context("/proc cannot be mounted")
 }
 
-/// Makes all other mounts read-only.
-fn close(plan: &Plan) -> anyhow::Result<()> {
+/// Makes all mounts read-only that the plan does not make writable.
+fn make_read_only(plan: &MountPlan) -> anyhow::Result<()> {
     let table = fs::read_to_string("/proc/self/mountinfo")?;
     for (at, flags) in table.lines().filter_map(mount_of) {
         if !plan.is_read_only(&at) {
@@ -263,25 +297,26 @@ fn close(plan: &Plan) -> anyhow::Result<()> {
         }
         match mount_remount(&at, flags | MountFlags::BIND | MountFlags::RDONLY, c"") {
             Ok(()) => {}
-            // Covered by another mount, so no path leads there.
+            // Another mount covers this one, so no path leads there.
             Err(
                 rustix::io::Errno::INVAL | rustix::io::Errno::NOENT | rustix::io::Errno::NOTDIR,
             ) => {}
             // Not accessible to this process, nor to the command.
             Err(rustix::io::Errno::ACCESS) => {}
             Err(error) => {
-                return Err(error).with_context(|| format!("{} stays writable", at.display()));
+                return Err(error)
+                    .with_context(|| format!("{} could not be made read-only", at.display()));
             }
         }
     }
     Ok(())
 }
 
-/// Parses a line of `/proc/self/mountinfo`: `id parent device root place options …`, with blanks in
-/// the path as octal numbers. Restrictions of a mount must stay when it is remounted.
+/// Parses a line of `/proc/self/mountinfo`: `id parent device root path options …`. Returns the path
+/// and the options that a remount must repeat to keep them.
 fn mount_of(line: &str) -> Option<(PathBuf, MountFlags)> {
     let mut fields = line.split(' ').skip(4);
-    let (place, options) = (fields.next()?, fields.next()?);
+    let (path, options) = (fields.next()?, fields.next()?);
     let mut flags = MountFlags::empty();
     for option in options.split(',') {
         flags |= match option {
@@ -294,21 +329,22 @@ fn mount_of(line: &str) -> Option<(PathBuf, MountFlags)> {
             _ => MountFlags::empty(),
         };
     }
-    Some((unescaped(place), flags))
+    Some((unescape(path), flags))
 }
 
-fn unescaped(place: &str) -> PathBuf {
+/// Decodes a path in `/proc/self/mountinfo`, where blanks are octal numbers.
+fn unescape(path: &str) -> PathBuf {
     use std::os::unix::ffi::OsStringExt;
-    let mut bytes = Vec::with_capacity(place.len());
-    let mut rest = place.as_bytes();
+    let mut bytes = Vec::with_capacity(path.len());
+    let mut rest = path.as_bytes();
     while let Some((&byte, after)) = rest.split_first() {
         let octal = after
             .get(..3)
             .filter(|_| byte == b'\\')
             .and_then(|digits| u8::from_str_radix(std::str::from_utf8(digits).ok()?, 8).ok());
         match octal {
-            Some(meant) => {
-                bytes.push(meant);
+            Some(decoded) => {
+                bytes.push(decoded);
                 rest = &after[3..];
             }
             None => {
@@ -320,33 +356,33 @@ fn unescaped(place: &str) -> PathBuf {
     PathBuf::from(OsString::from_vec(bytes))
 }
 
-/// Enables the loopback interface, which is down in a new network namespace. Sends a netlink
-/// request, which needs no unsafe code: one header, and one `ifinfomsg` that sets `IFF_UP` on the
-/// first interface.
-fn raise_loopback() -> anyhow::Result<()> {
+/// Enables the loopback interface, which is down in a new network namespace. Sends a netlink request
+/// (one header, and one `ifinfomsg` that sets `IFF_UP` on the first interface), because an `ioctl`
+/// would need unsafe code.
+fn enable_loopback() -> anyhow::Result<()> {
     const NEW_LINK: u16 = 16;
     const REQUEST_AND_ACK: u16 = 1 | 4;
     const ERROR: u16 = 2;
     const UP: u32 = 1;
-    let mut question = Vec::with_capacity(32);
-    question.extend(32u32.to_ne_bytes());
-    question.extend(NEW_LINK.to_ne_bytes());
-    question.extend(REQUEST_AND_ACK.to_ne_bytes());
-    question.extend([0; 8]);
+    let mut request = Vec::with_capacity(32);
+    request.extend(32u32.to_ne_bytes());
+    request.extend(NEW_LINK.to_ne_bytes());
+    request.extend(REQUEST_AND_ACK.to_ne_bytes());
+    request.extend([0; 8]);
     // Family and type are zero; the loopback is the first interface.
-    question.extend([0; 4]);
+    request.extend([0; 4]);
     for word in [1, UP, UP] {
-        question.extend(u32::to_ne_bytes(word));
+        request.extend(u32::to_ne_bytes(word));
     }
     let socket = socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, None)?;
-    sendto(&socket, &question, SendFlags::empty(), &SocketAddrNetlink::new(0, 0))?;
-    let mut answer = [0; 512];
-    let (length, _) = recv(&socket, &mut answer[..], RecvFlags::empty())?;
-    let kind = answer.get(4..6).and_then(|bytes| bytes.try_into().ok()).map(u16::from_ne_bytes);
-    let code = answer.get(16..20).and_then(|bytes| bytes.try_into().ok()).map(i32::from_ne_bytes);
+    sendto(&socket, &request, SendFlags::empty(), &SocketAddrNetlink::new(0, 0))?;
+    let mut reply = [0; 512];
+    let (length, _) = recv(&socket, &mut reply[..], RecvFlags::empty())?;
+    let kind = reply.get(4..6).and_then(|bytes| bytes.try_into().ok()).map(u16::from_ne_bytes);
+    let code = reply.get(16..20).and_then(|bytes| bytes.try_into().ok()).map(i32::from_ne_bytes);
     match (kind, code) {
         (Some(ERROR), Some(0)) if length >= 20 => Ok(()),
-        (_, code) => bail!("the loopback stays down ({code:?})"),
+        (_, code) => bail!("the loopback interface could not be enabled ({code:?})"),
     }
 }
 
@@ -354,22 +390,23 @@ fn raise_loopback() -> anyhow::Result<()> {
 mod tests {
     use super::*;
 
-    fn plan(words: &str) -> anyhow::Result<Plan> {
-        Plan::parse(words.split_whitespace().map(Into::into))
+    fn plan(arguments: &str) -> anyhow::Result<MountPlan> {
+        MountPlan::parse(arguments.split_whitespace().map(Into::into))
     }
 
     #[test]
-    fn understands_what_is_said_to_bubblewrap() {
+    fn arguments_for_bubblewrap_are_parsed() {
         let plan = plan(
             "--unshare-all --cap-drop ALL --ro-bind / / --dev /dev --tmpfs /run --bind /ws /ws \
              --ro-bind /ws/.git /ws/.git --remount-ro /run --chdir /ws -- /dev/cairn --x",
         )
         .unwrap();
         let bind =
-            |path: &str, writable| Step::Bind { from: path.into(), at: path.into(), writable };
-        let mounts = vec![Step::Empty("/run".into()), bind("/ws", true), bind("/ws/.git", false)];
+            |path: &str, writable| MountStep::Bind { from: path.into(), at: path.into(), writable };
+        let mounts =
+            vec![MountStep::Empty("/run".into()), bind("/ws", true), bind("/ws/.git", false)];
         let program = vec!["/dev/cairn".into(), "--x".into()];
-        assert_eq!(plan, Plan { network: false, mounts, cwd: "/ws".into(), program });
+        assert_eq!(plan, MountPlan { network: false, mounts, cwd: "/ws".into(), program });
         for (mount, read_only) in [
             ("/", true),
             ("/usr", true),
@@ -387,17 +424,37 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_it_does_not_understand() {
-        for words in ["--bind /a", "--overlay / /", "x", "--share-net", ""] {
-            assert!(plan(words).is_err(), "{words}");
+    fn mount_points_are_created_only_in_private_folders() {
+        let plan = plan(
+            "--ro-bind / / --dev /dev --tmpfs /run --bind /private/tmp /tmp --bind /ws /ws --bind \
+             /private/cache /ws/cache -- /dev/cairn",
+        )
+        .unwrap();
+        for (path, private) in [
+            ("/dev/cairn", true),
+            ("/run/resolv.conf", true),
+            ("/tmp/a", true),
+            ("/ws/cache/a/b", true),
+            ("/ws/cache", false),
+            ("/ws/.git", false),
+            ("/srv/program.sock", false),
+        ] {
+            assert_eq!(plan.is_private(Path::new(path)), private, "{path}");
         }
     }
 
     #[test]
-    fn reads_the_table_of_mounts() {
+    fn unknown_arguments_are_refused() {
+        for arguments in ["--bind /a", "--overlay / /", "x", "--share-net", ""] {
+            assert!(plan(arguments).is_err(), "{arguments}");
+        }
+    }
+
+    #[test]
+    fn a_line_of_mountinfo_is_parsed() {
         let line = "36 35 98:0 /r /mnt\\0402\\134 rw,noatime,nosuid master:1 - ext3 /dev/root rw";
-        let (place, flags) = mount_of(line).unwrap();
-        assert_eq!(place, Path::new("/mnt 2\\"));
+        let (path, flags) = mount_of(line).unwrap();
+        assert_eq!(path, Path::new("/mnt 2\\"));
         assert_eq!(flags, MountFlags::NOATIME | MountFlags::NOSUID);
         assert_eq!(mount_of("36 35"), None);
     }

@@ -1,13 +1,12 @@
-//! Watch over the control files of a workspace while commands run. It remembers the files from
-//! before, and moves those that a command creates or changes to quarantine.
+//! Watch over the control files of a workspace while commands run. It remembers the files as they
+//! were before, and moves those that a command creates or changes to quarantine.
 //!
-//! A daemon has one state. While no command runs, all control files found belong to the user and
-//! are trusted. While one runs, a new or changed control file is trusted only if the command cannot
-//! have made it: its path was mounted read-only and is unchanged, or the user saved it in the
+//! All commands of a daemon share one state. While no command runs, all control files belong to the
+//! user and are trusted. While one runs, a new or changed control file is trusted only if no command
+//! can have written it: its path was mounted read-only and is unchanged, or the user saved it in the
 //! editor.
 
 use std::{
-    collections::{BTreeSet, HashMap},
     convert::Infallible,
     io,
     os::unix::fs::MetadataExt,
@@ -16,184 +15,148 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use cairn_core::text::{self, Text};
+use cairn_core::text::Text;
 
 use super::{
-    Begin, PreparedSandbox,
-    path_scan::{Kind, Stamp},
-    quarantine::{self, Former, put_back, remove_if},
-    quarantined::{Left, LeftBehind},
+    control_files::ControlFiles,
+    prepared::PreparedSandbox,
+    quarantine::{self, put_back, remove_if},
+    quarantined::{QuarantineReport, QuarantinedFile},
+    request::WatchScope,
+    shown_path::shown_path,
 };
 
 mod judge;
 mod record;
+mod saved;
 mod state;
 
-use judge::Moment;
-use record::{Record, Recorded};
-use state::{Mounts, Root, Shared, canonical};
+use judge::ScanMoment;
+use record::{Mounts, WatchRecord, WatchState};
+use saved::SavedTexts;
+use state::{Shared, WatchedRoot, canonical};
 
 /// Shortest pause between two scans while a command runs. An editor opens a new repository half a
 /// second after its file event.
-const PERIOD: Duration = Duration::from_millis(200);
+const MIN_PAUSE: Duration = Duration::from_millis(200);
 /// Pause in multiples of the last scan's duration, so that scanning takes at most a tenth of a
 /// core.
-const REST: u32 = 10;
-/// Files whose text saved by the editor is remembered.
-const MOST_SAVED: usize = 512;
+const PAUSE_FACTOR: u32 = 10;
 
 #[derive(Debug)]
 pub struct Watch {
+    /// Cairn's state folder.
     state: Option<PathBuf>,
     shared: Mutex<Shared>,
-    /// Texts that the editor saved while commands ran. Behind a lock of their own, so that a save
-    /// never waits for a scan.
-    saved: Mutex<HashMap<PathBuf, Text>>,
+    saved: SavedTexts,
 }
 
-/// Control files from before a command.
-#[derive(Debug, Default)]
-pub struct ControlFiles {
-    paths: Vec<PathBuf>,
-    named: BTreeSet<PathBuf>,
-}
-
-impl ControlFiles {
-    /// Paths to mount read-only, the uppermost of each folder.
-    pub(super) fn protected(&self) -> impl Iterator<Item = &Path> {
-        self.paths.iter().map(PathBuf::as_path)
-    }
-
-    /// Paths that git's settings name, existing or missing.
-    pub(super) fn named(&self) -> &BTreeSet<PathBuf> {
-        &self.named
-    }
-}
-
-/// Watch over one command. Its end moves new control files to quarantine.
+/// Watch over one command. When it ends, new control files are moved to quarantine.
 #[derive(Debug)]
 pub struct Watching {
     watch: Arc<Watch>,
     id: u64,
     control: Arc<ControlFiles>,
-    over: bool,
+    ended: bool,
 }
 
 impl Watch {
     /// `state` is Cairn's state folder, which holds the quarantine.
     pub fn new(state: Option<PathBuf>) -> Self {
-        Self { state, shared: Mutex::default(), saved: Mutex::default() }
+        let shared = Shared::new(quarantine::parent_folder(state.as_deref()));
+        Self { state, shared: Mutex::new(shared), saved: SavedTexts::default() }
     }
 
     fn lock(&self) -> MutexGuard<'_, Shared> {
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn saved(&self) -> MutexGuard<'_, HashMap<PathBuf, Text>> {
-        self.saved.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Starts to watch for a command: scans, and trusts all control files unless another command
     /// runs. Blocks.
-    pub fn begin(self: &Arc<Self>, begin: &Begin) -> io::Result<Watching> {
+    pub fn begin(self: &Arc<Self>, scope: &WatchScope) -> io::Result<Watching> {
         let mut shared = self.lock();
-        self.recover_once(&mut shared, begin);
-        shared.set(begin);
+        self.recover_once(&mut shared, scope);
+        shared.set_roots(scope);
         let idle = shared.running.is_empty();
         if idle {
-            self.saved().clear();
+            self.saved.clear();
             shared.trust_all()?;
         }
-        if shared.read_names(begin) {
+        if shared.read_named_paths(scope) {
             shared.roots.iter_mut().for_each(|root| root.tree.forget());
             if idle {
                 shared.trust_all()?;
             }
         }
         if !idle {
-            shared.look(Moment::Running, self);
+            shared.scan(ScanMoment::Running, &self.saved);
         }
-        shared.next += 1;
-        let id = shared.next;
+        shared.last_id += 1;
+        let id = shared.last_id;
         shared.running.insert(id, Mounts::new());
-        let control =
-            Arc::new(ControlFiles { paths: shared.uppermost(), named: shared.named.clone() });
+        let (protected, named) = (shared.uppermost(), shared.named.clone());
+        let control = Arc::new(ControlFiles { protected, named });
         drop(shared);
-        Ok(Watching { watch: Arc::clone(self), id, control, over: false })
+        Ok(Watching { watch: Arc::clone(self), id, control, ended: false })
     }
 
     /// Records a text that the editor saved for the user.
     pub fn was_saved(&self, path: &Path, text: Text) {
-        let mut saved = self.saved();
-        if saved.len() < MOST_SAVED || saved.contains_key(path) {
-            saved.insert(path.to_owned(), text);
-        }
-    }
-
-    /// True if the file holds the text that the editor saved.
-    fn has_saved(&self, root: &Root, path: &Path, stamp: &Stamp) -> bool {
-        let saved = self.saved().get(&root.path.join(path)).cloned();
-        let Some(saved) = saved else { return false };
-        let now = Former::of(&root.path, path, crate::workspace::MAX_FILE_BYTES);
-        match now {
-            Some(Former::File { bytes, .. }) if stamp.kind == Kind::File => {
-                text::decode(&bytes).is_ok_and(|decoded| decoded.text == saved)
-            }
-            Some(Former::File { .. } | Former::Link(_)) | None => false,
-        }
+        self.saved.insert(path, text);
     }
 
     /// Moves control files to quarantine that commands of a killed daemon left, and removes old
     /// entries there. Blocks.
-    pub fn recover(&self, begin: &Begin) -> LeftBehind {
+    pub fn recover(&self, scope: &WatchScope) -> QuarantineReport {
         let mut shared = self.lock();
-        self.recover_once(&mut shared, begin);
+        self.recover_once(&mut shared, scope);
         std::mem::take(&mut shared.left)
     }
 
-    fn recover_once(&self, shared: &mut Shared, begin: &Begin) {
+    fn recover_once(&self, shared: &mut Shared, scope: &WatchScope) {
         if std::mem::replace(&mut shared.recovered, true) {
             return;
         }
-        quarantine::sweep(&quarantine::home(self.state.as_deref()), SystemTime::now());
+        quarantine::remove_old(&shared.quarantine_parent, SystemTime::now());
         let Some(state) = &self.state else { return };
-        let folders = canonical(begin.folders);
-        for recorded in record::abandoned(state, &folders) {
-            let Recorded { roots, mounts, named, skipped } = recorded;
-            let mut before = Shared { named, skipped, ..Shared::default() };
+        let folders = canonical(scope.folders);
+        for WatchState { roots, mounts, named, skipped } in record::take_abandoned(state, &folders)
+        {
+            let parent = shared.quarantine_parent.clone();
+            let mut before = Shared { named, skipped, ..Shared::new(parent) };
             before.running.insert(0, mounts);
             before.roots = roots
                 .into_iter()
-                .map(|(path, zone, known)| Root { known, ..Root::new(path, zone) })
+                .map(|(path, zone, known)| WatchedRoot { known, ..WatchedRoot::new(path, zone) })
                 .collect();
-            before.look(Moment::Over, self);
+            before.scan(ScanMoment::Ended, &self.saved);
             shared.left.extend(before.left);
         }
         shared.quarantine = None;
     }
 
-    /// Moves entries back from quarantine. Returns those that failed, each with the reason. Blocks.
-    pub fn put_back(&self, left: &[Left]) -> Vec<(PathBuf, String)> {
+    /// Moves entries back from quarantine. Returns the paths that failed, each with the reason. Blocks.
+    pub fn put_back(&self, left: &[QuarantinedFile]) -> Vec<(PathBuf, String)> {
         let mut shared = self.lock();
-        let mut refused = Vec::new();
-        for one in left {
-            if let Some(stamp) = &one.restored
-                && let Err(error) = remove_if(&one.root, &one.path, stamp)
+        let mut failed = Vec::new();
+        for entry in left {
+            if let Some(stamp) = &entry.restored
+                && let Err(error) = remove_if(&entry.root, &entry.path, stamp)
             {
-                refused.push((one.place(), error.to_string()));
+                failed.push((entry.place(), error.to_string()));
                 continue;
             }
-            match put_back(&one.at, &one.root, &one.path) {
-                Ok(()) => shared.trust(&one.root, &one.path),
+            match put_back(&entry.at, &entry.root, &entry.path) {
+                Ok(()) => shared.trust(&entry.root, &entry.path),
                 Err(error) => {
-                    if let Some(former) = &one.former {
-                        let _ = former.restore(&one.root, &one.path);
+                    if let Some(former) = &entry.former {
+                        let _ = former.restore(&entry.root, &entry.path);
                     }
-                    refused.push((one.place(), error.to_string()));
+                    failed.push((entry.place(), error.to_string()));
                 }
             }
         }
-        refused
+        failed
     }
 }
 
@@ -202,23 +165,26 @@ impl Watching {
         Arc::clone(&self.control)
     }
 
-    /// Registers the mounts that the command will see (`None`: no sandbox). The command may start
-    /// after this call, which writes the state of the watch to disk first. Blocks.
+    /// Registers the mounts that the command will see (`None`: no sandbox), and writes the state of the
+    /// watch to disk. The command must not start before this call. Blocks.
     pub fn mounted(&self, sandbox: Option<&PreparedSandbox>) -> io::Result<()> {
-        let (writable, read_only) = sandbox.map(PreparedSandbox::places).unwrap_or_default();
+        let (writable, read_only): (&[_], &[_]) = match sandbox {
+            Some(sandbox) => (&sandbox.writable, &sandbox.read_only),
+            None => (&[], &[]),
+        };
         let identity = |path: &PathBuf| {
             let data = std::fs::symlink_metadata(path).ok()?;
             Some((path.clone(), Some((data.dev(), data.ino()))))
         };
         let writable = writable.iter().map(|path| (path.clone(), None));
-        // Of two mounts for one path the stricter counts.
+        // If a path is in both lists, it is read-only.
         let mounts: Mounts = writable.chain(read_only.iter().filter_map(identity)).collect();
         let mut shared = self.watch.lock();
         shared.running.insert(self.id, mounts);
         let Some(state) = &self.watch.state else { return Ok(()) };
         if shared.record.is_none() {
             let mounts = shared.running.values().flatten();
-            let recorded = Recorded {
+            let recorded = WatchState {
                 roots: shared
                     .roots
                     .iter()
@@ -228,55 +194,55 @@ impl Watching {
                 named: shared.named.clone(),
                 skipped: shared.skipped.clone(),
             };
-            shared.record = Some(Record::write(state, &recorded)?);
+            shared.record = Some(WatchRecord::write(state, &recorded)?);
         }
         Ok(())
     }
 
     /// Scans repeatedly while the command runs. Ends only when dropped.
-    pub async fn repeat(&self) -> Infallible {
+    pub async fn scan_repeatedly(&self) -> Infallible {
         loop {
-            let rest = (self.watch.lock().last * REST).max(PERIOD);
-            tokio::time::sleep(rest).await;
+            let pause = (self.watch.lock().scan_time * PAUSE_FACTOR).max(MIN_PAUSE);
+            tokio::time::sleep(pause).await;
             let watch = Arc::clone(&self.watch);
             let scanned = tokio::task::spawn_blocking(move || {
                 let mut shared = watch.lock();
-                // After the command's end all new files belong to the user.
+                // When no command runs, new files belong to the user.
                 if !shared.running.is_empty() {
-                    shared.look(Moment::Running, &watch);
+                    shared.scan(ScanMoment::Running, &watch.saved);
                 }
             });
             if let Err(error) = scanned.await {
-                tracing::error!("a scan failed: {error}");
+                tracing::error!("a scan for control files failed: {error}");
             }
         }
     }
 
     /// Ends the watch after the command and all its processes have ended. Blocks.
-    pub fn finish(mut self) -> LeftBehind {
+    pub fn finish(mut self) -> QuarantineReport {
         self.end()
     }
 
-    fn end(&mut self) -> LeftBehind {
-        if std::mem::replace(&mut self.over, true) {
-            return LeftBehind::default();
+    fn end(&mut self) -> QuarantineReport {
+        if std::mem::replace(&mut self.ended, true) {
+            return QuarantineReport::default();
         }
         let mut shared = self.watch.lock();
-        shared.look(Moment::Over, &self.watch);
+        shared.scan(ScanMoment::Ended, &self.watch.saved);
         shared.running.remove(&self.id);
         if shared.running.is_empty() {
             shared.record = None;
             shared.quarantine = None;
-            self.watch.saved().clear();
+            self.watch.saved.clear();
         }
         std::mem::take(&mut shared.left)
     }
 }
 
-/// Ends the watch of a command that was not waited for, because the daemon ends or its task failed.
+/// Ends the watch without `finish`: the daemon ends, or the task of the command failed.
 impl Drop for Watching {
     fn drop(&mut self) {
-        for line in self.end().lines(super::shown_path) {
+        for line in self.end().lines(shown_path) {
             tracing::warn!("a command left {line}");
         }
     }

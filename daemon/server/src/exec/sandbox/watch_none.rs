@@ -9,23 +9,21 @@ use std::{
 
 use cairn_core::text::Text;
 
-use super::Begin;
+use super::{control_files::ControlFiles, none::PreparedSandbox, request::WatchScope};
 
 #[derive(Debug)]
 pub struct Watch;
 
-#[derive(Debug, Default)]
-pub struct ControlFiles;
-
 #[derive(Debug)]
 pub struct Watching;
 
+/// Uninhabited: nothing is ever moved to quarantine.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Left(Infallible);
+pub struct QuarantinedFile(Infallible);
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct LeftBehind {
-    pub moved: Vec<Left>,
+pub struct QuarantineReport {
+    pub moved: Vec<QuarantinedFile>,
 }
 
 impl Watch {
@@ -33,17 +31,17 @@ impl Watch {
         Self
     }
 
-    pub fn begin(self: &Arc<Self>, _: &Begin) -> io::Result<Watching> {
+    pub fn begin(self: &Arc<Self>, _: &WatchScope) -> io::Result<Watching> {
         Ok(Watching)
     }
 
     pub fn was_saved(&self, _: &Path, _: Text) {}
 
-    pub fn recover(&self, _: &Begin) -> LeftBehind {
-        LeftBehind::default()
+    pub fn recover(&self, _: &WatchScope) -> QuarantineReport {
+        QuarantineReport::default()
     }
 
-    pub fn put_back(&self, _: &[Left]) -> Vec<(PathBuf, String)> {
+    pub fn put_back(&self, _: &[QuarantinedFile]) -> Vec<(PathBuf, String)> {
         Vec::new()
     }
 }
@@ -53,26 +51,26 @@ impl Watching {
         Arc::default()
     }
 
-    pub fn mounted(&self, _: Option<&super::PreparedSandbox>) -> io::Result<()> {
+    pub fn mounted(&self, _: Option<&PreparedSandbox>) -> io::Result<()> {
         Ok(())
     }
 
-    pub async fn repeat(&self) -> Infallible {
+    pub async fn scan_repeatedly(&self) -> Infallible {
         std::future::pending().await
     }
 
-    pub fn finish(self) -> LeftBehind {
-        LeftBehind::default()
+    pub fn finish(self) -> QuarantineReport {
+        QuarantineReport::default()
     }
 }
 
-impl Left {
+impl QuarantinedFile {
     pub fn place(&self) -> PathBuf {
         match self.0 {}
     }
 }
 
-impl LeftBehind {
+impl QuarantineReport {
     pub fn is_empty(&self) -> bool {
         true
     }

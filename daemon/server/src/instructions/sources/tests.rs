@@ -1,4 +1,4 @@
-//! Authors of instruction files in a folder in which a test does what a command would do.
+//! Authors of instruction files, in a folder that the test changes as a command would.
 
 use super::*;
 use crate::store::sessions;
@@ -43,7 +43,7 @@ impl Place {
 }
 
 #[test]
-fn what_the_agent_changed_is_the_users_once_they_decided() {
+fn a_file_the_agent_changed_is_the_users_after_a_decision() {
     let place = Place::new(&[("AGENTS.md", "Mine.")]);
     assert!(place.is_users("AGENTS.md"));
     place.sources.agent_changed(&place.path("AGENTS.md"));
@@ -58,7 +58,7 @@ fn what_the_agent_changed_is_the_users_once_they_decided() {
 }
 
 #[test]
-fn after_a_command_only_what_it_cannot_have_made_is_the_users() {
+fn after_a_command_only_files_it_cannot_have_made_are_the_users() {
     let place = Place::new(&[("AGENTS.md", "Mine."), ("a/CLAUDE.md", "Mine.")]);
     place.command(|| {
         place.put("AGENTS.md", "Yours.");
@@ -130,7 +130,7 @@ fn a_restart_forgets_neither_commands_nor_what_the_user_saved() {
 }
 
 #[test]
-fn what_the_user_moves_stays_theirs() {
+fn a_file_that_the_user_moves_stays_theirs() {
     let place = Place::new(&[("a/AGENTS.md", "Mine.")]);
     let rename = |from: &str, to: &str| {
         let folder = place.folder.path();
@@ -149,7 +149,7 @@ fn what_the_user_moves_stays_theirs() {
 }
 
 #[test]
-fn folders_that_say_of_themselves_that_tools_fill_them_are_not_the_users() {
+fn folders_marked_as_generated_are_not_the_users() {
     let place = Place::new(&[
         ("env/pyvenv.cfg", ""),
         ("env/lib/AGENTS.md", "x"),

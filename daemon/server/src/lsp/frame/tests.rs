@@ -95,7 +95,7 @@ fn a_wrong_length_costs_one_message_only() {
 }
 
 #[test]
-fn what_is_too_large_is_skipped_or_ends_it() {
+fn a_body_that_is_too_large_is_skipped_or_ends_the_stream() {
     let huge = "x".repeat(MAX_BODY + 1);
     let seen = read([frame(&huge).as_bytes(), frame("[2]").as_bytes()]);
     expect![[r#"
@@ -122,7 +122,7 @@ fn what_is_too_large_is_skipped_or_ends_it() {
 }
 
 #[test]
-fn garbage_is_passed_over_for_as_long_as_a_lost_body() {
+fn garbage_is_skipped_up_to_the_size_of_a_body() {
     let mut frames = Frames::default();
     frames.feed(b"oops\n");
     assert_eq!(frames.next(), Some(Framed::Error(FrameError::Garbage)));
@@ -137,7 +137,7 @@ fn garbage_is_passed_over_for_as_long_as_a_lost_body() {
 }
 
 #[test]
-fn a_line_too_long_for_a_header_is_none_however_it_comes() {
+fn a_line_too_long_for_a_header_is_garbage_in_any_division() {
     let long = format!("a\n[1]Content-Length: {}3\r\n{}", "0".repeat(MAX_HEADER), frame("[2]"));
     check(&long, expect!["- a line that is not a header: frames begin with Content-Length\n[2]"]);
     let spaces = format!("a\n{}{}", " ".repeat(2 * MAX_HEADER), frame("[2]"));
@@ -145,7 +145,7 @@ fn a_line_too_long_for_a_header_is_none_however_it_comes() {
 }
 
 #[test]
-fn nothing_is_kept_after_the_end() {
+fn no_bytes_are_kept_after_the_end() {
     let mut frames = Frames::default();
     frames.feed(format!("Content-Length: 99999999999\r\n\r\n{}", "x".repeat(1000)).as_bytes());
     assert_eq!(frames.next(), Some(Framed::Error(FrameError::AbsurdLength)));
@@ -167,7 +167,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn pieces_do_not_matter(
+    fn the_division_of_a_stream_does_not_matter(
         parts in prop::collection::vec(prop_oneof![
             "[a-z:\\r\\n ]{0,12}",
             Just("Content-Length: 3\r\n\r\n[1]".to_owned()),

@@ -20,7 +20,7 @@ use super::super::{
 pub struct MessagesDecoder {
     ids: CallIds,
     started: bool,
-    over: bool,
+    ended: bool,
     blocks: BTreeMap<u64, OpenBlock>,
     /// Block that an event without an index belongs to.
     newest: u64,
@@ -67,7 +67,7 @@ impl MessagesDecoder {
         Self {
             ids: CallIds::new(id_prefix, conversation, IdRule::MESSAGES),
             started: false,
-            over: false,
+            ended: false,
             blocks: BTreeMap::new(),
             newest: 0,
             stop: None,
@@ -234,24 +234,16 @@ impl MessagesDecoder {
 }
 
 impl Decoder for MessagesDecoder {
-    fn push(&mut self, event: &SseEvent) -> Vec<ModelEvent> {
-        if self.over {
-            return Vec::new();
-        }
-        let event = self.event(event).unwrap_or_else(|failure| Some(ModelEvent::Failed(failure)));
-        self.over = matches!(event, Some(ModelEvent::Finished(_) | ModelEvent::Failed(_)));
-        event.into_iter().collect()
+    fn decode(&mut self, event: &SseEvent, out: &mut Vec<ModelEvent>) -> Result<(), Failure> {
+        self.event(event).map(|event| out.extend(event))
     }
 
-    fn end(&mut self) -> Vec<ModelEvent> {
-        match std::mem::replace(&mut self.over, true) {
-            true => Vec::new(),
-            false => vec![ModelEvent::Failed(stream_cut("the stream ended early"))],
-        }
+    fn ended(&mut self) -> &mut bool {
+        &mut self.ended
     }
 
     fn settled(&self) -> bool {
-        self.over
+        self.ended
     }
 }
 
@@ -314,10 +306,5 @@ fn nonempty_event(event: fn(String) -> ModelEvent, text: String) -> Option<Model
 }
 
 fn server_error(message: &str) -> Failure {
-    Failure {
-        kind: FailureKind::Server,
-        message: message.to_owned(),
-        hint: String::new(),
-        retry_after_ms: None,
-    }
+    Failure::new(FailureKind::Server, message)
 }

@@ -14,7 +14,7 @@ fn provider(tool_choice: ToolChoice) -> Anthropic {
 }
 
 #[test]
-fn requests() {
+fn a_request_has_the_form_of_the_messages_api() {
     let provider = provider(ToolChoice::Auto);
     let messages = testing::encoded(&provider, &testing::conversation());
     let body = provider.body(&testing::request(messages)).concat();
@@ -142,7 +142,7 @@ fn requests() {
 }
 
 #[test]
-fn the_messages_of_a_body_are_the_encoded_bytes() {
+fn the_body_contains_the_encoded_conversation_unchanged() {
     let provider = provider(ToolChoice::Required);
     let messages = testing::encoded(&provider, &testing::conversation());
     let body = provider.body(&testing::request(messages.clone())).concat();
@@ -192,7 +192,7 @@ fn message(middle: Vec<Value>, reason: &str) -> Vec<Value> {
 }
 
 #[test]
-fn whole_messages() {
+fn a_complete_stream_becomes_one_message() {
     check(
         &message(
             vec![
@@ -255,7 +255,7 @@ fn whole_messages() {
 }
 
 #[test]
-fn stop_reasons() {
+fn each_stop_reason_becomes_a_stop() {
     let half_a_call = || vec![block(0, tool("a")), delta(0, arguments("{\"x\":")), stop_block(0)];
     check(
         &message(half_a_call(), "max_tokens"),
@@ -281,7 +281,7 @@ fn stop_reasons() {
 }
 
 #[test]
-fn faults() {
+fn a_faulty_stream_is_a_failure() {
     let text = || block(0, json!({"type": "text", "text": ""}));
     // A complete-looking call in a stream that ends early must not run.
     check(
@@ -361,7 +361,7 @@ fn faults() {
 }
 
 #[test]
-fn an_error_without_its_wrapper() {
+fn an_error_without_its_wrapper_is_decoded() {
     let mut decoder = MessagesDecoder::new("made", testing::no_history());
     let data = json!({"code": 500, "message": "no", "type": "server_error"}).to_string();
     let events = decoder.push(&SseEvent { name: "error".into(), data });
@@ -413,7 +413,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
     #[test]
-    fn whatever_comes_has_one_end(tail in prop::collection::vec(any_event(), 0..12)) {
+    fn any_stream_has_exactly_one_end(tail in prop::collection::vec(any_event(), 0..12)) {
         let events = [vec![start()], tail].concat();
         // `decode` asserts one end, and nothing after it.
         let shown = testing::decode(MessagesDecoder::new("made", testing::no_history()), &events);

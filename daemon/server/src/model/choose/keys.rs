@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use cairn_core::model::{Advice, Failure, FailureKind};
 use secrecy::SecretString;
 
 use super::super::{anthropic, http::BaseUrl, openai};
@@ -52,7 +53,7 @@ impl<'k> ProviderKeys<'k> {
     ///
     /// Fails if the only keys belong to other origins: a setting alone must not redirect a key.
     /// A server on this machine needs no key, so there the result is `None` instead.
-    pub(super) fn key_for(&self, base: &BaseUrl) -> Result<Option<&'k SecretString>, String> {
+    pub(super) fn key_for(&self, base: &BaseUrl) -> Result<Option<&'k SecretString>, Failure> {
         let origin = base.origin();
         if let Some(key) = self.entered.get(&origin) {
             return Ok(Some(key));
@@ -72,13 +73,9 @@ impl<'k> ProviderKeys<'k> {
         if owners.is_empty() || base.is_loopback() {
             return Ok(None);
         }
-        let base_url = self.variable.replace("_API_KEY", "_BASE_URL");
-        Err(format!(
-            "The API key was given for {} and is not sent to {origin}. If it belongs there, run the \
-             command `Cairn: Set API Key` and enter it for this server, or start the editor with \
-             {base_url} beside {} in its environment.",
-            owners.join(" and "),
-            self.variable
-        ))
+        let owners = owners.join(" and ");
+        let message = format!("The API key was given for {owners} and is not sent to {origin}.");
+        let advice = Advice::EnterKey { variable: self.variable, owners, origin };
+        Err(Failure::new(FailureKind::Unusable, message).advise(advice))
     }
 }

@@ -5,7 +5,7 @@ use cairn_core::{
 use expect_test::{Expect, expect};
 use tokio::sync::mpsc;
 
-use super::{super::Request, *};
+use super::{super::ModelRequest, *};
 
 fn check(settings: ModelSettings, variables: &[(&str, &str)], expect: Expect) {
     let environment = Environment::read(|name| {
@@ -34,9 +34,9 @@ fn auto_takes_the_first_that_works() {
         auto(),
         &[],
         expect![[r#"
-            replay/demo replay=true max=None
-            anthropic false No API key: run the command `Cairn: Set 
-            openai false No API key: run the command `Cairn: Set 
+            none/ replay=false max=None
+            anthropic false No API key. Set an API key for Anthropic
+            openai false No API key. Set an API key for OpenAI, e
             replay true 
         "#]],
     );
@@ -55,7 +55,7 @@ fn auto_takes_the_first_that_works() {
         &[("OPENAI_API_KEY", "o")],
         expect![[r#"
             openai/gpt-5.5 replay=false max=None
-            anthropic false No API key: run the command `Cairn: Set 
+            anthropic false No API key. Set an API key for Anthropic
             openai true 
             replay true 
         "#]],
@@ -65,7 +65,7 @@ fn auto_takes_the_first_that_works() {
         &[("OPENAI_BASE_URL", "http://localhost:8080/v1")],
         expect![[r#"
             openai/local replay=false max=None
-            anthropic false No API key: run the command `Cairn: Set 
+            anthropic false No API key. Set an API key for Anthropic
             openai true 
             replay true 
         "#]],
@@ -74,9 +74,9 @@ fn auto_takes_the_first_that_works() {
         auto(),
         &[("ANTHROPIC_API_KEY", " ")],
         expect![[r#"
-            replay/demo replay=true max=None
-            anthropic false No API key: run the command `Cairn: Set 
-            openai false No API key: run the command `Cairn: Set 
+            none/ replay=false max=None
+            anthropic false No API key. Set an API key for Anthropic
+            openai false No API key. Set an API key for OpenAI, e
             replay true 
         "#]],
     );
@@ -103,7 +103,7 @@ fn an_explicit_choice_is_never_replaced() {
         &[("OPENAI_API_KEY", "o")],
         expect![[r#"
             anthropic/claude-sonnet-5-5 replay=false max=None
-            anthropic false No API key: run the command `Cairn: Set 
+            anthropic false No API key. Set an API key for Anthropic
             openai true 
             replay true 
         "#]],
@@ -113,7 +113,7 @@ fn an_explicit_choice_is_never_replaced() {
         &[],
         expect![[r#"
             openai/gpt-5.5 replay=false max=None
-            anthropic false No API key: run the command `Cairn: Set 
+            anthropic false No API key. Set an API key for Anthropic
             openai false Not usable: the base URL must begin with
             replay true 
         "#]],
@@ -123,7 +123,7 @@ fn an_explicit_choice_is_never_replaced() {
         &[("OPENAI_API_KEY", "o")],
         expect![[r#"
             replay/demo replay=true max=None
-            anthropic false No API key: run the command `Cairn: Set 
+            anthropic false No API key. Set an API key for Anthropic
             openai true 
             replay true 
         "#]],
@@ -138,14 +138,14 @@ fn an_explicit_choice_is_never_replaced() {
         expect![[r#"
             anthropic/mine replay=false max=Some(99)
             anthropic true 
-            openai false No API key: run the command `Cairn: Set 
+            openai false No API key. Set an API key for OpenAI, e
             replay true 
         "#]],
     );
 }
 
 #[test]
-fn openai_itself_is_asked_in_its_own_format() {
+fn requests_to_openai_itself_use_responses() {
     let check = |api: &str, base_url: Option<&str>, expect: &str| {
         let settings = ModelSettings {
             api: ApiChoice::parse(api).unwrap(),
@@ -155,8 +155,7 @@ fn openai_itself_is_asked_in_its_own_format() {
         keys.set("openai", base_url, Some("k".into())).unwrap();
         let choice = choose(&settings, &keys, &Environment::default());
         let mut out = Vec::new();
-        let notes = Vec::new();
-        let said = cairn_core::conversation::UserMessage { text: "a".into(), notes };
+        let said = cairn_core::conversation::UserMessage { text: "a".into(), ..Default::default() };
         choice.provider.encode(None, &Item::User(said), &mut out);
         let is_responses = String::from_utf8(out).unwrap().contains("input_text");
         let used = if is_responses { "responses" } else { "chat" };
@@ -174,11 +173,11 @@ fn openai_itself_is_asked_in_its_own_format() {
 }
 
 #[tokio::test]
-async fn an_unusable_provider_says_why() {
+async fn an_unusable_provider_has_a_reason() {
     let choice =
         choose(&with(ProviderChoice::Anthropic, None), &Keys::default(), &Environment::default());
     let (sender, mut events) = mpsc::channel(4);
-    let request = Request {
+    let request = ModelRequest {
         system: "".into(),
         tools: Arc::new([]),
         messages: bytes::Bytes::new(),
@@ -190,6 +189,14 @@ async fn an_unusable_provider_says_why() {
     assert_eq!(failure.kind, FailureKind::Unusable);
     assert!(failure.message.starts_with("No API key"), "{failure:?}");
     assert_eq!(events.recv().await, None);
+    let reason = choice.unusable.unwrap();
+    assert!(matches!(reason.problem, TurnProblem::NoApiKey { .. }), "{reason:?}");
+    assert!(reason.text.starts_with("No API key"), "{reason:?}");
+    let reason = choose(&ModelSettings::default(), &Keys::default(), &Environment::default())
+        .unusable
+        .unwrap();
+    assert_eq!(reason.text, NOT_CONFIGURED);
+    assert!(matches!(reason.problem, TurnProblem::NoModelConfigured { .. }), "{reason:?}");
 }
 
 #[test]
@@ -222,7 +229,7 @@ fn key_at(
     });
     match openai_candidate(&with(ProviderChoice::OpenAi, base_url), &keys, &environment) {
         Ok(config) => config.key.map_or("none".into(), |key| key.expose_secret().to_owned()),
-        Err(reason) => reason.split(". ").next().unwrap_or_default().to_owned(),
+        Err(failure) => failure.message.trim_end_matches('.').to_owned(),
     }
 }
 
@@ -280,7 +287,7 @@ fn a_key_goes_to_the_origin_it_was_given_for_and_nowhere_else() {
 }
 
 #[test]
-fn each_provider_says_where_its_requests_go() {
+fn each_provider_reports_the_origin_of_its_requests() {
     let origins = |settings: ModelSettings| -> Vec<String> {
         let choice = choose(&settings, &Keys::default(), &Environment::default());
         choice.providers.into_iter().map(|status| status.origin).collect()

@@ -144,7 +144,7 @@ mod tests {
     /// Server, status, body, stated window. The comment before each says where the text comes from:
     /// a thread of GitHub in which a user shows it, or the server's own source.
     #[test]
-    fn refusals_of_requests_that_are_too_long() {
+    fn a_refusal_of_a_long_request_is_an_overflow() {
         for (server, status, body, window) in [
             // google-gemini/gemini-cli#6678, #4231; the endpoint that imitates OpenAI has the list.
             (
@@ -384,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn other_refusals_that_name_tokens() {
+    fn other_refusals_that_mention_tokens_are_no_overflow() {
         use FailureKind::{RateLimited, Rejected};
         for (server, status, body, kind) in [
             // cline/cline#4971.

@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn base_urls() {
+fn base_urls_are_parsed_or_refused() {
     let loopback = |text| BaseUrl::parse(text).map(|base| base.is_loopback());
     assert_eq!(loopback("https://api.example.com/v1"), Ok(false));
     assert_eq!(loopback(" http://localhost:8080 "), Ok(true));

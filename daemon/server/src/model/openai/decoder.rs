@@ -18,7 +18,7 @@ use super::super::{
 pub struct ChatDecoder {
     ids: CallIds,
     any_chunk: bool,
-    over: bool,
+    ended: bool,
     reasoning: String,
     text: String,
     calls: Vec<OpenCall>,
@@ -52,7 +52,7 @@ impl ChatDecoder {
         Self {
             ids: CallIds::new(id_prefix, conversation, IdRule::CHAT),
             any_chunk: false,
-            over: false,
+            ended: false,
             reasoning: String::new(),
             text: String::new(),
             calls: Vec::new(),
@@ -60,54 +60,6 @@ impl ChatDecoder {
             refused: false,
             usage: Usage::default(),
         }
-    }
-
-    fn event(&mut self, event: &SseEvent, out: &mut Vec<ModelEvent>) -> Result<(), Failure> {
-        if event.data.trim() == "[DONE]" {
-            if !self.any_chunk {
-                return Err(protocol("the stream ended before it began"));
-            }
-            if self.finish.is_none() && !self.calls.is_empty() {
-                return Err(protocol("tool calls without a finish reason"));
-            }
-            out.push(ModelEvent::Finished(self.reply()));
-            return Ok(());
-        }
-        let data: Value = serde_json::from_str(&event.data)
-            .map_err(|error| protocol(format!("an event is not JSON ({error})")))?;
-        let is_error =
-            !data["error"].is_null() || data["object"] == "error" || event.name == "error";
-        if is_error && let Some(failure) = failure::from_stream(&data) {
-            return Err(failure);
-        }
-        self.any_chunk = true;
-        self.read_usage(&data["usage"]);
-        // One choice, because `n` is one. The chunk with the usage has none.
-        let choice = &data["choices"][0];
-        let calls = choice["delta"]["tool_calls"].as_array();
-        if self.finish.is_some() && calls.is_some_and(|calls| !calls.is_empty()) {
-            return Err(protocol("a tool call after the finish reason"));
-        }
-        self.delta(&choice["delta"], out)?;
-        match choice["finish_reason"].as_str() {
-            // DashScope sends "null".
-            None | Some("" | "null") => {}
-            // Sent by DeepSeek, Zhipu, Mistral and OpenRouter.
-            Some("error" | "insufficient_system_resource" | "network_error") => {
-                return Err(Failure {
-                    kind: FailureKind::Server,
-                    message: "The model server ended the answer with an error.".to_owned(),
-                    hint: String::new(),
-                    retry_after_ms: None,
-                });
-            }
-            // Of several reasons, one with which calls do not run takes precedence.
-            Some(finish) if self.finish.as_deref().is_none_or(asks_to_run) => {
-                self.finish = Some(finish.to_ascii_lowercase());
-            }
-            Some(_) => {}
-        }
-        Ok(())
     }
 
     fn delta(&mut self, delta: &Value, out: &mut Vec<ModelEvent>) -> Result<(), Failure> {
@@ -220,30 +172,63 @@ fn asks_to_run(finish: &str) -> bool {
 }
 
 impl Decoder for ChatDecoder {
-    fn push(&mut self, event: &SseEvent) -> Vec<ModelEvent> {
-        let mut out = Vec::new();
-        if self.over {
-            return out;
+    fn decode(&mut self, event: &SseEvent, out: &mut Vec<ModelEvent>) -> Result<(), Failure> {
+        if event.data.trim() == "[DONE]" {
+            if !self.any_chunk {
+                return Err(protocol("the stream ended before it began"));
+            }
+            if self.finish.is_none() && !self.calls.is_empty() {
+                return Err(protocol("tool calls without a finish reason"));
+            }
+            out.push(ModelEvent::Finished(self.reply()));
+            return Ok(());
         }
-        if let Err(failure) = self.event(event, &mut out) {
-            out.push(ModelEvent::Failed(failure));
+        let data: Value = serde_json::from_str(&event.data)
+            .map_err(|error| protocol(format!("an event is not JSON ({error})")))?;
+        let is_error =
+            !data["error"].is_null() || data["object"] == "error" || event.name == "error";
+        if is_error && let Some(failure) = failure::from_stream(&data) {
+            return Err(failure);
         }
-        self.over = matches!(out.last(), Some(ModelEvent::Finished(_) | ModelEvent::Failed(_)));
-        out
+        self.any_chunk = true;
+        self.read_usage(&data["usage"]);
+        // One choice, because `n` is one. The chunk with the usage has none.
+        let choice = &data["choices"][0];
+        let calls = choice["delta"]["tool_calls"].as_array();
+        if self.finish.is_some() && calls.is_some_and(|calls| !calls.is_empty()) {
+            return Err(protocol("a tool call after the finish reason"));
+        }
+        self.delta(&choice["delta"], out)?;
+        match choice["finish_reason"].as_str() {
+            // DashScope sends "null".
+            None | Some("" | "null") => {}
+            // Sent by DeepSeek, Zhipu, Mistral and OpenRouter.
+            Some("error" | "insufficient_system_resource" | "network_error") => {
+                let message = "The model server ended the answer with an error.";
+                return Err(Failure::new(FailureKind::Server, message));
+            }
+            // Of several reasons, one with which calls do not run takes precedence.
+            Some(finish) if self.finish.as_deref().is_none_or(asks_to_run) => {
+                self.finish = Some(finish.to_ascii_lowercase());
+            }
+            Some(_) => {}
+        }
+        Ok(())
     }
 
-    fn end(&mut self) -> Vec<ModelEvent> {
-        if std::mem::replace(&mut self.over, true) {
-            return Vec::new();
-        }
-        vec![match self.finish {
+    fn ended(&mut self) -> &mut bool {
+        &mut self.ended
+    }
+
+    fn cut_off(&mut self) -> ModelEvent {
+        match self.finish {
             Some(_) => ModelEvent::Finished(self.reply()),
             None => ModelEvent::Failed(stream_cut("the stream ended early")),
-        }]
+        }
     }
 
     fn settled(&self) -> bool {
-        self.over || self.finish.is_some()
+        self.ended || self.finish.is_some()
     }
 }
 

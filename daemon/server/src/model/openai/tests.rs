@@ -14,7 +14,7 @@ fn body(provider: &OpenAi) -> Value {
 }
 
 #[test]
-fn requests() {
+fn a_request_has_the_form_of_chat_completions() {
     let body = body(&provider(OFFICIAL_BASE_URL, "gpt-x"));
     expect![[r#"
         {
@@ -96,7 +96,7 @@ fn requests() {
 }
 
 #[test]
-fn other_servers() {
+fn requests_to_other_servers_use_max_tokens_and_return_reasoning() {
     let other = body(&provider("http://localhost:1", "deepseek-reasoner"));
     assert_eq!(
         (&other["max_tokens"], &other["max_completion_tokens"]),
@@ -135,7 +135,7 @@ fn piece(index: Option<u64>, id: Option<&str>, name: Option<&str>, arguments: &s
 }
 
 #[test]
-fn whole_messages() {
+fn a_complete_stream_becomes_one_message() {
     check(
         &[
             delta(json!({"role": "assistant", "content": null})),
@@ -194,7 +194,7 @@ fn whole_messages() {
 }
 
 #[test]
-fn what_servers_get_wrong_about_calls() {
+fn deviations_of_servers_in_calls_are_tolerated() {
     // All parallel calls have index zero.
     check(
         &[
@@ -299,7 +299,7 @@ fn what_servers_get_wrong_about_calls() {
 }
 
 #[test]
-fn finish_reasons() {
+fn each_finish_reason_becomes_a_stop() {
     check(
         &[calls(json!([piece(Some(0), Some("a"), Some("f"), "{\"x")])), finish("length"), done()],
         expect![[r#"
@@ -312,7 +312,7 @@ fn finish_reasons() {
 }
 
 #[test]
-fn faults() {
+fn a_faulty_stream_is_a_failure() {
     check(
         &[],
         expect![
@@ -384,7 +384,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
     #[test]
-    fn whatever_comes_has_one_end(events in prop::collection::vec(any_event(), 0..12)) {
+    fn any_stream_has_exactly_one_end(events in prop::collection::vec(any_event(), 0..12)) {
         // `decode` asserts one end, and nothing after it.
         let shown = testing::decode(ChatDecoder::new("made", testing::no_history()), &events);
         if shown.lines().last().is_some_and(|line| line.starts_with("ToolUse")) {

@@ -12,25 +12,25 @@ pub struct Script {
     /// File or other source of the script, for messages.
     pub origin: String,
     pub name: String,
-    pub steps: Vec<Step>,
-    pub children: Vec<ChildScript>,
+    pub steps: Vec<ScriptedStep>,
+    pub subagents: Vec<SubagentScript>,
 }
 
 /// Steps for a subagent, selected by its prompt.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ChildScript {
+pub struct SubagentScript {
     /// Text that occurs in the prompt.
     pub prompt: String,
-    pub steps: Vec<Step>,
+    pub steps: Vec<ScriptedStep>,
 }
 
 /// Scripted answer.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Step {
+pub struct ScriptedStep {
     pub expect: Expectation,
     pub thinking: String,
     pub text: String,
-    pub calls: Vec<Call>,
+    pub calls: Vec<ScriptedCall>,
     pub delay: Duration,
     pub chunk_chars: usize,
     pub fail: Option<Fail>,
@@ -44,7 +44,7 @@ pub struct Expectation {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Call {
+pub struct ScriptedCall {
     pub name: String,
     /// Always a JSON object.
     pub arguments: Value,
@@ -66,6 +66,9 @@ pub struct ScriptError {
 }
 
 const MAX_DELAY_MS: u64 = 60_000;
+
+/// Name of `subagents` in the exports of earlier versions.
+const EARLIER_SUBAGENTS: &str = "children";
 
 impl Script {
     pub fn parse(text: &str, origin: &str) -> Result<Script, ScriptError> {
@@ -94,7 +97,8 @@ impl Faults {
     }
 
     fn script(&mut self, value: &Value, origin: &str) -> Option<Script> {
-        let members = self.object(value, "", &["cairnReplay", "name", "steps", "children"])?;
+        let known = ["cairnReplay", "name", "steps", "subagents", EARLIER_SUBAGENTS];
+        let members = self.object(value, "", &known)?;
         match members.get("cairnReplay") {
             Some(Value::Number(version)) if version.as_u64() == Some(1) => {}
             Some(_) => self.add("cairnReplay", "must be 1"),
@@ -105,20 +109,21 @@ impl Faults {
         }
         let name = self.text(members, "", "name");
         let steps = self.list(members, "", "steps", Self::step);
-        let children = self.list(members, "", "children", Self::child);
-        Some(Script { origin: origin.to_owned(), name, steps, children })
+        let mut subagents = self.list(members, "", "subagents", Self::subagent);
+        subagents.extend(self.list(members, "", EARLIER_SUBAGENTS, Self::subagent));
+        Some(Script { origin: origin.to_owned(), name, steps, subagents })
     }
 
-    fn child(&mut self, value: &Value, path: &str) -> Option<ChildScript> {
+    fn subagent(&mut self, value: &Value, path: &str) -> Option<SubagentScript> {
         let members = self.object(value, path, &["prompt", "steps"])?;
         let prompt = self.text(members, path, "prompt");
         if prompt.is_empty() {
             self.add(&at(path, "prompt"), "missing");
         }
-        Some(ChildScript { prompt, steps: self.list(members, path, "steps", Self::step) })
+        Some(SubagentScript { prompt, steps: self.list(members, path, "steps", Self::step) })
     }
 
-    fn step(&mut self, value: &Value, path: &str) -> Option<Step> {
+    fn step(&mut self, value: &Value, path: &str) -> Option<ScriptedStep> {
         const MEMBERS: [&str; 8] =
             ["expect", "thinking", "text", "calls", "delayMs", "chunkChars", "fail", "stop"];
         let members = self.object(value, path, &MEMBERS)?;
@@ -140,7 +145,7 @@ impl Faults {
         if fail.is_some() && !calls.is_empty() {
             self.add(path, "a step that fails has no calls");
         }
-        Some(Step {
+        Some(ScriptedStep {
             expect: expect.unwrap_or_default(),
             thinking,
             text,
@@ -159,7 +164,7 @@ impl Faults {
         Some(Expectation { contains, last_contains })
     }
 
-    fn call(&mut self, value: &Value, path: &str) -> Option<Call> {
+    fn call(&mut self, value: &Value, path: &str) -> Option<ScriptedCall> {
         let members = self.object(value, path, &["name", "arguments"])?;
         let name = self.text(members, path, "name");
         if name.is_empty() {
@@ -169,7 +174,7 @@ impl Faults {
         if !arguments.is_object() {
             self.add(&at(path, "arguments"), "must be an object");
         }
-        Some(Call { name, arguments })
+        Some(ScriptedCall { name, arguments })
     }
 
     fn fail(&mut self, value: &Value, path: &str) -> Option<Fail> {

@@ -6,11 +6,11 @@ use tokio::time::Instant;
 
 use super::{super::testing, *};
 
-fn request(session: &str, messages: Vec<u8>) -> Request {
-    Request { session: session.into(), ..testing::request(messages) }
+fn request(session: &str, messages: Vec<u8>) -> ModelRequest {
+    ModelRequest { session: session.into(), ..testing::request(messages) }
 }
 
-async fn answer(provider: &ReplayProvider, request: Request) -> Vec<ModelEvent> {
+async fn answer(provider: &ReplayProvider, request: ModelRequest) -> Vec<ModelEvent> {
     let (sender, mut receiver) = mpsc::channel(1);
     let work = provider.answer(request, sender);
     let read = async {
@@ -86,7 +86,7 @@ async fn a_failing_step_is_followed_by_the_next() {
 }
 
 #[tokio::test]
-async fn expectations_read_the_conversation() {
+async fn expectations_are_checked_against_the_conversation() {
     let script = |expect: &str| {
         // The conversation has one answer: the next is the second step.
         format!(r#"{{"cairnReplay": 1, "steps": [{{}}, {{"expect": {expect}, "text": "ok"}}]}}"#)
@@ -137,7 +137,7 @@ async fn ids_in_a_resumed_session_stay_unique() {
 }
 
 #[tokio::test]
-async fn a_session_from_before_goes_on_where_it_was() {
+async fn a_restored_session_continues_at_its_step() {
     let provider = provider(
         r#"{"cairnReplay": 1, "steps": [{"text": "one"}, {"text": "two"}, {"text": "three"}]}"#,
     );
@@ -151,12 +151,15 @@ async fn a_session_from_before_goes_on_where_it_was() {
 }
 
 #[tokio::test]
-async fn a_child_plays_its_own_part() {
+async fn a_subagent_plays_its_own_steps() {
     let said = |text: &str| {
-        Item::User(cairn_core::conversation::UserMessage { text: text.into(), notes: Vec::new() })
+        Item::User(cairn_core::conversation::UserMessage {
+            text: text.into(),
+            ..Default::default()
+        })
     };
     let provider = provider(
-        r#"{"cairnReplay": 1, "steps": [{"text": "mine"}], "children": [
+        r#"{"cairnReplay": 1, "steps": [{"text": "mine"}], "subagents": [
             {"prompt": "look \"here\"", "steps": [{"text": "first"}, {"expect": {"contains": ["absent"]}}]}
         ]}"#,
     );
@@ -168,10 +171,22 @@ async fn a_child_plays_its_own_part() {
     );
     let failed = answer(&provider, request("c", prompt)).await;
     let told = &failure(&failed).message;
-    assert!(told.contains("children[0].steps[1]: the request"), "{told}");
+    assert!(told.contains("subagents[0].steps[1]: the request"), "{told}");
     let mut other = Vec::new();
     provider.encode(None, &said("Something else"), &mut other);
     assert_eq!(reply(&answer(&provider, request("s", other)).await).message.text(), "mine");
+}
+
+#[test]
+fn a_script_that_an_earlier_version_exported_can_be_read() {
+    let script = |name: &str| {
+        let text = format!(
+            r#"{{"cairnReplay": 1, "steps": [], "{name}": [{{"prompt": "a", "steps": []}}]}}"#
+        );
+        Script::parse(&text, "test.json").unwrap()
+    };
+    assert_eq!(script("subagents").subagents.len(), 1);
+    assert_eq!(script("children"), script("subagents"));
 }
 
 #[test]
@@ -196,7 +211,7 @@ fn every_fault_of_a_script_is_named() {
             {"fail": {"kind": "odd"}, "delayMs": 90000},
             {"fail": {"kind": "server"}, "calls": [{"name": "f"}]}]}"#,
         expect![[r#"
-            extra: unknown; known are cairnReplay, name, steps, children
+            extra: unknown; known are cairnReplay, name, steps, subagents, children
             cairnReplay: must be 1
             name: must be a string
             steps[0].txt: unknown; known are expect, thinking, text, calls, delayMs, chunkChars, fail, stop
@@ -215,7 +230,7 @@ fn every_fault_of_a_script_is_named() {
 }
 
 #[tokio::test]
-async fn a_script_file_is_read_when_it_is_good() {
+async fn a_valid_script_file_is_read() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("script.json");
     let provider = ReplayProvider::file(&path);
@@ -231,13 +246,13 @@ async fn a_script_file_is_read_when_it_is_good() {
 }
 
 #[test]
-fn the_demo_is_a_good_script() {
+fn the_demo_is_a_valid_script() {
     let demo = Script::parse(DEMO, "demo").unwrap();
     let tools: Vec<&str> =
         demo.steps.iter().flat_map(|step| &step.calls).map(|call| call.name.as_str()).collect();
     assert_eq!(tools, ["TodoWrite", "write_file", "TodoWrite", "edit_file", "TodoWrite"]);
     let last = demo.steps.last().unwrap();
-    assert!(last.calls.is_empty() && last.text.contains("Cairn: Set API Key"));
+    assert!(last.calls.is_empty() && last.text.contains("Set an API key"));
     // The edit fits what was written.
     let arguments = |name: &str, field: &str| {
         let call = demo.steps.iter().flat_map(|step| &step.calls).find(|call| call.name == name);

@@ -2,13 +2,13 @@
 
 use bytes::Bytes;
 use cairn_core::{
-    conversation::{Arguments, AssistantMessage, Block, ToolCall},
+    conversation::{AssistantMessage, Block, ToolArguments, ToolCall},
     model::{Failure, FailureKind, ModelEvent, Reply, Stop, Usage},
 };
 use serde_json::{Value, json};
 
 use super::super::{
-    encoding::{self, CallIds, Decoder, IdRule, parse_arguments, protocol, stream_cut},
+    encoding::{self, CallIds, Decoder, IdRule, parse_arguments, protocol},
     failure,
     sse::SseEvent,
 };
@@ -20,7 +20,7 @@ pub struct ResponsesDecoder {
     /// Limit of the answer in tokens.
     limit: Option<u64>,
     items: Vec<OpenItem>,
-    over: bool,
+    ended: bool,
 }
 
 /// Output item that has started.
@@ -70,52 +70,13 @@ enum ItemKind {
 impl ResponsesDecoder {
     pub fn new(id_prefix: impl Into<String>, conversation: Bytes) -> Self {
         let ids = CallIds::new(id_prefix, conversation, IdRule::RESPONSES);
-        Self { ids, limit: None, items: Vec::new(), over: false }
+        Self { ids, limit: None, items: Vec::new(), ended: false }
     }
 
     /// Sets the limit of the answer in tokens.
     pub fn with_limit(mut self, tokens: Option<u32>) -> Self {
         self.limit = tokens.map(u64::from);
         self
-    }
-
-    fn event(&mut self, event: &SseEvent, out: &mut Vec<ModelEvent>) -> Result<(), Failure> {
-        // The end mark of Chat Completions, which some servers also send here.
-        if event.data.trim() == "[DONE]" {
-            return Ok(());
-        }
-        let data: Value = serde_json::from_str(&event.data)
-            .map_err(|error| protocol(format!("an event is not JSON ({error})")))?;
-        let kind = match data["type"].as_str() {
-            _ if event.name == "error" || !data["error"].is_null() => "error",
-            Some(kind) => kind,
-            None => event.name.as_str(),
-        };
-        match kind {
-            "error" => return Err(reported(&data)),
-            "response.failed" => return Err(reported(&data["response"])),
-            "response.output_item.added" => {
-                self.added(&data, out)?;
-            }
-            "response.output_item.done" => self.done(&data, out)?,
-            "response.output_text.delta" => self.text(&data, false, out)?,
-            "response.refusal.delta" => self.text(&data, true, out)?,
-            "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" => {
-                self.thought(&data, piece(&data), out)?;
-            }
-            // Each part is a paragraph.
-            "response.reasoning_summary_part.added" => self.thought(&data, "", out)?,
-            "response.function_call_arguments.delta" | "response.function_call_arguments.done" => {
-                self.arguments(&data)?;
-            }
-            "response.completed" | "response.incomplete" => {
-                let reply = self.reply(kind, &data["response"], out)?;
-                out.push(ModelEvent::Finished(reply));
-            }
-            // Starts and ends of parts, and events of later versions.
-            _ => {}
-        }
-        Ok(())
     }
 
     /// Finds the item of an event by its index, else by its id: some servers change the id during
@@ -339,33 +300,57 @@ impl ResponsesDecoder {
     fn was_cut(&self, message: &AssistantMessage, usage: Usage) -> bool {
         let mut calls = message.tool_calls().peekable();
         let unfinished = calls.peek().is_none()
-            || calls.any(|call| matches!(call.arguments, Arguments::Invalid { .. }));
+            || calls.any(|call| matches!(call.arguments, ToolArguments::Invalid { .. }));
         unfinished && self.limit.is_some_and(|limit| usage.output_tokens >= limit)
     }
 }
 
 impl Decoder for ResponsesDecoder {
-    fn push(&mut self, event: &SseEvent) -> Vec<ModelEvent> {
-        let mut out = Vec::new();
-        if self.over {
-            return out;
+    fn decode(&mut self, event: &SseEvent, out: &mut Vec<ModelEvent>) -> Result<(), Failure> {
+        // The end mark of Chat Completions, which some servers also send here.
+        if event.data.trim() == "[DONE]" {
+            return Ok(());
         }
-        if let Err(failure) = self.event(event, &mut out) {
-            out.push(ModelEvent::Failed(failure));
+        let data: Value = serde_json::from_str(&event.data)
+            .map_err(|error| protocol(format!("an event is not JSON ({error})")))?;
+        let kind = match data["type"].as_str() {
+            _ if event.name == "error" || !data["error"].is_null() => "error",
+            Some(kind) => kind,
+            None => event.name.as_str(),
+        };
+        match kind {
+            "error" => return Err(reported(&data)),
+            "response.failed" => return Err(reported(&data["response"])),
+            "response.output_item.added" => {
+                self.added(&data, out)?;
+            }
+            "response.output_item.done" => self.done(&data, out)?,
+            "response.output_text.delta" => self.text(&data, false, out)?,
+            "response.refusal.delta" => self.text(&data, true, out)?,
+            "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" => {
+                self.thought(&data, piece(&data), out)?;
+            }
+            // Each part is a paragraph.
+            "response.reasoning_summary_part.added" => self.thought(&data, "", out)?,
+            "response.function_call_arguments.delta" | "response.function_call_arguments.done" => {
+                self.arguments(&data)?;
+            }
+            "response.completed" | "response.incomplete" => {
+                let reply = self.reply(kind, &data["response"], out)?;
+                out.push(ModelEvent::Finished(reply));
+            }
+            // Starts and ends of parts, and events of later versions.
+            _ => {}
         }
-        self.over = matches!(out.last(), Some(ModelEvent::Finished(_) | ModelEvent::Failed(_)));
-        out
+        Ok(())
     }
 
-    fn end(&mut self) -> Vec<ModelEvent> {
-        match std::mem::replace(&mut self.over, true) {
-            true => Vec::new(),
-            false => vec![ModelEvent::Failed(stream_cut("the stream ended early"))],
-        }
+    fn ended(&mut self) -> &mut bool {
+        &mut self.ended
     }
 
     fn settled(&self) -> bool {
-        self.over
+        self.ended
     }
 }
 
@@ -430,10 +415,6 @@ fn usage(wire: &Value) -> Usage {
 
 /// Failure that the server reported.
 fn reported(data: &Value) -> Failure {
-    failure::from_stream(data).unwrap_or_else(|| Failure {
-        kind: FailureKind::Server,
-        message: "The model server reported an error.".to_owned(),
-        hint: String::new(),
-        retry_after_ms: None,
-    })
+    failure::from_stream(data)
+        .unwrap_or_else(|| Failure::new(FailureKind::Server, "The model server reported an error."))
 }

@@ -17,7 +17,7 @@ fn body(provider: &Responses) -> Value {
 }
 
 #[test]
-fn requests() {
+fn a_request_has_the_form_of_the_responses_api() {
     let body = body(&provider(OFFICIAL_BASE_URL, "gpt-x"));
     expect![[r#"
         {
@@ -125,7 +125,7 @@ fn requests() {
 }
 
 #[test]
-fn sealed_reasoning_is_asked_of_models_that_reason() {
+fn encrypted_reasoning_is_requested_from_reasoning_models() {
     let asked = |base, model| !body(&provider(base, model))["include"].is_null();
     for model in ["gpt-5.5", "o4-mini", "codex-mini-latest"] {
         assert!(asked(OFFICIAL_BASE_URL, model), "{model}");
@@ -137,7 +137,7 @@ fn sealed_reasoning_is_asked_of_models_that_reason() {
 }
 
 #[test]
-fn reasoning_that_led_to_nothing_is_not_sent_back() {
+fn reasoning_without_output_is_not_sent_back() {
     let reasoning = || Block::Reasoning { id: "r".into(), summary: vec![], sealed: "s".into() };
     let kinds = |blocks| -> Vec<String> {
         let items = assistant(&AssistantMessage { blocks });
@@ -201,7 +201,7 @@ fn incomplete(reason: &str) -> Value {
 }
 
 #[test]
-fn whole_messages() {
+fn a_complete_stream_becomes_one_message() {
     // As the documentation has it: numbers, parts and all.
     check(
         &[
@@ -293,7 +293,7 @@ fn whole_messages() {
 }
 
 #[test]
-fn what_servers_leave_out() {
+fn fields_that_servers_leave_out_are_optional() {
     // Neither numbers nor indexes.
     check(
         &[
@@ -382,7 +382,7 @@ fn what_servers_leave_out() {
 }
 
 #[test]
-fn ends() {
+fn each_end_of_an_answer_becomes_a_stop() {
     let call = || done(0, call("a", "{\"x"));
     check(
         &[call(), completed()],
@@ -411,7 +411,7 @@ fn ends() {
 }
 
 #[test]
-fn faults() {
+fn a_faulty_stream_is_a_failure() {
     check(
         &[],
         expect![
@@ -523,7 +523,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
     #[test]
-    fn whatever_comes_has_one_end(events in prop::collection::vec(any_event(), 0..12)) {
+    fn any_stream_has_exactly_one_end(events in prop::collection::vec(any_event(), 0..12)) {
         // `decode` asserts one end, and nothing after it.
         let shown = testing::decode(
             ResponsesDecoder::new("made", testing::no_history()), &events);

@@ -47,7 +47,7 @@ fn a_text_is_found_by_its_hash() {
 }
 
 #[test]
-fn what_is_there_is_not_written_again_but_is_young_again() {
+fn a_stored_text_is_not_written_again_and_its_age_is_reset() {
     let (_folder, blobs) = fixture();
     let hash = blobs.put(b"text").unwrap();
     let (_, path) = blobs.place(&hash);
@@ -63,7 +63,7 @@ fn what_is_there_is_not_written_again_but_is_young_again() {
 }
 
 #[test]
-fn another_text_is_never_handed_out() {
+fn a_text_that_does_not_match_its_hash_is_never_returned() {
     let (_folder, blobs) = fixture();
     let hash = blobs.put(b"text").unwrap();
     let (_, path) = blobs.place(&hash);
@@ -79,7 +79,7 @@ fn another_text_is_never_handed_out() {
 }
 
 #[test]
-fn nobody_else_can_look_and_no_link_is_followed() {
+fn files_are_private_and_links_are_not_followed() {
     let (folder, blobs) = fixture();
     let hash = blobs.put(b"text").unwrap();
     let (fan, path) = blobs.place(&hash);
@@ -98,7 +98,7 @@ fn nobody_else_can_look_and_no_link_is_followed() {
 }
 
 #[test]
-fn only_a_hash_is_a_hash() {
+fn a_name_that_is_not_a_hash_is_refused() {
     let good = "0123456789abcdef".repeat(4);
     assert_eq!(good.parse::<Sha256Hex>().unwrap().to_string(), good);
     for bad in [
@@ -122,7 +122,7 @@ fn only_a_hash_is_a_hash() {
 }
 
 #[test]
-fn only_what_is_old_and_not_wanted_goes() {
+fn only_old_unused_texts_are_removed() {
     const HOUR: Duration = Duration::from_secs(3_600);
     let (_folder, blobs) = fixture();
     assert_eq!(blobs.retain(HOUR, |_| false).unwrap(), Collected::default());

@@ -7,19 +7,20 @@ use std::{
 
 use cairn_core::{
     conversation::{
-        Arguments, AssistantMessage, Block, Item, Note, NoteKind, ToolCall, ToolResult,
+        AssistantMessage, Block, Item, Note, NoteKind, ToolArguments, ToolCall, ToolResult,
     },
     turn::Record,
 };
-use cairn_protocol::{EndReason, ItemStatus, PlanNotification};
 
 use super::Form;
-use crate::store::sessions::{EndedLine, Header, Line, TurnLine};
+use crate::store::sessions::{
+    EndedLine, Header, Line, StoredEnd, StoredPlan, StoredStatus, TurnLine,
+};
 
 #[derive(Default)]
 pub(super) struct Markdown {
     turns: u32,
-    /// As it was shown last.
+    /// Plan as it was written last.
     plan: String,
     /// Results of the open round. The item that closes the round repeats them.
     results: Vec<ToolResult>,
@@ -38,10 +39,10 @@ impl Form for Markdown {
             }
             Line::Plan(plan) => self.plan(&plan, out),
             Line::Ended(ended) => end(&ended, out),
-            // Of a child its parent's result tells.
+            // The result of the call that started a subagent has its report.
             Line::Tool(_)
-            | Line::Child(_)
-            | Line::ChildStep(_)
+            | Line::Subagent(_)
+            | Line::SubagentStep(_)
             | Line::Queue(_)
             | Line::Digest(_) => Ok(()),
         }
@@ -59,11 +60,16 @@ impl Form for Markdown {
 impl Markdown {
     fn turn(
         &self,
-        TurnLine { turn_id, task, .. }: &TurnLine,
+        TurnLine { turn_id, task, attachments, .. }: &TurnLine,
         out: &mut dyn Write,
     ) -> io::Result<()> {
         writeln!(out, "## Turn {} ({})\n", self.turns, code(turn_id))?;
-        writeln!(out, "### User\n\n{}", fenced("text", task))
+        writeln!(out, "### User\n\n{}", fenced("text", task))?;
+        if !attachments.is_empty() {
+            let names: Vec<String> = attachments.iter().map(|one| code(&one.name)).collect();
+            writeln!(out, "Attached: {}\n", names.join(", "))?;
+        }
+        Ok(())
     }
 
     fn record(&mut self, record: &Record, out: &mut dyn Write) -> io::Result<()> {
@@ -85,7 +91,7 @@ impl Markdown {
 
     fn item(&self, item: &Item, out: &mut dyn Write) -> io::Result<()> {
         match item {
-            // The words themselves are told by the turn; what stands around them is for the model.
+            // The turn has the text of the user; the rest of the message is for the model.
             Item::User(message) => notes(&message.notes, out),
             Item::Assistant(message) => assistant(message, out),
             Item::ToolResults { results: all, notes: after } => {
@@ -95,13 +101,13 @@ impl Markdown {
         }
     }
 
-    fn plan(&mut self, plan: &PlanNotification, out: &mut dyn Write) -> io::Result<()> {
+    fn plan(&mut self, plan: &StoredPlan, out: &mut dyn Write) -> io::Result<()> {
         let mut text = String::new();
         for item in &plan.items {
             let mark = match item.status {
-                ItemStatus::Pending => ' ',
-                ItemStatus::InProgress => '>',
-                ItemStatus::Completed => 'x',
+                StoredStatus::Pending => ' ',
+                StoredStatus::InProgress => '>',
+                StoredStatus::Completed => 'x',
             };
             // Writing to a string cannot fail.
             let _ = writeln!(text, "[{mark}] {}", one_line(&item.content));
@@ -152,10 +158,10 @@ fn assistant(message: &AssistantMessage, out: &mut dyn Write) -> io::Result<()> 
 
 fn tool_call(call: &ToolCall, out: &mut dyn Write) -> io::Result<()> {
     let (language, arguments) = match &call.arguments {
-        Arguments::Object(value) => {
+        ToolArguments::Object(value) => {
             ("json", serde_json::to_string_pretty(value).unwrap_or_default())
         }
-        Arguments::Invalid { raw, .. } => ("text", raw.clone()),
+        ToolArguments::Invalid { raw, .. } => ("text", raw.clone()),
     };
     let (name, id) = (code(&call.name), code(&call.id));
     writeln!(out, "### Call of {name} ({id})\n\n{}", fenced(language, &arguments))
@@ -183,17 +189,17 @@ fn notes(notes: &[Note], out: &mut dyn Write) -> io::Result<()> {
 
 fn end(EndedLine { reason, open_items, .. }: &EndedLine, out: &mut dyn Write) -> io::Result<()> {
     let reason = match reason {
-        EndReason::Completed => "completed",
-        EndReason::NeedsInput => "with a question",
-        EndReason::Cancelled => "cancelled",
-        EndReason::Failed => "failed",
-        EndReason::Limit => "at a limit",
-        EndReason::Interrupted => "interrupted",
+        StoredEnd::Completed => "completed",
+        StoredEnd::NeedsInput => "with a question",
+        StoredEnd::Cancelled => "cancelled",
+        StoredEnd::Failed => "failed",
+        StoredEnd::Limit => "at a limit",
+        StoredEnd::Interrupted => "interrupted",
     };
     writeln!(out, "*The turn ended: {reason}. Open items: {open_items}.*\n")
 }
 
-/// In a fence longer than any in the text, with a line break at its end.
+/// Puts a text into a fence longer than any in the text, with a line break at the end.
 pub(super) fn fenced(language: &str, text: &str) -> String {
     let fence = "`".repeat(longest_run(text).max(2) + 1);
     let text = visible(text);
@@ -203,7 +209,7 @@ pub(super) fn fenced(language: &str, text: &str) -> String {
 fn code(text: &str) -> String {
     let text = one_line(text);
     let fence = "`".repeat(longest_run(&text) + 1);
-    // A backtick at either end would belong to the fence.
+    // Without a space, a backtick at either end would belong to the fence.
     let space = if text.starts_with('`') || text.ends_with('`') { " " } else { "" };
     format!("{fence}{space}{text}{space}{fence}")
 }
@@ -221,7 +227,7 @@ fn longest_run(text: &str) -> usize {
     longest
 }
 
-/// Controls of a terminal and of the direction of writing are shown, not obeyed.
+/// Replaces control characters and characters that change the direction of text by visible escapes.
 fn visible(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for character in text.chars() {

@@ -1,28 +1,28 @@
-//! A script for the `replay` provider (`model/replay.rs`): each answer of the model is a step.
+//! Export as a script for the `replay` provider (`model/replay.rs`): each answer of the model is a step.
 //!
-//! Who plays it gives the same tasks in the same order; they are in its name. What failed on the way
-//! to a model is not in a journal, so a script has no failures. A call whose arguments were no JSON
-//! object has none in the script, which fails as well.
+//! To play it, give the same tasks in the same order; its name lists them. A journal has no failed
+//! requests, so a script has no failures either. A call whose arguments were not a JSON object has no
+//! arguments in the script, and fails there as well.
 
 use std::io::{self, Write};
 
 use cairn_core::{
-    conversation::{Arguments, AssistantMessage, Block, Item},
+    conversation::{AssistantMessage, Block, Item, ToolArguments},
     turn::Record,
 };
 use serde_json::{Value, json};
 
 use super::Form;
-use crate::store::sessions::{self, ChildStep, Line};
+use crate::store::sessions::{self, Line, SubagentStep};
 
 #[derive(Default)]
 pub(super) struct Replay {
     tasks: Vec<String>,
-    /// The answer that was written last waits to see what follows it.
+    /// Newest answer. It is written when the next record shows whether the server had paused.
     last: Option<Value>,
     steps: u64,
-    /// Each with its id, its prompt and its answers.
-    children: Vec<(String, String, Vec<Value>)>,
+    /// Id, prompt and answers of each subagent.
+    subagents: Vec<(String, String, Vec<Value>)>,
 }
 
 const TASKS: usize = 20;
@@ -39,14 +39,14 @@ impl Form for Replay {
             Line::Step(_) | Line::Steps(_) => {
                 line.records().iter().try_for_each(|record| self.record(record, out))
             }
-            Line::ChildStep(ChildStep { session_id, step }) => {
-                self.child(session_id, &step);
+            Line::SubagentStep(SubagentStep { session_id, step }) => {
+                self.subagent(session_id, &step);
                 Ok(())
             }
             Line::Session(_)
             | Line::Plan(_)
             | Line::Tool(_)
-            | Line::Child(_)
+            | Line::Subagent(_)
             | Line::Ended(_)
             | Line::Queue(_)
             | Line::Digest(_) => Ok(()),
@@ -59,13 +59,13 @@ impl Form for Replay {
             out.write_all(b"{\n  \"cairnReplay\": 1,\n  \"steps\": [")?;
         }
         let name = Value::from(self.tasks.join(" / "));
-        let children: Vec<Value> = self
-            .children
+        let subagents: Vec<Value> = self
+            .subagents
             .iter()
             .map(|(_, prompt, steps)| json!({ "prompt": prompt, "steps": steps }))
             .collect();
-        let children = Value::from(children);
-        write!(out, "\n  ],\n  \"children\": {children},\n  \"name\": {name}\n}}\n")
+        let subagents = Value::from(subagents);
+        write!(out, "\n  ],\n  \"subagents\": {subagents},\n  \"name\": {name}\n}}\n")
     }
 }
 
@@ -74,7 +74,7 @@ impl Replay {
         match record {
             Record::Item(Item::Assistant(message)) => {
                 if let Some(last) = &mut self.last {
-                    // The server had paused: it was asked again as it was.
+                    // Two answers in a row: the server had paused, and was asked to continue.
                     last["stop"] = "pause".into();
                 }
                 self.flush(out)?;
@@ -88,11 +88,11 @@ impl Replay {
         }
     }
 
-    fn child(&mut self, session_id: String, record: &Record) {
-        let known = self.children.iter_mut().find(|(id, ..)| *id == session_id);
+    fn subagent(&mut self, session_id: String, record: &Record) {
+        let known = self.subagents.iter_mut().find(|(id, ..)| *id == session_id);
         match (record, known) {
             (Record::Item(Item::User(message)), None) => {
-                self.children.push((session_id, message.text.clone(), Vec::new()));
+                self.subagents.push((session_id, message.text.clone(), Vec::new()));
             }
             (Record::Item(Item::Assistant(message)), Some((_, _, steps))) => {
                 steps.push(step(message));
@@ -127,8 +127,8 @@ fn step(message: &AssistantMessage) -> Value {
         .tool_calls()
         .map(|call| {
             let arguments = match &call.arguments {
-                Arguments::Object(value) => value.clone(),
-                Arguments::Invalid { .. } => json!({}),
+                ToolArguments::Object(value) => value.clone(),
+                ToolArguments::Invalid { .. } => json!({}),
             };
             json!({ "name": call.name, "arguments": arguments })
         })

@@ -1,5 +1,5 @@
 use cairn_core::conversation::{AssistantMessage, Block, ToolCall};
-use cairn_core::{conversation::Arguments, conversation::Item, turn::Record};
+use cairn_core::{conversation::Item, conversation::ToolArguments, turn::Record};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -22,20 +22,20 @@ fn script(lines: Vec<Line>) -> Value {
 }
 
 #[test]
-fn every_script_can_be_played() {
+fn every_exported_script_is_valid() {
     assert_eq!(script(vec![])["steps"], json!([]));
     let call = |arguments| {
         let (id, name) = ("c1".into(), "bash".into());
         Block::ToolCall(ToolCall { id, name, arguments })
     };
-    let invalid = Arguments::Invalid { raw: "{".into(), error: "…".into() };
+    let invalid = ToolArguments::Invalid { raw: "{".into(), error: "…".into() };
     let thinking = Block::Thinking { text: "Hm.".into(), signature: Some("s".into()) };
     let results = Item::ToolResults { results: vec![], notes: vec![] };
     let lines = vec![
         said(vec![
             thinking,
             Block::Text("I look.".into()),
-            call(Arguments::Object(json!({"command": "ls"}))),
+            call(ToolArguments::Object(json!({"command": "ls"}))),
         ]),
         Line::Steps(vec![Record::Item(results)]),
         said(vec![call(invalid)]),
@@ -54,9 +54,9 @@ fn every_script_can_be_played() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Whatever the text: its fence ends where we end it.
+    /// No text can close its fence early.
     #[test]
-    fn nothing_closes_its_fence(text in "[`~\n a<!\\[\u{202e}\u{1b}]{0,60}") {
+    fn no_text_closes_its_fence(text in "[`~\n a<!\\[\u{202e}\u{1b}]{0,60}") {
         let fenced = markdown::fenced("text", &text);
         let lines: Vec<&str> = fenced.lines().collect();
         let fence = lines.last().unwrap();

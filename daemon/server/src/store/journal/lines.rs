@@ -21,7 +21,7 @@ const CHUNK: usize = 64 * 1024;
 
 /// A good line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Record<'a> {
+pub struct JournalRecord<'a> {
     pub sequence: u64,
     pub json: &'a [u8],
 }
@@ -78,10 +78,10 @@ pub(super) fn encode(line: &mut Vec<u8>, sequence: u64, json: &[u8]) -> Result<(
 /// Visits the good lines the file begins with, until `visit` has enough.
 pub(super) fn scan(
     mut file: &File,
-    mut visit: impl FnMut(Record<'_>) -> ControlFlow<()>,
+    mut visit: impl FnMut(JournalRecord<'_>) -> ControlFlow<()>,
 ) -> io::Result<Scan> {
     file.rewind()?;
-    // Another one may be appending: its file could grow as fast as we read.
+    // Another process may append: the file could grow as fast as it is read.
     let length = file.metadata()?.len();
     let mut reader = BufReader::with_capacity(CHUNK, file.take(length));
     let (mut scan, mut line) = (Scan::default(), Vec::new());
@@ -143,7 +143,7 @@ pub(super) fn tail(file: &File, bytes: u64, mut visit: impl FnMut(&[u8])) -> io:
 }
 
 /// A line with its line break, if it is a good one.
-fn parse(line: &[u8]) -> Option<Record<'_>> {
+fn parse(line: &[u8]) -> Option<JournalRecord<'_>> {
     let line = line.strip_suffix(b"\n")?;
     let space = memchr(b' ', line.get(..=MAX_SEQUENCE).unwrap_or(line))?;
     let (sequence, rest) = line.split_at_checked(space)?;
@@ -153,7 +153,7 @@ fn parse(line: &[u8]) -> Option<Record<'_>> {
         return None;
     }
     let sequence = str::from_utf8(sequence).ok()?.parse().ok()?;
-    Some(Record { sequence, json })
+    Some(JournalRecord { sequence, json })
 }
 
 fn checksum(sequence: &[u8], json: &[u8]) -> [u8; CRC_DIGITS] {
@@ -168,8 +168,8 @@ fn checksum(sequence: &[u8], json: &[u8]) -> [u8; CRC_DIGITS] {
     })
 }
 
-/// The length of the next line, 0 at the end. Of one that is too long only the beginning is in
-/// `line`, without a line break.
+/// Reads the next line and returns its length, 0 at the end. If it is too long, `line` gets only its
+/// beginning, without a line break.
 pub(super) fn read_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<u64> {
     line.clear();
     let mut length = 0;

@@ -140,7 +140,7 @@ fn mode(path: &Path) -> u32 {
 }
 
 #[test]
-fn the_format_is_what_the_header_says() {
+fn a_file_has_the_documented_format() {
     let (_folder, path) = folder();
     let mut journal = Journal::create(&path).unwrap();
     journal.append(&[r#"{"a":1}"#, r#""é""#]).unwrap();
@@ -157,7 +157,7 @@ fn the_format_is_what_the_header_says() {
 }
 
 #[test]
-fn what_was_appended_is_there_again() {
+fn appended_records_are_read_again() {
     let (_folder, path, mut expected) = written(3);
     for round in 0..3 {
         let (found, opened) = open(&path);
@@ -171,7 +171,7 @@ fn what_was_appended_is_there_again() {
 }
 
 #[test]
-fn what_can_be_no_record_is_not_written() {
+fn an_invalid_record_is_not_written() {
     let (_folder, path) = folder();
     let mut journal = Journal::create(&path).unwrap();
     for (record, fault) in [
@@ -191,7 +191,7 @@ fn what_can_be_no_record_is_not_written() {
 }
 
 #[test]
-fn a_line_that_never_ends_is_no_record_and_fills_no_memory() {
+fn an_endless_line_is_not_a_record_and_uses_bounded_memory() {
     let (_folder, path, expected) = written(2);
     let end = fs::metadata(&path).unwrap().len();
     let file = options().write(true).open(&path).unwrap();
@@ -211,7 +211,7 @@ fn a_line_that_never_ends_is_no_record_and_fills_no_memory() {
 }
 
 #[test]
-fn cut_at_every_byte_the_whole_lines_are_left() {
+fn a_file_cut_at_any_byte_keeps_its_whole_lines() {
     let (_folder, path, expected) = written(4);
     let text = fs::read(&path).unwrap();
     for length in 0..=text.len() {
@@ -244,7 +244,7 @@ fn cut_at_every_byte_the_whole_lines_are_left() {
 }
 
 #[test]
-fn each_torn_end_is_kept() {
+fn each_torn_end_is_saved() {
     let (_folder, path, expected) = written(1);
     for number in 1..=3 {
         let mut file = options().append(true).open(&path).unwrap();
@@ -260,7 +260,7 @@ fn each_torn_end_is_kept() {
 
 /// A bit or a whole byte, anywhere: what is accepted was written, and nothing behind it is.
 #[test]
-fn a_byte_that_changed_is_never_believed() {
+fn a_changed_byte_is_detected() {
     let (_folder, path, expected) = written(3);
     let text = fs::read(&path).unwrap();
     let newline = |at: &usize| text[*at] == b'\n';
@@ -324,7 +324,7 @@ fn a_gap_or_a_repetition_is_corruption() {
 }
 
 #[test]
-fn one_writes_and_the_others_read() {
+fn one_process_writes_and_others_read() {
     let (_folder, path, mut expected) = written(2);
     let mut first = writable(open(&path).1);
     // Half a record, as a reader may find it: it is not for the reader to mend.
@@ -356,7 +356,7 @@ fn a_journal_is_created_once() {
 }
 
 #[test]
-fn nobody_else_can_look() {
+fn a_journal_is_private() {
     let (_folder, path, _) = written(1);
     assert_eq!(mode(path.parent().unwrap()), 0o700);
     assert_eq!(mode(&path), 0o600);
@@ -364,7 +364,7 @@ fn nobody_else_can_look() {
 }
 
 #[test]
-fn links_and_what_is_no_file_are_refused() {
+fn links_and_special_files_are_refused() {
     let (folder, path, _) = written(1);
     let link = folder.path().join("link");
     symlink(&path, &link).unwrap();
@@ -462,7 +462,7 @@ fn a_full_disk_leaves_whole_records_only() {
 }
 
 #[test]
-fn nothing_is_written_behind_bytes_that_cannot_be_cut_off() {
+fn no_record_follows_bytes_that_cannot_be_cut_off() {
     let (_folder, path, expected) = written(2);
     let mut journal = writable(open(&path).1);
     let disk = on_faulty_disk(&mut journal, &path);
@@ -478,7 +478,7 @@ fn nothing_is_written_behind_bytes_that_cannot_be_cut_off() {
 }
 
 #[test]
-fn what_could_not_be_synced_is_the_callers_again() {
+fn records_that_could_not_be_synced_are_returned() {
     let (_folder, path, mut expected) = written(2);
     let mut journal = writable(open(&path).1);
     let disk = on_faulty_disk(&mut journal, &path);
@@ -499,7 +499,7 @@ fn what_could_not_be_synced_is_the_callers_again() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn a_device_that_is_always_full() {
+fn a_full_device_is_an_error() {
     let (_folder, path, _) = written(1);
     let mut journal = writable(open(&path).1);
     journal.sink = Box::new(options().write(true).open("/dev/full").unwrap());
@@ -510,7 +510,7 @@ fn a_device_that_is_always_full() {
 }
 
 #[test]
-fn a_listing_reads_either_end() {
+fn the_first_and_the_last_records_are_read_alone() {
     let (_folder, path, expected) = written(500);
     // Longer than a chunk, and than two.
     let mut journal = writable(open(&path).1);
@@ -544,7 +544,7 @@ fn a_listing_reads_either_end() {
 
 /// This test twice: as itself, and as the process it kills.
 #[tokio::test]
-async fn whoever_is_killed_leaves_whole_records_and_the_lock() {
+async fn a_killed_writer_leaves_whole_records_and_a_free_lock() {
     const VICTIM: &str = "CAIRN_TEST_JOURNAL";
     if let Some(path) = std::env::var_os(VICTIM) {
         let mut journal = Journal::create(Path::new(&path)).unwrap();
@@ -555,14 +555,15 @@ async fn whoever_is_killed_leaves_whole_records_and_the_lock() {
     let (folder, path) = folder();
     let (_crate, module) = module_path!().split_once("::").unwrap();
     let program = std::env::current_exe().unwrap();
-    let victim = exec::Spec {
+    let victim = exec::CommandSpec {
         command: format!(
-            "exec '{}' --exact {module}::whoever_is_killed_leaves_whole_records_and_the_lock",
+            "exec '{}' --exact {module}::a_killed_writer_leaves_whole_records_and_a_free_lock",
             program.display()
         ),
         cwd: folder.path().to_owned(),
         timeout: Duration::from_secs(30),
         input: String::new(),
+        live: None,
         env: vec![(VICTIM.to_owned(), path.to_str().unwrap().to_owned())],
         sandbox: None,
     };
@@ -613,7 +614,7 @@ proptest! {
     /// The records of a caller that appends again what came back: all that were acknowledged are
     /// there, in order, each once; of the others, what is there is what comes next.
     #[test]
-    fn what_was_acknowledged_is_there(steps in steps()) {
+    fn acknowledged_records_survive(steps in steps()) {
         let (_folder, path) = folder();
         let mut journal = Journal::create(&path).unwrap();
         let mut disk = on_faulty_disk(&mut journal, &path);

@@ -1,10 +1,10 @@
-//! The owner of a journal for those who must not wait: a thread that saves what it is handed.
+//! Thread that owns a journal and writes records for callers that must not block.
 //!
-//! Whatever gathers while it writes goes into the next write, so that a slow disk makes the batches
-//! larger and nobody's wait longer. A record is kept until it is on the disk, so that a disk that is
-//! full or that fails loses nothing while we live.
+//! Records that arrive during a write go into the next write, so a slow disk makes the batches larger
+//! and no caller waits longer. A record stays in memory until it is on the disk, so a full or failing
+//! disk loses nothing while the process lives.
 //!
-//! Never drops a record it has taken, never takes one behind one it has refused.
+//! Never drops a record it has accepted, never accepts one after one it has refused.
 
 use std::{
     io, mem,
@@ -35,15 +35,15 @@ pub struct Writer {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum State {
-    /// Everything is saved, or soon will be.
+    /// All records are on disk, or will be soon.
     Well,
-    /// Nothing is lost yet, and it is tried again and again. Why, for a person to read.
+    /// Writing fails and is retried; the records wait in memory. The reason, for the user.
     Failing(String),
-    /// Failing, and so much waits that nothing more is taken.
+    /// Failing, and the queue has reached its limit: further records are refused.
     Full,
 }
 
-/// Why a record was not taken.
+/// Reason for the refusal of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
     #[error(transparent)]
@@ -72,7 +72,7 @@ struct Queue {
     full: bool,
     told_full: bool,
     closing: bool,
-    /// The thread is gone.
+    /// The thread has ended.
     ended: bool,
     closed: Option<oneshot::Sender<Saved>>,
 }
@@ -87,8 +87,8 @@ struct Limits {
 }
 
 impl Writer {
-    /// `on_state` is called on the thread of the writer, once a change. It begins with
-    /// [`State::Well`], which is not told.
+    /// Starts the thread. `on_state` is called on it at each change of the state. The first state is
+    /// [`State::Well`], without a call.
     pub fn spawn(journal: Journal, on_state: impl Fn(State) + Send + 'static) -> io::Result<Self> {
         Self::with(USUAL, Source::Open(journal), on_state)
     }
@@ -143,7 +143,7 @@ impl Writer {
         // Who has work was woken for it, or is at work and looks again before it sleeps.
         let asleep = !queue.has_work();
         queue.records.push(record);
-        // First, or the woken one has to wait for us.
+        // Unlock before notifying, so that the woken thread does not block on the lock.
         drop(queue);
         if asleep {
             self.shared.wake.notify_one();
@@ -151,8 +151,8 @@ impl Writer {
         Ok(())
     }
 
-    /// Resolves when everything handed over before is on the disk, or could not be saved for now:
-    /// then it is kept and tried again.
+    /// Resolves when all earlier records are on the disk, or could not be saved for now: then they stay
+    /// in memory and are tried again.
     pub fn sync(&self) -> oneshot::Receiver<Saved> {
         let (answer, saved) = oneshot::channel();
         let mut queue = self.shared.lock();
@@ -163,13 +163,13 @@ impl Writer {
         saved
     }
 
-    /// Resolves when everything is saved and another one may write the journal, or when it could
-    /// not be saved and is given up. Whoever still has this writer is refused from now on.
+    /// Resolves when all records are saved and another process may write the journal, or when they could
+    /// not be saved and are dropped. Later calls on this writer are refused.
     pub async fn close(&self) -> Saved {
         let closed = {
             let (answer, closed) = oneshot::channel();
             let mut queue = self.shared.lock();
-            // Of a thread that is gone nobody would answer.
+            // A thread that has ended would never answer.
             if !queue.ended {
                 queue.closed = Some(answer);
                 queue.closing = true;
@@ -194,7 +194,7 @@ impl Shared {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until there is something to do.
+    /// Waits for the next work.
     fn next(&self, due: Option<Instant>) -> Work {
         let mut queue = self.lock();
         loop {
@@ -242,7 +242,7 @@ struct Work {
     closing: bool,
 }
 
-/// However the thread ends, nobody waits for it any more.
+/// Releases all waiting callers when the thread ends, also by a panic.
 struct End(Arc<Shared>);
 
 impl Drop for End {
@@ -274,7 +274,7 @@ struct WriterThread<F> {
     /// Records that may not be durable yet, and how many of them are in the file.
     held: Vec<Vec<u8>>,
     written: usize,
-    /// When what is held is synced or tried again at the latest.
+    /// Latest time of the next sync or retry.
     due: Option<Instant>,
     state: State,
     on_state: F,
@@ -306,12 +306,12 @@ impl<F: Fn(State)> WriterThread<F> {
                 }
             }
             for answer in work.syncs {
-                // Whoever asked may have gone.
+                // The caller may have stopped waiting.
                 let _ = answer.send(saved.clone());
             }
             if work.closing {
                 let closed = shared.lock().closed.take();
-                // Frees the lock before anybody is told.
+                // Frees the lock before callers are notified.
                 drop(self);
                 if let Some(closed) = closed {
                     let _ = closed.send(saved);

@@ -1,24 +1,56 @@
 use cairn_core::{
     change::Change,
-    review::{Author, FileReview, Origin},
+    review::{
+        Author, Convert, DecisionEffects, EditPurpose, EditRecord, FileReview, FileState, Origin,
+    },
+    text::{FileEncoding, Text},
 };
-use serde_json::Value;
 
 use super::*;
 
-fn kept(key: &str, before: &str, after: &str) -> Kept<Text> {
+fn state(before: &str, after: &str) -> FileState {
     let (before, after) = (Text::new(before), Text::new(after));
     let mut review = FileReview::new(before.clone());
     let change = Change::between(&before, &after);
     review.apply(&change, &Author::Agent(Origin::default())).unwrap();
-    let standing = Standing { review: Some(review.snapshot()), fate: Value::Null, encoding: None };
-    let (under_way, late) = (None, Vec::new());
-    Kept { key: key.into(), saveable: true, standing, under_way, late, rest: Value::Null }
+    FileState { review: Some(review), ..FileState::settled() }
 }
 
-fn former(key: &str, text: &str) -> Former<Text> {
-    let standing = kept(key, "old\n", text).standing;
-    Former { key: key.into(), standing, after: Some(Text::new(text)), rest: Value::Null }
+fn record(key: &str, before: &str, after: &str) -> FileRecord {
+    let (state, under_way) = (state(before, after), None);
+    let (late, outdated) = (Vec::new(), Vec::new());
+    FileRecord { key: key.into(), saveable: true, state, under_way, late, outdated }
+}
+
+fn undo(key: &str, text: &str) -> DecisionUndo {
+    let (state, effects) = (state("old\n", text), DecisionEffects::default());
+    DecisionUndo { key: key.into(), state, after: Some(Text::new(text)), effects }
+}
+
+/// Form of records that can be compared: a review has memory that is not stored.
+struct Comparable;
+
+impl Convert<FileReview, Text> for Comparable {
+    type Review = ReviewSnapshot<Text>;
+    type Text = Text;
+    type Error = ();
+
+    fn review(&mut self, review: &FileReview) -> Result<Self::Review, ()> {
+        Ok(review.snapshot())
+    }
+
+    fn text(&mut self, text: &Text) -> Result<Text, ()> {
+        Ok(text.clone())
+    }
+}
+
+fn files(records: &[FileRecord]) -> Vec<FileRecord<ReviewSnapshot<Text>>> {
+    records.iter().map(|record| record.convert(&mut Comparable).unwrap()).collect()
+}
+
+fn decisions(undos: &[Vec<DecisionUndo>]) -> Vec<Vec<DecisionUndo<ReviewSnapshot<Text>>>> {
+    let comparable = |undo: &DecisionUndo| undo.convert(&mut Comparable).unwrap();
+    undos.iter().map(|undos| undos.iter().map(comparable).collect()).collect()
 }
 
 /// Waits until one that was dropped is really gone: its thread frees the lock as it ends.
@@ -39,35 +71,35 @@ fn close(keeper: ReviewStore, folder: &Path) -> Found {
 }
 
 #[test]
-fn what_is_pending_comes_back() {
+fn pending_edits_are_restored() {
     let folder = tempfile::tempdir().unwrap();
     let (keeper, found) = open(folder.path());
     assert!(found.files.is_empty() && found.decisions.is_empty());
-    keeper.file(kept("a", "one\n", "1\n"));
-    keeper.file(kept("b", "two\n", "2\n"));
-    let mut newest = kept("a", "one\n", "eins\n");
-    let edit = UnderWay {
+    keeper.file(record("a", "one\n", "1\n"));
+    keeper.file(record("b", "two\n", "2\n"));
+    let mut newest = record("a", "one\n", "eins\n");
+    let edit = EditRecord {
         before: Some(Text::new("eins\n")),
         expected: Text::new("uno\n"),
-        after: Some(kept("a", "one\n", "uno\n").standing),
-        what: Value::from(7),
+        after: Some(state("one\n", "uno\n")),
+        purpose: EditPurpose::Restored { deletes: false, is_undo: true },
         restarts: 1,
     };
     newest.late = vec![edit.clone()];
     newest.under_way = Some(edit);
     keeper.file(newest.clone());
     keeper.settled("b".into());
-    let decided = vec![former("b", "2\n")];
+    let decided = vec![undo("b", "2\n")];
     keeper.decided(decided.clone());
-    keeper.decided(vec![former("c", "3\n")]);
+    keeper.decided(vec![undo("c", "3\n")]);
     keeper.undone();
     let found = close(keeper, folder.path());
-    assert_eq!(found.files, [newest]);
-    assert_eq!(found.decisions, [decided]);
+    assert_eq!(files(&found.files), files(&[newest]));
+    assert_eq!(decisions(&found.decisions), decisions(&[decided]));
 }
 
 #[test]
-fn only_one_keeps_them() {
+fn a_second_store_of_the_same_folder_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let (_keeper, _) = open(folder.path());
     let error = ReviewStore::open(folder.path(), |_| {}).unwrap_err();
@@ -75,10 +107,10 @@ fn only_one_keeps_them() {
 }
 
 #[test]
-fn many_lines_that_come_to_little_are_written_anew() {
+fn a_log_with_many_superseded_lines_is_compacted() {
     let folder = tempfile::tempdir().unwrap();
     let (keeper, _) = open(folder.path());
-    keeper.file(kept("a", "one\n", "299\n"));
+    keeper.file(record("a", "one\n", "299\n"));
     for round in 0..300 {
         keeper.settled(format!("gone {round}"));
     }
@@ -87,11 +119,11 @@ fn many_lines_that_come_to_little_are_written_anew() {
     let text = fs::read_to_string(folder.path().join("reviews.log")).unwrap();
     assert_eq!(text.lines().count(), 2, "the head and the file");
     let found = close(keeper, folder.path());
-    assert_eq!(found.files, [kept("a", "one\n", "299\n")]);
+    assert_eq!(files(&found.files), files(&[record("a", "one\n", "299\n")]));
 }
 
 #[test]
-fn what_cannot_be_saved_is_tried_again_and_said() {
+fn a_failed_save_is_retried_and_reported() {
     let folder = tempfile::tempdir().unwrap();
     let (told, states) = mpsc::channel();
     let (keeper, _) =
@@ -99,7 +131,7 @@ fn what_cannot_be_saved_is_tried_again_and_said() {
     // A file where the folder of the texts should be.
     let texts = folder.path().join("texts");
     fs::write(&texts, "").unwrap();
-    keeper.file(kept("a", "one\n", "1\n"));
+    keeper.file(record("a", "one\n", "1\n"));
     assert!(keeper.sync().blocking_recv().unwrap().is_err());
     assert!(matches!(states.recv().unwrap(), State::Failing(_)));
     fs::remove_file(&texts).unwrap();
@@ -109,29 +141,139 @@ fn what_cannot_be_saved_is_tried_again_and_said() {
 }
 
 #[test]
-fn what_names_a_lost_text_is_left_out() {
+fn a_record_with_a_missing_text_is_left_out() {
     let folder = tempfile::tempdir().unwrap();
     let (keeper, _) = open(folder.path());
-    keeper.file(kept("a", "one\n", "1\n"));
-    keeper.file(kept("b", "two\n", "2\n"));
+    keeper.file(record("a", "one\n", "1\n"));
+    keeper.file(record("b", "two\n", "2\n"));
     close(keeper, folder.path());
     let hash = Sha256Hex::of(b"2\n");
     let (head, tail) = hash.as_str().split_at(2);
     fs::remove_file(folder.path().join("texts").join(head).join(tail)).unwrap();
     let (_keeper, found) = open(folder.path());
-    assert_eq!(found.files.iter().map(|kept| kept.key.as_str()).collect::<Vec<_>>(), ["a"]);
+    assert_eq!(found.files.iter().map(|record| record.key.as_str()).collect::<Vec<_>>(), ["a"]);
 }
 
 #[test]
-fn the_encoding_of_a_file_is_kept_and_need_not_be_on_record() {
+fn the_encoding_of_a_file_is_stored_and_optional() {
     let folder = tempfile::tempdir().unwrap();
     let (keeper, _) = open(folder.path());
-    let mut file = kept("a", "one\n", "1\n");
-    file.standing.encoding = Some(Encoding { name: "gbk".into(), bom: false });
+    let mut file = record("a", "one\n", "1\n");
+    file.state.encoding = FileEncoding::of_label("gbk", false).unwrap();
     keeper.file(file.clone());
-    keeper.file(kept("b", "one\n", "1\n"));
-    assert_eq!(close(keeper, folder.path()).files, [file, kept("b", "one\n", "1\n")]);
+    keeper.file(record("b", "one\n", "1\n"));
+    let found = close(keeper, folder.path());
+    assert_eq!(files(&found.files), files(&[file, record("b", "one\n", "1\n")]));
     // Records of older versions have no such field.
-    let old: Standing<Sha256Hex> = serde_json::from_str(r#"{"review":null,"fate":null}"#).unwrap();
-    assert_eq!(old.encoding, None);
+    let old: FileState<StoredReview> =
+        serde_json::from_str(r#"{"review":null,"fate":null}"#).unwrap();
+    assert_eq!(old.encoding, FileEncoding::UTF_8);
+}
+
+fn is_known(line: &Line) -> bool {
+    match line {
+        Line::File(file) => file.known().is_some_and(|record| {
+            let mut edits = record.under_way.iter().chain(&record.late);
+            !edits.any(|edit| matches!(edit.purpose, EditPurpose::Unknown(_)))
+        }),
+        Line::Decided(undos) => undos.known().is_some(),
+        Line::Checkpoint(checkpoint) => checkpoint.known().is_some(),
+        Line::Reviews { .. } | Line::Settled(_) | Line::Undone | Line::WentBack(_) => true,
+    }
+}
+
+/// Journals that earlier versions wrote: `tests/states/<format>`.
+#[test]
+fn a_line_of_an_earlier_version_is_written_as_it_was_read() {
+    let states = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/states");
+    let mut lines = 0;
+    for format in fs::read_dir(states).unwrap() {
+        let journal = format.unwrap().path().join("state/workspace/reviews.log");
+        for text in fs::read_to_string(journal).unwrap().lines() {
+            let text = text.splitn(3, ' ').last().unwrap();
+            let line: Line = serde_json::from_str(text).unwrap();
+            assert_eq!(serde_json::to_string(&line).unwrap(), text);
+            assert!(is_known(&line), "{text}");
+            lines += 1;
+        }
+    }
+    assert!(lines > 20, "{lines} lines");
+}
+
+/// Replaces a part of a line in the journal of a folder.
+fn edit_journal(folder: &Path, from: &str, to: &str) {
+    let path = folder.join("reviews.log");
+    let text = fs::read_to_string(&path).unwrap();
+    let changed = text.replacen(from, to, 1);
+    assert_ne!(text, changed, "{from} is not in the journal");
+    fs::remove_file(&path).unwrap();
+    let lines = changed.lines().map(|line| line.splitn(3, ' ').last().unwrap().as_bytes().to_vec());
+    let mut journal = Journal::create(&path).unwrap();
+    journal.append(&lines.collect::<Vec<_>>()).unwrap();
+    journal.sync().unwrap();
+}
+
+#[test]
+fn a_file_with_an_unknown_operation_is_left_out_and_its_record_stays() {
+    let folder = tempfile::tempdir().unwrap();
+    let (keeper, _) = open(folder.path());
+    keeper.file(record("a", "one\n", "1\n"));
+    keeper.file(record("b", "two\n", "2\n"));
+    keeper.decided(vec![undo("c", "3\n")]);
+    close(keeper, folder.path());
+    edit_journal(folder.path(), r#""fate":null"#, r#""fate":{"copiedFrom":"z"}"#);
+    let (keeper, found) = open(folder.path());
+    assert_eq!(files(&found.files), files(&[record("b", "two\n", "2\n")]));
+    assert_eq!(found.decisions.len(), 1);
+    for round in 0..300 {
+        keeper.settled(format!("gone {round}"));
+    }
+    close(keeper, folder.path());
+    drop(open(folder.path()));
+    let journal = fs::read_to_string(folder.path().join("reviews.log")).unwrap();
+    assert_eq!(journal.lines().count(), 4, "it was written anew");
+    assert!(journal.contains(r#""fate":{"copiedFrom":"z"}"#), "{journal}");
+}
+
+#[test]
+fn an_edit_with_an_unknown_purpose_does_not_hide_its_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let (keeper, _) = open(folder.path());
+    let mut file = record("a", "one\n", "1\n");
+    file.under_way = Some(EditRecord {
+        before: None,
+        expected: Text::new("1\n"),
+        after: None,
+        purpose: EditPurpose::User,
+        restarts: 0,
+    });
+    keeper.file(file.clone());
+    close(keeper, folder.path());
+    edit_journal(folder.path(), r#""what":"user""#, r#""what":{"copied":{"to":"z"}}"#);
+    let (_keeper, found) = open(folder.path());
+    let unknown = serde_json::json!({"copied": {"to": "z"}});
+    file.under_way.as_mut().unwrap().purpose = EditPurpose::Unknown(unknown);
+    assert_eq!(files(&found.files), files(&[file]));
+}
+
+#[test]
+fn a_decision_with_an_unknown_value_ends_the_decisions_that_can_be_undone() {
+    let folder = tempfile::tempdir().unwrap();
+    let (keeper, _) = open(folder.path());
+    keeper.decided(vec![undo("a", "1\n")]);
+    keeper.decided(vec![undo("b", "2\n")]);
+    keeper.decided(vec![undo("c", "3\n")]);
+    close(keeper, folder.path());
+    edit_journal(folder.path(), r#"{"key":"b","standing""#, r#"{"key":"b","later""#);
+    let (_keeper, found) = open(folder.path());
+    assert_eq!(decisions(&found.decisions), decisions(&[vec![undo("c", "3\n")]]));
+}
+
+#[test]
+fn all_hashes_of_a_record_are_found() {
+    let [one, other] = [b"1", b"2"].map(|text| Sha256Hex::of(text));
+    let json = serde_json::json!({"a": [one.as_str(), {"b": other.as_str()}], "c": "d", "e": null});
+    let mut hashes = HashSet::new();
+    add_hashes(&json, &mut hashes);
+    assert_eq!(hashes, [one, other].into());
 }

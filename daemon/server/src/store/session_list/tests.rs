@@ -21,7 +21,7 @@ fn left(folder: &Path) -> Vec<String> {
 }
 
 #[test]
-fn the_oldest_beyond_what_is_kept_are_removed() {
+fn the_oldest_sessions_beyond_the_limits_are_removed() {
     for (bytes, kept, kept_bytes, always, expected) in [
         (vec![10; 5], 3, 10_000, 1, 3),
         (vec![10; 3], 5, 10_000, 1, 3),
@@ -40,7 +40,7 @@ fn the_oldest_beyond_what_is_kept_are_removed() {
 }
 
 #[test]
-fn what_somebody_holds_stays_and_what_lies_beside_the_others_goes() {
+fn a_locked_session_stays_and_files_of_removed_sessions_go() {
     let folder = folder(&[10; 4]);
     let path = |id: &str| sessions::journal_path(folder.path(), id);
     let journal::Opened { access: journal::JournalAccess::Write(held), .. } =
@@ -73,7 +73,7 @@ fn what_somebody_holds_stays_and_what_lies_beside_the_others_goes() {
 }
 
 #[test]
-fn only_names_of_sessions_become_paths() {
+fn only_a_valid_session_id_becomes_a_path() {
     for (id, expected) in [
         ("s-0192f", true),
         ("", false),
@@ -87,18 +87,19 @@ fn only_names_of_sessions_become_paths() {
     }
 }
 
-/// A journal of before there were digests, and one whose end is one long line.
+/// A journal without digests, and one whose end is one long line.
 #[test]
-fn a_list_knows_what_it_can_see_at_the_end() {
+fn a_list_shows_sessions_without_a_readable_digest() {
     let folder = tempfile::tempdir().unwrap();
     let turn = |number: u32| {
         let turn_id = format!("t{number}");
-        let mode = cairn_protocol::ReviewMode::Review;
+        let mode = sessions::StoredMode::Review;
         Line::Turn(sessions::TurnLine {
             turn_id,
             task: format!("Task {number}"),
             mode,
             follow_up: None,
+            attachments: Vec::new(),
         })
     };
     let path = sessions::journal_path(folder.path(), "s-old");

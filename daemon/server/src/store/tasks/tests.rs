@@ -54,7 +54,7 @@ impl Fixture {
 }
 
 #[test]
-fn a_list_is_there_again_and_only_when_it_was_used() {
+fn a_used_list_is_restored_and_an_unused_one_has_no_folder() {
     let fixture = Fixture::new();
     assert_eq!(fixture.list.read().expect("an empty list").graph, Graph::default());
     assert_eq!(
@@ -106,7 +106,7 @@ fn a_list_is_there_again_and_only_when_it_was_used() {
 }
 
 #[test]
-fn nobody_else_can_look() {
+fn a_list_is_private() {
     let fixture = Fixture::new();
     fixture.create("Add type hints");
     let mode = |path: &Path| fs::metadata(path).expect("it is there").permissions().mode() & 0o777;
@@ -119,14 +119,14 @@ fn nobody_else_can_look() {
 }
 
 #[test]
-fn the_id_of_a_list_is_no_path() {
+fn a_list_id_that_is_a_path_is_refused() {
     for id in ["", "..", "a/b", "/etc", "a\0", "ä", &"x".repeat(101)] {
         assert!(TaskList::new(Path::new("/state"), id).is_err(), "{id:?}");
     }
 }
 
 #[test]
-fn ids_do_not_come_back() {
+fn ids_are_not_reused() {
     let fixture = Fixture::new();
     assert_eq!((fixture.create("One"), fixture.create("Two")), (1, 2));
     fs::remove_file(fixture.path("2.json")).expect("removed by hand");
@@ -147,7 +147,7 @@ fn a_faulty_call_writes_nothing() {
 }
 
 #[test]
-fn what_a_dead_writer_left_is_no_task_and_goes() {
+fn temporary_files_of_a_dead_writer_are_removed() {
     let fixture = Fixture::new();
     fixture.create("One");
     let whole = fs::read(fixture.path("1.json")).expect("a file");
@@ -186,7 +186,7 @@ fn hostile(text: &[u8], expect: Expect) {
 }
 
 #[test]
-fn hostile_files_are_named_and_left_alone() {
+fn hostile_files_are_reported_and_left_unchanged() {
     let task = json!({
         "id": 2, "subject": "Two", "description": "", "activeForm": "Two", "status": "pending",
         "owner": null, "blockedBy": [], "metadata": {},
@@ -210,7 +210,7 @@ fn hostile_files_are_named_and_left_alone() {
     );
     check(
         json!({ "version": 1, "task": [] }).to_string(),
-        expect![[r#"2.json: invalid length 0, expected struct Task with 8 elements"#]],
+        expect![[r#"2.json: invalid length 0, expected a task"#]],
     );
     check(with("id", json!(7)), expect![[r#"2.json: holds the task #7"#]]);
     check(with("id", json!(-1)), expect![[r#"2.json: invalid value: integer `-1`, expected u32"#]]);
@@ -235,7 +235,7 @@ fn hostile_files_are_named_and_left_alone() {
 }
 
 #[test]
-fn a_circle_on_disk_is_named() {
+fn a_cycle_on_disk_is_reported() {
     let fixture = Fixture::new();
     fixture.create("One");
     fixture.create("Two");
@@ -248,7 +248,7 @@ fn a_circle_on_disk_is_named() {
 }
 
 #[test]
-fn links_pipes_and_folders_are_no_files() {
+fn links_pipes_and_folders_are_not_read() {
     let fixture = Fixture::new();
     fixture.create("One");
     let secret = fixture.state.path().join("secret");
@@ -269,7 +269,7 @@ fn links_pipes_and_folders_are_no_files() {
 }
 
 #[test]
-fn without_a_mark_that_can_be_read_no_number_is_given() {
+fn without_a_readable_high_water_mark_no_id_is_assigned() {
     let fixture = Fixture::new();
     fixture.create("One");
     fs::write(fixture.path(HIGH_WATER), "many").expect("a file");
@@ -282,7 +282,7 @@ fn without_a_mark_that_can_be_read_no_number_is_given() {
 }
 
 #[test]
-fn whoever_holds_the_list_too_long_is_named() {
+fn a_lock_that_is_held_too_long_is_an_error() {
     let fixture = Fixture::new();
     fixture.create("One");
     let held = fixture.list.lock().expect("free");

@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_part_that_is_searched_at_once_shrinks_as_the_pattern_grows() {
+    fn the_searched_part_shrinks_as_the_pattern_grows() {
         let window = |pattern: &str| Pattern::compile(pattern, false).expect("a pattern").window();
         assert_eq!(window("needle"), MAX_WINDOW);
         assert!(window(&"(a|b)?".repeat(300)) < MAX_WINDOW);
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn anchors_see_beyond_the_part() {
+    fn anchors_consider_text_around_the_searched_part() {
         let mut pattern = Pattern::compile("^b$|a\\b", false).expect("a pattern");
         let text = b"ab\r\nb\r\na";
         assert!(!pattern.is_match(text, 0..2));

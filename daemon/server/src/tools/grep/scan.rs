@@ -15,8 +15,9 @@ use super::pattern::Pattern;
 const BLOCK: usize = 128 * 1024;
 /// Bytes around a part of a long line that decide anchors and word boundaries.
 const LOOK_AROUND: usize = 8;
-/// Bytes of a line that are kept to be shown.
-const SHOWN: usize = 4 * super::MAX_LINE_CHARS + 4;
+/// Characters of a line that are shown, and bytes that are kept for them.
+pub(super) const MAX_LINE_CHARS: usize = 300;
+const SHOWN: usize = 4 * MAX_LINE_CHARS + 4;
 
 /// End of a search of one text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,7 +42,8 @@ pub(super) trait Lines {
     fn gap(&mut self);
 }
 
-pub(super) struct Scan<'a> {
+/// Search of one text.
+pub(super) struct LineSearch<'a> {
     pub(super) pattern: &'a mut Pattern,
     /// Lines to show before and after each match.
     pub(super) context: usize,
@@ -53,7 +55,7 @@ pub(super) struct Scan<'a> {
 
 /// Position in the text, and the earlier lines that are still needed.
 #[derive(Default)]
-struct Place {
+struct LinePosition {
     /// Number of lines before this position.
     number: u64,
     before: VecDeque<(u64, Vec<u8>)>,
@@ -63,10 +65,10 @@ struct Place {
     shown: Option<u64>,
 }
 
-impl Scan<'_> {
+impl LineSearch<'_> {
     pub(super) fn run(mut self, text: &mut dyn Read) -> io::Result<Scanned> {
         let mut source = Source::new(text, self.any_bytes);
-        let (mut place, mut pieces) = (Place::default(), false);
+        let (mut place, mut pieces) = (LinePosition::default(), false);
         loop {
             if (self.stop)() {
                 return Ok(Scanned::Stopped);
@@ -93,7 +95,7 @@ impl Scan<'_> {
     }
 
     /// Searches whole lines. `false`: the search is over.
-    fn lines(&mut self, place: &mut Place, text: &[u8]) -> bool {
+    fn lines(&mut self, place: &mut LinePosition, text: &[u8]) -> bool {
         let mut at = 0;
         while at < text.len() {
             if (self.stop)() {
@@ -128,7 +130,7 @@ impl Scan<'_> {
     /// Searches a line that fills the buffer, to its end, in pieces that overlap by half.
     fn long_line(
         &mut self,
-        place: &mut Place,
+        place: &mut LinePosition,
         source: &mut Source<'_>,
     ) -> io::Result<Option<Scanned>> {
         let head = source.have()[..SHOWN].to_vec();
@@ -180,7 +182,7 @@ impl Scan<'_> {
     }
 
     /// Goes to the next line. `false`: the search is over.
-    fn line(&mut self, place: &mut Place, line: &[u8], matched: bool) -> bool {
+    fn line(&mut self, place: &mut LinePosition, line: &[u8], matched: bool) -> bool {
         place.number += 1;
         let number = place.number;
         if !matched && place.after == 0 {
@@ -309,7 +311,7 @@ mod tests {
     fn scan(pattern: &str, context: usize, text: &[u8]) -> (Vec<String>, Scanned) {
         let mut pattern = Pattern::compile(pattern, false).expect("a pattern");
         let mut found = Found::default();
-        let scan = Scan {
+        let search = LineSearch {
             pattern: &mut pattern,
             context,
             any_bytes: false,
@@ -317,7 +319,7 @@ mod tests {
             lines: &mut found,
         };
         let mut text = text;
-        let scanned = scan.run(&mut text).expect("reading memory");
+        let scanned = search.run(&mut text).expect("reading memory");
         (found.0, scanned)
     }
 
@@ -375,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn other_bytes_are_told_apart() {
+    fn bytes_that_are_not_utf8_are_detected() {
         let long = format!("{}é", "é".repeat(BLOCK / 2));
         for (text, expected) in [
             ("é".as_bytes(), Scanned::All { pieces: false }),

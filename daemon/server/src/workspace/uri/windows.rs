@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_drive_is_written_small_and_read_large() {
+    fn a_drive_letter_is_written_in_lower_and_read_in_upper_case() {
         for (path, uri) in
             [(r"C:\a b\c.rs", "/c:/a b/c.rs"), (r"d:\", "/d:/"), (r"C:\é:x", "/c:/é:x")]
         {

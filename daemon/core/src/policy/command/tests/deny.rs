@@ -4,7 +4,7 @@ use super::*;
 
 /// Checks the answer of a rule about a subcommand to each way to write it.
 #[test]
-fn a_subcommand_is_decided_by_its_programs_own_grammar() {
+fn a_subcommand_is_found_by_the_option_grammar_of_its_program() {
     let rules = [
         "git push",
         "git commit --amend",
@@ -97,7 +97,7 @@ fn a_subcommand_is_decided_by_its_programs_own_grammar() {
 }
 
 #[test]
-fn what_is_undecided_is_asked_for_and_nothing_else_can_allow_it() {
+fn an_undecidable_command_needs_approval_despite_every_rule() {
     let parse = |rule: &str| Rule::parse(rule).unwrap();
     let rules = CommandRules {
         unasked: true,
@@ -121,4 +121,17 @@ fn what_is_undecided_is_asked_for_and_nothing_else_can_allow_it() {
     );
     assert!(rules.offered("git p", &context).is_empty());
     assert!(matches!(judged("git -c alias.p=push p"), Verdict::Deny { .. }));
+}
+
+/// A shell continues no comment, so the next line is a command.
+#[test]
+fn a_comment_that_ends_with_a_backslash_hides_no_command() {
+    let rules = [Rule::parse("git push").unwrap()];
+    for script in ["# note\\\ngit push", "# note \\\r\ngit push", "true # note\\\ngit pu\\\nsh"] {
+        assert!(matches!(denial(script, &rules), Denial::Denied(_)), "{script:?}");
+    }
+    for script in ["# note \\\nmake check", "ma\\\nke check", "\\make check"] {
+        let files = definitions_in(script);
+        assert!(files.iter().any(|it| it.file == "Makefile"), "{script:?}: {files:?}");
+    }
 }

@@ -1,10 +1,10 @@
-//! Guard: parent of a command without a sandbox. It adopts and reaps orphans of the command, and
-//! kills all descendants when the shell ends or the daemon dies. (The kernel kills a sandbox with
-//! the daemon, but nothing else.)
+//! Guard: parent process of a command without a sandbox. It kills all descendants of the command when
+//! the shell ends or the daemon dies. (A command in a sandbox needs none: the kernel kills the
+//! sandbox with the daemon.)
 //!
 //! The guard is a child subreaper: every descendant of the shell stays a descendant of the guard,
-//! even if it changes its session, process group and environment. It never signals another process
-//! than its own descendants.
+//! even if it changes its session, process group and environment. The guard signals only its own
+//! descendants.
 
 use std::{
     ffi::OsString,
@@ -24,50 +24,55 @@ use rustix::{
 };
 
 use super::proc;
-use crate::exec::sandbox::{SUBCOMMAND, exit_report::tell, sandbox_init};
+use crate::exec::sandbox::{exit_report::writer, sandbox_init, subcommand::SUBCOMMAND};
 
-/// The name of this part among those of the program.
-pub(in crate::exec) const PART: &str = "guard";
-/// This program, even if its file was replaced since it started.
+/// Role of the guard: the argument after [`SUBCOMMAND`].
+pub(in crate::exec) const ROLE: &str = "guard";
+/// Path of this program, valid even if its file was replaced since it started.
 pub(super) const PROGRAM: &str = "/proc/self/exe";
 
 /// Longest time to wait for processes that do not end, such as one in a stuck system call.
-const LIMIT: Duration = Duration::from_secs(5);
+const KILL_LIMIT: Duration = Duration::from_secs(5);
 const POLL: Duration = Duration::from_millis(2);
 
-/// True in the program itself, which may start its parts; false in tests that use it as a library.
-static IS_PROGRAM: AtomicBool = AtomicBool::new(false);
+/// Set by the program itself. False in tests that use this crate as a library: there
+/// `/proc/self/exe` is the test program.
+static ENABLED: AtomicBool = AtomicBool::new(false);
 
-pub(in crate::exec) fn allow() {
-    IS_PROGRAM.store(true, Ordering::Relaxed);
+pub(in crate::exec) fn enable() {
+    ENABLED.store(true, Ordering::Relaxed);
 }
 
-pub(super) fn is_available() -> bool {
-    IS_PROGRAM.load(Ordering::Relaxed)
+pub(super) fn is_enabled() -> bool {
+    ENABLED.load(Ordering::Relaxed)
 }
 
-/// Words after the name of the program that run a command under a guard.
+/// Arguments of this program that run a command below a guard.
 pub(super) fn arguments(command: &str) -> [&str; 3] {
-    [SUBCOMMAND, PART, command]
+    [SUBCOMMAND, ROLE, command]
 }
 
 /// Runs the guard. Its stderr is the pipe for reports; its stdout is the output of the command.
-pub(in crate::exec) fn run(mut words: impl Iterator<Item = OsString>) -> anyhow::Result<ExitCode> {
-    let command = words.next().context("no command")?;
+pub(in crate::exec) fn run(
+    mut arguments: impl Iterator<Item = OsString>,
+) -> anyhow::Result<ExitCode> {
+    let command = arguments.next().context("no command")?;
     set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
     set_child_subreaper(Some(getpid()))?;
     let shell = sandbox_init::spawn_shell(&command).context("no shell could be started")?;
-    // Started after the shell: a daemon that died before is noticed too, and nothing starts later.
+    // Started after the shell, so that no process is started after the thread killed all. It also
+    // notices a daemon that died before.
     let watching = std::thread::Builder::new().spawn(end_with_daemon);
-    let begun = watching.and_then(|_| tell::begun());
-    let ended = begun.map_err(Into::into).and_then(|()| sandbox_init::reap_until(shell));
-    let mut left = 0;
+    let begun = watching.and_then(|_| writer::begun());
+    let ended = begun.map_err(Into::into).and_then(|()| sandbox_init::reap_until_exit(shell));
+    let mut left_running = 0;
     if reap() {
-        left = proc::below(getpid().as_raw_pid()).iter().filter(|one| one.is_alive()).count();
+        let descendants = proc::descendants(getpid().as_raw_pid());
+        left_running = descendants.iter().filter(|process| process.is_alive()).count();
         kill_descendants();
     }
     let exit = ended?;
-    tell::end(exit, left)?;
+    writer::ended(exit, left_running)?;
     Ok(sandbox_init::exit_code(exit))
 }
 
@@ -78,16 +83,16 @@ fn end_with_daemon() {
     let mut reports = [PollFd::new(&stderr, PollFlags::empty())];
     while let Err(Errno::INTR) = poll(&mut reports, None) {}
     kill_descendants();
-    #[expect(clippy::exit, reason = "the end of the guard, from a thread beside")]
+    #[expect(clippy::exit, reason = "the end of the guard, from another thread")]
     std::process::exit(1);
 }
 
-/// Kills until no child is left. A descendant without a living parent is a child of this process, so
-/// without a child there is no descendant.
+/// Kills until no child is left. Then there is no descendant either: one without a living parent is
+/// a child of this process.
 fn kill_descendants() {
-    let deadline = Instant::now() + LIMIT;
+    let deadline = Instant::now() + KILL_LIMIT;
     loop {
-        for process in proc::below(getpid().as_raw_pid()) {
+        for process in proc::descendants(getpid().as_raw_pid()) {
             process.kill_and_reap();
         }
         if !reap() || Instant::now() > deadline {

@@ -1,9 +1,9 @@
-//! Search in `/proc` for processes of a command that left its process group: `setsid`, `nohup`,
-//! daemons.
+//! Search in `/proc` for processes of a command, also for those that left its process group (`setsid`,
+//! daemons).
 //!
-//! Only descendants of this process are searched, which adopts the orphans of its children. A
-//! process that left its session and cleared its environment is attributed once only one command
-//! runs.
+//! The search covers the descendants of this process, which adopts the orphans of its children. If an
+//! orphan left its session and cleared its environment, its command is known only while no other
+//! command runs.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -30,8 +30,8 @@ impl Process {
         !self.zombie
     }
 
-    /// True for a live process without a readable environment: it may be in the middle of `exec`.
-    pub(super) fn is_changing(&self) -> bool {
+    /// True for a live process with an empty environment, as a process has for a moment during `exec`.
+    pub(super) fn may_be_in_exec(&self) -> bool {
         let environ = fs::read(format!("/proc/{}/environ", self.pid.as_raw_pid()));
         self.is_alive() && environ.is_ok_and(|environ| environ.is_empty())
     }
@@ -41,10 +41,11 @@ impl Process {
         let _ = kill_process(self.pid, signal);
     }
 
-    /// Kills the process and checks again. True if it is dead.
-    pub(super) fn has_ended(&self) -> bool {
+    /// Kills the process if it still exists. True if it is dead.
+    pub(super) fn kill_and_check(&self) -> bool {
         let pid = self.pid.as_raw_pid();
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        // Another start time: the process is gone, and its number was given to another one.
         let Some(now) = parse(pid, &stat).filter(|now| now.started == self.started) else {
             return true;
         };
@@ -53,7 +54,7 @@ impl Process {
     }
 
     pub(super) fn kill_and_reap(&self) {
-        // An error means that the process is gone or cannot be reaped yet; the next check decides.
+        // Errors are ignored: the process may be gone, or cannot be reaped yet. Callers check again.
         let _ = kill_process(self.pid, Signal::KILL);
         if self.parent == getpid().as_raw_pid() {
             let _ = waitpid(Some(self.pid), WaitOptions::NOHANG);
@@ -61,13 +62,14 @@ impl Process {
     }
 }
 
-/// All processes of a command except its leader: by group, by mark, by descent.
+/// Returns the processes of a command except its leader: those in its group, those with its mark in
+/// the environment, and the descendants of both.
 pub(super) fn members(leader: Pid, mark: &str) -> Vec<Process> {
     let leader = leader.as_raw_pid();
-    let ours = descendants(getpid().as_raw_pid());
+    let descendants = descendants(getpid().as_raw_pid());
     let mut members: HashSet<i32> = HashSet::from([leader]);
-    // Parents come before their children.
-    for process in &ours {
+    // `descendants` returns parents before their children.
+    for process in &descendants {
         if process.group == leader
             || members.contains(&process.parent)
             || has_mark(process.pid.as_raw_pid(), mark)
@@ -76,47 +78,44 @@ pub(super) fn members(leader: Pid, mark: &str) -> Vec<Process> {
         }
     }
     members.remove(&leader);
-    ours.into_iter().filter(|process| members.contains(&process.pid.as_raw_pid())).collect()
+    descendants.into_iter().filter(|process| members.contains(&process.pid.as_raw_pid())).collect()
 }
 
-/// Descendants of a process.
-pub(super) fn below(root: i32) -> Vec<Process> {
-    descendants(root)
+pub(super) fn children(parent: Pid) -> Vec<Process> {
+    let parent = parent.as_raw_pid();
+    all().into_iter().filter(|process| process.parent == parent).collect()
 }
 
-pub(super) fn children(of: Pid) -> Vec<Process> {
-    let of = of.as_raw_pid();
-    all().into_iter().filter(|process| process.parent == of).collect()
+/// Returns the live processes of a command in a sandbox: descendants of the launcher, except its only
+/// child, the first process in the sandbox.
+pub(super) fn inside_sandbox(launcher: Pid) -> Vec<Process> {
+    let launcher = launcher.as_raw_pid();
+    let mut inside = descendants(launcher);
+    inside.retain(|process| process.parent != launcher && process.is_alive());
+    inside
 }
 
-/// Processes in a sandbox: descendants of the leader, its launcher, without the first process
-/// inside, which is the launcher's only child.
-pub(super) fn behind_first(leader: Pid) -> Vec<Process> {
-    let leader = leader.as_raw_pid();
-    let mut all = descendants(leader);
-    all.retain(|process| process.parent != leader && process.is_alive());
-    all
-}
-
-/// Orphans that this process adopted since the leader started, in another session than this
-/// process. A command starts in this session, so these are processes it left behind. The session of
-/// this process is read from `/proc` as well: in a container it may be 0, which is no `Pid`.
+/// Returns orphans that this process adopted since the leader started, and that are in another
+/// session than this process. A command starts in the session of this process, so these processes
+/// left it.
 pub(super) fn adopted(leader: Pid) -> Vec<Process> {
-    let me = getpid();
+    let own_pid = getpid();
     let all = all();
     let find = |pid| all.iter().find(|process| process.pid == pid);
-    let (Some(this), Some(since)) = (find(me), find(leader)) else { return Vec::new() };
+    let (Some(this), Some(since)) = (find(own_pid), find(leader)) else { return Vec::new() };
+    // Not from `getsid`: in a container the session may be 0, which is no `Pid`.
     let (session, since) = (this.session, since.started);
     all.into_iter()
         .filter(|process| {
-            process.parent == me.as_raw_pid()
+            process.parent == own_pid.as_raw_pid()
                 && process.session != session
                 && process.started >= since
         })
         .collect()
 }
 
-fn descendants(root: i32) -> Vec<Process> {
+/// Returns the descendants of a process, parents before their children.
+pub(super) fn descendants(root: i32) -> Vec<Process> {
     let mut children: HashMap<i32, Vec<Process>> = HashMap::new();
     for process in all() {
         children.entry(process.parent).or_default().push(process);
@@ -169,7 +168,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_stat_lines() {
+    fn lines_of_stat_are_parsed() {
         let rest = "0 -1 4194560 89 0 0 0 0 1 0 0 20 0 1 0 8815 3133440 419";
         let process = parse(7, &format!("7 (a) b (c) S 3 4 5 {rest}")).expect("a process");
         assert_eq!((process.parent, process.group, process.session), (3, 4, 5));

@@ -1,5 +1,5 @@
-//! Spawns sandbox launchers from one thread that lives as long as the daemon. The kernel kills a
-//! sandbox with the *thread* that spawned it.
+//! Thread that spawns all sandbox launchers and lives as long as the daemon. The kernel kills a
+//! launcher when the *thread* that spawned it ends, so a thread of the runtime cannot spawn it.
 
 use std::{
     io,
@@ -10,26 +10,26 @@ use std::{
     },
 };
 
-struct Job {
+struct SpawnJob {
     command: Command,
     started: SyncSender<io::Result<Child>>,
 }
 
-/// Spawns a process and blocks until it is started.
+/// Spawns a process on the thread, and blocks until it is started.
 pub(super) fn spawn(command: Command) -> io::Result<Child> {
-    static THREAD: OnceLock<Option<SyncSender<Job>>> = OnceLock::new();
-    let gone = || io::Error::other("no thread to start processes from");
+    static THREAD: OnceLock<Option<SyncSender<SpawnJob>>> = OnceLock::new();
+    let gone = || io::Error::other("the thread that starts processes is gone");
     let jobs = THREAD.get_or_init(|| start().ok()).as_ref().ok_or_else(gone)?;
     let (started, child) = sync_channel(1);
-    jobs.send(Job { command, started }).map_err(|_| gone())?;
+    jobs.send(SpawnJob { command, started }).map_err(|_| gone())?;
     child.recv().map_err(|_| gone())?
 }
 
-fn start() -> io::Result<SyncSender<Job>> {
-    let (jobs, queue) = sync_channel::<Job>(0);
+fn start() -> io::Result<SyncSender<SpawnJob>> {
+    let (jobs, queue) = sync_channel::<SpawnJob>(0);
     let work = move || {
-        for Job { mut command, started } in queue {
-            // If the requester is gone, nobody can wait for the child, so it is killed.
+        for SpawnJob { mut command, started } in queue {
+            // If the caller is gone, nobody would wait for the child, so it is killed.
             if let Err(lost) = started.send(command.spawn())
                 && let Ok(mut child) = lost.0
             {
@@ -38,6 +38,6 @@ fn start() -> io::Result<SyncSender<Job>> {
             }
         }
     };
-    std::thread::Builder::new().name("starts-boxes".to_owned()).spawn(work)?;
+    std::thread::Builder::new().name("spawn-sandbox".to_owned()).spawn(work)?;
     Ok(jobs)
 }

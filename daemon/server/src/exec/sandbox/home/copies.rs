@@ -1,7 +1,8 @@
-//! Copies of settings that commands need, without credentials: settings of git and of cargo.
+//! Copies of the user's settings for git and cargo, without credentials. A command sees them in place
+//! of the originals.
 //!
-//! The copy for git is made from git's own listing of the user's settings, with includes and
-//! conditions for the folder of the command. It is reused until one of its source files changes.
+//! The copy for git holds what `git config --list` prints in the folder of the command, so includes and
+//! their conditions are resolved. A copy is reused until one of its source files changes.
 
 use std::{
     collections::HashMap,
@@ -23,21 +24,23 @@ use toml_edit::{DocumentMut, Item, TableLike, Value};
 
 use super::super::private_folders::PrivateFolders;
 
-/// Time limit for git: a repository can make it block on a pipe in place of its settings.
-const LIMIT: Duration = Duration::from_secs(2);
-const PAUSE: Duration = Duration::from_millis(1);
+/// Time limit for git: a named pipe in place of a settings file makes it wait.
+const GIT_LIMIT: Duration = Duration::from_secs(2);
+/// Pause between checks whether git has ended.
+const POLL: Duration = Duration::from_millis(1);
 /// Bytes of a settings file that are read; usually some kilobytes.
-const LONGEST: u64 = 1 << 20;
-/// Folders that copies of git's settings are kept for.
-const MOST_FOLDERS: usize = 32;
+const MAX_BYTES: u64 = 1 << 20;
+/// Copies that are reused.
+const MAX_COPIES: usize = 32;
 
+/// Copies by source file and folder of the command.
 #[derive(Debug, Default)]
 pub(in crate::exec::sandbox) struct Copies(Mutex<HashMap<(PathBuf, PathBuf), Copy>>);
 
 #[derive(Debug)]
 struct Copy {
     stamps: Vec<(PathBuf, Option<Stamp>)>,
-    /// `None` if there are no settings.
+    /// Path of the copy. `None` if none could be made.
     file: Option<PathBuf>,
 }
 
@@ -50,8 +53,7 @@ fn stamp(path: &Path) -> Option<Stamp> {
 }
 
 impl Copies {
-    /// Returns copies for a command in `cwd`, made again if the user's files changed. `home` is the
-    /// real path.
+    /// Returns copies for a command in `cwd`. `home` is the real path of the home folder.
     pub(in crate::exec::sandbox) fn of(
         &self,
         home: &Path,
@@ -70,9 +72,9 @@ impl Copies {
         let git_files = [".gitconfig", ".config/git/config"].map(|name| home.join(name));
         if let Some(git) = git.filter(|_| git_files.iter().any(|file| file.is_file())) {
             add(&git_files[0], ".gitconfig", &|| {
-                let (text, mut files) = settings_of_git(git, home, cwd)?;
+                let (text, mut files) = git_settings_in(git, home, cwd)?;
                 files.extend(git_files.iter().cloned());
-                // The repository determines which conditions hold.
+                // The branch of the repository determines which conditions of includes hold.
                 files.push(cwd.join(".git/HEAD"));
                 Some(Made { text, files })
             });
@@ -89,6 +91,7 @@ impl Copies {
         copies
     }
 
+    /// Returns the copy of a source file, made again if a file it depends on changed.
     fn copy(
         &self,
         source: &Path,
@@ -100,12 +103,12 @@ impl Copies {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let valid = |copy: &&Copy| {
             copy.stamps.iter().all(|(path, was)| stamp(path) == *was)
-                && copy.file.as_ref().is_none_or(|file| private.holds(file))
+                && copy.file.as_ref().is_none_or(|file| private.contains(file))
         };
         if let Some(copy) = known.get(&key).filter(valid) {
             return Ok(copy.file.clone());
         }
-        if known.len() >= MOST_FOLDERS {
+        if known.len() >= MAX_COPIES {
             known.clear();
         }
         let made = make();
@@ -113,7 +116,7 @@ impl Copies {
             made.as_ref().map_or_else(|| vec![source.to_owned()], |made| made.files.clone());
         let stamps = files.into_iter().map(|path| (path.clone(), stamp(&path))).collect();
         let file = match made {
-            Some(made) => Some(private.keep(&made.text)?),
+            Some(made) => Some(private.write_copy(&made.text)?),
             None => None,
         };
         known.insert(key, Copy { stamps, file: file.clone() });
@@ -121,6 +124,7 @@ impl Copies {
     }
 }
 
+/// Content of a copy.
 struct Made {
     text: String,
     /// Source files of the copy.
@@ -129,17 +133,18 @@ struct Made {
 
 fn read(path: &Path) -> Option<String> {
     let mut text = String::new();
-    File::open(path).ok()?.take(LONGEST).read_to_string(&mut text).ok()?;
+    File::open(path).ok()?.take(MAX_BYTES).read_to_string(&mut text).ok()?;
     Some(text)
 }
 
-/// The user's settings as git reads them: the text of the copy, and the source files.
-fn settings_of_git(git: &Path, home: &Path, cwd: &Path) -> Option<(String, Vec<PathBuf>)> {
-    let said = listed(git, home, cwd)?;
-    // Each entry is a file, then a key and its value, each ended by a zero byte.
-    let mut words = said.split(|byte| *byte == 0);
+/// Returns the user's settings as git reads them in a folder: the text of the copy, and the source
+/// files.
+fn git_settings_in(git: &Path, home: &Path, cwd: &Path) -> Option<(String, Vec<PathBuf>)> {
+    let listing = list_git_settings(git, home, cwd)?;
+    // An entry is the name of a file, then a key with its value. A zero byte ends each.
+    let mut parts = listing.split(|byte| *byte == 0);
     let (mut files, mut all) = (Vec::<PathBuf>::new(), Vec::new());
-    while let (Some(origin), Some(entry)) = (words.next(), words.next()) {
+    while let (Some(origin), Some(entry)) = (parts.next(), parts.next()) {
         if let Some(path) = origin.strip_prefix(b"file:") {
             let path = PathBuf::from(OsStr::from_bytes(path));
             if !files.contains(&path) {
@@ -147,14 +152,14 @@ fn settings_of_git(git: &Path, home: &Path, cwd: &Path) -> Option<(String, Vec<P
             }
         }
         let Ok(entry) = str::from_utf8(entry) else { continue };
-        // A key without a value is true.
+        // In git, a key without a value is true.
         all.push(entry.split_once('\n').unwrap_or((entry, "true")));
     }
     Some((git_settings(all), files))
 }
 
 #[allow(clippy::disallowed_methods, reason = "part of the module that starts processes")]
-fn listed(git: &Path, home: &Path, cwd: &Path) -> Option<Vec<u8>> {
+fn list_git_settings(git: &Path, home: &Path, cwd: &Path) -> Option<Vec<u8>> {
     let mut output = tempfile::tempfile().ok()?;
     let mut child = Command::new(git)
         .args(["config", "--global", "--includes", "--show-origin", "--list", "-z"])
@@ -168,11 +173,11 @@ fn listed(git: &Path, home: &Path, cwd: &Path) -> Option<Vec<u8>> {
         .stderr(Stdio::null())
         .spawn()
         .ok()?;
-    let began = Instant::now();
+    let started = Instant::now();
     let status = loop {
         match child.try_wait() {
             Ok(Some(status)) => break Some(status),
-            Ok(None) if began.elapsed() < LIMIT => std::thread::sleep(PAUSE),
+            Ok(None) if started.elapsed() < GIT_LIMIT => std::thread::sleep(POLL),
             Ok(None) | Err(_) => {
                 let _ = child.kill();
                 let _ = child.wait();
@@ -182,9 +187,9 @@ fn listed(git: &Path, home: &Path, cwd: &Path) -> Option<Vec<u8>> {
     };
     status.filter(std::process::ExitStatus::success)?;
     output.rewind().ok()?;
-    let mut said = Vec::new();
-    output.take(LONGEST).read_to_end(&mut said).ok()?;
-    Some(said)
+    let mut listing = Vec::new();
+    output.take(MAX_BYTES).read_to_end(&mut listing).ok()?;
+    Some(listing)
 }
 
 /// Returns cargo's settings without tokens, passwords, URLs with a user, and comments. `None` for
@@ -197,6 +202,7 @@ fn without_credentials(text: &str) -> Option<String> {
     Some(settings.to_string())
 }
 
+/// Removes credentials and comments from a table.
 fn clean(table: &mut dyn TableLike) {
     let keys: Vec<String> = table.iter().map(|(key, _)| key.to_owned()).collect();
     for key in keys {
@@ -251,7 +257,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn settings_of_cargo_lose_what_authenticates() {
+    fn the_copy_for_cargo_has_no_credentials() {
         let text = "# token: a\n[registries.corp] # here\nindex = \"sparse+https://example.invalid/\"\n\
                     token = \"\"\"\nb\n\"\"\"\n[registry]\ndefault = \"corp\"\n\
                     global-credential-providers = [\"cargo:token\"]\n[http]\n\
@@ -282,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_of_git_are_those_that_hold_in_the_folder() {
+    fn the_copy_for_git_holds_the_settings_that_apply_in_the_folder() {
         let dir = tempfile::tempdir().unwrap();
         let home = dir.path().canonicalize().unwrap();
         let work = home.join("job/repo");
@@ -297,14 +303,14 @@ mod tests {
                       [includeIf \"gitdir:~/job/\"]\npath = job.inc\n";
         fs::write(home.join(".gitconfig"), global).unwrap();
         fs::write(home.join("job.inc"), "[user]\nemail = a@example.invalid\n").unwrap();
-        let Some(git) = crate::exec::search_path()
+        let Some(git) = crate::exec::environment::search_path()
             .into_iter()
             .map(|folder| folder.join("git"))
             .find(|git| git.is_file())
         else {
             return;
         };
-        let private = PrivateFolders::lay().unwrap();
+        let private = PrivateFolders::create().unwrap();
         let copies = Copies::default();
         let text = |cwd: &Path| {
             let made = copies.of(&home, cwd, Some(&git), &private);
@@ -316,10 +322,10 @@ mod tests {
         assert_eq!(text(&home), everywhere);
         let at_work = format!("{everywhere}[user]\n\temail = \"a@example.invalid\"\n");
         assert_eq!(text(&work), at_work);
-        // Made anew when an included file changed.
+        // An included file changed.
         fs::write(home.join("job.inc"), "[user]\nemail = other@example.invalid\n").unwrap();
         assert!(text(&work).contains("other@"));
-        // A repository that has git wait for ever.
+        // The settings are a named pipe, on which git waits.
         fs::remove_file(work.join(".git/config")).unwrap();
         rustix::fs::mknodat(
             rustix::fs::CWD,

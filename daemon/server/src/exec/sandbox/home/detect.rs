@@ -1,5 +1,5 @@
-//! Detection of toolchains and caches in the home folder. Repeated when one of the folders it
-//! depends on changed, and after 30 seconds.
+//! Detection of toolchains and caches in the home folder. The result is kept until one of the folders
+//! it depends on changes, at most for 30 seconds.
 
 use std::{
     collections::BTreeMap,
@@ -19,47 +19,48 @@ use cairn_core::policy::{
     sandbox::Placed,
 };
 
-use super::{Hidden, expand, is_secret};
+use super::paths::{HiddenPath, expand, is_secret, real_path_below};
+use crate::exec::environment::search_path;
 
 /// Visible paths, each of which is a mount.
-const MOST_SHOWN: usize = 256;
+const MAX_VISIBLE: usize = 256;
 /// Entries of a program folder whose links are followed.
-const MOST_PROGRAMS: usize = 2_000;
+const MAX_PROGRAMS: usize = 2_000;
 /// Links in program folders that are followed, and the length of a chain of links.
-const MOST_LINKS: usize = 128;
-const LONGEST_CHAIN: usize = 8;
-/// Limits of the search for credentials by name: levels below a visible path, entries of one root,
-/// and entries of all.
-const DEEPEST: usize = 2;
-const MOST_OF_A_ROOT: usize = 1_500;
-const MOST_ENTRIES: usize = 12_000;
-/// Age at which a detection is repeated: the time stamps of a tree's root do not show changes deep
-/// inside.
-const LONGEST_TRUST: Duration = Duration::from_secs(30);
+const MAX_LINKS: usize = 128;
+const MAX_CHAIN: usize = 8;
+/// Limits of the search for credentials by name: folders below a visible path, entries below one
+/// visible path, and entries below all.
+const MAX_DEPTH: usize = 2;
+const MAX_ENTRIES_OF_PATH: usize = 1_500;
+const MAX_ENTRIES: usize = 12_000;
+/// Age at which a detection is repeated: the time stamp of a folder does not show changes in folders
+/// below it.
+const MAX_AGE: Duration = Duration::from_secs(30);
 
-/// Result of a detection.
+/// Paths in the home folder that commands may see.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(in crate::exec::sandbox) struct Shown {
+pub(in crate::exec::sandbox) struct VisiblePaths {
     pub(in crate::exec::sandbox) places: Vec<Placed>,
     /// Files and folders below `places` whose names indicate credentials.
-    pub(in crate::exec::sandbox) credentials: Vec<Hidden>,
+    pub(in crate::exec::sandbox) credentials: Vec<HiddenPath>,
 }
 
 /// Search path and variables of the daemon, which commands inherit.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(in crate::exec::sandbox) struct Environment {
+pub(in crate::exec::sandbox) struct HomeEnvironment {
     pub(in crate::exec::sandbox) search_path: Vec<PathBuf>,
     pub(in crate::exec::sandbox) variables: BTreeMap<&'static str, PathBuf>,
 }
 
-impl Environment {
+impl HomeEnvironment {
     pub(in crate::exec::sandbox) fn of_process() -> Self {
         let names =
             TOOLS.iter().filter_map(|tool| tool.variable).chain(ROOT_VARIABLES.iter().copied());
         let absolute =
             |value: OsString| Some(PathBuf::from(value)).filter(|path| path.is_absolute());
         Self {
-            search_path: crate::exec::search_path(),
+            search_path: search_path(),
             variables: names
                 .filter_map(|name| Some((name, absolute(std::env::var_os(name)?)?)))
                 .collect(),
@@ -67,40 +68,42 @@ impl Environment {
     }
 }
 
+/// Detection with the last result.
 #[derive(Debug, Default)]
-pub(in crate::exec::sandbox) struct Detector(Mutex<Option<Known>>);
+pub(in crate::exec::sandbox) struct Detector(Mutex<Option<Detected>>);
 
 #[derive(Debug)]
-struct Known {
+struct Detected {
     home: PathBuf,
     stamps: Vec<Option<Stamp>>,
     when: Instant,
-    shown: Arc<Shown>,
+    visible: Arc<VisiblePaths>,
 }
 
 /// Identity and time stamp of a folder.
 type Stamp = (u64, u64, i64, i64);
 
 impl Detector {
-    /// Returns the visible paths. `home` is the path in the environment.
-    pub(in crate::exec::sandbox) fn shown(&self, home: &Path) -> Arc<Shown> {
-        let environment = Environment::of_process();
+    /// Returns the visible paths. `home` is the home folder as the environment names it.
+    pub(in crate::exec::sandbox) fn visible_paths(&self, home: &Path) -> Arc<VisiblePaths> {
+        let environment = HomeEnvironment::of_process();
         let stamps = stamps(home, &environment);
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let valid = |known: &&Known| {
-            known.home == home && known.stamps == stamps && known.when.elapsed() < LONGEST_TRUST
+        let valid = |known: &&Detected| {
+            known.home == home && known.stamps == stamps && known.when.elapsed() < MAX_AGE
         };
         if let Some(known) = known.as_ref().filter(valid) {
-            return Arc::clone(&known.shown);
+            return Arc::clone(&known.visible);
         }
-        let shown = Arc::new(detect(home, &environment));
+        let visible = Arc::new(detect(home, &environment));
         let (home, when) = (home.to_owned(), Instant::now());
-        *known = Some(Known { home, stamps, when, shown: Arc::clone(&shown) });
-        shown
+        *known = Some(Detected { home, stamps, when, visible: Arc::clone(&visible) });
+        visible
     }
 }
 
-fn stamps(home: &Path, environment: &Environment) -> Vec<Option<Stamp>> {
+/// Returns the stamps of all folders that a detection depends on.
+fn stamps(home: &Path, environment: &HomeEnvironment) -> Vec<Option<Stamp>> {
     let roots = TOOLS.iter().map(|tool| home.join(tool.root));
     let named = environment.variables.values().chain(&environment.search_path).cloned();
     let stamp = |path: PathBuf| {
@@ -110,25 +113,13 @@ fn stamps(home: &Path, environment: &Environment) -> Vec<Option<Stamp>> {
     [home.to_owned()].into_iter().chain(roots).chain(named).map(stamp).collect()
 }
 
-/// Replaces the home folder in a path by its real path, if the path is below it.
-pub(in crate::exec::sandbox) fn below(
-    real: &Path,
-    called: Option<&Path>,
-    path: &Path,
-) -> Option<PathBuf> {
-    let prefixes = [Some(real), called];
-    let inside = prefixes.into_iter().flatten().find_map(|home| path.strip_prefix(home).ok())?;
-    let plain = |component| matches!(component, std::path::Component::Normal(_));
-    (inside.components().next().is_some() && inside.components().all(plain))
-        .then(|| real.join(inside))
-}
-
-fn detect(called: &Path, environment: &Environment) -> Shown {
-    let Ok(home) = called.canonicalize() else { return Shown::default() };
-    let mut search = Search { home: &home, called, places: Vec::new() };
+/// Searches the home folder. `home_variable` is the folder as the environment names it.
+fn detect(home_variable: &Path, environment: &HomeEnvironment) -> VisiblePaths {
+    let Ok(home) = home_variable.canonicalize() else { return VisiblePaths::default() };
+    let mut search = Search { home: &home, home_variable, places: Vec::new() };
     for tool in TOOLS {
         let variable = tool.variable.and_then(|name| environment.variables.get(name));
-        let named = variable.and_then(|root| below(&home, Some(called), root));
+        let named = variable.and_then(|root| real_path_below(&home, Some(home_variable), root));
         for root in [Some(home.join(tool.root)), named].into_iter().flatten() {
             if fs::metadata(&root).is_err() {
                 continue;
@@ -145,13 +136,13 @@ fn detect(called: &Path, environment: &Environment) -> Shown {
         }
     }
     for root in ROOT_VARIABLES.iter().filter_map(|name| environment.variables.get(name)) {
-        if let Some(root) = below(&home, Some(called), root) {
+        if let Some(root) = real_path_below(&home, Some(home_variable), root) {
             search.add(root);
         }
     }
     for folder in &environment.search_path {
-        if let Some(folder) = below(&home, Some(called), folder) {
-            search.programs(&folder);
+        if let Some(folder) = real_path_below(&home, Some(home_variable), folder) {
+            search.add_programs(&folder);
         }
     }
     let (from, at) = GRADLE_MODULES;
@@ -159,42 +150,43 @@ fn detect(called: &Path, environment: &Environment) -> Shown {
         search.places.push(Placed { from, at: home.join(at) });
     }
     let mut places = search.places;
-    // Sorts a folder before its contents, which need no mount of their own.
+    // A folder comes before its contents, which are visible with it and need no mount.
     places.sort_by(|one, other| one.at.cmp(&other.at));
     let mut kept: Vec<Placed> = Vec::new();
     for place in places {
-        let covered = |kept: &Placed| {
+        let contains = |kept: &Placed| {
             let inside = place.at.strip_prefix(&kept.at).ok();
             inside.is_some_and(|inside| kept.from.join(inside) == place.from)
         };
-        if kept.len() < MOST_SHOWN && !kept.iter().any(covered) {
+        if kept.len() < MAX_VISIBLE && !kept.iter().any(contains) {
             kept.push(place);
         }
     }
     let credentials = credentials(&kept);
-    Shown { places: kept, credentials }
+    VisiblePaths { places: kept, credentials }
 }
 
 struct Search<'a> {
     home: &'a Path,
-    called: &'a Path,
+    home_variable: &'a Path,
     places: Vec<Placed>,
 }
 
 impl Search<'_> {
-    /// Makes a path visible, unless that shows a secret or folders of other programs. True if it is
+    /// Makes a path visible, unless it is a secret or a folder that many programs share. True if it is
     /// visible.
     fn add(&mut self, at: PathBuf) -> bool {
         let Ok(from) = at.canonicalize() else { return false };
-        let shared = |path: &Path| {
+        let is_shared = |path: &Path| {
             let inside = path.strip_prefix(self.home).ok();
             inside.is_some_and(|inside| {
                 SHARED_FOLDERS.iter().any(|shared| inside == Path::new(shared))
             })
         };
-        let bad =
-            |path: &Path| self.home.starts_with(path) || shared(path) || is_secret(self.home, path);
-        if bad(&at) || bad(&from) || !at.starts_with(self.home) {
+        let is_refused = |path: &Path| {
+            self.home.starts_with(path) || is_shared(path) || is_secret(self.home, path)
+        };
+        if is_refused(&at) || is_refused(&from) || !at.starts_with(self.home) {
             return false;
         }
         let place = Placed { from, at };
@@ -205,23 +197,23 @@ impl Search<'_> {
     }
 
     /// Adds a folder of the search path, and folders that its programs need.
-    fn programs(&mut self, folder: &Path) {
+    fn add_programs(&mut self, folder: &Path) {
         if !self.add(folder.to_owned()) {
             return;
         }
-        self.beside(folder);
+        self.add_beside(folder);
         let Ok(entries) = fs::read_dir(folder) else { return };
         let links = entries
             .flatten()
-            .take(MOST_PROGRAMS)
+            .take(MAX_PROGRAMS)
             .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_symlink()));
-        for link in links.take(MOST_LINKS) {
-            self.target(&link.path());
+        for link in links.take(MAX_LINKS) {
+            self.add_link_targets(&link.path());
         }
     }
 
-    /// Adds folders that programs load, next to the folder they are in.
-    fn beside(&mut self, folder: &Path) {
+    /// Adds folders next to a `bin` folder, from which its programs load files.
+    fn add_beside(&mut self, folder: &Path) {
         let Some(root) = folder.parent().filter(|_| folder.ends_with("bin")) else { return };
         if root == self.home || root == self.home.join(".local") {
             return;
@@ -229,7 +221,7 @@ impl Search<'_> {
         for name in BESIDE_BIN {
             self.add(root.join(name));
         }
-        // `GOROOT`.
+        // The folder is an installation of Go.
         if root.join("VERSION").is_file() {
             for name in ["VERSION", "go.env", "misc", "pkg", "src"] {
                 self.add(root.join(name));
@@ -237,35 +229,38 @@ impl Search<'_> {
         }
     }
 
-    /// Adds the program that a link leads to, by each name in the chain. Links to anything but a
-    /// program are not followed.
-    fn target(&mut self, link: &Path) {
+    /// Adds the program that a link leads to, at each path in the chain of links. Links to anything but
+    /// a program are not followed.
+    fn add_link_targets(&mut self, link: &Path) {
         use std::os::unix::fs::PermissionsExt;
-        let program = |path: &Path| {
+        let is_program = |path: &Path| {
             let data = fs::metadata(path).ok();
             data.is_some_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
         };
-        if !program(link) {
+        if !is_program(link) {
             return;
         }
         let mut at = link.to_owned();
-        for _ in 0..LONGEST_CHAIN {
-            let Ok(words) = fs::read_link(&at) else { break };
-            let Some(next) = at.parent().and_then(|folder| joined(folder, &words)) else { break };
+        for _ in 0..MAX_CHAIN {
+            let Ok(target) = fs::read_link(&at) else { break };
+            let Some(next) = at.parent().and_then(|folder| join_target(folder, &target)) else {
+                break;
+            };
             at = next;
-            self.program(&at);
+            self.add_program(&at);
         }
         if let Ok(real) = link.canonicalize() {
-            self.program(&real);
+            self.add_program(&real);
         }
     }
 
-    fn program(&mut self, path: &Path) {
-        let Some(path) = below(self.home, Some(self.called), path) else { return };
+    /// Adds a program with the folder that holds its files.
+    fn add_program(&mut self, path: &Path) {
+        let Some(path) = real_path_below(self.home, Some(self.home_variable), path) else { return };
         let Some(folder) = path.parent().filter(|folder| *folder != self.home) else { return };
         if folder.ends_with("bin") && folder.parent() != Some(self.home) {
             if self.add(folder.to_owned()) {
-                self.beside(folder);
+                self.add_beside(folder);
             }
             return;
         }
@@ -274,12 +269,12 @@ impl Search<'_> {
             self.add(packages.to_owned());
             return;
         }
-        // An installed program lies among the files it loads; other folders contain other files
-        // too.
+        // The folder of an installed program holds its files. Another folder may hold other files too,
+        // so only the program itself is added.
         let inside = folder.strip_prefix(self.home).unwrap_or(folder);
-        let installed =
+        let is_installed =
             [".local", "opt", ".opt", "Applications"].iter().any(|top| inside.starts_with(top));
-        if installed && inside.components().count() >= 3 && self.add(folder.to_owned()) {
+        if is_installed && inside.components().count() >= 3 && self.add(folder.to_owned()) {
             return;
         }
         self.add(path);
@@ -287,9 +282,9 @@ impl Search<'_> {
 }
 
 /// Joins the target of a link to its folder, and resolves `..` by name.
-fn joined(folder: &Path, words: &Path) -> Option<PathBuf> {
+fn join_target(folder: &Path, target: &Path) -> Option<PathBuf> {
     let mut path = folder.to_owned();
-    for component in words.components() {
+    for component in target.components() {
         match component {
             std::path::Component::ParentDir => drop(path.pop().then_some(())?),
             std::path::Component::CurDir => {}
@@ -299,23 +294,30 @@ fn joined(folder: &Path, words: &Path) -> Option<PathBuf> {
     Some(path)
 }
 
-fn credentials(places: &[Placed]) -> Vec<Hidden> {
+/// Searches visible paths for files and folders whose names indicate credentials.
+fn credentials(places: &[Placed]) -> Vec<HiddenPath> {
     let mut found = Vec::new();
-    let mut left = MOST_ENTRIES;
+    let mut entries_left = MAX_ENTRIES;
     for place in places {
-        let mut of_root = MOST_OF_A_ROOT.min(left);
-        let before = of_root;
-        named(&place.from, &place.at, 0, &mut of_root, &mut found);
-        left -= before - of_root;
+        let limit = MAX_ENTRIES_OF_PATH.min(entries_left);
+        let mut left = limit;
+        search_credentials(&place.from, &place.at, 0, &mut left, &mut found);
+        entries_left -= limit - left;
     }
     found
 }
 
-fn named(real: &Path, at: &Path, depth: usize, left: &mut usize, found: &mut Vec<Hidden>) {
+fn search_credentials(
+    real: &Path,
+    at: &Path,
+    depth: usize,
+    left: &mut usize,
+    found: &mut Vec<HiddenPath>,
+) {
     let Ok(entries) = fs::read_dir(real) else { return };
     let mut deeper = Vec::new();
     for entry in entries.flatten() {
-        if *left == 0 || found.len() >= MOST_SHOWN {
+        if *left == 0 || found.len() >= MAX_VISIBLE {
             return;
         }
         *left -= 1;
@@ -325,12 +327,12 @@ fn named(real: &Path, at: &Path, depth: usize, left: &mut usize, found: &mut Vec
             continue;
         }
         if is_credential(&name.to_string_lossy(), kind.is_dir()) {
-            found.push(Hidden { at: at.join(&name), is_folder: kind.is_dir() });
-        } else if kind.is_dir() && depth < DEEPEST {
+            found.push(HiddenPath { at: at.join(&name), is_folder: kind.is_dir() });
+        } else if kind.is_dir() && depth < MAX_DEPTH {
             deeper.push(name);
         }
     }
     for name in deeper {
-        named(&real.join(&name), &at.join(&name), depth + 1, left, found);
+        search_credentials(&real.join(&name), &at.join(&name), depth + 1, left, found);
     }
 }

@@ -1,4 +1,5 @@
-//! Judgement of a scan: control files that a command created or changed are moved to quarantine.
+//! Scan of the watched folders: decides which control files a command created or changed, and moves
+//! these to quarantine.
 
 use std::{
     io,
@@ -14,96 +15,103 @@ use super::{
     super::{
         control_interest::Control,
         git,
-        path_scan::{Compare, FOLDER, Kind, Snapshot, Stamp, differing},
-        quarantine::{self, Quarantine},
-        quarantined::Left,
+        path_scan::{Compare, PathSnapshot, Stamp, StampKind, differing},
+        quarantine::Quarantine,
+        quarantined::QuarantinedFile,
     },
-    Watch,
-    state::{Mounts, Root, Shared},
+    record::Mounts,
+    saved::SavedTexts,
+    state::{Shared, WatchedRoot},
 };
+use crate::workspace::nofollow::FOLDER;
 
-/// Time of a scan.
+/// Moment of a scan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Moment {
-    /// Only files that an editor or a shell may use at once are moved.
+pub(super) enum ScanMoment {
+    /// A command runs. Only files that an editor or a shell may use at once are moved.
     Running,
-    Over,
+    /// A command and all its processes have ended.
+    Ended,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Verdict {
     /// The entry belongs to the user.
     Trust,
-    /// The entry is judged after the command.
+    /// The entry is judged again after the command.
     Later,
     Move,
 }
 
 impl Shared {
     /// Scans, and moves control files that a command left.
-    pub(super) fn look(&mut self, moment: Moment, watch: &Watch) {
+    pub(super) fn scan(&mut self, moment: ScanMoment, saved: &SavedTexts) {
         let began = Instant::now();
         let mut roots = std::mem::take(&mut self.roots);
         for root in &mut roots {
             let control = self.control(&root.path);
-            let scan = match root.tree.scan(&control, moment == Moment::Over) {
+            let scan = match root.tree.scan(&control, moment == ScanMoment::Ended) {
                 Ok(scan) => scan,
                 Err(error) => {
                     tracing::warn!("{} cannot be scanned: {error}", root.path.display());
                     continue;
                 }
             };
-            self.left.incomplete |= scan.incomplete && moment == Moment::Over;
+            self.left.incomplete |= scan.incomplete && moment == ScanMoment::Ended;
             let differing: Vec<(PathBuf, Stamp)> =
                 differing(|path| root.known.get(path), &scan.found)
                     .into_iter()
                     .map(|(path, stamp)| (path.to_owned(), *stamp))
                     .collect();
             for (path, stamp) in differing {
-                match self.judge(watch, root, &control, &path, &stamp, &scan.found, moment) {
+                match self.judge(saved, root, &control, &path, &stamp, &scan.found, moment) {
                     Verdict::Later => {}
-                    Verdict::Trust => root.learn(&path, &scan.found),
-                    Verdict::Move => self.take(root, &path, watch),
+                    Verdict::Trust => root.trust(&path, &scan.found),
+                    Verdict::Move => self.quarantine(root, &path),
                 }
             }
-            if moment == Moment::Over {
+            if moment == ScanMoment::Ended {
                 restore_pointers(root, &scan.found);
             }
         }
         self.roots = roots;
-        self.last = began.elapsed();
+        self.scan_time = began.elapsed();
     }
 
-    #[expect(clippy::too_many_arguments, reason = "they are what a verdict is made of")]
+    #[expect(clippy::too_many_arguments, reason = "all of them determine the verdict")]
     fn judge(
         &self,
-        watch: &Watch,
-        root: &Root,
+        saved: &SavedTexts,
+        root: &WatchedRoot,
         control: &Control,
         path: &Path,
         stamp: &Stamp,
-        found: &Snapshot,
-        moment: Moment,
+        found: &PathSnapshot,
+        moment: ScanMoment,
     ) -> Verdict {
         let absolute = root.path.join(path);
-        if self.is_read_only(&absolute) || watch.has_saved(root, path, stamp) {
+        if self.is_read_only(&absolute) || saved.matches(&root.path, path, stamp) {
             return Verdict::Trust;
         }
         let repository = repository_of(path);
-        let inert = |place: &Path| git::is_inert(&root.path.join(place));
+        let is_inert = |repository: &Path| git::is_inert(&root.path.join(repository));
         match moment {
-            Moment::Running => {
+            ScanMoment::Running => {
                 let at_top = root.zone == Zone::Repository || path.components().count() == 1;
                 match repository {
-                    Some(place) if place.components().count() > 1 && inert(place) => Verdict::Later,
+                    Some(repository)
+                        if repository.components().count() > 1 && is_inert(repository) =>
+                    {
+                        Verdict::Later
+                    }
                     Some(_) => Verdict::Move,
                     None if at_top || control.is_named(path) => Verdict::Move,
                     None => Verdict::Later,
                 }
             }
-            Moment::Over => {
-                let harmless = is_generated(path) && repository.is_some_and(inert);
-                if harmless || was_moved(root, path, found) {
+            ScanMoment::Ended => {
+                let harmless = is_generated(path) && repository.is_some_and(is_inert);
+                if harmless || was_renamed(root, path, found) {
                     Verdict::Trust
                 } else {
                     Verdict::Move
@@ -112,15 +120,15 @@ impl Shared {
         }
     }
 
-    /// True if the entry, or a folder above it, is the same that all running commands see
-    /// read-only.
+    /// True if all running commands see the path read-only, by a mount of it or of a folder above it,
+    /// and the mounted entry is still there.
     fn is_read_only(&self, path: &Path) -> bool {
         let holds = |mounts: &Mounts| {
-            let mut around = path.ancestors();
-            let nearest = around.find_map(|at| Some((at, mounts.get(at)?)));
+            let mut ancestors = path.ancestors();
+            let nearest = ancestors.find_map(|at| Some((at, mounts.get(at)?)));
             let Some((at, Some(identity))) = nearest else { return false };
             std::fs::symlink_metadata(at).is_ok_and(|data| {
-                // Another hard link of the file is not read-only.
+                // A second hard link to the file may be writable.
                 let one_name = data.is_dir() || data.nlink() == 1;
                 (data.dev(), data.ino()) == *identity && one_name
             })
@@ -129,14 +137,14 @@ impl Shared {
     }
 
     /// Moves an entry to quarantine and restores the former one.
-    fn take(&mut self, root: &mut Root, path: &Path, watch: &Watch) {
+    fn quarantine(&mut self, root: &mut WatchedRoot, path: &Path) {
         let former = root.copies.get(path).map(|(_, former)| former.clone());
         let was_known = root.known.contains_key(path);
         root.known.retain(|known, _| !known.starts_with(path));
         let quarantine = match &mut self.quarantine {
             Some(quarantine) => Ok(quarantine),
-            None => Quarantine::make(&quarantine::home(watch.state.as_deref()))
-                .map(|made| self.quarantine.insert(made)),
+            None => Quarantine::create(&self.quarantine_parent)
+                .map(|created| self.quarantine.insert(created)),
         };
         let at = match quarantine.and_then(|quarantine| quarantine.take(&root.path, path)) {
             Ok(at) => at,
@@ -157,25 +165,32 @@ impl Shared {
                         root.copies.insert(path.to_owned(), (stamp, former.clone()));
                     }
                 }
-                Err(error) => tracing::warn!("{} is not restored: {error}", path.display()),
+                Err(error) => tracing::warn!("{} could not be restored: {error}", path.display()),
             }
         }
         let root = root.path.clone();
-        self.left.push(Left { root, path: path.to_owned(), at, was_known, former, restored });
+        self.left.push(QuarantinedFile {
+            root,
+            path: path.to_owned(),
+            at,
+            was_known,
+            former,
+            restored,
+        });
     }
 }
 
-/// Repository folder that a path is, or that it determines.
+/// Returns the repository folder that a path is, is in, or is a control file of.
 fn repository_of(path: &Path) -> Option<&Path> {
     let git = path.ancestors().find(|at| at.file_name().is_some_and(|name| name == ".git"));
     let name = path.file_name()?.to_str()?;
-    let bare = || (name == "HEAD" || REPOSITORY_NAMES.contains(&name)).then(|| path.parent())?;
-    git.or_else(bare)
+    let in_bare = || (name == "HEAD" || REPOSITORY_NAMES.contains(&name)).then(|| path.parent())?;
+    git.or_else(in_bare)
 }
 
-/// True if the folder above the entry was renamed and is otherwise unchanged. False for a
-/// repository: git may enter it at its new path.
-fn was_moved(root: &Root, path: &Path, found: &Snapshot) -> bool {
+/// True if the entry came with a folder that was renamed: the folder of an equal known entry is gone,
+/// and all entries are unchanged. False for a repository: git may use it at its new path.
+fn was_renamed(root: &WatchedRoot, path: &Path, found: &PathSnapshot) -> bool {
     if repository_of(path).is_some() || path.components().count() < 2 {
         return false;
     }
@@ -195,22 +210,22 @@ fn was_moved(root: &Root, path: &Path, found: &Snapshot) -> bool {
     root.known.iter().any(was)
 }
 
-/// Restores pointers to repositories. A working copy without its `.git` would belong to any
+/// Restores removed `.git` pointer files. Without its pointer, a working copy would belong to a
 /// repository above it.
-fn restore_pointers(root: &mut Root, found: &Snapshot) {
+fn restore_pointers(root: &mut WatchedRoot, found: &PathSnapshot) {
     let gone: Vec<PathBuf> = root
         .known
         .iter()
         .filter(|(path, stamp)| {
             path.file_name().is_some_and(|name| name == ".git")
-                && stamp.kind != Kind::Folder
+                && stamp.kind != StampKind::Folder
                 && !found.contains_key(*path)
         })
         .map(|(path, _)| path.clone())
         .collect();
     for path in gone {
         if let Some((_, former)) = root.copies.get(&path)
-            // Fails if its folder is gone as well.
+            // Fails if the folder of the pointer is gone too.
             && former.restore(&root.path, &path).is_ok()
         {
             tracing::info!("{} is restored", path.display());

@@ -11,79 +11,87 @@ use cairn_core::policy::control_files::{Zone, is_generated};
 
 use super::{
     super::{
-        Begin,
         control_interest::Control,
-        existing_paths::not_written_at,
+        existing_paths::never_writable_in_home,
         git,
-        path_scan::{Compare, Kind, Snapshot, Stamp, Tree},
-        quarantine::{Former, Quarantine},
-        quarantined::LeftBehind,
+        path_scan::{Compare, PathSnapshot, Stamp, StampKind, Tree},
+        quarantine::{FormerEntry, Quarantine},
+        quarantined::QuarantineReport,
+        request::WatchScope,
     },
-    record::Record,
+    record::{Mounts, WatchRecord},
 };
 
-/// Bytes of one copy of a control file; copies restore files that a command replaced.
-const LARGEST_COPY: u64 = 64 * 1024;
-const MOST_COPIES: u64 = 4 * 1024 * 1024;
+/// Bytes of one copy of a control file, and of all copies in a root.
+const MAX_COPY_BYTES: u64 = 64 * 1024;
+const MAX_COPIED_BYTES: u64 = 4 * 1024 * 1024;
 /// Repositories in a workspace whose settings are read.
-const MOST_REPOSITORIES: usize = 32;
+const MAX_REPOSITORIES: usize = 32;
 
-#[derive(Debug, Default)]
+/// State of the watch, shared by all commands.
+#[derive(Debug)]
 pub(super) struct Shared {
-    pub(super) roots: Vec<Root>,
+    pub(super) roots: Vec<WatchedRoot>,
+    /// Paths that git's settings name.
     pub(super) named: BTreeSet<PathBuf>,
+    /// Folders that are not watched.
     pub(super) skipped: BTreeSet<PathBuf>,
-    /// Running commands, each with its mounts.
+    /// Running commands by their id, each with its mounts.
     pub(super) running: HashMap<u64, Mounts>,
-    pub(super) next: u64,
-    pub(super) left: LeftBehind,
+    pub(super) last_id: u64,
+    /// Entries in quarantine that were not reported yet.
+    pub(super) left: QuarantineReport,
+    /// Folder in which quarantines are created.
+    pub(super) quarantine_parent: PathBuf,
+    /// Quarantine of the running commands, if one was needed.
     pub(super) quarantine: Option<Quarantine>,
-    pub(super) record: Option<Record>,
+    pub(super) record: Option<WatchRecord>,
+    /// Set when records of killed daemons have been read.
     pub(super) recovered: bool,
-    pub(super) last: Duration,
+    /// Duration of the last scan.
+    pub(super) scan_time: Duration,
 }
 
-/// Mounts of a command, each with the identity of a read-only path, or `None` for a writable one.
-pub(super) type Mounts = HashMap<PathBuf, Option<(u64, u64)>>;
-
+/// Watched folder with the control files in it that belong to the user.
 #[derive(Debug)]
-pub(super) struct Root {
+pub(super) struct WatchedRoot {
     pub(super) path: PathBuf,
     pub(super) zone: Zone,
     pub(super) tree: Tree<Zone>,
-    pub(super) known: Snapshot,
-    pub(super) copies: HashMap<PathBuf, (Stamp, Former)>,
+    pub(super) known: PathSnapshot,
+    /// Copies of small control files, to restore those that a command replaces.
+    pub(super) copies: HashMap<PathBuf, (Stamp, FormerEntry)>,
 }
 
-impl Root {
+impl WatchedRoot {
     pub(super) fn new(path: PathBuf, zone: Zone) -> Self {
         let tree = Tree::new(path.clone(), zone);
-        Self { path, zone, tree, known: Snapshot::new(), copies: HashMap::new() }
+        Self { path, zone, tree, known: PathSnapshot::new(), copies: HashMap::new() }
     }
 
-    /// Copies small control files that may have to be restored.
-    pub(super) fn copy(&mut self) {
+    /// Copies small control files of the user that have no copy yet, and drops outdated copies.
+    pub(super) fn update_copies(&mut self) {
         self.copies.retain(|path, (stamp, _)| {
             self.known.get(path).is_some_and(|known| known.is_still(stamp))
         });
-        let mut left = MOST_COPIES;
+        let mut left = MAX_COPIED_BYTES;
         for (path, stamp) in &self.known {
-            let small = stamp.kind == Kind::Link
-                || (stamp.kind == Kind::File && stamp.size() <= LARGEST_COPY);
+            let small = stamp.kind == StampKind::Link
+                || (stamp.kind == StampKind::File && stamp.size() <= MAX_COPY_BYTES);
             if stamp.compare != Compare::Whole || !small || left < stamp.size() {
                 continue;
             }
             left -= stamp.size();
             if !self.copies.contains_key(path)
-                && let Some(former) = Former::of(&self.path, path, LARGEST_COPY)
+                && let Some(former) = FormerEntry::of(&self.path, path, MAX_COPY_BYTES)
             {
                 self.copies.insert(path.clone(), (*stamp, former));
             }
         }
     }
 
-    /// Marks the entries at and below a path as known.
-    pub(super) fn learn(&mut self, path: &Path, found: &Snapshot) {
+    /// Marks the entries at and below a path as the user's.
+    pub(super) fn trust(&mut self, path: &Path, found: &PathSnapshot) {
         self.known.retain(|known, _| !known.starts_with(path));
         let below = found.iter().filter(|(found, _)| found.starts_with(path));
         self.known.extend(below.map(|(path, stamp)| (path.clone(), *stamp)));
@@ -91,35 +99,51 @@ impl Root {
 }
 
 impl Shared {
+    pub(super) fn new(quarantine_parent: PathBuf) -> Self {
+        Self {
+            roots: Vec::new(),
+            named: BTreeSet::new(),
+            skipped: BTreeSet::new(),
+            running: HashMap::new(),
+            last_id: 0,
+            left: QuarantineReport::default(),
+            quarantine_parent,
+            quarantine: None,
+            record: None,
+            recovered: false,
+            scan_time: Duration::ZERO,
+        }
+    }
+
     /// Sets the watched folders.
-    pub(super) fn set(&mut self, begin: &Begin) {
-        let folders = canonical(begin.folders);
-        self.skipped = begin.hidden.iter().filter_map(|path| path.canonicalize().ok()).collect();
-        if let Some(home) = begin.home.and_then(|home| home.canonicalize().ok())
+    pub(super) fn set_roots(&mut self, scope: &WatchScope) {
+        let folders = canonical(scope.folders);
+        self.skipped = scope.hidden.iter().filter_map(|path| path.canonicalize().ok()).collect();
+        if let Some(home) = scope.home.and_then(|home| home.canonicalize().ok())
             && folders.iter().any(|folder| home.starts_with(folder))
         {
-            // Never writable there.
-            self.skipped.extend(not_written_at(&home));
+            // No command can write these, so they need not be scanned.
+            self.skipped.extend(never_writable_in_home(&home));
         }
         let mut roots: Vec<(PathBuf, Zone)> =
             folders.iter().map(|folder| (folder.clone(), Zone::Project)).collect();
-        if begin.granted {
-            let places = folders.iter().flat_map(|folder| git::granted(folder));
+        if scope.git_writable {
+            let places = folders.iter().flat_map(|folder| git::writable_folders(folder));
             roots.extend(places.map(|place| (place, Zone::Repository)));
         }
         for (path, zone) in roots {
-            let is_watched = |root: &Root| path.starts_with(&root.path);
-            if !self.roots.iter().any(is_watched) {
-                let within = |root: &Root| root.path.starts_with(&path);
+            let contains = |root: &WatchedRoot| path.starts_with(&root.path);
+            if !self.roots.iter().any(contains) {
+                let is_inside = |root: &WatchedRoot| root.path.starts_with(&path);
                 if self.running.is_empty() {
-                    self.roots.retain(|root| !within(root));
+                    self.roots.retain(|root| !is_inside(root));
                 }
-                let mut root = Root::new(path, zone);
+                let mut root = WatchedRoot::new(path, zone);
                 if !self.running.is_empty() {
-                    // Not writable by the running commands.
+                    // The running commands cannot write there, so all that is found is the user's.
                     let control = self.control(&root.path);
                     root.known = root.tree.scan(&control, false).unwrap_or_default().found;
-                    root.copy();
+                    root.update_copies();
                 }
                 self.roots.push(root);
             }
@@ -131,76 +155,80 @@ impl Shared {
     }
 
     /// Reads the paths that git's settings name. True if they changed.
-    pub(super) fn read_names(&mut self, begin: &Begin) -> bool {
-        let folders = canonical(begin.folders);
+    pub(super) fn read_named_paths(&mut self, scope: &WatchScope) -> bool {
+        let folders = canonical(scope.folders);
         let mut named: BTreeSet<PathBuf> =
-            folders.iter().flat_map(|folder| git::named(folder)).collect();
+            folders.iter().flat_map(|folder| git::named_paths(folder)).collect();
         let repositories = self.roots.iter().flat_map(|root| {
-            let own = |path: &&PathBuf| {
+            let is_nested = |path: &&PathBuf| {
                 path.file_name().is_some_and(|name| name == ".git")
                     && path.components().count() > 1
                     && !is_generated(path)
             };
-            root.known.keys().filter(own).filter_map(|path| Some(root.path.join(path.parent()?)))
+            root.known
+                .keys()
+                .filter(is_nested)
+                .filter_map(|path| Some(root.path.join(path.parent()?)))
         });
-        let repositories: Vec<PathBuf> = repositories.take(MOST_REPOSITORIES).collect();
-        named.extend(repositories.iter().flat_map(|folder| git::named(folder)));
-        // A whole workspace folder is never meant.
+        let repositories: Vec<PathBuf> = repositories.take(MAX_REPOSITORIES).collect();
+        named.extend(repositories.iter().flat_map(|folder| git::named_paths(folder)));
+        // A whole workspace folder cannot be protected.
         named.retain(|path| !folders.iter().any(|folder| folder.starts_with(path)));
-        let differs = named != self.named;
+        let changed = named != self.named;
         self.named = named;
-        differs
+        changed
     }
 
+    /// Scans, and marks all control files as the user's.
     pub(super) fn trust_all(&mut self) -> io::Result<()> {
         let began = Instant::now();
         let mut roots = std::mem::take(&mut self.roots);
-        let mut fault = None;
+        let mut failure = None;
         for root in &mut roots {
             let control = self.control(&root.path);
             match root.tree.scan(&control, false) {
                 Ok(scan) => {
                     root.known = scan.found;
-                    root.copy();
+                    root.update_copies();
                 }
                 Err(error) => {
-                    let named = format!("{}: {error}", root.path.display());
-                    fault = Some(io::Error::new(error.kind(), named));
+                    let message = format!("{}: {error}", root.path.display());
+                    failure = Some(io::Error::new(error.kind(), message));
                 }
             }
         }
         self.roots = roots;
-        self.last = began.elapsed();
-        match fault {
-            Some(fault) => Err(fault),
+        self.scan_time = began.elapsed();
+        match failure {
+            Some(failure) => Err(failure),
             None => Ok(()),
         }
     }
 
-    /// Marks the entry at a path as the user's.
+    /// Scans, and marks the entry at a path as the user's.
     pub(super) fn trust(&mut self, root: &Path, path: &Path) {
         let control = self.control(root);
         if let Some(root) = self.roots.iter_mut().find(|it| it.path == root)
             && let Ok(scan) = root.tree.scan(&control, false)
         {
-            root.learn(path, &scan.found);
-            root.copy();
+            root.trust(path, &scan.found);
+            root.update_copies();
         }
     }
 
-    /// Control files without those in a control folder and those that tools generate, which a build
-    /// must be able to remove.
+    /// Returns the control files to be protected: of a control folder only the folder itself, and no
+    /// files that tools generate, because a build must be able to remove them.
     pub(super) fn uppermost(&self) -> Vec<PathBuf> {
         let mut paths = Vec::new();
         for root in &self.roots {
-            let mut within: Option<&Path> = None;
+            let mut folder: Option<&Path> = None;
             for (path, stamp) in &root.known {
-                let skipped = within.is_some_and(|folder| path.starts_with(folder));
-                if skipped || stamp.compare == Compare::Presence || is_generated(path) {
+                let in_folder = folder.is_some_and(|folder| path.starts_with(folder));
+                if in_folder || stamp.compare == Compare::Presence || is_generated(path) {
                     continue;
                 }
-                if stamp.kind == Kind::Folder {
-                    within = Some(path);
+                if stamp.kind == StampKind::Folder {
+                    folder = Some(path);
                 }
                 paths.push(root.path.join(path));
             }
@@ -209,6 +237,7 @@ impl Shared {
     }
 }
 
+/// Resolves links in paths, as far as they exist.
 pub(super) fn canonical(folders: &[PathBuf]) -> Vec<PathBuf> {
     folders.iter().map(|path| path.canonicalize().unwrap_or_else(|_| path.clone())).collect()
 }

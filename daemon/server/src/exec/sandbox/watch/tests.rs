@@ -1,25 +1,26 @@
-//! Scans of a watch over a folder in which a test does what a command would do.
+//! Tests of the watch over a real folder, in which the test acts as a command.
 
 use std::{fs, os::unix::fs::symlink};
 
 use super::*;
 
-struct Place {
+/// Workspace with a watch.
+struct WatchTest {
     folder: tempfile::TempDir,
     watch: Arc<Watch>,
 }
 
-/// Places of entries that were moved to quarantine, relative to the workspace.
+/// Former paths of entries in quarantine, relative to the workspace.
 type Moved = Vec<String>;
 
-impl Place {
+impl WatchTest {
     fn new(files: &[(&str, &str)]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let watch = Arc::new(Watch::new(Some(folder.path().join("state"))));
-        let place = Self { folder, watch };
-        fs::create_dir(place.at("")).unwrap();
-        files.iter().for_each(|(name, text)| place.put(name, text));
-        place
+        let test = Self { folder, watch };
+        fs::create_dir(test.at("")).unwrap();
+        files.iter().for_each(|(name, text)| test.put(name, text));
+        test
     }
 
     fn at(&self, name: &str) -> PathBuf {
@@ -32,7 +33,7 @@ impl Place {
         fs::write(path, text).unwrap();
     }
 
-    /// A repository that runs nothing.
+    /// Creates a repository without hooks and without settings that run a program.
     fn repository(&self, name: &str) {
         for (file, text) in [("HEAD", "ref: refs/heads/main\n"), ("config", "[core]\n")] {
             self.put(&format!("{name}/{file}"), text);
@@ -41,26 +42,26 @@ impl Place {
         fs::create_dir_all(self.at(name).join("refs")).unwrap();
     }
 
-    fn begin(&self, granted: bool) -> Watching {
+    fn begin(&self, git_writable: bool) -> Watching {
         let (folders, hidden) = ([self.at("")], [self.folder.path().join("state")]);
-        let begin = Begin { folders: &folders, home: None, hidden: &hidden, granted };
-        let watching = self.watch.begin(&begin).unwrap();
+        let scope = WatchScope { folders: &folders, home: None, hidden: &hidden, git_writable };
+        let watching = self.watch.begin(&scope).unwrap();
         watching.mounted(None).unwrap();
         watching
     }
 
-    fn moved(&self, left: &LeftBehind) -> Moved {
-        let name = |left: &Left| {
-            let place = left.place();
-            place.strip_prefix(self.at("")).unwrap().display().to_string()
+    fn moved(&self, left: &QuarantineReport) -> Moved {
+        let name = |left: &QuarantinedFile| {
+            let path = left.place();
+            path.strip_prefix(self.at("")).unwrap().display().to_string()
         };
         left.moved.iter().map(name).collect()
     }
 
-    /// Does something as a command without a sandbox.
-    fn command(&self, does: impl FnOnce(&Self)) -> Moved {
+    /// Runs an action as a command without a sandbox.
+    fn command(&self, action: impl FnOnce(&Self)) -> Moved {
         let watching = self.begin(false);
-        does(self);
+        action(self);
         let left = watching.finish();
         assert!(left.failed.is_empty() && !left.incomplete, "{left:?}");
         self.moved(&left)
@@ -68,7 +69,7 @@ impl Place {
 }
 
 #[test]
-fn control_files_that_are_made_are_moved_and_others_stay() {
+fn new_control_files_are_moved_and_other_files_stay() {
     for (name, moved) in [
         ("AGENTS.md", Some("AGENTS.md")),
         ("a/b/claude.MD", Some("a/b/claude.MD")),
@@ -80,64 +81,64 @@ fn control_files_that_are_made_are_moved_and_others_stay() {
         ("a/src/main.rs", None),
         ("package.json", None),
         ("a/AGENTS.md.bak", None),
-        // Tools unpack foreign files there.
+        // Package managers unpack files of other projects there.
         ("node_modules/x/AGENTS.md", None),
         ("a/target/x/.vscode/tasks.json", None),
-        // A folder without the files of a repository is none.
+        // `HEAD` alone makes no repository.
         ("a/HEAD", None),
     ] {
-        let place = Place::new(&[]);
-        let found = place.command(|place| place.put(name, "x"));
+        let test = WatchTest::new(&[]);
+        let found = test.command(|test| test.put(name, "x"));
         assert_eq!(found, Vec::from_iter(moved), "{name}");
-        assert_eq!(place.at(name).exists(), moved.is_none(), "{name}");
+        assert_eq!(test.at(name).exists(), moved.is_none(), "{name}");
     }
 }
 
 #[test]
 fn a_changed_control_file_is_moved_and_its_former_text_restored() {
-    let place = Place::new(&[("AGENTS.md", "mine"), (".vscode/settings.json", "{}")]);
-    let moved = place.command(|place| {
-        place.put("AGENTS.md", "its");
-        place.put(".vscode/settings.json", "{ }");
-        place.put(".vscode/tasks.json", "{}");
+    let test = WatchTest::new(&[("AGENTS.md", "mine"), (".vscode/settings.json", "{}")]);
+    let moved = test.command(|test| {
+        test.put("AGENTS.md", "its");
+        test.put(".vscode/settings.json", "{ }");
+        test.put(".vscode/tasks.json", "{}");
     });
     assert_eq!(moved, [".vscode/settings.json", ".vscode/tasks.json", "AGENTS.md"]);
-    assert_eq!(fs::read_to_string(place.at("AGENTS.md")).unwrap(), "mine");
-    assert_eq!(fs::read_to_string(place.at(".vscode/settings.json")).unwrap(), "{}");
+    assert_eq!(fs::read_to_string(test.at("AGENTS.md")).unwrap(), "mine");
+    assert_eq!(fs::read_to_string(test.at(".vscode/settings.json")).unwrap(), "{}");
     // The same text in another file does not count: another program may hold it open.
-    let moved = place.command(|place| {
-        fs::remove_file(place.at("AGENTS.md")).unwrap();
-        place.put("AGENTS.md", "mine");
+    let moved = test.command(|test| {
+        fs::remove_file(test.at("AGENTS.md")).unwrap();
+        test.put("AGENTS.md", "mine");
     });
     assert_eq!(moved, ["AGENTS.md"]);
     // A removed file is not restored.
-    assert!(place.command(|place| fs::remove_file(place.at("AGENTS.md")).unwrap()).is_empty());
-    assert!(!place.at("AGENTS.md").exists());
+    assert!(test.command(|test| fs::remove_file(test.at("AGENTS.md")).unwrap()).is_empty());
+    assert!(!test.at("AGENTS.md").exists());
 }
 
 #[test]
-fn links_count_as_themselves() {
-    let place = Place::new(&[("notes", "x"), ("real/x", "x")]);
-    symlink("notes", place.at("CLAUDE.md")).unwrap();
-    let moved = place.command(|place| {
-        symlink("notes", place.at("AGENTS.md")).unwrap();
-        symlink("real", place.at(".vscode")).unwrap();
-        symlink("/nowhere", place.at(".envrc")).unwrap();
-        symlink("real", place.at("plain")).unwrap();
+fn links_are_judged_by_their_own_name_and_not_followed() {
+    let test = WatchTest::new(&[("notes", "x"), ("real/x", "x")]);
+    symlink("notes", test.at("CLAUDE.md")).unwrap();
+    let moved = test.command(|test| {
+        symlink("notes", test.at("AGENTS.md")).unwrap();
+        symlink("real", test.at(".vscode")).unwrap();
+        symlink("/nowhere", test.at(".envrc")).unwrap();
+        symlink("real", test.at("plain")).unwrap();
     });
     assert_eq!(moved, [".envrc", ".vscode", "AGENTS.md"]);
-    assert_eq!(fs::read_to_string(place.at("notes")).unwrap(), "x");
+    assert_eq!(fs::read_to_string(test.at("notes")).unwrap(), "x");
     // A link with a new target is restored.
-    let moved = place.command(|place| {
-        fs::remove_file(place.at("CLAUDE.md")).unwrap();
-        symlink("real/x", place.at("CLAUDE.md")).unwrap();
+    let moved = test.command(|test| {
+        fs::remove_file(test.at("CLAUDE.md")).unwrap();
+        symlink("real/x", test.at("CLAUDE.md")).unwrap();
     });
     assert_eq!(moved, ["CLAUDE.md"]);
-    assert_eq!(fs::read_link(place.at("CLAUDE.md")).unwrap(), Path::new("notes"));
+    assert_eq!(fs::read_link(test.at("CLAUDE.md")).unwrap(), Path::new("notes"));
     // Links are not followed.
     let outside = tempfile::tempdir().unwrap();
-    let moved = place.command(|place| {
-        symlink(outside.path(), place.at("out")).unwrap();
+    let moved = test.command(|test| {
+        symlink(outside.path(), test.at("out")).unwrap();
         fs::write(outside.path().join("AGENTS.md"), "x").unwrap();
     });
     assert!(moved.is_empty() && outside.path().join("AGENTS.md").exists(), "{moved:?}");
@@ -153,130 +154,127 @@ fn nested_repositories_are_moved_unless_tools_generate_them_and_they_run_nothing
         ("target/tmp/x/.git", "[core]\nfsmonitor = x\n", Some("target/tmp/x/.git")),
         ("node_modules/x/.git", "[include]\npath = y\n", Some("node_modules/x/.git")),
     ] {
-        let place = Place::new(&[]);
-        let found = place.command(|place| {
-            place.repository(folder);
-            place.put(&format!("{folder}/config"), config);
+        let test = WatchTest::new(&[]);
+        let found = test.command(|test| {
+            test.repository(folder);
+            test.put(&format!("{folder}/config"), config);
         });
         assert_eq!(found, Vec::from_iter(moved), "{folder}, {config}");
     }
     // A bare repository is recognised by its files.
-    let place = Place::new(&[]);
-    let moved = place.command(|place| place.repository("bare"));
+    let test = WatchTest::new(&[]);
+    let moved = test.command(|test| test.repository("bare"));
     assert!(moved.iter().any(|name| name == "bare/HEAD"), "{moved:?}");
-    assert!(!place.at("bare/HEAD").exists() && !place.at("bare/config").exists());
+    assert!(!test.at("bare/HEAD").exists() && !test.at("bare/config").exists());
 }
 
 #[test]
-fn pointers_to_repositories_count_and_come_back() {
-    let place = Place::new(&[("lib/.git", "gitdir: ../.git/modules/lib\n"), ("lib/x", "x")]);
-    place.repository(".git");
+fn new_pointers_to_repositories_are_moved_and_removed_ones_restored() {
+    let test = WatchTest::new(&[("lib/.git", "gitdir: ../.git/modules/lib\n"), ("lib/x", "x")]);
+    test.repository(".git");
     // A new pointer, and the folder of a gitlink that was not fetched.
-    fs::create_dir(place.at("missing")).unwrap();
-    let moved = place.command(|place| {
-        place.put("new/.git", "gitdir: /elsewhere\n");
-        place.repository("missing/.git");
+    fs::create_dir(test.at("missing")).unwrap();
+    let moved = test.command(|test| {
+        test.put("new/.git", "gitdir: /elsewhere\n");
+        test.repository("missing/.git");
     });
     assert_eq!(moved, ["missing/.git", "new/.git"]);
     // A pointer that becomes a repository.
-    let moved = place.command(|place| {
-        fs::remove_file(place.at("lib/.git")).unwrap();
-        place.repository("lib/.git");
+    let moved = test.command(|test| {
+        fs::remove_file(test.at("lib/.git")).unwrap();
+        test.repository("lib/.git");
     });
-    let pointer = || fs::read_to_string(place.at("lib/.git")).unwrap();
+    let pointer = || fs::read_to_string(test.at("lib/.git")).unwrap();
     assert_eq!(moved, ["lib/.git"]);
     assert_eq!(pointer(), "gitdir: ../.git/modules/lib\n");
     // Without it the folder would belong to the repository above.
-    assert!(place.command(|place| fs::remove_file(place.at("lib/.git")).unwrap()).is_empty());
+    assert!(test.command(|test| fs::remove_file(test.at("lib/.git")).unwrap()).is_empty());
     assert_eq!(pointer(), "gitdir: ../.git/modules/lib\n");
 }
 
 #[test]
-fn in_a_granted_repository_settings_and_hooks_count_and_objects_do_not() {
-    let place = Place::new(&[]);
-    place.repository(".git");
-    let watching = place.begin(true);
-    place.put(".git/objects/ab/cdef", "x");
-    place.put(".git/refs/heads/side", "x");
-    place.put(".git/index", "x");
-    place.put(".git/config", "[core]\nfsmonitor = x\n");
-    place.put(".git/hooks/pre-commit", "x");
-    let moved = place.moved(&watching.finish());
+fn in_a_writable_repository_only_settings_and_hooks_are_moved() {
+    let test = WatchTest::new(&[]);
+    test.repository(".git");
+    let watching = test.begin(true);
+    test.put(".git/objects/ab/cdef", "x");
+    test.put(".git/refs/heads/side", "x");
+    test.put(".git/index", "x");
+    test.put(".git/config", "[core]\nfsmonitor = x\n");
+    test.put(".git/hooks/pre-commit", "x");
+    let moved = test.moved(&watching.finish());
     assert_eq!(moved, [".git/config", ".git/hooks"]);
-    assert_eq!(fs::read_to_string(place.at(".git/config")).unwrap(), "[core]\n");
+    assert_eq!(fs::read_to_string(test.at(".git/config")).unwrap(), "[core]\n");
 }
 
 #[test]
-fn a_renamed_folder_keeps_its_control_files_and_a_renamed_repository_does_not() {
-    let place = Place::new(&[("a/AGENTS.md", "mine"), ("a/.vscode/x", "x")]);
-    place.repository("a/sub/.git");
-    let rename = |place: &Place| fs::rename(place.at("a"), place.at("b")).unwrap();
-    assert_eq!(place.command(rename), ["b/sub/.git"]);
-    assert!(place.at("b/AGENTS.md").exists() && place.at("b/.vscode/x").exists());
+fn control_files_of_a_renamed_folder_stay_and_a_renamed_repository_is_moved() {
+    let test = WatchTest::new(&[("a/AGENTS.md", "mine"), ("a/.vscode/x", "x")]);
+    test.repository("a/sub/.git");
+    let rename = |test: &WatchTest| fs::rename(test.at("a"), test.at("b")).unwrap();
+    assert_eq!(test.command(rename), ["b/sub/.git"]);
+    assert!(test.at("b/AGENTS.md").exists() && test.at("b/.vscode/x").exists());
     // A copy is new.
-    let copy = |place: &Place| {
-        fs::create_dir(place.at("c")).unwrap();
-        fs::copy(place.at("b/AGENTS.md"), place.at("c/AGENTS.md")).unwrap();
+    let copy = |test: &WatchTest| {
+        fs::create_dir(test.at("c")).unwrap();
+        fs::copy(test.at("b/AGENTS.md"), test.at("c/AGENTS.md")).unwrap();
     };
-    assert_eq!(place.command(copy), ["c/AGENTS.md"]);
+    assert_eq!(test.command(copy), ["c/AGENTS.md"]);
 }
 
 #[test]
-fn what_the_editor_saved_or_the_user_put_back_stays() {
-    let place = Place::new(&[]);
-    let moved = place.command(|place| {
-        place.watch.was_saved(&place.at(".envrc"), Text::new("mine"));
-        place.put(".envrc", "mine");
-        place.watch.was_saved(&place.at("AGENTS.md"), Text::new("mine"));
-        place.put("AGENTS.md", "its");
+fn files_that_the_editor_saved_or_the_user_put_back_stay() {
+    let test = WatchTest::new(&[]);
+    let moved = test.command(|test| {
+        test.watch.was_saved(&test.at(".envrc"), Text::new("mine"));
+        test.put(".envrc", "mine");
+        test.watch.was_saved(&test.at("AGENTS.md"), Text::new("mine"));
+        test.put("AGENTS.md", "its");
     });
     assert_eq!(moved, ["AGENTS.md"], "another text than the one that was saved");
-    let watching = place.begin(false);
-    place.put("a/AGENTS.md", "its");
+    let watching = test.begin(false);
+    test.put("a/AGENTS.md", "its");
     let left = watching.finish();
-    assert_eq!(place.watch.put_back(&left.moved), []);
-    assert!(place.command(|place| place.put("x", "x")).is_empty());
-    assert_eq!(fs::read_to_string(place.at("a/AGENTS.md")).unwrap(), "its");
+    assert_eq!(test.watch.put_back(&left.moved), []);
+    assert!(test.command(|test| test.put("x", "x")).is_empty());
+    assert_eq!(fs::read_to_string(test.at("a/AGENTS.md")).unwrap(), "its");
 }
 
 #[test]
-fn while_it_runs_only_what_an_editor_would_use_at_once_is_moved() {
-    let place = Place::new(&[]);
-    let watching = place.begin(false);
+fn while_the_command_runs_only_files_that_an_editor_uses_at_once_are_moved() {
+    let test = WatchTest::new(&[]);
+    let watching = test.begin(false);
     for name in ["AGENTS.md", "a/AGENTS.md", "a/.vscode/x"] {
-        place.put(name, "x");
+        test.put(name, "x");
     }
-    place.repository("b/.git");
-    place.put("b/.git/config", "[core]\nfsmonitor = x\n");
-    place.repository("c/.git");
-    place.watch.lock().look(Moment::Running, &place.watch);
-    let there = |name: &str| place.at(name).exists();
+    test.repository("b/.git");
+    test.put("b/.git/config", "[core]\nfsmonitor = x\n");
+    test.repository("c/.git");
+    test.watch.lock().scan(ScanMoment::Running, &test.watch.saved);
+    let there = |name: &str| test.at(name).exists();
     assert!(!there("AGENTS.md") && !there("b/.git"));
     assert!(there("a/AGENTS.md") && there("a/.vscode") && there("c/.git"));
-    let mut moved = place.moved(&watching.finish());
+    let mut moved = test.moved(&watching.finish());
     moved.sort();
     assert_eq!(moved, ["AGENTS.md", "a/.vscode", "a/AGENTS.md", "b/.git", "c/.git"]);
 }
 
 #[test]
-fn what_lies_too_deep_is_moved_as_a_whole() {
-    let place = Place::new(&[]);
+fn a_folder_that_is_too_deep_to_scan_is_moved_as_a_whole() {
+    let test = WatchTest::new(&[]);
     let deep = "d/".repeat(300);
-    let moved = place.command(|place| place.put(&format!("{deep}AGENTS.md"), "x"));
+    let moved = test.command(|test| test.put(&format!("{deep}AGENTS.md"), "x"));
     assert_eq!(moved.len(), 1);
-    assert!(moved[0].len() < deep.len() && !place.at(&moved[0]).exists(), "{moved:?}");
+    assert!(moved[0].len() < deep.len() && !test.at(&moved[0]).exists(), "{moved:?}");
 }
 
 #[test]
-fn a_large_former_text_is_not_kept_and_the_change_is_moved_all_the_same() {
+fn a_changed_large_control_file_is_moved_and_its_former_text_not_restored() {
     let large = "x".repeat(65 * 1024);
-    let place = Place::new(&[("AGENTS.md", &large)]);
-    let watching = place.begin(false);
-    place.put("AGENTS.md", "its");
+    let test = WatchTest::new(&[("AGENTS.md", &large)]);
+    let watching = test.begin(false);
+    test.put("AGENTS.md", "its");
     let left = watching.finish();
-    assert_eq!(place.moved(&left), ["AGENTS.md"]);
-    assert!(
-        !place.at("AGENTS.md").exists()
-            && left.lines(super::super::shown_path)[0].ends_with("(changed)")
-    );
+    assert_eq!(test.moved(&left), ["AGENTS.md"]);
+    assert!(!test.at("AGENTS.md").exists() && left.lines(shown_path)[0].ends_with("(changed)"));
 }

@@ -10,7 +10,7 @@ use crate::store::journal::{
 
 /// A test that waits so long has failed.
 const LONG: Duration = Duration::from_secs(30);
-/// Nothing happens by the clock.
+/// Longer than any test, so that no timer fires.
 const NEVER: Duration = Duration::from_secs(3_600);
 
 struct Fixture {
@@ -70,7 +70,7 @@ fn close(writer: Writer) -> Saved {
 }
 
 #[test]
-fn what_gathers_goes_out_in_one_write_and_in_order() {
+fn waiting_records_are_written_at_once_and_in_order() {
     let fixture = Fixture::patient();
     fixture.writer.append("0").unwrap();
     assert!(fixture.reaches(1));
@@ -99,7 +99,7 @@ fn what_gathers_goes_out_in_one_write_and_in_order() {
 }
 
 #[test]
-fn what_nobody_waits_for_is_written_at_once_and_synced_in_time() {
+fn records_without_a_waiting_caller_are_written_at_once_and_synced_later() {
     let fixture = Fixture::patient();
     fixture.writer.append("1").unwrap();
     assert!(fixture.reaches(1));
@@ -119,7 +119,7 @@ fn what_nobody_waits_for_is_written_at_once_and_synced_in_time() {
 }
 
 #[test]
-fn a_full_disk_is_told_once_and_loses_nothing() {
+fn a_full_disk_is_reported_once_and_loses_no_record() {
     let fixture = Fixture::patient();
     // More of them than there will be tries, and some leave bytes behind.
     fixture.fail([Fault::Write(3), Fault::WriteAndCut(12, 1)].repeat(50));
@@ -142,7 +142,7 @@ fn a_full_disk_is_told_once_and_loses_nothing() {
 }
 
 #[test]
-fn it_is_tried_again_though_nobody_asks() {
+fn a_failed_write_is_retried_without_a_request() {
     let fixture = Fixture::new(Limits { unsaved: 100, sync_after: Duration::from_millis(1) });
     fixture.fail([Fault::Write(3), Fault::Sync, Fault::WriteAndCut(2, 2), Fault::Sync]);
     fixture.writer.append("1").unwrap();
@@ -166,7 +166,7 @@ fn a_failed_sync_is_answered_and_its_records_are_written_again() {
 }
 
 #[test]
-fn too_much_is_refused_until_all_is_saved() {
+fn a_full_queue_refuses_records_until_all_are_saved() {
     let fixture = Fixture::new(Limits { unsaved: 10, sync_after: NEVER });
     // More of them than there will be tries.
     fixture.fail([Fault::Write(0); 100]);
@@ -185,7 +185,7 @@ fn too_much_is_refused_until_all_is_saved() {
 }
 
 #[test]
-fn what_can_be_no_record_does_not_reach_the_queue() {
+fn an_invalid_record_is_not_queued() {
     let fixture = Fixture::patient();
     assert_eq!(fixture.writer.append("{\n}"), Err(Refused::Malformed(Malformed::LineBreak)));
     assert_eq!(fixture.writer.append(""), Err(Refused::Malformed(Malformed::Empty)));
@@ -194,7 +194,7 @@ fn what_can_be_no_record_does_not_reach_the_queue() {
 }
 
 #[test]
-fn closing_saves_frees_the_lock_and_says_what_it_could_not_save() {
+fn closing_saves_records_frees_the_lock_and_reports_unsaved_ones() {
     let fixture = Fixture::patient();
     fixture.writer.append("1").unwrap();
     assert_eq!(close(fixture.writer), Ok(()));
@@ -212,7 +212,7 @@ fn closing_saves_frees_the_lock_and_says_what_it_could_not_save() {
 }
 
 #[test]
-fn dropping_saves_and_ends_the_thread() {
+fn dropping_the_writer_saves_records_and_ends_the_thread() {
     let fixture = Fixture::patient();
     fixture.writer.append("1").unwrap();
     let waiting = fixture.writer.sync();
@@ -224,7 +224,7 @@ fn dropping_saves_and_ends_the_thread() {
 }
 
 #[test]
-fn nobody_waits_for_a_thread_that_has_died() {
+fn no_caller_waits_for_a_dead_thread() {
     let (_folder, path) = folder();
     let mut journal = Journal::create(&path).unwrap();
     let disk = on_faulty_disk(&mut journal, &path);
@@ -260,7 +260,7 @@ proptest! {
     /// Each round: the disk gets its faults, some records come, perhaps somebody waits. In the end
     /// the disk is mended.
     #[test]
-    fn all_that_was_taken_is_there_once(
+    fn each_accepted_record_is_written_once(
         rounds in proptest::collection::vec((faults(), 0..5_usize, any::<bool>()), 1..12),
     ) {
         let fixture = Fixture::new(Limits { unsaved: MAX_UNSAVED, sync_after: Duration::from_millis(1) });

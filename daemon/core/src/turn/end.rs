@@ -1,0 +1,108 @@
+//! End of a turn: the reason, and the cause if the work was not done.
+
+use std::fmt;
+
+use super::retry;
+use crate::model::Failure;
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct End {
+    pub reason: EndReason,
+    /// Final text of the model, or the error and the next step for the user.
+    pub summary: String,
+    /// Cause of a failure or a limit; its text is the summary.
+    pub cause: Option<EndCause>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EndReason {
+    Completed,
+    /// The final text asks the user a question.
+    NeedsInput,
+    Cancelled,
+    Failed,
+    Limit,
+}
+
+/// Cause of the end of a turn before its work was done. Its text is for the user.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum EndCause {
+    /// A request to the model failed, and is not sent again.
+    Model(Failure),
+    ModelRefused,
+    /// The model stopped for a reason that is not in the format.
+    UnknownStop(String),
+    /// The model repeated a call of this tool.
+    RepeatedCall(String),
+    /// The conversation does not fit the model, also after a compaction if one was possible.
+    ContextFull {
+        message: String,
+        compacted: bool,
+    },
+    /// A compaction that the user asked for failed.
+    NotCompacted(String),
+    RoundLimit(u32),
+    OutputLimit,
+}
+
+impl End {
+    pub(super) fn new(reason: EndReason, summary: impl Into<String>) -> Self {
+        Self { reason, summary: summary.into(), cause: None }
+    }
+}
+
+impl From<EndCause> for End {
+    fn from(cause: EndCause) -> Self {
+        let reason = match &cause {
+            EndCause::RoundLimit(_) | EndCause::OutputLimit => EndReason::Limit,
+            EndCause::Model(_)
+            | EndCause::ModelRefused
+            | EndCause::UnknownStop(_)
+            | EndCause::RepeatedCall(_)
+            | EndCause::ContextFull { .. }
+            | EndCause::NotCompacted(_) => EndReason::Failed,
+        };
+        Self { reason, summary: cause.to_string(), cause: Some(cause) }
+    }
+}
+
+impl EndCause {
+    /// Returns the wait in seconds that the server asked for, if it is too long to wait without
+    /// asking the user.
+    pub fn long_wait(&self) -> Option<u64> {
+        match self {
+            EndCause::Model(failure) => retry::too_long(failure).map(|wait| wait.div_ceil(1000)),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for EndCause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            EndCause::Model(failure) => {
+                write!(f, "{}.", failure.message.trim_end_matches('.'))?;
+                if let Some(seconds) = self.long_wait() {
+                    write!(f, " It asks to wait {seconds} s before the next try, which is longer than Cairn waits by itself: reply then.")?;
+                }
+                match failure.advice.to_string().as_str() {
+                    "" => Ok(()),
+                    advice => write!(f, " {advice}"),
+                }
+            }
+            EndCause::ModelRefused => f.write_str("The model refused to answer. Nothing was run. Say it differently, or choose another model."),
+            EndCause::UnknownStop(reason) => write!(f, "The model stopped for a reason Cairn does not know ({reason}). Nothing further was run."),
+            EndCause::RepeatedCall(tool) => write!(f, "Stopped: the model kept making the same call of {tool}. Reply with a hint on what to do differently."),
+            EndCause::ContextFull { message, compacted } => {
+                let message = message.trim_end_matches('.');
+                let tried = if *compacted { ", also after it was compacted" } else { "" };
+                write!(f, "{message}. The conversation does not fit the model{tried}. Choose a model with more context, or start a new task.")
+            }
+            EndCause::NotCompacted(reason) => {
+                write!(f, "Not compacted, nothing was changed: {}.", reason.trim_end_matches('.'))
+            }
+            EndCause::RoundLimit(limit) => write!(f, "Stopped after {limit} rounds. Reply to let the agent go on, or raise cairn.limits.rounds."),
+            EndCause::OutputLimit => f.write_str("The answer was cut at the output limit. Raise cairn.model.maxTokens, or reply to let the agent go on."),
+        }
+    }
+}

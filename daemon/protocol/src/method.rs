@@ -1,0 +1,173 @@
+//! Declaration of methods. Each module of this crate declares the methods of its types in a table,
+//! from which the TypeScript is generated as well.
+
+use std::any::Any;
+
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::Value;
+use ts_rs::TS;
+
+use crate::typescript::{Types, notification_type, request_type};
+
+/// A request method.
+pub trait RequestMethod: 'static {
+    const METHOD: &'static str;
+    type Params: Serialize + DeserializeOwned + TS + Send + Sync + 'static;
+    type Result: Serialize + DeserializeOwned + TS + Send + Sync + 'static;
+}
+
+/// A request of the editor.
+pub trait ClientRequest: RequestMethod {
+    /// Calls `visit` with each text that the user wrote. It may contain an API key, which the
+    /// daemon removes before it stores the text or sends it to a model.
+    fn each_user_text(params: &mut Self::Params, visit: &mut dyn FnMut(&mut String));
+}
+
+/// A notification method.
+pub trait NotificationMethod: 'static {
+    const METHOD: &'static str;
+    type Params: Serialize + DeserializeOwned + TS + Send + Sync + 'static;
+}
+
+/// A field of params with text that the user wrote.
+pub trait UserText {
+    fn each_user_text(&mut self, visit: &mut dyn FnMut(&mut String));
+}
+
+impl UserText for String {
+    fn each_user_text(&mut self, visit: &mut dyn FnMut(&mut String)) {
+        visit(self);
+    }
+}
+
+impl<T: UserText> UserText for Option<T> {
+    fn each_user_text(&mut self, visit: &mut dyn FnMut(&mut String)) {
+        if let Some(text) = self {
+            text.each_user_text(visit);
+        }
+    }
+}
+
+/// Row of a table of methods.
+#[derive(Debug)]
+pub struct Declaration {
+    pub method: &'static str,
+    /// Reads its params, and returns them as a value of their type.
+    pub read: fn(Value) -> serde_json::Result<Box<dyn Any + Send>>,
+    /// Name of its type in this crate.
+    pub(crate) name: &'static str,
+    /// Returns its type in TypeScript.
+    pub(crate) typescript: fn() -> String,
+    /// Adds the types of its payload.
+    pub(crate) types: fn(&mut Types),
+}
+
+impl Declaration {
+    pub(crate) const fn request<M: RequestMethod>(name: &'static str) -> Self {
+        let types = |types: &mut Types| {
+            types.add::<M::Params>();
+            types.add::<M::Result>();
+        };
+        let typescript = request_type::<M::Params, M::Result>;
+        let read = read::<M::Params>;
+        Self { method: M::METHOD, read, name, typescript, types }
+    }
+
+    pub(crate) const fn notification<P: DeserializeOwned + TS + Send + 'static>(
+        name: &'static str,
+        method: &'static str,
+    ) -> Self {
+        let (read, typescript, types) = (read::<P>, notification_type::<P>, Types::add::<P>);
+        Self { method, read, name, typescript, types }
+    }
+}
+
+fn read<P: DeserializeOwned + Send + 'static>(
+    params: Value,
+) -> serde_json::Result<Box<dyn Any + Send>> {
+    Ok(Box::new(serde_json::from_value::<P>(params)?))
+}
+
+/// Declares requests: `Name("method", Params) -> Result`.
+macro_rules! declare_requests {
+    ($(#[$doc:meta])* $table:ident: $($name:ident($method:literal, $params:ty) -> $result:ty),+ $(,)?) => {
+        $(
+            #[doc = concat!("`", $method, "`")]
+            #[derive(Debug)]
+            pub struct $name;
+
+            impl $crate::RequestMethod for $name {
+                const METHOD: &'static str = $method;
+                type Params = $params;
+                type Result = $result;
+            }
+        )+
+
+        $(#[$doc])*
+        pub(crate) const $table: &[$crate::Declaration] =
+            &[$($crate::Declaration::request::<$name>(stringify!($name))),+];
+    };
+}
+
+/// Declares requests of the editor: `Name("method", Params { field, … }) -> Result`. The braces
+/// name the fields with text that the user wrote; they are empty if there is none.
+macro_rules! declare_client_requests {
+    ($(#[$doc:meta])* $table:ident: $($name:ident($method:literal, $params:ident { $($text:ident),* }) -> $result:ident),+ $(,)?) => {
+        $crate::method::declare_requests! {
+            $(#[$doc])*
+            $table: $($name($method, $params) -> $result),+
+        }
+
+        $(
+            impl $crate::ClientRequest for $name {
+                #[allow(unused_variables, reason = "most params hold no text of the user")]
+                fn each_user_text(params: &mut $params, visit: &mut dyn FnMut(&mut String)) {
+                    $($crate::UserText::each_user_text(&mut params.$text, visit);)*
+                }
+            }
+        )+
+    };
+}
+
+/// Declares notifications of the editor: `Name("method", Params)`.
+macro_rules! declare_client_notifications {
+    ($(#[$doc:meta])* $table:ident: $($name:ident($method:literal, $params:ident)),+ $(,)?) => {
+        $(
+            #[doc = concat!("`", $method, "`, a notification of the editor")]
+            #[derive(Debug)]
+            pub struct $name;
+
+            impl $crate::NotificationMethod for $name {
+                const METHOD: &'static str = $method;
+                type Params = $params;
+            }
+        )+
+
+        $(#[$doc])*
+        pub(crate) const $table: &[$crate::Declaration] = &[
+            $($crate::Declaration::notification::<$params>(
+                stringify!($name),
+                <$name as $crate::NotificationMethod>::METHOD,
+            )),+
+        ];
+    };
+}
+
+pub(crate) use {declare_client_notifications, declare_client_requests, declare_requests};
+
+/// Returns the requests of the editor.
+pub fn client_requests() -> impl Iterator<Item = &'static Declaration> {
+    let tables = [
+        crate::request::REQUESTS,
+        crate::queue::REQUESTS,
+        crate::context::REQUESTS,
+        crate::library::REQUESTS,
+        crate::rules::REQUESTS,
+    ];
+    tables.into_iter().flatten()
+}
+
+/// Returns the request of the editor with this method.
+pub fn client_request(method: &str) -> Option<&'static Declaration> {
+    client_requests().find(|declared| declared.method == method)
+}

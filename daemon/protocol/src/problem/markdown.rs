@@ -1,0 +1,58 @@
+//! The table of codes as a section of `docs/protocol.md`: `make gen` writes it, a test compares it.
+
+use serde::Serialize;
+
+use super::{
+    ActionId, CodeRow, ReadOnlyProblem, RequestProblem, ReviewProblem, SandboxState, StatusProblem,
+    TurnNotice, TurnProblem,
+};
+
+/// Renders the section between the two marks of `docs/protocol.md`.
+pub fn section() -> String {
+    let mut out = String::new();
+    table(&mut out, "Refused requests: `data` of an error", &RequestProblem::rows());
+    table(&mut out, "Ends of turns: `phase.problem` of `agent/turn`", &TurnProblem::rows());
+    table(&mut out, "Conditions: `banners` of `agent/status`", &StatusProblem::rows());
+    table(&mut out, "Notices of turns: `notice` of `agent/message`", &TurnNotice::rows());
+    table(
+        &mut out,
+        "Decisions: `problems` and `problem` of `agent/review/*` and `agent/checkpoints/restore`",
+        &ReviewProblem::rows(),
+    );
+    table(&mut out, "Read-only sessions: `readOnly` of a snapshot", &ReadOnlyProblem::rows());
+    table(&mut out, "Sandbox of commands: `sandbox` of `agent/status`", &SandboxState::rows());
+    let actions: Vec<String> =
+        ActionId::ALL.iter().map(|id| format!("`{}`", wire_name(id))).collect();
+    out.push_str(&format!("Actions: {}.\n", actions.join(", ")));
+    out
+}
+
+fn table(out: &mut String, title: &str, rows: &[CodeRow]) {
+    out.push_str(&format!("{title}\n\n| code | kind | arguments | action |\n|---|---|---|---|\n"));
+    for CodeRow { code, kind, args, action } in rows {
+        let args: Vec<String> = args.iter().map(|arg| format!("`{arg}`")).collect();
+        let action = action.map(|id| format!("`{}`", wire_name(&id))).unwrap_or_default();
+        out.push_str(&format!("| `{code}` | `{kind}` | {} | {action} |\n", args.join(", ")));
+    }
+    out.push('\n');
+}
+
+/// Returns the name of a unit variant on the wire.
+pub(super) fn wire_name(value: &impl Serialize) -> String {
+    match serde_json::to_value(value) {
+        Ok(serde_json::Value::String(name)) => name,
+        _ => String::new(),
+    }
+}
+
+/// Converts the name of a variant as serde's `snake_case` does.
+pub(super) fn snake_case(variant: &str) -> String {
+    let mut name = String::new();
+    for c in variant.chars() {
+        if c.is_ascii_uppercase() && !name.is_empty() {
+            name.push('_');
+        }
+        name.push(c.to_ascii_lowercase());
+    }
+    name
+}

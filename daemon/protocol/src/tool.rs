@@ -1,0 +1,152 @@
+//! Tool calls of the model, as the user sees them.
+
+use serde::{Deserialize, Serialize};
+use ts_rs::TS;
+
+use crate::{ParentCall, Range};
+
+/// Tool call of the model.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolNotification {
+    pub session_id: String,
+    pub turn_id: String,
+    pub rev: u32,
+    pub call_id: String,
+    pub name: String,
+    /// One line, such as `Read src/cart.mjs` or `Run npm test`.
+    pub title: String,
+    pub state: ToolState,
+    /// Plan item in progress when the call was made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub plan_item: Option<String>,
+    /// Bounded text: output of a command, reason of a failure, the whole command.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub detail: Option<String>,
+    /// File that the call touched.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub uri: Option<String>,
+    /// For a subagent's call: the call that started the subagent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub parent: Option<ParentCall>,
+    /// Effect that the call is about to have, or had; absent for an unknown tool and in calls of
+    /// earlier versions. Since 1.2.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub tool_kind: Option<ToolKind>,
+    /// File that the call is about, and the lines that it read. Since 1.2.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub target: Option<ToolTarget>,
+    /// Numbers about what it did. Since 1.2.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub stats: Option<ToolStats>,
+    /// Time at which it began to run, in milliseconds since 1970. Since 1.2.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional, type = "number")]
+    pub started_at: Option<u64>,
+    /// Time at which it was over, likewise. Since 1.2.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional, type = "number")]
+    pub ended_at: Option<u64>,
+}
+
+/// Effect of a tool call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub enum ToolKind {
+    Read,
+    /// Searches texts, or names of files.
+    Search,
+    Edit,
+    Create,
+    Delete,
+    Move,
+    /// Runs a command.
+    Run,
+    /// Reads or changes the plan.
+    Plan,
+    /// Starts a subagent.
+    Task,
+    /// Asks the user.
+    Ask,
+}
+
+/// Part of a file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolTarget {
+    pub uri: String,
+    /// Whole lines. Absent: the file as a whole.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub range: Option<Range>,
+}
+
+/// Numbers about a tool call that is over; each is absent where it has no meaning.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolStats {
+    /// Lines that an edit added.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub added: Option<u32>,
+    /// Lines that an edit removed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub removed: Option<u32>,
+    /// Lines or files that a search found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub matches: Option<u32>,
+    /// Lines that were read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub lines: Option<u32>,
+    /// Exit code of a command; absent if it was ended by a signal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub exit_code: Option<i32>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub enum ToolState {
+    Queued,
+    AwaitingApproval,
+    Running,
+    Done,
+    Failed,
+    Declined,
+    Cancelled,
+}
+
+impl ToolState {
+    pub fn is_over(self) -> bool {
+        match self {
+            ToolState::Queued | ToolState::AwaitingApproval | ToolState::Running => false,
+            ToolState::Done | ToolState::Failed | ToolState::Declined | ToolState::Cancelled => {
+                true
+            }
+        }
+    }
+}
+
+/// Output of a running command, as text without control characters. Sent only to a client that
+/// asked for it with `experimental.cairn.output` at `initialize`. Since 1.2.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct OutputNotification {
+    pub session_id: String,
+    pub turn_id: String,
+    pub call_id: String,
+    /// Number of this piece, from 0. A missing number stands for output that came too fast and was
+    /// left out; the `detail` of the call has it if it fits there.
+    pub seq: u32,
+    pub text: String,
+}

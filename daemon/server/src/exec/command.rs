@@ -1,0 +1,67 @@
+//! Values of a command: its script and settings, and its end.
+
+use std::{io, path::PathBuf, sync::Arc, time::Duration};
+
+#[cfg(windows)]
+use super::sandbox::none::PreparedSandbox;
+#[cfg(unix)]
+use super::sandbox::prepared::PreparedSandbox;
+use super::{live::LiveOutput, output::Captured};
+
+/// One shell command.
+#[derive(Debug, Clone)]
+pub struct CommandSpec {
+    /// Passed to the shell unchanged.
+    pub command: String,
+    pub cwd: PathBuf,
+    pub timeout: Duration,
+    /// Standard input of the command; empty for none.
+    pub input: String,
+    /// Gets the output while the command runs.
+    pub live: Option<LiveOutput>,
+    /// Added to the allowed part of the daemon's environment.
+    pub env: Vec<(String, String)>,
+    /// Sandbox of the command. `None` for a command of the user's own.
+    pub sandbox: Option<Arc<PreparedSandbox>>,
+}
+
+/// Result of a command that was started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommandOutcome {
+    pub exit: Exit,
+    pub output: Captured,
+    pub duration: Duration,
+    /// Number of processes that were still running when the shell ended, and were killed.
+    pub left_running: usize,
+    /// Set if the command was killed because it started too many processes.
+    pub too_many_processes: bool,
+}
+
+/// Reason why a command has no outcome.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// Error before the command began; none of it ran.
+    #[error("{0}")]
+    NotStarted(io::Error),
+    /// Error after the command began.
+    #[error("{0}")]
+    NotEnded(io::Error),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    Code(i32),
+    Signal(i32),
+    TimedOut,
+    Cancelled,
+}
+
+/// End of all processes of a command.
+#[derive(Clone)]
+pub(super) struct ProcessEnd {
+    pub(super) exit: Exit,
+    pub(super) left_running: usize,
+    pub(super) too_many_processes: bool,
+    /// Reason why the sandbox was not built, or the command not started in it.
+    pub(super) start_error: Option<String>,
+}

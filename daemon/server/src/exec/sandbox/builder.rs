@@ -1,0 +1,53 @@
+//! Input and output of the search for a backend: the program that builds sandboxes, and the
+//! specification of one sandbox.
+
+use std::{
+    ffi::OsString,
+    path::{Path, PathBuf},
+};
+
+use cairn_core::policy::{
+    home::{GRADLE_MODULES, GRADLE_VARIABLE},
+    sandbox::{OwnPaths, SandboxPaths},
+};
+
+use super::settings::SandboxBackend;
+
+/// Command line that builds sandboxes, without the arguments for one of them.
+#[derive(Debug, Clone)]
+pub(super) struct Builder {
+    pub(super) backend: SandboxBackend,
+    pub(super) program: PathBuf,
+    pub(super) arguments: Vec<OsString>,
+}
+
+/// Input of a backend for one sandbox.
+pub(super) struct SandboxSpec<'a> {
+    pub(super) paths: &'a SandboxPaths,
+    pub(super) own: &'a OwnPaths,
+    pub(super) network: bool,
+    #[cfg_attr(target_os = "macos", expect(dead_code, reason = "a profile names no folder"))]
+    pub(super) cwd: &'a Path,
+}
+
+impl SandboxSpec<'_> {
+    /// Environment variables by which programs find the visible part of the home folder.
+    pub(super) fn variables(&self) -> Vec<(&'static str, PathBuf)> {
+        let mut variables = Vec::new();
+        let home = self.paths.home.as_ref();
+        let (_, modules) = GRADLE_MODULES;
+        let at = home.map(|home| home.at.join(modules));
+        if self.paths.placed.iter().any(|placed| Some(&placed.at) == at.as_ref()) {
+            let (name, folder) = GRADLE_VARIABLE;
+            variables.extend(home.map(|home| (name, home.at.join(folder))));
+        }
+        // macOS cannot mount a file over the user's own.
+        #[cfg(target_os = "macos")]
+        {
+            let git = self.paths.copies.iter().find(|copy| copy.at.ends_with(".gitconfig"));
+            variables.extend(git.map(|copy| ("GIT_CONFIG_GLOBAL", copy.from.clone())));
+            variables.retain(|(name, _)| *name != GRADLE_VARIABLE.0);
+        }
+        variables
+    }
+}

@@ -1,0 +1,13 @@
+//! Control files of a workspace (files that git, an editor or a shell runs or obeys by itself) as
+//! they were before a command.
+
+use std::{collections::BTreeSet, path::PathBuf};
+
+#[derive(Debug, Default)]
+#[cfg_attr(windows, expect(dead_code, reason = "only a sandbox reads them"))]
+pub struct ControlFiles {
+    /// Paths to mount read-only, the uppermost of each folder.
+    pub(super) protected: Vec<PathBuf>,
+    /// Paths that git's settings name, existing or missing.
+    pub(super) named: BTreeSet<PathBuf>,
+}

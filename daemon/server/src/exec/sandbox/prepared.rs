@@ -1,0 +1,45 @@
+//! Sandbox that is ready for one command.
+
+use std::{ffi::OsString, path::PathBuf, sync::Arc};
+
+use super::private_folders::PrivateFolders;
+
+/// Sandbox prepared for one command.
+#[derive(Debug)]
+pub struct PreparedSandbox {
+    pub(in crate::exec) program: PathBuf,
+    pub(in crate::exec) arguments: Vec<OsString>,
+    /// Path of the temporary folder inside the sandbox.
+    pub(super) temporary: PathBuf,
+    /// Environment variables for the visible part of the home folder.
+    pub(super) variables: Vec<(&'static str, PathBuf)>,
+    /// True if a process of Cairn inside the sandbox reports the end of the command; else the shell
+    /// of the command is the process that Cairn starts.
+    pub(in crate::exec) reports: bool,
+    /// Paths that the command may write; `read_only` lists exceptions below them.
+    pub(super) writable: Vec<PathBuf>,
+    pub(super) read_only: Vec<PathBuf>,
+    /// Keeps the private folders while the sandbox exists.
+    pub(super) _private_folders: Arc<PrivateFolders>,
+}
+
+/// Equal if the same command runs with the same mounts.
+impl PartialEq for PreparedSandbox {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.program, &self.arguments) == (&other.program, &other.arguments)
+    }
+}
+
+impl PreparedSandbox {
+    /// Variables that redirect caches of tools to the private temporary folder. They affect nothing
+    /// but each program's own cache.
+    pub(in crate::exec) fn environment(&self) -> Vec<(&'static str, PathBuf)> {
+        let mut all = vec![
+            ("TMPDIR", self.temporary.clone()),
+            ("GOCACHE", self.temporary.join("go-build")),
+            ("npm_config_cache", self.temporary.join("npm")),
+        ];
+        all.extend(self.variables.iter().cloned());
+        all
+    }
+}

@@ -1,0 +1,36 @@
+//! Requests of the caller: a sandbox for a command, and a watch over one.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use cairn_core::policy::sandbox::Needs;
+
+use super::{control_files::ControlFiles, settings::SandboxSettings};
+
+/// Command to prepare a sandbox for.
+pub struct SandboxRequest<'a> {
+    pub command: &'a str,
+    pub cwd: &'a Path,
+    /// Folders of the workspace.
+    pub folders: &'a [PathBuf],
+    pub needs: Needs,
+    /// Set for a read-only command: it gets no write access to the workspace.
+    pub read_only: bool,
+    /// Control files found before the command; `None` for a read-only command.
+    pub control: Option<Arc<ControlFiles>>,
+    pub settings: &'a SandboxSettings,
+}
+
+/// Folders to watch while a command runs.
+#[derive(Debug, Clone, Copy)]
+pub struct WatchScope<'a> {
+    /// Folders of the workspace.
+    pub folders: &'a [PathBuf],
+    pub home: Option<&'a Path>,
+    /// Cairn's own folders, which are not watched.
+    pub hidden: &'a [PathBuf],
+    /// Set if the command may write `.git`.
+    pub git_writable: bool,
+}

@@ -1,0 +1,69 @@
+//! Messages about one tool call to the clients, and questions about it to the user.
+
+use cairn_core::ids::{CallId, TurnId};
+
+use std::sync::Arc;
+
+use cairn_protocol::{ApproveParams, ApproveResult, ToolState, TurnNotice};
+
+use crate::{
+    approval::definitions::Definitions,
+    exec::live::LiveOutput,
+    ports::{Notices, ToolUpdate},
+    secrets,
+    tools::{Access, ToolContext},
+};
+
+/// Tool call with the session and the turn in which clients show it.
+pub(super) struct CallProgress {
+    pub(super) notices: Arc<dyn Notices>,
+    pub(super) session: String,
+    pub(super) turn: TurnId,
+    pub(super) call: CallId,
+}
+
+impl CallProgress {
+    pub(super) fn update(&self, update: ToolUpdate) {
+        self.notices.tool(&self.session, &self.turn, &self.call, update);
+    }
+
+    /// Receiver of the output of a command that the call runs. Keys are removed from each piece.
+    pub(super) fn live_output(&self) -> LiveOutput {
+        let Self { notices, session, turn, call } = self;
+        let (notices, session) = (Arc::clone(notices), session.clone());
+        let (turn, call) = (turn.clone(), call.clone());
+        LiveOutput::new(move |seq, text| {
+            let text = secrets::redactor().text(&text).into_owned();
+            notices.output(&session, &turn, &call, seq, text);
+        })
+    }
+
+    /// Shows a notice to the user, for a call of a subagent as well: in the turn that the user sees.
+    pub(super) fn tell(&self, context: &ToolContext, notice: TurnNotice, text: String) {
+        self.notices.tell(&context.origin.session, &context.origin.turn, notice, text);
+    }
+
+    /// Asks the user and waits for the answer. `None` if the turn ended first.
+    pub(super) async fn ask(
+        &self,
+        context: &ToolContext,
+        params: ApproveParams,
+        access: Access,
+        definitions: Definitions,
+    ) -> Option<ApproveResult> {
+        self.update(ToolUpdate {
+            state: Some(ToolState::AwaitingApproval),
+            detail: Some(params.command.clone()),
+            ..ToolUpdate::default()
+        });
+        let answer = self.notices.ask(params, access, definitions);
+        let answer = tokio::select! {
+            () = context.cancel.cancelled() => None,
+            answer = answer => answer.ok(),
+        };
+        answer.map(|ApproveResult { decision, feedback }| {
+            let feedback = feedback.filter(|text| !text.trim().is_empty());
+            ApproveResult { decision, feedback }
+        })
+    }
+}

@@ -1,0 +1,321 @@
+//! Content that the user attaches to a message: validated, bounded, and read from the workspace.
+//!
+//! Must never read a file that the tools may not read without an approval.
+
+use std::sync::Arc;
+
+use base64::{Engine, engine::general_purpose::STANDARD};
+use cairn_core::{
+    conversation::{Attached, AttachedContent, Image},
+    policy::{Access, command::CommandRules},
+    text::Text,
+};
+use cairn_protocol::{
+    Attachment, AttachmentKind, Position, QueueAddParams, QueueAddResult, Range, RequestProblem,
+    ReviewMode, SteerParams, SteerResult,
+};
+
+use super::{
+    Sessions,
+    event::{SessionEvent, WithAttachments},
+};
+use crate::{
+    approval::{self, Gate, RuleFolder},
+    docs::Docs,
+    event::{RequestError, Responder},
+    review::Reviews,
+    secrets,
+    services::Services,
+    workspace::{Workspace, WorkspacePath, path_of},
+};
+
+/// Maximum number of attachments of one message.
+const MOST: usize = 20;
+/// Largest image, in bytes.
+const IMAGE_BYTES: usize = 5 * 1024 * 1024;
+/// Largest size of all images of one message, in base 64.
+const IMAGES_BYTES: usize = 12 * 1024 * 1024;
+/// Largest size of all texts of one message, without files.
+const TEXT_BYTES: usize = 1024 * 1024;
+/// Size beyond which the text of a file is cut; the model can read the rest.
+const FILE_BYTES: usize = 100 * 1024;
+/// Longest name, in characters.
+const NAME_CHARS: usize = 200;
+
+/// Reader of attachments, for the background.
+pub(super) struct AttachmentReader {
+    workspace: Option<Arc<Workspace>>,
+    docs: Arc<Docs>,
+    reads_images: bool,
+    model: String,
+}
+
+impl Sessions {
+    pub(super) fn attachment_reader(&self) -> AttachmentReader {
+        let Services { workspace, docs, .. } = &self.services;
+        AttachmentReader {
+            workspace: workspace.clone(),
+            docs: Arc::clone(docs),
+            reads_images: self.config.choice.provider.reads_images(),
+            model: self.config.choice.info.name.clone(),
+        }
+    }
+
+    /// Sends a message to the running turn, once its attachments were read.
+    pub(crate) fn begin_steer(
+        &mut self,
+        params: SteerParams,
+        reply: Responder<SteerResult>,
+        reviews: &mut Reviews,
+    ) {
+        self.with_attachments(WithAttachments::Steer(params, reply), reviews);
+    }
+
+    /// Adds a follow-up, once its attachments were read.
+    pub(crate) fn begin_queue_add(
+        &mut self,
+        params: QueueAddParams,
+        reply: Responder<QueueAddResult>,
+        reviews: &mut Reviews,
+    ) {
+        self.with_attachments(WithAttachments::QueueAdd(params, reply), reviews);
+    }
+
+    fn with_attachments(&mut self, request: WithAttachments, reviews: &mut Reviews) {
+        let attachments = match &request {
+            WithAttachments::Steer(params, _) => params.attachments.clone(),
+            WithAttachments::QueueAdd(params, _) => params.attachments.clone(),
+        };
+        if attachments.is_empty() {
+            return self.attachments_read(request, Ok(Vec::new()), reviews);
+        }
+        let (reader, mailbox) = (self.attachment_reader(), self.mailbox.clone());
+        self.services.spawn(async move {
+            let attached = reader.read_in_background(attachments).await;
+            mailbox.send(SessionEvent::AttachmentsRead(Box::new((request, attached))));
+        });
+    }
+
+    pub(super) fn attachments_read(
+        &mut self,
+        request: WithAttachments,
+        attached: Result<Vec<Attached>, RequestError>,
+        reviews: &mut Reviews,
+    ) {
+        match request {
+            WithAttachments::Steer(params, reply) => {
+                let session = params.session_id.clone();
+                let answer = attached.and_then(|attached| self.steer(params, attached));
+                self.settle(reviews);
+                self.answer_saved(&session, answer, reply);
+            }
+            WithAttachments::QueueAdd(params, reply) => {
+                let session = params.session_id.clone();
+                let answer = attached.and_then(|attached| self.queue_add(params, attached));
+                self.settle(reviews);
+                self.answer_saved(&session, answer, reply);
+            }
+        }
+    }
+}
+
+impl AttachmentReader {
+    pub(super) async fn read_in_background(
+        self,
+        attachments: Vec<Attachment>,
+    ) -> Result<Vec<Attached>, RequestError> {
+        if attachments.is_empty() {
+            return Ok(Vec::new());
+        }
+        match tokio::task::spawn_blocking(move || self.read(attachments)).await {
+            Ok(read) => read,
+            Err(error) => Err(RequestError::new(
+                RequestProblem::InternalError,
+                format!("Reading the attachments failed: {error}"),
+                "Try again.",
+            )),
+        }
+    }
+
+    /// Blocks.
+    fn read(&self, attachments: Vec<Attachment>) -> Result<Vec<Attached>, RequestError> {
+        if attachments.len() > MOST {
+            return Err(RequestError::new(
+                RequestProblem::TooManyAttachments { limit: MOST as u32 },
+                format!("More than {MOST} attachments"),
+                "Remove some of them.",
+            ));
+        }
+        let (mut texts, mut images) = (0, 0);
+        let mut all = Vec::with_capacity(attachments.len());
+        for attachment in attachments {
+            let attached = self.read_one(attachment)?;
+            match &attached.content {
+                AttachedContent::Image(_) => images += attached.size(),
+                AttachedContent::File { .. }
+                | AttachedContent::Folder
+                | AttachedContent::RefusedImage => {}
+                AttachedContent::Selection { .. } | AttachedContent::Text(_) => {
+                    texts += attached.size();
+                }
+            }
+            if texts > TEXT_BYTES {
+                return Err(too_large(attached.name, TEXT_BYTES));
+            }
+            if images > IMAGES_BYTES {
+                return Err(too_large(attached.name, IMAGES_BYTES));
+            }
+            all.push(attached);
+        }
+        Ok(all)
+    }
+
+    fn read_one(&self, attachment: Attachment) -> Result<Attached, RequestError> {
+        let Attachment { kind, name, uri, range, text, mime: _, data } = attachment;
+        let name: String = name.unwrap_or_default().trim().chars().take(NAME_CHARS).collect();
+        let (name, uri, content) = match kind {
+            AttachmentKind::Image => {
+                let name = or(name, "image");
+                let image = self.image(&name, data.unwrap_or_default())?;
+                (name, None, AttachedContent::Image(image))
+            }
+            AttachmentKind::Text => {
+                let name = or(name, "text");
+                (name, None, AttachedContent::Text(text.unwrap_or_default()))
+            }
+            AttachmentKind::Folder => {
+                let (path, workspace) = self.path(uri)?;
+                if !workspace.folder_is_there(&path) {
+                    return Err(unreadable(path.display(), "it is no folder of the workspace"));
+                }
+                (path.display().to_owned(), Some(path.uri()), AttachedContent::Folder)
+            }
+            AttachmentKind::File => {
+                let (path, workspace) = self.path(uri)?;
+                let text = self.file(&path, workspace)?;
+                (path.display().to_owned(), Some(path.uri()), text)
+            }
+            AttachmentKind::Selection => {
+                let (path, _) = self.path(uri)?;
+                let Range { start, end } = range.unwrap_or(Range {
+                    start: Position { line: 0, character: 0 },
+                    end: Position { line: 0, character: 0 },
+                });
+                let content = AttachedContent::Selection {
+                    first_line: start.line.saturating_add(1),
+                    last_line: end.line.max(start.line).saturating_add(1),
+                    text: text.unwrap_or_default(),
+                };
+                (path.display().to_owned(), Some(path.uri()), content)
+            }
+        };
+        Ok(Attached { name, uri, content })
+    }
+
+    /// Resolves a path that the tools may read without an approval.
+    fn path(&self, uri: Option<String>) -> Result<(WorkspacePath, &Workspace), RequestError> {
+        let uri = uri.unwrap_or_default();
+        let Some(workspace) = self.workspace.as_deref() else {
+            return Err(unreadable(&uri, "no folder is open"));
+        };
+        let Some(path) = path_of(&uri) else {
+            return Err(unreadable(&uri, "it is no file on disk"));
+        };
+        let path = workspace
+            .resolve(&path.to_string_lossy())
+            .map_err(|error| unreadable(&path.to_string_lossy(), &error.to_string()))?;
+        let access = Access::Read { path: Some(path.as_path().to_owned()), names: path.names() };
+        let (rules, folder) = (CommandRules::default(), RuleFolder::of(&access, workspace));
+        let gate = approval::gate(&access, ReviewMode::Review, &rules, &folder, workspace);
+        if !matches!(gate, Gate::Open(_)) {
+            return Err(RequestError::new(
+                RequestProblem::AttachmentProtected { name: path.display().to_owned() },
+                format!("{path} may hold secrets, so it is not attached"),
+                "Ask the agent to read it; you can then allow that.",
+            ));
+        }
+        Ok((path, workspace))
+    }
+
+    fn file(
+        &self,
+        path: &WorkspacePath,
+        workspace: &Workspace,
+    ) -> Result<AttachedContent, RequestError> {
+        let text = match self.docs.get(&path.uri()) {
+            Some(document) => document.text.clone(),
+            None => {
+                let read = workspace.read_text(path);
+                read.map_err(|error| unreadable(path.display(), &error.to_string()))?.text
+            }
+        };
+        let (mut text, cut) = beginning(&text);
+        secrets::clean(&mut text);
+        Ok(AttachedContent::File { text, cut })
+    }
+
+    fn image(&self, name: &str, data: String) -> Result<Image, RequestError> {
+        if !self.reads_images {
+            return Err(RequestError::new(
+                RequestProblem::ImagesUnsupported { model: self.model.clone() },
+                format!("{} takes no images", self.model),
+                "Remove the image, or choose another model.",
+            ));
+        }
+        if data.len() > IMAGE_BYTES.div_ceil(3) * 4 {
+            return Err(too_large(name.to_owned(), IMAGE_BYTES));
+        }
+        let bytes = STANDARD.decode(&data).unwrap_or_default();
+        let Some(mime) = image_type(&bytes) else {
+            return Err(RequestError::new(
+                RequestProblem::NotAnImage { name: name.to_owned() },
+                format!("{name} is no PNG, JPEG, WebP or GIF image"),
+                "Attach another image.",
+            ));
+        };
+        Ok(Image { mime: mime.to_owned(), data })
+    }
+}
+
+/// Type of an image by its first bytes.
+fn image_type(bytes: &[u8]) -> Option<&'static str> {
+    match bytes {
+        [0x89, b'P', b'N', b'G', 0x0d, 0x0a, 0x1a, 0x0a, ..] => Some("image/png"),
+        [0xff, 0xd8, 0xff, ..] => Some("image/jpeg"),
+        [b'G', b'I', b'F', b'8', b'7' | b'9', b'a', ..] => Some("image/gif"),
+        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some("image/webp"),
+        _ => None,
+    }
+}
+
+/// First lines of a text, and whether it goes on. A long first line is cut within.
+fn beginning(text: &Text) -> (String, bool) {
+    let mut out = String::new();
+    for chunk in text.chunks() {
+        out.push_str(chunk);
+        if out.len() > FILE_BYTES {
+            let end = out.floor_char_boundary(FILE_BYTES);
+            let end = out[..end].rfind('\n').map_or(end, |at| at + 1);
+            out.truncate(end);
+            return (out, true);
+        }
+    }
+    (out, false)
+}
+
+fn or(name: String, default: &str) -> String {
+    if name.is_empty() { default.to_owned() } else { name }
+}
+
+pub(super) fn too_large(name: String, limit: usize) -> RequestError {
+    let message = format!("{name} is too large: at most {limit} bytes can be attached");
+    let problem = RequestProblem::AttachmentTooLarge { name, limit: limit as u32 };
+    RequestError::new(problem, message, "Put it into a file of the workspace, and name the file.")
+}
+
+fn unreadable(name: &str, reason: &str) -> RequestError {
+    let name: String = name.chars().take(NAME_CHARS).collect();
+    let message = format!("{name} cannot be attached: {reason}");
+    let problem = RequestProblem::AttachmentUnreadable { name, reason: reason.to_owned() };
+    RequestError::new(problem, message, "Remove it from the message.")
+}

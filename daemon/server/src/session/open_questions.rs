@@ -1,0 +1,46 @@
+//! Questions to the user that tool calls wait for.
+
+use std::collections::HashMap;
+
+use cairn_core::{ids::TurnId, policy::Access};
+use cairn_protocol::{ApproveParams, ApproveResult};
+use tokio::sync::oneshot;
+
+use crate::approval::definitions::Definitions;
+
+/// Questions without an answer, by the id of their approval.
+#[derive(Debug, Default)]
+pub(super) struct OpenQuestions(HashMap<String, OpenQuestion>);
+
+#[derive(Debug)]
+pub(super) struct OpenQuestion {
+    pub(super) params: ApproveParams,
+    pub(super) access: Access,
+    /// Files behind a command when the question was asked.
+    pub(super) definitions: Definitions,
+    pub(super) reply: oneshot::Sender<ApproveResult>,
+}
+
+impl OpenQuestions {
+    pub(super) fn insert(&mut self, question: OpenQuestion) {
+        self.0.insert(question.params.approval_id.clone(), question);
+    }
+
+    pub(super) fn remove(&mut self, approval_id: &str) -> Option<OpenQuestion> {
+        self.0.remove(approval_id)
+    }
+
+    pub(super) fn values(&self) -> impl Iterator<Item = &OpenQuestion> {
+        self.0.values()
+    }
+
+    /// Removes all questions and returns them.
+    pub(super) fn take(&mut self) -> Vec<OpenQuestion> {
+        self.0.drain().map(|(_, question)| question).collect()
+    }
+
+    /// Removes the questions of a turn, which has ended.
+    pub(super) fn withdraw(&mut self, turn_id: &TurnId) {
+        self.0.retain(|_, question| *turn_id != question.params.turn_id);
+    }
+}

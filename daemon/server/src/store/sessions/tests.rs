@@ -1,0 +1,299 @@
+use std::fs;
+
+use cairn_core::{
+    conversation::{Attached, AttachedContent, Image, Item, UserMessage},
+    prompt::Surroundings,
+};
+use expect_test::expect;
+use serde_json::json;
+
+use super::*;
+
+/// Lines of the journals that earlier versions wrote: `tests/states/<format>`.
+fn recorded() -> Vec<String> {
+    let states = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/states");
+    let mut lines = Vec::new();
+    for format in fs::read_dir(states).unwrap() {
+        let sessions = format.unwrap().path().join("state/workspace/sessions");
+        for file in fs::read_dir(sessions).unwrap() {
+            // The checksums are not of these lines: the path of the workspace was replaced.
+            let text = fs::read_to_string(file.unwrap().path()).unwrap();
+            lines.extend(text.lines().map(|line| line.splitn(3, ' ').last().unwrap().to_owned()));
+        }
+    }
+    assert!(lines.len() > 100, "{} lines", lines.len());
+    lines
+}
+
+#[test]
+fn a_line_of_an_earlier_version_is_written_as_it_was_read() {
+    for text in recorded() {
+        let line: Line = serde_json::from_str(&text).unwrap();
+        assert_eq!(serde_json::to_string(&line).unwrap(), text);
+    }
+}
+
+fn item() -> StoredItem {
+    StoredItem {
+        id: "1".into(),
+        content: "Fix it".into(),
+        active_form: "Fixing it".into(),
+        status: StoredStatus::InProgress,
+        blocked: true,
+        blocked_by: vec!["2".into()],
+        files: vec![StoredFileLink { uri: "file:///w/a".into(), path: "a".into() }],
+        commands: [(StoredCallState::Running, None), (StoredCallState::Done, Some(7))]
+            .map(|(state, elapsed_ms)| StoredCommand {
+                call_id: "b".into(),
+                title: "Run npm test".into(),
+                state,
+                elapsed_ms,
+            })
+            .to_vec(),
+        calls: 2,
+        elapsed_ms: 3,
+    }
+}
+
+fn parent(plan_item: Option<&str>) -> StoredParent {
+    StoredParent {
+        session_id: "s".into(),
+        turn_id: "t".into(),
+        call_id: "k".into(),
+        plan_item: plan_item.map(str::to_owned),
+    }
+}
+
+fn call(with_all: bool) -> StoredCall {
+    let some = |text: &str| with_all.then(|| text.to_owned());
+    StoredCall {
+        session_id: "s".into(),
+        turn_id: "t".into(),
+        rev: 4,
+        call_id: "e".into(),
+        name: "edit_file".into(),
+        title: "Edit a".into(),
+        state: StoredCallState::Done,
+        plan_item: some("1"),
+        detail: some("+1 −1"),
+        uri: some("file:///w/a"),
+        parent: with_all.then(|| parent(Some("1"))),
+        tool_kind: with_all.then_some(StoredKind::Edit),
+        target: with_all.then(|| StoredTarget { uri: "file:///w/a".into(), lines: Some((4, 9)) }),
+        stats: with_all.then_some(StoredStats {
+            added: Some(1),
+            removed: Some(1),
+            matches: Some(2),
+            lines: Some(5),
+            exit_code: Some(-1),
+        }),
+        started_at: with_all.then_some(1_790_000_000_000),
+        ended_at: with_all.then_some(1_790_000_000_250),
+    }
+}
+
+fn subagent(phase: StoredPhase) -> StoredSubagent {
+    StoredSubagent {
+        session_id: "c".into(),
+        turn_id: "u".into(),
+        rev: 5,
+        parent: parent(None),
+        place: 1,
+        title: "Look".into(),
+        phase,
+        items: vec![],
+        completed: 0,
+        total: 0,
+        rounds: 2,
+        usage: USAGE,
+    }
+}
+
+const USAGE: StoredUsage = StoredUsage { input_tokens: 10, output_tokens: 5, cached_tokens: 2 };
+
+/// Lines of each kind, with and without what is optional.
+fn every_kind() -> Vec<Line> {
+    let surroundings = Surroundings {
+        folders: vec!["/w".into()],
+        os: "linux".into(),
+        date: "2026-11-22".into(),
+        plan_tool: "TodoWrite".into(),
+        instructions: vec![],
+    };
+    let forked = ForkedFrom { session_id: "r".into(), turn_id: Some("q".into()) };
+    let header = |forked_from| Header {
+        version: VERSION,
+        session_id: "s".into(),
+        surroundings: surroundings.clone(),
+        forked_from,
+    };
+    let turn = |mode, follow_up: Option<&str>| TurnLine {
+        turn_id: "t".into(),
+        task: "Fix it".into(),
+        mode,
+        follow_up: follow_up.map(str::to_owned),
+        attachments: Vec::new(),
+    };
+    let selection = Attached {
+        name: "a".into(),
+        uri: Some("file:///w/a".into()),
+        content: AttachedContent::Selection { first_line: 2, last_line: 3, text: "x".into() },
+    };
+    let image = Image { mime: "image/png".into(), data: "iVBORw0KGgo=".into() };
+    let image = Attached { name: "shot".into(), uri: None, content: AttachedContent::Image(image) };
+    let with_content = TurnLine {
+        attachments: [&selection, &image].map(StoredAttachment::from).to_vec(),
+        ..turn(StoredMode::Auto, None)
+    };
+    let begun = || Record::Begun { call_id: "e".into() };
+    let plan = StoredPlan {
+        session_id: "s".into(),
+        turn_id: "t".into(),
+        rev: 3,
+        panel: StoredPanel::Expanded,
+        items: vec![item()],
+        completed: 0,
+        total: 1,
+        dropped: vec!["Old".into()],
+    };
+    // Absent in the lines of earlier versions.
+    let spent = |reason| {
+        (reason == StoredEnd::NeedsInput).then_some(StoredSpent {
+            elapsed_ms: 1_500,
+            usage: USAGE,
+            cost_micros: Some(7),
+        })
+    };
+    let ended = |reason| EndedLine {
+        turn_id: "t".into(),
+        reason,
+        summary: "Done.".into(),
+        open_items: 1,
+        usage: USAGE,
+        spent: spent(reason),
+    };
+    let follow_up = |mode| StoredFollowUp {
+        id: "q".into(),
+        text: "Then this".into(),
+        mode,
+        attached: Vec::new(),
+    };
+    let item = Item::User(UserMessage {
+        text: "Fix it".into(),
+        attached: vec![selection.clone()],
+        ..UserMessage::default()
+    });
+    vec![
+        Line::Session(header(None)),
+        Line::Session(header(Some(forked))),
+        Line::Turn(turn(StoredMode::Review, None)),
+        Line::Turn(turn(StoredMode::Plan, Some("q"))),
+        Line::Step(begun()),
+        Line::Steps(vec![begun(), begun()]),
+        Line::Plan(plan),
+        Line::Tool(call(false)),
+        Line::Tool(call(true)),
+        Line::Subagent(subagent(StoredPhase::Running)),
+        Line::Subagent(subagent(StoredPhase::Ended { reason: StoredEnd::Limit })),
+        Line::SubagentStep(SubagentStep { session_id: "c".into(), step: begun() }),
+        Line::Ended(ended(StoredEnd::NeedsInput)),
+        Line::Ended(ended(StoredEnd::Interrupted)),
+        Line::Queue(vec![follow_up(None), follow_up(Some(StoredMode::Auto))]),
+        Line::Turn(with_content),
+        Line::Step(Record::Item(item)),
+        Line::Queue(vec![StoredFollowUp { attached: vec![image], ..follow_up(None) }]),
+        Line::Digest(Digest {
+            task: "Fix it".into(),
+            turns: 1,
+            running: true,
+            done: 0,
+            open: 1,
+            ..Digest::default()
+        }),
+        Line::Digest(Digest {
+            task: "Fix it".into(),
+            turns: 1,
+            end: Some(StoredEnd::Completed),
+            last_line: Some("Done.".into()),
+            queued: Some(2),
+            cost_micros: Some(1_200),
+            ..Digest::default()
+        }),
+    ]
+}
+
+#[test]
+fn each_kind_of_line_has_its_recorded_form() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = journal_path(folder.path(), "s");
+    let mut journal = Journal::create(&path).unwrap();
+    let lines = every_kind();
+    let bytes: Vec<_> = lines.iter().map(|line| serde_json::to_vec(line).unwrap()).collect();
+    journal.append(&bytes).unwrap();
+    expect![[r#"
+        1 590aef1f {"session":{"version":1,"sessionId":"s","surroundings":{"folders":["/w"],"os":"linux","date":"2026-11-22","plan_tool":"TodoWrite","instructions":[]}}}
+        2 167ef075 {"session":{"version":1,"sessionId":"s","surroundings":{"folders":["/w"],"os":"linux","date":"2026-11-22","plan_tool":"TodoWrite","instructions":[]},"forkedFrom":{"sessionId":"r","turnId":"q"}}}
+        3 23177d12 {"turn":{"turnId":"t","task":"Fix it","mode":"review"}}
+        4 910e817d {"turn":{"turnId":"t","task":"Fix it","mode":"plan","followUp":"q"}}
+        5 1caa28ea {"step":{"begun":{"call_id":"e"}}}
+        6 dae60b54 {"steps":[{"begun":{"call_id":"e"}},{"begun":{"call_id":"e"}}]}
+        7 906ace32 {"plan":{"sessionId":"s","turnId":"t","rev":3,"panel":"expanded","items":[{"id":"1","content":"Fix it","activeForm":"Fixing it","status":"inProgress","blocked":true,"blockedBy":["2"],"files":[{"uri":"file:///w/a","path":"a"}],"commands":[{"callId":"b","title":"Run npm test","state":"running"},{"callId":"b","title":"Run npm test","state":"done","elapsedMs":7}],"calls":2,"elapsedMs":3}],"completed":0,"total":1,"dropped":["Old"]}}
+        8 3ebd2058 {"tool":{"sessionId":"s","turnId":"t","rev":4,"callId":"e","name":"edit_file","title":"Edit a","state":"done"}}
+        9 0a78df99 {"tool":{"sessionId":"s","turnId":"t","rev":4,"callId":"e","name":"edit_file","title":"Edit a","state":"done","planItem":"1","detail":"+1 −1","uri":"file:///w/a","parent":{"sessionId":"s","turnId":"t","callId":"k","planItem":"1"},"toolKind":"edit","target":{"uri":"file:///w/a","lines":[4,9]},"stats":{"added":1,"removed":1,"matches":2,"lines":5,"exitCode":-1},"startedAt":1790000000000,"endedAt":1790000000250}}
+        10 5a4826e7 {"child":{"sessionId":"c","turnId":"u","rev":5,"parent":{"sessionId":"s","turnId":"t","callId":"k"},"place":1,"title":"Look","phase":{"kind":"running"},"items":[],"completed":0,"total":0,"rounds":2,"usage":{"inputTokens":10,"outputTokens":5,"cachedTokens":2}}}
+        11 4b3c5778 {"child":{"sessionId":"c","turnId":"u","rev":5,"parent":{"sessionId":"s","turnId":"t","callId":"k"},"place":1,"title":"Look","phase":{"kind":"ended","reason":"limit"},"items":[],"completed":0,"total":0,"rounds":2,"usage":{"inputTokens":10,"outputTokens":5,"cachedTokens":2}}}
+        12 1f347ef3 {"childStep":{"sessionId":"c","step":{"begun":{"call_id":"e"}}}}
+        13 9d375cbb {"ended":{"turnId":"t","reason":"needsInput","summary":"Done.","openItems":1,"usage":{"inputTokens":10,"outputTokens":5,"cachedTokens":2},"spent":{"elapsedMs":1500,"usage":{"inputTokens":10,"outputTokens":5,"cachedTokens":2},"costMicros":7}}}
+        14 951850e1 {"ended":{"turnId":"t","reason":"interrupted","summary":"Done.","openItems":1,"usage":{"inputTokens":10,"outputTokens":5,"cachedTokens":2}}}
+        15 3688e759 {"queue":[{"id":"q","text":"Then this"},{"id":"q","text":"Then this","mode":"auto"}]}
+        16 39401338 {"turn":{"turnId":"t","task":"Fix it","mode":"auto","attachments":[{"kind":"selection","name":"a","uri":"file:///w/a","lines":[2,3]},{"kind":"image","name":"shot","mime":"image/png"}]}}
+        17 5acc7f31 {"step":{"item":{"User":{"text":"Fix it","notes":[],"attached":[{"name":"a","uri":"file:///w/a","content":{"Selection":{"first_line":2,"last_line":3,"text":"x"}}}]}}}}
+        18 606201d5 {"queue":[{"id":"q","text":"Then this","attached":[{"name":"shot","content":{"Image":{"mime":"image/png","data":"iVBORw0KGgo="}}}]}]}
+        19 eebd5f5a {"digest":{"task":"Fix it","turns":1,"running":true,"done":0,"open":1}}
+        20 23c79603 {"digest":{"task":"Fix it","turns":1,"running":false,"done":0,"open":0,"end":"completed","lastLine":"Done.","queued":2,"costMicros":1200}}
+    "#]].assert_eq(&fs::read_to_string(path).unwrap());
+    for (line, bytes) in lines.iter().zip(bytes) {
+        assert_eq!(serde_json::from_slice::<Line>(&bytes).unwrap(), *line);
+    }
+}
+
+#[test]
+fn the_variants_of_the_stored_enums_have_their_recorded_names() {
+    let name = |value: serde_json::Value| value.as_str().unwrap().to_owned();
+    let modes = [StoredMode::Review, StoredMode::Ask, StoredMode::Auto, StoredMode::Plan];
+    let ends = [
+        StoredEnd::Completed,
+        StoredEnd::NeedsInput,
+        StoredEnd::Cancelled,
+        StoredEnd::Failed,
+        StoredEnd::Limit,
+        StoredEnd::Interrupted,
+    ];
+    let states = [
+        StoredCallState::Queued,
+        StoredCallState::AwaitingApproval,
+        StoredCallState::Running,
+        StoredCallState::Done,
+        StoredCallState::Failed,
+        StoredCallState::Declined,
+        StoredCallState::Cancelled,
+    ];
+    let panels = [StoredPanel::Expanded, StoredPanel::Collapsed, StoredPanel::Hidden];
+    let statuses = [StoredStatus::Pending, StoredStatus::InProgress, StoredStatus::Completed];
+    let names = [
+        modes.map(|it| name(json!(it))).join(" "),
+        ends.map(|it| name(json!(it))).join(" "),
+        states.map(|it| name(json!(it))).join(" "),
+        panels.map(|it| name(json!(it))).join(" "),
+        statuses.map(|it| name(json!(it))).join(" "),
+        json!(StoredPhase::Waiting).to_string(),
+    ];
+    expect![[r#"
+        review ask auto plan
+        completed needsInput cancelled failed limit interrupted
+        queued awaitingApproval running done failed declined cancelled
+        expanded collapsed hidden
+        pending inProgress completed
+        {"kind":"waiting"}"#]]
+    .assert_eq(&names.join("\n"));
+}

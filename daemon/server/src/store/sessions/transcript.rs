@@ -1,0 +1,219 @@
+//! Transcript of a session, one page at a time, built from the lines of its journal.
+//!
+//! Holds at most one page in memory.
+
+use std::collections::VecDeque;
+
+use cairn_core::{
+    conversation::{Item, Note, NoteKind},
+    prompt::instructions::loaded,
+    turn::Record,
+};
+
+use super::lines::{EndedLine, Line, StoredAttachment, StoredCall};
+
+/// Largest number of entries of a page.
+const PAGE: usize = 1_000;
+/// Size of a page in bytes of text. A longer entry is a page of its own.
+const PAGE_BYTES: usize = 4 * 1024 * 1024;
+
+/// Consecutive entries of a transcript, oldest first.
+#[derive(Debug, Default)]
+pub struct Page {
+    pub session_id: String,
+    pub entries: Vec<PageEntry>,
+    /// Number of the first entry, if there are earlier ones.
+    pub earlier: Option<u64>,
+}
+
+/// Entry of a transcript. `rev` is the revision with which it is shown.
+#[derive(Debug, Clone, PartialEq)]
+pub enum PageEntry {
+    Started {
+        turn_id: String,
+        rev: u32,
+        /// Text of the user.
+        task: String,
+        attachments: Vec<StoredAttachment>,
+    },
+    Ended {
+        rev: u32,
+        end: EndedLine,
+    },
+    Message {
+        turn_id: String,
+        rev: u32,
+        /// Position among the messages of the session, from 1.
+        number: u32,
+        speaker: Speaker,
+        text: String,
+        attachments: Vec<StoredAttachment>,
+    },
+    Tool(Box<StoredCall>),
+}
+
+/// Author of a message in a transcript.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Speaker {
+    User,
+    Assistant,
+    /// Guidance of the daemon for the model.
+    Reminder,
+    /// Message of the daemon to the user.
+    Notice,
+}
+
+/// Builder of one page from the lines of a journal in order.
+#[derive(Default)]
+pub(super) struct Transcript {
+    session_id: String,
+    /// Newest turn.
+    turn_id: String,
+    /// Names of the instructions of the session, until the first turn shows them.
+    instructions: Option<String>,
+    messages: u32,
+    rev: u32,
+    /// Number of entries so far.
+    entries: u64,
+    page: VecDeque<PageEntry>,
+    /// Size of the page's texts.
+    bytes: usize,
+    /// Number of the first entry after the page. 0: the page ends with the journal.
+    before: u64,
+}
+
+impl Transcript {
+    /// Creates the builder of the page that ends before this entry, or with the journal.
+    pub(super) fn until(before: Option<u64>) -> Self {
+        Self { before: before.unwrap_or(0), ..Self::default() }
+    }
+
+    pub(super) fn add(&mut self, line: &Line) {
+        match line {
+            Line::Session(header) => {
+                self.session_id.clone_from(&header.session_id);
+                let instructions = &header.surroundings.instructions;
+                self.instructions = (!instructions.is_empty()).then(|| loaded(instructions));
+            }
+            Line::Turn(turn) => {
+                self.turn_id.clone_from(&turn.turn_id);
+                let (turn_id, rev) = (turn.turn_id.clone(), self.next_rev());
+                let (task, attachments) = (turn.task.clone(), turn.attachments.clone());
+                self.push(PageEntry::Started { turn_id, rev, task, attachments });
+                if let Some(names) = self.instructions.take() {
+                    self.message(Speaker::Reminder, names);
+                }
+            }
+            Line::Tool(call) => self.push(PageEntry::Tool(Box::new(call.clone()))),
+            Line::Ended(end) => {
+                self.turn_id.clone_from(&end.turn_id);
+                let rev = self.next_rev();
+                self.push(PageEntry::Ended { rev, end: end.clone() });
+            }
+            Line::Step(_) | Line::Steps(_) => {
+                line.records().iter().for_each(|record| self.record(record));
+            }
+            Line::Plan(_)
+            | Line::Subagent(_)
+            | Line::SubagentStep(_)
+            | Line::Queue(_)
+            | Line::Digest(_) => {}
+        }
+    }
+
+    /// Returns true if later lines do not change the page.
+    pub(super) fn is_complete(&self) -> bool {
+        self.before > 0 && self.entries >= self.before
+    }
+
+    /// Number of messages so far.
+    pub(super) fn messages(&self) -> u32 {
+        self.messages
+    }
+
+    /// Highest revision so far.
+    pub(super) fn rev(&self) -> u32 {
+        self.rev
+    }
+
+    pub(super) fn page(self) -> Page {
+        let first = self.entries - self.page.len() as u64;
+        Page {
+            session_id: self.session_id,
+            entries: self.page.into(),
+            earlier: (first > 0).then_some(first),
+        }
+    }
+
+    fn record(&mut self, record: &Record) {
+        match record {
+            Record::Item(item) => self.item(item),
+            Record::Shortened(shortened) => self.message(Speaker::Notice, shortened.in_words()),
+            Record::Begun { .. } | Record::Result(_) | Record::Memo(_) => {}
+        }
+    }
+
+    /// Adds the texts of an item as they were shown when the item was new.
+    fn item(&mut self, item: &Item) {
+        match item {
+            Item::User(message) => self.notes(&message.notes),
+            Item::Assistant(message) => {
+                let text = message.text();
+                if !text.is_empty() {
+                    self.message(Speaker::Assistant, text);
+                }
+            }
+            Item::ToolResults { notes, .. } => self.notes(notes),
+        }
+    }
+
+    fn notes(&mut self, notes: &[Note]) {
+        for note in notes {
+            let speaker = match note.kind {
+                NoteKind::Reminder | NoteKind::Notice => Speaker::Reminder,
+                NoteKind::Steer => Speaker::User,
+            };
+            let attachments = note.attached.iter().map(StoredAttachment::from).collect();
+            self.message_with(speaker, note.text.clone(), attachments);
+        }
+    }
+
+    fn message(&mut self, speaker: Speaker, text: String) {
+        self.message_with(speaker, text, Vec::new());
+    }
+
+    fn message_with(&mut self, speaker: Speaker, text: String, attachments: Vec<StoredAttachment>) {
+        self.messages += 1;
+        let (turn_id, rev, number) = (self.turn_id.clone(), self.next_rev(), self.messages);
+        self.push(PageEntry::Message { turn_id, rev, number, speaker, text, attachments });
+    }
+
+    fn push(&mut self, entry: PageEntry) {
+        if self.is_complete() {
+            return;
+        }
+        self.entries += 1;
+        self.bytes += size(&entry);
+        self.page.push_back(entry);
+        while self.page.len() > PAGE || (self.bytes > PAGE_BYTES && self.page.len() > 1) {
+            self.bytes -= self.page.pop_front().as_ref().map_or(0, size);
+        }
+    }
+
+    /// Revision of the next entry: a client shows entries in this order. The session continues above
+    /// the last one.
+    fn next_rev(&mut self) -> u32 {
+        self.rev += 1;
+        self.rev
+    }
+}
+
+/// Approximate size of an entry's texts, in bytes.
+fn size(entry: &PageEntry) -> usize {
+    match entry {
+        PageEntry::Started { task, .. } => task.len(),
+        PageEntry::Ended { end, .. } => end.summary.len(),
+        PageEntry::Message { text, .. } => text.len(),
+        PageEntry::Tool(call) => call.title.len() + call.detail.as_ref().map_or(0, String::len),
+    }
+}

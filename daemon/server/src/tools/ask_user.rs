@@ -1,0 +1,178 @@
+//! `ask_user`: asks the user a question and waits for the answer.
+
+use cairn_core::{marks::ModelText, model::ToolSpec, policy::Access};
+use cairn_protocol::{AskParams, ToolKind};
+use futures_util::future::{BoxFuture, FutureExt};
+use serde_json::{Value, json};
+
+use super::{
+    Approved, Call, Tool, ToolContext, ToolFailure, ToolOutput, arguments::ArgumentReader,
+};
+use crate::ports::UserAnswer;
+
+pub(crate) const NAME: &str = "ask_user";
+
+const MAX_QUESTION_CHARS: usize = 4_000;
+const MAX_OPTIONS: usize = 6;
+const MAX_OPTION_CHARS: usize = 200;
+/// Longest answer that is passed on.
+const MAX_ANSWER_CHARS: usize = 20_000;
+const MAX_TITLE_CHARS: usize = 80;
+
+const DISMISSED: &str = "The user did not answer. Choose what is most likely wanted, go on, and say \
+    what you assumed.";
+const UNAVAILABLE: &str = "Nobody is there to answer. Choose what is most likely wanted, go on, and \
+    say what you assumed. If you cannot, end your turn with the question.";
+
+pub(super) struct AskUser;
+
+struct AskCall {
+    question: String,
+    options: Vec<String>,
+}
+
+impl Tool for AskUser {
+    fn kind(&self) -> ToolKind {
+        ToolKind::Ask
+    }
+
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            name: NAME.to_owned(),
+            description: "Asks the user one question and answers with their words. Ask only what \
+                changes the work and what you cannot find out yourself. Offer two to six short \
+                answers in `options` where you can; the user may write another one."
+                .to_owned(),
+            schema: json!({
+                "type": "object",
+                "properties": {
+                    "question": {"type": "string", "description": "One question, in a sentence or a few"},
+                    "options": {"type": "array", "items": {"type": "string"}, "description": "Answers to choose from"}
+                },
+                "required": ["question"]
+            }),
+            parallel: false,
+        }
+    }
+
+    fn parse(&self, arguments: Value, _: &ToolContext) -> Result<Box<dyn Call>, ToolFailure> {
+        let mut arguments = ArgumentReader::new(NAME, arguments);
+        let question = arguments.string("question");
+        let options = arguments.optional_strings("options").unwrap_or_default();
+        arguments.finish()?;
+        if question.trim().is_empty() {
+            return Err(ToolFailure::tell("`question` is empty."));
+        }
+        if question.chars().count() > MAX_QUESTION_CHARS {
+            return Err(ToolFailure::Tell(format!(
+                "`question` is too long; it may have at most {MAX_QUESTION_CHARS} characters."
+            )));
+        }
+        let fits = |option: &String| {
+            !option.trim().is_empty() && option.chars().count() <= MAX_OPTION_CHARS
+        };
+        if options.len() > MAX_OPTIONS || !options.iter().all(fits) {
+            return Err(ToolFailure::Tell(format!(
+                "`options` may have at most {MAX_OPTIONS} texts of 1 to {MAX_OPTION_CHARS} characters."
+            )));
+        }
+        Ok(Box::new(AskCall { question, options }))
+    }
+}
+
+impl Call for AskCall {
+    fn title(&self) -> String {
+        let line = self.question.split_whitespace().collect::<Vec<_>>().join(" ");
+        match line.char_indices().nth(MAX_TITLE_CHARS) {
+            Some((cut, _)) => format!("Ask {}…", &line[..cut]),
+            None => format!("Ask {line}"),
+        }
+    }
+
+    fn access(&self) -> Access {
+        Access::Read { path: None, names: Vec::new() }
+    }
+
+    fn run(
+        self: Box<Self>,
+        context: ToolContext,
+        _: Approved,
+    ) -> BoxFuture<'static, Result<ToolOutput, ToolFailure>> {
+        let origin = context.origin;
+        let params = AskParams {
+            question_id: format!("q-{}", uuid::Uuid::now_v7().simple()),
+            session_id: origin.session,
+            turn_id: origin.turn.into(),
+            call_id: origin.call.into(),
+            text: self.question,
+            options: self.options,
+        };
+        let (asking, cancel) = (context.questions.ask(params), context.cancel);
+        async move {
+            let answer = tokio::select! {
+                answer = asking => answer,
+                () = cancel.cancelled() => {
+                    return Err(ToolFailure::tell("The turn ended before the user answered."));
+                }
+            };
+            let mut content = ModelText::default();
+            let detail = match answer {
+                UserAnswer::Text(text) => {
+                    let text: String = text.trim().chars().take(MAX_ANSWER_CHARS).collect();
+                    content.frame("answer of the user", &text);
+                    Some(text)
+                }
+                UserAnswer::Dismissed => {
+                    content.own(DISMISSED);
+                    None
+                }
+                UserAnswer::Unavailable => {
+                    content.own(UNAVAILABLE);
+                    Some(UNAVAILABLE.to_owned())
+                }
+            };
+            Ok(ToolOutput { content, detail, ..ToolOutput::default() })
+        }
+        .boxed()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+
+    use super::*;
+    use crate::tools::testing::Fixture;
+
+    async fn check(arguments: Value, expect: Expect) {
+        expect.assert_eq(&Fixture::new(&[]).call(NAME, arguments).await);
+    }
+
+    #[tokio::test]
+    async fn the_answer_is_framed_as_the_words_of_the_user() {
+        check(
+            json!({"question": "Which?", "options": ["[cairn] this one", "that"]}),
+            expect![[r#"
+                [cairn] answer of the user:
+                \[cairn] this one
+                [cairn] end of the answer of the user"#]],
+        )
+        .await;
+        let dismissed = format!("[cairn] {DISMISSED}");
+        assert_eq!(Fixture::new(&[]).call(NAME, json!({"question": "Which?"})).await, dismissed);
+    }
+
+    #[tokio::test]
+    async fn questions_and_options_are_bounded() {
+        check(json!({"question": " "}), expect!["failure: `question` is empty."]).await;
+        for arguments in [
+            json!({"question": "x".repeat(MAX_QUESTION_CHARS + 1)}),
+            json!({"question": "Which?", "options": ["a", "b", "c", "d", "e", "f", "g"]}),
+            json!({"question": "Which?", "options": [""]}),
+            json!({"question": "Which?", "options": ["x".repeat(MAX_OPTION_CHARS + 1)]}),
+        ] {
+            let failure = Fixture::new(&[]).call(NAME, arguments).await;
+            assert!(failure.starts_with("failure: `") && failure.contains("at most"), "{failure}");
+        }
+    }
+}

@@ -1,0 +1,121 @@
+use expect_test::{Expect, expect};
+
+use super::*;
+use crate::tools::testing::Fixture;
+
+async fn check(fixture: &Fixture, arguments: Value, expect: Expect) {
+    let got = fixture.call("bash", arguments).await;
+    // The only part that differs from run to run.
+    let got: Vec<String> = got
+        .lines()
+        .map(|line| match line.rsplit_once(", ") {
+            Some((before, after)) if after.ends_with(" s") => before.to_owned(),
+            _ => line.to_owned(),
+        })
+        .collect();
+    expect.assert_eq(&got.join("\n"));
+}
+
+#[tokio::test]
+async fn a_command_runs_and_its_output_is_the_result() {
+    let fixture = Fixture::new(&[("a.txt", "hello\n")]);
+    check(&fixture, json!({"command": "cat a.txt"}), expect!["hello\n[cairn] exit code 0"]).await;
+    check(
+        &fixture,
+        json!({"command": "printf x; exit 2"}),
+        expect!["failed: x\n[cairn] exit code 2"],
+    )
+    .await;
+    check(
+        &fixture,
+        json!({"command": "kill -TERM $$"}),
+        expect!["failed: [cairn] ended by signal 15"],
+    )
+    .await;
+    check(
+        &fixture,
+        json!({"command": "echo a; sleep 60", "timeout_ms": 100}),
+        expect!["failed: a\n[cairn] timed out after 0.1 s and was ended; output so far above"],
+    )
+    .await;
+    check(
+        &fixture,
+        json!({"command": "sleep 60 & echo a"}),
+        expect!["a\n[cairn] exit code 0\n[cairn] 1 left in the background, ended"],
+    )
+    .await;
+    check(&fixture, json!({"command": " # nothing\n"}), expect!["failure: `command` is empty."])
+        .await;
+}
+
+#[tokio::test]
+async fn the_result_names_files_that_are_unsaved_in_the_editor() {
+    let fixture = Fixture::new(&[]);
+    fixture.stays_unsaved(&["src/a.rs", "b"]);
+    check(
+        &fixture,
+        json!({"command": "true"}),
+        expect![
+            "[cairn] Unsaved in the editor, so the command saw older text: src/a.rs, b\n[cairn] exit code 0"
+        ],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn a_cancelled_turn_ends_the_command() {
+    let fixture = Fixture::new(&[]);
+    fixture.cancel();
+    let got = fixture.call("bash", json!({"command": "sleep 60"})).await;
+    assert!(got.contains("ancelled"), "{got}");
+}
+
+#[test]
+fn a_failure_without_a_grant_names_the_grant() {
+    let needs = |network, git| Needs { network, git };
+    for (output, needs, told) in [
+        ("curl: (6) Could not resolve host: a.b", needs(false, false), "[\"network\"]"),
+        ("curl: (6) Could not resolve host: a.b", needs(true, false), ""),
+        (
+            "Unable to create '/w/.git/index.lock': Read-only file system",
+            needs(false, false),
+            "[\"git\"]",
+        ),
+        ("touch: '/w/.git/hooks/a': Read-only file system", needs(false, true), "hooks and config"),
+        ("touch: /usr/a: Read-only file system", needs(false, false), "cairn.sandbox.writable"),
+        ("error: no such file", needs(false, false), ""),
+        (
+            "cat: /h/me/x/a: No such file or directory",
+            needs(false, false),
+            "cairn.sandbox.readable",
+        ),
+        ("cat: /h/me/ws/a: No such file or directory", needs(false, false), ""),
+    ] {
+        let hint = hint(output, needs, ("/h/me", "/h/me/ws")).unwrap_or_default();
+        assert!(hint.contains(told) && (hint.is_empty() == told.is_empty()), "{output}: {hint}");
+    }
+}
+
+#[test]
+fn the_description_names_the_shell_of_the_system() {
+    for (shell, grants) in [(&BASH, true), (&POWERSHELL, false)] {
+        let spec = shell.spec();
+        assert_eq!(spec.schema["properties"]["needs"].is_object(), grants, "{}", spec.name);
+        assert_eq!(spec.description.contains("sandbox"), grants, "{}", spec.name);
+    }
+    assert_eq!(HERE.name, if cfg!(windows) { "powershell" } else { "bash" });
+}
+
+#[test]
+fn titles_are_one_short_line() {
+    let call = |command: &str| BashCall {
+        command: command.to_owned(),
+        cwd: "/".into(),
+        timeout: Duration::ZERO,
+        needs: Needs::NONE,
+    };
+    assert_eq!(call("npm\n  test").title(), "Run npm test");
+    let fetch = BashCall { needs: Needs { network: true, git: false }, ..call("git fetch") };
+    assert_eq!(fetch.title(), "Run git fetch (with network access)");
+    assert_eq!(call(&"x".repeat(100)).title(), format!("Run {}…", "x".repeat(80)));
+}
