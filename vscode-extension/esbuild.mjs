@@ -2,16 +2,32 @@ import { build } from "esbuild";
 
 const production = process.argv.includes("--production");
 
-await build({
-  entryPoints: ["src/extension.ts"],
-  outfile: "dist/extension.js",
+const common = {
   bundle: true,
-  platform: "node",
-  target: "node20",
-  format: "cjs",
-  external: ["vscode"],
   minify: production,
   sourcemap: production ? false : "linked",
   legalComments: "none",
   logLevel: "warning",
+};
+
+await build({
+  ...common,
+  entryPoints: ["src/extension.ts"],
+  outfile: "dist/extension.js",
+  platform: "node",
+  target: "node20",
+  format: "cjs",
+  external: ["vscode"],
+});
+
+// The page of the conversation view, with its style and the font of its icons.
+await build({
+  ...common,
+  entryPoints: ["webview/main.ts"],
+  outdir: "dist/webview",
+  platform: "browser",
+  target: "chrome128",
+  format: "iife",
+  loader: { ".ttf": "file" },
+  assetNames: "[name]",
 });

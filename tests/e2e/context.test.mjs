@@ -15,11 +15,15 @@ const it = cairn({
     "cairn.model.contextTokens": 8_000,
     "cairn.model.price": { input: 3, cachedInput: 0.3, output: 15 },
   }),
-  ready: () => it.window.status().first().waitFor({ timeout: 60 * SECOND }),
+  ready: () =>
+    it.window
+      .status()
+      .first()
+      .waitFor({ timeout: 60 * SECOND }),
 });
 const meter = (text) => it.window.page.locator('.statusbar-item[id*="cairn.status.context"]', { hasText: text });
 
-it.step("the meter says what is in use and what it cost", async () => {
+it.step("the meter shows context use and cost", async () => {
   const { window } = it;
   await window.command("Agent: run task");
   await window.answer("What should be done?", "Read the cart");
@@ -28,7 +32,7 @@ it.step("the meter says what is in use and what it cost", async () => {
   await window.screenshot("40 meter");
 });
 
-it.step("it warns before the window is full", async () => {
+it.step("the meter warns before the context window is full", async () => {
   const { window } = it;
   await window.command("Cairn: Reply");
   await window.answer("Reply", "Go on");
@@ -37,13 +41,16 @@ it.step("it warns before the window is full", async () => {
   await window.screenshot("41 meter warns");
 });
 
-it.step("compacting makes room and is told in the conversation", async () => {
+it.step("compaction frees context and is shown in the conversation", async () => {
   const { window } = it;
   await window.command("Cairn: Compact Conversation");
   const wish = await model.next();
   assert.match(JSON.stringify(wish.body.messages.at(-1)), /is going to be compacted/u);
   await wish.say("The cart has two functions.", { prompt_tokens: 6_700, completion_tokens: 10 });
-  await window.command("Cairn: Show Conversation");
-  await window.page.getByText("Conversation compacted: 7k →").first().waitFor({ timeout: 20 * SECOND });
+  await window.command("Cairn: Open Conversation as Text");
+  await window.page
+    .getByText("Conversation compacted: 7k →")
+    .first()
+    .waitFor({ timeout: 20 * SECOND });
   await window.screenshot("42 compacted");
 });

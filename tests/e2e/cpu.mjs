@@ -7,16 +7,24 @@ const TICKS = 100;
 
 /** CPU seconds so far of what this process started and what that started, by what it is. */
 export function cpuTimes() {
-  const processes = new Map(readdirSync("/proc").flatMap(read));
-  const isOurs = (pid) => pid === process.pid || (pid > 1 && isOurs(processes.get(pid)?.parent ?? 0));
   const times = {};
-  for (const [pid, { command, seconds }] of processes) {
-    if (pid !== process.pid && isOurs(pid)) {
-      const name = nameOf(command);
-      times[name] = (times[name] ?? 0) + seconds;
-    }
+  for (const { name, seconds } of started()) {
+    times[name] = (times[name] ?? 0) + seconds;
   }
   return times;
+}
+
+/** Ids of the processes of one kind (`daemon`, `extension host`) that this process started, directly or not. */
+export function processesOf(kind) {
+  return started().flatMap(({ pid, name }) => (name === kind ? [pid] : []));
+}
+
+function started() {
+  const processes = new Map(readdirSync("/proc").flatMap(read));
+  const isOurs = (pid) => pid === process.pid || (pid > 1 && isOurs(processes.get(pid)?.parent ?? 0));
+  return [...processes]
+    .filter(([pid]) => pid !== process.pid && isOurs(pid))
+    .map(([pid, { command, seconds }]) => ({ pid, name: nameOf(command), seconds }));
 }
 
 /** `window 1.2 s, daemon 0.1 s`: what was used since, the most first. */

@@ -94,8 +94,18 @@ export async function startEditor({ workspace, home, settings = {}, machine = {}
   const port = await freePort();
   const server = spawn(
     editorNode,
-    [editorEntry, "--auth", "none", "--bind-addr", `127.0.0.1:${port}`, ...folders,
-      "--disable-telemetry", "--disable-update-check", ...(trusted ? ["--disable-workspace-trust"] : []), workspace],
+    [
+      editorEntry,
+      "--auth",
+      "none",
+      "--bind-addr",
+      `127.0.0.1:${port}`,
+      ...folders,
+      "--disable-telemetry",
+      "--disable-update-check",
+      ...(trusted ? ["--disable-workspace-trust"] : []),
+      workspace,
+    ],
     // A group of its own: ended whole, with the extension host and the daemon in it.
     { env: environment, stdio: ["ignore", "pipe", "pipe"], detached: true },
   );
@@ -106,12 +116,16 @@ export async function startEditor({ workspace, home, settings = {}, machine = {}
     });
   }
   const origin = `http://127.0.0.1:${port}`;
-  await until(async () => {
-    if (server.exitCode !== null) {
-      throw new Error(`The editor ended at its start:\n${log}`);
-    }
-    return (await fetch(`${origin}/healthz`).catch(() => undefined))?.ok;
-  }, 60_000, "the editor's server");
+  await until(
+    async () => {
+      if (server.exitCode !== null) {
+        throw new Error(`The editor ended at its start:\n${log}`);
+      }
+      return (await fetch(`${origin}/healthz`).catch(() => undefined))?.ok;
+    },
+    60_000,
+    "the editor's server",
+  );
 
   return {
     url: `${origin}/?folder=${encodeURIComponent(workspace)}`,
@@ -144,7 +158,12 @@ export async function findChromium() {
   const name = process.env.CHROMIUM || "chromium";
   const folders = name.includes("/") ? [""] : (process.env.PATH ?? "").split(delimiter).filter((folder) => folder !== "");
   for (const path of folders.map((folder) => resolve(folder, name))) {
-    if (await access(path, constants.X_OK).then(() => true, () => false)) {
+    if (
+      await access(path, constants.X_OK).then(
+        () => true,
+        () => false,
+      )
+    ) {
       return path;
     }
   }
@@ -191,10 +210,7 @@ async function isWhole() {
 
 function nativeModules() {
   const modules = join(editorHome, "node_modules/code-server/lib/vscode/node_modules");
-  return [
-    join(modules, "@vscode/spdlog/build/Release/spdlog.node"),
-    join(modules, "@vscode/native-watchdog/build/Release/watchdog.node"),
-  ];
+  return [join(modules, "@vscode/spdlog/build/Release/spdlog.node"), join(modules, "@vscode/native-watchdog/build/Release/watchdog.node")];
 }
 
 async function npmInstall(env) {

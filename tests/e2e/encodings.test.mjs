@@ -49,8 +49,11 @@ const onDisk = (path) => readFile(join(workspace, path)).catch(() => undefined);
 const holds = (path, bytes) => until(async () => (await onDisk(path))?.equals(bytes), 10 * SECOND, `the bytes of ${path}`);
 const line = (text) => window.page.locator(".editor-instance .view-line", { hasText: text }).first();
 
-step("one line of a closed file in GBK is changed, and no byte beside it", async () => {
-  await window.status().filter({ hasText: "replay" }).waitFor({ timeout: 30 * SECOND });
+step("an edit of a closed GBK file changes one line and keeps all other bytes", async () => {
+  await window
+    .status()
+    .filter({ hasText: "replay" })
+    .waitFor({ timeout: 30 * SECOND });
   // Opened as UTF-8, it shows replacement characters.
   await window.open("src/open.mjs");
   await line("\uFFFD").waitFor();
@@ -65,9 +68,9 @@ step("one line of a closed file in GBK is changed, and no byte beside it", async
   await window.screenshot("encodings-01 changed");
 });
 
-step("a file that the window shows in a wrong encoding is not changed, and the reason says what helps", async () => {
+step("a file open in a wrong encoding is not changed, and the reason names a remedy", async () => {
   assert.deepEqual(await onDisk("src/open.mjs"), FILES["src/open.mjs"]);
-  await window.command("Cairn: Show Conversation");
+  await window.command("Cairn: Open Conversation as Text");
   await line("open in the editor in another encoding than its own (GBK)").waitFor();
   await line("reopen it with its encoding").waitFor();
   await window.screenshot("encodings-02 refused");
@@ -79,12 +82,20 @@ step("rejecting restores the bytes", async () => {
   for (const [path, bytes] of Object.entries(FILES)) {
     await holds(path, bytes);
   }
+  await window.command("View: Show Explorer");
   // The Explorer says no more that it was deleted.
   const notes = window.page.locator(".explorer-folders-view .monaco-list-row", { hasText: "notes.txt" });
   let said;
-  await until(async () => {
-    said = await notes.locator(".monaco-icon-label").first().evaluate((label) => `${label.className} ${label.getAttribute("aria-label")}`);
-    return !/badge/iu.test(said) && !/deleted/iu.test(said);
-  }, 10 * SECOND, "no mark at notes.txt").catch((error) => assert.fail(`${error.message}: ${said}`));
+  await until(
+    async () => {
+      said = await notes
+        .locator(".monaco-icon-label")
+        .first()
+        .evaluate((label) => `${label.className} ${label.getAttribute("aria-label")}`);
+      return !/badge/iu.test(said) && !/deleted/iu.test(said);
+    },
+    10 * SECOND,
+    "no mark at notes.txt",
+  ).catch((error) => assert.fail(`${error.message}: ${said}`));
   await window.screenshot("encodings-03 rejected");
 });

@@ -5,7 +5,7 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 
-import { ensureEditor, freshCopy, privateHome, replay, sample, startEditor, temporaryFolder } from "./editor.mjs";
+import { ensureEditor, freshCopy, privateHome, replay, sample, startEditor, temporaryFolder, until } from "./editor.mjs";
 import { openBrowser, openWindow } from "./window.mjs";
 
 export const SECOND = 1_000;
@@ -19,12 +19,16 @@ const daemon = process.env.CAIRN_DAEMON ? { "cairn.daemon.path": process.env.CAI
  * @param {object} options
  * @param {string} [options.script]  the replay that answers
  * @param {boolean} [options.trusted]  whether the editor trusts the workspace from the start
+ * @param {boolean} [options.sideBar]  whether the side bar shows Cairn from the start
  * @param {(workspace: string) => object | Promise<object>} [options.prepare]
  *   called before the editor starts: may change the workspace, and gives further settings
+ * @param {boolean} [options.conversation]
+ *   whether the conversation view stays as the editor shows it; else it is folded, so that tasks are
+ *   typed into the input box and approvals come as notifications
  * @param {(it: object) => void | Promise<void>} [options.ready]  called before the first test
  */
-export function cairn({ script, trusted = true, prepare = () => ({}), ready = () => {} }) {
-  const it = { workspace: "", window: undefined, play, configure, step };
+export function cairn({ script, trusted = true, sideBar = true, conversation = false, prepare = () => ({}), ready = () => {} }) {
+  const it = { workspace: "", window: undefined, play, configure, armed, answerList, step };
   let broken = false;
   let folder;
   let editor;
@@ -40,6 +44,8 @@ export function cairn({ script, trusted = true, prepare = () => ({}), ready = ()
       home,
       trusted,
       settings: {
+        // The cursor stays where a test has put it.
+        "cairn.review.advance": false,
         "workbench.reduceMotion": "on",
         "editor.cursorBlinking": "solid",
         "editor.minimap.enabled": false,
@@ -52,6 +58,9 @@ export function cairn({ script, trusted = true, prepare = () => ({}), ready = ()
     });
     browser = await openBrowser();
     it.window = await openWindow(browser, editor.url);
+    if (sideBar && !conversation) {
+      await it.window.foldConversation();
+    }
     await ready(it);
   });
 
@@ -72,6 +81,34 @@ export function cairn({ script, trusted = true, prepare = () => ({}), ready = ()
   async function play(name, settings = {}) {
     await editor.configure({ "cairn.model.replayFile": replay(name), ...settings });
     await it.window.page.locator(`.statusbar-item[id*="cairn.status"] [aria-label*="${name}.json"]`).waitFor();
+  }
+
+  /** Waits until an answer to the newest question counts: its row in the plan has its buttons then. */
+  async function armed() {
+    const rows = it.window.row("Plan", "Approval needed");
+    await rows.last().locator('.action-label[aria-label^="Allow Once"]').waitFor({ state: "attached" });
+  }
+
+  /** Answers in the list of answers, by its row or by Enter. In the list's first moment no answer counts. */
+  async function answerList(label) {
+    const list = it.window.page.locator(".quick-input-widget:visible");
+    await list.waitFor();
+    await until(
+      async () => {
+        if (label === undefined) {
+          await it.window.page.keyboard.press("Enter");
+        } else {
+          await list
+            .locator(".monaco-list-row", { hasText: label })
+            .first()
+            .click({ timeout: SECOND })
+            .catch(() => {});
+        }
+        return !(await list.isVisible());
+      },
+      10 * SECOND,
+      `the answer ${label ?? "under the cursor"}`,
+    );
   }
 
   /** A test that fails leaves a picture of how it ended, and nothing for the next to go on from. */

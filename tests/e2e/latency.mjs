@@ -8,8 +8,10 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 
 import { cpuSince, cpuTimes } from "./cpu.mjs";
+import { measureDecisions } from "./decisions.mjs";
 import { ensureEditor, privateHome, repository, startEditor, temporaryFolder } from "./editor.mjs";
 import { openModel } from "./model.mjs";
+import { measurePage, quantiles } from "./page.mjs";
 import { openBrowser, openWindow } from "./window.mjs";
 
 const SECOND = 1_000;
@@ -33,13 +35,19 @@ try {
     await show(window, "Baseline");
     return { plan: await updates(window, model) };
   });
+  const review = await withEditor("review", {}, oneWord);
   const ours = await withEditor("ours", {}, plansAndDecisions);
+  const pages = await inTurn(3, () => measurePage(browser, { items: 10_000, pieces: 300, everyMs: 10 }));
   const rows = [
     ["last byte of a todo call of 20 items → its rows changed", ours.plan],
     ["the same with an empty extension", baseline.plan],
     [`accept all: ${FILES * HUNKS} edits in ${FILES} files, click → the view is empty`, ours.accept],
     [`reject all: the same`, ours.reject],
     [`the agent proposing them: ${FILES} files, one call each`, ours.propose],
+    ["conversation of 10,000 items: message → drawn", pages.map(({ first }) => first)],
+    ["a piece of an answer below it, with its layout", pages.flatMap(({ append }) => append)],
+    ["longest task of the page while 100 pieces a second come; 0 if all are shorter than 50 ms", pages.map(({ longest }) => longest)],
+    ["key of a decision → the edit painted without marks", review.paint],
   ];
   console.log("| what | min | p50 | p95 | max | samples |\n|---|---|---|---|---|---|");
   for (const [what, samples] of rows.filter(([, samples]) => samples.length > 0)) {
@@ -48,10 +56,23 @@ try {
     console.log(`| ${[what, ...shown, samples.length].join(" | ")} |`);
   }
   const [us, them] = [quantiles(ours.plan), quantiles(baseline.plan)];
+  const { withLens, without } = review.pixels;
+  console.log(`| keys for each edit decided |  | ${review.keys.toFixed(2)} |  |  |  |`);
+  console.log(`| pixels that a changed word adds, without its lens |  | ${without.toFixed(1)} |  |  |  |`);
+  console.log(`| with its lens |  | ${withLens.toFixed(1)} |  |  |  |`);
   console.log(`| ours : baseline |  | ${(us(0.5) / them(0.5)).toFixed(2)} | ${(us(0.95) / them(0.95)).toFixed(2)} |  |  |`);
 } finally {
   await browser.close();
   await rm(folder, { recursive: true, force: true, maxRetries: 5 });
+}
+
+/** Results of a measurement that is made some times, one after the other. */
+async function inTurn(times, measure) {
+  const results = [];
+  while (results.length < times) {
+    results.push(await measure());
+  }
+  return results;
 }
 
 async function withEditor(name, options, body) {
@@ -59,7 +80,10 @@ async function withEditor(name, options, body) {
   const workspace = join(folder, name, "workspace");
   await mkdir(workspace, { recursive: true });
   for (let file = 0; file < FILES; file += 1) {
-    await writeFile(join(workspace, fileName(file)), text(() => "old"));
+    await writeFile(
+      join(workspace, fileName(file)),
+      text(() => "old"),
+    );
   }
   const home = join(folder, name, "home");
   const daemon = process.env.CAIRN_DAEMON ? { "cairn.daemon.path": process.env.CAIRN_DAEMON } : {};
@@ -74,7 +98,7 @@ async function withEditor(name, options, body) {
   stop = () => editor.stop();
   try {
     const window = await openWindow(browser, editor.url, { width: 1280, height: 1200 });
-    return await body({ window, model });
+    return await body({ window, model, workspace, configure: editor.configure });
   } finally {
     await editor.stop();
     await model.close();
@@ -82,8 +106,11 @@ async function withEditor(name, options, body) {
 }
 
 async function plansAndDecisions({ window, model }) {
-  await window.status().locator('[aria-label*="scripted"]').waitFor({ timeout: 30 * SECOND });
-  await show(window, "Cairn");
+  await window
+    .status()
+    .locator('[aria-label*="scripted"]')
+    .waitFor({ timeout: 30 * SECOND });
+  await window.foldConversation();
   await task(window);
   const plan = await updates(window, model);
   const accept = [];
@@ -103,7 +130,18 @@ async function plansAndDecisions({ window, model }) {
   return { plan, accept, reject, propose: proposals };
 }
 
-/** Opens the side bar of an extension, as soon as the extension is there. */
+async function oneWord(it) {
+  await it.window
+    .status()
+    .locator('[aria-label*="scripted"]')
+    .waitFor({ timeout: 30 * SECOND });
+  await it.window.foldConversation();
+  const measured = await measureDecisions(it);
+  process.stderr.write(`a decision painted: ${quantiles(measured.paint)(0.5).toFixed(1)} ms; keys: ${measured.keys}; zones: ${measured.zones}\n`);
+  return measured;
+}
+
+/** Opens the side bar of the baseline, as soon as the extension is there. */
 async function show({ page }, title) {
   await page.locator(`.activitybar .action-item .action-label[aria-label^="${title}"]`).click();
   await page.locator('.pane-header[aria-label^="Plan"]').waitFor();
@@ -161,7 +199,12 @@ async function watch({ page }, wanted) {
         }
       };
       const observer = new MutationObserver(look);
-      observer.observe(document.querySelector(".part.sidebar"), { subtree: true, childList: true, characterData: true, attributes: true });
+      observer.observe(document.querySelector('.pane:has(.pane-header[aria-label^="Plan"])').closest(".part"), {
+        subtree: true,
+        childList: true,
+        characterData: true,
+        attributes: true,
+      });
     });
   }, wanted);
   return () => page.evaluate(() => globalThis.seen);
@@ -202,9 +245,13 @@ async function decideAll(window, decision) {
   const before = cpuTimes();
   const box = await button.boundingBox();
   await window.page.evaluate(() => {
-    document.addEventListener("mousedown", () => {
-      globalThis.clicked = performance.timeOrigin + performance.now();
-    }, { capture: true, once: true });
+    document.addEventListener(
+      "mousedown",
+      () => {
+        globalThis.clicked = performance.timeOrigin + performance.now();
+      },
+      { capture: true, once: true },
+    );
   });
   await window.page.mouse.click(box.x + box.width / 2, box.y + box.height / 2);
   const end = await empty();
@@ -233,9 +280,4 @@ function fileName(file) {
 /** Forty lines, some with another word. */
 function text(word) {
   return Array.from({ length: HUNKS * 4 }, (_, line) => `${word(line) ?? "old"} line ${line}\n`).join("");
-}
-
-function quantiles(samples) {
-  const sorted = samples.toSorted((a, b) => a - b);
-  return (share) => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))];
 }

@@ -62,7 +62,10 @@ class Exchange {
     const { messages } = this.body;
     // On this machine words of the assistant's may stand between results and notes; they call nothing.
     const last = messages.findLastIndex(({ role, tool_calls: calls }) => role === "assistant" && calls !== undefined);
-    return messages.slice(last + 1).filter(({ role }) => role === "tool").map(({ content }) => content);
+    return messages
+      .slice(last + 1)
+      .filter(({ role }) => role === "tool")
+      .map(({ content }) => content);
   }
 
   /** Answers with calls of tools. */
@@ -83,12 +86,24 @@ class Exchange {
       .concat(event({ delta: {}, finish_reason: "tool_calls" }), "data: [DONE]\n\n");
   }
 
+  /** The beginning of an answer with words, piece by piece. */
+  eventsOfWords(...pieces) {
+    return [{ role: "assistant", content: "" }, ...pieces.map((content) => ({ content }))].map((delta) => event({ delta, finish_reason: null }));
+  }
+
+  /** The end of an answer with words, which ends the turn. */
+  eventsOfEnd(content) {
+    return [event({ delta: { content }, finish_reason: null }), event({ delta: {}, finish_reason: "stop" }), "data: [DONE]\n\n"];
+  }
+
   /** Answers with words, which ends the turn. `usage`: what the server counted. */
   async say(text, usage) {
     await this.send([
       event({ delta: { role: "assistant", content: text }, finish_reason: null }),
       event({ delta: {}, finish_reason: "stop" }),
-      ...(usage === undefined ? [] : [`data: ${JSON.stringify({ id: "chatcmpl-1", object: "chat.completion.chunk", created: 1, model: "scripted", choices: [], usage })}\n\n`]),
+      ...(usage === undefined
+        ? []
+        : [`data: ${JSON.stringify({ id: "chatcmpl-1", object: "chat.completion.chunk", created: 1, model: "scripted", choices: [], usage })}\n\n`]),
       "data: [DONE]\n\n",
     ]);
   }

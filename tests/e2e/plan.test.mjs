@@ -34,10 +34,13 @@ async function task(text) {
 }
 
 step("the first call of a turn opens the plan", async () => {
-  await window.status().filter({ hasText: "replay" }).waitFor({ timeout: 30 * SECOND });
+  await window
+    .status()
+    .filter({ hasText: "replay" })
+    .waitFor({ timeout: 30 * SECOND });
   await window.open("src/pricing.mjs");
   await task("Fix the discount");
-  await open(root("0 of 5 done, working")).waitFor();
+  await open(root("0 of 5 done")).waitFor();
   await waits("node --version");
   await plan("Looking for the wrong discount, in progress, Run node --version").waitFor();
   assert.equal(await window.spinning("Plan").count(), 1);
@@ -45,14 +48,14 @@ step("the first call of a turn opens the plan", async () => {
   await window.screenshot("plan-01 first call");
 });
 
-step("each update shows, and what it leaves out is named", async () => {
+step("each update is shown, with the names of dropped steps", async () => {
   await answer("node --version", "Allow");
-  await root("1 of 3 done, working").waitFor();
+  await root("1 of 3 done, wait").waitFor();
   await plan("Find the wrong discount, completed").waitFor();
   await plan("2 steps were dropped: Write an entry for the changelog; Tell the team").waitFor();
 });
 
-step("what is done for a step is found under it", async () => {
+step("the work for a step is shown under it", async () => {
   await waits("node --test");
   const item = plan("Correcting it, in progress");
   await closed(item).waitFor();
@@ -67,7 +70,7 @@ step("what is done for a step is found under it", async () => {
   await answer("git push", "Deny");
 });
 
-step("a question folds the plan, keeps what is open, and offers a reply", async () => {
+step("a question collapses the plan, keeps open steps, and offers a reply", async () => {
   await closed(root("1 of 3 done, waits for your reply, 2 open")).waitFor();
   assert.equal(await window.spinning("Plan").count(), 0);
   await window.status().filter({ hasText: "Cairn: reply" }).waitFor();
@@ -76,13 +79,17 @@ step("a question folds the plan, keeps what is open, and offers a reply", async 
   await window.page.keyboard.press("Escape");
   await window.twist(root("1 of 3 done"));
   await plan("Run git push, declined").waitFor();
-  for (const [theme, name] of [["Light Modern", "light"], ["Dark High Contrast", "high contrast"], ["Dark Modern", "dark"]]) {
+  for (const [theme, name] of [
+    ["Light Modern", "light"],
+    ["Dark High Contrast", "high contrast"],
+    ["Dark Modern", "dark"],
+  ]) {
     await window.theme(theme);
     await window.screenshot(`plan-04 ${name}`);
   }
 });
 
-step("a file of a step opens at the first of its edits", async () => {
+step("a file under a step opens at its first edit", async () => {
   await plan("File src/cart.mjs, 1 edit to review").click();
   await window.page.locator('.tab.active[data-resource-name="cart.mjs"]').waitFor();
   await window.page.locator(".view-line", { hasText: "Math.max" }).waitFor();
@@ -96,7 +103,7 @@ step("a plan and a step can be copied", async () => {
   await until(async () => (await window.clipboard()) === "Add a test for it", 5 * SECOND, "the step");
 });
 
-step("the keyboard is enough", async () => {
+step("the plan can be used by keyboard only", async () => {
   await plan("Add a test for it, open").click();
   await window.page.keyboard.press("ArrowUp");
   await window.page.keyboard.press("Shift+F10");
@@ -118,32 +125,32 @@ step("the edits of a step are decided together", async () => {
   await plan("File src/pricing.mjs, nothing to review").waitFor();
 });
 
-step("a reply goes on, and the next call opens the plan again", async () => {
+step("a reply continues, and the next call expands the plan again", async () => {
   await window.twist(root("1 of 3 done"));
   await closed(root("1 of 3 done")).waitFor();
   await window.rowAction(root("1 of 3 done"), "Reply");
   await window.answer("Reply", "Yes, to the cent");
-  await open(root("1 of 3 done, working")).waitFor();
+  await open(root("1 of 3 done")).waitFor();
   await waits("node --eval 0");
 });
 
-step("what the user folds in a turn stays folded", async () => {
+step("a plan that the user collapses stays collapsed for the turn", async () => {
   await window.twist(root("1 of 3 done"));
   await closed(root("1 of 3 done")).waitFor();
   await answer("node --eval 0", "Allow");
-  await root("3 of 4 done, working").waitFor();
+  await root("3 of 4 done, wait").waitFor();
   await waits("node --test test");
   assert.equal(await open(root("3 of 4 done")).count(), 0);
 });
 
-step("a step that was only declared done says so", async () => {
+step("a step completed without work is marked", async () => {
   await window.twist(root("3 of 4 done"));
   await plan("Add a test for it, completed, no recorded work").waitFor();
   await plan("Checking the result, in progress").waitFor();
   await window.screenshot("plan-05 folded by hand, opened again");
 });
 
-step("a cancel leaves nothing that moves, and offers to continue", async () => {
+step("a cancel stops all spinners and offers to continue", async () => {
   await window.rowAction(root("3 of 4 done"), "Cancel Task");
   await closed(root("3 of 4 done, cancelled, 1 open")).waitFor();
   assert.equal(await window.spinning("Plan").count(), 0);
@@ -151,7 +158,7 @@ step("a cancel leaves nothing that moves, and offers to continue", async () => {
   await plan("Check the result, open").waitFor();
   await window.screenshot("plan-06 cancelled");
   await window.rowAction(root("3 of 4 done"), "Continue Plan");
-  await open(root("3 of 4 done, working")).waitFor();
+  await open(root("3 of 4 done")).waitFor();
   await waits("node --print 1");
   await answer("node --print 1", "Allow");
   await closed(root("4 of 4 done, done")).waitFor();
@@ -169,13 +176,13 @@ step("plans of earlier turns are kept", async () => {
   assert.deepEqual(await window.menuEntries(plan("Correct it, open")), ["Run Step Again as Task", "Copy Text"]);
 });
 
-step("a step can be run again, and a turn without a plan leaves the last one folded", async () => {
+step("a step can be run again, and a turn without a plan leaves the last plan collapsed", async () => {
   await window.menu(plan("Correct it, open"), "Run Step Again as Task");
   await plan("Correct it: done").waitFor();
   await closed(root("4 of 4 done, done")).waitFor();
 });
 
-step("a blocked step says so", async () => {
+step("a blocked step is marked", async () => {
   await play("plan-blocked", { "cairn.plan.dialect": "write-todos" });
   await task("Move to the new API");
   await waits("node --version");
@@ -186,7 +193,7 @@ step("a blocked step says so", async () => {
   await closed(root("1 of 4 done, 3 open")).waitFor();
 });
 
-step("a task says which others it waits for", async () => {
+step("a task of the graph names the tasks it waits for", async () => {
   await play("plan-tasks", { "cairn.plan.dialect": "tasks" });
   await task("Replace the parser");
   await waits("node --version");
@@ -199,7 +206,7 @@ step("a task says which others it waits for", async () => {
   await plan("#3 Compare the two, blocked by #2").waitFor();
 });
 
-step("twenty long items fit a narrow side bar, and stay text", async () => {
+step("twenty long items fit a narrow side bar as plain text", async () => {
   await play("plan-long", { "cairn.plan.dialect": "auto" });
   await task("Rework the prices");
   await waits("node --version");
@@ -215,7 +222,7 @@ step("twenty long items fit a narrow side bar, and stay text", async () => {
   await window.screenshot("plan-10 narrow");
 });
 
-step("a daemon that starts anew leaves nothing that moves, and keeps the plan", async () => {
+step("a restart of the daemon stops all spinners and keeps the plan", async () => {
   await window.command("Cairn: Restart Daemon");
   await window.notification("“Rework the prices” was interrupted").waitFor();
   await closed(root("5 of 20 done, interrupted, 15 open")).waitFor();
@@ -223,10 +230,10 @@ step("a daemon that starts anew leaves nothing that moves, and keeps the plan", 
   await window.screenshot("plan-11 restarted");
 });
 
-step("a window that is loaded anew has the plan and the conversation, and goes on", async () => {
+step("a reloaded window restores the plan and the conversation, and can continue", async () => {
   await window.reload();
   await closed(root("5 of 20 done, interrupted, 15 open")).waitFor({ timeout: 30 * SECOND });
-  await window.command("Cairn: Show Conversation");
+  await window.command("Cairn: Open Conversation as Text");
   await window.tab("Cairn Conversation").waitFor();
   await until(async () => (await window.text()).includes("Rework the prices"), 10 * SECOND, "the conversation is there again");
   await window.screenshot("plan-12 loaded anew");

@@ -20,8 +20,11 @@ async function queue(text) {
   await window.answer("What should be done next?", text);
 }
 
-step("what is queued while a task runs waits in the plan view", async () => {
-  await window.status().filter({ hasText: "replay" }).waitFor({ timeout: 30 * SECOND });
+step("a follow-up queued during a task waits in the plan view", async () => {
+  await window
+    .status()
+    .filter({ hasText: "replay" })
+    .waitFor({ timeout: 30 * SECOND });
   await window.command("Agent: run task");
   await window.answer("What should be done?", "Do the first");
   await plan("Approval needed. Run a command: node --version").waitFor();
@@ -29,14 +32,14 @@ step("what is queued while a task runs waits in the plan view", async () => {
   await queue("Do the third");
   // A task that is given while another runs can be queued, too.
   await window.command("Agent: run task");
-  await window.choose("Queue it for afterwards");
+  await window.choose("Queue It for Afterwards");
   await window.answer("What should be done next?", "Do what nobody wants");
   await queued("Do the secnd, next").waitFor();
   await queued("Do the third, queued").waitFor();
   await queued("Do what nobody wants, queued").waitFor();
 });
 
-step("it can be changed and dropped", async () => {
+step("a follow-up can be changed and removed", async () => {
   await window.rowAction(queued("Do the secnd"), "Change");
   await window.answer("Change what should be done next", "Do the second");
   await queued("Do the second, next").waitFor();
@@ -45,18 +48,18 @@ step("it can be changed and dropped", async () => {
   await window.screenshot("queue-01 waits");
 });
 
-step("it begins when the task before it has completed, and what follows a cancelled one waits", async () => {
+step("a follow-up starts after a completed task, and waits after a cancelled one", async () => {
   await window.rowAction(plan("Approval needed. Run a command: node --version"), "Allow Once");
-  await plan("Working on: Do the second").waitFor();
   await queued("Do the third, next").waitFor();
   await plan("Approval needed. Run a command: node --test").waitFor();
+  await plan("Do the second: waits for you").waitFor();
   await window.command("Cairn: Cancel Task");
   await plan("Do the second: cancelled").waitFor();
   await queued("Do the third, waits for you").waitFor();
   await window.screenshot("queue-02 held");
 });
 
-step("a window that is loaded anew has it, and it is done when the user says so", async () => {
+step("a reloaded window restores the follow-up, which runs when the user starts it", async () => {
   await window.reload();
   await queued("Do the third, waits for you").waitFor({ timeout: 30 * SECOND });
   await window.rowAction(queued("Do the third"), "Start Now");

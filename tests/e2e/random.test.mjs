@@ -93,17 +93,26 @@ let names = 0;
 
 it.step("the window is ready", async () => {
   await window.page.setViewportSize({ width: 1280, height: 1000 });
-  await window.status().locator('[aria-label*="scripted"]').waitFor({ timeout: 30 * SECOND });
+  // Where the typist changed a line of the agent, a rejection asks.
+  await window.page.addLocatorHandler(window.page.locator(".monaco-dialog-box"), () => window.button("Keep Mine").click());
+  await window
+    .status()
+    .locator('[aria-label*="scripted"]')
+    .waitFor({ timeout: 30 * SECOND });
   for (const path of FILES) {
     const now = await oracle.ask({ do: "new", text: await onDisk(path) });
     files.set(path, { now, seen: new Set([now.text]), open: false });
   }
   await open(FILES[0]);
-  await window.command("View: Show Cairn");
-  await window.rows("Proposed Edits").first().or(window.page.locator(".pane", { hasText: "No proposed edits" })).first().waitFor();
+  await window
+    .rows("Proposed Edits")
+    .first()
+    .or(window.page.locator(".pane", { hasText: "No proposed edits" }))
+    .first()
+    .waitFor();
 });
 
-it.step("a file that the user opens right after it was edited stays open", async () => {
+it.step("a file opened by the user right after an edit stays open", async () => {
   // Found at random: the tab was taken for one that VS Code gives to unsaved text.
   const path = "deep/plums.txt";
   say(`agent ${path}, and at once it is opened`);
@@ -114,7 +123,7 @@ it.step("a file that the user opens right after it was edited stays open", async
   await window.tab("plums.txt").and(window.page.locator(".active")).waitFor();
 });
 
-it.step(`step by step, all is as the model says (SEED=${seed})`, async () => {
+it.step(`one actor after the other: the window matches the reference review (SEED=${seed})`, async () => {
   const end = Date.now() + (minutes * 60 * SECOND * 2) / 3;
   let steps = 0;
   try {
@@ -132,7 +141,7 @@ it.step(`step by step, all is as the model says (SEED=${seed})`, async () => {
   console.log(`${steps} steps`);
 });
 
-it.step("all at once: nobody's text is lost, and no edit is left behind", async () => {
+it.step("all actors at once: no text is lost, and every edit is pending or decided", async () => {
   const end = Date.now() + (minutes * 60 * SECOND) / 3;
   let rounds = 0;
   try {
@@ -146,7 +155,7 @@ it.step("all at once: nobody's text is lost, and no edit is left behind", async 
   console.log(`${rounds} rounds`);
 });
 
-it.step("at the end nothing waits, and the files on disk are what the model says", async () => {
+it.step("at the end nothing is pending, and the files on disk match the reference", async () => {
   assert.equal(await window.rows("Proposed Edits").count(), 0);
   await agent?.say("That is all.");
   agent = undefined;
@@ -474,16 +483,20 @@ async function clickLens(text, path, index) {
   await window.lens(`Edit ${index + 1}/${hunks.length} (+${added} −${removed}`).waitFor();
   const before = JSON.stringify(await shownEdits());
   const advice = window.page.locator(".statusbar-item", { hasText: "look again" });
-  await until(async () => {
-    await window.clickLens(text, index);
-    let stale = false;
-    await until(async () => (stale = (await advice.count()) > 0) || JSON.stringify(await shownEdits()) !== before, 5 * SECOND, "a decision");
-    if (stale) {
-      say("the lens was of before, and said so");
-      await advice.waitFor({ state: "detached" });
-    }
-    return !stale;
-  }, 20 * SECOND, "a lens that is up to date");
+  await until(
+    async () => {
+      await window.clickLens(text, index);
+      let stale = false;
+      await until(async () => (stale = (await advice.count()) > 0) || JSON.stringify(await shownEdits()) !== before, 5 * SECOND, "a decision");
+      if (stale) {
+        say("the lens was of before, and said so");
+        await advice.waitFor({ state: "detached" });
+      }
+      return !stale;
+    },
+    20 * SECOND,
+    "a lens that is up to date",
+  );
 }
 
 async function goTo(line) {
@@ -493,15 +506,22 @@ async function goTo(line) {
 }
 
 async function cursorIs(line, selected = "") {
-  await window.page.locator(`.statusbar-item[aria-label="Ln ${line}, Col 1${selected}"], .statusbar-item:has-text("Ln ${line}, Col 1${selected}")`).first().waitFor();
+  await window.page
+    .locator(`.statusbar-item[aria-label="Ln ${line}, Col 1${selected}"], .statusbar-item:has-text("Ln ${line}, Col 1${selected}")`)
+    .first()
+    .waitFor();
 }
 
 /** The key again until it counts: a list that is still closing takes it. */
 async function focusEditor() {
-  await until(async () => {
-    await window.page.keyboard.press("Control+1");
-    return (await window.page.locator(".editor-instance .monaco-editor.focused").count()) > 0;
-  }, 20 * SECOND, "the focus in the editor");
+  await until(
+    async () => {
+      await window.page.keyboard.press("Control+1");
+      return (await window.page.locator(".editor-instance .monaco-editor.focused").count()) > 0;
+    },
+    20 * SECOND,
+    "the focus in the editor",
+  );
 }
 
 /* ---------------------------------------------------------------- what should be, and what is */
@@ -534,26 +554,32 @@ async function agrees() {
     .map((path) => [path, files.get(path).now.hunks.map(({ old, new: lines }) => `line ${lines[0] + 1} +${lines[1] - lines[0]} -${old[1] - old[0]}`)])
     .sort();
   let shown;
-  await until(async () => {
-    shown = await shownEdits();
-    return JSON.stringify(shown) === JSON.stringify(right);
-  }, 10 * SECOND, "the edits").catch(() => assert.deepEqual(shown, right));
+  await until(
+    async () => {
+      shown = await shownEdits();
+      return JSON.stringify(shown) === JSON.stringify(right);
+    },
+    10 * SECOND,
+    "the edits",
+  ).catch(() => assert.deepEqual(shown, right));
   const name = await window.page.locator(".tab.active").getAttribute("data-resource-name");
   const path = FILES.find((path) => path.endsWith(name));
   const text = files.get(path).now.text;
   let there;
-  await until(async () => {
-    there = await textInFront();
-    return there === text;
-  }, 5 * SECOND, "the text").catch(() => assert.equal(there, text, path));
+  await until(
+    async () => {
+      there = await textInFront();
+      return there === text;
+    },
+    5 * SECOND,
+    "the text",
+  ).catch(() => assert.equal(there, text, path));
 }
 
 async function shownEdits() {
-  const rows = await window.rows("Proposed Edits").evaluateAll((rows) =>
-    rows
-      .sort((a, b) => Number(a.dataset.index) - Number(b.dataset.index))
-      .map((row) => row.getAttribute("aria-label")),
-  );
+  const rows = await window
+    .rows("Proposed Edits")
+    .evaluateAll((rows) => rows.sort((a, b) => Number(a.dataset.index) - Number(b.dataset.index)).map((row) => row.getAttribute("aria-label")));
   const shown = [];
   for (const spoken of rows) {
     const file = /^(.*), \d+ proposed edits?/.exec(spoken);
@@ -583,9 +609,7 @@ function editRow(path, index) {
   // Below the row of the file, in the order that the view shows.
   const before = FILES.filter((other) => files.get(other).now.hunks.length > 0).sort();
   const rows = before.slice(0, before.indexOf(path)).reduce((sum, other) => sum + 1 + files.get(other).now.hunks.length, 0);
-  return window.page.locator(
-    `.pane:has(.pane-header[aria-label^="Proposed Edits"]) .monaco-list-row[data-index="${rows + 1 + index}"]`,
-  );
+  return window.page.locator(`.pane:has(.pane-header[aria-label^="Proposed Edits"]) .monaco-list-row[data-index="${rows + 1 + index}"]`);
 }
 
 /* ---------------------------------------------------------------- lines */

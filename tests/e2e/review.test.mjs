@@ -18,12 +18,16 @@ const it = cairn({
 });
 const { step } = it;
 
-const exists = (path) => access(join(workspace, path)).then(() => true, () => false);
+const exists = (path) =>
+  access(join(workspace, path)).then(
+    () => true,
+    () => false,
+  );
 const edit = (text) => window.row("Proposed Edits", text);
 const zone = (text) => window.page.locator(".review-widget", { hasText: text }).filter({ visible: true });
 const CART = ["discount, format, toCents", "const cents =", "format(price)"];
 
-/** Which edits of the cart wait. */
+/** Texts of the pending edits of the cart. */
 async function cart() {
   const waiting = [];
   for (const text of CART) {
@@ -35,18 +39,22 @@ async function cart() {
 }
 
 step("a task changes several files", async () => {
-  await window.status().filter({ hasText: "replay" }).waitFor({ timeout: 30 * SECOND });
+  await window
+    .status()
+    .filter({ hasText: "replay" })
+    .waitFor({ timeout: 30 * SECOND });
   await window.open("src/cart.mjs");
   await window.command("Agent: run task");
   await window.answer("What should be done?", "Fix the totals");
-  await window.button("Allow once", window.notification("node --test")).click();
+  await it.armed();
+  await window.button("Allow Once", window.notification("node --test")).click();
   await window.status().filter({ hasText: "edits to review" }).waitFor();
   // The plan collapses when the task is over, which is what is loaded anew below.
   await window.row("Plan", "5 of 5 done").and(window.page.locator('[aria-expanded="false"]')).waitFor();
   assert.deepEqual(await cart(), CART);
 });
 
-step("removed lines show in each file, and again after switching back", async () => {
+step("removed lines are shown in each file, also after switching back", async () => {
   await zone("let sum = 0;").waitFor();
   await window.open("src/pricing.mjs");
   await zone("console.error").waitFor();
@@ -55,21 +63,28 @@ step("removed lines show in each file, and again after switching back", async ()
   await zone("let sum = 0;").waitFor();
 });
 
-step("a window that is loaded anew has every edit again", async () => {
+step("a reloaded window restores every edit", async () => {
   const before = await window.rows("Proposed Edits").allInnerTexts();
   await window.reload();
-  await window.status().filter({ hasText: "edits to review" }).waitFor({ timeout: 30 * SECOND });
+  await window
+    .status()
+    .filter({ hasText: "edits to review" })
+    .waitFor({ timeout: 30 * SECOND });
   // Which tab is in front the editor remembers a moment later, and may have forgotten.
   await window.open("src/cart.mjs");
   await zone("let sum = 0;").waitFor();
   let after;
-  await until(async () => {
-    after = await window.rows("Proposed Edits").allInnerTexts();
-    return after.join("\n") === before.join("\n");
-  }, 10 * SECOND, "the same edits").catch(() => assert.deepEqual(after, before));
+  await until(
+    async () => {
+      after = await window.rows("Proposed Edits").allInnerTexts();
+      return after.join("\n") === before.join("\n");
+    },
+    10 * SECOND,
+    "the same edits",
+  ).catch(() => assert.deepEqual(after, before));
 });
 
-step("next and previous go from edit to edit, also into another file", async () => {
+step("next and previous edit move through all files", async () => {
   await window.goTo(1);
   await window.command("Cairn: Previous Edit");
   await window.page.locator('.tab.active[data-resource-name="pricing.test.mjs"]').waitFor();
@@ -77,7 +92,7 @@ step("next and previous go from edit to edit, also into another file", async () 
   await window.page.locator('.tab.active[data-resource-name="cart.mjs"]').waitFor();
 });
 
-step("rejecting in a row of one file leaves the others alone", async () => {
+step("rejecting edits of one file keeps those of other files", async () => {
   await window.rowAction(edit("Whole cents"), "Reject Edit");
   await until(async () => (await edit("Whole cents").count()) === 0, 10 * SECOND, "one edit less");
   assert.deepEqual(await cart(), CART);
@@ -87,7 +102,7 @@ step("rejecting in a row of one file leaves the others alone", async () => {
   assert.match(text, /return toCents\(/, "the other edit of the file stays");
 });
 
-step("accepting in a row of one file leaves the others alone", async () => {
+step("accepting edits of one file keeps those of other files", async () => {
   await window.rowAction(edit("return toCents("), "Accept Edit");
   await until(async () => (await edit("return toCents(").count()) === 0, 10 * SECOND, "one edit less");
   assert.deepEqual(await cart(), CART);
@@ -104,7 +119,7 @@ step("a file is decided as a whole", async () => {
   assert.match(await window.text(), /const cents =/);
 });
 
-step("the light high contrast theme shows the edits, which an undo brought back", async () => {
+step("undo restores the edits, and the light high contrast theme shows them", async () => {
   await window.command("Cairn: Undo Last Decision");
   await window.lens("Accept").first().waitFor();
   await window.theme("Light High Contrast");
@@ -115,18 +130,18 @@ step("the light high contrast theme shows the edits, which an undo brought back"
   await until(async () => (await window.rows("Proposed Edits").count()) === 0, 10 * SECOND, "no edits");
 });
 
-step("a second task goes on in the conversation, below the first", async () => {
+step("a second task continues the conversation below the first", async () => {
   await it.play("plan-blocked");
   await window.command("Agent: run task");
   await window.answer("What should be done?", "Another one");
-  await window.button("Allow once", window.notification("node --version")).waitFor();
+  await window.button("Allow Once", window.notification("node --version")).waitFor();
 });
 
-step("beside a running task no other is started, and it can be told something", async () => {
+step("a running task can be steered, and no second one starts next to it", async () => {
   await window.command("Agent: run task");
-  await window.choose("Tell the running task");
-  await window.answer("Tell the running task", "Be quick");
-  await window.command("Cairn: Show Conversation");
+  await window.choose("Send to the Running Task");
+  await window.answer("Send to the Running Task", "Be quick");
+  await window.command("Cairn: Open Conversation as Text");
   await conversation(/❯ Fix the totals[^]*I'll look at the tests[^]*■ Done[^]*❯ Another one[^]*\? /);
 });
 
@@ -137,13 +152,13 @@ step("cancelling ends the task and withdraws its question", async () => {
   await conversation(/■ Cancelled/);
 });
 
-step("a reply goes on in the same session", async () => {
+step("a reply continues the same session", async () => {
   await window.command("Cairn: Reply");
   await window.answer("Reply", "Go on then");
   await conversation(/■ Cancelled[^]*❯ Go on then[^]*That is as far as it goes[^]*■/);
 });
 
-step("everything goes back to before a task", async () => {
+step("a checkpoint restores the files from before a task", async () => {
   const before = await readFile(join(workspace, "src/cart.mjs"), "utf8");
   await window.command("Cairn: Restore Checkpoint");
   await window.page.locator(".quick-input-widget:visible .quick-input-title", { hasText: "Restore checkpoint" }).waitFor();
@@ -156,9 +171,12 @@ step("everything goes back to before a task", async () => {
   await until(async () => (await readFile(join(workspace, "src/cart.mjs"), "utf8")) === before, 10 * SECOND, "and back again");
 });
 
-step("a restart brings a new daemon, and what was said can still be read", async () => {
+step("a restart starts a new daemon and keeps the conversation", async () => {
   await window.command("Cairn: Restart Daemon");
-  await window.status().filter({ hasText: /starting|not running/ }).waitFor({ state: "hidden" });
+  await window
+    .status()
+    .filter({ hasText: /starting|not running/ })
+    .waitFor({ state: "hidden" });
   await window.status().filter({ hasText: "replay" }).waitFor();
   await conversation(/❯ Go on then/);
   await window.command("Agent: run task");
@@ -168,14 +186,14 @@ step("a restart brings a new daemon, and what was said can still be read", async
   await conversation(/❯ After the restart[^]*■ Cancelled/);
 });
 
-step("the choice of models says why one cannot be used", async () => {
+step("the list of models gives the reason for an unusable one", async () => {
   await window.command("Cairn: Choose Model");
   await window.page.locator(".quick-input-list .monaco-list-row", { hasText: "Not usable now" }).first().waitFor();
   await window.choose("Automatic");
   await window.status().filter({ hasText: "replay" }).waitFor();
 });
 
-step("a daemon that is not there is said, with what to do", async () => {
+step("a missing daemon is reported with a remedy", async () => {
   await it.configure({ "cairn.daemon.path": join(workspace, "no-such-daemon") });
   await window.notification("no-such-daemon, which is not an executable file").waitFor();
   await window.status().filter({ hasText: "not running" }).waitFor();

@@ -5,12 +5,13 @@ import assert from "node:assert/strict";
 import { SECOND, cairn } from "./harness.mjs";
 
 let window;
-const { step, play } = cairn({
+const it = cairn({
   script: "rules",
-  ready: (it) => {
+  ready: () => {
     window = it.window;
   },
 });
+const { step, play } = it;
 
 const SCRIPT = "node --version && node --check src/cart.mjs";
 const question = (command) => window.row("Plan", `Approval needed. Run a command: ${command}`);
@@ -22,34 +23,45 @@ async function task() {
   await window.answer("What should be done?", "Check the cart");
 }
 
-const done = () => window.notification("The cart is a program.").waitFor();
+const done = () => window.notification("What next?").waitFor();
 
-step("a question offers always, and shows the exact rules it would keep", async () => {
-  await window.status().filter({ hasText: "replay" }).waitFor({ timeout: 30 * SECOND });
+step("a question offers always with the exact rules that it would store", async () => {
+  await window
+    .status()
+    .filter({ hasText: "replay" })
+    .waitFor({ timeout: 30 * SECOND });
   await task();
   await question(SCRIPT).waitFor();
   const toast = window.notification("Run a command");
   await toast.waitFor();
   await window.screenshot("rules-01 question");
   await window.button("Always…", toast).click();
-  await listed("Always allow in this folder").waitFor();
+  await listed("Always Allow in This Folder").waitFor();
   await listed("2 commands, word for word: see below").waitFor();
   const rows = await window.page.locator(".quick-input-list .monaco-list-row").allInnerTexts();
   // A long line goes on in the next row.
-  const said = rows.map((text) => text.replaceAll("\u00a0", " ").trim()).join("").replaceAll("↪ ", "");
+  const said = rows
+    .map((text) => text.replaceAll("\u00a0", " ").trim())
+    .join("")
+    .replaceAll("↪ ", "");
   assert.ok(said.includes(SCRIPT), "the whole command is shown");
   // Below, each rule in a line of its own.
   assert.equal(await window.page.locator('.quick-input-list .monaco-list-row[aria-label^="node --version"]').count(), 2);
   await window.page.locator('.quick-input-list .monaco-list-row[aria-label^="node --check src/cart.mjs"]').waitFor();
-  await window.page.locator(".quick-input-list .monaco-list-row.focused", { hasText: "Always allow" }).waitFor();
+  await window.page.locator(".quick-input-list .monaco-list-row.focused", { hasText: "Always Allow" }).waitFor();
   await window.screenshot("rules-02 always");
-  await window.page.keyboard.press("Enter");
+  await it.answerList();
   await done();
 });
 
-step("the same command runs unasked from then on, also after a reload", async () => {
+step("the same command then runs without a question, also after a reload", async () => {
   await window.reload();
-  await window.status().filter({ hasText: "replay" }).waitFor({ timeout: 30 * SECOND });
+  // The browser may have stored the layout of before.
+  await window.foldConversation();
+  await window
+    .status()
+    .filter({ hasText: "replay" })
+    .waitFor({ timeout: 30 * SECOND });
   await task();
   await done();
   assert.equal(await question(SCRIPT).count(), 0);
@@ -69,7 +81,7 @@ step("the rules are listed, and revoked with the mouse or with the keyboard", as
   await window.screenshot("rules-04 none left");
 });
 
-step("what was revoked is asked for again", async () => {
+step("a revoked command asks again", async () => {
   await task();
   await question(SCRIPT).waitFor();
   await window.rowAction(question(SCRIPT), "Deny");
@@ -77,38 +89,38 @@ step("what was revoked is asked for again", async () => {
   await window.status().filter({ hasText: "Cairn: reply" }).waitFor();
 });
 
-step("a question is denied with words, and the agent hears them", async () => {
+step("a denial with feedback reaches the agent", async () => {
   await play("words");
   await task();
   await question("node --test").waitFor();
   await window.rowAction(question("node --test"), "Deny and Say Why");
-  await picker().locator(".quick-input-title", { hasText: "Deny and say why" }).waitFor();
+  await picker().locator(".quick-input-title", { hasText: "Deny and Say Why" }).waitFor();
   // Whoever thinks better of it has the question back.
   await window.page.keyboard.press("Escape");
-  await listed("Deny and say why…").waitFor();
+  await listed("Deny and Say Why…").waitFor();
   await window.screenshot("rules-05 answers");
-  await listed("Deny and say why…").click();
-  await window.answer("Deny and say why", "Only the syntax, please.");
+  await listed("Deny and Say Why…").click();
+  await window.answer("Deny and Say Why", "Only the syntax, please.");
   await question("node --check src/pricing.mjs").waitFor();
 });
 
-step("with the keyboard alone a question is allowed with words", async () => {
+step("a question can be allowed with feedback by keyboard only", async () => {
   await window.command("Cairn: Show Waiting Approval");
-  await listed("Always allow in this folder").waitFor();
+  await listed("Always Allow in This Folder").waitFor();
   const focused = window.page.locator(".quick-input-list .monaco-list-row.focused");
-  await focused.filter({ hasText: "Allow once" }).waitFor();
+  await focused.filter({ hasText: "Allow Once" }).waitFor();
   for (let row = 0; row < 3; row += 1) {
     await window.page.keyboard.press("ArrowDown");
   }
-  await focused.filter({ hasText: "Allow and say…" }).waitFor();
-  assert.match(await focused.getAttribute("aria-label"), /Allow and say…, words for the agent$/);
+  await focused.filter({ hasText: "Allow and Say…" }).waitFor();
+  assert.match(await focused.getAttribute("aria-label"), /Allow and Say…, with a message to the agent$/);
   await window.page.keyboard.press("Enter");
-  await window.answer("Allow and say", "The cart next.");
-  await window.notification("Your words were heard.").waitFor();
+  await window.answer("Allow and Say", "The cart next.");
+  await window.notification("What next?").waitFor();
 });
 
-step("the conversation shows what the user said", async () => {
-  await window.command("Cairn: Show Conversation");
+step("the conversation shows the feedback of the user", async () => {
+  await window.command("Cairn: Open Conversation as Text");
   await window.page.locator(".view-line", { hasText: "Only the syntax, please." }).first().waitFor();
   await window.page.locator(".view-line", { hasText: "The cart next." }).first().waitFor();
   await window.screenshot("rules-06 conversation");

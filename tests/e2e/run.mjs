@@ -11,10 +11,7 @@ const say = (line) => process.stdout.write(`${line}\n`);
 await ensureEditor(say);
 
 const home = join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "cairn", "home");
-const workspace =
-  process.argv[2] === undefined
-    ? await freshCopy(sample, join(await temporaryFolder("sample"), "shop"))
-    : resolve(process.argv[2]);
+const workspace = process.argv[2] === undefined ? await freshCopy(sample, join(await temporaryFolder("sample"), "shop")) : resolve(process.argv[2]);
 
 // Keys and base URLs of models in the environment reach the daemon; without any the replay answers.
 const editor = await startEditor({

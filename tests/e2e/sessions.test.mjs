@@ -16,12 +16,18 @@ const { step } = cairn({
 
 const plan = (spoken) => window.row("Plan", spoken);
 const row = (text) => window.page.locator(".quick-input-list .monaco-list-row", { hasText: text });
-const conversation = () => window.page.locator('.tab[data-resource-name="Cairn Conversation"]');
 const said = (text) => window.page.locator(".editor-instance .view-line", { hasText: text }).first();
 
 async function task(text) {
   await window.command("Agent: run task");
   await window.answer("What should be done?", text);
+}
+
+/** Folds the conversation once it has come, with the focus in it. */
+async function fold() {
+  const composer = window.conversation().getByLabel("Message to the agent");
+  await composer.and(window.conversation().locator(":focus")).waitFor();
+  await window.unfold("Conversation", false);
 }
 
 async function list() {
@@ -37,17 +43,24 @@ async function button(text, title) {
 
 /** Looks at the list again and again until so many of its rows have these words. */
 async function listed(text, count) {
-  await until(async () => {
-    await list();
-    await row("ago").or(row("just now")).first().waitFor();
-    const found = await row(text).count();
-    await window.page.keyboard.press("Escape");
-    return found === count;
-  }, 20 * SECOND, `${count} sessions with ${text}`);
+  await until(
+    async () => {
+      await list();
+      await row("ago").or(row("just now")).first().waitFor();
+      const found = await row(text).count();
+      await window.page.keyboard.press("Escape");
+      return found === count;
+    },
+    20 * SECOND,
+    `${count} sessions with ${text}`,
+  );
 }
 
 step("two tasks are two sessions", async () => {
-  await window.status().filter({ hasText: "replay" }).waitFor({ timeout: 30 * SECOND });
+  await window
+    .status()
+    .filter({ hasText: "replay" })
+    .waitFor({ timeout: 30 * SECOND });
   await task("Explain the discount");
   await plan("Plan, 1 of 2 done").waitFor();
   await until(async () => (await window.spinning("Plan").count()) === 0, 10 * SECOND, "the end of the first task");
@@ -55,52 +68,79 @@ step("two tasks are two sessions", async () => {
   await listed("Look once more", 1);
   await until(async () => (await window.spinning("Plan").count()) === 0, 10 * SECOND, "the end of the second task");
   await list();
-  await row("Explain the discount").filter({ hasText: "1/2 done" }).waitFor();
+  const first = row("Explain the discount").filter({ hasText: "1/2 done" });
+  await first.filter({ hasText: /Done · / }).waitFor();
+  await first.locator(".codicon-check").waitFor();
+  await row("Today").first().waitFor();
   await window.screenshot("sessions-01 list");
 });
 
-step("an earlier one is opened: its plan and its conversation", async () => {
-  await row("Explain the discount").first().click();
+step("an earlier session is found and opened by keyboard, with its plan and conversation", async () => {
+  await window.page.keyboard.type("explain");
+  await row("Look once more").first().waitFor({ state: "detached" });
+  await row("Explain the discount").first().waitFor();
+  await window.page.keyboard.press("Enter");
   await plan("Plan, 1 of 2 done").waitFor();
-  await conversation().waitFor();
-  await said("Its discount looks wrong").waitFor();
+  const view = window.conversation();
+  await view.locator("[role=article]", { hasText: "Its discount looks wrong" }).first().waitFor();
+  assert.equal(await view.locator("[role=article]", { hasText: "Look once more" }).count(), 0, "nothing of another session");
   await window.screenshot("sessions-02 opened");
+  await fold();
 });
 
-step("a fork of it is a session of its own", async () => {
+step("the buttons of a row are reached by keyboard: a fork is a separate session", async () => {
   await list();
-  await button("Explain the discount", "Fork Session");
+  await window.page.keyboard.type("explain");
+  await row("Look once more").first().waitFor({ state: "detached" });
+  const fork = row("Explain the discount").first().locator('.action-label[aria-label="Fork Session"]');
+  for (let n = 0; n < 6 && (await fork.and(window.page.locator(":focus")).count()) === 0; n += 1) {
+    await window.page.keyboard.press("Tab");
+  }
+  await fork.and(window.page.locator(":focus")).waitFor();
+  await window.page.keyboard.press("Enter");
   await window.page.locator(".statusbar-item", { hasText: "this is a fork" }).waitFor();
+  await fold();
   await listed("Explain the discount", 2);
   await plan("Plan, 1 of 2 done").waitFor();
 });
 
-step("it is exported as Markdown", async () => {
+step("a session is exported as Markdown", async () => {
   await window.command("Cairn: Export Session as Markdown");
   await said("# Session").waitFor();
   await said("Forked from").waitFor();
   await window.screenshot("sessions-03 markdown");
 });
 
-step("a second window on the folder says so, and can only look at it", async () => {
+step("a second window on the folder opens the session read-only, with the reason", async () => {
   const page = await window.context.newPage();
   page.setDefaultTimeout(20 * SECOND);
   await page.goto(window.page.url());
   const second = new Window(page, window.context);
   try {
-    await second.status().filter({ hasText: "replay" }).waitFor({ timeout: 60 * SECOND });
+    await second
+      .status()
+      .filter({ hasText: "replay" })
+      .waitFor({ timeout: 60 * SECOND });
     await second.notification("another window").waitFor();
     await second.command("Cairn: Open Session");
     await page.locator(".quick-input-list .monaco-list-row", { hasText: "open in another window" }).first().click();
     await second.row("Plan", "Plan, 1 of 2 done").waitFor();
-    await second.status().filter({ hasText: /read.only/i }).waitFor();
+    await second
+      .status()
+      .filter({ hasText: /read.only/i })
+      .waitFor();
     await second.screenshot("sessions-05 second window");
+    await second.conversation().getByRole("button", { name: "Fork Session" }).press("Enter");
+    await page.locator(".statusbar-item", { hasText: "this is a fork" }).waitFor();
+    await second.conversation().getByText("Read-only.").waitFor({ state: "hidden" });
+    await second.conversation().locator("textarea:enabled").waitFor();
+    await second.screenshot("sessions-06 forked in the second window");
   } finally {
     await page.close();
   }
 });
 
-step("it is deleted when that was meant", async () => {
+step("a session is deleted after a confirmation", async () => {
   await list();
   await button("Look once more", "Delete Session");
   await window.page.locator(".monaco-dialog-box", { hasText: "Delete this session?" }).waitFor();

@@ -46,7 +46,10 @@ async function onEdit(text) {
 }
 
 step("the mode is chosen in the status bar", async () => {
-  await window.status().filter({ hasText: "replay" }).waitFor({ timeout: 30 * SECOND });
+  await window
+    .status()
+    .filter({ hasText: "replay" })
+    .waitFor({ timeout: 30 * SECOND });
   await window.open("src/cart.mjs");
   await item("mode").filter({ hasText: "Review" }).click();
   await window.page.locator(".quick-input-list .monaco-list-row", { hasText: "plan to approve" }).waitFor();
@@ -55,7 +58,7 @@ step("the mode is chosen in the status bar", async () => {
   await item("mode").filter({ hasText: "Plan" }).waitFor();
 });
 
-step("a turn that plans changes nothing and ends with a plan to approve", async () => {
+step("a turn in plan mode changes no file and ends with a plan to approve", async () => {
   await window.command("Agent: run task");
   await window.answer("What should be done?", "Fix the totals");
   await window.button("Run Plan", window.notification("The plan is ready")).waitFor();
@@ -65,7 +68,7 @@ step("a turn that plans changes nothing and ends with a plan to approve", async 
   assert.equal(await git("status", "--porcelain"), "");
 });
 
-step("running it moves no focus and opens no tab", async () => {
+step("running the plan moves no focus and opens no tab", async () => {
   await window.command("Notifications: Clear All Notifications");
   await window.goTo(9);
   await window.command("Cairn: Run Plan");
@@ -89,26 +92,29 @@ step("running it moves no focus and opens no tab", async () => {
   await until(async () => (await window.page.locator(".tab").count()) === 1, 5 * SECOND, "no tab that nobody opened");
 });
 
-step("without lenses, and beside Git's own marks, edits are seen in place", async () => {
-  await zone("let sum = 0;").waitFor();
-  const [removed, added] = [zone("import { discount }"), window.page.locator(".view-line", { hasText: "discount, format, toCents" })];
+step("edits are visible without lenses and next to Git's decorations", async () => {
+  const [removed, added] = [zone("let sum = 0;"), window.page.locator(".view-line", { hasText: "const cents" })];
+  await removed.waitFor();
   assert.ok((await removed.boundingBox()).y < (await added.boundingBox()).y, "what was removed is above what took its place");
+  assert.equal(await zone("import { discount }").count(), 0, "a change of words is shown in its line");
   await window.page.locator(".dirty-diff-glyph").first().waitFor();
   assert.equal(await window.page.locator(".codelens-decoration").count(), 0);
   await window.screenshot("22 git, no lenses");
 });
 
-step("a quick fix decides", async () => {
+step("a code action decides an edit, after those of the language", async () => {
   await onEdit("discount, format, toCents");
   await press("Control+.");
   await window.page.locator(".action-widget", { hasText: "Reject this edit with a reason" }).waitFor();
   await window.screenshot("23 quick fix");
-  await press("Enter");
+  const rows = await window.page.locator(".action-widget .monaco-list-row").allInnerTexts();
+  assert.match(rows.at(-1), /edits in this file/, "ours come last");
+  await window.page.locator(".action-widget .monaco-list-row", { hasText: "Accept this edit" }).click();
   await left(5);
   assert.match(await window.text(), /discount, format, toCents/);
 });
 
-step("keys go to an edit, reject it, and take that back", async () => {
+step("keys move to an edit, reject it, and undo the rejection", async () => {
   await window.goTo(1);
   await press("Control+Alt+]");
   await press("Control+Alt+Backspace");
@@ -118,7 +124,7 @@ step("keys go to an edit, reject it, and take that back", async () => {
   await left(5);
 });
 
-step("a rejection can say why", async () => {
+step("a rejection can have a reason", async () => {
   await zone("let sum = 0;").waitFor();
   await onEdit("const cents");
   await window.command("Cairn: Reject Edit with Reason");
@@ -129,7 +135,7 @@ step("a rejection can say why", async () => {
   assert.match(await window.text(), /let sum = 0;/);
 });
 
-step("edits are shown by step, and decided so", async () => {
+step("edits can be grouped by step and decided together", async () => {
   await window.viewAction("Proposed Edits", "Group Edits by Step");
   const discount = window.row("Proposed Edits", "Correct the discount, ");
   await discount.waitFor();
@@ -141,13 +147,13 @@ step("edits are shown by step, and decided so", async () => {
   await edit("src/cart.mjs, 1 proposed edit").waitFor();
 });
 
-step("a file that no editor has open is seen as another program leaves it", async () => {
+step("a closed file changed by another program is read again", async () => {
   const before = await onDisk("test/pricing.test.mjs");
   await writeFile(join(workspace, "test/pricing.test.mjs"), before.replace("import assert", "import check"));
   await edit("import check from").waitFor();
 });
 
-step("in the view of all edits, keys and lenses decide", async () => {
+step("keys and lenses decide in the editor of all edits", async () => {
   await it.configure({ "git.enabled": true });
   await window.command("Cairn: Review All Edits");
   await window.page.locator(".multiDiffEditor .codelens-decoration a").first().waitFor();
@@ -157,9 +163,9 @@ step("in the view of all edits, keys and lenses decide", async () => {
   await left(2);
 });
 
-step("whoever compares goes on comparing", async () => {
+step("a diff editor stays a diff editor", async () => {
   await window.command("View: Close All Editors");
-  await window.menu(edit("src/pricing.mjs, "), "Compare with Accepted Text");
+  await window.menu(edit("src/pricing.mjs, "), "Open Changes");
   await window.page.locator(".tab.active", { hasText: "pricing.mjs (proposed edits)" }).waitFor();
   await window.lens("Accept").first().waitFor();
   await window.screenshot("27 one diff");
@@ -170,7 +176,7 @@ step("whoever compares goes on comparing", async () => {
   await window.page.locator(".tab.active", { hasText: "pricing.mjs (proposed edits)" }).waitFor();
 });
 
-step("every theme shows them", async () => {
+step("every theme shows the edits", async () => {
   await window.command("View: Close All Editors");
   await window.command("Cairn: Undo Last Decision");
   await left(3);
@@ -188,9 +194,9 @@ step("every theme shows them", async () => {
   }
 });
 
-step("the model reads why", async () => {
+step("the model receives the reason", async () => {
   await window.command("Cairn: Reply");
   await window.answer("Reply", "Go on then");
-  await window.command("Cairn: Show Conversation");
+  await window.command("Cairn: Open Conversation as Text");
   await window.page.locator(".view-line", { hasText: "I leave the sum as it was." }).waitFor();
 });

@@ -11,18 +11,22 @@ import { SECOND, cairn } from "./harness.mjs";
 let window;
 let workspace;
 let original;
-const { step } = cairn({
+const it = cairn({
   script: "sample",
-  ready: async (it) => {
-    ({ window, workspace } = it);
+  ready: async (started) => {
+    ({ window, workspace } = started);
     original = await onDisk("src/cart.mjs");
   },
 });
+const { step } = it;
 
 const onDisk = (path) => readFile(join(workspace, path), "utf8");
 
-step("a replay says that it is one, before anything is asked of it", async () => {
-  await window.status().filter({ hasText: "replay" }).waitFor({ timeout: 30 * SECOND });
+step("a replay is announced before the first task", async () => {
+  await window
+    .status()
+    .filter({ hasText: "replay" })
+    .waitFor({ timeout: 30 * SECOND });
   await window.open("src/cart.mjs");
   await window.screenshot("01 ready");
 });
@@ -36,25 +40,25 @@ step("a task runs from the palette, and its plan appears without taking the focu
   await window.screenshot("02 plan");
 });
 
-step("each step shows as it is done", async () => {
+step("each step is shown as it completes", async () => {
   await window.row("Plan", "Find out which test fails and why, completed").waitFor();
   await window.page.locator(".pane [role=treeitem] .codicon-loading.codicon-modifier-spin").first().waitFor();
 });
 
-step("edits appear in the text, each with its accept and reject", async () => {
+step("edits appear in the text, each with accept and reject", async () => {
   await window.lens("Accept").first().waitFor();
   await window.row("Proposed Edits", "cart.mjs, ").waitFor();
   await window.page.locator(".review-widget", { hasText: "let sum = 0;" }).waitFor();
 });
 
-step("a command waits for approval, shown whole", async () => {
+step("a command waits for approval and is shown in full", async () => {
   await window.notification("node --test").waitFor();
   await window.row("Plan", "Approval needed. Run a command: node --test").waitFor();
-  await window.status().filter({ hasText: "approval needed" }).waitFor();
+  await window.status().filter({ hasText: "Allow? " }).waitFor();
   await window.screenshot("03 approval");
 });
 
-step("the user types in the same file meanwhile", async () => {
+step("the user can type in the same file meanwhile", async () => {
   await window.goTo(await lineOf("Returns the total after"));
   await window.page.keyboard.press("End");
   await window.page.keyboard.insertText(" // mine");
@@ -64,8 +68,9 @@ step("the user types in the same file meanwhile", async () => {
   await window.page.keyboard.press("Control+Home");
 });
 
-step("allowing it lets the turn end, and the plan folds away", async () => {
-  await window.button("Allow once", window.notification("node --test")).click();
+step("allowing the command ends the turn and collapses the plan", async () => {
+  await it.armed();
+  await window.button("Allow Once", window.notification("node --test")).click();
   const root = window.row("Plan", "Plan, 5 of 5 done");
   await root.and(window.page.locator('[aria-expanded="false"]')).waitFor();
   assert.equal(await window.row("Plan", "Run the tests").count(), 0, "its steps are folded");
@@ -73,25 +78,25 @@ step("allowing it lets the turn end, and the plan folds away", async () => {
   await window.screenshot("04 folded");
 });
 
-step("files that were not open are on disk, and have no unsaved text", async () => {
+step("closed files are changed on disk", async () => {
   assert.match(await onDisk("src/pricing.mjs"), /export function toCents/);
   assert.match(await onDisk("test/pricing.test.mjs"), /a discount is whole cents/);
   await until(async () => (await window.tab("pricing.mjs").count()) === 0, 5 * SECOND, "no tab of a file nobody opened");
 });
 
-step("a file with the user's unsaved text is not saved for them", async () => {
+step("a file with unsaved text of the user is not saved", async () => {
   await window.page.locator('.tab.dirty[data-resource-name="cart.mjs"]').waitFor();
   assert.equal(await onDisk("src/cart.mjs"), original);
 });
 
-step("accepting one edit keeps it and leaves the others", async () => {
+step("accepting one edit keeps the others pending", async () => {
   const before = await window.rows("Proposed Edits").count();
   // Not right after a scroll: VS Code takes a moment until a lens that came into view can be clicked.
   await window.clickLens("Accept");
   await until(async () => (await window.rows("Proposed Edits").count()) === before - 1, 10 * SECOND, "one edit less");
 });
 
-step("rejecting one puts its old text back, and leaves the user's words alone", async () => {
+step("rejecting one edit restores its old text and keeps the user's text", async () => {
   await window.page.locator(".review-widget", { hasText: "let sum = 0;" }).waitFor();
   await window.goTo(await lineOf("return cents / 100;"));
   await window.command("Cairn: Reject Edit");
@@ -104,14 +109,18 @@ step("rejecting one puts its old text back, and leaves the user's words alone", 
   await window.screenshot("05 decided");
 });
 
-step("the last decision can be taken back", async () => {
+step("the last decision can be undone", async () => {
   await window.command("Cairn: Undo Last Decision");
   await window.page.locator(".view-line", { hasText: "cents / 100" }).waitFor();
 });
 
 step("every theme shows the edits", async () => {
   await window.open("src/pricing.mjs");
-  for (const [theme, name] of [["Dark Modern", "dark"], ["Light Modern", "light"], ["Dark High Contrast", "high contrast"]]) {
+  for (const [theme, name] of [
+    ["Dark Modern", "dark"],
+    ["Light Modern", "light"],
+    ["Dark High Contrast", "high contrast"],
+  ]) {
     await window.theme(theme);
     await window.lens("Accept").first().waitFor();
     await window.screenshot(`06 ${name}`);
@@ -119,25 +128,23 @@ step("every theme shows the edits", async () => {
   await window.theme("Dark Modern");
 });
 
-step("all edits are seen together, and the conversation can be read", async () => {
+step("all edits open in one editor, and the conversation can be read", async () => {
   await window.command("Cairn: Review All Edits");
   await window.page.locator(".multiDiffEditor .codelens-decoration a").first().waitFor();
   await window.screenshot("07 all edits");
-  await window.command("Cairn: Show Conversation");
+  await window.command("Cairn: Open Conversation as Text");
   await window.page.locator(".view-line", { hasText: "■ Done" }).waitFor();
   await window.screenshot("08 conversation");
 });
 
-step("rejecting everything leaves what the user accepted and typed, and nothing else", async () => {
+step("rejecting everything keeps only the text that the user accepted and typed", async () => {
   // From within the view of all edits: the file that the agent created is open there.
   await window.command("Cairn: Review All Edits");
   await window.page.locator(".multiDiffEditor .codelens-decoration a").first().waitFor();
   await window.command("Cairn: Reject All Edits");
   await until(async () => (await window.rows("Proposed Edits").count()) === 0, 10 * SECOND, "no edits");
   await window.open("src/cart.mjs");
-  const expected = original
-    .replace("{ discount }", "{ discount, format, toCents }")
-    .replace("of a code. */", "of a code. */ // mine");
+  const expected = original.replace("{ discount }", "{ discount, format, toCents }").replace("of a code. */", "of a code. */ // mine");
   assert.equal(await window.text(), expected);
 });
 

@@ -14,8 +14,15 @@ const artifacts = join(repository, "artifacts");
 export async function openBrowser() {
   return await chromium.launch({
     executablePath: await findChromium(),
-    args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-      "--disable-background-networking", "--disable-component-update", "--disable-sync"],
+    args: [
+      "--no-sandbox",
+      "--disable-gpu",
+      "--disable-quic",
+      "--no-first-run",
+      "--disable-background-networking",
+      "--disable-component-update",
+      "--disable-sync",
+    ],
   });
 }
 
@@ -27,7 +34,10 @@ export async function openWindow(browser, url, { width = 1280, height = 800 } = 
   const page = await context.newPage();
   page.setDefaultTimeout(20 * SECOND);
   await page.goto(url);
-  await page.locator(".monaco-workbench .statusbar-item").first().waitFor({ timeout: 60 * SECOND });
+  await page
+    .locator(".monaco-workbench .statusbar-item")
+    .first()
+    .waitFor({ timeout: 60 * SECOND });
   return new Window(page, context);
 }
 
@@ -40,7 +50,10 @@ export class Window {
   /** The page goes and comes again: extension and daemon with it. */
   async reload() {
     await this.page.reload();
-    await this.page.locator(".monaco-workbench .statusbar-item").first().waitFor({ timeout: 60 * SECOND });
+    await this.page
+      .locator(".monaco-workbench .statusbar-item")
+      .first()
+      .waitFor({ timeout: 60 * SECOND });
   }
 
   /** Runs a command by its title, as the palette shows it. */
@@ -49,10 +62,7 @@ export class Window {
     const input = this.page.locator(".quick-input-widget:visible input[type=text]");
     await input.fill(`>${title}`);
     // A click on the row itself: Enter might run whatever else has the focus.
-    await this.page
-      .locator(`.quick-input-list .monaco-list-row:is([aria-label="${title}"], [aria-label^="${title},"])`)
-      .first()
-      .click();
+    await this.page.locator(`.quick-input-list .monaco-list-row:is([aria-label="${title}"], [aria-label^="${title},"])`).first().click();
   }
 
   /** Answers an input box that has this title. */
@@ -161,11 +171,12 @@ export class Window {
   }
 
   async sideBarWidth(width) {
-    const box = await this.page.locator(".part.sidebar").boundingBox();
+    const box = await this.page.locator(".part.auxiliarybar").boundingBox();
     const y = box.y + box.height / 2;
-    await this.page.mouse.move(box.x + box.width, y);
+    // The border lies in the gap beside the side bar.
+    await this.page.mouse.move(box.x - 2, y);
     await this.page.mouse.down();
-    await this.page.mouse.move(box.x + width, y, { steps: 4 });
+    await this.page.mouse.move(box.x + box.width - width, y, { steps: 4 });
     await this.page.mouse.up();
   }
 
@@ -176,20 +187,27 @@ export class Window {
   /** Clicks a lens with this text, the uppermost or one below it, once it has come to rest and nothing covers it. */
   async clickLens(text, index = 0) {
     const find = () =>
-      this.page.evaluate(({ wanted, index }) => {
-        const centres = [...document.querySelectorAll(".codelens-decoration a")]
-          .filter((link) => link.textContent.trim() === wanted)
-          .map((link) => ({ link, box: link.getBoundingClientRect() }))
-          // Its end: the beginning may be scrolled out of sight.
-          .map(({ link, box }) => ({ link, x: box.right - 4, y: box.y + box.height / 2 }))
-          .filter(({ link, x, y }) => link.contains(document.elementFromPoint(x, y)))
-          .sort((a, b) => a.y - b.y);
-        return centres[index] === undefined ? undefined : { x: centres[index].x, y: centres[index].y };
-      }, { wanted: text, index });
-    const spot = await until(async () => {
-      const [first, second] = [await find(), await find()];
-      return first !== undefined && first.x === second?.x && first.y === second?.y ? first : undefined;
-    }, 20 * SECOND, `the lens ${text}`);
+      this.page.evaluate(
+        ({ wanted, index }) => {
+          const centres = [...document.querySelectorAll(".codelens-decoration a")]
+            .filter((link) => link.textContent.trim() === wanted)
+            .map((link) => ({ link, box: link.getBoundingClientRect() }))
+            // Its end: the beginning may be scrolled out of sight.
+            .map(({ link, box }) => ({ link, x: box.right - 4, y: box.y + box.height / 2 }))
+            .filter(({ link, x, y }) => link.contains(document.elementFromPoint(x, y)))
+            .sort((a, b) => a.y - b.y);
+          return centres[index] === undefined ? undefined : { x: centres[index].x, y: centres[index].y };
+        },
+        { wanted: text, index },
+      );
+    const spot = await until(
+      async () => {
+        const [first, second] = [await find(), await find()];
+        return first !== undefined && first.x === second?.x && first.y === second?.y ? first : undefined;
+      },
+      20 * SECOND,
+      `the lens ${text}`,
+    );
     await this.page.mouse.click(spot.x, spot.y);
   }
 
@@ -203,6 +221,42 @@ export class Window {
 
   status() {
     return this.page.locator('.statusbar-item[id*="cairn.status"]');
+  }
+
+  /** Shows Cairn's views in place of the Explorer: the plan and the edits, with the conversation folded. */
+  async foldConversation() {
+    await this.status()
+      .first()
+      .waitFor({ timeout: 60 * SECOND });
+    await this.command("Cairn: Show Conversation");
+    await this.conversation().getByLabel("Message to the agent").waitFor();
+    await this.unfold("Proposed Edits", true);
+    // The editor restores a size that was chosen: half of the height, so that the rows are in sight.
+    const header = await this.page.locator('.pane-header[aria-label^="Proposed Edits"]').boundingBox();
+    await this.page.mouse.move(header.x + 100, header.y);
+    await this.page.mouse.down();
+    await this.page.mouse.move(header.x + 100, 400, { steps: 4 });
+    await this.page.mouse.up();
+    await this.unfold("Conversation", false);
+    const explorer = this.page.locator(".part.sidebar");
+    if (await explorer.isVisible()) {
+      await this.command("View: Toggle Primary Side Bar Visibility");
+      await explorer.waitFor({ state: "hidden" });
+    }
+  }
+
+  /** Opens or folds a view. */
+  async unfold(view, open) {
+    const header = this.page.locator(`.pane-header[aria-label^="${view}"]`);
+    if ((await header.getAttribute("aria-expanded")) !== String(open)) {
+      await header.locator(".title").click();
+    }
+    await header.and(this.page.locator(`[aria-expanded="${open}"]`)).waitFor();
+  }
+
+  /** The page of the conversation view. */
+  conversation() {
+    return this.page.frameLocator("iframe.webview").frameLocator("iframe");
   }
 
   async theme(name) {

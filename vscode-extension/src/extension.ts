@@ -3,14 +3,21 @@ import * as vscode from "vscode";
 import { cancelSubagent } from "./commands/subagents";
 import { Credentials } from "./commands/credentials";
 import { compactConversation } from "./commands/compact";
+import { Demo } from "./commands/demo";
 import { showMenu } from "./commands/menu";
 import { chooseModel } from "./commands/models";
 import { chooseMode } from "./commands/modes";
+import { ModelSetup } from "./commands/modelSetup";
 import { QueueCommands } from "./commands/queue";
 import { manageRules } from "./commands/rules";
 import { SessionCommands, type SessionView } from "./commands/sessions";
+import { TaskRequests } from "./commands/taskRequests";
 import { TaskCommands } from "./commands/tasks";
 import { ConversationDocument } from "./conversation/document";
+import { CommandOutputs } from "./conversation/outputs";
+import { questionNotice } from "./conversation/questionNotice";
+import { ComposerMemory } from "./conversation/memory";
+import { ConversationView } from "./conversation/view";
 import { Agent, reasonOf } from "./daemon/agent";
 import { EditPort } from "./edits/applyEdit";
 import { ApprovalPrompt } from "./plan/approvals";
@@ -24,11 +31,13 @@ import { FileBadges } from "./review/badges";
 import { Baselines } from "./review/baseline";
 import { CheckpointCommands } from "./review/checkpoints";
 import { ReviewCommands } from "./review/commands";
+import { CurrentEdit } from "./review/currentEdit";
 import { reviewContext } from "./review/context";
 import { HunkLenses } from "./review/lenses";
 import { HunkDecorations } from "./review/hunkDecorations";
 import { EditsTree } from "./review/tree";
 import { FileWatcher } from "./review/watcher";
+import { ReviewKeys } from "./review/reviewKeys";
 import { RemovedZones } from "./review/zones";
 import { Notices } from "./status/notices";
 import { ContextItem } from "./status/contextItem";
@@ -38,8 +47,10 @@ import { StatusBar } from "./status/statusBar";
 import { ApprovalStore } from "./stores/approval";
 import { Batcher } from "./stores/batcher";
 import { SubagentStore } from "./stores/subagents";
+import { DraftStore } from "./stores/drafts";
 import { ModeStore } from "./stores/mode";
 import { PlanStore } from "./stores/plan";
+import { QuestionStore } from "./stores/questions";
 import { QueueStore } from "./stores/queue";
 import { ReviewStore } from "./stores/review";
 import { SessionStore } from "./stores/session";
@@ -68,18 +79,31 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
       vscode.workspace.getConfiguration("cairn").inspect<ReviewMode>("review.mode")?.globalValue ?? "review",
   );
   const queue = new QueueStore();
-  const stores = { plans, reviews, sessions, approvals, status, modes, queue };
+  const questions = new QuestionStore();
+  const drafts = new DraftStore(context.workspaceState);
+  const setup = new ModelSetup(status);
+  const demo = new Demo(daemon, context);
+  const stores = { plans, reviews, sessions, approvals, status, modes, queue, questions };
 
   const credentials = new Credentials(daemon, context.secrets);
   const baselines = new Baselines(daemon, reviews);
   const edits = new EditPort();
+  const current = new CurrentEdit(reviews);
   const history = new PlanHistory(daemon, plans, sessions, log);
+  const tasks = new TaskRequests(daemon, sessions, modes);
+  const conversation = new ConversationView(
+    { ...stores, transcript, tasks, memory: new ComposerMemory(context.workspaceState) },
+    setup,
+    vscode.Uri.joinPath(context.extensionUri, "dist", "webview"),
+    context.workspaceState,
+    log,
+  );
   const sessionView: SessionView = {
     show: async (session) => {
       transcript.open(session.transcript);
       sessions.open(session);
       queue.open(session);
-      session.children.forEach((subagent) => subagents.update(subagent));
+      session.subagents.forEach((subagent) => subagents.update(subagent));
       plans.restore(session.plan);
       await history.refresh();
     },
@@ -94,6 +118,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
   context.subscriptions.push(
     log,
     daemon,
+    approvals,
     credentials,
     baselines,
     edits,
@@ -107,16 +132,23 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     new FileBadges(reviews),
     new FileWatcher(daemon, reviews),
     new ConversationDocument(transcript),
-    new ApprovalPrompt(approvals, transcript),
-    new ReviewCommands(daemon, reviews, baselines),
+    new CommandOutputs(transcript),
+    new ApprovalPrompt(approvals, transcript, conversation),
+    questionNotice(questions, conversation),
+    current,
+    new ReviewCommands(daemon, reviews, baselines, current),
+    new ReviewKeys(reviews, edits, current),
     new CheckpointCommands(daemon),
-    new TaskCommands(daemon, sessions, modes),
-    new QueueCommands(daemon, sessions, modes),
+    setup,
+    demo,
+    conversation,
+    new TaskCommands(tasks, sessions, modes, drafts, setup, conversation),
+    new QueueCommands(tasks, sessions),
     new SessionCommands(daemon, sessions, sessionView),
     new StatusBar(stores),
     new ReviewItems(stores),
     new ContextItem(sessions),
-    new Notices(status, sessions, modes),
+    new Notices(status, sessions, modes, reviews, conversation),
     reviewContext(reviews),
     sessionContext(stores),
     vscode.workspace.onDidChangeConfiguration((event) => {
@@ -128,6 +160,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
       providedCodeActionKinds: HunkActions.kinds,
     }),
     vscode.commands.registerCommand("cairn.chooseModel", () => chooseModel(daemon)),
+    vscode.commands.registerCommand("cairn.modelSettings", () => vscode.commands.executeCommand("workbench.action.openSettings", "cairn.model")),
     vscode.commands.registerCommand("cairn.chooseMode", () => chooseMode(modes, sessions)),
     vscode.commands.registerCommand("cairn.cancelSubagent", (row?: Row) => cancelSubagent(daemon, row)),
     vscode.commands.registerCommand("cairn.compact", () => compactConversation(daemon, sessions)),
@@ -139,17 +172,23 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
 
   daemon.onNotification(notifications.turn, (turn) => {
     approvals.turn(turn);
+    questions.turn(turn);
     transcript.turn(turn);
     sessions.update(turn);
+    if (turn.phase.kind === "started") {
+      void conversation.taskBegan();
+    }
   });
   daemon.onNotification(notifications.plan, (plan) => plans.update(plan));
-  daemon.onNotification(notifications.child, (subagent) => subagents.update(subagent));
+  daemon.onNotification(notifications.subagent, (subagent) => subagents.update(subagent));
   daemon.onNotification(notifications.message, (message) => transcript.message(message));
   daemon.onNotification(notifications.tool, (tool) => {
     approvals.tool(tool);
+    questions.tool(tool);
     transcript.tool(tool);
     sessions.updateTool(tool);
   });
+  daemon.onNotification(notifications.output, (piece) => transcript.output(piece));
   const reviewBatcher = new Batcher<ReviewNotification>((news) => reviews.update(...news));
   daemon.onNotification(notifications.review, (review) => reviewBatcher.add(review));
   daemon.onNotification(notifications.queue, (next) => queue.update(next));
@@ -158,6 +197,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
 
   daemon.onRequest(editorRequests.applyEdit, (params) => edits.apply(params));
   daemon.onRequest(editorRequests.save, (params) => edits.save(params));
+  daemon.onRequest(editorRequests.ask, (params) => questions.ask(params));
   daemon.onRequest(editorRequests.approve, (params, token) => {
     token.onCancellationRequested(() => approvals.withdraw(params.approvalId));
     return approvals.ask(params);
@@ -170,6 +210,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
         void connected();
       } else {
         approvals.clear();
+        questions.clear();
         sessions.disconnect();
       }
     }),
@@ -187,9 +228,10 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
       reviews.restore(state.reviews);
       sessions.restore(state.sessions);
       queue.restore(state.sessions);
-      subagents.restore(state.sessions.flatMap((session) => session.children));
+      subagents.restore(state.sessions.flatMap((session) => session.subagents));
       plans.restore(state.sessions.find(({ sessionId }) => sessionId === sessions.current)?.plan);
       await history.refresh();
+      await demo.resume();
     } catch (error) {
       log.error(`The daemon's state could not be read: ${reasonOf(error)}`);
     }

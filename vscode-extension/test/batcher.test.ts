@@ -15,6 +15,7 @@ import { Batcher } from "../src/stores/batcher";
 import { type Memory, ModeStore } from "../src/stores/mode";
 import { PlanStore } from "../src/stores/plan";
 import { SubagentStore } from "../src/stores/subagents";
+import { QuestionStore } from "../src/stores/questions";
 import { QueueStore } from "../src/stores/queue";
 import { ReviewStore } from "../src/stores/review";
 import { SessionStore } from "../src/stores/session";
@@ -33,7 +34,7 @@ describe("a batch", () => {
   const batcher = new Batcher<number>((news) => delivered.push([...news]));
   const taken = (): number[][] => delivered.splice(0);
 
-  it("is handed on as one, though each message takes a turn", async () => {
+  it("is delivered once, although each message arrives in its own turn of the event loop", async () => {
     for (let message = 0; message < 100; message++) {
       batcher.add(message);
       await turn();
@@ -43,7 +44,7 @@ describe("a batch", () => {
     expect(taken()).toEqual([Array.from({ length: 100 }, (_, message) => message)]);
   });
 
-  it("of one is handed on within some turns", async () => {
+  it("of one message is delivered within a few turns of the event loop", async () => {
     batcher.add(1);
     await turns(10);
     batcher.add(2);
@@ -51,7 +52,7 @@ describe("a batch", () => {
     expect(taken()).toEqual([[1], [2]]);
   });
 
-  it("that does not end is shown meanwhile", async () => {
+  it("that does not end is delivered in parts", async () => {
     for (let message = 0; taken().length === 0; message++) {
       expect(message).toBeLessThan(10_000_000);
       batcher.add(message);
@@ -59,7 +60,7 @@ describe("a batch", () => {
     }
   });
 
-  it("can be ended, and then hands on nothing twice", async () => {
+  it("can be flushed, and then delivers nothing twice", async () => {
     batcher.flush();
     taken();
     batcher.add(1);
@@ -70,7 +71,7 @@ describe("a batch", () => {
   });
 });
 
-describe("news of a hundred files at once", () => {
+describe("reports about a hundred files at once", () => {
   const hunk = (line: number): Hunk => ({
     id: String(line),
     sessionId: "s",
@@ -94,7 +95,16 @@ describe("news of a hundred files at once", () => {
     const editor = new FakeEditor("file:///w/0");
     desk.editors = [editor];
     new EditsTree(reviews, plans, memory);
-    new PlanTree({ plans, sessions, approvals: new ApprovalStore(), reviews, modes, queue: new QueueStore(), subagents: new SubagentStore() });
+    new PlanTree({
+      plans,
+      sessions,
+      approvals: new ApprovalStore(),
+      reviews,
+      modes,
+      queue: new QueueStore(),
+      questions: new QuestionStore(),
+      subagents: new SubagentStore(),
+    });
     new FileBadges(reviews);
     new HunkLenses(reviews);
     new HunkDecorations(reviews, "ext" as unknown as Uri);
@@ -118,17 +128,17 @@ describe("news of a hundred files at once", () => {
     return { proposed, accepted, painted: editor.resets.length };
   }
 
-  it("is drawn as often as that of one", async () => {
+  it("render as often as a report about one file", async () => {
     const counted = ({ proposed, accepted, painted }: Awaited<ReturnType<typeof drawnFor>>): string[][] =>
       [proposed, accepted, [`painted ${painted}`]].map((lines) => lines.map((line) => line.replaceAll(/\d+/g, "N").replaceAll("edits", "edit")));
     const one = await drawnFor(1);
     const hundred = await drawnFor(100);
     expect(counted(hundred)).toEqual(counted(one));
     expect(one.accepted.filter((line) => line === "event").length).toBe(3);
-    expect(hundred.proposed.filter((line) => line.startsWith("badge cairn.edits"))).toEqual(["badge cairn.edits 200"]);
+    expect(hundred.proposed.filter((line) => line.startsWith("cairn.status.edits"))).toEqual(["cairn.status.edits $(diff) 200 edits to review"]);
   });
 
-  it("comes folded beyond what anybody reads at a glance", () => {
+  it("collapse a long list of files", () => {
     const opened = (files: number): unknown[] => {
       const reviews = new ReviewStore();
       const tree = new EditsTree(reviews, new PlanStore(), memory);

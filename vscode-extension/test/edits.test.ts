@@ -91,25 +91,25 @@ const remove = (expectedHash: string) => port.apply({ uri: A, label: "", change:
 const move = (expectedHash: string, to = B) => port.apply({ uri: A, label: "", change: { kind: "rename", to, expectedHash, emptyFolders: FOLDERS } });
 const hash = textHash("one\n");
 
-describe("whole files", () => {
-  it("deletes a file and the folders that are empty then", async () => {
+describe("creation, deletion and moves of whole files", () => {
+  it("deletes a file and the folders that become empty", async () => {
     expect(await remove(hash)).toEqual({ applied: true, wasDirty: false });
     expect(fake.files.size + fake.folders.size).toBe(0);
   });
 
-  it("leaves a folder in which something is, and those above it", async () => {
+  it("keeps folders that are not empty", async () => {
     fake.files.set("file:///ws/new/theirs", { text: "" });
     await remove(hash);
     expect([...fake.folders]).toEqual(["file:///ws/new"]);
   });
 
-  it("moves a file to where nothing is", async () => {
+  it("moves a file to a free path", async () => {
     expect(await move(hash)).toEqual({ applied: true, wasDirty: false });
     expect([...fake.files.keys()]).toEqual([B]);
     expect(fake.folders.size).toBe(0);
   });
 
-  it("believes the document rather than the disk", async () => {
+  it("compares with the open document, not with the disk", async () => {
     fake.documents.push({ uri: { toString: () => A }, isClosed: false, isDirty: true, getText: () => "mine\n" });
     expect(await move(hash)).toMatchObject({ applied: false, reason: "stale", wasDirty: true });
     expect(await move(textHash("mine\n"))).toEqual({ applied: true, wasDirty: true });
@@ -128,7 +128,7 @@ describe("whole files", () => {
     expect(fake.edits).toEqual([]);
   });
 
-  it("overwrites nothing", async () => {
+  it("overwrites no existing file", async () => {
     fake.files.set(B, { text: "theirs\n" });
     expect(await move(hash)).toMatchObject({ applied: false, reason: "stale" });
     const create = await port.apply({ uri: B, label: "", change: { kind: "create", text: "new\n" } });

@@ -115,13 +115,13 @@ const edit = (newText: string, expectedHash = textHash(TEXT)) =>
   });
 
 describe("files that are not UTF-8", () => {
-  it("opens a closed one in its own encoding", async () => {
+  it("opens a closed file in its own encoding", async () => {
     install(true);
     expect(await edit("x")).toMatchObject({ applied: true });
     expect(fake.opened).toEqual(["gbk"]);
   });
 
-  it("refuses where VS Code cannot, and says what helps", async () => {
+  it("refuses an encoding that VS Code cannot open, with a remedy", async () => {
     install(false);
     const result = await edit("x");
     expect(result).toMatchObject({ applied: false, reason: "failed" });
@@ -129,7 +129,7 @@ describe("files that are not UTF-8", () => {
     expect([fake.opened, fake.edits, fake.saved]).toEqual([[], 0, 0]);
   });
 
-  it("leaves one that the user opened in another encoding alone", async () => {
+  it("does not change a file that the user opened in another encoding", async () => {
     install(true);
     fake.documents.push(document("utf8"));
     expect(await edit("x")).toMatchObject({ applied: false, reason: "stale" });
@@ -142,7 +142,7 @@ describe("files that are not UTF-8", () => {
     expect(fake.edits).toBe(0);
   });
 
-  it("knows the text of a closed one that is deleted", async () => {
+  it("reads the text of a closed file before its deletion", async () => {
     install(false);
     const change = { kind: "delete", expectedHash: textHash(TEXT) } as const;
     expect(await port.apply({ uri: URI, label: "", encoding: GBK, change })).toMatchObject({ applied: true });

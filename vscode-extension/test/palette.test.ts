@@ -42,30 +42,32 @@ const session = { "cairn.hasSession": true };
 const edits = { ...session, "cairn.hasHunks": true, "cairn.files": ["/w/a.ts"] };
 
 describe("the command palette", () => {
-  it("holds the few commands that start something while there is no session", () => {
+  it("holds a few commands without a session", () => {
     expect(palette({})).toEqual([
       "Agent: run task",
       "Cairn: New Task",
       "Cairn: Set API Key",
+      "Cairn: Try the Demo",
       "Cairn: Choose Model",
       "Cairn: Choose Mode",
+      "Cairn: Show Conversation",
       "Cairn: Open Session",
       "Cairn: Show Log",
     ]);
   });
 
-  it("offers to restart a daemon that has stopped", () => {
+  it("offers a restart of a stopped daemon", () => {
     expect(palette({ "cairn.stopped": true })).toContain("Cairn: Restart Daemon");
   });
 
   it("holds about twenty commands with a session", () => {
-    expect(palette(session)).toHaveLength(17);
-    expect(palette({ ...session, "cairn.planOpen": true })).toHaveLength(18);
-    expect(palette({ ...edits, "cairn.planOpen": true })).toHaveLength(23);
-    expect(palette({ ...edits, "cairn.running": true, "cairn.planOpen": true, "cairn.approvalWaiting": true })).toHaveLength(23);
+    expect(palette(session)).toHaveLength(20);
+    expect(palette({ ...session, "cairn.planOpen": true })).toHaveLength(21);
+    expect(palette({ ...edits, "cairn.planOpen": true })).toHaveLength(27);
+    expect(palette({ ...edits, "cairn.running": true, "cairn.planOpen": true, "cairn.approvalWaiting": true })).toHaveLength(26);
   });
 
-  it("offers to decide on an edit only where there is one", () => {
+  it("offers decisions on an edit only where there is one", () => {
     const here = palette({ ...edits, resourcePath: "/w/a.ts" });
     expect(here.filter((title) => !palette({ ...edits, resourcePath: "/w/b.ts" }).includes(title))).toEqual([
       "Cairn: Accept Edit",
@@ -74,11 +76,11 @@ describe("the command palette", () => {
       "Cairn: Accept Edits in File",
       "Cairn: Reject Edits in File",
       "Cairn: Reject Edits in File with Reason",
-      "Cairn: Compare with Accepted Text",
+      "Cairn: Open Changes",
     ]);
   });
 
-  it("never holds what only makes sense on a row or a question", () => {
+  it("never holds a command for a row or a question", () => {
     const everything = palette({
       ...edits,
       resourcePath: "/w/a.ts",
@@ -88,18 +90,27 @@ describe("the command palette", () => {
       "cairn.approvalWaiting": true,
       "cairn.stopped": true,
     });
-    const onRows = /Allow|Deny|Subagent|Step|Linked|Copy|Queue$|Start Now|Change/;
+    const onRows = /Allow|Deny|Subagent|Step|Linked|Copy|Queue$|Start Now|Change(?!s)/;
     expect(everything.filter((title) => onRows.test(title))).toEqual(["Cairn: Manage Allowed Commands"]);
+  });
+
+  it("offers to try a failed task again, while none runs", () => {
+    expect(palette({ ...session, "cairn.canTryAgain": true })).toContain("Cairn: Try Again");
+    expect(palette({ ...session, "cairn.canTryAgain": true, "cairn.running": true })).not.toContain("Cairn: Try Again");
+    expect(palette(session)).not.toContain("Cairn: Try Again");
   });
 });
 
 describe("the title of a command", () => {
-  it("has the category of the extension, but for the main command", () => {
-    expect(commands.filter(({ category }) => category !== "Cairn")).toEqual([{ command: "cairn.runTask", title: "Agent: run task", icon: "$(add)" }]);
+  it("has the category of the extension, except the two main commands", () => {
+    expect(commands.filter(({ category }) => category !== "Cairn")).toEqual([
+      { command: "cairn.runTask", title: "Agent: run task", icon: "$(add)" },
+      { command: "cairn.review.start", title: "Agent: review edits", icon: "$(checklist)" },
+    ]);
   });
 
   it("is in title case, with the words of the user interface", () => {
-    const small = new Set(["and", "as", "by", "for", "in", "of", "from", "with"]);
+    const small = new Set(["and", "as", "by", "for", "in", "of", "from", "the", "with"]);
     const titles = commands.filter(({ category }) => category !== undefined).map(({ title }) => title);
     expect(titles.filter((title) => title.split(" ").some((word) => !/^[A-Z]/.test(word) && !small.has(word)))).toEqual([]);
     expect(titles.filter((title) => /hunk|item|child|…/i.test(title))).toEqual([]);

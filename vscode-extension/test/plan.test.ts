@@ -46,7 +46,9 @@ const root = (over: Partial<RootRow> = {}): RootRow => ({
   generation: 1,
   collapsed: false,
   running: true,
+  waits: false,
   turn: started,
+  task: "Fix the cart",
   ready: false,
   dropped: [],
   ...over,
@@ -62,7 +64,7 @@ function rowOf(first: Partial<PlanItem>, { activity = "", edits = 0, running = t
   return row;
 }
 
-describe("the root", () => {
+describe("the root row of the plan", () => {
   const open = plan([item({ status: "completed" }), item({ id: "2" })]);
   const done = plan([item({ status: "completed" })]);
 
@@ -72,6 +74,7 @@ describe("the root", () => {
     [root({ running: false, turn: ended("completed"), ready: true }), "waits for your approval, 1 open", "plan ready"],
     [root({ running: false, turn: ended("needsInput"), ready: true }), "waits for your approval, 1 open", "plan ready asks"],
     [root({ running: false, turn: ended("completed"), plan: done }), "done", "plan"],
+    [root({ waits: true }), "waits for you", "plan running"],
     [root({ running: false, turn: ended("needsInput") }), "waits for your reply, 1 open", "plan open asks"],
     [root({ running: false, turn: ended("needsInput"), plan: done }), "waits for your reply, done", "plan asks"],
     [root({ running: false, turn: ended("cancelled") }), "cancelled, 1 open", "plan open"],
@@ -84,17 +87,17 @@ describe("the root", () => {
     expect([rowText(row).description, contextOf(row)]).toEqual([description, context]);
   });
 
-  it("says the task, the count and the question", () => {
+  it("shows the task, the count of steps and the question", () => {
     expect(rowText(root({ running: false, turn: ended("needsInput", "Which one?") }))).toEqual({
-      label: "Plan 1/2",
+      label: "Fix the cart",
       description: "waits for your reply, 1 open",
       tooltip: "Fix the cart\n1 of 2 done\nWhich one?",
-      spoken: "Plan, 1 of 2 done, waits for your reply, 1 open",
+      spoken: "Fix the cart. Plan, 1 of 2 done, waits for your reply, 1 open",
     });
   });
 });
 
-describe("an item", () => {
+describe("the row of a plan item", () => {
   const files = [{ uri: "file:///w/src/a.ts", path: "src/a.ts" }];
   const commands: LinkedCommand[] = [{ callId: "c", title: "Run npm test", state: "done", elapsedMs: 800 }];
 
@@ -121,7 +124,7 @@ describe("an item", () => {
     expect([text.label, text.description, text.spoken]).toEqual([label, description, spoken]);
   });
 
-  it("says all of it where there is room", () => {
+  it("shows the whole text in the tooltip", () => {
     const others = [item({ id: "7", content: "Read" })];
     const row = rowOf({ content: "long ".repeat(100).trim(), blocked: true, blockedBy: ["7"], files, commands }, { edits: 1, others });
     expect(rowText(row).tooltip.split("\n")).toEqual([
@@ -132,23 +135,23 @@ describe("an item", () => {
     ]);
   });
 
-  it("offers what it has", () => {
+  it("offers the commands that apply to it", () => {
     expect([rowOf({}), rowOf({ files }), rowOf({ files }, { edits: 1 })].map(contextOf)).toEqual(["item", "item files", "item files edits"]);
   });
 
-  it("is shown as text, whatever it is made of", () => {
+  it("is shown as plain text, without icons or links", () => {
     expect(rowText(rowOf({ content: "a\u202eb\u0007\n# c" })).label).toBe("a\\u{202e}b\\x07 ⏎ # c");
   });
 });
 
-describe("the work under an item", () => {
+describe("the rows under a plan item", () => {
   const command = (state: ToolState, running: boolean, elapsedMs?: number): string => {
     const linked = { callId: "c", title: "Run npm test", state, ...(elapsedMs === undefined ? {} : { elapsedMs }) };
     const { description, spoken } = rowText({ kind: "command", parent: rowOf({}, { running }), command: linked });
     return `${description} | ${spoken}`;
   };
 
-  it("says how a command went", () => {
+  it("shows the result of a command", () => {
     expect([
       command("done", true, 800),
       command("failed", false, 61_000),
@@ -166,7 +169,7 @@ describe("the work under an item", () => {
     ]);
   });
 
-  it("says what waits in a file", () => {
+  it("shows the pending edits of a file", () => {
     const file = { uri: "file:///w/src/a.ts", path: "src/a.ts" };
     const text = (edits: number): string[] => {
       const { label, description, spoken } = rowText({ kind: "file", parent: rowOf({}), file, edits });
@@ -176,7 +179,7 @@ describe("the work under an item", () => {
     expect(text(0)).toEqual(["a.ts", "src", "File src/a.ts, nothing to review"]);
   });
 
-  it("says when what is queued begins", () => {
+  it("shows when a follow-up starts", () => {
     const queued = { kind: "queued", sessionId: "s", item: { id: "q", text: "Write $(flame)\nthe changelog" }, place: 1, held: false } as const;
     const spoken = (over: object) => rowText({ ...queued, ...over }).spoken;
     expect(spoken({})).toMatch(/^To be done next: Write .*the changelog, next$/);
@@ -186,7 +189,7 @@ describe("the work under an item", () => {
     expect(idOf(queued)).toBe("queued:q");
   });
 
-  it("names what was dropped", () => {
+  it("names dropped items", () => {
     const row = { kind: "dropped", parent: root(), texts: ["Old step", "Older step"] } as const;
     expect(rowText(row)).toMatchObject({
       label: "2 steps were dropped",
@@ -199,7 +202,7 @@ describe("earlier plans", () => {
   const earlier = (reason: EndReason, ...items: PlanItem[]): EarlierPlan => ({ turnId: "t0", task: "Fix the cart", reason, plan: plan(items) });
   const history = { kind: "history", sessionId: "s", turns: [] } as const;
 
-  it("say how they ended", () => {
+  it("show how they ended", () => {
     const text = (plan: EarlierPlan): string => rowText({ kind: "earlier", parent: history, earlier: plan }).description;
     expect([
       text(earlier("completed", item({ status: "completed" }))),
@@ -208,7 +211,7 @@ describe("earlier plans", () => {
     ]).toEqual(["1/1 · done", "0/1 · 1 open", "0/1 · cancelled"]);
   });
 
-  it("have rows of their own, though an item goes on in the next turn", () => {
+  it("have their own rows, even if an item continues in the next turn", () => {
     const parent = { kind: "earlier", parent: history, earlier: earlier("completed", item()) } as const;
     const rows: Row[] = [rowOf({}), ...itemRows(parent, () => ({ activity: "", edits: 0 }))];
     expect(rows.map(idOf)).toEqual(["item:s:1", "earlier:t0:item:1"]);
@@ -216,19 +219,19 @@ describe("earlier plans", () => {
   });
 });
 
-describe("a plan to paste", () => {
-  it("is a task list, one line an item", () => {
+describe("a copied plan", () => {
+  it("is a Markdown task list with one line for each item", () => {
     expect(planMarkdown([item({ status: "completed" }), item({ content: "two\nlines", status: "inProgress" })])).toBe(
       "- [x] Fix it\n- [ ] two lines\n",
     );
   });
 
-  it("hides nothing", () => {
+  it("escapes invisible characters", () => {
     expect(plain("rm \u202ecod.txt")).toBe("rm \\u{202e}cod.txt");
   });
 });
 
-describe("how long it took", () => {
+describe("the duration of a turn", () => {
   it.each([
     [40, "0 s", "0 seconds"],
     [800, "0.8 s", "0.8 seconds"],

@@ -10,7 +10,8 @@ import type { ApproveParams, ToolState } from "../src/protocol";
 import type { Entry } from "../src/stores/transcript";
 import { approvalNotice, commandRows } from "../src/text/approval";
 import { exact, label, plainHosts, visible } from "../src/text/display";
-import { addedText, removedLines } from "../src/text/html";
+import { fenced } from "../src/text/fence";
+import { call, end, message } from "./entries";
 
 interface Table {
   readonly unseen: [number, number][];
@@ -22,13 +23,13 @@ const file = (path: string): string => readFileSync(join(import.meta.dirname, pa
 const table = JSON.parse(file("../../tests/tables/visible.json")) as Table;
 const within = (ranges: [number, number][], code: number): boolean => ranges.some(([first, last]) => first <= code && code <= last);
 
-describe("what cannot be seen", () => {
-  it.each(table.cases)("$name: is shown as the daemon shows it", ({ given, visible: shown, exact: whole }) => {
+describe("invisible characters", () => {
+  it.each(table.cases)("$name: are shown as by the daemon", ({ given, visible: shown, exact: whole }) => {
     expect(visible(given)).toBe(shown);
     expect(exact(given)).toBe(whole);
   });
 
-  it("is the same characters as for the daemon, of all there are", () => {
+  it("are the same set as in the daemon, over all of Unicode", () => {
     const wrong: string[] = [];
     for (let code = 0; code <= 0x10ffff; code++) {
       const char = String.fromCodePoint(code);
@@ -67,7 +68,7 @@ describe("an approval", () => {
 const EVIL = "x\u001b[2J [l](command:evil) $(trash) \u202e \u200b\u3164\u{e0041} ![i](https://e.example/?q=1)";
 const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u200b\u3164\u{e0000}-\u{e0fff}]/u;
 
-describe("text of others in rows", () => {
+describe("untrusted text in rows", () => {
   const params: ApproveParams = {
     approvalId: "1",
     sessionId: "s",
@@ -77,47 +78,47 @@ describe("text of others in rows", () => {
     command: EVIL,
     cwd: EVIL,
     reason: EVIL,
-    child: EVIL,
+    subagent: EVIL,
     rules: [EVIL],
     forSession: EVIL,
   };
   const rows: Row[] = [
-    { kind: "approval", params },
-    { kind: "turn", turn: { sessionId: "s", turnId: "t", text: EVIL, phase: { kind: "started", text: EVIL } } },
+    { kind: "approval", params, armed: true },
+    { kind: "turn", turn: { sessionId: "s", turnId: "t", text: EVIL, phase: { kind: "started", text: EVIL } }, waits: false },
     { kind: "queued", sessionId: "s", item: { id: "q", text: EVIL, mode: "review" }, place: 1, held: false },
   ];
 
-  it.each(rows)("hides nothing in a row of kind $kind", (row) => {
+  it.each(rows)("shows invisible characters in a row of kind $kind", (row) => {
     const shown = Object.values(rowText(row)) as string[];
     expect(shown.filter((text) => HIDDEN.test(text))).toEqual([]);
   });
 
-  it("is no link and no icon in a label", () => {
+  it("gives no link and no icon in a label", () => {
     expect(label(EVIL)).not.toMatch(/\]\(|\$\(/);
   });
 });
 
 describe("the conversation", () => {
-  const message = (text: string): Entry => ({ kind: "message", id: "1", role: "assistant", text, incomplete: false });
+  const answer = (text: string): Entry => message("1", "assistant", text);
 
-  it("is plain text, in which an image is its own words", () => {
+  it("is plain text, with an image as its Markdown source", () => {
     const images = "![a](https://e.example/?q=secret)\n![a][r]\n<img src='https://e.example'>\n\n[r]: https://e.example/i.png";
-    expect(renderConversation([message(images)])).toBe(`${images}\n`);
+    expect(renderConversation([answer(images)])).toBe(`${images}\n`);
     // A document of this language is opened in an editor, which draws text and fetches nothing.
     expect(file("../src/conversation/document.ts")).toContain('setTextDocumentLanguage(document, "cairn-conversation")');
   });
 
-  it("hides nothing in what is said, done and asked", () => {
+  it("shows invisible characters in messages, calls and questions", () => {
     const state: ToolState = "awaitingApproval";
-    const tool: Entry = { kind: "tool", id: "2", title: EVIL, state, detail: EVIL, command: `${EVIL}\t `, parent: undefined };
-    const text = renderConversation([message(EVIL), tool, { kind: "end", id: "3", reason: "failed", summary: EVIL }]);
+    const tool = call("2", EVIL, { state, detail: EVIL, command: `${EVIL}\t ` });
+    const text = renderConversation([answer(EVIL), tool, end("3", "failed", EVIL)]);
     expect(HIDDEN.test(text)).toBe(false);
     expect(text).toContain("\\x09\\x20");
   });
 
-  it("names hosts as the network does", () => {
+  it("shows host names in their ASCII form", () => {
     const apple = "https://\u0430pple.com";
-    expect(renderConversation([message(`See ${apple}/a?b.`)])).toBe("See https://xn--pple-43d.com/a?b.\n");
+    expect(renderConversation([answer(`See ${apple}/a?b.`)])).toBe("See https://xn--pple-43d.com/a?b.\n");
     for (const [given, shown] of [
       [`${apple}:8443/ä`, "https://xn--pple-43d.com:8443/ä"],
       [`http://github.com@\u0435vil.example/x`, "http://github.com@xn--vil-qdd.example/x"],
@@ -129,23 +130,27 @@ describe("the conversation", () => {
   });
 });
 
-describe("the sources", () => {
+describe("the sources of the extension", () => {
   const sources = readdirSync(join(import.meta.dirname, "../src"), { recursive: true, encoding: "utf8" })
     .filter((path) => path.endsWith(".ts"))
     .map((path): [string, string] => [path, file(`../src/${path}`)]);
   const naming = (word: RegExp): string[] => sources.filter(([, text]) => word.test(text)).map(([path]) => path);
 
-  it("trust no Markdown, show no web page, and allow HTML in one place", () => {
+  it("trust no Markdown, show one page, which has a policy of its own, and allow HTML in one place", () => {
     expect(sources.length).toBeGreaterThan(50);
     expect(naming(/isTrusted = |isTrusted: true/)).toEqual([]);
-    expect(naming(/createWebview|registerWebview|markdown\.showPreview|markdown\.api/)).toEqual([]);
-    expect(naming(/MarkdownString|supportHtml/)).toEqual([join("review", "zones.ts")]);
+    expect(naming(/createWebview|registerWebview|markdown\.showPreview|markdown\.api/)).toEqual([join("conversation", "view.ts")]);
+    expect(naming(/\.html = /)).toEqual([join("conversation", "view.ts")]);
+    expect(file("../src/conversation/view.ts")).toContain("webview.html = pageHtml({");
+    expect(naming(/MarkdownString|supportHtml/)).toEqual([join("review", "removedText.ts")]);
   });
 
-  it("and there nothing of the text is left that could be HTML or Markdown", () => {
-    for (const html of [removedLines(EVIL), addedText(EVIL)]) {
-      const inner = html.replaceAll(/<\/?(?:code|span|br)\b[^>]*>/g, "").replaceAll(/&(?:nbsp|#\d+);/g, "");
-      expect(inner).toMatch(/^[\p{L}\p{N}]*$/u);
+  it("put that text into a block of code that it cannot end, with HTML off", () => {
+    for (const text of [EVIL, `\`\`\`\n${EVIL}\n~~~\n\`\`\`\`\`\n${EVIL}`]) {
+      const [first = "", ...lines] = fenced(text, "typescript", String).split("\n");
+      const [fence = ""] = /^`+/u.exec(first) ?? [];
+      expect([first, lines.at(-1), lines.slice(0, -1).some((line) => line.includes(fence))]).toEqual([`${fence}typescript`, fence, false]);
     }
+    expect(naming(/supportHtml|isTrusted = true/)).toEqual([]);
   });
 });

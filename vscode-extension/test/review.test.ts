@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { CancellationToken, Range, TextDocument, Uri } from "vscode";
 
-import { type Splice, fewer } from "../src/edits/fewer";
+import { KeyedQueue } from "../src/edits/queue";
 import { StrayTabs } from "../src/edits/strayTabs";
 import { readyPlan } from "../src/plan/planReady";
 import type { EndReason, Hunk, PlanItem, PlanNotification, ReviewMode, ReviewNotification } from "../src/protocol";
@@ -9,12 +9,15 @@ import { HunkActions } from "../src/review/actions";
 import { byPlanItem } from "../src/review/groups";
 import { HunkLenses } from "../src/review/lenses";
 import { HunkDecorations } from "../src/review/hunkDecorations";
+import { rejectionOf } from "../src/review/ownText";
+import { RepeatGuard } from "../src/review/repeat";
+import { struckWords } from "../src/review/removedText";
 import { RemovedZones } from "../src/review/zones";
 import { type Memory, ModeStore } from "../src/stores/mode";
 import { PlanStore } from "../src/stores/plan";
 import { type PlacedHunk, ReviewStore, lineCounts } from "../src/stores/review";
 import { SessionStore } from "../src/stores/session";
-import { FakeEditor, type FakeTab, TabInputText, Uri as FakeUri, desk, zones } from "./vscode";
+import { FakeEditor, type FakeTab, TabInputText, Uri as FakeUri, desk, dialog, settings, zones } from "./vscode";
 
 const hunk = (id: string, line: number, over: Partial<Hunk> = {}): Hunk => ({
   id,
@@ -72,44 +75,6 @@ class Drawer implements Memory {
   update = (key: string, value: unknown): void => void this.#kept.set(key, JSON.stringify(value));
 }
 
-describe("an edit in too many pieces", () => {
-  const apply = (text: string, splices: readonly Splice[]): string =>
-    splices.toReversed().reduce((out, { start, end, text: added }) => out.slice(0, start) + added + out.slice(end), text);
-  const text = "abcdefghijklmnopqrstuvwxyz";
-  const at = (start: number, end: number, added: string): Splice => ({ start, end, text: added });
-
-  it("is left alone when it is not", () => {
-    const splices = [at(0, 1, "A"), at(5, 5, "+")];
-    expect(fewer(splices, text, 2)).toEqual(splices);
-  });
-
-  it("joins the nearest first", () => {
-    expect(fewer([at(0, 1, "A"), at(3, 4, "D"), at(20, 21, "U"), at(25, 25, "+")], text, 3)).toEqual([
-      at(0, 4, "AbcD"),
-      at(20, 21, "U"),
-      at(25, 25, "+"),
-    ]);
-  });
-
-  it("keeps the order of insertions at one place, whatever order they come in", () => {
-    const splices = [at(9, 9, "z"), at(3, 3, "1"), at(3, 3, "2"), at(3, 4, "")];
-    expect(apply(text, fewer(splices, text, 1))).toBe("abc12efghizjklmnopqrstuvwxyz");
-  });
-
-  it("is the same change, whatever the limit", () => {
-    const long = Array.from({ length: 5_000 }, (_, line) => `line ${line}\n`).join("");
-    const splices = Array.from({ length: 2_500 }, (_, index) => {
-      const start = long.indexOf(`line ${index * 2}\n`);
-      return at(start, start + 4, index % 3 === 0 ? "" : "LINE");
-    }).sort((a, b) => a.start - b.start);
-    for (const most of [1, 2, 500, 999, 2_499]) {
-      const joined = fewer(splices, long, most);
-      expect(joined.length).toBe(most);
-      expect(apply(long, joined)).toBe(apply(long, splices));
-    }
-  });
-});
-
 describe("modes", () => {
   const store = (memory: Memory = new Drawer(), setting: ReviewMode = "review"): ModeStore => new ModeStore(memory, () => setting);
 
@@ -124,7 +89,7 @@ describe("modes", () => {
     expect([modes.of("a"), modes.of("b"), modes.of("c"), modes.of()]).toEqual(["review", "auto", "auto", "auto"]);
   });
 
-  it("outlive the window", () => {
+  it("survive a reload of the window", () => {
     const memory = new Drawer();
     const before = store(memory);
     before.choose("plan", undefined);
@@ -133,7 +98,7 @@ describe("modes", () => {
     expect([after.of(), after.of("a"), after.isPlanning("a", "t1")]).toEqual(["plan", "plan", true]);
   });
 
-  it("give way to a setting that is changed later", () => {
+  it("are replaced by a later change of the setting", () => {
     let setting: ReviewMode = "review";
     const modes = new ModeStore(new Drawer(), () => setting);
     modes.choose("plan", "a");
@@ -142,7 +107,7 @@ describe("modes", () => {
     expect([modes.of(), modes.of("a")]).toEqual(["ask", "ask"]);
   });
 
-  it("forget the oldest sessions", () => {
+  it("are forgotten for the oldest sessions", () => {
     const modes = store();
     for (let index = 0; index < 30; index++) {
       modes.began(`s${index}`, "t", "auto");
@@ -195,7 +160,7 @@ describe("edits by plan item", () => {
   const shown = (hunks: PlacedHunk[], ids: string[]): string[] =>
     byPlanItem(hunks, "s", ids.map(item)).map((group) => `${group.item?.id ?? "-"}: ${group.placed.map((each) => each.hunk.id).join(" ")}`);
 
-  it("are in the order of the plan, and the rest comes last", () => {
+  it("are in the order of the plan, with other edits last", () => {
     const hunks = placed(
       hunk("h1", 1),
       hunk("h2", 3, { planItem: "2" }),
@@ -208,7 +173,7 @@ describe("edits by plan item", () => {
     expect(shown([], ["1"])).toEqual([]);
   });
 
-  it("know the items of earlier plans of the session", () => {
+  it("include the items of earlier plans of the session", () => {
     const plans = new PlanStore();
     plans.update(plan("t2", ["2", "3"]));
     const earlier = { turnId: "t1", task: "", reason: "completed", plan: plan("t1", ["1", "2"]) } as const;
@@ -216,12 +181,12 @@ describe("edits by plan item", () => {
     expect(plans.items.map(({ id }) => id)).toEqual(["2", "3", "1"]);
   });
 
-  it("are counted in lines", () => {
+  it("have line counts", () => {
     expect(lineCounts([hunk("1", 1), hunk("2", 2, { addedLines: 2, removedLines: 4 })])).toBe("+3 −4");
   });
 });
 
-describe("the painter", () => {
+describe("the decorations of hunks", () => {
   let reviews: ReviewStore;
   let a: FakeEditor;
   let b: FakeEditor;
@@ -233,9 +198,9 @@ describe("the painter", () => {
     new HunkDecorations(reviews, "ext" as unknown as Uri);
   });
 
-  it("sets decorations once for each report about the file, and for nothing else", () => {
+  it("are set once for each report about the file, and only then", () => {
     reviews.update(review("a", 1, [hunk("1", 3)]));
-    expect(a.resets).toEqual(["added 3", "removed"]);
+    expect(a.resets).toEqual(["added 3", "made", "words", "removed"]);
     // Edits elsewhere, tabs that come and go, a report that comes late.
     reviews.update(review("b", 2, [hunk("1", 5)]));
     reviews.update(review("b", 3, [hunk("1", 6)]));
@@ -243,39 +208,135 @@ describe("the painter", () => {
     desk.editors = [a, b];
     desk.changed();
     desk.changed();
-    expect(a.resets.length).toBe(2);
-    expect(b.resets).toEqual(["added 6", "removed"]);
+    expect(a.resets.length).toBe(4);
+    expect(b.resets).toEqual(["added 6", "made", "words", "removed"]);
     reviews.update(review("a", 4, [hunk("1", 4), hunk("2", 9)]));
-    expect(a.resets.slice(2)).toEqual(["added 4 9", "removed"]);
-    expect(b.resets.length).toBe(2);
+    expect(a.resets.slice(4)).toEqual(["added 4 9", "made", "words", "removed"]);
+    expect(b.resets.length).toBe(4);
   });
 
-  it("clears what is decided, and never touches a file without edits", () => {
+  it("are cleared with the decision, and never set on a file without edits", () => {
     reviews.update(review("b", 1, [hunk("1", 3)]));
     expect(a.resets).toEqual([]);
     reviews.update(review("a", 2, [hunk("1", 3)]));
     reviews.update(review("a", 3, []));
-    expect(a.resets).toEqual(["added 3", "removed", "added", "removed"]);
+    expect(a.resets).toEqual(["added 3", "made", "words", "removed", "added", "made", "words", "removed"]);
   });
 
-  it("waits while the typing is ahead of the report", () => {
+  it("wait while the document is newer than the report", () => {
     a.document.version = 7;
     reviews.update(review("a", 1, [hunk("1", 3)], 6));
     expect(a.resets).toEqual([]);
     reviews.update(review("a", 2, [hunk("1", 4)], 7));
-    expect(a.resets).toEqual(["added 4", "removed"]);
+    expect(a.resets).toEqual(["added 4", "made", "words", "removed"]);
   });
 
-  it("paints an editor anew that was hidden", () => {
+  it("are set again on an editor that was hidden", () => {
     reviews.update(review("a", 1, [hunk("1", 3)]));
     const again = new FakeEditor("file:///w/a");
     desk.editors = [again];
     desk.changed();
-    expect(again.resets).toEqual(["added 3", "removed"]);
+    expect(again.resets).toEqual(["added 3", "made", "words", "removed"]);
   });
 });
 
-describe("what was done to a file as a whole", () => {
+describe("a new file", () => {
+  it("has marks beside its lines instead of colour, and says that it is new", async () => {
+    const reviews = new ReviewStore();
+    const editor = new FakeEditor("file:///w/a");
+    desk.editors = [editor];
+    new HunkDecorations(reviews, "ext" as unknown as Uri);
+    reviews.update({ ...review("a", 1, [hunk("1", 0, { addedLines: 155 })]), kind: "created" });
+    expect(editor.resets).toEqual(["added", "made 0", "words", "removed"]);
+    const lenses = await new HunkLenses(reviews).provideCodeLenses(editor.document as unknown as TextDocument, {} as CancellationToken);
+    expect(lenses.map(({ command }) => command?.title)).toEqual(["$(check)\u00a0Accept", "$(discard)\u00a0Reject", "New file (+155)"]);
+  });
+});
+
+describe("a rejection of edits in which the user typed", () => {
+  const typed = hunk("1", 3, { mixed: true, typedIn: "return x $(x) // mine" });
+
+  it.each([
+    ["Keep Mine", "reject"],
+    ["Drop All", "drop"],
+    [undefined, undefined],
+  ])("asks what becomes of a changed line: %s", async (answer, decision) => {
+    dialog.asked.length = 0;
+    dialog.answer = answer;
+    expect(await rejectionOf([hunk("2", 9), typed])).toBe(decision);
+    expect(dialog.asked).toEqual(["You changed a line of this edit. “return x $\u2060(x) // mine” Keep Mine | Drop All"]);
+  });
+
+  it("asks nothing where whole lines are the user's, which stay", async () => {
+    dialog.asked.length = 0;
+    expect(await rejectionOf([hunk("1", 3, { mixed: true }), hunk("2", 9)])).toBe("reject");
+    expect(dialog.asked).toEqual([]);
+  });
+});
+
+describe("a double-click on a decision", () => {
+  it("decides once, also if the next edit has moved under the pointer", () => {
+    let now = 0;
+    const guard = new RepeatGuard(() => now);
+    const at = (time: number, place: string | undefined): boolean => {
+      now = time;
+      return guard.isRepeat(place);
+    };
+    expect([at(0, "row"), at(200, "row"), at(399, "row"), at(400, "row")]).toEqual([false, true, true, false]);
+    expect([at(450, "lens"), at(500, undefined), at(510, undefined)]).toEqual([false, false, false]);
+  });
+});
+
+describe("removed text", () => {
+  const words = hunk("1", 3, {
+    oldText: "return null\nold",
+    newText: "return `no`\nnew",
+    removedLines: 2,
+    addedLines: 2,
+    inline: [{ range: { start: { line: 3, character: 7 }, end: { line: 3, character: 11 } }, removed: "a `b`" }],
+  });
+  const block = hunk("2", 9, { oldText: "a\nb", removedLines: 2 });
+  const line = hunk("3", 20, { oldText: "a", removedLines: 1 });
+
+  function shown(setting?: string, ...hunks: Hunk[]): { painted: string[]; zones: string[]; editor: FakeEditor } {
+    settings.clear();
+    settings.set("cairn.review.removedText", setting);
+    zones.length = 0;
+    const reviews = new ReviewStore();
+    const editor = new FakeEditor("file:///w/a");
+    desk.editors = [editor];
+    new HunkDecorations(reviews, "ext" as unknown as Uri);
+    new RemovedZones(reviews);
+    reviews.update(review("a", 1, hunks));
+    settings.clear();
+    return { painted: editor.resets, zones: [...zones], editor };
+  }
+
+  it("stands before the words that replace it, and only a replaced block has a zone", () => {
+    const { painted, zones: labels, editor } = shown(undefined, words, block, line);
+    expect(painted).toEqual(["added 3 9 20", "made", "words 3", "removed 20"]);
+    expect(labels).toEqual(["Removed 2 lines"]);
+    expect(editor.decorations.get("words")).toMatchObject([
+      { hoverMessage: "Removed: `` a `b` ``", renderOptions: { before: { contentText: "a\u00a0`b`", textDecoration: "line-through" } } },
+    ]);
+  });
+
+  it("is always in zones, or only in the hover, by the setting", () => {
+    const zoned = shown("zone", words, block, line);
+    expect(zoned.painted).toEqual(["added 3 9 20", "made", "words", "removed"]);
+    expect(zoned.zones).toEqual(["Removed 2 lines", "Removed 2 lines", "Removed 1 line"]);
+    const hovered = shown("hover", words, block, hunk("4", 30, { oldText: "gone", removedLines: 1, addedLines: 0 }));
+    expect(hovered.zones).toEqual(["Removed 1 line"]);
+    const [first] = hovered.editor.decorations.get("added") as { hoverMessage: { value: string } }[];
+    expect(first?.hoverMessage.value).toBe("Removed\n\n```python\nreturn null\nold\n```");
+  });
+
+  it("shows blanks and characters that hide", () => {
+    expect(struckWords(" \tx\u202e ")).toBe("\u00a0\u00a0\u00a0x\\u{202e}\u00a0");
+  });
+});
+
+describe("an edit of a whole file", () => {
   const start = { line: 0, character: 0 };
   const whole = (wholeFile: "deleted" | "moved", over: Partial<Hunk> = {}): Hunk =>
     hunk("file-1", 0, { range: { start, end: start }, newText: "", addedLines: 0, wholeFile, ...over });
@@ -299,10 +360,10 @@ describe("what was done to a file as a whole", () => {
     };
   }
 
-  it("is a move in words, beside the edits", async () => {
+  it("shows a move as text next to the edits", async () => {
     const { lenses, fixes, painted, zones: labels } = await shown(whole("moved"), hunk("1", 0));
     expect(lenses).toEqual([
-      ...["0 Accept move", "0 Reject move", "0 Moved from old/a", "0 Accept file", "0 Reject file"],
+      ...["0 Accept Move", "0 Reject Move", "0 Moved from old/a", "0 Accept Edits in File", "0 Reject Edits in File"],
       ...["0 Accept", "0 Reject", "0 Edit 2/2 (+1 −0)"],
     ]);
     expect(fixes).toEqual([
@@ -310,48 +371,60 @@ describe("what was done to a file as a whole", () => {
       ...["Accept this move (1 of 2)", "Reject this move (1 of 2)", "Reject this move with a reason…"],
       ...["Accept all 2 edits in this file", "Reject all 2 edits in this file"],
     ]);
-    expect(painted).toEqual(["added 0", "removed"]);
+    expect(painted).toEqual(["added 0", "made", "words", "removed"]);
     expect(labels).toEqual([]);
   });
 
-  it("is nothing in the text of a file that is deleted", async () => {
+  it("shows nothing in the text of a deleted file", async () => {
     for (const removedLines of [1, 9]) {
       const { lenses, fixes, painted, zones: labels } = await shown(whole("deleted", { oldText: "one", removedLines }));
       expect([lenses, labels]).toEqual([[], []]);
       expect(fixes[0]).toBe("Accept this deletion");
-      expect(painted).toEqual(["added", "removed"]);
+      expect(painted).toEqual(["added", "made", "words", "removed"]);
     }
     // A zone of lines is one still.
-    expect((await shown(hunk("1", 3, { oldText: "a\nb", removedLines: 2 }))).zones).toEqual(["Edit 1 of 1  +1 −2"]);
+    expect((await shown(hunk("1", 3, { oldText: "a\nb", removedLines: 2 }))).zones).toEqual(["Removed 2 lines"]);
   });
 });
 
-describe("a tab that comes after an edit of a hidden file", () => {
+describe("a tab that VS Code opens for an edit of a hidden file", () => {
   const uri = FakeUri.parse("file:///w/a");
 
   beforeEach(() => vi.useFakeTimers());
   afterEach(() => vi.useRealTimers());
 
   /** Opens one, and does to it what comes next; whether it is closed in the end. */
-  async function isClosed({ after = 1_000, dirty = false }, next: (tab: FakeTab) => void = () => {}): Promise<boolean> {
-    const stray = new StrayTabs();
+  async function isClosed({ after = 1_000, dirty = false }, next: (tab: FakeTab, edits: KeyedQueue) => void = () => {}): Promise<boolean> {
+    const edits = new KeyedQueue();
+    const stray = new StrayTabs(edits);
     stray.expect(uri as unknown as Uri);
     await vi.advanceTimersByTimeAsync(after);
     const tab: FakeTab = { input: new TabInputText(uri), isActive: false, isDirty: dirty };
     desk.tabs?.({ opened: [tab], changed: [], closed: [] });
-    next(tab);
+    next(tab, edits);
     desk.tabs?.({ opened: [], changed: [tab], closed: [] });
     await vi.advanceTimersByTimeAsync(10_000);
     stray.dispose();
     return desk.closed.includes(tab);
   }
 
-  it("is closed when nobody asked for it, once it is saved", async () => {
+  it("is closed after the save if the user did not open it", async () => {
     expect(await isClosed({})).toBe(true);
     expect(await isClosed({ dirty: true }, (tab) => (tab.isDirty = false))).toBe(true);
   });
 
-  it("stays when the user opened it, went to it, or has unsaved text in it", async () => {
+  it("is closed only after the edits of its file that are under way", async () => {
+    const closedDuring: boolean[] = [];
+    const closed = await isClosed({}, (tab, edits) => {
+      void edits.run(uri.toString(), async () => {
+        await new Promise((wake) => setTimeout(wake, 5_000));
+        closedDuring.push(desk.closed.includes(tab));
+      });
+    });
+    expect([closedDuring, closed]).toEqual([[false], true]);
+  });
+
+  it("stays if the user opened it, focused it, or has unsaved text in it", async () => {
     expect(await isClosed({}, (tab) => (tab.isActive = true))).toBe(false);
     expect(await isClosed({ dirty: true })).toBe(false);
     expect(await isClosed({ after: 6_000 })).toBe(false);
@@ -370,13 +443,13 @@ describe("an outdated edit", () => {
     return { lenses: lenses.map(({ command }) => command?.command ?? ""), actions: actions.map(({ title }) => title) };
   };
 
-  it.each([true, undefined])("can be made again while its lines stand (%s)", async (canApply) => {
+  it.each([true, undefined])("can be applied again while its lines are in the text (%s)", async (canApply) => {
     const { lenses, actions } = await shown(canApply);
     expect(lenses).toEqual(["cairn.acceptHunk", "cairn.rejectHunk", "cairn.openDiff"]);
     expect(actions[0]).toBe("Accept this edit");
   });
 
-  it("can only be forgotten when its lines are gone", async () => {
+  it("can only be forgotten if its lines are gone", async () => {
     const { lenses, actions } = await shown(false);
     expect(lenses).toEqual(["cairn.rejectHunk", "cairn.openDiff"]);
     expect(actions).toEqual(["Reject this edit", "Reject this edit with a reason…"]);

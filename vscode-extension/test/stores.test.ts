@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 
 import type {
   ApproveParams,
@@ -12,7 +12,7 @@ import type {
   ToolNotification,
   TurnNotification,
 } from "../src/protocol";
-import { ApprovalStore } from "../src/stores/approval";
+import { ARMED_AFTER_MS, ApprovalStore } from "../src/stores/approval";
 import { PlanStore } from "../src/stores/plan";
 import { QueueStore } from "../src/stores/queue";
 import { ReviewStore } from "../src/stores/review";
@@ -106,7 +106,7 @@ describe("the plan store", () => {
     return seen;
   }
 
-  it("reveals once a turn, and folds with a new generation", () => {
+  it("reveals the plan once a turn, and collapses with a new generation", () => {
     expect(follow(plan(1), plan(2), plan(3, { panel: "collapsed" }), plan(4, { turnId: "t2" }), plan(5, { turnId: "t2" }))).toEqual([
       "1 open reveal",
       "1 open",
@@ -116,7 +116,7 @@ describe("the plan store", () => {
     ]);
   });
 
-  it("ignores a snapshot that comes late", () => {
+  it("ignores a late snapshot", () => {
     expect(follow(plan(2, { panel: "collapsed" }), plan(1))).toEqual(["1 collapsed"]);
   });
 
@@ -124,7 +124,7 @@ describe("the plan store", () => {
     expect(follow(plan(9), plan(1, { sessionId: "other", turnId: "t9" }))).toEqual(["1 open reveal", "2 open reveal"]);
   });
 
-  it("does not reveal what it restores", () => {
+  it("does not reveal a restored plan", () => {
     const store = new PlanStore();
     const reveals: boolean[] = [];
     store.onDidChange(({ reveal }) => reveals.push(reveal));
@@ -133,7 +133,7 @@ describe("the plan store", () => {
     expect(reveals).toEqual([false, false]);
   });
 
-  it("remembers what was dropped until it is back or the turn is another", () => {
+  it("remembers dropped items until they return or the turn changes", () => {
     const store = new PlanStore();
     const after = (...args: Parameters<typeof plan>): readonly string[] => {
       store.update(plan(...args));
@@ -146,7 +146,7 @@ describe("the plan store", () => {
     expect(after(4, { turnId: "t2" })).toEqual([]);
   });
 
-  it("has the plans of earlier turns, the newest first, without the one in view", () => {
+  it("lists the plans of earlier turns, the newest first, without the one in view", () => {
     const store = new PlanStore();
     const earlier = (turnId: string): EarlierPlan => ({ turnId, task: turnId, reason: "completed", plan: plan(1, { turnId }) });
     const turns = (): string[] => store.earlier.map(({ turnId }) => turnId);
@@ -157,7 +157,7 @@ describe("the plan store", () => {
     expect(turns()).toEqual([]);
   });
 
-  it("shows no hidden plan", () => {
+  it("does not show a hidden plan", () => {
     const store = new PlanStore();
     store.update(plan(1, { panel: "hidden" }));
     expect(store.plan).toBeUndefined();
@@ -165,14 +165,14 @@ describe("the plan store", () => {
 });
 
 describe("the review store", () => {
-  it("knows hunks by line, also where lines were only removed", () => {
+  it("finds hunks by line, also where lines were only removed", () => {
     const store = new ReviewStore();
     store.update(review("a", 1, [hunk("h1", 2, 4), hunk("h2", 9, 9, { removedLines: 1 })]));
     const at = (line: number): string | undefined => store.at("file:///w/a", line)?.hunk.id;
     expect([1, 2, 3, 4, 8, 9, 10].map(at)).toEqual([undefined, "h1", "h1", undefined, "h2", "h2", undefined]);
   });
 
-  it("walks through files and around", () => {
+  it("steps through the hunks of all files and wraps around", () => {
     const store = new ReviewStore();
     store.update(review("b", 1, [hunk("b1", 3, 5)]));
     store.update(review("a", 2, [hunk("a1", 0, 1), hunk("a2", 8, 9)]));
@@ -187,7 +187,7 @@ describe("the review store", () => {
     expect(from(undefined, 0, "previous")).toBe("b1");
   });
 
-  it("knows what was done under a plan item of a session", () => {
+  it("finds the hunks of a plan item of a session", () => {
     const store = new ReviewStore();
     store.update(review("a", 1, [hunk("h1", 0, 1, { planItem: "1" }), hunk("h2", 2, 3, { planItem: "2" })]));
     store.update(review("b", 1, [hunk("h3", 0, 1, { planItem: "1" }), hunk("h4", 2, 3, { planItem: "1", sessionId: "other" })]));
@@ -195,11 +195,11 @@ describe("the review store", () => {
     expect([ids(), ids("file:///w/b")]).toEqual([["h1", "h3"], ["h3"]]);
   });
 
-  it("has no neighbour where nothing is pending", () => {
+  it("has no next hunk where none is pending", () => {
     expect(new ReviewStore().neighbour("file:///w/a", 0, "next")).toBeUndefined();
   });
 
-  it("lets a late report not bring settled edits back", () => {
+  it("does not bring back decided edits by a late report", () => {
     const store = new ReviewStore();
     store.update(review("a", 1, [hunk("h1", 0, 1)]));
     store.update(review("a", 3, []));
@@ -207,13 +207,13 @@ describe("the review store", () => {
     expect(store.pending).toBe(0);
   });
 
-  it("takes two spellings of a URI for one file", () => {
+  it("treats two spellings of a URI as one file", () => {
     const store = new ReviewStore((uri) => uri.replaceAll("%2D", "-"));
     store.update({ ...review("a-b", 1, [hunk("h1", 0, 1)]), uri: "file:///w/a%2Db" });
     expect(store.get("file:///w/a-b")?.uri).toBe("file:///w/a%2Db");
   });
 
-  it("starts anew with a new daemon", () => {
+  it("is cleared by a new daemon", () => {
     const store = new ReviewStore();
     store.update(review("a", 9, [hunk("h1", 0, 1)]));
     store.restore([]);
@@ -223,7 +223,7 @@ describe("the review store", () => {
 });
 
 describe("the session store", () => {
-  it("has the session in view whose turn began last", () => {
+  it("shows the session whose turn began last", () => {
     const store = new SessionStore();
     store.update(started(1, "t1", "one"));
     store.update(started(2, "t2", "two"));
@@ -243,7 +243,7 @@ describe("the session store", () => {
     expect(store.tools).toEqual([]);
   });
 
-  it("takes the same call id in two sessions for two calls", () => {
+  it("keeps calls with the same id in two sessions apart", () => {
     const store = new SessionStore();
     store.update(started(1));
     store.updateTool(tool(9));
@@ -255,7 +255,7 @@ describe("the session store", () => {
     expect(store.activeTool?.title).toBe("Run true");
   });
 
-  it("says that a turn ended once, with its words", () => {
+  it("reports the end of a turn once, with its summary", () => {
     const store = new SessionStore();
     const ends: string[] = [];
     store.onDidEndTurn(({ text }) => ends.push(text));
@@ -265,38 +265,39 @@ describe("the session store", () => {
     expect(ends).toEqual(["task of t1"]);
   });
 
-  it("restores the running session, wherever it stands in the list", () => {
+  it("restores the running session from any place in the list", () => {
     const store = new SessionStore();
     store.restore([
-      { sessionId: "one", turn: started(5, "t1", "one"), tools: [tool(6, { sessionId: "one" })], children: [], transcript: [] },
-      { sessionId: "two", turn: ended(2, "t0", "two"), tools: [], children: [], transcript: [] },
+      { sessionId: "one", turn: started(5, "t1", "one"), tools: [tool(6, { sessionId: "one" })], subagents: [], transcript: [] },
+      { sessionId: "two", turn: ended(2, "t0", "two"), tools: [], subagents: [], transcript: [] },
     ]);
     expect([store.current, store.tools.length]).toEqual(["one", 1]);
   });
 });
 
-describe("a session that is opened", () => {
-  const plain = { tools: [], children: [], transcript: [] };
+describe("an opened session", () => {
+  const plain = { tools: [], subagents: [], transcript: [] };
 
-  it("is in view, with its newest turn and why it can only be read", () => {
+  it("is in view, with its newest turn and the reason why it is read-only", () => {
     const store = new SessionStore();
     store.update(started(7, "t1", "one"));
     store.update(ended(8, "t1", "one"));
-    const readOnly = { reason: "openElsewhere", text: "Open in another window" } as const;
+    const readOnly = { reason: "openElsewhere", text: "Open in another window", code: "session_in_other_window" } as const;
     store.open({ ...plain, sessionId: "two", task: "Blue", turn: ended(2, "t0", "two"), readOnly });
     expect([store.current, store.turn?.text, store.readOnly]).toEqual(["two", "Blue", readOnly]);
     store.open({ ...plain, sessionId: "one", turn: ended(9, "t1", "one") });
     expect([store.current, store.readOnly]).toEqual(["one", undefined]);
   });
 
-  it("may be opened again when it can be written", () => {
+  it("can be opened again when it is writable", () => {
     const store = new SessionStore();
-    store.open({ ...plain, sessionId: "one", readOnly: { reason: "damaged", text: "…" } });
+    const readOnly = { reason: "notWritable", text: "…", code: "journal_not_writable", args: { reason: "full" } } as const;
+    store.open({ ...plain, sessionId: "one", readOnly });
     store.open({ ...plain, sessionId: "one" });
     expect(store.readOnly).toBeUndefined();
   });
 
-  it("is out of view when it is deleted", () => {
+  it("leaves the view when it is deleted", () => {
     const store = new SessionStore();
     store.open({ ...plain, sessionId: "one", turn: ended(2, "t0", "one") });
     store.remove("two");
@@ -319,19 +320,19 @@ describe("a daemon that ends", () => {
     return { phases: [...phases, store.turn?.phase.kind], lost };
   };
 
-  it("interrupts what ran, and it is said when nothing is left of it", () => {
+  it("interrupts the running turn, and reports it if the session is lost", () => {
     expect(after()).toEqual({ phases: ["started", "interrupted", undefined], lost: ["task of t1"] });
   });
 
-  it("interrupts it for the next one too, which can go on with it", () => {
+  it("interrupts the turn also for the next daemon, which can continue it", () => {
     const turn = ended(2);
     const interrupted: TurnNotification = { ...turn, phase: { kind: "ended", reason: "interrupted", summary: "", openItems: 1, usage: noUsage } };
-    const session = { sessionId: "s", task: "Fix it", turn: interrupted, tools: [], children: [], transcript: [] };
+    const session = { sessionId: "s", task: "Fix it", turn: interrupted, tools: [], subagents: [], transcript: [] };
     expect(after(session)).toEqual({ phases: ["started", "interrupted", "ended"], lost: ["task of t1"] });
   });
 
-  it("leaves it to the next one to say how the turn ended", () => {
-    expect(after({ sessionId: "s", turn: ended(2), tools: [], children: [], transcript: [] })).toEqual({
+  it("lets the next daemon report how the turn ended", () => {
+    expect(after({ sessionId: "s", turn: ended(2), tools: [], subagents: [], transcript: [] })).toEqual({
       phases: ["started", "interrupted", "ended"],
       lost: [],
     });
@@ -339,17 +340,47 @@ describe("a daemon that ends", () => {
 });
 
 describe("the approval store", () => {
-  it("takes the first answer", async () => {
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
+
+  const seen = (): void => void vi.advanceTimersByTime(ARMED_AFTER_MS);
+
+  it("uses the first answer", async () => {
     const store = new ApprovalStore();
     const answer = store.ask(approval);
-    expect([store.answer("a1", "allowOnce"), store.answer("a1", "deny")]).toEqual([true, false]);
+    seen();
+    expect([store.answer("a1", "allowOnce"), store.answer("a1", "deny")]).toEqual(["counted", "gone"]);
     await expect(answer).resolves.toEqual({ decision: "allowOnce" });
   });
 
-  it("hands on the words of an answer, if there are any", async () => {
+  it("takes no answer to a question that has just come up", () => {
+    const store = new ApprovalStore();
+    const armed: string[] = [];
+    store.onDidArm((id) => armed.push(id));
+    void store.ask(approval);
+    vi.advanceTimersByTime(ARMED_AFTER_MS - 1);
+    expect([store.answer("a1", "allowOnce"), store.isArmed("a1"), armed]).toEqual(["early", false, []]);
+    vi.advanceTimersByTime(1);
+    expect([store.isArmed("a1"), armed, store.answer("a1", "allowOnce")]).toEqual([true, ["a1"], "counted"]);
+  });
+
+  it("takes no answer to a question that moves to the place of the one just answered", () => {
+    const store = new ApprovalStore();
+    void store.ask(approval);
+    void store.ask({ ...approval, approvalId: "a2" });
+    seen();
+    expect([store.answer("a1", "allowOnce"), store.answer("a2", "allowOnce")]).toEqual(["counted", "early"]);
+    seen();
+    expect(store.answer("a2", "allowOnce")).toBe("counted");
+  });
+
+  it("passes on the feedback of an answer, if there is any", async () => {
     const store = new ApprovalStore();
     const answered = async (words: string): Promise<unknown> => {
       const answer = store.ask(approval);
+      if (words.trim() === "") {
+        seen();
+      }
       store.answer("a1", "deny", words);
       return await answer;
     };
@@ -371,7 +402,7 @@ describe("the approval store", () => {
     expect([store.waiting, settled]).toEqual([[], ["a1"]]);
   });
 
-  it("stays while its own call waits, and others go on", () => {
+  it("keeps the question of a waiting call while other calls continue", () => {
     const store = new ApprovalStore();
     void store.ask(approval);
     store.tool(tool(1, { state: "awaitingApproval" }));
@@ -398,7 +429,7 @@ describe("the transcript store", () => {
       entry.kind === "tool" ? `${entry.title}:${entry.state}` : entry.kind === "end" ? `end ${entry.summary}` : `${entry.role} ${entry.text}`,
     );
 
-  it("appends pieces, and believes the whole", () => {
+  it("appends deltas, and replaces them by the whole text", () => {
     const store = new TranscriptStore();
     store.message(message(1, { delta: "Hel" }));
     store.message(message(2, { delta: "lo" }));
@@ -408,7 +439,7 @@ describe("the transcript store", () => {
     expect(texts(store)).toEqual(["assistant Hello there"]);
   });
 
-  it("says the user's words and the summary once", () => {
+  it("shows the user's text and the summary once", () => {
     const store = new TranscriptStore();
     store.turn(started(1));
     store.message(message(2, { itemId: "m0", role: "user", text: "task of t1" }));
@@ -417,22 +448,45 @@ describe("the transcript store", () => {
     expect(texts(store)).toEqual(["user task of t1", "assistant All done.", "end "]);
   });
 
-  it("keeps a summary that was not said", () => {
+  it("keeps a summary that was not shown before", () => {
     const store = new TranscriptStore();
     store.turn(ended(1, "t1", "s", "The model is not reachable."));
     expect(texts(store)).toEqual(["end The model is not reachable."]);
   });
 
-  it("follows a call and keeps its detail", () => {
+  it("updates a call and keeps its detail", () => {
     const store = new TranscriptStore();
     store.tool(tool(1, { state: "queued" }));
     store.approval(approval);
     store.tool(tool(2, { state: "done", detail: "ok" }));
     store.tool(tool(3, { state: "done" }));
-    expect(store.entries).toEqual([{ kind: "tool", id: "tool:s/c1", title: "Run true", state: "done", detail: "ok", command: "npm test" }]);
+    expect(store.entries).toMatchObject([{ kind: "tool", id: "tool:s/c1", title: "Run true", state: "done", detail: "ok", command: "npm test" }]);
   });
 
-  it("keeps the command of a call that is asked about its files, too, and takes no file for a command", () => {
+  it("keeps the newest output of a running command, marks gaps in it, and forgets it at the end", () => {
+    const store = new TranscriptStore();
+    const live = (): unknown => store.entries.map((entry) => (entry.kind === "tool" ? entry.live : ""));
+    const piece = (seq: number, text: string): void => store.output({ sessionId: "s", turnId: "t1", callId: "c1", seq, text });
+    piece(0, "of an unknown call\n");
+    store.tool(tool(1, { state: "running" }));
+    piece(0, "one\ntw");
+    piece(1, "o\n");
+    piece(1, "again\n");
+    expect(live()).toEqual(["one\ntwo\n"]);
+    piece(4, "five\n");
+    expect(live()).toEqual(["one\ntwo\n…\nfive\n"]);
+    for (let seq = 5; seq < 30; seq += 1) {
+      piece(seq, `${"x".repeat(7_999)}\n`);
+    }
+    expect(String(live()).length).toBeLessThanOrEqual(64 * 1024);
+    expect(String(live()).length).toBeGreaterThan(56 * 1024);
+    expect(String(live())).toMatch(/^x{7999}\n/u);
+    store.tool(tool(2, { state: "done", endedAt: 5, detail: "all" }));
+    piece(30, "late\n");
+    expect(live()).toEqual([""]);
+  });
+
+  it("keeps the command of a call with a second question about its files, and takes no file for a command", () => {
     const store = new TranscriptStore();
     store.tool(tool(1, { state: "queued" }));
     store.approval(approval);
@@ -441,7 +495,7 @@ describe("the transcript store", () => {
     expect(store.entries.map((entry) => (entry.kind === "tool" ? entry.command : ""))).toEqual(["npm test", undefined]);
   });
 
-  it("takes the same ids in two sessions for two things", () => {
+  it("keeps entries with the same id in two sessions apart", () => {
     const store = new TranscriptStore();
     for (const sessionId of ["one", "two"]) {
       store.message(message(1, { sessionId, turnId: sessionId, text: `said in ${sessionId}` }));
@@ -452,7 +506,7 @@ describe("the transcript store", () => {
     expect(store.entries.map((entry) => (entry.kind === "tool" ? entry.command : ""))).toEqual(["", undefined, "", "asked in two"]);
   });
 
-  it("takes what a new daemon knows of the time before for the whole of it", () => {
+  it("replaces the earlier conversation by the one of a new daemon", () => {
     const store = new TranscriptStore();
     store.turn(started(8));
     store.message(message(9, { text: "Half a sent" }));
@@ -466,7 +520,7 @@ describe("the transcript store", () => {
     expect(texts(store)).toEqual(["user task of t1", "Run true:cancelled", "assistant Half a sentence."]);
   });
 
-  it("is bounded", () => {
+  it("is bounded in size", () => {
     const store = new TranscriptStore();
     for (let index = 0; index < 2_500; index += 1) {
       store.message(message(index, { itemId: `m${index}`, delta: "x" }));
@@ -481,10 +535,10 @@ describe("the status store", () => {
     rev,
     model: { provider: "replay", name: "sample", replay: true },
     connection: { kind: "idle" },
-    banners: [{ kind: "setting", text }],
+    banners: [{ kind: "setting", text, code: "setting_unknown", args: { setting: "cairn.x" } }],
   });
 
-  it("tells a banner once", () => {
+  it("reports a banner once", () => {
     const store = new StatusStore();
     const told: string[] = [];
     store.onDidAddBanner(({ text }) => told.push(text));
@@ -494,7 +548,7 @@ describe("the status store", () => {
     expect(told).toEqual(["one", "two"]);
   });
 
-  it("knows nothing of a daemon that is not there", () => {
+  it("is empty without a daemon", () => {
     const store = new StatusStore();
     store.setLink({ kind: "running", version: "1" });
     store.update(status(1, "one"));
@@ -503,10 +557,10 @@ describe("the status store", () => {
   });
 });
 
-describe("the queue", () => {
+describe("the queue store", () => {
   const item = { id: "q1", text: "Next" };
 
-  it("shows the newest of each session", () => {
+  it("shows the newest state of each session", () => {
     const store = new QueueStore();
     let changes = 0;
     store.onDidChange(() => (changes += 1));
@@ -518,11 +572,11 @@ describe("the queue", () => {
     expect(changes).toBe(1);
   });
 
-  it("takes what a new daemon says, whatever its numbers", () => {
+  it("accepts any revision from a new daemon", () => {
     const store = new QueueStore();
     store.update({ sessionId: "s", rev: 9, items: [item], held: false });
     store.update({ sessionId: "gone", rev: 9, items: [item], held: false });
-    store.restore([{ sessionId: "s", tools: [], children: [], transcript: [], queue: { sessionId: "s", rev: 0, items: [item], held: true } }]);
+    store.restore([{ sessionId: "s", tools: [], subagents: [], transcript: [], queue: { sessionId: "s", rev: 0, items: [item], held: true } }]);
     expect(store.of("s").held).toBe(true);
     expect(store.of("gone").items).toEqual([]);
   });

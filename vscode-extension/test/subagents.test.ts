@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { renderConversation } from "../src/conversation/render";
 import { type SubagentRow, type RootRow, contextOf, idOf, isLive, itemRows } from "../src/plan/rows";
 import { rowText } from "../src/plan/rowLabels";
-import type { ApproveParams, ChildNotification, ChildPhase, PlanItem, ToolNotification } from "../src/protocol";
+import type { ApproveParams, SubagentNotification, SubagentPhase, PlanItem, ToolNotification } from "../src/protocol";
 import { SubagentStore } from "../src/stores/subagents";
 import { ReviewStore } from "../src/stores/review";
 import { SessionStore } from "../src/stores/session";
@@ -27,7 +27,7 @@ const item = (over: Partial<PlanItem> = {}): PlanItem => ({
   ...over,
 });
 
-const subagent = (rev: number, over: Partial<ChildNotification> = {}): ChildNotification => ({
+const subagent = (rev: number, over: Partial<SubagentNotification> = {}): SubagentNotification => ({
   sessionId: "c",
   turnId: "ct",
   rev,
@@ -49,12 +49,14 @@ const root: RootRow = {
   generation: 1,
   collapsed: false,
   running: true,
+  waits: false,
   turn: undefined,
+  task: "",
   ready: false,
   dropped: [],
 };
 
-const row = (over: Partial<ChildNotification> = {}, { live = true, activity = "" } = {}): SubagentRow => ({
+const row = (over: Partial<SubagentNotification> = {}, { live = true, activity = "" } = {}): SubagentRow => ({
   kind: "subagent",
   parent: root,
   subagent: subagent(1, over),
@@ -62,7 +64,7 @@ const row = (over: Partial<ChildNotification> = {}, { live = true, activity = ""
   activity,
 });
 
-const ended = (reason: Extract<ChildPhase, { kind: "ended" }>["reason"]): ChildPhase => ({ kind: "ended", reason });
+const ended = (reason: Extract<SubagentPhase, { kind: "ended" }>["reason"]): SubagentPhase => ({ kind: "ended", reason });
 const planned = { items: [item({ status: "completed" }), item({ id: "2" })], completed: 1, total: 2 };
 
 describe("the row of a subagent", () => {
@@ -84,18 +86,18 @@ describe("the row of a subagent", () => {
     expect([text.description, text.spoken, contextOf(it)]).toEqual([description, spoken, context]);
   });
 
-  it("says what it cost to a pointer that rests on it", () => {
+  it("shows its cost in the tooltip", () => {
     const spent = { rounds: 3, usage: { inputTokens: 900, outputTokens: 100, cachedTokens: 0 } };
     expect(rowText(row({ ...planned, ...spent })).tooltip).toBe("Subagent: Look at a\nWorking, 1 of 2 done\n3 rounds, 1000 tokens");
   });
 
-  it("is another row when it gets a plan and when it ends, so that it opens and folds", () => {
+  it("changes its id when it gets a plan and when it ends, so that it expands and collapses", () => {
     const rows = [row(), row(planned), row({ ...planned, phase: ended("completed") }, { live: false })];
     expect(rows.map(idOf)).toEqual(["subagent:c live", "subagent:c live planned", "subagent:c planned"]);
     expect(rows.map(isLive)).toEqual([true, true, false]);
   });
 
-  it("has the steps of its own plan, which spin while it works only", () => {
+  it("has the steps of its own plan, which spin only while it works", () => {
     const steps = (of: SubagentRow): unknown[] =>
       itemRows({ ...of, subagent: { ...of.subagent, ...planned } }, () => ({ activity: "", edits: 0 })).map((it) => [
         idOf(it),
@@ -109,7 +111,7 @@ describe("the row of a subagent", () => {
     expect(steps(row({ phase: ended("completed") }, { live: false }))[0]).toEqual(["item:c:1", false, "item"]);
   });
 
-  it("opens the item above it while it works", () => {
+  it("expands the plan item above it while it works", () => {
     const [of] = itemRows(root, () => ({ activity: "", edits: 0, subagents: true, live: true }));
     const [after] = itemRows(root, () => ({ activity: "", edits: 0, subagents: true, live: false }));
     expect([of, after].map((it) => it && [idOf(it), isLive(it)])).toEqual([
@@ -120,7 +122,7 @@ describe("the row of a subagent", () => {
 });
 
 describe("the subagent store", () => {
-  it("keeps the newest of each, in the order of the calls", () => {
+  it("keeps the newest state of each, in the order of the calls", () => {
     const store = new SubagentStore();
     store.update(subagent(2, { place: 1 }));
     store.update(subagent(3, { sessionId: "d", title: "First" }));
@@ -155,7 +157,7 @@ describe("the calls of a subagent", () => {
     state: "running",
   });
 
-  it("are not the agent's, and go with its turn", () => {
+  it("are separate from the agent's calls, and are removed with its turn", () => {
     const store = new SessionStore();
     store.update({ sessionId: "s", turnId: "t", rev: 1, phase: { kind: "started", text: "Do it" } });
     store.updateTool(ofParent(2));
@@ -166,7 +168,7 @@ describe("the calls of a subagent", () => {
     expect(store.activeToolOf("ct")).toBeUndefined();
   });
 
-  it("stand under the call that started it, the newest of them", () => {
+  it("are shown under the call that started it, the newest only", () => {
     const store = new TranscriptStore();
     store.tool(ofParent(1));
     store.tool({ ...ofParent(2), callId: "k2", title: "Task: Look at b" });
@@ -185,14 +187,14 @@ describe("the calls of a subagent", () => {
       reason: "",
       rules: [],
       forSession: "",
-      child: "Look at a",
+      subagent: "Look at a",
     });
     const lines = renderConversation(store.entries).split("\n");
     expect(lines.slice(0, 3)).toEqual(["○ Task: Look at a  (running)", "    … 3 earlier calls …", "    ✓ Read c4"]);
     expect(lines.slice(-4)).toEqual(["    ? Run x  (waits for approval)", "      $ x", "○ Task: Look at b  (running)", ""]);
   });
 
-  it("stand by themselves when that call is too old to be kept", () => {
+  it("are shown alone if that call is no longer kept", () => {
     const store = new TranscriptStore();
     store.tool(tool(1, "c1"));
     expect(renderConversation(store.entries)).toBe("✓ Read c1\n");
@@ -200,7 +202,7 @@ describe("the calls of a subagent", () => {
 });
 
 describe("an edit of a subagent", () => {
-  it("is counted under the agent's step and under its own", () => {
+  it("counts for the agent's step and for its own", () => {
     const range = { start: { line: 0, character: 0 }, end: { line: 1, character: 0 } };
     const hunk = {
       id: "h",
@@ -216,7 +218,7 @@ describe("an edit of a subagent", () => {
       outdated: false,
     };
     const store = new ReviewStore();
-    store.update({ uri: "file:///a", path: "a", rev: 1, kind: "edited", hunks: [{ ...hunk, child: { sessionId: "c", planItem: "7" } }] });
+    store.update({ uri: "file:///a", path: "a", rev: 1, kind: "edited", hunks: [{ ...hunk, subagent: { sessionId: "c", planItem: "7" } }] });
     expect([store.ofItem("s", "1").length, store.ofItem("c", "7").length, store.ofItem("c", "1").length]).toEqual([1, 1, 0]);
   });
 });
@@ -233,12 +235,16 @@ describe("a question of a subagent", () => {
     reason: "Because.",
     rules: [],
     forSession: "",
-    child: "Look at a",
+    subagent: "Look at a",
   };
 
-  it("says whose it is", () => {
-    const text = rowText({ kind: "approval", params: asked });
-    expect([text.description, text.spoken]).toEqual(["waits for approval · Look at a", "Approval needed. Run a command: npm test, for Look at a"]);
+  it("names the subagent", () => {
+    const text = rowText({ kind: "approval", params: asked, armed: true });
+    expect([text.label, text.description, text.spoken]).toEqual([
+      "Allow? npm test",
+      "Look at a",
+      "Approval needed. Run a command: npm test, for Look at a",
+    ]);
     expect(approvalNotice(asked).message).toBe("Run a command (Look at a)? npm test");
   });
 });

@@ -13,11 +13,12 @@ import { answerRows, approvalNotice, previewName } from "../src/text/approval";
 import { pieces } from "../src/text/width";
 import { inert, oneLine, visible } from "../src/text/display";
 import { textHash } from "../src/text/hash";
-import { removedLines } from "../src/text/html";
+import { fenced } from "../src/text/fence";
 import { ruleRows } from "../src/text/rules";
-import { sessionText } from "../src/text/sessions";
+import { sessionGroups, sessionText } from "../src/text/sessions";
+import { call, end, message } from "./entries";
 
-describe("text for eyes", () => {
+describe("text in labels", () => {
   it.each([
     ["plain text, ünï¢ode and 🙂 stay", "plain text, ünï¢ode and 🙂 stay"],
     ["a\tb\nc", "a\tb\nc"],
@@ -56,18 +57,59 @@ describe("a session in the list", () => {
   };
 
   it.each([
-    [{}, 3 * DAY, "3 days ago · 4/5 done"],
-    [{}, DAY, "1 day ago · 4/5 done"],
-    [{ doneItems: 0, openItems: 0 }, 90 * 60_000, "1 hour ago · 2 turns"],
-    [{ doneItems: 0, openItems: 0, turns: 1, running: true }, 5 * 60_000, "5 minutes ago · 1 turn · running"],
-    [{ lockedElsewhere: true }, -5, "just now · 4/5 done · open in another window"],
-  ])("%j is described", (change, now, expected) => {
-    expect(sessionText({ ...session, ...change }, now).description).toBe(expected);
+    [{}, 3 * DAY, "3 days ago", "4/5 done"],
+    [{ doneItems: 0, openItems: 0, end: "completed" }, 90 * 60_000, "Done · 1 hour ago", "2 turns"],
+    [{ doneItems: 0, openItems: 0, turns: 1, running: true }, 5 * 60_000, "Running · 5 minutes ago", "1 turn"],
+    [{ running: true, state: "waiting", pendingEdits: 1, current: true }, DAY, "Waits for you · 1 day ago · in view", "1 edit to review · 4/5 done"],
+    [{ end: "failed", lastLine: "No $(key)" }, DAY, "Failed · 1 day ago", "4/5 done · No $\u2060(key)"],
+    [{ pendingEdits: 2, queued: 3, costMicros: 120_000 }, DAY, "1 day ago", "2 edits to review · 3 queued · 4/5 done · $0.12"],
+    [{ lockedElsewhere: true }, -5, "just now · open in another window", "4/5 done"],
+  ] as const)("%j is described", (change, now, description, detail) => {
+    expect(sessionText({ ...session, ...change }, now)).toMatchObject({ description, detail });
   });
 
-  it("has the words it began with, in one line and without icons of theirs", () => {
-    expect(sessionText(session, 0).label).toBe("$(comment-discussion) Fix $\u2060(it) ⏎ now");
-    expect(sessionText({ ...session, task: "", current: true }, 0).label).toBe("$(check) Nothing said yet");
+  it.each([
+    [{}, "comment-discussion"],
+    [{ end: "completed" }, "check"],
+    [{ end: "needsInput" }, "question"],
+    [{ end: "interrupted" }, "debug-disconnect"],
+    [{ end: "completed", lockedElsewhere: true }, "lock"],
+    [{ running: true, state: "running" }, "loading~spin"],
+    [{ running: true, state: "waiting" }, "warning"],
+  ] as const)("%j has a sign of its state", (change, sign) => {
+    expect(sessionText({ ...session, ...change }, 0).label).toBe(`$(${sign}) Fix $\u2060(it) ⏎ now`);
+  });
+
+  it("without a message says so", () => {
+    expect(sessionText({ ...session, task: "" }, 0).label).toBe("$(comment-discussion) Nothing said yet");
+  });
+
+  it("is below what runs or waits, and below the day of its last change", () => {
+    const now = new Date(2026, 10, 23, 9).getTime();
+    const at = (sessionId: string, days: number, state: "running" | "waiting" | "ended" = "ended") => ({
+      ...session,
+      sessionId,
+      updatedMs: now - days * DAY,
+      running: state !== "ended",
+      state,
+    });
+    const listed = [
+      at("later", -1),
+      at("new", 0),
+      at("run", 1, "running"),
+      at("old", 1),
+      at("wait", 3, "waiting"),
+      at("older", 3),
+      at("oldest", 400),
+    ];
+    const groups = sessionGroups(listed, now, "en").map(({ heading, sessions }) => [heading, sessions.map(({ sessionId }) => sessionId)]);
+    expect(groups).toEqual([
+      ["Running and waiting", ["wait", "run"]],
+      ["Today", ["later", "new"]],
+      ["Yesterday", ["old"]],
+      ["Friday, November 20", ["older"]],
+      ["Sunday, October 19, 2025", ["oldest"]],
+    ]);
   });
 });
 
@@ -92,7 +134,7 @@ describe("the notification of an approval", () => {
   });
 });
 
-describe("the document of a change that is asked for", () => {
+describe("the document that previews a change", () => {
   it.each([
     ["Change package.json", "Change package.json"],
     ["Change a/.env", "Change a∕.env"],
@@ -102,27 +144,33 @@ describe("the document of a change that is asked for", () => {
   });
 });
 
-describe("removed lines as HTML", () => {
-  it("keeps nothing that Markdown or HTML could read", () => {
-    const html = removedLines("<img src=x> **b** [l](command:x) `c` &amp; $(x)\n- item");
-    const inner = html.replaceAll(/<\/?(?:code|span|br)\b[^>]*>/g, "").replaceAll(/&(?:nbsp|#\d+);/g, "");
-    expect(inner).toMatch(/^[\p{L}\p{N}]*$/u);
+describe("removed lines as a block of code", () => {
+  const rest = (lines: number): string => `… ${lines} more lines`;
+
+  it("are as they were, in the language of the file", () => {
+    expect(fenced("let a;\n  let b;", "typescript", rest)).toBe("```typescript\nlet a;\n  let b;\n```");
   });
 
-  it("cuts a long removal and says so", () => {
-    expect(removedLines("x\n".repeat(50).trimEnd())).toContain("… 10 more lines removed");
+  it("cannot end the block, whatever they hold", () => {
+    const text = "````\n</code><img src=x>\n[l](command:x)\n``````";
+    expect(fenced(text, "markdown", rest)).toBe(`\`\`\`\`\`\`\`markdown\n${text}\n\`\`\`\`\`\`\``);
+    expect(fenced("a\u202eb", "x y\n", rest)).toBe("```\na\\u{202e}b\n```");
+  });
+
+  it("are cut when they are many, which is said", () => {
+    expect(fenced("x\n".repeat(50).trimEnd(), "c", rest)).toMatch(/```\n\n… 10 more lines$/u);
   });
 });
 
 describe("the hash of a text", () => {
-  it("leaves a byte order mark out", () => {
+  it("ignores a byte order mark", () => {
     expect(textHash("\ufeffä\n")).toBe(textHash("ä\n"));
     expect(textHash("")).toBe("e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
   });
 });
 
 describe("jobs of one key", () => {
-  it("run in order, and a failure stops no one", async () => {
+  it("run in order, also after a failure", async () => {
     const queue = new KeyedQueue();
     const order: string[] = [];
     let release = (): void => undefined;
@@ -181,7 +229,7 @@ describe("finding the daemon", () => {
     expect(there("C:\\ext\\bin\\cairn")).toBe("missing");
   });
 
-  it("never looks past a setting that is wrong", () => {
+  it("does not fall back if the setting is wrong", () => {
     expect(find("/my/cairn", "/ext/bin/cairn")).toContain("cairn.daemon.path names /my/cairn");
     expect(find("")).toContain("was not found");
   });
@@ -193,7 +241,7 @@ describe("the status bar", () => {
     model: { provider: "anthropic", name: "m", replay: false },
     connection: { kind: "idle" },
     retryInMs: 0,
-    approvals: 0,
+    waitsFor: "",
     running: false,
     plan: undefined,
     failed: false,
@@ -211,12 +259,12 @@ describe("the status bar", () => {
     [{ running: true, connection: { kind: "working" } }, "$(loading~spin) Cairn"],
     [{ running: true, connection: waiting, retryInMs: 11_001 }, "$(sync~spin) Cairn: retrying in 12 s"],
     [{ running: true, connection: waiting }, "$(sync~spin) Cairn: retrying"],
-    [{ running: true, approvals: 1, model: replay }, "$(warning) Cairn: approval needed · replay"],
+    [{ running: true, waitsFor: "Allow? node --test", model: replay }, "$(warning) Cairn: Allow? node --test · replay"],
     [{ model: replay }, "$(layers) Cairn · replay"],
     [{ asks: true }, "$(question) Cairn: reply"],
     [{ asks: true, planReady: true }, "$(checklist) Cairn: plan ready"],
     [{ failed: true }, "$(error) Cairn"],
-    [{ link: { kind: "failed", message: "gone" }, approvals: 1 }, "$(error) Cairn: not running"],
+    [{ link: { kind: "failed", message: "gone" }, waitsFor: "Allow? ls" }, "$(error) Cairn: not running"],
   ] satisfies [Partial<Facts>, string][])("%j is %s", (facts, text) => {
     expect(statusLabel({ ...idle, ...facts }).text).toBe(text);
   });
@@ -245,7 +293,7 @@ describe("the meter", () => {
     expect(shown).toMatchObject({ text, severity });
   });
 
-  it("says how much came from the cache and that the cost is an estimate", () => {
+  it("shows the cached part, and that the cost is an estimate", () => {
     expect(usage(34_000, 200_000, 123_456)?.lines.join("\n")).toMatch(
       /17 % of 200k[^]*12,000 in \(75 % from the cache\), 800 out[^]*about \$0\.12, an estimate/u,
     );
@@ -254,7 +302,7 @@ describe("the meter", () => {
 });
 
 describe("the countdown to the next attempt", () => {
-  it("begins with a new wait only, and ends", () => {
+  it("starts only with a new wait, and ends", () => {
     vi.useFakeTimers();
     const ticks = vi.fn();
     const countdown = new Countdown(ticks);
@@ -282,12 +330,12 @@ describe("the answers to a question", () => {
         [separator === true ? `-- ${label}` : label, description, detail].filter((part) => part !== "").join(" | "),
     );
 
-  it("name what becomes of files in quarantine, and offer nothing for the session", () => {
+  it("name the effect on files in quarantine, and offer no session approval", () => {
     const asked = { command: "sub/.envrc (new)", cwd: "/w", rules: [], forSession: "", quarantined: true };
     expect(answerRows(asked).map(({ label, answer }) => [label, answer?.decision])).toEqual([
-      ["$(circle-slash) Leave in quarantine", "deny"],
-      ["$(comment) Leave and say why…", "deny"],
-      ["$(reply) Move to workspace", "allowOnce"],
+      ["$(circle-slash) Leave in Quarantine", "deny"],
+      ["$(comment) Leave and Say Why…", "deny"],
+      ["$(reply) Move to Workspace", "allowOnce"],
       ["", undefined],
       ["sub/.envrc (new)", undefined],
     ]);
@@ -297,27 +345,27 @@ describe("the answers to a question", () => {
     );
   });
 
-  it("offer always only with the exact words it would keep", () => {
+  it("offer always only with the exact rules that it would store", () => {
     expect(rows("npm test", ["npm test"])).toEqual([
-      "$(check) Allow once",
-      "$(check-all) Allow for this session | exactly this command, again",
-      "$(shield) Always allow in this folder | word for word: | npm test",
-      "$(comment) Allow and say… | words for the agent",
+      "$(check) Allow Once",
+      "$(check-all) Allow for This Session | exactly this command, again",
+      "$(shield) Always Allow in This Folder | word for word: | npm test",
+      "$(comment) Allow and Say… | with a message to the agent",
       "$(circle-slash) Deny",
-      "$(comment) Deny and say why… | words for the agent",
+      "$(comment) Deny and Say Why… | with a message to the agent",
       "-- ",
       "npm test",
       "$(folder) /w",
     ]);
     expect(rows("npm test > log", []).filter((row) => row.includes("lways"))).toEqual([]);
     const entering = rows("cd a && npm test", ["npm test"], "/w/a");
-    expect(entering[2]).toBe("$(shield) Always allow in the folder it enters | 1 command, word for word: see below");
+    expect(entering[2]).toBe("$(shield) Always Allow in the Folder It Enters | 1 command, word for word: see below");
     expect(entering.slice(-3)).toEqual(["$(shield) Always would allow, word for word:", "npm test", "$(folder) /w/a"]);
   });
 
   it("list several rules, and the whole command, line by line", () => {
     const shown = rows("npm run lint &&\nnpm test", ["npm run lint", "npm test"]);
-    expect(shown[2]).toBe("$(shield) Always allow in this folder | 2 commands, word for word: see below");
+    expect(shown[2]).toBe("$(shield) Always Allow in This Folder | 2 commands, word for word: see below");
     expect(shown.slice(6)).toEqual([
       "-- ",
       "npm run lint &&",
@@ -332,7 +380,7 @@ describe("the answers to a question", () => {
     expect(rows(long, [long]).slice(-2)).toEqual([`npm ${"W".repeat(26)}`, `↪ ${"W".repeat(14)}`]);
   });
 
-  it("show as data what would be an icon, a link or nothing at all", () => {
+  it("show icons, links and invisible characters as text", () => {
     expect(rows("echo $(check)\u202e", ["echo '$(check)'"]).join("\n")).not.toMatch(/ \$\(check\)'|\u202e/u);
   });
 });
@@ -359,7 +407,7 @@ describe("the pieces of a line", () => {
 });
 
 describe("the allowed commands", () => {
-  it("stand under the folder they hold in", () => {
+  it("are listed under their folder", () => {
     const rule = (folder: string, command: string, here: boolean) => ({ folder, command, here });
     const shown = (...rules: ReturnType<typeof rule>[]): string[] =>
       ruleRows(rules).map((row) => ("separator" in row ? `-- ${row.separator}` : `${row.label} ${row.description}`.trim()));
@@ -375,21 +423,19 @@ describe("the allowed commands", () => {
 });
 
 describe("the conversation as text", () => {
-  it("marks who speaks and what was done", () => {
+  it("marks who speaks and what was done, without the reminders to the model", () => {
     const entries: Entry[] = [
-      { kind: "message", id: "1", role: "user", text: "Fix it\nplease", incomplete: false },
-      { kind: "message", id: "2", role: "reminder", text: "Plan first.", incomplete: false },
-      { kind: "message", id: "3", role: "assistant", text: "I look.", incomplete: true },
-      { kind: "tool", id: "4", title: "Read a", state: "done", detail: "", command: undefined, parent: undefined },
-      { kind: "tool", id: "5", title: "Run x", state: "awaitingApproval", detail: "", command: "x \u202e", parent: undefined },
-      { kind: "end", id: "6", reason: "completed", summary: "" },
+      message("1", "user", "Fix it\nplease"),
+      message("2", "reminder", "Plan first."),
+      message("3", "assistant", "I look.", { incomplete: true }),
+      call("4", "Read a"),
+      call("5", "Run x", { state: "awaitingApproval", command: "x \u202e" }),
+      end("6", "completed"),
     ];
     expect(renderConversation(entries)).toBe(
       [
         "❯ Fix it",
         "  please",
-        "",
-        "· reminder: Plan first.",
         "",
         "I look.",
         "[cut off: not part of the conversation]",

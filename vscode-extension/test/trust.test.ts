@@ -21,32 +21,34 @@ const HARMLESS = [
   "cairn.plan.initialReminder",
   "cairn.plan.verification",
   "cairn.plan.reminder",
+  "cairn.review.advance",
   "cairn.plan.nag",
   "cairn.review.saveAtTurnEnd",
 ];
 
-describe("settings of a repository", () => {
-  it.each(Object.entries(properties))("%s is the user's own, or harmless", (name, property) => {
+describe("settings of a workspace", () => {
+  it.each(Object.entries(properties))("%s can be set by the user only, or is harmless", (name, property) => {
     expect(isUsersOwn(property)).toBe(!HARMLESS.includes(name));
   });
 
-  it("are not even read where the workspace is not trusted", () => {
+  it("are not read in an untrusted workspace", () => {
     const { supported, restrictedConfigurations } = manifest.capabilities.untrustedWorkspaces;
     expect(supported).toBe("limited");
     expect(restrictedConfigurations).toEqual(Object.keys(properties).filter((name) => !HARMLESS.includes(name)));
   });
 
-  it("do not reach the daemon, whatever the manifest or VS Code make of them", () => {
+  it("do not reach the daemon, also if VS Code returns them", () => {
     const fromRepository = settingsOf(properties, (): Made => ({ defaultValue: "default", globalValue: undefined, effective: "of the repository" }));
     const says = Object.entries(fromRepository)
       .filter(([, value]) => value === "of the repository")
       .map(([key]) => `cairn.${key}`);
-    expect(says).toEqual(HARMLESS);
+    // Those of the extension alone are not sent.
+    expect(says).toEqual(HARMLESS.filter((name) => name !== "cairn.review.advance"));
     expect(fromRepository["model.baseUrl"]).toBe("default");
     expect("daemon.path" in fromRepository).toBe(false);
   });
 
-  it("leave those of the user, and what is empty is not set", () => {
+  it("keep those of the user; an empty value counts as not set", () => {
     const made: Record<string, Made> = {
       "cairn.model.name": { defaultValue: "", globalValue: "mine", effective: "theirs" },
       "cairn.model.baseUrl": { defaultValue: "", globalValue: undefined, effective: "https://theirs.example" },
@@ -57,10 +59,10 @@ describe("settings of a repository", () => {
   });
 });
 
-describe("keys", () => {
+describe("API keys", () => {
   const [openai, gate] = ["https://api.openai.com", "https://gate.example.com"];
 
-  it("are kept one for each server", () => {
+  it("are stored for each server", () => {
     const one = withKey([], { provider: "openai", origin: openai, key: "a" });
     const two = withKey(one, { provider: "openai", origin: gate, key: "b" });
     expect(two.map(({ origin, key }) => `${origin} ${key}`)).toEqual([`${openai} a`, `${gate} b`]);
@@ -69,19 +71,19 @@ describe("keys", () => {
     expect(readKeys(JSON.stringify(two))).toEqual(two);
   });
 
-  it.each([undefined, "", "no JSON", "{}", '[{"provider":"openai","key":"without a server"}]'])("that cannot be read (%j) are none", (kept) => {
+  it.each([undefined, "", "no JSON", "{}", '[{"provider":"openai","key":"without a server"}]'])("that cannot be parsed (%j) are ignored", (kept) => {
     expect(readKeys(kept)).toEqual([]);
   });
 });
 
 describe("a workspace that is not trusted", () => {
-  it("is told in the status bar, and what is more urgent comes first", () => {
+  it("is shown in the status bar, after more urgent messages", () => {
     const idle: Facts = {
       link: { kind: "running", version: "1" },
       model: undefined,
       connection: undefined,
       retryInMs: 0,
-      approvals: 0,
+      waitsFor: "",
       running: false,
       plan: undefined,
       failed: false,
@@ -95,11 +97,11 @@ describe("a workspace that is not trusted", () => {
     expect(statusLabel({ ...idle, link: { kind: "starting" } }).state).toBe("starting");
   });
 
-  it("is what the daemon says it is", () => {
+  it("follows the state that the daemon reports", () => {
     const store = new StatusStore();
     store.setLink({ kind: "running", version: "1" });
     const status = { rev: 1, model: { provider: "m", name: "m", replay: false }, connection: { kind: "idle" } } as const;
-    store.restore({ ...status, banners: [{ kind: "untrusted", text: "" }] });
+    store.restore({ ...status, banners: [{ kind: "untrusted", text: "", code: "untrusted_workspace" }] });
     expect(store.untrusted).toBe(true);
     store.update({ ...status, rev: 2, banners: [] });
     expect(store.untrusted).toBe(false);

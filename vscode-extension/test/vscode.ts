@@ -29,6 +29,10 @@ export class Position {
     readonly line: number,
     readonly character: number,
   ) {}
+
+  isEqual(other: Position): boolean {
+    return this.line === other.line && this.character === other.character;
+  }
 }
 
 export class Range {
@@ -55,6 +59,14 @@ export class TabInputText {
   constructor(readonly uri: Uri) {}
 }
 
+export const l10n = {
+  t: (text: string, ...values: unknown[]): string => {
+    const [first] = values;
+    const named = typeof first === "object" && first !== null ? (first as Record<string, unknown>) : Object.fromEntries(values.entries());
+    return text.replace(/\{(\w+)\}/gu, (hole, name: string) => (name in named ? (named[name] as string) : hole));
+  },
+};
+
 /** Redraws that were requested of the window, in order. */
 export const drawn: string[] = [];
 
@@ -65,6 +77,12 @@ export class EventEmitter {
   }
   dispose(): void {}
 }
+
+/** The tree view that was made last, in the hands of a test. */
+export const view = { visible: true, select: () => {} };
+
+/** Rows that were brought into view, in order. */
+export const revealed: unknown[] = [];
 
 interface Command {
   readonly title: string;
@@ -81,8 +99,9 @@ export class CodeAction {
   constructor(readonly title: string) {}
 }
 
-export const CodeActionKind = { QuickFix: "quickfix" };
+export const CodeActionKind = { Refactor: { append: (kind: string) => `refactor.${kind}` } };
 export const CommentMode = { Preview: 1 };
+export const CommentThreadState = { Resolved: 1 };
 export const CommentThreadCollapsibleState = { Expanded: 1 };
 
 export class MarkdownString {
@@ -113,13 +132,34 @@ export class FakeEditor {
   /** Calls that set decorations, as lines. */
   readonly resets: string[] = [];
   readonly viewColumn = 1;
-  readonly document: { uri: Uri; version: number; lineCount: number; lineAt: (line: number) => { range: Range } };
+  readonly document: { uri: Uri; languageId: string; version: number; lineCount: number; lineAt: (line: number) => { range: Range } };
 
   constructor(uri: string) {
-    this.document = { uri: Uri.parse(uri), version: 1, lineCount: 100, lineAt: (line) => ({ range: new Range(line, 0, line, 9) }) };
+    this.document = {
+      uri: Uri.parse(uri),
+      languageId: "python",
+      version: 1,
+      lineCount: 100,
+      lineAt: (line) => ({ range: new Range(line, 0, line, 9) }),
+    };
   }
 
+  selection = { active: new Position(0, 0) };
+
+  get selections(): { active: Position; intersection: () => undefined }[] {
+    return [{ ...this.selection, intersection: () => undefined }];
+  }
+
+  /** Puts the cursor into a line. */
+  cursor(line: number): void {
+    this.selection = { active: new Position(line, 0) };
+  }
+
+  /** Decorations that were set last, by the name of their type. */
+  readonly decorations = new Map<string, unknown[]>();
+
   setDecorations(type: { name: string }, options: (Range | { range: Range })[]): void {
+    this.decorations.set(type.name, options);
     const lines = options.map((option) => ("range" in option ? option.range : option).start.line);
     this.resets.push(`${type.name} ${lines.join(" ")}`.trim());
   }
@@ -163,26 +203,92 @@ export enum StatusBarAlignment {
   Left = 1,
 }
 
+export class TreeItem {
+  constructor(
+    readonly label: string,
+    readonly collapsibleState: TreeItemCollapsibleState,
+  ) {}
+}
+
 export enum TreeItemCollapsibleState {
   None,
   Collapsed,
   Expanded,
 }
 
+/** Commands by their names. */
+export const registered = new Map<string, (...args: unknown[]) => unknown>();
+
 export const commands = {
-  executeCommand: (command: string, key: string) => void drawn.push(`${command} ${key}`),
-  registerCommand: () => ({ dispose: () => {} }),
+  executeCommand: (command: string, ...args: unknown[]) => {
+    drawn.push(`${command} ${String(args[0])}`);
+    return Promise.resolve(registered.get(command)?.(...args));
+  },
+  registerCommand: (command: string, run: (...args: unknown[]) => unknown) => {
+    registered.set(command, run);
+    return { dispose: () => {} };
+  },
 };
 
+/** Listeners to changes of texts. */
+export const documentChanges: ((change: unknown) => void)[] = [];
+
+/** Listeners to changes of the selection. */
+export const selectionChanges: ((change: unknown) => void)[] = [];
+
+export enum TextEditorSelectionChangeKind {
+  Keyboard = 1,
+  Mouse = 2,
+  Command = 3,
+}
+
+/** Values of settings, set by a test. */
+export const settings = new Map<string, unknown>();
+
+export const workspace = {
+  textDocuments: [],
+  getConfiguration: (section: string) => ({
+    get: <T>(key: string, otherwise: T): T => (settings.get(`${section}.${key}`) as T | undefined) ?? otherwise,
+  }),
+  onDidChangeConfiguration: () => ({ dispose: () => {} }),
+  onDidChangeTextDocument: (listener: (change: unknown) => void) => {
+    documentChanges.push(listener);
+    return { dispose: () => {} };
+  },
+};
+
+/** Questions of modal dialogs, and the button that answers the next ones. */
+export const dialog = { asked: [] as string[], answer: undefined as string | undefined };
+
 export const window = {
-  activeTextEditor: undefined,
+  activeTextEditor: undefined as FakeEditor | undefined,
+  setStatusBarMessage: () => ({ dispose: () => {} }),
+  onDidChangeTextEditorSelection: (listener: (change: unknown) => void) => {
+    selectionChanges.push(listener);
+    return { dispose: () => {} };
+  },
+  showWarningMessage: (message: string, { detail }: { detail: string }, ...buttons: string[]) => {
+    dialog.asked.push(`${message} ${detail.split("\n")[0] ?? ""} ${buttons.join(" | ")}`);
+    return Promise.resolve(dialog.answer);
+  },
+  onDidChangeActiveColorTheme: () => ({ dispose: () => {} }),
   onDidChangeActiveTextEditor: () => ({ dispose: () => {} }),
   registerFileDecorationProvider: () => ({ dispose: () => {} }),
   createTreeView: (id: string) => ({
     set badge(badge: { value: number } | undefined) {
       drawn.push(`badge ${id} ${badge?.value ?? "none"}`);
     },
+    get visible() {
+      return view.visible;
+    },
+    reveal: (row: unknown) => Promise.resolve(revealed.push(row)),
+    onDidChangeSelection: (listener: () => void) => {
+      view.select = listener;
+      return { dispose: () => {} };
+    },
+    onDidChangeVisibility: () => ({ dispose: () => {} }),
     onDidCollapseElement: () => ({ dispose: () => {} }),
+    onDidExpandElement: () => ({ dispose: () => {} }),
     dispose: () => {},
   }),
   createStatusBarItem: (id: string) => ({
@@ -196,8 +302,15 @@ export const window = {
   get visibleTextEditors() {
     return desk.editors;
   },
-  createTextEditorDecorationType: ({ isWholeLine }: { isWholeLine?: boolean }) => ({
-    name: isWholeLine === true ? "added" : "removed",
+  createTextEditorDecorationType: (options: { isWholeLine?: boolean; backgroundColor?: unknown; gutterIconSize?: string }) => ({
+    name:
+      options.isWholeLine === true
+        ? "added"
+        : options.gutterIconSize !== undefined
+          ? "made"
+          : options.backgroundColor === undefined
+            ? "removed"
+            : "words",
     dispose: () => {},
   }),
   onDidChangeVisibleTextEditors: (listener: () => void) => {

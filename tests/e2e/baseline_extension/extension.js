@@ -12,10 +12,7 @@ exports.activate = () => {
       onDidChangeTreeData: changed.event,
       getChildren: (row) => (row === undefined ? ["Plan"] : row === "Plan" ? todos : []),
       getTreeItem(row) {
-        const item =
-          row === "Plan"
-            ? new vscode.TreeItem("Plan", vscode.TreeItemCollapsibleState.Expanded)
-            : new vscode.TreeItem(row.content);
+        const item = row === "Plan" ? new vscode.TreeItem("Plan", vscode.TreeItemCollapsibleState.Expanded) : new vscode.TreeItem(row.content);
         item.id = row === "Plan" ? row : String(todos.indexOf(row));
         item.iconPath = new vscode.ThemeIcon(row.status === "completed" ? "pass-filled" : "circle-outline");
         return item;

@@ -1,9 +1,10 @@
 import * as vscode from "vscode";
 
-import { type Agent, reasonOf } from "../daemon/agent";
+import type { Agent } from "../daemon/agent";
 import { editorNotifications, requests } from "../protocol";
 import { type Key, readKeys, withKey } from "../stores/keys";
 import { oneLine } from "../text/display";
+import { showFailure } from "../status/offer";
 
 const NAMES: Record<string, string> = { anthropic: "Anthropic", openai: "OpenAI, or a server that speaks its protocol" };
 const KEPT = "cairn.keys";
@@ -19,7 +20,7 @@ export class Credentials implements vscode.Disposable {
     private readonly agent: Agent,
     private readonly secrets: vscode.SecretStorage,
   ) {
-    this.#command = vscode.commands.registerCommand("cairn.setApiKey", () => this.#set());
+    this.#command = vscode.commands.registerCommand("cairn.setApiKey", (provider?: unknown) => this.#set(provider));
   }
 
   dispose(): void {
@@ -32,18 +33,19 @@ export class Credentials implements vscode.Disposable {
     }
   }
 
-  async #set(): Promise<void> {
+  async #set(provider: unknown): Promise<void> {
     try {
       const { providers } = await this.agent.request(requests.models, {});
       const choices = providers
         .filter(({ origin }) => origin !== "")
         .map(({ provider, origin }) => ({ label: NAMES[provider] ?? provider, description: oneLine(origin), provider, origin }));
-      const choice = await vscode.window.showQuickPick(choices, { title: "API key of which provider?", ignoreFocusOut: true });
+      const named = choices.find((choice) => choice.provider === provider);
+      const choice = named ?? (await vscode.window.showQuickPick(choices, { title: "API key of which provider?", ignoreFocusOut: true }));
       if (choice !== undefined) {
         await this.#ask(choice.provider, choice.origin);
       }
     } catch (error) {
-      void vscode.window.showErrorMessage(reasonOf(error));
+      void showFailure(error);
     }
   }
 

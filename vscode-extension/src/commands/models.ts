@@ -1,25 +1,28 @@
 import * as vscode from "vscode";
 
-import { type Agent, reasonOf } from "../daemon/agent";
+import type { Agent } from "../daemon/agent";
 import { type ModelsResult, type ProviderStatus, requests } from "../protocol";
 import { label, oneLine } from "../text/display";
+import { actionOf, messageText } from "../text/messages";
+import { showFailure } from "../status/offer";
 
 interface Choice extends vscode.QuickPickItem {
   readonly run?: () => Thenable<unknown>;
 }
 
-/** `Cairn: Choose Model`: what is usable now, and why the rest is not. */
+/** `Cairn: Choose Model`: the usable models, and the reason why a provider cannot be used. */
 export async function chooseModel(agent: Agent): Promise<void> {
   let models: ModelsResult;
   try {
     models = await agent.request(requests.models, {});
   } catch (error) {
-    void vscode.window.showErrorMessage(reasonOf(error));
+    void showFailure(error);
     return;
   }
   const choice = await vscode.window.showQuickPick(choices(models), {
     title: "Model",
-    placeHolder: oneLine(`Now: ${models.active.name} (${models.active.provider})`),
+    placeHolder:
+      models.active.provider === "none" ? vscode.l10n.t("No model is set up") : oneLine(`Now: ${models.active.name} (${models.active.provider})`),
     ignoreFocusOut: true,
     matchOnDescription: true,
   });
@@ -35,12 +38,18 @@ function choices({ active, providers }: ModelsResult): Choice[] {
   return [automatic, ...providers.flatMap((provider) => providerChoices(provider, active))];
 }
 
-function providerChoices({ provider, usable, reason, models }: ProviderStatus, active: ModelsResult["active"]): Choice[] {
+function providerChoices({ provider, usable, reason, problem, models }: ProviderStatus, active: ModelsResult["active"]): Choice[] {
   const separator: Choice = { label: provider, kind: vscode.QuickPickItemKind.Separator };
   if (!usable) {
-    const setKey = (): Thenable<unknown> => vscode.commands.executeCommand("cairn.setApiKey");
-    const openSettings = (): Thenable<unknown> => vscode.commands.executeCommand("workbench.action.openSettings", "cairn.model");
-    return [separator, { label: "$(circle-slash) Not usable now", detail: label(reason, 400), run: provider === "replay" ? openSettings : setKey }];
+    const [command, ...args] = actionOf(problem)?.command ?? ["cairn.setApiKey"];
+    return [
+      separator,
+      {
+        label: `$(circle-slash) ${vscode.l10n.t("Not usable now")}`,
+        detail: label(messageText(problem) ?? reason, 400),
+        run: () => vscode.commands.executeCommand(command, ...args),
+      },
+    ];
   }
   const named = models.map((name): Choice => {
     const chosen = provider === active.provider && name === active.name;

@@ -1,9 +1,10 @@
 import * as vscode from "vscode";
 
-import { type Agent, reasonOf } from "../daemon/agent";
+import type { Agent } from "../daemon/agent";
 import { type AllowedCommand, requests } from "../protocol";
 import { inert } from "../text/display";
 import { ruleRows } from "../text/rules";
+import { showFailure } from "../status/offer";
 
 interface Row extends vscode.QuickPickItem {
   readonly rule?: AllowedCommand;
@@ -21,7 +22,7 @@ export async function manageRules(agent: Agent): Promise<void> {
   pick.onDidHide(() => pick.dispose());
   const fail = (error: unknown): void => {
     pick.hide();
-    void vscode.window.showErrorMessage(inert(reasonOf(error)));
+    void showFailure(error);
   };
   const load = async (): Promise<void> => {
     const { rules } = await agent.request(requests.listRules, {});

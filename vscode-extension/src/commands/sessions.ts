@@ -1,10 +1,11 @@
 import * as vscode from "vscode";
 
-import { type Agent, reasonOf } from "../daemon/agent";
+import type { Agent } from "../daemon/agent";
 import { type ExportFormat, type SessionSnapshot, type SessionSummary, requests } from "../protocol";
 import type { SessionStore } from "../stores/session";
 import { inert, oneLine } from "../text/display";
-import { sessionText } from "../text/sessions";
+import { sessionGroups, sessionText } from "../text/sessions";
+import { showFailure } from "../status/offer";
 
 /** Views that show the session in view. */
 export interface SessionView {
@@ -24,31 +25,31 @@ interface Button extends vscode.QuickInputButton {
 
 /** The earlier sessions of the workspace: open, fork, delete, export. */
 export class SessionCommands implements vscode.Disposable {
-  readonly #subscriptions: vscode.Disposable[];
+  readonly #subscriptions: vscode.Disposable;
 
   constructor(
     private readonly agent: Agent,
     private readonly sessions: SessionStore,
     private readonly view: SessionView,
   ) {
-    this.#subscriptions = [
+    this.#subscriptions = vscode.Disposable.from(
       vscode.commands.registerCommand("cairn.openSession", () => this.#try(() => this.#choose())),
+      vscode.commands.registerCommand("cairn.forkSession", () => this.#try(() => this.#forkCurrent())),
       vscode.commands.registerCommand("cairn.exportMarkdown", () => this.#try(() => this.#exportCurrent("markdown"))),
       vscode.commands.registerCommand("cairn.exportReplay", () => this.#try(() => this.#exportCurrent("replay"))),
-    ];
+    );
   }
 
   dispose(): void {
-    for (const subscription of this.#subscriptions) {
-      subscription.dispose();
-    }
+    this.#subscriptions.dispose();
   }
 
   async #choose(): Promise<void> {
     const pick = vscode.window.createQuickPick<Row>();
-    pick.title = "Open session";
-    pick.placeholder = "Sessions of this workspace, the newest first";
+    pick.title = vscode.l10n.t("Open session");
+    pick.placeholder = vscode.l10n.t("Search by task, state or last line · Enter opens, Tab goes to the buttons of a row");
     pick.matchOnDescription = true;
+    pick.matchOnDetail = true;
     pick.busy = true;
     pick.onDidHide(() => pick.dispose());
     const leave = (act: () => Promise<void>): void => {
@@ -56,21 +57,35 @@ export class SessionCommands implements vscode.Disposable {
       void this.#try(act);
     };
     const buttons: Button[] = [
-      { iconPath: new vscode.ThemeIcon("repo-forked"), tooltip: "Fork Session", run: (session) => this.#fork(session) },
+      { iconPath: new vscode.ThemeIcon("repo-forked"), tooltip: vscode.l10n.t("Fork Session"), run: (session) => this.#fork(session) },
       {
         iconPath: new vscode.ThemeIcon("markdown"),
-        tooltip: "Export Session as Markdown",
+        tooltip: vscode.l10n.t("Export Session as Markdown"),
         run: ({ sessionId }) => this.#export(sessionId, "markdown"),
       },
-      { iconPath: new vscode.ThemeIcon("trash"), tooltip: "Delete Session", run: (session) => this.#delete(session) },
+      { iconPath: new vscode.ThemeIcon("trash"), tooltip: vscode.l10n.t("Delete Session"), run: (session) => this.#delete(session) },
     ];
+    const known = new Map<string, SessionSummary>();
     let next: string | undefined;
     const load = async (): Promise<void> => {
       const page = await this.agent.request(requests.listSessions, next === undefined ? {} : { cursor: next });
       next = page.next;
-      const rows = page.sessions.map((session): Row => ({ ...sessionText(session, Date.now()), session, buttons }));
-      const known = pick.items.filter((row) => row.session !== undefined);
-      pick.items = [...known, ...rows, ...(next === undefined ? [] : [{ label: "$(ellipsis) Older sessions…", alwaysShow: true }])];
+      const first = page.sessions.find(({ sessionId }) => known.size > 0 && !known.has(sessionId))?.sessionId;
+      for (const session of page.sessions) {
+        known.set(session.sessionId, session);
+      }
+      const now = Date.now();
+      const rows = sessionGroups([...known.values()], now, vscode.env.language).flatMap(({ heading, sessions }): Row[] => [
+        { label: heading, kind: vscode.QuickPickItemKind.Separator },
+        ...sessions.map((session) => ({ ...sessionText(session, now), session, buttons })),
+      ]);
+      const older: Row = { label: `$(ellipsis) ${vscode.l10n.t("Older sessions…")}`, alwaysShow: true };
+      pick.items = next === undefined ? rows : [...rows, older];
+      // The reader goes on where the list ended before.
+      const at = rows.find((row) => row.session !== undefined && row.session.sessionId === first);
+      if (at !== undefined) {
+        pick.activeItems = [at];
+      }
       pick.busy = false;
     };
     pick.onDidTriggerItemButton(({ button, item: { session } }) => {
@@ -107,21 +122,26 @@ export class SessionCommands implements vscode.Disposable {
     }
   }
 
-  async #fork({ sessionId }: SessionSummary): Promise<void> {
+  async #fork({ sessionId }: Pick<SessionSummary, "sessionId">): Promise<void> {
     if (this.#isFree()) {
       await this.#show(await this.agent.request(requests.forkSession, { sessionId }));
       // It looks just like the other one.
-      vscode.window.setStatusBarMessage("Cairn: this is a fork. The session it comes from stays as it was.", 10_000);
+      const words = vscode.l10n.t("Cairn: this is a fork. The session it comes from stays as it was.");
+      vscode.window.setStatusBarMessage(words, 10_000);
+    }
+  }
+
+  async #forkCurrent(): Promise<void> {
+    const { current } = this.sessions;
+    if (current !== undefined) {
+      await this.#fork({ sessionId: current });
     }
   }
 
   async #show(opened: { readonly kind: "opened"; readonly session: SessionSnapshot } | { readonly kind: "earlier" }): Promise<void> {
     if (opened.kind === "opened") {
       await this.view.show(opened.session);
-      // Where the side bar shows something else, who opens a session wants to see its plan.
-      if (opened.session.plan !== undefined) {
-        await vscode.commands.executeCommand("cairn.plan.focus");
-      }
+      // Its plan is in the same side bar.
       await vscode.commands.executeCommand("cairn.showConversation");
     }
   }
@@ -175,7 +195,7 @@ export class SessionCommands implements vscode.Disposable {
     try {
       await act();
     } catch (error) {
-      void vscode.window.showErrorMessage(inert(reasonOf(error)));
+      void showFailure(error);
     }
   }
 }

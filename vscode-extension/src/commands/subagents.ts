@@ -4,7 +4,7 @@ import { type Agent, reasonOf } from "../daemon/agent";
 import type { Row } from "../plan/rows";
 import { requests } from "../protocol";
 
-/** Cancels the subagent of a row. The agent gets a result that says so and goes on. */
+/** Cancels the subagent of a row. The agent gets a result with that reason and continues. */
 export async function cancelSubagent(agent: Agent, row: Row | undefined): Promise<void> {
   if (row?.kind !== "subagent") {
     return;

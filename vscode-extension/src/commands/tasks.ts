@@ -1,38 +1,65 @@
 import * as vscode from "vscode";
 
-import { type Agent, reasonOf } from "../daemon/agent";
+import { kindOf, problemOf, reasonOf } from "../daemon/agent";
 import { readyPlan } from "../plan/planReady";
-import { type TaskContext, requests } from "../protocol";
+import type { ReviewMode, TaskContext } from "../protocol";
+import type { DraftStore } from "../stores/drafts";
 import type { ModeStore } from "../stores/mode";
 import type { SessionStore, Turn } from "../stores/session";
+import { offerActions, showFailure } from "../status/offer";
+import { lastQuestion } from "../text/answer";
+import { oneLine } from "../text/display";
+import { type Action, actionOf } from "../text/messages";
 import { modeText } from "../text/modes";
+import type { ModelSetup } from "./modelSetup";
+import { PROMPT_LANGUAGE, type Question, openPrompt, write } from "./prompt";
+import type { TaskRequests } from "./taskRequests";
 
 const RUN_PLAN = "The plan is approved. Carry it out now, step by step, and keep its steps up to date.";
 const CONTINUE = "Go on with the open steps of the plan.";
 
+/** Purpose of a text without a session: a new task. */
+const NEW_TASK = "task";
+
+/** The conversation view, in which the user writes while it is in sight. */
+interface Composer {
+  readonly visible: boolean;
+  /** For the session in view. */
+  focus(): Promise<void>;
+  /** For a new session. */
+  begin(): Promise<void>;
+  /** Takes over a text that was written for a session, or for a new one; false if there is another text already. */
+  adopt(sessionId: string | undefined, text: string): boolean;
+}
+
 /** Starting, answering, steering and ending tasks. */
 export class TaskCommands implements vscode.Disposable {
-  readonly #subscriptions: vscode.Disposable[];
+  readonly #subscriptions: vscode.Disposable;
+  /** Purpose of each open prompt: a new task, unless it is a reply in a session. */
+  readonly #prompts = new WeakMap<vscode.TextDocument, string>();
 
   constructor(
-    private readonly agent: Agent,
+    private readonly tasks: TaskRequests,
     private readonly sessions: SessionStore,
     private readonly modes: ModeStore,
+    private readonly drafts: DraftStore,
+    private readonly setup: ModelSetup,
+    private readonly view: Composer,
   ) {
-    this.#subscriptions = [
+    this.#subscriptions = vscode.Disposable.from(
       ...["cairn.runTask", "cairn.newTask"].map((command) => vscode.commands.registerCommand(command, (text?: unknown) => this.#runTask(text))),
       vscode.commands.registerCommand("cairn.reply", () => this.#reply()),
+      vscode.commands.registerCommand("cairn.sendPrompt", () => this.#sendPrompt()),
       vscode.commands.registerCommand("cairn.continue", () => this.#followUp(CONTINUE)),
+      vscode.commands.registerCommand("cairn.tryAgain", (sessionId?: unknown) => this.#tryAgain(sessionId)),
       vscode.commands.registerCommand("cairn.runPlan", () => this.#runPlan()),
       vscode.commands.registerCommand("cairn.followUp", (text: unknown) => this.#followUp(text)),
       vscode.commands.registerCommand("cairn.cancel", () => this.#cancel()),
-    ];
+    );
   }
 
   dispose(): void {
-    for (const subscription of this.#subscriptions) {
-      subscription.dispose();
-    }
+    this.#subscriptions.dispose();
   }
 
   /**
@@ -41,6 +68,10 @@ export class TaskCommands implements vscode.Disposable {
    */
   async #runTask(given: unknown): Promise<void> {
     const words = typeof given === "string" ? given : undefined;
+    if (words === undefined && this.view.visible) {
+      await this.#compose(NEW_TASK);
+      return;
+    }
     const { running } = this.sessions;
     if (running) {
       await this.#insteadOfAnother(words);
@@ -50,10 +81,13 @@ export class TaskCommands implements vscode.Disposable {
     const context = taskContext();
     const text =
       words ??
-      (await ask(
-        "What should be done?",
-        this.#hint(context.selection === undefined ? "Describe the task" : "Describe the task for the selected text"),
-      ));
+      (await this.#ask({
+        purpose: NEW_TASK,
+        title: vscode.l10n.t("What should be done?"),
+        placeHolder: this.#hint(
+          context.selection === undefined ? vscode.l10n.t("Describe the task") : vscode.l10n.t("Describe the task for the selected text"),
+        ),
+      }));
     if (text === undefined) {
       return;
     }
@@ -65,32 +99,79 @@ export class TaskCommands implements vscode.Disposable {
     }
   }
 
-  /** More words in the session in view: to the running turn, or as its next one. */
+  /** Sends a message to the session in view: to the running turn, or as its next turn. */
   async #reply(): Promise<void> {
     const turn = this.sessions.turn;
     if (turn === undefined) {
       await this.#runTask(undefined);
       return;
     }
+    if (this.view.visible) {
+      await this.#compose(turn.sessionId);
+      return;
+    }
     const context = taskContext();
     const running = turn.phase.kind === "started";
-    const text = await ask(
-      running ? "Tell the running task" : "Reply",
-      running ? "It is read at the next safe point" : this.#hint("Goes on in the same conversation", turn.sessionId),
-    );
+    const text = await this.#ask({
+      purpose: turn.sessionId,
+      title: running ? vscode.l10n.t("Send to the Running Task") : vscode.l10n.t("Reply"),
+      placeHolder: running
+        ? vscode.l10n.t("The agent reads it before its next step")
+        : this.#hint(questionOf(turn) || vscode.l10n.t("Goes on in the same conversation"), turn.sessionId),
+    });
     if (text === undefined) {
       return;
     }
-    // The turn may have ended, or another begun, while the user was typing.
-    const now = this.sessions.turnOf(turn.sessionId) ?? turn;
-    if (now.phase.kind === "started") {
-      await this.#steer(now, text);
-    } else {
-      await this.#start(text, turn.sessionId, context);
+    await this.#send(turn, text, context);
+  }
+
+  /** Moves the input to the conversation view, with a draft that was written elsewhere. */
+  async #compose(purpose: string): Promise<void> {
+    await (purpose === NEW_TASK ? this.view.begin() : this.view.focus());
+    const draft = this.drafts.of(purpose);
+    if (draft !== "" && this.view.adopt(purpose === NEW_TASK ? undefined : purpose, draft)) {
+      this.drafts.keep(purpose, "");
     }
   }
 
-  /** The next turn of the session in view, with words that need no asking. */
+  /** To the running turn, or as the next one of its session. */
+  async #send(turn: Turn, text: string, context: TaskContext): Promise<boolean> {
+    // The turn may have ended, or another begun, while the user was typing.
+    const now = this.sessions.turnOf(turn.sessionId) ?? turn;
+    return now.phase.kind === "started" ? await this.#steer(now, text) : await this.#start(text, turn.sessionId, context);
+  }
+
+  /** Sends the text of the prompt in the active editor and closes it. A text that was not sent stays open. */
+  async #sendPrompt(): Promise<void> {
+    const document = vscode.window.activeTextEditor?.document;
+    const text = document?.getText().trim() ?? "";
+    if (document?.languageId !== PROMPT_LANGUAGE || text === "") {
+      return;
+    }
+    const purpose = this.#prompts.get(document) ?? NEW_TASK;
+    const turn = purpose === NEW_TASK ? undefined : this.sessions.turnOf(purpose);
+    if (turn === undefined && this.sessions.running) {
+      await this.#insteadOfAnother(text);
+      return;
+    }
+    const sent = turn === undefined ? await this.#start(text, undefined, {}) : await this.#send(turn, text, {});
+    if (sent && vscode.window.activeTextEditor?.document === document) {
+      await vscode.commands.executeCommand("workbench.action.revertAndCloseActiveEditor");
+    }
+  }
+
+  /** Returns `undefined` if the user leaves the box, or continues in an editor. */
+  async #ask(question: Question): Promise<string | undefined> {
+    const written = await write(this.drafts, question);
+    if (written?.kind === "document") {
+      this.#prompts.set(await openPrompt(written.text), question.purpose);
+      this.drafts.keep(question.purpose, "");
+      vscode.window.setStatusBarMessage(vscode.l10n.t("Cairn: Ctrl+Enter in the editor sends the text."), 8_000);
+    }
+    return written?.kind === "text" ? written.text : undefined;
+  }
+
+  /** Starts the next turn of the session in view with a given text. */
   async #followUp(text: unknown): Promise<void> {
     const turn = this.sessions.turn;
     if (typeof text !== "string" || turn === undefined) {
@@ -100,6 +181,18 @@ export class TaskCommands implements vscode.Disposable {
       await this.#start(text, turn.sessionId, {});
     } else {
       vscode.window.setStatusBarMessage("Cairn: a task is running. Cancel it first, or wait for its end.", 5_000);
+    }
+  }
+
+  /** Sends the task of the newest turn of a session again, by default of the session in view. */
+  async #tryAgain(sessionId: unknown): Promise<void> {
+    const turn = typeof sessionId === "string" ? this.sessions.turnOf(sessionId) : this.sessions.turn;
+    if (turn === undefined || turn.text === "") {
+      vscode.window.setStatusBarMessage("Cairn: there is no task to try again.", 5_000);
+    } else if (turn.phase.kind === "started") {
+      vscode.window.setStatusBarMessage("Cairn: a task is running. Cancel it first, or wait for its end.", 5_000);
+    } else {
+      await this.#start(turn.text, turn.sessionId, {});
     }
   }
 
@@ -119,20 +212,30 @@ export class TaskCommands implements vscode.Disposable {
       vscode.window.setStatusBarMessage("Cairn: no task is running.", 5_000);
       return;
     }
-    await this.#try(this.agent.request(requests.cancel, { sessionId: turn.sessionId, turnId: turn.turnId }));
+    try {
+      await this.tasks.cancel(turn);
+    } catch (error) {
+      void showFailure(error);
+    }
   }
 
-  /** Says what is not as usual about what the words will start. */
+  /** Describes an unusual condition of the turn that the text would start. */
   #hint(words: string, sessionId?: string): string {
     const mode = this.modes.of(sessionId);
     return mode === "review" ? words : `${words} (${modeText(mode).name} mode)`;
   }
 
   async #insteadOfAnother(text: string | undefined): Promise<void> {
-    const tell = { label: "$(comment) Tell the running task", detail: "Your words are read at the next safe point" };
-    const queue = { label: "$(list-ordered) Queue it for afterwards", detail: "It begins when the running task has completed" };
-    const cancel = { label: "$(debug-stop) Cancel the running task", detail: "Then another one can be started" };
-    const picked = await vscode.window.showQuickPick([tell, queue, cancel], { title: "A task is running", ignoreFocusOut: true });
+    const tell = {
+      label: `$(comment) ${vscode.l10n.t("Send to the Running Task")}`,
+      detail: vscode.l10n.t("The agent reads it before its next step"),
+    };
+    const queue = {
+      label: `$(list-ordered) ${vscode.l10n.t("Queue It for Afterwards")}`,
+      detail: vscode.l10n.t("It begins when the running task has completed"),
+    };
+    const cancel = { label: `$(debug-stop) ${vscode.l10n.t("Cancel the Running Task")}`, detail: vscode.l10n.t("Then another one can be started") };
+    const picked = await vscode.window.showQuickPick([tell, queue, cancel], { title: vscode.l10n.t("A task is running"), ignoreFocusOut: true });
     const turn = this.sessions.turn;
     if (picked === cancel) {
       await this.#cancel();
@@ -145,37 +248,49 @@ export class TaskCommands implements vscode.Disposable {
     }
   }
 
-  async #start(text: string, sessionId: string | undefined, context: TaskContext, mode = this.modes.of(sessionId)): Promise<void> {
-    const session = sessionId === undefined ? {} : { sessionId };
-    await this.#try(
-      this.agent
-        .request(requests.runTask, { text, ...session, mode, context })
-        .then((started) => this.modes.began(started.sessionId, started.turnId, mode)),
-    );
+  /** Starts a turn; false if it was refused. The text is then kept, and offered again. */
+  async #start(text: string, sessionId: string | undefined, context: TaskContext, mode?: ReviewMode): Promise<boolean> {
+    return await this.#try(sessionId ?? NEW_TASK, text, () => this.tasks.start(text, sessionId, context, mode));
   }
 
-  async #steer(turn: Turn, text: string): Promise<void> {
-    await this.#try(this.agent.request(requests.steer, { sessionId: turn.sessionId, expectedTurnId: turn.turnId, text }));
+  async #steer(turn: Turn, text: string): Promise<boolean> {
+    return await this.#try(turn.sessionId, text, () => this.tasks.steer(turn, text));
   }
 
-  async #try(request: Promise<unknown>): Promise<void> {
+  async #try(purpose: string, text: string, request: () => Promise<void>): Promise<boolean> {
     try {
-      await request;
+      await request();
+      this.drafts.sent(purpose, text);
+      return true;
     } catch (error) {
-      const log = "Show Log";
-      if ((await vscode.window.showErrorMessage(reasonOf(error), log)) === log) {
-        await vscode.commands.executeCommand("cairn.showLog");
-      }
+      this.drafts.keep(purpose, text);
+      void this.#refused(purpose, text, error);
+      return false;
     }
   }
+
+  /** Shows why nothing was started, and offers the text again. */
+  async #refused(purpose: string, text: string, error: unknown): Promise<void> {
+    const command = purpose === NEW_TASK ? "cairn.runTask" : "cairn.reply";
+    if (kindOf(error) === "noModel") {
+      await this.setup.offer(text, () => vscode.commands.executeCommand(command));
+      return;
+    }
+    const showText: Action = { label: vscode.l10n.t("Show Text"), command: [command] };
+    const showLog: Action = { label: vscode.l10n.t("Show Log"), command: ["cairn.showLog"] };
+    const action = actionOf(problemOf(error));
+    const message = vscode.l10n.t("{0} Your text is kept.", reasonOf(error));
+    await offerActions(vscode.window.showErrorMessage, message, [...(action === undefined ? [] : [action]), showText, showLog]);
+  }
 }
 
-async function ask(title: string, placeHolder: string): Promise<string | undefined> {
-  const text = (await vscode.window.showInputBox({ title, placeHolder, ignoreFocusOut: true }))?.trim();
-  return text === "" ? undefined : text;
+/** The question with which the turn ended; empty if there is none. */
+function questionOf({ phase }: Turn): string {
+  return phase.kind === "ended" && phase.reason === "needsInput" ? oneLine(lastQuestion(phase.summary), 100) : "";
 }
 
-function taskContext(): TaskContext {
+/** The active file, and the selection in it. */
+export function taskContext(): TaskContext {
   const editor = vscode.window.activeTextEditor;
   if (editor?.document.uri.scheme !== "file") {
     return {};

@@ -10,20 +10,20 @@ const REPAINT_MS = 80;
 /** The conversation as a read-only document that grows. */
 export class ConversationDocument implements vscode.TextDocumentContentProvider, vscode.Disposable {
   readonly #changed = new vscode.EventEmitter<vscode.Uri>();
-  readonly #subscriptions: vscode.Disposable[];
+  readonly #subscriptions: vscode.Disposable;
   readonly #following = new Set<vscode.TextEditor>();
   #repaint: NodeJS.Timeout | undefined;
 
   readonly onDidChange = this.#changed.event;
 
   constructor(private readonly transcript: TranscriptStore) {
-    this.#subscriptions = [
+    this.#subscriptions = vscode.Disposable.from(
       this.#changed,
       vscode.workspace.registerTextDocumentContentProvider(URI.scheme, this),
       transcript.onDidChange(() => this.#schedule()),
       vscode.workspace.onDidChangeTextDocument(({ document }) => this.#follow(document)),
-      vscode.commands.registerCommand("cairn.showConversation", () => this.#show()),
-    ];
+      vscode.commands.registerCommand("cairn.openConversationText", () => this.#show()),
+    );
   }
 
   provideTextDocumentContent(): string {
@@ -32,9 +32,7 @@ export class ConversationDocument implements vscode.TextDocumentContentProvider,
 
   dispose(): void {
     clearTimeout(this.#repaint);
-    for (const subscription of this.#subscriptions) {
-      subscription.dispose();
-    }
+    this.#subscriptions.dispose();
   }
 
   #schedule(): void {

@@ -2,6 +2,7 @@ import type { MessageRole, ToolState } from "../protocol";
 import { endText } from "../plan/rowLabels";
 import type { Entry } from "../stores/transcript";
 import { exact, oneLine, plainHosts, visible } from "../text/display";
+import { messageText } from "../text/messages";
 
 /** Lines of a tool's output shown from its beginning and its end, where the news is. */
 const HEAD_LINES = 8;
@@ -65,11 +66,11 @@ function toolLine({ title, state }: Tool): string {
 function renderEntry(entry: Entry, below: readonly Tool[] = []): string {
   switch (entry.kind) {
     case "message":
-      return renderMessage(entry.role, entry.text, entry.incomplete);
+      return renderMessage(entry.role, messageText(entry.notice) ?? entry.text, entry.incomplete);
     case "tool":
       return renderTool(entry, below);
     case "end":
-      return [`■ ${capital(endText(entry.reason))}`, ...quoted(entry.summary, "  ")].join("\n");
+      return [`■ ${capital(endText(entry.reason))}`, ...quoted(messageText(entry.problem) ?? entry.summary, "  ")].join("\n");
   }
 }
 
@@ -87,7 +88,8 @@ function renderMessage(role: MessageRole, text: string, incomplete: boolean): st
     case "thinking":
       return prefixed(shown + cut, "┊ ", "┊ ");
     case "reminder":
-      return prefixed(shown, "· reminder: ", "· ");
+      // Guidance for the model is no part of what the user and the agent say to each other.
+      return "";
     case "notice":
       return prefixed(shown, "! ", "! ");
   }

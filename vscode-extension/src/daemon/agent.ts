@@ -13,10 +13,19 @@ import {
   TransportKind,
 } from "vscode-languageclient/node";
 
-import { type ErrorData, type NotificationMethod, PROTOCOL_MINOR, PROTOCOL_VERSION, type RequestMethod, editorNotifications } from "../protocol";
+import {
+  type ErrorData,
+  type ErrorKind,
+  type NotificationMethod,
+  PROTOCOL_MINOR,
+  PROTOCOL_VERSION,
+  type RequestMethod,
+  editorNotifications,
+} from "../protocol";
 import { Emitter } from "../stores/emitter";
 import type { Link } from "../stores/status";
 import { inert, oneLine } from "../text/display";
+import { type CodedMessage, messageText } from "../text/messages";
 import { discover } from "./discover";
 import { Configuration } from "./configuration";
 import { versionFault } from "./version";
@@ -93,15 +102,13 @@ export class Agent implements vscode.Disposable {
     });
   }
 
-  /** For `deactivate`: resolves when the daemon has been told and is gone. */
+  /** For `deactivate`: resolves when the daemon has been stopped and has ended. */
   stop(): Promise<void> {
     return this.#exclusively(() => this.#stop());
   }
 
   dispose(): void {
-    for (const subscription of this.#subscriptions) {
-      subscription.dispose();
-    }
+    vscode.Disposable.from(...this.#subscriptions).dispose();
     void this.stop();
   }
 
@@ -149,7 +156,7 @@ export class Agent implements vscode.Disposable {
     await client?.dispose().catch(() => undefined);
   }
 
-  /** Starts and restarts, ours and those the client makes by itself after a crash. */
+  /** Handles a start or end of the daemon, also a restart that the client makes by itself after a crash. */
   #follow(client: LanguageClient, state: State): void {
     if (client !== this.#client) {
       return;
@@ -178,7 +185,7 @@ export class Agent implements vscode.Disposable {
       outputChannel: this.#log,
       initializationOptions: () => ({ settings: this.#configuration.forDaemon(), trusted: vscode.workspace.isTrusted }),
       diagnosticCollectionName: "cairn",
-      // What the daemon offers to editors that know only LSP, this extension shows in its own way.
+      // The extension has its own views for the features that the daemon offers to standard LSP clients.
       middleware: {
         provideCodeLenses: () => [],
         provideCodeActions: () => [],
@@ -201,13 +208,27 @@ export class Agent implements vscode.Disposable {
 export function reasonOf(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
   const hint = error instanceof ResponseError ? (error.data as Partial<ErrorData> | undefined)?.hint : undefined;
-  return inert(oneLine(hint === undefined || hint === "" ? message : `${message} ${hint}`, 600));
+  const fallback = hint === undefined || hint === "" ? message : `${message} ${hint}`;
+  return inert(oneLine(messageText(problemOf(error)) ?? fallback, 600));
+}
+
+/** Code, arguments and action of a refused request; `undefined` for any other error. */
+export function problemOf(error: unknown): CodedMessage | undefined {
+  return error instanceof ResponseError ? ((error.data ?? undefined) as CodedMessage | undefined) : undefined;
+}
+
+/** Kind of a failed request; `undefined` if the daemon did not answer it. */
+export function kindOf(error: unknown): ErrorKind | undefined {
+  return error instanceof ResponseError ? (error.data as Partial<ErrorData> | undefined)?.kind : undefined;
 }
 
 class SpeaksCairn implements StaticFeature {
   fillClientCapabilities(capabilities: ClientCapabilities): void {
     const experimental = (capabilities.experimental ?? {}) as Record<string, unknown>;
-    capabilities.experimental = { ...experimental, cairn: { protocolVersion: PROTOCOL_VERSION, protocolMinor: PROTOCOL_MINOR } };
+    capabilities.experimental = {
+      ...experimental,
+      cairn: { protocolVersion: PROTOCOL_VERSION, protocolMinor: PROTOCOL_MINOR, output: true, ask: true },
+    };
   }
 
   initialize(): void {

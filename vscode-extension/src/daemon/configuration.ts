@@ -15,7 +15,7 @@ export class Configuration {
     return settingsOf(this.#properties, lookup);
   }
 
-  /** A text, or what the manifest says; `name` without the section. */
+  /** Value of a text setting, or its default in the manifest; `name` is without the section. */
   text(name: string): string {
     const key = `cairn.${name}`;
     const value = valueOf(this.#properties[key] ?? {}, lookup(key));

@@ -13,22 +13,24 @@ export interface Made {
 /** Looks up the values of a setting by its full name. */
 export type Lookup = (name: string) => Made;
 
-/** Only the user can make it: VS Code ignores what a workspace says of it. */
+/** Scopes that only the user can set: VS Code ignores a value of the workspace. */
 export function isUsersOwn({ scope }: Property): boolean {
   return scope === "application" || scope === "machine";
 }
 
+/** Settings that concern the extension alone, not the daemon. */
+const OWN: ReadonlySet<string> = new Set(["daemon.path", "review.advance", "review.removedText"]);
+
 /**
- * The `cairn` section as the daemon wants it. A workspace cannot set where text and keys go, what is
- * asked, or what runs: those settings have the scope `application` or `machine`, and here they are
- * taken from the user alone once more, whatever the manifest or VS Code make of them.
+ * The `cairn` section for the daemon. A workspace cannot set model servers, approvals or commands: those
+ * settings have the scope `application` or `machine`. As a second check, this function takes them only
+ * from the user's settings.
  */
 export function settingsOf(properties: Readonly<Record<string, Property>>, lookup: Lookup): Record<string, unknown> {
   const section: [string, unknown][] = [];
   for (const [name, property] of Object.entries(properties)) {
     const key = name.replace(/^cairn\./, "");
-    // Where the daemon is found concerns us, not the daemon.
-    if (key !== "daemon.path") {
+    if (!OWN.has(key)) {
       section.push([key, valueOf(property, lookup(name))]);
     }
   }
@@ -39,7 +41,7 @@ export function valueOf(property: Property, { defaultValue, globalValue, effecti
   return isUsersOwn(property) ? (globalValue ?? defaultValue) : effective;
 }
 
-/** The settings of a manifest, whose groups are for the reader. */
+/** The settings of a manifest, whose groups only structure the settings editor. */
 export function propertiesOf(manifest: unknown): Record<string, Property> {
   const { contributes } = manifest as { contributes: { configuration: { properties: Record<string, Property> }[] } };
   return Object.assign({}, ...contributes.configuration.map(({ properties }) => properties)) as Record<string, Property>;

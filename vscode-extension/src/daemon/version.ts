@@ -1,6 +1,6 @@
 import { PROTOCOL_VERSION } from "../protocol";
 
-/** Message for the user about a daemon with the protocol version `theirs`; `undefined` if it is ours. */
+/** Message for the user about a daemon with the protocol version `theirs`; `undefined` if the versions agree. */
 export function versionFault(theirs: unknown): string | undefined {
   if (theirs === PROTOCOL_VERSION) {
     return undefined;

@@ -3,15 +3,11 @@ import * as vscode from "vscode";
 import type { ApplyEditParams, ApplyEditResult, FileChange, SaveParams, SaveResult, TextEncoding } from "../protocol";
 import { textHash } from "../text/hash";
 import { canHold, open } from "./encoding";
-import { fewer } from "./fewer";
 import { KeyedQueue } from "./queue";
 import { StrayTabs, hasTab } from "./strayTabs";
 import { create, isReadOnly, move, openDocument, refused, remove } from "./wholeFile";
 
 type TextChange = Extract<FileChange, { kind: "edit" }>;
-
-/** From a thousand pieces on, VS Code replaces the whole text instead, which takes it half a minute. */
-const MOST_PIECES = 999;
 
 /**
  * Applies the daemon's edits through the editor: all of one or nothing, as one undo step, without
@@ -19,10 +15,15 @@ const MOST_PIECES = 999;
  */
 export class EditPort implements vscode.Disposable {
   readonly #queue = new KeyedQueue();
-  readonly #strayTabs = new StrayTabs();
+  readonly #strayTabs = new StrayTabs(this.#queue);
 
   dispose(): void {
     this.#strayTabs.dispose();
+  }
+
+  /** True while the agent's edits of a document are on their way into its text. */
+  isApplying(uri: vscode.Uri): boolean {
+    return this.#queue.isBusy(uri.toString());
   }
 
   apply({ uri, change, encoding }: ApplyEditParams): Promise<ApplyEditResult> {
@@ -86,8 +87,9 @@ async function edit(uri: vscode.Uri, change: TextChange, encoding: TextEncoding 
   }
   const { version } = document;
   const workspaceEdit = new vscode.WorkspaceEdit();
-  for (const { range, newText } of pieces(change, document)) {
-    workspaceEdit.replace(uri, range, newText);
+  // The daemon sends fewer pieces than the thousand from which on VS Code replaces the whole text.
+  for (const { range, newText } of change.edits) {
+    workspaceEdit.replace(uri, toRange(range), newText);
   }
   if (!(await vscode.workspace.applyEdit(workspaceEdit))) {
     if (document.version !== version) {
@@ -115,22 +117,6 @@ async function save(document: vscode.TextDocument | undefined): Promise<string |
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
   }
-}
-
-/** All of the change at once, so that it is one step of undo, in as many pieces as the editor likes. */
-function pieces({ edits }: TextChange, document: vscode.TextDocument): vscode.TextEdit[] {
-  const all = edits.map(({ range, newText }) => new vscode.TextEdit(toRange(range), newText));
-  if (all.length <= MOST_PIECES) {
-    return all;
-  }
-  const splices = all.map(({ range, newText }) => ({
-    start: document.offsetAt(range.start),
-    end: document.offsetAt(range.end),
-    text: newText,
-  }));
-  return fewer(splices, document.getText(), MOST_PIECES).map(
-    ({ start, end, text }) => new vscode.TextEdit(new vscode.Range(document.positionAt(start), document.positionAt(end)), text),
-  );
 }
 
 function toRange({ start, end }: TextChange["edits"][number]["range"]): vscode.Range {

@@ -27,12 +27,12 @@ function encodings(): Encodings | undefined {
   return typeof workspace.encode === "function" ? (workspace as Encodings) : undefined;
 }
 
-/** The encoding that VS Code must be told of; `undefined`: UTF-8. */
+/** The encoding that must be passed to VS Code; `undefined`: UTF-8. */
 function told(encoding: TextEncoding | undefined): TextEncoding | undefined {
   return encoding?.name === "utf-8" ? undefined : encoding;
 }
 
-/** The same, or a refusal that says what helps. */
+/** The same, or a refusal that names a remedy. */
 function needed({ name }: TextEncoding): Encodings {
   const api = encodings();
   if (api === undefined) {
@@ -45,8 +45,8 @@ function needed({ name }: TextEncoding): Encodings {
 }
 
 /**
- * Opens a document that is not open yet in the encoding it has on disk. Read as UTF-8 it would show
- * replacement characters, and a save would write those.
+ * Opens a closed document in the encoding that it has on disk. Read as UTF-8 it would show
+ * replacement characters, and a save would write them.
  */
 export function open(uri: vscode.Uri, encoding: TextEncoding | undefined): Thenable<vscode.TextDocument> {
   const other = told(encoding);

@@ -2,6 +2,11 @@
 export class KeyedQueue {
   readonly #tails = new Map<string, Promise<unknown>>();
 
+  /** True while a job of this key runs or waits. */
+  isBusy(key: string): boolean {
+    return this.#tails.has(key);
+  }
+
   run<T>(key: string, job: () => Promise<T>): Promise<T> {
     const before = this.#tails.get(key) ?? Promise.resolve();
     const result = before.then(job, job);

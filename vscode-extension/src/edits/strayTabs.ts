@@ -1,15 +1,19 @@
 import * as vscode from "vscode";
 
+import type { KeyedQueue } from "./queue";
+import { openDocument } from "./wholeFile";
+
 /** VS Code looks for unsaved documents without a tab 0.8 s after one changed, and later when it is busy. */
 const GRACE_MS = 5_000;
 
-/** A tab that the user opens is told as one in the background first, and as the active one after that. */
+/** VS Code reports a tab that the user opens first as a background tab, then as the active one. */
 const SETTLED_MS = 100;
 
 /**
- * Closes tabs that nobody asked for. A hidden document is unsaved for the moment between an edit
+ * Closes tabs that the user did not open. A hidden document is unsaved for the moment between an edit
  * and its save, and if VS Code looks just then it gives the document a tab. Only such a tab is
- * closed: opened in the background right after our edit, clean, and never the active one.
+ * closed: opened in the background right after our edit, clean, and never the active one. It is
+ * closed in the queue of the edits: an edit that came in between would make VS Code ask about saving.
  */
 export class StrayTabs implements vscode.Disposable {
   readonly #edited = new Map<string, number>();
@@ -31,7 +35,9 @@ export class StrayTabs implements vscode.Disposable {
     }
   });
 
-  /** A document without a tab is about to be edited and saved. */
+  constructor(private readonly edits: KeyedQueue) {}
+
+  /** Expects a stray tab of a document that is about to be edited and saved, and has no tab. */
   expect(uri: vscode.Uri): void {
     const now = Date.now();
     for (const [edited, when] of this.#edited) {
@@ -61,13 +67,15 @@ export class StrayTabs implements vscode.Disposable {
     }
     const timer = setTimeout(() => {
       this.#timers.delete(timer);
-      void this.#sweep(tab, uri);
+      void this.edits.run(uri, () => this.#sweep(tab, uri));
     }, SETTLED_MS);
     this.#timers.add(timer);
   }
 
   async #sweep(tab: vscode.Tab, uri: string): Promise<void> {
-    if (this.#stray.has(uri) && !tab.isActive && !tab.isDirty) {
+    // The tab reports that its document is unsaved later than the document itself.
+    const unsaved = tab.isDirty || openDocument(vscode.Uri.parse(uri, true))?.isDirty === true;
+    if (this.#stray.has(uri) && !tab.isActive && !unsaved) {
       this.#stray.delete(uri);
       // It may have gone by itself meanwhile, which is as good.
       await Promise.resolve(vscode.window.tabGroups.close(tab, true)).catch(() => undefined);

@@ -96,7 +96,7 @@ async function removeEmpty(folders: readonly string[] = []): Promise<void> {
       }
       await vscode.workspace.fs.delete(uri, { recursive: false });
     } catch {
-      // Gone already, or not ours to remove: the file's own change is done all the same.
+      // Removed already, or not removable: the change of the file itself is complete.
       return;
     }
   }

@@ -1,7 +1,7 @@
 import * as vscode from "vscode";
 
 import type { ApprovalDecision, ApproveParams } from "../protocol";
-import type { ApprovalStore } from "../stores/approval";
+import { ARMED_AFTER_MS, type Answered, type ApprovalStore } from "../stores/approval";
 import type { TranscriptStore } from "../stores/transcript";
 import { type Answer, LEAVE, MOVE_BACK, answerRows, approvalNotice } from "../text/approval";
 import { inert, oneExactLine, oneLine } from "../text/display";
@@ -13,36 +13,55 @@ interface Choice extends vscode.QuickPickItem {
   readonly change?: true;
 }
 
-const ONCE = "Allow once";
-const SESSION = "Allow for this session";
-const ALWAYS = "Always…";
-const DENY = "Deny";
-const SHOW = "Show…";
-const CHANGE = "Show the change";
-const GONE = "Cairn: this was answered or withdrawn before.";
+/** The view that asks as well, while the user can see it. */
+interface View {
+  readonly visible: boolean;
+  readonly onDidHide: (listener: () => void) => vscode.Disposable;
+}
+
+const ONCE = vscode.l10n.t("Allow Once");
+const SESSION = vscode.l10n.t("Allow for This Session");
+const ALWAYS = vscode.l10n.t("Always…");
+const DENY = vscode.l10n.t("Deny");
+const SHOW = vscode.l10n.t("Show…");
+const CHANGE = vscode.l10n.t("Show Change");
+const GONE = vscode.l10n.t("Cairn: this was answered or withdrawn before.");
+const EARLY = vscode.l10n.t("Cairn: the question had just come up, so the answer did not count. Answer it again.");
 
 /**
  * Asks the user whether something may run. Nothing is modal: a notification, a row in the plan
  * view and the status bar all lead to the same answer, and the first one counts.
  */
 export class ApprovalPrompt implements vscode.Disposable {
-  readonly #subscriptions: vscode.Disposable[];
+  readonly #subscriptions: vscode.Disposable;
   readonly #previews = new Previews();
-  /** The approval whose answer came from its notification, which is gone by itself. */
+  /** The approval that was answered in its notification, which has closed by itself. */
   #notified: string | undefined;
+  /** A notification says that several questions wait. */
+  #severalShown = false;
   #picker: { readonly id: string; readonly pick: vscode.QuickPick<Choice> } | undefined;
-  /** The box in which words for an answer are written. */
+  /** Input box for the feedback of an answer. */
   #writing: { readonly id: string; readonly cancel: vscode.CancellationTokenSource } | undefined;
 
   constructor(
     private readonly approvals: ApprovalStore,
     transcript: TranscriptStore,
+    view: View,
   ) {
-    this.#subscriptions = [
+    this.#subscriptions = vscode.Disposable.from(
       this.#previews,
       approvals.onDidAdd((params) => {
         transcript.approval(params);
-        void this.#notify(params);
+        // In sight, the conversation view asks.
+        if (!view.visible) {
+          this.#notifyWaiting(params);
+        }
+      }),
+      view.onDidHide(() => {
+        const [oldest] = approvals.waiting;
+        if (oldest !== undefined) {
+          this.#notifyWaiting(oldest);
+        }
       }),
       approvals.onDidSettle((id) => {
         this.#previews.close(id);
@@ -52,21 +71,25 @@ export class ApprovalPrompt implements vscode.Disposable {
         if (this.#writing?.id === id) {
           this.#writing.cancel.cancel();
         }
-        // A notification cannot be taken back, but what asks for nothing any more can be put away.
+        // VS Code cannot close a single notification, so all are hidden once no question waits.
         if (id !== this.#notified && approvals.waiting.length === 0) {
           void vscode.commands.executeCommand("notifications.hideToasts");
         }
       }),
       // Called from a row (which is the argument), or from the status bar and the palette (none).
       vscode.commands.registerCommand("cairn.approval.show", (id?: unknown) => this.#show(id)),
+      vscode.commands.registerCommand("cairn.approval.showChange", (id: unknown) => {
+        const params = this.#find(id);
+        return params === undefined ? undefined : this.#look(params);
+      }),
       this.#command("cairn.approval.allowOnce", { decision: "allowOnce" }),
       this.#command("cairn.approval.allowSession", { decision: "allowSession" }),
       this.#command("cairn.approval.allowWithWords", { decision: "allowOnce", words: true }),
       this.#command("cairn.approval.deny", { decision: "deny" }),
       this.#command("cairn.approval.denyWithReason", { decision: "deny", words: true }),
-      // What it would keep is shown first.
+      // The rules that it would store are shown first.
       vscode.commands.registerCommand("cairn.approval.always", (row?: unknown) => this.#show(row, "allowAlways")),
-    ];
+    );
   }
 
   #command(name: string, answer: Answer): vscode.Disposable {
@@ -79,9 +102,11 @@ export class ApprovalPrompt implements vscode.Disposable {
   dispose(): void {
     this.#picker?.pick.hide();
     this.#writing?.cancel.cancel();
-    for (const subscription of this.#subscriptions) {
-      subscription.dispose();
-    }
+    this.#subscriptions.dispose();
+  }
+
+  #notifyWaiting(params: ApproveParams): void {
+    void (this.approvals.waiting.length > 1 ? this.#notifySeveral() : this.#notify(params));
   }
 
   async #notify(params: ApproveParams): Promise<void> {
@@ -93,6 +118,7 @@ export class ApprovalPrompt implements vscode.Disposable {
       params.quarantined === true
         ? [LEAVE, ...change, whole ? MOVE_BACK : SHOW]
         : [...change, ...(whole ? [ONCE, SESSION, ...always, DENY] : [SHOW, DENY])];
+    const shown = performance.now();
     const answer = await vscode.window.showWarningMessage(message, ...buttons);
     if (answer === CHANGE) {
       // Its answers are above it, and wherever the question is.
@@ -104,23 +130,56 @@ export class ApprovalPrompt implements vscode.Disposable {
       return;
     }
     const decision = decisionOf(answer);
-    this.#notified = decision === undefined ? undefined : approvalId;
-    if (decision !== undefined) {
-      await this.#answer(approvalId, { decision });
+    if (decision === undefined) {
+      return;
+    }
+    // A click in this time was meant for the former content of this place.
+    if (performance.now() - shown < ARMED_AFTER_MS && this.approvals.get(approvalId) !== undefined) {
+      say(EARLY);
+      await this.#notify(params);
+      return;
+    }
+    this.#notified = approvalId;
+    if ((await this.#answer(approvalId, { decision })) === "early") {
+      this.#notified = undefined;
+      await this.#notify(params);
     }
   }
 
-  async #answer(approvalId: string, { decision, words }: Answer): Promise<void> {
+  /** Leads to the list of questions: one notification after the other in one place invites a click too many. */
+  async #notifySeveral(): Promise<void> {
+    if (this.#severalShown) {
+      return;
+    }
+    this.#severalShown = true;
+    const show = vscode.l10n.t("Show Questions");
+    const answer = await vscode.window.showWarningMessage(vscode.l10n.t("The agent waits for several answers."), show);
+    this.#severalShown = false;
+    if (answer !== show) {
+      return;
+    }
+    if (this.approvals.waiting.length > 1) {
+      await vscode.commands.executeCommand("cairn.plan.focus");
+    } else {
+      this.#show(undefined);
+    }
+  }
+
+  async #answer(approvalId: string, { decision, words }: Answer): Promise<Answered | undefined> {
     const said = words === true ? await this.#write(approvalId, decision) : "";
     if (said === undefined) {
       // Thought better of it: the question is still there, unless someone else answered.
       this.#show(approvalId);
-    } else if (!this.approvals.answer(approvalId, decision, said)) {
-      void vscode.window.setStatusBarMessage(GONE, 5_000);
+      return undefined;
     }
+    const answered = this.approvals.answer(approvalId, decision, said);
+    if (answered !== "counted") {
+      say(answered === "early" ? EARLY : GONE);
+    }
+    return answered;
   }
 
-  /** Asks for the words; `undefined` when the user leaves the box. */
+  /** Asks for the feedback; `undefined` when the user leaves the box. */
   async #write(id: string, decision: ApprovalDecision): Promise<string | undefined> {
     const cancel = new vscode.CancellationTokenSource();
     this.#writing?.cancel.cancel();
@@ -129,9 +188,9 @@ export class ApprovalPrompt implements vscode.Disposable {
     try {
       return await vscode.window.showInputBox(
         {
-          title: decision === "deny" ? "Deny and say why" : "Allow and say",
+          title: decision === "deny" ? vscode.l10n.t("Deny and Say Why") : vscode.l10n.t("Allow and Say"),
           prompt: inert(command),
-          placeHolder: "Words for the agent",
+          placeHolder: vscode.l10n.t("Message to the agent"),
           ignoreFocusOut: true,
         },
         cancel.token,
@@ -153,7 +212,7 @@ export class ApprovalPrompt implements vscode.Disposable {
     this.#picker?.pick.hide();
     const pick = vscode.window.createQuickPick<Choice>();
     this.#picker = { id: params.approvalId, pick };
-    pick.title = oneLine(params.child === undefined ? params.title : `${params.title} (${params.child})`, 120);
+    pick.title = oneLine(params.subagent === undefined ? params.title : `${params.title} (${params.subagent})`, 120);
     pick.placeholder = oneLine(params.reason, 200);
     pick.ignoreFocusOut = true;
     pick.items = choices(params);
@@ -164,8 +223,18 @@ export class ApprovalPrompt implements vscode.Disposable {
     if (active !== undefined) {
       pick.activeItems = [active];
     }
+    // Busy until an answer counts: a key or click may be meant for what had the focus before.
+    pick.busy = true;
+    const arming = setTimeout(() => {
+      pick.busy = false;
+    }, ARMED_AFTER_MS);
     pick.onDidAccept(() => {
       const [choice] = pick.selectedItems;
+      if (pick.busy && choice?.answer !== undefined && choice.answer.words !== true) {
+        // A row that stays selected would take no further click.
+        pick.selectedItems = [];
+        return;
+      }
       if (choice?.answer !== undefined) {
         pick.hide();
         void this.#answer(params.approvalId, choice.answer);
@@ -178,6 +247,7 @@ export class ApprovalPrompt implements vscode.Disposable {
       }
     });
     pick.onDidHide(() => {
+      clearTimeout(arming);
       if (this.#picker?.pick === pick) {
         this.#picker = undefined;
       }
@@ -189,7 +259,7 @@ export class ApprovalPrompt implements vscode.Disposable {
   async #look(params: ApproveParams): Promise<void> {
     // It may have been answered while its notification stood there.
     if (this.approvals.get(params.approvalId) === undefined) {
-      void vscode.window.setStatusBarMessage(GONE, 5_000);
+      say(GONE);
     } else {
       await this.#previews.open(params);
     }
@@ -216,8 +286,10 @@ function choices(params: ApproveParams): Choice[] {
         : { ...row, alwaysShow: true, ...(answer === undefined ? {} : { answer }) },
     ),
     { label: "", kind: vscode.QuickPickItemKind.Separator },
-    { label: "$(comment-discussion) Show the conversation", command: "cairn.showConversation", alwaysShow: true },
-    ...(params.rules.length === 0 ? [] : [{ label: "$(list-unordered) Manage allowed commands…", command: "cairn.manageRules", alwaysShow: true }]),
+    { label: `$(comment-discussion) ${vscode.l10n.t("Show Conversation")}`, command: "cairn.showConversation", alwaysShow: true },
+    ...(params.rules.length === 0
+      ? []
+      : [{ label: `$(list-unordered) ${vscode.l10n.t("Manage Allowed Commands…")}`, command: "cairn.manageRules", alwaysShow: true }]),
   ];
 }
 
@@ -230,4 +302,8 @@ function decisionOf(answer: string | undefined): ApprovalDecision | undefined {
     [LEAVE]: "deny",
   };
   return answer === undefined ? undefined : decisions[answer];
+}
+
+function say(text: string): void {
+  void vscode.window.setStatusBarMessage(text, 5_000);
 }

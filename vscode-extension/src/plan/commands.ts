@@ -8,30 +8,28 @@ import { planMarkdown, plain } from "./markdown";
 import type { FileRow, ItemRow, Row } from "./rows";
 
 /**
- * What can be done with a row of the plan, apart from what tasks and the review do. Each command
- * is given its row by the row's menu: VS Code tells no one which row the keyboard is on, so a key
- * of our own would act on another one.
+ * Commands on a row of the plan, apart from those of tasks and of the review. The menu of a row
+ * gives a command its row. There are no keys for them: VS Code does not say which row has the
+ * keyboard focus, so a key could act on another row.
  */
 export class PlanCommands implements vscode.Disposable {
-  readonly #subscriptions: vscode.Disposable[];
+  readonly #subscriptions: vscode.Disposable;
 
   constructor(
     private readonly plans: PlanStore,
     private readonly reviews: ReviewStore,
   ) {
     const on = (command: string, run: (row: Row | undefined) => unknown): vscode.Disposable => vscode.commands.registerCommand(command, run);
-    this.#subscriptions = [
+    this.#subscriptions = vscode.Disposable.from(
       on("cairn.copyPlan", (row) => this.#copyPlan(row)),
       on("cairn.copyPlanText", (row) => this.#copyText(row)),
       on("cairn.openPlanFile", (row) => this.#openFile(row)),
       on("cairn.runPlanItem", (row) => runItem(row)),
-    ];
+    );
   }
 
   dispose(): void {
-    for (const subscription of this.#subscriptions) {
-      subscription.dispose();
-    }
+    this.#subscriptions.dispose();
   }
 
   async #copyPlan(row: Row | undefined): Promise<void> {
@@ -102,11 +100,14 @@ function textOf(row: Row | undefined): string | undefined {
       return row.texts.map((text) => `${plain(text)}\n`).join("");
     case "turn":
       return plain(row.turn.text);
+    case "answer":
+      return row.summary;
     case "queued":
       return plain(row.item.text);
     case "subagent":
       return plain(row.subagent.title);
     case "approval":
+    case "decide":
     case "ready":
     case "history":
     case undefined:

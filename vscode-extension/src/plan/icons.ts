@@ -8,13 +8,19 @@ import { isDeclaredOnly } from "./rows";
 export function iconOf(row: Row): vscode.ThemeIcon {
   switch (row.kind) {
     case "approval":
+    case "decide":
       return themed("warning", "list.warningForeground");
     case "ready":
       return themed("play", "cairn.activeForeground");
     case "turn":
+      if (row.waits) {
+        return themed("warning", "list.warningForeground");
+      }
       return row.turn.phase.kind === "ended"
         ? endIcon(row.turn.phase.reason)
         : new vscode.ThemeIcon(row.turn.phase.kind === "started" ? "loading~spin" : "debug-disconnect");
+    case "answer":
+      return row.asks ? themed("question", "list.warningForeground") : new vscode.ThemeIcon("comment");
     case "root":
       return new vscode.ThemeIcon("checklist");
     case "item":

@@ -5,8 +5,8 @@ import { previewName } from "../text/approval";
 import { oneLine, visible } from "../text/display";
 
 /**
- * What a file would become, to be read before the answer: documents that nobody can write, side by
- * side. They go when the question is answered.
+ * Read-only documents with a file before and after a proposed call, side by side, for the user to
+ * read before the answer. They close when the question is answered.
  */
 export class Previews implements vscode.TextDocumentContentProvider, vscode.Disposable {
   static readonly #scheme = "cairn-preview";

@@ -1,10 +1,17 @@
-import type { ApproveParams, ChildPhase, EndReason, ToolState } from "../protocol";
+import { l10n } from "vscode";
+
+import type { ApproveParams, SubagentPhase, EndReason, ToolState } from "../protocol";
 import type { Turn } from "../stores/session";
-import { count, oneExactLine, oneLine } from "../text/display";
+import { questionWords } from "../text/approval";
+import { firstParagraph, lastQuestion } from "../text/answer";
+import { count, oneExactLine, oneLine, visible } from "../text/display";
+import { messageText } from "../text/messages";
 import { duration, spokenDuration } from "../text/duration";
 import {
   type SubagentRow,
+  type AnswerRow,
   type CommandRow,
+  type DecideRow,
   type DroppedRow,
   type EarlierRow,
   type FileRow,
@@ -14,6 +21,7 @@ import {
   type ReadyRow,
   type RootRow,
   type Row,
+  type TurnRow,
   isDeclaredOnly,
   openItems,
 } from "./rows";
@@ -26,14 +34,20 @@ export interface RowText {
   readonly spoken: string;
 }
 
+const WAITS = l10n.t("waits for you");
+
 export function rowText(row: Row): RowText {
   switch (row.kind) {
     case "approval":
       return approvalText(row.params);
+    case "decide":
+      return decideText(row);
     case "ready":
       return readyText(row);
     case "turn":
-      return turnText(row.turn);
+      return turnText(row);
+    case "answer":
+      return answerText(row);
     case "root":
       return rootText(row);
     case "item":
@@ -90,13 +104,26 @@ export function stateText(state: ToolState, running: boolean): string {
   }
 }
 
-function approvalText({ title, command, reason, cwd, child }: ApproveParams): RowText {
-  const whose = child === undefined ? "" : oneLine(child, 80);
+function approvalText(params: ApproveParams): RowText {
+  const { title, command, reason, cwd, subagent } = params;
+  const whose = subagent === undefined ? "" : oneLine(subagent, 80);
   return {
-    label: oneExactLine(command, 120),
-    description: ["waits for approval", whose].filter((part) => part !== "").join(" · "),
+    // The kind comes first, because a long row is cut at its end.
+    label: questionWords(params, 120),
+    description: whose,
     tooltip: `${whose === "" ? "" : `${whose}\n`}${oneLine(title)}: ${oneExactLine(command, 1_000)}\nin ${oneLine(cwd)}\n${oneLine(reason)}`,
     spoken: `Approval needed. ${oneLine(title)}: ${oneLine(command)}${whose === "" ? "" : `, for ${whose}`}`,
+  };
+}
+
+function decideText({ file }: DecideRow): RowText {
+  const name = oneLine(file.path.split("/").at(-1) ?? file.path);
+  const edits = count(file.hunks.length, "edit");
+  return {
+    label: l10n.t("Decide on {0}", name),
+    description: edits,
+    tooltip: lines(oneLine(file.path, 400), l10n.t("The agent waits until you have decided on these edits."), edits),
+    spoken: l10n.t("Decision needed. {0}, {1}", oneLine(file.path), edits),
   };
 }
 
@@ -117,30 +144,44 @@ function queuedText({ item, place, held }: QueuedRow): RowText {
   return { label: task, description: when, tooltip: lines(oneLine(item.text, 1_000), why), spoken: `To be done next: ${task}, ${when}` };
 }
 
-function turnText(turn: Turn): RowText {
+function turnText({ turn, waits }: TurnRow): RowText {
   const task = turn.text === "" ? "Task" : oneLine(turn.text, 120);
   switch (turn.phase.kind) {
     case "started":
-      return { label: task, description: "working", tooltip: task, spoken: `Working on: ${task}` };
+      return waits
+        ? { label: task, description: WAITS, tooltip: task, spoken: `${task}: ${WAITS}` }
+        : { label: task, description: "working", tooltip: task, spoken: `Working on: ${task}` };
     case "interrupted":
       return { label: task, description: "interrupted", tooltip: task, spoken: `${task}: interrupted` };
     case "ended": {
       const outcome = endText(turn.phase.reason);
-      const summary = oneLine(turn.phase.summary, 600);
+      const summary = oneLine(messageText(turn.phase.problem) ?? firstParagraph(turn.phase.summary), 600);
       return { label: task, description: outcome, tooltip: lines(task, summary), spoken: `${task}: ${outcome}` };
     }
   }
 }
 
-function rootText({ plan, running, turn, ready }: RootRow): RowText {
-  const state = [ready ? "waits for your approval" : outcomeText(turn, running), remainder(openItems(plan))].filter((part) => part !== "").join(", ");
-  const shown = running && turn !== undefined ? "working" : state;
-  const task = turn === undefined || turn.text === "" ? "" : oneLine(turn.text, 300);
+function answerText({ summary, asks }: AnswerRow): RowText {
+  const said = asks ? lastQuestion(summary) : firstParagraph(summary);
+  const spoken = oneLine(said, 400);
   return {
-    label: `Plan ${plan.completed}/${plan.total}`,
+    label: oneLine(said, 160),
+    description: "",
+    tooltip: visible(said.slice(0, 1_500)),
+    spoken: asks ? l10n.t("Question: {0}", spoken) : l10n.t("Answer: {0}", spoken),
+  };
+}
+
+function rootText({ plan, running, waits, turn, task, ready }: RootRow): RowText {
+  const state = [ready ? "waits for your approval" : outcomeText(turn, running), remainder(openItems(plan))].filter((part) => part !== "").join(", ");
+  const shown = running && turn !== undefined ? (waits ? WAITS : "working") : state;
+  const words = oneLine(task, 120);
+  return {
+    // The header of the view shows the progress.
+    label: words || l10n.t("Plan"),
     description: shown,
-    tooltip: lines(task, `${plan.completed} of ${plan.total} done`, question(turn)),
-    spoken: `Plan, ${plan.completed} of ${plan.total} done, ${shown}`,
+    tooltip: lines(oneLine(task, 300), `${plan.completed} of ${plan.total} done`, question(turn)),
+    spoken: `${words === "" ? "" : `${words}. `}Plan, ${plan.completed} of ${plan.total} done, ${shown}`,
   };
 }
 
@@ -161,7 +202,7 @@ function outcomeText(turn: Turn | undefined, running: boolean): string {
 
 function question(turn: Turn | undefined): string {
   const phase = turn?.phase;
-  return phase?.kind === "ended" && phase.reason === "needsInput" ? oneLine(phase.summary, 600) : "";
+  return phase?.kind === "ended" && phase.reason === "needsInput" ? oneLine(lastQuestion(phase.summary), 600) : "";
 }
 
 const remainder = (open: number): string => (open === 0 ? "done" : `${open} open`);
@@ -219,7 +260,7 @@ function subagentText({ subagent, activity, live }: SubagentRow): RowText {
   const state = subagentState(subagent.phase, live);
   const progress = subagent.total === 0 ? "" : `${subagent.completed}/${subagent.total}`;
   const doing = live ? oneLine(activity, 80) : "";
-  // That it works or is done is what its icon says.
+  // The icon shows that it works or is done.
   const quiet = state === "done" || (state === "working" && (progress !== "" || doing !== ""));
   const said = subagent.total === 0 ? "" : `${subagent.completed} of ${subagent.total} done`;
   const tokens = subagent.usage.inputTokens + subagent.usage.outputTokens;
@@ -233,14 +274,14 @@ function subagentText({ subagent, activity, live }: SubagentRow): RowText {
   };
 }
 
-function subagentState(phase: ChildPhase, live: boolean): string {
+function subagentState(phase: SubagentPhase, live: boolean): string {
   switch (phase.kind) {
     case "waiting":
       return live ? "waits for others" : "interrupted";
     case "running":
       return live ? "working" : "interrupted";
     case "ended":
-      // Nobody waits for the user: the agent has the question.
+      // The question is the agent's, so the user need not act.
       return phase.reason === "completed" || phase.reason === "needsInput" ? "done" : endText(phase.reason);
   }
 }
@@ -261,7 +302,7 @@ function commandText({ command, parent }: CommandRow): RowText {
   const { elapsedMs } = command;
   const title = oneLine(command.title, 300);
   const state = stateText(command.state, parent.running);
-  // That a command passed is what its icon says; how long it took is news.
+  // The icon shows that a command passed, so the row shows its duration.
   const quiet = command.state === "done" && elapsedMs !== undefined;
   return {
     label: title,

@@ -1,13 +1,46 @@
-import type { ApproveParams, ChildNotification, EarlierPlan, FollowUp, LinkedCommand, LinkedFile, PlanItem, PlanNotification } from "../protocol";
+import type {
+  ApproveParams,
+  SubagentNotification,
+  EarlierPlan,
+  FollowUp,
+  LinkedCommand,
+  LinkedFile,
+  PlanItem,
+  PlanNotification,
+  ReviewNotification,
+} from "../protocol";
 import type { Turn } from "../stores/session";
 
 /** Row of the plan view, before it becomes a tree item. */
 export type Row =
-  ApprovalRow | ReadyRow | TurnRow | RootRow | ItemRow | FileRow | CommandRow | DroppedRow | QueuedRow | HistoryRow | EarlierRow | SubagentRow;
+  | ApprovalRow
+  | DecideRow
+  | ReadyRow
+  | TurnRow
+  | AnswerRow
+  | RootRow
+  | ItemRow
+  | FileRow
+  | CommandRow
+  | DroppedRow
+  | QueuedRow
+  | HistoryRow
+  | EarlierRow
+  | SubagentRow;
 
 export interface ApprovalRow {
   readonly kind: "approval";
   readonly params: ApproveParams;
+  /** True once the question was shown for so long that an answer counts. The row then has its buttons. */
+  readonly armed: boolean;
+}
+
+/** A file with edits that the agent waits for. Its `uri` and `rev` are what the commands of the review take. */
+export interface DecideRow {
+  readonly kind: "decide";
+  readonly file: ReviewNotification;
+  readonly uri: string;
+  readonly rev: number;
 }
 
 /** A plan that was made to be approved. */
@@ -20,6 +53,17 @@ export interface ReadyRow {
 export interface TurnRow {
   readonly kind: "turn";
   readonly turn: Turn;
+  /** True while it waits for an answer or a decision of the user. */
+  readonly waits: boolean;
+}
+
+/** The answer with which a turn ended, in short. */
+export interface AnswerRow {
+  readonly kind: "answer";
+  readonly turn: Turn;
+  readonly summary: string;
+  /** True if it ended with a question. */
+  readonly asks: boolean;
 }
 
 export interface RootRow {
@@ -27,11 +71,15 @@ export interface RootRow {
   readonly plan: PlanNotification;
   readonly generation: number;
   readonly collapsed: boolean;
-  /** Something of this session runs: only then may anything spin. */
+  /** True if the session runs something; only then may an icon spin. */
   readonly running: boolean;
+  /** True while the running turn waits for an answer or a decision of the user. */
+  readonly waits: boolean;
   /** The turn the plan was made in; `undefined` when another one followed. */
   readonly turn: Turn | undefined;
-  /** It waits for approval: nothing of it has been done. */
+  /** First message of that turn; empty if it is not known. */
+  readonly task: string;
+  /** True while the plan waits for approval and no item of it has started. */
   readonly ready: boolean;
   readonly dropped: readonly string[];
 }
@@ -50,9 +98,9 @@ export interface ItemRow {
   /** Proposed edits made under it that wait for a decision. */
   readonly edits: number;
   readonly running: boolean;
-  /** It has rows of subagents. */
+  /** True if it has rows of subagents. */
   readonly subagents: boolean;
-  /** A subagent works for it, so the row is open. */
+  /** True while a subagent works for it; the row is then open. */
   readonly live: boolean;
 }
 
@@ -60,10 +108,10 @@ export interface ItemRow {
 export interface SubagentRow {
   readonly kind: "subagent";
   readonly parent: ItemRow | RootRow | TurnRow;
-  readonly subagent: ChildNotification;
+  readonly subagent: SubagentNotification;
   /** Title of the tool call that it runs now. */
   readonly activity: string;
-  /** It works or waits, and its turn does. */
+  /** True while it and its turn run or wait. */
   readonly live: boolean;
 }
 
@@ -93,7 +141,7 @@ export interface QueuedRow {
   readonly item: FollowUp;
   /** 1 is the next. */
   readonly place: number;
-  /** Nothing of the queue begins by itself. */
+  /** True if no entry of the queue starts by itself. */
   readonly held: boolean;
 }
 
@@ -111,10 +159,10 @@ export interface EarlierRow {
 
 export const openItems = ({ total, completed }: PlanNotification): number => total - completed;
 
-/** Done, as far as the model says; nothing shows that anything was done for it. */
+/** A completed item without visible work: only the model reported it as done. */
 export const isDeclaredOnly = ({ status, calls }: PlanItem): boolean => status === "completed" && calls === 0;
 
-/** The rows of a plan's items. `work` adds what only the running turn and the review know. */
+/** The rows of a plan's items. `work` adds the state of the running turn and of the review. */
 export function itemRows(
   parent: RootRow | EarlierRow | SubagentRow,
   work: (item: PlanItem) => { readonly activity: string; readonly edits: number; readonly subagents?: boolean; readonly live?: boolean },
@@ -166,19 +214,23 @@ export function idOf(row: Row): string {
   switch (row.kind) {
     case "approval":
       return `approval:${row.params.approvalId}`;
+    case "decide":
+      return `decide:${row.uri}`;
     case "ready":
       return `ready:${row.turn.turnId}`;
     case "turn":
       return `turn:${row.turn.turnId}`;
+    case "answer":
+      return `answer:${row.turn.turnId}`;
     case "root":
-      // Another generation makes the tree take the expansion we want.
+      // A new generation makes the tree apply the requested expansion.
       return `plan:${row.plan.sessionId}#${row.generation}${row.ready ? " ready" : ""}`;
     case "item":
       return row.parent.kind === "earlier"
         ? `earlier:${row.parent.earlier.turnId}:item:${row.item.id}`
         : `item:${row.sessionId}:${row.item.id}${row.live ? " live" : ""}`;
     case "subagent":
-      // Another id makes the tree take the expansion we want: at its first item, and at its end.
+      // A new id makes the tree apply the requested expansion: at its first item, and at its end.
       return `subagent:${row.subagent.sessionId}${row.live ? " live" : ""}${row.subagent.total > 0 ? " planned" : ""}`;
     case "file":
       return `${idOf(row.parent)}:file:${row.file.uri}`;
@@ -199,7 +251,9 @@ export function idOf(row: Row): string {
 export function contextOf(row: Row): string {
   switch (row.kind) {
     case "approval":
-      return row.params.rules.length > 0 ? "approval always" : "approval";
+      return !row.armed ? "question" : row.params.rules.length > 0 ? "approval always" : "approval";
+    case "decide":
+    case "answer":
     case "ready":
     case "file":
     case "command":

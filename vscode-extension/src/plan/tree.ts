@@ -1,17 +1,21 @@
 import * as vscode from "vscode";
+import { l10n } from "vscode";
 
-import type { ChildNotification } from "../protocol";
+import type { SubagentNotification } from "../protocol";
 import type { ApprovalStore } from "../stores/approval";
 import type { SubagentStore } from "../stores/subagents";
 import type { ModeStore } from "../stores/mode";
 import type { PlanStore } from "../stores/plan";
 import type { QueueStore } from "../stores/queue";
+import type { QuestionStore } from "../stores/questions";
 import type { ReviewStore } from "../stores/review";
-import type { SessionStore } from "../stores/session";
+import type { SessionStore, Turn } from "../stores/session";
 import { count, label } from "../text/display";
+import { messageText } from "../text/messages";
 import { iconOf } from "./icons";
 import { readyPlan } from "./planReady";
 import {
+  type AnswerRow,
   type SubagentRow,
   type EarlierRow,
   type HistoryRow,
@@ -31,6 +35,7 @@ interface Sources {
   readonly plans: PlanStore;
   readonly sessions: SessionStore;
   readonly approvals: ApprovalStore;
+  readonly questions: QuestionStore;
   readonly reviews: ReviewStore;
   readonly modes: ModeStore;
   readonly queue: QueueStore;
@@ -39,11 +44,14 @@ interface Sources {
 
 const REVEAL_TRIES = 3;
 
+/** Time after the user was in the tree during which it does not move by itself, in milliseconds. */
+const AT_REST_MS = 10_000;
+
 /** Plan view, made from the stores. Text of the model is shown as plain text. */
 export class PlanTree implements vscode.TreeDataProvider<Row>, vscode.Disposable {
   readonly #changed = new vscode.EventEmitter<undefined>();
   readonly #view: vscode.TreeView<Row>;
-  readonly #subscriptions: vscode.Disposable[];
+  readonly #subscriptions: vscode.Disposable;
   /**
    * Rows the user opened, by id: VS Code forgets them when the root above them is another one. It
    * asks for the children of open rows only; its event of opening is lost during a refresh.
@@ -53,16 +61,38 @@ export class PlanTree implements vscode.TreeDataProvider<Row>, vscode.Disposable
   readonly #folded = new Set<string>();
   #session: string | undefined;
   #drawn = "";
+  /** The root that the user folded, by id: nothing in it is revealed. */
+  #foldedRoot = "";
+  /** The item in progress that was revealed last, by id. */
+  #revealedItem = "";
+  /** Time at which the user last selected, opened or folded a row. VS Code reports no scrolling. */
+  #touched = -AT_REST_MS;
 
   readonly onDidChangeTreeData = this.#changed.event;
 
   constructor(private readonly sources: Sources) {
-    const { plans, sessions, approvals, reviews, modes, queue, subagents } = sources;
+    const { plans, sessions, approvals, questions, reviews, modes, queue, subagents } = sources;
     this.#view = vscode.window.createTreeView<Row>("cairn.plan", { treeDataProvider: this });
-    this.#subscriptions = [
+    this.#subscriptions = vscode.Disposable.from(
       this.#changed,
       this.#view,
+      this.#view.onDidChangeSelection(() => this.#touch()),
+      this.#view.onDidExpandElement(({ element }) => {
+        this.#touch();
+        if (idOf(element) === this.#foldedRoot) {
+          this.#foldedRoot = "";
+        }
+      }),
+      this.#view.onDidChangeVisibility(({ visible }) => {
+        if (visible) {
+          void this.#revealRunning();
+        }
+      }),
       this.#view.onDidCollapseElement(({ element }) => {
+        this.#touch();
+        if (element.kind === "root") {
+          this.#foldedRoot = idOf(element);
+        }
         this.#opened.delete(idOf(element));
         if (isLive(element)) {
           this.#folded.add(idOf(element));
@@ -71,17 +101,17 @@ export class PlanTree implements vscode.TreeDataProvider<Row>, vscode.Disposable
       subagents.onDidChange(() => this.#refresh()),
       plans.onDidChange(({ reveal }) => {
         this.#refresh();
-        if (reveal) {
-          void this.#reveal();
-        }
+        void (reveal ? this.#reveal() : this.#revealRunning());
       }),
       sessions.onDidChange(() => this.#refresh()),
       approvals.onDidAdd(() => this.#refresh()),
+      approvals.onDidArm(() => this.#refresh()),
       approvals.onDidSettle(() => this.#refresh()),
+      questions.onDidChange(() => this.#refresh()),
       reviews.onDidChange(() => this.#refresh()),
       modes.onDidChange(() => this.#refresh()),
       queue.onDidChange(() => this.#refresh()),
-    ];
+    );
   }
 
   getChildren(row?: Row): Row[] {
@@ -110,6 +140,8 @@ export class PlanTree implements vscode.TreeDataProvider<Row>, vscode.Disposable
       case "subagent":
         return this.#ofSubagent(row);
       case "approval":
+      case "decide":
+      case "answer":
       case "ready":
       case "turn":
       case "file":
@@ -146,47 +178,56 @@ export class PlanTree implements vscode.TreeDataProvider<Row>, vscode.Disposable
   }
 
   dispose(): void {
-    for (const subscription of this.#subscriptions) {
-      subscription.dispose();
-    }
+    this.#subscriptions.dispose();
   }
 
   #top(): Row[] {
-    const { plans, sessions, approvals, modes } = this.sources;
+    const { plans, sessions, approvals, modes, reviews } = this.sources;
     const plan = this.#currentPlan();
     const turn = sessions.turn;
     const ready = readyPlan(sessions, modes);
-    const waiting: Row[] = approvals.waiting.map((params) => ({ kind: "approval", params }));
+    const waiting: Row[] = approvals.waiting.map((params) => ({ kind: "approval", params, armed: approvals.isArmed(params.approvalId) }));
+    waiting.push(...reviews.waiting.map((file): Row => ({ kind: "decide", file, uri: file.uri, rev: file.rev })));
+    const waits = turn?.phase.kind === "started" && waiting.length > 0;
     if (ready !== undefined) {
       waiting.push({ kind: "ready", turn: ready, open: plan?.turnId === ready.turnId ? openItems(plan) : 0 });
     }
     if (plan === undefined) {
-      return turn === undefined ? waiting : [...waiting, ...this.#turn({ kind: "turn", turn }), ...this.#queued()];
+      return turn === undefined ? waiting : [...waiting, ...this.#turn({ kind: "turn", turn, waits }), ...this.#queued()];
     }
     const own = turn?.turnId === plan.turnId;
     const root: RootRow = {
       kind: "root",
       plan,
       generation: plans.generation,
-      // What is to be approved has to be seen.
+      // A plan that waits for approval must be visible.
       collapsed: plans.collapsed && !(own && ready !== undefined),
       running: turn?.phase.kind === "started",
+      waits,
       turn: own ? turn : undefined,
+      task: own ? turn.text : plans.earlierTask(plan.turnId),
       ready: own && ready !== undefined,
       dropped: plans.dropped,
     };
     const earlier = plans.earlier;
     const history: HistoryRow[] = earlier.length === 0 ? [] : [{ kind: "history", sessionId: plan.sessionId, turns: earlier }];
-    // A turn that has made no plan (yet) leaves the older one closed, and says what it is at.
-    return [...waiting, ...(own || turn === undefined ? [] : this.#turn({ kind: "turn", turn })), root, ...this.#queued(), ...history];
+    // A turn without a plan (so far) leaves the older one collapsed, and shows its current action.
+    return [
+      ...waiting,
+      ...(own || turn === undefined ? [] : this.#turn({ kind: "turn", turn, waits })),
+      root,
+      ...(own ? this.#answer(turn) : []),
+      ...this.#queued(),
+      ...history,
+    ];
   }
 
-  /** Number of answers that the user has to give: approvals, a plan to run, a question of the agent. */
+  /** Number of answers that the user has to give: approvals, edits, a plan to run, a question of the agent. */
   #waiting(): number {
-    const { approvals, modes, sessions } = this.sources;
+    const { approvals, modes, questions, reviews, sessions } = this.sources;
     const phase = sessions.turn?.phase;
     const asks = phase?.kind === "ended" && phase.reason === "needsInput";
-    return approvals.waiting.length + (asks || readyPlan(sessions, modes) !== undefined ? 1 : 0);
+    return approvals.waiting.length + reviews.waiting.length + questions.waiting.length + (asks || readyPlan(sessions, modes) !== undefined ? 1 : 0);
   }
 
   #queued(): Row[] {
@@ -207,7 +248,7 @@ export class PlanTree implements vscode.TreeDataProvider<Row>, vscode.Disposable
     }));
   }
 
-  #subagentsOf({ plan }: RootRow): ChildNotification[] {
+  #subagentsOf({ plan }: RootRow): SubagentNotification[] {
     return this.sources.subagents.ofTurn(plan.sessionId, plan.turnId);
   }
 
@@ -222,10 +263,17 @@ export class PlanTree implements vscode.TreeDataProvider<Row>, vscode.Disposable
   #turn(row: TurnRow): Row[] {
     const { sessionId, turnId, phase } = row.turn;
     const subagents = this.sources.subagents.ofTurn(sessionId, turnId);
-    return [row, ...subagents.map((subagent) => this.#subagent(row, subagent, phase.kind === "started"))];
+    return [row, ...this.#answer(row.turn), ...subagents.map((subagent) => this.#subagent(row, subagent, phase.kind === "started"))];
   }
 
-  #subagent(parent: SubagentRow["parent"], subagent: ChildNotification, running: boolean): SubagentRow {
+  /** Short end of the turn. Beside its row, because a plan collapses at the end. */
+  #answer(turn: Turn): AnswerRow[] {
+    const { phase } = turn;
+    const answers = phase.kind === "ended" && (phase.reason === "completed" || phase.reason === "needsInput");
+    return answers && phase.summary.trim() !== "" ? [{ kind: "answer", turn, summary: phase.summary, asks: phase.reason === "needsInput" }] : [];
+  }
+
+  #subagent(parent: SubagentRow["parent"], subagent: SubagentNotification, running: boolean): SubagentRow {
     const live = running && subagent.phase.kind !== "ended";
     return { kind: "subagent", parent, subagent, live, activity: live ? (this.sources.sessions.activeToolOf(subagent.turnId)?.title ?? "") : "" };
   }
@@ -249,7 +297,7 @@ export class PlanTree implements vscode.TreeDataProvider<Row>, vscode.Disposable
     }
     const { files, id } = row.item;
     const subagents = parent.kind === "root" ? this.#subagentsOf(parent).filter((subagent) => subagent.parent.planItem === id) : [];
-    // What is listed under a subagent's own step is not listed twice.
+    // Work under a subagent's own step is not listed a second time.
     const below = new Set(
       subagents.flatMap(({ sessionId, items }) => items.flatMap((item) => item.commands.map(({ callId }) => `${sessionId}/${callId}`))),
     );
@@ -279,11 +327,11 @@ export class PlanTree implements vscode.TreeDataProvider<Row>, vscode.Disposable
       this.#folded.clear();
     }
     this.#view.description = plan === undefined ? "" : `${plan.completed}/${plan.total}`;
-    // VS Code adds the badges of all views up: only what waits for the user is counted.
+    // VS Code adds up the badges of all views, so only open questions and edits are counted.
     const waiting = this.#waiting();
     this.#view.badge = waiting === 0 ? undefined : { value: waiting, tooltip: `Cairn: ${count(waiting, "answer")} needed` };
     const { readOnly } = this.sources.sessions;
-    const message = readOnly === undefined ? "" : `Read only: ${label(readOnly.text, 200)}`;
+    const message = readOnly === undefined ? "" : vscode.l10n.t("Read-only: {0}", label(messageText(readOnly) ?? readOnly.text, 200));
     if ((this.#view.message ?? "") !== message) {
       this.#view.message = message;
     }
@@ -296,7 +344,7 @@ export class PlanTree implements vscode.TreeDataProvider<Row>, vscode.Disposable
     }
   }
 
-  /** Everything visible of the rows, as text to compare. Plans of earlier turns no longer change. */
+  /** The visible content of the rows as text, to compare. Plans of earlier turns no longer change. */
   #asDrawn(): string {
     const lines: string[] = [];
     const visit = (rows: readonly Row[]): void => {
@@ -313,8 +361,38 @@ export class PlanTree implements vscode.TreeDataProvider<Row>, vscode.Disposable
     return lines.join("\n");
   }
 
-  /** A root that is replaced while the view comes up cannot be revealed any more; its successor can. */
+  #touch(): void {
+    this.#touched = performance.now();
+  }
+
+  /** Brings the item in progress into view when it is another one, unless the user is in the tree. */
+  async #revealRunning(): Promise<void> {
+    const root = this.#top().find((row) => row.kind === "root");
+    if (!this.#view.visible || root === undefined || !root.running || root.collapsed || idOf(root) === this.#foldedRoot) {
+      return;
+    }
+    const running = this.#items(root).find(({ item }) => item.status === "inProgress");
+    const id = running === undefined ? "" : idOf(running);
+    if (running === undefined || id === this.#revealedItem || performance.now() - this.#touched < AT_REST_MS) {
+      return;
+    }
+    this.#revealedItem = id;
+    try {
+      await this.#view.reveal(running, { expand: false, focus: false, select: false });
+    } catch {
+      // The next change of the plan brings its successor.
+      this.#revealedItem = "";
+    }
+  }
+
+  /**
+   * Only in a view that is visible: it takes no other view's place. A root that is replaced meanwhile
+   * cannot be revealed any more; its successor can.
+   */
   async #reveal(): Promise<void> {
+    if (!this.#view.visible) {
+      return;
+    }
     for (let tries = 0; tries < REVEAL_TRIES; tries++) {
       const root = this.#top().find((row) => row.kind === "root");
       if (root === undefined) {
@@ -348,6 +426,8 @@ function expansionOf(row: Row, opened: boolean, folded: boolean): vscode.TreeIte
     case "earlier":
       return own;
     case "approval":
+    case "decide":
+    case "answer":
     case "ready":
     case "turn":
     case "file":
@@ -363,9 +443,12 @@ function commandOf(row: Row): vscode.Command | undefined {
   switch (row.kind) {
     case "approval":
       return { command: "cairn.approval.show", title: "Show", arguments: [row.params.approvalId] };
+    case "decide":
+      return { command: "cairn.revealHunk", title: l10n.t("Show"), arguments: [{ ...row, hunkId: row.file.hunks[0]?.id, focus: true }] };
     case "ready":
       return { command: "cairn.runPlan", title: "Run Plan" };
     case "turn":
+    case "answer":
     case "command":
       return { command: "cairn.showConversation", title: "Show Conversation" };
     case "file":

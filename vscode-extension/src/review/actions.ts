@@ -9,15 +9,18 @@ interface Target {
   readonly rev: number;
 }
 
-/** Accept and reject in the Quick Fix menu: the way for a keyboard without lenses. */
+/**
+ * Accept and reject among the code actions: the way for a keyboard without lenses. They are of a kind of
+ * their own, which the menu shows after every fix of a language.
+ */
 export class HunkActions implements vscode.CodeActionProvider {
-  static readonly kinds = [vscode.CodeActionKind.QuickFix];
+  static readonly kinds = [vscode.CodeActionKind.Refactor.append("cairn")];
 
   constructor(private readonly reviews: ReviewStore) {}
 
   provideCodeActions(document: vscode.TextDocument, range: vscode.Range): vscode.CodeAction[] {
     const here = this.reviews.touching(document.uri.toString(), range.start.line);
-    // Of lines that adjoin, those of the first are meant.
+    // If the lines of two edits adjoin, the first one is meant.
     const placed = here.filter(({ hunk }, index) => index === 0 || !isOfLines(hunk));
     const [first] = placed;
     return first === undefined || !isCurrent(first.file, document) ? [] : [...placed.flatMap(ofHunk), ...ofFile(first)];
@@ -48,7 +51,7 @@ function ofFile({ file, hunk }: PlacedHunk): vscode.CodeAction[] {
 }
 
 function action(target: Target, title: string, command: string): vscode.CodeAction {
-  const fix = new vscode.CodeAction(title, vscode.CodeActionKind.QuickFix);
+  const fix = new vscode.CodeAction(title, HunkActions.kinds[0]);
   fix.command = { title, command, arguments: [target] };
   return fix;
 }

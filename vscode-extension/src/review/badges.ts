@@ -6,16 +6,16 @@ import { oneLine } from "../text/display";
 /** Marks files with proposed edits in tabs, in the explorer and in our own tree. */
 export class FileBadges implements vscode.FileDecorationProvider, vscode.Disposable {
   readonly #changed = new vscode.EventEmitter<vscode.Uri | vscode.Uri[] | undefined>();
-  readonly #subscriptions: vscode.Disposable[];
+  readonly #subscriptions: vscode.Disposable;
 
   readonly onDidChangeFileDecorations = this.#changed.event;
 
   constructor(private readonly reviews: ReviewStore) {
-    this.#subscriptions = [
+    this.#subscriptions = vscode.Disposable.from(
       this.#changed,
       reviews.onDidChange((uris) => this.#changed.fire(uris?.map((uri) => vscode.Uri.parse(uri)))),
       vscode.window.registerFileDecorationProvider(this),
-    ];
+    );
   }
 
   provideFileDecoration(uri: vscode.Uri): vscode.FileDecoration | undefined {
@@ -31,8 +31,6 @@ export class FileBadges implements vscode.FileDecorationProvider, vscode.Disposa
   }
 
   dispose(): void {
-    for (const subscription of this.#subscriptions) {
-      subscription.dispose();
-    }
+    this.#subscriptions.dispose();
   }
 }

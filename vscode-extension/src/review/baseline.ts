@@ -5,12 +5,13 @@ import type { Agent } from "../daemon/agent";
 import type { ReviewStore } from "../stores/review";
 import { oneLine } from "../text/display";
 
-const SCHEME = "cairn-baseline";
+/** Scheme of documents with the accepted text of a file. */
+export const SCHEME = "cairn-baseline";
 
 /** The accepted text of files under review, as virtual documents for the diff editors. */
 export class Baselines implements vscode.TextDocumentContentProvider, vscode.Disposable {
   readonly #changed = new vscode.EventEmitter<vscode.Uri>();
-  readonly #subscriptions: vscode.Disposable[];
+  readonly #subscriptions: vscode.Disposable;
 
   readonly onDidChange = this.#changed.event;
 
@@ -18,11 +19,11 @@ export class Baselines implements vscode.TextDocumentContentProvider, vscode.Dis
     private readonly agent: Agent,
     private readonly reviews: ReviewStore,
   ) {
-    this.#subscriptions = [
+    this.#subscriptions = vscode.Disposable.from(
       this.#changed,
       vscode.workspace.registerTextDocumentContentProvider(SCHEME, this),
       reviews.onDidChange((uris) => this.#refresh(uris)),
-    ];
+    );
   }
 
   async provideTextDocumentContent(uri: vscode.Uri): Promise<string> {
@@ -43,6 +44,13 @@ export class Baselines implements vscode.TextDocumentContentProvider, vscode.Dis
     await vscode.commands.executeCommand("vscode.diff", baselineUri(live), live, `${oneLine(name)} (proposed edits)`, options);
   }
 
+  /** The text of a deleted file, to be read: there is no other text of it. */
+  async openDeleted(uri: string): Promise<void> {
+    const document = await vscode.workspace.openTextDocument(baselineUri(vscode.Uri.parse(uri)));
+    await vscode.window.showTextDocument(document, { preview: true, preserveFocus: true });
+    vscode.window.setStatusBarMessage(vscode.l10n.t("Cairn: this file is deleted. Rejecting that brings it back."), 8_000);
+  }
+
   async openAll(): Promise<void> {
     const resources = this.reviews.files.map(({ uri }) => {
       const live = vscode.Uri.parse(uri);
@@ -56,12 +64,10 @@ export class Baselines implements vscode.TextDocumentContentProvider, vscode.Dis
   }
 
   dispose(): void {
-    for (const subscription of this.#subscriptions) {
-      subscription.dispose();
-    }
+    this.#subscriptions.dispose();
   }
 
-  /** Baselines move with every accept, and with what the user types outside the edits. */
+  /** Baselines change with every accept, and with typing outside of edits. */
   #refresh(changed: readonly string[] | undefined): void {
     for (const { uri } of vscode.workspace.textDocuments) {
       if (uri.scheme === SCHEME && (changed === undefined || changed.includes(liveUri(uri).toString()))) {
@@ -81,7 +87,8 @@ function baselineUri(live: vscode.Uri): vscode.Uri {
   return live.with({ scheme: SCHEME, query: JSON.stringify({ scheme: live.scheme }) });
 }
 
-function liveUri(baseline: vscode.Uri): vscode.Uri {
+/** The file whose accepted text a document shows. */
+export function liveUri(baseline: vscode.Uri): vscode.Uri {
   const { scheme } = JSON.parse(baseline.query) as { scheme: string };
   return baseline.with({ scheme, query: "" });
 }

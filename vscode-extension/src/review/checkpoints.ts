@@ -1,8 +1,10 @@
 import * as vscode from "vscode";
 
-import { type Agent, reasonOf } from "../daemon/agent";
+import type { Agent } from "../daemon/agent";
 import { type Checkpoint, type CheckpointConflict, requests } from "../protocol";
 import { inert, label, oneLine } from "../text/display";
+import { problemLines } from "../text/messages";
+import { showFailure } from "../status/offer";
 
 const SCHEME = "cairn-checkpoint";
 
@@ -11,7 +13,7 @@ const SCHEME = "cairn-checkpoint";
  * then that are not the agent's are shown first, beside the text that would replace them.
  */
 export class CheckpointCommands implements vscode.TextDocumentContentProvider, vscode.Disposable {
-  readonly #subscriptions: vscode.Disposable[];
+  readonly #subscriptions: vscode.Disposable;
   readonly #changed = new vscode.EventEmitter<vscode.Uri>();
   /** The texts at the checkpoint that was shown last, by the URI they are shown under. */
   readonly #texts = new Map<string, string>();
@@ -19,11 +21,11 @@ export class CheckpointCommands implements vscode.TextDocumentContentProvider, v
   readonly onDidChange = this.#changed.event;
 
   constructor(private readonly agent: Agent) {
-    this.#subscriptions = [
+    this.#subscriptions = vscode.Disposable.from(
       this.#changed,
       vscode.workspace.registerTextDocumentContentProvider(SCHEME, this),
       vscode.commands.registerCommand("cairn.restoreCheckpoint", () => this.#restore()),
-    ];
+    );
   }
 
   provideTextDocumentContent(uri: vscode.Uri): string {
@@ -31,9 +33,7 @@ export class CheckpointCommands implements vscode.TextDocumentContentProvider, v
   }
 
   dispose(): void {
-    for (const subscription of this.#subscriptions) {
-      subscription.dispose();
-    }
+    this.#subscriptions.dispose();
   }
 
   async #restore(): Promise<void> {
@@ -44,19 +44,20 @@ export class CheckpointCommands implements vscode.TextDocumentContentProvider, v
         await this.#goBack(picked, false);
       }
     } catch (error) {
-      void vscode.window.showErrorMessage(reasonOf(error));
+      void showFailure(error);
     }
   }
 
   async #goBack(checkpoint: Checkpoint, overwrite: boolean): Promise<void> {
-    const { restored, conflicts, failed } = await this.agent.request(requests.restoreCheckpoint, {
+    const { restored, conflicts, failed, problems } = await this.agent.request(requests.restoreCheckpoint, {
       turnId: checkpoint.turnId,
       overwrite,
     });
     if (conflicts.length > 0 && !overwrite) {
       await this.#askToOverwrite(checkpoint, conflicts);
     } else if (failed.length > 0) {
-      void vscode.window.showWarningMessage(inert(`Not everything could be brought back: ${oneLine(failed.join("; "), 400)}`));
+      const lines = oneLine(problemLines(failed, problems).join("; "), 400);
+      void vscode.window.showWarningMessage(inert(vscode.l10n.t("Some files were not restored: {0}", lines)));
     } else {
       const files = restored.length === 1 ? "1 file is" : `${restored.length} files are`;
       const undo = "Undo";
@@ -84,7 +85,7 @@ export class CheckpointCommands implements vscode.TextDocumentContentProvider, v
     }
   }
 
-  /** Left what is there now, right what it would become. */
+  /** Shows the present text on the left, the text of the checkpoint on the right. */
   async #show(conflicts: readonly CheckpointConflict[]): Promise<void> {
     const resources = conflicts.map(({ uri, text }) => {
       const live = vscode.Uri.parse(uri);

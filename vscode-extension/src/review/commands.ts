@@ -1,18 +1,30 @@
 import * as vscode from "vscode";
 
-import { type Agent, reasonOf } from "../daemon/agent";
+import type { Agent } from "../daemon/agent";
 import { type DecideResult, type Decision, type Hunk, type Scope, requests } from "../protocol";
 import { type PlacedHunk, type ReviewStore, canAccept } from "../stores/review";
 import { inert, oneLine } from "../text/display";
+import { messageText, problemLines } from "../text/messages";
 import { type Baselines, isComparison } from "./baseline";
+import type { CurrentEdit } from "./currentEdit";
 import { addedLines } from "./editors";
 import type { Group } from "./groups";
+import { rejectionOf } from "./ownText";
+import { RepeatGuard } from "./repeat";
+import { advances, reportWithout } from "./report";
+import { showFailure } from "../status/offer";
 
 /** Argument of a lens, a row or a quick fix. Commands called by key or palette have none. */
 interface Target {
   readonly uri: string;
   readonly hunkId?: string;
   readonly rev?: number;
+  /** The editor that shows it gets the focus. */
+  readonly focus?: boolean;
+  /** Present for a row of the tree. */
+  readonly kind?: string;
+  /** Decided by a key: what comes next has been seen. */
+  readonly keyed?: boolean;
 }
 
 /** Scope of a decision, and the revision that the user looked at. */
@@ -25,20 +37,26 @@ const NO_HUNK = "There is no proposed edit at the cursor. “Cairn: Next Edit”
 const CANNOT_APPLY = "The lines that this edit replaces are no longer in the text, so it cannot be made again.";
 const NO_FILE = "This file has no proposed edits.";
 
+/** More edits or files than these in one decision get a message that can undo it. */
+const MANY_EDITS = 10;
+const MANY_FILES = 2;
+
 /** Decisions and moves. Every one names a hunk by id and the revision the user looked at. */
 export class ReviewCommands implements vscode.Disposable {
-  readonly #subscriptions: vscode.Disposable[];
+  readonly #subscriptions: vscode.Disposable;
+  readonly #clicks = new RepeatGuard();
 
   constructor(
     private readonly agent: Agent,
     private readonly reviews: ReviewStore,
     private readonly baselines: Baselines,
+    private readonly current: CurrentEdit,
   ) {
     const on = (command: string, run: (...args: unknown[]) => unknown): vscode.Disposable => vscode.commands.registerCommand(command, run);
-    this.#subscriptions = [
+    this.#subscriptions = vscode.Disposable.from(
       on("cairn.acceptHunk", (arg) => this.#decideHunk("accept", arg)),
       on("cairn.rejectHunk", (arg) => this.#decideHunk("reject", arg)),
-      on("cairn.rejectHunkWithReason", (arg) => this.#rejectWithReason(this.#hunkOf(arg), NO_HUNK)),
+      on("cairn.rejectHunkWithReason", (arg) => this.#decideHunk("reject", arg, { asks: true })),
       on("cairn.acceptFile", (arg) => this.#decideFile("accept", arg)),
       on("cairn.rejectFile", (arg) => this.#decideFile("reject", arg)),
       on("cairn.rejectFileWithReason", (arg) => this.#rejectWithReason(this.#fileOf(arg), NO_FILE)),
@@ -50,26 +68,56 @@ export class ReviewCommands implements vscode.Disposable {
       on("cairn.nextHunk", () => this.#move("next")),
       on("cairn.previousHunk", () => this.#move("previous")),
       on("cairn.revealHunk", (arg) => this.#revealTarget(arg)),
+      on("cairn.openDeleted", (arg) => baselines.openDeleted(targetOf(arg)?.uri ?? "")),
       on("cairn.openDiff", (arg) => this.#openDiff(arg)),
       on("cairn.reviewAll", () => baselines.openAll()),
-    ];
+    );
   }
 
   dispose(): void {
-    for (const subscription of this.#subscriptions) {
-      subscription.dispose();
-    }
+    this.#subscriptions.dispose();
   }
 
-  async #decideHunk(decision: Decision, arg: unknown): Promise<void> {
+  /** True if the edit was decided. */
+  async #decideHunk(decision: Decision, arg: unknown, { asks } = { asks: false }): Promise<boolean> {
+    if (this.#clicks.isRepeat(pointerPlace(decision, arg))) {
+      return false;
+    }
     const choice = this.#hunkOf(arg);
     if (choice === undefined) {
       say(NO_HUNK);
-    } else if (decision === "accept" && !this.#canAccept(choice)) {
-      say(CANNOT_APPLY);
-    } else {
-      await this.#decide(decision, choice);
+      return false;
     }
+    if (decision === "accept" && !this.#canAccept(choice)) {
+      say(CANNOT_APPLY);
+      return false;
+    }
+    // A key moves on to the next edit; a click leaves the text in place under the pointer.
+    const placed = targetOf(arg)?.hunkId === undefined && threadOf(arg) === undefined ? this.current.get() : undefined;
+    const feedback = asks ? await askReason() : "";
+    if (feedback === undefined) {
+      return false;
+    }
+    const decided = await this.#decide(decision, choice, feedback);
+    if (decided && placed !== undefined && advances(arg)) {
+      await reportWithout(this.reviews, placed);
+      await this.#advance(placed);
+    }
+    return decided;
+  }
+
+  /** Goes on to the edit after the one that was decided, in the next file if there is none in this one. */
+  async #advance({ file, hunk }: PlacedHunk): Promise<void> {
+    // The edit below may have moved up to this line.
+    const next = this.reviews.neighbour(file.uri, hunk.range.start.line - 1, "next");
+    if (next === undefined) {
+      say(vscode.l10n.t("All edits are decided."));
+      return;
+    }
+    if (!isSame(next.file.uri, file.uri)) {
+      say(vscode.l10n.t("Next file: {0}", next.file.path));
+    }
+    await this.#goTo(next);
   }
 
   /** False only where the daemon said that the edit cannot be made again. */
@@ -78,26 +126,27 @@ export class ReviewCommands implements vscode.Disposable {
     return placed === undefined || canAccept(placed.hunk);
   }
 
-  async #decideFile(decision: Decision, arg: unknown): Promise<void> {
+  /** True if edits were decided. */
+  async #decideFile(decision: Decision, arg: unknown): Promise<boolean> {
+    if (this.#clicks.isRepeat(pointerPlace(decision, arg))) {
+      return false;
+    }
     const choice = this.#fileOf(arg);
-    await (choice === undefined ? say(NO_FILE) : this.#decide(decision, choice));
+    if (choice === undefined) {
+      say(NO_FILE);
+      return false;
+    }
+    return this.#decide(decision, choice);
   }
 
   /** Asks for a reason, then rejects the revision that was shown when the input box opened. */
-  async #rejectWithReason(choice: Choice | undefined, otherwise: string): Promise<void> {
+  async #rejectWithReason(choice: Choice | undefined, otherwise: string): Promise<boolean> {
     if (choice === undefined) {
       say(otherwise);
-      return;
+      return false;
     }
-    const feedback = await vscode.window.showInputBox({
-      title: "Why is this rejected?",
-      placeHolder: "The agent reads it with the rejection",
-      prompt: "Leave it empty to reject without a reason",
-      ignoreFocusOut: true,
-    });
-    if (feedback !== undefined) {
-      await this.#decide("reject", choice, feedback.trim());
-    }
+    const feedback = await askReason();
+    return feedback !== undefined && this.#decide("reject", choice, feedback);
   }
 
   #hunkOf(arg: unknown): Choice | undefined {
@@ -105,9 +154,8 @@ export class ReviewCommands implements vscode.Disposable {
     if (target?.hunkId !== undefined) {
       return choiceOf({ kind: "hunk", uri: target.uri, hunkId: target.hunkId }, target.rev);
     }
-    // A comment zone hands over its thread, which knows its hunk.
-    const thread = arg as { contextValue?: string; uri?: vscode.Uri } | undefined;
-    const placed = thread?.contextValue === undefined ? this.#atCursor() : this.#byId(thread.uri, thread.contextValue);
+    const thread = threadOf(arg);
+    const placed = thread === undefined ? this.current.get() : this.#byId(thread.uri, thread.contextValue);
     return placed && choiceOfHunk(placed);
   }
 
@@ -126,46 +174,98 @@ export class ReviewCommands implements vscode.Disposable {
   }
 
   /** A step of the plan, or a group of edits that belong to none. */
-  async #decidePlanItem(decision: Decision, arg: unknown): Promise<void> {
+  async #decidePlanItem(decision: Decision, arg: unknown): Promise<boolean> {
     const { item, sessionId, placed } = (arg ?? {}) as Partial<Group>;
     if (item !== undefined && sessionId !== undefined) {
-      await this.#decide(decision, choiceOf({ kind: "planItem", sessionId, planItem: item.id }));
-    } else {
-      await this.#decide(decision, (placed ?? []).map(choiceOfHunk));
+      return this.#decide(decision, choiceOf({ kind: "planItem", sessionId, planItem: item.id }));
     }
+    return this.#decide(decision, (placed ?? []).map(choiceOfHunk));
   }
 
-  async #decide(decision: Decision, choice: Choice | readonly Choice[], feedback = ""): Promise<void> {
+  /** True if edits were decided. */
+  async #decide(wanted: Decision, choice: Choice | readonly Choice[], feedback = ""): Promise<boolean> {
+    const choices = [choice].flat();
+    const placed = this.#placedOf(choices);
+    const files = new Set(placed.map(({ file }) => file.uri)).size;
+    const decision = wanted === "accept" ? wanted : await rejectionOf(placed.map(({ hunk }) => hunk));
+    if (decision === undefined) {
+      return false;
+    }
     const result: DecideResult = { applied: 0, stale: 0, failed: [] };
     try {
-      for (const { scope, rev } of [choice].flat()) {
-        const { stale, failed } = await this.agent.request(requests.decide, {
+      for (const { scope, rev } of choices) {
+        const { applied, stale, failed, problems } = await this.agent.request(requests.decide, {
           decision,
           scope,
           ...(rev === undefined ? {} : { rev }),
           ...(feedback === "" ? {} : { feedback }),
         });
+        result.applied += applied;
         result.stale += stale;
-        result.failed.push(...failed);
+        result.failed.push(...problemLines(failed, problems));
       }
     } catch (error) {
-      void vscode.window.showErrorMessage(reasonOf(error));
+      void showFailure(error);
     }
     if (result.failed.length > 0) {
-      void vscode.window.showWarningMessage(inert(`Not decided: ${oneLine(result.failed.join("; "), 400)}`));
+      const lines = oneLine(result.failed.join("; "), 400);
+      void vscode.window.showWarningMessage(inert(vscode.l10n.t("Some edits were not decided: {0}", lines)));
     } else if (result.stale > 0) {
-      say(`${result.stale === 1 ? "An edit" : `${result.stale} edits`} had changed meanwhile and stayed as they are: look again.`);
+      say(
+        result.stale === 1
+          ? vscode.l10n.t("The edit has changed meanwhile and was not decided: look again.")
+          : vscode.l10n.t("{0} edits have changed meanwhile and were not decided: look again.", result.stale),
+      );
     }
+    if (result.applied > 0) {
+      void vscode.commands.executeCommand("setContext", "cairn.hasDecided", true);
+    }
+    this.#offerUndo(decision, result.applied, files);
+    return result.applied > 0;
+  }
+
+  /** Reports the result of a decision about many edits, with Undo. */
+  #offerUndo(decision: Decision, applied: number, files: number): void {
+    const dropped = decision === "drop" && applied > 0;
+    if (applied <= MANY_EDITS && files <= MANY_FILES && !dropped) {
+      return;
+    }
+    const undo = vscode.l10n.t("Undo");
+    const message = dropped
+      ? vscode.l10n.t("Rejected, with what you typed in it.")
+      : decision === "accept"
+        ? vscode.l10n.t("{0} edits accepted.", applied)
+        : vscode.l10n.t("{0} edits rejected.", applied);
+    // Nothing waits for the answer.
+    void vscode.window.showInformationMessage(message, undo).then((answer) => (answer === undo ? this.#undo() : undefined));
+  }
+
+  /** The edits that the decisions are about. */
+  #placedOf(choices: readonly Choice[]): PlacedHunk[] {
+    const all = (): PlacedHunk[] => this.reviews.files.flatMap(({ uri }) => this.reviews.placed(uri));
+    return choices.flatMap(({ scope }) => {
+      switch (scope.kind) {
+        case "hunk":
+          return this.reviews.placed(scope.uri).filter(({ hunk }) => hunk.id === scope.hunkId);
+        case "file":
+          return this.reviews.placed(scope.uri);
+        case "planItem":
+          return this.reviews.ofItem(scope.sessionId, scope.planItem);
+        case "turn":
+        case "all":
+          return all();
+      }
+    });
   }
 
   async #undo(): Promise<void> {
     try {
-      const { undone, message } = await this.agent.request(requests.undoDecision, {});
+      const { undone, message, problem } = await this.agent.request(requests.undoDecision, {});
       if (!undone) {
-        say(message ?? "There is no decision to undo.");
+        say(messageText(problem ?? { code: "nothing_to_undo" }) ?? message ?? "");
       }
     } catch (error) {
-      void vscode.window.showErrorMessage(reasonOf(error));
+      void showFailure(error);
     }
   }
 
@@ -183,19 +283,35 @@ export class ReviewCommands implements vscode.Disposable {
   async #goTo(placed: PlacedHunk): Promise<void> {
     const editor = vscode.window.activeTextEditor;
     if (editor?.document.uri.toString() === vscode.Uri.parse(placed.file.uri).toString()) {
-      show(placed, editor);
+      this.#show(placed, editor);
     } else if (isComparison(vscode.window.tabGroups.activeTabGroup.activeTab)) {
       await this.baselines.openFile(placed.file.uri, placeOf(placed.hunk));
     } else {
-      await reveal(placed, { preserveFocus: false });
+      await this.#reveal(placed, { preserveFocus: false });
     }
+  }
+
+  async #reveal(placed: PlacedHunk, { preserveFocus }: { preserveFocus: boolean }): Promise<void> {
+    const document = await vscode.workspace.openTextDocument(vscode.Uri.parse(placed.file.uri));
+    this.#show(placed, await vscode.window.showTextDocument(document, { preserveFocus, preview: true }));
+  }
+
+  #show(placed: PlacedHunk, editor: vscode.TextEditor): void {
+    const { hunk } = placed;
+    const place = editor.document.validateRange(placeOf(hunk));
+    // At the first changed word, where the hover says what was removed.
+    const word = hunk.inline?.[0]?.range.start;
+    const at = word === undefined ? place.start : editor.document.validatePosition(new vscode.Position(word.line, word.character));
+    this.current.goneTo(placed, at);
+    editor.selection = new vscode.Selection(at, at);
+    editor.revealRange(addedLines(hunk) ?? place, vscode.TextEditorRevealType.InCenterIfOutsideViewport);
   }
 
   async #revealTarget(arg: unknown): Promise<void> {
     const target = targetOf(arg);
     const placed = target?.hunkId === undefined ? undefined : this.#byId(vscode.Uri.parse(target.uri), target.hunkId);
     if (placed !== undefined) {
-      await reveal(placed, { preserveFocus: true });
+      await this.#reveal(placed, { preserveFocus: target?.focus !== true });
     }
   }
 
@@ -207,13 +323,12 @@ export class ReviewCommands implements vscode.Disposable {
       say(NO_FILE);
       return;
     }
+    if (file.kind === "deleted") {
+      await this.baselines.openDeleted(file.uri);
+      return;
+    }
     const hunk = file.hunks.find(({ id }) => id === target?.hunkId);
     await this.baselines.openFile(file.uri, hunk && placeOf(hunk));
-  }
-
-  #atCursor(): PlacedHunk | undefined {
-    const editor = vscode.window.activeTextEditor;
-    return editor === undefined ? undefined : this.reviews.at(editor.document.uri.toString(), editor.selection.active.line);
   }
 
   #byId(uri: vscode.Uri | undefined, id: string): PlacedHunk | undefined {
@@ -221,20 +336,20 @@ export class ReviewCommands implements vscode.Disposable {
   }
 }
 
-async function reveal(placed: PlacedHunk, { preserveFocus }: { preserveFocus: boolean }): Promise<void> {
-  const document = await vscode.workspace.openTextDocument(vscode.Uri.parse(placed.file.uri));
-  show(placed, await vscode.window.showTextDocument(document, { preserveFocus, preview: true }));
-}
-
-function show({ hunk }: PlacedHunk, editor: vscode.TextEditor): void {
-  const place = editor.document.validateRange(placeOf(hunk));
-  editor.selection = new vscode.Selection(place.start, place.start);
-  editor.revealRange(addedLines(hunk) ?? place, vscode.TextEditorRevealType.InCenterIfOutsideViewport);
-}
-
 /** Its first line, or the one below the place where lines were removed. */
 function placeOf({ range: { start } }: Hunk): vscode.Range {
   return new vscode.Range(start.line, 0, start.line, 0);
+}
+
+/** The user's reason, which may be empty; `undefined` if they go back. */
+async function askReason(): Promise<string | undefined> {
+  const reason = await vscode.window.showInputBox({
+    title: "Why is this rejected?",
+    placeHolder: "The agent reads it with the rejection",
+    prompt: "Leave it empty to reject without a reason",
+    ignoreFocusOut: true,
+  });
+  return reason?.trim();
 }
 
 function choiceOf(scope: Scope, rev?: number): Choice {
@@ -243,6 +358,29 @@ function choiceOf(scope: Scope, rev?: number): Choice {
 
 function choiceOfHunk({ file, hunk }: PlacedHunk): Choice {
   return choiceOf({ kind: "hunk", uri: file.uri, hunkId: hunk.id }, file.rev);
+}
+
+/** A comment zone hands over its thread, which knows its hunk. */
+function threadOf(arg: unknown): { readonly contextValue: string; readonly uri: vscode.Uri } | undefined {
+  const thread = arg as { contextValue?: string; uri?: vscode.Uri } | undefined;
+  return thread?.contextValue === undefined || thread.uri === undefined ? undefined : { contextValue: thread.contextValue, uri: thread.uri };
+}
+
+/**
+ * Place of the pointer that decided: the buttons of one decision in rows, zones or lenses, which stand
+ * below each other; `undefined` for a key.
+ */
+function pointerPlace(decision: Decision, arg: unknown): string | undefined {
+  const target = targetOf(arg);
+  if (threadOf(arg) !== undefined) {
+    return `${decision} zone`;
+  }
+  return target === undefined || target.keyed === true ? undefined : `${decision} ${target.kind === undefined ? "lens" : "row"}`;
+}
+
+/** Two spellings of one URI are the same. */
+function isSame(one: string, other: string): boolean {
+  return vscode.Uri.parse(one).toString() === vscode.Uri.parse(other).toString();
 }
 
 function targetOf(arg: unknown): Target | undefined {

@@ -8,7 +8,7 @@ export interface Group {
   readonly placed: readonly PlacedHunk[];
 }
 
-/** In the order of the items; what no item is known for comes last. */
+/** Groups in the order of the items; edits of an unknown item come last. */
 export function byPlanItem(placed: readonly PlacedHunk[], sessionId: string, items: readonly PlanItem[]): Group[] {
   const known = new Set(items.map(({ id }) => id));
   const itemOf = ({ hunk }: PlacedHunk): string | undefined =>

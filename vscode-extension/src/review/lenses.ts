@@ -1,22 +1,24 @@
 import * as vscode from "vscode";
 
-import { type PlacedHunk, type ReviewStore, canAccept, counts } from "../stores/review";
+import { type PlacedHunk, type ReviewStore, canAccept, counts, isNewFile } from "../stores/review";
 import { label } from "../text/display";
+import { SCHEME, liveUri } from "./baseline";
 import { isCurrent } from "./editors";
 
 /** `Accept | Reject | Edit 2/5 (+1 −5)` above each proposed edit, and a move at the top. */
 export class HunkLenses implements vscode.CodeLensProvider, vscode.Disposable {
   readonly #changed = new vscode.EventEmitter<void>();
-  readonly #subscriptions: vscode.Disposable[];
+  readonly #subscriptions: vscode.Disposable;
 
   readonly onDidChangeCodeLenses = this.#changed.event;
 
   constructor(private readonly reviews: ReviewStore) {
-    this.#subscriptions = [
+    this.#subscriptions = vscode.Disposable.from(
       this.#changed,
       reviews.onDidChange(() => this.#changed.fire()),
       vscode.languages.registerCodeLensProvider({ scheme: "file" }, this),
-    ];
+      vscode.languages.registerCodeLensProvider({ scheme: SCHEME }, { provideCodeLenses: (document) => this.#ofDeleted(document) }),
+    );
   }
 
   async provideCodeLenses(document: vscode.TextDocument, token: vscode.CancellationToken): Promise<vscode.CodeLens[]> {
@@ -25,10 +27,23 @@ export class HunkLenses implements vscode.CodeLensProvider, vscode.Disposable {
     return this.reviews.placed(key).flatMap((placed) => lenses(placed, document));
   }
 
-  dispose(): void {
-    for (const subscription of this.#subscriptions) {
-      subscription.dispose();
+  /** Above the text of a deleted file. */
+  #ofDeleted({ uri }: vscode.TextDocument): vscode.CodeLens[] {
+    const [placed] = this.reviews.placed(liveUri(uri).toString()).filter(({ hunk }) => hunk.wholeFile === "deleted");
+    if (placed === undefined) {
+      return [];
     }
+    const { file, hunk } = placed;
+    const lens = (title: string, command: string): vscode.CodeLens =>
+      new vscode.CodeLens(new vscode.Range(0, 0, 0, 0), { title, command, arguments: [{ uri: file.uri, hunkId: hunk.id, rev: file.rev }] });
+    return [
+      lens(`$(check)\u00a0${vscode.l10n.t("Accept Deletion")}`, "cairn.acceptHunk"),
+      lens(`$(discard)\u00a0${vscode.l10n.t("Restore File")}`, "cairn.rejectHunk"),
+    ];
+  }
+
+  dispose(): void {
+    this.#subscriptions.dispose();
   }
 
   /** While the user types, the lenses shown move with the text; new ones wait for new places. */
@@ -67,9 +82,11 @@ function lenses(placed: PlacedHunk, document: vscode.TextDocument): vscode.CodeL
   const yours = hunk.mixed ? ", with your own changes" : "";
   if (hunk.outdated) {
     return [
-      ...(canAccept(hunk) ? [lens("$(history)\u00a0Make again", "cairn.acceptHunk", "This edit no longer stands in the text: put it in again")] : []),
-      lens("$(close)\u00a0Forget", "cairn.rejectHunk", "Leave the text as it is"),
-      lens(`Edit ${ordinal}/${file.hunks.length} (${counts(hunk)}, outdated)`, "cairn.openDiff", "Compare with the accepted text"),
+      ...(canAccept(hunk)
+        ? [lens(`$(history)\u00a0${vscode.l10n.t("Make Again")}`, "cairn.acceptHunk", "This edit no longer stands in the text: put it in again")]
+        : []),
+      lens("$(discard)\u00a0Forget", "cairn.rejectHunk", "Leave the text as it is"),
+      lens(`Edit ${ordinal}/${file.hunks.length} (${counts(hunk)}, outdated)`, "cairn.openDiff", vscode.l10n.t("Open Changes")),
     ];
   }
   if (hunk.wholeFile === "deleted") {
@@ -77,18 +94,23 @@ function lenses(placed: PlacedHunk, document: vscode.TextDocument): vscode.CodeL
     return [];
   }
   const moved = hunk.wholeFile === "moved";
-  const what = moved ? `Moved from ${label(file.from ?? "elsewhere")}` : `Edit ${ordinal}/${file.hunks.length} (${counts(hunk)}${yours})`;
-  const [accept, reject] = moved ? ["Accept move", "Reject move"] : ["Accept", "Reject"];
+  const made = isNewFile(file);
+  const what = made
+    ? vscode.l10n.t("New file (+{0})", hunk.addedLines)
+    : moved
+      ? `Moved from ${label(file.from ?? "elsewhere")}`
+      : `Edit ${ordinal}/${file.hunks.length} (${counts(hunk)}${yours})`;
+  const [accept, reject] = moved ? [vscode.l10n.t("Accept Move"), vscode.l10n.t("Reject Move")] : [vscode.l10n.t("Accept"), vscode.l10n.t("Reject")];
   // The editor swallows an ordinary space after an icon.
   const shown = [
     lens(`$(check)\u00a0${accept}`, "cairn.acceptHunk", moved ? "Leave the file here" : "Keep this edit"),
-    lens(`$(close)\u00a0${reject}`, "cairn.rejectHunk", moved ? "Move the file back" : "Put the old text back"),
-    lens(what, "cairn.openDiff", "Compare with the accepted text"),
+    lens(`$(discard)\u00a0${reject}`, "cairn.rejectHunk", moved ? "Move the file back" : "Put the old text back"),
+    lens(what, "cairn.openDiff", vscode.l10n.t("Open Changes")),
   ];
   if (ordinal === 1 && file.hunks.length > 1) {
     shown.push(
-      lens("$(check-all)\u00a0Accept file", "cairn.acceptFile", "Keep every edit in this file"),
-      lens("$(close-all)\u00a0Reject file", "cairn.rejectFile", "Undo every edit in this file"),
+      lens(`$(check-all)\u00a0${vscode.l10n.t("Accept Edits in File")}`, "cairn.acceptFile", "Keep every edit in this file"),
+      lens(`$(discard)\u00a0${vscode.l10n.t("Reject Edits in File")}`, "cairn.rejectFile", "Undo every edit in this file"),
     );
   }
   return shown;

@@ -1,11 +1,12 @@
 import * as vscode from "vscode";
 
-import type { Hunk, PlanItem, ReviewNotification } from "../protocol";
+import type { Decision, Hunk, PlanItem, ReviewNotification } from "../protocol";
 import type { Memory } from "../stores/mode";
 import type { PlanStore } from "../stores/plan";
 import { type PlacedHunk, type ReviewStore, canAccept, counts, isRemoval, lineCounts } from "../stores/review";
 import { count, label, oneLine } from "../text/display";
 import { type Group, byPlanItem } from "./groups";
+import { type Keyed, advances, reportWithout } from "./report";
 
 /** A row, which is also the argument of the commands in its menu. */
 export type EditRow =
@@ -33,8 +34,8 @@ type HunkRow = Extract<EditRow, { kind: "hunk" }>;
 const BY_STEP = "cairn.editsByStep";
 
 /**
- * With more files than these the next ones come folded. Whenever one of many is decided, VS Code has
- * every open row anew: a thousand of them take longer than deciding does, and nobody reads them.
+ * Number of files whose rows are expanded. After each decision VS Code requests every expanded row again:
+ * a thousand rows take longer than the decision, and are not readable anyway.
  */
 const MOST_OPENED = 20;
 
@@ -42,7 +43,7 @@ const MOST_OPENED = 20;
 export class EditsTree implements vscode.TreeDataProvider<EditRow>, vscode.Disposable {
   readonly #changed = new vscode.EventEmitter<undefined>();
   readonly #view: vscode.TreeView<EditRow>;
-  readonly #subscriptions: vscode.Disposable[];
+  readonly #subscriptions: vscode.Disposable;
   #byStep: boolean;
 
   readonly onDidChangeTreeData = this.#changed.event;
@@ -54,7 +55,7 @@ export class EditsTree implements vscode.TreeDataProvider<EditRow>, vscode.Dispo
   ) {
     this.#byStep = memory.get(BY_STEP) === true;
     this.#view = vscode.window.createTreeView<EditRow>("cairn.edits", { treeDataProvider: this, showCollapseAll: true });
-    this.#subscriptions = [
+    this.#subscriptions = vscode.Disposable.from(
       this.#changed,
       this.#view,
       reviews.onDidChange(() => this.#refresh()),
@@ -63,9 +64,16 @@ export class EditsTree implements vscode.TreeDataProvider<EditRow>, vscode.Dispo
           this.#refresh();
         }
       }),
+      // The keys select the focused row first, because VS Code reports only the selected row.
+      vscode.commands.registerCommand("cairn.edits.open", () => this.#open()),
+      vscode.commands.registerCommand("cairn.edits.accept", (arg?: Keyed) => this.#decide("accept", arg)),
+      vscode.commands.registerCommand("cairn.edits.reject", (arg?: Keyed) => this.#decide("reject", arg)),
+      vscode.commands.registerCommand("cairn.edits.rejectWithReason", (arg?: Keyed) => this.#decide("reject", arg, { asks: true })),
+      vscode.commands.registerCommand("cairn.edits.acceptFile", (arg?: Keyed) => this.#decide("accept", arg, { file: true })),
+      vscode.commands.registerCommand("cairn.edits.rejectFile", (arg?: Keyed) => this.#decide("reject", arg, { file: true })),
       vscode.commands.registerCommand("cairn.groupByFile", () => this.#group(false)),
       vscode.commands.registerCommand("cairn.groupByStep", () => this.#group(true)),
-    ];
+    );
     this.#group(this.#byStep);
   }
 
@@ -82,6 +90,13 @@ export class EditsTree implements vscode.TreeDataProvider<EditRow>, vscode.Dispo
     }
   }
 
+  /** The window asks for it before it brings a row into view. */
+  getParent(row: EditRow): EditRow | undefined {
+    return row.kind === "hunk"
+      ? this.getChildren().find((parent) => this.getChildren(parent).some((child) => child.kind === "hunk" && keyOf(child) === keyOf(row)))
+      : undefined;
+  }
+
   getTreeItem(row: EditRow): vscode.TreeItem {
     switch (row.kind) {
       case "step":
@@ -94,9 +109,59 @@ export class EditsTree implements vscode.TreeDataProvider<EditRow>, vscode.Dispo
   }
 
   dispose(): void {
-    for (const subscription of this.#subscriptions) {
-      subscription.dispose();
+    this.#subscriptions.dispose();
+  }
+
+  /** Opens the edit of the selected row and goes there. */
+  async #open(): Promise<void> {
+    const [row] = this.#view.selection;
+    if (row?.kind !== "hunk") {
+      await vscode.commands.executeCommand("list.toggleExpand");
+    } else if (row.placed.hunk.wholeFile === "deleted") {
+      await vscode.commands.executeCommand("cairn.openDeleted", row);
+    } else {
+      await vscode.commands.executeCommand("cairn.revealHunk", { uri: row.uri, hunkId: row.hunkId, focus: true });
     }
+  }
+
+  /** Decides the selected row, an edit, a file or a step, and goes on to the next edit. */
+  async #decide(decision: Decision, arg: Keyed | undefined, { asks = false, file = false } = {}): Promise<void> {
+    const [row] = this.#view.selection;
+    if (row === undefined || (row.kind === "step" && (asks || file))) {
+      return;
+    }
+    const kind = file && row.kind === "hunk" ? "file" : row.kind;
+    const of = { hunk: "Hunk", file: "File", step: "PlanItem" }[kind];
+    const before = this.#hunkRows().map(keyOf);
+    const first = (row.kind === "hunk" ? [row] : this.getChildren(row)).find((below) => below.kind === "hunk");
+    const command = `cairn.${decision}${of}${asks ? "WithReason" : ""}`;
+    const decided = await vscode.commands.executeCommand<boolean>(command, { ...row, keyed: true });
+    if (decided && first !== undefined && advances(arg)) {
+      await reportWithout(this.reviews, first.placed);
+      await this.#goOn(before, before.indexOf(keyOf(first)));
+    }
+  }
+
+  /** Selects the edit that comes after a decided one, and shows it. */
+  async #goOn(before: readonly string[], decided: number): Promise<void> {
+    const left = new Map(this.#hunkRows().map((row) => [keyOf(row), row]));
+    const isLeft = (key: string): boolean => left.has(key);
+    const key = before.slice(Math.max(0, decided)).find(isLeft) ?? before.slice(0, Math.max(0, decided)).findLast(isLeft);
+    const row = left.get(key ?? "");
+    if (row === undefined) {
+      return;
+    }
+    await this.#view.reveal(row, { select: true, focus: true });
+    if (row.placed.hunk.wholeFile !== "deleted") {
+      await vscode.commands.executeCommand("cairn.revealHunk", { uri: row.uri, hunkId: row.hunkId });
+    }
+  }
+
+  /** The edits in the order of their rows. */
+  #hunkRows(): HunkRow[] {
+    return this.getChildren()
+      .flatMap((row) => this.getChildren(row))
+      .filter((row) => row.kind === "hunk");
   }
 
   #files(): EditRow[] {
@@ -118,12 +183,15 @@ export class EditsTree implements vscode.TreeDataProvider<EditRow>, vscode.Dispo
   }
 
   #refresh(): void {
-    const { pending, files } = this.reviews;
+    const { pending } = this.reviews;
+    // No badge: VS Code adds the badges of all views up, and edits can wait, unlike a question.
     this.#view.description = pending === 0 ? "" : String(pending);
-    this.#view.badge =
-      pending === 0 ? undefined : { value: pending, tooltip: `Cairn: ${count(pending, "edit")} in ${count(files.length, "file")} to review` };
     this.#changed.fire(undefined);
   }
+}
+
+function keyOf({ uri, hunkId }: HunkRow): string {
+  return `${uri}#${hunkId}`;
 }
 
 function hunkRow(placed: PlacedHunk, named: boolean): EditRow {
@@ -191,9 +259,11 @@ function wholeFileItem(placed: PlacedHunk, row: HunkRow): vscode.TreeItem | unde
     return undefined;
   }
   const deleted = hunk.wholeFile === "deleted";
-  const item = new vscode.TreeItem(deleted ? "File deleted" : "File moved", vscode.TreeItemCollapsibleState.None);
+  const name = oneLine(file.path.split("/").at(-1) ?? file.path);
+  const what = deleted ? vscode.l10n.t("File deleted") : vscode.l10n.t("File moved");
+  const item = new vscode.TreeItem(row.named ? name : what, vscode.TreeItemCollapsibleState.None);
   item.id = `hunk:${file.uri}#${hunk.id}`;
-  item.description = deleted ? counts(hunk) : oneLine(file.from ?? "");
+  item.description = [...(row.named ? [what] : []), deleted ? counts(hunk) : oneLine(file.from ?? "")].join("  ");
   item.iconPath = new vscode.ThemeIcon(
     deleted ? "trash" : "arrow-right",
     new vscode.ThemeColor(deleted ? "cairn.removedForeground" : "cairn.pendingForeground"),
@@ -201,9 +271,9 @@ function wholeFileItem(placed: PlacedHunk, row: HunkRow): vscode.TreeItem | unde
   item.contextValue = "hunk";
   item.tooltip = deleted ? "Rejecting this brings the file back." : "Rejecting this moves the file back.";
   item.accessibilityInformation = { label: `${oneLine(file.path)}, ${kindOf(file)}` };
-  if (!deleted) {
-    item.command = { command: "cairn.revealHunk", title: "Show", arguments: [row] };
-  }
+  item.command = deleted
+    ? { command: "cairn.openDeleted", title: vscode.l10n.t("Show Deleted Text"), arguments: [row] }
+    : { command: "cairn.revealHunk", title: "Show", arguments: [row] };
   return item;
 }
 

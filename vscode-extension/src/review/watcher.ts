@@ -14,11 +14,11 @@ enum Change {
 const watched: NotificationMethod<{ changes: { uri: string; type: Change }[] }> = { method: "workspace/didChangeWatchedFiles" };
 
 /**
- * Tells the daemon when a file under review changes on disk, so that a closed one is seen as it is
- * at once. What other files do there, such as a build, stays out of the pipe.
+ * Notifies the daemon when a file under review changes on disk, so that it reads a closed file at once.
+ * Changes of other files, such as those of a build, are not sent.
  */
 export class FileWatcher implements vscode.Disposable {
-  readonly #subscriptions: vscode.Disposable[];
+  readonly #subscriptions: vscode.Disposable;
 
   constructor(agent: Agent, reviews: ReviewStore) {
     const watcher = vscode.workspace.createFileSystemWatcher("**/*");
@@ -28,17 +28,15 @@ export class FileWatcher implements vscode.Disposable {
         void agent.notify(watched, { changes: [{ uri: file.uri, type }] });
       }
     };
-    this.#subscriptions = [
+    this.#subscriptions = vscode.Disposable.from(
       watcher,
       watcher.onDidCreate(tell(Change.Created)),
       watcher.onDidChange(tell(Change.Changed)),
       watcher.onDidDelete(tell(Change.Deleted)),
-    ];
+    );
   }
 
   dispose(): void {
-    for (const subscription of this.#subscriptions) {
-      subscription.dispose();
-    }
+    this.#subscriptions.dispose();
   }
 }

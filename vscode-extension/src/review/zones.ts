@@ -1,10 +1,9 @@
 import * as vscode from "vscode";
 
 import type { Hunk } from "../protocol";
-import { type PlacedHunk, type ReviewStore, counts, isOfLines } from "../stores/review";
-import { addedText, removedLines } from "../text/html";
+import type { PlacedHunk, ReviewStore } from "../stores/review";
 import { isCurrent, plainEditors } from "./editors";
-import { fitsOnLine } from "./hunkDecorations";
+import { codeBlock, onDidChangeRemovedText, placeOfRemoved } from "./removedText";
 
 interface Zone {
   readonly thread: vscode.CommentThread;
@@ -20,23 +19,34 @@ export class RemovedZones implements vscode.Disposable {
   readonly #controller = vscode.comments.createCommentController("cairn.removed", "Cairn");
   /** By file and hunk: hunks are counted in each file. */
   readonly #zones = new Map<string, Zone>();
-  readonly #subscriptions: vscode.Disposable[];
+  readonly #subscriptions: vscode.Disposable;
 
   constructor(private readonly reviews: ReviewStore) {
     this.#controller.options = { placeHolder: "", prompt: "" };
-    this.#subscriptions = [
+    this.#subscriptions = vscode.Disposable.from(
       reviews.onDidChange(() => this.#update()),
       vscode.window.onDidChangeVisibleTextEditors(() => this.#update()),
       vscode.window.tabGroups.onDidChangeTabs(() => this.#update()),
-    ];
+      // The colours of a code block are those of the theme in which it was made.
+      vscode.window.onDidChangeActiveColorTheme(() => {
+        this.#clear();
+        this.#update();
+      }),
+      onDidChangeRemovedText(() => this.#update()),
+    );
     this.#update();
   }
 
   dispose(): void {
-    for (const subscription of this.#subscriptions) {
-      subscription.dispose();
-    }
+    this.#subscriptions.dispose();
     this.#controller.dispose();
+  }
+
+  #clear(): void {
+    for (const { thread } of this.#zones.values()) {
+      thread.dispose();
+    }
+    this.#zones.clear();
   }
 
   #update(): void {
@@ -60,31 +70,33 @@ export class RemovedZones implements vscode.Disposable {
   }
 
   #show(key: string, placed: PlacedHunk, document: vscode.TextDocument): void {
-    const { hunk, file, ordinal } = placed;
+    const { hunk } = placed;
     const range = placeOf(hunk);
-    const outdated = hunk.outdated ? "  outdated" : "";
-    const label = `Edit ${ordinal} of ${file.hunks.length}  ${counts(hunk)}${outdated}`;
+    const label = titleOf(hunk);
+    const language = document.languageId;
     const text = `${hunk.oldText}\n${hunk.outdated ? hunk.newText : ""}`;
     const zone = this.#zones.get(key);
     if (zone === undefined || isAtTop(zone.thread.range) !== isAtTop(range)) {
       // The window takes a thread to the top, or from there, only as a new one.
       zone?.thread.dispose();
-      const thread = this.#controller.createCommentThread(document.uri, range, comments(hunk));
+      const thread = this.#controller.createCommentThread(document.uri, range, comments(hunk, language));
       thread.canReply = false;
+      // Without the frame of a thread that waits for an answer.
+      thread.state = vscode.CommentThreadState.Resolved;
       thread.collapsibleState = vscode.CommentThreadCollapsibleState.Expanded;
       thread.contextValue = hunk.id;
       thread.label = label;
       this.#zones.set(key, { thread, text });
       return;
     }
-    if (!isAtTop(range) && !zone.thread.range.isEqual(range)) {
+    if (!isAtTop(range) && zone.thread.range?.isEqual(range) !== true) {
       zone.thread.range = range;
     }
     if (zone.thread.label !== label) {
       zone.thread.label = label;
     }
     if (zone.text !== text) {
-      zone.thread.comments = comments(hunk);
+      zone.thread.comments = comments(hunk, language);
       zone.text = text;
     }
   }
@@ -95,8 +107,8 @@ function keyOf({ file, hunk }: PlacedHunk): string {
 }
 
 /**
- * A zone hangs below its line. A thread of the whole file is above the first one: it has no range,
- * which only later typings of the API than ours say.
+ * Range of a zone, which is drawn below its line. A zone above the first line has no range, although the
+ * typings of this API version require one.
  */
 function placeOf({ range: { start } }: Hunk): vscode.Range {
   const line = start.line - 1;
@@ -108,24 +120,30 @@ function isAtTop(range: vscode.Range | undefined): boolean {
 }
 
 function isZone(placed: PlacedHunk): boolean {
-  const { hunk } = placed;
-  return isOfLines(hunk) && (hunk.outdated || (hunk.removedLines > 0 && !fitsOnLine(placed)));
+  return placeOfRemoved(placed) === "zone";
+}
+
+/** Description of a zone, such as `Removed 4 lines`: these lines are not in the text. */
+function titleOf({ outdated, removedLines: removed }: Hunk): string {
+  if (outdated) {
+    return vscode.l10n.t("Outdated edit");
+  }
+  return removed === 1 ? vscode.l10n.t("Removed 1 line") : vscode.l10n.t("Removed {0} lines", removed);
 }
 
 /** Comments of a zone. An outdated edit shows both sides, which are not in the text. */
-function comments({ oldText, newText, outdated, removedLines: removed, addedLines: added }: Hunk): vscode.Comment[] {
+function comments({ oldText, newText, outdated, removedLines: removed, addedLines: added }: Hunk, language: string): vscode.Comment[] {
   const shown = [];
   if (removed > 0) {
-    shown.push(comment("Removed", removedLines(oldText)));
+    // A single edit needs no heading, because the title describes it.
+    shown.push(comment(outdated ? vscode.l10n.t("Removed") : "", oldText, language));
   }
   if (outdated && added > 0) {
-    shown.push(comment("Proposed", addedText(newText)));
+    shown.push(comment(vscode.l10n.t("Proposed"), newText, language));
   }
   return shown;
 }
 
-function comment(name: string, html: string): vscode.Comment {
-  const body = new vscode.MarkdownString(html);
-  body.supportHtml = true;
-  return { body, mode: vscode.CommentMode.Preview, author: { name } };
+function comment(name: string, text: string, language: string): vscode.Comment {
+  return { body: codeBlock(text, language), mode: vscode.CommentMode.Preview, author: { name } };
 }

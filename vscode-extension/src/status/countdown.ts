@@ -13,7 +13,7 @@ export class Countdown {
     private readonly now: () => number = Date.now,
   ) {}
 
-  /** The same wait is told again with everything else that changes; only a new one begins anew. */
+  /** A status repeats the same wait with each other change; only a new wait restarts the countdown. */
   left(connection: Connection | undefined): number {
     clearTimeout(this.#timer);
     if (connection?.kind !== "retrying") {

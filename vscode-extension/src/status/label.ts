@@ -1,3 +1,5 @@
+import { l10n } from "vscode";
+
 import type { Connection, ModelInfo } from "../protocol";
 import type { Link } from "../stores/status";
 
@@ -8,7 +10,8 @@ export interface Facts {
   readonly connection: Connection | undefined;
   /** Until the model is asked again. */
   readonly retryInMs: number;
-  readonly approvals: number;
+  /** First question that waits for an answer, such as `Allow? node --test`; empty if there is none. */
+  readonly waitsFor: string;
   readonly running: boolean;
   readonly plan: { readonly completed: number; readonly total: number } | undefined;
   readonly failed: boolean;
@@ -28,21 +31,21 @@ export interface Label {
   readonly severity: "none" | "warning" | "error";
 }
 
-/** The most urgent thing first. A replay is named whatever else there is to say. */
+/** Selects the most urgent state. A replay is always named. */
 export function statusLabel(facts: Facts): Label {
   const label = urgent(facts);
   return facts.model?.replay === true ? { ...label, text: `${label.text} · replay` } : label;
 }
 
-function urgent({ link, connection, retryInMs, approvals, running, plan, failed, asks, planReady, untrusted, readOnly }: Facts): Label {
+function urgent({ link, model, connection, retryInMs, waitsFor, running, plan, failed, asks, planReady, untrusted, readOnly }: Facts): Label {
   if (link.kind === "failed") {
     return { text: "$(error) Cairn: not running", state: link.message, severity: "error" };
   }
   if (link.kind === "starting") {
     return { text: "$(loading~spin) Cairn", state: "starting", severity: "none" };
   }
-  if (approvals > 0) {
-    return { text: "$(warning) Cairn: approval needed", state: "waiting for your approval", severity: "warning" };
+  if (waitsFor !== "") {
+    return { text: `$(warning) Cairn: ${waitsFor}`, state: l10n.t("waits for you: {0}", waitsFor), severity: "warning" };
   }
   if (running) {
     const progress = plan === undefined || plan.total === 0 ? "" : ` ${plan.completed}/${plan.total}`;
@@ -61,13 +64,16 @@ function urgent({ link, connection, retryInMs, approvals, running, plan, failed,
     return { text: "$(lock) Cairn: read only", state: `this session can only be read: ${readOnly}`, severity: "none" };
   }
   if (planReady) {
-    return { text: "$(checklist) Cairn: plan ready", state: "the plan waits for your approval", severity: "none" };
+    return { text: `$(checklist) ${l10n.t("Cairn: plan ready")}`, state: l10n.t("the plan waits for your approval"), severity: "warning" };
   }
   if (asks) {
-    return { text: "$(question) Cairn: reply", state: "waiting for your reply", severity: "none" };
+    return { text: `$(question) ${l10n.t("Cairn: reply")}`, state: l10n.t("waits for your reply"), severity: "warning" };
   }
   if (failed) {
     return { text: "$(error) Cairn", state: "the last task failed", severity: "none" };
+  }
+  if (model?.provider === "none") {
+    return { text: `$(layers) ${l10n.t("Cairn: no model")}`, state: l10n.t("no model is set up. Click to choose one"), severity: "none" };
   }
   return { text: "$(layers) Cairn", state: "idle", severity: "none" };
 }

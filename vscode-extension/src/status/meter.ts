@@ -30,14 +30,16 @@ export function meter({ context, session, costMicros }: UsageNotification): Mete
   };
 }
 
-function tokens(count: number): string {
+/** `34k`, `1.2M`. */
+export function tokens(count: number): string {
   if (count < 1_000) {
     return `${count}`;
   }
   return count < 999_500 ? `${Math.round(count / 1_000)}k` : `${(count / 1_000_000).toFixed(1).replace(/\.0$/u, "")}M`;
 }
 
-function dollars(micros: number): string {
+/** Dollars of a price in millionths. */
+export function dollars(micros: number): string {
   const amount = micros / 1e6;
   return amount < 0.01 ? "< $0.01" : `$${amount.toFixed(2)}`;
 }

@@ -2,50 +2,52 @@ import * as vscode from "vscode";
 
 import { readyPlan } from "../plan/planReady";
 import type { ModeStore } from "../stores/mode";
+import type { ReviewStore } from "../stores/review";
 import type { SessionStore, Turn } from "../stores/session";
 import type { StatusStore } from "../stores/status";
-import { inert, oneLine } from "../text/display";
+import { firstParagraph, lastQuestion } from "../text/answer";
+import { oneLine } from "../text/display";
+import { type Action, actionOf, actionsOfEnd, messageText } from "../text/messages";
+import { type Show, offerActions } from "./offer";
+
+const SHOW_CONVERSATION = (): Action => ({ label: vscode.l10n.t("Show Conversation"), command: ["cairn.showConversation"] });
+
+/** Time in which a daemon that ended is started again without a notification, in milliseconds. */
+const RESTART_MS = 2_000;
 
 /** The few things that are worth a notification: no daemon, a failed turn, a setting ignored. */
 export class Notices implements vscode.Disposable {
-  readonly #subscriptions: vscode.Disposable[];
+  readonly #subscriptions: vscode.Disposable;
 
-  constructor(status: StatusStore, sessions: SessionStore, modes: ModeStore) {
+  /** Files that already had a notification because the agent waits for their edits. */
+  #waiting = new Set<string>();
+
+  constructor(status: StatusStore, sessions: SessionStore, modes: ModeStore, reviews: ReviewStore, view: { readonly visible: boolean }) {
     let reported: string | undefined;
-    this.#subscriptions = [
+    let late: NodeJS.Timeout | undefined;
+    this.#subscriptions = vscode.Disposable.from(
       status.onDidChange(() => {
         const message = status.link.kind === "failed" ? status.link.message : undefined;
-        if (message !== undefined && message !== reported) {
-          void offer(vscode.window.showErrorMessage, message, {
-            "Open Settings": ["workbench.action.openSettings", "cairn.daemon.path"],
-            "Restart Daemon": ["cairn.restart"],
-            "Show Log": ["cairn.showLog"],
-          });
+        if (message !== reported) {
+          clearTimeout(late);
+          late = message === undefined ? undefined : setTimeout(() => void noDaemon(message), RESTART_MS);
         }
         reported = message;
       }),
-      status.onDidAddBanner(({ kind, text }) => {
-        switch (kind) {
+      new vscode.Disposable(() => clearTimeout(late)),
+      status.onDidAddBanner((banner) => {
+        switch (banner.kind) {
           case "setting":
-            void offer(vscode.window.showWarningMessage, text, { "Open Settings": ["workbench.action.openSettings", "cairn"] });
-            break;
           case "model":
-            void offer(vscode.window.showWarningMessage, text, {
-              "Set API Key": ["cairn.setApiKey"],
-              "Choose Model": ["cairn.chooseModel"],
-            });
-            break;
           case "sandbox":
-            void offer(vscode.window.showWarningMessage, text, {
-              "Open Settings": ["workbench.action.openSettings", "cairn.sandbox"],
-              "Show Log": ["cairn.showLog"],
-            });
-            break;
           case "storage":
           case "elsewhere":
-          case "internal":
-            void offer(vscode.window.showWarningMessage, text, { "Show Log": ["cairn.showLog"] });
+          case "internal": {
+            const action = actionOf(banner);
+            const buttons = action === undefined ? [] : [action];
+            void offerActions(vscode.window.showWarningMessage, messageText(banner) ?? banner.text, buttons);
             break;
+          }
           case "untrusted":
           case "replay":
             // The status bar says so all the time.
@@ -53,22 +55,60 @@ export class Notices implements vscode.Disposable {
         }
       }),
       sessions.onDidEndTurn((turn) => {
-        void (readyPlan(sessions, modes)?.turnId === turn.turnId ? planned(turn) : ended(turn));
+        // In sight, the conversation says it, with the same actions.
+        if (!view.visible) {
+          void (readyPlan(sessions, modes)?.turnId === turn.turnId ? planned(turn) : ended(turn));
+        }
       }),
-      sessions.onDidLoseTurn((turn) => void lost(turn, sessions.turnOf(turn.sessionId) !== undefined)),
-    ];
+      reviews.onDidChange(() => this.#decide(reviews)),
+      sessions.onDidLoseTurn((turn) => {
+        const known = sessions.turnOf(turn.sessionId) !== undefined;
+        if (!view.visible || !known) {
+          void lost(turn, known);
+        }
+      }),
+    );
   }
 
   dispose(): void {
-    for (const subscription of this.#subscriptions) {
-      subscription.dispose();
+    this.#subscriptions.dispose();
+  }
+
+  /** Says once that the agent waits for the decision on a file, unless the file is in view. */
+  #decide(reviews: ReviewStore): void {
+    const waiting = reviews.waiting;
+    for (const { uri, path, hunks } of waiting) {
+      if (!this.#waiting.has(uri) && !isVisible(uri)) {
+        const show = ["cairn.revealHunk", { uri, hunkId: hunks[0]?.id, focus: true }] satisfies [string, object];
+        const text = vscode.l10n.t("The agent waits until you have decided on the edits in {0}.", path);
+        void offer(vscode.window.showWarningMessage, text, { [vscode.l10n.t("Show Edits")]: show });
+      }
     }
+    if (waiting.length === 0 && this.#waiting.size > 0) {
+      // VS Code cannot close a single notification, so all are hidden once no question waits.
+      void vscode.commands.executeCommand("notifications.hideToasts");
+    }
+    this.#waiting = new Set(waiting.map(({ uri }) => uri));
   }
 }
 
-/** It asks for nothing but a yes, whether it ended with a question or not. */
+/** True if an editor shows the file. */
+function isVisible(uri: string): boolean {
+  const wanted = vscode.Uri.parse(uri).toString();
+  return vscode.window.visibleTextEditors.some(({ document }) => document.uri.toString() === wanted);
+}
+
+async function noDaemon(message: string): Promise<void> {
+  await offer(vscode.window.showErrorMessage, message, {
+    "Open Settings": ["workbench.action.openSettings", "cairn.daemon.path"],
+    "Restart Daemon": ["cairn.restart"],
+    "Show Log": ["cairn.showLog"],
+  });
+}
+
+/** Offers to run a finished plan, also where the turn ended with a question. */
 async function planned({ phase }: Turn): Promise<void> {
-  const words = phase.kind === "ended" ? phase.summary : "";
+  const words = phase.kind === "ended" ? firstParagraph(phase.summary) : "";
   await offer(vscode.window.showInformationMessage, `The plan is ready. ${words}`, {
     "Run Plan": ["cairn.runPlan"],
     Reply: ["cairn.reply"],
@@ -76,33 +116,34 @@ async function planned({ phase }: Turn): Promise<void> {
   });
 }
 
-async function ended({ phase }: Turn): Promise<void> {
+async function ended({ phase, sessionId, text }: Turn): Promise<void> {
   if (phase.kind !== "ended") {
     return;
   }
   switch (phase.reason) {
     case "failed":
-      await offer(vscode.window.showErrorMessage, phase.summary || "The task failed.", {
-        "Show Conversation": ["cairn.showConversation"],
-        "Choose Model": ["cairn.chooseModel"],
-      });
+      await offerActions(vscode.window.showErrorMessage, messageText(phase.problem) ?? (phase.summary || vscode.l10n.t("The task failed.")), [
+        ...actionsOfEnd(phase.problem, sessionId, text !== ""),
+        SHOW_CONVERSATION(),
+      ]);
       break;
     case "needsInput":
-      await offer(vscode.window.showInformationMessage, phase.summary || "The agent waits for your reply.", {
+      await offer(vscode.window.showInformationMessage, lastQuestion(phase.summary) || vscode.l10n.t("The agent waits for your reply."), {
         Reply: ["cairn.reply"],
         "Show Conversation": ["cairn.showConversation"],
       });
       break;
     case "limit":
-      await offer(vscode.window.showWarningMessage, phase.summary || "The task stopped at a limit.", {
-        "Continue Plan": ["cairn.continue"],
-        "Show Conversation": ["cairn.showConversation"],
-      });
+      await offerActions(
+        vscode.window.showWarningMessage,
+        messageText(phase.problem) ?? (phase.summary || vscode.l10n.t("The task stopped at a limit.")),
+        [...actionsOfEnd(phase.problem ?? { action: "continue_task" }, sessionId, false), SHOW_CONVERSATION()],
+      );
       break;
     case "completed":
     case "cancelled":
     case "interrupted":
-      // The plan, the status bar and the conversation say so; nobody has to be interrupted.
+      // The plan, the status bar and the conversation show it, so no notification interrupts the user.
       break;
   }
 }
@@ -127,12 +168,10 @@ async function lost({ text }: Turn, known: boolean): Promise<void> {
   });
 }
 
-type Show = (message: string, ...items: string[]) => Thenable<string | undefined>;
-
 async function offer(show: Show, message: string, actions: Record<string, [string, ...unknown[]]>): Promise<void> {
-  const choice = await show(inert(oneLine(message, 400)), ...Object.keys(actions));
-  const action = choice === undefined ? undefined : actions[choice];
-  if (action !== undefined) {
-    await vscode.commands.executeCommand(...action);
-  }
+  await offerActions(
+    show,
+    message,
+    Object.entries(actions).map(([label, command]) => ({ label, command })),
+  );
 }

@@ -8,7 +8,7 @@ import type { Stores } from "./statusBar";
 export class ReviewItems implements vscode.Disposable {
   readonly #edits = vscode.window.createStatusBarItem("cairn.status.edits", vscode.StatusBarAlignment.Left, 9);
   readonly #mode = vscode.window.createStatusBarItem("cairn.status.mode", vscode.StatusBarAlignment.Left, 8);
-  readonly #subscriptions: vscode.Disposable[];
+  readonly #subscriptions: vscode.Disposable;
 
   constructor(private readonly stores: Pick<Stores, "reviews" | "modes" | "sessions">) {
     const { reviews, modes, sessions } = stores;
@@ -16,22 +16,20 @@ export class ReviewItems implements vscode.Disposable {
     this.#edits.command = "cairn.edits.focus";
     this.#mode.name = "Cairn: Mode";
     this.#mode.command = "cairn.chooseMode";
-    this.#subscriptions = [
+    this.#subscriptions = vscode.Disposable.from(
       this.#edits,
       this.#mode,
       reviews.onDidChange(() => this.#updateEdits()),
       modes.onDidChange(() => this.#updateMode()),
       sessions.onDidChange(() => this.#updateMode()),
-    ];
+    );
     this.#updateEdits();
     this.#updateMode();
     this.#mode.show();
   }
 
   dispose(): void {
-    for (const subscription of this.#subscriptions) {
-      subscription.dispose();
-    }
+    this.#subscriptions.dispose();
   }
 
   #updateEdits(): void {

@@ -13,7 +13,10 @@ export function sessionContext({ approvals, modes, plans, sessions, status }: So
   const update = (): void => {
     const ready = readyPlan(sessions, modes) !== undefined;
     set("cairn.stopped", status.link.kind === "failed");
+    set("cairn.hasModel", status.hasModel);
     set("cairn.running", sessions.running);
+    set("cairn.canTryAgain", sessions.canTryAgain);
+    set("cairn.hasPlan", plans.plan !== undefined);
     set("cairn.hasSession", sessions.turn !== undefined);
     set("cairn.planReady", ready);
     set("cairn.planOpen", !ready && plans.plan !== undefined && openItems(plans.plan) > 0);

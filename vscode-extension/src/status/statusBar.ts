@@ -4,10 +4,14 @@ import { readyPlan } from "../plan/planReady";
 import type { ApprovalStore } from "../stores/approval";
 import type { ModeStore } from "../stores/mode";
 import type { PlanStore } from "../stores/plan";
+import type { QuestionStore } from "../stores/questions";
 import type { ReviewStore } from "../stores/review";
 import type { SessionStore } from "../stores/session";
 import type { StatusStore } from "../stores/status";
-import { oneLine } from "../text/display";
+import type { ReviewNotification } from "../protocol";
+import { questionWords } from "../text/approval";
+import { inert, oneLine } from "../text/display";
+import { messageText } from "../text/messages";
 import { Countdown } from "./countdown";
 import { statusLabel } from "./label";
 
@@ -17,41 +21,42 @@ export interface Stores {
   readonly plans: PlanStore;
   readonly reviews: ReviewStore;
   readonly approvals: ApprovalStore;
+  readonly questions: QuestionStore;
   readonly modes: ModeStore;
 }
 
-/** One item in the status bar that always says how things are, and leads to what can be done. */
+/** Item in the status bar that shows the present state and offers the next action. */
 export class StatusBar implements vscode.Disposable {
   readonly #item = vscode.window.createStatusBarItem("cairn.status", vscode.StatusBarAlignment.Left, 10);
   readonly #retry = new Countdown(() => this.#update());
-  readonly #subscriptions: vscode.Disposable[];
+  readonly #subscriptions: vscode.Disposable;
 
   constructor(private readonly stores: Stores) {
     this.#item.name = "Cairn";
-    const { status, sessions, plans, approvals, modes } = stores;
+    const { status, sessions, plans, reviews, approvals, questions, modes } = stores;
     const update = (): void => this.#update();
-    this.#subscriptions = [
+    this.#subscriptions = vscode.Disposable.from(
       this.#item,
       this.#retry,
       status.onDidChange(update),
       sessions.onDidChange(update),
       plans.onDidChange(update),
+      reviews.onDidChange(update),
       modes.onDidChange(update),
       approvals.onDidAdd(update),
       approvals.onDidSettle(update),
-    ];
+      questions.onDidChange(update),
+    );
     this.#update();
     this.#item.show();
   }
 
   dispose(): void {
-    for (const subscription of this.#subscriptions) {
-      subscription.dispose();
-    }
+    this.#subscriptions.dispose();
   }
 
   #update(): void {
-    const { status, sessions, plans, approvals, modes } = this.stores;
+    const { status, sessions, plans, reviews, approvals, questions, modes } = this.stores;
     const { turn } = sessions;
     const reason = turn?.phase.kind === "ended" ? turn.phase.reason : undefined;
     const planReady = readyPlan(sessions, modes) !== undefined;
@@ -62,36 +67,63 @@ export class StatusBar implements vscode.Disposable {
       model: status.status?.model,
       connection: status.status?.connection,
       retryInMs: this.#retry.left(status.status?.connection),
-      approvals: approvals.waiting.length,
+      waitsFor: waitsFor(this.stores),
       running: sessions.running,
       plan: plans.plan?.turnId === turn?.turnId ? plans.plan : undefined,
       failed: reason === "failed",
       asks: reason === "needsInput",
       planReady,
-      readOnly: sessions.readOnly && oneLine(sessions.readOnly.text, 200),
+      readOnly: sessions.readOnly && oneLine(messageText(sessions.readOnly) ?? sessions.readOnly.text, 200),
     });
     const model = status.status?.model;
     const said = [
       `Cairn: ${state}`,
-      ...(model === undefined
+      ...(model === undefined || model.provider === "none"
         ? []
         : [model.replay ? `Answers come from a replay script (${model.name})` : `Model: ${model.name} (${model.provider})`]),
-      ...(status.status?.sandbox === undefined ? [] : [oneLine(status.status.sandbox.text, 200)]),
-      ...(status.status?.banners.map((banner) => oneLine(banner.text, 300)) ?? []),
+      ...(status.status?.sandbox === undefined ? [] : [oneLine(messageText(status.status.sandbox) ?? status.status.sandbox.text, 200)]),
+      ...(status.status?.banners.map((banner) => oneLine(messageText(banner) ?? banner.text, 300)) ?? []),
     ];
-    // Names of models and reasons of servers are not ours.
+    // Names of models and reasons of servers are untrusted text.
     const lines = said.map((line) => oneLine(line, 300));
     this.#item.text = text;
     this.#item.tooltip = lines.join("\n");
     this.#item.accessibilityInformation = { label: lines.join(". "), role: "button" };
+    const [decide] = reviews.waiting;
     this.#item.command =
       approvals.waiting.length > 0
         ? "cairn.approval.show"
-        : untrusted && !sessions.running
-          ? "workbench.trust.manage"
-          : reason === "needsInput" && !planReady
-            ? "cairn.reply"
-            : "cairn.menu";
+        : decide !== undefined
+          ? showEdits(decide)
+          : questions.waiting.length > 0
+            ? "cairn.showConversation"
+            : untrusted && !sessions.running
+              ? "workbench.trust.manage"
+              : reason === "needsInput" && !planReady
+                ? "cairn.reply"
+                : model?.provider === "none" && !sessions.running
+                  ? "cairn.chooseModel"
+                  : "cairn.menu";
     this.#item.backgroundColor = severity === "none" ? undefined : new vscode.ThemeColor(`statusBarItem.${severity}Background`);
   }
+}
+
+/** Text of the oldest question that the agent waits for; empty without one. */
+function waitsFor({ approvals, reviews, questions }: Stores): string {
+  const [asked] = approvals.waiting;
+  const [file] = reviews.waiting;
+  const words =
+    asked !== undefined
+      ? questionWords(asked, 40)
+      : file !== undefined
+        ? vscode.l10n.t("Decide on {0}", oneLine(file.path.split("/").at(-1) ?? file.path, 40))
+        : questions.waiting.length > 0
+          ? vscode.l10n.t("Answer the question")
+          : "";
+  const more = approvals.waiting.length + reviews.waiting.length + questions.waiting.length - 1;
+  return inert(more > 0 ? `${words} (+${more})` : words);
+}
+
+function showEdits(file: ReviewNotification): vscode.Command {
+  return { command: "cairn.revealHunk", title: vscode.l10n.t("Show Edit"), arguments: [{ uri: file.uri, hunkId: file.hunks[0]?.id, focus: true }] };
 }

@@ -1,13 +1,31 @@
 import type { ApprovalDecision, ApproveParams, ApproveResult, ToolNotification, TurnNotification } from "../protocol";
 import { Emitter } from "./emitter";
 
+/**
+ * Time that a question is in view before an answer counts, in milliseconds. A click or key that comes
+ * sooner was meant for the former content of that place.
+ */
+export const ARMED_AFTER_MS = 700;
+
+/** `early`: the question was not in view long enough. `gone`: it was answered or withdrawn before. */
+export type Answered = "counted" | "early" | "gone";
+
+interface Question {
+  readonly params: ApproveParams;
+  readonly resolve: (result: ApproveResult) => void;
+  arming: ReturnType<typeof setTimeout> | undefined;
+}
+
 /** Questions that wait for the user. The first answer wins, from any place in the UI. */
 export class ApprovalStore {
-  readonly #waiting = new Map<string, { params: ApproveParams; resolve: (result: ApproveResult) => void }>();
+  readonly #waiting = new Map<string, Question>();
   readonly #added = new Emitter<ApproveParams>();
+  readonly #armed = new Emitter<string>();
   readonly #settled = new Emitter<string>();
 
   readonly onDidAdd = this.#added.event;
+  /** The id of an approval whose answers count from now on. */
+  readonly onDidArm = this.#armed.event;
   /** The id of an approval that was answered or withdrawn. */
   readonly onDidSettle = this.#settled.event;
 
@@ -22,26 +40,64 @@ export class ApprovalStore {
 
   ask(params: ApproveParams): Promise<ApproveResult> {
     return new Promise((resolve) => {
-      this.#waiting.set(params.approvalId, { params, resolve });
+      const question: Question = { params, resolve, arming: undefined };
+      this.#waiting.set(params.approvalId, question);
+      this.#disarm(question);
       this.#added.fire(params);
     });
   }
 
-  /** With words for the agent, or none. False when it was answered or withdrawn before. */
-  answer(approvalId: string, decision: ApprovalDecision, words = ""): boolean {
-    const entry = this.#waiting.get(approvalId);
-    if (entry === undefined) {
-      return false;
-    }
-    this.#waiting.delete(approvalId);
-    entry.resolve(words.trim() === "" ? { decision } : { decision, feedback: words.trim() });
-    this.#settled.fire(approvalId);
-    return true;
+  /** True if an answer counts. */
+  isArmed(approvalId: string): boolean {
+    const question = this.#waiting.get(approvalId);
+    return question !== undefined && question.arming === undefined;
   }
 
-  /** The daemon no longer waits. Only a denial is safe to say to whoever might still listen. */
+  /** Answers, with feedback for the agent or without. */
+  answer(approvalId: string, decision: ApprovalDecision, words = ""): Answered {
+    if (!this.#waiting.has(approvalId)) {
+      return "gone";
+    }
+    // Words were written for this question, however soon.
+    if (words.trim() === "" && !this.isArmed(approvalId)) {
+      return "early";
+    }
+    this.#settle(approvalId, words.trim() === "" ? { decision } : { decision, feedback: words.trim() });
+    return "counted";
+  }
+
+  /** The daemon no longer waits. A denial is the only safe answer if it still does. */
   withdraw(approvalId: string): void {
-    this.answer(approvalId, "deny");
+    this.#settle(approvalId, { decision: "deny" });
+  }
+
+  dispose(): void {
+    for (const { arming } of this.#waiting.values()) {
+      clearTimeout(arming);
+    }
+  }
+
+  #settle(approvalId: string, result: ApproveResult): void {
+    const question = this.#waiting.get(approvalId);
+    if (question === undefined) {
+      return;
+    }
+    clearTimeout(question.arming);
+    this.#waiting.delete(approvalId);
+    question.resolve(result);
+    // Other questions may move to the place of this one.
+    for (const other of this.#waiting.values()) {
+      this.#disarm(other);
+    }
+    this.#settled.fire(approvalId);
+  }
+
+  #disarm(question: Question): void {
+    clearTimeout(question.arming);
+    question.arming = setTimeout(() => {
+      question.arming = undefined;
+      this.#armed.fire(question.params.approvalId);
+    }, ARMED_AFTER_MS);
   }
 
   tool(tool: ToolNotification): void {

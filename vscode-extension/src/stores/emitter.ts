@@ -1,4 +1,4 @@
-/** Something that can be let go. Structurally a `vscode.Disposable`. */
+/** Owner of a resource; structurally a `vscode.Disposable`. */
 export interface Disposable {
   dispose(): void;
 }

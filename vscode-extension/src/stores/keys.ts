@@ -6,7 +6,7 @@ export interface Key {
   readonly key: string;
 }
 
-/** The keys that were kept; what cannot be read is none. */
+/** The stored keys; an unreadable entry counts as none. */
 export function readKeys(kept: string | undefined): Key[] {
   try {
     const value: unknown = JSON.parse(kept ?? "[]");

@@ -24,8 +24,8 @@ const KEY = "cairn.modes";
 const SESSIONS_KEPT = 20;
 
 /**
- * Review mode of the next turn: a session keeps its mode; a new one gets what the user
- * chose last in this window, else what the settings say. A turn keeps the mode it began with.
+ * Review mode of the next turn: a session keeps its mode; a new one gets the mode that the user
+ * chose last in this window, else the mode of the settings. A turn keeps the mode it began with.
  */
 export class ModeStore {
   #chosen: ReviewMode | undefined;

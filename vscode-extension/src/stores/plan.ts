@@ -53,6 +53,11 @@ export class PlanStore {
     return this.#earlier.turns.filter(({ turnId }) => turnId !== plan.turnId).reverse();
   }
 
+  /** First message of an earlier turn of the session; empty if it is not known. */
+  earlierTask(turnId: string): string {
+    return this.#earlier?.turns.find((turn) => turn.turnId === turnId)?.task ?? "";
+  }
+
   get sessionId(): string | undefined {
     return this.#plan?.sessionId;
   }
@@ -102,7 +107,7 @@ export class PlanStore {
     this.#changed.fire({ reveal: false });
   }
 
-  /** A snapshot names only what its own update dropped; the next one, told of work, names nothing. */
+  /** A snapshot names only the items that its own update dropped; the next one, about work, names none. */
   #follow(last: PlanNotification | undefined, next: PlanNotification): void {
     const before = last?.sessionId === next.sessionId && last.turnId === next.turnId ? this.#dropped : [];
     const back = new Set(next.items.map(({ content }) => content));

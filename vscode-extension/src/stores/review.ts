@@ -5,7 +5,7 @@ import { Emitter } from "./emitter";
 export interface PlacedHunk {
   readonly file: ReviewNotification;
   readonly hunk: Hunk;
-  /** 1-based place among the hunks of its file, for people only. */
+  /** 1-based place among the hunks of its file, for display only. */
   readonly ordinal: number;
 }
 
@@ -33,6 +33,11 @@ export class ReviewStore {
     return [...this.#files.values()].sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0));
   }
 
+  /** Files with edits that a tool call waits for: the turn continues when the user decides. */
+  get waiting(): ReviewNotification[] {
+    return this.files.filter(({ waiting }) => waiting === true);
+  }
+
   get pending(): number {
     let count = 0;
     for (const file of this.#files.values()) {
@@ -45,7 +50,7 @@ export class ReviewStore {
     return this.#files.get(this.#canonical(uri));
   }
 
-  /** News of files, in order. However many, the views are told once. */
+  /** Applies notifications of files, in order. The views get one event for all of them. */
   update(...news: readonly ReviewNotification[]): void {
     const changed = new Set<string>();
     for (const next of news) {
@@ -92,7 +97,7 @@ export class ReviewStore {
     const files = uri === undefined ? this.files.map((file) => file.uri) : [uri];
     return files
       .flatMap((file) => this.placed(file))
-      .filter(({ hunk }) => [hunk, hunk.child].some((of) => of?.sessionId === sessionId && of.planItem === planItem));
+      .filter(({ hunk }) => [hunk, hunk.subagent].some((of) => of?.sessionId === sessionId && of.planItem === planItem));
   }
 
   /**
@@ -141,14 +146,19 @@ export function lineCounts(hunks: readonly Hunk[]): string {
   return `+${added} −${removed}`;
 }
 
-/** Not about the file as a whole, which no line of the text can show. */
+/** True if lines of the text can show the hunk; false if it is about the file as a whole. */
 export function isOfLines(hunk: Hunk): boolean {
   return hunk.wholeFile === undefined;
 }
 
-/** An outdated edit whose lines no longer stand in the text can only be forgotten. An older daemon does not say. */
+/** False for an outdated edit whose old lines are not in the text: it can only be forgotten. An older daemon omits it. */
 export function canAccept(hunk: Hunk): boolean {
   return !hunk.outdated || hunk.canApply !== false;
+}
+
+/** True for a file that is new from its first line to its last. */
+export function isNewFile({ kind, hunks }: ReviewNotification): boolean {
+  return kind === "created" && hunks.length === 1 && hunks[0]?.removedLines === 0 && !hunks[0].outdated;
 }
 
 /** Only removed lines: nothing of it is in the live text. */

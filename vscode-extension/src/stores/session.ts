@@ -1,11 +1,11 @@
 import type { ReadOnly, SessionSnapshot, StateResult, ToolNotification, TurnNotification, UsageNotification } from "../protocol";
 import { Emitter } from "./emitter";
 
-/** The newest turn of a session, as people see it. */
+/** The newest turn of a session, in the form for display. */
 export interface Turn {
   readonly sessionId: string;
   readonly turnId: string;
-  /** The user's words; empty when the client came after they were said. */
+  /** Text of the user; empty if the client connected after the turn started. */
   readonly text: string;
   readonly phase: TurnNotification["phase"] | { readonly kind: "interrupted" };
 }
@@ -47,6 +47,12 @@ export class SessionStore {
 
   get running(): boolean {
     return this.turn?.phase.kind === "started";
+  }
+
+  /** True if the task in view failed or was interrupted, and its text is known. */
+  get canTryAgain(): boolean {
+    const { turn } = this;
+    return turn?.phase.kind === "ended" && (turn.phase.reason === "failed" || turn.phase.reason === "interrupted") && turn.text !== "";
   }
 
   get usage(): UsageNotification | undefined {
@@ -120,7 +126,7 @@ export class SessionStore {
     this.#changed.fire();
   }
 
-  /** The daemon is gone: what ran does not run any more. */
+  /** Handles the end of the daemon: running turns and calls have ended. */
   disconnect(): void {
     this.#connected = false;
     this.#changed.fire();
@@ -194,7 +200,7 @@ export class SessionStore {
     }
   }
 
-  /** Calls of a turn that another one follows are the conversation's business, not ours. */
+  /** Removes calls of earlier turns; the transcript keeps them. */
   #forget(sessionId: string, turnId: string | undefined): void {
     if (turnId !== undefined) {
       this.#texts.delete(turnId);

@@ -24,6 +24,11 @@ export class StatusStore {
     return this.#link.kind === "running" ? this.#status : undefined;
   }
 
+  /** A model answers, or a script in its place. */
+  get hasModel(): boolean {
+    return this.status !== undefined && this.status.model.provider !== "none";
+  }
+
   /** The user does not trust the workspace, so that the agent only reads. */
   get untrusted(): boolean {
     return this.status?.banners.some(({ kind }) => kind === "untrusted") === true;

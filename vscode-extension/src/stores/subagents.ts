@@ -1,4 +1,4 @@
-import type { ChildNotification } from "../protocol";
+import type { SubagentNotification } from "../protocol";
 import { Emitter } from "./emitter";
 
 /** Maximum number of subagents kept. Older ones are only in the conversation. */
@@ -6,19 +6,19 @@ const LIMIT = 200;
 
 /** Subagents as the daemon reports them. */
 export class SubagentStore {
-  readonly #subagents = new Map<string, ChildNotification>();
+  readonly #subagents = new Map<string, SubagentNotification>();
   readonly #changed = new Emitter<void>();
 
   readonly onDidChange = this.#changed.event;
 
   /** Subagents that a turn of this session started, in the order of its calls. */
-  ofTurn(sessionId: string, turnId: string): ChildNotification[] {
+  ofTurn(sessionId: string, turnId: string): SubagentNotification[] {
     return [...this.#subagents.values()]
       .filter(({ parent }) => parent.sessionId === sessionId && parent.turnId === turnId)
       .sort((a, b) => a.place - b.place);
   }
 
-  update(next: ChildNotification): void {
+  update(next: SubagentNotification): void {
     const last = this.#subagents.get(next.sessionId);
     if (last !== undefined && next.rev <= last.rev) {
       return;
@@ -28,7 +28,7 @@ export class SubagentStore {
   }
 
   /** Replaces everything with the answer to `agent/state` after a (re)connect. */
-  restore(subagents: readonly ChildNotification[]): void {
+  restore(subagents: readonly SubagentNotification[]): void {
     this.#subagents.clear();
     for (const subagent of subagents) {
       this.#put(subagent);
@@ -36,7 +36,7 @@ export class SubagentStore {
     this.#changed.fire();
   }
 
-  #put(subagent: ChildNotification): void {
+  #put(subagent: SubagentNotification): void {
     this.#subagents.set(subagent.sessionId, subagent);
     for (const id of this.#subagents.keys()) {
       if (this.#subagents.size <= LIMIT) {

@@ -1,29 +1,86 @@
 import type {
   ApproveParams,
+  Attachment,
   EndReason,
   MessageNotification,
   MessageRole,
+  OutputNotification,
   ParentCall,
   ToolNotification,
   ToolState,
   TranscriptEntry,
+  TurnEndProblem,
+  TurnNotice,
   TurnNotification,
+  TurnSpent,
+  Usage,
 } from "../protocol";
 import { Emitter } from "./emitter";
 
-export type Entry =
-  | { readonly kind: "message"; readonly id: string; readonly role: MessageRole; text: string; incomplete: boolean }
-  | {
-      readonly kind: "tool";
-      readonly id: string;
-      title: string;
-      state: ToolState;
-      detail: string;
-      command: string | undefined;
-      /** Call that started the subagent, for a call that a subagent made. */
-      readonly parent: string | undefined;
-    }
-  | { readonly kind: "end"; readonly id: string; readonly reason: EndReason; readonly summary: string };
+/** Facts about a call that later versions of the daemon tell. */
+export type CallFacts = Pick<ToolNotification, "toolKind" | "target" | "stats" | "startedAt" | "endedAt">;
+
+/** Session and turn in which an entry is shown: those of the call that started the subagent, for what a subagent did. */
+interface Place {
+  readonly session: string;
+  readonly turn: string;
+}
+
+export type Entry = Place &
+  (
+    | {
+        readonly kind: "message";
+        readonly id: string;
+        readonly role: MessageRole;
+        text: string;
+        incomplete: boolean;
+        ended: boolean;
+        readonly notice?: TurnNotice | undefined;
+        /** Times in milliseconds since 1970, if they are known. */
+        readonly at?: number | undefined;
+        endedAt?: number | undefined;
+        /** Sent with a message of the user. */
+        readonly attachments?: readonly Attachment[] | undefined;
+      }
+    | {
+        readonly kind: "tool";
+        readonly id: string;
+        readonly callId: string;
+        /** Name of the tool; empty until the call itself is known. */
+        name: string;
+        title: string;
+        state: ToolState;
+        detail: string;
+        command: string | undefined;
+        uri: string | undefined;
+        facts: CallFacts;
+        /** Output while it runs: the newest of it. */
+        live: string;
+        /** Number of the newest piece of that; -1 for none. */
+        liveSeq: number;
+        /** Call that started the subagent, for a call that a subagent made. */
+        readonly parent: string | undefined;
+      }
+    | {
+        readonly kind: "end";
+        readonly id: string;
+        readonly reason: EndReason;
+        readonly summary: string;
+        readonly usage: Usage;
+        readonly problem?: TurnEndProblem | undefined;
+        readonly spent?: TurnSpent | undefined;
+      }
+  );
+
+/** Change of one turn: an entry that is new or different; all of the conversation, if no place is named. */
+export interface TranscriptChange {
+  readonly place?: Place;
+  /** Text that was appended to a message, which is all that changed. */
+  readonly grown?: { readonly id: string; readonly delta: string };
+}
+
+/** Newest characters of a running command's output that are kept. */
+const LIVE_CHARS = 64 * 1024;
 
 /** Entries kept: a window of a long conversation, not an archive. */
 const LIMIT = 2_000;
@@ -32,7 +89,9 @@ const LIMIT = 2_000;
 export class TranscriptStore {
   readonly #entries = new Map<string, Entry>();
   readonly #revs = new Map<string, number>();
-  readonly #changed = new Emitter<void>();
+  /** Entries of each turn of each session, in the order of the conversation. */
+  readonly #turns = new Map<string, Map<string, Entry[]>>();
+  readonly #changed = new Emitter<TranscriptChange>();
 
   readonly onDidChange = this.#changed.event;
 
@@ -40,18 +99,29 @@ export class TranscriptStore {
     return [...this.#entries.values()];
   }
 
+  get(id: string): Entry | undefined {
+    return this.#entries.get(id);
+  }
+
+  /** Entries of each turn of one session, oldest turn first. */
+  turnsOf(sessionId: string): ReadonlyMap<string, readonly Entry[]> {
+    return this.#turns.get(sessionId) ?? new Map<string, Entry[]>();
+  }
+
   turn(turn: TurnNotification): void {
+    const place = { session: turn.sessionId, turn: turn.turnId };
     if (turn.phase.kind === "started") {
       // The user's message may arrive as a message too; whichever comes first opens the turn.
       const id = `user:${turn.turnId}`;
+      const { text, attachments } = turn.phase;
       if (!this.#entries.has(id)) {
-        this.#put({ kind: "message", id, role: "user", text: turn.phase.text, incomplete: false });
+        this.#put({ ...place, kind: "message", id, role: "user", text, attachments, incomplete: false, ended: true });
       }
     } else {
-      const { reason, summary } = turn.phase;
-      this.#put({ kind: "end", id: `end:${turn.turnId}`, reason, summary: this.#said(summary) ? "" : summary });
+      const { reason, summary, usage, problem, spent } = turn.phase;
+      this.#put({ ...place, kind: "end", id: `end:${turn.turnId}`, reason, summary: this.#said(summary) ? "" : summary, usage, problem, spent });
     }
-    this.#changed.fire();
+    this.#changed.fire({ place });
   }
 
   message(next: MessageNotification): void {
@@ -60,14 +130,33 @@ export class TranscriptStore {
     if (!this.#isNews(id, next.rev)) {
       return;
     }
+    const place = { session: next.sessionId, turn: next.turnId };
+    const ended = next.text !== undefined;
     if (last?.kind === "message") {
       last.text = next.text ?? last.text + next.delta;
       last.incomplete = next.incomplete;
-    } else if (next.role !== "user" || !this.#isFirstOfTurn(next)) {
-      const text = next.text ?? next.delta;
-      this.#put({ kind: "message", id, role: next.role, text, incomplete: next.incomplete });
+      last.ended = ended;
+      last.endedAt = next.endedAt;
+      this.#changed.fire(ended || next.incomplete ? { place } : { place, grown: { id, delta: next.delta } });
+      return;
     }
-    this.#changed.fire();
+    if (next.role !== "user" || !this.#isFirstOfTurn(next)) {
+      const text = next.text ?? next.delta;
+      this.#put({
+        ...place,
+        kind: "message",
+        id,
+        role: next.role,
+        text,
+        incomplete: next.incomplete,
+        ended,
+        notice: next.notice,
+        attachments: next.attachments,
+        at: next.at,
+        endedAt: next.endedAt,
+      });
+    }
+    this.#changed.fire({ place });
   }
 
   tool(next: ToolNotification): void {
@@ -77,18 +166,56 @@ export class TranscriptStore {
     }
     const last = this.#entries.get(id);
     if (last?.kind === "tool") {
+      last.name = next.name;
       last.title = next.title;
       last.state = next.state;
       last.detail = next.detail ?? last.detail;
-    } else {
-      const { title, state, detail = "" } = next;
-      const parent = next.parent === undefined ? undefined : toolKey(next.parent);
-      this.#put({ kind: "tool", id, title, state, detail, command: undefined, parent });
+      last.uri = next.uri ?? last.uri;
+      last.facts = factsOf(next);
+      if (next.endedAt !== undefined) {
+        last.live = "";
+      }
+      this.#changed.fire({ place: last });
+      return;
     }
-    this.#changed.fire();
+    const { callId, name, title, state, detail = "", uri } = next;
+    const parent = next.parent === undefined ? undefined : toolKey(next.parent);
+    const place = this.#placeOf(next);
+    this.#put({
+      ...place,
+      kind: "tool",
+      id,
+      callId,
+      name,
+      title,
+      state,
+      detail,
+      command: undefined,
+      uri,
+      facts: factsOf(next),
+      live: "",
+      liveSeq: -1,
+      parent,
+    });
+    this.#changed.fire({ place });
   }
 
-  /** The whole command of a call that waits for approval. Other approvals have none: the call's title says what they are about. */
+  /** A piece of the output of a running command. A missing number is output that was left out. */
+  output({ sessionId, callId, seq, text }: OutputNotification): void {
+    const entry = this.#entries.get(toolKey({ sessionId, callId }));
+    if (entry?.kind !== "tool" || entry.facts.endedAt !== undefined || seq <= entry.liveSeq) {
+      return;
+    }
+    const gap = seq > entry.liveSeq + 1 ? `${entry.live === "" || entry.live.endsWith("\n") ? "" : "\n"}…\n` : "";
+    const all = entry.live + gap + text;
+    // Whole lines are left out, if there are any.
+    const cut = all.length <= LIVE_CHARS ? 0 : all.indexOf("\n", all.length - LIVE_CHARS) + 1 || all.length - LIVE_CHARS;
+    entry.live = all.slice(cut);
+    entry.liveSeq = seq;
+    this.#changed.fire({ place: entry });
+  }
+
+  /** The whole command of a call that waits for approval. Other approvals have no command; the call's title describes them. */
   approval(asked: ApproveParams): void {
     const { title } = asked;
     const command = asked.kind === "change" || asked.kind === "read" ? undefined : asked.command;
@@ -96,15 +223,33 @@ export class TranscriptStore {
     const last = this.#entries.get(id);
     if (last?.kind === "tool") {
       last.command ??= command;
-    } else {
-      this.#put({ kind: "tool", id, title, state: "awaitingApproval", detail: "", command, parent: undefined });
+      this.#changed.fire({ place: last });
+      return;
     }
-    this.#changed.fire();
+    const place = { session: asked.sessionId, turn: asked.turnId };
+    const { callId } = asked;
+    this.#put({
+      ...place,
+      kind: "tool",
+      id,
+      callId,
+      name: "",
+      title,
+      state: "awaitingApproval",
+      detail: "",
+      command,
+      uri: undefined,
+      facts: {},
+      live: "",
+      liveSeq: -1,
+      parent: undefined,
+    });
+    this.#changed.fire({ place });
   }
 
   /**
-   * A new daemon counts its revisions anew. What it knows of the time before is all there is to
-   * know; where it knows nothing, what was said stays readable.
+   * Handles the state of a new daemon, whose revisions start again. Its transcript replaces the former
+   * one; if it has none, the former transcript stays readable.
    */
   reconnect(before: readonly TranscriptEntry[] = []): void {
     if (before.length > 0) {
@@ -114,10 +259,11 @@ export class TranscriptStore {
     }
   }
 
-  /** Another session is in view: what was said in it, and nothing else. */
+  /** Shows the transcript of another session. */
   open(said: readonly TranscriptEntry[]): void {
     this.#revs.clear();
     this.#entries.clear();
+    this.#turns.clear();
     for (const entry of said) {
       switch (entry.kind) {
         case "turn":
@@ -131,18 +277,50 @@ export class TranscriptStore {
           break;
       }
     }
-    this.#changed.fire();
+    this.#changed.fire({});
   }
 
   #put(entry: Entry): void {
+    const known = this.#entries.has(entry.id);
     this.#entries.set(entry.id, entry);
-    for (const id of this.#entries.keys()) {
+    const turns = this.#turns.get(entry.session) ?? new Map<string, Entry[]>();
+    this.#turns.set(entry.session, turns);
+    const turn = turns.get(entry.turn) ?? [];
+    turns.set(entry.turn, turn);
+    if (known) {
+      turns.set(
+        entry.turn,
+        turn.map((other) => (other.id === entry.id ? entry : other)),
+      );
+    } else {
+      turn.push(entry);
+    }
+    for (const oldest of this.#entries.values()) {
       if (this.#entries.size <= LIMIT) {
         break;
       }
-      this.#entries.delete(id);
-      this.#revs.delete(id);
+      this.#forget(oldest);
     }
+  }
+
+  #forget({ id, session, turn }: Entry): void {
+    this.#entries.delete(id);
+    this.#revs.delete(id);
+    const turns = this.#turns.get(session);
+    const left = turns?.get(turn)?.filter((entry) => entry.id !== id) ?? [];
+    if (left.length > 0) {
+      turns?.set(turn, left);
+    } else {
+      turns?.delete(turn);
+    }
+    this.#changed.fire({ place: { session, turn } });
+  }
+
+  /** Calls of a subagent stand in the turn of the call that started it, however deep. */
+  #placeOf({ sessionId, turnId, parent }: ToolNotification): Place {
+    const above = parent === undefined ? undefined : this.#entries.get(toolKey(parent));
+    const { session, turn } = above ?? { session: parent?.sessionId ?? sessionId, turn: parent?.turnId ?? turnId };
+    return { session, turn };
   }
 
   #isNews(id: string, rev: number): boolean {
@@ -166,11 +344,21 @@ export class TranscriptStore {
   }
 }
 
+function factsOf({ toolKind, target, stats, startedAt, endedAt }: ToolNotification): CallFacts {
+  return {
+    ...(toolKind && { toolKind }),
+    ...(target && { target }),
+    ...(stats && { stats }),
+    ...(startedAt !== undefined && { startedAt }),
+    ...(endedAt !== undefined && { endedAt }),
+  };
+}
+
 /** Sessions count their messages anew, and a model its calls; the conversation holds them all. */
 function messageKey({ sessionId, itemId }: MessageNotification): string {
   return `message:${sessionId}/${itemId}`;
 }
 
-function toolKey({ sessionId, callId }: ToolNotification | ApproveParams | ParentCall): string {
+function toolKey({ sessionId, callId }: Pick<ParentCall, "sessionId" | "callId">): string {
   return `tool:${sessionId}/${callId}`;
 }

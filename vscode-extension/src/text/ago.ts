@@ -1,6 +1,7 @@
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
+const FORMAT = new Intl.RelativeTimeFormat("en");
 
 /** Time since an event, in its largest unit: `3 days ago`. */
 export function ago(then: number, now: number): string {
@@ -9,7 +10,6 @@ export function ago(then: number, now: number): string {
   if (passed < MINUTE) {
     return "just now";
   }
-  const [size, word]: [number, string] = passed < HOUR ? [MINUTE, "minute"] : passed < DAY ? [HOUR, "hour"] : [DAY, "day"];
-  const value = Math.floor(passed / size);
-  return `${value} ${word}${value === 1 ? "" : "s"} ago`;
+  const [size, unit]: [number, Intl.RelativeTimeFormatUnit] = passed < HOUR ? [MINUTE, "minute"] : passed < DAY ? [HOUR, "hour"] : [DAY, "day"];
+  return FORMAT.format(-Math.floor(passed / size), unit);
 }

@@ -1,3 +1,5 @@
+import { l10n } from "vscode";
+
 import type { ApprovalDecision, ApproveParams } from "../protocol";
 import { count, exact, inert, label, oneExactLine, oneLine } from "./display";
 import { pieces } from "./width";
@@ -9,18 +11,23 @@ const ROW_EM = 29;
 /** At the beginning of what belongs to the line above. */
 const GOES_ON = "↪ ";
 
-type Asked = Pick<ApproveParams, "title" | "command" | "child" | "changed" | "quarantined">;
+type Asked = Pick<ApproveParams, "title" | "command" | "subagent" | "changed" | "quarantined">;
 
 /**
  * The text of the notification that asks for an approval. Only when it is `whole` does it show
- * exactly what would run; else nobody may allow it from there.
+ * exactly what would run; otherwise it offers no Allow.
  */
-export function approvalNotice({ title, command, child, changed, quarantined }: Asked): { message: string; whole: boolean } {
+export function approvalNotice({ title, command, subagent, changed, quarantined }: Asked): { message: string; whole: boolean } {
   const shown = oneExactLine(command, COMMAND_CHARS);
-  const asker = child === undefined ? "" : ` (${oneLine(child, 60)})`;
+  const asker = subagent === undefined ? "" : ` (${oneLine(subagent, 60)})`;
   const since = changed === undefined ? "" : ` ${changedSince(changed)}`;
   const event = quarantined === true ? "A command made or changed protected files. Cairn moved them to quarantine. " : "";
   return { message: inert(`${event}${oneLine(title, 80)}${asker}?${since} ${shown}`), whole: shown === command.replace(/\n+$/, "") };
+}
+
+/** The question in a few words, for a row or the status bar: `Allow? node --test`. */
+export function questionWords({ title, command, quarantined }: Asked, limit: number): string {
+  return quarantined === true ? `${oneLine(title, limit)}?` : l10n.t("Allow? {0}", oneExactLine(command, limit));
 }
 
 /** Sentence about a file behind a command that the user allowed before. */
@@ -28,7 +35,7 @@ function changedSince(file: string): string {
   return `“${oneLine(file, 60)}” changed since you allowed it:`;
 }
 
-/** The whole command, line by line; a line that is too long to be shown goes on in the next row. */
+/** The whole command, line by line; a line that is too long continues in the next row. */
 export function commandRows(command: string): string[] {
   return exact(command)
     .split("\n")
@@ -37,15 +44,15 @@ export function commandRows(command: string): string[] {
 }
 
 /** Answers about files that a command left and that were moved to quarantine. */
-export const LEAVE = "Leave in quarantine";
-export const MOVE_BACK = "Move to workspace";
+export const LEAVE = l10n.t("Leave in Quarantine");
+export const MOVE_BACK = l10n.t("Move to Workspace");
 
 /** A line of the list in which a question is answered. */
 export interface AnswerRow {
   readonly label: string;
   readonly description?: string;
   readonly detail?: string;
-  /** Divides what is below from what is above. */
+  /** Separator between two parts of the list. */
   readonly separator?: true;
   readonly answer?: Answer;
 }
@@ -56,16 +63,20 @@ export interface Answer {
   readonly words?: true;
 }
 
-/** The answers, then what they are about, line by line: a list can show no longer text than that. */
+/** The answers, then the question, line by line, because a list shows only short rows. */
 export function answerRows(
   asked: Pick<ApproveParams, "command" | "cwd" | "rules" | "rulesFolder" | "forSession" | "quarantined" | "changed">,
 ): AnswerRow[] {
   const { command, cwd, rules, rulesFolder, forSession, quarantined, changed } = asked;
   if (quarantined === true) {
     return [
-      { label: `$(circle-slash) ${LEAVE}`, description: "nothing runs or follows them there", answer: { decision: "deny" } },
-      { label: "$(comment) Leave and say why…", description: "words for the agent", answer: { decision: "deny", words: true } },
-      { label: `$(reply) ${MOVE_BACK}`, description: "git, the editor or a shell may run them", answer: { decision: "allowOnce" } },
+      { label: `$(circle-slash) ${LEAVE}`, description: l10n.t("nothing runs or follows them there"), answer: { decision: "deny" } },
+      {
+        label: `$(comment) ${l10n.t("Leave and Say Why…")}`,
+        description: l10n.t("with a message to the agent"),
+        answer: { decision: "deny", words: true },
+      },
+      { label: `$(reply) ${MOVE_BACK}`, description: l10n.t("git, the editor or a shell may run them"), answer: { decision: "allowOnce" } },
       DIVIDED,
       ...lines(command),
     ];
@@ -73,19 +84,27 @@ export function answerRows(
   const [only] = rules;
   const inDetail = rulesFolder === undefined && rules.length === 1 && only !== undefined && commandRows(only).length === 1;
   const always: AnswerRow = {
-    label: `$(shield) Always allow in ${rulesFolder === undefined ? "this folder" : "the folder it enters"}`,
+    label: `$(shield) ${rulesFolder === undefined ? l10n.t("Always Allow in This Folder") : l10n.t("Always Allow in the Folder It Enters")}`,
     description: inDetail ? "word for word:" : `${count(rules.length, "command")}, word for word: see below`,
     ...(inDetail ? { detail: inert(exact(only)) } : {}),
     answer: { decision: "allowAlways" },
   };
   return [
-    { label: "$(check) Allow once", answer: { decision: "allowOnce" } },
-    { label: "$(check-all) Allow for this session", description: oneLine(forSession, 60), answer: { decision: "allowSession" } },
+    { label: `$(check) ${l10n.t("Allow Once")}`, answer: { decision: "allowOnce" } },
+    { label: `$(check-all) ${l10n.t("Allow for This Session")}`, description: oneLine(forSession, 60), answer: { decision: "allowSession" } },
     ...(rules.length === 0 ? [] : [always]),
-    { label: "$(comment) Allow and say…", description: "words for the agent", answer: { decision: "allowOnce", words: true } },
-    { label: "$(circle-slash) Deny", answer: { decision: "deny" } },
-    { label: "$(comment) Deny and say why…", description: "words for the agent", answer: { decision: "deny", words: true } },
-    // No words on the dividing lines: they would stand in the next row, and cut what is said there.
+    {
+      label: `$(comment) ${l10n.t("Allow and Say…")}`,
+      description: l10n.t("with a message to the agent"),
+      answer: { decision: "allowOnce", words: true },
+    },
+    { label: `$(circle-slash) ${l10n.t("Deny")}`, answer: { decision: "deny" } },
+    {
+      label: `$(comment) ${l10n.t("Deny and Say Why…")}`,
+      description: l10n.t("with a message to the agent"),
+      answer: { decision: "deny", words: true },
+    },
+    // Separators have no label: it would be drawn in the next row and cut the text there.
     DIVIDED,
     ...(changed === undefined ? [] : pieces(`$(warning) ${inert(changedSince(changed))}`, ROW_EM).map((row) => ({ label: row }))),
     ...lines(command),
@@ -103,7 +122,7 @@ export function answerRows(
 
 const DIVIDED: AnswerRow = { label: "", separator: true };
 
-/** Where something runs, which no line of a command looks like. */
+/** Row for the folder in which a command runs, marked unlike any line of a command. */
 function folder(path: string): AnswerRow[] {
   return pieces(`$(folder) ${label(path)}`, ROW_EM).map((row) => ({ label: row }));
 }
@@ -112,7 +131,7 @@ function lines(text: string): AnswerRow[] {
   return commandRows(text).map((row) => ({ label: row }));
 }
 
-/** The name of the document that shows what would change: `Change package.json`. */
+/** Name of the document with the proposed change: `Change package.json`. */
 export function previewName({ command }: Pick<ApproveParams, "command">): string {
   return oneLine(command, 80).replaceAll(/[/\\?#]/g, "∕");
 }

@@ -1,16 +1,15 @@
 /**
- * Text of a model, a file or a command, made fit to be seen: nothing in it can move the cursor,
- * reverse the reading direction, hide, or pass for a link. For eyes only; what runs is never
- * what came through here.
+ * Sanitizes text of a model, a file or a command for display: nothing in it can move the cursor,
+ * reverse the reading direction, hide, or look like a link. The result is only shown and never run.
  *
- * The daemon has the same for other editors (`visible.rs`); `tests/tables/visible.json` holds both.
+ * The daemon does the same for other editors (`sanitize.rs`); `tests/tables/visible.json` tests both.
  */
 
-/** Controls other than tab and newline, what Unicode says is ignored, and halves of characters. */
+/** Controls other than tab and newline, characters that Unicode ignores, and halves of characters. */
 const UNSEEN =
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ud800-\udfff\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\u{1bca0}-\u{1bca3}\u{1d173}-\u{1d17a}\u{e0000}-\u{e0fff}]/gu;
 
-/** They look like a space, and to a shell they are letters. A tab, and spaces that end a line. */
+/** Characters that look like a space but are letters to a shell; tabs; spaces that end a line. */
 const BLANK = /[\t\u00a0\u1680\u2000-\u200a\u202f\u205f\u2800\u3000]| +$/gmu;
 
 export function visible(text: string): string {
@@ -18,7 +17,7 @@ export function visible(text: string): string {
   return lines.replace(UNSEEN, (char, at: number) => (styles(char, lines.slice(Math.max(0, at - 2), at)) ? char : escaped(char)));
 }
 
-/** For what is going to run just as it stands: blanks that are not what they look like are shown too. */
+/** Sanitizes text that will run exactly as it is: unusual blanks are shown, too. */
 export function exact(text: string): string {
   const lines = text.replace(/\r\n/g, "\n").replace(UNSEEN, escaped);
   return lines.replace(BLANK, (blanks) => [...blanks].map(escaped).join(""));
@@ -29,7 +28,7 @@ export function oneLine(text: string, limit = 200): string {
   return cut(visible(text), limit);
 }
 
-/** The same of what is going to run. */
+/** The same for text that will run. */
 export function oneExactLine(text: string, limit = 200): string {
   return cut(exact(text), limit);
 }

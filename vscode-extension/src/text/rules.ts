@@ -1,10 +1,10 @@
 import type { AllowedCommand } from "../protocol";
 import { oneLine } from "./display";
 
-/** A line of the list of allowed commands, or what stands above some of them. */
+/** A row of the list of allowed commands, or the heading of some rows. */
 export type RuleRow = { readonly separator: string } | { readonly label: string; readonly description: string; readonly rule: AllowedCommand };
 
-/** Those of this workspace first, each with its folder: it may be one below the workspace's. */
+/** Rows of all rules, those of this workspace first. Each has its folder, which may be below the workspace folder. */
 export function ruleRows(rules: readonly AllowedCommand[]): RuleRow[] {
   const here = rules.filter((rule) => rule.here);
   const elsewhere = rules.filter((rule) => !rule.here);

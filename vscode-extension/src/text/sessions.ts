@@ -1,26 +1,130 @@
-import type { SessionSummary } from "../protocol";
+import { l10n } from "vscode";
+
+import type { EndReason, SessionSummary } from "../protocol";
+import { dollars } from "../status/meter";
 import { ago } from "./ago";
 import { label } from "./display";
 
-/** A session in a list: what it is about, and how it stands. */
-export function sessionText(session: SessionSummary, now: number): { label: string; description: string } {
-  const { task, doneItems, openItems, turns } = session;
+/** Row of a session in the list. */
+export interface SessionText {
+  readonly label: string;
+  readonly description: string;
+  readonly detail?: string;
+}
+
+/** Sessions below one heading of the list. */
+export interface SessionGroup {
+  readonly heading: string;
+  readonly sessions: readonly SessionSummary[];
+}
+
+const END_ICONS: Readonly<Partial<Record<EndReason, string>>> = {
+  completed: "check",
+  needsInput: "question",
+  cancelled: "circle-slash",
+  failed: "error",
+  limit: "debug-pause",
+  interrupted: "debug-disconnect",
+};
+
+/** Row of a session: its task and state, and below them its edits, progress and last line. */
+export function sessionText(session: SessionSummary, now: number): SessionText {
+  const { task, doneItems, openItems, turns, pendingEdits = 0, queued = 0, costMicros, lastLine = "" } = session;
   const all = doneItems + openItems;
-  const standing = [
+  const state = stateWords(session);
+  const about = [
+    ...(state === "" ? [] : [state]),
     ago(session.updatedMs, now),
-    all > 0 ? `${doneItems}/${all} done` : turns === 1 ? "1 turn" : `${turns} turns`,
-    ...(session.running ? ["running"] : []),
-    ...(session.lockedElsewhere ? ["open in another window"] : []),
+    ...(session.current ? [l10n.t("in view")] : []),
+    ...(session.lockedElsewhere ? [l10n.t("open in another window")] : []),
+  ];
+  const facts = [
+    ...(pendingEdits === 0 ? [] : [pendingEdits === 1 ? l10n.t("1 edit to review") : l10n.t("{0} edits to review", pendingEdits)]),
+    ...(queued === 0 ? [] : [l10n.t("{0} queued", queued)]),
+    all > 0 ? l10n.t("{0}/{1} done", doneItems, all) : turns === 1 ? l10n.t("1 turn") : l10n.t("{0} turns", turns),
+    ...(costMicros === undefined ? [] : [dollars(costMicros)]),
+    ...(lastLine === "" ? [] : [label(lastLine, 160)]),
   ];
   return {
-    label: `$(${icon(session)}) ${label(task === "" ? "Nothing said yet" : task, 80)}`,
-    description: standing.join(" · "),
+    label: `$(${icon(session)}) ${label(task === "" ? l10n.t("Nothing said yet") : task, 80)}`,
+    description: about.join(" · "),
+    detail: facts.join(" · "),
   };
 }
 
-function icon({ current, running, lockedElsewhere }: SessionSummary): string {
-  if (running) {
-    return "loading~spin";
+/** Groups of the list: first what runs or waits for the user, then the others by the day of their last change. */
+export function sessionGroups(sessions: readonly SessionSummary[], now: number, language: string): SessionGroup[] {
+  const rank = { waiting: 0, running: 1, ended: 2 };
+  const live = sessions.filter((session) => stateOf(session) !== "ended");
+  live.sort((one, other) => rank[stateOf(one)] - rank[stateOf(other)]);
+  const days = new Map<string, SessionSummary[]>();
+  for (const session of sessions.filter((one) => stateOf(one) === "ended")) {
+    const day = dayOf(session.updatedMs, now, language);
+    days.set(day, [...(days.get(day) ?? []), session]);
   }
-  return lockedElsewhere ? "lock" : current ? "check" : "comment-discussion";
+  return [
+    ...(live.length === 0 ? [] : [{ heading: l10n.t("Running and waiting"), sessions: live }]),
+    ...[...days].map(([heading, those]) => ({ heading, sessions: those })),
+  ];
+}
+
+function stateOf({ state, running }: SessionSummary): NonNullable<SessionSummary["state"]> {
+  return state ?? (running ? "running" : "ended");
+}
+
+function stateWords(session: SessionSummary): string {
+  switch (stateOf(session)) {
+    case "running":
+      return l10n.t("Running");
+    case "waiting":
+      return l10n.t("Waits for you");
+    case "ended":
+      return session.end === undefined ? "" : endWords(session.end);
+  }
+}
+
+function endWords(end: EndReason): string {
+  switch (end) {
+    case "completed":
+      return l10n.t("Done");
+    case "needsInput":
+      return l10n.t("Waits for your reply");
+    case "cancelled":
+      return l10n.t("Cancelled");
+    case "failed":
+      return l10n.t("Failed");
+    case "limit":
+      return l10n.t("Stopped at a limit");
+    case "interrupted":
+      return l10n.t("Interrupted");
+    default:
+      // A newer daemon may know more reasons.
+      return "";
+  }
+}
+
+function icon(session: SessionSummary): string {
+  switch (stateOf(session)) {
+    case "running":
+      return "loading~spin";
+    case "waiting":
+      return "warning";
+    case "ended":
+      return session.lockedElsewhere ? "lock" : session.end === undefined ? "comment-discussion" : (END_ICONS[session.end] ?? "comment-discussion");
+  }
+}
+
+/** Today, yesterday, or the date. */
+function dayOf(time: number, now: number, language: string): string {
+  const [then, today, yesterday] = [new Date(time), new Date(now), new Date(now)];
+  yesterday.setDate(yesterday.getDate() - 1);
+  // A clock that was set back is no news of the future.
+  if (time > now || then.toDateString() === today.toDateString()) {
+    return l10n.t("Today");
+  }
+  if (then.toDateString() === yesterday.toDateString()) {
+    return l10n.t("Yesterday");
+  }
+  const year = then.getFullYear() === today.getFullYear() ? {} : ({ year: "numeric" } as const);
+  return then.toLocaleDateString(language, { weekday: "long", day: "numeric", month: "long", ...year });
 }

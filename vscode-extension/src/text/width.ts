@@ -1,12 +1,12 @@
-// How wide a text is drawn at most, in the size of its letters (em), where nobody can measure it: in the
-// proportional letters of the editor's lists, whose rows are cut off at their end. DejaVu Sans, the
-// widest of the usual ones, is the measure.
+// Upper bounds for the width of text in em, in the proportional letters of the editor's lists, whose rows
+// are cut at their end. An extension cannot measure text. The bounds are those of DejaVu Sans, the widest
+// common font.
 
 const NARROW = /[ !'(),\-./:;I[\\\]fijlrt|]/;
 const USUAL = /[a-z0-9$?_{}"*`]/;
 const WIDE = /[%@MWmw]/;
 
-/** Never less than it is drawn with; the widths of letters few fonts have are anybody's guess. */
+/** Upper bound of the width of a character. The widths of rare letters are estimates. */
 export function width(char: string): number {
   const code = char.codePointAt(0) ?? 0;
   if (code < 0x80) {

@@ -1,0 +1,177 @@
+// The conversation for people who use no mouse or no screen: axe finds no serious fault in any state
+// and theme, the names that a screen reader says are recorded, and a task is done by keyboard alone.
+
+import assert from "node:assert/strict";
+import { readFile, writeFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { after } from "node:test";
+
+import { repository, until } from "./editor.mjs";
+import { SECOND, cairn } from "./harness.mjs";
+import { openModel } from "./model.mjs";
+
+const THEMES = ["Dark Modern", "Light Modern", "Dark High Contrast", "Light High Contrast"];
+const NAMES = join(repository, "tests/e2e/names.txt");
+const axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+let window;
+let view;
+let model;
+let keyboard;
+const { step } = cairn({
+  conversation: true,
+  prepare: async () => {
+    model = await openModel();
+    return model.settings;
+  },
+  ready: (it) => {
+    ({ window } = it);
+    keyboard = window.page.keyboard;
+    view = window.conversation();
+  },
+});
+after(() => model?.close());
+
+const composer = () => view.getByLabel("Message to the agent", { exact: true });
+const article = (text) => view.locator("[role=article]", { hasText: text });
+const card = () => view.locator("[role=alertdialog]");
+const focused = (locator) => locator.and(view.locator(":focus"));
+
+/** Serious faults that axe finds in the page of the conversation. */
+async function faults() {
+  const handle = await view.locator("body").elementHandle();
+  const frame = await handle.ownerFrame();
+  // As an expression of the debugger: the page itself may not evaluate text.
+  await frame.evaluate(axe);
+  const { violations } = await frame.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
+  return violations
+    .filter(({ impact }) => impact === "serious" || impact === "critical")
+    .flatMap(({ id, nodes }) => nodes.map(({ target, failureSummary }) => `${id}: ${target.join(" ")}: ${failureSummary}`));
+}
+
+async function assertClean(state) {
+  for (const theme of THEMES) {
+    await window.theme(theme);
+    assert.deepEqual(await faults(), [], `${state} in ${theme}`);
+  }
+  await window.theme(THEMES[0]);
+}
+
+step("axe finds nothing in an empty view, and the key leads there and back", async () => {
+  await window
+    .status()
+    .first()
+    .waitFor({ timeout: 60 * SECOND });
+  await window.open("src/cart.mjs");
+  await keyboard.press("Control+Alt+a");
+  await focused(composer()).waitFor();
+  await keyboard.press("Control+Alt+a");
+  await window.page.locator(".monaco-editor.focused").waitFor();
+  await assertClean("the empty view");
+});
+
+step("a task is given, an approval denied, another allowed and an edit accepted, by keyboard alone", async () => {
+  await keyboard.press("Control+Alt+a");
+  await focused(composer()).waitFor();
+  await keyboard.type("Tidy the prices");
+  await keyboard.press("Enter");
+  let request = await model.next();
+  await request.call({ name: "bash", arguments: { command: "rm -rf build" } }, { name: "bash", arguments: { command: "echo done" } });
+  await card().first().waitFor();
+  assert.ok(await focused(composer()).isVisible(), "news do not move the focus");
+  await assertClean("an approval");
+  await backToComposer();
+  await tabTo(card().first());
+  await card().first().locator("button:not([aria-disabled])").first().waitFor();
+  await keyboard.press("Alt+n");
+  await article("rm -rf build").filter({ hasText: "denied" }).waitFor();
+  await card().filter({ hasText: "echo done" }).waitFor();
+  await focused(card().first()).waitFor();
+  await card().first().locator("button:not([aria-disabled])").first().waitFor();
+  await keyboard.press("Alt+y");
+  await focused(composer()).waitFor();
+  request = await model.next();
+  await request.call({
+    name: "edit_file",
+    arguments: { path: "src/pricing.mjs", old_text: "/** Returns the", new_text: "// Prices in cents.\n/** Returns the" },
+  });
+  request = await model.next();
+  await request.say("The prices are **tidy**: see `src/pricing.mjs`.");
+  await article("The prices are tidy").waitFor();
+  await keyboard.press("Alt+F5");
+  await window.page.locator(".tab.active[data-resource-name='pricing.mjs']").waitFor();
+  await window.page.locator(".monaco-editor.focused").waitFor();
+  await keyboard.press("Control+Alt+Enter");
+  await view.locator(".edits").waitFor({ state: "hidden" });
+});
+
+step("the items are reached with the arrow keys", async () => {
+  await backToComposer();
+  await tabTo(view.locator(".item"), "Shift+Tab");
+  await keyboard.press("Home");
+  await focused(view.locator(".item").first()).waitFor();
+  await keyboard.press("End");
+  await focused(view.locator(".item").last()).waitFor();
+});
+
+step("axe finds nothing in a conversation with every kind of item", async () => {
+  await composer().fill("Look around");
+  await keyboard.press("Enter");
+  let request = await model.next();
+  await request.call(
+    { name: "read_file", arguments: { path: "src/cart.mjs" } },
+    { name: "TodoWrite", arguments: { todos: [{ content: "Look", activeForm: "Looking", status: "in_progress" }] } },
+  );
+  request = await model.next();
+  await request.call({ name: "TodoWrite", arguments: { todos: [{ content: "Look", activeForm: "Looking", status: "completed" }] } });
+  request = await model.next();
+  await request.say(
+    "# Heading\n\n- a list\n- of two\n\n```js\nconst a = 1;\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\nSee https://example.invalid/x.",
+  );
+  await article("Heading").waitFor();
+  await composer().fill("Fail");
+  await keyboard.press("Enter");
+  request = await model.next();
+  request.response.writeHead(401, { "content-type": "application/json" });
+  request.response.end(JSON.stringify({ error: { message: "Incorrect API key." } }));
+  await article("Failed").last().waitFor();
+  const folds = view.locator(".fold[aria-expanded=false]:visible");
+  for (let left = await folds.count(); left > 0; left -= 1) {
+    await folds.first().press("Enter");
+  }
+  await assertClean("all items");
+});
+
+step("the names that a screen reader says are the recorded ones", async () => {
+  const names = (await view.locator("body").ariaSnapshot())
+    .replace(/\d+(\.\d+)? (s|ms|min)\b/gu, "N s")
+    .replace(/\d+(\.\d+)? (seconds?|minutes?)\b/gu, "N seconds")
+    .replace(/[\d.]+k? tokens/gu, "N tokens")
+    .replace(/\d{1,2}:\d{2}( [AP]M)?/gu, "TIME");
+  if (process.env.UPDATE_EXPECT !== undefined) {
+    await writeFile(NAMES, `${names}\n`);
+  }
+  assert.equal(`${names}\n`, await readFile(NAMES, "utf8"), "UPDATE_EXPECT=1 writes the names anew");
+});
+
+/** Leaves the view by its key and comes back, which puts the focus into the composer. */
+async function backToComposer() {
+  if ((await view.locator("body:focus-within").count()) > 0) {
+    await keyboard.press("Control+Alt+a");
+    await window.page.locator(".monaco-editor.focused").waitFor();
+  }
+  await keyboard.press("Control+Alt+a");
+  await focused(composer()).waitFor();
+}
+
+/** Presses Tab until the focus is in the element. */
+async function tabTo(locator, key = "Tab") {
+  for (let left = 30; left > 0; left -= 1) {
+    if ((await locator.and(view.locator(":focus-within")).count()) > 0) {
+      return;
+    }
+    await keyboard.press(key);
+  }
+  await until(async () => false, 1, `the focus in ${locator}`);
+}

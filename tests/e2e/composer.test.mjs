@@ -1,0 +1,189 @@
+// The composer: a message while there is no model, and what can be attached to a message.
+
+import assert from "node:assert/strict";
+import { after } from "node:test";
+
+import { until } from "./editor.mjs";
+import { SECOND, cairn } from "./harness.mjs";
+import { openModel } from "./model.mjs";
+
+let window;
+const model = await openModel();
+const { step } = cairn({
+  conversation: true,
+  ready: (it) => {
+    ({ window } = it);
+  },
+});
+
+after(() => model.close());
+
+const composer = () => window.conversation().getByLabel("Message to the agent");
+const chip = (name) => window.conversation().locator(".composer [data-chip]", { hasText: name });
+const option = (name) => window.conversation().getByRole("option", { name });
+const article = (text) => window.conversation().locator("[role=article]", { hasText: text });
+const said = ({ body }) => JSON.stringify(body.messages.filter(({ role }) => role === "user").at(-1).content);
+const keys = () => window.page.keyboard;
+const LINES = Array.from({ length: 60 }, (_, n) => `  File "src/part_${n}.py", line ${n + 1}`).join("\n");
+/** PNG of one pixel. */
+const PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+
+const picker = () => window.page.locator(".quick-input-widget:visible");
+
+step("a message without a model returns to the composer, and is sent once a model is set up", async () => {
+  await window
+    .status()
+    .filter({ hasText: "no model" })
+    .waitFor({ timeout: 60 * SECOND });
+  await window.command("Cairn: Show Conversation");
+  await composer().fill("Is the total safe?");
+  await composer().press("Enter");
+  await picker().locator(".quick-input-title", { hasText: "The agent needs a model" }).waitFor();
+  await window.page.keyboard.press("Escape");
+  await until(async () => (await composer().inputValue()) === "Is the total safe?", 5 * SECOND, "the text is back");
+  await window.screenshot("37 conversation no model");
+  await window.command("Preferences: Open User Settings (JSON)");
+  await window.page.locator(".view-line", { hasText: "workbench.startupEditor" }).waitFor();
+  await window.page.keyboard.press("Control+Home");
+  await window.page.keyboard.press("ArrowRight");
+  await window.page.keyboard.insertText(`${JSON.stringify(model.settings).slice(1, -1)},`);
+  await window.page.keyboard.press("Control+s");
+  const toast = window.notification("Your task is kept");
+  await window.button("Continue with the Task", toast).click();
+  await composer().and(window.conversation().locator(":focus")).waitFor();
+  await composer().press("Enter");
+  await (await model.next()).say("It is.");
+  await window.conversation().locator("[role=article]", { hasText: "It is." }).waitFor();
+});
+
+/** Gives the box what a browser gives when the user pastes or drops. */
+const give = (type, files, texts = {}) =>
+  composer().evaluate(
+    (box, given) => {
+      const data = new DataTransfer();
+      for (const [kind, text] of Object.entries(given.texts)) {
+        data.setData(kind, text);
+      }
+      for (const { name, base64 } of given.files) {
+        data.items.add(new File([Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0))], name));
+      }
+      const options = { bubbles: true, cancelable: true };
+      box.dispatchEvent(
+        given.type === "paste"
+          ? new ClipboardEvent("paste", { ...options, clipboardData: data })
+          : new DragEvent("drop", { ...options, dataTransfer: data }),
+      );
+    },
+    { type, files, texts },
+  );
+
+step("the active file is a chip that one key leaves out", async () => {
+  await window.open("src/cart.mjs");
+  await window.command("Cairn: Show Conversation");
+  await chip("cart.mjs").waitFor();
+  await composer().and(window.conversation().locator(":focus")).waitFor();
+  await keys().press("Backspace");
+  await chip("cart.mjs").and(window.conversation().locator(":focus")).waitFor();
+  await keys().press("Delete");
+  await window.conversation().locator('.chip[aria-pressed="false"]').waitFor();
+  await keys().press("Escape");
+  await keys().type("Is it on?");
+  await keys().press("Enter");
+  const request = await model.next();
+  assert.ok(!said(request).includes("Open in the active editor"), said(request));
+  await request.say("No file came along.");
+  await article("No file came along.").waitFor();
+});
+
+step("a mention finds a file by a few letters, and attaches it", async () => {
+  await composer().click();
+  await keys().type("Round the sums of @prc");
+  await option("pricing.mjs, src/pricing.mjs").waitFor();
+  await window.screenshot("38 composer mention");
+  await keys().press("Enter");
+  assert.equal(await composer().inputValue(), "Round the sums of @pricing.mjs ");
+  await chip("src/pricing.mjs").waitFor();
+  await keys().press("Enter");
+  const request = await model.next();
+  assert.ok(said(request).includes("[cairn] attached file src/pricing.mjs"), said(request));
+  await request.say("They are rounded.");
+  await article("Round the sums").locator(".chip", { hasText: "src/pricing.mjs" }).waitFor();
+  await article("They are rounded.").waitFor();
+});
+
+step("a long paste and an image become chips, and reach the model", async () => {
+  await window.page.evaluate((text) => navigator.clipboard.writeText(text), LINES);
+  await composer().click();
+  await keys().press("Control+v");
+  await chip("Pasted text (60 lines)").waitFor();
+  await give("paste", [{ name: "shot.png", base64: PIXEL }]);
+  await chip("shot.png").waitFor();
+  await keys().type("What went wrong?");
+  await window.screenshot("39 composer chips");
+  await keys().press("Enter");
+  const request = await model.next();
+  assert.ok(said(request).includes(JSON.stringify(LINES).slice(1, -1)), said(request));
+  assert.ok(said(request).includes(`data:image/png;base64,${PIXEL}`));
+  await request.say("Part 59 failed.");
+  await article("What went wrong?").locator(".chip", { hasText: "shot.png" }).waitFor();
+  assert.equal(await window.conversation().locator(".composer .chip.added").count(), 0, "the chips went with the message");
+  await window.screenshot("40 composer sent chips");
+});
+
+step("an image that is none, and a paste that is too long, are refused in words", async () => {
+  await composer().fill("Kept");
+  await give("drop", [{ name: "evil.png", base64: btoa("<svg onload=alert(1)>") }]);
+  await window.conversation().getByRole("alert").filter({ hasText: "evil.png is not a PNG, JPEG, WebP or GIF image" }).waitFor();
+  await composer().evaluate((box) => {
+    const data = new DataTransfer();
+    data.setData("text/plain", "x".repeat(10_000_000));
+    box.dispatchEvent(new ClipboardEvent("paste", { bubbles: true, cancelable: true, clipboardData: data }));
+  });
+  await window.conversation().getByRole("alert").filter({ hasText: "The pasted text has 10,000,000 characters" }).waitFor();
+  assert.equal(await composer().inputValue(), "Kept");
+  await window.screenshot("41 composer refused");
+  await composer().fill("");
+});
+
+step("attachments of a draft and of the conversation are there after a reload", async () => {
+  await window.page.evaluate((text) => navigator.clipboard.writeText(text), LINES);
+  await composer().click();
+  await keys().press("Control+v");
+  await chip("Pasted text (60 lines)").waitFor();
+  // The editor's own storage takes a moment.
+  const pasted = Date.now();
+  await until(() => Date.now() - pasted > 1_500, 5 * SECOND, "the draft to be kept");
+  await window.reload();
+  await chip("Pasted text (60 lines)").waitFor({ timeout: 60 * SECOND });
+  await article("What went wrong?").locator(".chip", { hasText: "shot.png" }).waitFor();
+});
+
+step("at 240 pixels, and in a light theme, no chip is cut off", async () => {
+  await window.theme("Light Modern");
+  await window.sideBarWidth(240);
+  await give("paste", [{ name: "a-screenshot-with-a-name-that-is-far-too-long-for-the-view.png", base64: PIXEL }]);
+  await chip("a-screenshot").waitFor();
+  await composer().click();
+  await keys().type("See @");
+  await option(/^Problems/).waitFor();
+  await window.screenshot("42 composer narrow light");
+  const width = await window.page
+    .locator("iframe.webview")
+    .first()
+    .evaluate((frame) => frame.clientWidth);
+  for (const box of await window
+    .conversation()
+    .locator(".composer .chip, .mention")
+    .evaluateAll((all) => all.map((one) => one.getBoundingClientRect().right))) {
+    assert.ok(box <= width, `${box} of ${width}`);
+  }
+  await keys().press("Escape");
+  await option(/^Problems/).waitFor({ state: "hidden" });
+  assert.equal(await composer().inputValue(), "See @", "Escape closes the list, and nothing else");
+  await window.theme("Dark Modern");
+  await composer().click();
+  await keys().press("End");
+  await keys().type(" and @c");
+  await option("cart.mjs, src/cart.mjs").waitFor();
+  await window.screenshot("43 composer narrow dark");
+});

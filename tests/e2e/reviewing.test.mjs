@@ -1,0 +1,240 @@
+// How edits look in the text, and deciding many of them quickly: changed words in place, and the review
+// mode with one key for each edit.
+
+import assert from "node:assert/strict";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { after, test } from "node:test";
+
+import { until } from "./editor.mjs";
+import { SECOND, cairn } from "./harness.mjs";
+import { openModel } from "./model.mjs";
+
+let window;
+const model = await openModel();
+const COUNT = 40;
+const it = cairn({
+  prepare: async (workspace) => {
+    const lines = Array.from({ length: COUNT }, (_, index) => `const value${index} = measure(text, ${index});\n// kept\n`);
+    await writeFile(join(workspace, "many.mjs"), lines.join(""));
+    await writeFile(
+      join(workspace, "words.py"),
+      "def cut(text, max_length=80):\n    if len(text) <= max_length:\n        return text\n    return text[:max_length - 1] + '…'\n\n\ndef first(text):\n    lines = text.splitlines()\n    lines = [line for line in lines if line]\n    return lines[0] if lines else ''\n",
+    );
+    return { ...model.settings, "cairn.review.advance": true };
+  },
+  ready: () => {
+    window = it.window;
+  },
+});
+const { step } = it;
+
+after(() => model.close());
+
+const onDisk = (path) => readFile(join(it.workspace, path), "utf8");
+const counted = (count) =>
+  window
+    .status()
+    .filter({ hasText: `${count} edits to review` })
+    .waitFor();
+const edit = (path, old, text) => ({ name: "edit_file", arguments: { path, old_text: old, new_text: text } });
+/** The active editor's line with this text, and where it is drawn. */
+const line = (text) => window.page.locator(".editor-instance .view-line", { hasText: text });
+/** A line that is being drawn anew has no place. */
+const placeOf = async (text) => (await until(() => line(text).boundingBox(), 10 * SECOND, `the line ${text}`)).y;
+const heightBetween = async (above, below) => (await placeOf(below)) - (await placeOf(above));
+
+async function task(...calls) {
+  await window.command("Agent: run task");
+  await window.answer("What should be done?", "Change it");
+  await (await model.next()).call(...calls);
+  await (await model.next()).say("Changed.");
+}
+
+step("a changed word is shown within its line: it costs no zone and no line", async () => {
+  await window.open("words.py");
+  // Without lenses, so that the height of the text alone is measured.
+  await window.page.locator(".editor-instance .view-line", { hasText: "return text[" }).waitFor();
+  const before = await heightBetween("if len", "return text[");
+  await task(
+    edit("words.py", "(text, max_length=80):\n    if len(text) <= max_length:", "(text, limit=80):\n    if len(text) <= limit:"),
+    edit("words.py", "    return text[:max_length - 1] + '…'", "    return text[:limit - 1] + '…'"),
+    edit(
+      "words.py",
+      "    lines = text.splitlines()\n    lines = [line for line in lines if line]\n    return lines[0] if lines else ''",
+      "    return next((line for line in text.splitlines() if line), '')",
+    ),
+  );
+  await counted(3);
+  const zones = window.page.locator(".review-widget");
+  await zones.filter({ hasText: "Removed 3 lines" }).waitFor();
+  assert.equal(await zones.count(), 1, "only the replaced block has a zone");
+  const struck = () =>
+    window.page.evaluate(() =>
+      [...document.querySelectorAll(".editor-instance .view-line span")]
+        .map((each) => getComputedStyle(each, "::before"))
+        .filter(({ content }) => /max_length/.test(content))
+        .map(({ textDecorationLine }) => textDecorationLine),
+    );
+  await until(async () => (await struck()).length === 3, 10 * SECOND, "three struck words");
+  assert.deepEqual(await struck(), ["line-through", "line-through", "line-through"]);
+  // One lens above the last line, and nothing else.
+  const lens = (await window.page.locator(".codelens-decoration").first().boundingBox()).height;
+  assert.ok((await heightBetween("if len", "return text[")) - before <= lens + 4, "no added height");
+  for (const [theme, name] of [
+    ["Dark Modern", "dark"],
+    ["Light Modern", "light"],
+    ["Dark High Contrast", "high contrast"],
+    ["Light High Contrast", "light high contrast"],
+  ]) {
+    await window.theme(theme);
+    await zones.locator(".monaco-tokenized-source span[class^=mtk]").first().waitFor();
+    await window.screenshot(`reviewing-01 ${name}`);
+  }
+  await window.theme("Dark Modern");
+});
+
+step("the removed word can be read by the keyboard", async () => {
+  await window.goTo(6);
+  await window.page.keyboard.press("Shift+Alt+F5");
+  await window.command("Show or Focus Hover");
+  await window.page.locator(".monaco-hover:visible", { hasText: "Removed: max_length" }).waitFor();
+  await window.page.keyboard.press("Escape");
+});
+
+step("the edits of the file are accepted", async () => {
+  await window.command("Cairn: Accept Edits in File");
+  await window.status().filter({ hasText: "to review" }).waitFor({ state: "hidden" });
+  assert.match(await window.text(), /limit - 1/u);
+});
+
+const reviewing = () => window.page.locator('.statusbar-item[id*="cairn.status.reviewing"]');
+
+step("forty edits are decided with forty keys, with the way back and in sight of the keys", async () => {
+  const numbers = Array.from({ length: COUNT }, (_, index) => index);
+  await task(...numbers.map((index) => edit("many.mjs", `value${index} = measure(text, `, `value${index} = measure(line, `)));
+  await counted(COUNT);
+  await window.open("many.mjs");
+  await window.command("Agent: review edits");
+  await reviewing()
+    .filter({ hasText: `REVIEW 1/${COUNT}` })
+    .waitFor();
+  await window.page.locator(".monaco-editor.focused").waitFor();
+  await window.screenshot("reviewing-02 review mode");
+  await window.page.keyboard.press("j");
+  await reviewing()
+    .filter({ hasText: `REVIEW 2/${COUNT}` })
+    .waitFor();
+  await window.page.keyboard.press("k");
+  await reviewing()
+    .filter({ hasText: `REVIEW 1/${COUNT}` })
+    .waitFor();
+  for (let left = COUNT - 1; left >= COUNT - 4; left--) {
+    await window.page.keyboard.press(left % 2 === 0 ? "n" : "y");
+    await counted(left);
+  }
+  await window.page.keyboard.press("u");
+  await counted(COUNT - 3);
+  await window.page.keyboard.press("n");
+  await counted(COUNT - 4);
+  // Quicker than the edits are decided: no key is lost, and none becomes text.
+  for (let left = COUNT - 5; left >= 0; left--) {
+    await window.page.keyboard.press("y");
+  }
+  await window
+    .status()
+    .filter({ hasText: "edits to review" })
+    .or(window.status().filter({ hasText: "edit to review" }))
+    .waitFor({ state: "hidden", timeout: 60 * SECOND });
+  await reviewing().waitFor({ state: "hidden" });
+  const text = await window.text();
+  assert.equal(text.match(/measure\(line, /gu).length, COUNT - 2);
+  assert.equal(text.match(/measure\(text, /gu).length, 2);
+  assert.doesNotMatch(text, /^y|yy/mu);
+});
+
+step("Esc ends the review mode, and so does typing, which goes into the text", async () => {
+  await task(edit("many.mjs", "value0 = ", "first = "), edit("many.mjs", "value9 = ", "ninth = "), edit("many.mjs", "value20 = ", "other = "));
+  await counted(3);
+  await window.command("Agent: review edits");
+  await reviewing().waitFor();
+  await window.page.keyboard.press("Escape");
+  await reviewing().waitFor({ state: "hidden" });
+  await window.command("Agent: review edits");
+  await reviewing().waitFor();
+  await window.page.keyboard.press("End");
+  await window.page.keyboard.type(" zyn");
+  await reviewing().waitFor({ state: "hidden" });
+  await line(" zyn").waitFor();
+  assert.match(await window.text(), / zyn\n/u);
+});
+
+step("the letters decide in the list of edits too, and the selection goes on", async () => {
+  await counted(3);
+  await window.command("Agent: review edits");
+  await reviewing().waitFor();
+  await window.row("Proposed Edits", "Edit 2 of 3").click();
+  await window.page.keyboard.press("ArrowUp");
+  await window.page.keyboard.press("ArrowDown");
+  await window.page.keyboard.press("y");
+  await counted(2);
+  const selected = window.row("Proposed Edits", "Edit 2 of 2").and(window.page.locator('[aria-selected="true"]'));
+  await selected.waitFor();
+  await window.screenshot("reviewing-03 list");
+  await window.page.keyboard.press("n");
+  await window.status().filter({ hasText: "1 edit to review" }).waitFor();
+  // The list has the focus again before the next step opens the palette.
+  await window.row("Proposed Edits", "Edit 1 of 1").and(window.page.locator('[aria-selected="true"]')).waitFor();
+  await window.page.keyboard.press("Escape");
+  await reviewing().waitFor({ state: "hidden" });
+});
+
+step("a new file has one lens, and all files at once have the decisions in the title", async () => {
+  await task({ name: "write_file", arguments: { path: "made.mjs", content: "export const one = 1;\n".repeat(30) } });
+  await counted(2);
+  // By its row: the search for files may not know it yet. The list is drawn after the count.
+  await window.row("Proposed Edits", "made.mjs").first().waitFor();
+  await window.row("Proposed Edits", "Edit 1 of 1").first().click();
+  await window.page.locator('.tab.active[data-resource-name="made.mjs"]').waitFor();
+  await window.lens("New file (+30)").waitFor();
+  await window.screenshot("reviewing-04 new file");
+  await window.command("Cairn: Review All Edits");
+  await window.page.locator(".tab.active", { hasText: "Proposed edits" }).waitFor();
+  await window.screenshot("reviewing-05 all files");
+  await window.page.locator('.editor-actions .action-label[aria-label^="Accept All Edits"]').click();
+  await window.status().filter({ hasText: "to review" }).waitFor({ state: "hidden" });
+});
+
+step("rejecting an edit in which one typed asks what becomes of that line, with the way back", async () => {
+  await task(
+    edit("words.py", "    return text[:limit - 1] + '…'", "    if limit < 1:\n        return ''\n    return text[:limit - 1].rstrip() + '…'"),
+  );
+  await window.status().filter({ hasText: "1 edit to review" }).waitFor();
+  await window.open("words.py");
+  await window.goTo(5);
+  await window.page.keyboard.press("End");
+  await window.page.keyboard.type("  # short");
+  await line("# short").waitFor();
+  await window.lens("with your own changes").waitFor();
+  const dialog = window.page.locator(".monaco-dialog-box");
+  await window.page.keyboard.press("Control+Alt+Backspace");
+  await dialog.filter({ hasText: "# short" }).waitFor();
+  await window.screenshot("reviewing-06 your own words");
+  await window.button("Cancel", dialog).click();
+  await dialog.waitFor({ state: "hidden" });
+  await line("# short").waitFor();
+  await window.page.keyboard.press("Control+Alt+Backspace");
+  await window.button("Drop All", dialog).click();
+  const toast = window.notification("Rejected, with what you typed in it.");
+  await toast.waitFor();
+  assert.doesNotMatch(await window.text(), /# short|if limit < 1/u);
+  await window.button("Undo", toast).click();
+  await line("# short").waitFor();
+  await window.status().filter({ hasText: "1 edit to review" }).waitFor();
+  await window.goTo(5);
+  await window.page.keyboard.press("Control+Alt+Backspace");
+  await window.button("Keep Mine", dialog).click();
+  await window.status().filter({ hasText: "to review" }).waitFor({ state: "hidden" });
+  assert.match(await window.text(), /return text\[:limit - 1\] \+ '…'/u);
+  assert.match(await window.text(), /# short/u);
+});

@@ -1,0 +1,70 @@
+import * as vscode from "vscode";
+
+import type { StatusStore } from "../stores/status";
+import { oneLine } from "../text/display";
+
+/** Leads to a model when a task cannot start without one, and back to the task. */
+export class ModelSetup implements vscode.Disposable {
+  readonly #subscription: vscode.Disposable;
+  /** Offers the text again that waits for a model. */
+  #waiting: { readonly text: string; readonly again: () => unknown } | undefined;
+
+  constructor(private readonly status: StatusStore) {
+    this.#subscription = status.onDidChange(() => {
+      const waiting = this.#waiting;
+      if (waiting !== undefined && status.hasModel) {
+        this.#waiting = undefined;
+        void this.#goOn(waiting.text, waiting.again);
+      }
+    });
+  }
+
+  dispose(): void {
+    this.#subscription.dispose();
+  }
+
+  /** Asks how to get a model. `again` opens the kept text when there is one. */
+  async offer(text: string, again: () => unknown): Promise<void> {
+    this.#waiting = { text, again };
+    const key = {
+      label: `$(key) ${vscode.l10n.t("Set API Key…")}`,
+      detail: vscode.l10n.t("Anthropic, OpenAI, or a compatible server"),
+      command: "cairn.setApiKey",
+    };
+    const model = {
+      label: `$(server) ${vscode.l10n.t("Choose Model…")}`,
+      detail: vscode.l10n.t("What can be used now, and why the rest cannot"),
+      command: "cairn.chooseModel",
+    };
+    const settings = {
+      label: `$(settings-gear) ${vscode.l10n.t("Use a Server on This Machine…")}`,
+      detail: vscode.l10n.t("Opens the settings of the model: its base URL and name"),
+      command: "cairn.modelSettings",
+    };
+    const demo = {
+      label: `$(play-circle) ${vscode.l10n.t("Try the Demo")}`,
+      detail: vscode.l10n.t("A recorded script in a sample folder, without a model"),
+      command: "cairn.tryDemo",
+    };
+    const picked = await vscode.window.showQuickPick([key, model, settings, demo], {
+      title: vscode.l10n.t("The agent needs a model"),
+      placeHolder: vscode.l10n.t("Your task is kept: {0}", oneLine(text, 60)),
+      ignoreFocusOut: true,
+    });
+    if (picked !== undefined) {
+      await vscode.commands.executeCommand(picked.command);
+    }
+  }
+
+  async #goOn(text: string, again: () => unknown): Promise<void> {
+    const model = this.status.status?.model.name ?? "";
+    const go = vscode.l10n.t("Continue with the Task");
+    const answer = await vscode.window.showInformationMessage(
+      vscode.l10n.t("{0} can be used now. Your task is kept: {1}", oneLine(model, 60), oneLine(text, 80)),
+      go,
+    );
+    if (answer === go) {
+      await again();
+    }
+  }
+}

@@ -1,0 +1,73 @@
+import type { Agent } from "../daemon/agent";
+import { type Attachment, type ReviewMode, type TaskContext, requests } from "../protocol";
+import type { ModeStore } from "../stores/mode";
+import type { SessionStore, Turn } from "../stores/session";
+
+/** Requests that start, steer, queue and end tasks, for commands and for the composer. A failure is the caller's to show. */
+export class TaskRequests {
+  constructor(
+    private readonly agent: Agent,
+    private readonly sessions: SessionStore,
+    private readonly modes: ModeStore,
+  ) {}
+
+  /** A turn of a session, or of a new one. */
+  async start(
+    text: string,
+    sessionId: string | undefined,
+    context: TaskContext,
+    mode: ReviewMode = this.modes.of(sessionId),
+    attachments: readonly Attachment[] = [],
+  ): Promise<void> {
+    const session = sessionId === undefined ? {} : { sessionId };
+    const started = await this.agent.request(requests.runTask, { text, ...session, mode, context, ...sent(attachments) });
+    this.modes.began(started.sessionId, started.turnId, mode);
+  }
+
+  async steer(turn: Turn, text: string, attachments: readonly Attachment[] = []): Promise<void> {
+    await this.agent.request(requests.steer, { sessionId: turn.sessionId, expectedTurnId: turn.turnId, text, ...sent(attachments) });
+  }
+
+  async queue(sessionId: string, text: string, attachments: readonly Attachment[] = []): Promise<void> {
+    await this.agent.request(requests.queueAdd, { sessionId, text, mode: this.modes.of(sessionId), ...sent(attachments) });
+  }
+
+  async sendQueued(sessionId: string, id: string): Promise<void> {
+    await this.agent.request(requests.queueSend, { sessionId, id });
+  }
+
+  async editQueued(sessionId: string, id: string, text: string): Promise<void> {
+    await this.agent.request(requests.queueEdit, { sessionId, id, text });
+  }
+
+  async dropQueued(sessionId: string, id: string): Promise<void> {
+    await this.agent.request(requests.queueDrop, { sessionId, id });
+  }
+
+  async cancel(turn: Turn): Promise<void> {
+    await this.agent.request(requests.cancel, { sessionId: turn.sessionId, turnId: turn.turnId });
+  }
+
+  /** Words of the user for a session as it is now: for its running turn, after it, or as its next one. Without a session: a new one. */
+  async say(
+    text: string,
+    sessionId: string | undefined,
+    context: TaskContext,
+    queue: boolean,
+    attachments: readonly Attachment[] = [],
+  ): Promise<void> {
+    const turn = sessionId === undefined ? undefined : this.sessions.turnOf(sessionId);
+    if (turn?.phase.kind !== "started") {
+      await this.start(text, sessionId, context, undefined, attachments);
+    } else if (queue) {
+      await this.queue(turn.sessionId, text, attachments);
+    } else {
+      await this.steer(turn, text, attachments);
+    }
+  }
+}
+
+/** Absent if there are none, for daemons that know no attachments. */
+function sent(attachments: readonly Attachment[]): { attachments?: Attachment[] } {
+  return attachments.length === 0 ? {} : { attachments: [...attachments] };
+}

@@ -1,0 +1,127 @@
+import type { Attachment } from "../protocol";
+import { MOST } from "./attachmentLimits";
+import { type ChipState, MAX_TEXT, type SentChip } from "./messages";
+
+const ICONS: Readonly<Record<Attachment["kind"], string>> = {
+  file: "file",
+  folder: "folder",
+  selection: "selection",
+  text: "output",
+  image: "file-media",
+};
+
+/** Name and place of an attachment, in one line. */
+export function chipLabel({ name, uri, range, kind }: Attachment): string {
+  const path = name ?? decodeURIComponent(uri?.slice(uri.lastIndexOf("/") + 1) ?? "");
+  if (kind !== "selection" || range === undefined) {
+    return path;
+  }
+  const [first, last] = [range.start.line + 1, range.end.line + 1];
+  return `${path}:${first === last ? `${first}` : `${first}–${last}`}`;
+}
+
+export function iconOf({ kind }: Attachment): string {
+  return ICONS[kind];
+}
+
+/** Chip of an attachment on the message that it was sent with. */
+function sentChip(attachment: Attachment): SentChip {
+  const { uri, range, kind } = attachment;
+  const target =
+    uri === undefined || kind === "folder"
+      ? ""
+      : `${decodeURIComponent(uri.replace("file://", ""))}${range === undefined ? "" : `:${range.start.line + 1}`}`;
+  return { icon: iconOf(attachment), label: chipLabel(attachment), target };
+}
+
+/** A message with its attachments. Where the user wrote nothing, the daemon puts their names for the words. */
+export function sentWith(text: string, attachments: readonly Attachment[]): { readonly text: string; readonly attachments: readonly SentChip[] } {
+  const names = attachments.map(({ name }) => name ?? "").join(", ");
+  return { text: attachments.length > 0 && text === names ? "" : text, attachments: attachments.map(sentChip) };
+}
+
+interface Kept {
+  readonly id: string;
+  readonly attachment: Attachment;
+}
+
+/** Attachments of messages that are being written, by session. */
+export class AttachmentTray {
+  readonly #kept = new Map<string, readonly Kept[]>();
+  readonly #restored = new Set<string>();
+  #next = 1;
+
+  constructor(private readonly save: (session: string, attachments: readonly Attachment[]) => void) {}
+
+  /** Takes over what was kept over a reload of the window. */
+  restore(session: string, attachments: readonly Attachment[]): void {
+    if (!this.#restored.has(session)) {
+      this.#restored.add(session);
+      this.#kept.set(session, [...attachments.map((attachment) => this.#keep(attachment)), ...this.#of(session)]);
+    }
+  }
+
+  chips(session: string): readonly ChipState[] {
+    return this.#of(session).map(({ id, attachment }) => ({
+      id,
+      icon: iconOf(attachment),
+      label: chipLabel(attachment),
+      expands: attachment.kind === "text" && (attachment.text?.length ?? 0) <= MAX_TEXT,
+    }));
+  }
+
+  /** Adds an attachment; false if there are too many. One that is there already is not added again. */
+  add(session: string, attachment: Attachment): boolean {
+    const kept = this.#of(session);
+    if (kept.some((other) => isSame(other.attachment, attachment))) {
+      return true;
+    }
+    if (kept.length >= MOST) {
+      return false;
+    }
+    this.#set(session, [...kept, this.#keep(attachment)]);
+    return true;
+  }
+
+  /** Removes an attachment, and returns it. */
+  remove(session: string, id: string): Attachment | undefined {
+    const kept = this.#of(session);
+    this.#set(
+      session,
+      kept.filter((other) => other.id !== id),
+    );
+    return kept.find((other) => other.id === id)?.attachment;
+  }
+
+  /** Takes all attachments of a session, to send them. */
+  take(session: string): readonly Attachment[] {
+    const taken = this.#of(session).map(({ attachment }) => attachment);
+    this.#kept.delete(session);
+    return taken;
+  }
+
+  /** Ends what {@link take} began: what was not sent is there again, before what was added since. */
+  settle(session: string, unsent: readonly Attachment[]): void {
+    this.#set(session, [...unsent.map((attachment) => this.#keep(attachment)), ...this.#of(session)].slice(0, MOST));
+  }
+
+  #of(session: string): readonly Kept[] {
+    return this.#kept.get(session) ?? [];
+  }
+
+  #keep(attachment: Attachment): Kept {
+    return { id: String(this.#next++), attachment };
+  }
+
+  #set(session: string, kept: readonly Kept[]): void {
+    this.#kept.set(session, kept);
+    this.save(
+      session,
+      kept.map(({ attachment }) => attachment),
+    );
+  }
+}
+
+function isSame(a: Attachment, b: Attachment): boolean {
+  return a.kind === b.kind && a.uri !== undefined && a.uri === b.uri && JSON.stringify(a.range) === JSON.stringify(b.range);
+}

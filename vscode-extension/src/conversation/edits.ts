@@ -1,0 +1,43 @@
+import type { Hunk } from "../protocol";
+import type { ReviewStore } from "../stores/review";
+import type { FromPage } from "./messages";
+
+type EditMessage = Extract<FromPage, { type: "edit" }>;
+
+/** Edits of a turn in a file that wait for a decision, and the revision they are from. */
+export function pendingOf(reviews: ReviewStore, uri: string, turn: string): { readonly rev: number; readonly hunks: readonly Hunk[] } {
+  const file = reviews.get(uri);
+  return { rev: file?.rev ?? 0, hunks: file?.hunks.filter(({ turnId }) => turnId === turn) ?? [] };
+}
+
+/** Opens the first edit of a row, or decides all of them as the user saw them. */
+export function decideFile(
+  reviews: ReviewStore,
+  port: { run(command: string, ...args: unknown[]): void; open(target: string): void },
+  { action, uri, turn, rev }: EditMessage,
+): void {
+  const placed = reviews.placed(uri).filter(({ hunk }) => hunk.turnId === turn);
+  const [first] = placed;
+  if (action === "open") {
+    if (first === undefined) {
+      port.open(uri);
+    } else if (first.file.kind === "deleted") {
+      port.run("cairn.openDeleted", { uri: first.file.uri });
+    } else {
+      port.run("cairn.revealHunk", { uri: first.file.uri, hunkId: first.hunk.id, focus: true });
+    }
+    return;
+  }
+  if (first === undefined) {
+    return;
+  }
+  const accept = action === "accept";
+  if (first.file.rev === rev && placed.length === first.file.hunks.length) {
+    // One decision, which is undone as one.
+    port.run(accept ? "cairn.acceptFile" : "cairn.rejectFile", { uri: first.file.uri });
+  } else {
+    // The daemon refuses what changed since the user looked.
+    const seen = placed.map((edit) => ({ ...edit, file: { ...edit.file, rev } }));
+    port.run(accept ? "cairn.acceptPlanItem" : "cairn.rejectPlanItem", { placed: seen });
+  }
+}

@@ -1,0 +1,360 @@
+import type { Hunk, ToolKind, ToolState } from "../protocol";
+import type { Entry } from "../stores/transcript";
+import { oneLine } from "../text/display";
+import { messageText } from "../text/messages";
+import { sentWith } from "./attachments";
+import type { Action, Call } from "./messages";
+import type { Draft } from "./sync";
+
+type Tool = Extract<Entry, { kind: "tool" }>;
+type Message = Extract<Entry, { kind: "message" }>;
+type End = Extract<Entry, { kind: "end" }>;
+
+/** Facts that are not in the transcript. */
+export interface ItemFacts {
+  /** Edits that wait for a decision in a file, made in this turn. */
+  readonly pending: (uri: string, turn: string) => { readonly rev: number; readonly hunks: readonly Pick<Hunk, "addedLines" | "removedLines">[] };
+  /** Reports what an ended turn took and how many files it changed, and what can be done next. */
+  readonly footer: (end: End, files: number) => { readonly facts: string; readonly actions: readonly Action[] };
+  /** Words about the answer that a call got, such as `allowed once`. */
+  readonly answered: (call: string) => string;
+}
+
+/** Effects of tools by name, for calls of earlier versions, which do not tell them. */
+const KINDS: Readonly<Record<string, ToolKind>> = {
+  read_file: "read",
+  grep: "search",
+  glob: "search",
+  edit_file: "edit",
+  write_file: "edit",
+  delete_file: "delete",
+  move_file: "move",
+  bash: "run",
+  powershell: "run",
+  task: "task",
+};
+/** Calls about the plan that only look. */
+const PLAN_READS = new Set(["task_get", "task_list"]);
+const VERBS = { edit: "edited", create: "created", delete: "deleted", move: "moved" } as const;
+/** Title that the daemon gives to every call of a planning list. */
+const PLAN_TITLE = "Update the plan";
+/** Lines of a command's output that are sent: the beginning, and the end, where the news is. */
+const HEAD_LINES = 40;
+const TAIL_LINES = 160;
+/** Lines of a running command's output that are sent, the newest. */
+const LIVE_LINES = 10;
+/** Longest line of output that is sent. */
+const LINE_CHARS = 2_000;
+/** Calls of a subagent that are sent, the newest. */
+const SUBAGENT_CALLS = 50;
+
+/** Items of one turn, from its entries in order. */
+export function turnItems(entries: readonly Entry[], facts: ItemFacts): Draft[] {
+  const drafts: Draft[] = [];
+  const below = callsBelow(entries);
+  const edits = editsByFile(entries);
+  const steps = new StepChanges();
+  let work: (Message | Tool)[] = [];
+  const closeWork = (): void => {
+    if (work.length > 0) {
+      drafts.push(workDraft(work));
+      work = [];
+    }
+  };
+  const put = (draft: Draft): void => {
+    closeWork();
+    drafts.push(draft);
+  };
+  for (const entry of entries) {
+    switch (entry.kind) {
+      case "message":
+        if (entry.text.trim() === "" && entry.attachments === undefined) {
+          break;
+        }
+        if (entry.role === "thinking") {
+          work.push(entry);
+        } else {
+          put(messageDraft(entry, drafts.length === 0));
+        }
+        break;
+      case "tool": {
+        if (entry.parent !== undefined && below.has(entry.parent)) {
+          break;
+        }
+        const file = edits.get(entry.id);
+        const kind = kindOf(entry);
+        if (kind === "read" || kind === "search" || PLAN_READS.has(entry.name)) {
+          work.push(entry);
+        } else if (file !== undefined) {
+          if (file[0] === entry) {
+            put(editDraft(file, facts));
+          }
+        } else if (entry.title === PLAN_TITLE) {
+          steps.take(entry).forEach(put);
+        } else if (kind === "run" || entry.command !== undefined) {
+          put(commandDraft(entry, facts));
+        } else if (kind === "task") {
+          put(subagentDraft(entry, below.get(entry.id) ?? []));
+        } else {
+          put(callDraft(entry));
+        }
+        break;
+      }
+      case "end":
+        put(endDraft(entry, changedFiles(edits), facts, textOfAgent(entries) !== ""));
+        break;
+    }
+  }
+  closeWork();
+  return drafts;
+}
+
+/** Version of the item of a message. */
+export function messageVersion({ text, ended, incomplete }: Pick<Message, "text" | "ended" | "incomplete">): string {
+  return textVersion(text.length, ended, incomplete);
+}
+
+/** Version of the item of a message whose text has this length. */
+export function textVersion(length: number, ended: boolean, incomplete: boolean): string {
+  return `${length} ${ended} ${incomplete}`;
+}
+
+function messageDraft(entry: Message, first: boolean): Draft {
+  const { id, role, ended, incomplete } = entry;
+  const text = messageText(entry.notice) ?? entry.text;
+  const version = messageVersion(entry);
+  switch (role) {
+    case "user":
+      return { id, version, make: () => ({ id, kind: "user", ...sentWith(text, entry.attachments ?? []), first, time: timeOf(entry.at) }) };
+    case "assistant":
+    case "thinking":
+      return { id, version, make: () => ({ id, kind: "text", text: entry.text, streaming: !ended && !incomplete, cut: incomplete }) };
+    case "reminder":
+    case "notice":
+      return { id, version, make: () => ({ id, kind: "notice", text, reminder: role === "reminder" }) };
+  }
+}
+
+function workDraft(entries: readonly (Message | Tool)[]): Draft {
+  const id = `work:${entries[0]?.id ?? ""}`;
+  const version = entries.map((entry) => (entry.kind === "tool" ? `${entry.id} ${entry.state} ${entry.title}` : messageVersion(entry))).join("|");
+  const calls = entries.filter((entry) => entry.kind === "tool");
+  const thoughts = entries.filter((entry) => entry.kind === "message");
+  return {
+    id,
+    version,
+    make: () => ({
+      id,
+      kind: "work",
+      calls: calls.map(callOf),
+      thoughts: thoughts.map(({ text }) => text).join("\n\n"),
+      thoughtMs: thoughts.reduce((all, { at, endedAt }) => all + elapsed(at, endedAt), 0),
+      running: calls.some(({ state }) => isLive(state)) || thoughts.some(({ ended, incomplete }) => !ended && !incomplete),
+    }),
+  };
+}
+
+function editDraft(calls: readonly [Tool, ...Tool[]], facts: ItemFacts): Draft {
+  const [first] = calls;
+  const { id, uri, turn } = first;
+  const { rev, hunks: pending } = uri === undefined ? { rev: 0, hunks: [] } : facts.pending(uri, turn);
+  const said = calls.map(countsOf);
+  const sum = (numbers: readonly number[]): number => numbers.reduce((all, number) => all + number, 0);
+  // What waits is counted as it is now; what was decided, as it was made.
+  const counts =
+    pending.length > 0
+      ? { added: sum(pending.map(({ addedLines }) => addedLines)), removed: sum(pending.map(({ removedLines }) => removedLines)) }
+      : { added: sum(said.map(({ added }) => added)), removed: sum(said.map(({ removed }) => removed)) };
+  const running = calls.some(({ state }) => isLive(state));
+  const verb = verbOf(first) ?? "edited";
+  const version = `${counts.added} ${counts.removed} ${pending.length} ${running} ${calls.length} ${verb} ${rev}`;
+  return { id, version, make: () => ({ id, kind: "edit", verb, path: pathOf(first), uri, turn, rev, ...counts, pending: pending.length, running }) };
+}
+
+function commandDraft(entry: Tool, facts: ItemFacts): Draft {
+  const { id, state, detail, command, title, live, liveSeq } = entry;
+  const { startedAt, endedAt, stats } = entry.facts;
+  const note = facts.answered(id);
+  return {
+    id,
+    version: `${state} ${detail.length} ${note} ${command === undefined} ${liveSeq}`,
+    make: () => {
+      const lines = detail.trimEnd() === "" ? [] : detail.trimEnd().split("\n");
+      // Before its turn has come, nothing but the name of the tool is known of a call.
+      const said = command ?? (title === entry.name ? "…" : title.replace(/^Run /, ""));
+      const elapsedMs = startedAt === undefined ? undefined : elapsed(startedAt, endedAt ?? Date.now());
+      const facts = { exitCode: stats?.exitCode, elapsedMs };
+      return { id, kind: "command", command: said, state, output: shortened(lines), lines: lines.length, note, live: endOf(live), ...facts };
+    },
+  };
+}
+
+function subagentDraft(entry: Tool, calls: readonly Tool[]): Draft {
+  const { id, state, detail } = entry;
+  const newest = calls.slice(-SUBAGENT_CALLS);
+  return {
+    id,
+    version: `${state} ${detail.length} ${calls.length} ${newest.map((call) => call.state).join()}`,
+    make: () => ({
+      id,
+      kind: "subagent",
+      call: callOf(entry),
+      calls: newest.map(callOf),
+      earlier: calls.length - newest.length,
+      report: shortened(detail.split("\n")),
+    }),
+  };
+}
+
+function callDraft(entry: Tool): Draft {
+  const { id, state, detail, title } = entry;
+  return {
+    id,
+    version: `${state} ${detail.length} ${title}`,
+    make: () => ({ id, kind: "call", call: callOf(entry), detail: shortened(detail.split("\n")) }),
+  };
+}
+
+/** Text of the agent in a turn, as Markdown. */
+function textOfAgent(entries: readonly Entry[]): string {
+  const texts = entries.flatMap((entry) => (entry.kind === "message" && entry.role === "assistant" ? [entry.text.trim()] : []));
+  return texts.filter((text) => text !== "").join("\n\n");
+}
+
+/** Copies a message, or at the end of a turn the agent's messages of the turn. */
+export function copyText(port: { copy(text: string): void }, entry: Entry | undefined, turns: ReadonlyMap<string, readonly Entry[]>): void {
+  const ended = entry?.kind === "end" ? textOfAgent(turns.get(entry.turn) ?? []) : "";
+  const text = entry?.kind === "message" ? entry.text : ended;
+  if (text !== "") {
+    port.copy(text);
+  }
+}
+
+function endDraft(end: End, files: number, facts: ItemFacts, copies: boolean): Draft {
+  const { id, reason } = end;
+  const summary = messageText(end.problem) ?? end.summary;
+  const footer = facts.footer(end, files);
+  return { id, version: JSON.stringify([footer, copies]), make: () => ({ id, kind: "end", reason, summary, ...footer, copies }) };
+}
+
+/** Steps that calls of the planning list complete, each named once. */
+class StepChanges {
+  #done = new Set<string>();
+
+  take({ id, detail, state }: Tool): Draft[] {
+    if (state !== "done") {
+      return [];
+    }
+    const lines = detail.split("\n");
+    const steps = lines.flatMap((line) => /^\[(.)\] (?:#\d+ )?(.*?)(?: <- .*)?$/u.exec(line)?.slice(1, 3) ?? []);
+    const texts = steps.filter((_, index) => index % 2 === 1);
+    const done = new Set(texts.filter((_, index) => steps[index * 2] === "x"));
+    const news = [...done].filter((text) => !this.#done.has(text));
+    this.#done = done;
+    return news.map((text): Draft => {
+      const own = `${id}:${text}`;
+      const place = `${[...done].indexOf(text) + 1}/${texts.length}`;
+      return { id: own, version: place, make: () => ({ id: own, kind: "step", text, done: true, place }) };
+    });
+  }
+}
+
+/** Calls of subagents, by the call that started each, if that is here. */
+function callsBelow(entries: readonly Entry[]): Map<string, Tool[]> {
+  const below = new Map<string, Tool[]>();
+  for (const entry of entries) {
+    if (entry.kind === "tool" && kindOf(entry) === "task") {
+      below.set(entry.id, []);
+    }
+  }
+  for (const entry of entries) {
+    if (entry.kind === "tool" && entry.parent !== undefined) {
+      below.get(entry.parent)?.push(entry);
+    }
+  }
+  return below;
+}
+
+/** Calls that changed a file, or are about to, by each call: all those of the file. */
+function editsByFile(entries: readonly Entry[]): Map<string, [Tool, ...Tool[]]> {
+  const files = new Map<string, [Tool, ...Tool[]]>();
+  const calls = new Map<string, [Tool, ...Tool[]]>();
+  for (const entry of entries) {
+    if (entry.kind !== "tool" || verbOf(entry) === undefined || !(isLive(entry.state) || entry.state === "done")) {
+      continue;
+    }
+    const file = entry.uri ?? pathOf(entry);
+    const known = files.get(file);
+    known?.push(entry);
+    const all = known ?? [entry];
+    files.set(file, all);
+    calls.set(entry.id, all);
+  }
+  return calls;
+}
+
+/** Number of files that calls of the turn changed, each counted once. */
+function changedFiles(edits: ReadonlyMap<string, readonly Tool[]>): number {
+  return new Set([...edits.values()].filter((calls) => calls.some(({ state }) => state === "done"))).size;
+}
+
+function kindOf({ name, facts }: Tool): ToolKind | undefined {
+  return facts.toolKind ?? KINDS[name];
+}
+
+function verbOf(entry: Tool): (typeof VERBS)[keyof typeof VERBS] | undefined {
+  const kind = kindOf(entry);
+  return kind === "edit" || kind === "create" || kind === "delete" || kind === "move" ? VERBS[kind] : undefined;
+}
+
+function callOf(entry: Tool): Call {
+  const { title, state, uri, facts } = entry;
+  const [kind, range, matches] = [kindOf(entry), facts.target?.range, facts.stats?.matches];
+  const lines = range === undefined || range.end.line === range.start.line ? undefined : ([range.start.line + 1, range.end.line] as const);
+  return {
+    title: oneLine(title, 200),
+    state,
+    ...(kind && { kind }),
+    ...(uri === undefined ? {} : { path: lines === undefined ? uri : `${uri}#L${lines[0]}-L${lines[1]}` }),
+    ...(lines && { lines: lines[0] === lines[1] ? `${lines[0]}` : `${lines[0]}–${lines[1]}` }),
+    ...(matches !== undefined && { matches }),
+  };
+}
+
+/** Time of day of a message; empty if it is not known. */
+function timeOf(at: number | undefined): string {
+  return at === undefined ? "" : new Date(at).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
+}
+
+/** Time between two moments; 0 if one is not known, or the clock was set back. */
+function elapsed(from: number | undefined, to: number | undefined): number {
+  return from === undefined || to === undefined ? 0 : Math.max(0, to - from);
+}
+
+function pathOf({ title }: Tool): string {
+  return title.replace(/^(?:Edit|Write|Delete|Move) /, "");
+}
+
+function countsOf({ detail, facts: { stats } }: Tool): { added: number; removed: number } {
+  if (stats !== undefined) {
+    return { added: stats.added ?? 0, removed: stats.removed ?? 0 };
+  }
+  const [, added = "0", removed = "0"] = /\+(\d+) [−-](\d+)/u.exec(detail) ?? [];
+  return { added: Number(added), removed: Number(removed) };
+}
+
+function isLive(state: ToolState): boolean {
+  return state === "queued" || state === "running" || state === "awaitingApproval";
+}
+
+/** Last lines of the output of a running command. */
+function endOf(live: string): string {
+  const lines = live.trimEnd().split("\n").slice(-LIVE_LINES);
+  return lines.map((line) => (line.length <= LINE_CHARS ? line : `${line.slice(0, LINE_CHARS)}…`)).join("\n");
+}
+
+function shortened(lines: readonly string[]): string {
+  const left = lines.length - HEAD_LINES - TAIL_LINES;
+  const kept = left <= 1 ? lines : [...lines.slice(0, HEAD_LINES), `… ${left} lines …`, ...lines.slice(-TAIL_LINES)];
+  return kept.map((line) => (line.length <= LINE_CHARS ? line : `${line.slice(0, LINE_CHARS)}…`)).join("\n");
+}

@@ -1,0 +1,409 @@
+import type { EndReason, ToolKind, ToolState } from "../protocol";
+import { MOST, TEXT_CHARS } from "./attachmentLimits";
+
+/**
+ * Messages between the extension and the page of the conversation view. The page is part of the
+ * extension, but it shows text of models and files: what comes from it is checked like input.
+ */
+export const VERSION = 1;
+
+/** Longest message of the page, in characters of its JSON text. */
+export const MAX_MESSAGE = 1_000_000;
+/** Longest text of the composer: it is below {@link MAX_MESSAGE} even if every character is escaped. */
+export const MAX_TEXT = 160_000;
+/** Longest message that brings an image or a pasted text: 5 MB in base 64, or a text with every character escaped. */
+export const MAX_ATTACHMENT = 8_000_000;
+/** A call in one line. */
+export interface Call {
+  readonly title: string;
+  readonly state: ToolState;
+  readonly kind?: ToolKind;
+  /** Target that is opened by a click on it: a file of the workspace, and lines of it. */
+  readonly path?: string;
+  /** Lines that were read, such as `12–40`. */
+  readonly lines?: string;
+  /** Number of lines or files that a search found. */
+  readonly matches?: number;
+}
+
+interface Shown {
+  readonly id: string;
+}
+
+/** Entry of the conversation as the page shows it. Texts are as they came: the page makes them fit to be seen. */
+export type Item = Shown &
+  (
+    | {
+        readonly kind: "user";
+        readonly text: string;
+        readonly first: boolean;
+        readonly time: string;
+        readonly attachments: readonly SentChip[];
+      }
+    | { readonly kind: "text"; readonly text: string; readonly streaming: boolean; readonly cut: boolean }
+    | {
+        readonly kind: "work";
+        readonly calls: readonly Call[];
+        readonly thoughts: string;
+        /** Time spent on the thoughts; 0 if it is not known. */
+        readonly thoughtMs: number;
+        readonly running: boolean;
+      }
+    | {
+        readonly kind: "edit";
+        readonly verb: "edited" | "created" | "deleted" | "moved";
+        readonly path: string;
+        readonly uri: string | undefined;
+        readonly added: number;
+        readonly removed: number;
+        /** Edits that wait for a decision. */
+        readonly pending: number;
+        readonly turn: string;
+        /** Revision of the review that the numbers are from. */
+        readonly rev: number;
+        readonly running: boolean;
+      }
+    | { readonly kind: "call"; readonly call: Call; readonly detail: string }
+    | {
+        readonly kind: "command";
+        readonly command: string;
+        readonly state: ToolState;
+        readonly output: string;
+        readonly lines: number;
+        /** Last lines of the output while it runs. */
+        readonly live: string;
+        readonly note: string;
+        readonly exitCode: number | undefined;
+        /** Time that it took, or has taken up to now; absent if it has not begun. */
+        readonly elapsedMs: number | undefined;
+      }
+    | { readonly kind: "subagent"; readonly call: Call; readonly calls: readonly Call[]; readonly earlier: number; readonly report: string }
+    | { readonly kind: "step"; readonly text: string; readonly done: boolean; readonly place: string }
+    | { readonly kind: "notice"; readonly text: string; readonly reminder: boolean }
+    | {
+        readonly kind: "end";
+        readonly reason: EndReason;
+        readonly summary: string;
+        readonly facts: string;
+        readonly actions: readonly Action[];
+        /** True if the turn has text of the agent, which can be copied. */
+        readonly copies: boolean;
+      }
+  );
+
+/** An attachment of a message that was sent. `target` is opened by a click on it. */
+export interface SentChip {
+  readonly icon: string;
+  readonly label: string;
+  readonly target: string;
+}
+
+/** An attachment of the message that is being written. */
+export interface ChipState {
+  readonly id: string;
+  readonly icon: string;
+  readonly label: string;
+  /** A pasted text, which can be put into the box again. */
+  readonly expands: boolean;
+}
+
+/** A row of the list that opens while a mention is written. */
+export interface MentionRow {
+  readonly icon: string;
+  readonly label: string;
+  readonly detail: string;
+}
+
+/** A button that runs a command, or sends the task of a turn again. */
+export interface Action {
+  readonly label: string;
+  readonly command?: CommandName;
+  readonly again?: string;
+}
+
+/** An approval that waits. */
+export interface Card {
+  readonly id: string;
+  readonly question: string;
+  readonly asker: string;
+  readonly command: string;
+  readonly folder: string;
+  readonly reason: string;
+  readonly warning: string;
+  readonly forSession: string;
+  readonly always: boolean;
+  readonly change: boolean;
+  readonly quarantined: boolean;
+}
+
+/** A question of the agent that waits. */
+export interface Question {
+  readonly id: string;
+  readonly text: string;
+  readonly options: readonly string[];
+}
+
+export interface Banner {
+  readonly text: string;
+  readonly severity: "info" | "warning" | "error";
+  readonly actions: readonly Action[];
+}
+
+/** State of all that is around the list: small, and sent as a whole. */
+export interface ViewState {
+  /** Session in view; empty for a conversation that has not begun. */
+  readonly session: string;
+  /** Words that the newest turn began with, for the header of the view. */
+  readonly title: string;
+  readonly phase: "starting" | "empty" | "running" | "waiting" | "retrying" | "ended" | "lost";
+  readonly connected: boolean;
+  readonly banners: readonly Banner[];
+  readonly step: { readonly text: string; readonly place: string } | undefined;
+  readonly mode: { readonly name: string; readonly icon: string; readonly title: string };
+  readonly model: string;
+  readonly meter: { readonly text: string; readonly title: string; readonly warning: boolean } | undefined;
+  readonly edits: { readonly edits: string; readonly counts: { readonly added: number; readonly removed: number } } | undefined;
+  readonly queue: { readonly items: readonly { readonly id: string; readonly text: string; readonly attached: string }[]; readonly held: boolean };
+  readonly chip: { readonly label: string; readonly title: string; readonly selection: boolean } | undefined;
+  /** Attachments of the message that is being written. */
+  readonly chips: readonly ChipState[];
+  readonly cards: readonly Card[];
+  readonly questions: readonly Question[];
+  /** Reason why no turn can start in the session. */
+  readonly readOnly: string;
+  /** A conversation that can be returned to from a new one. */
+  readonly back: boolean;
+}
+
+/** Items of one turn. `after` is the item that a put one follows; empty for the first of the turn. */
+export interface Patch {
+  readonly turn: string;
+  readonly put: readonly { readonly item: Item; readonly after: string }[];
+  readonly drop: readonly string[];
+}
+
+/** Message to the page. */
+export type ToPage = { readonly v: typeof VERSION } & (
+  | {
+      readonly type: "setup";
+      readonly strings: Readonly<Record<string, string>>;
+      readonly history: readonly string[];
+    }
+  | { readonly type: "reset"; readonly rev: number; readonly turns: readonly { readonly turn: string; readonly items: readonly Item[] }[] }
+  | {
+      readonly type: "patch";
+      readonly rev: number;
+      readonly patches: readonly Patch[];
+      readonly append: readonly { readonly id: string; readonly delta: string }[];
+      /** Turns that are no longer shown. */
+      readonly gone: readonly string[];
+    }
+  | { readonly type: "state"; readonly state: ViewState }
+  | { readonly type: "draft"; readonly session: string; readonly text: string }
+  /** Shows or hides the reminders to the agent. */
+  | { readonly type: "reminders"; readonly shown: boolean }
+  | { readonly type: "sent" }
+  | { readonly type: "failed"; readonly text: string; readonly reason: string }
+  /** Pasted or dropped content that could not be attached. */
+  | { readonly type: "refused"; readonly reason: string }
+  /** Rows for the mention with this number. */
+  | { readonly type: "mentions"; readonly id: number; readonly rows: readonly MentionRow[] }
+  /** Text that goes where the cursor is. */
+  | { readonly type: "insert"; readonly text: string }
+  | { readonly type: "focus" }
+);
+
+/** Commands that a button of the page may run. */
+export const COMMANDS = [
+  "cairn.acceptAll",
+  "cairn.chooseMode",
+  "cairn.chooseModel",
+  "cairn.compact",
+  "cairn.continue",
+  "cairn.exportMarkdown",
+  "cairn.forkSession",
+  "cairn.newTask",
+  "cairn.openSession",
+  "cairn.rejectAll",
+  "cairn.restart",
+  "cairn.restoreCheckpoint",
+  "cairn.reviewAll",
+  "cairn.runPlan",
+  "cairn.setApiKey",
+  "cairn.showLog",
+  "workbench.trust.manage",
+] as const;
+export type CommandName = (typeof COMMANDS)[number];
+
+/** Actions on the row of a file that was edited. */
+const EDIT_ACTIONS = ["open", "accept", "reject"] as const;
+
+const DECISIONS = ["allowOnce", "allowSession", "always", "deny", "change"] as const;
+
+/** Message of the page. */
+export type FromPage =
+  | { readonly type: "ready" }
+  | { readonly type: "gap" }
+  /** Answer to a state: the page is there. */
+  | { readonly type: "alive" }
+  | { readonly type: "send"; readonly text: string; readonly context: boolean; readonly queue: boolean }
+  | { readonly type: "stop" }
+  | { readonly type: "focused"; readonly on: boolean }
+  | { readonly type: "back" }
+  | { readonly type: "draft"; readonly session: string; readonly text: string }
+  | { readonly type: "again"; readonly turn: string }
+  | {
+      readonly type: "approve";
+      readonly id: string;
+      readonly decision: (typeof DECISIONS)[number];
+      readonly words: string;
+      readonly shownForMs: number;
+    }
+  | { readonly type: "queue"; readonly action: "send" | "edit" | "drop"; readonly id: string; readonly text: string }
+  | { readonly type: "attachText"; readonly text: string }
+  | { readonly type: "attachImage"; readonly name: string; readonly data: string }
+  | { readonly type: "attachFiles"; readonly addresses: readonly string[] }
+  | { readonly type: "detach"; readonly id: string }
+  | { readonly type: "expand"; readonly id: string }
+  | { readonly type: "mention"; readonly id: number; readonly query: string }
+  | { readonly type: "choose"; readonly id: number; readonly row: number }
+  | { readonly type: "open"; readonly target: string }
+  | { readonly type: "output"; readonly id: string }
+  /** Copies the message of the user with this id, or the text of the turn that ended with this item. */
+  | { readonly type: "copy"; readonly id: string }
+  | { readonly type: "answer"; readonly id: string; readonly words: string }
+  | { readonly type: "edit"; readonly action: (typeof EDIT_ACTIONS)[number]; readonly uri: string; readonly turn: string; readonly rev: number }
+  | { readonly type: "command"; readonly name: CommandName };
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** The message, or nothing if it is too large, of another version, or not exactly one of {@link FromPage}. */
+export function readMessage(value: unknown): FromPage | undefined {
+  if (typeof value !== "object" || value === null) {
+    return undefined;
+  }
+  const fields = value as Fields;
+  const limit = fields["type"] === "attachImage" || fields["type"] === "attachText" ? MAX_ATTACHMENT : MAX_MESSAGE;
+  if (sizeOf(value) > limit) {
+    return undefined;
+  }
+  if (fields["v"] !== VERSION) {
+    return undefined;
+  }
+  const { type } = fields;
+  switch (type) {
+    case "ready":
+    case "gap":
+    case "alive":
+    case "stop":
+    case "back":
+      return { type };
+    case "send": {
+      const { text, context, queue } = fields;
+      return isText(text) && typeof context === "boolean" && typeof queue === "boolean" ? { type, text, context, queue } : undefined;
+    }
+    case "focused": {
+      const { on } = fields;
+      return typeof on === "boolean" ? { type, on } : undefined;
+    }
+    case "draft": {
+      const { session, text } = fields;
+      return isId(session) && isText(text) ? { type, session, text } : undefined;
+    }
+    case "again": {
+      const { turn } = fields;
+      return isId(turn) ? { type, turn } : undefined;
+    }
+    case "approve": {
+      const { id, decision, words, shownForMs } = fields;
+      const known = DECISIONS.find((name) => name === decision);
+      return isId(id) && known !== undefined && isText(words) && typeof shownForMs === "number" && Number.isFinite(shownForMs)
+        ? { type, id, decision: known, words, shownForMs }
+        : undefined;
+    }
+    case "queue": {
+      const { action, id, text } = fields;
+      return (action === "send" || action === "edit" || action === "drop") && isId(id) && isText(text) ? { type, action, id, text } : undefined;
+    }
+    case "attachText": {
+      const { text } = fields;
+      return typeof text === "string" && text.length <= TEXT_CHARS ? { type, text } : undefined;
+    }
+    case "attachImage": {
+      const { name, data } = fields;
+      return isId(name) && typeof data === "string" ? { type, name, data } : undefined;
+    }
+    case "attachFiles": {
+      const { addresses } = fields;
+      return isAddresses(addresses) ? { type, addresses } : undefined;
+    }
+    case "detach":
+    case "expand": {
+      const { id } = fields;
+      return isId(id) ? { type, id } : undefined;
+    }
+    case "mention": {
+      const { id, query } = fields;
+      return isNumber(id) && isId(query) ? { type, id, query } : undefined;
+    }
+    case "choose": {
+      const { id, row } = fields;
+      return isNumber(id) && isNumber(row) ? { type, id, row } : undefined;
+    }
+    case "open": {
+      const { target } = fields;
+      return typeof target === "string" && target.length <= 2_000 ? { type, target } : undefined;
+    }
+    case "output":
+    case "copy": {
+      const { id } = fields;
+      return isCall(id) ? { type, id } : undefined;
+    }
+    case "answer": {
+      const { id, words } = fields;
+      return isId(id) && isText(words) ? { type, id, words } : undefined;
+    }
+    case "edit": {
+      const { uri, turn, rev } = fields;
+      const action = EDIT_ACTIONS.find((name) => name === fields["action"]);
+      return action !== undefined && typeof uri === "string" && uri.length <= 2_000 && isId(turn) && Number.isInteger(rev)
+        ? { type, action, uri, turn, rev: Number(rev) }
+        : undefined;
+    }
+    case "command": {
+      const name = COMMANDS.find((known) => known === fields["name"]);
+      return name === undefined ? undefined : { type, name };
+    }
+    default:
+      return undefined;
+  }
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === "string" && value.length <= MAX_TEXT;
+}
+
+/** True for the key of a call: it holds an id of the model, which may be long. */
+function isCall(value: unknown): value is string {
+  return typeof value === "string" && value.length <= 2_000;
+}
+
+function isNumber(value: unknown): value is number {
+  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0;
+}
+
+function isAddresses(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.length <= MOST && value.every((one) => typeof one === "string" && one.length <= 4_000);
+}
+
+function isId(value: unknown): value is string {
+  return typeof value === "string" && value.length <= 200;
+}
+
+function sizeOf(value: object): number {
+  try {
+    return JSON.stringify(value).length;
+  } catch {
+    return Number.POSITIVE_INFINITY;
+  }
+}

@@ -1,0 +1,37 @@
+import * as vscode from "vscode";
+
+import type { AskParams } from "../protocol";
+import type { QuestionStore } from "../stores/questions";
+import { inert, oneLine } from "../text/display";
+
+/** View in which questions are answered. */
+interface View {
+  readonly visible: boolean;
+  focus(): Promise<void>;
+  readonly onDidHide: (listener: () => void) => { dispose(): void };
+}
+
+/** Names a question of the agent in a notification while the conversation view is out of sight. */
+export function questionNotice(questions: QuestionStore, view: View): vscode.Disposable {
+  const notify = async ({ questionId, text }: AskParams): Promise<void> => {
+    const open = vscode.l10n.t("Open");
+    const chosen = await vscode.window.showInformationMessage(inert(vscode.l10n.t("Cairn asks: {0}", oneLine(text, 200))), open);
+    if (chosen === open && questions.waiting.some((waiting) => waiting.questionId === questionId)) {
+      await view.focus();
+    }
+  };
+  const subscriptions = [
+    questions.onDidChange((asked) => {
+      if (asked !== undefined && !view.visible) {
+        void notify(asked);
+      }
+    }),
+    view.onDidHide(() => {
+      const [oldest] = questions.waiting;
+      if (oldest !== undefined) {
+        void notify(oldest);
+      }
+    }),
+  ];
+  return new vscode.Disposable(() => subscriptions.forEach((subscription) => subscription.dispose()));
+}

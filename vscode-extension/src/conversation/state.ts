@@ -1,0 +1,202 @@
+import { l10n } from "vscode";
+
+import { readyPlan } from "../plan/planReady";
+import type { TaskContext } from "../protocol";
+import { meter } from "../status/meter";
+import type { Stores } from "../status/statusBar";
+import type { QueueStore } from "../stores/queue";
+import { oneLine } from "../text/display";
+import { actionsOfEnd, messageText } from "../text/messages";
+import { modeText } from "../text/modes";
+import { chipLabel } from "./attachments";
+import { approvalCard } from "./cards";
+import { type Action, type Banner, COMMANDS, type ViewState } from "./messages";
+
+export interface StateSources extends Stores {
+  readonly queue: QueueStore;
+}
+
+/** State of all that is around the list, from the stores. `fresh`: the user is about to begin a new conversation. */
+export function viewState(sources: StateSources, fresh: boolean, context: TaskContext): ViewState {
+  const { status, sessions, approvals, modes, queue, questions } = sources;
+  const session = fresh ? undefined : sessions.current;
+  const mode = modeText(modes.of(session));
+  const { items, held } = queue.of(session);
+  const used = fresh || sessions.usage === undefined ? undefined : meter(sessions.usage);
+  const model = status.status?.model;
+  const locked = session === undefined ? undefined : sessions.readOnly;
+  const readOnly = locked === undefined ? "" : oneLine(messageText(locked) ?? locked.text, 300);
+  return {
+    session: session ?? "",
+    title: session === undefined ? "" : oneLine(sessions.turn?.text ?? "", 60),
+    phase: phaseOf(sources, session),
+    connected: status.link.kind === "running",
+    banners: [...bannersOf(sources), ...(readOnly === "" ? [] : [forkBanner(readOnly)])],
+    step: session === undefined ? undefined : stepOf(sources),
+    mode: { name: mode.name, icon: mode.icon, title: mode.explanation },
+    model: model === undefined ? "" : oneLine(model.replay ? l10n.t("replay") : model.name, 60),
+    meter: used && { text: used.text.replace("$(dashboard) ", ""), title: used.lines.join("\n"), warning: used.severity === "warning" },
+    edits: editsOf(sources),
+    queue: { items: items.map(({ id, text, attachments = [] }) => ({ id, text, attached: attachments.map(chipLabel).join(", ") })), held },
+    chip: chipOf(context),
+    chips: [],
+    cards: approvals.waiting.map(approvalCard),
+    questions: questions.waiting.map(({ questionId, text, options }) => ({ id: questionId, text, options })),
+    readOnly,
+    back: fresh && sessions.turn !== undefined,
+  };
+}
+
+/** Reason for which no turn can start in the session, and the way on. */
+function forkBanner(reason: string): Banner {
+  return {
+    text: l10n.t("Read-only. {0}", reason),
+    severity: "info",
+    actions: [{ label: l10n.t("Fork Session"), command: "cairn.forkSession" }],
+  };
+}
+
+/** Commands that lead on from the end of the newest turn. */
+export function endActions({ sessions, modes, plans }: Stores, turnId: string): Action[] {
+  const { turn } = sessions;
+  if (turn?.turnId !== turnId || turn.phase.kind !== "ended") {
+    return [];
+  }
+  const again: Action = { label: l10n.t("Try Again"), again: turnId };
+  const { plan } = plans;
+  const open = plan?.turnId === turnId && plan.completed < plan.total;
+  const goOn: Action[] = open ? [{ label: l10n.t("Continue Plan"), command: "cairn.continue" }] : [];
+  if (readyPlan(sessions, modes) !== undefined) {
+    return [{ label: l10n.t("Run Plan"), command: "cairn.runPlan" }];
+  }
+  switch (turn.phase.reason) {
+    case "failed":
+      return actionsOfEnd(turn.phase.problem, turn.sessionId, turn.text !== "").flatMap(({ label, command: [name] }): Action[] => {
+        const command = COMMANDS.find((known) => known === name);
+        return name === "cairn.tryAgain" ? [again] : command === undefined ? [] : [{ label, command }];
+      });
+    case "limit":
+    case "interrupted":
+      return open ? goOn : [again];
+    case "cancelled":
+      return goOn;
+    case "completed":
+    case "needsInput":
+      return [];
+  }
+}
+
+function phaseOf({ status, sessions, approvals, reviews, questions }: StateSources, session: string | undefined): ViewState["phase"] {
+  const turn = session === undefined ? undefined : sessions.turnOf(session);
+  if (status.link.kind === "failed") {
+    return "lost";
+  }
+  if (status.link.kind === "starting") {
+    return "starting";
+  }
+  if (turn === undefined) {
+    return "empty";
+  }
+  if (turn.phase.kind !== "started") {
+    return "ended";
+  }
+  if (reviews.waiting.length > 0 || [...approvals.waiting, ...questions.waiting].some(({ turnId }) => turnId === turn.turnId)) {
+    return "waiting";
+  }
+  return status.status?.connection.kind === "retrying" ? "retrying" : "running";
+}
+
+function bannersOf({ status }: StateSources): Banner[] {
+  const { link } = status;
+  const log: Action = { label: l10n.t("Show Log"), command: "cairn.showLog" };
+  if (link.kind === "failed") {
+    return [
+      {
+        text: oneLine(link.message, 300),
+        severity: "error",
+        actions: [{ label: l10n.t("Restart Daemon"), command: "cairn.restart" }, log],
+      },
+    ];
+  }
+  return (status.status?.banners ?? []).flatMap((banner): Banner[] => {
+    const text = messageText(banner) ?? banner.text;
+    switch (banner.kind) {
+      case "untrusted":
+        return [
+          {
+            text: l10n.t("This folder is not trusted: Cairn only reads."),
+            severity: "warning",
+            actions: [{ label: l10n.t("Trust…"), command: "workbench.trust.manage" }],
+          },
+        ];
+      case "model":
+        return [
+          {
+            text: oneLine(text, 300),
+            severity: "warning",
+            actions: [
+              { label: l10n.t("Set API Key"), command: "cairn.setApiKey" },
+              { label: l10n.t("Choose Model"), command: "cairn.chooseModel" },
+            ],
+          },
+        ];
+      case "elsewhere":
+        return [{ text: oneLine(text, 300), severity: "info", actions: [] }];
+      case "replay":
+      case "setting":
+      case "storage":
+      case "sandbox":
+      case "internal":
+        // The status bar and notifications name these.
+        return [];
+    }
+  });
+}
+
+/** The step in progress, else the call in progress. */
+function stepOf({ sessions, plans, reviews, questions }: StateSources): ViewState["step"] {
+  const { turn } = sessions;
+  if (turn?.phase.kind !== "started") {
+    return undefined;
+  }
+  const [waiting] = reviews.waiting;
+  if (waiting !== undefined) {
+    return { text: l10n.t("Decide on {0}", oneLine(waiting.path, 100)), place: "" };
+  }
+  if (questions.waiting.some(({ turnId }) => turnId === turn.turnId)) {
+    return { text: l10n.t("Answer the question"), place: "" };
+  }
+  const { plan } = plans;
+  const item = plan?.turnId === turn.turnId ? plan.items.find(({ status }) => status === "inProgress") : undefined;
+  if (plan !== undefined && item !== undefined) {
+    return { text: oneLine(item.activeForm || item.content, 120), place: `${plan.completed}/${plan.total}` };
+  }
+  return { text: oneLine(sessions.activeTool?.title ?? "", 120), place: "" };
+}
+
+function editsOf({ reviews }: StateSources): ViewState["edits"] {
+  const { files } = reviews;
+  const hunks = files.flatMap((file) => file.hunks);
+  if (hunks.length === 0) {
+    return undefined;
+  }
+  const edits = hunks.length === 1 ? l10n.t("1 edit") : l10n.t("{0} edits", hunks.length);
+  const where = files.length === 1 ? l10n.t("in 1 file") : l10n.t("in {0} files", files.length);
+  const sum = (of: "addedLines" | "removedLines"): number => hunks.reduce((all, hunk) => all + hunk[of], 0);
+  return { edits: `${edits} ${where}`, counts: { added: sum("addedLines"), removed: sum("removedLines") } };
+}
+
+function chipOf({ activeFile, selection }: TaskContext): ViewState["chip"] {
+  if (activeFile === undefined) {
+    return undefined;
+  }
+  const path = decodeURIComponent(activeFile);
+  const name = oneLine(path.slice(path.lastIndexOf("/") + 1), 80);
+  if (selection === undefined) {
+    return { label: name, title: name, selection: false };
+  }
+  const { start, end } = selection.range;
+  const last = end.character === 0 && end.line > start.line ? end.line : end.line + 1;
+  const lines = last === start.line + 1 ? `${last}` : `${start.line + 1}–${last}`;
+  return { label: `${name}:${lines}`, title: `${name}:${lines}`, selection: true };
+}

@@ -1,0 +1,204 @@
+import { randomBytes } from "node:crypto";
+
+import * as vscode from "vscode";
+
+import type { ModelSetup } from "../commands/modelSetup";
+import { taskContext } from "../commands/tasks";
+import { kindOf } from "../daemon/agent";
+import { contextKeys } from "../status/contextKeys";
+import { Emitter } from "../stores/emitter";
+import { ConversationController, type Port } from "./controller";
+import { pageHtml } from "./html";
+import { MentionFinder, dropped } from "./mentions";
+import type { ToPage } from "./messages";
+import { openTarget } from "./openTarget";
+import { PageWatch } from "./pageWatch";
+
+type Parts = ConstructorParameters<typeof ConversationController>[0];
+
+const VIEW = "cairn.chat";
+/** Shortest time between two pages that are lost and loaded again, in milliseconds. */
+const LOAD_AGAIN_MS = 60_000;
+/** Key under which it is kept that the view was in sight in this workspace. */
+const SEEN = "cairn.conversationSeen";
+
+/** Context key that is true while the focus is in the page. VS Code's `focusedView` does not tell it of a page. */
+const FOCUSED = "cairn.conversationFocused";
+
+/** View of the conversation: a page of the extension's own, which loads nothing from anywhere else. */
+export class ConversationView implements vscode.WebviewViewProvider, vscode.Disposable {
+  readonly #controller: ConversationController;
+  readonly #subscriptions: vscode.Disposable;
+  readonly #hidden = new Emitter<void>();
+  #view: vscode.WebviewView | undefined;
+  readonly #setContext = contextKeys();
+  #focused = false;
+  #lostAt = Number.NEGATIVE_INFINITY;
+  // Setting a context key is the cheapest request that the window answers.
+  readonly #watch = new PageWatch(
+    () => vscode.commands.executeCommand("setContext", FOCUSED, this.#focused),
+    () => void this.#lost(),
+  );
+
+  /** The view went out of sight. */
+  readonly onDidHide = this.#hidden.event;
+
+  constructor(
+    parts: Parts,
+    setup: ModelSetup,
+    private readonly folder: vscode.Uri,
+    private readonly memory: vscode.Memento,
+    private readonly log: vscode.LogOutputChannel,
+  ) {
+    const finder = new MentionFinder();
+    const port: Port = {
+      context: taskContext,
+      mentions: (query) => finder.find(query),
+      dropped,
+      run: (command, ...args) => void vscode.commands.executeCommand(command, ...args),
+      open: (target) => void openTarget(target),
+      copy: (text) => void vscode.env.clipboard.writeText(text),
+      focused: (on) => this.#setFocused(on),
+      log: (message) => log.warn(message),
+      refused: (text, error) => {
+        if (kindOf(error) === "noModel") {
+          void setup.offer(text, () => this.focus());
+        }
+      },
+      now: () => performance.now(),
+      changed: ({ title }) => {
+        if (this.#view !== undefined) {
+          this.#view.description = title;
+        }
+      },
+    };
+    this.#controller = new ConversationController(parts, port);
+    this.#subscriptions = vscode.Disposable.from(
+      this.#controller,
+      vscode.window.registerWebviewViewProvider(VIEW, this),
+      vscode.window.onDidChangeActiveTextEditor(() => this.#controller.contextChanged()),
+      vscode.window.onDidChangeTextEditorSelection(() => this.#controller.contextChanged()),
+      vscode.commands.registerCommand("cairn.showConversation", () => this.focus()),
+      vscode.commands.registerCommand("cairn.showReminders", () => this.#showReminders(true)),
+      vscode.commands.registerCommand("cairn.hideReminders", () => this.#showReminders(false)),
+      // Decided here and not by two `when` clauses: a context key follows the focus too late for a quick hand.
+      vscode.commands.registerCommand("cairn.switchFocus", () =>
+        this.#focused ? vscode.commands.executeCommand("workbench.action.focusActiveEditorGroup") : this.focus(),
+      ),
+    );
+  }
+
+  dispose(): void {
+    this.#subscriptions.dispose();
+  }
+
+  /** True while the user can see the view. */
+  get visible(): boolean {
+    return this.#view?.visible === true;
+  }
+
+  /** Brings the view into sight, with the focus in its composer. */
+  async focus(): Promise<void> {
+    this.#controller.focus();
+    await vscode.commands.executeCommand(`${VIEW}.focus`);
+  }
+
+  /** The same, for a task in a new session. */
+  async begin(): Promise<void> {
+    this.#controller.begin();
+    await vscode.commands.executeCommand(`${VIEW}.focus`);
+  }
+
+  /** Takes over a text that was written elsewhere for a session, or for a new one. */
+  adopt(sessionId: string | undefined, text: string): boolean {
+    return this.#controller.adopt(sessionId ?? "", text);
+  }
+
+  /**
+   * The first task of a workspace brings the view into sight, and leaves the focus where it is. A view
+   * that the user had in sight and put away stays away.
+   */
+  async taskBegan(): Promise<void> {
+    if (this.memory.get(SEEN) === true) {
+      return;
+    }
+    await vscode.commands.executeCommand(`${VIEW}.focus`, { preserveFocus: true });
+  }
+
+  resolveWebviewView(view: vscode.WebviewView): void {
+    this.#view = view;
+    const { webview } = view;
+    webview.options = { enableScripts: true, localResourceRoots: [this.folder] };
+    const own = vscode.Disposable.from(
+      webview.onDidReceiveMessage((message: unknown) => {
+        this.#watch.answered();
+        this.#controller.receive(message);
+      }),
+      view.onDidChangeVisibility(() => this.#follow(view)),
+    );
+    view.onDidDispose(() => {
+      own.dispose();
+      this.#view = undefined;
+      this.#watch.stop();
+      this.#controller.show(undefined);
+      this.#setContext("cairn.conversationVisible", false);
+      this.#setFocused(false);
+      this.#hidden.fire();
+    });
+    this.#follow(view);
+    webview.html = pageHtml({
+      script: webview.asWebviewUri(vscode.Uri.joinPath(this.folder, "main.js")).toString(),
+      style: webview.asWebviewUri(vscode.Uri.joinPath(this.folder, "main.css")).toString(),
+      source: webview.cspSource,
+      nonce: randomBytes(18).toString("base64url"),
+      language: vscode.env.language.replace(/[^\w-]/gu, ""),
+    });
+  }
+
+  #post(view: vscode.WebviewView, message: ToPage): void {
+    void view.webview.postMessage(message);
+    if (message.type === "state" || message.type === "focus") {
+      this.#watch.asked();
+    }
+  }
+
+  /** The page is gone, with its process or without: a view that is hidden and shown gets a new one. */
+  async #lost(): Promise<void> {
+    const again = performance.now() - this.#lostAt > LOAD_AGAIN_MS;
+    this.#lostAt = performance.now();
+    this.log.warn("The page of the conversation does not answer.");
+    if (again) {
+      await vscode.commands.executeCommand(`${VIEW}.toggleVisibility`);
+      await vscode.commands.executeCommand(`${VIEW}.toggleVisibility`);
+    }
+    void vscode.window.showInformationMessage(
+      again
+        ? vscode.l10n.t("The conversation view had stopped and was loaded again.")
+        : vscode.l10n.t("The conversation view does not answer. “Cairn: Open Conversation as Text” shows the conversation without it."),
+    );
+  }
+
+  #showReminders(shown: boolean): void {
+    this.#setContext("cairn.remindersShown", shown);
+    this.#controller.showReminders(shown);
+  }
+
+  #setFocused(on: boolean): void {
+    this.#focused = on;
+    this.#setContext(FOCUSED, on);
+  }
+
+  /** A hidden page is thrown away, and one that comes back asks for everything. */
+  #follow(view: vscode.WebviewView): void {
+    if (view.visible && this.memory.get(SEEN) !== true) {
+      void this.memory.update(SEEN, true);
+    }
+    this.#setContext("cairn.conversationVisible", view.visible);
+    this.#controller.show(view.visible ? { post: (message) => this.#post(view, message) } : undefined);
+    if (!view.visible) {
+      this.#watch.stop();
+      this.#setFocused(false);
+      this.#hidden.fire();
+    }
+  }
+}

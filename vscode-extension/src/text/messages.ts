@@ -1,0 +1,242 @@
+import * as vscode from "vscode";
+
+import type { ActionId, ReadOnlyProblem, RequestProblem, ReviewProblem, SandboxState, StatusProblem, TurnNotice, TurnProblem } from "../protocol";
+import { oneLine } from "./display";
+
+type Problem = RequestProblem | TurnProblem | StatusProblem | TurnNotice | ReviewProblem | ReadOnlyProblem | SandboxState;
+export type ProblemCode = Problem["code"];
+type ArgsOf<C extends ProblemCode> = Extract<Problem, { code: C }> extends { args: infer A } ? A : undefined;
+
+/** Any message of the daemon with a code. Daemons before protocol 1.1 send none, newer ones may send unknown ones. */
+export interface CodedMessage {
+  readonly code?: string;
+  readonly args?: Readonly<Record<string, unknown>>;
+  readonly action?: string;
+}
+
+const { t } = vscode.l10n;
+
+/** Text of each code, with the arguments of the daemon. The compiler refuses a code without a text. */
+const texts: { readonly [C in ProblemCode]: (args: ArgsOf<C>) => string } = {
+  // Refused requests.
+  not_initialized: () => t("The Cairn daemon is still starting. Try again."),
+  already_shut_down: () => t("The Cairn daemon has stopped. Restart it."),
+  protocol_version: (args) =>
+    t("The Cairn daemon speaks version {daemon} of the protocol, this extension version {editor}. Install both from the same release.", args),
+  invalid_params: (args) => t("The Cairn daemon did not understand {method}: {reason}", args),
+  unknown_command: (args) => t("The Cairn daemon has no command {command}.", args),
+  invalid_arguments: (args) => t("The Cairn daemon did not understand the arguments of {command}: {reason}. Expected: {form}", args),
+  overloaded: () => t("Too many requests are waiting. Try again in a moment."),
+  request_dropped: () => t("Cairn dropped the request. Try again; the log has details."),
+  internal_error: () => t("Cairn failed with an internal error. Try again; the log has details."),
+  no_folder: () => t("No folder is open. The agent works inside a folder."),
+  no_usable_model: (args) => t("No model can be used, so the task was not started. {reason}", { reason: messageText(args.reason) ?? "" }),
+  empty_task: () => t("The task is empty. Enter what the agent should do."),
+  turn_running: () => t("The agent is still working in this session. Cancel the task first."),
+  turn_ended: () => t("The task has ended. Send your message as a reply."),
+  session_not_loaded: () => t("This session is no longer open. Open it again, or start a new task."),
+  session_unknown: () => t("This session is unknown. Start a new task."),
+  session_not_found: () => t("This workspace has no such session. Open another one."),
+  no_session: () => t("There is no session to continue. Start a new task."),
+  session_running: () => t("The agent is working in this session. Cancel the task first."),
+  session_read_only: (args) =>
+    t("{reason}, so this session is read-only here. Open it again when that has changed, or fork it.", { reason: messageText(args.reason) ?? "" }),
+  session_open_elsewhere: () => t("Another window has this session open. Close it there first."),
+  session_unreadable: (args) => t("The session cannot be read: {reason}", args),
+  invalid_page: () => t("This part of the session is no longer available. Open the session again."),
+  no_ended_turn: () => t("The session has no completed task to fork from. Wait for the end of its task."),
+  queue_full: (args) => t("{limit} follow-ups are waiting already. Remove one first.", args),
+  too_many_attachments: ({ limit }) => t("At most {limit} attachments can be sent with a message.", { limit }),
+  attachment_too_large: ({ name, limit }) => t("{name} is too large: at most {limit} can be attached.", { name: oneLine(name), limit: size(limit) }),
+  attachment_unreadable: (args) => t("{name} cannot be attached: {reason}", { name: oneLine(args.name), reason: oneLine(args.reason) }),
+  attachment_protected: ({ name }) =>
+    t("{name} may hold secrets, so it is not attached. Ask the agent to read it: you can then allow that.", { name: oneLine(name) }),
+  not_an_image: ({ name }) => t("{name} is not a PNG, JPEG, WebP or GIF image.", { name: oneLine(name) }),
+  images_unsupported: ({ model }) => t("{model} takes no images. Remove the image, or choose another model.", { model }),
+  empty_follow_up: () => t("The follow-up is empty. Enter what the agent should do next, or remove it."),
+  follow_up_started: () => t("This follow-up is no longer waiting. It has started or was removed."),
+  nothing_to_compact: () => t("The conversation is too short to compact."),
+  document_not_open: () => t("The document of the selection is not open. Open it and select the text again."),
+  checkpoint_not_found: () => t("This checkpoint no longer exists. Choose another one."),
+  rules_unreadable: (args) => t("The allowed commands cannot be read or changed: {reason}", args),
+
+  // Ends of turns.
+  no_api_key: ({ provider, variable }) =>
+    t("There is no API key for {provider}. Set one, or export {variable} before VS Code starts.", { provider: providerName(provider), variable }),
+  key_of_other_server: (args) =>
+    t("The API key belongs to {owners} and is not sent to {origin}. If it belongs there, enter it for that server.", { ...args }),
+  key_rejected: ({ provider, reason }) => t("{provider} rejected the API key: {reason}", { provider: providerName(provider), reason }),
+  model_unreachable: (args) => t("{reason} Check the network.", { reason: sentence(args.reason) }),
+  local_model_unreachable: (args) => t("{reason} Is the local model server running?", { reason: sentence(args.reason) }),
+  model_timeout: (args) => sentence(args.reason),
+  model_rate_limited: (args) => t("{reason} The server limits the number of requests.", { reason: sentence(args.reason) }),
+  model_busy: ({ reason, seconds }) => t("{reason} The server asks to wait {seconds} s before the next try.", { reason: sentence(reason), seconds }),
+  model_server_error: (args) => sentence(args.reason),
+  answer_cut: (args) => sentence(args.reason),
+  answer_invalid: (args) => t("{reason} If it happens again, choose another model.", { reason: sentence(args.reason) }),
+  empty_answer: () => t("The model answered with nothing."),
+  unknown_stop: (args) => t("The model stopped for an unknown reason ({reason}). Nothing further was run.", args),
+  model_crashed: (args) => t("{reason} The log has details.", { reason: sentence(args.reason) }),
+  model_refused: () => t("The model refused to answer. Nothing was run. Change the task, or choose another model."),
+  model_rejected: (args) => t("{reason} Check the account and the model.", { reason: sentence(args.reason) }),
+  model_not_found: (args) => t("{reason} Choose another model, or check the address of the server.", { reason: sentence(args.reason) }),
+  model_address: (args) => t("{reason} Check the address of the model server.", { reason: sentence(args.reason) }),
+  model_unusable: (args) => t("{reason} Check the settings of the model.", { reason: sentence(args.reason) }),
+  no_model_configured: (args) => t("Add an API key, choose a model, or set {setting} to a server on this machine.", args),
+  http_client_failed: (args) => t("{reason} Check the certificates and the proxy settings of the system.", { reason: sentence(args.reason) }),
+  replay_script: (args) => t("{reason} Correct the script, or choose another one.", { reason: sentence(args.reason) }),
+  hook_refused: (args) => t("A hook of your settings refused the request, so nothing was sent: {reason}", { reason: args.reason }),
+  context_full: (args) =>
+    t("{reason} The conversation does not fit the model. Choose a model with a larger context, or start a new task.", {
+      reason: sentence(args.reason),
+    }),
+  not_compacted: (args) => t("The conversation was not compacted; nothing has changed: {reason}", args),
+  repeated_call: (args) => t("Stopped: the model kept making the same call of {tool}. Reply with a hint on what to do differently.", args),
+  round_limit: ({ limit }) => t("Stopped after {limit} requests to the model.", { limit }),
+  output_limit: () => t("The answer was cut at the output limit."),
+  interrupted: () => t("Interrupted: the daemon ended while the agent worked. Its conversation and plan were kept."),
+  runs_elsewhere: () => t("It may be running in the window that has the session open."),
+
+  // Conditions of the daemon.
+  answers_replayed: () => t("Answers come from a script. To use a model, set an API key, or the address of a local server in the settings."),
+  untrusted_workspace: () =>
+    t(
+      "This workspace is not trusted: the agent only reads in it, runs nothing and follows none of its instructions. Trust it to let the agent work.",
+    ),
+  setting_unknown: (args) => t("Setting ignored: there is no setting {setting}.", args),
+  setting_renamed: (args) => t("The setting {old} is now called {setting}. The old name still works; rename it.", args),
+  setting_type: (args) => t("Setting ignored: {setting} must be {expected}, not {found}.", args),
+  setting_choice: (args) => t("Setting ignored: “{value}” is not a value of {setting}. Use one of {choices}.", args),
+  setting_invalid: (args) => t("Setting ignored: {setting}: {reason}.", args),
+  storage_failed: (args) => t("The session cannot be stored ({reason}). Until it can, the agent changes no file and runs no command.", args),
+  workspace_open_elsewhere: () =>
+    t("Another window works in this folder. Its sessions are read-only here, and edits proposed in this window are not kept over a restart."),
+  sandbox_off: () => t("The sandbox is turned off: commands can reach all your files and the network, so you are asked before each."),
+  sandbox_missing: (args) =>
+    t(
+      "No sandbox works here ({reason}), so commands can reach all your files and the network, and you are asked before each. Install bubblewrap from the packages of the system, then restart Cairn.",
+      args,
+    ),
+  sandbox_unsupported: () =>
+    t("There is no sandbox for this system, so commands can reach all your files and the network, and you are asked before each."),
+  leftovers_quarantined: (args) =>
+    t(
+      "Cairn was killed while a command ran. Files of the command that git, an editor or a shell could run were moved to {folder}: {files}. Look at them before you move them back.{faults}",
+      args,
+    ),
+
+  // Notices of turns.
+  results_elided: (args) => t("Old tool results left out to save room: {before} → {after} tokens", tokens(args)),
+  conversation_compacted: (args) => t("Conversation compacted: {before} → {after} tokens", tokens(args)),
+  compacted_without_summary: (args) => t("Conversation compacted without a summary of the model: {before} → {after} tokens", tokens(args)),
+  images_left_out: () => t("The model server refused the images, so the request was sent without them. Another model may read images."),
+  files_quarantined: (args) =>
+    t(
+      "The command made or changed files that git, an editor or a shell runs by itself. They were moved to {folder}. You have not allowed them in the workspace:\n{files}{faults}",
+      args,
+    ),
+  file_not_returned: (args) => t("{file} stays in {folder}: {reason}", args),
+  approvals_unreadable: (args) => t("The list of always allowed commands cannot be read: {reason}.", args),
+  approval_not_saved: (args) => t("“Always” could not be saved, so Cairn will ask about this command again: {reason}.", args),
+  hook_output: (args) => args.text,
+
+  // Decisions, undo and checkpoints.
+  file_changed: (args) => t("{file} has changed meanwhile and stays as it is", args),
+  edit_refused: (args) => t("{file}: {reason}", args),
+  edit_delayed: (args) => t("{file}: not applied yet, but this may still happen: {reason}", args),
+  edit_abandoned: (args) => t("{file}: the edit was dropped", args),
+  nothing_to_undo: () => t("There is no decision to undo."),
+
+  // Read-only sessions.
+  session_in_other_window: () => t("Open in another window"),
+  journal_damaged: (args) => t("Its file is damaged: {records} records are shown, {lost} lines from the damage on are not", args),
+  journal_not_writable: (args) => t("Its file cannot be written ({reason})", args),
+
+  // Sandbox of commands.
+  in_bubblewrap: () => t("Commands run in a sandbox (bubblewrap)."),
+  in_namespaces: () => t("Commands run in a sandbox (Cairn's own; bubblewrap was not found or does not work)."),
+  in_seatbelt: () => t("Commands run in a sandbox (sandbox-exec)."),
+  no_sandbox_by_setting: () => t("Commands run without a sandbox. Each needs your approval."),
+  no_sandbox_works: (args) => t("Commands run without a sandbox. Each needs your approval. ({reason})", args),
+};
+
+export interface Action {
+  readonly label: string;
+  readonly command: readonly [string, ...unknown[]];
+}
+
+type Args = Readonly<Record<string, unknown>>;
+
+/** Label and command of each action. The compiler refuses an action without them. */
+const actions: Readonly<Record<ActionId, (args: Args, sessionId: string | undefined) => Action>> = {
+  new_task: () => ({ label: t("New Task"), command: ["cairn.newTask"] }),
+  retry: (_, sessionId) => ({ label: t("Try Again"), command: ["cairn.tryAgain", sessionId] }),
+  reply: () => ({ label: t("Reply"), command: ["cairn.reply"] }),
+  continue_task: () => ({ label: t("Continue Plan"), command: ["cairn.continue"] }),
+  cancel_turn: () => ({ label: t("Cancel Task"), command: ["cairn.cancel"] }),
+  open_session: () => ({ label: t("Open Session…"), command: ["cairn.openSession"] }),
+  restore_checkpoint: () => ({ label: t("Restore Checkpoint…"), command: ["cairn.restoreCheckpoint"] }),
+  show_conversation: () => ({ label: t("Show Conversation"), command: ["cairn.showConversation"] }),
+  show_log: () => ({ label: t("Show Log"), command: ["cairn.showLog"] }),
+  restart: () => ({ label: t("Restart Daemon"), command: ["cairn.restart"] }),
+  open_folder: () => ({ label: t("Open Folder…"), command: ["vscode.openFolder"] }),
+  open_settings: ({ setting }) => ({
+    label: t("Open Settings"),
+    command: ["workbench.action.openSettings", typeof setting === "string" ? setting : "cairn"],
+  }),
+  trust_workspace: () => ({ label: t("Manage Workspace Trust"), command: ["workbench.trust.manage"] }),
+  set_api_key: ({ provider }) => ({ label: t("Set API Key…"), command: ["cairn.setApiKey", provider] }),
+  choose_model: () => ({ label: t("Choose Model…"), command: ["cairn.chooseModel"] }),
+};
+
+/** Text of a message, or `undefined` without a known code: then the daemon's own English text is shown. */
+export function messageText(message: CodedMessage | undefined): string | undefined {
+  const text = lookUp(texts as Record<string, (args: never) => string>, message?.code);
+  return text?.((message?.args ?? {}) as never);
+}
+
+/** Lines of a list that the daemon sends in English, each with a problem at the same index. */
+export function problemLines(lines: readonly string[], problems: readonly CodedMessage[] | undefined): string[] {
+  return lines.map((line, at) => messageText(problems?.[at]) ?? line);
+}
+
+/** Action that a message names, or `undefined` for none or for one of a newer daemon. */
+export function actionOf(message: CodedMessage | undefined, sessionId?: string): Action | undefined {
+  return lookUp(actions as Record<string, (typeof actions)[ActionId]>, message?.action)?.(message?.args ?? {}, sessionId);
+}
+
+/**
+ * Buttons for the problem that ended a turn: what the daemon names, another model where a key is
+ * missing or wrong, and the same task again.
+ */
+export function actionsOfEnd(problem: CodedMessage | undefined, sessionId: string, canRetry: boolean): Action[] {
+  const ids: ActionId[] = problem?.action === "set_api_key" ? ["choose_model"] : [];
+  const first = actionOf(problem, sessionId);
+  const more = [...ids, ...(canRetry ? (["retry"] as const) : [])].map((id) => actions[id](problem?.args ?? {}, sessionId));
+  const all = first === undefined ? more : [first, ...more];
+  return all.filter(
+    (action, at) => (canRetry || action.command[0] !== "cairn.tryAgain") && all.findIndex(({ label }) => label === action.label) === at,
+  );
+}
+
+/** Name of a provider as its users know it. */
+export function providerName(provider: string): string {
+  return lookUp<string>({ anthropic: "Anthropic", openai: "OpenAI" }, provider) ?? provider;
+}
+
+function lookUp<V>(table: Readonly<Record<string, V>>, key: string | undefined): V | undefined {
+  return key !== undefined && Object.hasOwn(table, key) ? table[key] : undefined;
+}
+
+function sentence(text: string): string {
+  return `${text.replace(/\.+$/u, "")}.`;
+}
+
+function size(bytes: number): string {
+  return bytes >= 1_000_000 ? t("{0} MB", Math.round(bytes / 1_048_576)) : t("{0} KB", Math.round(bytes / 1_024));
+}
+
+function tokens({ before, after }: { before: number; after: number }): { before: string; after: string } {
+  const rounded = (count: number): string => (count < 1_000 ? `${count}` : `${Math.round(count / 1_000)}k`);
+  return { before: rounded(before), after: rounded(after) };
+}

@@ -1,0 +1,368 @@
+import { beforeEach, describe, expect, it, vi } from "vitest";
+
+import type { TaskRequests } from "../src/commands/taskRequests";
+import { ConversationController, type Port, REPAINT_MS } from "../src/conversation/controller";
+import { ComposerMemory } from "../src/conversation/memory";
+import type { Mention } from "../src/conversation/mentions";
+import type { FromPage, ToPage } from "../src/conversation/messages";
+import type { ApproveParams, TurnNotification } from "../src/protocol";
+import { ApprovalStore } from "../src/stores/approval";
+import { ModeStore } from "../src/stores/mode";
+import { PlanStore } from "../src/stores/plan";
+import { QuestionStore } from "../src/stores/questions";
+import { QueueStore } from "../src/stores/queue";
+import { ReviewStore } from "../src/stores/review";
+import { SessionStore } from "../src/stores/session";
+import { StatusStore } from "../src/stores/status";
+import { TranscriptStore } from "../src/stores/transcript";
+
+vi.mock("../src/daemon/agent", () => ({ reasonOf: (error: unknown) => (error instanceof Error ? error.message : "") }));
+
+type Sent<T extends ToPage["type"]> = Extract<ToPage, { type: T }>;
+
+const approval: ApproveParams = {
+  approvalId: "a",
+  sessionId: "s",
+  turnId: "t",
+  callId: "c",
+  title: "Run a command",
+  command: "rm -rf build\u202e",
+  cwd: "/w",
+  reason: "",
+  rules: [],
+  forSession: "",
+};
+
+function turn(rev: number, over: Partial<TurnNotification> = {}): TurnNotification {
+  return { sessionId: "s", turnId: "t", rev, phase: { kind: "started", text: "Fix it" }, ...over };
+}
+
+/** A conversation with a page in sight, and a clock that the test moves. */
+function open() {
+  const memory = new Map<string, unknown>();
+  const memento = { get: (key: string) => memory.get(key), update: (key: string, value: unknown) => memory.set(key, value) };
+  const parts = {
+    plans: new PlanStore(),
+    reviews: new ReviewStore(),
+    sessions: new SessionStore(),
+    approvals: new ApprovalStore(),
+    status: new StatusStore(),
+    modes: new ModeStore(memento, () => "review"),
+    queue: new QueueStore(),
+    questions: new QuestionStore(),
+    transcript: new TranscriptStore(),
+    memory: new ComposerMemory(memento),
+  };
+  const tasks = { say: vi.fn(() => Promise.resolve()), cancel: vi.fn(() => Promise.resolve()) };
+  let now = 10_000;
+  const port = {
+    context: () => ({ activeFile: "file:///w/a.ts" }),
+    mentions: vi.fn((query: string): Promise<readonly Mention[]> =>
+      Promise.resolve([
+        { icon: "file", label: `${query}.ts`, detail: "", attachment: () => Promise.resolve({ kind: "file", uri: `file:///w/${query}.ts` }) },
+      ]),
+    ),
+    dropped: () => Promise.resolve({ attachments: [], others: 1 }),
+    run: vi.fn(),
+    open: vi.fn(),
+    copy: vi.fn(),
+    focused: vi.fn(),
+    log: vi.fn(),
+    refused: vi.fn(),
+    now: () => now,
+    changed: () => undefined,
+  } satisfies Port;
+  const controller = new ConversationController({ ...parts, tasks: tasks as unknown as TaskRequests }, port);
+  const posted: ToPage[] = [];
+  const show = (): void => controller.show({ post: (message) => void posted.push(message) });
+  const say = async (message: FromPage): Promise<void> => {
+    controller.receive({ v: 1, ...message });
+    await vi.advanceTimersByTimeAsync(REPAINT_MS);
+  };
+  return {
+    ...parts,
+    tasks,
+    port,
+    controller,
+    show,
+    say,
+    /** Messages of one type since the last look. */
+    sent: <T extends ToPage["type"]>(type: T) => {
+      const found = posted.filter((message): message is Sent<T> => message.type === type);
+      posted.length = 0;
+      return found;
+    },
+    pass: async (ms: number) => {
+      now += ms;
+      await vi.advanceTimersByTimeAsync(Math.max(ms, REPAINT_MS));
+    },
+    begin: (rev = 1) => {
+      parts.transcript.turn(turn(rev));
+      parts.sessions.update(turn(rev));
+    },
+    delta: (rev: number, delta: string, over = {}) =>
+      parts.transcript.message({ sessionId: "s", turnId: "t", rev, itemId: "m", role: "assistant", delta, incomplete: false, ...over }),
+  };
+}
+
+describe("the conversation view", () => {
+  beforeEach(() => {
+    vi.useFakeTimers();
+  });
+
+  it("gets everything when it says that it is ready, and again when it is shown anew", async () => {
+    const it = open();
+    it.begin();
+    it.show();
+    await it.say({ type: "ready" });
+    const [reset] = it.sent("reset");
+    expect(reset?.turns).toMatchObject([{ turn: "t", items: [{ kind: "user", text: "Fix it" }] }]);
+    it.controller.show(undefined);
+    it.delta(2, "Hel");
+    await it.pass(0);
+    expect(it.sent("patch")).toEqual([]);
+    it.show();
+    await it.say({ type: "ready" });
+    expect(it.sent("reset")[0]?.turns[0]?.items).toMatchObject([{ kind: "user" }, { kind: "text", text: "Hel", streaming: true }]);
+  });
+
+  it("offers a fork of a session that can only be read, and of no other one", async () => {
+    const it = open();
+    it.begin();
+    it.show();
+    await it.say({ type: "ready" });
+    expect(it.sent("state")[0]?.state).toMatchObject({ readOnly: "", banners: [] });
+    const readOnly = { reason: "openElsewhere", text: "Open in another window.", code: "session_in_other_window" } as const;
+    it.sessions.open({ sessionId: "s", tools: [], subagents: [], transcript: [], readOnly, turn: turn(2) });
+    await it.pass(0);
+    const [sent] = it.sent("state");
+    expect(sent?.state.readOnly).toContain("another window");
+    expect(sent?.state.banners).toMatchObject([{ severity: "info", actions: [{ label: "Fork Session", command: "cairn.forkSession" }] }]);
+    await it.say({ type: "command", name: "cairn.forkSession" });
+    expect(it.port.run).toHaveBeenCalledWith("cairn.forkSession");
+  });
+
+  it("copies a message of the user, and all text of a turn from its end", async () => {
+    const it = open();
+    it.begin();
+    it.delta(2, "", { text: "In **two** places.\n" });
+    it.delta(3, "", { itemId: "n", text: "Both are fixed." });
+    const usage = { inputTokens: 1, outputTokens: 1, cachedTokens: 0 };
+    it.transcript.turn(turn(4, { phase: { kind: "ended", reason: "completed", summary: "", openItems: 0, usage } }));
+    it.show();
+    await it.say({ type: "ready" });
+    const items = it.sent("reset")[0]?.turns[0]?.items ?? [];
+    const idOf = (kind: string): string => items.find((item) => item.kind === kind)?.id ?? "";
+    expect(items.at(-1)).toMatchObject({ kind: "end", copies: true });
+    await it.say({ type: "copy", id: idOf("end") });
+    await it.say({ type: "copy", id: idOf("user") });
+    await it.say({ type: "copy", id: "nothing" });
+    expect(it.port.copy.mock.calls).toEqual([["In **two** places.\n\nBoth are fixed."], ["Fix it"]]);
+  });
+
+  it("gets pieces of a stream as pieces, a few times a second", async () => {
+    const it = open();
+    it.begin();
+    it.show();
+    await it.say({ type: "ready" });
+    it.delta(2, "Hel");
+    await it.pass(0);
+    it.sent("patch");
+    for (let n = 0; n < 100; n += 1) {
+      it.delta(3 + n, "x");
+    }
+    await it.pass(0);
+    expect(it.sent("patch")).toMatchObject([{ patches: [], append: [{ delta: "x".repeat(100) }] }]);
+    it.delta(200, "", { text: `Hel${"x".repeat(100)}` });
+    await it.pass(0);
+    expect(it.sent("patch")).toMatchObject([{ append: [], patches: [{ put: [{ item: { streaming: false } }] }] }]);
+  });
+
+  it("shows only the session in view", async () => {
+    const it = open();
+    it.begin();
+    it.show();
+    await it.say({ type: "ready" });
+    it.sent("reset");
+    it.transcript.message({ sessionId: "other", turnId: "o", rev: 1, itemId: "m", role: "assistant", delta: "x", incomplete: false });
+    await it.pass(0);
+    expect([...it.sent("patch"), ...it.sent("reset")]).toEqual([]);
+    const other = turn(1, { sessionId: "other", turnId: "o" });
+    it.transcript.turn(other);
+    it.sessions.update(other);
+    await it.pass(0);
+    expect(it.sent("reset")[0]?.turns).toMatchObject([{ turn: "o" }]);
+  });
+
+  it("asks for a new session after New Task, and goes on in the session in view else", async () => {
+    const it = open();
+    it.begin();
+    it.sessions.update(
+      turn(2, {
+        phase: { kind: "ended", reason: "completed", summary: "", openItems: 0, usage: { inputTokens: 0, outputTokens: 0, cachedTokens: 0 } },
+      }),
+    );
+    it.show();
+    await it.say({ type: "ready" });
+    await it.say({ type: "send", text: "And then?", context: true, queue: false });
+    expect(it.tasks.say).toHaveBeenLastCalledWith("And then?", "s", { activeFile: "file:///w/a.ts" }, false, []);
+    it.controller.begin();
+    expect(it.sent("focus")).toHaveLength(1);
+    await it.say({ type: "send", text: "Something else", context: false, queue: true });
+    expect(it.tasks.say).toHaveBeenLastCalledWith("Something else", undefined, {}, true, []);
+    expect(it.memory.history).toEqual(["And then?", "Something else"]);
+  });
+
+  it("gets the words back that did not arrive", async () => {
+    const it = open();
+    it.show();
+    await it.say({ type: "ready" });
+    it.tasks.say.mockRejectedValueOnce(new Error("The daemon is not running."));
+    await it.say({ type: "send", text: "Fix it", context: false, queue: false });
+    expect(it.sent("failed")).toMatchObject([{ text: "Fix it", reason: "The daemon is not running." }]);
+    expect([it.memory.draft(""), it.memory.history]).toEqual(["Fix it", []]);
+    expect(it.port.refused).toHaveBeenCalledWith("Fix it", expect.any(Error));
+  });
+
+  it("sends attachments with the words or alone, and has them again if they did not arrive", async () => {
+    const it = open();
+    it.show();
+    await it.say({ type: "ready" });
+    await it.say({ type: "send", text: " \n", context: false, queue: false });
+    expect(it.tasks.say).not.toHaveBeenCalled();
+    await it.say({ type: "attachText", text: "a\nb" });
+    expect(it.sent("state").at(-1)?.state.chips).toMatchObject([{ label: "Pasted text (2 lines)", expands: true }]);
+    it.tasks.say.mockRejectedValueOnce(new Error("No."));
+    await it.say({ type: "send", text: "", context: false, queue: false });
+    const pasted = { kind: "text", name: "Pasted text (2 lines)", text: "a\nb" };
+    expect(it.tasks.say).toHaveBeenLastCalledWith("", undefined, {}, false, [pasted]);
+    await it.say({ type: "send", text: "Look", context: false, queue: false });
+    expect(it.tasks.say).toHaveBeenLastCalledWith("Look", undefined, {}, false, [pasted]);
+    expect(it.sent("state").at(-1)?.state.chips).toEqual([]);
+  });
+
+  it("puts a pasted text into the box again", async () => {
+    const it = open();
+    it.show();
+    await it.say({ type: "ready" });
+    await it.say({ type: "attachText", text: "a\nb" });
+    const [chip] = it.sent("state").at(-1)?.state.chips ?? [];
+    await it.say({ type: "expand", id: chip?.id ?? "" });
+    expect(it.sent("insert")).toMatchObject([{ text: "a\nb" }]);
+    expect(it.memory.attachments("")).toEqual([]);
+  });
+
+  it("answers the newest mention only, and attaches what is chosen from it", async () => {
+    const it = open();
+    it.show();
+    await it.say({ type: "ready" });
+    let late: (rows: readonly Mention[]) => void = () => undefined;
+    it.port.mentions.mockReturnValueOnce(new Promise((resolve) => (late = resolve)));
+    await it.say({ type: "mention", id: 1, query: "c" });
+    await it.say({ type: "mention", id: 2, query: "cart" });
+    late([]);
+    await it.pass(0);
+    expect(it.sent("mentions")).toMatchObject([{ id: 2, rows: [{ label: "cart.ts" }] }]);
+    await it.say({ type: "choose", id: 1, row: 0 });
+    expect(it.sent("state")).toEqual([]);
+    await it.say({ type: "choose", id: 2, row: 0 });
+    expect(it.sent("state").at(-1)?.state.chips).toMatchObject([{ icon: "file", label: "cart.ts" }]);
+  });
+
+  it("says plainly what cannot be attached", async () => {
+    const it = open();
+    it.show();
+    await it.say({ type: "ready" });
+    const failing = { icon: "git-commit", label: "Git Changes", detail: "", attachment: () => Promise.reject(new Error("Git is off")) };
+    const empty = { ...failing, label: "Problems", attachment: () => Promise.resolve(undefined) };
+    it.port.mentions.mockResolvedValueOnce([failing, empty]);
+    await it.say({ type: "mention", id: 1, query: "" });
+    await it.say({ type: "choose", id: 1, row: 0 });
+    await it.say({ type: "choose", id: 1, row: 1 });
+    await it.say({ type: "choose", id: 1, row: 2 });
+    expect(it.sent("refused").map(({ reason }) => reason)).toEqual([
+      "Git Changes cannot be attached: Git is off",
+      "Problems: there is nothing to attach.",
+    ]);
+    it.port.mentions.mockRejectedValueOnce(new Error("no search"));
+    await it.say({ type: "mention", id: 2, query: "x" });
+    expect(it.sent("mentions")).toMatchObject([{ id: 2, rows: [] }]);
+    await it.say({ type: "attachFiles", addresses: ["file:///elsewhere"] });
+    expect(it.sent("refused")).toMatchObject([{ reason: "Only files and folders of the workspace can be attached." }]);
+  });
+
+  it("takes over a text that was written elsewhere, unless there is one already", async () => {
+    const it = open();
+    expect(it.controller.adopt("", "Fix it")).toBe(false);
+    it.show();
+    await it.say({ type: "ready" });
+    it.sent("draft");
+    expect([it.controller.adopt("s", "Fix it"), it.controller.adopt("", "Fix it"), it.controller.adopt("", "Other")]).toEqual([false, true, false]);
+    expect(it.sent("draft")).toMatchObject([{ session: "", text: "Fix it" }]);
+    expect(it.memory.draft("")).toBe("Fix it");
+  });
+
+  it("shows what the agent was told when asked to, also after it is shown anew", async () => {
+    const it = open();
+    it.show();
+    await it.say({ type: "ready" });
+    it.controller.showReminders(true);
+    await it.say({ type: "ready" });
+    expect(it.sent("reminders").map(({ shown }) => shown)).toEqual([false, true, true]);
+  });
+
+  it("keeps the focus for a page that is not there yet", async () => {
+    const it = open();
+    it.controller.focus();
+    it.show();
+    await it.say({ type: "ready" });
+    expect(it.sent("focus")).toHaveLength(1);
+  });
+
+  it("takes an answer only for a question that was in sight for a moment", async () => {
+    const it = open();
+    it.begin();
+    it.show();
+    await it.say({ type: "ready" });
+    const first = it.approvals.ask(approval);
+    const second = it.approvals.ask({ ...approval, approvalId: "b", callId: "d" });
+    await it.pass(0);
+    expect(it.sent("state").at(-1)?.state.cards).toMatchObject([{ id: "a", command: "rm -rf build\\u{202e}" }, { id: "b" }]);
+    await it.pass(300);
+    await it.say({ type: "approve", id: "a", decision: "allowOnce", words: "", shownForMs: 300 });
+    // Neither a page that says so nor our own clock alone is enough.
+    await it.say({ type: "approve", id: "a", decision: "allowOnce", words: "", shownForMs: 5_000 });
+    await it.pass(500);
+    await it.say({ type: "approve", id: "a", decision: "allowOnce", words: "", shownForMs: 100 });
+    expect(it.approvals.waiting).toHaveLength(2);
+    await it.say({ type: "approve", id: "a", decision: "allowOnce", words: "Go.", shownForMs: 800 });
+    expect(await first).toEqual({ decision: "allowOnce", feedback: "Go." });
+    // The second card moved up when the first one went.
+    await it.pass(400);
+    await it.say({ type: "approve", id: "b", decision: "allowOnce", words: "", shownForMs: 1_200 });
+    expect(it.approvals.waiting).toHaveLength(1);
+    await it.pass(400);
+    await it.say({ type: "approve", id: "b", decision: "deny", words: "", shownForMs: 800 });
+    expect(await second).toEqual({ decision: "deny" });
+  });
+
+  it("has another place show what Always would keep", async () => {
+    const it = open();
+    it.begin();
+    it.show();
+    await it.say({ type: "ready" });
+    void it.approvals.ask(approval);
+    await it.say({ type: "approve", id: "a", decision: "always", words: "", shownForMs: 0 });
+    expect(it.port.run).toHaveBeenCalledWith("cairn.approval.always", "a");
+    expect(it.approvals.waiting).toHaveLength(1);
+  });
+
+  it("does nothing for a message that it does not know", () => {
+    const it = open();
+    it.show();
+    it.controller.receive({ v: 1, type: "command", name: "workbench.action.quit" });
+    it.controller.receive("ready");
+    expect(it.port.run).not.toHaveBeenCalled();
+    expect(it.port.log).toHaveBeenCalledTimes(2);
+  });
+});

@@ -1,0 +1,212 @@
+import { describe, expect, it, vi } from "vitest";
+
+import { type ItemFacts, turnItems } from "../src/conversation/items";
+import type { Item } from "../src/conversation/messages";
+import { Sync } from "../src/conversation/sync";
+import type { Entry } from "../src/stores/transcript";
+import { call, end, message } from "./entries";
+
+const facts: ItemFacts = {
+  pending: () => ({ rev: 0, hunks: [] }),
+  answered: () => "",
+  footer: () => ({ facts: "34k tokens", actions: [] }),
+};
+
+const items = (entries: readonly Entry[], over: Partial<ItemFacts> = {}): Item[] =>
+  turnItems(entries, { ...facts, ...over }).map(({ make }) => make());
+const kinds = (entries: readonly Entry[]): string[] => items(entries).map(({ kind }) => kind);
+const read = (id: string, path: string, over = {}): Entry => call(id, `Read ${path}`, { name: "read_file", uri: `file:///w/${path}`, ...over });
+const edit = (id: string, path: string, detail: string, over = {}): Entry =>
+  call(id, `Edit ${path}`, { name: "edit_file", uri: `file:///w/${path}`, detail, ...over });
+
+describe("the items of a turn", () => {
+  it("fold thinking and calls that only look into one row", () => {
+    const turn = [
+      message("1", "user", "Rename it"),
+      message("2", "thinking", "Where is it?"),
+      read("3", "a.ts"),
+      call("4", "Search it", { name: "grep", state: "running" }),
+      message("5", "assistant", "In two places."),
+      read("6", "b.ts"),
+    ];
+    expect(kinds(turn)).toEqual(["user", "work", "text", "work"]);
+    expect(items(turn)[1]).toEqual({
+      id: "work:2",
+      kind: "work",
+      thoughts: "Where is it?",
+      thoughtMs: 0,
+      running: true,
+      calls: [
+        { title: "Read a.ts", state: "done", kind: "read", path: "file:///w/a.ts" },
+        { title: "Search it", state: "running", kind: "search" },
+      ],
+    });
+  });
+
+  it("tell the lines that were read, the number of matches and the time of the thoughts", () => {
+    const range = { start: { line: 11, character: 0 }, end: { line: 40, character: 0 } };
+    const turn = [
+      message("2", "thinking", "Where?", { at: 1_000, endedAt: 5_000 }),
+      read("3", "a.ts", { facts: { toolKind: "read", target: { uri: "file:///w/a.ts", range }, stats: { lines: 29 } } }),
+      call("4", "Search it", { name: "later_search", facts: { toolKind: "search", stats: { matches: 11 } } }),
+    ];
+    expect(items(turn)).toMatchObject([
+      {
+        thoughtMs: 4_000,
+        calls: [
+          { path: "file:///w/a.ts#L12-L40", lines: "12–40" },
+          { kind: "search", matches: 11 },
+        ],
+      },
+    ]);
+  });
+
+  it("have one row for a file, however often it was edited", () => {
+    const turn = [edit("1", "a.ts", "+3 −2"), edit("2", "b.ts", "+1 −0"), edit("3", "a.ts", "+10 −0")];
+    expect(items(turn)).toMatchObject([
+      { id: "1", kind: "edit", path: "a.ts", added: 13, removed: 2, pending: 0, running: false },
+      { id: "2", kind: "edit", path: "b.ts", added: 1, removed: 0 },
+    ]);
+    const waiting = [{ addedLines: 4, removedLines: 1 }];
+    const pending: ItemFacts["pending"] = (uri, turnId) => ({ rev: 7, hunks: uri === "file:///w/a.ts" && turnId === "t" ? waiting : [] });
+    expect(items(turn, { pending })[0]).toMatchObject({ added: 4, removed: 1, pending: 1, turn: "t", rev: 7 });
+  });
+
+  it("show an edit that was refused by itself", () => {
+    expect(items([edit("1", "a.ts", "No such passage.", { state: "failed" })])).toEqual([
+      { id: "1", kind: "call", call: { title: "Edit a.ts", state: "failed", kind: "edit", path: "file:///w/a.ts" }, detail: "No such passage." },
+    ]);
+  });
+
+  it("show a command with its output, cut in the middle", () => {
+    const output = Array.from({ length: 500 }, (_, n) => `line ${n}`).join("\n");
+    const [item] = items([call("1", "Run npm test", { name: "bash", command: "npm test\n", detail: output })], { answered: () => "allowed once" });
+    expect(item).toMatchObject({ kind: "command", command: "npm test\n", lines: 500, note: "allowed once" });
+    expect(item?.kind === "command" && item.output.split("\n").length).toBe(201);
+    expect(item?.kind === "command" && item.output).toContain("… 300 lines …");
+    const facts = { stats: { exitCode: 1 }, startedAt: 5_000, endedAt: 5_400 };
+    expect(items([call("1", "Run npm test", { name: "bash", state: "failed", facts })])).toMatchObject([{ exitCode: 1, elapsedMs: 400 }]);
+  });
+
+  it("show the last lines of a command that runs, and draw it again when more comes", () => {
+    const live = Array.from({ length: 30 }, (_, n) => `line ${n}`).join("\n");
+    const running = (liveSeq: number): Entry => call("1", "Run npm test", { name: "bash", state: "running", live: `${live}\n`, liveSeq });
+    const [item] = items([running(3)]);
+    expect(item?.kind === "command" && item.live.split("\n")).toEqual(Array.from({ length: 10 }, (_, n) => `line ${n + 20}`));
+    const version = (seq: number): unknown => turnItems([running(seq)], facts)[0]?.version;
+    expect(version(3)).toBe(version(3));
+    expect(version(3)).not.toBe(version(4));
+  });
+
+  it("show the calls of a subagent inside its row", () => {
+    const turn = [
+      call("1", "Task: Look", { name: "task", state: "running" }),
+      call("2", "Read a.ts", { name: "read_file", parent: "1" }),
+      message("3", "assistant", "Meanwhile."),
+    ];
+    expect(items(turn)).toMatchObject([{ kind: "subagent", calls: [{ title: "Read a.ts" }], earlier: 0 }, { kind: "text" }]);
+  });
+
+  it("name each step once, when it is completed", () => {
+    const plan = (id: string, detail: string): Entry => call(id, "Update the plan", { name: "TodoWrite", detail });
+    const turn = [
+      plan("1", "[>] #1 Look <- Looking\n[ ] #2 Fix\n\n(0/2 completed)"),
+      plan("2", "[x] #1 Look\n[>] #2 Fix <- Fixing\n\n(1/2 completed)"),
+      plan("3", "[x] #1 Look\n[x] #2 Fix\n\n(2/2 completed)"),
+    ];
+    expect(items(turn)).toEqual([
+      { id: "2:Look", kind: "step", text: "Look", done: true, place: "1/2" },
+      { id: "3:Fix", kind: "step", text: "Fix", done: true, place: "2/2" },
+    ]);
+  });
+
+  it("end with what the turn cost", () => {
+    expect(items([end("9", "completed", "All done.")])).toEqual([
+      { id: "9", kind: "end", reason: "completed", summary: "All done.", facts: "34k tokens", actions: [], copies: false },
+    ]);
+  });
+
+  it("count each changed file once", () => {
+    const files = vi.fn(() => ({ facts: "", actions: [] }));
+    items([edit("1", "a.ts", "+1 −1"), edit("2", "a.ts", "+1 −1"), edit("3", "b.ts", "No.", { state: "failed" }), end("9", "completed")], {
+      footer: files,
+    });
+    expect(files).toHaveBeenCalledWith(expect.objectContaining({ id: "9" }), 1);
+  });
+
+  it("leave out messages without words", () => {
+    expect(kinds([message("1", "assistant", " \n")])).toEqual([]);
+  });
+});
+
+describe("the difference to what the page has", () => {
+  const turn = (...entries: Entry[]): ReturnType<typeof turnItems> => turnItems(entries, facts);
+  const asked = message("1", "user", "Go");
+
+  it("is nothing after everything was sent", () => {
+    const sync = new Sync();
+    expect(sync.reset([["t", turn(asked)]])).toMatchObject({ type: "reset", rev: 1, turns: [{ turn: "t", items: [{ id: "1" }] }] });
+    sync.turn("t", turn(asked));
+    expect(sync.flush()).toBeUndefined();
+  });
+
+  it("is what is new, changed and gone, with the item before it", () => {
+    const sync = new Sync();
+    sync.reset([["t", turn(asked, read("2", "a.ts", { state: "running" }))]]);
+    sync.turn("t", turn(asked, edit("3", "b.ts", "+1 −0"), message("4", "assistant", "Done.")));
+    expect(sync.flush()).toMatchObject({
+      type: "patch",
+      rev: 2,
+      patches: [
+        {
+          turn: "t",
+          put: [
+            { item: { id: "3" }, after: "1" },
+            { item: { id: "4" }, after: "3" },
+          ],
+          drop: ["work:2"],
+        },
+      ],
+    });
+    sync.turn("t", []);
+    expect(sync.flush()).toMatchObject({ rev: 3, gone: ["t"] });
+  });
+
+  it("is only the new text of a message that grows", () => {
+    const sync = new Sync();
+    const before = message("2", "assistant", "Hel", { ended: false });
+    sync.reset([["t", turn(asked, before)]]);
+    expect(sync.grow("t", "2", "l", "3 false false", "4 false false")).toBe(true);
+    expect(sync.grow("t", "2", "o", "4 false false", "5 false false")).toBe(true);
+    expect(sync.flush()).toMatchObject({ patches: [], append: [{ id: "2", delta: "lo" }] });
+    expect(sync.grow("t", "2", "!", "4 false false", "5 false false")).toBe(false);
+    expect(sync.grow("t", "9", "!", "", "")).toBe(false);
+  });
+
+  it("holds a text once that is sent as a whole after it grew", () => {
+    const sync = new Sync();
+    sync.reset([["t", turn(asked, message("2", "assistant", "Hel", { ended: false }))]]);
+    sync.grow("t", "2", "lo", "3 false false", "5 false false");
+    sync.turn("t", turn(asked, message("2", "assistant", "Hello.")));
+    expect(sync.flush()).toMatchObject({ append: [], patches: [{ put: [{ item: { text: "Hello." } }] }] });
+  });
+
+  it("does not make items that are as they were", () => {
+    const sync = new Sync();
+    let made = 0;
+    const drafts = Array.from({ length: 1_000 }, (_, n) => {
+      const id = `${n}`;
+      return {
+        id,
+        version: "1",
+        make: (): Item => {
+          made += 1;
+          return { id, kind: "notice", text: "", reminder: true };
+        },
+      };
+    });
+    sync.reset([["t", drafts]]);
+    sync.turn("t", drafts.with(500, { ...(drafts[500] ?? drafts[0]), version: "2" } as (typeof drafts)[0]));
+    expect(made).toBe(1_001);
+  });
+});

@@ -1,0 +1,83 @@
+import { beforeEach, describe, expect, it } from "vitest";
+
+import type { Row } from "../src/plan/rows";
+import { PlanTree } from "../src/plan/tree";
+import type { ItemStatus, PlanItem, PlanNotification } from "../src/protocol";
+import { ApprovalStore } from "../src/stores/approval";
+import { ModeStore } from "../src/stores/mode";
+import { PlanStore } from "../src/stores/plan";
+import { QuestionStore } from "../src/stores/questions";
+import { QueueStore } from "../src/stores/queue";
+import { ReviewStore } from "../src/stores/review";
+import { SessionStore } from "../src/stores/session";
+import { SubagentStore } from "../src/stores/subagents";
+import { revealed, view } from "./vscode";
+
+function setUp() {
+  const plans = new PlanStore();
+  const sessions = new SessionStore();
+  const modes = new ModeStore({ get: () => undefined, update: () => undefined }, () => "review");
+  const stores = {
+    plans,
+    sessions,
+    approvals: new ApprovalStore(),
+    reviews: new ReviewStore(),
+    modes,
+    queue: new QueueStore(),
+    questions: new QuestionStore(),
+  };
+  const tree = new PlanTree({ ...stores, subagents: new SubagentStore() });
+  sessions.update({ sessionId: "s", turnId: "t", rev: 1, phase: { kind: "started", text: "Fix the cart" } });
+  return { plans, tree };
+}
+
+function plan(rev: number, ...statuses: ItemStatus[]): PlanNotification {
+  const items = statuses.map((status, index): PlanItem => {
+    const work = { files: [], commands: [], blockedBy: [], blocked: false, calls: 0, elapsedMs: 0 };
+    return { ...work, id: `${index}`, content: `Step ${index}`, activeForm: "", status };
+  });
+  const completed = statuses.filter((status) => status === "completed").length;
+  return { sessionId: "s", turnId: "t", rev, panel: "expanded", items, completed, total: items.length, dropped: [] };
+}
+
+const shown = (): string[] => (revealed as Row[]).map((row) => (row.kind === "item" ? row.item.content : row.kind));
+
+describe("the plan view", () => {
+  beforeEach(() => {
+    revealed.length = 0;
+    view.visible = true;
+  });
+
+  it("brings the running step into view, once", async () => {
+    const { plans } = setUp();
+    plans.update(plan(1, "inProgress", "pending"));
+    await Promise.resolve();
+    plans.update(plan(2, "completed", "inProgress"));
+    plans.update(plan(3, "completed", "inProgress"));
+    await Promise.resolve();
+    expect(shown()).toEqual(["root", "Step 1"]);
+  });
+
+  it("takes no other view's place", () => {
+    view.visible = false;
+    const { plans } = setUp();
+    plans.update(plan(1, "inProgress", "pending"));
+    plans.update(plan(2, "completed", "inProgress"));
+    expect(shown()).toEqual([]);
+  });
+
+  it("stays where it is while the user is in it", () => {
+    const { plans } = setUp();
+    plans.update(plan(1, "inProgress", "pending"));
+    view.select();
+    plans.update(plan(2, "completed", "inProgress"));
+    expect(shown()).toEqual(["root"]);
+  });
+
+  it("names the root after the task", () => {
+    const { plans, tree } = setUp();
+    plans.update(plan(1, "inProgress", "pending"));
+    const [root] = tree.getChildren();
+    expect(root?.kind === "root" && tree.getTreeItem(root).label).toBe("Fix the cart");
+  });
+});

@@ -1,0 +1,308 @@
+import type { Item, Patch, ToPage } from "../src/conversation/messages";
+import { oneLine } from "../src/text/display";
+import { button, h } from "./dom";
+import { type Drawn, type ItemPort, drawItem } from "./items";
+import { wordsOf } from "./markdown";
+import { t } from "./strings";
+
+type Reset = Extract<ToPage, { type: "reset" }>;
+type PatchMessage = Extract<ToPage, { type: "patch" }>;
+
+interface Known extends Drawn {
+  readonly item: Item;
+}
+
+/** Items of a turn, oldest first. */
+interface Turn {
+  readonly turn: string;
+  readonly items: readonly Item[];
+}
+
+/** Items that are drawn at once. Earlier turns are drawn when the reader comes to them. */
+const PAGE = 300;
+
+/** Distance from the first drawn item, in pixels, at which earlier turns are drawn. */
+const NEAR_START = 200;
+
+/** Distance from the end, in pixels, at which a reader counts as being at the end. */
+const AT_END = 24;
+
+/**
+ * The conversation: a section for each turn, an element for each item. Turns far above the reader are
+ * kept as data only, so that the cost of news does not grow with the history.
+ */
+export class List {
+  readonly element = h("main", "log", { role: "log", "aria-live": "off", tabindex: "-1" });
+  /** Turns, and what stands below them. */
+  readonly #turns = h("div", "turns");
+  readonly #earlier = button("", "link-button earlier", () => this.#drawEarlier());
+  /** Turns above those that are drawn, oldest first. */
+  #undrawn: Turn[] = [];
+  readonly #pill = button("", "pill", () => this.toEnd());
+  readonly #sections = new Map<string, HTMLElement>();
+  readonly #items = new Map<string, Known>();
+  /** Item that Tab reaches: the one that had the focus last, else the newest. */
+  #stop: HTMLElement | undefined;
+  #rev = 0;
+  #follows = true;
+  /** Scroll position at the last look. */
+  #top = 0;
+
+  constructor(
+    private readonly port: ItemPort,
+    private readonly announce: (words: string) => void,
+    below: HTMLElement,
+  ) {
+    this.element.append(this.#earlier, this.#turns, below, this.#pill);
+    this.#earlier.hidden = true;
+    this.#pill.hidden = true;
+    this.element.addEventListener("scroll", () => {
+      const { scrollTop, scrollHeight, clientHeight } = this.element;
+      // What grows below moves nothing: only a reader scrolls up.
+      if (scrollHeight - scrollTop - clientHeight <= AT_END) {
+        this.#setFollows(true);
+      } else if (scrollTop < this.#top) {
+        this.#setFollows(false);
+        if (scrollTop < NEAR_START) {
+          this.#drawEarlier();
+        }
+      }
+      this.#top = scrollTop;
+    });
+    new ResizeObserver(() => this.#keepEnd()).observe(this.#turns);
+    new ResizeObserver(() => this.#keepEnd()).observe(below);
+    new ResizeObserver(() => this.#keepEnd()).observe(this.element);
+    this.element.addEventListener("keydown", (event) => this.#move(event));
+    this.element.addEventListener("focusin", (event) => this.#rove(event.target));
+  }
+
+  /** True if a file was edited after this item, as far as the conversation tells. */
+  editedSince(id: string): boolean {
+    const items = [...this.#turns.querySelectorAll<HTMLElement>(".item")];
+    return items.slice(items.findIndex(({ dataset }) => dataset["id"] === id) + 1).some((item) => item.matches(".edit"));
+  }
+
+  get empty(): boolean {
+    return this.#items.size === 0 && this.#undrawn.length === 0;
+  }
+
+  /** Names the list, once the strings are there. */
+  name(): void {
+    this.element.setAttribute("aria-label", t("conversation"));
+    this.#pill.textContent = `↓ ${t("newItems")}`;
+    this.#earlier.textContent = `↑ ${t("showEarlier")}`;
+  }
+
+  reset({ rev, turns }: Reset): void {
+    this.#rev = rev;
+    this.#items.clear();
+    this.#sections.clear();
+    this.#turns.replaceChildren();
+    this.#undrawn = [...turns];
+    this.#drawEarlier();
+    this.toEnd();
+  }
+
+  /** True if the patch follows what is here; false if one was missed. */
+  patch({ rev, patches, append, gone }: PatchMessage): boolean {
+    if (rev !== this.#rev + 1) {
+      return false;
+    }
+    this.#rev = rev;
+    for (const patch of patches) {
+      const { turn, put, drop } = patch;
+      const at = this.#undrawn.findIndex((known) => known.turn === turn);
+      if (at >= 0) {
+        this.#undrawn[at] = { turn, items: patched(this.#undrawn[at]?.items ?? [], patch) };
+        continue;
+      }
+      const section = this.#sections.get(turn) ?? this.#section(turn);
+      if (section.parentElement === null) {
+        this.#turns.append(section);
+      }
+      for (const id of drop) {
+        this.#items.get(id)?.element.remove();
+        this.#items.delete(id);
+      }
+      for (const { item, after } of put) {
+        this.#put(section, item, after);
+      }
+    }
+    for (const { id, delta } of append) {
+      this.#items.get(id)?.grow?.(delta);
+    }
+    for (const turn of gone) {
+      this.#erase(turn);
+    }
+    this.#undrawn = this.#undrawn.filter(({ turn }) => !gone.includes(turn));
+    this.#eraseEarliest();
+    this.#firstStop();
+    this.#pill.hidden = this.#follows;
+    this.#keepEnd();
+    return true;
+  }
+
+  /** Draws the turns before the first drawn one, as many as make a page. What is in sight stays there. */
+  #drawEarlier(): void {
+    const sections: HTMLElement[] = [];
+    for (let left = PAGE; left > 0 && this.#undrawn.length > 0;) {
+      const { turn, items } = this.#undrawn.pop() ?? { turn: "", items: [] };
+      const section = this.#section(turn);
+      section.append(...items.map((item) => this.#draw(item, false)));
+      sections.unshift(section);
+      left -= items.length;
+    }
+    this.#turns.prepend(...sections);
+    this.#earlier.hidden = this.#undrawn.length === 0;
+    this.#firstStop();
+  }
+
+  /** Keeps the earliest turns as data only while the reader is at the end and many pages are drawn. */
+  #eraseEarliest(): void {
+    while (this.#follows && this.#items.size > 2 * PAGE && this.#turns.childElementCount > 1) {
+      const turn = (this.#turns.firstElementChild as HTMLElement).dataset["turn"] ?? "";
+      this.#undrawn.push({ turn, items: this.#erase(turn) });
+      this.#earlier.hidden = false;
+    }
+  }
+
+  /** Removes a turn from the page, and returns its items. */
+  #erase(turn: string): Item[] {
+    const section = this.#sections.get(turn);
+    const ids = [...(section?.children ?? [])].map((element) => (element as HTMLElement).dataset["id"] ?? "");
+    const items = ids.flatMap((id) => this.#items.get(id)?.item ?? []);
+    for (const id of ids) {
+      this.#items.delete(id);
+    }
+    section?.remove();
+    this.#sections.delete(turn);
+    return items;
+  }
+
+  toEnd(): void {
+    this.#setFollows(true);
+    this.#keepEnd();
+  }
+
+  /** While the end is followed, the browser must not keep the place of what is in sight. */
+  #setFollows(follows: boolean): void {
+    this.#follows = follows;
+    this.element.style.overflowAnchor = follows ? "none" : "auto";
+    this.#pill.hidden ||= follows;
+  }
+
+  #keepEnd(): void {
+    if (this.#follows) {
+      this.element.scrollTop = this.element.scrollHeight;
+      this.#top = this.element.scrollTop;
+    }
+  }
+
+  #section(turn: string): HTMLElement {
+    const section = h("section", "turn", { "data-turn": turn });
+    this.#sections.set(turn, section);
+    return section;
+  }
+
+  #put(section: HTMLElement, item: Item, after: string): void {
+    const old = this.#items.get(item.id);
+    const wasOpen = old?.element.querySelector(":scope > .fold")?.getAttribute("aria-expanded") === "true";
+    const focused = old?.element.contains(document.activeElement) === true;
+    const element = this.#draw(item, wasOpen);
+    old?.element.remove();
+    if (after === "") {
+      section.prepend(element);
+    } else {
+      (this.#items.get(after)?.element ?? section.lastElementChild)?.after(element);
+      if (element.parentElement === null) {
+        section.append(element);
+      }
+    }
+    if (focused) {
+      stopOf(element).focus();
+    }
+    if (item.kind === "text" && !item.streaming) {
+      this.announce(oneLine(wordsOf(element), 2_000));
+    }
+  }
+
+  #draw(item: Item, open: boolean): HTMLElement {
+    const drawn = drawItem(item, this.port, open);
+    drawn.element.dataset["id"] = item.id;
+    this.#items.set(item.id, { item, ...drawn });
+    return drawn.element;
+  }
+
+  #firstStop(): void {
+    if (this.#stop?.isConnected !== true) {
+      this.#stopAt(this.#stops().at(-1));
+    }
+  }
+
+  #stops(): HTMLElement[] {
+    const shown = document.body.classList.contains("reminders") ? ".item" : ".item:not(.reminder)";
+    return [...this.#turns.querySelectorAll<HTMLElement>(shown)].map(stopOf);
+  }
+
+  #rove(target: EventTarget | null): void {
+    const item = target instanceof Element ? target.closest<HTMLElement>(".item") : null;
+    if (item !== null) {
+      this.#stopAt(stopOf(item));
+    }
+  }
+
+  #stopAt(stop: HTMLElement | undefined): void {
+    setReach(this.#stop, -1);
+    this.#stop = stop;
+    setReach(stop, 0);
+  }
+
+  #move(event: KeyboardEvent): void {
+    const { target, key } = event;
+    if (!(target instanceof HTMLElement) || target.matches("textarea, input, pre") || target.closest(".cards, .questions") !== null) {
+      return;
+    }
+    const item = target.closest<HTMLElement>(".item");
+    let stops = this.#stops();
+    let at = item === null ? stops.length : stops.indexOf(stopOf(item));
+    if (at === 0 && key === "ArrowUp") {
+      this.#drawEarlier();
+      stops = this.#stops();
+      at = item === null ? 0 : stops.indexOf(stopOf(item));
+    }
+    const to = { ArrowUp: at - 1, ArrowDown: at + 1, Home: 0, End: stops.length - 1 }[key];
+    const stop = to === undefined ? undefined : stops[to];
+    if (stop !== undefined) {
+      event.preventDefault();
+      stop.focus();
+    }
+  }
+}
+
+/** Items of a turn after a patch to it. */
+function patched(items: readonly Item[], { put, drop }: Patch): Item[] {
+  const now = items.filter(({ id }) => !drop.includes(id));
+  for (const { item, after } of put) {
+    const old = now.findIndex(({ id }) => id === item.id);
+    if (old >= 0) {
+      now.splice(old, 1);
+    }
+    now.splice(now.findIndex(({ id }) => id === after) + 1, 0, item);
+  }
+  return now;
+}
+
+/** Lets Tab reach a stop of the list and the actions of its item, or leave them out. */
+function setReach(stop: HTMLElement | undefined, tabIndex: number): void {
+  if (stop !== undefined) {
+    stop.tabIndex = tabIndex;
+    for (const action of stop.closest(".item")?.querySelectorAll<HTMLElement>(".item-actions > button") ?? []) {
+      action.tabIndex = tabIndex;
+    }
+  }
+}
+
+/** Part of an item that takes the focus: its fold, if it has one. */
+function stopOf(item: HTMLElement): HTMLElement {
+  return item.querySelector<HTMLElement>(":scope > .fold") ?? item;
+}

@@ -1,0 +1,204 @@
+import { type Action, type Banner, type FromPage, type ToPage, VERSION, type ViewState } from "../src/conversation/messages";
+import { duration } from "../src/text/duration";
+import { Cards } from "./cards";
+import { Composer } from "./composer";
+import { button, h, icon } from "./dom";
+import { type ItemPort, counts } from "./items";
+import { List } from "./list";
+import { Questions } from "./questions";
+import { setStrings, t } from "./strings";
+import "./style.css";
+
+declare function acquireVsCodeApi(): { postMessage(message: unknown): void };
+
+const editor = acquireVsCodeApi();
+const post = (message: FromPage): void => editor.postMessage({ v: VERSION, ...message });
+
+const polite = h("div", "unseen", { "aria-live": "polite" });
+const assertive = h("div", "unseen", { "aria-live": "assertive" });
+const banners = h("div", "banners");
+const strip = h("div", "strip", { hidden: true });
+const empty = h("div", "empty", { hidden: true });
+const edits = h("div", "edits", { hidden: true });
+const composer = new Composer(post);
+const interrupt = (words: string): void => {
+  assertive.textContent = words;
+};
+const backToComposer = (): void => composer.focus();
+const cards = new Cards(post, interrupt, backToComposer);
+const questions = new Questions(post, interrupt, backToComposer);
+const below = h("div", "below", {}, empty, cards.element, questions.element);
+
+const act = ({ command, again }: Action): void => {
+  if (command !== undefined) {
+    post({ type: "command", name: command });
+  } else if (again !== undefined) {
+    post({ type: "again", turn: again });
+  }
+};
+const itemPort: ItemPort = {
+  open: (target) => post({ type: "open", target }),
+  act,
+  output: (id) => post({ type: "output", id }),
+  copy: (id) => {
+    post({ type: "copy", id });
+    // Emptied first: the same words would not be read twice.
+    polite.textContent = "";
+    setTimeout(() => (polite.textContent = t("copied")), 50);
+  },
+  resend: ({ id, text, attachments }) => composer.resend(text, { attached: attachments.length > 0, edited: list.editedSince(id) }),
+  edit: (action, { uri = "", turn, rev }) => post({ type: "edit", action, uri, turn, rev }),
+};
+const list = new List(itemPort, (words) => (polite.textContent = words), below);
+document.body.append(banners, strip, list.element, edits, composer.element, polite, assertive);
+
+// Links have no address that the page could follow: the extension is asked, and checks it.
+const follow = (event: Event): void => {
+  const target = event.target instanceof Element ? event.target.closest<HTMLElement>("a[data-target]")?.dataset["target"] : undefined;
+  if (target !== undefined) {
+    event.preventDefault();
+    event.stopPropagation();
+    post({ type: "open", target });
+  }
+};
+document.addEventListener("click", follow);
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Enter" && event.target instanceof HTMLAnchorElement) {
+    event.target.click();
+    event.preventDefault();
+  }
+});
+// A file that is dropped beside the composer must not be opened as a page.
+for (const kind of ["dragover", "drop"]) {
+  document.addEventListener(kind, (event) => event.preventDefault());
+}
+
+/** True for a message of this version of the extension. */
+function isOurs(data: unknown): data is ToPage {
+  return typeof data === "object" && data !== null && (data as { v?: unknown }).v === VERSION;
+}
+
+addEventListener("message", ({ data }: MessageEvent<unknown>) => {
+  if (!isOurs(data)) {
+    return;
+  }
+  switch (data.type) {
+    case "setup":
+      setStrings(data.strings);
+      document.title = t("conversation");
+      list.name();
+      composer.setup(data.history);
+      break;
+    case "reset":
+      list.reset(data);
+      break;
+    case "patch":
+      if (!list.patch(data)) {
+        post({ type: "gap" });
+      }
+      break;
+    case "state":
+      draw(data.state);
+      post({ type: "alive" });
+      break;
+    case "draft":
+      composer.draft(data.session, data.text);
+      break;
+    case "reminders":
+      document.body.classList.toggle("reminders", data.shown);
+      break;
+    case "sent":
+      composer.sent();
+      break;
+    case "failed":
+      composer.failed(data.text, data.reason);
+      break;
+    case "refused":
+      composer.refused(data.reason);
+      break;
+    case "mentions":
+      composer.mentions.answer(data.id, data.rows);
+      break;
+    case "insert":
+      composer.insert(data.text);
+      break;
+    case "focus":
+      composer.focus();
+      post({ type: "alive" });
+      break;
+  }
+});
+// The editor gives the focus to the page as a whole.
+addEventListener("focus", () => {
+  post({ type: "focused", on: true });
+  if (document.activeElement === document.body) {
+    composer.focus();
+  }
+});
+addEventListener("blur", () => post({ type: "focused", on: false }));
+
+// Clocks of running commands.
+setInterval(() => {
+  const now = performance.now();
+  for (const clock of document.querySelectorAll<HTMLElement>("[data-since]")) {
+    clock.textContent = duration(Math.floor((now - Number(clock.dataset["since"])) / 1_000) * 1_000);
+  }
+}, 1_000);
+
+function draw(state: ViewState): void {
+  document.body.dataset["phase"] = state.phase;
+  document.body.classList.toggle("read-only", state.readOnly !== "");
+  banners.replaceChildren(...state.banners.map(drawBanner));
+  drawStrip(state);
+  drawEmpty(state);
+  drawEdits(state);
+  cards.update(state.cards);
+  questions.update(state.questions);
+  composer.update(state);
+}
+
+function drawBanner({ text, severity, actions }: Banner): HTMLElement {
+  const buttons = actions.map((action) => button(action.label, "link-button", () => act(action)));
+  return h("div", `banner ${severity}`, { role: "status" }, icon(severity), h("span", "grow", {}, text), ...buttons);
+}
+
+function drawStrip({ step, phase }: ViewState): void {
+  const running = phase === "running" || phase === "waiting" || phase === "retrying";
+  strip.hidden = !running;
+  if (running) {
+    const words = phase === "retrying" ? t("retrying") : step?.text === undefined || step.text === "" ? t("working") : step.text;
+    const sign = phase === "waiting" ? icon("warning") : icon("loading", true);
+    strip.replaceChildren(sign, h("span", "grow cut", { title: words }, words), h("span", "faint", {}, step?.place ?? ""));
+  }
+}
+
+function drawEmpty({ phase, session, back, connected }: ViewState): void {
+  empty.hidden = session !== "" || phase === "lost";
+  const examples = ["example1", "example2", "example3"].map((key) => button(t(key), "example", () => composer.write(t(key))));
+  empty.replaceChildren(
+    ...(back ? [button(`← ${t("back")}`, "link-button", () => post({ type: "back" }))] : []),
+    h("h2", "", {}, t("emptyTitle")),
+    h("p", "faint", {}, t("emptyText")),
+    ...(connected ? examples : []),
+  );
+}
+
+function drawEdits({ edits: now }: ViewState): void {
+  edits.hidden = now === undefined;
+  if (now !== undefined) {
+    edits.replaceChildren(
+      icon("diff-multiple"),
+      h("span", "grow", {}, h("span", "what", {}, now.edits), " ", counts(now.counts.added, now.counts.removed)),
+      h(
+        "span",
+        "edit-buttons",
+        {},
+        button(t("review"), "link-button", () => post({ type: "command", name: "cairn.reviewAll" })),
+        button(t("acceptAll"), "link-button", () => post({ type: "command", name: "cairn.acceptAll" })),
+        button(t("rejectAll"), "link-button", () => post({ type: "command", name: "cairn.rejectAll" })),
+      ),
+    );
+  }
+}
+
+post({ type: "ready" });

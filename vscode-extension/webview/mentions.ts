@@ -1,0 +1,180 @@
+import type { CommandName, FromPage, MentionRow } from "../src/conversation/messages";
+import { type Trigger, commandRows, triggerAt } from "../src/text/trigger";
+import { h, icon } from "./dom";
+import { t } from "./strings";
+
+/** Time after the last key before the extension is asked, in milliseconds. */
+const ASK_MS = 80;
+
+interface Row extends MentionRow {
+  readonly take: () => void;
+}
+
+/** List that opens while `@` and a name, or `/` and a command, is written. */
+export class Mentions {
+  readonly element = h("div", "mentions", { role: "listbox", id: "mentions", hidden: true });
+  #rows: readonly Row[] = [];
+  #at = 0;
+  #trigger: Trigger | undefined;
+  #asked = 0;
+  #timer: number | undefined;
+  /** Start of a mention whose list the user closed: it stays closed. */
+  #closed = -1;
+
+  constructor(
+    private readonly text: HTMLTextAreaElement,
+    private readonly post: (message: FromPage) => void,
+    private readonly changed: () => void,
+  ) {
+    text.setAttribute("aria-autocomplete", "list");
+    text.setAttribute("aria-controls", "mentions");
+    text.addEventListener("blur", () => this.close());
+    text.addEventListener("click", () => this.follow());
+  }
+
+  get open(): boolean {
+    return !this.element.hidden;
+  }
+
+  /** Follows the text and the cursor. */
+  follow(): void {
+    const { value, selectionStart, selectionEnd } = this.text;
+    const trigger = selectionStart === selectionEnd ? triggerAt(value, selectionStart) : undefined;
+    clearTimeout(this.#timer);
+    this.#trigger = trigger;
+    if (trigger === undefined || trigger.start === this.#closed) {
+      this.#closed = trigger === undefined ? -1 : this.#closed;
+      this.#hide();
+      return;
+    }
+    if (trigger.sign === "/") {
+      this.#draw(
+        t("commands"),
+        commandRows(trigger.query).map((row) => ({
+          icon: row.icon,
+          label: `/${row.name}`,
+          detail: t(row.words),
+          take: () => this.#run(row.command),
+        })),
+      );
+      return;
+    }
+    const id = ++this.#asked;
+    this.#timer = setTimeout(() => this.post({ type: "mention", id, query: trigger.query }), ASK_MS);
+  }
+
+  /** Takes the answer of the extension; an old one is dropped. */
+  answer(id: number, rows: readonly MentionRow[]): void {
+    const trigger = this.#trigger;
+    if (id === this.#asked && trigger?.sign === "@" && document.activeElement === this.text) {
+      this.#draw(
+        t("mentions"),
+        rows.map((row, index) => ({ ...row, take: () => this.#choose(id, index, row.label) })),
+      );
+    }
+  }
+
+  /** Handles a key while the list is open; false if the key is not for it. */
+  key(event: KeyboardEvent): boolean {
+    if (!this.open || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) {
+      return false;
+    }
+    switch (event.key) {
+      case "ArrowDown":
+        this.#mark((this.#at + 1) % Math.max(1, this.#rows.length));
+        break;
+      case "ArrowUp":
+        this.#mark((this.#at + this.#rows.length - 1) % Math.max(1, this.#rows.length));
+        break;
+      case "Escape":
+        this.#closed = this.#trigger?.start ?? -1;
+        this.close();
+        break;
+      case "Enter":
+      case "Tab": {
+        const row = this.#rows[this.#at];
+        if (row === undefined) {
+          this.close();
+          return false;
+        }
+        row.take();
+        break;
+      }
+      default:
+        return false;
+    }
+    event.preventDefault();
+    return true;
+  }
+
+  close(): void {
+    clearTimeout(this.#timer);
+    this.#asked++;
+    this.#hide();
+  }
+
+  #hide(): void {
+    this.element.hidden = true;
+    this.element.replaceChildren();
+    this.#rows = [];
+    this.text.removeAttribute("aria-activedescendant");
+  }
+
+  #draw(name: string, rows: readonly Row[]): void {
+    this.#rows = rows;
+    this.element.setAttribute("aria-label", name);
+    const drawn = rows.map((row, index) => {
+      const words = row.detail === "" ? row.label : `${row.label}, ${row.detail}`;
+      const element = h(
+        "div",
+        "mention",
+        { role: "option", id: `mention-${index}`, "aria-label": words, title: words },
+        icon(row.icon),
+        h("span", "name cut", {}, row.label),
+        h("span", "faint cut grow", {}, row.detail),
+      );
+      // The text keeps the focus.
+      element.addEventListener("mousedown", (event) => {
+        event.preventDefault();
+        row.take();
+      });
+      return element;
+    });
+    this.element.replaceChildren(...(drawn.length === 0 ? [h("div", "faint note", {}, t("mentionNone"))] : drawn));
+    this.element.hidden = false;
+    this.#mark(0);
+  }
+
+  #mark(at: number): void {
+    this.#at = at;
+    const options = [...this.element.querySelectorAll<HTMLElement>("[role=option]")];
+    options.forEach((option, index) => option.setAttribute("aria-selected", String(index === at)));
+    options[at]?.scrollIntoView({ block: "nearest" });
+    if (options[at] === undefined) {
+      this.text.removeAttribute("aria-activedescendant");
+    } else {
+      this.text.setAttribute("aria-activedescendant", options[at].id);
+    }
+  }
+
+  #choose(id: number, row: number, label: string): void {
+    this.#replace(`@${label} `);
+    this.post({ type: "choose", id, row });
+  }
+
+  #run(name: CommandName): void {
+    this.#replace("");
+    this.post({ type: "command", name });
+  }
+
+  /** Puts words in the place of the mention, so that they can be undone like typed ones. */
+  #replace(words: string): void {
+    const trigger = this.#trigger;
+    this.close();
+    if (trigger !== undefined) {
+      this.text.setRangeText(words, trigger.start, trigger.end, "end");
+      this.#trigger = undefined;
+      this.changed();
+    }
+  }
+}
