@@ -4,7 +4,7 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 
-import { chromium } from "playwright-core";
+import { chromium, errors } from "playwright-core";
 
 import { findChromium, repository, until } from "./editor.mjs";
 
@@ -58,11 +58,9 @@ export class Window {
 
   /** Runs a command by its title, as the palette shows it. */
   async command(title) {
-    await this.page.keyboard.press("F1");
-    const input = this.page.locator(".quick-input-widget:visible input[type=text]");
-    await input.fill(`>${title}`);
+    const row = this.page.locator(`.quick-input-list .monaco-list-row:is([aria-label="${title}"], [aria-label^="${title},"])`).first();
     // A click on the row itself: Enter might run whatever else has the focus.
-    await this.page.locator(`.quick-input-list .monaco-list-row:is([aria-label="${title}"], [aria-label^="${title},"])`).first().click();
+    await this.#pick("F1", `>${title}`, row, () => row.click({ timeout: 5 * SECOND }));
   }
 
   /** Answers an input box that has this title. */
@@ -79,10 +77,8 @@ export class Window {
 
   async open(path) {
     const name = path.split("/").at(-1);
-    await this.page.keyboard.press("Control+p");
-    await this.page.locator(".quick-input-widget:visible input[type=text]").fill(path);
-    await this.page.locator(`.quick-input-list .monaco-list-row.focused[aria-label^="${name}"]`).waitFor();
-    await this.page.keyboard.press("Enter");
+    const row = this.page.locator(`.quick-input-list .monaco-list-row.focused[aria-label^="${name}"]`);
+    await this.#pick("Control+p", path, row, () => this.page.keyboard.press("Enter"));
     await this.page.locator(`.tab.active[data-resource-name="${name}"]`).waitFor();
   }
 
@@ -92,11 +88,37 @@ export class Window {
 
   /** Puts the cursor into a line of the active editor. */
   async goTo(line) {
-    await this.page.keyboard.press("Control+g");
-    await this.page.locator(".quick-input-widget:visible input[type=text]").fill(`:${line}`);
-    await this.page.locator(".quick-input-list .monaco-list-row.focused").waitFor();
-    await this.page.keyboard.press("Enter");
+    // The row that names the line: the one before would lead to another line.
+    const row = this.page.locator(".quick-input-list .monaco-list-row.focused", { hasText: new RegExp(`line ${line}\\b`) });
+    await this.#pick("Control+g", `:${line}`, row, () => this.page.keyboard.press("Enter"));
     await this.page.locator(".monaco-editor.focused").waitFor();
+  }
+
+  /**
+   * Opens a list by a key, types into it and chooses a row. Once more if the list closes before that: VS Code
+   * closes a list when something else takes the focus, such as a view that has just been drawn.
+   */
+  async #pick(key, text, row, choose) {
+    const input = this.page.locator(".quick-input-widget:visible input[type=text]");
+    await until(
+      async () => {
+        try {
+          await this.page.keyboard.press(key);
+          await input.fill(text, { timeout: 5 * SECOND });
+          await row.waitFor({ timeout: 5 * SECOND });
+          await choose();
+          return true;
+        } catch (error) {
+          if (error instanceof errors.TimeoutError) {
+            await this.page.keyboard.press("Escape");
+            return false;
+          }
+          throw error;
+        }
+      },
+      30 * SECOND,
+      `the row for ${text}`,
+    );
   }
 
   /** The exact text of the active editor. */
