@@ -118,7 +118,7 @@ install: package ## install the extension into the VS Code of this machine
 	code --install-extension $(VSIX) --force
 
 e2e: package system-packages tests/e2e/node_modules review-oracle ## drive the extension in a real VS Code
-	cd tests/e2e && node --test --test-concurrency=1
+	cd tests/e2e && node --test --test-concurrency=2
 
 check-extension: $(EXTENSION)/node_modules ## types, lint, format and unit tests of the extension
 	cd $(EXTENSION) && npm run --silent check && npm run --silent lint && npm run --silent format:check && npm test --silent

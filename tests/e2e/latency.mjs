@@ -184,7 +184,8 @@ async function updates(window, model) {
 async function watch({ page }, wanted) {
   await page.evaluate(({ view, marker, count }) => {
     const rows = () => document.querySelectorAll(`.pane:has(.pane-header[aria-label^="${view}"]) [role=treeitem]`);
-    const text = () => document.querySelector(`.pane:has(.pane-header[aria-label^="${view}"])`).textContent;
+    // A view comes with what it shows first.
+    const text = () => document.querySelector(`.pane:has(.pane-header[aria-label^="${view}"])`)?.textContent;
     const before = text();
     globalThis.first = undefined;
     globalThis.seen = new Promise((resolve) => {
@@ -199,7 +200,7 @@ async function watch({ page }, wanted) {
         }
       };
       const observer = new MutationObserver(look);
-      observer.observe(document.querySelector('.pane:has(.pane-header[aria-label^="Plan"])').closest(".part"), {
+      observer.observe(document.querySelector('.pane-header:is([aria-label^="Plan"], [aria-label^="Proposed Edits"])').closest(".part"), {
         subtree: true,
         childList: true,
         characterData: true,

@@ -635,7 +635,9 @@ function say(what) {
   }
 }
 
+/** The error first: where output is cut, it is what one needs; then the last moves, the newest first. */
 function failure(error) {
-  const text = `SEED=${seed} MINUTES=${minutes}\n${log.slice(-40).join("\n")}\n${error?.stack ?? ""}`;
+  const moves = log.slice(-40).reverse().join("\n");
+  const text = `SEED=${seed} MINUTES=${minutes}\n${error?.stack ?? ""}\nthe last moves, the newest first:\n${moves}`;
   return error === undefined ? text : new Error(text, { cause: error });
 }

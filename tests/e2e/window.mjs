@@ -254,11 +254,22 @@ export class Window {
     await this.conversation().getByLabel("Message to the agent").waitFor();
     await this.unfold("Proposed Edits", true);
     // The editor restores a size that was chosen: half of the height, so that the rows are in sight.
-    const header = await this.page.locator('.pane-header[aria-label^="Proposed Edits"]').boundingBox();
-    await this.page.mouse.move(header.x + 100, header.y);
-    await this.page.mouse.down();
-    await this.page.mouse.move(header.x + 100, 400, { steps: 4 });
-    await this.page.mouse.up();
+    const [edits, half] = [this.page.locator('.pane-header[aria-label^="Proposed Edits"]'), 400];
+    await until(
+      async () => {
+        const header = await edits.boundingBox();
+        if (Math.abs(header.y - half) < 20) {
+          return true;
+        }
+        await this.page.mouse.move(header.x + 100, header.y);
+        await this.page.mouse.down();
+        await this.page.mouse.move(header.x + 100, half, { steps: 4 });
+        await this.page.mouse.up();
+        return false;
+      },
+      20 * SECOND,
+      "room for the edits",
+    );
     await this.unfold("Conversation", false);
     const explorer = this.page.locator(".part.sidebar");
     if (await explorer.isVisible()) {
