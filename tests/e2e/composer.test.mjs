@@ -130,6 +130,25 @@ step("a long paste and an image become chips, and reach the model", async () => 
   await window.screenshot("40 composer sent chips");
 });
 
+step("a text of several lines moves into an editor, and is sent from there to the same session", async () => {
+  await composer().click();
+  await keys().type("First line");
+  await keys().press("Shift+Enter");
+  await keys().type("second line");
+  await window.conversation().getByRole("button", { name: "Write in an Editor" }).waitFor();
+  await window.screenshot("40b composer two lines");
+  await keys().press("Control+Shift+Enter");
+  await window.page.locator(".editor-instance .view-line", { hasText: "second line" }).waitFor();
+  assert.equal(await composer().inputValue(), "");
+  await keys().type(", and more");
+  await keys().press("Control+Enter");
+  const request = await model.next();
+  assert.ok(said(request).includes("First line\\nsecond line, and more"), said(request));
+  assert.ok(JSON.stringify(request.body.messages).includes("Part 59 failed."), "the session goes on");
+  await request.say("Both lines came.");
+  await article("Both lines came.").waitFor();
+});
+
 step("an image that is none, and a paste that is too long, are refused in words", async () => {
   await composer().fill("Kept");
   await give("drop", [{ name: "evil.png", base64: btoa("<svg onload=alert(1)>") }]);

@@ -21,6 +21,7 @@ export class Composer {
   readonly #mode = h("button", "tool", { type: "button" });
   readonly #model = h("button", "tool model", { type: "button" });
   readonly #meter = h("span", "meter faint");
+  readonly #expand: HTMLButtonElement;
   readonly #stop: HTMLButtonElement;
   readonly #send: HTMLButtonElement;
   #history: readonly string[] = [];
@@ -35,13 +36,14 @@ export class Composer {
   constructor(private readonly post: (message: FromPage) => void) {
     this.#chips = new Chips(post, () => this.focus());
     this.mentions = new Mentions(this.#text, post, () => this.#changed());
+    this.#expand = iconButton("screen-full", "", () => this.#writeInEditor());
     this.#stop = iconButton("debug-stop", "", () => this.post({ type: "stop" }));
     this.#send = iconButton("send", "", () => this.#submit(false));
     this.#stop.hidden = true;
     this.#stop.classList.add("stop");
     this.#mode.addEventListener("click", () => this.post({ type: "command", name: "cairn.chooseMode" }));
     this.#model.addEventListener("click", () => this.post({ type: "command", name: "cairn.chooseModel" }));
-    const bar = h("div", "bar", {}, this.#mode, this.#model, h("span", "grow"), this.#meter, this.#stop, this.#send);
+    const bar = h("div", "bar", {}, this.#mode, this.#model, h("span", "grow"), this.#meter, this.#expand, this.#stop, this.#send);
     this.#box.append(this.#chips.element, this.#text, bar);
     this.element.append(this.#queue, this.#error, this.#note, this.mentions.element, this.#box);
     this.#takeTransfers();
@@ -60,6 +62,7 @@ export class Composer {
     this.#history = history;
     this.#at = history.length;
     this.#text.setAttribute("aria-label", t("message"));
+    this.#name(this.#expand, t("writeInEditor"));
     this.#name(this.#stop, t("stop"));
     this.#name(this.#send, t("send"));
   }
@@ -217,7 +220,10 @@ export class Composer {
     if (this.mentions.key(event)) {
       return;
     }
-    if (event.key === "Backspace" && this.#text.value === "" && this.#chips.focusLast()) {
+    if (event.key === "Enter" && event.shiftKey && (event.ctrlKey || event.metaKey)) {
+      event.preventDefault();
+      this.#writeInEditor();
+    } else if (event.key === "Backspace" && this.#text.value === "" && this.#chips.focusLast()) {
       event.preventDefault();
     } else if (event.key === "Enter" && !event.shiftKey) {
       event.preventDefault();
@@ -225,6 +231,18 @@ export class Composer {
     } else if ((event.key === "ArrowUp" || event.key === "ArrowDown") && !event.shiftKey && !event.altKey && !event.ctrlKey && !event.metaKey) {
       this.#recall(event);
     }
+  }
+
+  /** Moves the text into an editor, where a long one is easier to write. */
+  #writeInEditor(): void {
+    const text = this.#text.value;
+    if (text.length > MAX_TEXT) {
+      this.#fail(t("tooLong", MAX_TEXT.toLocaleString()));
+      return;
+    }
+    clearTimeout(this.#timer);
+    this.post({ type: "writeInEditor", session: this.#session, text });
+    this.#put("");
   }
 
   #submit(queue: boolean): void {
@@ -300,6 +318,8 @@ export class Composer {
   }
 
   #grow(): void {
+    // One line has enough room here.
+    this.#expand.hidden = !this.#text.value.includes("\n");
     this.#text.style.height = "auto";
     this.#text.style.height = `${Math.min(this.#text.scrollHeight, Math.max(60, innerHeight * 0.4))}px`;
   }

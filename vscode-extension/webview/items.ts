@@ -171,7 +171,7 @@ function drawEdit(item: Extract<Item, { kind: "edit" }>, port: ItemPort): HTMLEl
     uri === undefined ? h("span", "grow", {}, name) : opener(name, () => port.edit("open", item)),
     counts(added, removed),
     decide,
-    running || pending > 0 ? undefined : h("span", "faint state", { title: state }, icon("pass")),
+    running || pending > 0 ? undefined : h("span", "faint state", {}, state),
   );
   if (uri !== undefined) {
     // The same keys as in the list of proposed edits.

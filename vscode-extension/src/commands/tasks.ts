@@ -50,6 +50,7 @@ export class TaskCommands implements vscode.Disposable {
       ...["cairn.runTask", "cairn.newTask"].map((command) => vscode.commands.registerCommand(command, (text?: unknown) => this.#runTask(text))),
       vscode.commands.registerCommand("cairn.reply", () => this.#reply()),
       vscode.commands.registerCommand("cairn.sendPrompt", () => this.#sendPrompt()),
+      vscode.commands.registerCommand("cairn.openPrompt", (text: unknown, sessionId: unknown) => this.#openPrompt(text, sessionId)),
       vscode.commands.registerCommand("cairn.continue", () => this.#followUp(CONTINUE)),
       vscode.commands.registerCommand("cairn.tryAgain", (sessionId?: unknown) => this.#tryAgain(sessionId)),
       vscode.commands.registerCommand("cairn.runPlan", () => this.#runPlan()),
@@ -164,11 +165,17 @@ export class TaskCommands implements vscode.Disposable {
   async #ask(question: Question): Promise<string | undefined> {
     const written = await write(this.drafts, question);
     if (written?.kind === "document") {
-      this.#prompts.set(await openPrompt(written.text), question.purpose);
+      await this.#openPrompt(written.text, question.purpose);
       this.drafts.keep(question.purpose, "");
-      vscode.window.setStatusBarMessage(vscode.l10n.t("Cairn: Ctrl+Enter in the editor sends the text."), 8_000);
     }
     return written?.kind === "text" ? written.text : undefined;
+  }
+
+  /** Opens a text in an editor, from which it is sent to a session, or as a new task. */
+  async #openPrompt(text: unknown, sessionId: unknown): Promise<void> {
+    const purpose = typeof sessionId === "string" && sessionId !== "" ? sessionId : NEW_TASK;
+    this.#prompts.set(await openPrompt(typeof text === "string" ? text : ""), purpose);
+    vscode.window.setStatusBarMessage(vscode.l10n.t("Cairn: Ctrl+Enter in the editor sends the text."), 8_000);
   }
 
   /** Starts the next turn of the session in view with a given text. */

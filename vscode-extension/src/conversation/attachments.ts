@@ -1,6 +1,8 @@
+import { l10n } from "vscode";
+
 import type { Attachment } from "../protocol";
-import { MOST } from "./attachmentLimits";
-import { type ChipState, MAX_TEXT, type SentChip } from "./messages";
+import { MOST, linesOf } from "./attachmentLimits";
+import { type ChipState, type FromPage, MAX_TEXT, type SentChip } from "./messages";
 
 const ICONS: Readonly<Record<Attachment["kind"], string>> = {
   file: "file",
@@ -38,6 +40,29 @@ function sentChip(attachment: Attachment): SentChip {
 export function sentWith(text: string, attachments: readonly Attachment[]): { readonly text: string; readonly attachments: readonly SentChip[] } {
   const names = attachments.map(({ name }) => name ?? "").join(", ");
   return { text: attachments.length > 0 && text === names ? "" : text, attachments: attachments.map(sentChip) };
+}
+
+/** Attachments for files, and the number of files that cannot be attached. */
+export interface Found {
+  readonly attachments: readonly Attachment[];
+  readonly others: number;
+}
+
+/** Attachments for content that was pasted or dropped. */
+export async function contentOf(
+  message: Extract<FromPage, { type: "attachText" | "attachImage" | "attachFiles" }>,
+  port: { dropped(addresses: readonly string[]): Promise<Found> },
+): Promise<Found> {
+  switch (message.type) {
+    case "attachText": {
+      const name = l10n.t("Pasted text ({0} lines)", linesOf(message.text));
+      return { attachments: [{ kind: "text", name, text: message.text }], others: 0 };
+    }
+    case "attachImage":
+      return { attachments: [{ kind: "image", name: message.name, data: message.data }], others: 0 };
+    case "attachFiles":
+      return await port.dropped(message.addresses);
+  }
 }
 
 interface Kept {

@@ -10,8 +10,8 @@ import { tokens, dollars } from "../status/meter";
 import { duration } from "../text/duration";
 import { decideFile, pendingOf } from "./edits";
 import { oneLine } from "../text/display";
-import { AttachmentTray } from "./attachments";
-import { MOST, linesOf } from "./attachmentLimits";
+import { AttachmentTray, type Found, contentOf } from "./attachments";
+import { MOST } from "./attachmentLimits";
 import { type ItemFacts, copyText, messageVersion, textVersion, turnItems } from "./items";
 import type { ComposerMemory } from "./memory";
 import type { Mention } from "./mentions";
@@ -38,7 +38,7 @@ export interface Port {
   /** Answers a mention. */
   mentions(query: string): Promise<readonly Mention[]>;
   /** Attachments for dropped files, and the number of those that cannot be attached. */
-  dropped(addresses: readonly string[]): Promise<{ readonly attachments: readonly Attachment[]; readonly others: number }>;
+  dropped(addresses: readonly string[]): Promise<Found>;
   run(command: string, ...args: unknown[]): void;
   open(target: string): void;
   copy(text: string): void;
@@ -226,14 +226,14 @@ export class ConversationController implements Disposable {
       case "queue":
         await this.#queued(message);
         break;
+      case "writeInEditor":
+        memory.setDraft(message.session, "");
+        this.port.run("cairn.openPrompt", message.text, message.session);
+        break;
       case "attachText":
-        this.#attach([{ kind: "text", name: l10n.t("Pasted text ({0} lines)", linesOf(message.text)), text: message.text }]);
-        break;
       case "attachImage":
-        this.#attach([{ kind: "image", name: message.name, data: message.data }]);
-        break;
       case "attachFiles": {
-        const { attachments, others } = await this.port.dropped(message.addresses);
+        const { attachments, others } = await contentOf(message, this.port);
         this.#attach(attachments);
         if (others > 0) {
           this.#refuse(l10n.t("Only files and folders of the workspace can be attached."));

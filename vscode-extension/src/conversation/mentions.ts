@@ -1,6 +1,7 @@
 import * as vscode from "vscode";
 
 import type { Attachment } from "../protocol";
+import type { Found } from "./attachments";
 import { best } from "../text/fuzzy";
 
 /** A thing that can be named in a message, with its attachment. */
@@ -176,7 +177,7 @@ async function gitChanges(): Promise<Attachment | undefined> {
 }
 
 /** Attachments for files that were dropped: files and folders of the workspace, and the number of others. */
-export async function dropped(addresses: readonly string[]): Promise<{ readonly attachments: readonly Attachment[]; readonly others: number }> {
+export async function dropped(addresses: readonly string[]): Promise<Found> {
   const attachments: Attachment[] = [];
   for (const address of addresses) {
     try {

@@ -251,6 +251,8 @@ export type FromPage =
   | { readonly type: "focused"; readonly on: boolean }
   | { readonly type: "back" }
   | { readonly type: "draft"; readonly session: string; readonly text: string }
+  /** Opens the text that is being written in an editor. */
+  | { readonly type: "writeInEditor"; readonly session: string; readonly text: string }
   | { readonly type: "again"; readonly turn: string }
   | {
       readonly type: "approve";
@@ -306,7 +308,8 @@ export function readMessage(value: unknown): FromPage | undefined {
       const { on } = fields;
       return typeof on === "boolean" ? { type, on } : undefined;
     }
-    case "draft": {
+    case "draft":
+    case "writeInEditor": {
       const { session, text } = fields;
       return isId(session) && isText(text) ? { type, session, text } : undefined;
     }

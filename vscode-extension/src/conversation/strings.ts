@@ -11,6 +11,7 @@ export function pageStrings(): Readonly<Record<string, string>> {
     placeholderRunning: l10n.t("Message the running task · Alt+Enter queues"),
     placeholderWait: l10n.t("You can write already: Cairn is starting"),
     send: l10n.t("Send"),
+    writeInEditor: l10n.t("Write in an Editor (Ctrl+Shift+Enter)"),
     queueIt: l10n.t("Add to Queue"),
     stop: l10n.t("Stop"),
     tooLong: l10n.t("The text is too long: at most {0} characters can be sent. Put it into a file, and name the file."),

@@ -103,6 +103,21 @@ describe("a message that is edited and sent again", () => {
   });
 });
 
+describe("a text that is moved into an editor", () => {
+  it("goes there with its session, by a key or by the button that a second line brings", () => {
+    const it = open();
+    const moves = () => document.querySelectorAll("button[aria-label^='Write in an Editor']:not([hidden])");
+    it.composer.draft("s", "");
+    it.write("Fix it");
+    expect(moves()).toHaveLength(0);
+    it.write("\nsoon");
+    expect(moves()).toHaveLength(1);
+    expect(it.key("Enter", { ctrlKey: true, shiftKey: true })).toBe(true);
+    expect(it.sent("writeInEditor")).toEqual([{ type: "writeInEditor", session: "s", text: "Fix it\nsoon" }]);
+    expect([it.box.value, it.sent("send"), moves().length]).toEqual(["", [], 0]);
+  });
+});
+
 describe("attachments in the composer", () => {
   it("makes a long pasted text a chip, and leaves a short one to the box", async () => {
     const it = open();
