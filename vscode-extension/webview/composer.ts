@@ -43,8 +43,8 @@ export class Composer {
     this.#stop.classList.add("stop");
     this.#mode.addEventListener("click", () => this.post({ type: "command", name: "cairn.chooseMode" }));
     this.#model.addEventListener("click", () => this.post({ type: "command", name: "cairn.chooseModel" }));
-    const bar = h("div", "bar", {}, this.#mode, this.#model, h("span", "grow"), this.#meter, this.#expand, this.#stop, this.#send);
-    this.#box.append(this.#chips.element, this.#text, bar);
+    const bar = h("div", "bar", {}, this.#mode, this.#model, h("span", "grow"), this.#meter, this.#stop, this.#send);
+    this.#box.append(this.#chips.element, h("div", "writing", {}, this.#text, this.#expand), bar);
     this.element.append(this.#queue, this.#error, this.#note, this.mentions.element, this.#box);
     this.#takeTransfers();
     this.#text.addEventListener("keydown", (event) => this.#key(event));

@@ -167,11 +167,11 @@ function drawEdit(item: Extract<Item, { kind: "edit" }>, port: ItemPort): HTMLEl
     "row edit",
     spoken,
     running ? icon("loading", true) : icon(EDIT_ICONS[verb]),
-    h("span", "verb", {}, word),
+    // Buttons show that edits wait. That they are decided needs no mark, which could be read as accepted.
+    h("span", "verb", state === "" ? {} : { title: state }, word),
     uri === undefined ? h("span", "grow", {}, name) : opener(name, () => port.edit("open", item)),
     counts(added, removed),
     decide,
-    running || pending > 0 ? undefined : h("span", "faint state", {}, state),
   );
   if (uri !== undefined) {
     // The same keys as in the list of proposed edits.
