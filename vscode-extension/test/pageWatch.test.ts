@@ -1,15 +1,15 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 
-import { ANSWER_MS, LAST_MS, PageWatch } from "../src/conversation/pageWatch";
+import { ANSWER_MS, IDLE_MS, LAST_MS, PageWatch } from "../src/conversation/pageWatch";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
 function watched(roundTrip: () => Promise<void> = () => Promise.resolve()) {
-  const lost = vi.fn();
-  const watch = new PageWatch(roundTrip, lost);
+  const [ask, lost] = [vi.fn(), vi.fn()];
+  const watch = new PageWatch(roundTrip, ask, lost);
   watch.answered();
-  return { watch, lost };
+  return { watch, ask, lost };
 }
 
 describe("the watch over the page", () => {
@@ -51,7 +51,8 @@ describe("the watch over the page", () => {
 
   it("expects nothing of a page that is loading, or out of sight", async () => {
     const lost = vi.fn();
-    const watch = new PageWatch(() => Promise.resolve(), lost);
+    const ask = vi.fn();
+    const watch = new PageWatch(() => Promise.resolve(), ask, lost);
     watch.asked();
     await vi.advanceTimersByTimeAsync(10 * ANSWER_MS);
     watch.answered();
@@ -59,5 +60,25 @@ describe("the watch over the page", () => {
     watch.stop();
     await vi.advanceTimersByTimeAsync(10 * ANSWER_MS);
     expect(lost).not.toHaveBeenCalled();
+  });
+
+  it("asks a page that has been quiet, so that one that dies meanwhile is found", async () => {
+    const { watch, ask, lost } = watched();
+    ask.mockImplementation(() => watch.asked());
+    await vi.advanceTimersByTimeAsync(IDLE_MS);
+    expect(ask).toHaveBeenCalledOnce();
+    watch.answered();
+    await vi.advanceTimersByTimeAsync(IDLE_MS + ANSWER_MS + LAST_MS);
+    expect(ask).toHaveBeenCalledTimes(2);
+    expect(lost).toHaveBeenCalledOnce();
+  });
+
+  it("does not take a lost connection to the window for a lost page", async () => {
+    const { watch, ask, lost } = watched(() => Promise.reject(new Error("closed")));
+    watch.asked();
+    await vi.advanceTimersByTimeAsync(ANSWER_MS + LAST_MS);
+    expect(lost).not.toHaveBeenCalled();
+    await vi.advanceTimersByTimeAsync(IDLE_MS);
+    expect(ask).toHaveBeenCalledOnce();
   });
 });

@@ -126,6 +126,9 @@ addEventListener("message", ({ data }: MessageEvent<unknown>) => {
       composer.focus();
       post({ type: "alive" });
       break;
+    case "ask":
+      post({ type: "alive" });
+      break;
   }
 });
 // The editor gives the focus to the page as a whole.

@@ -203,6 +203,8 @@ export type ToPage = { readonly v: typeof VERSION } & (
   /** Shows or hides the reminders to the agent. */
   | { readonly type: "reminders"; readonly shown: boolean }
   | { readonly type: "sent" }
+  /** Asks whether the page is there. */
+  | { readonly type: "ask" }
   | { readonly type: "failed"; readonly text: string; readonly reason: string }
   /** Pasted or dropped content that could not be attached. */
   | { readonly type: "refused"; readonly reason: string }
@@ -244,7 +246,7 @@ const DECISIONS = ["allowOnce", "allowSession", "always", "deny", "change"] as c
 export type FromPage =
   | { readonly type: "ready" }
   | { readonly type: "gap" }
-  /** Answer to a state: the page is there. */
+  /** Answer to a state, a focus or a question: the page is there. */
   | { readonly type: "alive" }
   | { readonly type: "send"; readonly text: string; readonly context: boolean; readonly queue: boolean }
   | { readonly type: "stop" }

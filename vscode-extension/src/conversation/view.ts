@@ -10,7 +10,7 @@ import { Emitter } from "../stores/emitter";
 import { ConversationController, type Port } from "./controller";
 import { pageHtml } from "./html";
 import { MentionFinder, dropped } from "./mentions";
-import type { ToPage } from "./messages";
+import { type ToPage, VERSION } from "./messages";
 import { openTarget } from "./openTarget";
 import { PageWatch } from "./pageWatch";
 
@@ -37,6 +37,7 @@ export class ConversationView implements vscode.WebviewViewProvider, vscode.Disp
   // Setting a context key is the cheapest request that the window answers.
   readonly #watch = new PageWatch(
     () => vscode.commands.executeCommand("setContext", FOCUSED, this.#focused),
+    () => this.#view !== undefined && this.#post(this.#view, { v: VERSION, type: "ask" }),
     () => void this.#lost(),
   );
 
@@ -157,7 +158,7 @@ export class ConversationView implements vscode.WebviewViewProvider, vscode.Disp
 
   #post(view: vscode.WebviewView, message: ToPage): void {
     void view.webview.postMessage(message);
-    if (message.type === "state" || message.type === "focus") {
+    if (message.type === "state" || message.type === "focus" || message.type === "ask") {
       this.#watch.asked();
     }
   }
