@@ -327,6 +327,8 @@ export type EarlierPlan = { turnId: string,
  */
 task: string, reason: EndReason, plan: PlanNotification, };
 
+export type EditProblem = { "code": "file_read_only" } | { "code": "file_not_opened" } | { "code": "editor_failed", "args": { reason: string, } } | { "code": "editor_gave_no_reason" } | { "code": "editor_timed_out" } | { "code": "edit_not_seen" } | { "code": "editor_gone" } | { "code": "turn_over" } | { "code": "path_without_uri" } | { "code": "path_busy" } | { "code": "path_refused", "args": { reason: string, } } | { "code": "path_redirected" } | { "code": "folder_not_open" } | { "code": "edit_not_recorded", "args": { reason: string, } } | { "code": "lines_gone" } | { "code": "edit_mismatch" } | { "code": "edits_stay_accepted", "args": { edits: Array<StillAcceptedEdit>, more: number, } };
+
 export type Empty = Record<symbol, never>;
 
 export type EndReason = "completed" | "needsInput" | "cancelled" | "failed" | "limit" | "interrupted";
@@ -705,7 +707,7 @@ from?: string,
  */
 waiting?: boolean, hunks: Array<Hunk>, };
 
-export type ReviewProblem = { "code": "file_changed", "args": { file: string, } } | { "code": "edit_refused", "args": { file: string, reason: string, } } | { "code": "edit_delayed", "args": { file: string, reason: string, } } | { "code": "edit_abandoned", "args": { file: string, } } | { "code": "nothing_to_undo" };
+export type ReviewProblem = { "code": "file_changed", "args": { file: string, } } | { "code": "edit_refused", "args": { file: string, reason: EditProblem, } } | { "code": "edit_delayed", "args": { file: string, reason: EditProblem, } } | { "code": "edit_abandoned", "args": { file: string, } } | { "code": "nothing_to_undo" };
 
 export type RevokeRuleParams = { folder: string, command: string, };
 
@@ -863,6 +865,14 @@ export type SteerParams = { sessionId: string, expectedTurnId: string, text: str
 attachments?: Array<Attachment>, };
 
 export type SteerResult = { queued: boolean, };
+
+export type StillAcceptedEdit = { 
+/**
+ * Start of its first line.
+ */
+line: string, reason: StillAcceptedReason, };
+
+export type StillAcceptedReason = "notAccepted" | "changed" | "covered";
 
 export type SubagentNotification = { 
 /**

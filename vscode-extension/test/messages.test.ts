@@ -11,26 +11,32 @@ function declaration(type: string): string {
   return new RegExp(`export type ${type} = ([^;]+);`, "u").exec(source)?.[1] ?? "";
 }
 
-/** A value for an argument: a text, or the first code of the union that is its type. */
-function argument(name: string, type: string): unknown {
-  return ["string", "number"].includes(type) ? `<${name}>` : codes(type)[0];
+/** A value for an argument: a text, a list of one value, or the first code or name of the union that is its type. */
+function argument(name: string, type: string, element: string): unknown {
+  if (type === "Array") {
+    return [fields(declaration(element))];
+  }
+  return ["string", "number"].includes(type) ? `<${name}>` : (codes(type)[0] ?? /"(\w+)"/u.exec(declaration(type))?.[1]);
+}
+
+/** A value for each named field of a type. */
+function fields(text: string): Record<string, unknown> {
+  const named = [...text.matchAll(/(\w+): (\w+)(?:<(\w+)>)?/gu)];
+  return Object.fromEntries(named.map(([, name = "", type = "", element = ""]) => [name, argument(name, type, element)] as const));
 }
 
 /** Codes of a generated union, with the names of their arguments. */
 function codes(type: string): CodedMessage[] {
   const members = [...declaration(type).matchAll(/"code": "(\w+)"(?:, "args": \{([^}]*)\})?/gu)];
-  return members.map(([, code, args = ""]) => {
-    const named = [...args.matchAll(/(\w+): (\w+)/gu)].map(([, name = "", type = ""]) => [name, argument(name, type)] as const);
-    return { code: code ?? "", args: Object.fromEntries(named) };
-  });
+  return members.map(([, code, args = ""]) => ({ code: code ?? "", args: fields(args) }));
 }
 
-const unions = ["RequestProblem", "TurnProblem", "StatusProblem", "TurnNotice", "ReviewProblem", "ReadOnlyProblem", "SandboxState"];
+const unions = ["RequestProblem", "TurnProblem", "StatusProblem", "TurnNotice", "ReviewProblem", "EditProblem", "ReadOnlyProblem", "SandboxState"];
 const problems = unions.flatMap(codes);
 
 describe("the text of a message", () => {
   it("exists for each code of the protocol, without an unfilled argument", () => {
-    expect(problems.length).toBeGreaterThan(88);
+    expect(problems.length).toBeGreaterThan(105);
     const texts = problems.map((problem) => ({ ...problem, text: messageText(problem) ?? "" }));
     expect(texts.filter(({ text }) => text === "" || /\{|undefined/u.test(text))).toEqual([]);
   });
@@ -56,9 +62,26 @@ describe("the text of a message", () => {
   });
 
   it("takes the place of each English line that has a known code", () => {
-    const problems = [{ code: "edit_refused", args: { file: "a", reason: "gone" } }, { code: "of_tomorrow" }];
+    const reason = { code: "editor_failed", args: { reason: "gone" } };
+    const problems = [{ code: "edit_refused", args: { file: "a", reason } }, { code: "of_tomorrow" }];
     expect(problemLines(["one", "two", "three"], problems)).toEqual(["a: gone", "two", "three"]);
     expect(problemLines(["one"], undefined)).toEqual(["one"]);
+  });
+
+  it("is the daemon's own where a reason is unknown, or English of a daemon before protocol 1.3", () => {
+    const problems = [{ code: "of_tomorrow" }, "gone"].map((reason) => ({ code: "edit_refused", args: { file: "a", reason } }));
+    expect(problemLines(["one", "two"], problems)).toEqual(["one", "two"]);
+  });
+
+  it("names the edits that stay accepted, with the reason of each", () => {
+    const edits = [
+      { line: "one", reason: "changed" },
+      { line: "two", reason: "of_tomorrow" },
+    ];
+    const reason = { code: "edits_stay_accepted", args: { edits, more: 2 } };
+    expect(messageText({ code: "edit_refused", args: { file: "a", reason } })).toBe(
+      "a: the edit “one” stays accepted: its lines have changed since; the edit “two” stays accepted; and 2 more edits stay accepted",
+    );
   });
 
   it("is the daemon's own where the code is unknown or absent", () => {

@@ -39,8 +39,8 @@ pub use method::{
 };
 pub use notify::*;
 pub use problem::{
-    ActionId, ReadOnlyProblem, RequestProblem, ReviewProblem, SandboxState, StatusProblem,
-    TurnNotice, TurnProblem,
+    ActionId, EditProblem, ReadOnlyProblem, RequestProblem, ReviewProblem, SandboxState,
+    StatusProblem, StillAcceptedEdit, StillAcceptedReason, TurnNotice, TurnProblem,
 };
 pub use queue::*;
 pub use request::*;

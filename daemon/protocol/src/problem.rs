@@ -209,12 +209,68 @@ problems! {
     ReviewProblem of RefusedEdit {
         /// The text is not the one that the user decided about.
         FileChanged { file: String }: Stale,
-        EditRefused { file: String, reason: String }: Failed,
-        /// The editor did not answer in time and may still apply the edit.
-        EditDelayed { file: String, reason: String }: Failed,
+        /// `reason` is a code with its arguments since 1.3.
+        EditRefused { file: String, reason: EditProblem }: Failed,
+        /// The editor did not answer in time and may still apply the edit. `reason` is a code with its
+        /// arguments since 1.3.
+        EditDelayed { file: String, reason: EditProblem }: Failed,
         EditAbandoned { file: String }: Failed,
         NothingToUndo: Stale,
     }
+}
+
+problems! {
+    /// Reason why one edit was refused, or is not in the text yet. Since 1.3. A later version may add
+    /// codes.
+    EditProblem of RefusedEdit {
+        FileReadOnly: ReadOnly,
+        /// The file is gone or cannot be opened as text.
+        FileNotOpened: Closed,
+        /// The editor's own words.
+        EditorFailed { reason: String }: Failed,
+        EditorGaveNoReason: Failed,
+        EditorTimedOut: Failed,
+        /// The editor reported the edit as applied, but the text does not show it.
+        EditNotSeen: Failed,
+        EditorGone: Failed,
+        /// The turn that made the edit was cancelled.
+        TurnOver: Failed,
+        /// The name of the file has no URI.
+        PathWithoutUri: Failed,
+        /// Another edit or an open document is at the new path of a move.
+        PathBusy: Failed,
+        PathRefused { reason: String }: Failed,
+        /// A link has replaced the path since the edit was made.
+        PathRedirected: Failed,
+        FolderNotOpen: Failed,
+        /// The edit could not be stored, so it was not sent.
+        EditNotRecorded { reason: String }: Failed,
+        /// The lines of an outdated edit no longer exist.
+        LinesGone: Failed,
+        /// The edit was made for a text of another length.
+        EditMismatch: Failed,
+        /// The undo of an accept left these edits accepted, and `more` that are not named.
+        EditsStayAccepted { edits: Vec<StillAcceptedEdit>, more: u32 }: Failed,
+    }
+}
+
+/// Edit that stays accepted after the undo of its accept. Since 1.3.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct StillAcceptedEdit {
+    /// Start of its first line.
+    pub line: String,
+    pub reason: StillAcceptedReason,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub enum StillAcceptedReason {
+    NotAccepted,
+    /// The lines changed since the accept.
+    Changed,
+    /// A newer proposal changes the lines.
+    Covered,
 }
 
 problems! {
@@ -292,6 +348,7 @@ mod tests {
             StatusProblem::rows(),
             TurnNotice::rows(),
             ReviewProblem::rows(),
+            EditProblem::rows(),
             ReadOnlyProblem::rows(),
             SandboxState::rows(),
         ];

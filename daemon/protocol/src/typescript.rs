@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, btree_map::Entry};
 use ts_rs::{Config, TS, TypeVisitor};
 
 use crate::{
-    Declaration, ErrorData, PROTOCOL_MINOR, PROTOCOL_VERSION, ReadOnlyProblem, RequestProblem,
-    ReviewProblem, SandboxState, StatusProblem, TurnNotice, TurnProblem, client_requests, editor,
-    notify, request,
+    Declaration, EditProblem, ErrorData, PROTOCOL_MINOR, PROTOCOL_VERSION, ReadOnlyProblem,
+    RequestProblem, ReviewProblem, SandboxState, StatusProblem, TurnNotice, TurnProblem,
+    client_requests, editor, notify, request,
 };
 
 /// Renders `vscode-extension/src/protocol.ts`.
@@ -30,6 +30,7 @@ pub fn render() -> String {
     types.add::<StatusProblem>();
     types.add::<TurnNotice>();
     types.add::<ReviewProblem>();
+    types.add::<EditProblem>();
     types.add::<ReadOnlyProblem>();
     types.add::<SandboxState>();
     let tables: [(&str, &str, Vec<&Declaration>); 4] = [

@@ -7,6 +7,7 @@ pub mod clock;
 pub mod config;
 mod disk;
 pub mod docs;
+mod edit_problem;
 pub mod environment;
 pub mod event;
 pub mod exec;

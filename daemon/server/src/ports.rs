@@ -16,8 +16,8 @@ use cairn_core::{
     turn::Input,
 };
 use cairn_protocol::{
-    ApplyEditParams, ApplyEditResult, ApproveParams, ApproveResult, AskParams, Notice, SaveParams,
-    SaveResult, ToolKind, ToolState, ToolStats, TurnNotice,
+    ApplyEditParams, ApplyEditResult, ApproveParams, ApproveResult, AskParams, EditProblem, Notice,
+    SaveParams, SaveResult, ToolKind, ToolState, ToolStats, TurnNotice,
 };
 use futures_util::future::BoxFuture;
 use sha2::{Digest, Sha256};
@@ -32,8 +32,8 @@ pub trait Editor: Questions {
     /// Sends a notice to the user. Never blocks; a closed editor drops it.
     fn notify(&self, notice: Notice);
 
-    /// Changes one file. A refusal without a `reason` means a timeout: the edit may still be
-    /// applied. The engine does not rely on `applied: true` but on the text. `workspace` is for an
+    /// Changes one file. A refusal without a `reason` and a `message` means a timeout: the edit
+    /// may still be applied. The engine does not rely on `applied: true` but on the text. `workspace` is for an
     /// editor that edits on disk.
     fn apply(
         &self,
@@ -127,10 +127,10 @@ pub enum Proposed {
     Stale,
     /// The editor changed the text to something else than the edit. The user can reject it.
     Astray,
-    /// The editor refused, with the reason.
-    Refused(String),
-    /// The editor did not apply it in time, with the reason. It may still do so.
-    Late(String),
+    /// The edit was refused.
+    Refused(EditProblem),
+    /// The editor did not apply it in time. It may still do so.
+    Late(EditProblem),
 }
 
 /// Subagents for tools.

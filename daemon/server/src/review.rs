@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use cairn_protocol::EditProblem;
 use futures_util::future::{BoxFuture, FutureExt};
 use tokio::sync::oneshot;
 
@@ -154,7 +155,8 @@ impl Edits for Mailbox<ReviewEvent> {
     fn propose(&self, proposal: Proposal) -> BoxFuture<'static, Proposed> {
         let (reply, answer) = oneshot::channel();
         self.send(ReviewEvent::Propose { proposal, reply });
-        async move { answer.await.unwrap_or_else(|_| Proposed::Refused("the editor is gone".into())) }.boxed()
+        let gone = Proposed::Refused(EditProblem::EditorGone);
+        async move { answer.await.unwrap_or(gone) }.boxed()
     }
 
     fn flush(&self) -> BoxFuture<'static, Vec<String>> {

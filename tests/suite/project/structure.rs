@@ -12,6 +12,7 @@ use std::{
 /// Modules of the server from the bottom to the top, with all that each may import.
 const MODULES: &[(&str, &[&str])] = &[
     ("clock", &[]),
+    ("edit_problem", &[]),
     ("event", &[]),
     ("hardening", &[]),
     ("secrets", &[]),
@@ -33,7 +34,17 @@ const MODULES: &[(&str, &[&str])] = &[
     ("services", &["docs", "instructions", "ports", "workspace"]),
     (
         "tools",
-        &["approval", "docs", "exec", "hooks", "instructions", "ports", "store", "workspace"],
+        &[
+            "approval",
+            "docs",
+            "edit_problem",
+            "exec",
+            "hooks",
+            "instructions",
+            "ports",
+            "store",
+            "workspace",
+        ],
     ),
     (
         "runner",
@@ -51,7 +62,18 @@ const MODULES: &[(&str, &[&str])] = &[
     ),
     (
         "review",
-        &["config", "docs", "event", "exec", "ports", "secrets", "services", "store", "workspace"],
+        &[
+            "config",
+            "docs",
+            "edit_problem",
+            "event",
+            "exec",
+            "ports",
+            "secrets",
+            "services",
+            "store",
+            "workspace",
+        ],
     ),
     (
         "session",

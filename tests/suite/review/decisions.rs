@@ -2,8 +2,8 @@
 //! keeps their own text, and the model learns of every rejection.
 
 use cairn_protocol::{
-    Decide, DecideParams, DecideResult, Decision, EndReason, Notice, RefusedEdit, ReviewProblem,
-    Scope, UndoDecision, UndoDecisionResult,
+    Decide, DecideParams, DecideResult, Decision, EditProblem, EndReason, Notice, RefusedEdit,
+    ReviewProblem, Scope, UndoDecision, UndoDecisionResult,
 };
 use cairn_tests::{
     editor_double::{ApplyFault, range},
@@ -327,7 +327,7 @@ async fn a_rejection_that_the_editor_refuses_changes_nothing() {
     let refused = it.reject(it.hunk("5").await).await;
     assert_eq!((refused.applied, refused.stale), (0, 0));
     assert_eq!(refused.failed, ["a: the file is read-only"]);
-    let (file, reason) = ("a".to_owned(), "the file is read-only".to_owned());
+    let (file, reason) = ("a".to_owned(), EditProblem::FileReadOnly);
     assert_eq!(refused.problems, [ReviewProblem::EditRefused { file, reason }]);
     assert_eq!(it.pending().await, [pair("five", "5")]);
     // The last decision is the accept.

@@ -1,9 +1,21 @@
 import * as vscode from "vscode";
 
-import type { ActionId, ReadOnlyProblem, RequestProblem, ReviewProblem, SandboxState, StatusProblem, TurnNotice, TurnProblem } from "../protocol";
+import type {
+  ActionId,
+  EditProblem,
+  ReadOnlyProblem,
+  RequestProblem,
+  ReviewProblem,
+  SandboxState,
+  StatusProblem,
+  StillAcceptedEdit,
+  StillAcceptedReason,
+  TurnNotice,
+  TurnProblem,
+} from "../protocol";
 import { oneLine } from "./display";
 
-type Problem = RequestProblem | TurnProblem | StatusProblem | TurnNotice | ReviewProblem | ReadOnlyProblem | SandboxState;
+type Problem = RequestProblem | TurnProblem | StatusProblem | TurnNotice | ReviewProblem | EditProblem | ReadOnlyProblem | SandboxState;
 export type ProblemCode = Problem["code"];
 type ArgsOf<C extends ProblemCode> = Extract<Problem, { code: C }> extends { args: infer A } ? A : undefined;
 
@@ -16,8 +28,11 @@ export interface CodedMessage {
 
 const { t } = vscode.l10n;
 
-/** Text of each code, with the arguments of the daemon. The compiler refuses a code without a text. */
-const texts: { readonly [C in ProblemCode]: (args: ArgsOf<C>) => string } = {
+/**
+ * Text of each code, with the arguments of the daemon. The compiler refuses a code without a text.
+ * `undefined`: an argument has a code of a newer daemon.
+ */
+const texts: { readonly [C in ProblemCode]: (args: ArgsOf<C>) => string | undefined } = {
   // Refused requests.
   not_initialized: () => t("The Cairn daemon is still starting. Try again."),
   already_shut_down: () => t("The Cairn daemon has stopped. Restart it."),
@@ -142,10 +157,31 @@ const texts: { readonly [C in ProblemCode]: (args: ArgsOf<C>) => string } = {
 
   // Decisions, undo and checkpoints.
   file_changed: (args) => t("{file} has changed meanwhile and stays as it is", args),
-  edit_refused: (args) => t("{file}: {reason}", args),
-  edit_delayed: (args) => t("{file}: not applied yet, but this may still happen: {reason}", args),
+  edit_refused: ({ file, reason }) => withReason(reason, (words) => t("{file}: {reason}", { file, reason: words })),
+  edit_delayed: ({ file, reason }) =>
+    withReason(reason, (words) => t("{file}: not applied yet, but this may still happen: {reason}", { file, reason: words })),
   edit_abandoned: (args) => t("{file}: the edit was dropped", args),
   nothing_to_undo: () => t("There is no decision to undo."),
+
+  // Reasons why an edit was not made; parts of a sentence.
+  file_read_only: () => t("the file is read-only"),
+  file_not_opened: () => t("the file is gone or cannot be opened as text"),
+  editor_failed: (args) => args.reason,
+  editor_gave_no_reason: () => t("the editor gave no reason"),
+  editor_timed_out: () => t("the editor did not answer in time"),
+  edit_not_seen: () => t("the editor reported it as applied, but the text does not show it"),
+  editor_gone: () => t("the editor is closed"),
+  turn_over: () => t("the task has ended"),
+  path_without_uri: () => t("the path cannot be written as a URI"),
+  path_busy: () => t("the new path is in use by another edit or an open document"),
+  path_refused: (args) => args.reason,
+  path_redirected: () => t("a link now leads from its path to another file"),
+  folder_not_open: () => t("no folder is open"),
+  edit_not_recorded: (args) => t("it could not be stored before it was made ({reason})", args),
+  lines_gone: () => t("the lines it was made for no longer exist; copy what you need from it"),
+  edit_mismatch: () => t("it was made for another text"),
+  edits_stay_accepted: ({ edits, more }) =>
+    [...edits.map(stillAccepted), ...(more > 0 ? [t("and {more} more edits stay accepted", { more })] : [])].join("; "),
 
   // Read-only sessions.
   session_in_other_window: () => t("Open in another window"),
@@ -159,6 +195,23 @@ const texts: { readonly [C in ProblemCode]: (args: ArgsOf<C>) => string } = {
   no_sandbox_by_setting: () => t("Commands run without a sandbox. Each needs your approval."),
   no_sandbox_works: (args) => t("Commands run without a sandbox. Each needs your approval. ({reason})", args),
 };
+
+/** Text of each reason for which an edit stays accepted. */
+const stillAcceptedTexts: Readonly<Record<StillAcceptedReason, (line: string) => string>> = {
+  notAccepted: (line) => t("the edit “{0}” stays as it is: it is not accepted", line),
+  changed: (line) => t("the edit “{0}” stays accepted: its lines have changed since", line),
+  covered: (line) => t("the edit “{0}” stays accepted: a newer edit changes its lines", line),
+};
+
+function stillAccepted({ line, reason }: StillAcceptedEdit): string {
+  return lookUp(stillAcceptedTexts, reason)?.(line) ?? t("the edit “{0}” stays accepted", line);
+}
+
+/** Text around a reason that is a code; `undefined` without a text for that code. */
+function withReason(reason: CodedMessage, text: (words: string) => string): string | undefined {
+  const words = messageText(reason);
+  return words === undefined ? undefined : text(words);
+}
 
 export interface Action {
   readonly label: string;
@@ -191,7 +244,7 @@ const actions: Readonly<Record<ActionId, (args: Args, sessionId: string | undefi
 
 /** Text of a message, or `undefined` without a known code: then the daemon's own English text is shown. */
 export function messageText(message: CodedMessage | undefined): string | undefined {
-  const text = lookUp(texts as Record<string, (args: never) => string>, message?.code);
+  const text = lookUp(texts as Record<string, (args: never) => string | undefined>, message?.code);
   return text?.((message?.args ?? {}) as never);
 }
 

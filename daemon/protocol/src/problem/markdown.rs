@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use super::{
-    ActionId, CodeRow, ReadOnlyProblem, RequestProblem, ReviewProblem, SandboxState, StatusProblem,
-    TurnNotice, TurnProblem,
+    ActionId, CodeRow, EditProblem, ReadOnlyProblem, RequestProblem, ReviewProblem, SandboxState,
+    StatusProblem, TurnNotice, TurnProblem,
 };
 
 /// Renders the section between the two marks of `docs/protocol.md`.
@@ -18,6 +18,11 @@ pub fn section() -> String {
         &mut out,
         "Decisions: `problems` and `problem` of `agent/review/*` and `agent/checkpoints/restore`",
         &ReviewProblem::rows(),
+    );
+    table(
+        &mut out,
+        "Reasons of these: `args.reason` of `edit_refused` and `edit_delayed`",
+        &EditProblem::rows(),
     );
     table(&mut out, "Read-only sessions: `readOnly` of a snapshot", &ReadOnlyProblem::rows());
     table(&mut out, "Sandbox of commands: `sandbox` of `agent/status`", &SandboxState::rows());

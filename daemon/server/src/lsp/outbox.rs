@@ -202,8 +202,8 @@ impl Outbox {
         }
     }
 
-    /// Waits for the result of an edit. A timeout has no reason, because the edit may still be
-    /// applied.
+    /// Waits for the result of an edit. A timeout has neither reason nor message, because the
+    /// edit may still be applied.
     async fn edited<R>(
         question: impl Future<Output = Result<R, String>>,
         read: impl FnOnce(R) -> ApplyEditResult,
@@ -211,14 +211,14 @@ impl Outbox {
         let failed = |reason, message| ApplyEditResult {
             applied: false,
             reason,
-            message: Some(message),
+            message,
             // The state is unknown, so no save must follow.
             was_dirty: true,
         };
         match timeout(ANSWER, question).await {
             Ok(Ok(result)) => read(result),
-            Ok(Err(why)) => failed(Some(RefusedEdit::Failed), why),
-            Err(_) => failed(None, "the editor did not answer in time".to_owned()),
+            Ok(Err(why)) => failed(Some(RefusedEdit::Failed), Some(why)),
+            Err(_) => failed(None, None),
         }
     }
 

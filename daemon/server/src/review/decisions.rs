@@ -12,7 +12,10 @@ use cairn_core::{
         OwnText, StaysAccepted,
     },
 };
-use cairn_protocol::{BaselineParams, BaselineResult, DecideParams, DecideResult, Decision, Scope};
+use cairn_protocol::{
+    BaselineParams, BaselineResult, DecideParams, DecideResult, Decision, EditProblem, Scope,
+    StillAcceptedEdit, StillAcceptedReason,
+};
 use futures_util::future::join_all;
 use tokio::sync::oneshot;
 
@@ -401,8 +404,11 @@ impl Reviews {
     }
 }
 
-/// For the user: which edits stay accepted, and why.
-pub(super) fn still_accepted(former: &FileReview, stays: &[(HunkId, StaysAccepted)]) -> String {
+/// Problem of an undo that leaves edits accepted.
+pub(super) fn still_accepted(
+    former: &FileReview,
+    stays: &[(HunkId, StaysAccepted)],
+) -> EditProblem {
     const MOST_NAMED: usize = 3;
     const MOST_CHARS: usize = 40;
     let named = stays.iter().take(MOST_NAMED).map(|(id, why)| {
@@ -413,11 +419,15 @@ pub(super) fn still_accepted(former: &FileReview, stays: &[(HunkId, StaysAccepte
         let lines = lines.unwrap_or_default();
         let line: String =
             lines.lines().next().unwrap_or_default().trim().chars().take(MOST_CHARS).collect();
-        format!("the edit “{line}” stays accepted: {why}")
+        let reason = match why {
+            StaysAccepted::NotAccepted => StillAcceptedReason::NotAccepted,
+            StaysAccepted::Changed => StillAcceptedReason::Changed,
+            StaysAccepted::Covered => StillAcceptedReason::Covered,
+        };
+        StillAcceptedEdit { line, reason }
     });
-    let more = stays.len().saturating_sub(MOST_NAMED);
-    let more = (more > 0).then(|| format!("and {more} more stay accepted"));
-    named.chain(more).collect::<Vec<_>>().join("; ")
+    let more = u32::try_from(stays.len().saturating_sub(MOST_NAMED)).unwrap_or(u32::MAX);
+    EditProblem::EditsStayAccepted { edits: named.collect(), more }
 }
 
 /// The user's reason for a rejection, for the model.

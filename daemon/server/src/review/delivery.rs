@@ -10,7 +10,9 @@ use cairn_core::{
     sanitize::foreign_words,
     text::{FileEncoding, Text},
 };
-use cairn_protocol::{ApplyEditParams, ApplyEditResult, FileChange, RefusedEdit, TextEncoding};
+use cairn_protocol::{
+    ApplyEditParams, ApplyEditResult, EditProblem, FileChange, RefusedEdit, TextEncoding,
+};
 use tokio::sync::oneshot;
 
 use super::{
@@ -84,23 +86,18 @@ impl Reviews {
                 Some(recorded) => recorded.await.unwrap_or(Ok(())),
                 None => Ok(()),
             };
-            let refused = |message: String| ApplyEditResult {
-                applied: false,
-                reason: Some(RefusedEdit::Failed),
-                message: Some(message),
-                was_dirty: false,
-            };
             let result = match (recorded, still_leads(workspace, &key, &params).await) {
                 (Err(reason), _) if of_agent => {
-                    refused(format!("it cannot be written down what is proposed ({reason})"))
+                    let reason = foreign_words(&reason);
+                    Err(EditProblem::EditNotRecorded { reason })
                 }
-                (_, Err(reason)) => refused(reason),
+                (_, Err(problem)) => Err(problem),
                 // An undo of the user goes on although it could not be recorded.
                 (Err(_) | Ok(()), Ok(workspace)) => {
                     params.encoding = recorded_encoding
                         .or_else(|| path_of(&key).map(|path| workspace.encoding_of(&path)))
                         .and_then(encoding_for_editor);
-                    editor.apply(params, workspace).await
+                    Ok(editor.apply(params, workspace).await)
                 }
             };
             mailbox.send(ReviewEvent::Applied { edit_id, result });
@@ -145,33 +142,19 @@ impl Reviews {
         }
     }
 
-    pub(super) fn applied(&mut self, edit_id: u64, result: ApplyEditResult) {
+    pub(super) fn applied(&mut self, edit_id: u64, result: Result<ApplyEditResult, EditProblem>) {
         let Some(key) = self.key_in_flight(edit_id) else { return };
         let open = self.services.docs.get(&key).is_some();
         let Some(entry) = self.files.entries.get_mut(&key) else { return };
         let Some(in_flight) = &mut entry.in_flight else { return };
-        if !result.applied && !in_flight.seen {
-            let message = result.message.as_deref().map(foreign_words);
-            let message = message.filter(|message| !message.is_empty());
-            let message = message.unwrap_or_else(|| "the editor gave no reason".into());
-            let (refused, may_come) = match result.reason {
-                Some(RefusedEdit::Stale) => (Proposed::Stale, false),
-                Some(RefusedEdit::ReadOnly) => {
-                    (Proposed::Refused("the file is read-only".into()), false)
-                }
-                Some(RefusedEdit::Closed) => {
-                    let why = "the file is gone or cannot be opened as text";
-                    (Proposed::Refused(why.into()), false)
-                }
-                // The failure may have come after the edit.
-                Some(RefusedEdit::Failed) => (Proposed::Refused(message), true),
-                None => (Proposed::Late(message), true),
-            };
+        if !in_flight.seen
+            && let Some((refused, may_come)) = refusal(&result)
+        {
             return self.finish(&key, refused, may_come);
         }
         // An edit in the text is done, even if the answer is an error or late.
         in_flight.answered = true;
-        if result.applied && !result.was_dirty {
+        if result.is_ok_and(|result| result.applied && !result.was_dirty) {
             entry.saveable = true;
         }
         if in_flight.seen {
@@ -195,8 +178,7 @@ impl Reviews {
 
     pub(super) fn overdue(&mut self, edit_id: u64) {
         let Some(key) = self.key_in_flight(edit_id) else { return };
-        let why = "the editor said it applied the edit, but the text does not show it";
-        self.finish(&key, Proposed::Late(why.into()), true);
+        self.finish(&key, Proposed::Late(EditProblem::EditNotSeen), true);
     }
 
     /// Ends the edit in flight when the editor has answered and the text was seen.
@@ -354,25 +336,54 @@ fn encoding_for_editor(encoding: FileEncoding) -> Option<TextEncoding> {
         .then(|| TextEncoding { name: encoding.label(), bom: encoding.has_bom() })
 }
 
+/// Outcome of an edit that was not applied, and whether its text may still arrive; `None` if the editor
+/// reports it as applied.
+fn refusal(result: &Result<ApplyEditResult, EditProblem>) -> Option<(Proposed, bool)> {
+    let result = match result {
+        Ok(result) if result.applied => return None,
+        Ok(result) => result,
+        Err(problem) => return Some((Proposed::Refused(problem.clone()), true)),
+    };
+    let refused = |problem| (Proposed::Refused(problem), false);
+    let words = || match result.message.as_deref().map(foreign_words) {
+        Some(reason) if !reason.is_empty() => EditProblem::EditorFailed { reason },
+        Some(_) | None => EditProblem::EditorGaveNoReason,
+    };
+    Some(match result.reason {
+        Some(RefusedEdit::Stale) => (Proposed::Stale, false),
+        Some(RefusedEdit::ReadOnly) => refused(EditProblem::FileReadOnly),
+        Some(RefusedEdit::Closed) => refused(EditProblem::FileNotOpened),
+        // The failure may have come after the edit.
+        Some(RefusedEdit::Failed) => (Proposed::Refused(words()), true),
+        None if result.message.is_none() => (Proposed::Late(EditProblem::EditorTimedOut), true),
+        None => (Proposed::Late(words()), true),
+    })
+}
+
 /// Checks, right before an edit is sent, that its paths still lead to the files it was made for: a link
 /// may have been placed there since. After that the editor opens the files by name.
 async fn still_leads(
     workspace: Option<Arc<Workspace>>,
     key: &str,
     params: &ApplyEditParams,
-) -> Result<Arc<Workspace>, String> {
-    let workspace = workspace.ok_or("no workspace folder is open")?;
+) -> Result<Arc<Workspace>, EditProblem> {
+    let workspace = workspace.ok_or(EditProblem::FolderNotOpen)?;
     let mut names = vec![(params.uri.clone(), key.to_owned())];
     if let FileChange::Rename { to, .. } = &params.change {
         names.push((to.clone(), to.clone()));
     }
     let looking = tokio::task::spawn_blocking(move || {
         for (uri, file) in names {
-            if workspace.resolve(&uri).map_err(|error| error.to_string())?.uri() != file {
-                return Err("a link leads from there to another file by now".to_owned());
+            let found = workspace.resolve(&uri).map_err(|error| path_refused(&error))?;
+            if found.uri() != file {
+                return Err(EditProblem::PathRedirected);
             }
         }
         Ok(workspace)
     });
-    looking.await.map_err(|error| error.to_string())?
+    looking.await.map_err(|error| path_refused(&error))?
+}
+
+fn path_refused(error: &impl ToString) -> EditProblem {
+    EditProblem::PathRefused { reason: foreign_words(&error.to_string()) }
 }

@@ -6,11 +6,11 @@
 //! else is the user's own.
 
 use cairn_core::{
-    change::Change,
+    change::{Change, LengthMismatch},
     review::{Author, FileOperation, FileReview, FileState, Hunk, HunkId, OwnText},
     text::Text,
 };
-use cairn_protocol::FileChange;
+use cairn_protocol::{EditProblem, FileChange};
 use tokio::sync::oneshot;
 
 use super::{
@@ -29,12 +29,12 @@ use crate::{
 impl Reviews {
     pub(super) fn propose(&mut self, proposal: Proposal, reply: oneshot::Sender<Proposed>) {
         let Some(key) = uri_of(&proposal.path).as_deref().and_then(canonical_uri) else {
-            drop(reply.send(Proposed::Refused("the path cannot be written as a URI".into())));
+            drop(reply.send(Proposed::Refused(EditProblem::PathWithoutUri)));
             return;
         };
         if proposal.cancel.is_cancelled() {
             // The user stopped the turn while the tool was still reading.
-            drop(reply.send(Proposed::Refused("the turn is over".into())));
+            drop(reply.send(Proposed::Refused(EditProblem::TurnOver)));
             return;
         }
         self.enqueue(&key, QueuedEdit::Propose(proposal, reply));
@@ -161,7 +161,7 @@ impl Reviews {
             // Nothing of the agent's is left in these hunks.
             let answer = match review.apply(&change, &Author::Decision) {
                 Ok(()) => Proposed::Applied { added: 0, removed: 0 },
-                Err(error) => Proposed::Refused(error.to_string()),
+                Err(error) => mismatch(error),
             };
             entry.dirty = true;
             return drop(reply.send(answer));
@@ -195,7 +195,7 @@ impl Reviews {
                     reply,
                 );
             }
-            Err(error) => drop(reply.send(Proposed::Refused(error.to_string()))),
+            Err(error) => drop(reply.send(mismatch(error))),
         }
     }
 
@@ -311,4 +311,10 @@ impl Reviews {
             reply,
         );
     }
+}
+
+/// Answer to a rejection that does not fit the text of the review.
+fn mismatch(error: LengthMismatch) -> Proposed {
+    tracing::warn!("a rejection is refused: {error}");
+    Proposed::Refused(EditProblem::EditMismatch)
 }

@@ -9,8 +9,8 @@ use cairn_core::{
     text::Text,
 };
 use cairn_protocol::{
-    ApplyEditResult, DecideResult, RestoreCheckpointParams, RestoreCheckpointResult, ReviewProblem,
-    UndoDecisionResult,
+    ApplyEditResult, DecideResult, EditProblem, RestoreCheckpointParams, RestoreCheckpointResult,
+    ReviewProblem, UndoDecisionResult,
 };
 use tokio::sync::oneshot;
 
@@ -34,7 +34,8 @@ pub(crate) enum ReviewEvent {
     /// The editor's answer to the edit with this edit_id.
     Applied {
         edit_id: u64,
-        result: ApplyEditResult,
+        /// A problem if the edit was not sent.
+        result: Result<ApplyEditResult, EditProblem>,
     },
     /// The edit with this edit_id should have been seen by now.
     Overdue {

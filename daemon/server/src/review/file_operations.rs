@@ -6,7 +6,7 @@ use cairn_core::{
     review::{FileOperation, FileOperationKind, FileReview, FileState, Origin},
     text::Text,
 };
-use cairn_protocol::FileChange;
+use cairn_protocol::{EditProblem, FileChange};
 use tokio::sync::oneshot;
 
 use super::{
@@ -49,9 +49,7 @@ impl Reviews {
         reply: oneshot::Sender<Proposed>,
     ) {
         let Some(to) = uri_of(to) else {
-            return drop(
-                reply.send(Proposed::Refused("the path cannot be written as a URI".into())),
-            );
+            return drop(reply.send(Proposed::Refused(EditProblem::PathWithoutUri)));
         };
         self.agent_changed(&to);
         let busy = self
@@ -60,9 +58,7 @@ impl Reviews {
             .get(&to)
             .is_some_and(|entry| entry.in_flight.is_some() || !entry.queue.is_empty());
         if busy || self.services.docs.get(&to).is_some() {
-            return drop(
-                reply.send(Proposed::Refused("something is happening at that path".into())),
-            );
+            return drop(reply.send(Proposed::Refused(EditProblem::PathBusy)));
         }
         let number = self.files.edits_sent + 1;
         let Some(entry) = self.files.entries.get(key) else { return };

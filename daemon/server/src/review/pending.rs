@@ -10,6 +10,7 @@ use cairn_core::{
     change::Change,
     review::{Checkpoint, DecisionUndo, HunkId},
 };
+use cairn_protocol::EditProblem;
 use tokio::sync::oneshot;
 
 use super::{
@@ -149,9 +150,7 @@ impl Reviews {
         };
         let current = review.current().clone();
         let Some(range) = outdated.place(&current).filter(|_| !entry.absent) else {
-            let why =
-                "the lines it was made for are not there any more; copy what you need from it";
-            return drop(reply.send(Proposed::Refused(why.into())));
+            return drop(reply.send(Proposed::Refused(EditProblem::LinesGone)));
         };
         let mut after = current.clone();
         after.replace(range, &outdated.new_text);

@@ -2,7 +2,7 @@
 
 use cairn_protocol::{DecideResult, RestoreCheckpointResult, ReviewProblem};
 
-use crate::ports::Proposed;
+use crate::{edit_problem, ports::Proposed};
 
 /// Converts the outcome of an edit; `None` if it was applied. `None` as the outcome: the edit was
 /// dropped without one.
@@ -23,8 +23,11 @@ pub(super) fn english(problem: &ReviewProblem) -> String {
         ReviewProblem::FileChanged { file } => {
             format!("{file} changed meanwhile; it was left as it is")
         }
-        ReviewProblem::EditRefused { file, reason } => format!("{file}: {reason}"),
+        ReviewProblem::EditRefused { file, reason } => {
+            format!("{file}: {}", edit_problem::english(reason))
+        }
         ReviewProblem::EditDelayed { file, reason } => {
+            let reason = edit_problem::english(reason);
             format!("{file}: not yet applied, but it may still come: {reason}")
         }
         ReviewProblem::EditAbandoned { file } => format!("{file}: the edit was dropped"),
@@ -58,6 +61,8 @@ impl Failures for RestoreCheckpointResult {
 
 #[cfg(test)]
 mod tests {
+    use cairn_protocol::EditProblem;
+
     use super::*;
 
     #[test]
@@ -65,8 +70,8 @@ mod tests {
         let outcomes = [
             Some(Proposed::Applied { added: 1, removed: 0 }),
             Some(Proposed::Stale),
-            Some(Proposed::Refused("the file is read-only".to_owned())),
-            Some(Proposed::Late("no answer".to_owned())),
+            Some(Proposed::Refused(EditProblem::FileReadOnly)),
+            Some(Proposed::Late(EditProblem::EditorTimedOut)),
             None,
         ];
         let mut result = DecideResult::default();
@@ -76,7 +81,7 @@ mod tests {
         let expected = [
             "a.py changed meanwhile; it was left as it is",
             "a.py: the file is read-only",
-            "a.py: not yet applied, but it may still come: no answer",
+            "a.py: not yet applied, but it may still come: the editor did not answer in time",
             "a.py: the edit was dropped",
         ];
         assert_eq!(result.failed, expected);

@@ -14,7 +14,7 @@ use super::{
     Access, Approved, Call, Proposal, Proposed, ToolContext, ToolFailure, ToolOutput, Wanted,
     snapshot::{self, blocking},
 };
-use crate::workspace::WorkspacePath;
+use crate::{edit_problem, workspace::WorkspacePath};
 
 /// Delays before a change is computed again because the file changed. The first retry is immediate; the
 /// later ones exceed the time between two keys of a typing user.
@@ -245,12 +245,14 @@ async fn propose(
                      again, and mend what is wrong."
                 )));
             }
-            Proposed::Refused(reason) => {
+            Proposed::Refused(problem) => {
+                let reason = edit_problem::english(&problem);
                 return Err(ToolFailure::Tell(format!(
                     "The editor did not change `{path}`: {reason}. Nothing was changed."
                 )));
             }
-            Proposed::Late(reason) => {
+            Proposed::Late(problem) => {
+                let reason = edit_problem::english(&problem);
                 return Err(ToolFailure::Tell(format!(
                     "The change of `{path}` is not yet applied: {reason}. It may still come, for \
                      example when the user confirms it in the editor; you are told when it does. Do \

@@ -9,7 +9,7 @@ use std::{
 };
 
 use cairn_core::{subagent::SubagentReport, text::Text};
-use cairn_protocol::{AskParams, ReviewMode};
+use cairn_protocol::{AskParams, EditProblem, ReviewMode};
 use futures_util::future::{BoxFuture, FutureExt};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -212,7 +212,7 @@ impl Edits for Editor {
         }
         let mut state = self.state.lock().expect("not poisoned");
         let answer = if let Some(reason) = &state.refusal {
-            Proposed::Refused(reason.clone())
+            Proposed::Refused(EditProblem::EditorFailed { reason: reason.clone() })
         } else if self.present(&proposal.path) != proposal.base {
             Proposed::Stale
         } else {
