@@ -7,7 +7,7 @@ import type { SessionStore } from "../stores/session";
 /** Compacts now, or after the current round. The conversation shows the result. */
 export async function compactConversation(agent: Agent, { current }: SessionStore): Promise<void> {
   if (current === undefined) {
-    vscode.window.setStatusBarMessage("Cairn: there is no conversation to compact.", 5_000);
+    vscode.window.setStatusBarMessage(vscode.l10n.t("Cairn: there is no conversation to compact."), 5_000);
     return;
   }
   try {

@@ -6,7 +6,6 @@ import { type Key, readKeys, withKey } from "../stores/keys";
 import { oneLine } from "../text/display";
 import { showFailure } from "../status/offer";
 
-const NAMES: Record<string, string> = { anthropic: "Anthropic", openai: "OpenAI, or a server that speaks its protocol" };
 const KEPT = "cairn.keys";
 
 /**
@@ -38,9 +37,10 @@ export class Credentials implements vscode.Disposable {
       const { providers } = await this.agent.request(requests.models, {});
       const choices = providers
         .filter(({ origin }) => origin !== "")
-        .map(({ provider, origin }) => ({ label: NAMES[provider] ?? provider, description: oneLine(origin), provider, origin }));
+        .map(({ provider, origin }) => ({ label: nameOf(provider), description: oneLine(origin), provider, origin }));
       const named = choices.find((choice) => choice.provider === provider);
-      const choice = named ?? (await vscode.window.showQuickPick(choices, { title: "API key of which provider?", ignoreFocusOut: true }));
+      const choice =
+        named ?? (await vscode.window.showQuickPick(choices, { title: vscode.l10n.t("API key of which provider?"), ignoreFocusOut: true }));
       if (choice !== undefined) {
         await this.#ask(choice.provider, choice.origin);
       }
@@ -51,8 +51,8 @@ export class Credentials implements vscode.Disposable {
 
   async #ask(provider: string, origin: string): Promise<void> {
     const typed = await vscode.window.showInputBox({
-      title: `API key for ${oneLine(origin)}`,
-      prompt: "Kept in the editor's secret storage and sent to this server only. Leave it empty to forget the key.",
+      title: vscode.l10n.t("API key for {0}", oneLine(origin)),
+      prompt: vscode.l10n.t("Kept in the editor's secret storage and sent to this server only. Leave it empty to forget the key."),
       password: true,
       ignoreFocusOut: true,
     });
@@ -62,10 +62,24 @@ export class Credentials implements vscode.Disposable {
     const key = { provider, origin, key: typed.trim() };
     await this.secrets.store(KEPT, JSON.stringify(withKey(readKeys(await this.secrets.get(KEPT)), key)));
     await this.#send(key);
-    void vscode.window.showInformationMessage(`The key for ${oneLine(origin)} is ${key.key === "" ? "forgotten" : "kept"}.`);
+    const server = oneLine(origin);
+    void vscode.window.showInformationMessage(
+      key.key === "" ? vscode.l10n.t("The key for {0} is forgotten.", server) : vscode.l10n.t("The key for {0} is kept.", server),
+    );
   }
 
   async #send({ provider, origin, key }: Key): Promise<void> {
     await this.agent.notify(editorNotifications.credentials, { provider, origin, key: key === "" ? null : key });
+  }
+}
+
+function nameOf(provider: string): string {
+  switch (provider) {
+    case "anthropic":
+      return "Anthropic";
+    case "openai":
+      return vscode.l10n.t("OpenAI, or a server that speaks its protocol");
+    default:
+      return provider;
   }
 }

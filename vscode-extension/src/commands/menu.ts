@@ -6,6 +6,8 @@ import type { Stores } from "../status/statusBar";
 import { label, oneLine } from "../text/display";
 import { modeText } from "../text/modes";
 
+const { t } = vscode.l10n;
+
 interface Entry extends vscode.QuickPickItem {
   readonly command: string;
 }
@@ -16,26 +18,30 @@ export async function showMenu({ status, sessions, plans, reviews, modes }: Stor
   const ready = readyPlan(sessions, modes) !== undefined;
   const open = !running && plans.plan !== undefined && openItems(plans.plan) > 0;
   const entries: (Entry | false)[] = [
-    running && { label: "$(debug-stop) Cancel the task", command: "cairn.cancel" },
-    running && { label: "$(comment) Tell the running task…", command: "cairn.reply" },
-    ready && { label: "$(play) Run the plan", command: "cairn.runPlan" },
-    !running && { label: "$(add) New task…", command: "cairn.runTask" },
-    !running && sessions.turn !== undefined && { label: "$(comment) Reply…", command: "cairn.reply" },
-    open && !ready && { label: "$(debug-continue) Continue the plan", command: "cairn.continue" },
-    reviews.pending > 0 && { label: "$(diff-multiple) Review all edits", command: "cairn.reviewAll" },
-    reviews.pending > 0 && { label: "$(arrow-down) Next edit", command: "cairn.nextHunk" },
-    { label: "$(list-tree) Show the plan", command: "cairn.plan.focus" },
-    { label: "$(comment-discussion) Show the conversation", command: "cairn.showConversation" },
-    sessions.turn !== undefined && { label: "$(fold) Compact the conversation", command: "cairn.compact" },
-    !running && { label: "$(folder-opened) Open an earlier session…", command: "cairn.openSession" },
-    sessions.current !== undefined && { label: "$(markdown) Export the session as Markdown", command: "cairn.exportMarkdown" },
-    { label: "$(settings) Choose how edits are treated…", description: modeText(modes.of(sessions.current)).name, command: "cairn.chooseMode" },
-    { label: "$(server) Choose a model…", description: label(status.status?.model.name ?? ""), command: "cairn.chooseModel" },
-    { label: "$(shield) Manage allowed commands…", command: "cairn.manageRules" },
-    status.untrusted && { label: "$(workspace-untrusted) Manage workspace trust…", command: "workbench.trust.manage" },
-    { label: "$(key) Set an API key…", command: "cairn.setApiKey" },
-    { label: "$(output) Show the log", command: "cairn.showLog" },
-    { label: "$(debug-restart) Restart the daemon", command: "cairn.restart" },
+    running && { label: `$(debug-stop) ${t("Cancel the task")}`, command: "cairn.cancel" },
+    running && { label: `$(comment) ${t("Tell the running task…")}`, command: "cairn.reply" },
+    ready && { label: `$(play) ${t("Run the plan")}`, command: "cairn.runPlan" },
+    !running && { label: `$(add) ${t("New task…")}`, command: "cairn.runTask" },
+    !running && sessions.turn !== undefined && { label: `$(comment) ${t("Reply…")}`, command: "cairn.reply" },
+    open && !ready && { label: `$(debug-continue) ${t("Continue the plan")}`, command: "cairn.continue" },
+    reviews.pending > 0 && { label: `$(diff-multiple) ${t("Review all edits")}`, command: "cairn.reviewAll" },
+    reviews.pending > 0 && { label: `$(arrow-down) ${t("Next edit")}`, command: "cairn.nextHunk" },
+    { label: `$(list-tree) ${t("Show the plan")}`, command: "cairn.plan.focus" },
+    { label: `$(comment-discussion) ${t("Show the conversation")}`, command: "cairn.showConversation" },
+    sessions.turn !== undefined && { label: `$(fold) ${t("Compact the conversation")}`, command: "cairn.compact" },
+    !running && { label: `$(folder-opened) ${t("Open an earlier session…")}`, command: "cairn.openSession" },
+    sessions.current !== undefined && { label: `$(markdown) ${t("Export the session as Markdown")}`, command: "cairn.exportMarkdown" },
+    {
+      label: `$(settings) ${t("Choose how edits are treated…")}`,
+      description: modeText(modes.of(sessions.current)).name,
+      command: "cairn.chooseMode",
+    },
+    { label: `$(server) ${t("Choose a model…")}`, description: label(status.status?.model.name ?? ""), command: "cairn.chooseModel" },
+    { label: `$(shield) ${t("Manage allowed commands…")}`, command: "cairn.manageRules" },
+    status.untrusted && { label: `$(workspace-untrusted) ${t("Manage workspace trust…")}`, command: "workbench.trust.manage" },
+    { label: `$(key) ${t("Set an API key…")}`, command: "cairn.setApiKey" },
+    { label: `$(output) ${t("Show the log")}`, command: "cairn.showLog" },
+    { label: `$(debug-restart) ${t("Restart the daemon")}`, command: "cairn.restart" },
   ];
   const title = status.link.kind === "failed" ? oneLine(status.link.message, 300) : "Cairn";
   const picked = await vscode.window.showQuickPick(

@@ -20,9 +20,11 @@ export async function chooseModel(agent: Agent): Promise<void> {
     return;
   }
   const choice = await vscode.window.showQuickPick(choices(models), {
-    title: "Model",
+    title: vscode.l10n.t("Model"),
     placeHolder:
-      models.active.provider === "none" ? vscode.l10n.t("No model is set up") : oneLine(`Now: ${models.active.name} (${models.active.provider})`),
+      models.active.provider === "none"
+        ? vscode.l10n.t("No model is set up")
+        : oneLine(vscode.l10n.t("Now: {0} ({1})", models.active.name, models.active.provider)),
     ignoreFocusOut: true,
     matchOnDescription: true,
   });
@@ -31,8 +33,8 @@ export async function chooseModel(agent: Agent): Promise<void> {
 
 function choices({ active, providers }: ModelsResult): Choice[] {
   const automatic: Choice = {
-    label: "Automatic",
-    description: "the first provider that is usable",
+    label: vscode.l10n.t("Automatic"),
+    description: vscode.l10n.t("the first provider that is usable"),
     run: () => write("auto", ""),
   };
   return [automatic, ...providers.flatMap((provider) => providerChoices(provider, active))];
@@ -55,16 +57,17 @@ function providerChoices({ provider, usable, reason, problem, models }: Provider
     const chosen = provider === active.provider && name === active.name;
     return {
       label: `${chosen ? "$(check)" : "$(blank)"} ${label(name, 100)}`,
-      ...(provider === "replay" ? { description: "answers from a script" } : {}),
+      ...(provider === "replay" ? { description: vscode.l10n.t("answers from a script") } : {}),
       run: () => write(provider, name),
     };
   });
-  const other: Choice = { label: "$(edit) Another model…", run: () => writeOther(provider) };
+  const other: Choice = { label: `$(edit) ${vscode.l10n.t("Another model…")}`, run: () => writeOther(provider) };
   return [separator, ...named, ...(provider === "replay" ? [] : [other])];
 }
 
 async function writeOther(provider: string): Promise<void> {
-  const name = (await vscode.window.showInputBox({ title: `Name of a model of ${provider}`, ignoreFocusOut: true }))?.trim();
+  const title = vscode.l10n.t("Name of a model of {0}", provider);
+  const name = (await vscode.window.showInputBox({ title, ignoreFocusOut: true }))?.trim();
   if (name !== undefined && name !== "") {
     await write(provider, name);
   }

@@ -13,11 +13,13 @@ export async function chooseMode(modes: ModeStore, sessions: SessionStore): Prom
   const current = modes.of(sessions.current);
   const choices = MODES.map((mode): Choice => {
     const { name, icon, explanation } = modeText(mode);
-    return { mode, label: `$(${icon}) ${name}`, description: mode === current ? "current" : "", detail: explanation };
+    return { mode, label: `$(${icon}) ${name}`, description: mode === current ? vscode.l10n.t("current") : "", detail: explanation };
   });
   const picked = await vscode.window.showQuickPick(choices, {
-    title: "How edits are treated",
-    placeHolder: sessions.running ? "From the next turn on: a running one keeps its mode" : "In this session and in new ones",
+    title: vscode.l10n.t("How edits are treated"),
+    placeHolder: sessions.running
+      ? vscode.l10n.t("From the next turn on: a running one keeps its mode")
+      : vscode.l10n.t("In this session and in new ones"),
   });
   if (picked !== undefined) {
     modes.choose(picked.mode, sessions.current);

@@ -10,13 +10,12 @@ interface Row extends vscode.QuickPickItem {
   readonly rule?: AllowedCommand;
 }
 
-const REVOKE: vscode.QuickInputButton = { iconPath: new vscode.ThemeIcon("trash"), tooltip: "Revoke: ask again" };
-
 /** Lists the commands that the user always allows, and revokes them. */
 export async function manageRules(agent: Agent): Promise<void> {
+  const button: vscode.QuickInputButton = { iconPath: new vscode.ThemeIcon("trash"), tooltip: vscode.l10n.t("Revoke: ask again") };
   const pick = vscode.window.createQuickPick<Row>();
-  pick.title = "Commands that are always allowed";
-  pick.placeholder = "Choose one to revoke it: from then on it is asked for again";
+  pick.title = vscode.l10n.t("Commands that are always allowed");
+  pick.placeholder = vscode.l10n.t("Choose one to revoke it: from then on it is asked for again");
   pick.matchOnDescription = true;
   pick.busy = true;
   pick.onDidHide(() => pick.dispose());
@@ -29,19 +28,19 @@ export async function manageRules(agent: Agent): Promise<void> {
     pick.items = ruleRows(rules).map((row): Row =>
       "separator" in row
         ? { label: row.separator, kind: vscode.QuickPickItemKind.Separator }
-        : { label: inert(row.label), description: inert(row.description), rule: row.rule, buttons: [REVOKE] },
+        : { label: inert(row.label), description: inert(row.description), rule: row.rule, buttons: [button] },
     );
     pick.busy = false;
     if (rules.length === 0) {
       pick.hide();
-      vscode.window.setStatusBarMessage("Cairn: no command is always allowed. “Always” in a question allows one.", 8_000);
+      vscode.window.setStatusBarMessage(vscode.l10n.t("Cairn: no command is always allowed. “Always” in a question allows one."), 8_000);
     }
   };
   const revoke = async ({ rule }: Row): Promise<void> => {
     if (rule !== undefined) {
       pick.busy = true;
       await agent.request(requests.revokeRule, { folder: rule.folder, command: rule.command });
-      vscode.window.setStatusBarMessage(`Cairn: “${inert(rule.command)}” is asked for again.`, 5_000);
+      vscode.window.setStatusBarMessage(vscode.l10n.t("Cairn: “{0}” is asked for again.", inert(rule.command)), 5_000);
       await load();
     }
   };

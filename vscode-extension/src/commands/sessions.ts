@@ -112,7 +112,7 @@ export class SessionCommands implements vscode.Disposable {
     }
     if (pick.items.length === 0) {
       pick.hide();
-      vscode.window.setStatusBarMessage("Cairn: there is no session in this workspace yet.", 5_000);
+      vscode.window.setStatusBarMessage(vscode.l10n.t("Cairn: there is no session in this workspace yet."), 5_000);
     }
   }
 
@@ -147,13 +147,11 @@ export class SessionCommands implements vscode.Disposable {
   }
 
   async #delete({ sessionId, task }: SessionSummary): Promise<void> {
-    const remove = "Delete";
+    const remove = vscode.l10n.t("Delete");
+    const kept = vscode.l10n.t("Its conversation and its plans are removed from the disk. The files it changed stay as they are.");
     const answer = await vscode.window.showWarningMessage(
-      "Delete this session?",
-      {
-        modal: true,
-        detail: inert(`“${oneLine(task, 200)}”\n\nIts conversation and its plans are removed from the disk. The files it changed stay as they are.`),
-      },
+      vscode.l10n.t("Delete this session?"),
+      { modal: true, detail: inert(`“${oneLine(task, 200)}”\n\n${kept}`) },
       remove,
     );
     if (answer === remove) {
@@ -165,7 +163,7 @@ export class SessionCommands implements vscode.Disposable {
   async #exportCurrent(format: ExportFormat): Promise<void> {
     const { current } = this.sessions;
     if (current === undefined) {
-      vscode.window.setStatusBarMessage("Cairn: no session is open. Choose one with “Cairn: Open Session”.", 5_000);
+      vscode.window.setStatusBarMessage(vscode.l10n.t("Cairn: no session is open. Choose one with “Cairn: Open Session”."), 5_000);
     } else {
       await this.#export(current, format);
     }
@@ -186,7 +184,7 @@ export class SessionCommands implements vscode.Disposable {
   #isFree(): boolean {
     const { running } = this.sessions;
     if (running) {
-      vscode.window.setStatusBarMessage("Cairn: a task is running. Cancel it first, or wait for its end.", 5_000);
+      vscode.window.setStatusBarMessage(vscode.l10n.t("Cairn: a task is running. Cancel it first, or wait for its end."), 5_000);
     }
     return !running;
   }

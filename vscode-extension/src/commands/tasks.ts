@@ -187,7 +187,7 @@ export class TaskCommands implements vscode.Disposable {
     if (turn.phase.kind === "ended") {
       await this.#start(text, turn.sessionId, {});
     } else {
-      vscode.window.setStatusBarMessage("Cairn: a task is running. Cancel it first, or wait for its end.", 5_000);
+      vscode.window.setStatusBarMessage(vscode.l10n.t("Cairn: a task is running. Cancel it first, or wait for its end."), 5_000);
     }
   }
 
@@ -195,9 +195,9 @@ export class TaskCommands implements vscode.Disposable {
   async #tryAgain(sessionId: unknown): Promise<void> {
     const turn = typeof sessionId === "string" ? this.sessions.turnOf(sessionId) : this.sessions.turn;
     if (turn === undefined || turn.text === "") {
-      vscode.window.setStatusBarMessage("Cairn: there is no task to try again.", 5_000);
+      vscode.window.setStatusBarMessage(vscode.l10n.t("Cairn: there is no task to try again."), 5_000);
     } else if (turn.phase.kind === "started") {
-      vscode.window.setStatusBarMessage("Cairn: a task is running. Cancel it first, or wait for its end.", 5_000);
+      vscode.window.setStatusBarMessage(vscode.l10n.t("Cairn: a task is running. Cancel it first, or wait for its end."), 5_000);
     } else {
       await this.#start(turn.text, turn.sessionId, {});
     }
@@ -207,7 +207,7 @@ export class TaskCommands implements vscode.Disposable {
   async #runPlan(): Promise<void> {
     const turn = readyPlan(this.sessions, this.modes);
     if (turn === undefined) {
-      vscode.window.setStatusBarMessage("Cairn: there is no plan to approve.", 5_000);
+      vscode.window.setStatusBarMessage(vscode.l10n.t("Cairn: there is no plan to approve."), 5_000);
     } else {
       await this.#start(RUN_PLAN, turn.sessionId, {}, "review");
     }
@@ -216,7 +216,7 @@ export class TaskCommands implements vscode.Disposable {
   async #cancel(): Promise<void> {
     const turn = this.sessions.turn;
     if (turn?.phase.kind !== "started") {
-      vscode.window.setStatusBarMessage("Cairn: no task is running.", 5_000);
+      vscode.window.setStatusBarMessage(vscode.l10n.t("Cairn: no task is running."), 5_000);
       return;
     }
     try {
@@ -229,7 +229,7 @@ export class TaskCommands implements vscode.Disposable {
   /** Describes an unusual condition of the turn that the text would start. */
   #hint(words: string, sessionId?: string): string {
     const mode = this.modes.of(sessionId);
-    return mode === "review" ? words : `${words} (${modeText(mode).name} mode)`;
+    return mode === "review" ? words : vscode.l10n.t("{0} ({1} mode)", words, modeText(mode).name);
   }
 
   async #insteadOfAnother(text: string | undefined): Promise<void> {

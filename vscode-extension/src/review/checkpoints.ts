@@ -59,9 +59,13 @@ export class CheckpointCommands implements vscode.TextDocumentContentProvider, v
       const lines = oneLine(problemLines(failed, problems).join("; "), 400);
       void vscode.window.showWarningMessage(inert(vscode.l10n.t("Some files were not restored: {0}", lines)));
     } else {
-      const files = restored.length === 1 ? "1 file is" : `${restored.length} files are`;
-      const undo = "Undo";
-      const answer = await vscode.window.showInformationMessage(inert(`${files} as before “${oneLine(checkpoint.task, 80)}”.`), undo);
+      const task = oneLine(checkpoint.task, 80);
+      const message =
+        restored.length === 1
+          ? vscode.l10n.t("1 file is as before “{0}”.", task)
+          : vscode.l10n.t("{0} files are as before “{1}”.", restored.length, task);
+      const undo = vscode.l10n.t("Undo");
+      const answer = await vscode.window.showInformationMessage(inert(message), undo);
       if (answer === undo) {
         await vscode.commands.executeCommand("cairn.undoDecision");
       }
@@ -70,11 +74,13 @@ export class CheckpointCommands implements vscode.TextDocumentContentProvider, v
 
   async #askToOverwrite(checkpoint: Checkpoint, conflicts: readonly CheckpointConflict[]): Promise<void> {
     const names = conflicts.map(({ path }) => oneLine(path, 100)).join("\n");
-    const show = "Show changes";
-    const overwrite = "Overwrite";
+    const show = vscode.l10n.t("Show changes");
+    const overwrite = vscode.l10n.t("Overwrite");
     const answer = await vscode.window.showWarningMessage(
-      conflicts.length === 1 ? "One file has changes that are not the agent's" : `${conflicts.length} files have changes that are not the agent's`,
-      { modal: true, detail: `${names}\n\nGoing back would replace them. Nothing has been changed so far.` },
+      conflicts.length === 1
+        ? vscode.l10n.t("One file has changes that are not the agent's")
+        : vscode.l10n.t("{0} files have changes that are not the agent's", conflicts.length),
+      { modal: true, detail: `${names}\n\n${vscode.l10n.t("Going back would replace them. Nothing has been changed so far.")}` },
       show,
       overwrite,
     );
@@ -94,24 +100,24 @@ export class CheckpointCommands implements vscode.TextDocumentContentProvider, v
       this.#changed.fire(then);
       return [live, live, then];
     });
-    await vscode.commands.executeCommand("vscode.changes", "Now and at the checkpoint", resources);
+    await vscode.commands.executeCommand("vscode.changes", vscode.l10n.t("Now and at the checkpoint"), resources);
   }
 }
 
 async function pick(checkpoints: readonly Checkpoint[]): Promise<Checkpoint | undefined> {
   if (checkpoints.length === 0) {
-    void vscode.window.showInformationMessage("There is no checkpoint yet: the agent has changed no file here.");
+    void vscode.window.showInformationMessage(vscode.l10n.t("There is no checkpoint yet: the agent has changed no file here."));
     return undefined;
   }
   const items = checkpoints.map((checkpoint) => ({
-    label: inert(`Before “${oneLine(checkpoint.task, 80)}”`),
-    description: checkpoint.files.length === 1 ? "1 file" : `${checkpoint.files.length} files`,
+    label: inert(vscode.l10n.t("Before “{0}”", oneLine(checkpoint.task, 80))),
+    description: checkpoint.files.length === 1 ? vscode.l10n.t("1 file") : vscode.l10n.t("{0} files", checkpoint.files.length),
     detail: label(checkpoint.files.join(", "), 160),
     checkpoint,
   }));
   const picked = await vscode.window.showQuickPick(items, {
-    title: "Restore checkpoint",
-    placeHolder: "Back to how files, review and plan were before a task",
+    title: vscode.l10n.t("Restore checkpoint"),
+    placeHolder: vscode.l10n.t("Back to how files, review and plan were before a task"),
     matchOnDetail: true,
   });
   return picked?.checkpoint;

@@ -9,7 +9,7 @@ export class ContextItem implements vscode.Disposable {
   readonly #subscription: vscode.Disposable;
 
   constructor(private readonly sessions: SessionStore) {
-    this.#item.name = "Cairn: Context and Cost";
+    this.#item.name = vscode.l10n.t("Cairn: Context and Cost");
     this.#item.command = "cairn.menu";
     this.#subscription = sessions.onDidChange(() => this.#update());
     this.#update();
@@ -29,7 +29,7 @@ export class ContextItem implements vscode.Disposable {
     }
     const { text, lines, severity } = shown;
     this.#item.text = text;
-    this.#item.tooltip = [...lines, "Click for what can be done"].join("\n");
+    this.#item.tooltip = [...lines, vscode.l10n.t("Click for what can be done")].join("\n");
     this.#item.accessibilityInformation = { label: `Cairn. ${lines.join(". ")}`, role: "button" };
     this.#item.backgroundColor = severity === "none" ? undefined : new vscode.ThemeColor("statusBarItem.warningBackground");
     this.#item.show();

@@ -34,15 +34,15 @@ export interface Label {
 /** Selects the most urgent state. A replay is always named. */
 export function statusLabel(facts: Facts): Label {
   const label = urgent(facts);
-  return facts.model?.replay === true ? { ...label, text: `${label.text} · replay` } : label;
+  return facts.model?.replay === true ? { ...label, text: `${label.text} · ${l10n.t("replay")}` } : label;
 }
 
 function urgent({ link, model, connection, retryInMs, waitsFor, running, plan, failed, asks, planReady, untrusted, readOnly }: Facts): Label {
   if (link.kind === "failed") {
-    return { text: "$(error) Cairn: not running", state: link.message, severity: "error" };
+    return { text: `$(error) ${l10n.t("Cairn: not running")}`, state: link.message, severity: "error" };
   }
   if (link.kind === "starting") {
-    return { text: "$(loading~spin) Cairn", state: "starting", severity: "none" };
+    return { text: "$(loading~spin) Cairn", state: l10n.t("starting"), severity: "none" };
   }
   if (waitsFor !== "") {
     return { text: `$(warning) Cairn: ${waitsFor}`, state: l10n.t("waits for you: {0}", waitsFor), severity: "warning" };
@@ -50,18 +50,16 @@ function urgent({ link, model, connection, retryInMs, waitsFor, running, plan, f
   if (running) {
     const progress = plan === undefined || plan.total === 0 ? "" : ` ${plan.completed}/${plan.total}`;
     if (connection?.kind === "retrying") {
-      const when = retryInMs > 0 ? ` in ${Math.ceil(retryInMs / 1000)} s` : "";
-      const state = `attempt ${connection.attempt}${when}: ${connection.reason}`;
-      return { text: `$(sync~spin) Cairn: retrying${when}`, state, severity: "none" };
+      return retrying(connection, Math.ceil(retryInMs / 1000));
     }
-    return { text: `$(loading~spin) Cairn${progress}`, state: "working", severity: "none" };
+    return { text: `$(loading~spin) Cairn${progress}`, state: l10n.t("working"), severity: "none" };
   }
   if (untrusted) {
-    const state = "read-only: workspace not trusted. Click to manage the trust of this workspace";
-    return { text: "$(workspace-untrusted) Cairn: read-only", state, severity: "none" };
+    const state = l10n.t("read-only: workspace not trusted. Click to manage the trust of this workspace");
+    return { text: `$(workspace-untrusted) ${l10n.t("Cairn: read-only")}`, state, severity: "none" };
   }
   if (readOnly !== undefined) {
-    return { text: "$(lock) Cairn: read only", state: `this session can only be read: ${readOnly}`, severity: "none" };
+    return { text: `$(lock) ${l10n.t("Cairn: read only")}`, state: l10n.t("this session can only be read: {0}", readOnly), severity: "none" };
   }
   if (planReady) {
     return { text: `$(checklist) ${l10n.t("Cairn: plan ready")}`, state: l10n.t("the plan waits for your approval"), severity: "warning" };
@@ -70,10 +68,19 @@ function urgent({ link, model, connection, retryInMs, waitsFor, running, plan, f
     return { text: `$(question) ${l10n.t("Cairn: reply")}`, state: l10n.t("waits for your reply"), severity: "warning" };
   }
   if (failed) {
-    return { text: "$(error) Cairn", state: "the last task failed", severity: "none" };
+    return { text: "$(error) Cairn", state: l10n.t("the last task failed"), severity: "none" };
   }
   if (model?.provider === "none") {
     return { text: `$(layers) ${l10n.t("Cairn: no model")}`, state: l10n.t("no model is set up. Click to choose one"), severity: "none" };
   }
-  return { text: "$(layers) Cairn", state: "idle", severity: "none" };
+  return { text: "$(layers) Cairn", state: l10n.t("idle"), severity: "none" };
+}
+
+/** Label while a request waits for its next attempt, in `seconds` if more than 0. */
+function retrying({ attempt, reason }: Extract<Connection, { kind: "retrying" }>, seconds: number): Label {
+  const words =
+    seconds > 0
+      ? { text: l10n.t("Cairn: retrying in {0} s", seconds), state: l10n.t("attempt {0} in {1} s: {2}", attempt, seconds, reason) }
+      : { text: l10n.t("Cairn: retrying"), state: l10n.t("attempt {0}: {1}", attempt, reason) };
+  return { text: `$(sync~spin) ${words.text}`, state: words.state, severity: "none" };
 }

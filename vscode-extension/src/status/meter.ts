@@ -1,3 +1,5 @@
+import { l10n } from "vscode";
+
 import type { UsageNotification } from "../protocol";
 
 /** Use of the model's context window, and cost of the session. */
@@ -22,9 +24,14 @@ export function meter({ context, session, costMicros }: UsageNotification): Mete
       ...(cost === undefined ? [] : [cost.startsWith("<") ? cost : `≈ ${cost}`]),
     ].join(" · "),
     lines: [
-      `Context: ${percent} % of ${tokens(context.window)} tokens are in use. It is compacted by itself when it is nearly full.`,
-      `Tokens of this session: ${session.inputTokens.toLocaleString("en")} in (${share} % from the cache), ${session.outputTokens.toLocaleString("en")} out`,
-      ...(cost === undefined ? [] : [`Cost of this session: about ${cost}, an estimate from known prices`]),
+      l10n.t("Context: {0} % of {1} tokens are in use. It is compacted by itself when it is nearly full.", percent, tokens(context.window)),
+      l10n.t(
+        "Tokens of this session: {0} in ({1} % from the cache), {2} out",
+        session.inputTokens.toLocaleString("en"),
+        share,
+        session.outputTokens.toLocaleString("en"),
+      ),
+      ...(cost === undefined ? [] : [l10n.t("Cost of this session: about {0}, an estimate from known prices", cost)]),
     ],
     severity: percent >= WARN_PERCENT ? "warning" : "none",
   };

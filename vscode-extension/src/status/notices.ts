@@ -100,19 +100,19 @@ function isVisible(uri: string): boolean {
 
 async function noDaemon(message: string): Promise<void> {
   await offer(vscode.window.showErrorMessage, message, {
-    "Open Settings": ["workbench.action.openSettings", "cairn.daemon.path"],
-    "Restart Daemon": ["cairn.restart"],
-    "Show Log": ["cairn.showLog"],
+    [vscode.l10n.t("Open Settings")]: ["workbench.action.openSettings", "cairn.daemon.path"],
+    [vscode.l10n.t("Restart Daemon")]: ["cairn.restart"],
+    [vscode.l10n.t("Show Log")]: ["cairn.showLog"],
   });
 }
 
 /** Offers to run a finished plan, also where the turn ended with a question. */
 async function planned({ phase }: Turn): Promise<void> {
   const words = phase.kind === "ended" ? firstParagraph(phase.summary) : "";
-  await offer(vscode.window.showInformationMessage, `The plan is ready. ${words}`, {
-    "Run Plan": ["cairn.runPlan"],
-    Reply: ["cairn.reply"],
-    "Show Conversation": ["cairn.showConversation"],
+  await offer(vscode.window.showInformationMessage, vscode.l10n.t("The plan is ready. {0}", words), {
+    [vscode.l10n.t("Run Plan")]: ["cairn.runPlan"],
+    [vscode.l10n.t("Reply")]: ["cairn.reply"],
+    [vscode.l10n.t("Show Conversation")]: ["cairn.showConversation"],
   });
 }
 
@@ -129,8 +129,8 @@ async function ended({ phase, sessionId, text }: Turn): Promise<void> {
       break;
     case "needsInput":
       await offer(vscode.window.showInformationMessage, lastQuestion(phase.summary) || vscode.l10n.t("The agent waits for your reply."), {
-        Reply: ["cairn.reply"],
-        "Show Conversation": ["cairn.showConversation"],
+        [vscode.l10n.t("Reply")]: ["cairn.reply"],
+        [vscode.l10n.t("Show Conversation")]: ["cairn.showConversation"],
       });
       break;
     case "limit":
@@ -150,21 +150,21 @@ async function ended({ phase, sessionId, text }: Turn): Promise<void> {
 
 /** Notice about a turn that ended with its daemon. It can be continued if the next daemon restored it. */
 async function lost({ text }: Turn, known: boolean): Promise<void> {
-  const task = text === "" ? "The task" : `“${oneLine(text, 80)}”`;
+  const task = text === "" ? vscode.l10n.t("The task") : `“${oneLine(text, 80)}”`;
   if (known) {
     await offer(
       vscode.window.showWarningMessage,
-      `${task} was interrupted: the daemon ended. Its plan, its conversation and what it had changed are still there.`,
+      vscode.l10n.t("{0} was interrupted: the daemon ended. Its plan, its conversation and what it had changed are still there.", task),
       {
-        "Continue Plan": ["cairn.continue"],
-        "Show Conversation": ["cairn.showConversation"],
+        [vscode.l10n.t("Continue Plan")]: ["cairn.continue"],
+        [vscode.l10n.t("Show Conversation")]: ["cairn.showConversation"],
       },
     );
     return;
   }
-  await offer(vscode.window.showWarningMessage, `${task} was interrupted: the daemon ended. What it had changed is still there.`, {
-    "Show Conversation": ["cairn.showConversation"],
-    ...(text === "" ? {} : { "Run Again": ["cairn.runTask", text] }),
+  await offer(vscode.window.showWarningMessage, vscode.l10n.t("{0} was interrupted: the daemon ended. What it had changed is still there.", task), {
+    [vscode.l10n.t("Show Conversation")]: ["cairn.showConversation"],
+    ...(text === "" ? {} : { [vscode.l10n.t("Run Again")]: ["cairn.runTask", text] }),
   });
 }
 

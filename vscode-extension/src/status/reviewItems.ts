@@ -1,6 +1,5 @@
 import * as vscode from "vscode";
 
-import { count } from "../text/display";
 import { modeText } from "../text/modes";
 import type { Stores } from "./statusBar";
 
@@ -12,9 +11,9 @@ export class ReviewItems implements vscode.Disposable {
 
   constructor(private readonly stores: Pick<Stores, "reviews" | "modes" | "sessions">) {
     const { reviews, modes, sessions } = stores;
-    this.#edits.name = "Cairn: Proposed Edits";
+    this.#edits.name = vscode.l10n.t("Cairn: Proposed Edits");
     this.#edits.command = "cairn.edits.focus";
-    this.#mode.name = "Cairn: Mode";
+    this.#mode.name = vscode.l10n.t("Cairn: Mode");
     this.#mode.command = "cairn.chooseMode";
     this.#subscriptions = vscode.Disposable.from(
       this.#edits,
@@ -38,10 +37,9 @@ export class ReviewItems implements vscode.Disposable {
       this.#edits.hide();
       return;
     }
-    const edits = count(pending, "edit");
-    const where = `${edits} in ${count(files.length, "file")} to review`;
-    this.#edits.text = `$(diff) ${edits} to review`;
-    this.#edits.tooltip = `${where}\nClick to list them`;
+    const where = editsInFiles(pending, files.length);
+    this.#edits.text = `$(diff) ${pending === 1 ? vscode.l10n.t("1 edit to review") : vscode.l10n.t("{0} edits to review", pending)}`;
+    this.#edits.tooltip = `${where}\n${vscode.l10n.t("Click to list them")}`;
     this.#edits.accessibilityInformation = { label: `Cairn: ${where}`, role: "button" };
     this.#edits.show();
   }
@@ -49,8 +47,15 @@ export class ReviewItems implements vscode.Disposable {
   #updateMode(): void {
     const { modes, sessions } = this.stores;
     const { name, icon, explanation } = modeText(modes.of(sessions.current));
-    this.#mode.text = `$(${icon}) ${name} mode`;
-    this.#mode.tooltip = `${name} mode: ${explanation}\nClick to change it`;
-    this.#mode.accessibilityInformation = { label: `Cairn, ${name} mode: ${explanation}`, role: "button" };
+    this.#mode.text = `$(${icon}) ${vscode.l10n.t("{0} mode", name)}`;
+    this.#mode.tooltip = `${vscode.l10n.t("{0} mode: {1}", name, explanation)}\n${vscode.l10n.t("Click to change it")}`;
+    this.#mode.accessibilityInformation = { label: vscode.l10n.t("Cairn, {0} mode: {1}", name, explanation), role: "button" };
   }
+}
+
+function editsInFiles(edits: number, files: number): string {
+  if (files === 1) {
+    return edits === 1 ? vscode.l10n.t("1 edit in 1 file to review") : vscode.l10n.t("{0} edits in 1 file to review", edits);
+  }
+  return vscode.l10n.t("{0} edits in {1} files to review", edits, files);
 }

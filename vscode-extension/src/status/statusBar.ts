@@ -80,7 +80,11 @@ export class StatusBar implements vscode.Disposable {
       `Cairn: ${state}`,
       ...(model === undefined || model.provider === "none"
         ? []
-        : [model.replay ? `Answers come from a replay script (${model.name})` : `Model: ${model.name} (${model.provider})`]),
+        : [
+            model.replay
+              ? vscode.l10n.t("Answers come from a replay script ({0})", model.name)
+              : vscode.l10n.t("Model: {0} ({1})", model.name, model.provider),
+          ]),
       ...(status.status?.sandbox === undefined ? [] : [oneLine(messageText(status.status.sandbox) ?? status.status.sandbox.text, 200)]),
       ...(status.status?.banners.map((banner) => oneLine(messageText(banner) ?? banner.text, 300)) ?? []),
     ];

@@ -1,4 +1,8 @@
+import { l10n } from "vscode";
+
 import type { ReviewMode } from "../protocol";
+
+const { t } = l10n;
 
 export interface ModeText {
   readonly name: string;
@@ -12,12 +16,12 @@ export const MODES: readonly ReviewMode[] = ["review", "ask", "auto", "plan"];
 export function modeText(mode: ReviewMode): ModeText {
   switch (mode) {
     case "review":
-      return { name: "Review", icon: "eye", explanation: "Edits land as proposals; you decide at any time." };
+      return { name: t("Review"), icon: "eye", explanation: t("Edits land as proposals; you decide at any time.") };
     case "ask":
-      return { name: "Ask", icon: "question", explanation: "The agent waits for your decision on each edit." };
+      return { name: t("Ask"), icon: "question", explanation: t("The agent waits for your decision on each edit.") };
     case "auto":
-      return { name: "Auto", icon: "pass", explanation: "Edits are accepted as they land; you can still undo." };
+      return { name: t("Auto"), icon: "pass", explanation: t("Edits are accepted as they land; you can still undo.") };
     case "plan":
-      return { name: "Plan", icon: "checklist", explanation: "Nothing is changed; the turn ends with a plan to approve." };
+      return { name: t("Plan"), icon: "checklist", explanation: t("Nothing is changed; the turn ends with a plan to approve.") };
   }
 }

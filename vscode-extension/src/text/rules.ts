@@ -1,3 +1,5 @@
+import { l10n } from "vscode";
+
 import type { AllowedCommand } from "../protocol";
 import { oneLine } from "./display";
 
@@ -9,9 +11,9 @@ export function ruleRows(rules: readonly AllowedCommand[]): RuleRow[] {
   const here = rules.filter((rule) => rule.here);
   const elsewhere = rules.filter((rule) => !rule.here);
   return [
-    ...(here.length > 0 ? [{ separator: "In this workspace" }] : []),
+    ...(here.length > 0 ? [{ separator: l10n.t("In this workspace") }] : []),
     ...here.map(row),
-    ...(elsewhere.length > 0 ? [{ separator: "In other folders" }] : []),
+    ...(elsewhere.length > 0 ? [{ separator: l10n.t("In other folders") }] : []),
     ...elsewhere.map(row),
   ];
 }
