@@ -1,0 +1,55 @@
+//! Messages of the conversation.
+
+use serde::{Deserialize, Serialize};
+use ts_rs::TS;
+
+use crate::{Attachment, TurnNotice};
+
+/// A message of the conversation as it streams. Deltas append. The last one carries the complete
+/// text, which repairs a missed delta.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct MessageNotification {
+    pub session_id: String,
+    pub turn_id: String,
+    pub rev: u32,
+    pub item_id: String,
+    pub role: MessageRole,
+    pub delta: String,
+    /// Complete text; present when the message ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub text: Option<String>,
+    /// The stream was cut: this text is not part of the conversation.
+    #[serde(default)]
+    pub incomplete: bool,
+    /// Code and arguments of a notice of the daemon. Since 1.1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub notice: Option<TurnNotice>,
+    /// Time at which the message began, in milliseconds since 1970; absent in messages of earlier
+    /// processes. Since 1.2.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional, type = "number")]
+    pub at: Option<u64>,
+    /// Time at which it ended, likewise. Since 1.2.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional, type = "number")]
+    pub ended_at: Option<u64>,
+    /// Content sent with the text, without `text` and `data`. Since 1.1.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[ts(optional, as = "Option<Vec<Attachment>>")]
+    pub attachments: Vec<Attachment>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub enum MessageRole {
+    User,
+    Assistant,
+    Thinking,
+    /// Guidance that the daemon added for the model; shown dimmed, never hidden.
+    Reminder,
+    /// Message of the daemon to the user.
+    Notice,
+}

@@ -1,0 +1,42 @@
+//! Files under review.
+
+use serde::{Deserialize, Serialize};
+use ts_rs::TS;
+
+use crate::Hunk;
+
+/// Proposed edits of one file. Without hunks nothing is pending there.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct ReviewNotification {
+    pub uri: String,
+    /// Path relative to the workspace folder, with `/`.
+    pub path: String,
+    pub rev: u32,
+    /// Document version of the ranges; absent when the file is not open.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub version: Option<i32>,
+    pub kind: FileKind,
+    /// Former path of a moved file, relative like `path`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub from: Option<String>,
+    /// True if a tool call waits for the decision about these hunks (mode `ask`).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[ts(optional, as = "Option<bool>")]
+    pub waiting: bool,
+    pub hunks: Vec<Hunk>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub enum FileKind {
+    Edited,
+    /// The agent created the file; rejecting its text deletes it.
+    Created,
+    /// The agent deleted the file; rejecting that restores it.
+    Deleted,
+    /// The agent moved the file; rejecting that moves it back.
+    Moved,
+}

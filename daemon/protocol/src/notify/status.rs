@@ -1,0 +1,114 @@
+//! State of the daemon: model, connection, sandbox and conditions that the user should know.
+
+use serde::{Deserialize, Serialize};
+use ts_rs::TS;
+
+use crate::{ActionId, SandboxState, StatusProblem};
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct ModelInfo {
+    pub provider: String,
+    pub name: String,
+    /// A script answers instead of a model. Always shown to the user.
+    pub replay: bool,
+}
+
+/// State of the daemon.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct StatusNotification {
+    pub rev: u32,
+    pub model: ModelInfo,
+    pub connection: Connection,
+    /// Sandbox of the agent's commands; absent until it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub sandbox: Option<SandboxStatus>,
+    /// Conditions that the user should know now, newest last.
+    pub banners: Vec<Banner>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct SandboxStatus {
+    pub kind: SandboxKind,
+    /// Sentence for the user, in English.
+    pub text: String,
+    /// Code and arguments of the text. Since 1.1.
+    #[serde(flatten)]
+    pub state: SandboxState,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub enum SandboxKind {
+    Bubblewrap,
+    /// Cairn's own, of Linux namespaces.
+    Namespaces,
+    /// Sandbox of macOS.
+    Seatbelt,
+    /// Turned off by the user: every command needs permission.
+    Off,
+    /// None works here: every command needs permission.
+    Missing,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(tag = "kind", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum Connection {
+    Idle,
+    /// A request is in progress or its answer is streaming.
+    Streaming,
+    /// The model waits: a tool runs, or the user is asked.
+    Working,
+    /// Waits before attempt number `attempt`.
+    Retrying {
+        attempt: u32,
+        #[ts(type = "number")]
+        delay_ms: u64,
+        reason: String,
+    },
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct Banner {
+    /// Stable name, by which a client can offer an action.
+    pub kind: BannerKind,
+    /// Sentence for the user, in English.
+    pub text: String,
+    /// Code and arguments of the text. Since 1.1.
+    #[serde(flatten)]
+    pub problem: StatusProblem,
+    /// Action that solves the problem; absent if there is none. Since 1.1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub action: Option<ActionId>,
+}
+
+impl Banner {
+    /// Builds the banner of a problem, with its kind and action.
+    pub fn new(problem: StatusProblem, text: impl Into<String>) -> Self {
+        Self { kind: problem.kind(), text: text.into(), action: problem.action(), problem }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub enum BannerKind {
+    /// No model is configured: a replay answers.
+    Replay,
+    /// A setting was ignored.
+    Setting,
+    Model,
+    Internal,
+    /// Sessions cannot be stored, temporarily or not at all.
+    Storage,
+    /// Another window works in the same folders and holds their stored state.
+    Elsewhere,
+    /// The user does not trust this workspace: the agent only reads.
+    Untrusted,
+    /// Commands run without a sandbox.
+    Sandbox,
+}

@@ -1,0 +1,118 @@
+//! Beginning, end and cost of a turn.
+
+use serde::{Deserialize, Serialize};
+use ts_rs::TS;
+
+use crate::{ActionId, Attachment, ContextUse, TurnProblem};
+
+/// Beginning or end of a turn.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct TurnNotification {
+    pub session_id: String,
+    pub turn_id: String,
+    pub rev: u32,
+    pub phase: TurnPhase,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(tag = "kind", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum TurnPhase {
+    Started {
+        /// Text of the user.
+        text: String,
+        /// Content sent with the text, without `text` and `data`. Since 1.1.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        #[ts(optional, as = "Option<Vec<Attachment>>")]
+        attachments: Vec<Attachment>,
+    },
+    Ended {
+        reason: EndReason,
+        /// Last text of the assistant, or the failure and the next step for the user.
+        summary: String,
+        open_items: u32,
+        usage: Usage,
+        /// Reason why the turn ended before its work was done; absent if it was completed or
+        /// cancelled. Since 1.1.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        problem: Option<TurnEndProblem>,
+        /// Time, tokens and cost of this turn alone; absent for turns of earlier versions. Since
+        /// 1.2.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        spent: Option<TurnSpent>,
+    },
+}
+
+/// Time, tokens and cost of one turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct TurnSpent {
+    #[ts(type = "number")]
+    pub elapsed_ms: u64,
+    pub usage: Usage,
+    /// Estimate in millionths of a dollar; present only if every price is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional, type = "number")]
+    pub cost_micros: Option<u64>,
+}
+
+/// Problem that ended a turn, with the next step of the user.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct TurnEndProblem {
+    #[serde(flatten)]
+    pub problem: TurnProblem,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub action: Option<ActionId>,
+}
+
+impl From<TurnProblem> for TurnEndProblem {
+    fn from(problem: TurnProblem) -> Self {
+        Self { action: problem.action(), problem }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub enum EndReason {
+    Completed,
+    NeedsInput,
+    Cancelled,
+    Failed,
+    Limit,
+    /// The daemon ended while the turn ran; its known part was kept.
+    Interrupted,
+}
+
+/// Tokens as the model's server counted them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct Usage {
+    #[ts(type = "number")]
+    pub input_tokens: u64,
+    #[ts(type = "number")]
+    pub output_tokens: u64,
+    #[ts(type = "number")]
+    pub cached_tokens: u64,
+}
+
+/// Cost of a round, and the totals of the session.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct UsageNotification {
+    pub session_id: String,
+    pub turn_id: String,
+    pub rev: u32,
+    pub rounds: u32,
+    pub turn: Usage,
+    pub session: Usage,
+    pub context: ContextUse,
+    /// Estimated cost of the session in millionths of a dollar; present only if every price is
+    /// known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional, type = "number")]
+    pub cost_micros: Option<u64>,
+}
