@@ -703,7 +703,7 @@ version?: number, kind: FileKind,
  */
 from?: string, 
 /**
- * True if a tool call waits for the decision about these hunks (mode `ask`).
+ * True if a tool call waits for the decision about these hunks (mode `ask`). Since 1.3.
  */
 waiting?: boolean, hunks: Array<Hunk>, };
 
@@ -720,7 +720,7 @@ revoked: boolean, };
 export type RunTaskParams = { text: string, sessionId?: string, mode?: ReviewMode, context?: TaskContext, 
 /**
  * Plays the built-in demonstration instead of asking a model. It writes `cairn-demo.md`, so the
- * folder should not be the user's.
+ * folder should not be the user's. Since 1.3.
  */
 demo?: boolean, 
 /**

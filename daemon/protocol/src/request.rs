@@ -27,7 +27,7 @@ pub struct RunTaskParams {
     #[ts(optional)]
     pub context: Option<TaskContext>,
     /// Plays the built-in demonstration instead of asking a model. It writes `cairn-demo.md`, so the
-    /// folder should not be the user's.
+    /// folder should not be the user's. Since 1.3.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     #[ts(optional, as = "Option<bool>")]
     pub demo: bool,
@@ -429,7 +429,7 @@ impl std::fmt::Debug for CredentialsParams {
 }
 
 /// Requests the result of a tool call as the model got it: of a command the output, bounded only for
-/// the model.
+/// the model. Since 1.3.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolOutputParams {
