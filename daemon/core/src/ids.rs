@@ -72,6 +72,11 @@ macro_rules! id {
 }
 
 id! {
+    /// Id of a session. It is plain text in messages and in the store.
+    SessionId
+}
+
+id! {
     /// Id of a turn. It is plain text in messages and in the store.
     TurnId
 }

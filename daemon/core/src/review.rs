@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     change::{Change, Edit, LengthMismatch},
-    ids::{CallId, TurnId},
+    ids::{CallId, SessionId, TurnId},
     text::Text,
 };
 pub use file_state::{
@@ -42,7 +42,7 @@ mod window;
 /// Session, turn, call and plan item that made a hunk.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Origin {
-    pub session: String,
+    pub session: SessionId,
     pub turn: TurnId,
     pub call: CallId,
     /// The plan item that was in progress.
@@ -57,7 +57,7 @@ pub struct Origin {
 /// A call of a subagent, and the subagent's own plan item.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct SubagentCall {
-    pub session: String,
+    pub session: SessionId,
     pub turn: TurnId,
     pub call: CallId,
     pub plan_item: Option<String>,
@@ -65,7 +65,7 @@ pub struct SubagentCall {
 
 impl Origin {
     /// Returns session, turn and call that made the edit: those of the subagent, or its own.
-    pub fn doer(&self) -> (&str, &TurnId, &CallId) {
+    pub fn doer(&self) -> (&SessionId, &TurnId, &CallId) {
         match &self.subagent {
             Some(subagent) => (&subagent.session, &subagent.turn, &subagent.call),
             None => (&self.session, &self.turn, &self.call),
@@ -73,7 +73,7 @@ impl Origin {
     }
 
     /// Returns the sessions whose models must know the decision.
-    pub fn sessions(&self) -> impl Iterator<Item = &String> {
+    pub fn sessions(&self) -> impl Iterator<Item = &SessionId> {
         std::iter::once(&self.session).chain(self.subagent.iter().map(|subagent| &subagent.session))
     }
 }

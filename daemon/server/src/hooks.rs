@@ -9,7 +9,7 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use cairn_core::{
     hook::{self, Hook, HookAnswer, HookDecision, HookEnd, HookEvent, Hooks},
-    ids::TurnId,
+    ids::{SessionId, TurnId},
 };
 use cairn_protocol::TurnNotice;
 use serde_json::{Value, json};
@@ -33,7 +33,7 @@ pub(crate) struct HookVerdict {
 #[derive(Debug, Clone)]
 pub(crate) struct HookContext {
     pub(crate) notices: Arc<dyn Notices>,
-    pub(crate) session: String,
+    pub(crate) session: SessionId,
     pub(crate) turn: TurnId,
     pub(crate) hooks: Arc<Hooks>,
     pub(crate) cwd: PathBuf,

@@ -25,6 +25,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use cairn_core::{
     conversation::Item,
+    ids::SessionId,
     model::{ModelEvent, ToolSpec},
 };
 use futures_util::future::BoxFuture;
@@ -60,7 +61,7 @@ pub struct ModelRequest {
     /// Encoded items of the conversation, with the provider's separators.
     pub messages: Bytes,
     /// Opaque id of the session. A replay tracks its position by it.
-    pub session: String,
+    pub session: SessionId,
     /// Limit of the answer in tokens. `None`: the default of the format applies.
     pub max_tokens: Option<u32>,
 }

@@ -7,7 +7,7 @@
 use std::{fmt, ops::Range, path::PathBuf, sync::Arc};
 
 use cairn_core::{
-    ids::{CallId, TurnId},
+    ids::{CallId, SessionId, TurnId},
     policy::Access,
     prompt::instructions::Instructions,
     review::Origin,
@@ -160,16 +160,16 @@ pub enum SubagentTools {
 /// Messages of a running turn to its session: answers of the model, progress of calls, questions.
 pub trait Notices: fmt::Debug + Send + Sync + 'static {
     /// Sends an input to the turn machine. Ignored after the end of the turn.
-    fn input(&self, session: &str, turn: &TurnId, input: Input);
+    fn input(&self, session: &SessionId, turn: &TurnId, input: Input);
 
     /// Reports the progress of a call.
-    fn tool(&self, session: &str, turn: &TurnId, call_id: &CallId, update: ToolUpdate);
+    fn tool(&self, session: &SessionId, turn: &TurnId, call_id: &CallId, update: ToolUpdate);
 
     /// Reports a piece of the output of a running command.
-    fn output(&self, session: &str, turn: &TurnId, call_id: &str, seq: u32, text: String);
+    fn output(&self, session: &SessionId, turn: &TurnId, call_id: &str, seq: u32, text: String);
 
     /// Shows a notice to the user in the turn. `text` is its English text.
-    fn tell(&self, session: &str, turn: &TurnId, notice: TurnNotice, text: String);
+    fn tell(&self, session: &SessionId, turn: &TurnId, notice: TurnNotice, text: String);
 
     /// Asks the user. The sender is dropped without an answer when the turn ends. A session
     /// approval is keyed by `access`, and holds while the files behind the command are unchanged.

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use cairn_core::ids::SessionId;
 use cairn_protocol::EditProblem;
 use futures_util::future::{BoxFuture, FutureExt};
 use tokio::sync::oneshot;
@@ -123,13 +124,18 @@ impl Reviews {
     }
 
     /// The session's model has read a text. Texts of sessions that are not in memory are forgotten.
-    pub(crate) fn saw(&mut self, session: &str, saw: Saw, is_known: impl Fn(&str) -> bool) {
+    pub(crate) fn saw(
+        &mut self,
+        session: &SessionId,
+        saw: Saw,
+        is_known: impl Fn(&SessionId) -> bool,
+    ) {
         self.reads.retain(is_known);
         self.reads.saw(session, saw);
     }
 
     /// Text for the session's model about files that others changed since it last saw them.
-    pub(crate) fn changes_for(&mut self, session: &str) -> Option<String> {
+    pub(crate) fn changes_for(&mut self, session: &SessionId) -> Option<String> {
         self.reads.changes(session, &self.services.docs, |path| self.services.display(path))
     }
 

@@ -6,7 +6,7 @@ use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 use cairn_core::{
     conversation::{ToolArguments, ToolCall},
     hook::{HookDecision, HookEvent},
-    ids::TurnId,
+    ids::{SessionId, TurnId},
     marks::{self, ModelText},
     model::{Advice, Failure, FailureKind, ModelEvent},
     policy::trust,
@@ -47,7 +47,7 @@ pub(crate) async fn ask_model(
     notices: Arc<dyn Notices>,
     provider: Arc<dyn Provider>,
     request: ModelRequest,
-    session: String,
+    session: SessionId,
     turn: TurnId,
     number: u32,
     hook_context: Option<hooks::HookContext>,
@@ -87,7 +87,7 @@ pub(crate) async fn ask_model(
 /// Waits before a retry for at least the time that the turn asks for.
 pub(crate) async fn wait(
     notices: Arc<dyn Notices>,
-    session: String,
+    session: SessionId,
     turn: TurnId,
     request: u32,
     delay_ms: u64,

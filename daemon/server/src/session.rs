@@ -10,7 +10,7 @@ use std::{
 };
 
 use cairn_core::{
-    ids::{CallId, TurnId},
+    ids::{CallId, SessionId, TurnId},
     policy::Access,
     subagent::SubagentReport,
     turn::Input,
@@ -77,9 +77,9 @@ pub(crate) struct Sessions {
     searches: Arc<Searches>,
     sandbox: Arc<Sandbox>,
     watch: Arc<Watch>,
-    entries: HashMap<String, SessionEntry>,
+    entries: HashMap<SessionId, SessionEntry>,
     /// Ids in order of use; the last is in view.
-    order: Vec<String>,
+    order: Vec<SessionId>,
     subagents: SubagentTable,
     questions: OpenQuestions,
     /// State folder of this workspace; `None`: no state is stored.
@@ -235,7 +235,7 @@ impl Sessions {
 
     fn tool_progressed(
         &mut self,
-        session: &str,
+        session: &SessionId,
         turn: &TurnId,
         call_id: &CallId,
         mut update: ToolUpdate,
@@ -270,7 +270,7 @@ impl Sessions {
         }
     }
 
-    fn tell_model(&mut self, id: &str, text: &str) {
+    fn tell_model(&mut self, id: &SessionId, text: &str) {
         if let Some(session) = self.entries.get_mut(id) {
             session.machine.step(Input::Notice { text: text.to_owned() });
             self.write_steps(id);
@@ -290,25 +290,25 @@ impl Sessions {
 }
 
 impl Notices for Mailbox<SessionEvent> {
-    fn input(&self, session: &str, turn: &TurnId, input: Input) {
+    fn input(&self, session: &SessionId, turn: &TurnId, input: Input) {
         let (session, turn) = (session.to_owned(), turn.to_owned());
         self.send(SessionEvent::Turn { session, turn, input });
     }
 
-    fn tool(&self, session: &str, turn: &TurnId, call_id: &CallId, update: ToolUpdate) {
+    fn tool(&self, session: &SessionId, turn: &TurnId, call_id: &CallId, update: ToolUpdate) {
         let (session, turn) = (session.to_owned(), turn.to_owned());
         let (call_id, update) = (call_id.to_owned(), Box::new(update));
         self.send(SessionEvent::Tool { session, turn, call_id, update });
     }
 
-    fn output(&self, session: &str, turn: &TurnId, call_id: &str, seq: u32, text: String) {
-        let (session_id, turn_id) = (session.to_owned(), turn.clone().into());
+    fn output(&self, session: &SessionId, turn: &TurnId, call_id: &str, seq: u32, text: String) {
+        let (session_id, turn_id) = (session.into(), turn.into());
         let call_id = call_id.to_owned();
         let piece = OutputNotification { session_id, turn_id, call_id, seq, text };
         self.send(SessionEvent::Output(piece));
     }
 
-    fn tell(&self, session: &str, turn: &TurnId, notice: TurnNotice, text: String) {
+    fn tell(&self, session: &SessionId, turn: &TurnId, notice: TurnNotice, text: String) {
         let (session, turn) = (session.to_owned(), turn.to_owned());
         self.send(SessionEvent::Tell { session, turn, notice, text });
     }

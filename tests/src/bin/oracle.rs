@@ -155,7 +155,7 @@ async fn ask(provider: &impl Provider, messages: &[u8]) -> (Vec<ModelEvent>, Out
         system: "You are a helpful assistant.".into(),
         tools: [tool].into(),
         messages: bytes::Bytes::copy_from_slice(messages),
-        session: "oracle".to_owned(),
+        session: "oracle".into(),
         max_tokens: Some(64),
     };
     let (sender, mut receiver) = mpsc::channel(8);

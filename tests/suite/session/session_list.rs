@@ -127,7 +127,7 @@ fn journal(folder: &Path, id: &str, lines: impl IntoIterator<Item = Line>) {
     };
     let header =
         Header { version: VERSION, session_id: id.into(), surroundings, forked_from: None };
-    let mut journal = Journal::create(&sessions::journal_path(folder, id)).unwrap();
+    let mut journal = Journal::create(&sessions::journal_path(folder, &id.into())).unwrap();
     let mut batch = Vec::new();
     for line in [Line::Session(header)].into_iter().chain(lines) {
         batch.push(serde_json::to_vec(&line).unwrap());
@@ -618,9 +618,9 @@ async fn listing_a_large_folder_takes_bounded_time_and_memory() {
     let long = (0..LONG).flat_map(|number| turn(number, &megabyte));
     journal(&place, "s-long", long.chain([digest("The long one".into())]));
     journal(&place, "s-0", turn(0, "Task 0"));
-    let template = sessions::journal_path(&place, "s-0");
+    let template = sessions::journal_path(&place, &"s-0".into());
     for number in 1..SESSIONS {
-        fs::copy(&template, sessions::journal_path(&place, &format!("s-{number}"))).unwrap();
+        fs::copy(&template, sessions::journal_path(&place, &format!("s-{number}").into())).unwrap();
     }
     let (before, began) = (peak(daemon.id()), Instant::now());
     let page = list(&editor, ListSessionsParams { cursor: None, limit: Some(200) }).await;

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Author, FileReview, HunkId, Origin};
 use crate::{
-    ids::TurnId,
+    ids::{SessionId, TurnId},
     plan::Plan,
     text::{FileEncoding, Text},
 };
@@ -70,7 +70,7 @@ pub struct DecisionEffects {
     /// Path to which the decision moved the file back.
     pub moved_to: Option<String>,
     /// Sessions whose model was told that the change is gone.
-    pub told: BTreeSet<String>,
+    pub told: BTreeSet<SessionId>,
     /// Accepted hunks. `None`: it was a rejection.
     pub accepted: Option<Vec<HunkId>>,
 }
@@ -92,7 +92,7 @@ pub struct FileSnapshot<R = FileReview, T = Text> {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Checkpoint<R = FileReview, T = Text> {
     pub turn: TurnId,
-    pub session: String,
+    pub session: SessionId,
     /// Text of the user's task.
     pub task: String,
     pub plan: Plan,

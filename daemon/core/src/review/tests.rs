@@ -141,7 +141,7 @@ impl Fixture {
 
 fn agent(call: &str) -> Author {
     Author::Agent(Origin {
-        session: "s".to_owned(),
+        session: "s".into(),
         turn: "t".into(),
         call: call.into(),
         subagent: None,

@@ -50,6 +50,7 @@ use std::{
 
 use cairn_core::{
     conversation::{AssistantMessage, Block, Item, Note, NoteKind, ToolArguments, ToolCall},
+    ids::SessionId,
     model::{Advice, Failure, FailureKind, ModelEvent, Reply, Stop, Usage},
 };
 use futures_util::future::BoxFuture;
@@ -82,7 +83,7 @@ pub struct ReplayProvider(Arc<Player>);
 struct Player {
     source: Source,
     script: OnceCell<Arc<Script>>,
-    places: Mutex<HashMap<String, usize>>,
+    places: Mutex<HashMap<SessionId, usize>>,
 }
 
 enum Source {
@@ -222,7 +223,7 @@ impl Player {
         })
     }
 
-    fn advance(&self, session: &str, place: usize) {
+    fn advance(&self, session: &SessionId, place: usize) {
         let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
         places.insert(session.to_owned(), place + 1);
     }

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use cairn_core::{
     change::Change,
     context::WENT_BACK,
-    ids::TurnId,
+    ids::{SessionId, TurnId},
     plan::Plan,
     review::{Checkpoint, DecisionEffects, DecisionUndo, FileReview, FileSnapshot, FileState},
     text::Text,
@@ -38,7 +38,7 @@ impl Reviews {
     /// Remembers how everything is before a turn.
     pub(crate) fn begin_checkpoint(
         &mut self,
-        session: String,
+        session: SessionId,
         turn: TurnId,
         task: String,
         plan: Plan,
@@ -104,7 +104,7 @@ impl Reviews {
         CheckpointsResult {
             checkpoints: checkpoints
                 .map(|checkpoint| cairn_protocol::Checkpoint {
-                    session_id: checkpoint.session.clone(),
+                    session_id: checkpoint.session.clone().into(),
                     turn_id: checkpoint.turn.clone().into(),
                     task: checkpoint.task.clone(),
                     files: checkpoint.files.keys().filter_map(display).collect(),

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 
 use cairn_core::{
     context::REJECTED,
+    ids::SessionId,
     review::{
         DecisionEffects, DecisionUndo, FileOperationKind, FileReview, HunkId, Hunks, Origin,
         OwnText, StaysAccepted,
@@ -258,7 +259,7 @@ impl Reviews {
         let entry = self.files.entries.get(&target.key)?;
         let state = entry.state();
         let (review, path) = (entry.review.as_ref()?, &entry.path);
-        let mut told: BTreeSet<String> = review
+        let mut told: BTreeSet<SessionId> = review
             .hunks()
             .iter()
             .filter(|hunk| target.ids.contains(&hunk.id))
@@ -355,8 +356,8 @@ impl Reviews {
                     }
                     Scope::File { uri } => self.key_of(uri).as_ref() == Some(key),
                     Scope::PlanItem { session_id, plan_item } => {
-                        let is_item = |session: &str, item: Option<&str>| {
-                            session == session_id && item == Some(plan_item)
+                        let is_item = |session: &SessionId, item: Option<&str>| {
+                            *session == *session_id && item == Some(plan_item)
                         };
                         let subagent = origin.subagent.as_deref();
                         is_item(&origin.session, origin.plan_item.as_deref())

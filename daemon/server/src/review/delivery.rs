@@ -6,6 +6,7 @@
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use cairn_core::{
+    ids::SessionId,
     review::{FileOperation, FileReview, Hunk, Origin},
     sanitize::foreign_words,
     text::{FileEncoding, Text},
@@ -248,7 +249,7 @@ impl Reviews {
     /// Records the new text for the sessions whose model knows it already, so that they get no
     /// notice.
     pub(super) fn know(&mut self, key: &str, outcome: Outcome, expected: Option<Text>) {
-        let sessions = |hunks: &[Hunk], operation: Option<&FileOperation>| -> Vec<String> {
+        let sessions = |hunks: &[Hunk], operation: Option<&FileOperation>| -> Vec<SessionId> {
             let of_file = operation.iter().flat_map(|operation| operation.origin.sessions());
             hunks.iter().flat_map(|hunk| hunk.origin.sessions()).chain(of_file).cloned().collect()
         };
@@ -258,7 +259,7 @@ impl Reviews {
                 self.edited(&origin, key, base.as_ref(), &after);
             }
             (Outcome::Deleted { origin, .. }, _) => {
-                let told: Vec<String> = origin.sessions().cloned().collect();
+                let told: Vec<SessionId> = origin.sessions().cloned().collect();
                 reads.gone(key, &told);
             }
             (Outcome::Reject { before, told, .. }, Some(after)) => {
@@ -313,7 +314,7 @@ impl Reviews {
     }
 
     /// Queues a text for the models of these sessions.
-    pub(super) fn tell_models(&mut self, sessions: BTreeSet<String>, text: String) {
+    pub(super) fn tell_models(&mut self, sessions: BTreeSet<SessionId>, text: String) {
         if !sessions.is_empty() {
             self.for_sessions.push(SessionNotice::Tell { sessions, text });
         }

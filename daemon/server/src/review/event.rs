@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use cairn_core::{
-    ids::TurnId,
+    ids::{SessionId, TurnId},
     plan::Plan,
     review::{DecisionUndo, HunkId},
     text::Text,
@@ -69,7 +69,7 @@ pub(crate) enum DiskPurpose {
 #[derive(Debug)]
 pub(crate) enum SessionNotice {
     /// Text for the models of these sessions.
-    Tell { sessions: BTreeSet<String>, text: String },
+    Tell { sessions: BTreeSet<SessionId>, text: String },
     /// Files were restored to a checkpoint. Plans follow, then the client is answered.
     WentBack {
         plans: Vec<PlanBefore>,
@@ -81,7 +81,7 @@ pub(crate) enum SessionNotice {
 /// Plan of a session before a turn, with text for its model.
 #[derive(Debug)]
 pub(crate) struct PlanBefore {
-    pub(crate) session: String,
+    pub(crate) session: SessionId,
     pub(crate) plan: Plan,
     pub(crate) text: String,
 }
@@ -113,7 +113,7 @@ pub(crate) struct Rejected {
 #[derive(Debug)]
 pub(crate) struct Restored {
     /// Path and sessions of each restored file.
-    pub(super) done: Vec<(String, BTreeSet<String>)>,
+    pub(super) done: Vec<(String, BTreeSet<SessionId>)>,
     pub(super) problem: Option<ReviewProblem>,
     pub(super) reply: Responder<UndoDecisionResult>,
 }

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use cairn_core::{
+    ids::SessionId,
     review::{FileOperation, FileOperationKind, FileReview, FileState, Origin},
     text::Text,
 };
@@ -179,7 +180,7 @@ impl Reviews {
         let deleted_there = self.files.entries.get(&to).is_some_and(|it| {
             it.operation.as_ref().is_some_and(FileOperation::is_deletion) && it.review.is_some()
         });
-        let told: Vec<String> = match (&origin, &operation) {
+        let told: Vec<SessionId> = match (&origin, &operation) {
             (Some(origin), _) | (None, Some(FileOperation { origin, .. })) => {
                 origin.sessions().cloned().collect()
             }
@@ -215,7 +216,7 @@ impl Reviews {
     }
 
     /// The file is at another path now: all that is to be decided about it goes along.
-    pub(super) fn carry(&mut self, from: &str, to: &str, told: &[String]) {
+    pub(super) fn carry(&mut self, from: &str, to: &str, told: &[SessionId]) {
         let Some(path) = path_of(to) else { return };
         let known_as = path_of(from).map(|path| self.services.display(&path)).unwrap_or_default();
         self.reads.moved(from, to, &known_as, told);

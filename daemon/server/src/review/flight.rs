@@ -3,6 +3,7 @@
 
 use cairn_core::{
     change::Change,
+    ids::SessionId,
     review::{FileOperation, FileReview, FileSnapshot, FileState, HunkId, Origin, OwnText},
     text::Text,
 };
@@ -109,7 +110,7 @@ pub(super) enum Outcome {
     Reject {
         before: Text,
         change: Change,
-        told: Vec<String>,
+        told: Vec<SessionId>,
         /// Notice for the model, should the rejection arrive late.
         notice: String,
     },
@@ -121,7 +122,7 @@ pub(super) enum Outcome {
     },
     /// Deletes the file that the agent created, after a rejection.
     Delete {
-        told: Vec<String>,
+        told: Vec<SessionId>,
         /// As in [`Outcome::Reject`].
         notice: String,
     },

@@ -2,7 +2,11 @@
 
 use std::collections::HashMap;
 
-use cairn_core::{ids::TurnId, review::FileOperationKind, text::Text};
+use cairn_core::{
+    ids::{SessionId, TurnId},
+    review::FileOperationKind,
+    text::Text,
+};
 use cairn_protocol::{FileKind, Notice, ReviewNotification};
 
 use super::Reviews;
@@ -133,11 +137,11 @@ impl Reviews {
     }
 
     /// Counts the proposed edits of each session, as last published.
-    pub(crate) fn edits_by_session(&self) -> HashMap<String, SessionEdits> {
-        let mut edits: HashMap<String, SessionEdits> = HashMap::new();
+    pub(crate) fn edits_by_session(&self) -> HashMap<SessionId, SessionEdits> {
+        let mut edits: HashMap<SessionId, SessionEdits> = HashMap::new();
         for entry in self.files.entries.values() {
             for (hunk, _) in &entry.published {
-                edits.entry(hunk.session_id.clone()).or_default().pending += 1;
+                edits.entry(hunk.session_id.as_str().into()).or_default().pending += 1;
             }
             for undecided in &entry.undecided {
                 edits.entry(undecided.origin.session.clone()).or_default().awaited = true;
@@ -147,13 +151,13 @@ impl Reviews {
     }
 
     /// Words about what of this session waits for a decision, one for each file.
-    pub(crate) fn pending_edits(&self, session_id: &str) -> Vec<String> {
+    pub(crate) fn pending_edits(&self, session_id: &SessionId) -> Vec<String> {
         let mut keys: Vec<&String> = self.files.entries.keys().collect();
         keys.sort();
         keys.into_iter().filter_map(|key| self.proposal(key, session_id)).collect()
     }
 
-    fn proposal(&self, key: &str, session_id: &str) -> Option<String> {
+    fn proposal(&self, key: &str, session_id: &SessionId) -> Option<String> {
         let entry = self.files.entries.get(key)?;
         let mut out = String::new();
         if let Some(operation) = entry

@@ -5,7 +5,7 @@
 
 use std::{collections::HashMap, path::Path};
 
-use cairn_core::{review::Origin, text::Text};
+use cairn_core::{ids::SessionId, review::Origin, text::Text};
 
 use crate::{docs::Docs, ports::Saw, workspace::path_of};
 
@@ -16,7 +16,7 @@ const MOST_NAMED: usize = 20;
 
 #[derive(Debug, Default)]
 pub(super) struct ReadTracker {
-    sessions: HashMap<String, HashMap<String, ReadState>>,
+    sessions: HashMap<SessionId, HashMap<String, ReadState>>,
     clock: u64,
 }
 
@@ -40,7 +40,7 @@ enum CurrentText {
 }
 
 impl ReadTracker {
-    fn of(&mut self, key: &str) -> impl Iterator<Item = (&String, &mut ReadState)> {
+    fn of(&mut self, key: &str) -> impl Iterator<Item = (&SessionId, &mut ReadState)> {
         self.sessions
             .iter_mut()
             .filter_map(move |(session, files)| Some((session, files.get_mut(key)?)))
@@ -63,7 +63,7 @@ impl ReadTracker {
 
     /// Records that these sessions know of the change from one text to the other. If the text that a
     /// session knew was already outdated, it stays outdated.
-    pub(super) fn went(&mut self, key: &str, sessions: &[String], before: &Text, after: &Text) {
+    pub(super) fn went(&mut self, key: &str, sessions: &[SessionId], before: &Text, after: &Text) {
         for (session, known) in self.of(key) {
             if sessions.contains(session) && known.text == *before {
                 known.text = after.clone();
@@ -72,7 +72,7 @@ impl ReadTracker {
     }
 
     /// Records that these sessions know of the deletion of the file.
-    pub(super) fn gone(&mut self, key: &str, sessions: &[String]) {
+    pub(super) fn gone(&mut self, key: &str, sessions: &[SessionId]) {
         for session in sessions {
             if let Some(files) = self.sessions.get_mut(session) {
                 files.remove(key);
@@ -82,7 +82,7 @@ impl ReadTracker {
     }
 
     /// The file is at another path, and these sessions know.
-    pub(super) fn moved(&mut self, from: &str, to: &str, path: &str, sessions: &[String]) {
+    pub(super) fn moved(&mut self, from: &str, to: &str, path: &str, sessions: &[SessionId]) {
         for (session, files) in &mut self.sessions {
             let Some(mut known) = files.remove(from) else { continue };
             known.now = CurrentText::Dirty;
@@ -102,7 +102,7 @@ impl ReadTracker {
     }
 
     /// The session's model knows this text.
-    pub(super) fn saw(&mut self, session: &str, saw: Saw) {
+    pub(super) fn saw(&mut self, session: &SessionId, saw: Saw) {
         self.clock += 1;
         let files = self.sessions.entry(session.to_owned()).or_default();
         // Others may have changed it while the call was running.
@@ -118,7 +118,7 @@ impl ReadTracker {
     }
 
     /// Forgets the sessions that are not in memory any more.
-    pub(super) fn retain(&mut self, is_known: impl Fn(&str) -> bool) {
+    pub(super) fn retain(&mut self, is_known: impl Fn(&SessionId) -> bool) {
         self.sessions.retain(|id, _| is_known(id));
     }
 
@@ -135,7 +135,7 @@ impl ReadTracker {
         let known = self.sessions.get(session).is_some_and(|files| files.contains_key(key));
         if let Some(base) = base {
             // The parent of a subagent learns of it by the subagent's report.
-            let sessions: Vec<String> = origin.sessions().cloned().collect();
+            let sessions: Vec<SessionId> = origin.sessions().cloned().collect();
             self.went(key, &sessions, base, after);
         }
         if base.is_none() || !known {
@@ -151,7 +151,7 @@ impl ReadTracker {
     /// Returns the text for the session's model about files that changed since it last saw them.
     pub(super) fn changes(
         &mut self,
-        session: &str,
+        session: &SessionId,
         docs: &Docs,
         display: impl Fn(&Path) -> String,
     ) -> Option<String> {

@@ -104,7 +104,7 @@ impl TrackedFile {
                     Hunk {
                         inline: inline(&old, &new, hunk.new.start),
                         id: hunk.id.0.to_string(),
-                        session_id: hunk.origin.session.clone(),
+                        session_id: hunk.origin.session.clone().into(),
                         turn_id: hunk.origin.turn.clone().into(),
                         plan_item: hunk.origin.plan_item.clone(),
                         range: Range { start: line(hunk.new.start), end: line(hunk.new.end) },
@@ -146,7 +146,7 @@ fn hunk_of_operation(operation: &FileOperation, review: Option<&FileReview>) -> 
     let old = old.map(|(_, text)| text).unwrap_or_default();
     Hunk {
         id: operation.id(),
-        session_id: operation.origin.session.clone(),
+        session_id: operation.origin.session.clone().into(),
         turn_id: operation.origin.turn.clone().into(),
         plan_item: operation.origin.plan_item.clone(),
         range: Range { start, end: start },
@@ -180,7 +180,7 @@ fn inline(old: &str, new: &str, first: usize) -> Option<Vec<InlineChange>> {
 fn subagent_of(origin: &Origin) -> Option<SubagentOrigin> {
     let subagent = origin.subagent.as_ref()?;
     Some(SubagentOrigin {
-        session_id: subagent.session.clone(),
+        session_id: subagent.session.clone().into(),
         plan_item: subagent.plan_item.clone(),
     })
 }
@@ -192,7 +192,7 @@ fn shown_outdated(outdated: &Outdated, has_place: bool) -> Hunk {
     let count = |text: &str| text.lines().count() as u32;
     Hunk {
         id: outdated.id.0.to_string(),
-        session_id: outdated.origin.session.clone(),
+        session_id: outdated.origin.session.clone().into(),
         turn_id: outdated.origin.turn.clone().into(),
         plan_item: outdated.origin.plan_item.clone(),
         range: Range { start: at, end: at },

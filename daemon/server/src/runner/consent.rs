@@ -259,7 +259,7 @@ fn params(progress: &CallProgress, question: &Question, rule_folder: &RuleFolder
         rule_folder.folder().filter(|_| rule_folder.is_entered() && !question.rules.is_empty());
     ApproveParams {
         approval_id: format!("{}/{}", progress.turn, progress.call),
-        session_id: progress.session.clone(),
+        session_id: progress.session.clone().into(),
         turn_id: progress.turn.clone().into(),
         call_id: progress.call.clone().into(),
         title: question.title.clone(),

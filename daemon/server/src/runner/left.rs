@@ -100,7 +100,7 @@ async fn answer(
     let access = Access::Edit { path: root.join(&once), inside: once.into(), aliases: Vec::new() };
     let params = ApproveParams {
         approval_id: format!("{}/{}/left", progress.turn, progress.call),
-        session_id: progress.session.clone(),
+        session_id: progress.session.clone().into(),
         turn_id: progress.turn.clone().into(),
         call_id: progress.call.clone().into(),
         title,

@@ -1,6 +1,6 @@
 //! Messages about one tool call to the clients, and questions about it to the user.
 
-use cairn_core::ids::{CallId, TurnId};
+use cairn_core::ids::{CallId, SessionId, TurnId};
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::{
 /// Tool call with the session and the turn in which clients show it.
 pub(super) struct CallProgress {
     pub(super) notices: Arc<dyn Notices>,
-    pub(super) session: String,
+    pub(super) session: SessionId,
     pub(super) turn: TurnId,
     pub(super) call: CallId,
 }

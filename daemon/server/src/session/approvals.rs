@@ -3,7 +3,7 @@
 //! declined when the user withdraws their trust in the workspace.
 
 use cairn_core::{
-    ids::TurnId,
+    ids::{SessionId, TurnId},
     policy::{Access, trust},
 };
 use cairn_protocol::{AnswerParams, AnswerResult, ApprovalDecision, ApproveParams, ApproveResult};
@@ -30,9 +30,10 @@ impl Sessions {
         reply: oneshot::Sender<ApproveResult>,
     ) {
         // If the turn has ended meanwhile, `reply` is dropped: the caller sees the question withdrawn.
+        let session_id = SessionId::from(params.session_id.as_str());
         let session = self
             .entries
-            .get(&params.session_id)
+            .get(&session_id)
             .filter(|session| session.is_turn(&params.turn_id.as_str().into()));
         if session.is_none() {
             return;
@@ -40,8 +41,8 @@ impl Sessions {
         if let Some(refused) = self.without_trust(&access) {
             return drop(reply.send(refused));
         }
-        params.subagent = self.subagents.title_of(&params.session_id);
-        let root = self.entries.get(self.root_of(&params.session_id));
+        params.subagent = self.subagents.title_of(&session_id);
+        let root = self.entries.get(self.root_of(&session_id));
         let key = (access.clone(), params.title.clone());
         if let Some(allowed) = root.and_then(|root| root.allowed.get(&key)) {
             let Some(file) = definitions::changed(allowed, &definitions) else {
@@ -68,7 +69,7 @@ impl Sessions {
             tracing::warn!("{approval_id}: “always” was not offered; it is allowed once");
             result.decision = ApprovalDecision::AllowOnce;
         }
-        let root = self.root_of(&question.params.session_id).to_owned();
+        let root = self.root_of(&question.params.session_id.as_str().into()).to_owned();
         if result.decision == ApprovalDecision::AllowSession
             && let Some(session) = self.entries.get_mut(&root)
         {
@@ -86,9 +87,10 @@ impl Sessions {
     /// Declines all open questions of one session and its subagents, or of all sessions, with the user's
     /// words for the model. Some editors send no answer when their user dismisses a question; without
     /// this it would stay open. Returns the number of declined questions.
-    pub(crate) fn decline(&mut self, session_id: Option<&str>, words: Option<&str>) -> usize {
+    pub(crate) fn decline(&mut self, session_id: Option<&SessionId>, words: Option<&str>) -> usize {
         let is_of_session = |question: &&OpenQuestion| {
-            session_id.is_none_or(|id| self.root_of(&question.params.session_id) == id)
+            session_id
+                .is_none_or(|id| self.root_of(&question.params.session_id.as_str().into()) == id)
         };
         let open = self.questions.values().filter(is_of_session);
         let open: Vec<String> = open.map(|question| question.params.approval_id.clone()).collect();

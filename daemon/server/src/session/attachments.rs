@@ -104,13 +104,13 @@ impl Sessions {
     ) {
         match request {
             WithAttachments::Steer(params, reply) => {
-                let session = params.session_id.clone();
+                let session = params.session_id.as_str().into();
                 let answer = attached.and_then(|attached| self.steer(params, attached));
                 self.settle(reviews);
                 self.answer_saved(&session, answer, reply);
             }
             WithAttachments::QueueAdd(params, reply) => {
-                let session = params.session_id.clone();
+                let session = params.session_id.as_str().into();
                 let answer = attached.and_then(|attached| self.queue_add(params, attached));
                 self.settle(reviews);
                 self.answer_saved(&session, answer, reply);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use cairn_core::{
     context::{self, Shortened},
-    ids::TurnId,
+    ids::{SessionId, TurnId},
     model::ToolSpec,
     turn::Input,
 };
@@ -26,7 +26,7 @@ const COMPACT: &str = "Compact the conversation";
 
 impl Sessions {
     /// Updates the context window and the price for the model of the next turn.
-    pub(super) fn measure(&mut self, session_id: &str, system: &str, specs: &[ToolSpec]) {
+    pub(super) fn measure(&mut self, session_id: &SessionId, system: &str, specs: &[ToolSpec]) {
         let model = &self.config.choice.info.name;
         let settings = &self.config.settings.model.context;
         let learned = self
@@ -63,7 +63,7 @@ impl Sessions {
 
     pub(super) fn summarize(
         &mut self,
-        session_id: &str,
+        session_id: &SessionId,
         turn_id: &TurnId,
         number: u32,
         shortest: bool,
@@ -75,7 +75,13 @@ impl Sessions {
     }
 
     /// Sends a request to the model.
-    pub(super) fn ask(&mut self, session_id: &str, turn_id: &TurnId, number: u32, messages: Bytes) {
+    pub(super) fn ask(
+        &mut self,
+        session_id: &SessionId,
+        turn_id: &TurnId,
+        number: u32,
+        messages: Bytes,
+    ) {
         let Some(session) = self.entries.get(session_id) else { return };
         let (Some(encoded), Some(turn)) = (&session.encoded, &session.turn) else { return };
         let request = ModelRequest {
@@ -91,7 +97,7 @@ impl Sessions {
             self.notices(),
             provider,
             request,
-            session_id.into(),
+            session_id.clone(),
             turn_id.clone(),
             number,
             hooks,
@@ -99,7 +105,12 @@ impl Sessions {
         self.services.spawn_until(cancel, asking);
     }
 
-    pub(super) fn shortened(&mut self, session_id: &str, turn_id: &TurnId, shortened: Shortened) {
+    pub(super) fn shortened(
+        &mut self,
+        session_id: &SessionId,
+        turn_id: &TurnId,
+        shortened: Shortened,
+    ) {
         let notice = problem::of_shortened(&shortened);
         self.turn_notice(session_id, turn_id, notice, shortened.in_words());
         self.publish_usage(session_id, turn_id);
@@ -108,7 +119,7 @@ impl Sessions {
     /// Compacts on request of the user: between two rounds of the running turn, otherwise at once
     /// in a turn of its own.
     pub(crate) fn compact(&mut self, params: CompactParams) -> Result<CompactResult, RequestError> {
-        let session_id = params.session_id;
+        let session_id = SessionId::from(params.session_id);
         let nothing = || {
             RequestError::new(
                 RequestProblem::NothingToCompact,
@@ -143,6 +154,6 @@ impl Sessions {
             }
         };
         self.turn_input(&session_id, &turn_id, Input::Compact);
-        Ok(CompactResult { session_id, turn_id: turn_id.into() })
+        Ok(CompactResult { session_id: session_id.into(), turn_id: turn_id.into() })
     }
 }

@@ -6,7 +6,7 @@ use std::{collections::VecDeque, sync::Arc};
 
 use cairn_core::{
     conversation::ToolCall,
-    ids::TurnId,
+    ids::{SessionId, TurnId},
     model::ModelEvent,
     plan::graph::TaskTool,
     turn::{self, Effect, End, Input},
@@ -32,7 +32,7 @@ use crate::{
 
 impl Sessions {
     /// Queues an input of a turn.
-    pub(super) fn turn_input(&mut self, session: &str, turn: &TurnId, input: Input) {
+    pub(super) fn turn_input(&mut self, session: &SessionId, turn: &TurnId, input: Input) {
         let (session, turn) = (session.to_owned(), turn.to_owned());
         self.steps.push_back(SessionStep::Input { session, turn, input });
     }
@@ -58,7 +58,13 @@ impl Sessions {
     }
 
     /// Steps the turn machine and performs its effects. Drops inputs of a turn that has ended.
-    fn step(&mut self, session_id: &str, turn_id: &TurnId, input: Input, reviews: &mut Reviews) {
+    fn step(
+        &mut self,
+        session_id: &SessionId,
+        turn_id: &TurnId,
+        input: Input,
+        reviews: &mut Reviews,
+    ) {
         // An input that may end a round is preceded by notices about files that changed.
         if matches!(input, Input::ToolDone { .. } | Input::UserMessage { .. })
             && let Some(text) = reviews.changes_for(session_id)
@@ -88,7 +94,7 @@ impl Sessions {
 
     fn perform(
         &mut self,
-        session_id: &str,
+        session_id: &SessionId,
         turn_id: &TurnId,
         effect: Effect,
         reviews: &mut Reviews,
@@ -113,7 +119,7 @@ impl Sessions {
                 if let Some(cancel) = self.cancel_token(session_id) {
                     let waiting = runner::wait(
                         self.notices(),
-                        session_id.into(),
+                        session_id.clone(),
                         turn_id.clone(),
                         request,
                         delay_ms,
@@ -158,7 +164,7 @@ impl Sessions {
         }
     }
 
-    fn call_model(&mut self, session_id: &str, turn_id: &TurnId, number: u32) {
+    fn call_model(&mut self, session_id: &SessionId, turn_id: &TurnId, number: u32) {
         self.status.connect(Connection::Streaming);
         let Some(session) = self.entries.get_mut(session_id) else { return };
         let Some(encoded) = &mut session.encoded else { return };
@@ -168,7 +174,7 @@ impl Sessions {
 
     fn run_tool(
         &mut self,
-        session_id: &str,
+        session_id: &SessionId,
         turn_id: &TurnId,
         call: ToolCall,
         plan_item: Option<String>,
@@ -217,12 +223,12 @@ impl Sessions {
         self.services.tasks.spawn(runner::run_tool(self.notices(), tool, call, context, mode));
     }
 
-    fn cancel_token(&self, session_id: &str) -> Option<CancellationToken> {
+    fn cancel_token(&self, session_id: &SessionId) -> Option<CancellationToken> {
         self.entries.get(session_id)?.turn.as_ref().map(|turn| turn.cancel.clone())
     }
 
     /// Ends the turn once its subagents have ended.
-    fn end_turn(&mut self, session_id: &str, turn_id: &TurnId, end: End) {
+    fn end_turn(&mut self, session_id: &SessionId, turn_id: &TurnId, end: End) {
         let Some(session) = self.entries.get_mut(session_id) else { return };
         let Some(turn) = session.turn.take() else { return };
         turn.cancel.cancel();
@@ -233,7 +239,13 @@ impl Sessions {
         self.steps = first;
     }
 
-    fn turn_ended(&mut self, session_id: &str, turn_id: &TurnId, end: &End, reviews: &mut Reviews) {
+    fn turn_ended(
+        &mut self,
+        session_id: &SessionId,
+        turn_id: &TurnId,
+        end: &End,
+        reviews: &mut Reviews,
+    ) {
         let Some(session) = self.entries.get_mut(session_id) else { return };
         let open_items = persistence::open_items(&session.machine);
         // A turn without a todo call still adds work to the plan's items.

@@ -9,7 +9,7 @@ use std::{
 use cairn_core::turn::End;
 use cairn_core::{
     conversation::Attached,
-    ids::TurnId,
+    ids::{SessionId, TurnId},
     model::ToolSpec,
     policy::Access,
     prompt::{Surroundings, instructions::Instructions},
@@ -34,7 +34,7 @@ use crate::{
 
 pub(super) struct SessionEntry {
     pub(super) machine: Session,
-    pub(super) id: String,
+    pub(super) id: SessionId,
     pub(super) turn: Option<RunningTurn>,
     /// `None`: no turn began in this process.
     pub(super) began: Option<TurnBegan>,
@@ -102,7 +102,7 @@ pub(super) struct TurnBegan {
 impl SessionEntry {
     /// Creates a session without turns and without a journal.
     pub(super) fn new(
-        id: String,
+        id: SessionId,
         machine: Session,
         surroundings: Surroundings,
         mode: ReviewMode,
@@ -270,11 +270,11 @@ pub(super) struct Stream {
 /// A step that an event caused and that is not yet done.
 pub(super) enum SessionStep {
     /// Input of a turn's machine.
-    Input { session: String, turn: TurnId, input: Input },
+    Input { session: SessionId, turn: TurnId, input: Input },
     /// Start of a turn: creates its checkpoint.
-    Checkpoint { session: String, turn: TurnId, task: String },
+    Checkpoint { session: SessionId, turn: TurnId, task: String },
     /// End of a turn, after its subagents have ended.
-    TurnEnded { session: String, turn: TurnId, end: End },
+    TurnEnded { session: SessionId, turn: TurnId, end: End },
 }
 
 /// Creates an id. Ids sort by time of creation; the prefix names the kind.

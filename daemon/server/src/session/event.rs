@@ -4,7 +4,7 @@ use std::io;
 
 use cairn_core::{
     conversation::Attached,
-    ids::{CallId, TurnId},
+    ids::{CallId, SessionId, TurnId},
     policy::Access,
     prompt::instructions::Instructions,
     subagent::SubagentReport,
@@ -33,12 +33,12 @@ use crate::{
 #[derive(Debug)]
 pub(crate) enum SessionEvent {
     Turn {
-        session: String,
+        session: SessionId,
         turn: TurnId,
         input: Input,
     },
     Tool {
-        session: String,
+        session: SessionId,
         turn: TurnId,
         call_id: CallId,
         update: Box<ToolUpdate>,
@@ -64,7 +64,7 @@ pub(crate) enum SessionEvent {
     Output(OutputNotification),
     /// Notice for the user in a turn, with its English text.
     Tell {
-        session: String,
+        session: SessionId,
         turn: TurnId,
         notice: TurnNotice,
         text: String,
@@ -104,7 +104,7 @@ pub(super) enum What {
     /// A whole session.
     Session(Box<Loaded>),
     /// The newest page of the transcript of a session in memory.
-    Newest(String, Page),
+    Newest(SessionId, Page),
 }
 
 /// Request whose attachments are read in the background.

@@ -4,7 +4,10 @@
 
 use std::sync::Arc;
 
-use cairn_core::{hook::HookEvent, ids::TurnId};
+use cairn_core::{
+    hook::HookEvent,
+    ids::{SessionId, TurnId},
+};
 use cairn_protocol::{EndReason, ItemStatus, PlanItem, PlanNotification};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -16,7 +19,7 @@ impl Sessions {
     /// `None`: there are no hooks, or there is no folder to run them in.
     pub(super) fn hook_context(
         &self,
-        session_id: &str,
+        session_id: &SessionId,
         turn_id: &TurnId,
         cancel: CancellationToken,
     ) -> Option<HookContext> {
@@ -37,7 +40,7 @@ impl Sessions {
     /// Runs the hooks of the end of a turn. Their output is shown and changes nothing.
     pub(super) fn hooks_of_end(
         &self,
-        session_id: &str,
+        session_id: &SessionId,
         turn_id: &TurnId,
         reason: EndReason,
         summary: &str,
@@ -56,10 +59,16 @@ impl Sessions {
             return;
         }
         let before = before.map(|plan| plan.items.as_slice()).unwrap_or_default();
-        self.run_hooks(&plan.session_id, &plan.turn_id.as_str().into(), news(before, &plan.items));
+        let (session_id, turn_id) = (plan.session_id.as_str().into(), plan.turn_id.as_str().into());
+        self.run_hooks(&session_id, &turn_id, news(before, &plan.items));
     }
 
-    fn run_hooks(&self, session_id: &str, turn_id: &TurnId, happened: Vec<(HookEvent, Value)>) {
+    fn run_hooks(
+        &self,
+        session_id: &SessionId,
+        turn_id: &TurnId,
+        happened: Vec<(HookEvent, Value)>,
+    ) {
         // They may outlive the turn; they end with the hub.
         let Some(context) = self.hook_context(session_id, turn_id, self.services.shutdown.clone())
         else {

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use cairn_core::{
-    ids::TurnId,
+    ids::{SessionId, TurnId},
     prompt::instructions::{Instructions, found_later, loaded},
     turn::Input,
 };
@@ -87,12 +87,13 @@ impl Sessions {
     ) {
         let began = self.run_task(params, opening);
         self.settle(reviews);
-        let session = began.as_ref().map(|began| began.session_id.clone()).unwrap_or_default();
+        let session =
+            began.as_ref().map(|began| began.session_id.as_str().into()).unwrap_or_default();
         self.answer_saved(&session, began, reply);
     }
 
     /// Shows the user the instructions that the model received at the start.
-    pub(super) fn show_instructions(&mut self, session_id: &str, turn_id: &TurnId) {
+    pub(super) fn show_instructions(&mut self, session_id: &SessionId, turn_id: &TurnId) {
         let Some(session) = self.entries.get(session_id) else { return };
         let told = &session.surroundings.instructions;
         if !told.is_empty() {
@@ -104,7 +105,7 @@ impl Sessions {
     /// Sends the instructions of the folders above a file that the agent used, nearest first.
     pub(super) fn came_upon(
         &mut self,
-        session_id: &str,
+        session_id: &SessionId,
         turn_id: &TurnId,
         found: Vec<Instructions>,
     ) {

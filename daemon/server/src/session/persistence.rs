@@ -5,7 +5,10 @@
 
 use std::{io, sync::Arc};
 
-use cairn_core::turn::{self, Input, Session};
+use cairn_core::{
+    ids::SessionId,
+    turn::{self, Input, Session},
+};
 use cairn_protocol::{
     PlanNotification, ReadOnlyReason, TranscriptEntry, TurnNotification, TurnPhase, TurnProblem,
 };
@@ -156,7 +159,7 @@ impl Sessions {
                 *problem = Some(TurnProblem::RunsElsewhere.into());
             }
             let turn = TurnNotification {
-                session_id: id.clone(),
+                session_id: id.clone().into(),
                 turn_id: ended.turn_id.clone(),
                 rev: self.services.next_rev(),
                 phase,
@@ -247,7 +250,7 @@ impl Sessions {
         }
     }
 
-    pub(super) fn write(&self, session_id: &str, line: &Line) {
+    pub(super) fn write(&self, session_id: &SessionId, line: &Line) {
         let journal = self.entries.get(session_id).and_then(|session| session.journal.as_ref());
         if let Some(journal) = journal {
             write(journal, line);
@@ -258,7 +261,7 @@ impl Sessions {
     /// not delay the answer; the status reports it.
     pub(crate) fn answer_saved<T: Send + 'static>(
         &self,
-        session_id: &str,
+        session_id: &SessionId,
         answer: Result<T, RequestError>,
         reply: Responder<T>,
     ) {
@@ -276,7 +279,7 @@ impl Sessions {
     }
 
     /// Writes the records of the turn machine since the last call.
-    pub(super) fn write_steps(&mut self, session_id: &str) {
+    pub(super) fn write_steps(&mut self, session_id: &SessionId) {
         let Some(session) = self.entries.get_mut(session_id) else { return };
         let mut records = session.machine.take_records();
         if self.subagents.is_subagent(session_id) {

@@ -4,7 +4,7 @@
 //! Never changes a plan: only the model does, through the turn machine.
 
 use cairn_core::{
-    ids::{CallId, TurnId},
+    ids::{CallId, SessionId, TurnId},
     turn,
 };
 use cairn_protocol::{
@@ -21,7 +21,7 @@ impl Sessions {
     /// Marks the work under an item as changed, so that the next batch publishes the plan.
     pub(super) fn work_updated(
         &mut self,
-        session_id: &str,
+        session_id: &SessionId,
         call_id: &CallId,
         item: &str,
         update: &ToolUpdate,
@@ -34,7 +34,7 @@ impl Sessions {
 
     /// Publishes the plans whose work changed since the last call.
     pub(super) fn publish_stale_plans(&mut self) {
-        let stale: Vec<(String, String)> = self
+        let stale: Vec<(SessionId, String)> = self
             .entries
             .iter()
             .filter(|(_, session)| session.plan_stale)
@@ -47,7 +47,7 @@ impl Sessions {
 
     pub(super) fn publish_plan(
         &mut self,
-        session_id: &str,
+        session_id: &SessionId,
         turn_id: &TurnId,
         dropped: Vec<String>,
     ) {
@@ -81,7 +81,7 @@ impl Sessions {
     /// Stores the plan at the end of a turn with todo calls.
     pub(super) fn keep_plan(
         &mut self,
-        session_id: &str,
+        session_id: &SessionId,
         turn_id: &TurnId,
         task: String,
         reason: EndReason,
@@ -103,7 +103,7 @@ impl Sessions {
         &self,
         params: &PlanHistoryParams,
     ) -> Result<PlanHistoryResult, RequestError> {
-        match self.entries.get(&params.session_id) {
+        match self.entries.get(&params.session_id.as_str().into()) {
             Some(session) => {
                 Ok(PlanHistoryResult { turns: session.work.history.iter().cloned().collect() })
             }

@@ -2,7 +2,7 @@
 //!
 //! None starts after a turn that did not complete, because it may depend on its result.
 
-use cairn_core::{conversation::Attached, turn::Input};
+use cairn_core::{conversation::Attached, ids::SessionId, turn::Input};
 use cairn_protocol::{
     Empty, FollowUp, Notice, QueueAddParams, QueueAddResult, QueueDropParams, QueueEditParams,
     QueueNotification, QueueSendParams, RequestProblem, RunTaskParams,
@@ -30,11 +30,12 @@ impl Sessions {
             true => said(text)?,
             false => stored::attachment_names(&attached),
         };
+        let session_id = SessionId::from(session_id);
         let session = self.known(&session_id)?;
         if session.turn.is_none() && session.queue.items.is_empty() {
             let params = RunTaskParams {
                 text,
-                session_id: Some(session_id),
+                session_id: Some(session_id.into()),
                 mode,
                 ..RunTaskParams::default()
             };
@@ -61,6 +62,7 @@ impl Sessions {
 
     pub(crate) fn queue_edit(&mut self, params: QueueEditParams) -> Result<Empty, RequestError> {
         let QueueEditParams { session_id, id, text } = params;
+        let session_id = SessionId::from(session_id);
         let text = said(text)?;
         let at = self.waiting(&session_id, &id)?;
         if let Some(item) = self.known(&session_id)?.queue.items.get_mut(at) {
@@ -72,6 +74,7 @@ impl Sessions {
 
     pub(crate) fn queue_drop(&mut self, params: QueueDropParams) -> Result<Empty, RequestError> {
         let QueueDropParams { session_id, id } = params;
+        let session_id = SessionId::from(session_id);
         let at = self.waiting(&session_id, &id)?;
         self.known(&session_id)?.queue.take(at);
         self.queue_changed(&session_id);
@@ -80,6 +83,7 @@ impl Sessions {
 
     pub(crate) fn queue_send(&mut self, params: QueueSendParams) -> Result<Empty, RequestError> {
         let QueueSendParams { session_id, id } = params;
+        let session_id = SessionId::from(session_id);
         let at = self.waiting(&session_id, &id)?;
         let session = self.known(&session_id)?;
         let Some(turn_id) = session.turn.as_ref().map(|turn| turn.id.clone()) else {
@@ -93,7 +97,7 @@ impl Sessions {
     }
 
     /// Handles the end of a turn: starts the next follow-up, or holds the queue for the user.
-    pub(super) fn queue_goes_on(&mut self, session_id: &str, completed: bool) {
+    pub(super) fn queue_goes_on(&mut self, session_id: &SessionId, completed: bool) {
         let Some(session) = self.entries.get_mut(session_id) else { return };
         if session.queue.items.is_empty() {
             return;
@@ -110,7 +114,7 @@ impl Sessions {
         self.publish_queue(session_id);
     }
 
-    fn begin_follow_up(&mut self, session_id: &str, at: usize) -> Result<(), RequestError> {
+    fn begin_follow_up(&mut self, session_id: &SessionId, at: usize) -> Result<(), RequestError> {
         let session = self.known(session_id)?;
         let Some(FollowUp { id, text, mode, .. }) = session.queue.items.get(at).cloned() else {
             return Ok(());
@@ -134,7 +138,7 @@ impl Sessions {
         Ok(())
     }
 
-    fn waiting(&mut self, session_id: &str, id: &str) -> Result<usize, RequestError> {
+    fn waiting(&mut self, session_id: &SessionId, id: &str) -> Result<usize, RequestError> {
         let queue = &self.known(session_id)?.queue;
         queue.items.iter().position(|item| item.id == id).ok_or_else(|| {
             RequestError::new(
@@ -145,7 +149,7 @@ impl Sessions {
         })
     }
 
-    fn queue_changed(&mut self, session_id: &str) {
+    fn queue_changed(&mut self, session_id: &SessionId) {
         let Some(session) = self.entries.get_mut(session_id) else { return };
         session.queue.held &= !session.queue.items.is_empty();
         let line = Line::Queue(session.queue.stored());
@@ -153,7 +157,7 @@ impl Sessions {
         self.publish_queue(session_id);
     }
 
-    fn publish_queue(&mut self, session_id: &str) {
+    fn publish_queue(&mut self, session_id: &SessionId) {
         let rev = self.services.next_rev();
         if let Some(session) = self.entries.get_mut(session_id) {
             session.queue.rev = rev;
@@ -165,7 +169,7 @@ impl Sessions {
 pub(super) fn snapshot(session: &SessionEntry) -> QueueNotification {
     let Queue { items, attached: _, held, rev } = &session.queue;
     QueueNotification {
-        session_id: session.id.clone(),
+        session_id: session.id.clone().into(),
         rev: *rev,
         items: items.clone(),
         held: *held && session.turn.is_none(),

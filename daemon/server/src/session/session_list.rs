@@ -10,6 +10,7 @@ use std::{
     sync::Arc,
 };
 
+use cairn_core::ids::SessionId;
 use cairn_protocol::{
     DeleteSessionParams, Empty, ExportSessionParams, ExportSessionResult, ForkSessionParams,
     ListSessionsParams, ListSessionsResult, OpenSessionParams, OpenSessionResult, ReadOnlyReason,
@@ -52,7 +53,7 @@ impl Sessions {
         };
         let current = self.order.last();
         let edits = reviews.edits_by_session();
-        let asking: HashSet<&str> = self
+        let asking: HashSet<&SessionId> = self
             .entries
             .values()
             .filter(|session| session.asks_user())
@@ -64,19 +65,20 @@ impl Sessions {
                 .journal
                 .is_some()
                 .then(|| Digest { running: session.turn.is_some(), ..session.digest() }),
-            waiting: asking.contains(session.id.as_str())
+            waiting: asking.contains(&session.id)
                 || edits.get(&session.id).is_some_and(|edits| edits.awaited),
         };
-        let mine: HashMap<String, SessionFlags> =
+        let mine: HashMap<SessionId, SessionFlags> =
             self.entries.iter().map(|(id, session)| (id.clone(), flags(session))).collect();
-        let pending: HashMap<String, u32> =
+        let pending: HashMap<SessionId, u32> =
             edits.into_iter().map(|(id, edits)| (id, edits.pending)).collect();
         self.answer_in_background(reply, move || {
             let ListSessionsParams { cursor, limit } = params;
             let page = session_list::page(&folder, cursor.as_deref(), limit, &mine);
             let mut list: ListSessionsResult = page.map(Into::into).map_err(unreadable)?;
             for session in &mut list.sessions {
-                session.pending_edits = pending.get(&session.session_id).copied().unwrap_or(0);
+                session.pending_edits =
+                    pending.get(&session.session_id.as_str().into()).copied().unwrap_or(0);
             }
             Ok(list)
         });
@@ -87,7 +89,8 @@ impl Sessions {
         params: OpenSessionParams,
         reply: Responder<OpenSessionResult>,
     ) {
-        let OpenSessionParams { session_id: id, before } = params;
+        let OpenSessionParams { session_id, before } = params;
+        let id = SessionId::from(session_id);
         let path = match self.journal_of(&id) {
             Ok(path) => path,
             Err(error) => return reply.send(Err(error)),
@@ -127,7 +130,8 @@ impl Sessions {
         params: ForkSessionParams,
         reply: Responder<OpenSessionResult>,
     ) {
-        let ForkSessionParams { session_id: from, at_turn } = params;
+        let ForkSessionParams { session_id, at_turn } = params;
+        let from = SessionId::from(session_id);
         let (Ok(_), Some(folder)) = (self.journal_of(&from), self.state_dir.clone()) else {
             return reply.send(Err(unknown()));
         };
@@ -138,7 +142,7 @@ impl Sessions {
             let elsewhere = session.read_only.as_ref().map(|it| it.reason);
             session.turn.is_none() && elsewhere != Some(ReadOnlyReason::OpenElsewhere)
         });
-        let to = new_id("s");
+        let to = SessionId::from(new_id("s"));
         self.read_in_background(reply, async move {
             saved(writer).await;
             blocking(move || {
@@ -151,7 +155,7 @@ impl Sessions {
     }
 
     pub(crate) fn delete_session(&mut self, params: DeleteSessionParams, reply: Responder<Empty>) {
-        let id = params.session_id;
+        let id = SessionId::from(params.session_id);
         let (Ok(_), Some(folder)) = (self.journal_of(&id), self.state_dir.clone()) else {
             return reply.send(Err(unknown()));
         };
@@ -180,7 +184,8 @@ impl Sessions {
         params: ExportSessionParams,
         reply: Responder<ExportSessionResult>,
     ) {
-        let ExportSessionParams { session_id: id, format } = params;
+        let ExportSessionParams { session_id, format } = params;
+        let id = SessionId::from(session_id);
         let (Ok(_), Some(folder)) = (self.journal_of(&id), self.state_dir.clone()) else {
             return reply.send(Err(unknown()));
         };
@@ -227,7 +232,7 @@ impl Sessions {
     }
 
     /// Makes a session the newest: it is restored at the next start, and dropped last.
-    pub(super) fn bring_into_view(&mut self, id: &str) {
+    pub(super) fn bring_into_view(&mut self, id: &SessionId) {
         self.order.retain(|known| known != id);
         if let Some(session) = self.entries.get(id) {
             self.order.push(id.to_owned());
@@ -249,14 +254,14 @@ impl Sessions {
         });
     }
 
-    fn journal_of(&self, id: &str) -> Outcome<PathBuf> {
+    fn journal_of(&self, id: &SessionId) -> Outcome<PathBuf> {
         let folder =
             self.state_dir.as_ref().filter(|_| session_list::is_id(id)).ok_or_else(unknown)?;
         Ok(sessions::journal_path(folder, id))
     }
 
     /// Drops a session from memory. Dropping the result releases its journal.
-    fn let_go(&mut self, id: &str) -> Option<Arc<Writer>> {
+    fn let_go(&mut self, id: &SessionId) -> Option<Arc<Writer>> {
         self.order.retain(|known| known != id);
         self.entries.remove(id)?.journal
     }
@@ -306,13 +311,13 @@ impl Sessions {
 }
 
 impl Sessions {
-    pub(super) fn snapshot_of(&mut self, session_id: &str) -> Option<SessionSnapshot> {
+    pub(super) fn snapshot_of(&mut self, session_id: &SessionId) -> Option<SessionSnapshot> {
         let last = self.entries.get(session_id)?.last_turn.clone();
         let usage = last.and_then(|turn| self.usage_of(session_id, &turn.turn_id.as_str().into()));
         let session = self.entries.get(session_id)?;
         let (subagents, calls) = self.subagents_of(session);
         Some(SessionSnapshot {
-            session_id: session.id.clone(),
+            session_id: session.id.clone().into(),
             task: session.task.clone(),
             turn: session.last_turn.clone(),
             plan: session.plan.clone(),

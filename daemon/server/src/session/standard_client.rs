@@ -39,7 +39,7 @@ impl Sessions {
             ));
         }
         let session = match &params.session_id {
-            Some(id) => self.entries.get(id),
+            Some(id) => self.entries.get(&id.as_str().into()),
             // Ids sort by time.
             None => self
                 .entries
@@ -57,11 +57,13 @@ impl Sessions {
         let session_id = session.id.clone();
         let Some(turn_id) = session.turn.as_ref().map(|turn| String::from(&turn.id)) else {
             return self.run_task(
-                RunTaskParams { session_id: Some(session_id), ..params },
+                RunTaskParams { session_id: Some(session_id.into()), ..params },
                 TurnStart::default(),
             );
         };
-        if self.decline(Some(&session_id), Some(&params.text)) > 0 {
+        let dismissed = self.decline(Some(&session_id), Some(&params.text)) > 0;
+        let session_id = String::from(session_id);
+        if dismissed {
             // The editor may never answer a question that its user dismissed.
             return Ok(RunTaskResult { session_id, turn_id });
         }

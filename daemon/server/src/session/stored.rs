@@ -3,7 +3,7 @@
 //! Each struct is taken apart field by field, so a new field of the protocol does not compile here
 //! until its place in the journal is decided.
 
-use cairn_core::conversation::Attached;
+use cairn_core::{conversation::Attached, ids::SessionId};
 use cairn_protocol::{
     Attachment, AttachmentKind, EarlierPlan, EndReason, ExportFormat, ItemStatus, LinkedCommand,
     LinkedFile, ListSessionsResult, MessageNotification, MessageRole, Panel, ParentCall, PlanItem,
@@ -78,24 +78,24 @@ both_ways!(
 );
 both_ways!(Usage = StoredUsage; input_tokens, output_tokens, cached_tokens;);
 both_ways!(PlanNotification = StoredPlan;
-    session_id, turn_id, rev, completed, total, dropped; panel: one, items: all);
+    turn_id, rev, completed, total, dropped; session_id: one, panel: one, items: all);
 both_ways!(PlanItem = StoredItem;
     id, content, active_form, blocked, blocked_by, calls, elapsed_ms;
     status: one, files: all, commands: all);
 both_ways!(LinkedFile = StoredFileLink; uri, path;);
 both_ways!(LinkedCommand = StoredCommand; call_id, title, elapsed_ms; state: one);
 both_ways!(ToolNotification = StoredCall;
-    session_id, turn_id, rev, call_id, name, title, plan_item, detail, uri, started_at, ended_at;
-    state: one, parent: some, tool_kind: some, target: some, stats: some);
+    turn_id, rev, call_id, name, title, plan_item, detail, uri, started_at, ended_at;
+    session_id: one, state: one, parent: some, tool_kind: some, target: some, stats: some);
 both_ways!(
     ToolKind = StoredKind { Read, Search, Edit, Create, Delete, Move, Run, Plan, Task, Ask }
 );
 both_ways!(ToolStats = StoredStats; added, removed, matches, lines, exit_code;);
 both_ways!(TurnSpent = StoredSpent; elapsed_ms, cost_micros; usage: one);
-both_ways!(ParentCall = StoredParent; session_id, turn_id, call_id, plan_item;);
+both_ways!(ParentCall = StoredParent; turn_id, call_id, plan_item; session_id: one);
 both_ways!(SubagentNotification = StoredSubagent;
-    session_id, turn_id, rev, place, title, completed, total, rounds;
-    parent: one, phase: one, items: all, usage: one);
+    turn_id, rev, place, title, completed, total, rounds;
+    session_id: one, parent: one, phase: one, items: all, usage: one);
 both_ways!(AttachmentKind = StoredAttachmentKind { File, Folder, Selection, Text, Image });
 both_ways!(EarlierPlan = EndedPlan; turn_id, task; reason: one, plan: one);
 
@@ -198,7 +198,7 @@ impl From<ListedSession> for SessionSummary {
             (false, _) => SessionState::Ended,
         };
         Self {
-            session_id,
+            session_id: session_id.into(),
             task,
             updated_ms,
             turns,
@@ -234,8 +234,8 @@ pub(super) fn transcript(page: Page) -> (Vec<TranscriptEntry>, Option<String>) {
     (entries, earlier.map(|number| number.to_string()))
 }
 
-fn shown(session_id: &str, entry: PageEntry) -> TranscriptEntry {
-    let session_id = session_id.to_owned();
+fn shown(session_id: &SessionId, entry: PageEntry) -> TranscriptEntry {
+    let session_id = String::from(session_id);
     let turn = |turn_id, rev, phase| {
         TranscriptEntry::Turn(TurnNotification {
             session_id: session_id.clone(),

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 
 use cairn_core::{
-    ids::TurnId,
+    ids::{SessionId, TurnId},
     model::Usage as Tokens,
     review::Origin,
     subagent::{self, SubagentReport},
@@ -21,16 +21,17 @@ const SHOWN_KEPT: usize = 50;
 #[derive(Default)]
 pub(super) struct SubagentTable {
     /// By the id of their own session.
-    pub(super) running: HashMap<String, Subagent>,
+    pub(super) running: HashMap<SessionId, Subagent>,
     pub(super) waiting: VecDeque<Subagent>,
     /// By the session id of their parent, oldest first.
-    pub(super) shown: HashMap<String, VecDeque<ShownSubagent>>,
+    pub(super) shown: HashMap<SessionId, VecDeque<ShownSubagent>>,
 }
 
 pub(super) struct Subagent {
-    pub(super) session: String,
+    pub(super) session: SessionId,
     pub(super) turn: TurnId,
-    pub(super) parent: ParentCall,
+    /// The call that started it.
+    pub(super) parent: Origin,
     pub(super) place: u32,
     pub(super) title: String,
     pub(super) prompt: String,
@@ -51,25 +52,25 @@ pub(super) struct ShownSubagent {
 }
 
 impl SubagentTable {
-    pub(super) fn is_subagent(&self, session_id: &str) -> bool {
+    pub(super) fn is_subagent(&self, session_id: &SessionId) -> bool {
         self.running.contains_key(session_id)
     }
 
-    pub(super) fn parent_of(&self, session_id: &str) -> Option<&ParentCall> {
+    pub(super) fn parent_of(&self, session_id: &SessionId) -> Option<&Origin> {
         self.running.get(session_id).map(|subagent| &subagent.parent)
     }
 
-    pub(super) fn title_of(&self, session_id: &str) -> Option<String> {
+    pub(super) fn title_of(&self, session_id: &SessionId) -> Option<String> {
         self.running.get(session_id).map(|subagent| subagent.title.clone())
     }
 
     /// Drops the shown subagents of a dropped session.
-    pub(super) fn forget(&mut self, session_id: &str) {
+    pub(super) fn forget(&mut self, session_id: &SessionId) {
         self.shown.remove(session_id);
     }
 
     pub(super) fn show(&mut self, note: SubagentNotification) {
-        let shown = self.shown.entry(note.parent.session_id.clone()).or_default();
+        let shown = self.shown.entry(note.parent.session_id.as_str().into()).or_default();
         match shown.iter_mut().find(|it| it.note.session_id == note.session_id) {
             Some(it) => it.note = note,
             None => shown.push_back(ShownSubagent { note, calls: Vec::new() }),
@@ -88,16 +89,10 @@ impl Subagent {
         reply: oneshot::Sender<SubagentReport>,
     ) -> Self {
         let SubagentRequest { title, prompt, tools, max_rounds, origin } = request;
-        let Origin { session, turn, call, plan_item, subagent: _ } = origin;
         Self {
-            session: new_id("c"),
+            session: new_id("c").into(),
             turn: new_id("t").into(),
-            parent: ParentCall {
-                session_id: session,
-                turn_id: turn.into(),
-                call_id: call.into(),
-                plan_item,
-            },
+            parent: Origin { subagent: None, ..origin },
             place,
             title,
             prompt,
@@ -113,10 +108,10 @@ impl Subagent {
     /// Returns the first notification about a new subagent.
     pub(super) fn note(&self, rev: u32) -> SubagentNotification {
         SubagentNotification {
-            session_id: self.session.clone(),
+            session_id: self.session.clone().into(),
             turn_id: self.turn.clone().into(),
             rev,
-            parent: self.parent.clone(),
+            parent: parent_call(&self.parent),
             place: self.place,
             title: self.title.clone(),
             phase: self.phase,
@@ -126,5 +121,15 @@ impl Subagent {
             rounds: 0,
             usage: cairn_protocol::Usage::default(),
         }
+    }
+}
+
+/// Returns the call that started a subagent, for the client.
+pub(super) fn parent_call(parent: &Origin) -> ParentCall {
+    ParentCall {
+        session_id: (&parent.session).into(),
+        turn_id: (&parent.turn).into(),
+        call_id: (&parent.call).into(),
+        plan_item: parent.plan_item.clone(),
     }
 }

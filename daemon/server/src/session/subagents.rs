@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use cairn_core::{
     conversation::Item,
-    ids::{CallId, TurnId},
+    ids::{CallId, SessionId, TurnId},
     marks,
     model::{ModelEvent, Usage as Tokens},
     plan::Dialect,
@@ -18,8 +18,8 @@ use cairn_core::{
     turn::{self, Effect, End, Input, Record, Session},
 };
 use cairn_protocol::{
-    CancelParams, EndReason, ItemStatus, Notice, ParentCall, ReviewMode, SubagentNotification,
-    SubagentPhase, ToolNotification, ToolState,
+    CancelParams, EndReason, ItemStatus, Notice, ReviewMode, SubagentNotification, SubagentPhase,
+    ToolNotification, ToolState,
 };
 use tokio::sync::oneshot;
 
@@ -46,14 +46,14 @@ const CALLS_KEPT: usize = 50;
 
 impl Sessions {
     /// Returns the session of the user that this one belongs to: its parent, or itself.
-    pub(super) fn root_of<'a>(&'a self, session_id: &'a str) -> &'a str {
-        self.subagents.parent_of(session_id).map_or(session_id, |parent| &parent.session_id)
+    pub(super) fn root_of<'a>(&'a self, session_id: &'a SessionId) -> &'a SessionId {
+        self.subagents.parent_of(session_id).map_or(session_id, |parent| &parent.session)
     }
 
     /// Origin of a call's edits. A call of a subagent belongs to the `task` call of its parent.
     pub(super) fn origin_of(
         &self,
-        session_id: &str,
+        session_id: &SessionId,
         turn_id: &TurnId,
         call_id: &CallId,
         plan_item: Option<String>,
@@ -62,11 +62,8 @@ impl Sessions {
         match self.subagents.parent_of(session_id).cloned() {
             None => Origin { session, turn, call, plan_item, subagent: None },
             Some(parent) => Origin {
-                session: parent.session_id,
-                turn: parent.turn_id.into(),
-                call: parent.call_id.into(),
-                plan_item: parent.plan_item,
                 subagent: Some(Box::new(SubagentCall { session, turn, call, plan_item })),
+                ..parent
             },
         }
     }
@@ -81,11 +78,8 @@ impl Sessions {
         let parent = self.entries.get(session).filter(|parent| parent.is_turn(turn));
         let Some(parent) = parent else { return };
         let place = parent.tools.iter().position(|tool| *call == tool.call_id).unwrap_or_default();
-        let running = self
-            .subagents
-            .running
-            .values()
-            .filter(|subagent| subagent.parent.session_id == *session);
+        let running =
+            self.subagents.running.values().filter(|subagent| subagent.parent.session == *session);
         let room = running.count() < AT_ONCE;
         let subagent = Subagent::new(request, place as u32, self.config.settings.max_rounds, reply);
         if room {
@@ -98,7 +92,7 @@ impl Sessions {
     }
 
     fn begin_subagent(&mut self, mut subagent: Subagent) {
-        let Some(parent) = self.entries.get(&subagent.parent.session_id) else { return };
+        let Some(parent) = self.entries.get(&subagent.parent.session) else { return };
         let (Some(turn), Some(encoded)) = (&parent.turn, &parent.encoded) else { return };
         // A new conversation has no prefix to keep, so tools that plan mode refuses are left out.
         let tools = match parent.mode {
@@ -166,7 +160,7 @@ impl Sessions {
     }
 
     /// Warns a subagent before its last request but one.
-    pub(super) fn warn_subagent(&mut self, session_id: &str, input: &Input) {
+    pub(super) fn warn_subagent(&mut self, session_id: &SessionId, input: &Input) {
         let Some(subagent) = self.subagents.running.get(session_id) else { return };
         if !matches!(input, Input::Model { event: ModelEvent::Finished(_), .. }) {
             return;
@@ -182,7 +176,7 @@ impl Sessions {
     /// subagent are not shown; the last one is its report.
     pub(super) fn subagent_effect(
         &mut self,
-        session_id: &str,
+        session_id: &SessionId,
         turn_id: &TurnId,
         effect: Effect,
         reviews: &mut Reviews,
@@ -213,7 +207,7 @@ impl Sessions {
         None
     }
 
-    fn subagent_spent(&mut self, session_id: &str) {
+    fn subagent_spent(&mut self, session_id: &SessionId) {
         let Some(session) = self.entries.get(session_id) else { return };
         let total = session.machine.usage();
         let Some(subagent) = self.subagents.running.get_mut(session_id) else { return };
@@ -223,19 +217,19 @@ impl Sessions {
             output_tokens: total.output_tokens - before.output_tokens,
             cached_tokens: total.cached_tokens - before.cached_tokens,
         };
-        let ParentCall { session_id: parent, turn_id, .. } = subagent.parent.clone();
+        let Origin { session: parent, turn: turn_id, .. } = subagent.parent.clone();
         self.publish_subagent(session_id);
-        self.turn_input(&parent, &turn_id.into(), Input::SubagentSpent { usage });
+        self.turn_input(&parent, &turn_id, Input::SubagentSpent { usage });
     }
 
     /// Writes the conversation of a subagent into the journal of its parent. It is never continued,
     /// but the cause of every effect is recorded.
-    pub(super) fn write_subagent_steps(&self, session_id: &str, records: Vec<Record>) {
+    pub(super) fn write_subagent_steps(&self, session_id: &SessionId, records: Vec<Record>) {
         let Some(parent) = self.subagents.parent_of(session_id) else { return };
         for step in records {
             if matches!(step, Record::Item(_)) {
                 let line = SubagentStep { session_id: session_id.to_owned(), step };
-                self.write(&parent.session_id, &Line::SubagentStep(line));
+                self.write(&parent.session, &Line::SubagentStep(line));
             }
         }
     }
@@ -243,7 +237,7 @@ impl Sessions {
     /// Counts the work of a subagent for the plan item of its parent, too.
     pub(super) fn subagent_worked(
         &mut self,
-        session_id: &str,
+        session_id: &SessionId,
         call_id: &CallId,
         update: &ToolUpdate,
     ) {
@@ -255,21 +249,22 @@ impl Sessions {
         {
             subagent.files.push(path);
         }
-        let ParentCall { session_id: parent, plan_item, .. } = subagent.parent.clone();
+        let Origin { session: parent, plan_item, .. } = subagent.parent.clone();
         if let Some(item) = plan_item {
             self.work_updated(&parent, &format!("{session_id}/{call_id}").into(), &item, update);
         }
     }
 
     pub(super) fn publish_stale_subagents(&mut self) {
-        let is_stale = |id: &&String| self.entries.get(*id).is_some_and(|it| it.plan_stale);
-        let stale: Vec<String> = self.subagents.running.keys().filter(is_stale).cloned().collect();
+        let is_stale = |id: &&SessionId| self.entries.get(*id).is_some_and(|it| it.plan_stale);
+        let stale: Vec<SessionId> =
+            self.subagents.running.keys().filter(is_stale).cloned().collect();
         for session_id in stale {
             self.publish_subagent(&session_id);
         }
     }
 
-    fn publish_subagent(&mut self, session_id: &str) {
+    fn publish_subagent(&mut self, session_id: &SessionId) {
         let rev = self.services.next_rev();
         let Some(subagent) = self.subagents.running.get(session_id) else { return };
         let Some(session) = self.entries.get_mut(session_id) else { return };
@@ -290,13 +285,13 @@ impl Sessions {
 
     fn tell_subagent(&mut self, note: SubagentNotification) {
         self.subagents.show(note.clone());
-        self.write(&note.parent.session_id, &Line::Subagent(note.clone().into()));
+        self.write(&note.parent.session_id.as_str().into(), &Line::Subagent(note.clone().into()));
         self.services.notify(Notice::Subagent(note));
     }
 
     fn end_subagent(
         &mut self,
-        session_id: &str,
+        session_id: &SessionId,
         turn_id: &TurnId,
         end: End,
         reviews: &mut Reviews,
@@ -327,8 +322,8 @@ impl Sessions {
         };
         // After the end of the parent's turn nobody waits for the report.
         drop(subagent.reply.send(ended.report()));
-        self.keep_calls(&subagent.parent.session_id, session_id, session.tools);
-        let of_parent = |it: &Subagent| it.parent.session_id == subagent.parent.session_id;
+        self.keep_calls(&subagent.parent.session, session_id, session.tools);
+        let of_parent = |it: &Subagent| it.parent.session == subagent.parent.session;
         if let Some(at) = self.subagents.waiting.iter().position(of_parent)
             && let Some(next) = self.subagents.waiting.remove(at)
         {
@@ -336,27 +331,32 @@ impl Sessions {
         }
     }
 
-    fn keep_calls(&mut self, parent: &str, session_id: &str, mut calls: Vec<ToolNotification>) {
+    fn keep_calls(
+        &mut self,
+        parent: &SessionId,
+        session_id: &SessionId,
+        mut calls: Vec<ToolNotification>,
+    ) {
         calls.drain(..calls.len().saturating_sub(CALLS_KEPT));
         let shown = self.subagents.shown.get_mut(parent).into_iter().flatten();
-        for it in shown.filter(|it| it.note.session_id == session_id) {
+        for it in shown.filter(|it| *session_id == it.note.session_id) {
             it.calls = std::mem::take(&mut calls);
         }
     }
 
     /// Ends the subagents of a session: drops the waiting ones, and returns the steps that cancel
     /// the running ones.
-    pub(super) fn end_subagents(&mut self, session_id: &str) -> Vec<SessionStep> {
+    pub(super) fn end_subagents(&mut self, session_id: &SessionId) -> Vec<SessionStep> {
         let waiting = std::mem::take(&mut self.subagents.waiting).into_iter();
         let (gone, rest): (Vec<Subagent>, Vec<Subagent>) =
-            waiting.partition(|subagent| subagent.parent.session_id == session_id);
+            waiting.partition(|subagent| subagent.parent.session == *session_id);
         self.subagents.waiting = rest.into();
         for subagent in gone {
             self.drop_waiting(subagent);
         }
         let running = self.subagents.running.values();
         running
-            .filter(|subagent| subagent.parent.session_id == session_id)
+            .filter(|subagent| subagent.parent.session == *session_id)
             .map(|subagent| SessionStep::Input {
                 session: subagent.session.clone(),
                 turn: subagent.turn.clone(),
@@ -404,7 +404,7 @@ impl Sessions {
         let (mut notes, mut calls) = (Vec::new(), Vec::new());
         for it in self.subagents.shown.get(&session.id).into_iter().flatten() {
             if Some(&it.note.parent.turn_id) == turn {
-                let running = self.entries.get(&it.note.session_id);
+                let running = self.entries.get(&it.note.session_id.as_str().into());
                 calls.extend(running.map_or(&it.calls, |subagent| &subagent.tools).iter().cloned());
             }
             notes.push(it.note.clone());
@@ -415,12 +415,12 @@ impl Sessions {
     /// Restores the subagents of an earlier process as ended.
     pub(super) fn restore_subagents(
         &mut self,
-        session_id: &str,
+        session_id: &SessionId,
         subagents: Vec<SubagentNotification>,
     ) {
         for mut note in subagents {
             // A fork has another id than the session in its journal.
-            session_id.clone_into(&mut note.parent.session_id);
+            note.parent.session_id = session_id.into();
             note.rev = self.services.next_rev();
             match note.phase {
                 SubagentPhase::Ended { .. } => {}

@@ -4,7 +4,7 @@
 
 use cairn_core::{
     conversation::{Attached, Item, Note, NoteKind},
-    ids::{CallId, TurnId},
+    ids::{CallId, SessionId, TurnId},
 };
 use cairn_protocol::{
     Attachment, ContextUse, MessageNotification, MessageRole, Notice, OutputNotification, Position,
@@ -16,6 +16,7 @@ use super::{
     Sessions,
     entry::{SessionEntry, Stream, TurnBegan},
     stored,
+    subagent::parent_call,
 };
 use crate::{clock, ports::ToolUpdate, store::sessions::Line};
 
@@ -23,7 +24,12 @@ use crate::{clock, ports::ToolUpdate, store::sessions::Line};
 const TOOLS_KEPT: usize = 500;
 
 impl Sessions {
-    pub(super) fn publish_turn(&mut self, session_id: &str, turn_id: &TurnId, phase: TurnPhase) {
+    pub(super) fn publish_turn(
+        &mut self,
+        session_id: &SessionId,
+        turn_id: &TurnId,
+        phase: TurnPhase,
+    ) {
         let rev = self.services.next_rev();
         let note =
             TurnNotification { session_id: session_id.into(), turn_id: turn_id.into(), rev, phase };
@@ -33,7 +39,7 @@ impl Sessions {
         self.services.notify(Notice::Turn(note));
     }
 
-    pub(super) fn publish_usage(&mut self, session_id: &str, turn_id: &TurnId) {
+    pub(super) fn publish_usage(&mut self, session_id: &SessionId, turn_id: &TurnId) {
         if let Some(note) = self.usage_of(session_id, turn_id) {
             self.services.notify(Notice::Usage(note));
         }
@@ -41,7 +47,7 @@ impl Sessions {
 
     pub(super) fn usage_of(
         &mut self,
-        session_id: &str,
+        session_id: &SessionId,
         turn_id: &TurnId,
     ) -> Option<UsageNotification> {
         let rev = self.services.next_rev();
@@ -63,7 +69,7 @@ impl Sessions {
     /// Publishes the queued call, once.
     pub(super) fn announce(
         &mut self,
-        session_id: &str,
+        session_id: &SessionId,
         turn_id: &TurnId,
         call_id: &CallId,
         name: &str,
@@ -72,7 +78,7 @@ impl Sessions {
         // Text before the call is published before it.
         self.publish_streams();
         let rev = self.services.next_rev();
-        let parent = self.subagents.parent_of(session_id).cloned();
+        let parent = self.subagents.parent_of(session_id).map(parent_call);
         let Some(session) = self.entries.get_mut(session_id) else { return };
         let kind = session.turn.as_ref().and_then(|turn| turn.kind_of(name));
         let at = match session.tools.iter().position(|tool| *call_id == tool.call_id) {
@@ -117,7 +123,7 @@ impl Sessions {
 
     pub(super) fn tool_update(
         &mut self,
-        session_id: &str,
+        session_id: &SessionId,
         turn_id: &TurnId,
         call_id: &CallId,
         update: ToolUpdate,
@@ -162,7 +168,7 @@ impl Sessions {
 
     /// Passes on the output of a call that still runs.
     pub(super) fn output(&self, piece: OutputNotification) {
-        let session = self.entries.get(&piece.session_id);
+        let session = self.entries.get(&piece.session_id.as_str().into());
         let tools = session.map(|session| session.tools.as_slice()).unwrap_or_default();
         let runs = |tool: &ToolNotification| {
             tool.call_id == piece.call_id && tool.turn_id == piece.turn_id && !tool.state.is_over()
@@ -173,17 +179,17 @@ impl Sessions {
     }
 
     /// Marks calls as failed whose message was truncated before they were complete.
-    pub(super) fn drop_announced(&mut self, session_id: &str, turn_id: &TurnId) {
+    pub(super) fn drop_announced(&mut self, session_id: &SessionId, turn_id: &TurnId) {
         self.set_states(session_id, turn_id, |state| state == ToolState::Queued);
     }
 
-    pub(super) fn close_tools(&mut self, session_id: &str, turn_id: &TurnId) {
+    pub(super) fn close_tools(&mut self, session_id: &SessionId, turn_id: &TurnId) {
         self.set_states(session_id, turn_id, |state| !state.is_over());
     }
 
     pub(super) fn set_states(
         &mut self,
-        session_id: &str,
+        session_id: &SessionId,
         turn_id: &TurnId,
         open: impl Fn(ToolState) -> bool,
     ) {
@@ -210,13 +216,14 @@ impl Sessions {
 
     fn write_tool(&self, note: &ToolNotification) {
         if note.state.is_over() {
-            self.write(self.root_of(&note.session_id), &Line::Tool(note.clone().into()));
+            let session_id = note.session_id.as_str().into();
+            self.write(self.root_of(&session_id), &Line::Tool(note.clone().into()));
         }
     }
 
     /// Returns the result of a call as the model got it.
     pub(crate) fn tool_output(&self, params: &ToolOutputParams) -> ToolOutputResult {
-        let session = self.entries.get(&params.session_id);
+        let session = self.entries.get(&params.session_id.as_str().into());
         let items = session.map(|session| session.machine.conversation()).unwrap_or_default();
         let results = items.iter().rev().filter_map(|item| match item {
             Item::ToolResults { results, .. } => Some(results),
@@ -226,7 +233,7 @@ impl Sessions {
         ToolOutputResult { text: result.map(|result| result.content.clone()) }
     }
 
-    pub(super) fn stream(&mut self, session_id: &str, role: MessageRole, delta: &str) {
+    pub(super) fn stream(&mut self, session_id: &SessionId, role: MessageRole, delta: &str) {
         let Some(session) = self.entries.get_mut(session_id) else { return };
         if session.stream.as_ref().is_some_and(|stream| stream.role != role) {
             let turn_id = session.turn.as_ref().map(|turn| turn.id.clone()).unwrap_or_default();
@@ -263,7 +270,7 @@ impl Sessions {
             };
             let rev = self.services.next_rev();
             notes.push(MessageNotification {
-                session_id: session.id.clone(),
+                session_id: session.id.clone().into(),
                 turn_id: turn.id.clone().into(),
                 rev,
                 item_id: stream.item_id.clone(),
@@ -284,7 +291,12 @@ impl Sessions {
 
     /// Ends the streaming message. `None`: its text is not part of the conversation. The final text
     /// is published in the parts in which it streamed: reasoning between two texts separates them.
-    pub(super) fn end_stream(&mut self, session_id: &str, turn_id: &TurnId, text: Option<String>) {
+    pub(super) fn end_stream(
+        &mut self,
+        session_id: &SessionId,
+        turn_id: &TurnId,
+        text: Option<String>,
+    ) {
         let rev = self.services.next_rev();
         let Some(session) = self.entries.get_mut(session_id) else { return };
         let Some(stream) = session.stream.take() else {
@@ -310,7 +322,7 @@ impl Sessions {
         }));
     }
 
-    pub(super) fn show_note(&mut self, session_id: &str, turn_id: &TurnId, note: Note) {
+    pub(super) fn show_note(&mut self, session_id: &SessionId, turn_id: &TurnId, note: Note) {
         match note.kind {
             NoteKind::Reminder | NoteKind::Notice => {
                 self.message(session_id, turn_id, MessageRole::Reminder, note.text);
@@ -323,7 +335,7 @@ impl Sessions {
     /// Publishes a complete message.
     pub(super) fn message(
         &mut self,
-        session_id: &str,
+        session_id: &SessionId,
         turn_id: &TurnId,
         role: MessageRole,
         text: String,
@@ -334,7 +346,7 @@ impl Sessions {
     /// Shows a notice of the daemon in a turn.
     pub(super) fn turn_notice(
         &mut self,
-        session_id: &str,
+        session_id: &SessionId,
         turn_id: &TurnId,
         notice: TurnNotice,
         text: String,
@@ -346,7 +358,7 @@ impl Sessions {
     /// Publishes a message of the user.
     pub(super) fn user_message(
         &mut self,
-        session_id: &str,
+        session_id: &SessionId,
         turn_id: &TurnId,
         text: String,
         attached: &[Attached],
@@ -357,7 +369,7 @@ impl Sessions {
 
     fn show_message(
         &mut self,
-        session_id: &str,
+        session_id: &SessionId,
         turn_id: &TurnId,
         (role, notice): (MessageRole, Option<TurnNotice>),
         text: String,

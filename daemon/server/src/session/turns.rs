@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Instant};
 
 use cairn_core::{
     conversation::Attached,
-    ids::TurnId,
+    ids::{SessionId, TurnId},
     model::ToolSpec,
     plan::Dialect,
     policy::trust,
@@ -78,8 +78,8 @@ impl Sessions {
         }
         let model = if params.demo { DEMO } else { &self.config.choice.info.name };
         let turn_settings = self.config.turn_settings(model);
-        let session_id = match &params.session_id {
-            Some(id) => match self.entries.get(id) {
+        let session_id = match params.session_id.as_deref().map(SessionId::from) {
+            Some(id) => match self.entries.get(&id) {
                 Some(session) if session.turn.is_some() => {
                     return Err(RequestError::new(
                         RequestProblem::TurnRunning,
@@ -89,7 +89,7 @@ impl Sessions {
                 }
                 Some(session) => match session.locked() {
                     Some(error) => return Err(error),
-                    None => id.clone(),
+                    None => id,
                 },
                 None => {
                     return Err(RequestError::new(
@@ -158,13 +158,13 @@ impl Sessions {
         }
         self.status.dirty = true;
         self.turn_input(&session_id, &turn_id, Input::UserMessage { text, attached });
-        Ok(RunTaskResult { session_id, turn_id: turn_id.into() })
+        Ok(RunTaskResult { session_id: session_id.into(), turn_id: turn_id.into() })
     }
 
     /// Takes the model, the tools and the limits of a turn from the present settings and keys.
     pub(super) fn begin_turn(
         &mut self,
-        session_id: &str,
+        session_id: &SessionId,
         turn_id: &TurnId,
         demo: bool,
     ) -> Result<(), RequestError> {
@@ -210,7 +210,7 @@ impl Sessions {
         settings: &turn::TurnSettings,
         workspace: &crate::workspace::Workspace,
         instructions: Vec<Instructions>,
-    ) -> String {
+    ) -> SessionId {
         if self.order.len() >= SESSIONS_KEPT
             && let Some(at) = self
                 .order
@@ -221,7 +221,7 @@ impl Sessions {
             self.entries.remove(&id);
             self.subagents.forget(&id);
         }
-        let id = new_id("s");
+        let id = SessionId::from(new_id("s"));
         let surroundings = Surroundings {
             folders: workspace
                 .folders()
@@ -273,7 +273,8 @@ impl Sessions {
         params: SteerParams,
         attached: Vec<Attached>,
     ) -> Result<SteerResult, RequestError> {
-        let session = self.known(&params.session_id)?;
+        let session_id = SessionId::from(params.session_id);
+        let session = self.known(&session_id)?;
         if !session.is_turn(&params.expected_turn_id.as_str().into()) {
             return Err(RequestError::new(
                 RequestProblem::TurnEnded,
@@ -281,7 +282,7 @@ impl Sessions {
                 "Send your words as a reply: agent/runTask with the session's id.",
             ));
         }
-        let (session_id, turn_id) = (params.session_id, TurnId::from(params.expected_turn_id));
+        let turn_id = TurnId::from(params.expected_turn_id);
         self.user_message(&session_id, &turn_id, params.text.clone(), &attached);
         self.turn_input(&session_id, &turn_id, Input::Steer { text: params.text, attached });
         Ok(SteerResult { queued: true })
@@ -291,12 +292,13 @@ impl Sessions {
         if self.cancel_waiting_subagent(params) {
             return Ok(Empty {});
         }
-        self.known(&params.session_id)?;
-        self.turn_input(&params.session_id, &params.turn_id.as_str().into(), Input::Cancel);
+        let session_id = params.session_id.as_str().into();
+        self.known(&session_id)?;
+        self.turn_input(&session_id, &params.turn_id.as_str().into(), Input::Cancel);
         Ok(Empty {})
     }
 
-    pub(super) fn known(&mut self, id: &str) -> Result<&mut SessionEntry, RequestError> {
+    pub(super) fn known(&mut self, id: &SessionId) -> Result<&mut SessionEntry, RequestError> {
         self.entries.get_mut(id).ok_or_else(|| {
             RequestError::new(
                 RequestProblem::SessionUnknown,

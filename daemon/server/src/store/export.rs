@@ -9,6 +9,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use cairn_core::ids::SessionId;
+
 use super::{
     files::create_folder,
     journal,
@@ -48,7 +50,7 @@ trait Form {
 
 /// Exports a session. A long export stays in the folder `exports`, and the next one of the same
 /// session and format replaces it.
-pub fn export(folder: &Path, id: &str, format: ExportFormat) -> io::Result<Exported> {
+pub fn export(folder: &Path, id: &SessionId, format: ExportFormat) -> io::Result<Exported> {
     let exports = folder.join("exports");
     create_folder(&exports)?;
     // Made 0600.
@@ -67,14 +69,14 @@ pub fn export(folder: &Path, id: &str, format: ExportFormat) -> io::Result<Expor
 }
 
 /// Removes the exports of a deleted session.
-pub fn forget(folder: &Path, id: &str) {
+pub fn forget(folder: &Path, id: &SessionId) {
     for format in [ExportFormat::Markdown, ExportFormat::Replay] {
         // Most sessions have no export.
         let _ = std::fs::remove_file(path(folder, id, format));
     }
 }
 
-fn path(folder: &Path, id: &str, format: ExportFormat) -> PathBuf {
+fn path(folder: &Path, id: &SessionId, format: ExportFormat) -> PathBuf {
     let name = match format {
         ExportFormat::Markdown => format!("{id}.md"),
         ExportFormat::Replay => format!("{id}.json"),

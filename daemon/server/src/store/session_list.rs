@@ -10,6 +10,8 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
+use cairn_core::ids::SessionId;
+
 use super::{
     journal::{self, Journal},
     sessions::{
@@ -39,7 +41,7 @@ pub struct ListPage {
 /// Session in the list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedSession {
-    pub session_id: String,
+    pub session_id: SessionId,
     /// Time of the last write to its journal, in milliseconds since 1970.
     pub updated_ms: u64,
     pub digest: Digest,
@@ -91,7 +93,7 @@ const BATCH: usize = 1024 * 1024;
 /// Journal in the folder.
 #[derive(Debug)]
 struct Entry {
-    id: String,
+    id: SessionId,
     /// Time of the last write.
     used: SystemTime,
     bytes: u64,
@@ -126,7 +128,7 @@ pub fn page(
     folder: &Path,
     cursor: Option<&str>,
     limit: Option<u32>,
-    mine: &HashMap<String, SessionFlags>,
+    mine: &HashMap<SessionId, SessionFlags>,
 ) -> io::Result<ListPage> {
     let limit = limit.unwrap_or(PAGE).clamp(1, LARGEST_PAGE) as usize;
     let entries = entries(folder)?;
@@ -142,8 +144,8 @@ pub fn page(
 /// that is the newest turn that has ended, or with `whole` the whole conversation.
 pub fn fork(
     folder: &Path,
-    from: &str,
-    to: &str,
+    from: &SessionId,
+    to: &SessionId,
     at_turn: Option<&str>,
     whole: bool,
 ) -> Result<(), Fault> {
@@ -193,7 +195,7 @@ pub fn fork(
 }
 
 /// Removes a session and the files beside its journal.
-pub fn delete(folder: &Path, id: &str) -> Result<(), Fault> {
+pub fn delete(folder: &Path, id: &SessionId) -> Result<(), Fault> {
     if journal::remove(&sessions::journal_path(folder, id))? { Ok(()) } else { Err(Fault::Locked) }
 }
 
@@ -220,7 +222,7 @@ fn prune_to(folder: &Path, kept: usize, kept_bytes: u64, always: usize) -> io::R
             Err(error) => tracing::warn!("session {} was not removed: {error}", entry.id),
         }
     }
-    let known: HashSet<&str> = entries.iter().map(|entry| entry.id.as_str()).collect();
+    let known: HashSet<&str> = entries.iter().map(|entry| &*entry.id).collect();
     for file in fs::read_dir(folder.join("sessions"))? {
         let file = file?;
         let name = file.file_name();
@@ -251,7 +253,7 @@ fn entries(folder: &Path) -> io::Result<Vec<Entry>> {
         // Follows no link.
         let found = file.metadata().ok().filter(fs::Metadata::is_file)?;
         let used = found.modified().unwrap_or(UNIX_EPOCH);
-        Some(Entry { id: id.to_owned(), used, bytes: found.len() })
+        Some(Entry { id: id.into(), used, bytes: found.len() })
     };
     let mut entries: Vec<Entry> = files.filter_map(entry).collect();
     entries.sort_unstable_by(|a, b| (b.used, &b.id).cmp(&(a.used, &a.id)));
@@ -360,7 +362,7 @@ fn each(path: &Path, mut visit: impl FnMut(u64, Line) -> io::Result<()>) -> io::
 }
 
 /// The line in the journal of a fork.
-fn renamed(line: Line, session_id: &str, origin: ForkedFrom) -> Line {
+fn renamed(line: Line, session_id: &SessionId, origin: ForkedFrom) -> Line {
     let session_id = session_id.to_owned();
     match line {
         Line::Session(header) => {

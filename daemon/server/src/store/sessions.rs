@@ -11,6 +11,7 @@ use std::{
 
 use cairn_core::{
     conversation::Item,
+    ids::SessionId,
     review::Origin,
     turn::{Record, RestoredSession},
 };
@@ -114,7 +115,7 @@ pub fn folder(state: &Path, workspace: &[PathBuf]) -> PathBuf {
 }
 
 /// Journal of a session in the folder of its workspace.
-pub fn journal_path(folder: &Path, session_id: &str) -> PathBuf {
+pub fn journal_path(folder: &Path, session_id: &SessionId) -> PathBuf {
     folder.join("sessions").join(format!("{session_id}.log"))
 }
 

@@ -101,7 +101,7 @@ impl Call for AskCall {
         let origin = context.origin;
         let params = AskParams {
             question_id: format!("q-{}", uuid::Uuid::now_v7().simple()),
-            session_id: origin.session,
+            session_id: origin.session.into(),
             turn_id: origin.turn.into(),
             call_id: origin.call.into(),
             text: self.question,

@@ -90,7 +90,7 @@ pub(crate) fn journal(table: &mut Table) {
     let work = folder.path().canonicalize().expect("a folder");
     let lines = lines("s-long", &work);
     let state = TempDir::new().expect("a folder");
-    let path = sessions::journal_path(&sessions::folder(state.path(), &[work]), "s-long");
+    let path = sessions::journal_path(&sessions::folder(state.path(), &[work]), &"s-long".into());
 
     let writer = Writer::spawn(Journal::create(&path).expect("a journal"), |_| {});
     let writer = writer.expect("a thread");

@@ -8,6 +8,7 @@ use std::io::{self, Write};
 
 use cairn_core::{
     conversation::{AssistantMessage, Block, Item, ToolArguments},
+    ids::SessionId,
     turn::Record,
 };
 use serde_json::{Value, json};
@@ -22,7 +23,7 @@ pub(super) struct Replay {
     last: Option<Value>,
     steps: u64,
     /// Id, prompt and answers of each subagent.
-    subagents: Vec<(String, String, Vec<Value>)>,
+    subagents: Vec<(SessionId, String, Vec<Value>)>,
 }
 
 const TASKS: usize = 20;
@@ -88,7 +89,7 @@ impl Replay {
         }
     }
 
-    fn subagent(&mut self, session_id: String, record: &Record) {
+    fn subagent(&mut self, session_id: SessionId, record: &Record) {
         let known = self.subagents.iter_mut().find(|(id, ..)| *id == session_id);
         match (record, known) {
             (Record::Item(Item::User(message)), None) => {

@@ -6,7 +6,7 @@ use super::*;
 fn folder(bytes: &[usize]) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     for (age, bytes) in bytes.iter().enumerate() {
-        let path = sessions::journal_path(folder.path(), &format!("s-{age}"));
+        let path = sessions::journal_path(folder.path(), &format!("s-{age}").into());
         let mut journal = Journal::create(&path).unwrap();
         journal.append(&[format!("\"{}\"", "x".repeat(*bytes))]).unwrap();
         drop(journal);
@@ -17,7 +17,7 @@ fn folder(bytes: &[usize]) -> tempfile::TempDir {
 }
 
 fn left(folder: &Path) -> Vec<String> {
-    entries(folder).unwrap().into_iter().map(|entry| entry.id).collect()
+    entries(folder).unwrap().into_iter().map(|entry| entry.id.into()).collect()
 }
 
 #[test]
@@ -42,7 +42,7 @@ fn the_oldest_sessions_beyond_the_limits_are_removed() {
 #[test]
 fn a_locked_session_stays_and_files_of_removed_sessions_go() {
     let folder = folder(&[10; 4]);
-    let path = |id: &str| sessions::journal_path(folder.path(), id);
+    let path = |id: &str| sessions::journal_path(folder.path(), &id.into());
     let journal::Opened { access: journal::JournalAccess::Write(held), .. } =
         Journal::open(&path("s-3"), |_| {}).unwrap()
     else {
@@ -102,7 +102,7 @@ fn a_list_shows_sessions_without_a_readable_digest() {
             attachments: Vec::new(),
         })
     };
-    let path = sessions::journal_path(folder.path(), "s-old");
+    let path = sessions::journal_path(folder.path(), &"s-old".into());
     let mut journal = Journal::create(&path).unwrap();
     let lines = [turn(1), turn(2)].map(|line| serde_json::to_vec(&line).unwrap());
     journal.append(&lines).unwrap();

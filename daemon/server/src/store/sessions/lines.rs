@@ -11,6 +11,7 @@
 
 use cairn_core::{
     conversation::{Attached, AttachedContent},
+    ids::SessionId,
     prompt::Surroundings,
     turn::Record,
 };
@@ -56,7 +57,7 @@ pub struct Header {
     /// [`VERSION`] of the writer.
     pub version: u32,
     /// Id of the session, and the name of the file without `.log`.
-    pub session_id: String,
+    pub session_id: SessionId,
     /// Folders, system, date and instructions that the system prompt names.
     pub surroundings: Surroundings,
     /// Absent in a session that is no fork.
@@ -68,7 +69,7 @@ pub struct Header {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ForkedFrom {
-    pub session_id: String,
+    pub session_id: SessionId,
     /// Last turn that was copied and had ended; `null` if none had.
     pub turn_id: Option<String>,
 }
@@ -167,7 +168,7 @@ impl From<&Attached> for StoredAttachment {
 #[serde(rename_all = "camelCase")]
 pub struct SubagentStep {
     /// Id of the subagent's own session.
-    pub session_id: String,
+    pub session_id: SessionId,
     pub step: Record,
 }
 
@@ -236,7 +237,7 @@ pub struct StoredSpent {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StoredPlan {
-    pub session_id: String,
+    pub session_id: SessionId,
     pub turn_id: String,
     /// Revision with which it was shown. A later daemon begins above it.
     pub rev: u32,
@@ -318,7 +319,7 @@ pub struct StoredCommand {
 #[serde(rename_all = "camelCase")]
 pub struct StoredCall {
     /// Session of the call; a subagent's own session for a call of a subagent.
-    pub session_id: String,
+    pub session_id: SessionId,
     pub turn_id: String,
     /// Revision with which it was shown.
     pub rev: u32,
@@ -417,7 +418,7 @@ pub enum StoredCallState {
 #[serde(rename_all = "camelCase")]
 pub struct StoredParent {
     /// Session whose journal this is.
-    pub session_id: String,
+    pub session_id: SessionId,
     pub turn_id: String,
     pub call_id: String,
     /// Id of the plan item that was in progress. Absent if there was none.
@@ -430,7 +431,7 @@ pub struct StoredParent {
 #[serde(rename_all = "camelCase")]
 pub struct StoredSubagent {
     /// Id of the subagent's own session.
-    pub session_id: String,
+    pub session_id: SessionId,
     pub turn_id: String,
     /// Revision with which it was shown.
     pub rev: u32,

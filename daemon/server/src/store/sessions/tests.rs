@@ -225,7 +225,7 @@ fn every_kind() -> Vec<Line> {
 #[test]
 fn each_kind_of_line_has_its_recorded_form() {
     let folder = tempfile::tempdir().unwrap();
-    let path = journal_path(folder.path(), "s");
+    let path = journal_path(folder.path(), &"s".into());
     let mut journal = Journal::create(&path).unwrap();
     let lines = every_kind();
     let bytes: Vec<_> = lines.iter().map(|line| serde_json::to_vec(line).unwrap()).collect();

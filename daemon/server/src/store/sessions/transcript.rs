@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 
 use cairn_core::{
     conversation::{Item, Note, NoteKind},
+    ids::SessionId,
     prompt::instructions::loaded,
     turn::Record,
 };
@@ -20,7 +21,7 @@ const PAGE_BYTES: usize = 4 * 1024 * 1024;
 /// Consecutive entries of a transcript, oldest first.
 #[derive(Debug, Default)]
 pub struct Page {
-    pub session_id: String,
+    pub session_id: SessionId,
     pub entries: Vec<PageEntry>,
     /// Number of the first entry, if there are earlier ones.
     pub earlier: Option<u64>,
@@ -66,7 +67,7 @@ pub enum Speaker {
 /// Builder of one page from the lines of a journal in order.
 #[derive(Default)]
 pub(super) struct Transcript {
-    session_id: String,
+    session_id: SessionId,
     /// Newest turn.
     turn_id: String,
     /// Names of the instructions of the session, until the first turn shows them.
