@@ -23,7 +23,7 @@ CARGO_DENY := 0.20.2
 # The folder that F5 in VS Code opens: a copy, so that a task may change it.
 SAMPLE := target/sample
 
-.PHONY: help run test prepare-e2e unit clients debug-extension format check-daemon check-platforms deny test-daemon e2e bench bench-editor properties fuzz soak soak-review review-oracle oracle gen package install check-extension daemon-release daemon-packed system-packages
+.PHONY: help run test prepare-e2e unit clients recording debug-extension format check-daemon check-platforms deny test-daemon e2e bench bench-editor properties fuzz soak soak-review review-oracle oracle gen package install check-extension daemon-release daemon-packed system-packages
 
 help: ## say what there is
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -89,6 +89,9 @@ clients: ## install the editors that are tested where they are there (Emacs with
 	apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends emacs-nox elpa-eglot elpa-lsp-mode tmux vim-nox
 	@if apt-cache show hx >/dev/null 2>&1; then DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends hx; \
 	else echo "This system has no package of Helix: its scene is skipped."; fi
+
+recording: package system-packages tests/e2e/node_modules ## make the recording of the README again (needs img2webp, Debian's package webp)
+	node tests/e2e/record.mjs
 
 properties: ## property tests with new cases, ten times as many (SEED=1 CASES=3000)
 	@export PROPTEST_RNG_SEED=$(or $(SEED),$$RANDOM) PROPTEST_CASES=$(or $(CASES),3000); \
