@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     conversation::{Attached, AttachedContent, Block, Item, ToolArguments, ToolResult},
+    ids::CallId,
     marks,
     model::Usage,
 };
@@ -263,9 +264,9 @@ fn elided(items: &[Item], index: usize) -> Cow<'_, Item> {
     if results.iter().all(|result| result.content.len() < SMALL_RESULT) {
         return Cow::Borrowed(item);
     }
-    let call = |id: &str| match index.checked_sub(1).and_then(|before| items.get(before)) {
+    let call = |id: &CallId| match index.checked_sub(1).and_then(|before| items.get(before)) {
         Some(Item::Assistant(message)) => {
-            message.tool_calls().find(|call| call.id == id).map(|call| call.name.as_str())
+            message.tool_calls().find(|call| call.id == *id).map(|call| call.name.as_str())
         }
         Some(Item::User(_) | Item::ToolResults { .. }) | None => None,
     };

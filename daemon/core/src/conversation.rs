@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::marks;
+use crate::{ids::CallId, marks};
 
 mod attached;
 
@@ -102,7 +102,7 @@ pub enum Block {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolCall {
     /// Unique in the conversation; the provider's own id, or one made up for a server that sent none.
-    pub id: String,
+    pub id: CallId,
     pub name: String,
     pub arguments: ToolArguments,
 }
@@ -117,7 +117,7 @@ pub enum ToolArguments {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolResult {
-    pub call_id: String,
+    pub call_id: CallId,
     pub content: String,
     pub is_error: bool,
 }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::conversation::AssistantMessage;
+use crate::{conversation::AssistantMessage, ids::CallId};
 
 /// Definition of a tool for the model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -26,7 +26,7 @@ pub enum ModelEvent {
     Thinking(String),
     /// The model began to write a call; its arguments are still streaming.
     CallStarted {
-        id: String,
+        id: CallId,
         name: String,
     },
     /// The message ended properly. Only this makes tools run.

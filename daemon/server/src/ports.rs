@@ -166,7 +166,7 @@ pub trait Notices: fmt::Debug + Send + Sync + 'static {
     fn tool(&self, session: &SessionId, turn: &TurnId, call_id: &CallId, update: ToolUpdate);
 
     /// Reports a piece of the output of a running command.
-    fn output(&self, session: &SessionId, turn: &TurnId, call_id: &str, seq: u32, text: String);
+    fn output(&self, session: &SessionId, turn: &TurnId, call_id: &CallId, seq: u32, text: String);
 
     /// Shows a notice to the user in the turn. `text` is its English text.
     fn tell(&self, session: &SessionId, turn: &TurnId, notice: TurnNotice, text: String);

@@ -121,7 +121,7 @@ pub(crate) async fn run_tool(
         notices: Arc::clone(&notices),
         session: session.clone(),
         turn: turn.clone(),
-        call: call.id.as_str().into(),
+        call: call.id.clone(),
     };
     context.live = Some(progress.live_output());
     let run = AssertUnwindSafe(run(&progress, tool, &call, context, mode)).catch_unwind();

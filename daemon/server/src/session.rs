@@ -301,9 +301,9 @@ impl Notices for Mailbox<SessionEvent> {
         self.send(SessionEvent::Tool { session, turn, call_id, update });
     }
 
-    fn output(&self, session: &SessionId, turn: &TurnId, call_id: &str, seq: u32, text: String) {
+    fn output(&self, session: &SessionId, turn: &TurnId, call_id: &CallId, seq: u32, text: String) {
         let (session_id, turn_id) = (session.into(), turn.into());
-        let call_id = call_id.to_owned();
+        let call_id = call_id.into();
         let piece = OutputNotification { session_id, turn_id, call_id, seq, text };
         self.send(SessionEvent::Output(piece));
     }

@@ -121,7 +121,7 @@ fn ends(format: Format, event: &SseEvent) -> bool {
 
 fn check_reply(said: &[ModelEvent], reply: &Reply) {
     let calls: Vec<_> = reply.message.tool_calls().collect();
-    let ids: BTreeSet<&str> = calls.iter().map(|call| call.id.as_str()).collect();
+    let ids: BTreeSet<&str> = calls.iter().map(|call| &*call.id).collect();
     assert_eq!(ids.len(), calls.len(), "two calls with one id: {reply:?}");
     for id in &ids {
         assert!(!id.is_empty(), "a call without an id");

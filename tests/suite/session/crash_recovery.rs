@@ -14,6 +14,7 @@ use std::{
 use cairn::store::sessions::Line;
 use cairn_core::{
     conversation::Item,
+    ids::CallId,
     plan::{Plan, Status, TodoItem},
     turn::Record,
 };
@@ -306,10 +307,10 @@ struct Known {
     ended: bool,
     /// State of the newest turn.
     heard: bool,
-    calls: HashSet<String>,
-    begun: HashSet<String>,
-    answered: HashSet<String>,
-    shown: HashSet<String>,
+    calls: HashSet<CallId>,
+    begun: HashSet<CallId>,
+    answered: HashSet<CallId>,
+    shown: HashSet<CallId>,
     plan: Plan,
     steered: bool,
 }
@@ -402,10 +403,10 @@ async fn die_and_go_on(recording: Recording, last: usize, variant: usize) -> Rec
         TranscriptEntry::Message(_) | TranscriptEntry::Tool(_) => false,
     };
     assert_eq!(entries.iter().filter(started).count(), known.turns, "{name}");
-    let told: HashSet<String> = entries
+    let told: HashSet<CallId> = entries
         .iter()
         .filter_map(|entry| match entry {
-            TranscriptEntry::Tool(tool) => Some(tool.call_id.clone()),
+            TranscriptEntry::Tool(tool) => Some(tool.call_id.as_str().into()),
             TranscriptEntry::Turn(_) | TranscriptEntry::Message(_) => None,
         })
         .collect();
@@ -426,11 +427,11 @@ async fn die_and_go_on(recording: Recording, last: usize, variant: usize) -> Rec
     if let Some(turn) = cut {
         let mut steered = known.steered;
         for round in 0..ROUNDS {
-            let id = call_id(turn, round);
+            let id = CallId::from(call_id(turn, round));
             let lost = known.calls.contains(&id) && !known.answered.contains(&id);
             let done = known.answered.contains(&id) || (lost && shows(&folder, turn, round));
             if !done {
-                let id = if lost { format!("{id}again") } else { id };
+                let id = if lost { format!("{id}again").into() } else { id };
                 test.model.push(answer(&test, turn, round, &id));
             }
         }

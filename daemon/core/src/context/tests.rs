@@ -14,11 +14,11 @@ fn user(text: &str) -> Item {
 
 fn round(id: usize, output: &str, is_error: bool) -> [Item; 2] {
     let call = ToolCall {
-        id: format!("c{id}"),
+        id: format!("c{id}").into(),
         name: "read_file".into(),
         arguments: ToolArguments::Object(json!({ "path": "a" })),
     };
-    let result = ToolResult { call_id: format!("c{id}"), content: output.into(), is_error };
+    let result = ToolResult { call_id: format!("c{id}").into(), content: output.into(), is_error };
     [
         Item::Assistant(AssistantMessage { blocks: vec![Block::ToolCall(call)] }),
         Item::ToolResults { results: vec![result], notes: Vec::new() },

@@ -12,6 +12,7 @@ use super::{
 use crate::{
     context::{Cost, Epoch, Meter, Shortened},
     conversation::Note,
+    ids::CallId,
     plan::{Plan, reminder::ReminderState},
 };
 
@@ -23,7 +24,7 @@ pub enum Record {
     Item(Item),
     /// A call begins to run, and may have effects from here on. The server writes it durably before
     /// the call has any effect.
-    Begun { call_id: String },
+    Begun { call_id: CallId },
     /// A result whose round is not closed yet.
     Result(ToolResult),
     /// The conversation was shortened: another part of it is sent from here on. Comes after the
@@ -56,7 +57,7 @@ pub struct RestoredSession {
     conversation: Vec<Item>,
     /// Results of the newest message.
     results: Vec<ToolResult>,
-    begun: Vec<String>,
+    begun: Vec<CallId>,
     epoch: Epoch,
     digests: Vec<usize>,
     memo: Memo,

@@ -3,6 +3,7 @@
 //! Must never close a round while a call has no result.
 
 use super::*;
+use crate::ids::CallId;
 
 /// Number of tool calls from which on a turn counts as multi-step, also without a plan.
 const MULTI_STEP_CALLS: u32 = 3;
@@ -10,7 +11,7 @@ const MULTI_STEP_CALLS: u32 = 3;
 impl Session {
     pub(super) fn tool_done(
         &mut self,
-        call_id: &str,
+        call_id: &CallId,
         content: String,
         is_error: bool,
         effects: &mut Vec<Effect>,

@@ -6,6 +6,7 @@ use super::End;
 use crate::{
     context::Shortened,
     conversation::{Attached, Note, NoteKind, ToolCall},
+    ids::CallId,
     model::{ModelEvent, Usage},
     plan::TodoItem,
 };
@@ -35,7 +36,7 @@ pub enum Input {
         updated: bool,
     },
     ToolDone {
-        call_id: String,
+        call_id: CallId,
         content: String,
         is_error: bool,
     },
@@ -103,7 +104,7 @@ pub enum Effect {
     },
     /// The model began to write a call.
     CallAnnounced {
-        id: String,
+        id: CallId,
         name: String,
     },
     /// Streamed text.

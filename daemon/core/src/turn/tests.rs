@@ -171,11 +171,11 @@ fn assert_legal(items: &[Item], running: bool) {
         match item {
             Item::Assistant(message) => {
                 assert!(!message.blocks.is_empty(), "an empty assistant message");
-                let calls: Vec<&str> = message.tool_calls().map(|call| call.id.as_str()).collect();
+                let calls: Vec<&str> = message.tool_calls().map(|call| &*call.id).collect();
                 match items.get(at + 1) {
                     Some(Item::ToolResults { results, .. }) => {
                         let answered: Vec<&str> =
-                            results.iter().map(|result| result.call_id.as_str()).collect();
+                            results.iter().map(|result| &*result.call_id).collect();
                         assert_eq!(calls, answered);
                     }
                     Some(Item::User(_) | Item::Assistant(_)) => {
@@ -244,7 +244,7 @@ fn a_task_runs_from_its_plan_to_its_final_text() {
     let Some(Item::ToolResults { results, .. }) = test.session.conversation().get(2) else {
         panic!()
     };
-    let order: Vec<&str> = results.iter().map(|result| result.call_id.as_str()).collect();
+    let order: Vec<&str> = results.iter().map(|result| &*result.call_id).collect();
     assert_eq!(order, ["a", "b", "c", "d"], "results in call order, whatever finished first");
     assert_eq!(test.session.usage().input_tokens, 20);
     let (rounds, of_turn) = test.session.turn_usage();

@@ -1,15 +1,16 @@
 //! Calls of one message: their order, their results, and the answers of the machine itself.
 
 use super::*;
+use crate::ids::CallId;
 
 /// Calls in message order with their results. Calls that change something run alone and in order;
 /// neighbours that only read run together.
 #[derive(Debug)]
 pub(super) struct Batch {
     waiting: VecDeque<ToolCall>,
-    running: Vec<(String, Parallel)>,
+    running: Vec<(CallId, Parallel)>,
     /// In call order; `None` until answered.
-    slots: Vec<(String, Option<ToolResult>)>,
+    slots: Vec<(CallId, Option<ToolResult>)>,
     /// A todo call of this round was accepted.
     pub(super) plan_updated: bool,
     /// Text to append to the result of the running call, which runs alone.
@@ -64,12 +65,12 @@ impl Batch {
         Some(call)
     }
 
-    pub(super) fn answer(&mut self, id: &str, content: String, is_error: IsError) {
+    pub(super) fn answer(&mut self, id: &CallId, content: String, is_error: IsError) {
         self.complete(id, content, is_error == IsError::Yes);
     }
 
     /// Stores a result. Returns false if the call is unknown or already answered.
-    pub(super) fn complete(&mut self, id: &str, mut content: String, is_error: bool) -> bool {
+    pub(super) fn complete(&mut self, id: &CallId, mut content: String, is_error: bool) -> bool {
         let Some(at) = self.running.iter().position(|(running, _)| running == id) else {
             return false;
         };

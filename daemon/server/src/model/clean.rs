@@ -26,7 +26,7 @@ impl Cleaner {
             ModelEvent::Text(piece) => text(self.text.push(redactor, &piece)),
             ModelEvent::Thinking(piece) => thinking(self.thinking.push(redactor, &piece)),
             ModelEvent::CallStarted { id, name } => vec![ModelEvent::CallStarted {
-                id: redactor.text(&id).into_owned(),
+                id: redactor.text(&id).into_owned().into(),
                 name: redactor.text(&name).into_owned(),
             }],
             ModelEvent::Finished(mut answer) => {
@@ -83,7 +83,7 @@ fn reply(redactor: &Redactor, reply: &mut Reply) {
                 summary.iter_mut().for_each(|part| redactor.string(part));
             }
             Block::ToolCall(call) => {
-                redactor.string(&mut call.id);
+                call.id = redactor.text(&call.id).into_owned().into();
                 redactor.string(&mut call.name);
                 match &mut call.arguments {
                     ToolArguments::Object(object) => redactor.json(object),

@@ -8,6 +8,7 @@ use std::{borrow::Cow, collections::HashSet};
 use bytes::Bytes;
 use cairn_core::{
     conversation::{Attached, Image, Item, Note, ToolArguments, ToolResult, UserMessage},
+    ids::CallId,
     marks,
     model::{Failure, FailureKind, ModelEvent},
 };
@@ -121,7 +122,7 @@ impl CallIds {
     }
 
     /// Returns the server's id if the API accepts it and it is new, else a generated one.
-    pub fn admit(&mut self, wire: Option<&str>) -> Result<String, IdFault> {
+    pub fn admit(&mut self, wire: Option<&str>) -> Result<CallId, IdFault> {
         self.calls += 1;
         if self.calls > MAX_CALLS {
             return Err(IdFault::TooMany);
@@ -132,11 +133,11 @@ impl CallIds {
             }
             // Replaces ids such as `call_0` that a server uses again in each answer.
             if self.rule.takes(id) && !self.is_taken(id) {
-                return Ok(id.to_owned());
+                return Ok(id.into());
             }
         }
         self.made += 1;
-        Ok(format!("{}_{}", self.prefix, self.made))
+        Ok(format!("{}_{}", self.prefix, self.made).into())
     }
 
     fn is_taken(&self, id: &str) -> bool {

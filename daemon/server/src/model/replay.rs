@@ -189,7 +189,7 @@ impl Player {
         );
         for (number, call) in step.calls.iter().enumerate() {
             let wanted = format!("replay_{place}_{number}");
-            let id = ids.admit(Some(&wanted)).unwrap_or(wanted);
+            let id = ids.admit(Some(&wanted)).unwrap_or_else(|_| wanted.into());
             let (name, arguments) = (call.name.clone(), call.arguments.clone());
             let started = ModelEvent::CallStarted { id: id.clone(), name: name.clone() };
             let _ = events.send(started).await;

@@ -142,12 +142,11 @@ impl Sessions {
                     detail: Some(content),
                     ..ToolUpdate::default()
                 };
-                let call_id = call.id.as_str().into();
-                self.announce(session_id, turn_id, &call_id, &call.name, plan_item);
-                self.tool_update(session_id, turn_id, &call_id, update);
+                self.announce(session_id, turn_id, &call.id, &call.name, plan_item);
+                self.tool_update(session_id, turn_id, &call.id, update);
             }
             Effect::CallAnnounced { id, name } => {
-                self.announce(session_id, turn_id, &id.into(), &name, None)
+                self.announce(session_id, turn_id, &id, &name, None)
             }
             Effect::Text { delta } => self.stream(session_id, MessageRole::Assistant, &delta),
             Effect::Thinking { delta } => self.stream(session_id, MessageRole::Thinking, &delta),
@@ -179,8 +178,7 @@ impl Sessions {
         call: ToolCall,
         plan_item: Option<String>,
     ) {
-        let call_id = call.id.as_str().into();
-        self.announce(session_id, turn_id, &call_id, &call.name, plan_item.clone());
+        self.announce(session_id, turn_id, &call.id, &call.name, plan_item.clone());
         let Some(session) = self.entries.get_mut(session_id) else { return };
         // A todo call does not count as work on an item.
         let plan_item = plan_item.filter(|_| TaskTool::named(&call.name).is_none());
@@ -188,7 +186,7 @@ impl Sessions {
             session.work.call_started(item);
             session.plan_stale = true;
         }
-        let origin = self.origin_of(session_id, turn_id, &call_id, plan_item);
+        let origin = self.origin_of(session_id, turn_id, &call.id, plan_item);
         let root = self.entries.get(&origin.session);
         let journal = root.and_then(|root| root.journal.clone());
         let edit_policy = root.map_or(EditPolicy::Propose, SessionEntry::edit_policy);

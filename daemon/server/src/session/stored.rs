@@ -83,16 +83,17 @@ both_ways!(PlanItem = StoredItem;
     id, content, active_form, blocked, blocked_by, calls, elapsed_ms;
     status: one, files: all, commands: all);
 both_ways!(LinkedFile = StoredFileLink; uri, path;);
-both_ways!(LinkedCommand = StoredCommand; call_id, title, elapsed_ms; state: one);
+both_ways!(LinkedCommand = StoredCommand; title, elapsed_ms; call_id: one, state: one);
 both_ways!(ToolNotification = StoredCall;
-    turn_id, rev, call_id, name, title, plan_item, detail, uri, started_at, ended_at;
-    session_id: one, state: one, parent: some, tool_kind: some, target: some, stats: some);
+    turn_id, rev, name, title, plan_item, detail, uri, started_at, ended_at;
+    session_id: one, call_id: one, state: one,
+    parent: some, tool_kind: some, target: some, stats: some);
 both_ways!(
     ToolKind = StoredKind { Read, Search, Edit, Create, Delete, Move, Run, Plan, Task, Ask }
 );
 both_ways!(ToolStats = StoredStats; added, removed, matches, lines, exit_code;);
 both_ways!(TurnSpent = StoredSpent; elapsed_ms, cost_micros; usage: one);
-both_ways!(ParentCall = StoredParent; turn_id, call_id, plan_item; session_id: one);
+both_ways!(ParentCall = StoredParent; turn_id, plan_item; session_id: one, call_id: one);
 both_ways!(SubagentNotification = StoredSubagent;
     turn_id, rev, place, title, completed, total, rounds;
     session_id: one, parent: one, phase: one, items: all, usage: one);

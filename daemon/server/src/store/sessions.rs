@@ -122,7 +122,7 @@ pub fn journal_path(folder: &Path, session_id: &SessionId) -> PathBuf {
 /// Line that records the start of a call.
 pub fn begun(origin: &Origin) -> Vec<u8> {
     let (session, _, call) = origin.doer();
-    let step = Record::Begun { call_id: call.into() };
+    let step = Record::Begun { call_id: call.clone() };
     let line = match &origin.subagent {
         None => Line::Step(step),
         Some(_) => Line::SubagentStep(SubagentStep { session_id: session.to_owned(), step }),

@@ -44,7 +44,8 @@ pub(crate) fn requests(table: &mut Table) {
         session.take_records();
         session.step(Input::Model { request: number, event: ModelEvent::Finished(call(round)) });
         let content = format!("round {round} {}", "x".repeat(RESULT_BYTES));
-        let done = Input::ToolDone { call_id: format!("c{round}"), content, is_error: false };
+        let done =
+            Input::ToolDone { call_id: format!("c{round}").into(), content, is_error: false };
         let began = Instant::now();
         effects = session.step(done);
         session.take_records();
@@ -80,7 +81,7 @@ fn session() -> Session {
 
 fn call(round: usize) -> Reply {
     let call = ToolCall {
-        id: format!("c{round}"),
+        id: format!("c{round}").into(),
         name: "read_file".into(),
         arguments: ToolArguments::Object(json!({ "path": format!("src/file_{round}.rs") })),
     };

@@ -16,6 +16,7 @@ use cairn_core::{
     conversation::{
         AssistantMessage, Block, Item, ToolArguments, ToolCall, ToolResult, UserMessage,
     },
+    ids::CallId,
     prompt::Surroundings,
     review::Origin,
     turn::Record,
@@ -35,7 +36,7 @@ const RESULT_BYTES: usize = 1_000;
 
 /// The records of one round of reading, one after the other.
 fn round(number: usize) -> [Line; 2] {
-    let id = format!("c{number}");
+    let id = CallId::from(format!("c{number}"));
     let name = "read_file".to_owned();
     let arguments = ToolArguments::Object(json!({ "path": format!("src/file_{number}.rs") }));
     let call = ToolCall { id: id.clone(), name, arguments };

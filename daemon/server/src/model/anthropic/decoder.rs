@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use cairn_core::{
     conversation::{AssistantMessage, Block, ToolCall},
+    ids::CallId,
     model::{Failure, FailureKind, ModelEvent, Reply, Stop, Usage},
 };
 use serde_json::{Map, Value};
@@ -44,7 +45,7 @@ enum BlockKind {
     },
     Redacted(String),
     Call {
-        id: String,
+        id: CallId,
         name: String,
         input: Option<Value>,
         json: String,

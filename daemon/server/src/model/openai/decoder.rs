@@ -3,6 +3,7 @@
 use bytes::Bytes;
 use cairn_core::{
     conversation::{AssistantMessage, Block, ToolCall},
+    ids::CallId,
     model::{Failure, FailureKind, ModelEvent, Reply, Stop, Usage},
 };
 use serde_json::Value;
@@ -31,7 +32,7 @@ pub struct ChatDecoder {
 #[derive(Debug)]
 struct OpenCall {
     /// Unique in the conversation.
-    id: String,
+    id: CallId,
     /// Id that the server sent; it assigns pieces to calls.
     wire_id: Option<String>,
     index: Option<u64>,

@@ -132,7 +132,7 @@ async fn ids_in_a_resumed_session_stay_unique() {
         provider(r#"{"cairnReplay": 1, "steps": [{"calls": [{"name": "f"}, {"name": "f"}]}]}"#);
     let taken = Bytes::from_static(br#"{"call":"replay_0_0"}"#).to_vec();
     let events = answer(&provider, request("s", taken)).await;
-    let ids: Vec<&str> = reply(&events).message.tool_calls().map(|call| call.id.as_str()).collect();
+    let ids: Vec<&str> = reply(&events).message.tool_calls().map(|call| &*call.id).collect();
     assert!(ids[0].starts_with("call_") && ids[1] == "replay_0_1", "{ids:?}");
 }
 

@@ -3,6 +3,7 @@
 use bytes::Bytes;
 use cairn_core::{
     conversation::{AssistantMessage, Block, ToolArguments, ToolCall},
+    ids::CallId,
     model::{Failure, FailureKind, ModelEvent, Reply, Stop, Usage},
 };
 use serde_json::{Value, json};
@@ -59,7 +60,7 @@ enum ItemKind {
         sealed: String,
     },
     Call {
-        id: String,
+        id: CallId,
         name: String,
         arguments: String,
     },

@@ -11,7 +11,7 @@
 
 use cairn_core::{
     conversation::{Attached, AttachedContent},
-    ids::SessionId,
+    ids::{CallId, SessionId},
     prompt::Surroundings,
     turn::Record,
 };
@@ -305,7 +305,7 @@ pub struct StoredFileLink {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StoredCommand {
-    pub call_id: String,
+    pub call_id: CallId,
     /// Title, such as `Run npm test`.
     pub title: String,
     pub state: StoredCallState,
@@ -323,7 +323,7 @@ pub struct StoredCall {
     pub turn_id: String,
     /// Revision with which it was shown.
     pub rev: u32,
-    pub call_id: String,
+    pub call_id: CallId,
     /// Name of the tool.
     pub name: String,
     /// One line, such as `Read src/cart.mjs`.
@@ -420,7 +420,7 @@ pub struct StoredParent {
     /// Session whose journal this is.
     pub session_id: SessionId,
     pub turn_id: String,
-    pub call_id: String,
+    pub call_id: CallId,
     /// Id of the plan item that was in progress. Absent if there was none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan_item: Option<String>,
