@@ -10,6 +10,7 @@ import { byPlanItem } from "../src/review/groups";
 import { HunkLenses } from "../src/review/lenses";
 import { HunkDecorations } from "../src/review/hunkDecorations";
 import { rejectionOf } from "../src/review/ownText";
+import { ReviewCommands } from "../src/review/commands";
 import { RepeatGuard } from "../src/review/repeat";
 import { struckWords } from "../src/review/removedText";
 import { RemovedZones } from "../src/review/zones";
@@ -17,7 +18,9 @@ import { type Memory, ModeStore } from "../src/stores/mode";
 import { PlanStore } from "../src/stores/plan";
 import { type PlacedHunk, ReviewStore, lineCounts } from "../src/stores/review";
 import { SessionStore } from "../src/stores/session";
-import { FakeEditor, type FakeTab, TabInputText, Uri as FakeUri, desk, dialog, settings, zones } from "./vscode";
+import { FakeEditor, type FakeTab, TabInputText, Uri as FakeUri, desk, dialog, registered, settings, zones } from "./vscode";
+
+vi.mock("../src/daemon/agent", () => ({ reasonOf: String }));
 
 const hunk = (id: string, line: number, over: Partial<Hunk> = {}): Hunk => ({
   id,
@@ -284,6 +287,48 @@ describe("a double-click on a decision", () => {
     };
     expect([at(0, "row"), at(200, "row"), at(399, "row"), at(400, "row")]).toEqual([false, true, true, false]);
     expect([at(450, "lens"), at(500, undefined), at(510, undefined)]).toEqual([false, false, false]);
+  });
+
+  it("counts once in rows and lenses of any kind, and each key counts", async () => {
+    const now = vi.spyOn(Date, "now");
+    const decided: string[] = [];
+    const agent = {
+      request: (_: unknown, { decision, scope }: { decision: string; scope: { kind: string; hunkId?: string } }) => {
+        decided.push(`${decision} ${scope.hunkId ?? scope.kind}`);
+        return Promise.resolve({ applied: 1, stale: 0, failed: [] });
+      },
+    };
+    const reviews = new ReviewStore();
+    reviews.update(review("a", 1, [hunk("1", 3), hunk("2", 9), hunk("3", 20)]));
+    const here = { get: () => reviews.placed("file:///w/a")[0] };
+    new ReviewCommands(agent as never, reviews, {} as never, here as never);
+    const run = async (at: number, command: string, ...args: unknown[]): Promise<void> => {
+      now.mockReturnValue(1_000_000 + at);
+      await registered.get(`cairn.${command}`)?.(...args);
+    };
+    const row = (id: string): object => ({ kind: "hunk", uri: "file:///w/a", hunkId: id, rev: 1 });
+    const lens = (id: string): object => ({ uri: "file:///w/a", hunkId: id, rev: 1 });
+    const step = { kind: "step", item: { id: "s1" }, sessionId: "s", placed: [] };
+
+    await run(0, "rejectHunk", row("1"), undefined);
+    await run(100, "rejectHunk", row("2"), undefined);
+    await run(200, "rejectFile", { kind: "file", uri: "file:///w/a", rev: 1 }, undefined);
+    await run(300, "rejectPlanItem", step, undefined);
+    await run(310, "acceptHunk", row("2"), undefined);
+    expect(decided.splice(0)).toEqual(["reject 1", "accept 2"]);
+
+    await run(2_000, "acceptPlanItem", step, undefined);
+    await run(2_100, "acceptPlanItem", step, undefined);
+    await run(2_100, "acceptHunk", lens("1"));
+    await run(2_200, "acceptHunk", lens("2"));
+    expect(decided.splice(0)).toEqual(["accept planItem", "accept 1"]);
+
+    for (const at of [3_000, 3_010, 3_020]) {
+      await run(at, "rejectHunk", { ...row("3"), keyed: true });
+      await run(at, "rejectPlanItem", { ...step, keyed: true });
+    }
+    now.mockRestore();
+    expect(decided).toHaveLength(6);
   });
 });
 

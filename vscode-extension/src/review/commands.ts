@@ -59,7 +59,7 @@ export class ReviewCommands implements vscode.Disposable {
       on("cairn.rejectHunkWithReason", (arg) => this.#decideHunk("reject", arg, { asks: true })),
       on("cairn.acceptFile", (arg) => this.#decideFile("accept", arg)),
       on("cairn.rejectFile", (arg) => this.#decideFile("reject", arg)),
-      on("cairn.rejectFileWithReason", (arg) => this.#rejectWithReason(this.#fileOf(arg), NO_FILE)),
+      on("cairn.rejectFileWithReason", (arg) => this.#rejectWithReason(arg)),
       on("cairn.acceptAll", () => this.#decideAll("accept")),
       on("cairn.rejectAll", () => this.#decideAll("reject")),
       on("cairn.acceptPlanItem", (arg) => this.#decidePlanItem("accept", arg)),
@@ -140,9 +140,10 @@ export class ReviewCommands implements vscode.Disposable {
   }
 
   /** Asks for a reason, then rejects the revision that was shown when the input box opened. */
-  async #rejectWithReason(choice: Choice | undefined, otherwise: string): Promise<boolean> {
+  async #rejectWithReason(arg: unknown): Promise<boolean> {
+    const choice = this.#fileOf(arg);
     if (choice === undefined) {
-      say(otherwise);
+      say(NO_FILE);
       return false;
     }
     const feedback = await askReason();
@@ -175,6 +176,9 @@ export class ReviewCommands implements vscode.Disposable {
 
   /** A step of the plan, or a group of edits that belong to none. */
   async #decidePlanItem(decision: Decision, arg: unknown): Promise<boolean> {
+    if (this.#clicks.isRepeat(pointerPlace(decision, arg))) {
+      return false;
+    }
     const { item, sessionId, placed } = (arg ?? {}) as Partial<Group>;
     if (item !== undefined && sessionId !== undefined) {
       return this.#decide(decision, choiceOf({ kind: "planItem", sessionId, planItem: item.id }));
@@ -369,13 +373,20 @@ function threadOf(arg: unknown): { readonly contextValue: string; readonly uri: 
 /**
  * Place of the pointer that decided: the buttons of one decision in rows, zones or lenses, which stand
  * below each other; `undefined` for a key.
+ *
+ * The arguments tell them apart, as measured in VS Code 1.139: a button of a row and its context menu pass the
+ * row and `undefined`, a key of the list passes the row that the view has marked, and a key of an
+ * editor or the palette passes nothing.
  */
 function pointerPlace(decision: Decision, arg: unknown): string | undefined {
-  const target = targetOf(arg);
+  const { kind, keyed } = (arg ?? {}) as Partial<Target>;
   if (threadOf(arg) !== undefined) {
     return `${decision} zone`;
   }
-  return target === undefined || target.keyed === true ? undefined : `${decision} ${target.kind === undefined ? "lens" : "row"}`;
+  if (keyed === true) {
+    return undefined;
+  }
+  return typeof kind === "string" ? `${decision} row` : targetOf(arg) === undefined ? undefined : `${decision} lens`;
 }
 
 /** Two spellings of one URI are the same. */
