@@ -108,6 +108,20 @@ step("the edits of the file are accepted", async () => {
   assert.match(await window.text(), /limit - 1/u);
 });
 
+step("a function inserted above a changed line is an edit of its own, and each is decided alone", async () => {
+  await task(edit("words.py", "def first(text):\n", "def _words(text):\n    return text.split()\n\n\ndef first(text, most=1):\n"));
+  await counted(2);
+  await window.lens("Edit 1/2 (+4 −0)").waitFor();
+  await window.lens("Edit 2/2 (+1 −1)").waitFor();
+  await window.goTo(9);
+  await window.screenshot("reviewing-07 two parts");
+  await window.page.keyboard.press("Control+Alt+Enter");
+  await window.status().filter({ hasText: "1 edit to review" }).waitFor();
+  await window.page.keyboard.press("Control+Alt+Backspace");
+  await window.status().filter({ hasText: "to review" }).waitFor({ state: "hidden" });
+  assert.match(await window.text(), /def _words\(text\):\n {4}return text\.split\(\)\n\n\ndef first\(text\):\n/u);
+});
+
 const reviewing = () => window.page.locator('.statusbar-item[id*="cairn.status.reviewing"]');
 
 step("forty edits are decided with forty keys, with the way back and in sight of the keys", async () => {

@@ -9,10 +9,12 @@ use crate::text::Text;
 mod between;
 mod compose;
 pub(crate) mod diff;
+mod parts;
 mod words;
 
 pub(crate) use between::{blocks, spread};
 pub(crate) use diff::Blocks;
+pub(crate) use parts::{MAX_LINES as MOST_LINES_WITH_PARTS, parts};
 pub use words::{WordChange, changed_words};
 
 /// Replaces a range of the old text.

@@ -30,6 +30,7 @@ mod file_state;
 mod intent;
 mod lineage;
 mod memory;
+mod parts;
 pub mod patch;
 mod record;
 #[cfg(any(test, feature = "reference"))]
@@ -155,7 +156,8 @@ impl FileReview {
         FileReview { existed: false, ..FileReview::new(Text::default()) }
     }
 
-    /// Returns the hunks, sorted by line, with at least one equal line between two of them.
+    /// Returns the hunks, sorted by line. At least one equal line lies between two of them, or they are
+    /// parts of one replacement, such as a new function above a changed one.
     #[must_use]
     pub fn hunks(&self) -> &[Hunk] {
         &self.state.hunks
@@ -222,9 +224,12 @@ impl FileReview {
             },
             Author::Agent(_) | Author::Decision => {
                 let before = self.state.clone();
-                self.edit(&self.minimal(change), author);
+                let edits = self.minimal(change);
                 if matches!(author, Author::Decision) {
+                    self.apply_decision(edits);
                     self.state.settle_own_lines();
+                } else {
+                    self.edit(&edits, author);
                 }
                 self.memory.remember(before);
                 self.memory.remember(self.state.clone());

@@ -35,8 +35,13 @@ pub(super) fn heirs(
     let kin = kin(former);
     let mut claimed = vec![false; former.len()];
     let mut heirs = Vec::with_capacity(blocks.len());
+    let are_parts = blocks.windows(2).any(|pair| pair[0].1.end == pair[1].1.start);
     for (old, new) in blocks {
-        let share = |hunk: &Hunk| Some(shared(&hunk.old, &old)? + shared(&hunk.new, &new)?);
+        let share = |hunk: &Hunk| match (shared(&hunk.old, &old), shared(&hunk.new, &new)?) {
+            (Some(before), lines) => Some(before + lines),
+            // An insertion below changed lines stands behind more old lines if another one goes.
+            (None, lines) => (lines > 0).then_some(lines),
+        };
         let nearest = (0..former.len())
             .filter_map(|index| Some((index, share(&former[index])?)))
             .max_by_key(|&(index, lines)| (lines, std::cmp::Reverse(index)))
@@ -46,7 +51,9 @@ pub(super) fn heirs(
             Some(_) | None => fresh_id(),
         };
         let parent = nearest.and_then(|index| former.get(index));
-        let is_written = shared(&new, written).is_some();
+        // A part that only borders on what was written is the neighbour's of what was written.
+        let borders = !are_parts || written.is_empty();
+        let is_written = shared(&new, written).is_some_and(|lines| borders || lines > 0);
         let inherited = parent.or(former.first()).map(|hunk| hunk.origin.clone());
         let origin =
             if is_written { agent.clone().or(inherited) } else { inherited.or(agent.clone()) };

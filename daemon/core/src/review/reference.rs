@@ -1,8 +1,8 @@
 //! Reference model of a review for tests: slow, and simple enough to be right by inspection.
 //!
 //! One list holds the lines of both texts: lines in both, lines only in the baseline, and lines only
-//! in the current text. A hunk is a run of lines that are not in both. The model keeps no offsets, so
-//! it cannot get an offset wrong.
+//! in the current text. A hunk is a run of lines that are not in both, up to a cut: the review decides parts
+//! of one run alone. The model keeps no offsets, so it cannot get an offset wrong.
 //!
 //! The model covers whole lines that end in `\n`. For these the review must agree with it exactly: both
 //! texts, the lines of each hunk, and which of them the user wrote. Two differences are allowed: ids have
@@ -13,6 +13,7 @@
 use std::ops::Range;
 
 use super::{FileReview, Hunk};
+use crate::change::parts;
 
 /// A review of whole lines.
 #[derive(Debug, Clone, Default)]
@@ -24,7 +25,12 @@ pub struct Reference {
 enum Line {
     Both(String),
     Old(String),
-    New { text: String, user: bool },
+    New {
+        text: String,
+        user: bool,
+    },
+    /// Between parts of one difference that are decided alone.
+    Cut,
 }
 
 /// A hunk without a name.
@@ -64,6 +70,9 @@ impl Reference {
         for (at, line) in self.lines.iter().enumerate() {
             let open = runs.last_mut().filter(|run| run.place.end == at);
             let (is_old, is_new) = (line.baseline().is_some(), line.current().is_some());
+            if *line == Line::Cut {
+                continue;
+            }
             if !(is_old && is_new) {
                 if open.is_none() {
                     let (old, new, place) = (old..old, new..new, at..at);
@@ -87,7 +96,7 @@ impl Reference {
     /// The agent replaces lines of the current text. What the user wrote there becomes old text:
     /// a rejection brings it back.
     pub fn agent(&mut self, gone: Range<usize>, come: &[String]) {
-        let touched = self.adjoining(&gone);
+        let touched = self.adjoining_with_parts(&gone);
         let overwrites = touched.iter().flat_map(Run::user_lines).any(|line| gone.contains(&line));
         if overwrites {
             for run in touched.into_iter().rev() {
@@ -132,6 +141,7 @@ impl Reference {
             let new = self.lines[run.place.clone()].iter().filter_map(Line::current);
             let new: Vec<Line> = new.map(|text| Line::Both(text.to_owned())).collect();
             self.lines.splice(run.place, new);
+            self.sort_runs();
         }
     }
 
@@ -139,6 +149,7 @@ impl Reference {
         if let Some(run) = self.hunks().get(index).cloned() {
             let kept: Vec<Line> = self.kept(&run).into_iter().map(Line::Both).collect();
             self.lines.splice(run.place, kept);
+            self.sort_runs();
         }
         // Where there is nothing to take back, there is nothing to decide.
         for (index, run) in self.hunks().iter().enumerate().rev() {
@@ -186,6 +197,12 @@ impl Reference {
 
     /// Replaces lines of the current text alone, and compares the lines around anew.
     fn propose(&mut self, gone: &Range<usize>, come: &[String], user: bool) {
+        let chain = self.adjoining_with_parts(gone);
+        if let (Some(first), Some(last)) = (chain.first(), chain.last()) {
+            let place = first.place.start..last.place.end;
+            let lines: Vec<Line> = self.lines[place.clone()].to_vec();
+            self.lines.splice(place, lines.into_iter().filter(|line| *line != Line::Cut));
+        }
         let mut at = 0;
         let mut lines = Vec::new();
         let come = || come.iter().map(|text| Line::New { text: text.clone(), user });
@@ -250,12 +267,23 @@ impl Reference {
                 }
             }
         }
-        self.lines.splice(place.clone(), lines);
+        let is_both = |line: &Line| matches!(line, Line::Both(_));
+        let cut = lines.chunk_by(|a, b| is_both(a) == is_both(b)).flat_map(|lines| {
+            if lines.iter().any(is_both) { lines.to_vec() } else { in_parts(lines) }
+        });
+        self.lines.splice(place.clone(), cut.collect::<Vec<Line>>());
         self.sort_runs();
     }
 
-    /// In a run, the order of old and new lines says nothing: old ones first.
+    /// In a run, the order of old and new lines says nothing: old ones first. A cut is between two runs.
     fn sort_runs(&mut self) {
+        let differs = |line: Option<&Line>| matches!(line, Some(Line::Old(_) | Line::New { .. }));
+        for at in (0..self.lines.len()).rev() {
+            let cuts = at > 0 && differs(self.lines.get(at - 1)) && differs(self.lines.get(at + 1));
+            if self.lines[at] == Line::Cut && !cuts {
+                self.lines.remove(at);
+            }
+        }
         for run in self.hunks() {
             self.lines[run.place].sort_by_key(|line| line.current().is_some());
         }
@@ -266,6 +294,47 @@ impl Reference {
         let adjoins = |run: &Run| run.new.end >= lines.start && run.new.start <= lines.end;
         self.hunks().into_iter().filter(adjoins).collect()
     }
+
+    /// These, and the parts of the same differences.
+    fn adjoining_with_parts(&self, lines: &Range<usize>) -> Vec<Run> {
+        let adjoining = self.adjoining(lines);
+        let (Some(first), Some(last)) = (adjoining.first(), adjoining.last()) else {
+            return adjoining;
+        };
+        let (mut start, mut end) = (first.place.start, last.place.end);
+        let is_both = |line: Option<&Line>| line.is_none_or(|line| matches!(line, Line::Both(_)));
+        while start > 0 && !is_both(self.lines.get(start - 1)) {
+            start -= 1;
+        }
+        while !is_both(self.lines.get(end)) {
+            end += 1;
+        }
+        let inside = |run: &Run| run.place.start >= start && run.place.end <= end;
+        self.hunks().into_iter().filter(inside).collect()
+    }
+}
+
+/// Lines of one difference, with a cut between its parts. The places of the cuts are those of the review,
+/// because every place is correct; [`parts`] has its own tests.
+fn in_parts(lines: &[Line]) -> Vec<Line> {
+    let (new, old): (Vec<Line>, Vec<Line>) =
+        lines.iter().cloned().partition(|line| line.current().is_some());
+    let text = |lines: &[Line]| -> Vec<String> {
+        lines
+            .iter()
+            .filter_map(|line| line.current().or(line.baseline()))
+            .map(str::to_owned)
+            .collect()
+    };
+    let mut cut = Vec::new();
+    for (a, b) in parts(&text(&old), &text(&new)) {
+        if !cut.is_empty() {
+            cut.push(Line::Cut);
+        }
+        cut.extend_from_slice(&old[a]);
+        cut.extend_from_slice(&new[b]);
+    }
+    cut
 }
 
 impl Run {
@@ -278,14 +347,14 @@ impl Line {
     fn baseline(&self) -> Option<&str> {
         match self {
             Line::Both(text) | Line::Old(text) => Some(text),
-            Line::New { .. } => None,
+            Line::New { .. } | Line::Cut => None,
         }
     }
 
     fn current(&self) -> Option<&str> {
         match self {
             Line::Both(text) | Line::New { text, .. } => Some(text),
-            Line::Old(_) => None,
+            Line::Old(_) | Line::Cut => None,
         }
     }
 }

@@ -8,11 +8,7 @@ use std::{
     ops::Range,
 };
 
-use super::{
-    Author, Hunk, HunkId, OwnText,
-    lineage::{heirs, kin},
-    window,
-};
+use super::{Author, Hunk, HunkId, OwnText, lineage::heirs, window};
 use crate::{
     change::{Change, Edit, diff},
     text::{self, Text},
@@ -20,8 +16,9 @@ use crate::{
 
 /// Two texts and their difference.
 ///
-/// Invariant: the hunks are sorted, at least one line lies between two of them, and all lines
-/// outside of them are equal. So each can be decided without the others.
+/// Invariant: the hunks are sorted, and all lines outside of them are equal. At least one line lies
+/// between two of them, or they are parts of one replacement: these touch, and each has lines in the
+/// current text. So each can be decided without the others.
 #[derive(Debug, Clone)]
 pub(super) struct ReviewState {
     pub(super) baseline: Text,
@@ -104,7 +101,7 @@ impl ReviewState {
         let mut before = accepted.iter().peekable();
         let (mut from, mut to) = (0, 0);
         for hunk in &mut pending {
-            while let Some(accepted) = before.next_if(|other| other.old.start < hunk.old.start) {
+            while let Some(accepted) = before.next_if(|other| other.new.start < hunk.new.start) {
                 (from, to) = (from + accepted.old.len(), to + accepted.new.len());
             }
             move_lines(&mut hunk.old, from, to);
@@ -150,8 +147,12 @@ impl ReviewState {
             if !fits(&hunk.old, &self.baseline) || !fits(&hunk.new, &self.current) {
                 return Err(format!("{hunk:?} is not in the texts"));
             }
+            if hunk.old.start < old || hunk.new.start < new {
+                return Err(format!("{hunk:?} overlaps the hunk before"));
+            }
             equal(old..hunk.old.start, new..hunk.new.start)?;
-            if index > 0 && (hunk.old.start <= old || hunk.new.start <= new) {
+            let touches = index > 0 && hunk.old.start == old && hunk.new.start == new;
+            if touches && (hunk.new.is_empty() || self.hunks[index - 1].new.is_empty()) {
                 return Err(format!("nothing lies between {hunk:?} and the hunk before"));
             }
             if hunk.old.is_empty() && hunk.new.is_empty() {
@@ -174,7 +175,7 @@ impl ReviewState {
     /// Returns the text that a rejection leaves of a hunk: the old lines, and those that the user
     /// wrote. The user's lines stand after the old ones, except for those before every line of the
     /// agent.
-    fn kept_on_reject(&self, hunk: &Hunk) -> String {
+    pub(super) fn kept_on_reject(&self, hunk: &Hunk) -> String {
         let old = self.baseline.lines_slice(hunk.old.clone());
         if !hunk.mixed {
             return old;
@@ -261,6 +262,7 @@ impl ReviewState {
         author: &Author,
         fresh_id: &mut impl FnMut() -> HunkId,
     ) {
+        let touched = self.with_parts(touched);
         let mut region = self.region(&touched, &shift.before);
         let lines = relative(&shift.before, region.new.start);
         let overwrites = region.user[lines.clone()].contains(&true);
@@ -285,6 +287,7 @@ impl ReviewState {
         }
         let Region { old, new, user } = region;
         let blocks = diff::lines(&self.baseline, old, &self.current, new.clone());
+        let blocks = blocks.into_iter().flat_map(|block| self.parts(block)).collect();
         let heirs = heirs(&former, blocks, author, &shift.after, (new.start, &user), fresh_id);
         let end = touched.start + heirs.len();
         self.hunks.splice(touched.clone(), heirs);
@@ -327,13 +330,16 @@ impl ReviewState {
         for index in touched.clone().rev() {
             let hunk = &self.hunks[index];
             let kept = self.kept_on_reject(hunk);
+            let before = self.baseline.filled_lines();
             self.baseline.replace(self.baseline.lines_to_chars(&hunk.old), &kept);
+            let after = self.baseline.filled_lines();
+            let old = &mut self.hunks[index].old;
+            old.end = (old.end + after).saturating_sub(before).max(old.start);
+            for later in &mut self.hunks[index + 1..] {
+                move_lines(&mut later.old, before, after);
+            }
         }
-        let grown = self.baseline.filled_lines();
-        for later in &mut self.hunks[touched.end..] {
-            move_lines(&mut later.old, lines, grown);
-        }
-        region.old.end = region.old.end + grown - lines;
+        region.old.end = region.old.end + self.baseline.filled_lines() - lines;
         region.user.fill(false);
     }
 
@@ -428,25 +434,6 @@ impl ReviewState {
         let end = self.hunks.partition_point(|hunk| at(hunk.new.start) <= chars.end);
         start..end.max(start)
     }
-
-    /// Joins the hunk at an index with the one before, if no line is left between them.
-    pub(super) fn coalesce(&mut self, index: usize) {
-        if index == 0 || index >= self.hunks.len() {
-            return;
-        }
-        let (first, second) = (&self.hunks[index - 1], &self.hunks[index]);
-        if first.old.end != second.old.start || first.new.end != second.new.start {
-            return;
-        }
-        let second = self.hunks.remove(index);
-        let first = &mut self.hunks[index - 1];
-        first.kin = kin([&*first, &second]);
-        first.old.end = second.old.end;
-        first.new.end = second.new.end;
-        first.mixed |= second.mixed;
-        first.typed_inside |= second.typed_inside;
-        first.user.extend(second.user);
-    }
 }
 
 impl Shift {
@@ -481,7 +468,7 @@ fn relative(lines: &Range<usize>, start: usize) -> Range<usize> {
 }
 
 /// Shifts a range after `from` lines before it became `to` lines.
-fn move_lines(lines: &mut Range<usize>, from: usize, to: usize) {
+pub(super) fn move_lines(lines: &mut Range<usize>, from: usize, to: usize) {
     *lines = lines.start + to - from..lines.end + to - from;
 }
 

@@ -1,6 +1,7 @@
 mod large;
 mod laws;
 mod model;
+mod parts;
 mod restart;
 mod unaccept;
 mod undo;

@@ -34,6 +34,8 @@ struct Former {
     old_text: String,
     /// The accepted lines, in the baseline after the accept.
     lines: Range<usize>,
+    /// The other parts of the same replacement that it touched.
+    parts: Vec<HunkId>,
 }
 
 impl FileReview {
@@ -68,7 +70,8 @@ impl AcceptedHunks {
             let start = hunk.old.start + to - from;
             let lines = start..start + hunk.new.len();
             (from, to) = (from + hunk.old.len(), to + hunk.new.len());
-            Former { old_text: former.baseline.lines_slice(hunk.old.clone()), hunk, lines }
+            let old_text = former.baseline.lines_slice(hunk.old.clone());
+            Former { old_text, parts: former.touching(&hunk), hunk, lines }
         });
         let hunks = hunks.collect();
         AcceptedHunks { before: former.baseline.clone(), after: state.baseline, hunks }
@@ -148,9 +151,18 @@ impl ReviewState {
         }
         hunk.old = lines.start..lines.start + hunk.old.len();
         hunk.new = start..start + lines.len();
+        let is_part = |hunk: Option<&Hunk>| {
+            hunk.is_some_and(|hunk| former.parts.contains(&hunk.id) && !hunk.new.is_empty())
+        };
+        let before = index.checked_sub(1).and_then(|before| self.hunks.get(before));
+        let (joins_before, joins_next) = (!is_part(before), !is_part(self.hunks.get(index)));
         self.hunks.insert(index, hunk);
-        self.coalesce(index + 1);
-        self.coalesce(index);
+        if joins_next {
+            self.coalesce(index + 1);
+        }
+        if joins_before {
+            self.coalesce(index);
+        }
         Ok(())
     }
 }

@@ -25,12 +25,19 @@ pub(super) fn text() -> impl Strategy<Value = String> {
         2 => "[ab]{0,2}\r\n",
         1 => "[ab]{0,1}\r",
         1 => "[ab]{0,2}",
+        // Its successor is recognised, so that a block above or below is a part of its own.
+        2 => "name\\([ab]\\)\n",
     ];
     prop::collection::vec(line, 0..10).prop_map(|lines| lines.concat())
 }
 
 fn snippet() -> impl Strategy<Value = String> {
-    prop_oneof![3 => "[abx😀\r\n]{0,4}", 2 => "([abx]{0,2}\n){1,3}", 1 => Just(String::new())]
+    prop_oneof![
+        3 => "[abx😀\r\n]{0,4}",
+        2 => "([abx]{0,2}\n){1,3}",
+        1 => "[ab]{1,2}\n\n?name\\([abx]\\)\n(\n[ab]\n)?",
+        1 => Just(String::new()),
+    ]
 }
 
 pub(super) fn ops(op: impl Strategy<Value = Op>) -> impl Strategy<Value = Vec<Op>> {

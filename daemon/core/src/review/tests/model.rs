@@ -13,6 +13,8 @@ use super::{
 enum Step {
     Agent(u8, usize, usize),
     User(u8, usize, usize),
+    /// The agent changes a line and inserts a block above it, below it or both.
+    Beside(u8, bool, bool),
     /// The agent takes a part of a hunk back.
     Restore(u8),
     /// The user puts a deleted line back.
@@ -27,6 +29,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     let step = prop_oneof![
         6 => (any::<u8>(), 0..4_usize, 0..4_usize).prop_map(|(at, gone, come)| Step::Agent(at, gone, come)),
         6 => (any::<u8>(), 0..3_usize, 0..3_usize).prop_map(|(at, gone, come)| Step::User(at, gone, come)),
+        3 => any::<(u8, bool, bool)>().prop_map(|(at, above, below)| Step::Beside(at, above, below)),
         1 => any::<u8>().prop_map(Step::Restore),
         1 => any::<u8>().prop_map(Step::BringBack),
         1 => any::<u8>().prop_map(Step::Accept),
@@ -66,6 +69,21 @@ impl Pair {
             Step::User(at, gone, come) => {
                 let gone = self.lines(at, gone);
                 self.edit(gone, self.named("user", come), &Author::User);
+            }
+            Step::Beside(at, above, below) => {
+                let gone = self.lines(at, 1);
+                let line = self.fixture.review.current().lines_slice(gone.clone());
+                // A blank line with a name: each line is there once.
+                let blank = |length: usize| " ".repeat(2 * self.number + length) + "\n";
+                let block = |place: &str| format!("<{place} {}>\n", self.number);
+                let mut come = vec![format!("{}{}\n", line.trim_end(), self.number)];
+                if above {
+                    come.splice(0..0, [block("above"), blank(0)]);
+                }
+                if below {
+                    come.extend([blank(1), block("below")]);
+                }
+                self.edit(gone, come, &agent("call"));
             }
             Step::Restore(pick) => {
                 let Some(hunk) = self.pick(pick).map(|i| self.fixture.review.hunks()[i].clone())
