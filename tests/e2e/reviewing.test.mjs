@@ -167,6 +167,19 @@ step("forty edits are decided with forty keys, with the way back and in sight of
   assert.doesNotMatch(text, /^y|yy/mu);
 });
 
+step("an edit above the text in view leaves that text in its place", async () => {
+  await window.goTo(60);
+  const before = await placeOf("value30 = ");
+  await task(edit("many.mjs", "const value4 = ", `${"added();\n".repeat(5)}const value4 = `));
+  await window.status().filter({ hasText: "1 edit to review" }).waitFor();
+  // The five lines have 95 pixels.
+  await until(async () => Math.abs((await placeOf("value30 = ")) - before) <= 2, 5 * SECOND, "the line in its place");
+  await window.screenshot("reviewing-08 place kept");
+  await window.command("Cairn: Reject Edits in File");
+  await window.status().filter({ hasText: "to review" }).waitFor({ state: "hidden" });
+  await until(async () => Math.abs((await placeOf("value30 = ")) - before) <= 2, 5 * SECOND, "the line in its place again");
+});
+
 step("Esc ends the review mode, and so does typing, which goes into the text", async () => {
   await task(edit("many.mjs", "value0 = ", "first = "), edit("many.mjs", "value9 = ", "ninth = "), edit("many.mjs", "value20 = ", "other = "));
   await counted(3);

@@ -37,6 +37,7 @@ import { HunkLenses } from "./review/lenses";
 import { HunkDecorations } from "./review/hunkDecorations";
 import { EditsTree } from "./review/tree";
 import { FileWatcher } from "./review/watcher";
+import { ReadingPlace } from "./review/readingPlace";
 import { ReviewKeys } from "./review/reviewKeys";
 import { RemovedZones } from "./review/zones";
 import { Notices } from "./status/notices";
@@ -127,6 +128,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     new PlanCommands(plans, reviews),
     new EditsTree(reviews, plans, context.workspaceState),
     new HunkDecorations(reviews, context.extensionUri),
+    new ReadingPlace(edits),
     new RemovedZones(reviews),
     new HunkLenses(reviews),
     new FileBadges(reviews),

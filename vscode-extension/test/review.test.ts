@@ -12,13 +12,14 @@ import { HunkDecorations } from "../src/review/hunkDecorations";
 import { rejectionOf } from "../src/review/ownText";
 import { ReviewCommands } from "../src/review/commands";
 import { RepeatGuard } from "../src/review/repeat";
+import { ReadingPlace, linesAddedAbove } from "../src/review/readingPlace";
 import { struckWords } from "../src/review/removedText";
 import { RemovedZones } from "../src/review/zones";
 import { type Memory, ModeStore } from "../src/stores/mode";
 import { PlanStore } from "../src/stores/plan";
 import { type PlacedHunk, ReviewStore, lineCounts } from "../src/stores/review";
 import { SessionStore } from "../src/stores/session";
-import { FakeEditor, type FakeTab, TabInputText, Uri as FakeUri, desk, dialog, registered, settings, zones } from "./vscode";
+import { FakeEditor, type FakeTab, TabInputText, Uri as FakeUri, desk, dialog, documentChanges, registered, settings, window, zones } from "./vscode";
 
 vi.mock("../src/daemon/agent", () => ({ reasonOf: String }));
 
@@ -498,5 +499,57 @@ describe("an outdated edit", () => {
     const { lenses, actions } = await shown(false);
     expect(lenses).toEqual(["cairn.rejectHunk", "cairn.openDiff"]);
     expect(actions).toEqual(["Reject this edit", "Reject this edit with a reason…"]);
+  });
+});
+
+describe("the text in view", () => {
+  const change = (from: [number, number], to: [number, number], text: string): { range: Range; text: string } => ({
+    range: { start: { line: from[0], character: from[1] }, end: { line: to[0], character: to[1] } } as Range,
+    text,
+  });
+
+  it.each([
+    ["lines inserted above", [change([3, 0], [3, 0], "a\nb\r\n")], 2],
+    ["lines removed above", [change([3, 0], [7, 0], "")], -4],
+    ["lines replaced above", [change([3, 2], [5, 4], "a\nb\nc\nd")], 1],
+    ["lines inserted just above", [change([20, 0], [20, 0], "a\n")], 1],
+    ["a word above", [change([3, 2], [3, 4], "word")], 0],
+    ["lines inserted in view", [change([20, 1], [20, 1], "a\n")], 0],
+    ["lines replaced across its first line", [change([10, 0], [22, 0], "")], 0],
+    ["several changes", [change([30, 0], [30, 0], "a\n"), change([9, 0], [10, 0], ""), change([1, 0], [1, 0], "a\nb\n")], 1],
+  ])("moves by %s", (_, changes, lines) => {
+    expect(linesAddedAbove(20, changes)).toBe(lines);
+    expect(linesAddedAbove(0, [change([0, 0], [0, 0], "a\n")])).toBe(0);
+  });
+
+  it("stays where it is, but not in an editor in which one types", () => {
+    const moves: unknown[] = [];
+    const document = { uri: FakeUri.parse("file:///w/a") };
+    window.activeTextEditor = { document, visibleRanges: [{ start: { line: 20, character: 0 } }] } as never;
+    registered.set("editorScroll", (scroll) => moves.push(scroll));
+    const down = { to: "down", by: "wrappedLine", value: 2, revealCursor: false };
+    let applying = true;
+    const now = vi.spyOn(Date, "now");
+    documentChanges.length = 0;
+    new ReadingPlace({ isApplying: () => applying });
+    const edited = (at: number): void => {
+      now.mockReturnValue(at);
+      documentChanges.forEach((listen) => {
+        listen({ document, contentChanges: [change([3, 0], [3, 0], "a\nb\n")] });
+      });
+    };
+    edited(1_000);
+    expect(moves.splice(0)).toEqual([down]);
+    applying = false;
+    edited(2_000);
+    applying = true;
+    edited(3_000);
+    expect(moves.splice(0)).toEqual([]);
+    edited(4_000);
+    expect(moves).toEqual([down]);
+    window.activeTextEditor = undefined;
+    edited(6_000);
+    expect(moves).toHaveLength(1);
+    now.mockRestore();
   });
 });
