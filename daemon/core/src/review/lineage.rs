@@ -44,6 +44,8 @@ pub(super) fn heirs(
         };
         let nearest = (0..former.len())
             .filter_map(|index| Some((index, share(&former[index])?)))
+            // A new part that only borders on a former hunk leaves the id to that hunk.
+            .filter(|&(_, lines)| lines > 0 || !are_parts)
             .max_by_key(|&(index, lines)| (lines, std::cmp::Reverse(index)))
             .map(|(index, _)| index);
         let id = match nearest {
