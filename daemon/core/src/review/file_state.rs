@@ -69,8 +69,9 @@ pub struct DecisionUndo<R = FileReview, T = Text> {
 pub struct DecisionEffects {
     /// Path to which the decision moved the file back.
     pub moved_to: Option<String>,
-    /// Sessions whose model was told that the change is gone.
-    pub told: BTreeSet<SessionId>,
+    /// Sessions whose model was notified that the change is gone.
+    #[serde(rename = "told")]
+    pub notified: BTreeSet<SessionId>,
     /// Accepted hunks. `None`: it was a rejection.
     pub accepted: Option<Vec<HunkId>>,
 }

@@ -65,7 +65,7 @@ impl Reviews {
             left,
             touched: false,
         });
-        self.keep_checkpoint(at);
+        self.store_checkpoint(at);
     }
 
     /// The agent, or a decision, left this text.
@@ -79,21 +79,21 @@ impl Reviews {
         }
         // The others are older: the newest alone is asked for what was left.
         if let Some(newest) = changed.pop() {
-            self.keep_checkpoint(newest);
+            self.store_checkpoint(newest);
         }
     }
 
     pub(super) fn remember_touched(&mut self, key: &str) {
         for index in self.checkpoints.touched(key) {
-            self.keep_checkpoint(index);
+            self.store_checkpoint(index);
         }
     }
 
-    fn keep_checkpoint(&self, index: usize) {
-        if let (Some(keeper), Some(checkpoint)) =
+    fn store_checkpoint(&self, index: usize) {
+        if let (Some(store), Some(checkpoint)) =
             (&self.store, self.checkpoints.known.get(index).filter(|it| !it.files.is_empty()))
         {
-            keeper.checkpoint(checkpoint.clone());
+            store.checkpoint(checkpoint.clone());
         }
     }
 
@@ -251,8 +251,8 @@ impl Reviews {
         let at = self.checkpoints.known.iter().position(|checkpoint| checkpoint.turn == turn);
         if let Some(at) = at.filter(|_| result.failed.is_empty()) {
             let gone = self.checkpoints.known.split_off(at);
-            if let Some(keeper) = &self.store {
-                keeper.went_back(turn);
+            if let Some(store) = &self.store {
+                store.went_back(turn);
             }
             plans = plans_before(gone, &result.restored);
         }

@@ -57,7 +57,7 @@ impl Reviews {
                     targets.iter().filter_map(|target| self.accept(target, &mut result)).collect();
                 self.can_undo(former);
                 for target in &targets {
-                    self.keep_file(&target.key);
+                    self.store_file(&target.key);
                 }
                 self.apply_all_outdated(&targets, result, reply);
             }
@@ -240,9 +240,14 @@ impl Reviews {
         });
     }
 
-    /// A change in the words in which a model is told of it. What stands around it in a file that may
-    /// hold secrets is not: a yes to the change was none to reading it.
-    pub(super) fn told_patch(&self, review: &FileReview, ids: &[HunkId], path: &str) -> String {
+    /// Returns a change as a patch for a model. Not for a file that may hold secrets, whose lines around
+    /// the change would be in it: who approved the change did not approve to read them.
+    pub(super) fn patch_for_model(
+        &self,
+        review: &FileReview,
+        ids: &[HunkId],
+        path: &str,
+    ) -> String {
         let resolved = self.services.workspace.as_ref().and_then(|it| it.resolve(path).ok());
         match resolved.is_some_and(|path| !path.is_secret()) {
             true => review.unified_patch(Hunks::Only(ids), path),
@@ -259,7 +264,7 @@ impl Reviews {
         let entry = self.files.entries.get(&target.key)?;
         let state = entry.state();
         let (review, path) = (entry.review.as_ref()?, &entry.path);
-        let mut told: BTreeSet<SessionId> = review
+        let mut notified: BTreeSet<SessionId> = review
             .hunks()
             .iter()
             .filter(|hunk| target.ids.contains(&hunk.id))
@@ -269,14 +274,14 @@ impl Reviews {
         let (mut notices, mut moved_to) = (Vec::new(), None);
         if !target.ids.is_empty() {
             after = review.reject_many(&target.ids, own)?.apply(&after).ok()?;
-            let patch = bounded(self.told_patch(review, &target.ids, path));
+            let patch = bounded(self.patch_for_model(review, &target.ids, path));
             notices.push(format!(
                 "{REJECTED} this change of yours in {path}; it is no longer in the file. Do not propose it again unless they ask:\n{patch}"
             ));
         }
         let of_lines = notices.concat() + &reason(feedback);
         if let Some(operation) = entry.operation.as_ref().filter(|_| target.operation) {
-            told.extend(operation.origin.sessions().cloned());
+            notified.extend(operation.origin.sessions().cloned());
             notices.push(match &operation.kind {
                 FileOperationKind::Deleted => {
                     after = review.without_proposals().1;
@@ -295,7 +300,7 @@ impl Reviews {
             key: target.key.clone(),
             state,
             after: Some(after),
-            effects: DecisionEffects { moved_to, told, accepted: None },
+            effects: DecisionEffects { moved_to, notified, accepted: None },
         };
         Some(Rejection { former, path, hunks, notice, of_lines })
     }
@@ -304,7 +309,7 @@ impl Reviews {
     pub(super) fn rejected(&mut self, rejected: Rejected) {
         let Rejected { number, keys, done, result, reply } = rejected;
         for Rejection { former, notice, .. } in &done {
-            self.tell_models(former.effects.told.clone(), notice.clone());
+            self.tell_models(former.effects.notified.clone(), notice.clone());
         }
         for key in keys {
             // A rejected move took the entry along.
@@ -332,7 +337,7 @@ impl Reviews {
     pub(super) fn answer_recorded<T: Send + 'static>(&self, answer: T, reply: Responder<T>) {
         // A file is recorded when it is published, which may come after this answer.
         for (key, _) in self.files.entries.iter().filter(|(_, entry)| entry.dirty) {
-            self.keep_file(key);
+            self.store_file(key);
         }
         let Some(saved) = self.kept() else { return reply.send(Ok(answer)) };
         self.services.spawn(async move {

@@ -259,21 +259,21 @@ impl Reviews {
                 self.edited(&origin, key, base.as_ref(), &after);
             }
             (Outcome::Deleted { origin, .. }, _) => {
-                let told: Vec<SessionId> = origin.sessions().cloned().collect();
-                reads.gone(key, &told);
+                let notified: Vec<SessionId> = origin.sessions().cloned().collect();
+                reads.gone(key, &notified);
             }
-            (Outcome::Reject { before, told, .. }, Some(after)) => {
-                reads.went(key, &told, &before, &after);
+            (Outcome::Reject { before, notified, .. }, Some(after)) => {
+                reads.went(key, &notified, &before, &after);
             }
             (Outcome::Restore { before: Some(before), former, .. }, after) => {
                 let hunks = former.review.as_ref().map(FileReview::hunks).unwrap_or_default();
-                let told = sessions(hunks, former.operation.as_ref());
+                let notified = sessions(hunks, former.operation.as_ref());
                 match after {
-                    Some(after) => reads.went(key, &told, &before, &after),
-                    None => reads.gone(key, &told),
+                    Some(after) => reads.went(key, &notified, &before, &after),
+                    None => reads.gone(key, &notified),
                 }
             }
-            (Outcome::Delete { told, .. }, _) => reads.gone(key, &told),
+            (Outcome::Delete { notified, .. }, _) => reads.gone(key, &notified),
             // No model knows a file that did not exist; a move is recorded at its new path.
             (Outcome::Restore { before: None, .. } | Outcome::Moved { .. }, _)
             | (Outcome::Agent { .. } | Outcome::Reject { .. }, None) => {}
@@ -284,19 +284,19 @@ impl Reviews {
     pub(super) fn late_edit_landed(&mut self, key: &str, late: TimedOutEdit) {
         let path = path_of(key).map(|path| self.services.display(&path)).unwrap_or_default();
         let TimedOutEdit { expected, outcome, .. } = late;
-        let (told, text) = match &outcome {
+        let (notified, text) = match &outcome {
             Outcome::Agent { origin, .. } | Outcome::Deleted { origin, .. } => (
                 vec![origin.doer().0.to_owned()],
                 format!(
                     "Your change of {path}, of which you were told that the editor had not applied it, has been applied now. Read the file before you change it again."
                 ),
             ),
-            Outcome::Reject { told, notice, .. } | Outcome::Delete { told, notice } => {
-                (told.clone(), notice.clone())
+            Outcome::Reject { notified, notice, .. } | Outcome::Delete { notified, notice } => {
+                (notified.clone(), notice.clone())
             }
             Outcome::Restore { .. } | Outcome::Moved { .. } => (Vec::new(), String::new()),
         };
-        self.tell_models(told.into_iter().collect(), text);
+        self.tell_models(notified.into_iter().collect(), text);
         if let Outcome::Restore { before, is_undo: true, .. } = &outcome {
             self.undo_landed(key, before.as_ref());
         }

@@ -167,7 +167,7 @@ impl Reviews {
             return drop(reply.send(answer));
         }
         let current = review.current().clone();
-        let told = review
+        let notified = review
             .hunks()
             .iter()
             .filter(|hunk| ids.contains(&hunk.id))
@@ -180,7 +180,7 @@ impl Reviews {
                     expected_hash: text_hash(&current),
                     empty_folders: self.made_folders(key),
                 };
-                let outcome = Outcome::Delete { told, notice };
+                let outcome = Outcome::Delete { notified, notice };
                 self.send_edit(key, label, delete, None, outcome, (0, 0), reply);
             }
             Ok(after) => {
@@ -190,7 +190,7 @@ impl Reviews {
                     label,
                     edit,
                     Some(after),
-                    Outcome::Reject { before: current, change, told, notice },
+                    Outcome::Reject { before: current, change, notified, notice },
                     (0, 0),
                     reply,
                 );

@@ -180,7 +180,7 @@ impl Reviews {
         let deleted_there = self.files.entries.get(&to).is_some_and(|it| {
             it.operation.as_ref().is_some_and(FileOperation::is_deletion) && it.review.is_some()
         });
-        let told: Vec<SessionId> = match (&origin, &operation) {
+        let notified: Vec<SessionId> = match (&origin, &operation) {
             (Some(origin), _) | (None, Some(FileOperation { origin, .. })) => {
                 origin.sessions().cloned().collect()
             }
@@ -201,25 +201,25 @@ impl Reviews {
             if let Some(there) = self.files.entries.get_mut(&to) {
                 there.rewritten(&base, &origin, policy);
             }
-            self.reads.moved(from, &to, "", &told);
+            self.reads.moved(from, &to, "", &notified);
             return from.to_owned();
         }
-        self.carry(from, &to, &told);
+        self.carry(from, &to, &notified);
         if let Some(entry) = self.files.entries.get_mut(&to) {
             entry.operation = operation;
             entry.review.get_or_insert_with(|| FileReview::new(base));
         }
         // In this order: between the two it is better known twice than not at all.
-        self.keep_file(&to);
-        self.keep_file(from);
+        self.store_file(&to);
+        self.store_file(from);
         to
     }
 
     /// The file is at another path now: all that is to be decided about it goes along.
-    pub(super) fn carry(&mut self, from: &str, to: &str, told: &[SessionId]) {
+    pub(super) fn carry(&mut self, from: &str, to: &str, notified: &[SessionId]) {
         let Some(path) = path_of(to) else { return };
         let known_as = path_of(from).map(|path| self.services.display(&path)).unwrap_or_default();
-        self.reads.moved(from, to, &known_as, told);
+        self.reads.moved(from, to, &known_as, notified);
         self.decisions.moved(from, to);
         let Some(mut entry) = self.files.entries.remove(from) else {
             return self.read_disk(to, DiskPurpose::Reconcile(self.files.edits_sent));
@@ -256,7 +256,7 @@ impl Reviews {
         if let Some(document) = &open {
             entry.saw(&document.text);
             // It is unknown whether the user's unsaved text moved with the file.
-            entry.saveable &= !told.is_empty();
+            entry.saveable &= !notified.is_empty();
         }
         self.files.entries.insert(to.to_owned(), entry);
         if open.is_none() {

@@ -110,7 +110,7 @@ pub(super) enum Outcome {
     Reject {
         before: Text,
         change: Change,
-        told: Vec<SessionId>,
+        notified: Vec<SessionId>,
         /// Notice for the model, should the rejection arrive late.
         notice: String,
     },
@@ -122,7 +122,7 @@ pub(super) enum Outcome {
     },
     /// Deletes the file that the agent created, after a rejection.
     Delete {
-        told: Vec<SessionId>,
+        notified: Vec<SessionId>,
         /// As in [`Outcome::Reject`].
         notice: String,
     },

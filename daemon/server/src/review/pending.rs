@@ -28,7 +28,7 @@ use crate::{
 /// Pending edits, decisions and checkpoints that an earlier process has left, with their store.
 #[derive(Debug)]
 pub(crate) struct FoundReviews {
-    keeper: ReviewStore,
+    store: ReviewStore,
     files: Vec<FoundFile>,
     decisions: Vec<Vec<DecisionUndo>>,
     checkpoints: Vec<Checkpoint>,
@@ -41,7 +41,7 @@ impl FoundReviews {
         workspace: &Workspace,
         on_storage: impl Fn(journal::State) + Send + 'static,
     ) -> io::Result<Self> {
-        let (keeper, mut found) = ReviewStore::open(folder, on_storage)?;
+        let (store, mut found) = ReviewStore::open(folder, on_storage)?;
         let read = |key: &str| {
             let path = workspace.resolve(key).ok();
             path.and_then(|path| workspace.read_text(&path).ok()).map(|decoded| decoded.text)
@@ -49,23 +49,23 @@ impl FoundReviews {
         let files = std::mem::take(&mut found.files);
         let files = files.into_iter().map(|record| FoundFile::find(record, read)).collect();
         let Found { decisions, checkpoints, .. } = found;
-        Ok(Self { keeper, files, decisions, checkpoints })
+        Ok(Self { store, files, decisions, checkpoints })
     }
 }
 
 impl Reviews {
     /// Queues the present state of the file for the store.
-    pub(super) fn keep_file(&self, key: &str) {
-        let Some(keeper) = &self.store else { return };
+    pub(super) fn store_file(&self, key: &str) {
+        let Some(store) = &self.store else { return };
         match self.files.entries.get(key).filter(|entry| entry.is_pending()) {
-            Some(entry) => keeper.file(entry.record(key)),
-            None => keeper.settled(key.to_owned()),
+            Some(entry) => store.file(entry.record(key)),
+            None => store.settled(key.to_owned()),
         }
     }
 
     /// Resolves when the present state of the file is on the disk. `None`: no store exists.
     pub(super) fn keep_now(&self, key: &str) -> Option<oneshot::Receiver<Result<(), String>>> {
-        self.keep_file(key);
+        self.store_file(key);
         self.kept()
     }
 
@@ -77,27 +77,27 @@ impl Reviews {
     pub(super) fn keep_decision(&self, formers: &[DecisionUndo]) {
         // With what it decided: a decision that can be undone was made.
         for former in formers {
-            self.keep_file(&former.key);
+            self.store_file(&former.key);
         }
-        let Some(keeper) = &self.store else { return };
-        keeper.decided(formers.to_vec());
-        drop(keeper.sync());
+        let Some(store) = &self.store else { return };
+        store.decided(formers.to_vec());
+        drop(store.sync());
     }
 
     pub(super) fn keep_undo(&self) {
-        if let Some(keeper) = &self.store {
-            keeper.undone();
-            drop(keeper.sync());
+        if let Some(store) = &self.store {
+            store.undone();
+            drop(store.sync());
         }
     }
 
     /// Restores the state that an earlier process recorded.
     pub(crate) fn restore(&mut self, found: FoundReviews) {
-        let FoundReviews { keeper, files, mut decisions, checkpoints } = found;
+        let FoundReviews { store, files, mut decisions, checkpoints } = found;
         let mut undos = Vec::new();
         for FoundFile { record, disk, left } in files {
             if let Some(left) = left {
-                keeper.settled(left);
+                store.settled(left);
             }
             let Some(path) = path_of(&record.key) else { continue };
             let open = self.services.docs.get(&record.key);
@@ -121,15 +121,15 @@ impl Reviews {
             self.files.entries.insert(record.key, entry);
         }
         for undo in undos {
-            keeper.decided(vec![undo.clone()]);
+            store.decided(vec![undo.clone()]);
             decisions.push(vec![undo]);
         }
         self.decisions.remember_older(decisions);
         self.checkpoints.known.splice(0..0, checkpoints);
-        self.store = Some(keeper);
+        self.store = Some(store);
         let keys: Vec<String> = self.files.entries.keys().cloned().collect();
         for key in keys {
-            self.keep_file(&key);
+            self.store_file(&key);
         }
     }
 

@@ -80,7 +80,7 @@ impl Reviews {
             if is_empty && version.is_none() && at_rest && !kept {
                 self.files.entries.remove(&key);
             }
-            self.keep_file(&key);
+            self.store_file(&key);
             for late in landed {
                 self.late_edit_landed(&key, late);
             }
@@ -181,7 +181,7 @@ impl Reviews {
             .map(|hunk| hunk.id)
             .collect();
         if let Some(review) = entry.review.as_ref().filter(|_| !ids.is_empty()) {
-            let patch = self.told_patch(review, &ids, &entry.path);
+            let patch = self.patch_for_model(review, &ids, &entry.path);
             let end = patch.floor_char_boundary(MOST_PATCH_BYTES);
             out += &patch[..end];
             if end < patch.len() {

@@ -84,9 +84,9 @@ impl TrackedFile {
     pub(super) fn unfinished_undo(&self, key: &str) -> Option<DecisionUndo> {
         let state = self.late.iter().find_map(TimedOutEdit::unfinished_undo)?;
         let sessions = state.review.iter().flat_map(FileReview::hunks);
-        let told = sessions.flat_map(|hunk| hunk.origin.sessions().cloned()).collect();
+        let notified = sessions.flat_map(|hunk| hunk.origin.sessions().cloned()).collect();
         let after = self.review.as_ref().filter(|_| !self.absent).map(|it| it.current().clone());
-        let effects = DecisionEffects { told, ..DecisionEffects::default() };
+        let effects = DecisionEffects { notified, ..DecisionEffects::default() };
         Some(DecisionUndo { key: key.to_owned(), state, after, effects })
     }
 

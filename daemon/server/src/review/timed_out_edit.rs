@@ -139,13 +139,13 @@ impl TimedOutEdit {
                     Outcome::Reject {
                         before: text,
                         change,
-                        told: Vec::new(),
+                        notified: Vec::new(),
                         notice: String::new(),
                     },
                 )
             }
             EditPurpose::Uncreated => {
-                (None, Outcome::Delete { told: Vec::new(), notice: String::new() })
+                (None, Outcome::Delete { notified: Vec::new(), notice: String::new() })
             }
             EditPurpose::Restored { deletes, is_undo } => {
                 let former = Box::new(after?);

@@ -263,7 +263,7 @@ impl TrackedFile {
                     accept_of(review, origin);
                 }
             }
-            Outcome::Reject { change, before: _, told: _, notice: _ } => {
+            Outcome::Reject { change, before: _, notified: _, notice: _ } => {
                 if let Some(review) = &mut self.review {
                     follow(review, change, expected, &Author::Decision);
                 }

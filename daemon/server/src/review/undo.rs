@@ -57,7 +57,7 @@ impl Reviews {
         self.keep_undo();
         let mut waits = Vec::new();
         for DecisionUndo { key, state, after, effects } in former {
-            let DecisionEffects { moved_to, told, accepted } = effects;
+            let DecisionEffects { moved_to, notified, accepted } = effects;
             let (reply, wait) = oneshot::channel();
             let operation = state.operation.clone();
             let restore = QueuedEdit::Restore {
@@ -77,14 +77,14 @@ impl Reviews {
                 _ => self.enqueue(&key, restore),
             }
             let path = path_of(&key).map(|path| self.services.display(&path)).unwrap_or_default();
-            waits.push(async move { (path, told, wait.await) });
+            waits.push(async move { (path, notified, wait.await) });
         }
         let mailbox = self.mailbox.clone();
         self.services.spawn(async move {
             let (mut done, mut problem) = (Vec::new(), None);
-            for (path, told, outcome) in join_all(waits).await {
+            for (path, notified, outcome) in join_all(waits).await {
                 match of_outcome(&path, outcome.ok()) {
-                    None => done.push((path, told)),
+                    None => done.push((path, notified)),
                     failed => problem = failed,
                 }
             }
@@ -94,11 +94,11 @@ impl Reviews {
 
     pub(super) fn restored(&mut self, restored: Restored) {
         let Restored { done, problem, reply } = restored;
-        for (path, told) in done {
+        for (path, notified) in done {
             let text = format!(
                 "{TAKEN_BACK}: your change in {path} is in the file again, for them to decide."
             );
-            self.tell_models(told, text);
+            self.tell_models(notified, text);
         }
         self.answer_recorded(undone(problem), reply);
     }

@@ -110,11 +110,11 @@ fn numbered(
     offset: usize,
     limit: usize,
 ) -> Result<(ModelText, Range<u32>), ToolFailure> {
-    let mut told = ModelText::default();
+    let mut content = ModelText::default();
     let total = text.filled_lines();
     if total == 0 {
-        told.own("The file is empty.");
-        return Ok((told, 0..0));
+        content.own("The file is empty.");
+        return Ok((content, 0..0));
     }
     if offset > total {
         return Err(ToolFailure::Tell(format!(
@@ -141,16 +141,16 @@ fn numbered(
         out.push_str(&piece);
         shown += 1;
     }
-    told.add(out.strip_suffix('\n').unwrap_or(&out));
+    content.add(out.strip_suffix('\n').unwrap_or(&out));
     if shown < total {
-        told.own(&format!(
+        content.own(&format!(
             "Lines {offset} to {shown} of {total}. Read on with offset {}.",
             shown + 1
         ));
     } else if offset > 1 {
-        told.own(&format!("Lines {offset} to {shown} of {total}."));
+        content.own(&format!("Lines {offset} to {shown} of {total}."));
     }
-    Ok((told, (offset - 1) as u32..shown as u32))
+    Ok((content, (offset - 1) as u32..shown as u32))
 }
 
 #[cfg(test)]

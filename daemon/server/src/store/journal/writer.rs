@@ -112,7 +112,7 @@ impl Writer {
             wake: Condvar::new(),
             limit: limits.unsaved,
         });
-        let keeper = WriterThread {
+        let writer = WriterThread {
             source,
             held: Vec::new(),
             written: 0,
@@ -122,7 +122,7 @@ impl Writer {
             sync_after: limits.sync_after,
         };
         let end = End(Arc::clone(&shared));
-        thread::Builder::new().name("journal".to_owned()).spawn(move || keeper.run(&end))?;
+        thread::Builder::new().name("journal".to_owned()).spawn(move || writer.run(&end))?;
         Ok(Self { shared })
     }
 

@@ -64,19 +64,19 @@ fn open(folder: &Path) -> (ReviewStore, Found) {
 }
 
 /// Reviews that are found after this store was closed.
-fn close(keeper: ReviewStore, folder: &Path) -> Found {
-    keeper.sync().blocking_recv().unwrap().unwrap();
-    drop(keeper);
+fn close(store: ReviewStore, folder: &Path) -> Found {
+    store.sync().blocking_recv().unwrap().unwrap();
+    drop(store);
     open(folder).1
 }
 
 #[test]
 fn pending_edits_are_restored() {
     let folder = tempfile::tempdir().unwrap();
-    let (keeper, found) = open(folder.path());
+    let (store, found) = open(folder.path());
     assert!(found.files.is_empty() && found.decisions.is_empty());
-    keeper.file(record("a", "one\n", "1\n"));
-    keeper.file(record("b", "two\n", "2\n"));
+    store.file(record("a", "one\n", "1\n"));
+    store.file(record("b", "two\n", "2\n"));
     let mut newest = record("a", "one\n", "eins\n");
     let edit = EditRecord {
         before: Some(Text::new("eins\n")),
@@ -87,13 +87,13 @@ fn pending_edits_are_restored() {
     };
     newest.late = vec![edit.clone()];
     newest.under_way = Some(edit);
-    keeper.file(newest.clone());
-    keeper.settled("b".into());
+    store.file(newest.clone());
+    store.settled("b".into());
     let decided = vec![undo("b", "2\n")];
-    keeper.decided(decided.clone());
-    keeper.decided(vec![undo("c", "3\n")]);
-    keeper.undone();
-    let found = close(keeper, folder.path());
+    store.decided(decided.clone());
+    store.decided(vec![undo("c", "3\n")]);
+    store.undone();
+    let found = close(store, folder.path());
     assert_eq!(files(&found.files), files(&[newest]));
     assert_eq!(decisions(&found.decisions), decisions(&[decided]));
 }
@@ -101,7 +101,7 @@ fn pending_edits_are_restored() {
 #[test]
 fn a_second_store_of_the_same_folder_is_refused() {
     let folder = tempfile::tempdir().unwrap();
-    let (_keeper, _) = open(folder.path());
+    let (_store, _) = open(folder.path());
     let error = ReviewStore::open(folder.path(), |_| {}).unwrap_err();
     assert_eq!(error.to_string(), "another window keeps them");
 }
@@ -109,16 +109,16 @@ fn a_second_store_of_the_same_folder_is_refused() {
 #[test]
 fn a_log_with_many_superseded_lines_is_compacted() {
     let folder = tempfile::tempdir().unwrap();
-    let (keeper, _) = open(folder.path());
-    keeper.file(record("a", "one\n", "299\n"));
+    let (store, _) = open(folder.path());
+    store.file(record("a", "one\n", "299\n"));
     for round in 0..300 {
-        keeper.settled(format!("gone {round}"));
+        store.settled(format!("gone {round}"));
     }
-    close(keeper, folder.path());
-    let (keeper, _) = open(folder.path());
+    close(store, folder.path());
+    let (store, _) = open(folder.path());
     let text = fs::read_to_string(folder.path().join("reviews.log")).unwrap();
     assert_eq!(text.lines().count(), 2, "the head and the file");
-    let found = close(keeper, folder.path());
+    let found = close(store, folder.path());
     assert_eq!(files(&found.files), files(&[record("a", "one\n", "299\n")]));
 }
 
@@ -126,43 +126,42 @@ fn a_log_with_many_superseded_lines_is_compacted() {
 fn a_failed_save_is_retried_and_reported() {
     let folder = tempfile::tempdir().unwrap();
     let (told, states) = mpsc::channel();
-    let (keeper, _) =
-        ReviewStore::open(folder.path(), move |state| drop(told.send(state))).unwrap();
+    let (store, _) = ReviewStore::open(folder.path(), move |state| drop(told.send(state))).unwrap();
     // A file where the folder of the texts should be.
     let texts = folder.path().join("texts");
     fs::write(&texts, "").unwrap();
-    keeper.file(record("a", "one\n", "1\n"));
-    assert!(keeper.sync().blocking_recv().unwrap().is_err());
+    store.file(record("a", "one\n", "1\n"));
+    assert!(store.sync().blocking_recv().unwrap().is_err());
     assert!(matches!(states.recv().unwrap(), State::Failing(_)));
     fs::remove_file(&texts).unwrap();
-    keeper.sync().blocking_recv().unwrap().unwrap();
+    store.sync().blocking_recv().unwrap().unwrap();
     assert_eq!(states.recv().unwrap(), State::Well);
-    assert_eq!(close(keeper, folder.path()).files.len(), 1);
+    assert_eq!(close(store, folder.path()).files.len(), 1);
 }
 
 #[test]
 fn a_record_with_a_missing_text_is_left_out() {
     let folder = tempfile::tempdir().unwrap();
-    let (keeper, _) = open(folder.path());
-    keeper.file(record("a", "one\n", "1\n"));
-    keeper.file(record("b", "two\n", "2\n"));
-    close(keeper, folder.path());
+    let (store, _) = open(folder.path());
+    store.file(record("a", "one\n", "1\n"));
+    store.file(record("b", "two\n", "2\n"));
+    close(store, folder.path());
     let hash = Sha256Hex::of(b"2\n");
     let (head, tail) = hash.as_str().split_at(2);
     fs::remove_file(folder.path().join("texts").join(head).join(tail)).unwrap();
-    let (_keeper, found) = open(folder.path());
+    let (_store, found) = open(folder.path());
     assert_eq!(found.files.iter().map(|record| record.key.as_str()).collect::<Vec<_>>(), ["a"]);
 }
 
 #[test]
 fn the_encoding_of_a_file_is_stored_and_optional() {
     let folder = tempfile::tempdir().unwrap();
-    let (keeper, _) = open(folder.path());
+    let (store, _) = open(folder.path());
     let mut file = record("a", "one\n", "1\n");
     file.state.encoding = FileEncoding::of_label("gbk", false).unwrap();
-    keeper.file(file.clone());
-    keeper.file(record("b", "one\n", "1\n"));
-    let found = close(keeper, folder.path());
+    store.file(file.clone());
+    store.file(record("b", "one\n", "1\n"));
+    let found = close(store, folder.path());
     assert_eq!(files(&found.files), files(&[file, record("b", "one\n", "1\n")]));
     // Records of older versions have no such field.
     let old: FileState<StoredReview> =
@@ -216,19 +215,19 @@ fn edit_journal(folder: &Path, from: &str, to: &str) {
 #[test]
 fn a_file_with_an_unknown_operation_is_left_out_and_its_record_stays() {
     let folder = tempfile::tempdir().unwrap();
-    let (keeper, _) = open(folder.path());
-    keeper.file(record("a", "one\n", "1\n"));
-    keeper.file(record("b", "two\n", "2\n"));
-    keeper.decided(vec![undo("c", "3\n")]);
-    close(keeper, folder.path());
+    let (store, _) = open(folder.path());
+    store.file(record("a", "one\n", "1\n"));
+    store.file(record("b", "two\n", "2\n"));
+    store.decided(vec![undo("c", "3\n")]);
+    close(store, folder.path());
     edit_journal(folder.path(), r#""fate":null"#, r#""fate":{"copiedFrom":"z"}"#);
-    let (keeper, found) = open(folder.path());
+    let (store, found) = open(folder.path());
     assert_eq!(files(&found.files), files(&[record("b", "two\n", "2\n")]));
     assert_eq!(found.decisions.len(), 1);
     for round in 0..300 {
-        keeper.settled(format!("gone {round}"));
+        store.settled(format!("gone {round}"));
     }
-    close(keeper, folder.path());
+    close(store, folder.path());
     drop(open(folder.path()));
     let journal = fs::read_to_string(folder.path().join("reviews.log")).unwrap();
     assert_eq!(journal.lines().count(), 4, "it was written anew");
@@ -238,7 +237,7 @@ fn a_file_with_an_unknown_operation_is_left_out_and_its_record_stays() {
 #[test]
 fn an_edit_with_an_unknown_purpose_does_not_hide_its_file() {
     let folder = tempfile::tempdir().unwrap();
-    let (keeper, _) = open(folder.path());
+    let (store, _) = open(folder.path());
     let mut file = record("a", "one\n", "1\n");
     file.under_way = Some(EditRecord {
         before: None,
@@ -247,10 +246,10 @@ fn an_edit_with_an_unknown_purpose_does_not_hide_its_file() {
         purpose: EditPurpose::User,
         restarts: 0,
     });
-    keeper.file(file.clone());
-    close(keeper, folder.path());
+    store.file(file.clone());
+    close(store, folder.path());
     edit_journal(folder.path(), r#""what":"user""#, r#""what":{"copied":{"to":"z"}}"#);
-    let (_keeper, found) = open(folder.path());
+    let (_store, found) = open(folder.path());
     let unknown = serde_json::json!({"copied": {"to": "z"}});
     file.under_way.as_mut().unwrap().purpose = EditPurpose::Unknown(unknown);
     assert_eq!(files(&found.files), files(&[file]));
@@ -259,13 +258,13 @@ fn an_edit_with_an_unknown_purpose_does_not_hide_its_file() {
 #[test]
 fn a_decision_with_an_unknown_value_ends_the_decisions_that_can_be_undone() {
     let folder = tempfile::tempdir().unwrap();
-    let (keeper, _) = open(folder.path());
-    keeper.decided(vec![undo("a", "1\n")]);
-    keeper.decided(vec![undo("b", "2\n")]);
-    keeper.decided(vec![undo("c", "3\n")]);
-    close(keeper, folder.path());
+    let (store, _) = open(folder.path());
+    store.decided(vec![undo("a", "1\n")]);
+    store.decided(vec![undo("b", "2\n")]);
+    store.decided(vec![undo("c", "3\n")]);
+    close(store, folder.path());
     edit_journal(folder.path(), r#"{"key":"b","standing""#, r#"{"key":"b","later""#);
-    let (_keeper, found) = open(folder.path());
+    let (_store, found) = open(folder.path());
     assert_eq!(decisions(&found.decisions), decisions(&[vec![undo("c", "3\n")]]));
 }
 
