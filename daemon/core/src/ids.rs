@@ -86,6 +86,12 @@ id! {
     CallId
 }
 
+id! {
+    /// Canonical URI of a file: the key under which its text, its review and what a model read of it are
+    /// kept. It is plain text in the store.
+    FileKey
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,14 +4,13 @@
 
 use std::sync::Arc;
 
-use cairn_core::text::Text;
+use cairn_core::{ids::FileKey, text::Text};
 use dashmap::DashMap;
 
 /// An open document at one version.
 #[derive(Debug, Clone)]
 pub struct Document {
-    /// Canonical URI, the key in the map.
-    pub key: String,
+    pub key: FileKey,
     /// URI exactly as the client spells it.
     pub uri: String,
     pub version: i32,
@@ -20,11 +19,11 @@ pub struct Document {
 
 #[derive(Debug, Default)]
 pub struct Docs {
-    open: DashMap<String, Arc<Document>>,
+    open: DashMap<FileKey, Arc<Document>>,
 }
 
 impl Docs {
-    pub fn get(&self, key: &str) -> Option<Arc<Document>> {
+    pub fn get(&self, key: &FileKey) -> Option<Arc<Document>> {
         self.open.get(key).map(|entry| Arc::clone(entry.value()))
     }
 
@@ -32,11 +31,11 @@ impl Docs {
         self.open.insert(document.key.clone(), Arc::new(document));
     }
 
-    pub fn remove(&self, key: &str) -> Option<Arc<Document>> {
+    pub fn remove(&self, key: &FileKey) -> Option<Arc<Document>> {
         self.open.remove(key).map(|(_, document)| document)
     }
 
-    pub fn keys(&self) -> Vec<String> {
+    pub fn keys(&self) -> Vec<FileKey> {
         self.open.iter().map(|entry| entry.key().clone()).collect()
     }
 }

@@ -106,7 +106,7 @@ fn text_of(workspace: &Workspace, docs: &Docs, called: &Path) -> Option<(Workspa
     if path.is_secret() {
         return None;
     }
-    let text = match docs.get(&path.uri()) {
+    let text = match docs.get(&path.key()) {
         Some(document) => document.text.to_string(),
         None => workspace.read_text(&path).ok()?.text.to_string(),
     };

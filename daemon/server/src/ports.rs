@@ -7,7 +7,7 @@
 use std::{fmt, ops::Range, path::PathBuf, sync::Arc};
 
 use cairn_core::{
-    ids::{CallId, SessionId, TurnId},
+    ids::{CallId, FileKey, SessionId, TurnId},
     policy::Access,
     prompt::instructions::Instructions,
     review::Origin,
@@ -214,7 +214,6 @@ pub enum AccessKind {
 /// Text of a file that a model has read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Saw {
-    /// Canonical URI of the file.
-    pub key: String,
+    pub key: FileKey,
     pub text: Text,
 }

@@ -167,7 +167,7 @@ pub(crate) async fn run_tool(
     let content = redactor.text(content.as_str()).into_owned();
     let detail = detail.map(|text| redactor.text(&text).into_owned());
     let is_error = state != ToolState::Done;
-    let touched = edited.clone().or(saw.as_ref().map(|saw| saw.key.clone()));
+    let touched = edited.clone().or(saw.as_ref().map(|saw| saw.key.to_string()));
     let near = match touched.filter(|_| trusted) {
         Some(file) => {
             let look = move || instructions::around(&workspace, &docs, &sources, &file);

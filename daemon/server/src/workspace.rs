@@ -16,6 +16,7 @@ use std::{
 use anyhow::Context;
 use cairn_core::{
     file_names::{Case, below},
+    ids::FileKey,
     policy,
     quote::quoted,
     text::{self, Decoded, FileEncoding, NotText},
@@ -35,7 +36,7 @@ pub use resolve::PathError;
 pub use root_dir::Done;
 use root_dir::{Kind, RootDir};
 pub use spelling::canonical;
-pub use uri::{canonical_uri, path_of, uri_of};
+pub use uri::{canonical_uri, key_of, path_of, uri_of};
 pub use walk::{Hidden, TRAPPED, Walked};
 
 /// Most bytes of a file that is read.
@@ -272,9 +273,13 @@ impl WorkspacePath {
         &self.display
     }
 
-    /// Key of the file's open document.
+    /// URI of the file, in VS Code's spelling.
     pub fn uri(&self) -> String {
         uri::of_absolute(&self.absolute)
+    }
+
+    pub fn key(&self) -> FileKey {
+        self.uri().into()
     }
 
     /// Other names of it below its workspace folder, through links.

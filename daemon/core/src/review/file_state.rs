@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Author, FileReview, HunkId, Origin};
 use crate::{
-    ids::{SessionId, TurnId},
+    ids::{FileKey, SessionId, TurnId},
     plan::Plan,
     text::{FileEncoding, Text},
 };
@@ -29,7 +29,7 @@ pub struct FileOperation {
 pub enum FileOperationKind {
     Deleted,
     /// The file was at the path of this key.
-    MovedFrom(String),
+    MovedFrom(FileKey),
 }
 
 /// Fields of a [`FileOperationKind`] in a record.
@@ -37,7 +37,7 @@ pub enum FileOperationKind {
 #[serde(rename_all = "camelCase")]
 struct OperationFields {
     deleted: bool,
-    moved_from: Option<String>,
+    moved_from: Option<FileKey>,
 }
 
 /// Undecided changes of a file: its review, and the operation on the file as a whole.
@@ -54,7 +54,7 @@ pub struct FileState<R = FileReview> {
 /// State of a file before a decision.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DecisionUndo<R = FileReview, T = Text> {
-    pub key: String,
+    pub key: FileKey,
     #[serde(rename = "standing")]
     pub state: FileState<R>,
     /// Text after the decision, the only one that can be undone. `None`: the file does not exist.
@@ -67,8 +67,8 @@ pub struct DecisionUndo<R = FileReview, T = Text> {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct DecisionEffects {
-    /// Path to which the decision moved the file back.
-    pub moved_to: Option<String>,
+    /// Key of the path to which the decision moved the file back.
+    pub moved_to: Option<FileKey>,
     /// Sessions whose model was notified that the change is gone.
     #[serde(rename = "told")]
     pub notified: BTreeSet<SessionId>,
@@ -97,8 +97,7 @@ pub struct Checkpoint<R = FileReview, T = Text> {
     /// Text of the user's task.
     pub task: String,
     pub plan: Plan,
-    /// By canonical URI.
-    pub files: BTreeMap<String, FileSnapshot<R, T>>,
+    pub files: BTreeMap<FileKey, FileSnapshot<R, T>>,
 }
 
 /// Conversion of states between memory and the store: of their reviews and of their texts.

@@ -4,14 +4,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{Convert, FileOperation, FileReview, FileState, Origin, Outdated};
-use crate::text::Text;
+use crate::{ids::FileKey, text::Text};
 
 /// Record of a file with pending changes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FileRecord<R = FileReview, T = Text> {
-    /// Canonical URI of the file.
-    pub key: String,
+    pub key: FileKey,
     pub saveable: bool,
     #[serde(rename = "standing")]
     pub state: FileState<R>,
@@ -55,7 +54,7 @@ pub enum EditPurpose {
     },
     /// The file goes to the path of this key.
     Moved {
-        to: String,
+        to: FileKey,
         #[serde(rename = "fate")]
         operation: Option<FileOperation>,
     },

@@ -174,7 +174,7 @@ fn texts(
         }
         Err(why) => hashes.push(why.to_owned()),
     }
-    if let Some(document) = docs.get(&path.uri()) {
+    if let Some(document) = docs.get(&path.key()) {
         let text = document.text.to_string();
         hashes.push(hash(text.as_bytes(), 0, definition));
         texts.push(text);

@@ -6,7 +6,7 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use cairn_core::{sanitize::visible, text::Units};
+use cairn_core::{ids::FileKey, sanitize::visible, text::Units};
 use cairn_protocol::{Hunk, ReviewNotification, WholeFile};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -258,9 +258,9 @@ pub(super) fn nothing_at(uri: &str) -> Value {
     json!({ "uri": uri, "diagnostics": [] })
 }
 
-/// Reviews as the editor shows them, by canonical URI.
+/// Reviews as the editor shows them, by file.
 #[derive(Default)]
-pub(super) struct ShownReviews(Mutex<HashMap<String, File>>);
+pub(super) struct ShownReviews(Mutex<HashMap<FileKey, File>>);
 
 struct File {
     uri: String,
@@ -278,7 +278,7 @@ pub(super) struct ReviewChange {
 
 impl ShownReviews {
     pub(super) fn update(&self, review: &ReviewNotification) -> ReviewChange {
-        let key = canonical_uri(&review.uri).unwrap_or_else(|| review.uri.clone());
+        let key = canonical_uri(&review.uri).unwrap_or_else(|| review.uri.as_str().into());
         let known = |hunk: &Hunk| (hunk.id.clone(), hunk.outdated, hunk.can_apply);
         let hunks: Vec<_> = review.hunks.iter().map(known).collect();
         let mut shown = self.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use cairn_core::{
-    ids::TurnId,
+    ids::{FileKey, TurnId},
     review::{Checkpoint, FileSnapshot},
 };
 
@@ -15,7 +15,7 @@ pub(super) struct Checkpoints {
 
 impl Checkpoints {
     /// Marks a file that another author than the agent changed; returns the changed checkpoints.
-    pub(super) fn touched(&mut self, key: &str) -> Vec<usize> {
+    pub(super) fn touched(&mut self, key: &FileKey) -> Vec<usize> {
         let mut changed = Vec::new();
         for (index, checkpoint) in self.known.iter_mut().enumerate() {
             if let Some(before) = checkpoint.files.get_mut(key).filter(|before| !before.touched) {
@@ -27,9 +27,9 @@ impl Checkpoints {
     }
 
     /// Every file as it was before this turn: the oldest memory of it since counts.
-    pub(super) fn before(&self, turn: &TurnId) -> Option<BTreeMap<String, FileSnapshot>> {
+    pub(super) fn before(&self, turn: &TurnId) -> Option<BTreeMap<FileKey, FileSnapshot>> {
         let at = self.known.iter().position(|checkpoint| checkpoint.turn == *turn)?;
-        let mut files: BTreeMap<String, FileSnapshot> = BTreeMap::new();
+        let mut files: BTreeMap<FileKey, FileSnapshot> = BTreeMap::new();
         for (key, before) in self.known[at..].iter().flat_map(|checkpoint| &checkpoint.files) {
             match files.get_mut(key) {
                 Some(oldest) => oldest.left.clone_from(&before.left),

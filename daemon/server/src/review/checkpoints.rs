@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use cairn_core::{
     change::Change,
     context::WENT_BACK,
-    ids::{SessionId, TurnId},
+    ids::{FileKey, SessionId, TurnId},
     plan::Plan,
     review::{Checkpoint, DecisionEffects, DecisionUndo, FileReview, FileSnapshot, FileState},
     text::Text,
@@ -51,7 +51,7 @@ impl Reviews {
     }
 
     /// The agent is about to change a file.
-    pub(super) fn remember_before(&mut self, key: &str, turn: &TurnId, text: Option<&Text>) {
+    pub(super) fn remember_before(&mut self, key: &FileKey, turn: &TurnId, text: Option<&Text>) {
         let state =
             self.files.entries.get(key).map_or_else(FileState::settled, |entry| entry.state());
         let checkpoints = &mut self.checkpoints.known;
@@ -69,7 +69,7 @@ impl Reviews {
     }
 
     /// The agent, or a decision, left this text.
-    pub(super) fn remember_left(&mut self, key: &str, text: Option<&Text>) {
+    pub(super) fn remember_left(&mut self, key: &FileKey, text: Option<&Text>) {
         let mut changed = Vec::new();
         for (index, checkpoint) in self.checkpoints.known.iter_mut().enumerate() {
             if let Some(before) = checkpoint.files.get_mut(key) {
@@ -83,7 +83,7 @@ impl Reviews {
         }
     }
 
-    pub(super) fn remember_touched(&mut self, key: &str) {
+    pub(super) fn remember_touched(&mut self, key: &FileKey) {
         for index in self.checkpoints.touched(key) {
             self.store_checkpoint(index);
         }
@@ -100,7 +100,7 @@ impl Reviews {
     pub(crate) fn list_checkpoints(&self) -> CheckpointsResult {
         let known = self.checkpoints.known.iter().rev();
         let checkpoints = known.filter(|checkpoint| !checkpoint.files.is_empty());
-        let display = |key: &String| path_of(key).map(|path| self.services.display(&path));
+        let display = |key: &FileKey| path_of(key).map(|path| self.services.display(&path));
         CheckpointsResult {
             checkpoints: checkpoints
                 .map(|checkpoint| cairn_protocol::Checkpoint {
@@ -129,12 +129,12 @@ impl Reviews {
                 "Choose another one.",
             )));
         };
-        let closed: Vec<String> =
+        let closed: Vec<FileKey> =
             files.into_keys().filter(|key| self.services.docs.get(key).is_none()).collect();
         let mailbox = self.mailbox.clone();
         self.services.spawn(async move {
             let read = tokio::task::spawn_blocking(move || {
-                let text = |key: &String| {
+                let text = |key: &FileKey| {
                     let path = workspace.resolve(key).ok()?;
                     workspace.read_text(&path).ok().map(|decoded| decoded.text)
                 };
@@ -159,7 +159,7 @@ impl Reviews {
             let Some(path) = path_of(&key) else { continue };
             if now != before.text && (before.touched || now != before.left) {
                 result.conflicts.push(CheckpointConflict {
-                    uri: uri_of(&path).unwrap_or_else(|| key.clone()),
+                    uri: uri_of(&path).unwrap_or_else(|| key.clone().into()),
                     path: self.services.display(&path),
                     text: before.text.as_ref().map(Text::to_string),
                 });
@@ -194,7 +194,7 @@ impl Reviews {
     }
 
     /// To undo it all the same way as a decision.
-    fn former(&self, key: &str, now: Option<&Text>, before: &FileSnapshot) -> DecisionUndo {
+    fn former(&self, key: &FileKey, now: Option<&Text>, before: &FileSnapshot) -> DecisionUndo {
         let mut state =
             self.files.entries.get(key).map_or_else(FileState::settled, |entry| entry.state());
         if let (None, Some(now)) = (&state.review, now) {
@@ -212,7 +212,7 @@ impl Reviews {
 
     pub(super) fn start_going_back(
         &mut self,
-        key: &str,
+        key: &FileKey,
         now: Option<Text>,
         before: FileSnapshot,
         reply: oneshot::Sender<Proposed>,

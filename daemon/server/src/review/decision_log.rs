@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use cairn_core::review::DecisionUndo;
+use cairn_core::{ids::FileKey, review::DecisionUndo};
 use cairn_protocol::UndoDecisionResult;
 
 use crate::event::Responder;
@@ -34,7 +34,7 @@ impl DecisionLog {
     }
 
     /// Handles the move of a file to another path.
-    pub(super) fn moved(&mut self, from: &str, to: &str) {
+    pub(super) fn moved(&mut self, from: &FileKey, to: &FileKey) {
         let waiting = self.waiting.iter_mut().filter_map(|step| match step {
             Step::Decided(formers) => Some(formers),
             Step::Rejecting(_) | Step::TakeBack(_) => None,
@@ -42,7 +42,7 @@ impl DecisionLog {
         for former in self.stack.iter_mut().chain(waiting).flatten() {
             let key = former.effects.moved_to.as_mut().unwrap_or(&mut former.key);
             if key == from {
-                to.clone_into(key);
+                key.clone_from(to);
             }
         }
     }

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use cairn_core::{
     context::REJECTED,
-    ids::SessionId,
+    ids::{FileKey, SessionId},
     review::{
         DecisionEffects, DecisionUndo, FileOperationKind, FileReview, HunkId, Hunks, Origin,
         OwnText, StaysAccepted,
@@ -31,7 +31,7 @@ use crate::{event::Responder, ports::Proposed, workspace::path_of};
 
 /// Hunks of one file that a decision is about.
 struct Target {
-    key: String,
+    key: FileKey,
     ids: Vec<HunkId>,
     /// Proposals of which nothing stands in the text any more.
     outdated: Vec<HunkId>,
@@ -153,7 +153,7 @@ impl Reviews {
         self.answer_recorded(result, reply);
     }
 
-    fn forget_outdated(&mut self, key: &str, ids: &[HunkId]) -> u32 {
+    fn forget_outdated(&mut self, key: &FileKey, ids: &[HunkId]) -> u32 {
         let Some(entry) = self.files.entries.get_mut(key) else { return 0 };
         let before = entry.outdated.len();
         entry.outdated.retain(|outdated| !ids.contains(&outdated.id));
@@ -162,7 +162,7 @@ impl Reviews {
     }
 
     /// In mode `auto`: nobody was asked, so the user must be able to take it back.
-    pub(super) fn accept_operation(&mut self, key: &str) {
+    pub(super) fn accept_operation(&mut self, key: &FileKey) {
         if self.files.entries.get(key).is_some_and(|entry| entry.operation.is_some()) {
             let (ids, outdated) = (Vec::new(), Vec::new());
             let target = Target { key: key.to_owned(), ids, outdated, operation: true };
@@ -350,7 +350,7 @@ impl Reviews {
     /// counted as stale.
     fn targets(&self, params: &DecideParams, stale: &mut u32) -> Vec<Target> {
         let mut targets = Vec::new();
-        let mut keys: Vec<&String> = self.files.entries.keys().collect();
+        let mut keys: Vec<&FileKey> = self.files.entries.keys().collect();
         keys.sort();
         for key in keys {
             let Some(entry) = self.files.entries.get(key) else { continue };

@@ -6,7 +6,7 @@
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use cairn_core::{
-    ids::SessionId,
+    ids::{FileKey, SessionId},
     review::{FileOperation, FileReview, Hunk, Origin},
     sanitize::foreign_words,
     text::{FileEncoding, Text},
@@ -37,7 +37,7 @@ impl Reviews {
     )]
     pub(super) fn send_edit(
         &mut self,
-        key: &str,
+        key: &FileKey,
         label: String,
         change: FileChange,
         expected: Option<Text>,
@@ -106,7 +106,7 @@ impl Reviews {
     }
 
     /// Takes the encoding of a file that the agent is about to change from the read before.
-    fn note_encoding(&mut self, key: &str, outcome: &Outcome) {
+    fn note_encoding(&mut self, key: &FileKey, outcome: &Outcome) {
         let reads = match outcome {
             Outcome::Agent { base, .. } => base.is_some(),
             Outcome::Deleted { .. } | Outcome::Moved { origin: Some(_), .. } => true,
@@ -124,7 +124,7 @@ impl Reviews {
     }
 
     /// Records the file for the checkpoint before the agent changes it.
-    fn before_outcome(&mut self, key: &str, outcome: &Outcome) {
+    fn before_outcome(&mut self, key: &FileKey, outcome: &Outcome) {
         match outcome {
             Outcome::Agent { base, origin, .. } => {
                 self.remember_before(key, &origin.turn, base.as_ref());
@@ -183,7 +183,7 @@ impl Reviews {
     }
 
     /// Ends the edit in flight when the editor has answered and the text was seen.
-    pub(super) fn settle(&mut self, key: &str) {
+    pub(super) fn settle(&mut self, key: &FileKey) {
         let Some(in_flight) =
             self.files.entries.get(key).and_then(|entry| entry.in_flight.as_ref())
         else {
@@ -196,7 +196,7 @@ impl Reviews {
     }
 
     /// Ends the edit in flight. `may_come`: its text may still arrive.
-    fn finish(&mut self, key: &str, answer: Proposed, may_come: bool) {
+    fn finish(&mut self, key: &FileKey, answer: Proposed, may_come: bool) {
         let answer = self.arrived_astray(key, answer);
         let may_come = may_come && !matches!(answer, Proposed::Astray);
         let Some(entry) = self.files.entries.get_mut(key) else { return };
@@ -248,7 +248,7 @@ impl Reviews {
 
     /// Records the new text for the sessions whose model knows it already, so that they get no
     /// notice.
-    pub(super) fn know(&mut self, key: &str, outcome: Outcome, expected: Option<Text>) {
+    pub(super) fn know(&mut self, key: &FileKey, outcome: Outcome, expected: Option<Text>) {
         let sessions = |hunks: &[Hunk], operation: Option<&FileOperation>| -> Vec<SessionId> {
             let of_file = operation.iter().flat_map(|operation| operation.origin.sessions());
             hunks.iter().flat_map(|hunk| hunk.origin.sessions()).chain(of_file).cloned().collect()
@@ -281,7 +281,7 @@ impl Reviews {
     }
 
     /// Notifies the model of a late edit that has arrived, because it was told of the timeout.
-    pub(super) fn late_edit_landed(&mut self, key: &str, late: TimedOutEdit) {
+    pub(super) fn late_edit_landed(&mut self, key: &FileKey, late: TimedOutEdit) {
         let path = path_of(key).map(|path| self.services.display(&path)).unwrap_or_default();
         let TimedOutEdit { expected, outcome, .. } = late;
         let (notified, text) = match &outcome {
@@ -307,7 +307,7 @@ impl Reviews {
         self.know(key, outcome, expected);
     }
 
-    fn edited(&mut self, origin: &Origin, key: &str, base: Option<&Text>, after: &Text) {
+    fn edited(&mut self, origin: &Origin, key: &FileKey, base: Option<&Text>, after: &Text) {
         self.agent_changed(key);
         let is_open = self.services.docs.get(key).is_some();
         self.reads.edited(origin, key, base, after, is_open);
@@ -320,7 +320,7 @@ impl Reviews {
         }
     }
 
-    pub(super) fn key_in_flight(&self, edit_id: u64) -> Option<String> {
+    pub(super) fn key_in_flight(&self, edit_id: u64) -> Option<FileKey> {
         self.files
             .entries
             .iter()
@@ -365,18 +365,18 @@ fn refusal(result: &Result<ApplyEditResult, EditProblem>) -> Option<(Proposed, b
 /// may have been placed there since. After that the editor opens the files by name.
 async fn still_leads(
     workspace: Option<Arc<Workspace>>,
-    key: &str,
+    key: &FileKey,
     params: &ApplyEditParams,
 ) -> Result<Arc<Workspace>, EditProblem> {
     let workspace = workspace.ok_or(EditProblem::FolderNotOpen)?;
     let mut names = vec![(params.uri.clone(), key.to_owned())];
     if let FileChange::Rename { to, .. } = &params.change {
-        names.push((to.clone(), to.clone()));
+        names.push((to.clone(), to.as_str().into()));
     }
     let looking = tokio::task::spawn_blocking(move || {
         for (uri, file) in names {
             let found = workspace.resolve(&uri).map_err(|error| path_refused(&error))?;
-            if found.uri() != file {
+            if found.key() != file {
                 return Err(EditProblem::PathRedirected);
             }
         }

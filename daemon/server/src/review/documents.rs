@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use cairn_core::{change::Change, text::Text};
+use cairn_core::{change::Change, ids::FileKey, text::Text};
 
 use super::{
     Reviews,
@@ -22,18 +22,18 @@ use crate::{
 impl Reviews {
     /// Key of a file for any spelling of the client. A document that was opened by a symbolic
     /// link has the key of the link's target.
-    pub(super) fn key_of(&self, uri: &str) -> Option<String> {
+    pub(super) fn key_of(&self, uri: &str) -> Option<FileKey> {
         let key = canonical_uri(uri)?;
         Some(self.files.links.get(&key).cloned().unwrap_or(key))
     }
 
-    fn key_to_open(&mut self, uri: &str) -> Option<String> {
+    fn key_to_open(&mut self, uri: &str) -> Option<FileKey> {
         let key = canonical_uri(uri)?;
         // A document by the file's own name takes precedence over one by a link to it.
         self.files.links.retain(|_, file| *file != key);
         path_of(&key)?;
         let file = self.services.workspace.as_ref()?.resolve(&key).ok();
-        let file = file.map(|file| file.uri()).filter(|file| *file != key);
+        let file = file.map(|file| file.key()).filter(|file| *file != key);
         match file {
             Some(file) if self.services.docs.get(&file).is_none() => {
                 self.files.links.insert(key, file.clone());
@@ -171,7 +171,7 @@ impl Reviews {
 
     fn look_at(&self, wanted: impl Fn(&Path) -> bool) {
         let reviewed = self.files.entries.iter().filter(|(_, entry)| entry.review.is_some());
-        let keys: BTreeSet<&String> =
+        let keys: BTreeSet<&FileKey> =
             reviewed.map(|(key, _)| key).chain(self.reads.keys()).collect();
         for key in keys {
             if self.services.docs.get(key).is_none()
@@ -182,7 +182,7 @@ impl Reviews {
         }
     }
 
-    pub(super) fn read_disk(&self, key: &str, purpose: DiskPurpose) {
+    pub(super) fn read_disk(&self, key: &FileKey, purpose: DiskPurpose) {
         let Some(workspace) = self.services.workspace.clone() else { return };
         let (mailbox, key, named) = (self.mailbox.clone(), key.to_owned(), key.to_owned());
         let number = self.files.next_read();
@@ -199,7 +199,7 @@ impl Reviews {
     /// Applies a text from the disk, unless a newer one is known.
     pub(super) fn disk_answered(
         &mut self,
-        key: &str,
+        key: &FileKey,
         purpose: DiskPurpose,
         read: u64,
         text: Option<Text>,
@@ -210,7 +210,7 @@ impl Reviews {
         }
     }
 
-    fn disk_text(&mut self, key: &str, purpose: DiskPurpose, text: Option<Text>) {
+    fn disk_text(&mut self, key: &FileKey, purpose: DiskPurpose, text: Option<Text>) {
         match purpose {
             DiskPurpose::Confirm(edit_id) => {
                 let open = self.services.docs.get(key).is_some();

@@ -7,6 +7,7 @@
 
 use cairn_core::{
     change::{Change, LengthMismatch},
+    ids::FileKey,
     review::{Author, FileOperation, FileReview, FileState, Hunk, HunkId, OwnText},
     text::Text,
 };
@@ -23,12 +24,12 @@ use super::{
 };
 use crate::{
     ports::{Proposal, Proposed, Wanted, text_hash},
-    workspace::{canonical_uri, path_of, uri_of},
+    workspace::{key_of, path_of, uri_of},
 };
 
 impl Reviews {
     pub(super) fn propose(&mut self, proposal: Proposal, reply: oneshot::Sender<Proposed>) {
-        let Some(key) = uri_of(&proposal.path).as_deref().and_then(canonical_uri) else {
+        let Some(key) = key_of(&proposal.path) else {
             drop(reply.send(Proposed::Refused(EditProblem::PathWithoutUri)));
             return;
         };
@@ -40,7 +41,7 @@ impl Reviews {
         self.enqueue(&key, QueuedEdit::Propose(proposal, reply));
     }
 
-    pub(super) fn enqueue(&mut self, key: &str, work: QueuedEdit) {
+    pub(super) fn enqueue(&mut self, key: &FileKey, work: QueuedEdit) {
         let Some(path) = path_of(key) else { return };
         let uri = self
             .services
@@ -60,7 +61,7 @@ impl Reviews {
     }
 
     /// Starts the next thing in the file's queue if nothing is in flight.
-    pub(super) fn next_work(&mut self, key: &str) {
+    pub(super) fn next_work(&mut self, key: &FileKey) {
         loop {
             let Some(entry) = self.files.entries.get_mut(key) else { return };
             if entry.in_flight.is_some() {
@@ -91,7 +92,12 @@ impl Reviews {
         }
     }
 
-    fn start_proposal(&mut self, key: &str, proposal: Proposal, reply: oneshot::Sender<Proposed>) {
+    fn start_proposal(
+        &mut self,
+        key: &FileKey,
+        proposal: Proposal,
+        reply: oneshot::Sender<Proposed>,
+    ) {
         let Proposal { base, wanted, origin, policy, .. } = proposal;
         let open = self.services.docs.get(key);
         let Some(entry) = self.files.entries.get_mut(key) else { return };
@@ -137,7 +143,7 @@ impl Reviews {
 
     fn start_reject(
         &mut self,
-        key: &str,
+        key: &FileKey,
         (ids, own): (&[HunkId], OwnText),
         notice: String,
         reply: oneshot::Sender<Proposed>,
@@ -201,7 +207,7 @@ impl Reviews {
 
     fn start_restore(
         &mut self,
-        key: &str,
+        key: &FileKey,
         mut state: Box<FileState>,
         after: Option<Text>,
         accepted: Option<&[HunkId]>,

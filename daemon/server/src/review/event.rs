@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use cairn_core::{
-    ids::{SessionId, TurnId},
+    ids::{FileKey, SessionId, TurnId},
     plan::Plan,
     review::{DecisionUndo, HunkId},
     text::Text,
@@ -43,7 +43,7 @@ pub(crate) enum ReviewEvent {
     },
     /// Text on disk of the file of this key; `None`: gone, or not text.
     DiskText {
-        key: String,
+        key: FileKey,
         purpose: DiskPurpose,
         /// Counts the reads in the order they began.
         read: u64,
@@ -102,8 +102,7 @@ pub(crate) struct Rejection {
 #[derive(Debug)]
 pub(crate) struct Rejected {
     pub(super) number: u64,
-    /// The files in question, by canonical URI.
-    pub(super) keys: Vec<String>,
+    pub(super) keys: Vec<FileKey>,
     pub(super) done: Vec<Rejection>,
     pub(super) result: DecideResult,
     pub(super) reply: Responder<DecideResult>,
@@ -121,7 +120,7 @@ pub(crate) struct Restored {
 /// Outdated proposals that are in the text again. The client is answered when they are forgotten.
 #[derive(Debug)]
 pub(crate) struct MadeAgain {
-    pub(super) done: Vec<(String, HunkId)>,
+    pub(super) done: Vec<(FileKey, HunkId)>,
     pub(super) result: DecideResult,
     pub(super) reply: Responder<DecideResult>,
 }
@@ -131,7 +130,7 @@ pub(crate) struct MadeAgain {
 pub(crate) struct GoingBack {
     pub(super) params: RestoreCheckpointParams,
     /// Texts of files that are not open, by key. `None`: no file.
-    pub(super) disk: BTreeMap<String, Option<Text>>,
+    pub(super) disk: BTreeMap<FileKey, Option<Text>>,
     pub(super) reply: Responder<RestoreCheckpointResult>,
 }
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use cairn_core::{
-    ids::SessionId,
+    ids::{FileKey, SessionId},
     review::{FileOperation, FileOperationKind, FileReview, FileState, Origin},
     text::Text,
 };
@@ -17,13 +17,13 @@ use super::{
 };
 use crate::{
     ports::{EditPolicy, Proposed, text_hash},
-    workspace::{path_of, uri_of},
+    workspace::{key_of, path_of, uri_of},
 };
 
 impl Reviews {
     pub(super) fn start_deletion(
         &mut self,
-        key: &str,
+        key: &FileKey,
         base: Text,
         origin: Origin,
         policy: EditPolicy,
@@ -42,14 +42,14 @@ impl Reviews {
 
     pub(super) fn start_move(
         &mut self,
-        key: &str,
+        key: &FileKey,
         to: &Path,
         base: &Text,
         origin: Origin,
         policy: EditPolicy,
         reply: oneshot::Sender<Proposed>,
     ) {
-        let Some(to) = uri_of(to) else {
+        let Some(to) = key_of(to) else {
             return drop(reply.send(Proposed::Refused(EditProblem::PathWithoutUri)));
         };
         self.agent_changed(&to);
@@ -85,7 +85,7 @@ impl Reviews {
     /// Starts the rejection of an operation on the whole file.
     pub(super) fn start_operation_rejection(
         &mut self,
-        key: &str,
+        key: &FileKey,
         reply: oneshot::Sender<Proposed>,
     ) {
         let open = self.services.docs.get(key);
@@ -122,8 +122,8 @@ impl Reviews {
     /// A decision about a move is taken back: the file goes there again, and then `then` is done.
     pub(super) fn start_move_again(
         &mut self,
-        key: &str,
-        to: String,
+        key: &FileKey,
+        to: FileKey,
         base: Text,
         operation: Option<FileOperation>,
         then: QueuedEdit,
@@ -144,7 +144,7 @@ impl Reviews {
 
     fn send_move(
         &mut self,
-        key: &str,
+        key: &FileKey,
         base: &Text,
         outcome: Outcome,
         then: Option<QueuedEdit>,
@@ -155,7 +155,7 @@ impl Reviews {
         let Some(entry) = self.files.entries.get(key) else { return };
         let label = format!("Cairn: move {} to {}", entry.path, self.services.display(&path));
         let change = FileChange::Rename {
-            to: to.clone(),
+            to: to.into(),
             expected_hash: text_hash(base),
             empty_folders: self.made_folders(key),
         };
@@ -168,7 +168,7 @@ impl Reviews {
     }
 
     /// The move in flight is seen; where its entry is now.
-    pub(super) fn land_move(&mut self, from: &str) -> String {
+    pub(super) fn land_move(&mut self, from: &FileKey) -> FileKey {
         let Some(entry) = self.files.entries.get_mut(from) else { return from.to_owned() };
         let Some(InFlight { outcome, edit_id, .. }) = &entry.in_flight else {
             return from.to_owned();
@@ -216,7 +216,7 @@ impl Reviews {
     }
 
     /// The file is at another path now: all that is to be decided about it goes along.
-    pub(super) fn carry(&mut self, from: &str, to: &str, notified: &[SessionId]) {
+    pub(super) fn carry(&mut self, from: &FileKey, to: &FileKey, notified: &[SessionId]) {
         let Some(path) = path_of(to) else { return };
         let known_as = path_of(from).map(|path| self.services.display(&path)).unwrap_or_default();
         self.reads.moved(from, to, &known_as, notified);
@@ -265,7 +265,7 @@ impl Reviews {
     }
 
     /// Returns true while a move to this path is in flight.
-    pub(super) fn is_arriving(&self, key: &str) -> bool {
+    pub(super) fn is_arriving(&self, key: &FileKey) -> bool {
         self.files.entries.values().any(|entry| match &entry.in_flight {
             Some(InFlight { outcome: Outcome::Moved { to, .. }, .. }) => to == key,
             Some(_) | None => false,
@@ -273,7 +273,7 @@ impl Reviews {
     }
 
     /// Folders above a file that were made for files of the agent, innermost first, as URIs.
-    pub(super) fn made_folders(&self, key: &str) -> Vec<String> {
+    pub(super) fn made_folders(&self, key: &FileKey) -> Vec<String> {
         let Some(path) = path_of(key) else { return Vec::new() };
         path.ancestors()
             .skip(1)
@@ -292,7 +292,7 @@ impl Reviews {
     pub(crate) fn user_renamed(&mut self, renames: &[(String, String)]) {
         for (from, to) in renames {
             let (Some(from), Some(to)) = (path_of(from), path_of(to)) else { continue };
-            let mut keys: Vec<String> = self.files.entries.keys().cloned().collect();
+            let mut keys: Vec<FileKey> = self.files.entries.keys().cloned().collect();
             keys.extend(self.reads.keys().cloned());
             keys.sort();
             keys.dedup();
@@ -300,7 +300,7 @@ impl Reviews {
                 let Some(path) = path_of(&key) else { continue };
                 let Ok(below) = path.strip_prefix(&from) else { continue };
                 let new = if below.as_os_str().is_empty() { to.clone() } else { to.join(below) };
-                let Some(new) = uri_of(&new) else { continue };
+                let Some(new) = key_of(&new) else { continue };
                 let ours = self.files.entries.get(&key).is_some_and(|entry| entry.is_moving());
                 if ours {
                     continue;

@@ -1,5 +1,6 @@
 //! The files the agent has proposed something for, by key, and which reads of the disk are news.
 
+use cairn_core::ids::FileKey;
 use std::{
     collections::{BTreeSet, HashMap},
     path::PathBuf,
@@ -10,19 +11,18 @@ use super::tracked_file::TrackedFile;
 
 #[derive(Debug, Default)]
 pub(super) struct Files {
-    /// By canonical URI.
-    pub(super) entries: HashMap<String, TrackedFile>,
+    pub(super) entries: HashMap<FileKey, TrackedFile>,
     pub(super) edits_sent: u64,
     /// Former URI and path of shown files that have moved. The client still has to be notified.
     pub(super) left: Vec<(String, String)>,
     /// Folders that were made for files of the agent.
     pub(super) made: BTreeSet<PathBuf>,
     /// Keys of open documents whose own path leads there by symbolic links.
-    pub(super) links: HashMap<String, String>,
+    pub(super) links: HashMap<FileKey, FileKey>,
     /// Counts reads of the disk.
     reads: AtomicU64,
     /// Number of the newest read of each file, by key.
-    heard: HashMap<String, u64>,
+    heard: HashMap<FileKey, u64>,
 }
 
 /// Number of files whose newest read is remembered, to detect reads that complete out of order.
@@ -34,7 +34,7 @@ impl Files {
     }
 
     /// Returns false for a read that began before a completed one: its text is outdated.
-    pub(super) fn is_news(&mut self, key: &str, read: u64) -> bool {
+    pub(super) fn is_news(&mut self, key: &FileKey, read: u64) -> bool {
         if self.heard.len() >= READS_KEPT {
             self.heard.clear();
         }
@@ -52,8 +52,8 @@ mod tests {
     fn an_older_read_of_a_file_is_ignored() {
         let mut files = Files::default();
         let (first, second) = (files.next_read(), files.next_read());
-        assert!(files.is_news("a", second));
-        assert!(!files.is_news("a", first));
-        assert!(files.is_news("b", first), "each file for itself");
+        assert!(files.is_news(&"a".into(), second));
+        assert!(!files.is_news(&"a".into(), first));
+        assert!(files.is_news(&"b".into(), first), "each file for itself");
     }
 }

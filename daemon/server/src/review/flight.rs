@@ -3,7 +3,7 @@
 
 use cairn_core::{
     change::Change,
-    ids::SessionId,
+    ids::{FileKey, SessionId},
     review::{FileOperation, FileReview, FileSnapshot, FileState, HunkId, Origin, OwnText},
     text::Text,
 };
@@ -49,7 +49,7 @@ pub(super) enum QueuedEdit {
     },
     /// Move the file again to where a decision had taken it from; then do the rest there.
     MoveAgain {
-        to: String,
+        to: FileKey,
         base: Text,
         operation: Option<FileOperation>,
         then: Box<QueuedEdit>,
@@ -134,7 +134,7 @@ pub(super) enum Outcome {
     },
     /// Move to the path of the key `to`. Without an origin it is a decision.
     Moved {
-        to: String,
+        to: FileKey,
         base: Text,
         operation: Option<FileOperation>,
         origin: Option<Origin>,

@@ -3,6 +3,7 @@
 //! Must never take text of the agent for the user's.
 
 use cairn_core::{
+    ids::FileKey,
     review::{Author, FileOperation, FileReview},
     text::Text,
 };
@@ -123,7 +124,10 @@ impl TrackedFile {
     }
 
     /// The operation of a late move to this key.
-    pub(super) fn take_late_move(&mut self, key: &str) -> Option<(Option<FileOperation>, Text)> {
+    pub(super) fn take_late_move(
+        &mut self,
+        key: &FileKey,
+    ) -> Option<(Option<FileOperation>, Text)> {
         let is_it =
             |late: &TimedOutEdit| matches!(&late.outcome, Outcome::Moved { to, .. } if to == key);
         let at = self.late.iter().position(is_it)?;

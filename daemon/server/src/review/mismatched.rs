@@ -3,6 +3,7 @@
 
 use cairn_core::{
     change::{Change, Edit},
+    ids::FileKey,
     review::{Author, FileReview},
     text::Text,
 };
@@ -21,7 +22,7 @@ impl Reviews {
     /// Checks, when the edit in flight times out, whether it is in the document with another text. That
     /// part then counts as the agent's, so that the user can reject it, and the model gets a notice.
     /// Otherwise returns the answer unchanged.
-    pub(super) fn arrived_astray(&mut self, key: &str, answer: Proposed) -> Proposed {
+    pub(super) fn arrived_astray(&mut self, key: &FileKey, answer: Proposed) -> Proposed {
         if matches!(answer, Proposed::Applied { .. }) {
             return answer;
         }

@@ -8,6 +8,7 @@ use std::{io, path::Path};
 
 use cairn_core::{
     change::Change,
+    ids::FileKey,
     review::{Checkpoint, DecisionUndo, HunkId},
 };
 use cairn_protocol::EditProblem;
@@ -42,7 +43,7 @@ impl FoundReviews {
         on_storage: impl Fn(journal::State) + Send + 'static,
     ) -> io::Result<Self> {
         let (store, mut found) = ReviewStore::open(folder, on_storage)?;
-        let read = |key: &str| {
+        let read = |key: &FileKey| {
             let path = workspace.resolve(key).ok();
             path.and_then(|path| workspace.read_text(&path).ok()).map(|decoded| decoded.text)
         };
@@ -55,7 +56,7 @@ impl FoundReviews {
 
 impl Reviews {
     /// Queues the present state of the file for the store.
-    pub(super) fn store_file(&self, key: &str) {
+    pub(super) fn store_file(&self, key: &FileKey) {
         let Some(store) = &self.store else { return };
         match self.files.entries.get(key).filter(|entry| entry.is_pending()) {
             Some(entry) => store.file(entry.record(key)),
@@ -64,7 +65,7 @@ impl Reviews {
     }
 
     /// Resolves when the present state of the file is on the disk. `None`: no store exists.
-    pub(super) fn keep_now(&self, key: &str) -> Option<oneshot::Receiver<Result<(), String>>> {
+    pub(super) fn keep_now(&self, key: &FileKey) -> Option<oneshot::Receiver<Result<(), String>>> {
         self.store_file(key);
         self.kept()
     }
@@ -127,7 +128,7 @@ impl Reviews {
         self.decisions.remember_older(decisions);
         self.checkpoints.known.splice(0..0, checkpoints);
         self.store = Some(store);
-        let keys: Vec<String> = self.files.entries.keys().cloned().collect();
+        let keys: Vec<FileKey> = self.files.entries.keys().cloned().collect();
         for key in keys {
             self.store_file(&key);
         }
@@ -136,7 +137,7 @@ impl Reviews {
     /// Makes an outdated proposal again, on the user's request.
     pub(super) fn apply_outdated(
         &mut self,
-        key: &str,
+        key: &FileKey,
         id: HunkId,
         reply: oneshot::Sender<Proposed>,
     ) {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use cairn_core::{
-    ids::{SessionId, TurnId},
+    ids::{FileKey, SessionId, TurnId},
     review::FileOperationKind,
     text::Text,
 };
@@ -26,7 +26,7 @@ pub(crate) struct SessionEdits {
 impl Reviews {
     /// Tells the client of each file whose review changed since the last time.
     pub(crate) fn publish(&mut self) {
-        let mut keys: Vec<String> = self
+        let mut keys: Vec<FileKey> = self
             .files
             .entries
             .iter()
@@ -121,14 +121,14 @@ impl Reviews {
     }
 
     /// The agent changed this file, or something of its is pending there: its text is data.
-    pub(super) fn agent_changed(&self, key: &str) {
+    pub(super) fn agent_changed(&self, key: &FileKey) {
         if let Some(path) = path_of(key) {
             self.services.sources.agent_changed(&path);
         }
     }
 
     /// Records that the user decided all proposed edits of a file.
-    fn user_decided(&self, key: &str, reviewed: Option<Text>) {
+    fn user_decided(&self, key: &FileKey, reviewed: Option<Text>) {
         if let Some(path) = path_of(key) {
             let open = self.services.docs.get(key).map(|document| document.text.clone());
             let text = open.or(reviewed).map(|text| text.to_string());
@@ -152,12 +152,12 @@ impl Reviews {
 
     /// Words about what of this session waits for a decision, one for each file.
     pub(crate) fn pending_edits(&self, session_id: &SessionId) -> Vec<String> {
-        let mut keys: Vec<&String> = self.files.entries.keys().collect();
+        let mut keys: Vec<&FileKey> = self.files.entries.keys().collect();
         keys.sort();
         keys.into_iter().filter_map(|key| self.proposal(key, session_id)).collect()
     }
 
-    fn proposal(&self, key: &str, session_id: &SessionId) -> Option<String> {
+    fn proposal(&self, key: &FileKey, session_id: &SessionId) -> Option<String> {
         let entry = self.files.entries.get(key)?;
         let mut out = String::new();
         if let Some(operation) = entry

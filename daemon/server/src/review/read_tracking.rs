@@ -5,7 +5,7 @@
 
 use std::{collections::HashMap, path::Path};
 
-use cairn_core::{ids::SessionId, review::Origin, text::Text};
+use cairn_core::{ids::FileKey, ids::SessionId, review::Origin, text::Text};
 
 use crate::{docs::Docs, ports::Saw, workspace::path_of};
 
@@ -16,7 +16,7 @@ const MOST_NAMED: usize = 20;
 
 #[derive(Debug, Default)]
 pub(super) struct ReadTracker {
-    sessions: HashMap<SessionId, HashMap<String, ReadState>>,
+    sessions: HashMap<SessionId, HashMap<FileKey, ReadState>>,
     clock: u64,
 }
 
@@ -40,21 +40,21 @@ enum CurrentText {
 }
 
 impl ReadTracker {
-    fn of(&mut self, key: &str) -> impl Iterator<Item = (&SessionId, &mut ReadState)> {
+    fn of(&mut self, key: &FileKey) -> impl Iterator<Item = (&SessionId, &mut ReadState)> {
         self.sessions
             .iter_mut()
             .filter_map(move |(session, files)| Some((session, files.get_mut(key)?)))
     }
 
     /// The document of a file is another one, or changed.
-    pub(super) fn touched(&mut self, key: &str) {
+    pub(super) fn touched(&mut self, key: &FileKey) {
         for (_, known) in self.of(key) {
             known.now = CurrentText::Dirty;
         }
     }
 
     /// The text of a file that is not open.
-    pub(super) fn on_disk(&mut self, key: &str, text: Option<&Text>) {
+    pub(super) fn on_disk(&mut self, key: &FileKey, text: Option<&Text>) {
         for (_, known) in self.of(key) {
             let same = text == Some(&known.text);
             known.now = if same { CurrentText::Same } else { CurrentText::OnDisk(text.cloned()) };
@@ -63,7 +63,13 @@ impl ReadTracker {
 
     /// Records that these sessions know of the change from one text to the other. If the text that a
     /// session knew was already outdated, it stays outdated.
-    pub(super) fn went(&mut self, key: &str, sessions: &[SessionId], before: &Text, after: &Text) {
+    pub(super) fn went(
+        &mut self,
+        key: &FileKey,
+        sessions: &[SessionId],
+        before: &Text,
+        after: &Text,
+    ) {
         for (session, known) in self.of(key) {
             if sessions.contains(session) && known.text == *before {
                 known.text = after.clone();
@@ -72,7 +78,7 @@ impl ReadTracker {
     }
 
     /// Records that these sessions know of the deletion of the file.
-    pub(super) fn gone(&mut self, key: &str, sessions: &[SessionId]) {
+    pub(super) fn gone(&mut self, key: &FileKey, sessions: &[SessionId]) {
         for session in sessions {
             if let Some(files) = self.sessions.get_mut(session) {
                 files.remove(key);
@@ -82,7 +88,13 @@ impl ReadTracker {
     }
 
     /// The file is at another path, and these sessions know.
-    pub(super) fn moved(&mut self, from: &str, to: &str, path: &str, sessions: &[SessionId]) {
+    pub(super) fn moved(
+        &mut self,
+        from: &FileKey,
+        to: &FileKey,
+        path: &str,
+        sessions: &[SessionId],
+    ) {
         for (session, files) in &mut self.sessions {
             let Some(mut known) = files.remove(from) else { continue };
             known.now = CurrentText::Dirty;
@@ -93,11 +105,11 @@ impl ReadTracker {
         }
     }
 
-    pub(super) fn is_known(&self, key: &str) -> bool {
+    pub(super) fn is_known(&self, key: &FileKey) -> bool {
         self.sessions.values().any(|files| files.contains_key(key))
     }
 
-    pub(super) fn keys(&self) -> impl Iterator<Item = &String> {
+    pub(super) fn keys(&self) -> impl Iterator<Item = &FileKey> {
         self.sessions.values().flat_map(HashMap::keys)
     }
 
@@ -126,7 +138,7 @@ impl ReadTracker {
     pub(super) fn edited(
         &mut self,
         origin: &Origin,
-        key: &str,
+        key: &FileKey,
         base: Option<&Text>,
         after: &Text,
         is_open: bool,
@@ -182,7 +194,7 @@ impl ReadTracker {
             "Not as you last saw them: the user or another program changed these files.\n",
         );
         for (key, was, gone, is_same) in changed.into_iter().take(MOST_NAMED) {
-            let path = path_of(&key).map(|path| display(&path)).unwrap_or(key);
+            let path = path_of(&key).map(|path| display(&path)).unwrap_or_else(|| key.into());
             text += &match (was, gone, is_same) {
                 (None, false, _) => format!("- {path}\n"),
                 (None, true, _) => format!("- {path}: it is gone\n"),

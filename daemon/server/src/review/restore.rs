@@ -4,6 +4,7 @@
 //! text: it is shown as outdated.
 
 use cairn_core::{
+    ids::FileKey,
     review::{
         DecisionEffects, DecisionUndo, EditPurpose, FileRecord, FileReview, FileState, Intent,
     },
@@ -22,12 +23,12 @@ pub(crate) struct FoundFile {
     pub(crate) record: FileRecord,
     pub(crate) disk: Option<Text>,
     /// Key of the former path, if a move was under way and the file arrived.
-    pub(crate) left: Option<String>,
+    pub(crate) left: Option<FileKey>,
 }
 
 impl FoundFile {
     /// `disk` reads the file of a key.
-    pub(crate) fn find(record: FileRecord, disk: impl Fn(&str) -> Option<Text>) -> Self {
+    pub(crate) fn find(record: FileRecord, disk: impl Fn(&FileKey) -> Option<Text>) -> Self {
         let text = disk(&record.key);
         let on_their_way = record.under_way.iter().chain(&record.late).filter(|_| text.is_none());
         let mut moves = on_their_way.filter_map(|edit| match &edit.purpose {
@@ -62,7 +63,7 @@ impl TrackedFile {
             || !self.outdated.is_empty()
     }
 
-    pub(super) fn record(&self, key: &str) -> FileRecord {
+    pub(super) fn record(&self, key: &FileKey) -> FileRecord {
         let mut state = self.state();
         // What was seen stands in the review already.
         let in_flight = self.in_flight.as_ref().filter(|it| !it.seen);
@@ -81,7 +82,7 @@ impl TrackedFile {
     }
 
     /// The decision whose undo was on its way and has not arrived: it can be undone again.
-    pub(super) fn unfinished_undo(&self, key: &str) -> Option<DecisionUndo> {
+    pub(super) fn unfinished_undo(&self, key: &FileKey) -> Option<DecisionUndo> {
         let state = self.late.iter().find_map(TimedOutEdit::unfinished_undo)?;
         let sessions = state.review.iter().flat_map(FileReview::hunks);
         let notified = sessions.flat_map(|hunk| hunk.origin.sessions().cloned()).collect();

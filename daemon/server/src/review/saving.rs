@@ -3,7 +3,7 @@
 //! Must never save a document with unsaved text of the user, nor through a link that was placed on its
 //! path.
 
-use cairn_core::sanitize::foreign_words;
+use cairn_core::{ids::FileKey, sanitize::foreign_words};
 use cairn_protocol::SaveParams;
 use tokio::sync::oneshot;
 
@@ -68,9 +68,9 @@ impl Reviews {
     }
 
     /// URI for saving a file; `None` if its path leads to another file by now.
-    pub(super) fn may_be_saved(&self, key: &str) -> Option<String> {
+    pub(super) fn may_be_saved(&self, key: &FileKey) -> Option<String> {
         let uri = &self.files.entries.get(key)?.uri;
         let file = self.services.workspace.as_ref()?.resolve(uri).ok()?;
-        (file.uri() == key).then(|| uri.clone())
+        (file.key() == *key).then(|| uri.clone())
     }
 }

@@ -2,6 +2,7 @@
 
 use cairn_core::{
     context::TAKEN_BACK,
+    ids::FileKey,
     review::{DecisionEffects, DecisionUndo},
     text::Text,
 };
@@ -104,9 +105,9 @@ impl Reviews {
     }
 
     /// Handles an undo that was in flight when the daemon died, and arrived after the restart.
-    pub(super) fn undo_landed(&mut self, key: &str, before: Option<&Text>) {
+    pub(super) fn undo_landed(&mut self, key: &FileKey, before: Option<&Text>) {
         let is_it = |formers: &Vec<DecisionUndo>| match formers.as_slice() {
-            [former] => former.key == key && former.after.as_ref() == before,
+            [former] => former.key == *key && former.after.as_ref() == before,
             _ => false,
         };
         if self.decisions.stack.back().is_some_and(is_it) {

@@ -242,7 +242,7 @@ impl AttachmentReader {
         path: &WorkspacePath,
         workspace: &Workspace,
     ) -> Result<AttachedContent, RequestError> {
-        let text = match self.docs.get(&path.uri()) {
+        let text = match self.docs.get(&path.key()) {
             Some(document) => document.text.clone(),
             None => {
                 let read = workspace.read_text(path);

@@ -17,7 +17,7 @@ use std::{
 };
 
 use cairn_core::{
-    ids::TurnId,
+    ids::{FileKey, TurnId},
     review::{Checkpoint, DecisionUndo, FileRecord, ReviewSnapshot},
 };
 use serde::{Deserialize, Serialize};
@@ -47,7 +47,7 @@ enum Line {
     },
     File(Box<StoredFile>),
     /// The file with this key has no pending changes any more.
-    Settled(String),
+    Settled(FileKey),
     Decided(StoredDecision),
     Undone,
     Checkpoint(StoredCheckpoint),
@@ -64,7 +64,7 @@ pub struct ReviewStore {
 #[derive(Debug)]
 enum Order {
     File(Box<FileRecord>),
-    Settled(String),
+    Settled(FileKey),
     Decided(Vec<DecisionUndo>),
     Undone,
     Checkpoint(Box<Checkpoint>),
@@ -111,7 +111,7 @@ impl ReviewStore {
         self.order(Order::File(Box::new(record)));
     }
 
-    pub fn settled(&self, key: String) {
+    pub fn settled(&self, key: FileKey) {
         self.order(Order::Settled(key));
     }
 
@@ -272,9 +272,9 @@ fn newest_only(todo: &mut Vec<Order>) {
         .into_iter()
         .rev()
         .filter(|order| match order {
-            Order::File(record) => seen.insert(record.key.clone()),
-            Order::Settled(key) => seen.insert(key.clone()),
-            Order::Checkpoint(checkpoint) => seen.insert(checkpoint.turn.clone().into()),
+            Order::File(record) => seen.insert(record.key.to_string()),
+            Order::Settled(key) => seen.insert(key.to_string()),
+            Order::Checkpoint(checkpoint) => seen.insert(checkpoint.turn.to_string()),
             Order::Decided(_)
             | Order::Undone
             | Order::WentBack(_)
@@ -318,7 +318,7 @@ pub struct Found {
 #[derive(Debug, Default)]
 struct Live {
     version: u32,
-    files: BTreeMap<String, StoredFile>,
+    files: BTreeMap<FileKey, StoredFile>,
     decisions: Vec<StoredDecision>,
     checkpoints: Vec<StoredCheckpoint>,
     lines: usize,
@@ -330,7 +330,7 @@ impl Live {
         match line {
             Line::Reviews { version } => self.version = version,
             Line::File(record) => {
-                let key = record.name(|record| &record.key, "key").to_owned();
+                let key = record.name(|record| &record.key, "key").into();
                 self.files.insert(key, *record);
             }
             Line::Settled(key) => drop(self.files.remove(&key)),

@@ -175,7 +175,7 @@ impl GrepCall {
             let context = self.context_lines;
             LineSearch { pattern, context, any_bytes, stop: &stop, lines: results }.run(text)
         };
-        let scanned = match context.docs.get(&path.uri()) {
+        let scanned = match context.docs.get(&path.key()) {
             Some(document) => scan(results, &mut Chunks::of(&document.text), true),
             None => match context.workspace.open(path) {
                 Ok(mut file) => {

@@ -74,7 +74,7 @@ impl FileChange for Relocation {
             return Err(snapshot::missing(context, from));
         }
         context.workspace.recheck(to).map_err(ToolFailure::tell)?;
-        let open = context.docs.get(&to.uri()).is_some();
+        let open = context.docs.get(&to.key()).is_some();
         if open || context.workspace.is_there(to) {
             let folder = to.as_path().is_dir();
             let hint = if folder { " as a folder: give the whole new path" } else { "" };

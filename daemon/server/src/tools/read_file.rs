@@ -88,7 +88,7 @@ impl Call for ReadCall {
                 if snapshot.unsaved {
                     content.own(UNSAVED);
                 }
-                Ok((content, lines, Saw { key: self.path.uri(), text: snapshot.text }))
+                Ok((content, lines, Saw { key: self.path.key(), text: snapshot.text }))
             })
             .await?;
             let stats = ToolStats { lines: Some(lines.end - lines.start), ..ToolStats::default() };

@@ -21,7 +21,7 @@ pub(super) fn look(
     // Time has passed since the path was checked, maybe the time of an approval.
     context.workspace.recheck(path).map_err(ToolFailure::tell)?;
     let disk = context.workspace.read_text(path);
-    if let Some(document) = context.docs.get(&path.uri()) {
+    if let Some(document) = context.docs.get(&path.key()) {
         // The user may have told the editor an encoding that the bytes alone do not tell.
         let (unsaved, utf8) = match &disk {
             Ok(disk) => (disk.text != document.text, disk.encoding.is_utf8()),

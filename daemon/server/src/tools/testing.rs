@@ -23,7 +23,7 @@ use crate::{
     docs::{Docs, Document},
     exec::sandbox::{self, AllowedBackends, Sandbox, SandboxConfig, Watch},
     ports::UserAnswer,
-    workspace::{Workspace, uri_of},
+    workspace::{Workspace, key_of, uri_of},
 };
 
 pub(super) struct Fixture {
@@ -188,17 +188,22 @@ struct State {
 impl Editor {
     fn show(&self, path: &Path, text: &str) {
         let uri = uri_of(path).expect("an absolute path");
-        self.docs.put(Document { key: uri.clone(), uri, version: 1, text: Text::new(text) });
+        self.docs.put(Document {
+            key: uri.as_str().into(),
+            uri,
+            version: 1,
+            text: Text::new(text),
+        });
     }
 
     fn remove(&self, path: &Path) {
-        self.docs.remove(&uri_of(path).expect("an absolute path"));
+        self.docs.remove(&key_of(path).expect("an absolute path"));
         // It may have been in the editor alone.
         let _ = fs::remove_file(path);
     }
 
     fn present(&self, path: &Path) -> Option<Text> {
-        let open = self.docs.get(&uri_of(path).expect("an absolute path"));
+        let open = self.docs.get(&key_of(path).expect("an absolute path"));
         open.map(|document| document.text.clone())
             .or_else(|| fs::read_to_string(path).ok().map(|text| Text::new(&text)))
     }

@@ -1,5 +1,6 @@
 //! File URIs: written as VS Code does, read in any client's spelling, compared by path.
 
+use cairn_core::ids::FileKey;
 use std::path::{Path, PathBuf};
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, percent_encode};
@@ -52,9 +53,14 @@ pub fn path_of(uri: &str) -> Option<PathBuf> {
     Some(system::path(usable.then_some(bytes)?)?.components().collect())
 }
 
-/// Canonical URI of a path, the key of documents. `None` if the URI names no file.
-pub fn canonical_uri(uri: &str) -> Option<String> {
-    path_of(uri).map(|path| of_absolute(&path))
+/// Key of the file of an absolute path. `None` for a relative path.
+pub fn key_of(path: &Path) -> Option<FileKey> {
+    uri_of(path).as_deref().and_then(canonical_uri)
+}
+
+/// Key of the file that a URI names. `None` if the URI names no file.
+pub fn canonical_uri(uri: &str) -> Option<FileKey> {
+    path_of(uri).map(|path| of_absolute(&path).into())
 }
 
 #[cfg(test)]
@@ -108,7 +114,7 @@ mod tests {
             let path: PathBuf = Path::new("/").join(names.join("/")).components().collect();
             let uri = of_absolute(&path);
             prop_assert_eq!(path_of(&uri), Some(path));
-            prop_assert_eq!(canonical_uri(&uri), Some(uri));
+            prop_assert_eq!(canonical_uri(&uri), Some(uri.into()));
         }
     }
 }

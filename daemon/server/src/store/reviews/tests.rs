@@ -112,7 +112,7 @@ fn a_log_with_many_superseded_lines_is_compacted() {
     let (store, _) = open(folder.path());
     store.file(record("a", "one\n", "299\n"));
     for round in 0..300 {
-        store.settled(format!("gone {round}"));
+        store.settled(format!("gone {round}").into());
     }
     close(store, folder.path());
     let (store, _) = open(folder.path());
@@ -150,7 +150,7 @@ fn a_record_with_a_missing_text_is_left_out() {
     let (head, tail) = hash.as_str().split_at(2);
     fs::remove_file(folder.path().join("texts").join(head).join(tail)).unwrap();
     let (_store, found) = open(folder.path());
-    assert_eq!(found.files.iter().map(|record| record.key.as_str()).collect::<Vec<_>>(), ["a"]);
+    assert_eq!(found.files.iter().map(|record| &*record.key).collect::<Vec<_>>(), ["a"]);
 }
 
 #[test]
@@ -225,7 +225,7 @@ fn a_file_with_an_unknown_operation_is_left_out_and_its_record_stays() {
     assert_eq!(files(&found.files), files(&[record("b", "two\n", "2\n")]));
     assert_eq!(found.decisions.len(), 1);
     for round in 0..300 {
-        store.settled(format!("gone {round}"));
+        store.settled(format!("gone {round}").into());
     }
     close(store, folder.path());
     drop(open(folder.path()));
