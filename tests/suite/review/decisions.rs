@@ -446,6 +446,21 @@ async fn undo_of_an_accept_leaves_newer_proposals_as_they_are() {
     }
 }
 
+/// A pending edit that grows by a later call keeps its id: the new lines are the agent's, too.
+#[tokio::test]
+async fn undo_of_an_accept_keeps_a_newer_proposal_that_joined_a_pending_edit() {
+    let it = Proposed::new().await;
+    let scope = it.hunk("1").await;
+    assert_eq!(it.accept(scope).await, done(1));
+    it.test.play_on(&it.session_id, [edit("c3", "a", "four", "IV"), say("Done.")]).await;
+    assert_eq!(it.pending().await, [pair("four\nfive", "IV\n5")]);
+    assert_eq!(it.undo().await, undone());
+    assert_eq!(it.pending().await, [pair("one", "1"), pair("four\nfive", "IV\n5")]);
+    assert_eq!(it.reject(Scope::All).await, done(2));
+    assert_eq!(it.test.text("a"), BEFORE);
+    it.test.finish().await;
+}
+
 /// However many files a decision is about, each is told of once, and an accept edits nothing: the
 /// editor draws the news of all of them together.
 #[tokio::test]

@@ -260,7 +260,10 @@ impl Reviews {
             // a later proposal must not pass for it.
             let mut answer = Proposed::Applied { added: 0, removed: 0 };
             if let Some(review) = &entry.review {
-                let known = |hunk: &Hunk| former.hunk(hunk.id).is_some();
+                // A later edit of the agent that touches a hunk keeps its id, but not its origin.
+                let known = |hunk: &Hunk| {
+                    former.hunk(hunk.id).is_some_and(|known| known.origin == hunk.origin)
+                };
                 if review.current() == after || review.hunks().iter().all(known) {
                     former.reconcile(review.current());
                 } else if let Some(accepted) = accepted {
