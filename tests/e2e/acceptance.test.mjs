@@ -5,12 +5,10 @@
 import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { after } from "node:test";
 
 import { processesOf } from "./cpu.mjs";
 import { until } from "./editor.mjs";
 import { SECOND, cairn } from "./harness.mjs";
-import { openModel } from "./model.mjs";
 
 /** Files of the bulk decision, with the edits in each. One more is in the readme. */
 const BULK = { "one.txt": 41, "two.txt": 41, "three.txt": 40 };
@@ -20,26 +18,20 @@ let view;
 let model;
 let workspace;
 const { step } = cairn({
+  model: true,
   conversation: true,
   prepare: async (folder) => {
     for (const [name, count] of Object.entries(BULK)) {
       await writeFile(join(folder, name), lines(count, "old"));
     }
-    model = await openModel();
-    return model.settings;
   },
   ready: (it) => {
-    ({ window, workspace } = it);
+    ({ window, workspace, model } = it);
     view = window.conversation();
   },
 });
-after(() => model?.close());
-
 const keys = () => window.page.keyboard;
-const composer = () => view.getByLabel("Message to the agent", { exact: true });
-const article = (text) => view.locator("[role=article]", { hasText: text });
 const onDisk = (path) => readFile(join(workspace, path), "utf8");
-const toReview = (count) => window.status().filter({ hasText: count === 1 ? "1 edit to review" : `${count} edits to review` });
 
 /** Lines far enough apart that each is an edit of its own. */
 function lines(count, word) {
@@ -48,7 +40,7 @@ function lines(count, word) {
 
 /** Writes a message by keyboard, and keeps it as a draft or sends it. */
 async function write(text) {
-  const focused = composer().and(view.locator(":focus"));
+  const focused = window.composer().and(view.locator(":focus"));
   if (!(await focused.isVisible())) {
     await keys().press("Control+Alt+a");
     await focused.waitFor();
@@ -62,7 +54,7 @@ async function inMidStream(task, draft) {
   await keys().press("Enter");
   const request = await model.next();
   request.begin(request.eventsOfWords("Once upon a time, ", "there was a cart."));
-  await article("there was a cart.").last().waitFor();
+  await window.article("there was a cart.").last().waitFor();
   await keys().type(draft);
   typed.at = Date.now();
   return request;
@@ -70,7 +62,8 @@ async function inMidStream(task, draft) {
 
 async function isThere(...texts) {
   for (const text of texts) {
-    await article(text)
+    await window
+      .article(text)
       .last()
       .waitFor({ timeout: 30 * SECOND });
   }
@@ -79,7 +72,8 @@ async function isThere(...texts) {
 const hasDraft = (text) =>
   until(
     async () =>
-      (await composer()
+      (await window
+        .composer()
         .inputValue()
         .catch(() => "")) === text,
     30 * SECOND,
@@ -123,14 +117,14 @@ step("the page of the conversation is killed: it comes back with the answer so f
 });
 
 step("the daemon is killed: the next one says so, and has the conversation, the edits and the draft", async () => {
-  await composer().fill("");
+  await window.composer().fill("");
   await inMidStream("Tell me another", "half a thought");
   await until(draftKept, 5 * SECOND, "the draft to be kept");
   kill("daemon");
   await view.getByRole("button", { name: "Try Again" }).waitFor();
   await isThere("Hello is said.", "It had four wheels.", "Tell me another", "The daemon ended while");
   await hasDraft("half a thought");
-  await toReview(1).waitFor();
+  await window.edits(1);
   await window.screenshot("acceptance 03 daemon killed");
   assert.equal(await window.notification("daemon").count(), 0, "the view says it, and the daemon runs again");
   await view.getByRole("button", { name: "Try Again" }).press("Enter");
@@ -141,7 +135,7 @@ step("the daemon is killed: the next one says so, and has the conversation, the 
 });
 
 step("the extension host is killed: the next one says so, and has the conversation, the edits and the draft", async () => {
-  await composer().fill("");
+  await window.composer().fill("");
   await inMidStream("Tell me a third", "half a sentence");
   await until(draftKept, 5 * SECOND, "the draft to be kept");
   kill("extension host");
@@ -149,7 +143,7 @@ step("the extension host is killed: the next one says so, and has the conversati
   await view.getByRole("button", { name: "Try Again" }).waitFor({ timeout: 60 * SECOND });
   await isThere("Hello is said.", "It had four wheels.", "There was another cart.", "Tell me a third", "The daemon ended while");
   await hasDraft("half a sentence");
-  await toReview(1).waitFor();
+  await window.edits(1);
   await window.screenshot("acceptance 04 extension host killed");
   await view.getByRole("button", { name: "Try Again" }).press("Enter");
   await (await model.next()).say("The third cart was red.");
@@ -157,7 +151,7 @@ step("the extension host is killed: the next one says so, and has the conversati
 });
 
 step("in four themes and 240 pixels no button of an approval, of edits, of a follow-up and of a draft is cut", async () => {
-  await composer().fill("");
+  await window.composer().fill("");
   await write("Tidy up");
   await keys().press("Enter");
   await (await model.next()).call({ name: "bash", arguments: { command: `node --test --test-reporter=spec ${"test/a-long-name.mjs ".repeat(6)}` } });
@@ -165,7 +159,7 @@ step("in four themes and 240 pixels no button of an approval, of edits, of a fol
   await write("And then the tests");
   await keys().press("Alt+Enter");
   await view.locator(".queued").waitFor();
-  await composer().fill("half a word");
+  await window.composer().fill("half a word");
   await window.command("Notifications: Clear All Notifications");
   await window.sideBarWidth(240);
   await until(async () => (await window.page.locator("iframe.webview").first().boundingBox()).width <= 250, 5 * SECOND, "the width");
@@ -205,7 +199,7 @@ function cutButtons(root) {
 }
 
 step("123 edits are rejected by one command, and Undo brings all of them back, by keyboard", async () => {
-  await composer().fill("");
+  await window.composer().fill("");
   await write("Change all lines");
   await keys().press("Enter");
   await (
@@ -213,7 +207,7 @@ step("123 edits are rejected by one command, and Undo brings all of them back, b
   ).call(...Object.entries(BULK).map(([path, count]) => ({ name: "write_file", arguments: { path, content: lines(count, "new") } })));
   await (await model.next()).say("All changed.");
   await isThere("All changed.");
-  await toReview(123).waitFor();
+  await window.edits(123);
   const contents = () => Promise.all([...Object.keys(BULK), "README.md"].map(onDisk));
   const proposed = await contents();
   await run("Cairn: Reject All Edits");
@@ -232,7 +226,7 @@ step("123 edits are rejected by one command, and Undo brings all of them back, b
     await keys().press("Tab");
   }
   await keys().press("Enter");
-  await toReview(123).waitFor();
+  await window.edits(123);
   await until(async () => (await contents()).join() === proposed.join(), 20 * SECOND, "the proposed texts");
   await window.screenshot("acceptance 07 all back");
 });

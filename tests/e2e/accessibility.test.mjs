@@ -5,11 +5,9 @@ import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { join } from "node:path";
-import { after } from "node:test";
 
 import { repository, until } from "./editor.mjs";
 import { SECOND, cairn } from "./harness.mjs";
-import { openModel } from "./model.mjs";
 
 const THEMES = ["Dark Modern", "Light Modern", "Dark High Contrast", "Light High Contrast"];
 const NAMES = join(repository, "tests/e2e/names.txt");
@@ -20,21 +18,14 @@ let view;
 let model;
 let keyboard;
 const { step } = cairn({
+  model: true,
   conversation: true,
-  prepare: async () => {
-    model = await openModel();
-    return model.settings;
-  },
   ready: (it) => {
-    ({ window } = it);
+    ({ window, model } = it);
     keyboard = window.page.keyboard;
     view = window.conversation();
   },
 });
-after(() => model?.close());
-
-const composer = () => view.getByLabel("Message to the agent", { exact: true });
-const article = (text) => view.locator("[role=article]", { hasText: text });
 const card = () => view.locator("[role=alertdialog]");
 const focused = (locator) => locator.and(view.locator(":focus"));
 
@@ -65,7 +56,7 @@ step("axe finds nothing in an empty view, and the key leads there and back", asy
     .waitFor({ timeout: 60 * SECOND });
   await window.open("src/cart.mjs");
   await keyboard.press("Control+Alt+a");
-  await focused(composer()).waitFor();
+  await focused(window.composer()).waitFor();
   await keyboard.press("Control+Alt+a");
   await window.page.locator(".monaco-editor.focused").waitFor();
   await assertClean("the empty view");
@@ -73,24 +64,24 @@ step("axe finds nothing in an empty view, and the key leads there and back", asy
 
 step("a task is given, an approval denied, another allowed and an edit accepted, by keyboard alone", async () => {
   await keyboard.press("Control+Alt+a");
-  await focused(composer()).waitFor();
+  await focused(window.composer()).waitFor();
   await keyboard.type("Tidy the prices");
   await keyboard.press("Enter");
   let request = await model.next();
   await request.call({ name: "bash", arguments: { command: "rm -rf build" } }, { name: "bash", arguments: { command: "echo done" } });
   await card().first().waitFor();
-  assert.ok(await focused(composer()).isVisible(), "news do not move the focus");
+  assert.ok(await focused(window.composer()).isVisible(), "news do not move the focus");
   await assertClean("an approval");
   await backToComposer();
   await tabTo(card().first());
   await card().first().locator("button:not([aria-disabled])").first().waitFor();
   await keyboard.press("Alt+n");
-  await article("rm -rf build").filter({ hasText: "denied" }).waitFor();
+  await window.article("rm -rf build").filter({ hasText: "denied" }).waitFor();
   await card().filter({ hasText: "echo done" }).waitFor();
   await focused(card().first()).waitFor();
   await card().first().locator("button:not([aria-disabled])").first().waitFor();
   await keyboard.press("Alt+y");
-  await focused(composer()).waitFor();
+  await focused(window.composer()).waitFor();
   request = await model.next();
   await request.call({
     name: "edit_file",
@@ -98,7 +89,7 @@ step("a task is given, an approval denied, another allowed and an edit accepted,
   });
   request = await model.next();
   await request.say("The prices are **tidy**: see `src/pricing.mjs`.");
-  await article("The prices are tidy").waitFor();
+  await window.article("The prices are tidy").waitFor();
   await keyboard.press("Alt+F5");
   await window.page.locator(".tab.active[data-resource-name='pricing.mjs']").waitFor();
   await window.page.locator(".monaco-editor.focused").waitFor();
@@ -116,7 +107,7 @@ step("the items are reached with the arrow keys", async () => {
 });
 
 step("axe finds nothing in a conversation with every kind of item", async () => {
-  await composer().fill("Look around");
+  await window.composer().fill("Look around");
   await keyboard.press("Enter");
   let request = await model.next();
   await request.call(
@@ -129,13 +120,13 @@ step("axe finds nothing in a conversation with every kind of item", async () => 
   await request.say(
     "# Heading\n\n- a list\n- of two\n\n```js\nconst a = 1;\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\nSee https://example.invalid/x.",
   );
-  await article("Heading").waitFor();
-  await composer().fill("Fail");
+  await window.article("Heading").waitFor();
+  await window.composer().fill("Fail");
   await keyboard.press("Enter");
   request = await model.next();
   request.response.writeHead(401, { "content-type": "application/json" });
   request.response.end(JSON.stringify({ error: { message: "Incorrect API key." } }));
-  await article("Failed").last().waitFor();
+  await window.article("Failed").last().waitFor();
   const folds = view.locator(".fold[aria-expanded=false]:visible");
   for (let left = await folds.count(); left > 0; left -= 1) {
     await folds.first().press("Enter");
@@ -162,7 +153,7 @@ async function backToComposer() {
     await window.page.locator(".monaco-editor.focused").waitFor();
   }
   await keyboard.press("Control+Alt+a");
-  await focused(composer()).waitFor();
+  await focused(window.composer()).waitFor();
 }
 
 /** Presses Tab until the focus is in the element. */

@@ -48,12 +48,7 @@ step("without a model a task does not start, the user can set one up, and no fil
 });
 
 step("once a model is set up, the stored task is offered again", async () => {
-  await window.command("Preferences: Open User Settings (JSON)");
-  await window.page.locator(".view-line", { hasText: "workbench.startupEditor" }).waitFor();
-  await window.page.keyboard.press("Control+Home");
-  await window.page.keyboard.press("ArrowRight");
-  await window.page.keyboard.insertText(`${JSON.stringify(model.settings).slice(1, -1)},`);
-  await window.page.keyboard.press("Control+s");
+  await window.addSettings(model.settings);
   await window.status().filter({ hasText: "no model" }).waitFor({ state: "hidden" });
   await window.page.locator('.action-label[aria-label^="Close"]').last().click();
   const toast = window.notification("Your task is kept");
@@ -71,7 +66,7 @@ step("once a model is set up, the stored task is offered again", async () => {
 step("the conversation comes into view, the focus and the Explorer stay", async () => {
   const request = await model.next();
   assert.match(words(request), /Is the total of the cart safe\?/u);
-  await window.conversation().locator("[role=article]", { hasText: "Is the total of the cart safe?" }).waitFor();
+  await window.article("Is the total of the cart safe?").waitFor();
   await window.page.locator(".explorer-folders-view").waitFor();
   await request.call({ name: "TodoWrite", arguments: { todos: [{ content: "Look", status: "in_progress", activeForm: "Looking" }] } });
   const next = await model.next();
@@ -79,7 +74,7 @@ step("the conversation comes into view, the focus and the Explorer stay", async 
   await window.screenshot("asking-03 the Explorer stays");
   await next.call({ name: "TodoWrite", arguments: { todos: [{ content: "Look", status: "completed", activeForm: "Looking" }] } });
   await (await model.next()).say("**Yes**, `total` is safe: it keeps no state.\n\n## More\n\nIt only reads its arguments.");
-  await window.conversation().locator("[role=article]", { hasText: "It only reads its arguments." }).waitFor();
+  await window.article("It only reads its arguments.").waitFor();
 });
 
 step("the plan shows the answer, and its root the text of the task", async () => {

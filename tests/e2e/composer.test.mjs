@@ -18,10 +18,8 @@ const { step } = cairn({
 
 after(() => model.close());
 
-const composer = () => window.conversation().getByLabel("Message to the agent");
 const chip = (name) => window.conversation().locator(".composer [data-chip]", { hasText: name });
 const option = (name) => window.conversation().getByRole("option", { name });
-const article = (text) => window.conversation().locator("[role=article]", { hasText: text });
 const said = ({ body }) => JSON.stringify(body.messages.filter(({ role }) => role === "user").at(-1).content);
 const keys = () => window.page.keyboard;
 const LINES = Array.from({ length: 60 }, (_, n) => `  File "src/part_${n}.py", line ${n + 1}`).join("\n");
@@ -36,29 +34,24 @@ step("a message without a model returns to the composer, and is sent once a mode
     .filter({ hasText: "no model" })
     .waitFor({ timeout: 60 * SECOND });
   await window.command("Cairn: Show Conversation");
-  await composer().fill("Is the total safe?");
-  await composer().press("Enter");
+  await window.composer().fill("Is the total safe?");
+  await window.composer().press("Enter");
   await picker().locator(".quick-input-title", { hasText: "The agent needs a model" }).waitFor();
   await window.page.keyboard.press("Escape");
-  await until(async () => (await composer().inputValue()) === "Is the total safe?", 5 * SECOND, "the text is back");
+  await until(async () => (await window.composer().inputValue()) === "Is the total safe?", 5 * SECOND, "the text is back");
   await window.screenshot("37 conversation no model");
-  await window.command("Preferences: Open User Settings (JSON)");
-  await window.page.locator(".view-line", { hasText: "workbench.startupEditor" }).waitFor();
-  await window.page.keyboard.press("Control+Home");
-  await window.page.keyboard.press("ArrowRight");
-  await window.page.keyboard.insertText(`${JSON.stringify(model.settings).slice(1, -1)},`);
-  await window.page.keyboard.press("Control+s");
+  await window.addSettings(model.settings);
   const toast = window.notification("Your task is kept");
   await window.button("Continue with the Task", toast).click();
-  await composer().and(window.conversation().locator(":focus")).waitFor();
-  await composer().press("Enter");
+  await window.composer().and(window.conversation().locator(":focus")).waitFor();
+  await window.composer().press("Enter");
   await (await model.next()).say("It is.");
-  await window.conversation().locator("[role=article]", { hasText: "It is." }).waitFor();
+  await window.article("It is.").waitFor();
 });
 
 /** Gives the box what a browser gives when the user pastes or drops. */
 const give = (type, files, texts = {}) =>
-  composer().evaluate(
+  window.composer().evaluate(
     (box, given) => {
       const data = new DataTransfer();
       for (const [kind, text] of Object.entries(given.texts)) {
@@ -81,7 +74,7 @@ step("the active file is a chip that one key leaves out", async () => {
   await window.open("src/cart.mjs");
   await window.command("Cairn: Show Conversation");
   await chip("cart.mjs").waitFor();
-  await composer().and(window.conversation().locator(":focus")).waitFor();
+  await window.composer().and(window.conversation().locator(":focus")).waitFor();
   await keys().press("Backspace");
   await chip("cart.mjs").and(window.conversation().locator(":focus")).waitFor();
   await keys().press("Delete");
@@ -92,28 +85,28 @@ step("the active file is a chip that one key leaves out", async () => {
   const request = await model.next();
   assert.ok(!said(request).includes("Open in the active editor"), said(request));
   await request.say("No file came along.");
-  await article("No file came along.").waitFor();
+  await window.article("No file came along.").waitFor();
 });
 
 step("a mention finds a file by a few letters, and attaches it", async () => {
-  await composer().click();
+  await window.composer().click();
   await keys().type("Round the sums of @prc");
   await option("pricing.mjs, src/pricing.mjs").waitFor();
   await window.screenshot("38 composer mention");
   await keys().press("Enter");
-  assert.equal(await composer().inputValue(), "Round the sums of @pricing.mjs ");
+  assert.equal(await window.composer().inputValue(), "Round the sums of @pricing.mjs ");
   await chip("src/pricing.mjs").waitFor();
   await keys().press("Enter");
   const request = await model.next();
   assert.ok(said(request).includes("[cairn] attached file src/pricing.mjs"), said(request));
   await request.say("They are rounded.");
-  await article("Round the sums").locator(".chip", { hasText: "src/pricing.mjs" }).waitFor();
-  await article("They are rounded.").waitFor();
+  await window.article("Round the sums").locator(".chip", { hasText: "src/pricing.mjs" }).waitFor();
+  await window.article("They are rounded.").waitFor();
 });
 
 step("a long paste and an image become chips, and reach the model", async () => {
   await window.page.evaluate((text) => navigator.clipboard.writeText(text), LINES);
-  await composer().click();
+  await window.composer().click();
   await keys().press("Control+v");
   await chip("Pasted text (60 lines)").waitFor();
   await give("paste", [{ name: "shot.png", base64: PIXEL }]);
@@ -125,13 +118,13 @@ step("a long paste and an image become chips, and reach the model", async () => 
   assert.ok(said(request).includes(JSON.stringify(LINES).slice(1, -1)), said(request));
   assert.ok(said(request).includes(`data:image/png;base64,${PIXEL}`));
   await request.say("Part 59 failed.");
-  await article("What went wrong?").locator(".chip", { hasText: "shot.png" }).waitFor();
+  await window.article("What went wrong?").locator(".chip", { hasText: "shot.png" }).waitFor();
   assert.equal(await window.conversation().locator(".composer .chip.added").count(), 0, "the chips went with the message");
   await window.screenshot("40 composer sent chips");
 });
 
 step("a text of several lines moves into an editor, and is sent from there to the same session", async () => {
-  await composer().click();
+  await window.composer().click();
   await keys().type("First line");
   await keys().press("Shift+Enter");
   await keys().type("second line");
@@ -139,34 +132,34 @@ step("a text of several lines moves into an editor, and is sent from there to th
   await window.screenshot("40b composer two lines");
   await keys().press("Control+Shift+Enter");
   await window.page.locator(".editor-instance .view-line", { hasText: "second line" }).waitFor();
-  assert.equal(await composer().inputValue(), "");
+  assert.equal(await window.composer().inputValue(), "");
   await keys().type(", and more");
   await keys().press("Control+Enter");
   const request = await model.next();
   assert.ok(said(request).includes("First line\\nsecond line, and more"), said(request));
   assert.ok(JSON.stringify(request.body.messages).includes("Part 59 failed."), "the session goes on");
   await request.say("Both lines came.");
-  await article("Both lines came.").waitFor();
+  await window.article("Both lines came.").waitFor();
 });
 
 step("an image that is none, and a paste that is too long, are refused in words", async () => {
-  await composer().fill("Kept");
+  await window.composer().fill("Kept");
   await give("drop", [{ name: "evil.png", base64: btoa("<svg onload=alert(1)>") }]);
   await window.conversation().getByRole("alert").filter({ hasText: "evil.png is not a PNG, JPEG, WebP or GIF image" }).waitFor();
-  await composer().evaluate((box) => {
+  await window.composer().evaluate((box) => {
     const data = new DataTransfer();
     data.setData("text/plain", "x".repeat(10_000_000));
     box.dispatchEvent(new ClipboardEvent("paste", { bubbles: true, cancelable: true, clipboardData: data }));
   });
   await window.conversation().getByRole("alert").filter({ hasText: "The pasted text has 10,000,000 characters" }).waitFor();
-  assert.equal(await composer().inputValue(), "Kept");
+  assert.equal(await window.composer().inputValue(), "Kept");
   await window.screenshot("41 composer refused");
-  await composer().fill("");
+  await window.composer().fill("");
 });
 
 step("attachments of a draft and of the conversation are there after a reload", async () => {
   await window.page.evaluate((text) => navigator.clipboard.writeText(text), LINES);
-  await composer().click();
+  await window.composer().click();
   await keys().press("Control+v");
   await chip("Pasted text (60 lines)").waitFor();
   // The editor's own storage takes a moment.
@@ -174,7 +167,7 @@ step("attachments of a draft and of the conversation are there after a reload", 
   await until(() => Date.now() - pasted > 1_500, 5 * SECOND, "the draft to be kept");
   await window.reload();
   await chip("Pasted text (60 lines)").waitFor({ timeout: 60 * SECOND });
-  await article("What went wrong?").locator(".chip", { hasText: "shot.png" }).waitFor();
+  await window.article("What went wrong?").locator(".chip", { hasText: "shot.png" }).waitFor();
 });
 
 step("at 240 pixels, and in a light theme, no chip is cut off", async () => {
@@ -182,7 +175,7 @@ step("at 240 pixels, and in a light theme, no chip is cut off", async () => {
   await window.sideBarWidth(240);
   await give("paste", [{ name: "a-screenshot-with-a-name-that-is-far-too-long-for-the-view.png", base64: PIXEL }]);
   await chip("a-screenshot").waitFor();
-  await composer().click();
+  await window.composer().click();
   await keys().type("See @");
   await option(/^Problems/).waitFor();
   await window.screenshot("42 composer narrow light");
@@ -198,9 +191,9 @@ step("at 240 pixels, and in a light theme, no chip is cut off", async () => {
   }
   await keys().press("Escape");
   await option(/^Problems/).waitFor({ state: "hidden" });
-  assert.equal(await composer().inputValue(), "See @", "Escape closes the list, and nothing else");
+  assert.equal(await window.composer().inputValue(), "See @", "Escape closes the list, and nothing else");
   await window.theme("Dark Modern");
-  await composer().click();
+  await window.composer().click();
   await keys().press("End");
   await keys().type(" and @c");
   await option("cart.mjs, src/cart.mjs").waitFor();

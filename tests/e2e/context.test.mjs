@@ -1,17 +1,12 @@
 // How full the model's window is: the meter in the status bar, its warning, and compacting by hand.
 
 import assert from "node:assert/strict";
-import { after } from "node:test";
 
 import { SECOND, cairn } from "./harness.mjs";
-import { openModel } from "./model.mjs";
-
-const model = await openModel();
-after(() => model.close());
 
 const it = cairn({
+  model: true,
   prepare: () => ({
-    ...model.settings,
     "cairn.model.contextTokens": 8_000,
     "cairn.model.price": { input: 3, cachedInput: 0.3, output: 15 },
   }),
@@ -27,7 +22,7 @@ it.step("the meter shows context use and cost", async () => {
   const { window } = it;
   await window.command("Agent: run task");
   await window.answer("What should be done?", "Read the cart");
-  await (await model.next()).say("It has two functions. Shall I go on?", { prompt_tokens: 3_400, completion_tokens: 100 });
+  await (await it.model.next()).say("It has two functions. Shall I go on?", { prompt_tokens: 3_400, completion_tokens: 100 });
   await meter("4k/8k · ≈ $0.01").waitFor({ timeout: 20 * SECOND });
   await window.screenshot("40 meter");
 });
@@ -36,7 +31,7 @@ it.step("the meter warns before the context window is full", async () => {
   const { window } = it;
   await window.command("Cairn: Reply");
   await window.answer("Reply", "Go on");
-  await (await model.next()).say("Done so far. More?", { prompt_tokens: 6_500, completion_tokens: 100 });
+  await (await it.model.next()).say("Done so far. More?", { prompt_tokens: 6_500, completion_tokens: 100 });
   await meter("7k/8k").waitFor();
   await window.screenshot("41 meter warns");
 });
@@ -44,7 +39,7 @@ it.step("the meter warns before the context window is full", async () => {
 it.step("compaction frees context and is shown in the conversation", async () => {
   const { window } = it;
   await window.command("Cairn: Compact Conversation");
-  const wish = await model.next();
+  const wish = await it.model.next();
   assert.match(JSON.stringify(wish.body.messages.at(-1)), /is going to be compacted/u);
   await wish.say("The cart has two functions.", { prompt_tokens: 6_700, completion_tokens: 10 });
   await window.command("Cairn: Open Conversation as Text");

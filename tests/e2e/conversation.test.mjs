@@ -4,11 +4,9 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { after } from "node:test";
 
 import { until } from "./editor.mjs";
 import { SECOND, cairn } from "./harness.mjs";
-import { openModel } from "./model.mjs";
 
 let window;
 let view;
@@ -16,22 +14,15 @@ let model;
 let workspace;
 let requested;
 const { step } = cairn({
+  model: true,
   conversation: true,
-  prepare: async () => {
-    model = await openModel();
-    return model.settings;
-  },
   ready: (it) => {
-    ({ window, workspace } = it);
+    ({ window, workspace, model } = it);
     view = window.conversation();
     requested = new Set();
     window.page.on("request", (request) => requested.add(request.url()));
   },
 });
-after(() => model?.close());
-
-const composer = () => view.getByLabel("Message to the agent");
-const article = (text) => view.locator("[role=article]", { hasText: text });
 const card = (text) => view.locator("[role=alertdialog]", { hasText: text });
 const button = (name, within = view) => within.getByRole("button", { name, exact: true });
 const said = ({ body }) =>
@@ -55,44 +46,44 @@ step("a task from the palette opens the view and leaves the focus in the editor"
   await window.command("Agent: run task");
   await window.answer("What should be done?", "Is the cart thread safe?");
   const request = await model.next();
-  await article("Is the cart thread safe?").waitFor();
+  await window.article("Is the cart thread safe?").waitFor();
   assert.equal(await window.page.locator(".monaco-editor.focused").count(), 1, "the editor keeps the focus");
   await request.say("It is **not**: see `src/cart.mjs:4`.");
-  await article("It is not: see src/cart.mjs:4.").waitFor();
-  await article("Done").waitFor();
+  await window.article("It is not: see src/cart.mjs:4.").waitFor();
+  await window.article("Done").waitFor();
   await window.screenshot("30 conversation answer");
 });
 
 step("a question is asked and its answer read in the view, by keyboard alone", async () => {
   await window.command("Cairn: Show Conversation");
-  await composer().and(view.locator(":focus")).waitFor();
+  await window.composer().and(view.locator(":focus")).waitFor();
   await window.page.keyboard.type("And the prices?");
   await window.page.keyboard.press("Enter");
   const request = await model.next();
-  await article("And the prices?").waitFor();
-  assert.equal(await composer().inputValue(), "");
+  await window.article("And the prices?").waitFor();
+  assert.equal(await window.composer().inputValue(), "");
   assert.ok(said(request).at(-1).includes("And the prices?"));
   assert.ok(JSON.stringify(request.body).includes("cart.mjs"), "the active file is named");
   await request.say("They are constants.");
-  await article("They are constants.").waitFor();
+  await window.article("They are constants.").waitFor();
 });
 
 step("an answer is copied and a message edited and sent again, by keyboard alone", async () => {
   const { keyboard } = window.page;
-  await article("Done").last().focus();
+  await window.article("Done").last().focus();
   await keyboard.press("Control+c");
   await until(
     async () => (await window.page.evaluate(() => navigator.clipboard.readText())) === "They are constants.",
     5 * SECOND,
     "the copied answer",
   );
-  await article("And the prices?").first().focus();
+  await window.article("And the prices?").first().focus();
   await keyboard.press("Tab");
   await button("Edit and Resend").and(view.locator(":focus")).waitFor();
   await window.screenshot("30b conversation item actions");
   await keyboard.press("Enter");
-  await composer().and(view.locator(":focus")).waitFor();
-  assert.equal(await composer().inputValue(), "And the prices?");
+  await window.composer().and(view.locator(":focus")).waitFor();
+  assert.equal(await window.composer().inputValue(), "And the prices?");
   await view.getByText("Sent as a new message.").waitFor();
   await window.screenshot("30c conversation resend");
   await keyboard.type(" In euros?");
@@ -102,7 +93,7 @@ step("an answer is copied and a message edited and sent again, by keyboard alone
   const first = said(request).filter((text) => text.includes("And the prices?") && !text.includes("In euros?"));
   assert.equal(first.length, 1, "the first message stays");
   await request.say("In cents.");
-  await article("In cents.").waitFor();
+  await window.article("In cents.").waitFor();
   await view.getByText("Sent as a new message.").waitFor({ state: "hidden" });
 });
 
@@ -113,73 +104,73 @@ step("a path in an answer leads to its line", async () => {
 
 step("a traceback of sixty lines is pasted, seen and sent as it is", async () => {
   await window.page.evaluate((text) => navigator.clipboard.writeText(text), TRACEBACK);
-  await composer().click();
+  await window.composer().click();
   await window.page.keyboard.press("Control+v");
   await view.getByRole("button", { name: /^Pasted text \(60 lines\)/ }).waitFor();
-  assert.equal(await composer().inputValue(), "", "it is a chip, until it is put into the box");
+  assert.equal(await window.composer().inputValue(), "", "it is a chip, until it is put into the box");
   await window.page.keyboard.press("Backspace");
   await window.page.keyboard.press("Enter");
-  await until(async () => (await composer().inputValue()) === TRACEBACK, 5 * SECOND, "the pasted text");
-  const [box, all] = [await composer().boundingBox(), await window.page.locator("iframe.webview").first().boundingBox()];
+  await until(async () => (await window.composer().inputValue()) === TRACEBACK, 5 * SECOND, "the pasted text");
+  const [box, all] = [await window.composer().boundingBox(), await window.page.locator("iframe.webview").first().boundingBox()];
   assert.ok(box.height > 100 && box.height <= all.height * 0.41, `the box grows to 40 % of the view: ${box.height} of ${all.height}`);
   await window.screenshot("31 conversation traceback");
   await window.page.keyboard.press("Enter");
   const request = await model.next();
   assert.ok(said(request).at(-1).includes(TRACEBACK), "every character arrives");
-  assert.equal(await article("Traceback").last().locator(".bubble").textContent(), TRACEBACK.replaceAll("\t", "\t"));
+  assert.equal(await window.article("Traceback").last().locator(".bubble").textContent(), TRACEBACK.replaceAll("\t", "\t"));
   await request.say("A value is missing.");
-  await article("A value is missing.").waitFor();
+  await window.article("A value is missing.").waitFor();
 });
 
 step("Shift+Enter starts a line, and the arrow keys recall sent messages", async () => {
-  await composer().click();
+  await window.composer().click();
   await window.page.keyboard.type("one");
   await window.page.keyboard.press("Shift+Enter");
   await window.page.keyboard.type("two");
-  assert.equal(await composer().inputValue(), "one\ntwo");
-  await composer().fill("");
+  assert.equal(await window.composer().inputValue(), "one\ntwo");
+  await window.composer().fill("");
   await window.page.keyboard.press("ArrowUp");
-  assert.equal(await composer().inputValue(), TRACEBACK);
+  assert.equal(await window.composer().inputValue(), TRACEBACK);
   await window.page.keyboard.press("ArrowUp");
-  assert.equal(await composer().inputValue(), "And the prices? In euros?");
+  assert.equal(await window.composer().inputValue(), "And the prices? In euros?");
   await window.page.keyboard.press("ArrowDown");
   await window.page.keyboard.press("ArrowDown");
-  assert.equal(await composer().inputValue(), "");
+  assert.equal(await window.composer().inputValue(), "");
 });
 
 step("Enter that ends a composition does not send", async () => {
-  await composer().click();
+  await window.composer().click();
   const devtools = await window.page.context().newCDPSession(window.page);
-  await composer().evaluate((box) => {
+  await window.composer().evaluate((box) => {
     globalThis.composing = [];
     box.addEventListener("keydown", (event) => globalThis.composing.push([event.key, event.isComposing]));
   });
   await devtools.send("Input.imeSetComposition", { text: "nihao", selectionStart: 5, selectionEnd: 5 });
   await devtools.send("Input.dispatchKeyEvent", { type: "rawKeyDown", key: "Process", code: "Enter", windowsVirtualKeyCode: 229 });
   await window.page.keyboard.press("Enter");
-  assert.deepEqual((await composer().evaluate(() => globalThis.composing)).at(-1), ["Enter", true], "the key came while composing");
+  assert.deepEqual((await window.composer().evaluate(() => globalThis.composing)).at(-1), ["Enter", true], "the key came while composing");
   await devtools.send("Input.insertText", { text: "你好" });
-  assert.match(await composer().inputValue(), /你好/u);
-  assert.equal(await article("nihao").or(article("你好")).count(), 0);
-  await composer().fill("");
+  assert.match(await window.composer().inputValue(), /你好/u);
+  assert.equal(await window.article("nihao").or(window.article("你好")).count(), 0);
+  await window.composer().fill("");
 });
 
 step("a running task shows its step, accepts a message, and queues follow-ups", async () => {
-  await composer().fill("Round the prices");
+  await window.composer().fill("Round the prices");
   await window.page.keyboard.press("Enter");
   let request = await model.next();
   await view.locator(".strip", { hasText: "Working" }).waitFor();
   await view.getByPlaceholder("Message the running task · Alt+Enter queues").waitFor();
-  await composer().fill("Then write a test");
+  await window.composer().fill("Then write a test");
   await window.page.keyboard.press("Alt+Enter");
   await view.locator(".queued", { hasText: "Then write a test" }).waitFor();
-  await composer().fill("Only to the cent");
+  await window.composer().fill("Only to the cent");
   await window.page.keyboard.press("Enter");
-  await until(async () => (await composer().inputValue()) === "", 5 * SECOND, "the box is empty");
+  await until(async () => (await window.composer().inputValue()) === "", 5 * SECOND, "the box is empty");
   await request.call({ name: "read_file", arguments: { path: "src/pricing.mjs" } }, { name: "grep", arguments: { pattern: "price" } });
   request = await model.next();
-  await article(/Read 1 file, searched price \(\d+\)/u).waitFor();
-  await article("Only to the cent").waitFor();
+  await window.article(/Read 1 file, searched price \(\d+\)/u).waitFor();
+  await window.article("Only to the cent").waitFor();
   await window.screenshot("32 conversation running");
   await button("Remove", view.locator(".queued")).click();
   await view.locator(".queued").waitFor({ state: "hidden" });
@@ -191,11 +182,11 @@ step("a running task shows its step, accepts a message, and queues follow-ups", 
   await view.locator("[role=article][aria-label^='Edited src/pricing.mjs, 1 added, 0 removed, to review']").waitFor();
   await view.locator(".edits", { hasText: "1 edit in 1 file +1 −0" }).waitFor();
   await request.say("Done so.");
-  await article("Done so.").waitFor();
+  await window.article("Done so.").waitFor();
 });
 
 step("a second approval is not given by the click that was meant for the first", async () => {
-  await composer().fill("Clean up");
+  await window.composer().fill("Clean up");
   await window.page.keyboard.press("Enter");
   await (await model.next()).call(bash("echo first > first.txt"), bash("echo second > second.txt"));
   await card("echo first > first.txt").waitFor();
@@ -220,7 +211,7 @@ step("a second approval is not given by the click that was meant for the first",
   await allow.click();
   await card("echo second > second.txt").waitFor();
   await view.locator("body[data-clicked=yes]").waitFor();
-  await article("$ echo first > first.txt").filter({ hasText: "allowed once" }).waitFor();
+  await window.article("$ echo first > first.txt").filter({ hasText: "allowed once" }).waitFor();
   await card("echo second > second.txt").waitFor();
   await assert.rejects(readFile(join(workspace, "second.txt")), "nothing ran");
   assert.match(await readFile(join(workspace, "first.txt"), "utf8"), /first/);
@@ -238,12 +229,12 @@ step("a denial with feedback reaches the model", async () => {
     "the words are in the result",
   );
   await request.say("Then only one.");
-  await article("Then only one.").waitFor();
+  await window.article("Then only one.").waitFor();
 });
 
 step("a hostile answer loads no image, runs nothing and requests nothing", async () => {
   const before = new Set(requested);
-  await composer().fill("Attack me");
+  await window.composer().fill("Attack me");
   await window.page.keyboard.press("Enter");
   const attack = [
     "![pixel](https://evil.example/pixel.png) <img src=https://evil.example/x.png onerror=\"document.title='run'\">",
@@ -254,7 +245,7 @@ step("a hostile answer loads no image, runs nothing and requests nothing", async
     "The end of the attack.",
   ].join("\n\n");
   await (await model.next()).say(attack);
-  await article("The end of the attack.").waitFor();
+  await window.article("The end of the attack.").waitFor();
   assert.equal(await view.locator(".log").locator("img, iframe, script, style, object, embed, form, svg").count(), 0);
   assert.notEqual(await view.locator("body").evaluate(() => document.title), "run");
   for (const words of ["quit", "js", "out"]) {
@@ -271,26 +262,26 @@ step("a hostile answer loads no image, runs nothing and requests nothing", async
 });
 
 step("a failed task shows the reason, and can be tried again", async () => {
-  await composer().fill("Fail once");
+  await window.composer().fill("Fail once");
   await window.page.keyboard.press("Enter");
   const request = await model.next();
   request.response.writeHead(401, { "content-type": "application/json" });
   request.response.end(JSON.stringify({ error: { message: "Incorrect API key." } }));
-  const failed = article("Failed").last();
+  const failed = window.article("Failed").last();
   await failed.filter({ hasText: "Incorrect API key" }).waitFor();
   await window.screenshot("34 conversation failed");
   await button("Try Again", failed).click();
   await (await model.next()).say("This time it worked.");
-  await article("This time it worked.").waitFor();
+  await window.article("This time it worked.").waitFor();
 });
 
 step("in a narrow side bar and in each theme no button is cut", async () => {
-  await composer().fill("Fail again");
+  await window.composer().fill("Fail again");
   await window.page.keyboard.press("Enter");
   const request = await model.next();
   request.response.writeHead(401, { "content-type": "application/json" });
   request.response.end(JSON.stringify({ error: { message: "Incorrect API key." } }));
-  await button("Try Again", article("Failed").last()).waitFor();
+  await button("Try Again", window.article("Failed").last()).waitFor();
   await window.command("Notifications: Clear All Notifications");
   assert.equal(await button("Try Again").count(), 1, "only the newest end offers what can be done");
   await window.sideBarWidth(240);
@@ -312,20 +303,20 @@ step("in a narrow side bar and in each theme no button is cut", async () => {
 });
 
 step("a reload in the middle of an answer keeps the conversation and the draft", async () => {
-  await composer().fill("Tell me a long story");
+  await window.composer().fill("Tell me a long story");
   await window.page.keyboard.press("Enter");
   const request = await model.next();
   request.begin(request.eventsOfWords("Once upon a time, ", "there was a cart."));
-  await article("there was a cart.").waitFor();
-  await composer().fill("a half-written repl");
+  await window.article("there was a cart.").waitFor();
+  await window.composer().fill("a half-written repl");
   // The draft is kept 300 ms after the last key, and the editor's own storage takes a moment more.
   const typed = Date.now();
   await until(() => Date.now() - typed > 1_500, 5 * SECOND, "the draft to be kept");
   await window.reload();
-  await article("Tell me a long story").waitFor({ timeout: 60 * SECOND });
-  await until(async () => (await composer().inputValue()) === "a half-written repl", 10 * SECOND, "the draft");
+  await window.article("Tell me a long story").waitFor({ timeout: 60 * SECOND });
+  await until(async () => (await window.composer().inputValue()) === "a half-written repl", 10 * SECOND, "the draft");
   await window.screenshot("35 conversation reloaded");
-  await composer().fill("");
+  await window.composer().fill("");
 });
 
 step("the text form is still there", async () => {

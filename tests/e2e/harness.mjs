@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 
 import { ensureEditor, freshCopy, privateHome, replay, sample, startEditor, temporaryFolder, until } from "./editor.mjs";
+import { openModel } from "./model.mjs";
 import { openBrowser, openWindow } from "./window.mjs";
 
 export const SECOND = 1_000;
@@ -18,6 +19,7 @@ const daemon = process.env.CAIRN_DAEMON ? { "cairn.daemon.path": process.env.CAI
  *
  * @param {object} options
  * @param {string} [options.script]  the replay that answers
+ * @param {boolean} [options.model]  whether a model that the test plays answers: `it.model`
  * @param {boolean} [options.trusted]  whether the editor trusts the workspace from the start
  * @param {boolean} [options.sideBar]  whether the side bar shows Cairn from the start
  * @param {(workspace: string) => object | Promise<object>} [options.prepare]
@@ -27,8 +29,8 @@ const daemon = process.env.CAIRN_DAEMON ? { "cairn.daemon.path": process.env.CAI
  *   typed into the input box and approvals come as notifications
  * @param {(it: object) => void | Promise<void>} [options.ready]  called before the first test
  */
-export function cairn({ script, trusted = true, sideBar = true, conversation = false, prepare = () => ({}), ready = () => {} }) {
-  const it = { workspace: "", window: undefined, play, configure, armed, answerList, step };
+export function cairn({ script, model = false, trusted = true, sideBar = true, conversation = false, prepare = () => ({}), ready = () => {} }) {
+  const it = { workspace: "", window: undefined, model: undefined, play, configure, armed, answerList, step };
   let broken = false;
   let folder;
   let editor;
@@ -39,6 +41,7 @@ export function cairn({ script, trusted = true, sideBar = true, conversation = f
     folder = await temporaryFolder("e2e");
     const home = join(folder, "home");
     it.workspace = await freshCopy(sample, join(folder, "shop"));
+    it.model = model ? await openModel() : undefined;
     editor = await startEditor({
       workspace: it.workspace,
       home,
@@ -51,6 +54,7 @@ export function cairn({ script, trusted = true, sideBar = true, conversation = f
         "editor.minimap.enabled": false,
         "git.enabled": false,
         "typescript.tsserver.enabled": false,
+        ...it.model?.settings,
         ...(await prepare(it.workspace)),
       },
       machine: { ...daemon, ...(script === undefined ? {} : { "cairn.model.replayFile": replay(script) }) },
@@ -67,6 +71,7 @@ export function cairn({ script, trusted = true, sideBar = true, conversation = f
   after(async () => {
     await browser?.close();
     await editor?.stop();
+    await it.model?.close();
     await rm(folder, { recursive: true, force: true, maxRetries: 5 });
   });
 

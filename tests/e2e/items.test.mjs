@@ -4,38 +4,29 @@
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { after } from "node:test";
 
 import { until } from "./editor.mjs";
 import { SECOND, cairn } from "./harness.mjs";
-import { openModel } from "./model.mjs";
 
 let window;
 let view;
 let model;
 let workspace;
 const { step } = cairn({
+  model: true,
   conversation: true,
-  prepare: async () => {
-    model = await openModel();
-    return model.settings;
-  },
   ready: (it) => {
-    ({ window, workspace } = it);
+    ({ window, workspace, model } = it);
     view = window.conversation();
   },
 });
-after(() => model?.close());
-
-const composer = () => view.getByLabel("Message to the agent");
-const article = (text) => view.locator("[role=article]", { hasText: text });
 const button = (name, within = view) => within.getByRole("button", { name, exact: true });
 const editRow = (state) => view.locator(`.edit[aria-label^='Edited src/pricing.mjs'][aria-label$='${state}']`);
 const PRICING_TOP = "/** Returns the";
 
 async function send(text) {
-  await composer().fill(text);
-  await composer().press("Enter");
+  await window.composer().fill(text);
+  await window.composer().press("Enter");
   return model.next();
 }
 
@@ -55,14 +46,14 @@ step("what was read and searched is one row, and each path opens its lines", asy
     { name: "grep", arguments: { pattern: "export" } },
   );
   request = await model.next();
-  const row = article(/Read 2 files, searched export \(\d+\)/u);
+  const row = window.article(/Read 2 files, searched export \(\d+\)/u);
   await row.locator(".fold").click();
   await row.getByText("4–6", { exact: true }).waitFor();
   await window.screenshot("40 items looked");
   await row.getByRole("link", { name: "Read src/cart.mjs" }).click();
   await window.page.locator(".statusbar-item", { hasText: /Ln 7, Col 1 \(\d+ selected\)/u }).waitFor();
   await request.say("I looked.");
-  await article("I looked.").waitFor();
+  await window.article("I looked.").waitFor();
 });
 
 step("the edits of a file are one row that opens them and takes the decision by keyboard", async () => {
@@ -93,7 +84,7 @@ step("the edits of a file are one row that opens them and takes the decision by 
   await button("Reject the edits in src/pricing.mjs").click();
   await editRow("decided").waitFor();
   await request.say("Said so.");
-  await article("Said so.").waitFor();
+  await window.article("Said so.").waitFor();
 });
 
 step("a command tells its exit code and time, and a task what it took", async () => {
@@ -105,7 +96,8 @@ step("a command tells its exit code and time, and a task what it took", async ()
   const allow = button("Allow Once");
   await allow.and(view.locator(":not([aria-disabled])")).click();
   request = await model.next();
-  await article("$ echo out; exit 3")
+  await window
+    .article("$ echo out; exit 3")
     .filter({ hasText: /exit 3 · allowed once · \d/u })
     .waitFor();
   await request.say("It failed.", {
@@ -113,7 +105,7 @@ step("a command tells its exit code and time, and a task what it took", async ()
     completion_tokens: 1_000,
     total_tokens: 34_000,
   });
-  await article(/Done\s*· \S+ s · 34k tokens/u).waitFor();
+  await window.article(/Done\s*· \S+ s · 34k tokens/u).waitFor();
   assert.match(await view.locator(".end").nth(1).innerText(), /1 file changed/u);
   await window.screenshot("42 items end");
 });
@@ -123,7 +115,7 @@ step("a running command shows its last lines and its time, and all of its output
   const command = "for n in $(seq 1 30); do echo line $n; done; while [ ! -e go ]; do sleep 0.05; done; rm go; echo the end";
   await request.call({ name: "bash", arguments: { command } });
   await button("Allow Once").and(view.locator(":not([aria-disabled])")).click();
-  const row = article("$ for n in");
+  const row = window.article("$ for n in");
   await row.locator(".live").waitFor();
   assert.equal(await row.locator(".live").innerText(), Array.from({ length: 10 }, (_, n) => `line ${n + 21}`).join("\n"));
   await row.locator(".elapsed", { hasText: /^[1-9]/u }).waitFor();
@@ -136,7 +128,7 @@ step("a running command shows its last lines and its time, and all of its output
   await row.locator(".live").waitFor({ state: "detached" });
   await row.filter({ hasText: "the end" }).waitFor();
   await request.say("It ended.");
-  await article("It ended.").waitFor();
+  await window.article("It ended.").waitFor();
 });
 
 step("rows fit a narrow side bar in a light theme", async () => {

@@ -4,40 +4,32 @@
 import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { after } from "node:test";
 
 import { until } from "./editor.mjs";
 import { SECOND, cairn } from "./harness.mjs";
-import { openModel } from "./model.mjs";
+import { editFile } from "./model.mjs";
 
 let window;
-const model = await openModel();
+let model;
 const it = cairn({
+  model: true,
   prepare: async (workspace) => {
     // Lines far apart, so that each is an edit of its own.
     const lines = Array.from({ length: 12 }, (_, index) => `line ${index}\nkept\nkept\nkept\n`);
     await writeFile(join(workspace, "list.txt"), lines.join(""));
     await writeFile(join(workspace, "list.mjs"), `export function list() {\n  const one = 1;\n  const two = 2;\n  return [one, two];\n}\n`);
     await writeFile(join(workspace, "gone.txt"), "nobody\nneeds this\n");
-    return { ...model.settings, "cairn.review.advance": true };
+    return { "cairn.review.advance": true };
   },
   ready: () => {
-    window = it.window;
+    ({ window, model } = it);
   },
 });
 const { step } = it;
 
-after(() => model.close());
-
 const edits = () => window.rows("Proposed Edits");
 const row = (text) => window.row("Proposed Edits", text);
 const onDisk = (path) => readFile(join(it.workspace, path), "utf8");
-const counted = (count) =>
-  window
-    .status()
-    .filter({ hasText: `${count} edits to review` })
-    .waitFor();
-const edit = (path, old, text) => ({ name: "edit_file", arguments: { path, old_text: old, new_text: text } });
 
 step("removed lines are code in the language of the file, without a heading, and read as code", async () => {
   await window.open("list.mjs");
@@ -47,12 +39,12 @@ step("removed lines are code in the language of the file, without a heading, and
   await (
     await model.next()
   ).call(
-    ...numbers.map((index) => edit("list.txt", `line ${index}\n`, `changed ${index}\n`)),
-    edit("list.mjs", "  const one = 1;\n  const two = 2;\n  return [one, two];", "  return [1, 2];"),
+    ...numbers.map((index) => editFile("list.txt", `line ${index}\n`, `changed ${index}\n`)),
+    editFile("list.mjs", "  const one = 1;\n  const two = 2;\n  return [one, two];", "  return [1, 2];"),
     { name: "delete_file", arguments: { path: "gone.txt" } },
   );
   await (await model.next()).say("Changed.");
-  await counted(14);
+  await window.edits(14);
   const zone = window.page.locator(".review-widget");
   await zone.filter({ hasText: "Removed 3 lines" }).waitFor();
   await zone.locator(".monaco-tokenized-source span[class^=mtk]").first().waitFor();
@@ -78,7 +70,7 @@ step("a deleted file can be opened, and its row shows its name", async () => {
   await window.lens("Accept Deletion").waitFor();
   await window.screenshot("keys-02 deleted");
   await window.clickLens("Restore File");
-  await counted(13);
+  await window.edits(13);
   assert.equal(await onDisk("gone.txt"), "nobody\nneeds this\n");
 });
 
@@ -86,14 +78,14 @@ step("one key decides an edit and goes on to the next, into the next file", asyn
   await window.open("list.mjs");
   await window.goTo(2);
   await window.page.keyboard.press("Control+Alt+Enter");
-  await counted(12);
+  await window.edits(12);
   await window.page.locator('.tab.active[data-resource-name="list.txt"]').waitFor();
   for (const left of [11, 10]) {
     await window.page.keyboard.press("Control+Alt+Enter");
-    await counted(left);
+    await window.edits(left);
   }
   await window.page.keyboard.press("Control+Alt+Backspace");
-  await counted(9);
+  await window.edits(9);
   await window.page.keyboard.press("Alt+F5");
   await window.screenshot("keys-03 next");
 });
@@ -102,11 +94,11 @@ step("in the list of edits the keys decide the row under the focus", async () =>
   await row("Edit 1 of 9").click();
   await window.page.keyboard.press("ArrowDown");
   await window.page.keyboard.press("Delete");
-  await counted(8);
+  await window.edits(8);
   await row("Edit 3 of 8").click();
   await window.page.keyboard.press("ArrowDown");
   await window.page.keyboard.press("Control+Enter");
-  await counted(7);
+  await window.edits(7);
   await row("Edit 2 of 7").click();
   await window.page.keyboard.press("Enter");
   await window.page.locator(".monaco-editor.focused").waitFor();
@@ -121,12 +113,12 @@ step("a decision about many edits is reported, with Undo", async () => {
   const kept = Array.from({ length: 6 }, (_, index) => ({ name: "write_file", arguments: { path: `new-${index}.txt`, content: "new\n" } }));
   await (await request()).call(...kept);
   await (await model.next()).say("Made.");
-  await counted(13);
+  await window.edits(13);
   await window.command("Cairn: Reject All Edits");
   await until(async () => (await edits().count()) === 0, 10 * SECOND, "no edits");
   const toast = window.notification("13 edits rejected.");
   await toast.waitFor();
   await window.screenshot("keys-04 rejected");
   await window.button("Undo", toast).click();
-  await counted(13);
+  await window.edits(13);
 });

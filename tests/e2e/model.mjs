@@ -131,3 +131,8 @@ function event(choice) {
   const chunk = { id: "chatcmpl-1", object: "chat.completion.chunk", created: 1, model: "scripted", choices: [{ index: 0, ...choice }] };
   return `data: ${JSON.stringify(chunk)}\n\n`;
 }
+
+/** A call that replaces a text of a file. */
+export function editFile(path, old, text) {
+  return { name: "edit_file", arguments: { path, old_text: old, new_text: text } };
+}

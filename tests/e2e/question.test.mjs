@@ -1,29 +1,20 @@
 // Questions of the agent in the conversation view, answered by keyboard, in words, and withdrawn with the task.
 
 import assert from "node:assert/strict";
-import { after } from "node:test";
 
 import { SECOND, cairn } from "./harness.mjs";
-import { openModel } from "./model.mjs";
 
 let window;
 let view;
 let model;
 const { step } = cairn({
+  model: true,
   conversation: true,
-  prepare: async () => {
-    model = await openModel();
-    return model.settings;
-  },
   ready: (it) => {
-    ({ window } = it);
+    ({ window, model } = it);
     view = window.conversation();
   },
 });
-after(() => model?.close());
-
-const composer = () => view.getByLabel("Message to the agent");
-const article = (text) => view.locator("[role=article]", { hasText: text });
 const card = (text) => view.locator(".ask", { hasText: text });
 const ask = (question, options) => ({
   name: "ask_user",
@@ -36,8 +27,8 @@ step("a question is a card whose answers are chosen by keyboard", async () => {
     .first()
     .waitFor({ timeout: 60 * SECOND });
   await window.command("Cairn: Show Conversation");
-  await composer().fill("Paint the cart");
-  await composer().press("Enter");
+  await window.composer().fill("Paint the cart");
+  await window.composer().press("Enter");
   await (await model.next()).call(ask("Which **colour** shall it have?", ["Blue", "Red, as the wheels"]));
   await card("Which colour shall it have?").waitFor();
   await view.locator(".strip", { hasText: "Answer the question" }).waitFor();
@@ -56,19 +47,19 @@ step("a question is a card whose answers are chosen by keyboard", async () => {
   }
   assert.match(request.results.at(-1), /answer of the user:\nRed, as the wheels\n/u);
   await card("Which").waitFor({ state: "detached" });
-  await article("Ask Which").waitFor();
+  await window.article("Ask Which").waitFor();
   await request.call(ask("Shall I sign it?"));
   await card("Shall I sign it?").getByLabel("Your answer · Enter sends").fill("Only on the back");
   await card("Shall I sign it?").getByLabel("Your answer · Enter sends").press("Enter");
   request = await model.next();
   assert.match(request.results.at(-1), /Only on the back/u);
   await request.say("Painted.");
-  await article("Painted.").waitFor();
+  await window.article("Painted.").waitFor();
 });
 
 step("a question survives a view that is put away, and goes with its task", async () => {
-  await composer().fill("Paint it again");
-  await composer().press("Enter");
+  await window.composer().fill("Paint it again");
+  await window.composer().press("Enter");
   await (await model.next()).call(ask("Really?", ["Yes", "No"]));
   await card("Really?").waitFor();
   await window.command("View: Toggle Secondary Side Bar Visibility");
@@ -81,5 +72,5 @@ step("a question survives a view that is put away, and goes with its task", asyn
   await window.screenshot("46 question narrow");
   await view.getByRole("button", { name: "Stop" }).click();
   await card("Really?").waitFor({ state: "detached" });
-  await article("Cancelled").waitFor();
+  await window.article("Cancelled").waitFor();
 });

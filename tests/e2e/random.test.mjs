@@ -15,7 +15,6 @@ import { after } from "node:test";
 
 import { until } from "./editor.mjs";
 import { SECOND, cairn } from "./harness.mjs";
-import { openModel } from "./model.mjs";
 import { openOracle } from "./oracle.mjs";
 
 const seed = Number(process.env.SEED ?? 1);
@@ -24,7 +23,6 @@ const FILES = ["apples.txt", "pears.txt", "deep/plums.txt"];
 // Files and edits fit the window: what it does not show cannot be compared.
 const [FEWEST_LINES, MOST_LINES, MOST_HUNKS] = [4, 14, 12];
 
-const model = await openModel();
 const oracle = await openOracle();
 const dice = new (class {
   state = seed >>> 0;
@@ -48,8 +46,10 @@ const dice = new (class {
 })();
 
 let window;
+let model;
 let workspace;
 const it = cairn({
+  model: true,
   async prepare(folder) {
     workspace = folder;
     for (const [index, path] of FILES.entries()) {
@@ -57,7 +57,6 @@ const it = cairn({
       await writeFile(join(folder, path), Array.from({ length: 8 }, (_, line) => `old ${index}.${line} o\n`).join(""));
     }
     return {
-      ...model.settings,
       "cairn.limits.rounds": 10_000,
       "workbench.editor.enablePreview": false,
       "workbench.editor.limit.enabled": false,
@@ -73,13 +72,10 @@ const it = cairn({
     };
   },
   ready: () => {
-    window = it.window;
+    ({ window, model } = it);
   },
 });
-after(async () => {
-  await model.close();
-  await oracle.close();
-});
+after(() => oracle.close());
 
 /** Actions so far, so that a run can be repeated. */
 const log = [];

@@ -29,7 +29,7 @@ const frames = [];
 try {
   const window = await openWindow(browser, editor.url, SIZE);
   const { page } = window;
-  const composer = window.conversation().getByLabel("Message to the agent");
+  const composer = window.composer();
   const shown = async (time) => {
     const path = join(folder, `frame ${frames.length}.png`);
     await page.screenshot({ path });

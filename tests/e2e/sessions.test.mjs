@@ -25,7 +25,7 @@ async function task(text) {
 
 /** Folds the conversation once it has come, with the focus in it. */
 async function fold() {
-  const composer = window.conversation().getByLabel("Message to the agent");
+  const composer = window.composer();
   await composer.and(window.conversation().locator(":focus")).waitFor();
   await window.unfold("Conversation", false);
 }

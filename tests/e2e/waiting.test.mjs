@@ -3,24 +3,20 @@
 import assert from "node:assert/strict";
 import { readFile, readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { after } from "node:test";
 
 import { until } from "./editor.mjs";
 import { SECOND, cairn } from "./harness.mjs";
-import { openModel } from "./model.mjs";
 
 let window;
 let workspace;
-const model = await openModel();
+let model;
 const it = cairn({
-  prepare: () => model.settings,
+  model: true,
   ready: (started) => {
-    ({ window, workspace } = started);
+    ({ window, workspace, model } = started);
   },
 });
 const { step } = it;
-
-after(() => model.close());
 
 const run = (command) => ({ name: "bash", arguments: { command } });
 const plan = (spoken) => window.row("Plan", spoken);

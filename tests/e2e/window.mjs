@@ -1,5 +1,5 @@
-// A window of the editor as a person uses it: keys, clicks, and what can be seen. Knows VS Code's
-// page and nothing of Cairn. Every wait is for something visible.
+// A window of the editor as a person uses it: keys, clicks, and what can be seen. Knows VS Code's page and
+// where Cairn's parts are in it. Every wait is for something visible.
 
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -251,7 +251,7 @@ export class Window {
       .first()
       .waitFor({ timeout: 60 * SECOND });
     await this.command("Cairn: Show Conversation");
-    await this.conversation().getByLabel("Message to the agent").waitFor();
+    await this.composer().waitFor();
     await this.unfold("Proposed Edits", true);
     // The editor restores a size that was chosen: half of the height, so that the rows are in sight.
     const [edits, half] = [this.page.locator('.pane-header[aria-label^="Proposed Edits"]'), 400];
@@ -290,6 +290,33 @@ export class Window {
   /** The page of the conversation view. */
   conversation() {
     return this.page.frameLocator("iframe.webview").frameLocator("iframe");
+  }
+
+  /** The box in which the user writes. */
+  composer() {
+    return this.conversation().getByLabel("Message to the agent", { exact: true });
+  }
+
+  /** Items of the conversation with this text. */
+  article(text) {
+    return this.conversation().locator("[role=article]", { hasText: text });
+  }
+
+  /** Waits until so many edits are to be reviewed. */
+  async edits(count) {
+    await this.status()
+      .filter({ hasText: count === 1 ? "1 edit to review" : `${count} edits to review` })
+      .waitFor();
+  }
+
+  /** Writes settings into the open settings file, as a person would, and saves it. */
+  async addSettings(settings) {
+    await this.command("Preferences: Open User Settings (JSON)");
+    await this.page.locator(".view-line", { hasText: "workbench.startupEditor" }).waitFor();
+    await this.page.keyboard.press("Control+Home");
+    await this.page.keyboard.press("ArrowRight");
+    await this.page.keyboard.insertText(`${JSON.stringify(settings).slice(1, -1)},`);
+    await this.page.keyboard.press("Control+s");
   }
 
   async theme(name) {
