@@ -33,6 +33,7 @@ export class ConversationView implements vscode.WebviewViewProvider, vscode.Disp
   #view: vscode.WebviewView | undefined;
   readonly #setContext = contextKeys();
   #focused = false;
+  #lastMove: Promise<void> = Promise.resolve();
   #lostAt = Number.NEGATIVE_INFINITY;
   // Setting a context key is the cheapest request that the window answers.
   readonly #watch = new PageWatch(
@@ -83,9 +84,7 @@ export class ConversationView implements vscode.WebviewViewProvider, vscode.Disp
       vscode.commands.registerCommand("cairn.showReminders", () => this.#showReminders(true)),
       vscode.commands.registerCommand("cairn.hideReminders", () => this.#showReminders(false)),
       // Decided here and not by two `when` clauses: a context key follows the focus too late for a quick hand.
-      vscode.commands.registerCommand("cairn.switchFocus", () =>
-        this.#focused ? vscode.commands.executeCommand("workbench.action.focusActiveEditorGroup") : this.focus(),
-      ),
+      vscode.commands.registerCommand("cairn.switchFocus", () => this.#switchFocus()),
     );
   }
 
@@ -102,6 +101,18 @@ export class ConversationView implements vscode.WebviewViewProvider, vscode.Disp
   async focus(): Promise<void> {
     this.#controller.focus();
     await vscode.commands.executeCommand(`${VIEW}.focus`);
+  }
+
+  /**
+   * Moves the focus from the editor to the composer, or back. One move after the other: the page takes the
+   * focus before VS Code is done, and the end of the first move would undo a second one.
+   */
+  async #switchFocus(): Promise<void> {
+    const move = async () => {
+      await (this.#focused ? vscode.commands.executeCommand("workbench.action.focusActiveEditorGroup") : this.focus());
+    };
+    this.#lastMove = this.#lastMove.then(move, move);
+    await this.#lastMove;
   }
 
   /** The same, for a task in a new session. */
