@@ -7,6 +7,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
     path::{Path, PathBuf},
+    process::Command,
 };
 
 /// Modules of the server from the bottom to the top, with all that each may import.
@@ -143,6 +144,8 @@ const FIELDS: &[(&str, &str, usize)] = &[
 
 const MOST_LINES: usize = 500;
 const MOST_TEST_LINES: usize = 700;
+/// Largest file of the repository, in bytes: the recording in the README.
+const MOST_BYTES: u64 = 400_000;
 /// Longer files, with their lines. They may only become shorter.
 const LONG_FILES: &[(&str, usize)] = &[];
 
@@ -431,6 +434,25 @@ fn files_are_short() {
         assert!(long.contains(*name), "{name} is gone: take it out of the list");
     }
     assert!(faults.is_empty(), "{faults:#?}");
+}
+
+/// Downloads and builds belong elsewhere. A folder without git has nothing that is tracked.
+#[test]
+fn no_large_file_is_tracked() {
+    let root = root();
+    if !root.join(".git").exists() {
+        eprintln!("NOT CHECKED: this folder is no git checkout.");
+        return;
+    }
+    let listed = Command::new("git").args(["ls-files", "-z"]).current_dir(&root).output().unwrap();
+    assert!(listed.status.success(), "{listed:?}");
+    let names = String::from_utf8(listed.stdout).unwrap();
+    // A file that was just deleted is still listed.
+    let size = |name: &str| fs::metadata(root.join(name)).map_or(0, |it| it.len());
+    let files: Vec<&str> = names.split_terminator('\0').collect();
+    assert!(files.len() > 500, "{} files", files.len());
+    let large: Vec<_> = files.iter().filter(|name| size(name) > MOST_BYTES).collect();
+    assert!(large.is_empty(), "more than {MOST_BYTES} bytes: {large:?}");
 }
 
 fn each_file(folder: &Path, visit: &mut impl FnMut(&Path, &str)) {
