@@ -4,6 +4,9 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 
+/** Longest time between the wait for a request and the request, in milliseconds. */
+const LONGEST_WAIT = 120_000;
+
 export async function openModel() {
   const waiting = [];
   const takers = [];
@@ -23,13 +26,27 @@ export async function openModel() {
     },
     url: `http://127.0.0.1:${server.address().port}/v1/chat/completions`,
     /** The next request, which then waits for `call` or `say`. */
-    next: () => (waiting.length > 0 ? Promise.resolve(waiting.shift()) : new Promise((take) => takers.push(take))),
+    next: () => (waiting.length > 0 ? Promise.resolve(waiting.shift()) : request()),
     async close() {
       server.closeAllConnections();
       server.close();
       await once(server, "close");
     },
   };
+
+  function request() {
+    return new Promise((take, fail) => {
+      const late = setTimeout(() => {
+        takers.splice(takers.indexOf(taker), 1);
+        fail(new Error(`The agent asked the model nothing for ${LONGEST_WAIT / 1_000} s.`));
+      }, LONGEST_WAIT);
+      const taker = (exchange) => {
+        clearTimeout(late);
+        take(exchange);
+      };
+      takers.push(taker);
+    });
+  }
 
   async function receive(request, response) {
     let body = "";

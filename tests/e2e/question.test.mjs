@@ -1,17 +1,23 @@
-// Questions of the agent in the conversation view, answered by keyboard, in words, and withdrawn with the task.
+// Questions of the agent in the conversation view, answered by keyboard, in words, and withdrawn with the task;
+// and edits that it waits for.
 
 import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 
+import { until } from "./editor.mjs";
 import { SECOND, cairn } from "./harness.mjs";
+import { editFile } from "./model.mjs";
 
 let window;
 let view;
 let model;
+let workspace;
 const { step } = cairn({
   model: true,
   conversation: true,
   ready: (it) => {
-    ({ window, model } = it);
+    ({ window, model, workspace } = it);
     view = window.conversation();
   },
 });
@@ -42,7 +48,7 @@ step("a question is a card whose answers are chosen by keyboard", async () => {
   const answered = model.next();
   let request;
   void answered.then((next) => (request = next));
-  while (request === undefined) {
+  for (const end = Date.now() + 30 * SECOND; request === undefined && Date.now() < end;) {
     await choice.press("Alt+2", { timeout: SECOND }).catch(() => undefined);
   }
   assert.match(request.results.at(-1), /answer of the user:\nRed, as the wheels\n/u);
@@ -74,3 +80,58 @@ step("a question survives a view that is put away, and goes with its task", asyn
   await card("Really?").waitFor({ state: "detached" });
   await window.article("Cancelled").waitFor();
 });
+
+const decision = (text) => view.locator(".card", { hasText: text });
+
+step("in Ask mode an edit of a closed file is a card with its lines, 300 ms later at most", async () => {
+  await window.command("Cairn: Choose Mode");
+  await window.choose("Ask");
+  await window.composer().fill("Say hello in the readme");
+  await window.composer().press("Enter");
+  const times = [];
+  let request = await model.next();
+  const headings = ["# A small shop", "# Hello", "# Hello, shop", "# Hello, small shop"];
+  for (const [index, heading] of headings.slice(0, -1).entries()) {
+    const before = performance.now();
+    await request.call(editFile("README.md", heading, headings[index + 1]));
+    await decision("Change README.md?")
+      .filter({ hasText: headings[index + 1] })
+      .waitFor();
+    times.push(performance.now() - before);
+    await window.status().filter({ hasText: "Decide on README.md" }).waitFor();
+    if (index < 2) {
+      await answer("Alt+y");
+      request = await model.next();
+    }
+  }
+  // A busy machine may be late once, but not each time.
+  assert.ok(Math.min(...times) <= 300, `the card came after ${times.map(Math.round)} ms`);
+  assert.equal(await window.notification("The agent waits until").count(), 0, "what is in view needs no notification");
+  await window.page.locator('.part.auxiliarybar .action-item:has([aria-label^="Cairn"]) .badge', { hasText: "1" }).waitFor();
+  await window.screenshot("47 edit to decide");
+});
+
+step("an edit is rejected with a reason, which the agent reads", async () => {
+  const card = decision("Change README.md?");
+  await card.getByRole("button", { name: "Reject with a Reason…" }).press("Enter");
+  await card.getByLabel("Reason for the agent").fill("Keep it short.");
+  await window.screenshot("48 reason");
+  const answered = model.next();
+  await card.getByRole("button", { name: "Reject and Send" }).press("Enter");
+  const request = await answered;
+  assert.match(JSON.stringify(request.body.messages.slice(-2)), /Keep it short\./u);
+  await card.waitFor({ state: "detached" });
+  await window.composer().and(view.locator(":focus")).waitFor();
+  await request.say("Short.");
+  await window.article("Short.").waitFor();
+  await until(async () => (await readFile(join(workspace, "README.md"), "utf8")).startsWith("# Hello, shop\n"), 10 * SECOND, "the accepted edits");
+});
+
+/** Presses a key on the card until the agent goes on: the card counts once it was in sight for a moment. */
+async function answer(key) {
+  const card = decision("Change README.md?");
+  await card.focus();
+  for (const end = Date.now() + 30 * SECOND; (await card.isVisible()) && Date.now() < end;) {
+    await card.press(key, { timeout: SECOND }).catch(() => undefined);
+  }
+}

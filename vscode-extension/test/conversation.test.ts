@@ -319,6 +319,35 @@ describe("the conversation view", () => {
     expect(it.sent("focus")).toHaveLength(1);
   });
 
+  it("shows the edits that a call waits for, at most forty lines of each file", async () => {
+    const it = open();
+    it.begin();
+    it.show();
+    await it.say({ type: "ready" });
+    const start = { line: 2, character: 0 };
+    const hunk = { id: "1", sessionId: "s", turnId: "t", range: { start, end: start }, mixed: false, outdated: false };
+    const text = Array.from({ length: 50 }, (_, index) => `line ${index}\u202e`).join("\n");
+    it.reviews.update({
+      uri: "file:///w/a",
+      path: "a",
+      rev: 3,
+      kind: "edited",
+      waiting: true,
+      hunks: [
+        { ...hunk, oldText: "", newText: "", removedLines: 1, addedLines: 0 },
+        { ...hunk, id: "2", oldText: "", newText: text, removedLines: 0, addedLines: 50 },
+      ],
+    });
+    await it.pass(0);
+    const [card] = it.sent("state").at(-1)?.state.decisions ?? [];
+    expect(card).toMatchObject({ id: "file:///w/a", question: "Change a?", added: 50, removed: 1, more: 11, rev: 3 });
+    expect(card?.lines.slice(0, 2)).toEqual([
+      { sign: "−", text: "" },
+      { sign: "+", text: "line 0\\u{202e}" },
+    ]);
+    expect(card?.lines).toHaveLength(40);
+  });
+
   it("takes an answer only for a question that was in sight for a moment", async () => {
     const it = open();
     it.begin();

@@ -16,7 +16,16 @@ function open(file: Partial<ReviewNotification>): { act: (action: "open" | "acce
   const reviews = new ReviewStore();
   reviews.update({ uri, path: "a", rev: 4, kind: "edited", hunks: [], ...file });
   const port = { run: vi.fn(), open: vi.fn() };
-  return { ...port, act: (action, rev = 4) => decideFile(reviews, port, { type: "edit", action, uri, turn: "t", rev }) };
+  return { ...port, act: (action, rev = 4) => decideFile(reviews, port, { type: "edit", action, uri, turn: "t", rev, words: "" }) };
+}
+
+/** Rejects all edits of the file with a reason. */
+function decide(hunks: Hunk[]) {
+  const reviews = new ReviewStore();
+  reviews.update({ uri, path: "a", rev: 4, kind: "edited", hunks });
+  const port = { run: vi.fn(), open: vi.fn() };
+  decideFile(reviews, port, { type: "edit", action: "reject", uri, turn: "", rev: 4, words: "Too long." });
+  return port;
 }
 
 describe("the row of an edited file", () => {
@@ -47,6 +56,11 @@ describe("the row of an edited file", () => {
     changed.act("accept", 3);
     const older = { placed: [expect.objectContaining({ file: expect.objectContaining({ rev: 3 }) as unknown }) as unknown] };
     expect(changed.run).toHaveBeenCalledExactlyOnceWith("cairn.acceptPlanItem", older);
+  });
+
+  it("decides the edits of all turns for a card, and takes the reason along", () => {
+    const { run } = decide([hunk("1", "earlier"), hunk("2", "t")]);
+    expect(run).toHaveBeenCalledExactlyOnceWith("cairn.rejectFile", { uri, feedback: "Too long." });
   });
 
   it("decides nothing where nothing waits", () => {

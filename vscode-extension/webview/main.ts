@@ -1,11 +1,22 @@
-import { type Action, type Banner, type FromPage, type ToPage, VERSION, type ViewState } from "../src/conversation/messages";
+import {
+  type Action,
+  type Banner,
+  type EditCard,
+  type FromPage,
+  type Question,
+  type ToPage,
+  VERSION,
+  type ViewState,
+} from "../src/conversation/messages";
 import { duration } from "../src/text/duration";
+import { CardList } from "./cardList";
 import { Cards } from "./cards";
 import { Composer } from "./composer";
 import { button, h, icon } from "./dom";
+import { editCard } from "./editCards";
 import { type ItemPort, counts } from "./items";
 import { List } from "./list";
-import { Questions } from "./questions";
+import { questionCard } from "./questions";
 import { setStrings, t } from "./strings";
 import "./style.css";
 
@@ -26,8 +37,9 @@ const interrupt = (words: string): void => {
 };
 const backToComposer = (): void => composer.focus();
 const cards = new Cards(post, interrupt, backToComposer);
-const questions = new Questions(post, interrupt, backToComposer);
-const below = h("div", "below", {}, empty, cards.element, questions.element);
+const questions = new CardList<Question>((question) => questionCard(question, post), interrupt, backToComposer);
+const decisions = new CardList<EditCard>((card) => editCard(card, post), interrupt, backToComposer);
+const below = h("div", "below", {}, empty, cards.element, decisions.element, questions.element);
 
 const act = ({ command, again }: Action): void => {
   if (command !== undefined) {
@@ -47,7 +59,7 @@ const itemPort: ItemPort = {
     setTimeout(() => (polite.textContent = t("copied")), 50);
   },
   resend: ({ id, text, attachments }) => composer.resend(text, { attached: attachments.length > 0, edited: list.editedSince(id) }),
-  edit: (action, { uri = "", turn, rev }) => post({ type: "edit", action, uri, turn, rev }),
+  edit: (action, { uri = "", turn, rev }) => post({ type: "edit", action, uri, turn, rev, words: "" }),
 };
 const list = new List(itemPort, (words) => (polite.textContent = words), below);
 document.body.append(banners, strip, list.element, edits, composer.element, polite, assertive);
@@ -156,6 +168,7 @@ function draw(state: ViewState): void {
   drawEmpty(state);
   drawEdits(state);
   cards.update(state.cards);
+  decisions.update(state.decisions);
   questions.update(state.questions);
   composer.update(state);
 }

@@ -7,90 +7,56 @@ import { t } from "./strings";
 
 type Answer = Extract<FromPage, { type: "answer" }>;
 
-/** Questions of the agent: answers to choose from, and a box for other words. */
-export class Questions {
-  readonly element = h("div", "questions");
-  readonly #cards = new Map<string, HTMLElement>();
-
-  constructor(
-    private readonly post: (message: Answer) => void,
-    private readonly announce: (words: string) => void,
-    /** Takes the focus when the question that had it is answered. */
-    private readonly after: () => void,
-  ) {}
-
-  update(questions: readonly Question[]): void {
-    const ids = new Set(questions.map(({ id }) => id));
-    for (const [id, card] of this.#cards) {
-      if (!ids.has(id)) {
-        const hadFocus = card.contains(document.activeElement);
-        card.remove();
-        this.#cards.delete(id);
-        if (hadFocus) {
-          this.after();
-        }
-      }
+/** A question of the agent: answers to choose from, and a box for other words. */
+export function questionCard({ id, text, options }: Question, post: (message: Answer) => void): HTMLElement {
+  const since = performance.now();
+  const say = (words: string): void => {
+    // A click that was meant for what was here before does not count.
+    if (performance.now() - since >= ARMED_AFTER_MS) {
+      post({ type: "answer", id, words });
     }
-    for (const question of questions) {
-      if (!this.#cards.has(question.id)) {
-        const card = this.#draw(question);
-        this.#cards.set(question.id, card);
-        this.element.append(card);
-        this.announce(card.getAttribute("aria-label") ?? "");
-      }
+  };
+  const words = oneLine(wordsOf(renderMarkdown(text)), 2_000);
+  const box = h("textarea", "words", { rows: "1", maxlength: `${MAX_TEXT}`, placeholder: t("answerWords"), "aria-label": t("answerWords") });
+  const send = (): void => {
+    if (box.value.trim() !== "") {
+      post({ type: "answer", id, words: box.value });
     }
-  }
-
-  #draw({ id, text, options }: Question): HTMLElement {
-    const since = performance.now();
-    const say = (words: string): void => {
-      // A click that was meant for what was here before does not count.
-      if (performance.now() - since >= ARMED_AFTER_MS) {
-        this.post({ type: "answer", id, words });
-      }
-    };
-    const words = oneLine(wordsOf(renderMarkdown(text)), 2_000);
-    const box = h("textarea", "words", { rows: "1", maxlength: `${MAX_TEXT}`, placeholder: t("answerWords"), "aria-label": t("answerWords") });
-    const send = (): void => {
-      if (box.value.trim() !== "") {
-        this.post({ type: "answer", id, words: box.value });
-      }
-    };
-    box.addEventListener("keydown", (event) => {
-      if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
-        event.preventDefault();
-        send();
-      }
-    });
-    const choices = options.map((option, index) => {
-      const own = button("", "choice", () => say(option));
-      own.append(h("span", "faint", { "aria-hidden": "true" }, `${index + 1}`), h("span", "grow", {}, visible(option)));
-      return own;
-    });
-    const element = h(
-      "section",
-      "card ask",
-      { role: "group", "aria-label": `${t("question")}: ${words}`, tabindex: "-1" },
-      h("div", "row", {}, icon("comment-discussion"), h("strong", "grow", {}, t("question"))),
-      h("div", "markdown", {}, renderMarkdown(text)),
-      ...(choices.length === 0 ? [] : [h("div", "choices", {}, ...choices)]),
-      box,
-      h(
-        "div",
-        "buttons",
-        {},
-        button(t("answer"), "primary", send),
-        button(t("skip"), "secondary", () => say("")),
-      ),
-      choices.length === 0 ? undefined : h("div", "faint keys", {}, t("answerKeys", choices.length)),
-    );
-    element.addEventListener("keydown", (event) => {
-      const option = /^[1-9]$/u.test(event.key) ? options[Number(event.key) - 1] : undefined;
-      if (event.altKey && !event.ctrlKey && !event.metaKey && option !== undefined) {
-        event.preventDefault();
-        say(option);
-      }
-    });
-    return element;
-  }
+  };
+  box.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
+      event.preventDefault();
+      send();
+    }
+  });
+  const choices = options.map((option, index) => {
+    const own = button("", "choice", () => say(option));
+    own.append(h("span", "faint", { "aria-hidden": "true" }, `${index + 1}`), h("span", "grow", {}, visible(option)));
+    return own;
+  });
+  const element = h(
+    "section",
+    "card ask",
+    { role: "group", "aria-label": `${t("question")}: ${words}`, tabindex: "-1" },
+    h("div", "row", {}, icon("comment-discussion"), h("strong", "grow", {}, t("question"))),
+    h("div", "markdown", {}, renderMarkdown(text)),
+    ...(choices.length === 0 ? [] : [h("div", "choices", {}, ...choices)]),
+    box,
+    h(
+      "div",
+      "buttons",
+      {},
+      button(t("answer"), "primary", send),
+      button(t("skip"), "secondary", () => say("")),
+    ),
+    choices.length === 0 ? undefined : h("div", "faint keys", {}, t("answerKeys", choices.length)),
+  );
+  element.addEventListener("keydown", (event) => {
+    const option = /^[1-9]$/u.test(event.key) ? options[Number(event.key) - 1] : undefined;
+    if (event.altKey && !event.ctrlKey && !event.metaKey && option !== undefined) {
+      event.preventDefault();
+      say(option);
+    }
+  });
+  return element;
 }

@@ -14,9 +14,9 @@ export function pendingOf(reviews: ReviewStore, uri: string, turn: string): { re
 export function decideFile(
   reviews: ReviewStore,
   port: { run(command: string, ...args: unknown[]): void; open(target: string): void },
-  { action, uri, turn, rev }: EditMessage,
+  { action, uri, turn, rev, words }: EditMessage,
 ): void {
-  const placed = reviews.placed(uri).filter(({ hunk }) => hunk.turnId === turn);
+  const placed = reviews.placed(uri).filter(({ hunk }) => turn === "" || hunk.turnId === turn);
   const [first] = placed;
   if (action === "open") {
     if (first === undefined) {
@@ -32,12 +32,13 @@ export function decideFile(
     return;
   }
   const accept = action === "accept";
+  const feedback = words === "" ? {} : { feedback: words };
   if (first.file.rev === rev && placed.length === first.file.hunks.length) {
     // One decision, which is undone as one.
-    port.run(accept ? "cairn.acceptFile" : "cairn.rejectFile", { uri: first.file.uri });
+    port.run(accept ? "cairn.acceptFile" : "cairn.rejectFile", { uri: first.file.uri, ...feedback });
   } else {
     // The daemon refuses what changed since the user looked.
     const seen = placed.map((edit) => ({ ...edit, file: { ...edit.file, rev } }));
-    port.run(accept ? "cairn.acceptPlanItem" : "cairn.rejectPlanItem", { placed: seen });
+    port.run(accept ? "cairn.acceptPlanItem" : "cairn.rejectPlanItem", { placed: seen, ...feedback });
   }
 }

@@ -136,6 +136,22 @@ export interface Card {
   readonly quarantined: boolean;
 }
 
+/** Edits of a file that a call of the agent waits for. */
+export interface EditCard {
+  /** URI of the file. */
+  readonly id: string;
+  readonly question: string;
+  readonly note: string;
+  /** Removed and added lines, the first of them. */
+  readonly lines: readonly { readonly sign: "+" | "−"; readonly text: string }[];
+  /** Number of lines that are left out. */
+  readonly more: number;
+  readonly added: number;
+  readonly removed: number;
+  /** Revision of the review that the lines are from. */
+  readonly rev: number;
+}
+
 /** A question of the agent that waits. */
 export interface Question {
   readonly id: string;
@@ -168,6 +184,7 @@ export interface ViewState {
   /** Attachments of the message that is being written. */
   readonly chips: readonly ChipState[];
   readonly cards: readonly Card[];
+  readonly decisions: readonly EditCard[];
   readonly questions: readonly Question[];
   /** Reason why no turn can start in the session. */
   readonly readOnly: string;
@@ -237,7 +254,7 @@ export const COMMANDS = [
 ] as const;
 export type CommandName = (typeof COMMANDS)[number];
 
-/** Actions on the row of a file that was edited. */
+/** Actions on the edits of a file. */
 const EDIT_ACTIONS = ["open", "accept", "reject"] as const;
 
 const DECISIONS = ["allowOnce", "allowSession", "always", "deny", "change"] as const;
@@ -276,7 +293,16 @@ export type FromPage =
   /** Copies the message of the user with this id, or the text of the turn that ended with this item. */
   | { readonly type: "copy"; readonly id: string }
   | { readonly type: "answer"; readonly id: string; readonly words: string }
-  | { readonly type: "edit"; readonly action: (typeof EDIT_ACTIONS)[number]; readonly uri: string; readonly turn: string; readonly rev: number }
+  /** Opens or decides the edits of a turn in a file; with no turn, all edits of the file. */
+  | {
+      readonly type: "edit";
+      readonly action: (typeof EDIT_ACTIONS)[number];
+      readonly uri: string;
+      readonly turn: string;
+      readonly rev: number;
+      /** Reason of a rejection, for the agent. */
+      readonly words: string;
+    }
   | { readonly type: "command"; readonly name: CommandName };
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -369,10 +395,10 @@ export function readMessage(value: unknown): FromPage | undefined {
       return isId(id) && isText(words) ? { type, id, words } : undefined;
     }
     case "edit": {
-      const { uri, turn, rev } = fields;
+      const { uri, turn, rev, words } = fields;
       const action = EDIT_ACTIONS.find((name) => name === fields["action"]);
-      return action !== undefined && typeof uri === "string" && uri.length <= 2_000 && isId(turn) && Number.isInteger(rev)
-        ? { type, action, uri, turn, rev: Number(rev) }
+      return action !== undefined && typeof uri === "string" && uri.length <= 2_000 && isId(turn) && Number.isInteger(rev) && isText(words)
+        ? { type, action, uri, turn, rev: Number(rev), words }
         : undefined;
     }
     case "command": {

@@ -9,16 +9,19 @@ import { oneLine } from "../text/display";
 import { actionsOfEnd, messageText } from "../text/messages";
 import { modeText } from "../text/modes";
 import { chipLabel } from "./attachments";
-import { approvalCard } from "./cards";
+import { approvalCard, editCard } from "./cards";
 import { type Action, type Banner, COMMANDS, type ViewState } from "./messages";
 
 export interface StateSources extends Stores {
   readonly queue: QueueStore;
 }
 
+/** Most files whose edits are asked about at once: the next ones follow. */
+const MOST_DECISIONS = 5;
+
 /** State of all that is around the list, from the stores. `fresh`: the user is about to begin a new conversation. */
 export function viewState(sources: StateSources, fresh: boolean, context: TaskContext): ViewState {
-  const { status, sessions, approvals, modes, queue, questions } = sources;
+  const { status, sessions, approvals, modes, queue, questions, reviews } = sources;
   const session = fresh ? undefined : sessions.current;
   const mode = modeText(modes.of(session));
   const { items, held } = queue.of(session);
@@ -41,6 +44,7 @@ export function viewState(sources: StateSources, fresh: boolean, context: TaskCo
     chip: chipOf(context),
     chips: [],
     cards: approvals.waiting.map(approvalCard),
+    decisions: reviews.waiting.slice(0, MOST_DECISIONS).map(editCard),
     questions: questions.waiting.map(({ questionId, text, options }) => ({ id: questionId, text, options })),
     readOnly,
     back: fresh && sessions.turn !== undefined,

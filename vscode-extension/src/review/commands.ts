@@ -19,6 +19,8 @@ interface Target {
   readonly uri: string;
   readonly hunkId?: string;
   readonly rev?: number;
+  /** Reason of a rejection, for the agent. */
+  readonly feedback?: string;
   /** The editor that shows it gets the focus. */
   readonly focus?: boolean;
   /** Present for a row of the tree. */
@@ -136,7 +138,7 @@ export class ReviewCommands implements vscode.Disposable {
       say(NO_FILE);
       return false;
     }
-    return this.#decide(decision, choice);
+    return this.#decide(decision, choice, targetOf(arg)?.feedback);
   }
 
   /** Asks for a reason, then rejects the revision that was shown when the input box opened. */
@@ -179,11 +181,11 @@ export class ReviewCommands implements vscode.Disposable {
     if (this.#clicks.isRepeat(pointerPlace(decision, arg))) {
       return false;
     }
-    const { item, sessionId, placed } = (arg ?? {}) as Partial<Group>;
+    const { item, sessionId, placed, feedback } = (arg ?? {}) as Partial<Group & Pick<Target, "feedback">>;
     if (item !== undefined && sessionId !== undefined) {
       return this.#decide(decision, choiceOf({ kind: "planItem", sessionId, planItem: item.id }));
     }
-    return this.#decide(decision, (placed ?? []).map(choiceOfHunk));
+    return this.#decide(decision, (placed ?? []).map(choiceOfHunk), feedback);
   }
 
   /** True if edits were decided. */

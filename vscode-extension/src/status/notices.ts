@@ -1,5 +1,6 @@
 import * as vscode from "vscode";
 
+import type { ConversationView } from "../conversation/view";
 import { readyPlan } from "../plan/planReady";
 import type { ModeStore } from "../stores/mode";
 import type { ReviewStore } from "../stores/review";
@@ -19,10 +20,16 @@ const RESTART_MS = 2_000;
 export class Notices implements vscode.Disposable {
   readonly #subscriptions: vscode.Disposable;
 
-  /** Files that already had a notification because the agent waits for their edits. */
-  #waiting = new Set<string>();
+  /** Files that had a notification because the agent waits for their edits. */
+  #notified = new Set<string>();
 
-  constructor(status: StatusStore, sessions: SessionStore, modes: ModeStore, reviews: ReviewStore, view: { readonly visible: boolean }) {
+  constructor(
+    status: StatusStore,
+    sessions: SessionStore,
+    modes: ModeStore,
+    private readonly reviews: ReviewStore,
+    private readonly view: Pick<ConversationView, "visible" | "onDidHide">,
+  ) {
     let reported: string | undefined;
     let late: NodeJS.Timeout | undefined;
     this.#subscriptions = vscode.Disposable.from(
@@ -60,7 +67,8 @@ export class Notices implements vscode.Disposable {
           void (readyPlan(sessions, modes)?.turnId === turn.turnId ? planned(turn) : ended(turn));
         }
       }),
-      reviews.onDidChange(() => this.#decide(reviews)),
+      reviews.onDidChange(() => this.#decide()),
+      view.onDidHide(() => this.#decide()),
       sessions.onDidLoseTurn((turn) => {
         const known = sessions.turnOf(turn.sessionId) !== undefined;
         if (!view.visible || !known) {
@@ -74,21 +82,23 @@ export class Notices implements vscode.Disposable {
     this.#subscriptions.dispose();
   }
 
-  /** Says once that the agent waits for the decision on a file, unless the file is in view. */
-  #decide(reviews: ReviewStore): void {
-    const waiting = reviews.waiting;
+  /** Says once that the agent waits for the decision on a file, unless the file or the conversation is in view. */
+  #decide(): void {
+    const { waiting } = this.reviews;
     for (const { uri, path, hunks } of waiting) {
-      if (!this.#waiting.has(uri) && !isVisible(uri)) {
+      if (!this.#notified.has(uri) && !this.view.visible && !isVisible(uri)) {
+        this.#notified.add(uri);
         const show = ["cairn.revealHunk", { uri, hunkId: hunks[0]?.id, focus: true }] satisfies [string, object];
         const text = vscode.l10n.t("The agent waits until you have decided on the edits in {0}.", path);
         void offer(vscode.window.showWarningMessage, text, { [vscode.l10n.t("Show Edits")]: show });
       }
     }
-    if (waiting.length === 0 && this.#waiting.size > 0) {
+    if (waiting.length === 0 && this.#notified.size > 0) {
       // VS Code cannot close a single notification, so all are hidden once no question waits.
       void vscode.commands.executeCommand("notifications.hideToasts");
     }
-    this.#waiting = new Set(waiting.map(({ uri }) => uri));
+    const uris = new Set(waiting.map(({ uri }) => uri));
+    this.#notified = new Set([...this.#notified].filter((uri) => uris.has(uri)));
   }
 }
 

@@ -22,6 +22,7 @@ const state: ViewState = {
   chip: { label: "a.ts", title: "a.ts", selection: false },
   chips: [],
   cards: [],
+  decisions: [],
   questions: [],
   readOnly: "",
   back: false,

@@ -1,0 +1,52 @@
+import { h } from "./dom";
+
+interface Shown {
+  readonly text: string;
+  readonly element: HTMLElement;
+}
+
+/** Cards that wait for the user, by id: drawn when they come or change, removed when they are gone. */
+export class CardList<T extends { readonly id: string }> {
+  readonly element = h("div", "cards");
+  readonly #shown = new Map<string, Shown>();
+
+  constructor(
+    private readonly draw: (value: T) => HTMLElement,
+    private readonly announce: (words: string) => void,
+    /** Takes the focus when the card that had it is gone. */
+    private readonly after: () => void,
+  ) {}
+
+  update(values: readonly T[]): void {
+    const ids = new Set(values.map(({ id }) => id));
+    for (const [id, { element }] of this.#shown) {
+      if (!ids.has(id)) {
+        const hadFocus = element.contains(document.activeElement);
+        element.remove();
+        this.#shown.delete(id);
+        if (hadFocus) {
+          this.after();
+        }
+      }
+    }
+    for (const value of values) {
+      const before = this.#shown.get(value.id);
+      const text = JSON.stringify(value);
+      if (before?.text === text) {
+        continue;
+      }
+      const element = this.draw(value);
+      this.#shown.set(value.id, { text, element });
+      if (before === undefined) {
+        this.element.append(element);
+        this.announce(element.getAttribute("aria-label") ?? "");
+      } else {
+        const hadFocus = before.element.contains(document.activeElement);
+        before.element.replaceWith(element);
+        if (hadFocus) {
+          element.focus();
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,79 @@
+import { type EditCard, type FromPage, MAX_TEXT } from "../src/conversation/messages";
+import { ARMED_AFTER_MS } from "../src/stores/approval";
+import { button, h, icon } from "./dom";
+import { counts } from "./items";
+import { t } from "./strings";
+
+type Edit = Extract<FromPage, { type: "edit" }>;
+
+/** Reasons that are being written, by file: a card that is drawn again keeps its own. */
+const reasons = new Map<string, string>();
+
+/** Edits of a file that the agent waits for, with their lines and the decisions. */
+export function editCard({ id, question, note, lines, more, added, removed, rev }: EditCard, post: (message: Edit) => void): HTMLElement {
+  const since = performance.now();
+  const act = (action: Edit["action"], words = ""): void => {
+    // A click that was meant for what was here before does not count. A written reason was meant.
+    if (action === "open" || words !== "" || performance.now() - since >= ARMED_AFTER_MS) {
+      reasons.delete(id);
+      post({ type: "edit", action, uri: id, turn: "", rev, words });
+    }
+  };
+  const words = h("textarea", "words", {
+    rows: "2",
+    maxlength: `${MAX_TEXT}`,
+    placeholder: t("rejectWords"),
+    "aria-label": t("rejectWords"),
+  });
+  words.value = reasons.get(id) ?? "";
+  words.addEventListener("input", () => reasons.set(id, words.value));
+  const say = h(
+    "div",
+    "say",
+    { hidden: !reasons.has(id) },
+    words,
+    h(
+      "div",
+      "buttons",
+      {},
+      button(t("rejectSend"), "secondary", () => act("reject", words.value.trim())),
+      button(t("cancel"), "secondary", () => {
+        reasons.delete(id);
+        say.hidden = true;
+      }),
+    ),
+  );
+  const block = h("pre", "block diff", { tabindex: "0" });
+  block.append(...lines.map(({ sign, text }) => h("span", sign === "+" ? "plus" : "minus", {}, `${sign} ${text}\n`)));
+  const element = h(
+    "section",
+    "card",
+    { role: "alertdialog", "aria-label": `${t("decision")}: ${question} ${t("addedRemoved", added, removed)}`, tabindex: "-1" },
+    h("div", "row question", {}, icon("warning"), h("strong", "grow", {}, question), counts(added, removed)),
+    lines.length === 0 ? undefined : block,
+    more === 0 ? undefined : h("div", "faint note", {}, more === 1 ? t("moreLine") : t("moreLines", more)),
+    note === "" ? undefined : h("div", "faint note", {}, note),
+    h(
+      "div",
+      "buttons",
+      {},
+      button(t("accept"), "primary", () => act("accept")),
+      button(t("reject"), "secondary", () => act("reject")),
+      button(t("rejectWhy"), "secondary", () => {
+        reasons.set(id, words.value);
+        say.hidden = false;
+        words.focus();
+      }),
+      button(t("showEdit"), "secondary", () => act("open")),
+    ),
+    say,
+    h("div", "faint keys", {}, t("editKeys")),
+  );
+  element.addEventListener("keydown", (event) => {
+    if (event.altKey && !event.ctrlKey && !event.metaKey && (event.code === "KeyY" || event.code === "KeyN")) {
+      event.preventDefault();
+      act(event.code === "KeyY" ? "accept" : "reject");
+    }
+  });
+  return element;
+}
