@@ -10,7 +10,8 @@ import { SECOND, cairn } from "./harness.mjs";
 import { openModel } from "./model.mjs";
 
 let window;
-const model = await openModel();
+const KEY = "key-of-the-tests";
+const model = await openModel(KEY);
 const it = cairn({
   sideBar: false,
   ready: () => {
@@ -39,23 +40,44 @@ step("without a model a task does not start, the user can set one up, and no fil
   await window.command("Agent: run task");
   await window.answer("What should be done?", "Is the total of the cart safe?");
   await picker().locator(".quick-input-title", { hasText: "The agent needs a model" }).waitFor();
-  for (const way of ["Set API Key", "Choose Model", "Use a Server on This Machine", "Try the Demo"]) {
+  for (const way of ["Choose Model", "Try the Demo"]) {
     await picker().locator(".monaco-list-row", { hasText: way }).waitFor();
   }
   await window.screenshot("asking-01 no model");
-  await window.page.keyboard.press("Escape");
   assert.deepEqual(await readdir(it.workspace), before);
 });
 
+step("from there a server is chosen by its address, with a key that it takes, and one of its models", async () => {
+  await window.choose("Choose Model");
+  const row = (text) => picker().locator(".monaco-list-row", { hasText: text });
+  await row("Anthropic").filter({ hasText: "Add Key…" }).waitFor();
+  await row("OpenRouter").waitFor();
+  await window.screenshot("asking-02 servers");
+  await window.choose("Other Server…");
+  await window.answer("Address of a server", "models.example");
+  await picker().getByText("This is no http or https address.").waitFor();
+  await window.answer("Address of a server", model.baseUrl);
+  const refused = picker().locator(".quick-input-title", { hasText: "named no models" });
+  await refused.waitFor();
+  await window.screenshot("asking-03 no key");
+  await window.choose("Set API Key…");
+  await window.answer("API key for", "wrong");
+  await refused.waitFor();
+  await window.choose("Set API Key…");
+  await window.answer("API key for", KEY);
+  await picker().locator(".quick-input-title", { hasText: "works: 2 models" }).waitFor();
+  await row("another").waitFor();
+  await window.screenshot("asking-04 models");
+  await window.choose("scripted");
+});
+
 step("once a model is set up, the stored task is offered again", async () => {
-  await window.addSettings(model.settings);
   await window.status().filter({ hasText: "no model" }).waitFor({ state: "hidden" });
-  await window.page.locator('.action-label[aria-label^="Close"]').last().click();
   const toast = window.notification("Your task is kept");
   await toast.waitFor();
   await window.button("Continue with the Task", toast).click();
   await until(async () => (await box().inputValue()) === "Is the total of the cart safe?", 5 * SECOND, "the kept text");
-  await window.screenshot("asking-02 the text is kept");
+  await window.screenshot("asking-05 the text is kept");
   // Left and opened again, it is still there.
   await window.page.keyboard.press("Escape");
   await window.command("Agent: run task");

@@ -7,7 +7,8 @@ import { createServer } from "node:http";
 /** Longest time between the wait for a request and the request, in milliseconds. */
 const LONGEST_WAIT = 120_000;
 
-export async function openModel() {
+/** @param {string} [key]  the key that requests must carry */
+export async function openModel(key) {
   const waiting = [];
   const takers = [];
   const server = createServer((request, response) => void receive(request, response));
@@ -24,6 +25,7 @@ export async function openModel() {
       // However long a test is, nobody asks this model for a summary.
       "cairn.model.contextTokens": 100_000_000,
     },
+    baseUrl: `http://127.0.0.1:${server.address().port}/v1`,
     url: `http://127.0.0.1:${server.address().port}/v1/chat/completions`,
     /** The next request, which then waits for `call` or `say`. */
     next: () => (waiting.length > 0 ? Promise.resolve(waiting.shift()) : request()),
@@ -53,6 +55,14 @@ export async function openModel() {
     for await (const chunk of request.setEncoding("utf8")) {
       body += chunk;
     }
+    if (key !== undefined && request.headers.authorization !== `Bearer ${key}`) {
+      json(response, 401, { error: { message: "Incorrect API key." } });
+      return;
+    }
+    if (request.method === "GET" && request.url.endsWith("/models")) {
+      json(response, 200, { object: "list", data: [{ id: "scripted", context_length: 100_000_000 }, { id: "another" }] });
+      return;
+    }
     if (request.method !== "POST" || !request.url.endsWith("/chat/completions")) {
       response.writeHead(404).end();
       return;
@@ -65,6 +75,10 @@ export async function openModel() {
       taker(exchange);
     }
   }
+}
+
+function json(response, status, value) {
+  response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(value));
 }
 
 class Exchange {

@@ -188,7 +188,7 @@ step("a restart starts a new daemon and keeps the conversation", async () => {
 
 step("the list of models gives the reason for an unusable one", async () => {
   await window.command("Cairn: Choose Model");
-  await window.page.locator(".quick-input-list .monaco-list-row", { hasText: "Not usable now" }).first().waitFor();
+  await window.page.locator(".quick-input-list .monaco-list-row", { hasText: "Add Key…" }).first().waitFor();
   await window.choose("Automatic");
   await window.status().filter({ hasText: "replay" }).waitFor();
 });

@@ -66,7 +66,7 @@ export class Window {
   /** Answers an input box that has this title. */
   async answer(title, text) {
     await this.page.locator(".quick-input-widget:visible .quick-input-title", { hasText: title }).waitFor();
-    await this.page.locator(".quick-input-widget:visible input[type=text]").fill(text);
+    await this.page.locator(".quick-input-widget:visible input:is([type=text], [type=password])").fill(text);
     await this.page.keyboard.press("Enter");
   }
 

@@ -5,3 +5,4 @@ mod live;
 mod reasoning;
 mod recorded;
 mod rules;
+mod server_models;

@@ -5,7 +5,7 @@ import { Credentials } from "./commands/credentials";
 import { compactConversation } from "./commands/compact";
 import { Demo } from "./commands/demo";
 import { showMenu } from "./commands/menu";
-import { chooseModel } from "./commands/models";
+import { ModelPicker } from "./commands/modelPicker";
 import { chooseMode } from "./commands/modes";
 import { ModelSetup } from "./commands/modelSetup";
 import { QueueCommands } from "./commands/queue";
@@ -87,6 +87,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
   const stores = { plans, reviews, sessions, approvals, status, modes, queue, questions };
 
   const credentials = new Credentials(daemon, context.secrets);
+  const models = new ModelPicker(daemon, credentials);
   const baselines = new Baselines(daemon, reviews);
   const edits = new EditPort();
   const current = new CurrentEdit(reviews);
@@ -161,8 +162,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     vscode.languages.registerCodeActionsProvider({ scheme: "file" }, new HunkActions(reviews), {
       providedCodeActionKinds: HunkActions.kinds,
     }),
-    vscode.commands.registerCommand("cairn.chooseModel", () => chooseModel(daemon)),
-    vscode.commands.registerCommand("cairn.modelSettings", () => vscode.commands.executeCommand("workbench.action.openSettings", "cairn.model")),
+    vscode.commands.registerCommand("cairn.chooseModel", () => models.choose()),
     vscode.commands.registerCommand("cairn.chooseMode", () => chooseMode(modes, sessions)),
     vscode.commands.registerCommand("cairn.cancelSubagent", (row?: Row) => cancelSubagent(daemon, row)),
     vscode.commands.registerCommand("cairn.compact", () => compactConversation(daemon, sessions)),

@@ -22,6 +22,7 @@ export const requests = {
   restoreCheckpoint: { method: "agent/checkpoints/restore" } as RequestMethod<RestoreCheckpointParams, RestoreCheckpointResult>,
   state: { method: "agent/state" } as RequestMethod<Empty, StateResult>,
   models: { method: "agent/models" } as RequestMethod<Empty, ModelsResult>,
+  serverModels: { method: "agent/models/server" } as RequestMethod<ServerModelsParams, ServerModelsResult>,
   toolOutput: { method: "agent/tool/output" } as RequestMethod<ToolOutputParams, ToolOutputResult>,
   queueAdd: { method: "agent/queue/add" } as RequestMethod<QueueAddParams, QueueAddResult>,
   queueEdit: { method: "agent/queue/edit" } as RequestMethod<QueueEditParams, Empty>,
@@ -503,6 +504,8 @@ export type ModelInfo = { provider: string, name: string,
  */
 replay: boolean, };
 
+export type ModelPrice = { input: number, output: number, };
+
 export type ModelsResult = { active: ModelInfo, providers: Array<ProviderStatus>, };
 
 export type Need = "network" | "git";
@@ -753,6 +756,44 @@ failed: Array<SaveFailure>, };
 export type Scope = { "kind": "hunk", uri: string, hunkId: string, } | { "kind": "file", uri: string, } | { "kind": "planItem", sessionId: string, planItem: string, } | { "kind": "turn", turnId: string, } | { "kind": "all" };
 
 export type Selection = { uri: string, range: Range, text: string, };
+
+export type ServerModel = { name: string, 
+/**
+ * Context window in tokens, if the server or the daemon knows it.
+ */
+contextTokens?: number, 
+/**
+ * Present for a model of the vendor whose price is known.
+ */
+price?: ModelPrice, };
+
+export type ServerModelsParams = { 
+/**
+ * `anthropic` or `openai`: the format of its requests.
+ */
+provider: string, 
+/**
+ * Base URL of the server; absent for the vendor's own.
+ */
+baseUrl?: string, };
+
+export type ServerModelsResult = { 
+/**
+ * Origin of the server, for which a key would be stored; empty if the base URL is not usable.
+ */
+origin: string, 
+/**
+ * At most 1000, in the order of the server.
+ */
+models: Array<ServerModel>, 
+/**
+ * Reason why there are none, with the next step, in English; empty after an answer.
+ */
+reason: string, 
+/**
+ * Code, arguments and action of the reason.
+ */
+problem?: TurnEndProblem, };
 
 export type SessionSnapshot = { sessionId: string, 
 /**

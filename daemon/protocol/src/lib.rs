@@ -16,6 +16,7 @@ pub mod error;
 pub mod hunk;
 pub mod library;
 mod method;
+pub mod models;
 pub mod notify;
 pub mod problem;
 pub mod queue;
@@ -37,6 +38,7 @@ pub use method::{
     ClientRequest, Declaration, NotificationMethod, RequestMethod, UserText, client_request,
     client_requests,
 };
+pub use models::*;
 pub use notify::*;
 pub use problem::{
     ActionId, EditProblem, ReadOnlyProblem, RequestProblem, ReviewProblem, SandboxState,

@@ -4,10 +4,10 @@ use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
 use crate::{
-    Attachment, Empty, EndReason, MessageNotification, ModelInfo, PlanNotification,
+    Attachment, Empty, EndReason, MessageNotification, ModelsResult, PlanNotification,
     QueueNotification, Range, ReadOnlyProblem, ReviewMode, ReviewNotification, ReviewProblem,
-    StatusNotification, SubagentNotification, ToolNotification, TurnEndProblem, TurnNotification,
-    UsageNotification, UserText,
+    ServerModelsParams, ServerModelsResult, StatusNotification, SubagentNotification,
+    ToolNotification, TurnNotification, UsageNotification, UserText,
     method::{declare_client_notifications, declare_client_requests},
 };
 
@@ -378,32 +378,6 @@ pub struct EarlierPlan {
     pub plan: PlanNotification,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
-pub struct ModelsResult {
-    pub active: ModelInfo,
-    pub providers: Vec<ProviderStatus>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
-pub struct ProviderStatus {
-    /// `anthropic`, `openai` or `replay`.
-    pub provider: String,
-    pub usable: bool,
-    /// Reason why it cannot be used now, with the next step, in English; empty when usable.
-    pub reason: String,
-    /// Code, arguments and action of the reason; absent when usable. Since 1.1.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
-    pub problem: Option<TurnEndProblem>,
-    /// Known model names, best first.
-    pub models: Vec<String>,
-    /// Origin of its requests (scheme, host and port), for which a newly entered key would be
-    /// stored. Empty for a provider without a key.
-    pub origin: String,
-}
-
 /// Sets the API key of a provider for one origin, or removes it with `key: null`. A notification.
 /// The key comes from the editor's secret store and stays in memory.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
@@ -472,6 +446,7 @@ declare_client_requests! {
     RestoreCheckpoint("agent/checkpoints/restore", RestoreCheckpointParams {}) -> RestoreCheckpointResult,
     State("agent/state", Empty {}) -> StateResult,
     Models("agent/models", Empty {}) -> ModelsResult,
+    ServerModels("agent/models/server", ServerModelsParams {}) -> ServerModelsResult,
     ToolOutput("agent/tool/output", ToolOutputParams {}) -> ToolOutputResult,
 }
 

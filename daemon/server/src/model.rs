@@ -15,6 +15,7 @@ pub mod openai;
 pub mod problem;
 pub mod replay;
 pub mod responses;
+pub mod server;
 pub mod sse;
 #[cfg(test)]
 mod testing;

@@ -42,14 +42,28 @@ export class Credentials implements vscode.Disposable {
       const choice =
         named ?? (await vscode.window.showQuickPick(choices, { title: vscode.l10n.t("API key of which provider?"), ignoreFocusOut: true }));
       if (choice !== undefined) {
-        await this.#ask(choice.provider, choice.origin);
+        const saved = await this.ask(choice.provider, choice.origin);
+        if (saved !== undefined) {
+          void vscode.window.showInformationMessage(
+            saved ? vscode.l10n.t("API key for {0} saved.", choice.origin) : vscode.l10n.t("API key for {0} removed.", choice.origin),
+          );
+        }
       }
     } catch (error) {
       void showFailure(error);
     }
   }
 
-  async #ask(provider: string, origin: string): Promise<void> {
+  /** Origins for which a key is kept. */
+  async origins(): Promise<ReadonlySet<string>> {
+    return new Set(readKeys(await this.secrets.get(KEPT)).map(({ origin }) => origin));
+  }
+
+  /**
+   * Asks for the key of a server, keeps it and hands it to the daemon. False for an empty key, which removes
+   * the one before; nothing if the user goes back.
+   */
+  async ask(provider: string, origin: string): Promise<boolean | undefined> {
     const typed = await vscode.window.showInputBox({
       title: vscode.l10n.t("API key for {0}", oneLine(origin)),
       prompt: vscode.l10n.t("Kept in the editor's secret storage and sent to this server only. Leave it empty to forget the key."),
@@ -57,15 +71,12 @@ export class Credentials implements vscode.Disposable {
       ignoreFocusOut: true,
     });
     if (typed === undefined) {
-      return;
+      return undefined;
     }
     const key = { provider, origin, key: typed.trim() };
     await this.secrets.store(KEPT, JSON.stringify(withKey(readKeys(await this.secrets.get(KEPT)), key)));
     await this.#send(key);
-    const server = oneLine(origin);
-    void vscode.window.showInformationMessage(
-      key.key === "" ? vscode.l10n.t("The key for {0} is forgotten.", server) : vscode.l10n.t("The key for {0} is kept.", server),
-    );
+    return key.key !== "";
   }
 
   async #send({ provider, origin, key }: Key): Promise<void> {

@@ -26,27 +26,17 @@ export class ModelSetup implements vscode.Disposable {
   /** Asks how to get a model. `again` opens the kept text when there is one. */
   async offer(text: string, again: () => unknown): Promise<void> {
     this.#waiting = { text, again };
-    const key = {
-      label: `$(key) ${vscode.l10n.t("Set API Key…")}`,
-      detail: vscode.l10n.t("Anthropic, OpenAI, or a compatible server"),
-      command: "cairn.setApiKey",
-    };
     const model = {
-      label: `$(server) ${vscode.l10n.t("Choose Model…")}`,
-      detail: vscode.l10n.t("What can be used now, and why the rest cannot"),
+      label: `$(hubot) ${vscode.l10n.t("Choose Model…")}`,
+      detail: vscode.l10n.t("A provider with your API key, a server on this machine, or another one by its address"),
       command: "cairn.chooseModel",
-    };
-    const settings = {
-      label: `$(settings-gear) ${vscode.l10n.t("Use a Server on This Machine…")}`,
-      detail: vscode.l10n.t("Opens the settings of the model: its base URL and name"),
-      command: "cairn.modelSettings",
     };
     const demo = {
       label: `$(play-circle) ${vscode.l10n.t("Try the Demo")}`,
       detail: vscode.l10n.t("A recorded script in a sample folder, without a model"),
       command: "cairn.tryDemo",
     };
-    const picked = await vscode.window.showQuickPick([key, model, settings, demo], {
+    const picked = await vscode.window.showQuickPick([model, demo], {
       title: vscode.l10n.t("The agent needs a model"),
       placeHolder: vscode.l10n.t("Your task is kept: {0}", oneLine(text, 60)),
       ignoreFocusOut: true,

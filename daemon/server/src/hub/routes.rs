@@ -3,8 +3,8 @@
 use cairn_protocol::{
     Answer, Baseline, Cancel, Checkpoints, Compact, Decide, DeleteSession, ExportSession,
     ForkSession, ListRules, ListSessions, Models, OpenSession, PlanHistory, QueueAdd, QueueDrop,
-    QueueEdit, QueueSend, RequestProblem, RestoreCheckpoint, RevokeRule, RunTask, State, Steer,
-    ToolOutput, UndoDecision,
+    QueueEdit, QueueSend, RequestProblem, RestoreCheckpoint, RevokeRule, RunTask, ServerModels,
+    State, Steer, ToolOutput, UndoDecision,
 };
 
 use super::{components::Components, router::Router};
@@ -42,6 +42,7 @@ pub(super) fn routes() -> Router<Components> {
     router.on::<ExportSession>(|all, params, reply| all.sessions.export_session(params, reply));
     router.on::<State>(|all, _, reply| reply.send(Ok(all.state())));
     router.on::<Models>(|all, _, reply| reply.send(Ok(all.sessions.models())));
+    router.on::<ServerModels>(|all, params, reply| all.sessions.server_models(params, reply));
     router.on::<ListRules>(|all, _, reply| all.sessions.list_rules(reply));
     router.on::<RevokeRule>(|all, params, reply| all.sessions.revoke_rule(params, reply));
 

@@ -28,6 +28,7 @@ use super::{
     problem,
     replay::ReplayProvider,
     responses::Responses,
+    server::ModelServer,
 };
 
 /// Models of Anthropic that the user can choose, best first. The first is the default.
@@ -161,6 +162,44 @@ pub fn choose(settings: &ModelSettings, keys: &Keys, environment: &Environment) 
         providers,
         unusable: reason_of_choice,
     }
+}
+
+/// Server that a user asks for its models, with the key that is there for it. `base_url`: `None` for
+/// the provider's own server.
+pub fn model_server(
+    provider: ProviderChoice,
+    base_url: Option<String>,
+    keys: &Keys,
+    environment: &Environment,
+) -> Result<ModelServer, Failure> {
+    let settings = ModelSettings { provider, base_url, ..ModelSettings::default() };
+    match provider {
+        ProviderChoice::Anthropic => {
+            let config = anthropic_candidate(&settings, keys, environment)?;
+            let own = config.base_url.origin() != anthropic::OFFICIAL_BASE_URL;
+            Ok(ModelServer::anthropic(config, own))
+        }
+        ProviderChoice::OpenAi => {
+            let config = openai_candidate(&settings, keys, environment)?;
+            let own = !openai::is_official(&config.base_url);
+            Ok(ModelServer::openai(config, own))
+        }
+        ProviderChoice::Auto | ProviderChoice::Replay => {
+            let message = "Only Anthropic and servers with the format of OpenAI list models.";
+            Err(Failure::new(FailureKind::Unusable, message))
+        }
+    }
+}
+
+/// Origin that a key for this server would be stored for; empty if the address is not usable.
+pub fn origin_of(
+    provider: ProviderChoice,
+    base_url: Option<String>,
+    environment: &Environment,
+) -> String {
+    let settings = ModelSettings { provider, base_url, ..ModelSettings::default() };
+    let [anthropic, openai] = origins(&settings, environment);
+    if provider == ProviderChoice::Anthropic { anthropic } else { openai }
 }
 
 /// Configuration of Anthropic, or the reason why it cannot be used.

@@ -23,6 +23,7 @@ use reqwest::{
 };
 use secrecy::{ExposeSecret, SecretString};
 use serde::Serialize;
+use serde_json::Value;
 use tokio::{sync::mpsc, time::timeout};
 
 pub use base_url::{BaseUrl, BaseUrlError};
@@ -53,6 +54,8 @@ const TRAILER_PATIENCE: Duration = Duration::from_secs(5);
 const REST_PATIENCE: Duration = Duration::from_secs(1);
 /// Longest part of a body that is read when it is not a stream, in bytes.
 const MAX_ERROR_BODY: usize = 64 * 1024;
+/// Longest answer that is one JSON value, in bytes.
+const MAX_JSON: usize = 8 * 1024 * 1024;
 /// Longest answer, in bytes.
 const MAX_ANSWER: usize = 64 * 1024 * 1024;
 /// Longest message of a failure, in characters.
@@ -109,6 +112,44 @@ impl Endpoint {
             // Fails only if the receiver was dropped; then nobody waits for the failure.
             let _ = events.send(ModelEvent::Failed(self.tidy(failure))).await;
         }
+    }
+
+    /// Reads a JSON value of at most [`MAX_JSON`] bytes.
+    pub(super) async fn get(
+        &self,
+        key_header: KeyHeader,
+        mut headers: HeaderMap,
+    ) -> Result<Value, Failure> {
+        if let Some(key) = &self.key {
+            let (name, value) = key_value(key, key_header)?;
+            headers.insert(name, value);
+        }
+        let request = self.client()?.get(self.url.clone()).headers(headers).send();
+        let read = async {
+            match request.await {
+                Ok(response) if response.status().is_success() => self.json(response).await,
+                Ok(response) => Err(self.refusal(response).await),
+                Err(error) => Err(self.no_connection(&error)),
+            }
+        };
+        let outcome = timeout(self.patience.idle, read).await;
+        outcome.unwrap_or_else(|_| Err(self.timed_out())).map_err(|failure| self.tidy(failure))
+    }
+
+    async fn json(&self, mut response: Response) -> Result<Value, Failure> {
+        let mut body = Vec::new();
+        loop {
+            match response.chunk().await {
+                Ok(Some(chunk)) => body.extend_from_slice(&chunk),
+                Ok(None) => break,
+                Err(error) => return Err(stream_cut(&reason(&error))),
+            }
+            if body.len() > MAX_JSON {
+                return Err(protocol(format!("the answer is larger than {MAX_JSON} bytes")));
+            }
+        }
+        serde_json::from_slice(&body)
+            .map_err(|_| protocol("the answer is not JSON").advise(Advice::CheckAddress))
     }
 
     async fn send(

@@ -169,6 +169,11 @@ pub fn window(
     Window { tokens, reserve, head: 0 }
 }
 
+/// Window of a model that is in the table, in tokens.
+pub fn known(model: &str) -> Option<u64> {
+    find(model).map(|family| family.tokens)
+}
+
 /// Price of a model. `own_server`: not the vendor's server, so the table's prices do not apply.
 pub fn price(model: &str, settings: &ContextSettings, own_server: bool) -> Option<Price> {
     let known = || {

@@ -2,14 +2,22 @@
 
 use std::sync::Arc;
 
-use cairn_core::{model::ToolSpec, plan::Dialect, policy::trust, turn};
-use cairn_protocol::CredentialsParams;
+use cairn_core::{
+    model::{Failure, FailureKind, ToolSpec},
+    plan::Dialect,
+    policy::trust,
+    turn,
+};
+use cairn_protocol::{CredentialsParams, ServerModelsParams};
 use secrecy::SecretString;
 
 use crate::{
     config::{self, SettingFault, Settings},
     environment::Environment,
-    model::choose::{self, Choice, Keys},
+    model::{
+        choose::{self, Choice, Keys, ProviderChoice},
+        server::ModelServer,
+    },
     secrets,
     tools::{self, Tool},
 };
@@ -92,6 +100,19 @@ impl Configuration {
             }
             Err(reason) => tracing::warn!("a key was ignored: {reason}"),
         }
+    }
+
+    /// Server that the user asks for its models, with the origin that a key for it would be stored for.
+    pub(super) fn model_server(
+        &self,
+        ServerModelsParams { provider, base_url }: ServerModelsParams,
+    ) -> (String, Result<ModelServer, Failure>) {
+        let Some(provider) = ProviderChoice::parse(&provider) else {
+            let failure = Failure::new(FailureKind::Unusable, "This provider is unknown.");
+            return (String::new(), Err(failure));
+        };
+        let origin = choose::origin_of(provider, base_url.clone(), &self.environment);
+        (origin, choose::model_server(provider, base_url, &self.keys, &self.environment))
     }
 
     pub(super) fn choose_model(&mut self) {

@@ -1,0 +1,207 @@
+import * as vscode from "vscode";
+
+import type { Agent } from "../daemon/agent";
+import { type ModelsResult, type ServerModel, type ServerModelsResult, requests } from "../protocol";
+import { label, oneLine } from "../text/display";
+import { messageText } from "../text/messages";
+import { showFailure } from "../status/offer";
+import type { Credentials } from "./credentials";
+import { LOCAL, type ModelServer, VENDORS, countOf, factsOf, originOf, serverAt, settingsFor } from "./modelServers";
+
+interface Choice extends vscode.QuickPickItem {
+  readonly run?: () => Thenable<unknown>;
+}
+
+/** `Cairn: Choose Model`: from a server, over its key, to one of its models. */
+export class ModelPicker {
+  constructor(
+    private readonly agent: Agent,
+    private readonly credentials: Credentials,
+  ) {}
+
+  /** Shows the servers. Those on this machine are added as they answer. */
+  async choose(): Promise<void> {
+    try {
+      const [models, origins] = await Promise.all([this.agent.request(requests.models, {}), this.credentials.origins()]);
+      await this.#chooseServer(models, origins);
+    } catch (error) {
+      void showFailure(error);
+    }
+  }
+
+  async #chooseServer(models: ModelsResult, origins: ReadonlySet<string>): Promise<void> {
+    const pick = vscode.window.createQuickPick<Choice>();
+    let open = true;
+    let found: readonly Choice[] = [];
+    const show = (): void => {
+      pick.items = [...this.#vendors(models, origins), ...this.#here(found), ...this.#others()];
+    };
+    pick.title = vscode.l10n.t("Model");
+    pick.placeholder =
+      models.active.provider === "none"
+        ? vscode.l10n.t("No model is set up")
+        : oneLine(vscode.l10n.t("Now: {0} ({1})", models.active.name, models.active.provider));
+    pick.matchOnDescription = true;
+    pick.ignoreFocusOut = true;
+    pick.busy = true;
+    show();
+    const looks = LOCAL.map(async (server) => {
+      const { models: there, reason } = await this.#ask(server);
+      if (open && reason === "") {
+        found = [...found, { label: `$(server) ${server.name}`, description: countOf(there), run: () => this.#chooseModel(server) }];
+        show();
+      }
+    });
+    void Promise.allSettled(looks).then(() => open && (pick.busy = false));
+    const chosen = await new Promise<Choice | undefined>((resolve) => {
+      pick.onDidAccept(() => resolve(pick.selectedItems[0]));
+      pick.onDidHide(() => resolve(undefined));
+      pick.show();
+    });
+    open = false;
+    pick.dispose();
+    await chosen?.run?.();
+  }
+
+  #vendors({ providers }: ModelsResult, origins: ReadonlySet<string>): Choice[] {
+    const rows = VENDORS.map((server): Choice => {
+      const own = originOf(server) === undefined ? providers.find(({ provider }) => provider === server.provider) : undefined;
+      const usable = own?.usable === true || origins.has(originOf(server) ?? own?.origin ?? "");
+      return {
+        label: `${usable ? "$(pass)" : "$(key)"} ${server.name}`,
+        description: usable ? vscode.l10n.t("ready") : vscode.l10n.t("Add Key…"),
+        ...(own === undefined || own.usable || own.problem?.code === "no_api_key"
+          ? {}
+          : { detail: label(messageText(own.problem) ?? own.reason, 200) }),
+        run: () => this.#chooseModel(server),
+      };
+    });
+    return [heading(vscode.l10n.t("Providers")), ...rows];
+  }
+
+  #here(found: readonly Choice[]): Choice[] {
+    const other: Choice = {
+      label: `$(link) ${vscode.l10n.t("Other Server…")}`,
+      description: vscode.l10n.t("any server with the API of OpenAI, by its address"),
+      run: () => this.#askAddress(),
+    };
+    return [heading(vscode.l10n.t("Servers on this machine, and others")), ...found, other];
+  }
+
+  #others(): Choice[] {
+    return [
+      heading(vscode.l10n.t("More")),
+      {
+        label: `$(wand) ${vscode.l10n.t("Automatic")}`,
+        description: vscode.l10n.t("the first provider that is usable"),
+        run: () => write({ provider: "auto", name: undefined }),
+      },
+      {
+        label: `$(play-circle) ${vscode.l10n.t("Demo")}`,
+        description: vscode.l10n.t("answers from a script"),
+        run: () => write({ provider: "replay", name: undefined }),
+      },
+    ];
+  }
+
+  async #askAddress(): Promise<void> {
+    const address = await vscode.window.showInputBox({
+      title: vscode.l10n.t("Address of a server with the API of OpenAI"),
+      placeHolder: "https://models.example.com/v1",
+      ignoreFocusOut: true,
+      validateInput: (text) => (text === "" || serverAt(text) !== undefined ? undefined : vscode.l10n.t("This is no http or https address.")),
+    });
+    const server = serverAt(address ?? "");
+    if (server !== undefined) {
+      await this.#chooseModel(server);
+    }
+  }
+
+  /** Asks for a key until the server answers, then shows its models. */
+  async #chooseModel(server: ModelServer): Promise<void> {
+    for (;;) {
+      const told = await vscode.window.withProgress(
+        { location: vscode.ProgressLocation.Window, title: vscode.l10n.t("Asking {0} for its models…", server.name) },
+        () => this.#ask(server),
+      );
+      const code = told.problem?.code;
+      if (told.reason === "") {
+        return this.#showModels(server, told.models);
+      }
+      if (code === "no_api_key" || code === "key_of_other_server") {
+        if ((await this.credentials.ask(server.provider, told.origin)) !== true) {
+          return;
+        }
+      } else if (!(await this.#goOn(server, told))) {
+        return;
+      }
+    }
+  }
+
+  /** The reason for which there is no list, and the ways on. True to ask again. */
+  async #goOn(server: ModelServer, told: ServerModelsResult): Promise<boolean> {
+    let again = false;
+    const reason = oneLine(messageText(told.problem) ?? told.reason, 400);
+    const rows: Choice[] = [
+      { label: `$(refresh) ${vscode.l10n.t("Try Again")}`, run: () => Promise.resolve((again = true)) },
+      ...(told.origin === ""
+        ? []
+        : [
+            {
+              label: `$(key) ${vscode.l10n.t("Set API Key…")}`,
+              run: async () => (again = (await this.credentials.ask(server.provider, told.origin)) !== undefined),
+            },
+            { label: `$(edit) ${vscode.l10n.t("Enter a Model Name…")}`, run: () => this.#askName(server) },
+          ]),
+    ];
+    const chosen = await vscode.window.showQuickPick(rows, {
+      title: vscode.l10n.t("{0} named no models", server.name),
+      placeHolder: reason,
+      ignoreFocusOut: true,
+    });
+    await chosen?.run?.();
+    return again;
+  }
+
+  async #showModels(server: ModelServer, models: readonly ServerModel[]): Promise<void> {
+    const rows = models.map((model): Choice => ({
+      label: label(model.name, 100),
+      description: factsOf(model),
+      run: () => write(settingsFor(server, model)),
+    }));
+    const other: Choice = { label: `$(edit) ${vscode.l10n.t("Enter a Model Name…")}`, run: () => this.#askName(server) };
+    const chosen = await vscode.window.showQuickPick([...rows, other], {
+      title: vscode.l10n.t("{0} works: {1}", server.name, countOf(models)),
+      placeHolder: vscode.l10n.t("Choose a model"),
+      matchOnDescription: true,
+      ignoreFocusOut: true,
+    });
+    await chosen?.run?.();
+  }
+
+  async #askName(server: ModelServer): Promise<void> {
+    const title = vscode.l10n.t("Name of a model of {0}", server.name);
+    const name = (await vscode.window.showInputBox({ title, ignoreFocusOut: true }))?.trim();
+    if (name !== undefined && name !== "") {
+      await write(settingsFor(server, { name }));
+    }
+  }
+
+  #ask({ provider, baseUrl }: ModelServer): Promise<ServerModelsResult> {
+    return this.agent.request(requests.serverModels, { provider, ...(baseUrl === undefined ? {} : { baseUrl }) });
+  }
+}
+
+function heading(words: string): Choice {
+  return { label: words, kind: vscode.QuickPickItemKind.Separator };
+}
+
+/** User level: a workspace must not choose where the user's text goes. */
+async function write(values: Readonly<Record<string, unknown>>): Promise<void> {
+  const settings = vscode.workspace.getConfiguration("cairn.model");
+  for (const [key, value] of Object.entries(values)) {
+    if (settings.inspect(key)?.globalValue !== value) {
+      await settings.update(key, value, vscode.ConfigurationTarget.Global);
+    }
+  }
+}
