@@ -241,6 +241,6 @@ describe("the duration of a turn", () => {
     [125_000, "2 min 5 s", "2 minutes 5 seconds"],
     [7_500_000, "2 h 5 min", "2 hours 5 minutes"],
   ])("%i ms", (ms, shown, spoken) => {
-    expect([duration(ms), spokenDuration(ms)]).toEqual([shown, spoken]);
+    expect([duration(ms), spokenDuration(ms, "en")]).toEqual([shown, spoken]);
   });
 });

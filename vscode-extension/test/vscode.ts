@@ -59,6 +59,8 @@ export class TabInputText {
   constructor(readonly uri: Uri) {}
 }
 
+export const env = { language: "en" };
+
 export const l10n = {
   t: (text: string, ...values: unknown[]): string => {
     const [first] = values;

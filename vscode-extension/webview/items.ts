@@ -200,9 +200,12 @@ function drawCommand(item: Extract<Item, { kind: "command" }>, port: ItemPort, o
   const exit = exitCode === undefined ? "" : t("exitCode", exitCode);
   // Who denied a command says more than that it was declined.
   const denied = state === "declined" && note !== "";
-  const spoken = [denied ? "" : word, exit, elapsedMs === undefined || state === "running" ? "" : spokenDuration(elapsedMs), note].filter(
-    (part) => part !== "",
-  );
+  const spoken = [
+    denied ? "" : word,
+    exit,
+    elapsedMs === undefined || state === "running" ? "" : spokenDuration(elapsedMs, document.documentElement.lang || "en"),
+    note,
+  ].filter((part) => part !== "");
   // The sign before the command says that it went well, or runs.
   const quiet = state === "done" || state === "running" || (state === "failed" && exit !== "") || denied;
   const facts = [quiet ? "" : word, state === "failed" ? exit : "", note].filter((part) => part !== "");

@@ -3,7 +3,7 @@ import * as vscode from "vscode";
 import { type Agent, reasonOf } from "../daemon/agent";
 import { requests } from "../protocol";
 
-const NOTE = "# A place to try Cairn\n\nThis folder is only for the demonstration. Nothing of yours is in it.\n";
+const NOTE = `# ${vscode.l10n.t("A place to try Cairn")}\n\n${vscode.l10n.t("This folder is only for the demonstration. Nothing of yours is in it.")}\n`;
 const PENDING = "cairn.demo.pending";
 
 /**

@@ -14,6 +14,6 @@ export async function cancelSubagent(agent: Agent, row: Row | undefined): Promis
     await agent.request(requests.cancel, { sessionId, turnId });
   } catch (error) {
     // It may have ended by itself while the row was on the screen.
-    vscode.window.setStatusBarMessage(`Cairn: ${reasonOf(error)}`, 5_000);
+    vscode.window.setStatusBarMessage(vscode.l10n.t("Cairn: {0}", reasonOf(error)), 5_000);
   }
 }

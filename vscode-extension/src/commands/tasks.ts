@@ -15,8 +15,9 @@ import type { ModelSetup } from "./modelSetup";
 import { PROMPT_LANGUAGE, type Question, openPrompt, write } from "./prompt";
 import type { TaskRequests } from "./taskRequests";
 
-const RUN_PLAN = "The plan is approved. Carry it out now, step by step, and keep its steps up to date.";
-const CONTINUE = "Go on with the open steps of the plan.";
+/** Messages to the agent in the name of the user, and so in their language. */
+const RUN_PLAN = vscode.l10n.t("The plan is approved. Carry it out now, step by step, and keep its steps up to date.");
+const CONTINUE = vscode.l10n.t("Go on with the open steps of the plan.");
 
 /** Purpose of a text without a session: a new task. */
 const NEW_TASK = "task";

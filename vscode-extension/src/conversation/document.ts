@@ -3,7 +3,7 @@ import * as vscode from "vscode";
 import type { TranscriptStore } from "../stores/transcript";
 import { renderConversation } from "./render";
 
-const URI = vscode.Uri.from({ scheme: "cairn-conversation", path: "/Cairn Conversation" });
+const URI = vscode.Uri.from({ scheme: "cairn-conversation", path: `/${vscode.l10n.t("Cairn Conversation")}` });
 /** At most one repaint in this many milliseconds: a stream may bring hundreds of pieces a second. */
 const REPAINT_MS = 80;
 

@@ -1,3 +1,5 @@
+import { l10n } from "vscode";
+
 import type { Hunk, ToolKind, ToolState } from "../protocol";
 import type { Entry } from "../stores/transcript";
 import { oneLine } from "../text/display";
@@ -355,6 +357,6 @@ function endOf(live: string): string {
 
 function shortened(lines: readonly string[]): string {
   const left = lines.length - HEAD_LINES - TAIL_LINES;
-  const kept = left <= 1 ? lines : [...lines.slice(0, HEAD_LINES), `… ${left} lines …`, ...lines.slice(-TAIL_LINES)];
+  const kept = left <= 1 ? lines : [...lines.slice(0, HEAD_LINES), l10n.t("… {0} lines …", left), ...lines.slice(-TAIL_LINES)];
   return kept.map((line) => (line.length <= LINE_CHARS ? line : `${line.slice(0, LINE_CHARS)}…`)).join("\n");
 }

@@ -1,5 +1,7 @@
+import { l10n } from "vscode";
+
 import type { MessageRole, ToolState } from "../protocol";
-import { endText } from "../plan/rowLabels";
+import { endText, stateText } from "../plan/rowLabels";
 import type { Entry } from "../stores/transcript";
 import { exact, oneLine, plainHosts, visible } from "../text/display";
 import { messageText } from "../text/messages";
@@ -15,7 +17,7 @@ type Tool = Extract<Entry, { kind: "tool" }>;
 /** The conversation as plain text. Marks at the start of a line are all the grammar there is. */
 export function renderConversation(entries: readonly Entry[]): string {
   if (entries.length === 0) {
-    return "No conversation yet. “Agent: run task” starts one.\n";
+    return `${l10n.t("No conversation yet. “Agent: run task” starts one.")}\n`;
   }
   let text = "";
   let last: Entry["kind"] | undefined;
@@ -50,7 +52,7 @@ function subagentCalls(entries: readonly Entry[]): Map<string, Tool[]> {
 function renderSubagentCalls(calls: readonly Tool[]): string[] {
   const left = Math.max(0, calls.length - SUBAGENT_CALLS);
   return [
-    ...(left === 0 ? [] : [`    … ${left} earlier ${left === 1 ? "call" : "calls"} …`]),
+    ...(left === 0 ? [] : [`    ${left === 1 ? l10n.t("… 1 earlier call …") : l10n.t("… {0} earlier calls …", left)}`]),
     ...calls.slice(left).map((call) => {
       const { state, command } = call;
       const asked = state === "awaitingApproval" && command !== undefined ? prefixedLines(exact(command), "      $ ") : [];
@@ -60,7 +62,7 @@ function renderSubagentCalls(calls: readonly Tool[]): string[] {
 }
 
 function toolLine({ title, state }: Tool): string {
-  return `${mark(state)} ${oneLine(title, 160)}${stateText(state)}`;
+  return `${mark(state)} ${oneLine(title, 160)}${state === "done" ? "" : `  (${stateText(state, true)})`}`;
 }
 
 function renderEntry(entry: Entry, below: readonly Tool[] = []): string {
@@ -79,7 +81,7 @@ function renderMessage(role: MessageRole, text: string, incomplete: boolean): st
   if (shown === "") {
     return "";
   }
-  const cut = incomplete ? "\n[cut off: not part of the conversation]" : "";
+  const cut = incomplete ? `\n[${l10n.t("cut off: not part of the conversation")}]` : "";
   switch (role) {
     case "user":
       return prefixed(shown, "❯ ", "  ");
@@ -118,21 +120,6 @@ function mark(state: ToolState): string {
   }
 }
 
-function stateText(state: ToolState): string {
-  switch (state) {
-    case "done":
-      return "";
-    case "awaitingApproval":
-      return "  (waits for approval)";
-    case "queued":
-    case "running":
-    case "failed":
-    case "declined":
-    case "cancelled":
-      return `  (${state})`;
-  }
-}
-
 function quoted(text: string, prefix: string): string[] {
   return text.trim() === "" ? [] : prefixedLines(plainHosts(visible(text)).trimEnd(), prefix);
 }
@@ -143,7 +130,7 @@ function prefixedLines(text: string, prefix: string): string[] {
 
 function shortened(lines: string[]): string[] {
   const left = lines.length - HEAD_LINES - TAIL_LINES;
-  return left <= 1 ? lines : [...lines.slice(0, HEAD_LINES), `  │ … ${left} lines …`, ...lines.slice(-TAIL_LINES)];
+  return left <= 1 ? lines : [...lines.slice(0, HEAD_LINES), `  │ ${l10n.t("… {0} lines …", left)}`, ...lines.slice(-TAIL_LINES)];
 }
 
 function prefixed(text: string, first: string, rest: string): string {

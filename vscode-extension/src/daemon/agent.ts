@@ -139,7 +139,7 @@ export class Agent implements vscode.Disposable {
       await client.start();
     } catch (error) {
       this.#log.error(error instanceof Error ? error : String(error));
-      this.#link.fire({ kind: "failed", message: `The Cairn daemon at ${found.path} did not start: ${reasonOf(error)}` });
+      this.#link.fire({ kind: "failed", message: vscode.l10n.t("The Cairn daemon at {0} did not start: {1}", found.path, reasonOf(error)) });
     }
   }
 
@@ -172,7 +172,7 @@ export class Agent implements vscode.Disposable {
         void this.stop();
       }
     } else if (state === State.Stopped) {
-      this.#link.fire({ kind: "failed", message: "The Cairn daemon has stopped." });
+      this.#link.fire({ kind: "failed", message: vscode.l10n.t("The Cairn daemon has stopped.") });
     } else {
       this.#link.fire({ kind: "starting" });
     }

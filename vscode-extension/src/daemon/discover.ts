@@ -1,4 +1,5 @@
 import { posix, win32 } from "node:path";
+import { l10n } from "vscode";
 
 /** Places to search for the daemon, and a check of a path. */
 export interface Places {
@@ -22,7 +23,7 @@ export function discover(places: Places): Found {
   if (setting !== "") {
     return isExecutable(setting)
       ? { kind: "found", path: setting, from: "setting" }
-      : { kind: "missing", message: `The setting cairn.daemon.path names ${setting}, which is not an executable file.` };
+      : { kind: "missing", message: l10n.t("The setting cairn.daemon.path names {0}, which is not an executable file.", setting) };
   }
   const name = places.windows ? "cairn.exe" : "cairn";
   const bundled = system.join(places.extension, "bin", name);
@@ -38,7 +39,7 @@ export function discover(places: Places): Found {
   return onPath === undefined
     ? {
         kind: "missing",
-        message: "The Cairn daemon was not found: this package brings none for this machine, and there is no `cairn` on the PATH.",
+        message: l10n.t("The Cairn daemon was not found: this package brings none for this machine, and there is no `cairn` on the PATH."),
       }
     : { kind: "found", path: onPath, from: "path" };
 }

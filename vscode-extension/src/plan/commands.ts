@@ -35,7 +35,7 @@ export class PlanCommands implements vscode.Disposable {
   async #copyPlan(row: Row | undefined): Promise<void> {
     const plan = row?.kind === "earlier" ? row.earlier.plan : row?.kind === "root" ? row.plan : this.plans.plan;
     if (plan === undefined) {
-      vscode.window.setStatusBarMessage("Cairn: there is no plan.", 5_000);
+      vscode.window.setStatusBarMessage(vscode.l10n.t("Cairn: there is no plan."), 5_000);
     } else {
       await vscode.env.clipboard.writeText(planMarkdown(plan.items));
     }
@@ -73,7 +73,7 @@ async function pickFile(row: ItemRow): Promise<Pick<FileRow, "file" | "parent"> 
 async function choose(files: readonly LinkedFile[]): Promise<LinkedFile | undefined> {
   const picked = await vscode.window.showQuickPick(
     files.map((file) => ({ label: label(file.path, 200), file })),
-    { title: "Open a file of this step" },
+    { title: vscode.l10n.t("Open a file of this step") },
   );
   return picked?.file;
 }

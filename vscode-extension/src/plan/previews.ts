@@ -15,7 +15,7 @@ export class Previews implements vscode.TextDocumentContentProvider, vscode.Disp
   readonly #provider = vscode.workspace.registerTextDocumentContentProvider(Previews.#scheme, this);
 
   provideTextDocumentContent(uri: vscode.Uri): string {
-    return this.#texts.get(uri.toString()) ?? "This question was answered or withdrawn.\n";
+    return this.#texts.get(uri.toString()) ?? `${vscode.l10n.t("This question was answered or withdrawn.")}\n`;
   }
 
   /** True if the preview was shown to the user. */
@@ -42,7 +42,7 @@ export class Previews implements vscode.TextDocumentContentProvider, vscode.Disp
     }
     const before = this.#document(approvalId, previewName(params), preview.texts.before, "before");
     const after = this.#document(approvalId, previewName(params), preview.texts.after, "after");
-    await vscode.commands.executeCommand("vscode.diff", before, after, `${oneLine(command, 80)} (not applied)`);
+    await vscode.commands.executeCommand("vscode.diff", before, after, vscode.l10n.t("{0} (not applied)", oneLine(command, 80)));
   }
 
   close(approvalId: string): void {

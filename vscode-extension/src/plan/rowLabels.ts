@@ -1,10 +1,11 @@
-import { l10n } from "vscode";
+import { env, l10n } from "vscode";
 
 import type { ApproveParams, SubagentPhase, EndReason, ToolState } from "../protocol";
 import type { Turn } from "../stores/session";
 import { questionWords } from "../text/approval";
 import { firstParagraph, lastQuestion } from "../text/answer";
-import { count, oneExactLine, oneLine, visible } from "../text/display";
+import * as counted from "../text/counts";
+import { oneExactLine, oneLine, visible } from "../text/display";
 import { messageText } from "../text/messages";
 import { duration, spokenDuration } from "../text/duration";
 import {
@@ -34,7 +35,9 @@ export interface RowText {
   readonly spoken: string;
 }
 
-const WAITS = l10n.t("waits for you");
+const { t } = l10n;
+
+const WAITS = t("waits for you");
 
 export function rowText(row: Row): RowText {
   switch (row.kind) {
@@ -72,17 +75,17 @@ export function rowText(row: Row): RowText {
 export function endText(reason: EndReason): string {
   switch (reason) {
     case "completed":
-      return "done";
+      return t("done");
     case "needsInput":
-      return "waits for your reply";
+      return t("waits for your reply");
     case "cancelled":
-      return "cancelled";
+      return t("cancelled");
     case "failed":
-      return "failed";
+      return t("failed");
     case "limit":
-      return "stopped at a limit";
+      return t("stopped at a limit");
     case "interrupted":
-      return "interrupted";
+      return t("interrupted");
   }
 }
 
@@ -90,17 +93,19 @@ export function endText(reason: EndReason): string {
 export function stateText(state: ToolState, running: boolean): string {
   switch (state) {
     case "queued":
-      return running ? "queued" : "interrupted";
+      return running ? t("queued") : t("interrupted");
     case "awaitingApproval":
-      return running ? "waits for approval" : "interrupted";
+      return running ? t("waits for approval") : t("interrupted");
     case "running":
-      return running ? "running" : "interrupted";
+      return running ? t("running") : t("interrupted");
     case "done":
-      return "passed";
+      return t("passed");
     case "failed":
+      return t("failed");
     case "declined":
+      return t("declined");
     case "cancelled":
-      return state;
+      return t("cancelled");
   }
 }
 
@@ -111,52 +116,55 @@ function approvalText(params: ApproveParams): RowText {
     // The kind comes first, because a long row is cut at its end.
     label: questionWords(params, 120),
     description: whose,
-    tooltip: `${whose === "" ? "" : `${whose}\n`}${oneLine(title)}: ${oneExactLine(command, 1_000)}\nin ${oneLine(cwd)}\n${oneLine(reason)}`,
-    spoken: `Approval needed. ${oneLine(title)}: ${oneLine(command)}${whose === "" ? "" : `, for ${whose}`}`,
+    tooltip: lines(whose, t("{0}: {1}", oneLine(title), oneExactLine(command, 1_000)), t("in {0}", oneLine(cwd)), oneLine(reason)),
+    spoken:
+      whose === ""
+        ? t("Approval needed. {0}: {1}", oneLine(title), oneLine(command))
+        : t("Approval needed. {0}: {1}, for {2}", oneLine(title), oneLine(command), whose),
   };
 }
 
 function decideText({ file }: DecideRow): RowText {
   const name = oneLine(file.path.split("/").at(-1) ?? file.path);
-  const edits = count(file.hunks.length, "edit");
+  const edits = counted.edits(file.hunks.length);
   return {
-    label: l10n.t("Decide on {0}", name),
+    label: t("Decide on {0}", name),
     description: edits,
-    tooltip: lines(oneLine(file.path, 400), l10n.t("The agent waits until you have decided on these edits."), edits),
-    spoken: l10n.t("Decision needed. {0}, {1}", oneLine(file.path), edits),
+    tooltip: lines(oneLine(file.path, 400), t("The agent waits until you have decided on these edits."), edits),
+    spoken: t("Decision needed. {0}, {1}", oneLine(file.path), edits),
   };
 }
 
 function readyText({ open }: ReadyRow): RowText {
-  const steps = count(open, "step");
+  const steps = open === 0 ? "" : counted.steps(open);
   return {
-    label: "Run Plan",
+    label: t("Run Plan"),
     description: steps,
-    tooltip: lines("The plan waits for your approval: nothing has been changed yet.", "Reply to have it changed."),
-    spoken: ["The plan waits for your approval. Run Plan", steps].filter((part) => part !== "").join(", "),
+    tooltip: lines(t("The plan waits for your approval: nothing has been changed yet."), t("Reply to have it changed.")),
+    spoken: list(t("The plan waits for your approval. Run Plan"), steps),
   };
 }
 
 function queuedText({ item, place, held }: QueuedRow): RowText {
   const task = oneLine(item.text, 120);
-  const when = held ? "waits for you" : place === 1 ? "next" : "queued";
-  const why = held ? "The task before did not complete, so this does not begin by itself." : "Begins when the task before it has completed.";
-  return { label: task, description: when, tooltip: lines(oneLine(item.text, 1_000), why), spoken: `To be done next: ${task}, ${when}` };
+  const when = held ? WAITS : place === 1 ? t("next") : t("queued");
+  const why = held ? t("The task before did not complete, so this does not begin by itself.") : t("Begins when the task before it has completed.");
+  return { label: task, description: when, tooltip: lines(oneLine(item.text, 1_000), why), spoken: t("To be done next: {0}, {1}", task, when) };
 }
 
 function turnText({ turn, waits }: TurnRow): RowText {
-  const task = turn.text === "" ? "Task" : oneLine(turn.text, 120);
+  const task = turn.text === "" ? t("Task") : oneLine(turn.text, 120);
   switch (turn.phase.kind) {
     case "started":
       return waits
-        ? { label: task, description: WAITS, tooltip: task, spoken: `${task}: ${WAITS}` }
-        : { label: task, description: "working", tooltip: task, spoken: `Working on: ${task}` };
+        ? { label: task, description: WAITS, tooltip: task, spoken: stateOf(task, WAITS) }
+        : { label: task, description: t("working"), tooltip: task, spoken: t("Working on: {0}", task) };
     case "interrupted":
-      return { label: task, description: "interrupted", tooltip: task, spoken: `${task}: interrupted` };
+      return { label: task, description: t("interrupted"), tooltip: task, spoken: stateOf(task, t("interrupted")) };
     case "ended": {
       const outcome = endText(turn.phase.reason);
       const summary = oneLine(messageText(turn.phase.problem) ?? firstParagraph(turn.phase.summary), 600);
-      return { label: task, description: outcome, tooltip: lines(task, summary), spoken: `${task}: ${outcome}` };
+      return { label: task, description: outcome, tooltip: lines(task, summary), spoken: stateOf(task, outcome) };
     }
   }
 }
@@ -168,20 +176,23 @@ function answerText({ summary, asks }: AnswerRow): RowText {
     label: oneLine(said, 160),
     description: "",
     tooltip: visible(said.slice(0, 1_500)),
-    spoken: asks ? l10n.t("Question: {0}", spoken) : l10n.t("Answer: {0}", spoken),
+    spoken: asks ? t("Question: {0}", spoken) : t("Answer: {0}", spoken),
   };
 }
 
 function rootText({ plan, running, waits, turn, task, ready }: RootRow): RowText {
-  const state = [ready ? "waits for your approval" : outcomeText(turn, running), remainder(openItems(plan))].filter((part) => part !== "").join(", ");
-  const shown = running && turn !== undefined ? (waits ? WAITS : "working") : state;
+  const state = list(ready ? t("waits for your approval") : outcomeText(turn, running), remainder(openItems(plan)));
+  const shown = running && turn !== undefined ? (waits ? WAITS : t("working")) : state;
   const words = oneLine(task, 120);
   return {
     // The header of the view shows the progress.
-    label: words || l10n.t("Plan"),
+    label: words || t("Plan"),
     description: shown,
-    tooltip: lines(oneLine(task, 300), `${plan.completed} of ${plan.total} done`, question(turn)),
-    spoken: `${words === "" ? "" : `${words}. `}Plan, ${plan.completed} of ${plan.total} done, ${shown}`,
+    tooltip: lines(oneLine(task, 300), done(plan), question(turn)),
+    spoken:
+      words === ""
+        ? t("Plan, {0} of {1} done, {2}", plan.completed, plan.total, shown)
+        : t("{0}. Plan, {1} of {2} done, {3}", words, plan.completed, plan.total, shown),
   };
 }
 
@@ -194,7 +205,7 @@ function outcomeText(turn: Turn | undefined, running: boolean): string {
     case "started":
       return "";
     case "interrupted":
-      return "interrupted";
+      return t("interrupted");
     case "ended":
       return turn.phase.reason === "completed" ? "" : endText(turn.phase.reason);
   }
@@ -205,7 +216,7 @@ function question(turn: Turn | undefined): string {
   return phase?.kind === "ended" && phase.reason === "needsInput" ? oneLine(lastQuestion(phase.summary), 600) : "";
 }
 
-const remainder = (open: number): string => (open === 0 ? "done" : `${open} open`);
+const remainder = (open: number): string => (open === 0 ? t("done") : t("{0} open", open));
 
 function itemText(row: ItemRow): RowText {
   const { item } = row;
@@ -215,21 +226,21 @@ function itemText(row: ItemRow): RowText {
   const inProgress = item.status === "inProgress" && row.running;
   const label = inProgress ? active : content;
   const { shown, said } = itemState(row, inProgress);
-  const counts = [
-    count(item.files.length, "file"),
-    count(item.commands.length, "command"),
-    row.edits === 0 ? "" : `${count(row.edits, "edit")} to review`,
-  ].filter((part) => part !== "");
+  const counts = list(
+    item.files.length === 0 ? "" : counted.files(item.files.length),
+    item.commands.length === 0 ? "" : counted.commands(item.commands.length),
+    row.edits === 0 ? "" : counted.editsToReview(row.edits),
+  );
   return {
     label,
     description: shown,
     tooltip: lines(
       `${number}${oneLine(item.content, 1_000)}`,
       capitalised(said),
-      ...row.blockers.map((blocker) => `Waits for #${oneLine(blocker.id, 12)} ${oneLine(blocker.content, 300)}`),
-      counts.join(", "),
+      ...row.blockers.map((blocker) => t("Waits for #{0} {1}", oneLine(blocker.id, 12), oneLine(blocker.content, 300))),
+      counts,
     ),
-    spoken: [label, said, ...counts].join(", "),
+    spoken: list(label, said, counts),
   };
 }
 
@@ -237,22 +248,22 @@ function itemState({ item, blockers, activity }: ItemRow, inProgress: boolean): 
   const took = item.elapsedMs >= 1_000;
   if (inProgress) {
     const shown = oneLine(activity, 80);
-    return { shown, said: ["in progress", ...(shown === "" ? [] : [shown])].join(", ") };
+    return { shown, said: list(t("in progress"), shown) };
   }
   if (item.status === "completed") {
     if (isDeclaredOnly(item)) {
-      return { shown: "no recorded work", said: "completed, no recorded work" };
+      return { shown: t("no recorded work"), said: t("completed, no recorded work") };
     }
     return took
-      ? { shown: duration(whole(item.elapsedMs)), said: `completed in ${spokenDuration(whole(item.elapsedMs))}` }
-      : { shown: "", said: "completed" };
+      ? { shown: duration(whole(item.elapsedMs)), said: t("completed in {0}", spoken(whole(item.elapsedMs))) }
+      : { shown: "", said: t("completed") };
   }
   if (item.blocked || blockers.length > 0) {
     const by = blockers.map(({ id }) => `#${oneLine(id, 12)}`).join(", ");
-    const shown = by === "" ? "blocked" : `blocked by ${by}`;
+    const shown = by === "" ? t("blocked") : t("blocked by {0}", by);
     return { shown, said: shown };
   }
-  return { shown: "", said: took ? `open, ${spokenDuration(whole(item.elapsedMs))} so far` : "open" };
+  return { shown: "", said: took ? t("open, {0} so far", spoken(whole(item.elapsedMs))) : t("open") };
 }
 
 function subagentText({ subagent, activity, live }: SubagentRow): RowText {
@@ -261,40 +272,51 @@ function subagentText({ subagent, activity, live }: SubagentRow): RowText {
   const progress = subagent.total === 0 ? "" : `${subagent.completed}/${subagent.total}`;
   const doing = live ? oneLine(activity, 80) : "";
   // The icon shows that it works or is done.
-  const quiet = state === "done" || (state === "working" && (progress !== "" || doing !== ""));
-  const said = subagent.total === 0 ? "" : `${subagent.completed} of ${subagent.total} done`;
+  const quiet = isDone(subagent.phase) || (live && subagent.phase.kind === "running" && (progress !== "" || doing !== ""));
+  const said = subagent.total === 0 ? "" : done(subagent);
   const tokens = subagent.usage.inputTokens + subagent.usage.outputTokens;
-  const spent = [count(subagent.rounds, "round"), count(tokens, "token")].filter((part) => part !== "");
-  const present = (parts: string[]): string[] => parts.filter((part) => part !== "");
+  const spent = list(subagent.rounds === 0 ? "" : counted.rounds(subagent.rounds), tokens === 0 ? "" : counted.tokens(tokens));
   return {
     label: title,
-    description: present([progress, quiet ? "" : state, doing]).join(" · "),
-    tooltip: lines(`Subagent: ${oneLine(subagent.title, 600)}`, capitalised(present([state, said]).join(", ")), spent.join(", ")),
-    spoken: present([`Subagent ${title}`, state, said, doing]).join(", "),
+    description: [progress, quiet ? "" : state, doing].filter((part) => part !== "").join(" · "),
+    tooltip: lines(t("Subagent: {0}", oneLine(subagent.title, 600)), capitalised(list(state, said)), spent),
+    spoken: list(t("Subagent {0}", title), state, said, doing),
   };
 }
 
 function subagentState(phase: SubagentPhase, live: boolean): string {
   switch (phase.kind) {
     case "waiting":
-      return live ? "waits for others" : "interrupted";
+      return live ? t("waits for others") : t("interrupted");
     case "running":
-      return live ? "working" : "interrupted";
+      return live ? t("working") : t("interrupted");
     case "ended":
-      // The question is the agent's, so the user need not act.
-      return phase.reason === "completed" || phase.reason === "needsInput" ? "done" : endText(phase.reason);
+      return isDone(phase) ? t("done") : endText(phase.reason);
   }
+}
+
+/** True also for a question: it is the agent's, so the user need not act. */
+function isDone(phase: SubagentPhase): boolean {
+  return phase.kind === "ended" && (phase.reason === "completed" || phase.reason === "needsInput");
 }
 
 function fileText({ file, edits }: FileRow): RowText {
   const name = oneLine(file.path.split("/").at(-1) ?? file.path);
   const folder = oneLine(file.path.split("/").slice(0, -1).join("/"));
-  const pending = edits === 0 ? "" : count(edits, "edit");
+  const path = oneLine(file.path);
   return {
     label: name,
-    description: [pending, folder].filter((part) => part !== "").join("  "),
-    tooltip: lines(oneLine(file.path, 400), pending === "" ? "" : `${pending} of this step to review`),
-    spoken: `File ${oneLine(file.path)}, ${pending === "" ? "nothing to review" : `${pending} to review`}`,
+    description: [edits === 0 ? "" : counted.edits(edits), folder].filter((part) => part !== "").join("  "),
+    tooltip: lines(
+      oneLine(file.path, 400),
+      edits === 0 ? "" : edits === 1 ? t("1 edit of this step to review") : t("{0} edits of this step to review", edits),
+    ),
+    spoken:
+      edits === 0
+        ? t("File {0}, nothing to review", path)
+        : edits === 1
+          ? t("File {0}, 1 edit to review", path)
+          : t("File {0}, {1} edits to review", path, edits),
   };
 }
 
@@ -306,41 +328,51 @@ function commandText({ command, parent }: CommandRow): RowText {
   const quiet = command.state === "done" && elapsedMs !== undefined;
   return {
     label: title,
-    description: [...(quiet ? [] : [state]), ...(elapsedMs === undefined ? [] : [duration(elapsedMs)])].join(", "),
-    tooltip: lines(oneLine(command.title, 1_000), capitalised(elapsedMs === undefined ? state : `${state} after ${duration(elapsedMs)}`)),
-    spoken: [title, state, ...(elapsedMs === undefined ? [] : [spokenDuration(elapsedMs)])].join(", "),
+    description: list(quiet ? "" : state, elapsedMs === undefined ? "" : duration(elapsedMs)),
+    tooltip: lines(oneLine(command.title, 1_000), capitalised(elapsedMs === undefined ? state : t("{0} after {1}", state, duration(elapsedMs)))),
+    spoken: list(title, state, elapsedMs === undefined ? "" : spoken(elapsedMs)),
   };
 }
 
 function droppedText({ texts }: DroppedRow): RowText {
-  const label = texts.length === 1 ? "1 step was dropped" : `${texts.length} steps were dropped`;
+  const label = texts.length === 1 ? t("1 step was dropped") : t("{0} steps were dropped", texts.length);
   return {
     label,
     description: "",
-    tooltip: lines("Left out of the plan while still open:", ...texts.map((text) => oneLine(text, 300))),
-    spoken: `${label}: ${texts.map((text) => oneLine(text)).join("; ")}`,
+    tooltip: lines(t("Left out of the plan while still open:"), ...texts.map((text) => oneLine(text, 300))),
+    spoken: stateOf(label, texts.map((text) => oneLine(text)).join("; ")),
   };
 }
 
 function historyText({ turns }: HistoryRow): RowText {
   return {
-    label: "Earlier turns",
+    label: t("Earlier turns"),
     description: String(turns.length),
-    tooltip: "Plans of earlier turns of this session, newest first",
-    spoken: `Earlier turns, ${count(turns.length, "plan")}`,
+    tooltip: t("Plans of earlier turns of this session, newest first"),
+    spoken: list(t("Earlier turns"), counted.plans(turns.length)),
   };
 }
 
 function earlierText({ earlier: { task, reason, plan } }: EarlierRow): RowText {
-  const label = oneLine(task, 120) || "Task";
+  const label = oneLine(task, 120) || t("Task");
   const outcome = reason === "completed" ? remainder(openItems(plan)) : endText(reason);
   return {
     label,
     description: `${plan.completed}/${plan.total} · ${outcome}`,
-    tooltip: lines(oneLine(task, 600), `${plan.completed} of ${plan.total} done, ${outcome}`),
-    spoken: `${label}, ${plan.completed} of ${plan.total} done, ${outcome}`,
+    tooltip: lines(oneLine(task, 600), list(done(plan), outcome)),
+    spoken: list(label, done(plan), outcome),
   };
 }
+
+const done = ({ completed, total }: { readonly completed: number; readonly total: number }): string => t("{0} of {1} done", completed, total);
+
+/** A row and its state, for the ear. */
+const stateOf = (row: string, state: string): string => t("{0}: {1}", row, state);
+
+const spoken = (ms: number): string => spokenDuration(ms, env.language);
+
+/** Facts about a row, one after the other; empty ones are left out. */
+const list = (...facts: string[]): string => facts.filter((fact) => fact !== "").join(", ");
 
 const lines = (...parts: string[]): string => parts.filter((part) => part !== "").join("\n");
 

@@ -10,7 +10,8 @@ import type { QueueStore } from "../stores/queue";
 import type { QuestionStore } from "../stores/questions";
 import type { ReviewStore } from "../stores/review";
 import type { SessionStore, Turn } from "../stores/session";
-import { count, label } from "../text/display";
+import { answersNeeded } from "../text/counts";
+import { label } from "../text/display";
 import { messageText } from "../text/messages";
 import { iconOf } from "./icons";
 import { readyPlan } from "./planReady";
@@ -329,9 +330,9 @@ export class PlanTree implements vscode.TreeDataProvider<Row>, vscode.Disposable
     this.#view.description = plan === undefined ? "" : `${plan.completed}/${plan.total}`;
     // VS Code adds up the badges of all views, so only open questions and edits are counted.
     const waiting = this.#waiting();
-    this.#view.badge = waiting === 0 ? undefined : { value: waiting, tooltip: `Cairn: ${count(waiting, "answer")} needed` };
+    this.#view.badge = waiting === 0 ? undefined : { value: waiting, tooltip: l10n.t("Cairn: {0}", answersNeeded(waiting)) };
     const { readOnly } = this.sources.sessions;
-    const message = readOnly === undefined ? "" : vscode.l10n.t("Read-only: {0}", label(messageText(readOnly) ?? readOnly.text, 200));
+    const message = readOnly === undefined ? "" : l10n.t("Read-only: {0}", label(messageText(readOnly) ?? readOnly.text, 200));
     if ((this.#view.message ?? "") !== message) {
       this.#view.message = message;
     }
@@ -442,19 +443,19 @@ function expansionOf(row: Row, opened: boolean, folded: boolean): vscode.TreeIte
 function commandOf(row: Row): vscode.Command | undefined {
   switch (row.kind) {
     case "approval":
-      return { command: "cairn.approval.show", title: "Show", arguments: [row.params.approvalId] };
+      return { command: "cairn.approval.show", title: l10n.t("Show"), arguments: [row.params.approvalId] };
     case "decide":
       return { command: "cairn.revealHunk", title: l10n.t("Show"), arguments: [{ ...row, hunkId: row.file.hunks[0]?.id, focus: true }] };
     case "ready":
-      return { command: "cairn.runPlan", title: "Run Plan" };
+      return { command: "cairn.runPlan", title: l10n.t("Run Plan") };
     case "turn":
     case "answer":
     case "command":
-      return { command: "cairn.showConversation", title: "Show Conversation" };
+      return { command: "cairn.showConversation", title: l10n.t("Show Conversation") };
     case "file":
-      return { command: "cairn.openPlanFile", title: "Open", arguments: [row] };
+      return { command: "cairn.openPlanFile", title: l10n.t("Open"), arguments: [row] };
     case "subagent":
-      return row.subagent.total === 0 ? { command: "cairn.showConversation", title: "Show Conversation" } : undefined;
+      return row.subagent.total === 0 ? { command: "cairn.showConversation", title: l10n.t("Show Conversation") } : undefined;
     case "root":
     case "item":
     case "dropped":

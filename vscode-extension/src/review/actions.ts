@@ -1,7 +1,10 @@
 import * as vscode from "vscode";
 
+import type { Hunk } from "../protocol";
 import { type PlacedHunk, type ReviewStore, canAccept, isOfLines } from "../stores/review";
 import { isCurrent } from "./editors";
+
+const { t } = vscode.l10n;
 
 interface Target {
   readonly uri: string;
@@ -30,13 +33,22 @@ export class HunkActions implements vscode.CodeActionProvider {
 function ofHunk({ file, hunk, ordinal }: PlacedHunk): vscode.CodeAction[] {
   const target = { uri: file.uri, hunkId: hunk.id, rev: file.rev };
   const count = file.hunks.length;
-  const ofAll = count === 1 ? "" : ` (${ordinal} of ${count})`;
-  const what = isOfLines(hunk) ? "this edit" : hunk.wholeFile === "moved" ? "this move" : "this deletion";
+  const { accept, reject, rejectWithReason } = titles(hunk);
+  const placed = (title: string): string => (count === 1 ? title : t("{0} ({1} of {2})", title, ordinal, count));
   return [
-    ...(canAccept(hunk) ? [action(target, `Accept ${what}${ofAll}`, "cairn.acceptHunk")] : []),
-    action(target, `Reject ${what}${ofAll}`, "cairn.rejectHunk"),
-    action(target, `Reject ${what} with a reason…`, "cairn.rejectHunkWithReason"),
+    ...(canAccept(hunk) ? [action(target, placed(accept), "cairn.acceptHunk")] : []),
+    action(target, placed(reject), "cairn.rejectHunk"),
+    action(target, rejectWithReason, "cairn.rejectHunkWithReason"),
   ];
+}
+
+function titles(hunk: Hunk): { accept: string; reject: string; rejectWithReason: string } {
+  if (isOfLines(hunk)) {
+    return { accept: t("Accept this edit"), reject: t("Reject this edit"), rejectWithReason: t("Reject this edit with a reason…") };
+  }
+  return hunk.wholeFile === "moved"
+    ? { accept: t("Accept this move"), reject: t("Reject this move"), rejectWithReason: t("Reject this move with a reason…") }
+    : { accept: t("Accept this deletion"), reject: t("Reject this deletion"), rejectWithReason: t("Reject this deletion with a reason…") };
 }
 
 function ofFile({ file, hunk }: PlacedHunk): vscode.CodeAction[] {
@@ -45,8 +57,8 @@ function ofFile({ file, hunk }: PlacedHunk): vscode.CodeAction[] {
   return count === 1
     ? []
     : [
-        action(target, `Accept all ${count} edits in this file`, "cairn.acceptFile"),
-        action(target, `Reject all ${count} edits in this file`, "cairn.rejectFile"),
+        action(target, t("Accept all {0} edits in this file", count), "cairn.acceptFile"),
+        action(target, t("Reject all {0} edits in this file", count), "cairn.rejectFile"),
       ];
 }
 

@@ -1,7 +1,8 @@
 import * as vscode from "vscode";
 
 import type { ReviewStore } from "../stores/review";
-import { oneLine } from "../text/display";
+import { proposedEdits } from "../text/counts";
+import { movedFrom } from "../text/review";
 
 /** Marks files with proposed edits in tabs, in the explorer and in our own tree. */
 export class FileBadges implements vscode.FileDecorationProvider, vscode.Disposable {
@@ -24,9 +25,9 @@ export class FileBadges implements vscode.FileDecorationProvider, vscode.Disposa
       return undefined;
     }
     const count = file.hunks.length;
-    const edits = count === 1 ? "1 proposed edit" : `${count} proposed edits`;
+    const edits = proposedEdits(count);
     const badge = file.kind === "deleted" ? "D" : count > 9 ? "9+" : String(count);
-    const tooltip = file.kind === "moved" ? `${edits}, moved from ${oneLine(file.from ?? "elsewhere")}` : edits;
+    const tooltip = file.kind === "moved" ? `${edits}, ${movedFrom(file)}` : edits;
     return new vscode.FileDecoration(badge, tooltip, new vscode.ThemeColor("cairn.pendingForeground"));
   }
 

@@ -41,7 +41,7 @@ export class Baselines implements vscode.TextDocumentContentProvider, vscode.Dis
     const live = vscode.Uri.parse(uri);
     const name = live.path.split("/").at(-1) ?? "";
     const options: vscode.TextDocumentShowOptions = selection === undefined ? {} : { selection };
-    await vscode.commands.executeCommand("vscode.diff", baselineUri(live), live, `${oneLine(name)} (proposed edits)`, options);
+    await vscode.commands.executeCommand("vscode.diff", baselineUri(live), live, vscode.l10n.t("{0} (proposed edits)", oneLine(name)), options);
   }
 
   /** The text of a deleted file, to be read: there is no other text of it. */
@@ -57,10 +57,10 @@ export class Baselines implements vscode.TextDocumentContentProvider, vscode.Dis
       return [live, baselineUri(live), live];
     });
     if (resources.length === 0) {
-      void vscode.window.showInformationMessage("There are no proposed edits to review.");
+      void vscode.window.showInformationMessage(vscode.l10n.t("There are no proposed edits to review."));
       return;
     }
-    await vscode.commands.executeCommand("vscode.changes", "Proposed edits", resources);
+    await vscode.commands.executeCommand("vscode.changes", vscode.l10n.t("Proposed edits"), resources);
   }
 
   dispose(): void {

@@ -35,9 +35,12 @@ interface Choice {
   readonly rev?: number;
 }
 
-const NO_HUNK = "There is no proposed edit at the cursor. “Cairn: Next Edit” goes to one.";
-const CANNOT_APPLY = "The lines that this edit replaces are no longer in the text, so it cannot be made again.";
-const NO_FILE = "This file has no proposed edits.";
+const { t } = vscode.l10n;
+
+const NO_HUNK = t("There is no proposed edit at the cursor. “Cairn: Next Edit” goes to one.");
+const CANNOT_APPLY = t("The lines that this edit replaces are no longer in the text, so it cannot be made again.");
+const NO_FILE = t("This file has no proposed edits.");
+const NO_EDITS = t("There are no proposed edits.");
 
 /** More edits or files than these in one decision get a message that can undo it. */
 const MANY_EDITS = 10;
@@ -113,11 +116,11 @@ export class ReviewCommands implements vscode.Disposable {
     // The edit below may have moved up to this line.
     const next = this.reviews.neighbour(file.uri, hunk.range.start.line - 1, "next");
     if (next === undefined) {
-      say(vscode.l10n.t("All edits are decided."));
+      say(t("All edits are decided."));
       return;
     }
     if (!isSame(next.file.uri, file.uri)) {
-      say(vscode.l10n.t("Next file: {0}", next.file.path));
+      say(t("Next file: {0}", next.file.path));
     }
     await this.#goTo(next);
   }
@@ -170,7 +173,7 @@ export class ReviewCommands implements vscode.Disposable {
 
   async #decideAll(decision: Decision): Promise<void> {
     if (this.reviews.pending === 0) {
-      say("There are no proposed edits.");
+      say(NO_EDITS);
       return;
     }
     await this.#decide(decision, choiceOf({ kind: "all" }));
@@ -215,12 +218,12 @@ export class ReviewCommands implements vscode.Disposable {
     }
     if (result.failed.length > 0) {
       const lines = oneLine(result.failed.join("; "), 400);
-      void vscode.window.showWarningMessage(inert(vscode.l10n.t("Some edits were not decided: {0}", lines)));
+      void vscode.window.showWarningMessage(inert(t("Some edits were not decided: {0}", lines)));
     } else if (result.stale > 0) {
       say(
         result.stale === 1
-          ? vscode.l10n.t("The edit has changed meanwhile and was not decided: look again.")
-          : vscode.l10n.t("{0} edits have changed meanwhile and were not decided: look again.", result.stale),
+          ? t("The edit has changed meanwhile and was not decided: look again.")
+          : t("{0} edits have changed meanwhile and were not decided: look again.", result.stale),
       );
     }
     if (result.applied > 0) {
@@ -236,12 +239,12 @@ export class ReviewCommands implements vscode.Disposable {
     if (applied <= MANY_EDITS && files <= MANY_FILES && !dropped) {
       return;
     }
-    const undo = vscode.l10n.t("Undo");
+    const undo = t("Undo");
     const message = dropped
-      ? vscode.l10n.t("Rejected, with what you typed in it.")
+      ? t("Rejected, with what you typed in it.")
       : decision === "accept"
-        ? vscode.l10n.t("{0} edits accepted.", applied)
-        : vscode.l10n.t("{0} edits rejected.", applied);
+        ? t("{0} edits accepted.", applied)
+        : t("{0} edits rejected.", applied);
     // Nothing waits for the answer.
     void vscode.window.showInformationMessage(message, undo).then((answer) => (answer === undo ? this.#undo() : undefined));
   }
@@ -279,7 +282,7 @@ export class ReviewCommands implements vscode.Disposable {
     const editor = vscode.window.activeTextEditor;
     const placed = this.reviews.neighbour(editor?.document.uri.toString(), editor?.selection.active.line ?? 0, direction);
     if (placed === undefined) {
-      say("There are no proposed edits.");
+      say(NO_EDITS);
     } else {
       await this.#goTo(placed);
     }
@@ -350,9 +353,9 @@ function placeOf({ range: { start } }: Hunk): vscode.Range {
 /** The user's reason, which may be empty; `undefined` if they go back. */
 async function askReason(): Promise<string | undefined> {
   const reason = await vscode.window.showInputBox({
-    title: "Why is this rejected?",
-    placeHolder: "The agent reads it with the rejection",
-    prompt: "Leave it empty to reject without a reason",
+    title: t("Why is this rejected?"),
+    placeHolder: t("The agent reads it with the rejection"),
+    prompt: t("Leave it empty to reject without a reason"),
     ignoreFocusOut: true,
   });
   return reason?.trim();
@@ -406,5 +409,5 @@ function activeUri(): string | undefined {
 }
 
 function say(text: string): void {
-  vscode.window.setStatusBarMessage(inert(`Cairn: ${oneLine(text)}`), 6_000);
+  vscode.window.setStatusBarMessage(inert(t("Cairn: {0}", oneLine(text))), 6_000);
 }

@@ -180,7 +180,7 @@ function struckThrough(placed: PlacedHunk, document: vscode.TextDocument): vscod
       range: new vscode.Range(end, end),
       renderOptions: {
         after: {
-          contentText: oneLine(hunk.oldText, 160) || "empty line",
+          contentText: oneLine(hunk.oldText, 160) || vscode.l10n.t("empty line"),
           ...STRUCK,
           margin: "0 0 0 3ch",
         },

@@ -5,6 +5,8 @@ import { label } from "../text/display";
 import { SCHEME, liveUri } from "./baseline";
 import { isCurrent } from "./editors";
 
+const { t } = vscode.l10n;
+
 /** `Accept | Reject | Edit 2/5 (+1 −5)` above each proposed edit, and a move at the top. */
 export class HunkLenses implements vscode.CodeLensProvider, vscode.Disposable {
   readonly #changed = new vscode.EventEmitter<void>();
@@ -36,10 +38,7 @@ export class HunkLenses implements vscode.CodeLensProvider, vscode.Disposable {
     const { file, hunk } = placed;
     const lens = (title: string, command: string): vscode.CodeLens =>
       new vscode.CodeLens(new vscode.Range(0, 0, 0, 0), { title, command, arguments: [{ uri: file.uri, hunkId: hunk.id, rev: file.rev }] });
-    return [
-      lens(`$(check)\u00a0${vscode.l10n.t("Accept Deletion")}`, "cairn.acceptHunk"),
-      lens(`$(discard)\u00a0${vscode.l10n.t("Restore File")}`, "cairn.rejectHunk"),
-    ];
+    return [lens(`$(check)\u00a0${t("Accept Deletion")}`, "cairn.acceptHunk"), lens(`$(discard)\u00a0${t("Restore File")}`, "cairn.rejectHunk")];
   }
 
   dispose(): void {
@@ -79,14 +78,13 @@ function lenses(placed: PlacedHunk, document: vscode.TextDocument): vscode.CodeL
   const target = { uri, hunkId: hunk.id, rev };
   const lens = (title: string, command: string, tooltip: string): vscode.CodeLens =>
     new vscode.CodeLens(range, { title, command, tooltip, arguments: [target] });
-  const yours = hunk.mixed ? ", with your own changes" : "";
   if (hunk.outdated) {
     return [
       ...(canAccept(hunk)
-        ? [lens(`$(history)\u00a0${vscode.l10n.t("Make Again")}`, "cairn.acceptHunk", "This edit no longer stands in the text: put it in again")]
+        ? [lens(`$(history)\u00a0${t("Make Again")}`, "cairn.acceptHunk", t("This edit no longer stands in the text: put it in again"))]
         : []),
-      lens("$(discard)\u00a0Forget", "cairn.rejectHunk", "Leave the text as it is"),
-      lens(`Edit ${ordinal}/${file.hunks.length} (${counts(hunk)}, outdated)`, "cairn.openDiff", vscode.l10n.t("Open Changes")),
+      lens(`$(discard)\u00a0${t("Forget")}`, "cairn.rejectHunk", t("Leave the text as it is")),
+      lens(t("Edit {0}/{1} ({2}, outdated)", ordinal, file.hunks.length, counts(hunk)), "cairn.openDiff", t("Open Changes")),
     ];
   }
   if (hunk.wholeFile === "deleted") {
@@ -96,21 +94,25 @@ function lenses(placed: PlacedHunk, document: vscode.TextDocument): vscode.CodeL
   const moved = hunk.wholeFile === "moved";
   const made = isNewFile(file);
   const what = made
-    ? vscode.l10n.t("New file (+{0})", hunk.addedLines)
+    ? t("New file (+{0})", hunk.addedLines)
     : moved
-      ? `Moved from ${label(file.from ?? "elsewhere")}`
-      : `Edit ${ordinal}/${file.hunks.length} (${counts(hunk)}${yours})`;
-  const [accept, reject] = moved ? [vscode.l10n.t("Accept Move"), vscode.l10n.t("Reject Move")] : [vscode.l10n.t("Accept"), vscode.l10n.t("Reject")];
+      ? file.from === undefined
+        ? t("Moved from elsewhere")
+        : t("Moved from {0}", label(file.from))
+      : hunk.mixed
+        ? t("Edit {0}/{1} ({2}, with your own changes)", ordinal, file.hunks.length, counts(hunk))
+        : t("Edit {0}/{1} ({2})", ordinal, file.hunks.length, counts(hunk));
+  const [accept, reject] = moved ? [t("Accept Move"), t("Reject Move")] : [t("Accept"), t("Reject")];
   // The editor swallows an ordinary space after an icon.
   const shown = [
-    lens(`$(check)\u00a0${accept}`, "cairn.acceptHunk", moved ? "Leave the file here" : "Keep this edit"),
-    lens(`$(discard)\u00a0${reject}`, "cairn.rejectHunk", moved ? "Move the file back" : "Put the old text back"),
-    lens(what, "cairn.openDiff", vscode.l10n.t("Open Changes")),
+    lens(`$(check)\u00a0${accept}`, "cairn.acceptHunk", moved ? t("Leave the file here") : t("Keep this edit")),
+    lens(`$(discard)\u00a0${reject}`, "cairn.rejectHunk", moved ? t("Move the file back") : t("Put the old text back")),
+    lens(what, "cairn.openDiff", t("Open Changes")),
   ];
   if (ordinal === 1 && file.hunks.length > 1) {
     shown.push(
-      lens(`$(check-all)\u00a0${vscode.l10n.t("Accept Edits in File")}`, "cairn.acceptFile", "Keep every edit in this file"),
-      lens(`$(discard)\u00a0${vscode.l10n.t("Reject Edits in File")}`, "cairn.rejectFile", "Undo every edit in this file"),
+      lens(`$(check-all)\u00a0${t("Accept Edits in File")}`, "cairn.acceptFile", t("Keep every edit in this file")),
+      lens(`$(discard)\u00a0${t("Reject Edits in File")}`, "cairn.rejectFile", t("Undo every edit in this file")),
     );
   }
   return shown;

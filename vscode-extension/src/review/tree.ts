@@ -4,9 +4,13 @@ import type { Decision, Hunk, PlanItem, ReviewNotification } from "../protocol";
 import type { Memory } from "../stores/mode";
 import type { PlanStore } from "../stores/plan";
 import { type PlacedHunk, type ReviewStore, canAccept, counts, isRemoval, lineCounts } from "../stores/review";
-import { count, label, oneLine } from "../text/display";
+import { edits, proposedEdits } from "../text/counts";
+import { label, oneLine } from "../text/display";
+import { movedFrom } from "../text/review";
 import { type Group, byPlanItem } from "./groups";
 import { type Keyed, advances, reportWithout } from "./report";
+
+const { t } = vscode.l10n;
 
 /** A row, which is also the argument of the commands in its menu. */
 export type EditRow =
@@ -200,15 +204,15 @@ function hunkRow(placed: PlacedHunk, named: boolean): EditRow {
 }
 
 function stepItem({ item: step, sessionId, placed }: Group): vscode.TreeItem {
-  const name = step === undefined ? "Without a step" : label(step.content, 200);
+  const name = step === undefined ? t("Without a step") : label(step.content, 200);
   const item = new vscode.TreeItem(name, vscode.TreeItemCollapsibleState.Expanded);
   const shown = lineCounts(placed.map(({ hunk }) => hunk));
   item.id = step === undefined ? "step" : `step:${sessionId}:${step.id}`;
   item.description = shown;
   item.iconPath = stepIcon(step);
   item.contextValue = "step";
-  item.tooltip = `${name}\n${count(placed.length, "edit")}, ${shown}`;
-  item.accessibilityInformation = { label: `${name}, ${count(placed.length, "proposed edit")}` };
+  item.tooltip = `${name}\n${edits(placed.length)}, ${shown}`;
+  item.accessibilityInformation = { label: `${name}, ${proposedEdits(placed.length)}` };
   return item;
 }
 
@@ -235,19 +239,19 @@ function fileItem(file: ReviewNotification, opened: boolean): vscode.TreeItem {
   item.iconPath = vscode.ThemeIcon.File;
   item.contextValue = "file";
   item.tooltip = `${oneLine(file.path, 400)}\n${lineCounts(file.hunks)}`;
-  item.accessibilityInformation = { label: `${oneLine(file.path)}, ${count(file.hunks.length, "proposed edit")}` };
+  item.accessibilityInformation = { label: `${oneLine(file.path)}, ${proposedEdits(file.hunks.length)}` };
   return item;
 }
 
 /** Change of the file as a whole, in a word or two. */
-function kindOf({ kind, from }: ReviewNotification): string {
-  switch (kind) {
+function kindOf(file: ReviewNotification): string {
+  switch (file.kind) {
     case "created":
-      return "new";
+      return t("new");
     case "deleted":
-      return "deleted";
+      return t("deleted");
     case "moved":
-      return `moved from ${oneLine(from ?? "elsewhere")}`;
+      return movedFrom(file);
     case "edited":
       return "";
   }
@@ -260,7 +264,7 @@ function wholeFileItem(placed: PlacedHunk, row: HunkRow): vscode.TreeItem | unde
   }
   const deleted = hunk.wholeFile === "deleted";
   const name = oneLine(file.path.split("/").at(-1) ?? file.path);
-  const what = deleted ? vscode.l10n.t("File deleted") : vscode.l10n.t("File moved");
+  const what = deleted ? t("File deleted") : t("File moved");
   const item = new vscode.TreeItem(row.named ? name : what, vscode.TreeItemCollapsibleState.None);
   item.id = `hunk:${file.uri}#${hunk.id}`;
   item.description = [...(row.named ? [what] : []), deleted ? counts(hunk) : oneLine(file.from ?? "")].join("  ");
@@ -269,11 +273,11 @@ function wholeFileItem(placed: PlacedHunk, row: HunkRow): vscode.TreeItem | unde
     new vscode.ThemeColor(deleted ? "cairn.removedForeground" : "cairn.pendingForeground"),
   );
   item.contextValue = "hunk";
-  item.tooltip = deleted ? "Rejecting this brings the file back." : "Rejecting this moves the file back.";
+  item.tooltip = deleted ? t("Rejecting this brings the file back.") : t("Rejecting this moves the file back.");
   item.accessibilityInformation = { label: `${oneLine(file.path)}, ${kindOf(file)}` };
   item.command = deleted
-    ? { command: "cairn.openDeleted", title: vscode.l10n.t("Show Deleted Text"), arguments: [row] }
-    : { command: "cairn.revealHunk", title: "Show", arguments: [row] };
+    ? { command: "cairn.openDeleted", title: t("Show Deleted Text"), arguments: [row] }
+    : { command: "cairn.revealHunk", title: t("Show"), arguments: [row] };
   return item;
 }
 
@@ -285,21 +289,27 @@ function linesItem({ file, hunk, ordinal }: PlacedHunk, row: HunkRow): vscode.Tr
   const text = firstLine(isRemoval(hunk) ? hunk.oldText : hunk.newText);
   const line = hunk.range.start.line + 1;
   const name = row.named ? oneLine(file.path.split("/").at(-1) ?? file.path) : "";
-  const item = new vscode.TreeItem(row.named ? `${name}:${line}` : `Line ${line}`, vscode.TreeItemCollapsibleState.None);
+  const item = new vscode.TreeItem(row.named ? `${name}:${line}` : t("Line {0}", line), vscode.TreeItemCollapsibleState.None);
   // Hunks are counted in each file.
   item.id = `hunk:${file.uri}#${hunk.id}`;
-  const state = hunk.outdated ? ["outdated"] : hunk.mixed ? ["with your changes"] : [];
+  const state = hunk.outdated ? [t("outdated")] : hunk.mixed ? [t("with your changes")] : [];
   item.description = [counts(hunk), ...state, text].join("  ");
   item.iconPath = hunkIcon(hunk);
   item.contextValue = canAccept(hunk) ? "hunk" : "hunk outdated";
-  const why = hunk.outdated
-    ? `\nIt no longer stands in the text. ${canAccept(hunk) ? "Accepting makes it again, rejecting" : "Its lines are gone, so it cannot be made again. Rejecting"} forgets it.`
-    : "";
-  item.tooltip = `${oneLine(file.path, 400)}, edit ${ordinal} of ${file.hunks.length}\n${text}${why}`;
-  item.accessibilityInformation = {
-    label: `${row.named ? `${name}, ` : ""}Edit ${ordinal} of ${file.hunks.length}, line ${line}, ${hunk.outdated ? "outdated, " : ""}${hunk.addedLines} added, ${hunk.removedLines} removed: ${text}`,
-  };
-  item.command = { command: "cairn.revealHunk", title: "Show", arguments: [row] };
+  const why = canAccept(hunk)
+    ? t("It no longer stands in the text. Accepting makes it again, rejecting forgets it.")
+    : t("It no longer stands in the text. Its lines are gone, so it cannot be made again. Rejecting forgets it.");
+  const all = file.hunks.length;
+  item.tooltip = [t("{0}, edit {1} of {2}", oneLine(file.path, 400), ordinal, all), text, ...(hunk.outdated ? [why] : [])].join("\n");
+  const facts = [
+    ...(row.named ? [name] : []),
+    t("Edit {0} of {1}", ordinal, all),
+    t("line {0}", line),
+    ...(hunk.outdated ? [t("outdated")] : []),
+    t("{0} added, {1} removed: {2}", hunk.addedLines, hunk.removedLines, text),
+  ];
+  item.accessibilityInformation = { label: facts.join(", ") };
+  item.command = { command: "cairn.revealHunk", title: t("Show"), arguments: [row] };
   return item;
 }
 
@@ -314,5 +324,5 @@ function hunkIcon(hunk: Hunk): vscode.ThemeIcon {
 
 function firstLine(text: string): string {
   const line = text.split(/\r\n|\r|\n/).find((candidate) => candidate.trim() !== "") ?? "";
-  return label(line.trim(), 120) || "empty line";
+  return label(line.trim(), 120) || t("empty line");
 }

@@ -30,7 +30,7 @@ export class ContextItem implements vscode.Disposable {
     const { text, lines, severity } = shown;
     this.#item.text = text;
     this.#item.tooltip = [...lines, vscode.l10n.t("Click for what can be done")].join("\n");
-    this.#item.accessibilityInformation = { label: `Cairn. ${lines.join(". ")}`, role: "button" };
+    this.#item.accessibilityInformation = { label: vscode.l10n.t("Cairn: {0}", lines.join(" ")), role: "button" };
     this.#item.backgroundColor = severity === "none" ? undefined : new vscode.ThemeColor("statusBarItem.warningBackground");
     this.#item.show();
   }

@@ -45,7 +45,7 @@ function urgent({ link, model, connection, retryInMs, waitsFor, running, plan, f
     return { text: "$(loading~spin) Cairn", state: l10n.t("starting"), severity: "none" };
   }
   if (waitsFor !== "") {
-    return { text: `$(warning) Cairn: ${waitsFor}`, state: l10n.t("waits for you: {0}", waitsFor), severity: "warning" };
+    return { text: `$(warning) ${l10n.t("Cairn: {0}", waitsFor)}`, state: l10n.t("waits for you: {0}", waitsFor), severity: "warning" };
   }
   if (running) {
     const progress = plan === undefined || plan.total === 0 ? "" : ` ${plan.completed}/${plan.total}`;

@@ -40,7 +40,7 @@ export class ReviewItems implements vscode.Disposable {
     const where = editsInFiles(pending, files.length);
     this.#edits.text = `$(diff) ${pending === 1 ? vscode.l10n.t("1 edit to review") : vscode.l10n.t("{0} edits to review", pending)}`;
     this.#edits.tooltip = `${where}\n${vscode.l10n.t("Click to list them")}`;
-    this.#edits.accessibilityInformation = { label: `Cairn: ${where}`, role: "button" };
+    this.#edits.accessibilityInformation = { label: vscode.l10n.t("Cairn: {0}", where), role: "button" };
     this.#edits.show();
   }
 

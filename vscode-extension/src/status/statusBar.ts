@@ -77,7 +77,7 @@ export class StatusBar implements vscode.Disposable {
     });
     const model = status.status?.model;
     const said = [
-      `Cairn: ${state}`,
+      vscode.l10n.t("Cairn: {0}", state),
       ...(model === undefined || model.provider === "none"
         ? []
         : [

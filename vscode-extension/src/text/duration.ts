@@ -1,21 +1,21 @@
-/** Duration as text: `0.8 s`, `12 s`, `1 min 5 s`, `2 h 4 min`. */
+/** Duration as text, in symbols that are the same in every language: `0.8 s`, `12 s`, `1 min 5 s`, `2 h 4 min`. */
 export function duration(ms: number): string {
   return parts(ms)
     .map(({ value, short }) => `${value} ${short}`)
     .join(" ");
 }
 
-/** The same for the ear: `12 seconds`. */
-export function spokenDuration(ms: number): string {
+/** The same for the ear, in the words of a language: `12 seconds`. */
+export function spokenDuration(ms: number, language: string): string {
   return parts(ms)
-    .map(({ value, word }) => `${value} ${word}${value === 1 ? "" : "s"}`)
+    .map(({ value, unit }) => new Intl.NumberFormat(language, { style: "unit", unit, unitDisplay: "long" }).format(value))
     .join(" ");
 }
 
 interface Part {
   readonly value: number;
   readonly short: string;
-  readonly word: string;
+  readonly unit: "hour" | "minute" | "second";
 }
 
 function parts(ms: number): Part[] {
@@ -23,9 +23,9 @@ function parts(ms: number): Part[] {
   const seconds = ms < 9_950 ? Math.round(ms / 100) / 10 : Math.round(ms / 1_000);
   const minutes = Math.floor(seconds / 60);
   const hours = Math.floor(minutes / 60);
-  const hour = { value: hours, short: "h", word: "hour" };
-  const minute = { value: minutes % 60, short: "min", word: "minute" };
-  const second = { value: minutes > 0 ? seconds % 60 : seconds, short: "s", word: "second" };
+  const hour: Part = { value: hours, short: "h", unit: "hour" };
+  const minute: Part = { value: minutes % 60, short: "min", unit: "minute" };
+  const second: Part = { value: minutes > 0 ? seconds % 60 : seconds, short: "s", unit: "second" };
   const shown = hours > 0 ? [hour, minute] : minutes > 0 ? [minute, second] : [second];
   return shown.filter(({ value }, index) => index === 0 || value > 0);
 }
