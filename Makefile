@@ -7,7 +7,7 @@ SHELL := bash
 EXTENSION := vscode-extension
 VSIX := $(EXTENSION)/cairn.vsix
 EXTENSION_SOURCES := $(shell find $(EXTENSION)/src $(EXTENSION)/webview $(EXTENSION)/media -type f) \
-  $(addprefix $(EXTENSION)/,package.json package-lock.json esbuild.mjs tsconfig.json README.md .vscodeignore)
+  $(addprefix $(EXTENSION)/,package.json package.nls.json package-lock.json esbuild.mjs tsconfig.json README.md .vscodeignore)
 
 # What a program's name ends with on the system that builds.
 EXE := $(if $(filter Windows_NT,$(OS)),.exe)

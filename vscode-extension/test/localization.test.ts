@@ -143,3 +143,37 @@ describe("text for the user", () => {
     expect(left.map(({ line, text }) => `${name}:${line}: ${text.replaceAll("\u0000", "{}")}`)).toEqual([]);
   });
 });
+
+describe("text of the manifest", () => {
+  const read = (name: string): unknown => JSON.parse(readFileSync(new URL(`../${name}`, import.meta.url), "utf8"));
+  const manifest = read("package.json") as { readonly contributes: unknown; readonly capabilities: unknown; readonly description: string };
+  const texts = read("package.nls.json") as Readonly<Record<string, string>>;
+  const strings = stringsOf(manifest, []);
+
+  it("stands in package.nls.json", () => {
+    const shown = stringsOf([manifest.contributes, manifest.capabilities, { description: manifest.description }], []);
+    const literal = shown.filter(({ key, value }) => MANIFEST_TEXT.test(key) && value !== "Cairn" && !/^%.+%$/u.test(value));
+    expect(literal).toEqual([]);
+  });
+
+  it("is neither missing nor left over", () => {
+    const used = strings.map(({ value }) => /^%(.+)%$/u.exec(value)?.[1]).filter((key) => key !== undefined);
+    expect([...new Set(used)].sort()).toEqual(Object.keys(texts).sort());
+  });
+});
+
+/** Properties of the manifest that VS Code shows. */
+const MANIFEST_TEXT =
+  /^(title|description|markdownDescription|enumDescriptions|markdownEnumDescriptions|markdownDeprecationMessage|contents|name|label|altText|aliases|category)$/u;
+
+/** The strings below a value, with the names of their properties. Elements of a list bear the name of the list. */
+function stringsOf(value: unknown, under: readonly string[]): { readonly key: string; readonly value: string }[] {
+  const key = under.at(-1) ?? "";
+  if (typeof value === "string") {
+    return [{ key, value }];
+  }
+  if (Array.isArray(value)) {
+    return value.flatMap((inside) => stringsOf(inside, under));
+  }
+  return typeof value === "object" && value !== null ? Object.entries(value).flatMap(([name, inside]) => stringsOf(inside, [...under, name])) : [];
+}

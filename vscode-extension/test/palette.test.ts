@@ -11,7 +11,10 @@ interface Manifest {
 
 type Context = Readonly<Record<string, string | boolean | readonly string[]>>;
 
-const { commands, menus } = (JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as Manifest).contributes;
+const read = (name: string): unknown => JSON.parse(readFileSync(new URL(`../${name}`, import.meta.url), "utf8"));
+const texts = read("package.nls.json") as Readonly<Record<string, string>>;
+const { commands: declared, menus } = (read("package.json") as Manifest).contributes;
+const commands = declared.map((command) => ({ ...command, title: texts[command.title.slice(1, -1)] ?? command.title }));
 
 /** Evaluates the part of VS Code's `when` grammar that the palette uses: `||`, `&&`, `!`, `in`, `true` and `false`. */
 function holds(when: string, context: Context): boolean {

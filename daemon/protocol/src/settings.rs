@@ -7,7 +7,7 @@ mod manifest;
 mod markdown;
 mod table;
 
-pub use manifest::{configuration, restricted};
+pub use manifest::{configuration, is_text_key, restricted};
 pub use markdown::page;
 pub use table::GROUPS;
 

@@ -15,11 +15,24 @@ fn the_manifest_has_the_settings_of_the_table() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../vscode-extension/package.json");
     let text = std::fs::read_to_string(path).unwrap();
     let mut manifest: serde_json::Value = serde_json::from_str(&text).unwrap();
-    manifest["contributes"]["configuration"] = cairn_protocol::settings::configuration();
+    manifest["contributes"]["configuration"] = cairn_protocol::settings::configuration().0;
     manifest["capabilities"]["untrustedWorkspaces"]["restrictedConfigurations"] =
         cairn_protocol::settings::restricted();
     let expected = format!("{}\n", serde_json::to_string_pretty(&manifest).unwrap());
     expect_file!["../../../vscode-extension/package.json"].assert_eq(&expected);
+}
+
+/// The texts of the manifest, with those of the settings at the end. The others are kept by hand.
+#[test]
+fn the_texts_of_the_manifest_are_those_of_the_table() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../vscode-extension/package.nls.json");
+    let text = std::fs::read_to_string(path).unwrap();
+    let mut texts: serde_json::Map<String, serde_json::Value> =
+        serde_json::from_str(&text).unwrap();
+    texts.retain(|key, _| !cairn_protocol::settings::is_text_key(key));
+    texts.extend(cairn_protocol::settings::configuration().1);
+    let expected = format!("{}\n", serde_json::to_string_pretty(&texts).unwrap());
+    expect_file!["../../../vscode-extension/package.nls.json"].assert_eq(&expected);
 }
 
 #[test]

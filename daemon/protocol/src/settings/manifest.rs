@@ -4,8 +4,72 @@ use serde_json::{Map, Value, json};
 
 use super::*;
 
-/// Renders `contributes.configuration` of the manifest.
-pub fn configuration() -> Value {
+/// Renders `contributes.configuration` of the manifest, and its texts by the keys that stand for them
+/// there and in `package.nls.json`.
+pub fn configuration() -> (Value, Map<String, Value>) {
+    let mut texts = Map::new();
+    let mut groups = groups();
+    for group in &mut groups {
+        let title = group["title"].as_str().unwrap_or_default().to_lowercase();
+        take_texts(group, &format!("{GROUP_PREFIX}{title}"), &mut texts);
+    }
+    (groups.into(), texts)
+}
+
+/// Prefix of the keys of texts about a group.
+const GROUP_PREFIX: &str = "settings.";
+
+/// True for the key of a text of the settings.
+pub fn is_text_key(key: &str) -> bool {
+    key.starts_with(GROUP_PREFIX) || key.split_once('.').is_some_and(|(first, _)| first == SECTION)
+}
+
+/// Replaces the texts below a value by `%key%`, where the keys begin with a path. Equal texts have one key.
+fn take_texts(value: &mut Value, path: &str, texts: &mut Map<String, Value>) {
+    let Value::Object(object) = value else {
+        if let Value::Array(values) = value {
+            values.iter_mut().for_each(|value| take_texts(value, path, texts));
+        }
+        return;
+    };
+    let names = object.get("enum").and_then(Value::as_array).cloned().unwrap_or_default();
+    for (name, inside) in object {
+        match (name.as_str(), inside) {
+            ("title", text) => take(texts, text, path.to_owned()),
+            ("description" | "markdownDescription", text) => {
+                take(texts, text, format!("{path}.description"));
+            }
+            ("markdownDeprecationMessage", text) => take(texts, text, format!("{path}.deprecated")),
+            ("enumDescriptions" | "markdownEnumDescriptions", Value::Array(values)) => {
+                for (text, name) in values.iter_mut().zip(&names) {
+                    take(texts, text, format!("{path}.{}", name.as_str().unwrap_or_default()));
+                }
+            }
+            ("properties", Value::Object(properties)) => {
+                for (name, property) in properties {
+                    // Names of settings are whole keys; those of their members are not.
+                    let below = if path.starts_with(GROUP_PREFIX) {
+                        name.clone()
+                    } else {
+                        format!("{path}.{name}")
+                    };
+                    take_texts(property, &below, texts);
+                }
+            }
+            ("items" | "anyOf", inside) => take_texts(inside, path, texts),
+            _ => {}
+        }
+    }
+}
+
+fn take(texts: &mut Map<String, Value>, text: &mut Value, key: String) {
+    let known = texts.iter().find(|(_, other)| *other == text).map(|(key, _)| key.clone());
+    let key = known.unwrap_or(key);
+    let text = std::mem::replace(text, format!("%{key}%").into());
+    texts.insert(key, text);
+}
+
+fn groups() -> Vec<Value> {
     let groups = GROUPS.iter().zip(1..).map(|(group, order)| {
         let properties: Map<String, Value> = group
             .settings
