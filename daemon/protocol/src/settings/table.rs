@@ -63,6 +63,18 @@ const MODEL: &[Setting] = &[
         "Provider of the model.",
     ),
     setting(
+        "model.name",
+        User,
+        TEXT,
+        "Name of the model. Leave it empty to use the provider's default model.",
+    ),
+    setting(
+        "model.baseUrl",
+        User,
+        TEXT,
+        "Base URL of the provider's server: https, or http on this machine. Leave it empty to use the provider's own server.",
+    ),
+    setting(
         "model.api",
         User,
         Kind::Choice {
@@ -82,28 +94,16 @@ const MODEL: &[Setting] = &[
         "API that is used with the provider `openai`.",
     ),
     setting(
-        "model.name",
+        "model.contextTokens",
         User,
-        TEXT,
-        "Name of the model. Leave it empty to use the provider's default model.",
-    ),
-    setting(
-        "model.baseUrl",
-        User,
-        TEXT,
-        "Base URL of the provider's server: https, or http on this machine. Leave it empty to use the provider's own server.",
+        Kind::Integer { minimum: 2048, default: None },
+        "Size of the model's context window in tokens, input and output together. Leave it empty to use the known size of a model of Anthropic or OpenAI; for other models it is 32000, or less if the server says so.",
     ),
     setting(
         "model.maxTokens",
         User,
         Kind::Integer { minimum: 1, default: None },
         "Maximum number of tokens in one answer. Leave it empty to use 16384 with Anthropic, and the server's own limit elsewhere.",
-    ),
-    setting(
-        "model.contextTokens",
-        User,
-        Kind::Integer { minimum: 2048, default: None },
-        "Size of the model's context window in tokens, input and output together. Leave it empty to use the known size of a model of Anthropic or OpenAI; for other models it is 32000, or less if the server says so.",
     ),
     setting(
         "model.price",
