@@ -38,7 +38,7 @@ step("without a model a task does not start, the user can set one up, and no fil
     .waitFor({ timeout: 30 * SECOND });
   const before = await readdir(it.workspace);
   await window.command("Agent: run task");
-  await window.answer("What should be done?", "Is the total of the cart safe?");
+  await window.answer("New Task", "Is the total of the cart safe?");
   await picker().locator(".quick-input-title", { hasText: "The agent needs a model" }).waitFor();
   for (const way of ["Choose Model", "Try the Demo"]) {
     await picker().locator(".monaco-list-row", { hasText: way }).waitFor();
@@ -109,7 +109,7 @@ step("the plan shows the answer, and its root the text of the task", async () =>
 
 step("a question is shown by its last sentence, also in the reply box", async () => {
   await window.command("Agent: run task");
-  await window.answer("What should be done?", "Change it");
+  await window.answer("New Task", "Change it");
   const request = await model.next();
   await request.say("I looked at `cart.mjs`.\n\n- one thing\n- another\n\nBoth work. **Shall I add a test?**");
   await window.row("Plan", "Shall I add a test?").waitFor();

@@ -21,7 +21,7 @@ const meter = (text) => it.window.page.locator('.statusbar-item[id*="cairn.statu
 it.step("the meter shows context use and cost", async () => {
   const { window } = it;
   await window.command("Agent: run task");
-  await window.answer("What should be done?", "Read the cart");
+  await window.answer("New Task", "Read the cart");
   await (await it.model.next()).say("It has two functions. Shall I go on?", { prompt_tokens: 3_400, completion_tokens: 100 });
   await meter("4k/8k · ≈ $0.01").waitFor({ timeout: 20 * SECOND });
   await window.screenshot("40 meter");

@@ -44,7 +44,7 @@ step("a task from the palette opens the view and leaves the focus in the editor"
     .waitFor({ timeout: 60 * SECOND });
   await window.open("src/cart.mjs");
   await window.command("Agent: run task");
-  await window.answer("What should be done?", "Is the cart thread safe?");
+  await window.answer("New Task", "Is the cart thread safe?");
   const request = await model.next();
   await window.article("Is the cart thread safe?").waitFor();
   assert.equal(await window.page.locator(".monaco-editor.focused").count(), 1, "the editor keeps the focus");

@@ -30,7 +30,7 @@ export async function measureDecisions({ window, model, workspace, configure }) 
   await window.open(FILE);
   const before = await height(page);
   await window.command("Agent: run task");
-  await window.answer("What should be done?", "Change the words");
+  await window.answer("New Task", "Change the words");
   const request = await model.next();
   await request.call({ name: "write_file", arguments: { path: FILE, content: text("line") } });
   await (await model.next()).say("Changed.");

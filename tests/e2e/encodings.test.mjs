@@ -58,7 +58,7 @@ step("an edit of a closed GBK file changes one line and keeps all other bytes", 
   await window.open("src/open.mjs");
   await line("\uFFFD").waitFor();
   await window.command("Agent: run task");
-  await window.answer("What should be done?", "Sum up the total");
+  await window.answer("New Task", "Sum up the total");
   await window.status().filter({ hasText: "2 edits to review" }).waitFor();
   await holds("src/totals.mjs", gbk(EDITED));
   assert.equal(await onDisk("notes.txt"), undefined);

@@ -34,7 +34,7 @@ const onDisk = (path) => readFile(join(it.workspace, path), "utf8");
 step("removed lines are code in the language of the file, without a heading, and read as code", async () => {
   await window.open("list.mjs");
   await window.command("Agent: run task");
-  await window.answer("What should be done?", "Change the lists");
+  await window.answer("New Task", "Change the lists");
   const numbers = Array.from({ length: 12 }, (_, index) => index);
   await (
     await model.next()
@@ -107,7 +107,7 @@ step("in the list of edits the keys decide the row under the focus", async () =>
 step("a decision about many edits is reported, with Undo", async () => {
   const request = async () => {
     await window.command("Agent: run task");
-    await window.answer("What should be done?", "Change them more");
+    await window.answer("New Task", "Change them more");
     return await model.next();
   };
   const kept = Array.from({ length: 6 }, (_, index) => ({ name: "write_file", arguments: { path: `new-${index}.txt`, content: "new\n" } }));

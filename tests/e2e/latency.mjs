@@ -149,7 +149,7 @@ async function show({ page }, title) {
 
 async function task(window) {
   await window.command("Agent: run task");
-  await window.answer("What should be done?", "Measure");
+  await window.answer("New Task", "Measure");
 }
 
 /** From the last byte of an answer with a plan until each of its rows in the view is the new one. */

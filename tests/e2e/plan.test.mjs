@@ -30,7 +30,7 @@ const waits = (command) => plan(`Approval needed. Run a command: ${command}`).wa
 
 async function task(text) {
   await window.command("Agent: run task");
-  await window.answer("What should be done?", text);
+  await window.answer("New Task", text);
 }
 
 step("the first call of a turn opens the plan", async () => {
@@ -223,7 +223,7 @@ step("twenty long items fit a narrow side bar as plain text", async () => {
 });
 
 step("a restart of the daemon stops all spinners and keeps the plan", async () => {
-  await window.command("Cairn: Restart Daemon");
+  await window.command("Cairn: Restart Cairn");
   await window.notification("“Rework the prices” was interrupted").waitFor();
   await closed(root("5 of 20 done, interrupted, 15 open")).waitFor();
   assert.equal(await window.spinning("Plan").count(), 0);

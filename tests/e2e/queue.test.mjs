@@ -17,7 +17,7 @@ const queued = (words) => plan(`To be done next: ${words}`);
 
 async function queue(text) {
   await window.command("Cairn: Queue Follow-Up");
-  await window.answer("What should be done next?", text);
+  await window.answer("New Follow-Up", text);
 }
 
 step("a follow-up queued during a task waits in the plan view", async () => {
@@ -26,14 +26,14 @@ step("a follow-up queued during a task waits in the plan view", async () => {
     .filter({ hasText: "replay" })
     .waitFor({ timeout: 30 * SECOND });
   await window.command("Agent: run task");
-  await window.answer("What should be done?", "Do the first");
+  await window.answer("New Task", "Do the first");
   await plan("Approval needed. Run a command: node --version").waitFor();
   await queue("Do the secnd");
   await queue("Do the third");
   // A task that is given while another runs can be queued, too.
   await window.command("Agent: run task");
   await window.choose("Queue It for Afterwards");
-  await window.answer("What should be done next?", "Do what nobody wants");
+  await window.answer("New Follow-Up", "Do what nobody wants");
   await queued("Do the secnd, next").waitFor();
   await queued("Do the third, queued").waitFor();
   await queued("Do what nobody wants, queued").waitFor();
@@ -41,7 +41,7 @@ step("a follow-up queued during a task waits in the plan view", async () => {
 
 step("a follow-up can be changed and removed", async () => {
   await window.rowAction(queued("Do the secnd"), "Change");
-  await window.answer("Change what should be done next", "Do the second");
+  await window.answer("Change Follow-Up", "Do the second");
   await queued("Do the second, next").waitFor();
   await window.rowAction(queued("Do what nobody wants"), "Remove from Queue");
   await queued("Do what nobody wants").waitFor({ state: "hidden" });
@@ -55,13 +55,13 @@ step("a follow-up starts after a completed task, and waits after a cancelled one
   await plan("Do the second: waits for you").waitFor();
   await window.command("Cairn: Cancel Task");
   await plan("Do the second: cancelled").waitFor();
-  await queued("Do the third, waits for you").waitFor();
+  await queued("Do the third, paused").waitFor();
   await window.screenshot("queue-02 held");
 });
 
 step("a reloaded window restores the follow-up, which runs when the user starts it", async () => {
   await window.reload();
-  await queued("Do the third, waits for you").waitFor({ timeout: 30 * SECOND });
+  await queued("Do the third, paused").waitFor({ timeout: 30 * SECOND });
   await window.rowAction(queued("Do the third"), "Start Now");
   await plan("Do the third: done").waitFor();
   assert.equal(await queued("Do the third").count(), 0);

@@ -431,7 +431,7 @@ async function shorten(path) {
 async function agentStarts() {
   if (agent === undefined) {
     await window.command("Agent: run task");
-    await window.answer("What should be done?", "Go on");
+    await window.answer("New Task", "Go on");
     agent = await model.next();
   }
 }

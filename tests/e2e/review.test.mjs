@@ -45,7 +45,7 @@ step("a task changes several files", async () => {
     .waitFor({ timeout: 30 * SECOND });
   await window.open("src/cart.mjs");
   await window.command("Agent: run task");
-  await window.answer("What should be done?", "Fix the totals");
+  await window.answer("New Task", "Fix the totals");
   await it.armed();
   await window.button("Allow Once", window.notification("node --test")).click();
   await window.status().filter({ hasText: "edits to review" }).waitFor();
@@ -133,7 +133,7 @@ step("undo restores the edits, and the light high contrast theme shows them", as
 step("a second task continues the conversation below the first", async () => {
   await it.play("plan-blocked");
   await window.command("Agent: run task");
-  await window.answer("What should be done?", "Another one");
+  await window.answer("New Task", "Another one");
   await window.button("Allow Once", window.notification("node --version")).waitFor();
 });
 
@@ -172,7 +172,7 @@ step("a checkpoint restores the files from before a task", async () => {
 });
 
 step("a restart starts a new daemon and keeps the conversation", async () => {
-  await window.command("Cairn: Restart Daemon");
+  await window.command("Cairn: Restart Cairn");
   await window
     .status()
     .filter({ hasText: /starting|not running/ })
@@ -180,7 +180,7 @@ step("a restart starts a new daemon and keeps the conversation", async () => {
   await window.status().filter({ hasText: "replay" }).waitFor();
   await conversation(/❯ Go on then/);
   await window.command("Agent: run task");
-  await window.answer("What should be done?", "After the restart");
+  await window.answer("New Task", "After the restart");
   await conversation(/❯ After the restart[^]*\? /);
   await window.command("Cairn: Cancel Task");
   await conversation(/❯ After the restart[^]*■ Cancelled/);

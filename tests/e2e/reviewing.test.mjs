@@ -38,7 +38,7 @@ const heightBetween = async (above, below) => (await placeOf(below)) - (await pl
 
 async function task(...calls) {
   await window.command("Agent: run task");
-  await window.answer("What should be done?", "Change it");
+  await window.answer("New Task", "Change it");
   await (await model.next()).call(...calls);
   await (await model.next()).say("Changed.");
 }

@@ -20,7 +20,7 @@ const picker = () => window.page.locator(".quick-input-widget:visible");
 
 async function task() {
   await window.command("Agent: run task");
-  await window.answer("What should be done?", "Check the cart");
+  await window.answer("New Task", "Check the cart");
 }
 
 const done = () => window.notification("What next?").waitFor();

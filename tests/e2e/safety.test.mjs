@@ -34,7 +34,7 @@ step("a running command shows no placeholder of Cairn in the Explorer", async ()
     .filter({ hasText: "replay" })
     .waitFor({ timeout: 30 * SECOND });
   await window.command("Agent: run task");
-  await window.answer("What should be done?", "Add a script that checks the cart");
+  await window.answer("New Task", "Add a script that checks the cart");
   await it.armed();
   await window.button("Allow Once", window.notification("until")).click();
   await window.command("View: Show Explorer");

@@ -20,7 +20,7 @@ const said = (text) => window.page.locator(".editor-instance .view-line", { hasT
 
 async function task(text) {
   await window.command("Agent: run task");
-  await window.answer("What should be done?", text);
+  await window.answer("New Task", text);
 }
 
 /** Folds the conversation once it has come, with the focus in it. */

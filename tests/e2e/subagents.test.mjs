@@ -30,7 +30,7 @@ step("two subagents are shown under their step, with plans of their own", async 
     .filter({ hasText: "replay" })
     .waitFor({ timeout: 30 * SECOND });
   await window.command("Agent: run task");
-  await window.answer("What should be done?", "Fix the discount");
+  await window.answer("New Task", "Fix the discount");
   await question("node --version, for Search the pricing code").waitFor();
   await question("node --eval 0, for Tidy the cart").waitFor();
   await open(plan("Finding what is wrong, in progress")).waitFor();

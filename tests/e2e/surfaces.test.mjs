@@ -60,7 +60,7 @@ step("the mode is chosen in the status bar", async () => {
 
 step("a turn in plan mode changes no file and ends with a plan to approve", async () => {
   await window.command("Agent: run task");
-  await window.answer("What should be done?", "Fix the totals");
+  await window.answer("New Task", "Fix the totals");
   await window.button("Run Plan", window.notification("The plan is ready")).waitFor();
   await window.row("Plan", "The plan waits for your approval").waitFor();
   await window.screenshot("21 plan ready");

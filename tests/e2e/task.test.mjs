@@ -33,7 +33,7 @@ step("a replay is announced before the first task", async () => {
 
 step("a task runs from the palette, and its plan appears without taking the focus", async () => {
   await window.command("Agent: run task");
-  await window.answer("What should be done?", "Find out why the tests fail, and fix it");
+  await window.answer("New Task", "Find out why the tests fail, and fix it");
   await window.row("Plan", "Reading the tests and the code, in progress").waitFor();
   assert.equal(await window.rows("Plan").first().getAttribute("aria-expanded"), "true");
   assert.equal(await window.page.locator(".monaco-editor.focused").count(), 1, "the editor keeps the focus");

@@ -35,7 +35,7 @@ step("without trust the status bar shows that the agent only reads, and no repla
 
 step("without a script there is no model, so a task does not start", async () => {
   await window.command("Agent: run task");
-  await window.answer("What should be done?", "Find out why the tests fail, and fix it");
+  await window.answer("New Task", "Find out why the tests fail, and fix it");
   await window.page.locator(".quick-input-widget:visible .quick-input-title", { hasText: "The agent needs a model" }).waitFor();
   await window.page.keyboard.press("Escape");
   assert.equal(await window.rows("Proposed Edits").count(), 0);
@@ -50,7 +50,7 @@ step("trust is granted from the status bar, and the agent works without a restar
   await window.page.locator('.statusbar-item[id*="cairn.status"] [aria-label*="sample.json"]').waitFor({ timeout: 30 * SECOND });
   await window.status().filter({ hasText: "read-only" }).waitFor({ state: "hidden" });
   await window.command("Agent: run task");
-  await window.answer("What should be done?", "Find out why the tests fail, and fix it");
+  await window.answer("New Task", "Find out why the tests fail, and fix it");
   await window.row("Proposed Edits", "cart.mjs, ").waitFor({ timeout: 60 * SECOND });
   await window.screenshot("trust 02 at work");
 });

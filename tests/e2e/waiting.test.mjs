@@ -25,7 +25,7 @@ const amber = (text) => status(text).and(window.page.locator(".warning-kind"));
 
 async function task(text) {
   await window.command("Agent: run task");
-  await window.answer("What should be done?", text);
+  await window.answer("New Task", text);
   return await model.next();
 }
 

@@ -60,7 +60,7 @@ describe("the command palette", () => {
   });
 
   it("offers a restart of a stopped daemon", () => {
-    expect(palette({ "cairn.stopped": true })).toContain("Cairn: Restart Daemon");
+    expect(palette({ "cairn.stopped": true })).toContain("Cairn: Restart Cairn");
   });
 
   it("holds about twenty commands with a session", () => {

@@ -184,7 +184,7 @@ describe("the rows under a plan item", () => {
     const spoken = (over: object) => rowText({ ...queued, ...over }).spoken;
     expect(spoken({})).toMatch(/^To be done next: Write .*the changelog, next$/);
     expect(spoken({ place: 2 })).toMatch(/, queued$/);
-    expect(spoken({ place: 2, held: true })).toMatch(/, waits for you$/);
+    expect(spoken({ place: 2, held: true })).toMatch(/, paused$/);
     expect(contextOf(queued)).toBe("queued");
     expect(idOf(queued)).toBe("queued:q");
   });

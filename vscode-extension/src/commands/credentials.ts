@@ -65,8 +65,8 @@ export class Credentials implements vscode.Disposable {
    */
   async ask(provider: string, origin: string): Promise<boolean | undefined> {
     const typed = await vscode.window.showInputBox({
-      title: vscode.l10n.t("API key for {0}", oneLine(origin)),
-      prompt: vscode.l10n.t("Kept in the editor's secret storage and sent to this server only. Leave it empty to forget the key."),
+      title: vscode.l10n.t("API Key for {0}", oneLine(origin)),
+      prompt: vscode.l10n.t("Stored in the editor's secret storage and sent to this server only. Leave it empty to remove the key."),
       password: true,
       ignoreFocusOut: true,
     });

@@ -16,7 +16,7 @@ export async function chooseMode(modes: ModeStore, sessions: SessionStore): Prom
     return { mode, label: `$(${icon}) ${name}`, description: mode === current ? vscode.l10n.t("current") : "", detail: explanation };
   });
   const picked = await vscode.window.showQuickPick(choices, {
-    title: vscode.l10n.t("How edits are treated"),
+    title: vscode.l10n.t("Edit Mode"),
     placeHolder: sessions.running
       ? vscode.l10n.t("From the next turn on: a running one keeps its mode")
       : vscode.l10n.t("In this session and in new ones"),

@@ -37,15 +37,15 @@ export class QueueCommands implements vscode.Disposable {
       await vscode.commands.executeCommand("cairn.runTask", given);
       return;
     }
-    const placeHolder = vscode.l10n.t("Runs when the running task has completed; until then it can be changed or dropped");
-    const text = typeof given === "string" ? given : await ask(vscode.l10n.t("What should be done next?"), { placeHolder });
+    const placeHolder = vscode.l10n.t("Starts when the running task has completed. Until then you can change or remove it");
+    const text = typeof given === "string" ? given : await ask(vscode.l10n.t("New Follow-Up"), { placeHolder });
     if (text !== undefined) {
       await this.#try(this.tasks.queue(turn.sessionId, text));
     }
   }
 
   async #edit({ sessionId, item }: QueuedRow): Promise<void> {
-    const text = await ask(vscode.l10n.t("Change what should be done next"), { value: item.text });
+    const text = await ask(vscode.l10n.t("Change Follow-Up"), { value: item.text });
     if (text !== undefined && text !== item.text) {
       await this.#try(this.tasks.editQueued(sessionId, item.id, text));
     }

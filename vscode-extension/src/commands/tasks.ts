@@ -85,7 +85,7 @@ export class TaskCommands implements vscode.Disposable {
       words ??
       (await this.#ask({
         purpose: NEW_TASK,
-        title: vscode.l10n.t("What should be done?"),
+        title: vscode.l10n.t("New Task"),
         placeHolder: this.#hint(
           context.selection === undefined ? vscode.l10n.t("Describe the task") : vscode.l10n.t("Describe the task for the selected text"),
         ),

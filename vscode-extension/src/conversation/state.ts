@@ -118,7 +118,7 @@ function bannersOf({ status }: StateSources): Banner[] {
       {
         text: oneLine(link.message, 300),
         severity: "error",
-        actions: [{ label: l10n.t("Restart Daemon"), command: "cairn.restart" }, log],
+        actions: [{ label: l10n.t("Restart Cairn"), command: "cairn.restart" }, log],
       },
     ];
   }

@@ -80,7 +80,7 @@ export class Agent implements vscode.Disposable {
   async request<P extends object, R>(kind: RequestMethod<P, R>, params: P): Promise<R> {
     const client = this.#client;
     if (client?.state !== State.Running) {
-      throw new Error("The Cairn daemon is not running. Use “Cairn: Restart Daemon”, or look at its log.");
+      throw new Error(vscode.l10n.t("The Cairn daemon is not running. Use “Cairn: Restart Cairn”, or look at its log."));
     }
     return await client.sendRequest<R>(kind.method, params);
   }

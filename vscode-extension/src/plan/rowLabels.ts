@@ -147,8 +147,8 @@ function readyText({ open }: ReadyRow): RowText {
 
 function queuedText({ item, place, held }: QueuedRow): RowText {
   const task = oneLine(item.text, 120);
-  const when = held ? WAITS : place === 1 ? t("next") : t("queued");
-  const why = held ? t("The task before did not complete, so this does not begin by itself.") : t("Begins when the task before it has completed.");
+  const when = held ? t("paused") : place === 1 ? t("next") : t("queued");
+  const why = held ? t("The task before did not complete, so this waits until you start it.") : t("Begins when the task before it has completed.");
   return { label: task, description: when, tooltip: lines(oneLine(item.text, 1_000), why), spoken: t("To be done next: {0}, {1}", task, when) };
 }
 

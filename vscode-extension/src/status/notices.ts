@@ -111,7 +111,7 @@ function isVisible(uri: string): boolean {
 async function noDaemon(message: string): Promise<void> {
   await offer(vscode.window.showErrorMessage, message, {
     [vscode.l10n.t("Open Settings")]: ["workbench.action.openSettings", "cairn.daemon.path"],
-    [vscode.l10n.t("Restart Daemon")]: ["cairn.restart"],
+    [vscode.l10n.t("Restart Cairn")]: ["cairn.restart"],
     [vscode.l10n.t("Show Log")]: ["cairn.showLog"],
   });
 }

@@ -231,7 +231,7 @@ const actions: Readonly<Record<ActionId, (args: Args, sessionId: string | undefi
   restore_checkpoint: () => ({ label: t("Restore Checkpoint…"), command: ["cairn.restoreCheckpoint"] }),
   show_conversation: () => ({ label: t("Show Conversation"), command: ["cairn.showConversation"] }),
   show_log: () => ({ label: t("Show Log"), command: ["cairn.showLog"] }),
-  restart: () => ({ label: t("Restart Daemon"), command: ["cairn.restart"] }),
+  restart: () => ({ label: t("Restart Cairn"), command: ["cairn.restart"] }),
   open_folder: () => ({ label: t("Open Folder…"), command: ["vscode.openFolder"] }),
   open_settings: ({ setting }) => ({
     label: t("Open Settings"),
