@@ -11,7 +11,7 @@ import { meter } from "../src/status/meter";
 import type { Entry } from "../src/stores/transcript";
 import { answerRows, approvalNotice, previewName } from "../src/text/approval";
 import { pieces } from "../src/text/width";
-import { inert, oneLine, visible } from "../src/text/display";
+import { inert, oneLine, sentences, visible } from "../src/text/display";
 import { textHash } from "../src/text/hash";
 import { fenced } from "../src/text/fence";
 import { ruleRows } from "../src/text/rules";
@@ -35,6 +35,12 @@ describe("text in labels", () => {
   it("is one line, cut between characters", () => {
     expect(oneLine("  a\n  b\tc ")).toBe("a ⏎ b c");
     expect(oneLine("🙂🙂🙂🙂", 3)).toBe("🙂🙂…");
+  });
+
+  it("is spoken as sentences with one mark each", () => {
+    expect(sentences(["Cairn: idle", "Commands run in a sandbox (bubblewrap).", "Go on?"])).toBe(
+      "Cairn: idle. Commands run in a sandbox (bubblewrap). Go on?",
+    );
   });
 
   it("holds no link and no icon", () => {

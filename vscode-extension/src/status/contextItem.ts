@@ -1,6 +1,7 @@
 import * as vscode from "vscode";
 
 import type { SessionStore } from "../stores/session";
+import { sentences } from "../text/display";
 import { meter } from "./meter";
 
 /** The meter of the session in view; not there before its model has counted anything. */
@@ -30,7 +31,7 @@ export class ContextItem implements vscode.Disposable {
     const { text, lines, severity } = shown;
     this.#item.text = text;
     this.#item.tooltip = [...lines, vscode.l10n.t("Click for what can be done")].join("\n");
-    this.#item.accessibilityInformation = { label: vscode.l10n.t("Cairn: {0}", lines.join(" ")), role: "button" };
+    this.#item.accessibilityInformation = { label: vscode.l10n.t("Cairn: {0}", sentences(lines)), role: "button" };
     this.#item.backgroundColor = severity === "none" ? undefined : new vscode.ThemeColor("statusBarItem.warningBackground");
     this.#item.show();
   }

@@ -10,7 +10,7 @@ import type { SessionStore } from "../stores/session";
 import type { StatusStore } from "../stores/status";
 import type { ReviewNotification } from "../protocol";
 import { questionWords } from "../text/approval";
-import { inert, oneLine } from "../text/display";
+import { inert, oneLine, sentences } from "../text/display";
 import { messageText } from "../text/messages";
 import { Countdown } from "./countdown";
 import { statusLabel } from "./label";
@@ -92,7 +92,7 @@ export class StatusBar implements vscode.Disposable {
     const lines = said.map((line) => oneLine(line, 300));
     this.#item.text = text;
     this.#item.tooltip = lines.join("\n");
-    this.#item.accessibilityInformation = { label: lines.join(". "), role: "button" };
+    this.#item.accessibilityInformation = { label: sentences(lines), role: "button" };
     const [decide] = reviews.waiting;
     this.#item.command =
       approvals.waiting.length > 0

@@ -38,6 +38,11 @@ export function count(number: number, noun: string): string {
   return number === 0 ? "" : number === 1 ? `1 ${noun}` : `${number} ${noun}s`;
 }
 
+/** Lines as sentences for a screen reader: each ends with one mark. */
+export function sentences(lines: readonly string[]): string {
+  return lines.map((line) => (/[.!?…:。！？]$/u.test(line) ? line : `${line}.`)).join(" ");
+}
+
 /**
  * For a notification, where the editor turns `[text](target)` into a link and `$(name)` into an
  * icon: a word joiner takes both readings away and is not seen.
