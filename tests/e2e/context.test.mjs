@@ -1,4 +1,4 @@
-// How full the model's window is: the meter in the status bar, its warning, and compacting by hand.
+// How full the model's window is: the meter of the composer, its warning, the status bar, and compacting by hand.
 
 import assert from "node:assert/strict";
 
@@ -16,14 +16,16 @@ const it = cairn({
       .first()
       .waitFor({ timeout: 60 * SECOND }),
 });
-const meter = (text) => it.window.page.locator('.statusbar-item[id*="cairn.status.context"]', { hasText: text });
+const status = (text) => it.window.page.locator(`.statusbar-item[id*="cairn.status"] [aria-label*="${text}"]`);
 
-it.step("the meter shows context use and cost", async () => {
+it.step("the status bar says context use and cost", async () => {
   const { window } = it;
   await window.command("Agent: run task");
   await window.answer("New Task", "Read the cart");
   await (await it.model.next()).say("It has two functions. Shall I go on?", { prompt_tokens: 3_400, completion_tokens: 100 });
-  await meter("4k/8k · ≈ $0.01").waitFor({ timeout: 20 * SECOND });
+  await status("Context: 44 % of 8k tokens").waitFor({ timeout: 20 * SECOND });
+  await status("about $0.01").hover();
+  await window.page.locator(".monaco-hover", { hasText: "Review mode: " }).waitFor();
   await window.screenshot("40 meter");
 });
 
@@ -32,7 +34,9 @@ it.step("the meter warns before the context window is full", async () => {
   await window.command("Cairn: Reply");
   await window.answer("Reply", "Go on");
   await (await it.model.next()).say("Done so far. More?", { prompt_tokens: 6_500, completion_tokens: 100 });
-  await meter("7k/8k").waitFor();
+  await status("Context: 83 % of 8k tokens").waitFor();
+  await window.command("Cairn: Show Conversation");
+  await window.conversation().locator(".meter.warning", { hasText: "7k/8k" }).waitFor();
   await window.screenshot("41 meter warns");
 });
 

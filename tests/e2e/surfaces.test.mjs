@@ -31,6 +31,7 @@ const onDisk = (path) => readFile(join(workspace, path), "utf8");
 const edits = () => window.row("Proposed Edits", "Edit ");
 const edit = (text) => window.row("Proposed Edits", text);
 const item = (name) => window.page.locator(`.statusbar-item[id*="cairn.status.${name}"]`);
+const mode = (name) => window.page.locator(`.statusbar-item[id*="cairn.status"] [aria-label*="${name} mode: "]`);
 const zone = (text) => window.page.locator(".review-widget", { hasText: text }).filter({ visible: true });
 const press = (key) => window.page.keyboard.press(key);
 
@@ -45,17 +46,20 @@ async function onEdit(text) {
   await window.goTo(lines.findIndex((line) => line.includes(text)) + 1);
 }
 
-step("the mode is chosen in the status bar", async () => {
+step("the status bar offers nothing dangerous first, and the mode", async () => {
   await window
     .status()
     .filter({ hasText: "replay" })
     .waitFor({ timeout: 30 * SECOND });
   await window.open("src/cart.mjs");
-  await item("mode").filter({ hasText: "Review" }).click();
+  await mode("Review").click();
+  await window.page.locator(".quick-input-list .monaco-list-row.focused", { hasText: "Show Conversation" }).waitFor();
+  await window.screenshot("19 menu");
+  await window.choose("Edit Mode…");
   await window.page.locator(".quick-input-list .monaco-list-row", { hasText: "plan to approve" }).waitFor();
   await window.screenshot("20 modes");
   await window.choose("plan to approve");
-  await item("mode").filter({ hasText: "Plan" }).waitFor();
+  await mode("Plan").waitFor();
 });
 
 step("a turn in plan mode changes no file and ends with a plan to approve", async () => {
@@ -80,7 +84,7 @@ step("running the plan moves no focus and opens no tab", async () => {
     const watch = { childList: true, subtree: true, attributeFilter: ["class"] };
     new MutationObserver(() => globalThis.seen.active.add(active())).observe(document.querySelector(".part.editor .tabs-container"), watch);
   });
-  await item("mode").filter({ hasText: "Review" }).waitFor();
+  await mode("Review").waitFor();
   await window.row("Plan", "Plan, 3 of 3 done").waitFor();
   await item("edits").filter({ hasText: "6 edits to review" }).waitFor();
   const seen = await window.page.evaluate(() => {

@@ -29,7 +29,7 @@ step("without trust the status bar shows that the agent only reads, and no repla
   await status.waitFor({ timeout: 30 * SECOND });
   // The daemon of the user runs, not the repository's, and asks no server of the repository's.
   await window.page.locator('.statusbar-item[id*="cairn.status"] [aria-label*="workspace not trusted"]').waitFor();
-  await window.page.locator('.statusbar-item[id*="cairn.status.mode"]', { hasText: "Review mode" }).waitFor();
+  await window.page.locator('.statusbar-item[id*="cairn.status"] [aria-label*="Review mode: "]').waitFor();
   await window.screenshot("trust 01 read-only");
 });
 

@@ -41,8 +41,7 @@ import { ReadingPlace } from "./review/readingPlace";
 import { ReviewKeys } from "./review/reviewKeys";
 import { RemovedZones } from "./review/zones";
 import { Notices } from "./status/notices";
-import { ContextItem } from "./status/contextItem";
-import { ReviewItems } from "./status/reviewItems";
+import { EditsItem } from "./status/editsItem";
 import { sessionContext } from "./status/sessionContext";
 import { StatusBar } from "./status/statusBar";
 import { ApprovalStore } from "./stores/approval";
@@ -149,8 +148,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     new QueueCommands(tasks, sessions),
     new SessionCommands(daemon, sessions, sessionView),
     new StatusBar(stores),
-    new ReviewItems(stores),
-    new ContextItem(sessions),
+    new EditsItem(reviews),
     new Notices(status, sessions, modes, reviews, conversation),
     reviewContext(reviews),
     sessionContext(stores),

@@ -9,7 +9,7 @@ import { HunkLenses } from "../src/review/lenses";
 import { HunkDecorations } from "../src/review/hunkDecorations";
 import { EditsTree } from "../src/review/tree";
 import { RemovedZones } from "../src/review/zones";
-import { ReviewItems } from "../src/status/reviewItems";
+import { EditsItem } from "../src/status/editsItem";
 import { ApprovalStore } from "../src/stores/approval";
 import { Batcher } from "../src/stores/batcher";
 import { type Memory, ModeStore } from "../src/stores/mode";
@@ -109,7 +109,7 @@ describe("reports about a hundred files at once", () => {
     new HunkLenses(reviews);
     new HunkDecorations(reviews, "ext" as unknown as Uri);
     new RemovedZones(reviews);
-    new ReviewItems({ reviews, modes, sessions });
+    new EditsItem(reviews);
     reviewContext(reviews);
     const batcher = new Batcher<ReviewNotification>((news) => reviews.update(...news));
     let rev = 0;

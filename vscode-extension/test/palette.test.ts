@@ -2,6 +2,15 @@ import { readFileSync } from "node:fs";
 
 import { describe, expect, it } from "vitest";
 
+import { menuEntries } from "../src/commands/menu";
+import { ApprovalStore } from "../src/stores/approval";
+import { ModeStore } from "../src/stores/mode";
+import { PlanStore } from "../src/stores/plan";
+import { QuestionStore } from "../src/stores/questions";
+import { ReviewStore } from "../src/stores/review";
+import { SessionStore } from "../src/stores/session";
+import { StatusStore } from "../src/stores/status";
+
 interface Manifest {
   readonly contributes: {
     readonly commands: readonly { readonly command: string; readonly title: string; readonly category?: string; readonly enablement?: string }[];
@@ -126,5 +135,25 @@ describe("menus", () => {
     const declared = new Set(commands.map(({ command }) => command));
     const named = Object.values(menus).flatMap((entries) => entries.map(({ command }) => command));
     expect(named.filter((command) => !declared.has(command))).toEqual([]);
+  });
+});
+
+describe("the menu of the status bar", () => {
+  const stores = {
+    status: new StatusStore(),
+    sessions: new SessionStore(),
+    plans: new PlanStore(),
+    reviews: new ReviewStore(),
+    approvals: new ApprovalStore(),
+    questions: new QuestionStore(),
+    modes: new ModeStore({ get: () => undefined, update: () => undefined }, () => "plan"),
+  };
+
+  it("selects an entry that only shows something, also while a task runs and when a plan waits", () => {
+    const first = (): string | undefined => menuEntries(stores)[0]?.command;
+    expect(first()).toBe("cairn.showConversation");
+    stores.sessions.update({ sessionId: "s", turnId: "t", rev: 1, phase: { kind: "started", text: "Fix the cart" } });
+    expect(menuEntries(stores).map(({ command }) => command)).toContain("cairn.cancel");
+    expect(first()).toBe("cairn.showConversation");
   });
 });

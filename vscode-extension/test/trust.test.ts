@@ -86,6 +86,7 @@ describe("a workspace that is not trusted", () => {
       waitsFor: "",
       running: false,
       plan: undefined,
+      step: "",
       failed: false,
       asks: true,
       planReady: true,

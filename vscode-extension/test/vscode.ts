@@ -212,6 +212,10 @@ export class TreeItem {
   ) {}
 }
 
+export enum QuickPickItemKind {
+  Separator = -1,
+}
+
 export enum TreeItemCollapsibleState {
   None,
   Collapsed,

@@ -9,46 +9,56 @@ import { modeText } from "../text/modes";
 const { t } = vscode.l10n;
 
 interface Entry extends vscode.QuickPickItem {
-  readonly command: string;
+  readonly command?: string;
 }
 
 /** Menu of the status bar item: the commands that apply now. */
-export async function showMenu({ status, sessions, plans, reviews, modes }: Stores): Promise<void> {
+export async function showMenu(stores: Stores): Promise<void> {
+  const { link } = stores.status;
+  const title = link.kind === "failed" ? oneLine(link.message, 300) : "Cairn";
+  const picked = await vscode.window.showQuickPick(menuEntries(stores), { title });
+  if (picked?.command !== undefined) {
+    await vscode.commands.executeCommand(picked.command);
+  }
+}
+
+/** Entries of the menu. The first is selected when the menu opens, so it only shows something. */
+export function menuEntries({ status, sessions, plans, reviews, modes }: Stores): Entry[] {
   const running = sessions.running;
   const ready = readyPlan(sessions, modes) !== undefined;
   const open = !running && plans.plan !== undefined && openItems(plans.plan) > 0;
-  const entries: (Entry | false)[] = [
-    running && { label: `$(debug-stop) ${t("Cancel Task")}`, command: "cairn.cancel" },
-    running && { label: `$(comment) ${t("Send to the Running Task…")}`, command: "cairn.reply" },
-    ready && { label: `$(play) ${t("Run Plan")}`, command: "cairn.runPlan" },
-    !running && { label: `$(add) ${t("New Task…")}`, command: "cairn.runTask" },
-    !running && sessions.turn !== undefined && { label: `$(comment) ${t("Reply…")}`, command: "cairn.reply" },
-    open && !ready && { label: `$(debug-continue) ${t("Continue Plan")}`, command: "cairn.continue" },
-    reviews.pending > 0 && { label: `$(diff-multiple) ${t("Review All Edits")}`, command: "cairn.reviewAll" },
-    reviews.pending > 0 && { label: `$(arrow-down) ${t("Next Edit")}`, command: "cairn.nextHunk" },
-    { label: `$(list-tree) ${t("Show Plan")}`, command: "cairn.plan.focus" },
-    { label: `$(comment-discussion) ${t("Show Conversation")}`, command: "cairn.showConversation" },
-    sessions.turn !== undefined && { label: `$(fold) ${t("Compact Conversation")}`, command: "cairn.compact" },
-    !running && { label: `$(folder-opened) ${t("Open Session…")}`, command: "cairn.openSession" },
-    sessions.current !== undefined && { label: `$(markdown) ${t("Export Session as Markdown…")}`, command: "cairn.exportMarkdown" },
-    {
-      label: `$(settings) ${t("Edit Mode…")}`,
-      description: modeText(modes.of(sessions.current)).name,
-      command: "cairn.chooseMode",
-    },
-    { label: `$(server) ${t("Choose Model…")}`, description: label(status.status?.model.name ?? ""), command: "cairn.chooseModel" },
-    { label: `$(shield) ${t("Manage Allowed Commands…")}`, command: "cairn.manageRules" },
-    status.untrusted && { label: `$(workspace-untrusted) ${t("Manage Workspace Trust…")}`, command: "workbench.trust.manage" },
-    { label: `$(key) ${t("Set API Key…")}`, command: "cairn.setApiKey" },
-    { label: `$(output) ${t("Show Log")}`, command: "cairn.showLog" },
-    { label: `$(debug-restart) ${t("Restart Cairn")}`, command: "cairn.restart" },
+  const groups: (Entry | false)[][] = [
+    [
+      { label: `$(comment-discussion) ${t("Show Conversation")}`, command: "cairn.showConversation" },
+      running && { label: `$(comment) ${t("Send to the Running Task…")}`, command: "cairn.reply" },
+      ready && { label: `$(play) ${t("Run Plan")}`, command: "cairn.runPlan" },
+      !running && { label: `$(add) ${t("New Task…")}`, command: "cairn.runTask" },
+      !running && sessions.turn !== undefined && { label: `$(comment) ${t("Reply…")}`, command: "cairn.reply" },
+      open && !ready && { label: `$(debug-continue) ${t("Continue Plan")}`, command: "cairn.continue" },
+      running && { label: `$(debug-stop) ${t("Cancel Task")}`, command: "cairn.cancel" },
+    ],
+    [
+      reviews.pending > 0 && { label: `$(diff-multiple) ${t("Review All Edits")}`, command: "cairn.reviewAll" },
+      reviews.pending > 0 && { label: `$(arrow-down) ${t("Next Edit")}`, command: "cairn.nextHunk" },
+    ],
+    [
+      !running && { label: `$(folder-opened) ${t("Open Session…")}`, command: "cairn.openSession" },
+      sessions.turn !== undefined && { label: `$(fold) ${t("Compact Conversation")}`, command: "cairn.compact" },
+      sessions.current !== undefined && { label: `$(markdown) ${t("Export Session as Markdown…")}`, command: "cairn.exportMarkdown" },
+    ],
+    [
+      { label: `$(settings) ${t("Edit Mode…")}`, description: modeText(modes.of(sessions.current)).name, command: "cairn.chooseMode" },
+      { label: `$(server) ${t("Choose Model…")}`, description: label(status.status?.model.name ?? ""), command: "cairn.chooseModel" },
+      { label: `$(key) ${t("Set API Key…")}`, command: "cairn.setApiKey" },
+      { label: `$(shield) ${t("Manage Allowed Commands…")}`, command: "cairn.manageRules" },
+      status.untrusted && { label: `$(workspace-untrusted) ${t("Manage Workspace Trust…")}`, command: "workbench.trust.manage" },
+    ],
+    [
+      { label: `$(output) ${t("Show Log")}`, command: "cairn.showLog" },
+      { label: `$(debug-restart) ${t("Restart Cairn")}`, command: "cairn.restart" },
+    ],
   ];
-  const title = status.link.kind === "failed" ? oneLine(status.link.message, 300) : "Cairn";
-  const picked = await vscode.window.showQuickPick(
-    entries.filter((entry) => entry !== false),
-    { title },
-  );
-  if (picked !== undefined) {
-    await vscode.commands.executeCommand(picked.command);
-  }
+  const separator: Entry = { label: "", kind: vscode.QuickPickItemKind.Separator };
+  const shown = groups.map((group) => group.filter((entry) => entry !== false)).filter((group) => group.length > 0);
+  return shown.flatMap((group, at) => (at === 0 ? group : [separator, ...group]));
 }

@@ -14,6 +14,8 @@ export interface Facts {
   readonly waitsFor: string;
   readonly running: boolean;
   readonly plan: { readonly completed: number; readonly total: number } | undefined;
+  /** Step of the plan that is in progress; empty if there is none. */
+  readonly step: string;
   readonly failed: boolean;
   /** The last turn ended with a question. */
   readonly asks: boolean;
@@ -37,7 +39,7 @@ export function statusLabel(facts: Facts): Label {
   return facts.model?.replay === true ? { ...label, text: `${label.text} · ${l10n.t("replay")}` } : label;
 }
 
-function urgent({ link, model, connection, retryInMs, waitsFor, running, plan, failed, asks, planReady, untrusted, readOnly }: Facts): Label {
+function urgent({ link, model, connection, retryInMs, waitsFor, running, plan, step, failed, asks, planReady, untrusted, readOnly }: Facts): Label {
   if (link.kind === "failed") {
     return { text: `$(error) ${l10n.t("Cairn: not running")}`, state: link.message, severity: "error" };
   }
@@ -48,11 +50,16 @@ function urgent({ link, model, connection, retryInMs, waitsFor, running, plan, f
     return { text: `$(warning) ${l10n.t("Cairn: {0}", waitsFor)}`, state: l10n.t("waits for you: {0}", waitsFor), severity: "warning" };
   }
   if (running) {
-    const progress = plan === undefined || plan.total === 0 ? "" : ` ${plan.completed}/${plan.total}`;
     if (connection?.kind === "retrying") {
       return retrying(connection, Math.ceil(retryInMs / 1000));
     }
-    return { text: `$(loading~spin) Cairn${progress}`, state: l10n.t("working"), severity: "none" };
+    const progress = plan === undefined || plan.total === 0 ? "" : `${plan.completed}/${plan.total}`;
+    const doing = step === "" ? ["Cairn", progress] : [progress, step];
+    return {
+      text: `$(loading~spin) ${doing.join(" ").trim()}`,
+      state: step === "" ? l10n.t("working") : l10n.t("working on: {0}", step),
+      severity: "none",
+    };
   }
   if (untrusted) {
     const state = l10n.t("read-only: workspace not trusted. Click to manage the trust of this workspace");

@@ -12,8 +12,10 @@ import type { ReviewNotification } from "../protocol";
 import { questionWords } from "../text/approval";
 import { inert, oneLine, sentences } from "../text/display";
 import { messageText } from "../text/messages";
+import { modeText } from "../text/modes";
 import { Countdown } from "./countdown";
 import { statusLabel } from "./label";
+import { meter } from "./meter";
 
 export interface Stores {
   readonly status: StatusStore;
@@ -61,6 +63,8 @@ export class StatusBar implements vscode.Disposable {
     const reason = turn?.phase.kind === "ended" ? turn.phase.reason : undefined;
     const planReady = readyPlan(sessions, modes) !== undefined;
     const untrusted = status.untrusted;
+    const plan = plans.plan?.turnId === turn?.turnId ? plans.plan : undefined;
+    const step = plan?.items.find((item) => item.status === "inProgress");
     const { text, state, severity } = statusLabel({
       untrusted,
       link: status.link,
@@ -69,13 +73,15 @@ export class StatusBar implements vscode.Disposable {
       retryInMs: this.#retry.left(status.status?.connection),
       waitsFor: waitsFor(this.stores),
       running: sessions.running,
-      plan: plans.plan?.turnId === turn?.turnId ? plans.plan : undefined,
+      plan,
+      step: inert(oneLine(step?.activeForm === "" ? step.content : (step?.activeForm ?? ""), 40)),
       failed: reason === "failed",
       asks: reason === "needsInput",
       planReady,
       readOnly: sessions.readOnly && oneLine(messageText(sessions.readOnly) ?? sessions.readOnly.text, 200),
     });
     const model = status.status?.model;
+    const mode = modeText(modes.of(sessions.current));
     const said = [
       vscode.l10n.t("Cairn: {0}", state),
       ...(model === undefined || model.provider === "none"
@@ -85,6 +91,8 @@ export class StatusBar implements vscode.Disposable {
               ? vscode.l10n.t("Answers come from a replay script ({0})", model.name)
               : vscode.l10n.t("Model: {0} ({1})", model.name, model.provider),
           ]),
+      vscode.l10n.t("{0} mode: {1}", mode.name, mode.explanation),
+      ...(sessions.usage === undefined ? [] : (meter(sessions.usage)?.lines ?? [])),
       ...(status.status?.sandbox === undefined ? [] : [oneLine(messageText(status.status.sandbox) ?? status.status.sandbox.text, 200)]),
       ...(status.status?.banners.map((banner) => oneLine(messageText(banner) ?? banner.text, 300)) ?? []),
     ];

@@ -1,0 +1,44 @@
+import * as vscode from "vscode";
+
+import type { ReviewStore } from "../stores/review";
+import { editsToReview } from "../text/counts";
+
+/** Status bar item for the edits to review; hidden without any. */
+export class EditsItem implements vscode.Disposable {
+  readonly #item = vscode.window.createStatusBarItem("cairn.status.edits", vscode.StatusBarAlignment.Left, 9);
+  readonly #subscriptions: vscode.Disposable;
+
+  constructor(private readonly reviews: ReviewStore) {
+    this.#item.name = vscode.l10n.t("Cairn: Proposed Edits");
+    this.#item.command = "cairn.edits.focus";
+    this.#subscriptions = vscode.Disposable.from(
+      this.#item,
+      reviews.onDidChange(() => this.#update()),
+    );
+    this.#update();
+  }
+
+  dispose(): void {
+    this.#subscriptions.dispose();
+  }
+
+  #update(): void {
+    const { pending, files } = this.reviews;
+    if (pending === 0) {
+      this.#item.hide();
+      return;
+    }
+    const where = editsInFiles(pending, files.length);
+    this.#item.text = `$(diff) ${editsToReview(pending)}`;
+    this.#item.tooltip = `${where}\n${vscode.l10n.t("Click to list them")}`;
+    this.#item.accessibilityInformation = { label: vscode.l10n.t("Cairn: {0}", where), role: "button" };
+    this.#item.show();
+  }
+}
+
+function editsInFiles(edits: number, files: number): string {
+  if (files === 1) {
+    return edits === 1 ? vscode.l10n.t("1 edit in 1 file to review") : vscode.l10n.t("{0} edits in 1 file to review", edits);
+  }
+  return vscode.l10n.t("{0} edits in {1} files to review", edits, files);
+}
