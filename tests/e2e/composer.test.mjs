@@ -142,6 +142,93 @@ step("a text of several lines moves into an editor, and is sent from there to th
   await window.article("Both lines came.").waitFor();
 });
 
+/** Chooses from a menu that is open, also from a menu in it. */
+async function chooseFrom(...path) {
+  for (const entry of path) {
+    await window.page.locator(".monaco-menu .action-item", { hasText: entry }).last().hover();
+  }
+  await keys().press("Enter");
+  await window.page.locator(".monaco-menu").first().waitFor({ state: "hidden" });
+}
+
+/** Waits for a text in the composer, and empties it. */
+async function draft(text) {
+  await until(async () => (await window.composer().inputValue()) === text, 10 * SECOND, `the draft ${text}`);
+  await window.composer().and(window.conversation().locator(":focus")).waitFor();
+}
+
+step("menus open the composer with a draft and what they are about, and send nothing", async () => {
+  await window.open("src/cart.mjs");
+  await window.goTo(4);
+  await keys().press("Shift+ArrowDown");
+  await keys().press("Shift+ArrowDown");
+  await window.page.locator(".editor-instance .view-line", { hasText: "let sum = 0" }).click({ button: "right" });
+  await window.page.locator(".monaco-menu .action-item", { hasText: "Cairn" }).last().hover();
+  await window.page.locator(".monaco-menu .action-item", { hasText: "Write Tests" }).last().waitFor();
+  await window.screenshot("44 editor menu");
+  await chooseFrom("Write Tests");
+  await draft("Write tests for src/cart.mjs:4–5.");
+  await chip("src/cart.mjs:4–5").waitFor();
+  assert.equal(await window.conversation().locator(".composer [data-chip]").count(), 1, "the selection is there once");
+  await window.screenshot("45 draft from the editor");
+
+  await window.command("View: Show Explorer");
+  const row = (name) => window.page.locator(`.explorer-folders-view [role=treeitem][aria-label^="${name}"]`);
+  await row("src").first().click({ button: "right" });
+  await chooseFrom("Task with This Folder");
+  await chip("src/cart.mjs:4–5").waitFor();
+  await window
+    .conversation()
+    .locator(".composer .chip.added", { hasText: /^\s*src\s*$/ })
+    .waitFor();
+  await draft("Write tests for src/cart.mjs:4–5.");
+  await window.composer().fill("");
+
+  await window.open("package.json");
+  await window.goTo(1);
+  await keys().type("x");
+  await window.page
+    .locator(".squiggly-error")
+    .first()
+    .waitFor({ timeout: 30 * SECOND });
+  await keys().press("Control+.");
+  await window.page.locator(".action-widget .monaco-list-row", { hasText: "Fix with Cairn" }).waitFor();
+  await window.screenshot("46 lightbulb");
+  await window.page.locator(".action-widget .monaco-list-row", { hasText: "Fix with Cairn" }).click();
+  await until(
+    async () => /^Fix (this problem|these problems) in package.json:1/.test(await window.composer().inputValue()),
+    10 * SECOND,
+    "the problem",
+  );
+  await window.screenshot("47 draft about a problem");
+  assert.equal(await window.article("Fix this problem").count(), 0, "nothing was sent");
+  await window.command("File: Revert File");
+  await window.composer().fill("");
+
+  await window.command("Terminal: Create New Terminal");
+  await window.page.locator(".terminal-wrapper.active .xterm-helper-textarea").focus();
+  await keys().type("echo out of stock");
+  await keys().press("Enter");
+  await window.command("Terminal: Select All");
+  await window.page.evaluate(() => navigator.clipboard.writeText("mine"));
+  await window.command("Cairn: Task with Terminal Selection");
+  await chip("Terminal selection").waitFor();
+  assert.equal(await window.clipboard(), "mine", "the clipboard has its text again");
+  await window.screenshot("48 draft from the terminal");
+  await window.command("View: Toggle Panel Visibility");
+  const added = window.conversation().locator(".composer .chip.added");
+  await until(
+    async () => {
+      await added.first().locator(".chip-remove").click();
+      return (await added.count()) === 0;
+    },
+    20 * SECOND,
+    "no chip",
+  );
+  await window.conversation().getByRole("button", { name: "Back to the Conversation" }).click();
+  await window.article("Both lines came.").waitFor();
+});
+
 step("an image that is none, and a paste that is too long, are refused in words", async () => {
   await window.composer().fill("Kept");
   await give("drop", [{ name: "evil.png", base64: btoa("<svg onload=alert(1)>") }]);

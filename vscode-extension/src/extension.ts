@@ -4,6 +4,7 @@ import { cancelSubagent } from "./commands/subagents";
 import { Credentials } from "./commands/credentials";
 import { compactConversation } from "./commands/compact";
 import { Demo } from "./commands/demo";
+import { EntryPoints, ProblemActions } from "./commands/entryPoints";
 import { showMenu } from "./commands/menu";
 import { ModelPicker } from "./commands/modelPicker";
 import { chooseMode } from "./commands/modes";
@@ -145,6 +146,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     demo,
     conversation,
     new TaskCommands(tasks, sessions, modes, drafts, setup, conversation),
+    new EntryPoints(conversation),
     new QueueCommands(tasks, sessions),
     new SessionCommands(daemon, sessions, sessionView),
     new StatusBar(stores),
@@ -160,6 +162,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     vscode.languages.registerCodeActionsProvider({ scheme: "file" }, new HunkActions(reviews), {
       providedCodeActionKinds: HunkActions.kinds,
     }),
+    vscode.languages.registerCodeActionsProvider({ scheme: "file" }, new ProblemActions(), { providedCodeActionKinds: ProblemActions.kinds }),
     vscode.commands.registerCommand("cairn.chooseModel", () => models.choose()),
     vscode.commands.registerCommand("cairn.chooseMode", () => chooseMode(modes, sessions)),
     vscode.commands.registerCommand("cairn.cancelSubagent", (row?: Row) => cancelSubagent(daemon, row)),

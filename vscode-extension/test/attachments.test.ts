@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 
 import { MOST, imageType, linesOf } from "../src/conversation/attachmentLimits";
+import { problemText } from "../src/commands/entryPoints";
 import { AttachmentTray, sentWith } from "../src/conversation/attachments";
 import type { Attachment } from "../src/protocol";
 import { best, fuzzyScore } from "../src/text/fuzzy";
@@ -9,6 +10,13 @@ import { commandRows, triggerAt } from "../src/text/trigger";
 const bytes = (text: string): Uint8Array => Uint8Array.from(text, (letter) => letter.charCodeAt(0));
 const text = (name: string): Attachment => ({ kind: "text", name, text: "line" });
 const file = (uri: string): Attachment => ({ kind: "file", uri });
+
+describe("the draft about problems", () => {
+  it("quotes one in its line, and several in lines of their own", () => {
+    expect(problemText("cart.mjs:3", [{ message: "';' expected.\n  and more" }])).toBe("Fix this problem in cart.mjs:3: ';' expected. ⏎ and more");
+    expect(problemText("cart.mjs:3–4", [{ message: "One" }, { message: "Two" }])).toBe("Fix these problems in cart.mjs:3–4:\n- One\n- Two");
+  });
+});
 
 describe("content", () => {
   it("knows images by their bytes", () => {
@@ -79,9 +87,10 @@ describe("the tray of attachments", () => {
 
   it("names the lines of a selection", () => {
     const { tray: it, labels } = tray();
-    const at = (line: number) => ({ line, character: 0 });
+    const at = (line: number, character = 0) => ({ line, character });
     it.add("s", { kind: "selection", name: "a.ts", uri: "file:///w/a.ts", range: { start: at(2), end: at(4) }, text: "x" });
-    expect(labels()).toEqual(["a.ts:3–5"]);
+    it.add("s", { kind: "selection", name: "a.ts", uri: "file:///w/a.ts", range: { start: at(2), end: at(4, 1) }, text: "x" });
+    expect(labels()).toEqual(["a.ts:3–4", "a.ts:3–5"]);
   });
 });
 

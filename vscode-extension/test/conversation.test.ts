@@ -1,10 +1,11 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
 
 import type { TaskRequests } from "../src/commands/taskRequests";
-import { ConversationController, type Port, REPAINT_MS } from "../src/conversation/controller";
+import { ConversationController, REPAINT_MS } from "../src/conversation/controller";
 import { ComposerMemory } from "../src/conversation/memory";
 import type { Mention } from "../src/conversation/mentions";
 import type { FromPage, ToPage } from "../src/conversation/messages";
+import type { Port } from "../src/conversation/port";
 import type { ApproveParams, TurnNotification } from "../src/protocol";
 import { ApprovalStore } from "../src/stores/approval";
 import { ModeStore } from "../src/stores/mode";
@@ -289,6 +290,25 @@ describe("the conversation view", () => {
     expect(it.sent("mentions")).toMatchObject([{ id: 2, rows: [] }]);
     await it.say({ type: "attachFiles", addresses: ["file:///elsewhere"] });
     expect(it.sent("refused")).toMatchObject([{ reason: "Only files and folders of the workspace can be attached." }]);
+  });
+
+  it("opens with a text and attachments from a menu, and sends nothing", async () => {
+    const it = open();
+    const file = { kind: "file", uri: "file:///w/a.ts", name: "a.ts" } as const;
+    it.controller.begin("Explain a.ts.", [file]);
+    it.show();
+    await it.say({ type: "ready" });
+    expect(it.sent("draft")).toMatchObject([{ session: "", text: "Explain a.ts." }]);
+    it.controller.begin("Fix b.ts.", [{ ...file, uri: "file:///w/b.ts", name: "b.ts" }]);
+    await it.pass(0);
+    // What the user has written stays above it.
+    expect(it.sent("insert")).toMatchObject([{ text: "\nFix b.ts." }]);
+    it.controller.begin("", [{ ...file, uri: "file:///w/c.ts", name: "c.ts" }]);
+    const state = it.sent("state").at(-1)?.state;
+    expect(state?.chips.map(({ label }) => label)).toEqual(["a.ts", "b.ts", "c.ts"]);
+    // The active file is among them, and so not offered a second time.
+    expect(state?.chip).toBeUndefined();
+    expect(it.tasks.say).not.toHaveBeenCalled();
   });
 
   it("takes over a text that was written elsewhere, unless there is one already", async () => {

@@ -14,7 +14,8 @@ import { StatusStore } from "../src/stores/status";
 interface Manifest {
   readonly contributes: {
     readonly commands: readonly { readonly command: string; readonly title: string; readonly category?: string; readonly enablement?: string }[];
-    readonly menus: Readonly<Record<string, readonly { readonly command: string; readonly when?: string }[]>>;
+    readonly menus: Readonly<Record<string, readonly { readonly command: string; readonly when?: string; readonly submenu?: string }[]>>;
+    readonly submenus: readonly { readonly id: string }[];
   };
 }
 
@@ -22,7 +23,7 @@ type Context = Readonly<Record<string, string | boolean | readonly string[]>>;
 
 const read = (name: string): unknown => JSON.parse(readFileSync(new URL(`../${name}`, import.meta.url), "utf8"));
 const texts = read("package.nls.json") as Readonly<Record<string, string>>;
-const { commands: declared, menus } = (read("package.json") as Manifest).contributes;
+const { commands: declared, menus, submenus } = (read("package.json") as Manifest).contributes;
 const commands = declared.map((command) => ({ ...command, title: texts[command.title.slice(1, -1)] ?? command.title }));
 
 /** Evaluates the part of VS Code's `when` grammar that the palette uses: `||`, `&&`, `!`, `in`, `true` and `false`. */
@@ -133,8 +134,14 @@ describe("the title of a command", () => {
 describe("menus", () => {
   it("name only commands that are declared", () => {
     const declared = new Set(commands.map(({ command }) => command));
-    const named = Object.values(menus).flatMap((entries) => entries.map(({ command }) => command));
+    const named = Object.values(menus).flatMap((entries) => entries.flatMap(({ command, submenu }) => (submenu === undefined ? [command] : [])));
     expect(named.filter((command) => !declared.has(command))).toEqual([]);
+  });
+
+  it("name only submenus that are declared and have entries", () => {
+    const named = Object.values(menus).flatMap((entries) => entries.flatMap(({ submenu }) => submenu ?? []));
+    expect(named).toEqual(submenus.map(({ id }) => id));
+    expect(named.filter((id) => (menus[id] ?? []).length === 0)).toEqual([]);
   });
 });
 

@@ -1,6 +1,6 @@
 import { l10n } from "vscode";
 
-import type { Attachment } from "../protocol";
+import type { Attachment, TaskContext } from "../protocol";
 import { MOST, linesOf } from "./attachmentLimits";
 import { type ChipState, type FromPage, MAX_TEXT, type SentChip } from "./messages";
 
@@ -18,7 +18,9 @@ export function chipLabel({ name, uri, range, kind }: Attachment): string {
   if (kind !== "selection" || range === undefined) {
     return path;
   }
-  const [first, last] = [range.start.line + 1, range.end.line + 1];
+  const { start, end } = range;
+  // A selection that ends at the beginning of a line does not reach into it.
+  const [first, last] = [start.line + 1, end.character === 0 && end.line > start.line ? end.line : end.line + 1];
   return `${path}:${first === last ? `${first}` : `${first}–${last}`}`;
 }
 
@@ -106,6 +108,13 @@ export class AttachmentTray {
     }
     this.#set(session, [...kept, this.#keep(attachment)]);
     return true;
+  }
+
+  /** True if the active file or selection is attached already. */
+  covers(session: string, { activeFile, selection }: TaskContext): boolean {
+    return this.#of(session).some(({ attachment }) =>
+      selection === undefined ? attachment.kind === "file" && attachment.uri === activeFile : isSame(attachment, { kind: "selection", ...selection }),
+    );
   }
 
   /** Removes an attachment, and returns it. */

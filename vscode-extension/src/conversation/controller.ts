@@ -2,21 +2,20 @@ import { l10n } from "vscode";
 
 import type { TaskRequests } from "../commands/taskRequests";
 import { reasonOf } from "../daemon/agent";
-import type { Attachment, TaskContext } from "../protocol";
+import type { Attachment } from "../protocol";
 import { ARMED_AFTER_MS } from "../stores/approval";
 import type { Disposable } from "../stores/emitter";
 import type { TranscriptChange, TranscriptStore } from "../stores/transcript";
-import { tokens, dollars } from "../status/meter";
-import { duration } from "../text/duration";
 import { decideFile, pendingOf } from "./edits";
 import { oneLine } from "../text/display";
-import { AttachmentTray, type Found, contentOf } from "./attachments";
+import { AttachmentTray, contentOf } from "./attachments";
 import { MOST } from "./attachmentLimits";
 import { type ItemFacts, copyText, messageVersion, textVersion, turnItems } from "./items";
 import type { ComposerMemory } from "./memory";
 import type { Mention } from "./mentions";
-import { type FromPage, type ToPage, VERSION, type ViewState, readMessage } from "./messages";
-import { type StateSources, endActions, viewState } from "./state";
+import { type FromPage, VERSION, readMessage } from "./messages";
+import type { Page, Port } from "./port";
+import { type StateSources, footerOf, viewState } from "./state";
 import { pageStrings } from "./strings";
 import { Sync } from "./sync";
 
@@ -25,32 +24,6 @@ export const REPAINT_MS = 50;
 
 /** Answers to approvals that are named beside their calls, the newest. */
 const ANSWERS_KEPT = 200;
-
-/** The page, while it is in sight. */
-export interface Page {
-  post(message: ToPage): void;
-}
-
-/** Actions of the editor that the page can ask for. */
-export interface Port {
-  /** The active file and selection. */
-  context(): TaskContext;
-  /** Answers a mention. */
-  mentions(query: string): Promise<readonly Mention[]>;
-  /** Attachments for dropped files, and the number of those that cannot be attached. */
-  dropped(addresses: readonly string[]): Promise<Found>;
-  run(command: string, ...args: unknown[]): void;
-  open(target: string): void;
-  copy(text: string): void;
-  /** The page got or lost the focus. */
-  focused(on: boolean): void;
-  log(message: string): void;
-  /** Words of the user did not arrive; the page has them again. */
-  refused(text: string, error: unknown): void;
-  now(): number;
-  /** The state that the page got, for the header around it. */
-  changed(state: ViewState): void;
-}
 
 interface Parts extends StateSources {
   readonly transcript: TranscriptStore;
@@ -70,6 +43,8 @@ export class ConversationController implements Disposable {
   /** Rows of the newest mention, by its number. */
   #mentions: { readonly id: number; readonly rows: readonly Mention[] } = { id: -1, rows: [] };
   #page: Page | undefined;
+  /** The page has asked for its content. What was posted before may be lost. */
+  #ready = false;
   /** Session that the page shows; empty for none. */
   #session = "";
   #newest = "";
@@ -132,6 +107,7 @@ export class ConversationController implements Disposable {
   /** A page came into sight, or none is. */
   show(page: Page | undefined): void {
     this.#page = page;
+    this.#ready = false;
     this.#state = "";
     this.#asked.clear();
     if (page === undefined) {
@@ -157,10 +133,23 @@ export class ConversationController implements Disposable {
     this.#flush();
   }
 
-  /** Begins a new conversation, which has a session from its first message on. */
-  begin(): void {
-    this.#fresh = !this.parts.sessions.running;
+  /** Begins a new conversation, which has a session from its first message on. A running task gets the text instead. */
+  begin(text = "", attachments: readonly Attachment[] = []): void {
+    const { sessions, memory } = this.parts;
+    this.#fresh = !sessions.running;
+    const session = this.#fresh ? "" : (sessions.current ?? "");
+    this.#tray.restore(session, memory.attachments(session));
     this.focus();
+    const draft = memory.draft(session);
+    if (text !== "") {
+      const added = draft === "" ? text : `\n${text}`;
+      if (this.#page !== undefined && this.#ready) {
+        this.#page.post({ v: VERSION, type: "insert", text: added });
+      } else {
+        memory.setDraft(session, draft + added);
+      }
+    }
+    this.#attach(session, attachments);
   }
 
   /** Takes over a text that was written elsewhere; false if that session is not in view, or has a draft. */
@@ -187,6 +176,7 @@ export class ConversationController implements Disposable {
     const { memory, sessions, tasks } = this.parts;
     switch (message.type) {
       case "ready":
+        this.#ready = true;
         this.#mentions = { id: -1, rows: [] };
         this.#page?.post({ v: VERSION, type: "setup", strings: pageStrings(), history: memory.history });
         this.#page?.post({ v: VERSION, type: "reminders", shown: this.#reminders });
@@ -234,7 +224,7 @@ export class ConversationController implements Disposable {
       case "attachImage":
       case "attachFiles": {
         const { attachments, others } = await contentOf(message, this.port);
-        this.#attach(attachments);
+        this.#attach(this.#session, attachments);
         if (others > 0) {
           this.#refuse(l10n.t("Only files and folders of the workspace can be attached."));
         }
@@ -309,8 +299,8 @@ export class ConversationController implements Disposable {
     this.#page?.post({ v: VERSION, type: "sent" });
   }
 
-  #attach(attachments: readonly Attachment[]): void {
-    if (!attachments.every((attachment) => this.#tray.add(this.#session, attachment))) {
+  #attach(session: string, attachments: readonly Attachment[]): void {
+    if (!attachments.every((attachment) => this.#tray.add(session, attachment))) {
       this.#refuse(l10n.t("At most {0} attachments can be sent with a message.", MOST));
     }
     this.#flush();
@@ -343,7 +333,7 @@ export class ConversationController implements Disposable {
       if (attachment === undefined) {
         this.#refuse(l10n.t("{0}: there is nothing to attach.", mention.label));
       } else {
-        this.#attach([attachment]);
+        this.#attach(this.#session, [attachment]);
       }
     } catch (error) {
       this.#refuse(l10n.t("{0} cannot be attached: {1}", mention.label, reasonOf(error)));
@@ -447,11 +437,13 @@ export class ConversationController implements Disposable {
     if (page === undefined) {
       return;
     }
-    const shown = viewState(this.parts, this.#fresh, this.port.context());
+    const context = this.port.context();
+    const shown = viewState(this.parts, this.#fresh, context);
     const moved = shown.session !== this.#session;
     this.#session = shown.session;
     this.#tray.restore(shown.session, this.parts.memory.attachments(shown.session));
-    const state = { ...shown, chips: this.#tray.chips(shown.session) };
+    const chip = this.#tray.covers(shown.session, context) ? undefined : shown.chip;
+    const state = { ...shown, chip, chips: this.#tray.chips(shown.session) };
     for (const { id } of state.cards) {
       this.#asked.set(id, this.#asked.get(id) ?? this.port.now());
     }
@@ -485,15 +477,6 @@ export class ConversationController implements Disposable {
   readonly #facts: ItemFacts = {
     pending: (uri, turn) => pendingOf(this.parts.reviews, uri, turn),
     answered: (call) => this.#answers.get(call) ?? "",
-    footer: ({ turn, spent }, files) => {
-      const used = spent === undefined ? 0 : spent.usage.inputTokens + spent.usage.outputTokens;
-      const facts = [
-        ...(spent === undefined ? [] : [duration(spent.elapsedMs)]),
-        ...(used === 0 ? [] : [l10n.t("{0} tokens", tokens(used))]),
-        ...(spent?.costMicros === undefined ? [] : [dollars(spent.costMicros)]),
-        ...(files === 0 ? [] : [files === 1 ? l10n.t("1 file changed") : l10n.t("{0} files changed", files)]),
-      ];
-      return { facts: facts.join(" · "), actions: endActions(this.parts, turn) };
-    },
+    footer: (end, files) => footerOf(this.parts, end, files),
   };
 }

@@ -61,7 +61,7 @@ export class MentionFinder {
   }
 }
 
-function pathOf(uri: vscode.Uri): string {
+export function pathOf(uri: vscode.Uri): string {
   return vscode.workspace.asRelativePath(uri, (vscode.workspace.workspaceFolders?.length ?? 0) > 1);
 }
 
@@ -111,11 +111,12 @@ async function symbolMentions(query: string): Promise<readonly Mention[]> {
     icon: "symbol-method",
     label: name,
     detail: `${pathOf(location.uri)}:${location.range.start.line + 1}`,
-    attachment: async () => rangeOf(await vscode.workspace.openTextDocument(location.uri), location.range),
+    attachment: async () => selectionOf(await vscode.workspace.openTextDocument(location.uri), location.range),
   }));
 }
 
-function rangeOf(document: vscode.TextDocument, range: vscode.Range): Attachment {
+/** Attachment for a range of a document. */
+export function selectionOf(document: vscode.TextDocument, range: vscode.Range): Attachment {
   const { start, end } = range;
   return {
     kind: "selection",
@@ -133,7 +134,7 @@ function specials(): Mention[] {
     icon: "selection",
     label: vscode.l10n.t("Selection"),
     detail: pathOf(selected.document.uri),
-    attachment: () => Promise.resolve(rangeOf(selected.document, selected.selection)),
+    attachment: () => Promise.resolve(selectionOf(selected.document, selected.selection)),
   };
   return [
     ...(selection === undefined ? [] : [selection]),
@@ -162,7 +163,8 @@ function problems(): Attachment | undefined {
   return text === "" ? undefined : { kind: "text", name: vscode.l10n.t("Problems"), text: text.slice(0, TEXT_CHARS) };
 }
 
-async function gitChanges(): Promise<Attachment | undefined> {
+/** Changes of the repository since its last commit; `undefined` without any. */
+export async function gitChanges(): Promise<Attachment | undefined> {
   const extension = vscode.extensions.getExtension<GitExtension>("vscode.git");
   const [repository] = (await extension?.activate())?.getAPI(1).repositories ?? [];
   const changes = (await repository?.diffWithHEAD()) ?? [];

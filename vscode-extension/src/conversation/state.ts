@@ -2,10 +2,12 @@ import { l10n } from "vscode";
 
 import { readyPlan } from "../plan/planReady";
 import type { TaskContext } from "../protocol";
-import { meter } from "../status/meter";
+import { dollars, meter, tokens } from "../status/meter";
 import type { Stores } from "../status/statusBar";
 import type { QueueStore } from "../stores/queue";
+import type { Entry } from "../stores/transcript";
 import { oneLine } from "../text/display";
+import { duration } from "../text/duration";
 import { actionsOfEnd, messageText } from "../text/messages";
 import { modeText } from "../text/modes";
 import { chipLabel } from "./attachments";
@@ -58,6 +60,22 @@ function forkBanner(reason: string): Banner {
     severity: "info",
     actions: [{ label: l10n.t("Fork Session"), command: "cairn.forkSession" }],
   };
+}
+
+/** Facts about an ended turn, and the actions that it offers. */
+export function footerOf(
+  stores: Stores,
+  { turn, spent }: Extract<Entry, { kind: "end" }>,
+  files: number,
+): { readonly facts: string; readonly actions: readonly Action[] } {
+  const used = spent === undefined ? 0 : spent.usage.inputTokens + spent.usage.outputTokens;
+  const facts = [
+    ...(spent === undefined ? [] : [duration(spent.elapsedMs)]),
+    ...(used === 0 ? [] : [l10n.t("{0} tokens", tokens(used))]),
+    ...(spent?.costMicros === undefined ? [] : [dollars(spent.costMicros)]),
+    ...(files === 0 ? [] : [files === 1 ? l10n.t("1 file changed") : l10n.t("{0} files changed", files)]),
+  ];
+  return { facts: facts.join(" · "), actions: endActions(stores, turn) };
 }
 
 /** Commands that lead on from the end of the newest turn. */
@@ -184,10 +202,15 @@ function editsOf({ reviews }: StateSources): ViewState["edits"] {
   if (hunks.length === 0) {
     return undefined;
   }
-  const edits = hunks.length === 1 ? l10n.t("1 edit") : l10n.t("{0} edits", hunks.length);
-  const where = files.length === 1 ? l10n.t("in 1 file") : l10n.t("in {0} files", files.length);
   const sum = (of: "addedLines" | "removedLines"): number => hunks.reduce((all, hunk) => all + hunk[of], 0);
-  return { edits: `${edits} ${where}`, counts: { added: sum("addedLines"), removed: sum("removedLines") } };
+  return { edits: editsInFiles(hunks.length, files.length), counts: { added: sum("addedLines"), removed: sum("removedLines") } };
+}
+
+function editsInFiles(edits: number, files: number): string {
+  if (files === 1) {
+    return edits === 1 ? l10n.t("1 edit in 1 file") : l10n.t("{0} edits in 1 file", edits);
+  }
+  return l10n.t("{0} edits in {1} files", edits, files);
 }
 
 function chipOf({ activeFile, selection }: TaskContext): ViewState["chip"] {

@@ -5,14 +5,16 @@ import * as vscode from "vscode";
 import type { ModelSetup } from "../commands/modelSetup";
 import { taskContext } from "../commands/tasks";
 import { kindOf } from "../daemon/agent";
+import type { Attachment } from "../protocol";
 import { contextKeys } from "../status/contextKeys";
 import { Emitter } from "../stores/emitter";
-import { ConversationController, type Port } from "./controller";
+import { ConversationController } from "./controller";
 import { pageHtml } from "./html";
 import { MentionFinder, dropped } from "./mentions";
 import { type ToPage, VERSION } from "./messages";
 import { openTarget } from "./openTarget";
 import { PageWatch } from "./pageWatch";
+import type { Port } from "./port";
 
 type Parts = ConstructorParameters<typeof ConversationController>[0];
 
@@ -115,9 +117,9 @@ export class ConversationView implements vscode.WebviewViewProvider, vscode.Disp
     await this.#lastMove;
   }
 
-  /** The same, for a task in a new session. */
-  async begin(): Promise<void> {
-    this.#controller.begin();
+  /** The same, for a task in a new session, with a text and attachments to look at before they are sent. */
+  async begin(text = "", attachments: readonly Attachment[] = []): Promise<void> {
+    this.#controller.begin(text, attachments);
     await vscode.commands.executeCommand(`${VIEW}.focus`);
   }
 
