@@ -103,6 +103,11 @@ step("edits are visible without lenses and next to Git's decorations", async () 
   assert.equal(await zone("import { discount }").count(), 0, "a change of words is shown in its line");
   await window.page.locator(".dirty-diff-glyph").first().waitFor();
   assert.equal(await window.page.locator(".codelens-decoration").count(), 0);
+  // Git adds its letter to a file that it does not know, and the colour of edits stays.
+  const label = edit("pricing.test.mjs, ").locator(".monaco-icon-label").first();
+  const badge = () => label.evaluate((element) => getComputedStyle(element, "::after").content);
+  await until(async () => /\d, U/.test(await badge()), 10 * SECOND, "Git's letter");
+  assert.equal(await label.locator(".label-name").evaluate((element) => getComputedStyle(element).color), "rgb(137, 85, 3)");
   await window.screenshot("22 git, no lenses");
 });
 

@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 
 import { PlanTree } from "../src/plan/tree";
+import { FileBadges } from "../src/review/badges";
 import type { ApproveParams, Hunk } from "../src/protocol";
 import { ApprovalStore } from "../src/stores/approval";
 import { ModeStore } from "../src/stores/mode";
@@ -10,7 +11,7 @@ import { QueueStore } from "../src/stores/queue";
 import { ReviewStore } from "../src/stores/review";
 import { SessionStore } from "../src/stores/session";
 import { SubagentStore } from "../src/stores/subagents";
-import { drawn } from "./vscode";
+import { drawn, git } from "./vscode";
 
 it("the badge of the plan counts open questions and edits, not open steps", () => {
   const approvals = new ApprovalStore();
@@ -60,4 +61,22 @@ it("the badge of the plan counts open questions and edits, not open steps", () =
   const usage = { inputTokens: 0, outputTokens: 0, cachedTokens: 0 };
   sessions.update({ sessionId: "s", turnId: "t", rev: 2, phase: { kind: "ended", reason: "needsInput", summary: "Which?", openItems: 2, usage } });
   expect(badge()).toBe("badge cairn.plan 1");
+});
+
+it("the colour of files with edits is registered after Git's, which VS Code would prefer otherwise", async () => {
+  const reviews = new ReviewStore();
+  const badges = new FileBadges(reviews);
+  await Promise.resolve();
+  await Promise.resolve();
+  const news = (): string[] => drawn.splice(0).filter((line) => line.startsWith("decorations"));
+  git.opened();
+  expect(news()).toEqual([]);
+  const file = { uri: "file:///w/a.md", path: "a.md", rev: 1, kind: "edited", hunks: [{ id: "1" } as Hunk] } as const;
+  reviews.update({ ...file, hunks: [...file.hunks] });
+  expect(news()).toEqual(["decorations on"]);
+  git.opened();
+  expect(news()).toEqual(["decorations off", "decorations on"]);
+  reviews.update({ ...file, rev: 2, hunks: [] });
+  expect(news()).toEqual(["decorations off"]);
+  badges.dispose();
 });

@@ -134,7 +134,8 @@ describe("reports about a hundred files at once", () => {
     const one = await drawnFor(1);
     const hundred = await drawnFor(100);
     expect(counted(hundred)).toEqual(counted(one));
-    expect(one.accepted.filter((line) => line === "event").length).toBe(3);
+    expect(one.accepted.filter((line) => line === "event").length).toBe(2);
+    expect(one.accepted.filter((line) => line === "decorations off").length).toBe(1);
     expect(hundred.proposed.filter((line) => line.startsWith("cairn.status.edits"))).toEqual(["cairn.status.edits $(diff) 200 edits to review"]);
   });
 

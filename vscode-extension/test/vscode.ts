@@ -189,12 +189,17 @@ export const desk = {
 
 export class Disposable {
   static from(...parts: { dispose(): void }[]): Disposable {
-    return new Disposable(parts);
+    const all = new Disposable(() => {});
+    all.parts = parts;
+    return all;
   }
 
-  private constructor(private readonly parts: { dispose(): void }[]) {}
+  private parts: { dispose(): void }[] = [];
+
+  constructor(private readonly call: () => void) {}
 
   dispose(): void {
+    this.call();
     for (const part of this.parts) {
       part.dispose();
     }
@@ -263,6 +268,24 @@ export const workspace = {
   },
 };
 
+/** VS Code's git extension; a test opens a repository by it. */
+export const git = { opened: () => {} };
+
+export const extensions = {
+  getExtension: () => ({
+    activate: () =>
+      Promise.resolve({
+        enabled: true,
+        getAPI: () => ({
+          onDidOpenRepository: (listener: () => void) => {
+            git.opened = listener;
+            return { dispose: () => {} };
+          },
+        }),
+      }),
+  }),
+};
+
 /** Questions of modal dialogs, and the button that answers the next ones. */
 export const dialog = { asked: [] as string[], answer: undefined as string | undefined };
 
@@ -279,7 +302,10 @@ export const window = {
   },
   onDidChangeActiveColorTheme: () => ({ dispose: () => {} }),
   onDidChangeActiveTextEditor: () => ({ dispose: () => {} }),
-  registerFileDecorationProvider: () => ({ dispose: () => {} }),
+  registerFileDecorationProvider: () => {
+    drawn.push("decorations on");
+    return { dispose: () => drawn.push("decorations off") };
+  },
   createTreeView: (id: string) => ({
     set badge(badge: { value: number } | undefined) {
       drawn.push(`badge ${id} ${badge?.value ?? "none"}`);

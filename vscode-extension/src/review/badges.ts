@@ -3,20 +3,31 @@ import * as vscode from "vscode";
 import type { ReviewStore } from "../stores/review";
 import { proposedEdits } from "../text/counts";
 import { movedFrom } from "../text/review";
+import { onDidOpenRepository } from "./gitRepositories";
 
-/** Marks files with proposed edits in tabs, in the explorer and in our own tree. */
+/**
+ * Marks files with proposed edits in tabs, in the explorer and in our own tree.
+ *
+ * Of several extensions with a colour for a file, VS Code takes the one that registered last, and Git registers when
+ * it opens a repository. So this one registers with the first edit, and again after a repository was opened.
+ */
 export class FileBadges implements vscode.FileDecorationProvider, vscode.Disposable {
   readonly #changed = new vscode.EventEmitter<vscode.Uri | vscode.Uri[] | undefined>();
   readonly #subscriptions: vscode.Disposable;
+  #registration: vscode.Disposable | undefined;
 
   readonly onDidChangeFileDecorations = this.#changed.event;
 
   constructor(private readonly reviews: ReviewStore) {
     this.#subscriptions = vscode.Disposable.from(
       this.#changed,
-      reviews.onDidChange((uris) => this.#changed.fire(uris?.map((uri) => vscode.Uri.parse(uri)))),
-      vscode.window.registerFileDecorationProvider(this),
+      reviews.onDidChange((uris) => this.#follow(uris)),
+      onDidOpenRepository(() => {
+        this.#unregister();
+        this.#follow(undefined);
+      }),
     );
+    this.#follow(undefined);
   }
 
   provideFileDecoration(uri: vscode.Uri): vscode.FileDecoration | undefined {
@@ -32,6 +43,22 @@ export class FileBadges implements vscode.FileDecorationProvider, vscode.Disposa
   }
 
   dispose(): void {
+    this.#unregister();
     this.#subscriptions.dispose();
+  }
+
+  #follow(uris: readonly string[] | undefined): void {
+    if (this.reviews.pending === 0) {
+      this.#unregister();
+    } else if (this.#registration === undefined) {
+      this.#registration = vscode.window.registerFileDecorationProvider(this);
+    } else {
+      this.#changed.fire(uris?.map((uri) => vscode.Uri.parse(uri)));
+    }
+  }
+
+  #unregister(): void {
+    this.#registration?.dispose();
+    this.#registration = undefined;
   }
 }
