@@ -19,8 +19,10 @@ const SHOWN =
 const UNSHOWN =
   /^(Error|TypeError|RangeError|appendLine|appendText|trace|debug|info|warn|error|log|replace|replaceAll|split|join|test|register\w*)$/u;
 
-/** Words of programs: context values of rows, keys, and the frame of the page. */
+/** Words of programs: context values of rows, keys, the frame of the page, an address, and names of products. */
 const PROGRAM_WORDS: Readonly<Record<string, RegExp>> = {
+  "commands/modelPicker.ts": /^https:/u,
+  "commands/modelServers.ts": /^(Google Gemini|Qwen \(Alibaba Cloud\)|Kimi \(Moonshot AI\)|LM Studio)$/u,
   "conversation/html.ts": /^default-src|^<!DOCTYPE/u,
   "conversation/items.ts": /^Update the plan$/u,
   "plan/rows.ts": /^(approval always|subagent running|past item)$/u,
