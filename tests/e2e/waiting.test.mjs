@@ -94,6 +94,7 @@ step("one click leads to the edit, and the agent continues after the decision", 
   await window.notification("The agent waits until").waitFor({ state: "hidden" });
   await next.say("Hello is said.");
   await plan("Say hello in the readme: done").waitFor();
-  assert.equal(await window.page.locator('.part.auxiliarybar .action-item:has([aria-label^="Cairn"]) .badge .badge-content:visible').count(), 0);
+  const badge = window.page.locator('.part.auxiliarybar .action-item:has([aria-label^="Cairn"]) .badge .badge-content:visible');
+  await until(async () => (await badge.count()) === 0, 10 * SECOND, "the badge to go");
   await until(async () => (await readFile(join(workspace, "README.md"), "utf8")).startsWith("# Hello, shop"), 10 * SECOND, "the edit is on disk");
 });
