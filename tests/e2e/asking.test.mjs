@@ -31,6 +31,38 @@ const words = (request) =>
     .map(({ content }) => JSON.stringify(content))
     .at(-1);
 
+/** Opens the walkthrough, and returns the marks of its steps. */
+async function walkthrough() {
+  await window.command("Welcome: Open Walkthrough...");
+  await window.choose("Get started with Cairn");
+  await window.page.locator(".getting-started-step").nth(3).waitFor();
+  return window.page.locator(".getting-started-step .codicon.complete");
+}
+
+step("the walkthrough has a picture for each step, in the colours of the theme", async () => {
+  // A narrow window shows the text alone.
+  await window.page.setViewportSize({ width: 1600, height: 800 });
+  const done = await walkthrough();
+  for (const theme of ["Light Modern", "Dark High Contrast", "Dark Modern"]) {
+    await window.theme(theme);
+    for (const [at, name] of ["model", "run", "review", "keys"].entries()) {
+      await window.page.locator(".getting-started-step").nth(at).click();
+      const picture = window.page.frameLocator("iframe.webview").frameLocator("#active-frame").locator(`svg#${name}`);
+      await picture.waitFor();
+      assert.ok((await picture.boundingBox()).width > 200, name);
+      const fill = await picture
+        .locator("rect")
+        .first()
+        .evaluate((rect) => getComputedStyle(rect).fill);
+      assert.equal(fill === "rgb(255, 255, 255)", theme.startsWith("Light"), `${theme}: ${fill}`);
+      await window.screenshot(`asking-00 walkthrough ${name} ${theme}`);
+    }
+  }
+  assert.equal(await done.count(), 0, "a look at a step does not complete it");
+  await window.command("View: Close All Editors");
+  await window.page.setViewportSize({ width: 1280, height: 800 });
+});
+
 step("without a model a task does not start, the user can set one up, and no file is written", async () => {
   await window
     .status()
@@ -143,4 +175,10 @@ step("an earlier text can be used again", async () => {
   await window.choose("Is the total of the cart safe?");
   await until(async () => (await box().inputValue()) === "Is the total of the cart safe?", 5 * SECOND, "the earlier text");
   await window.page.keyboard.press("Escape");
+});
+
+step("the walkthrough knows what was done", async () => {
+  const done = await walkthrough();
+  await until(async () => (await done.count()) === 2, 10 * SECOND, "a model and a task");
+  await window.screenshot("asking-07 walkthrough done");
 });

@@ -104,6 +104,9 @@ export class ReviewCommands implements vscode.Disposable {
       return false;
     }
     const decided = await this.#decide(decision, choice, feedback);
+    if (decided && pointerPlace(decision, arg) === undefined) {
+      void vscode.commands.executeCommand("setContext", "cairn.hasUsedKeys", true);
+    }
     if (decided && placed !== undefined && advances(arg)) {
       await reportWithout(this.reviews, placed);
       await this.#advance(placed);
