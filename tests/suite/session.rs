@@ -3,6 +3,7 @@
 mod crash_recovery;
 mod edit_crash_recovery;
 mod pending_restore;
+mod session_changes;
 mod session_list;
 mod sessions;
 mod soak;

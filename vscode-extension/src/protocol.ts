@@ -32,6 +32,7 @@ export const requests = {
   listSessions: { method: "agent/sessions/list" } as RequestMethod<ListSessionsParams, ListSessionsResult>,
   openSession: { method: "agent/sessions/open" } as RequestMethod<OpenSessionParams, OpenSessionResult>,
   forkSession: { method: "agent/sessions/fork" } as RequestMethod<ForkSessionParams, OpenSessionResult>,
+  renameSession: { method: "agent/sessions/rename" } as RequestMethod<RenameSessionParams, Empty>,
   deleteSession: { method: "agent/sessions/delete" } as RequestMethod<DeleteSessionParams, Empty>,
   exportSession: { method: "agent/sessions/export" } as RequestMethod<ExportSessionParams, ExportSessionResult>,
   listRules: { method: "agent/rules/list" } as RequestMethod<Empty, ListRulesResult>,
@@ -342,7 +343,7 @@ hint: string,
 /**
  * Action that solves the problem; absent if there is none. Since 1.1.
  */
-action?: ActionId, } & ({ "code": "not_initialized" } | { "code": "already_shut_down" } | { "code": "protocol_version", "args": { daemon: string, editor: string, } } | { "code": "invalid_params", "args": { method: string, reason: string, } } | { "code": "unknown_command", "args": { command: string, } } | { "code": "invalid_arguments", "args": { command: string, reason: string, form: string, } } | { "code": "overloaded" } | { "code": "request_dropped" } | { "code": "internal_error" } | { "code": "no_folder" } | { "code": "no_usable_model", "args": { reason: TurnProblem, } } | { "code": "empty_task" } | { "code": "turn_running" } | { "code": "turn_ended" } | { "code": "session_not_loaded" } | { "code": "session_unknown" } | { "code": "session_not_found" } | { "code": "no_session" } | { "code": "session_running" } | { "code": "session_read_only", "args": { reason: ReadOnlyProblem, } } | { "code": "session_open_elsewhere" } | { "code": "session_unreadable", "args": { reason: string, } } | { "code": "invalid_page" } | { "code": "no_ended_turn" } | { "code": "queue_full", "args": { limit: number, } } | { "code": "too_many_attachments", "args": { limit: number, } } | { "code": "attachment_too_large", "args": { name: string, limit: number, } } | { "code": "attachment_unreadable", "args": { name: string, reason: string, } } | { "code": "attachment_protected", "args": { name: string, } } | { "code": "not_an_image", "args": { name: string, } } | { "code": "images_unsupported", "args": { model: string, } } | { "code": "empty_follow_up" } | { "code": "follow_up_started" } | { "code": "nothing_to_compact" } | { "code": "document_not_open" } | { "code": "checkpoint_not_found" } | { "code": "rules_unreadable", "args": { reason: string, } });
+action?: ActionId, } & ({ "code": "not_initialized" } | { "code": "already_shut_down" } | { "code": "protocol_version", "args": { daemon: string, editor: string, } } | { "code": "invalid_params", "args": { method: string, reason: string, } } | { "code": "unknown_command", "args": { command: string, } } | { "code": "invalid_arguments", "args": { command: string, reason: string, form: string, } } | { "code": "overloaded" } | { "code": "request_dropped" } | { "code": "internal_error" } | { "code": "no_folder" } | { "code": "no_usable_model", "args": { reason: TurnProblem, } } | { "code": "empty_task" } | { "code": "turn_running" } | { "code": "turn_ended" } | { "code": "session_not_loaded" } | { "code": "session_unknown" } | { "code": "session_not_found" } | { "code": "no_session" } | { "code": "session_running" } | { "code": "session_read_only", "args": { reason: ReadOnlyProblem, } } | { "code": "session_open_elsewhere" } | { "code": "session_unreadable", "args": { reason: string, } } | { "code": "session_name_invalid", "args": { limit: number, } } | { "code": "invalid_page" } | { "code": "no_ended_turn" } | { "code": "queue_full", "args": { limit: number, } } | { "code": "too_many_attachments", "args": { limit: number, } } | { "code": "attachment_too_large", "args": { name: string, limit: number, } } | { "code": "attachment_unreadable", "args": { name: string, reason: string, } } | { "code": "attachment_protected", "args": { name: string, } } | { "code": "not_an_image", "args": { name: string, } } | { "code": "images_unsupported", "args": { model: string, } } | { "code": "empty_follow_up" } | { "code": "follow_up_started" } | { "code": "nothing_to_compact" } | { "code": "document_not_open" } | { "code": "checkpoint_not_found" } | { "code": "rules_unreadable", "args": { reason: string, } });
 
 export type ErrorKind = "notReady" | "noModel" | "invalidParams" | "staleRevision" | "unknownSession" | "sessionLocked" | "turnMismatch" | "untrusted" | "overloaded" | "internal";
 
@@ -663,7 +664,14 @@ export type ReadOnlyReason = "openElsewhere" | "damaged" | "notWritable";
 
 export type RefusedEdit = "stale" | "readOnly" | "closed" | "failed";
 
-export type RequestProblem = { "code": "not_initialized" } | { "code": "already_shut_down" } | { "code": "protocol_version", "args": { daemon: string, editor: string, } } | { "code": "invalid_params", "args": { method: string, reason: string, } } | { "code": "unknown_command", "args": { command: string, } } | { "code": "invalid_arguments", "args": { command: string, reason: string, form: string, } } | { "code": "overloaded" } | { "code": "request_dropped" } | { "code": "internal_error" } | { "code": "no_folder" } | { "code": "no_usable_model", "args": { reason: TurnProblem, } } | { "code": "empty_task" } | { "code": "turn_running" } | { "code": "turn_ended" } | { "code": "session_not_loaded" } | { "code": "session_unknown" } | { "code": "session_not_found" } | { "code": "no_session" } | { "code": "session_running" } | { "code": "session_read_only", "args": { reason: ReadOnlyProblem, } } | { "code": "session_open_elsewhere" } | { "code": "session_unreadable", "args": { reason: string, } } | { "code": "invalid_page" } | { "code": "no_ended_turn" } | { "code": "queue_full", "args": { limit: number, } } | { "code": "too_many_attachments", "args": { limit: number, } } | { "code": "attachment_too_large", "args": { name: string, limit: number, } } | { "code": "attachment_unreadable", "args": { name: string, reason: string, } } | { "code": "attachment_protected", "args": { name: string, } } | { "code": "not_an_image", "args": { name: string, } } | { "code": "images_unsupported", "args": { model: string, } } | { "code": "empty_follow_up" } | { "code": "follow_up_started" } | { "code": "nothing_to_compact" } | { "code": "document_not_open" } | { "code": "checkpoint_not_found" } | { "code": "rules_unreadable", "args": { reason: string, } };
+export type RenameSessionParams = { sessionId: string, 
+/**
+ * At most 200 characters, without control characters. Space around it is removed. Empty: the
+ * session has no name any more, and is shown by its first message.
+ */
+name: string, };
+
+export type RequestProblem = { "code": "not_initialized" } | { "code": "already_shut_down" } | { "code": "protocol_version", "args": { daemon: string, editor: string, } } | { "code": "invalid_params", "args": { method: string, reason: string, } } | { "code": "unknown_command", "args": { command: string, } } | { "code": "invalid_arguments", "args": { command: string, reason: string, form: string, } } | { "code": "overloaded" } | { "code": "request_dropped" } | { "code": "internal_error" } | { "code": "no_folder" } | { "code": "no_usable_model", "args": { reason: TurnProblem, } } | { "code": "empty_task" } | { "code": "turn_running" } | { "code": "turn_ended" } | { "code": "session_not_loaded" } | { "code": "session_unknown" } | { "code": "session_not_found" } | { "code": "no_session" } | { "code": "session_running" } | { "code": "session_read_only", "args": { reason: ReadOnlyProblem, } } | { "code": "session_open_elsewhere" } | { "code": "session_unreadable", "args": { reason: string, } } | { "code": "session_name_invalid", "args": { limit: number, } } | { "code": "invalid_page" } | { "code": "no_ended_turn" } | { "code": "queue_full", "args": { limit: number, } } | { "code": "too_many_attachments", "args": { limit: number, } } | { "code": "attachment_too_large", "args": { name: string, limit: number, } } | { "code": "attachment_unreadable", "args": { name: string, reason: string, } } | { "code": "attachment_protected", "args": { name: string, } } | { "code": "not_an_image", "args": { name: string, } } | { "code": "images_unsupported", "args": { model: string, } } | { "code": "empty_follow_up" } | { "code": "follow_up_started" } | { "code": "nothing_to_compact" } | { "code": "document_not_open" } | { "code": "checkpoint_not_found" } | { "code": "rules_unreadable", "args": { reason: string, } };
 
 export type RestoreCheckpointParams = { turnId: string, 
 /**
@@ -801,6 +809,10 @@ export type SessionSnapshot = { sessionId: string,
  */
 task?: string, 
 /**
+ * Name that the user gave it. Since 1.3.
+ */
+name?: string, 
+/**
  * Newest turn, running or ended.
  */
 turn?: TurnNotification, plan?: PlanNotification, 
@@ -841,6 +853,10 @@ export type SessionSummary = { sessionId: string,
  * Beginning of the first message; empty if there is none.
  */
 task: string, 
+/**
+ * Name that the user gave it. Since 1.3.
+ */
+name?: string, 
 /**
  * Milliseconds since 1970.
  */

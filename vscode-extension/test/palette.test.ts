@@ -74,10 +74,10 @@ describe("the command palette", () => {
   });
 
   it("holds about twenty commands with a session", () => {
-    expect(palette(session)).toHaveLength(20);
-    expect(palette({ ...session, "cairn.planOpen": true })).toHaveLength(21);
-    expect(palette({ ...edits, "cairn.planOpen": true })).toHaveLength(27);
-    expect(palette({ ...edits, "cairn.running": true, "cairn.planOpen": true, "cairn.approvalWaiting": true })).toHaveLength(26);
+    expect(palette(session)).toHaveLength(21);
+    expect(palette({ ...session, "cairn.planOpen": true })).toHaveLength(22);
+    expect(palette({ ...edits, "cairn.planOpen": true })).toHaveLength(28);
+    expect(palette({ ...edits, "cairn.running": true, "cairn.planOpen": true, "cairn.approvalWaiting": true })).toHaveLength(27);
   });
 
   it("offers decisions on an edit only where there is one", () => {

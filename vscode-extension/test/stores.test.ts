@@ -297,6 +297,22 @@ describe("an opened session", () => {
     expect(store.readOnly).toBeUndefined();
   });
 
+  it("has its name as its title, else the words of its newest turn", () => {
+    const store = new SessionStore();
+    store.update(started(1, "t1", "one"));
+    expect([store.title, store.name]).toEqual(["task of t1", undefined]);
+    store.rename("one", "The fix");
+    store.update(started(2, "t2", "one"));
+    expect([store.title, store.name]).toEqual(["The fix", "The fix"]);
+    store.open({ ...plain, sessionId: "two", name: "Other" });
+    expect(store.title).toBe("Other");
+    store.open({ ...plain, sessionId: "one" });
+    expect([store.title, store.name]).toEqual(["", undefined]);
+    store.rename("one", "Again");
+    store.rename("one", "");
+    expect(store.name).toBeUndefined();
+  });
+
   it("leaves the view when it is deleted", () => {
     const store = new SessionStore();
     store.open({ ...plain, sessionId: "one", turn: ended(2, "t0", "one") });

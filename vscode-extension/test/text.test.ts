@@ -86,6 +86,10 @@ describe("a session in the list", () => {
     expect(sessionText({ ...session, ...change }, 0).label).toBe(`$(${sign}) Fix $\u2060(it) ⏎ now`);
   });
 
+  it("has its name in place of its task", () => {
+    expect(sessionText({ ...session, name: "The $(fix)" }, 0).label).toBe("$(comment-discussion) The $\u2060(fix)");
+  });
+
   it("without a message says so", () => {
     expect(sessionText({ ...session, task: "" }, 0).label).toBe("$(comment-discussion) Nothing said yet");
   });

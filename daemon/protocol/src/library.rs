@@ -1,4 +1,4 @@
-//! Sessions of a workspace, current and earlier: list, open, fork, delete, export.
+//! Sessions of a workspace, current and earlier: list, open, rename, fork, delete, export.
 
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
@@ -36,6 +36,10 @@ pub struct SessionSummary {
     pub session_id: String,
     /// Beginning of the first message; empty if there is none.
     pub task: String,
+    /// Name that the user gave it. Since 1.3.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub name: Option<String>,
     /// Milliseconds since 1970.
     #[ts(type = "number")]
     pub updated_ms: u64,
@@ -129,6 +133,16 @@ pub struct ForkSessionParams {
     pub at_turn: Option<String>,
 }
 
+/// Gives a session a name, also while it runs. Refused while another window has it open. Since 1.3.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct RenameSessionParams {
+    pub session_id: String,
+    /// At most 200 characters, without control characters. Space around it is removed. Empty: the
+    /// session has no name any more, and is shown by its first message.
+    pub name: String,
+}
+
 /// Deletes a session from the disk. Refused while it runs, and while another window has it open.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
@@ -169,6 +183,7 @@ declare_client_requests! {
     ListSessions("agent/sessions/list", ListSessionsParams {}) -> ListSessionsResult,
     OpenSession("agent/sessions/open", OpenSessionParams {}) -> OpenSessionResult,
     ForkSession("agent/sessions/fork", ForkSessionParams {}) -> OpenSessionResult,
+    RenameSession("agent/sessions/rename", RenameSessionParams { name }) -> Empty,
     DeleteSession("agent/sessions/delete", DeleteSessionParams {}) -> Empty,
     ExportSession("agent/sessions/export", ExportSessionParams {}) -> ExportSessionResult,
 }

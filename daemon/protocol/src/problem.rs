@@ -94,6 +94,8 @@ problems! {
         SessionReadOnly { reason: ReadOnlyProblem }: SessionLocked,
         SessionOpenElsewhere: SessionLocked,
         SessionUnreadable { reason: String }: Internal => ShowLog,
+        /// A name of a session is longer than `limit` characters, or holds control characters. Since 1.3.
+        SessionNameInvalid { limit: u32 }: InvalidParams,
         InvalidPage: InvalidParams => OpenSession,
         NoEndedTurn: InvalidParams,
         QueueFull { limit: u32 }: InvalidParams,

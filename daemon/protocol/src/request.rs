@@ -282,6 +282,10 @@ pub struct SessionSnapshot {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub task: Option<String>,
+    /// Name that the user gave it. Since 1.3.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub name: Option<String>,
     /// Newest turn, running or ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]

@@ -31,9 +31,9 @@ use serde_json::{Value, json};
 
 use crate::fixtures::*;
 
-type Refusal = (ErrorKind, String);
+pub(super) type Refusal = (ErrorKind, String);
 
-async fn try_ask<M: RequestMethod>(
+pub(super) async fn try_ask<M: RequestMethod>(
     editor: &EditorDouble,
     params: M::Params,
 ) -> Result<M::Result, Refusal> {
@@ -43,11 +43,11 @@ async fn try_ask<M: RequestMethod>(
     })
 }
 
-async fn list(editor: &EditorDouble, params: ListSessionsParams) -> ListSessionsResult {
+pub(super) async fn list(editor: &EditorDouble, params: ListSessionsParams) -> ListSessionsResult {
     try_ask::<ListSessions>(editor, params).await.unwrap()
 }
 
-async fn all(editor: &EditorDouble) -> Vec<SessionSummary> {
+pub(super) async fn all(editor: &EditorDouble) -> Vec<SessionSummary> {
     let ListSessionsResult { sessions, next } = list(editor, Default::default()).await;
     assert_eq!(next, None);
     sessions
@@ -60,18 +60,22 @@ fn opened(result: OpenSessionResult) -> SessionSnapshot {
     }
 }
 
-async fn open(editor: &EditorDouble, session_id: &str) -> SessionSnapshot {
+pub(super) async fn open(editor: &EditorDouble, session_id: &str) -> SessionSnapshot {
     let params = OpenSessionParams { session_id: session_id.into(), before: None };
     opened(try_ask::<OpenSession>(editor, params).await.unwrap())
 }
 
-async fn fork(editor: &EditorDouble, session_id: &str, at_turn: Option<&str>) -> SessionSnapshot {
+pub(super) async fn fork(
+    editor: &EditorDouble,
+    session_id: &str,
+    at_turn: Option<&str>,
+) -> SessionSnapshot {
     let at_turn = at_turn.map(str::to_owned);
     let params = ForkSessionParams { session_id: session_id.into(), at_turn };
     opened(try_ask::<ForkSession>(editor, params).await.unwrap())
 }
 
-async fn delete(editor: &EditorDouble, session_id: &str) -> Result<(), Refusal> {
+pub(super) async fn delete(editor: &EditorDouble, session_id: &str) -> Result<(), Refusal> {
     let params = DeleteSessionParams { session_id: session_id.into() };
     try_ask::<DeleteSession>(editor, params).await.map(|_| ())
 }
@@ -84,7 +88,7 @@ async fn export(editor: &EditorDouble, session_id: &str, format: ExportFormat) -
     }
 }
 
-async fn run_in(editor: &EditorDouble, session_id: &str) -> Result<String, Refusal> {
+pub(super) async fn run_in(editor: &EditorDouble, session_id: &str) -> Result<String, Refusal> {
     let params = RunTaskParams {
         text: "Go on".into(),
         session_id: Some(session_id.into()),
@@ -98,7 +102,7 @@ async fn banners(editor: &EditorDouble) -> Vec<Banner> {
 }
 
 /// Transcript, one line each.
-fn told(transcript: &[TranscriptEntry]) -> Vec<String> {
+pub(super) fn told(transcript: &[TranscriptEntry]) -> Vec<String> {
     let line = |entry: &TranscriptEntry| match entry {
         TranscriptEntry::Turn(turn) => match &turn.phase {
             TurnPhase::Started { text, .. } => Some(format!("started: {text}")),
@@ -112,12 +116,12 @@ fn told(transcript: &[TranscriptEntry]) -> Vec<String> {
 }
 
 /// Folder of the journals of the workspace.
-fn place(test: &TestDaemon) -> PathBuf {
+pub(super) fn place(test: &TestDaemon) -> PathBuf {
     sessions::folder(test.state(), &[test.folder().canonicalize().unwrap()])
 }
 
 /// A journal of these lines, as a daemon leaves it.
-fn journal(folder: &Path, id: &str, lines: impl IntoIterator<Item = Line>) {
+pub(super) fn journal(folder: &Path, id: &str, lines: impl IntoIterator<Item = Line>) {
     let surroundings = Surroundings {
         folders: vec!["/work".into()],
         os: "linux".into(),
@@ -139,7 +143,7 @@ fn journal(folder: &Path, id: &str, lines: impl IntoIterator<Item = Line>) {
     journal.append(&batch).unwrap();
 }
 
-fn turn(number: usize, task: &str) -> [Line; 2] {
+pub(super) fn turn(number: usize, task: &str) -> [Line; 2] {
     let turn_id = format!("t-{number}");
     let line = TurnLine {
         turn_id: turn_id.clone(),

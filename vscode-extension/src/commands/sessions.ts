@@ -4,7 +4,7 @@ import type { Agent } from "../daemon/agent";
 import { type ExportFormat, type SessionSnapshot, type SessionSummary, requests } from "../protocol";
 import type { SessionStore } from "../stores/session";
 import { inert, oneLine } from "../text/display";
-import { sessionGroups, sessionText } from "../text/sessions";
+import { sessionGroups, sessionText, sessionTitle } from "../text/sessions";
 import { showFailure } from "../status/offer";
 
 /** Views that show the session in view. */
@@ -23,7 +23,12 @@ interface Button extends vscode.QuickInputButton {
   readonly run: (session: SessionSummary) => Promise<void>;
 }
 
-/** The earlier sessions of the workspace: open, fork, delete, export. */
+const NONE_OPEN = (): string => vscode.l10n.t("Cairn: no session is open. Choose one with “Cairn: Open Session”.");
+
+/** Longest name of a session, in characters. */
+const LONGEST_NAME = 200;
+
+/** The earlier sessions of the workspace: open, rename, fork, delete, export. */
 export class SessionCommands implements vscode.Disposable {
   readonly #subscriptions: vscode.Disposable;
 
@@ -35,6 +40,7 @@ export class SessionCommands implements vscode.Disposable {
     this.#subscriptions = vscode.Disposable.from(
       vscode.commands.registerCommand("cairn.openSession", () => this.#try(() => this.#choose())),
       vscode.commands.registerCommand("cairn.forkSession", () => this.#try(() => this.#forkCurrent())),
+      vscode.commands.registerCommand("cairn.renameSession", () => this.#try(() => this.#renameCurrent())),
       vscode.commands.registerCommand("cairn.exportMarkdown", () => this.#try(() => this.#exportCurrent("markdown"))),
       vscode.commands.registerCommand("cairn.exportReplay", () => this.#try(() => this.#exportCurrent("replay"))),
     );
@@ -57,6 +63,14 @@ export class SessionCommands implements vscode.Disposable {
       void this.#try(act);
     };
     const buttons: Button[] = [
+      {
+        iconPath: new vscode.ThemeIcon("edit"),
+        tooltip: vscode.l10n.t("Rename Session"),
+        run: async (session) => {
+          await this.#rename(session);
+          await this.#choose();
+        },
+      },
       { iconPath: new vscode.ThemeIcon("repo-forked"), tooltip: vscode.l10n.t("Fork Session"), run: (session) => this.#fork(session) },
       {
         iconPath: new vscode.ThemeIcon("markdown"),
@@ -138,6 +152,29 @@ export class SessionCommands implements vscode.Disposable {
     }
   }
 
+  async #renameCurrent(): Promise<void> {
+    const { current, name, title } = this.sessions;
+    if (current === undefined) {
+      vscode.window.setStatusBarMessage(NONE_OPEN(), 5_000);
+    } else {
+      await this.#rename({ sessionId: current, task: title, ...(name !== undefined && { name }) });
+    }
+  }
+
+  async #rename({ sessionId, task, name }: Pick<SessionSummary, "sessionId" | "task" | "name">): Promise<void> {
+    const answer = await vscode.window.showInputBox({
+      title: vscode.l10n.t("Rename session"),
+      prompt: vscode.l10n.t("Without a name the session is shown by its first message."),
+      value: name ?? oneLine(task, LONGEST_NAME - 1),
+      validateInput: (text) =>
+        [...text.trim()].length > LONGEST_NAME ? vscode.l10n.t("A name has at most {0} characters.", LONGEST_NAME) : undefined,
+    });
+    if (answer !== undefined) {
+      await this.agent.request(requests.renameSession, { sessionId, name: answer });
+      this.sessions.rename(sessionId, answer.trim());
+    }
+  }
+
   async #show(opened: { readonly kind: "opened"; readonly session: SessionSnapshot } | { readonly kind: "earlier" }): Promise<void> {
     if (opened.kind === "opened") {
       await this.view.show(opened.session);
@@ -146,12 +183,13 @@ export class SessionCommands implements vscode.Disposable {
     }
   }
 
-  async #delete({ sessionId, task }: SessionSummary): Promise<void> {
+  async #delete(session: SessionSummary): Promise<void> {
+    const { sessionId } = session;
     const remove = vscode.l10n.t("Delete");
     const kept = vscode.l10n.t("Its conversation and its plans are removed from the disk. The files it changed stay as they are.");
     const answer = await vscode.window.showWarningMessage(
       vscode.l10n.t("Delete this session?"),
-      { modal: true, detail: inert(`“${oneLine(task, 200)}”\n\n${kept}`) },
+      { modal: true, detail: inert(`“${oneLine(sessionTitle(session), 200)}”\n\n${kept}`) },
       remove,
     );
     if (answer === remove) {
@@ -163,7 +201,7 @@ export class SessionCommands implements vscode.Disposable {
   async #exportCurrent(format: ExportFormat): Promise<void> {
     const { current } = this.sessions;
     if (current === undefined) {
-      vscode.window.setStatusBarMessage(vscode.l10n.t("Cairn: no session is open. Choose one with “Cairn: Open Session”."), 5_000);
+      vscode.window.setStatusBarMessage(NONE_OPEN(), 5_000);
     } else {
       await this.#export(current, format);
     }

@@ -169,7 +169,7 @@ export interface Banner {
 export interface ViewState {
   /** Session in view; empty for a conversation that has not begun. */
   readonly session: string;
-  /** Words that the newest turn began with, for the header of the view. */
+  /** Name of the session, or the words that its newest turn began with, for the header of the view. */
   readonly title: string;
   readonly phase: "starting" | "empty" | "running" | "waiting" | "retrying" | "ended" | "lost";
   readonly connected: boolean;

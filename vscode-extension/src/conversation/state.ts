@@ -33,7 +33,7 @@ export function viewState(sources: StateSources, fresh: boolean, context: TaskCo
   const readOnly = locked === undefined ? "" : oneLine(messageText(locked) ?? locked.text, 300);
   return {
     session: session ?? "",
-    title: session === undefined ? "" : oneLine(sessions.turn?.text ?? "", 60),
+    title: session === undefined ? "" : oneLine(sessions.title, 60),
     phase: phaseOf(sources, session),
     connected: status.link.kind === "running",
     banners: [...bannersOf(sources), ...(readOnly === "" ? [] : [forkBanner(readOnly)])],

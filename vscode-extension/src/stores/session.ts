@@ -18,6 +18,8 @@ export class SessionStore {
   readonly #tools = new Map<string, ToolNotification>();
   readonly #usage = new Map<string, UsageNotification>();
   readonly #readOnly = new Map<string, ReadOnly>();
+  /** Names that the user gave to sessions. */
+  readonly #names = new Map<string, string>();
   #current: string | undefined;
   #connected = true;
   readonly #changed = new Emitter<void>();
@@ -47,6 +49,16 @@ export class SessionStore {
 
   get running(): boolean {
     return this.turn?.phase.kind === "started";
+  }
+
+  /** Name of the session in view, or the words that its newest turn began with. */
+  get title(): string {
+    return this.name ?? this.turn?.text ?? "";
+  }
+
+  /** Name that the user gave to the session in view. */
+  get name(): string | undefined {
+    return this.#current === undefined ? undefined : this.#names.get(this.#current);
   }
 
   /** True if the task in view failed or was interrupted, and its text is known. */
@@ -140,6 +152,7 @@ export class SessionStore {
     this.#tools.clear();
     this.#usage.clear();
     this.#readOnly.clear();
+    this.#names.clear();
     this.#current = undefined;
     for (const session of sessions) {
       this.#take(session);
@@ -164,8 +177,19 @@ export class SessionStore {
     this.#forget(session.sessionId, this.#turns.get(session.sessionId)?.turnId);
     this.#turns.delete(session.sessionId);
     this.#readOnly.delete(session.sessionId);
+    this.#names.delete(session.sessionId);
     this.#take(session);
     this.#current = session.sessionId;
+    this.#changed.fire();
+  }
+
+  /** The user gave the session a name, or with an empty one took it away. */
+  rename(sessionId: string, name: string): void {
+    if (name === "") {
+      this.#names.delete(sessionId);
+    } else {
+      this.#names.set(sessionId, name);
+    }
     this.#changed.fire();
   }
 
@@ -175,6 +199,7 @@ export class SessionStore {
     this.#turns.delete(sessionId);
     this.#usage.delete(sessionId);
     this.#readOnly.delete(sessionId);
+    this.#names.delete(sessionId);
     if (this.#current === sessionId) {
       this.#current = undefined;
     }
@@ -182,7 +207,7 @@ export class SessionStore {
   }
 
   #take(session: SessionSnapshot): void {
-    const { sessionId, turn, task, usage, readOnly } = session;
+    const { sessionId, turn, task, usage, readOnly, name } = session;
     if (turn !== undefined) {
       this.#turns.set(sessionId, turn);
       if (task !== undefined) {
@@ -194,6 +219,9 @@ export class SessionStore {
     }
     if (readOnly !== undefined) {
       this.#readOnly.set(sessionId, readOnly);
+    }
+    if (name !== undefined) {
+      this.#names.set(sessionId, name);
     }
     for (const tool of session.tools) {
       this.#tools.set(keyOf(tool), tool);

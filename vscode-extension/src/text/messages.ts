@@ -58,6 +58,7 @@ const texts: { readonly [C in ProblemCode]: (args: ArgsOf<C>) => string | undefi
     t("{reason}, so this session is read-only here. Open it again when that has changed, or fork it.", { reason: messageText(args.reason) ?? "" }),
   session_open_elsewhere: () => t("Another window has this session open. Close it there first."),
   session_unreadable: (args) => t("The session cannot be read: {reason}", args),
+  session_name_invalid: (args) => t("The name is too long, or holds control characters. Enter at most {limit} characters.", args),
   invalid_page: () => t("This part of the session is no longer available. Open the session again."),
   no_ended_turn: () => t("The session has no completed task to fork from. Wait for the end of its task."),
   queue_full: (args) => t("{limit} follow-ups are waiting already. Remove one first.", args),

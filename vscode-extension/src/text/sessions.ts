@@ -27,9 +27,14 @@ const END_ICONS: Readonly<Partial<Record<EndReason, string>>> = {
   interrupted: "debug-disconnect",
 };
 
-/** Row of a session: its task and state, and below them its edits, progress and last line. */
+/** Name of a session, else its task. */
+export function sessionTitle({ name, task }: Pick<SessionSummary, "name" | "task">): string {
+  return name ?? (task === "" ? l10n.t("Nothing said yet") : task);
+}
+
+/** Row of a session: its name or task and state, and below them its edits, progress and last line. */
 export function sessionText(session: SessionSummary, now: number): SessionText {
-  const { task, doneItems, openItems, turns, pendingEdits = 0, queued = 0, costMicros, lastLine = "" } = session;
+  const { doneItems, openItems, turns, pendingEdits = 0, queued = 0, costMicros, lastLine = "" } = session;
   const all = doneItems + openItems;
   const state = stateWords(session);
   const about = [
@@ -46,7 +51,7 @@ export function sessionText(session: SessionSummary, now: number): SessionText {
     ...(lastLine === "" ? [] : [label(lastLine, 160)]),
   ];
   return {
-    label: `$(${icon(session)}) ${label(task === "" ? l10n.t("Nothing said yet") : task, 80)}`,
+    label: `$(${icon(session)}) ${label(sessionTitle(session), 80)}`,
     description: about.join(" · "),
     detail: facts.join(" · "),
   };

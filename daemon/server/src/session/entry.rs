@@ -54,6 +54,8 @@ pub(super) struct SessionEntry {
     pub(super) task: Option<String>,
     /// First text of the session, shortened.
     pub(super) title: Option<String>,
+    /// Name that the user gave it.
+    pub(super) name: Option<String>,
     pub(super) turns: u32,
     pub(super) plan: Option<PlanNotification>,
     /// True if the work under the plan changed since the last notification.
@@ -121,6 +123,7 @@ impl SessionEntry {
             last_turn: None,
             task: None,
             title: None,
+            name: None,
             turns: 0,
             plan: None,
             plan_stale: false,
@@ -168,6 +171,7 @@ impl SessionEntry {
             last_line: ended.and_then(|(_, summary)| sessions::last_line(summary)),
             queued: Some(self.queue.items.len() as u32),
             cost_micros: self.machine.cost().micro_dollars().filter(|cost| *cost > 0),
+            name: self.name.clone(),
         }
     }
 

@@ -94,6 +94,7 @@ impl Sessions {
             unheard,
             page,
             title,
+            name,
             turns,
             turn,
             plan,
@@ -126,6 +127,7 @@ impl Sessions {
         let mut entry = SessionEntry {
             task: turn.as_ref().map(|(turn, _)| turn.task.clone()),
             title,
+            name,
             turns,
             work: PlanWork::of(plan.as_ref(), stored::all(history)),
             tools: stored::all(tools),

@@ -1,4 +1,4 @@
-//! Stored sessions of this workspace: list, open, fork, delete, export.
+//! Stored sessions of this workspace: list, open, fork, rename, delete, export.
 //!
 //! Disk access runs in background tasks; results return as events. No turn starts in a session
 //! whose journal another process holds.
@@ -14,7 +14,7 @@ use cairn_core::ids::SessionId;
 use cairn_protocol::{
     DeleteSessionParams, Empty, ExportSessionParams, ExportSessionResult, ForkSessionParams,
     ListSessionsParams, ListSessionsResult, OpenSessionParams, OpenSessionResult, ReadOnlyReason,
-    RequestProblem, SessionSnapshot, Usage,
+    RenameSessionParams, RequestProblem, SessionSnapshot, Usage,
 };
 
 use super::{
@@ -31,7 +31,7 @@ use crate::{
         export::{self, Exported},
         journal::Writer,
         session_list::{self, Fault, SessionFlags},
-        sessions::{self, Digest, Line},
+        sessions::{self, Digest, Line, Loaded},
     },
     workspace::uri_of,
 };
@@ -146,11 +146,40 @@ impl Sessions {
         self.read_in_background(reply, async move {
             saved(writer).await;
             blocking(move || {
-                session_list::fork(&folder, &from, &to, at_turn.as_deref(), whole)?;
+                let name = session_list::fork(&folder, &from, &to, at_turn.as_deref(), whole)?;
                 let loaded = sessions::load(&sessions::journal_path(&folder, &to))?;
-                Ok(What::Session(Box::new(loaded)))
+                Ok(What::Session(Box::new(Loaded { name, ..loaded })))
             })
             .await
+        });
+    }
+
+    pub(crate) fn rename_session(&mut self, params: RenameSessionParams, reply: Responder<Empty>) {
+        let id = SessionId::from(params.session_id);
+        let (Ok(_), Some(folder)) = (self.journal_of(&id), self.state_dir.clone()) else {
+            return reply.send(Err(unknown()));
+        };
+        let Some(name) = sessions::name(&params.name) else {
+            return reply.send(Err(RequestError::new(
+                RequestProblem::SessionNameInvalid { limit: sessions::NAME as u32 },
+                "The name is too long, or holds control characters",
+                format!("Give it at most {} characters of one line.", sessions::NAME),
+            )));
+        };
+        let name = (!name.is_empty()).then(|| name.to_owned());
+        if let Some(session) = self.entries.get_mut(&id)
+            && (session.journal.is_some() || session.read_only.is_some())
+        {
+            if let Some(refused) = session.locked() {
+                return reply.send(Err(refused));
+            }
+            session.name = name;
+            let digest = session.digest();
+            self.write(&id, &Line::Digest(digest));
+            return self.answer_saved(&id, Ok(Empty {}), reply);
+        }
+        self.answer_in_background(reply, move || {
+            session_list::rename(&folder, &id, name).map(|()| Empty {}).map_err(unknown_or)
         });
     }
 
@@ -319,6 +348,7 @@ impl Sessions {
         Some(SessionSnapshot {
             session_id: session.id.clone().into(),
             task: session.task.clone(),
+            name: session.name.clone(),
             turn: session.last_turn.clone(),
             plan: session.plan.clone(),
             tools: session.tools.iter().cloned().chain(calls).collect(),

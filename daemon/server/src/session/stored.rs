@@ -191,8 +191,8 @@ impl From<ListedSession> for SessionSummary {
     fn from(listed: ListedSession) -> Self {
         let ListedSession { session_id, updated_ms, digest, waiting, current, locked_elsewhere } =
             listed;
-        let Digest { task, turns, running, done, open, end, last_line, queued, cost_micros } =
-            digest;
+        let Digest { task, name, turns, running, done, open, .. } = digest;
+        let Digest { end, last_line, queued, cost_micros, .. } = digest;
         let state = match (running, waiting) {
             (true, true) => SessionState::Waiting,
             (true, false) => SessionState::Running,
@@ -201,6 +201,7 @@ impl From<ListedSession> for SessionSummary {
         Self {
             session_id: session_id.into(),
             task,
+            name,
             updated_ms,
             turns,
             running,

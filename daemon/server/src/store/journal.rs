@@ -29,7 +29,7 @@ use std::{
     ops::ControlFlow,
     path::{Path, PathBuf},
     thread,
-    time::Duration,
+    time::{Duration, SystemTime},
 };
 
 use self::lines::Scan;
@@ -289,6 +289,11 @@ pub fn last_records(path: &Path, count: usize) -> io::Result<Vec<(u64, Vec<u8>)>
 /// Visits the good lines in the last `bytes` of the file, oldest first, without checking earlier ones.
 pub fn tail(path: &Path, bytes: u64, visit: impl FnMut(&[u8])) -> io::Result<()> {
     lines::tail(&open_file(path, &mut options())?, bytes, visit)
+}
+
+/// Sets the time of the last write, for a write that does not count as a use.
+pub fn set_modified(path: &Path, time: SystemTime) -> io::Result<()> {
+    open_file(path, &mut appending())?.set_modified(time)
 }
 
 /// True if a process, or this one, has the journal open for writing.

@@ -13,9 +13,10 @@ use std::{
 use cairn_core::ids::SessionId;
 
 use super::{
-    journal::{self, Journal},
+    journal::{self, Journal, JournalAccess, ReadOnly},
     sessions::{
-        self, Digest, ForkedFrom, Hold, Line, Loaded, ReadOnlyCause, StoredEnd, StoredPlan,
+        self, Digest, DigestReader, ForkedFrom, Hold, Line, Loaded, ReadOnlyCause, StoredEnd,
+        StoredPlan,
     },
 };
 
@@ -141,21 +142,24 @@ pub fn page(
 }
 
 /// Creates a session with the conversation of another one, up to the end of a turn. Without `at_turn`
-/// that is the newest turn that has ended, or with `whole` the whole conversation.
+/// that is the newest turn that has ended, or with `whole` the whole conversation. Returns the name of
+/// the other one, which may be newer than what is copied.
 pub fn fork(
     folder: &Path,
     from: &SessionId,
     to: &SessionId,
     at_turn: Option<&str>,
     whole: bool,
-) -> Result<(), Fault> {
+) -> Result<Option<String>, Fault> {
     let source = sessions::journal_path(folder, from);
-    let (mut end, mut newest_turn) = (None, None);
+    let (mut end, mut newest_turn, mut name) = (None, None, None);
     each(&source, |number, line| {
-        if let Line::Ended(ended) = line
-            && at_turn.is_none_or(|turn| turn == ended.turn_id)
-        {
-            (end, newest_turn) = (Some(number), Some(ended.turn_id));
+        match line {
+            Line::Ended(ended) if at_turn.is_none_or(|turn| turn == ended.turn_id) => {
+                (end, newest_turn) = (Some(number), Some(ended.turn_id));
+            }
+            Line::Digest(digest) => name = digest.name,
+            _ => {}
         }
         Ok(())
     })?;
@@ -191,7 +195,32 @@ pub fn fork(
         // Removes an incomplete fork.
         let _ = journal::remove(&path);
         Fault::Io(error)
-    })
+    })?;
+    Ok(name)
+}
+
+/// Gives a session a name, or without one takes its name away. Keeps the time of its last use, so that
+/// its place in the list stays.
+pub fn rename(folder: &Path, id: &SessionId, name: Option<String>) -> Result<(), Fault> {
+    let path = sessions::journal_path(folder, id);
+    let used = fs::metadata(&path)?.modified()?;
+    let mut reader = DigestReader::default();
+    let mut journal = match Journal::open(&path, |record| reader.add(record.json))?.access {
+        JournalAccess::Write(journal) => journal,
+        JournalAccess::Read(ReadOnly::Locked) => return Err(Fault::Locked),
+        JournalAccess::Read(ReadOnly::Corrupt) => {
+            let error = io::Error::new(io::ErrorKind::InvalidData, "its file is damaged");
+            return Err(Fault::Io(error));
+        }
+        JournalAccess::Read(ReadOnly::Refused(error)) => return Err(Fault::Io(error)),
+    };
+    let line = Line::Digest(Digest { name, ..reader.done() });
+    journal.append(&[serde_json::to_vec(&line).map_err(io::Error::other)?])?;
+    journal.sync()?;
+    // Some systems set the time of a write when the file is closed.
+    drop(journal);
+    journal::set_modified(&path, used)?;
+    Ok(())
 }
 
 /// Removes a session and the files beside its journal.
@@ -294,55 +323,15 @@ fn listed(folder: &Path, entry: &Entry, mine: Option<&SessionFlags>) -> Option<L
 
 /// Returns the newest digest at the end of the file, or one derived from the lines there.
 fn digest(path: &Path) -> Option<Digest> {
-    let (mut digest, mut written) = (Digest::default(), false);
+    let mut reader = DigestReader::default();
     let mut found = false;
     journal::tail(path, TAIL, |json| {
         found = true;
-        match serde_json::from_slice(json) {
-            Ok(Line::Digest(newest)) => {
-                // One of an earlier version tells neither the end nor the queue.
-                let earlier = mem::replace(&mut digest, newest);
-                if !digest.running && digest.end.is_none() {
-                    (digest.end, digest.last_line) = (earlier.end, earlier.last_line);
-                }
-                digest.queued = digest.queued.or(earlier.queued);
-                written = true;
-            }
-            Ok(Line::Turn(turn)) => {
-                (digest.running, digest.end, digest.last_line) = (true, None, None);
-                if turn.follow_up.is_some() {
-                    digest.queued = digest.queued.map(|queued| queued.saturating_sub(1));
-                }
-                if !written {
-                    digest.turns += 1;
-                    if digest.task.is_empty() {
-                        digest.task = sessions::title(&turn.task);
-                    }
-                }
-            }
-            Ok(Line::Plan(plan)) => {
-                (digest.done, digest.open) = (plan.completed, plan.total - plan.completed);
-            }
-            Ok(Line::Ended(ended)) => {
-                digest.running = false;
-                digest.end = Some(ended.reason);
-                digest.last_line = sessions::last_line(&ended.summary);
-            }
-            Ok(Line::Queue(waiting)) => digest.queued = Some(waiting.len() as u32),
-            Ok(
-                Line::Session(_)
-                | Line::Step(_)
-                | Line::Steps(_)
-                | Line::Tool(_)
-                | Line::Subagent(_)
-                | Line::SubagentStep(_),
-            )
-            | Err(_) => {}
-        }
+        reader.add(json);
     })
     .ok()?;
     // Without any line, the file may end in a line that is longer than what is read.
-    (found || fs::metadata(path).ok()?.len() > TAIL).then_some(digest)
+    (found || fs::metadata(path).ok()?.len() > TAIL).then(|| reader.done())
 }
 
 /// Passes the lines of a journal to `visit`, with their numbers.

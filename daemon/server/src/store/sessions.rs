@@ -19,6 +19,7 @@ use sha2::{Digest as _, Sha256};
 
 use self::transcript::Transcript;
 pub use self::{
+    digest::DigestReader,
     lines::{
         Digest, EndedLine, ForkedFrom, Header, Line, StoredAttachment, StoredAttachmentKind,
         StoredCall, StoredCallState, StoredCommand, StoredEnd, StoredFileLink, StoredFollowUp,
@@ -30,11 +31,14 @@ pub use self::{
 };
 use super::journal::{self, Damage, Journal, JournalAccess, Recovery};
 
+mod digest;
 mod lines;
 mod transcript;
 
 /// Longest title of a session, in characters.
 const TITLE: usize = 200;
+/// Longest name of a session, in characters.
+pub const NAME: usize = 200;
 
 /// State of a session that was read from its journal.
 #[derive(Debug)]
@@ -47,6 +51,8 @@ pub struct Loaded {
     pub page: Page,
     /// First words of the first task.
     pub title: Option<String>,
+    /// Name that the user gave it.
+    pub name: Option<String>,
     /// Number of turns.
     pub turns: u32,
     /// Newest turn, and its end, if it has ended.
@@ -188,6 +194,7 @@ struct Reading {
     unheard: Option<String>,
     transcript: Transcript,
     title: Option<String>,
+    name: Option<String>,
     turns: u32,
     turn: Option<(TurnLine, Option<EndedLine>)>,
     plan: Option<StoredPlan>,
@@ -225,7 +232,7 @@ impl Reading {
             Line::SubagentStep(_) => {}
             Line::Ended(ended) => self.ended(ended),
             Line::Queue(queue) => self.queue = queue,
-            Line::Digest(_) => {}
+            Line::Digest(digest) => self.name = digest.name,
         }
     }
 
@@ -265,7 +272,7 @@ impl Reading {
     }
 
     fn done(self, hold: Hold) -> io::Result<Loaded> {
-        let Reading { header, memory, unheard, transcript, title, turns, .. } = self;
+        let Reading { header, memory, unheard, transcript, title, name, turns, .. } = self;
         let header = header.ok_or_else(|| fault("it has no beginning"))?;
         if header.version > VERSION {
             return Err(fault(format!("version {} is newer than this Cairn", header.version)));
@@ -275,6 +282,7 @@ impl Reading {
             memory,
             unheard,
             title,
+            name,
             turns,
             turn: self.turn,
             plan: self.plan,
@@ -297,6 +305,12 @@ pub fn title(task: &str) -> String {
         Some((end, _)) => format!("{}…", &task[..end]),
         None => task.to_owned(),
     }
+}
+
+/// Returns a name without the space around it. `None`: it is too long, or holds control characters.
+pub fn name(name: &str) -> Option<&str> {
+    let name = name.trim();
+    (name.chars().count() <= NAME && !name.chars().any(char::is_control)).then_some(name)
 }
 
 /// Last line of a text that is not empty, shortened like a title.

@@ -10,7 +10,7 @@
 //! read needs a new [`VERSION`].
 
 use cairn_core::{
-    conversation::{Attached, AttachedContent},
+    conversation::Attached,
     ids::{CallId, SessionId},
     prompt::Surroundings,
     turn::Record,
@@ -100,6 +100,10 @@ pub struct Digest {
     /// Cost of the session in millionths of a dollar. Absent where a price is not known. Since 0.2.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_micros: Option<u64>,
+    /// Name that the user gave the session. Absent if there is none, and in the lines of earlier
+    /// versions. Since 0.2.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
 }
 
 /// Start of a turn.
@@ -143,24 +147,6 @@ pub enum StoredAttachmentKind {
     Selection,
     Text,
     Image,
-}
-
-impl From<&Attached> for StoredAttachment {
-    fn from(Attached { name, uri, content }: &Attached) -> Self {
-        let (kind, lines, mime) = match content {
-            AttachedContent::File { .. } => (StoredAttachmentKind::File, None, None),
-            AttachedContent::Folder => (StoredAttachmentKind::Folder, None, None),
-            AttachedContent::Selection { first_line, last_line, .. } => {
-                (StoredAttachmentKind::Selection, Some((*first_line, *last_line)), None)
-            }
-            AttachedContent::Text(_) => (StoredAttachmentKind::Text, None, None),
-            AttachedContent::Image(image) => {
-                (StoredAttachmentKind::Image, None, Some(image.mime.clone()))
-            }
-            AttachedContent::RefusedImage => (StoredAttachmentKind::Image, None, None),
-        };
-        Self { kind, name: name.clone(), uri: uri.clone(), lines, mime }
-    }
 }
 
 /// Item of a subagent's conversation.

@@ -219,6 +219,13 @@ fn every_kind() -> Vec<Line> {
             cost_micros: Some(1_200),
             ..Digest::default()
         }),
+        Line::Digest(Digest {
+            task: "Fix it".into(),
+            turns: 1,
+            queued: Some(0),
+            name: Some("The fix".into()),
+            ..Digest::default()
+        }),
     ]
 }
 
@@ -251,6 +258,7 @@ fn each_kind_of_line_has_its_recorded_form() {
         18 606201d5 {"queue":[{"id":"q","text":"Then this","attached":[{"name":"shot","content":{"Image":{"mime":"image/png","data":"iVBORw0KGgo="}}}]}]}
         19 eebd5f5a {"digest":{"task":"Fix it","turns":1,"running":true,"done":0,"open":1}}
         20 23c79603 {"digest":{"task":"Fix it","turns":1,"running":false,"done":0,"open":0,"end":"completed","lastLine":"Done.","queued":2,"costMicros":1200}}
+        21 e2132f13 {"digest":{"task":"Fix it","turns":1,"running":false,"done":0,"open":0,"queued":0,"name":"The fix"}}
     "#]].assert_eq(&fs::read_to_string(path).unwrap());
     for (line, bytes) in lines.iter().zip(bytes) {
         assert_eq!(serde_json::from_slice::<Line>(&bytes).unwrap(), *line);

@@ -5,13 +5,13 @@
 use std::collections::VecDeque;
 
 use cairn_core::{
-    conversation::{Item, Note, NoteKind},
+    conversation::{Attached, AttachedContent, Item, Note, NoteKind},
     ids::SessionId,
     prompt::instructions::loaded,
     turn::Record,
 };
 
-use super::lines::{EndedLine, Line, StoredAttachment, StoredCall};
+use super::lines::{EndedLine, Line, StoredAttachment, StoredAttachmentKind, StoredCall};
 
 /// Largest number of entries of a page.
 const PAGE: usize = 1_000;
@@ -216,5 +216,23 @@ fn size(entry: &PageEntry) -> usize {
         PageEntry::Ended { end, .. } => end.summary.len(),
         PageEntry::Message { text, .. } => text.len(),
         PageEntry::Tool(call) => call.title.len() + call.detail.as_ref().map_or(0, String::len),
+    }
+}
+
+impl From<&Attached> for StoredAttachment {
+    fn from(Attached { name, uri, content }: &Attached) -> Self {
+        let (kind, lines, mime) = match content {
+            AttachedContent::File { .. } => (StoredAttachmentKind::File, None, None),
+            AttachedContent::Folder => (StoredAttachmentKind::Folder, None, None),
+            AttachedContent::Selection { first_line, last_line, .. } => {
+                (StoredAttachmentKind::Selection, Some((*first_line, *last_line)), None)
+            }
+            AttachedContent::Text(_) => (StoredAttachmentKind::Text, None, None),
+            AttachedContent::Image(image) => {
+                (StoredAttachmentKind::Image, None, Some(image.mime.clone()))
+            }
+            AttachedContent::RefusedImage => (StoredAttachmentKind::Image, None, None),
+        };
+        Self { kind, name: name.clone(), uri: uri.clone(), lines, mime }
     }
 }

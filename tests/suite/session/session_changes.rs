@@ -1,0 +1,105 @@
+//! Changes of stored sessions: names.
+
+use cairn_protocol::{
+    ErrorKind, ListSessionsParams, RenameSession, RenameSessionParams, SessionSummary, State,
+};
+use cairn_tests::{
+    editor_double::EditorDouble,
+    model_server::{Response, Wire},
+};
+
+use super::session_list::{
+    Refusal, all, fork, journal, list, open, place, run_in, try_ask, turn as stored_turn,
+};
+use crate::fixtures::*;
+
+async fn rename(editor: &EditorDouble, session_id: &str, name: &str) -> Result<(), Refusal> {
+    let params = RenameSessionParams { session_id: session_id.into(), name: name.into() };
+    try_ask::<RenameSession>(editor, params).await.map(|_| ())
+}
+
+fn names(listed: &[SessionSummary]) -> Vec<Option<&str>> {
+    listed.iter().map(|session| session.name.as_deref()).collect()
+}
+
+#[tokio::test]
+async fn a_name_is_kept_over_turns_restarts_and_forks() {
+    let test = TestDaemon::open(Wire::Anthropic, &[]).await;
+    let first = test.play([say("One.")]).await;
+    let id = first.session_id.clone();
+    // While a turn runs, too.
+    let (held, gate) = Response::reply(say("Late.")).held_at(0);
+    test.model.push(held);
+    let turn = run_in(&test.editor, &id).await.unwrap();
+    rename(&test.editor, &id, "  The blue one ").await.unwrap();
+    let listed = all(&test.editor).await;
+    assert_eq!((names(&listed), listed[0].task.as_str()), (vec![Some("The blue one")], "Do it"));
+    gate.open();
+    test.editor.turn_end(&turn).await;
+    test.play_on(&id, [say("More.")]).await;
+    assert_eq!(open(&test.editor, &id).await.name.as_deref(), Some("The blue one"));
+
+    let test = test.restart().await;
+    let state = test.editor.request::<State>(Default::default()).await.unwrap();
+    assert_eq!(state.sessions[0].name.as_deref(), Some("The blue one"));
+    let copy = fork(&test.editor, &id, None).await;
+    assert_eq!(copy.name.as_deref(), Some("The blue one"));
+    rename(&test.editor, &copy.session_id, "The red one").await.unwrap();
+    let test = test.restart().await;
+    assert_eq!(names(&all(&test.editor).await), [Some("The red one"), Some("The blue one")]);
+    // Without a name it is shown by its task again.
+    rename(&test.editor, &copy.session_id, " ").await.unwrap();
+    assert_eq!(names(&all(&test.editor).await), [None, Some("The blue one")]);
+    let test = test.restart().await;
+    assert_eq!(names(&all(&test.editor).await), [None, Some("The blue one")]);
+    test.finish().await;
+}
+
+#[tokio::test]
+async fn a_session_on_disk_gets_a_name_and_keeps_its_place() {
+    let test = TestDaemon::open(Wire::Anthropic, &[]).await;
+    // Written after the start, which would bring it into memory.
+    test.editor.request::<State>(Default::default()).await.unwrap();
+    journal(&place(&test), "s-old", stored_turn(0, "Task 0"));
+    test.play([say("One.")]).await;
+    let before = all(&test.editor).await;
+    assert_eq!(before[1].session_id, "s-old");
+    rename(&test.editor, "s-old", "Old but good").await.unwrap();
+    let mut expected = before.clone();
+    expected[1].name = Some("Old but good".into());
+    let after = list(&test.editor, ListSessionsParams::default()).await.sessions;
+    assert_eq!(after, expected);
+    // A fork has the name, although it is newer than the last turn.
+    let copy = fork(&test.editor, "s-old", None).await;
+    assert_eq!(copy.name.as_deref(), Some("Old but good"));
+    let found = open(&test.editor, "s-old").await;
+    assert_eq!((found.name.as_deref(), found.read_only), (Some("Old but good"), None));
+    test.finish().await;
+}
+
+#[tokio::test]
+async fn a_name_that_cannot_be_shown_or_stored_is_refused() {
+    let test = TestDaemon::open(Wire::Anthropic, &[]).await;
+    let id = test.play([say("One.")]).await.session_id;
+    rename(&test.editor, &id, "Fine").await.unwrap();
+    for name in ["a\nb", "a\u{1b}[31m", "a\u{7}", &"x".repeat(201)] {
+        let refused = rename(&test.editor, &id, name).await.unwrap_err();
+        assert_eq!(refused.0, ErrorKind::InvalidParams, "{name:?}");
+    }
+    rename(&test.editor, &id, &"é".repeat(200)).await.unwrap();
+    rename(&test.editor, &id, "Fine").await.unwrap();
+    for id in ["s-0", "../../x", ""] {
+        let refused = rename(&test.editor, id, "Name").await.unwrap_err();
+        assert_eq!(refused.0, ErrorKind::UnknownSession, "{id}");
+    }
+    // Another window has it, known to this one or not.
+    let other = test.second_window().await;
+    let refused = rename(&other, &id, "Mine").await.unwrap_err();
+    assert_eq!(refused.0, ErrorKind::SessionLocked);
+    open(&other, &id).await;
+    let refused = rename(&other, &id, "Mine").await.unwrap_err();
+    assert_eq!(refused.0, ErrorKind::SessionLocked);
+    assert_eq!(names(&all(&other).await), [Some("Fine")]);
+    other.finish();
+    test.finish().await;
+}
