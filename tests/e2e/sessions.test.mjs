@@ -92,11 +92,13 @@ step("the buttons of a row are reached by keyboard: a fork is a separate session
   await list();
   await window.page.keyboard.type("explain");
   await row("Look once more").first().waitFor({ state: "detached" });
-  const fork = row("Explain the discount").first().locator('.action-label[aria-label="Fork Session"]');
-  for (let n = 0; n < 6 && (await fork.and(window.page.locator(":focus")).count()) === 0; n += 1) {
+  const focused = (title) => row("Explain the discount").first().locator(`.action-label[aria-label="${title}"]:focus`);
+  for (let n = 0; n < 6 && (await focused("Rename Session").count()) === 0; n += 1) {
     await window.page.keyboard.press("Tab");
   }
-  await fork.and(window.page.locator(":focus")).waitFor();
+  await focused("Rename Session").waitFor();
+  await window.page.keyboard.press("ArrowRight");
+  await focused("Fork Session").waitFor();
   await window.page.keyboard.press("Enter");
   await window.page.locator(".statusbar-item", { hasText: "this is a fork" }).waitFor();
   await fold();
@@ -140,12 +142,32 @@ step("a second window on the folder opens the session read-only, with the reason
   }
 });
 
-step("a session is deleted after a confirmation", async () => {
+step("a session gets a name, which the list and the header of the view show", async () => {
   await list();
-  await button("Look once more", "Delete Session");
-  await window.page.locator(".monaco-dialog-box", { hasText: "Delete this session?" }).waitFor();
-  await window.screenshot("sessions-04 delete");
-  await window.button("Delete", window.page.locator(".monaco-dialog-box")).click();
-  await listed("Look once more", 0);
+  await button("Look once more", "Rename Session");
+  await window.answer("Rename session", "The second look");
+  // The list is back, and shows it.
+  await row("The second look").first().waitFor();
+  await window.screenshot("sessions-07 renamed");
+  await window.page.keyboard.press("Escape");
+  await window.command("Cairn: Show Conversation");
+  await window.composer().waitFor();
+  await window.command("Cairn: Rename Session");
+  await window.answer("Rename session", "Discount, explained");
+  await window.page.locator(".pane-header .description", { hasText: "Discount, explained" }).waitFor();
+  await window.screenshot("sessions-08 name in the header");
+  await listed("Discount, explained", 1);
+});
+
+step("a deleted session comes back by Undo", async () => {
+  await list();
+  await button("The second look", "Delete Session");
+  const message = window.notification("The session “The second look” was deleted");
+  await message.waitFor();
+  await window.screenshot("sessions-04 deleted");
+  await listed("The second look", 0);
+  await window.button("Undo", message).click();
+  await window.page.locator(".statusbar-item", { hasText: "is back" }).waitFor();
+  await listed("The second look", 1);
   assert.equal(await window.notification("cannot").count(), 0);
 });

@@ -34,6 +34,7 @@ export const requests = {
   forkSession: { method: "agent/sessions/fork" } as RequestMethod<ForkSessionParams, OpenSessionResult>,
   renameSession: { method: "agent/sessions/rename" } as RequestMethod<RenameSessionParams, Empty>,
   deleteSession: { method: "agent/sessions/delete" } as RequestMethod<DeleteSessionParams, Empty>,
+  restoreSession: { method: "agent/sessions/restore" } as RequestMethod<RestoreSessionParams, Empty>,
   exportSession: { method: "agent/sessions/export" } as RequestMethod<ExportSessionParams, ExportSessionResult>,
   listRules: { method: "agent/rules/list" } as RequestMethod<Empty, ListRulesResult>,
   revokeRule: { method: "agent/rules/revoke" } as RequestMethod<RevokeRuleParams, RevokeRuleResult>,
@@ -697,6 +698,8 @@ failed: Array<string>,
  * Codes and arguments of the lines of `failed`, in the same order. Since 1.1.
  */
 problems?: Array<ReviewProblem>, };
+
+export type RestoreSessionParams = { sessionId: string, };
 
 export type ReviewMode = "review" | "ask" | "auto" | "plan";
 

@@ -1,4 +1,5 @@
-//! Sessions of a workspace, current and earlier: list, open, rename, fork, delete, export.
+//! Sessions of a workspace, current and earlier: list, open, rename, fork, delete, restore,
+//! export.
 
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
@@ -143,10 +144,18 @@ pub struct RenameSessionParams {
     pub name: String,
 }
 
-/// Deletes a session from the disk. Refused while it runs, and while another window has it open.
+/// Deletes a session. Refused while it runs, and while another window has it open. For ten minutes
+/// `agent/sessions/restore` brings it back; later its files are removed from the disk.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct DeleteSessionParams {
+    pub session_id: String,
+}
+
+/// Brings a deleted session back as it was. It is not in view then. Since 1.3.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct RestoreSessionParams {
     pub session_id: String,
 }
 
@@ -185,5 +194,6 @@ declare_client_requests! {
     ForkSession("agent/sessions/fork", ForkSessionParams {}) -> OpenSessionResult,
     RenameSession("agent/sessions/rename", RenameSessionParams { name }) -> Empty,
     DeleteSession("agent/sessions/delete", DeleteSessionParams {}) -> Empty,
+    RestoreSession("agent/sessions/restore", RestoreSessionParams {}) -> Empty,
     ExportSession("agent/sessions/export", ExportSessionParams {}) -> ExportSessionResult,
 }

@@ -1,7 +1,13 @@
-//! Changes of stored sessions: names.
+//! Changes of stored sessions: names, deletion and its undo.
+
+use std::{
+    fs,
+    time::{Duration, Instant},
+};
 
 use cairn_protocol::{
-    ErrorKind, ListSessionsParams, RenameSession, RenameSessionParams, SessionSummary, State,
+    ErrorKind, ListSessionsParams, RenameSession, RenameSessionParams, RestoreSession,
+    RestoreSessionParams, SessionSummary, State,
 };
 use cairn_tests::{
     editor_double::EditorDouble,
@@ -9,7 +15,8 @@ use cairn_tests::{
 };
 
 use super::session_list::{
-    Refusal, all, fork, journal, list, open, place, run_in, try_ask, turn as stored_turn,
+    Refusal, all, delete, fork, journal, list, open, place, run_in, told, try_ask,
+    turn as stored_turn,
 };
 use crate::fixtures::*;
 
@@ -101,5 +108,75 @@ async fn a_name_that_cannot_be_shown_or_stored_is_refused() {
     assert_eq!(refused.0, ErrorKind::SessionLocked);
     assert_eq!(names(&all(&other).await), [Some("Fine")]);
     other.finish();
+    test.finish().await;
+}
+
+async fn restore(editor: &EditorDouble, session_id: &str) -> Result<(), Refusal> {
+    let params = RestoreSessionParams { session_id: session_id.into() };
+    try_ask::<RestoreSession>(editor, params).await.map(|_| ())
+}
+
+#[tokio::test]
+async fn a_deleted_session_can_be_restored_and_continued() {
+    let test = TestDaemon::open(Wire::Anthropic, &[]).await;
+    let id = test.play([plan("c1", &[('>', "First")]), say("One?")]).await.session_id;
+    rename(&test.editor, &id, "The blue one").await.unwrap();
+    test.play([say("Two.")]).await;
+    let before = all(&test.editor).await;
+    let said = told(&open(&test.editor, &id).await.transcript);
+    // Nothing is deleted while it runs.
+    let (held, gate) = Response::reply(say("Late.")).held_at(0);
+    test.model.push(held);
+    let turn = run_in(&test.editor, &id).await.unwrap();
+    let (kind, why) = delete(&test.editor, &id).await.unwrap_err();
+    assert_eq!((kind, why.as_str()), (ErrorKind::SessionLocked, "The session runs"));
+    gate.open();
+    test.editor.turn_end(&turn).await;
+    assert_eq!(restore(&test.editor, &id).await.unwrap_err().0, ErrorKind::UnknownSession);
+
+    delete(&test.editor, &id).await.unwrap();
+    assert_eq!(all(&test.editor).await.len(), 1);
+    restore(&test.editor, &id).await.unwrap();
+    let after = all(&test.editor).await;
+    assert_eq!(names(&after), [Some("The blue one"), None]);
+    assert_eq!(after[0].task, before[0].task);
+    let found = open(&test.editor, &id).await;
+    assert!(told(&found.transcript).starts_with(&said), "{:?}", found.transcript);
+    assert_eq!((found.read_only, found.plan.unwrap().total), (None, 1));
+    test.play_on(&id, [say("Three.")]).await;
+
+    // Also after a restart, soon.
+    delete(&test.editor, &id).await.unwrap();
+    let test = test.restart().await;
+    assert_eq!(all(&test.editor).await.len(), 1);
+    restore(&test.editor, &id).await.unwrap();
+    let found = open(&test.editor, &id).await;
+    assert!(told(&found.transcript).contains(&"Three.".to_owned()));
+    for id in ["s-0", "../../x", ""] {
+        let refused = restore(&test.editor, id).await.unwrap_err();
+        assert_eq!(refused.0, ErrorKind::UnknownSession, "{id}");
+    }
+    test.finish().await;
+}
+
+#[tokio::test]
+async fn the_trash_is_emptied_at_a_later_start() {
+    let test = TestDaemon::open(Wire::Anthropic, &[]).await;
+    let id = test.play([say("One.")]).await.session_id;
+    test.play([say("Two.")]).await;
+    delete(&test.editor, &id).await.unwrap();
+    let trash = place(&test).join("trash");
+    let deleted = fs::read_dir(&trash).unwrap().next().unwrap().unwrap().path();
+    assert!(deleted.join(format!("{id}.log")).exists());
+    // Long ago, by its name.
+    let long_ago = trash.join(format!("{id}.1700000000000"));
+    let test = test.restart_after(|| fs::rename(&deleted, &long_ago).unwrap()).await;
+    let limit = Instant::now() + Duration::from_secs(10);
+    while long_ago.exists() {
+        assert!(Instant::now() < limit, "it is still there");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    assert_eq!(restore(&test.editor, &id).await.unwrap_err().0, ErrorKind::UnknownSession);
+    assert_eq!(all(&test.editor).await.len(), 1);
     test.finish().await;
 }

@@ -28,7 +28,7 @@ const NONE_OPEN = (): string => vscode.l10n.t("Cairn: no session is open. Choose
 /** Longest name of a session, in characters. */
 const LONGEST_NAME = 200;
 
-/** The earlier sessions of the workspace: open, rename, fork, delete, export. */
+/** The earlier sessions of the workspace: open, rename, fork, delete and restore, export. */
 export class SessionCommands implements vscode.Disposable {
   readonly #subscriptions: vscode.Disposable;
 
@@ -185,16 +185,29 @@ export class SessionCommands implements vscode.Disposable {
 
   async #delete(session: SessionSummary): Promise<void> {
     const { sessionId } = session;
-    const remove = vscode.l10n.t("Delete");
-    const kept = vscode.l10n.t("Its conversation and its plans are removed from the disk. The files it changed stay as they are.");
-    const answer = await vscode.window.showWarningMessage(
-      vscode.l10n.t("Delete this session?"),
-      { modal: true, detail: inert(`“${oneLine(sessionTitle(session), 200)}”\n\n${kept}`) },
-      remove,
+    const inView = this.sessions.current === sessionId;
+    await this.agent.request(requests.deleteSession, { sessionId });
+    this.view.clear(sessionId);
+    void this.#try(() => this.#offerUndo(session, inView));
+  }
+
+  /** The daemon keeps the files of a deleted session for a while. */
+  async #offerUndo(session: SessionSummary, wasInView: boolean): Promise<void> {
+    const undo = vscode.l10n.t("Undo");
+    const name = inert(oneLine(sessionTitle(session), 60));
+    const answer = await vscode.window.showInformationMessage(
+      vscode.l10n.t("The session “{0}” was deleted. The files it changed stay as they are.", name),
+      undo,
     );
-    if (answer === remove) {
-      await this.agent.request(requests.deleteSession, { sessionId });
-      this.view.clear(sessionId);
+    if (answer !== undo) {
+      return;
+    }
+    const { sessionId } = session;
+    await this.agent.request(requests.restoreSession, { sessionId });
+    if (wasInView && !this.sessions.running) {
+      await this.#show(await this.agent.request(requests.openSession, { sessionId }));
+    } else {
+      vscode.window.setStatusBarMessage(vscode.l10n.t("Cairn: the session “{0}” is back.", name), 5_000);
     }
   }
 

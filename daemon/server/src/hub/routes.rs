@@ -3,8 +3,8 @@
 use cairn_protocol::{
     Answer, Baseline, Cancel, Checkpoints, Compact, Decide, DeleteSession, ExportSession,
     ForkSession, ListRules, ListSessions, Models, OpenSession, PlanHistory, QueueAdd, QueueDrop,
-    QueueEdit, QueueSend, RenameSession, RequestProblem, RestoreCheckpoint, RevokeRule, RunTask,
-    ServerModels, State, Steer, ToolOutput, UndoDecision,
+    QueueEdit, QueueSend, RenameSession, RequestProblem, RestoreCheckpoint, RestoreSession,
+    RevokeRule, RunTask, ServerModels, State, Steer, ToolOutput, UndoDecision,
 };
 
 use super::{components::Components, router::Router};
@@ -40,6 +40,7 @@ pub(super) fn routes() -> Router<Components> {
     router.on::<ForkSession>(|all, params, reply| all.sessions.fork_session(params, reply));
     router.on::<RenameSession>(|all, params, reply| all.sessions.rename_session(params, reply));
     router.on::<DeleteSession>(|all, params, reply| all.sessions.delete_session(params, reply));
+    router.on::<RestoreSession>(|all, params, reply| all.sessions.restore_session(params, reply));
     router.on::<ExportSession>(|all, params, reply| all.sessions.export_session(params, reply));
     router.on::<State>(|all, _, reply| reply.send(Ok(all.state())));
     router.on::<Models>(|all, _, reply| reply.send(Ok(all.sessions.models())));

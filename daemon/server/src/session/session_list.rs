@@ -1,4 +1,4 @@
-//! Stored sessions of this workspace: list, open, fork, rename, delete, export.
+//! Stored sessions of this workspace: list, open, fork, rename, delete, restore, export.
 //!
 //! Disk access runs in background tasks; results return as events. No turn starts in a session
 //! whose journal another process holds.
@@ -14,7 +14,7 @@ use cairn_core::ids::SessionId;
 use cairn_protocol::{
     DeleteSessionParams, Empty, ExportSessionParams, ExportSessionResult, ForkSessionParams,
     ListSessionsParams, ListSessionsResult, OpenSessionParams, OpenSessionResult, ReadOnlyReason,
-    RenameSessionParams, RequestProblem, SessionSnapshot, Usage,
+    RenameSessionParams, RequestProblem, RestoreSessionParams, SessionSnapshot, Usage,
 };
 
 use super::{
@@ -30,7 +30,7 @@ use crate::{
     store::{
         export::{self, Exported},
         journal::Writer,
-        session_list::{self, Fault, SessionFlags},
+        session_list::{self, Fault, SessionFlags, trash},
         sessions::{self, Digest, Line, Loaded},
     },
     workspace::uri_of,
@@ -199,12 +199,36 @@ impl Sessions {
                 // Records that could not be written would be deleted anyway.
                 let _ = writer.close().await;
             }
+            let place = folder.clone();
             let deleted = blocking(move || {
-                session_list::delete(&folder, &id)?;
+                trash::delete(&folder, &id)?;
                 export::forget(&folder, &id);
                 Ok(Empty {})
             });
-            reply.send(deleted.await.map_err(unknown_or));
+            let deleted = deleted.await.map_err(unknown_or);
+            let in_trash = deleted.is_ok();
+            reply.send(deleted);
+            if in_trash {
+                tokio::time::sleep(trash::KEPT).await;
+                let emptied = blocking(move || Ok(trash::empty(&place, trash::KEPT)?)).await;
+                if let Err(error) = emptied {
+                    tracing::warn!("deleted sessions were not removed: {error}");
+                }
+            }
+        });
+    }
+
+    pub(crate) fn restore_session(
+        &mut self,
+        params: RestoreSessionParams,
+        reply: Responder<Empty>,
+    ) {
+        let id = SessionId::from(params.session_id);
+        let (Ok(_), Some(folder)) = (self.journal_of(&id), self.state_dir.clone()) else {
+            return reply.send(Err(unknown()));
+        };
+        self.answer_in_background(reply, move || {
+            trash::restore(&folder, &id).map(|()| Empty {}).map_err(unknown_or)
         });
     }
 
@@ -273,7 +297,11 @@ impl Sessions {
     pub(super) fn prune_sessions(&self) {
         let Some(folder) = self.state_dir.clone() else { return };
         self.services.spawn(async move {
-            let pruned = tokio::task::spawn_blocking(move || session_list::prune(&folder)).await;
+            let pruned = tokio::task::spawn_blocking(move || {
+                trash::empty(&folder, trash::KEPT)?;
+                session_list::prune(&folder)
+            })
+            .await;
             match pruned {
                 Ok(Ok(0)) | Err(_) => {}
                 Ok(Ok(removed)) => tracing::info!("{removed} old sessions were removed"),

@@ -320,6 +320,46 @@ pub fn remove(path: &Path) -> io::Result<bool> {
     Ok(true)
 }
 
+/// Moves a journal and its torn ends into a folder. `false`: it is open for writing.
+pub fn move_into(path: &Path, folder: &Path) -> io::Result<bool> {
+    open_file(path, &mut options())?;
+    let Some(lock) = Lock::take(path)? else { return Ok(false) };
+    create_folder(folder)?;
+    let to = folder.join(path.file_name().unwrap_or_default());
+    move_all(path, &to)?;
+    // As in `remove`.
+    fs::remove_file(beside(path, ".lock"))?;
+    drop(lock);
+    Ok(true)
+}
+
+/// Moves a journal and its torn ends from a folder to their place. Fails if a journal is there.
+pub fn move_out_of(folder: &Path, path: &Path) -> io::Result<()> {
+    let from = folder.join(path.file_name().unwrap_or_default());
+    open_file(&from, &mut options())?;
+    create_folder(folder_of(path)?)?;
+    let lock = Lock::take(path)?.ok_or(ErrorKind::AlreadyExists)?;
+    if fs::exists(path)? {
+        return Err(ErrorKind::AlreadyExists.into());
+    }
+    move_all(&from, path)?;
+    drop(lock);
+    Ok(())
+}
+
+/// Moves the journal first: the other files mean nothing without it.
+fn move_all(from: &Path, to: &Path) -> io::Result<()> {
+    fs::rename(from, to)?;
+    for number in 1..=MAX_TORN {
+        let torn = format!(".torn-{number}");
+        if fs::rename(beside(from, &torn), beside(to, &torn)).is_err() {
+            break;
+        }
+    }
+    sync_folder(folder_of(to)?)?;
+    sync_folder(folder_of(from)?)
+}
+
 /// Lock of a journal that is open for writing.
 struct Lock(File);
 

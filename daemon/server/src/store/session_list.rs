@@ -1,4 +1,4 @@
-//! Sessions of a workspace as files: list, fork and deletion, and removal of the oldest ones.
+//! Sessions of a workspace as files: list, fork, name, and removal of the oldest ones.
 //!
 //! A journal that another process holds is never changed or removed. A list reads only the end of
 //! each journal.
@@ -223,11 +223,6 @@ pub fn rename(folder: &Path, id: &SessionId, name: Option<String>) -> Result<(),
     Ok(())
 }
 
-/// Removes a session and the files beside its journal.
-pub fn delete(folder: &Path, id: &SessionId) -> Result<(), Fault> {
-    if journal::remove(&sessions::journal_path(folder, id))? { Ok(()) } else { Err(Fault::Locked) }
-}
-
 /// Removes the oldest sessions beyond the limits, except for those that a process holds. Returns the
 /// number of removed sessions.
 pub fn prune(folder: &Path) -> io::Result<usize> {
@@ -389,6 +384,8 @@ impl From<io::Error> for Fault {
         }
     }
 }
+
+pub mod trash;
 
 #[cfg(test)]
 mod tests;
