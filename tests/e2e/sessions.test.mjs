@@ -88,6 +88,20 @@ step("an earlier session is found and opened by keyboard, with its plan and conv
   await fold();
 });
 
+step("a session is found by the text of its conversation", async () => {
+  await list();
+  await window.page.keyboard.type("look at the discount");
+  await row("I look at the discount first.").first().waitFor();
+  await window.screenshot("sessions-09 found by its text");
+  // Another text: the search before it is dropped.
+  for (let n = 0; n < 8; n += 1) {
+    await window.page.keyboard.press("Backspace");
+  }
+  await window.page.keyboard.type("nowhere to be found");
+  await row("I look at the discount first.").first().waitFor({ state: "detached" });
+  await window.page.keyboard.press("Escape");
+});
+
 step("the buttons of a row are reached by keyboard: a fork is a separate session", async () => {
   await list();
   await window.page.keyboard.type("explain");

@@ -30,6 +30,7 @@ export const requests = {
   queueSend: { method: "agent/queue/send" } as RequestMethod<QueueSendParams, Empty>,
   compact: { method: "agent/compact" } as RequestMethod<CompactParams, CompactResult>,
   listSessions: { method: "agent/sessions/list" } as RequestMethod<ListSessionsParams, ListSessionsResult>,
+  searchSessions: { method: "agent/sessions/search" } as RequestMethod<SearchSessionsParams, SearchSessionsResult>,
   openSession: { method: "agent/sessions/open" } as RequestMethod<OpenSessionParams, OpenSessionResult>,
   forkSession: { method: "agent/sessions/fork" } as RequestMethod<ForkSessionParams, OpenSessionResult>,
   renameSession: { method: "agent/sessions/rename" } as RequestMethod<RenameSessionParams, Empty>,
@@ -766,6 +767,22 @@ failed: Array<SaveFailure>, };
 
 export type Scope = { "kind": "hunk", uri: string, hunkId: string, } | { "kind": "file", uri: string, } | { "kind": "planItem", sessionId: string, planItem: string, } | { "kind": "turn", turnId: string, } | { "kind": "all" };
 
+export type SearchSessionsParams = { 
+/**
+ * At most 200 characters of one line. A longer or empty one has no match.
+ */
+query: string, };
+
+export type SearchSessionsResult = { 
+/**
+ * At most 50.
+ */
+matches: Array<SessionMatch>, 
+/**
+ * True if a limit ended the search: 50 matches, 256 MiB or 10 seconds.
+ */
+limited: boolean, };
+
 export type Selection = { uri: string, range: Range, text: string, };
 
 export type ServerModel = { name: string, 
@@ -805,6 +822,12 @@ reason: string,
  * Code, arguments and action of the reason.
  */
 problem?: TurnEndProblem, };
+
+export type SessionMatch = { session: SessionSummary, 
+/**
+ * First line with the text, shortened around it to about 200 characters.
+ */
+line: string, };
 
 export type SessionSnapshot = { sessionId: string, 
 /**

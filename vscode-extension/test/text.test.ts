@@ -15,7 +15,7 @@ import { inert, oneLine, sentences, visible } from "../src/text/display";
 import { textHash } from "../src/text/hash";
 import { fenced } from "../src/text/fence";
 import { ruleRows } from "../src/text/rules";
-import { sessionGroups, sessionText } from "../src/text/sessions";
+import { matchRows, sessionGroups, sessionText } from "../src/text/sessions";
 import { call, end, message } from "./entries";
 
 describe("text in labels", () => {
@@ -88,6 +88,19 @@ describe("a session in the list", () => {
 
   it("has its name in place of its task", () => {
     expect(sessionText({ ...session, name: "The $(fix)" }, 0).label).toBe("$(comment-discussion) The $\u2060(fix)");
+  });
+
+  it("is found by its text, unless its row has the words", () => {
+    const other = { ...session, sessionId: "s-2" };
+    const matches = [session, other].map((one) => ({ session: one, line: "It $(rounds) now" }));
+    const known = new Map([["s-1", session]]);
+    const rows = (query: string) => matchRows(matches, query, known, 0).map(({ session: { sessionId }, text }) => [sessionId, text.detail]);
+    expect(rows("ROUNDS")).toEqual([
+      ["s-1", "It $\u2060(rounds) now"],
+      ["s-2", "It $\u2060(rounds) now"],
+    ]);
+    // The editor's own filter shows the first by its task; the second is not on a page yet.
+    expect(rows("NOW")).toEqual([["s-2", "It $\u2060(rounds) now"]]);
   });
 
   it("without a message says so", () => {

@@ -1,4 +1,4 @@
-//! Sessions of a workspace, current and earlier: list, open, rename, fork, delete, restore,
+//! Sessions of a workspace, current and earlier: list, search, open, rename, fork, delete, restore,
 //! export.
 
 use serde::{Deserialize, Serialize};
@@ -96,6 +96,32 @@ fn is_zero(number: &u32) -> bool {
     *number == 0
 }
 
+/// Searches the names, tasks, messages and titles of calls of this workspace's sessions, most recently
+/// used session first. Case does not matter. `$/cancelRequest` ends it. Since 1.3.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct SearchSessionsParams {
+    /// At most 200 characters of one line. A longer or empty one has no match.
+    pub query: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct SearchSessionsResult {
+    /// At most 50.
+    pub matches: Vec<SessionMatch>,
+    /// True if a limit ended the search: 50 matches, 256 MiB or 10 seconds.
+    pub limited: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionMatch {
+    pub session: SessionSummary,
+    /// First line with the text, shortened around it to about 200 characters.
+    pub line: String,
+}
+
 /// Brings a session into view. A session that another window has open, or that is damaged, is
 /// `readOnly`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, TS)]
@@ -190,6 +216,7 @@ pub enum ExportSessionResult {
 declare_client_requests! {
     REQUESTS:
     ListSessions("agent/sessions/list", ListSessionsParams {}) -> ListSessionsResult,
+    SearchSessions("agent/sessions/search", SearchSessionsParams { query }) -> SearchSessionsResult,
     OpenSession("agent/sessions/open", OpenSessionParams {}) -> OpenSessionResult,
     ForkSession("agent/sessions/fork", ForkSessionParams {}) -> OpenSessionResult,
     RenameSession("agent/sessions/rename", RenameSessionParams { name }) -> Empty,

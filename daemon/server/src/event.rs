@@ -1,6 +1,9 @@
 //! Input of the hub: one closed enum of all events.
 
-use std::any::Any;
+use std::{
+    any::Any,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use cairn_core::text::{Position, Units};
 use cairn_protocol::{
@@ -134,21 +137,45 @@ impl Request {
 
 /// Sender of the answer to a request. Dropping it answers `Internal`. An answer that nobody waits
 /// for any more is dropped: the client went away.
-pub struct Responder<T>(Box<dyn FnOnce(Result<T, RequestError>) + Send>);
+pub struct Responder<T> {
+    send: Box<dyn FnOnce(Result<T, RequestError>) + Send>,
+    is_wanted: Arc<dyn Fn() -> bool + Send + Sync>,
+}
 
 impl<T: Send + 'static> Responder<T> {
     pub fn new() -> (Self, oneshot::Receiver<Result<T, RequestError>>) {
         let (sender, receiver) = oneshot::channel();
-        (Self(Box::new(|answer| drop(sender.send(answer)))), receiver)
+        let sender = Arc::new(Mutex::new(Some(sender)));
+        // Weak: a dropped responder answers at once.
+        let watched = Arc::downgrade(&sender);
+        let send = move |answer| {
+            if let Some(sender) = sender.lock().unwrap_or_else(PoisonError::into_inner).take() {
+                drop(sender.send(answer));
+            }
+        };
+        let is_wanted = move || {
+            watched.upgrade().is_some_and(|sender| {
+                let sender = sender.lock().unwrap_or_else(PoisonError::into_inner);
+                sender.as_ref().is_some_and(|sender| !sender.is_closed())
+            })
+        };
+        (Self { send: Box::new(send), is_wanted: Arc::new(is_wanted) }, receiver)
     }
 
     pub fn send(self, answer: Result<T, RequestError>) {
-        (self.0)(answer);
+        (self.send)(answer);
+    }
+
+    /// Returns a function that is false once the client has cancelled the request.
+    pub fn is_wanted(&self) -> Arc<dyn Fn() -> bool + Send + Sync> {
+        Arc::clone(&self.is_wanted)
     }
 
     /// Returns a sender of results that `convert` makes into those of this one.
     pub fn accepting<U>(self, convert: impl FnOnce(U) -> T + Send + 'static) -> Responder<U> {
-        Responder(Box::new(|answer| self.send(answer.map(convert))))
+        let is_wanted = self.is_wanted();
+        let send = Box::new(|answer: Result<U, RequestError>| self.send(answer.map(convert)));
+        Responder { send, is_wanted }
     }
 }
 

@@ -1,4 +1,4 @@
-//! Changes of stored sessions: names, deletion and its undo.
+//! Stored sessions by name and by text: names, deletion and its undo, search.
 
 use std::{
     fs,
@@ -7,12 +7,14 @@ use std::{
 
 use cairn_protocol::{
     ErrorKind, ListSessionsParams, RenameSession, RenameSessionParams, RestoreSession,
-    RestoreSessionParams, SessionSummary, State,
+    RestoreSessionParams, SearchSessions, SearchSessionsParams, SearchSessionsResult,
+    SessionSummary, State,
 };
 use cairn_tests::{
     editor_double::EditorDouble,
     model_server::{Response, Wire},
 };
+use serde_json::json;
 
 use super::session_list::{
     Refusal, all, delete, fork, journal, list, open, place, run_in, told, try_ask,
@@ -178,5 +180,60 @@ async fn the_trash_is_emptied_at_a_later_start() {
     }
     assert_eq!(restore(&test.editor, &id).await.unwrap_err().0, ErrorKind::UnknownSession);
     assert_eq!(all(&test.editor).await.len(), 1);
+    test.finish().await;
+}
+
+async fn search(editor: &EditorDouble, query: &str) -> Vec<(String, String)> {
+    let params = SearchSessionsParams { query: query.into() };
+    let SearchSessionsResult { matches, limited } =
+        try_ask::<SearchSessions>(editor, params).await.unwrap();
+    assert!(!limited);
+    matches.into_iter().map(|found| (found.session.session_id, found.line)).collect()
+}
+
+#[tokio::test]
+async fn sessions_are_found_by_their_text() {
+    let test = TestDaemon::open(Wire::Anthropic, &[("cart.mjs", "secret in a file\n")]).await;
+    let read = call("r1", "read_file", json!({ "path": "cart.mjs" }));
+    let first = test.play([read, say("It rounds.\nThe Discount comes last.")]).await.session_id;
+    let second = test.play([say("Nothing about it.")]).await.session_id;
+    rename(&test.editor, &second, "Discount, again").await.unwrap();
+    let found = |id: &str, line: &str| (id.to_owned(), line.to_owned());
+    let discount = [found(&second, "Discount, again"), found(&first, "The Discount comes last.")];
+    // What is in memory, and what is on disk only.
+    assert_eq!(search(&test.editor, "discount").await, discount);
+    let test = test.restart().await;
+    assert_eq!(search(&test.editor, " DISCOUNT ").await, discount);
+    assert_eq!(search(&test.editor, "do it").await.len(), 2, "the task");
+    assert_eq!(search(&test.editor, "cart.mjs").await, [found(&first, "Read cart.mjs")]);
+    assert_eq!(search(&test.editor, "secret in a file").await, [], "no result of a call");
+    assert_eq!(search(&test.editor, "TodoWrite").await, [], "no reminder");
+    delete(&test.editor, &first).await.unwrap();
+    assert_eq!(search(&test.editor, "discount").await, discount[..1]);
+    test.finish().await;
+}
+
+/// One search runs at a time, so the second answers only after the first has ended.
+#[tokio::test]
+async fn a_cancelled_search_ends_at_once() {
+    let test = TestDaemon::open(Wire::Anthropic, &[]).await;
+    test.editor.request::<State>(Default::default()).await.unwrap();
+    let long = "word ".repeat(200_000);
+    journal(&place(&test), "s-long", (0..200).flat_map(|number| stored_turn(number, &long)));
+    let client = &test.editor.client;
+    let began = Instant::now();
+    let asked = client.ask("agent/sessions/search", json!({ "query": "not there" }));
+    client.reply(&asked).await.unwrap();
+    let whole = began.elapsed();
+    let began = Instant::now();
+    let asked: Vec<_> = (0..20)
+        .map(|_| client.ask("agent/sessions/search", json!({ "query": "not there" })))
+        .collect();
+    for id in &asked {
+        client.notify("$/cancelRequest", json!({ "id": id }));
+        assert_eq!(client.reply(id).await.unwrap_err()["code"], -32800);
+    }
+    assert_eq!(search(&test.editor, "nowhere").await, []);
+    assert!(began.elapsed() < whole * 5, "{:?} for 20 searches of {whole:?}", began.elapsed());
     test.finish().await;
 }

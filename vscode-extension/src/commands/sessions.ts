@@ -4,23 +4,15 @@ import type { Agent } from "../daemon/agent";
 import { type ExportFormat, type SessionSnapshot, type SessionSummary, requests } from "../protocol";
 import type { SessionStore } from "../stores/session";
 import { inert, oneLine } from "../text/display";
-import { sessionGroups, sessionText, sessionTitle } from "../text/sessions";
+import { sessionTitle } from "../text/sessions";
 import { showFailure } from "../status/offer";
+import { type SessionButton, SessionList } from "./sessionList";
 
 /** Views that show the session in view. */
 export interface SessionView {
   show(session: SessionSnapshot): Promise<void>;
   /** Empties the views if they show this session, which was deleted. */
   clear(sessionId: string): void;
-}
-
-interface Row extends vscode.QuickPickItem {
-  /** Without one: the row that asks for more. */
-  readonly session?: SessionSummary;
-}
-
-interface Button extends vscode.QuickInputButton {
-  readonly run: (session: SessionSummary) => Promise<void>;
 }
 
 const NONE_OPEN = (): string => vscode.l10n.t("Cairn: no session is open. Choose one with “Cairn: Open Session”.");
@@ -51,81 +43,29 @@ export class SessionCommands implements vscode.Disposable {
   }
 
   async #choose(): Promise<void> {
-    const pick = vscode.window.createQuickPick<Row>();
-    pick.title = vscode.l10n.t("Open session");
-    pick.placeholder = vscode.l10n.t("Search by task, state or last line · Enter opens, Tab goes to the buttons of a row");
-    pick.matchOnDescription = true;
-    pick.matchOnDetail = true;
-    pick.busy = true;
-    pick.onDidHide(() => pick.dispose());
-    const leave = (act: () => Promise<void>): void => {
-      pick.hide();
-      void this.#try(act);
-    };
-    const buttons: Button[] = [
+    const icon = (name: string): vscode.ThemeIcon => new vscode.ThemeIcon(name);
+    const buttons: SessionButton[] = [
       {
-        iconPath: new vscode.ThemeIcon("edit"),
+        iconPath: icon("edit"),
         tooltip: vscode.l10n.t("Rename Session"),
         run: async (session) => {
           await this.#rename(session);
           await this.#choose();
         },
       },
-      { iconPath: new vscode.ThemeIcon("repo-forked"), tooltip: vscode.l10n.t("Fork Session"), run: (session) => this.#fork(session) },
+      { iconPath: icon("repo-forked"), tooltip: vscode.l10n.t("Fork Session"), run: (session) => this.#fork(session) },
       {
-        iconPath: new vscode.ThemeIcon("markdown"),
+        iconPath: icon("markdown"),
         tooltip: vscode.l10n.t("Export Session as Markdown"),
         run: ({ sessionId }) => this.#export(sessionId, "markdown"),
       },
-      { iconPath: new vscode.ThemeIcon("trash"), tooltip: vscode.l10n.t("Delete Session"), run: (session) => this.#delete(session) },
+      { iconPath: icon("trash"), tooltip: vscode.l10n.t("Delete Session"), run: (session) => this.#delete(session) },
     ];
-    const known = new Map<string, SessionSummary>();
-    let next: string | undefined;
-    const load = async (): Promise<void> => {
-      const page = await this.agent.request(requests.listSessions, next === undefined ? {} : { cursor: next });
-      next = page.next;
-      const first = page.sessions.find(({ sessionId }) => known.size > 0 && !known.has(sessionId))?.sessionId;
-      for (const session of page.sessions) {
-        known.set(session.sessionId, session);
-      }
-      const now = Date.now();
-      const rows = sessionGroups([...known.values()], now, vscode.env.language).flatMap(({ heading, sessions }): Row[] => [
-        { label: heading, kind: vscode.QuickPickItemKind.Separator },
-        ...sessions.map((session) => ({ ...sessionText(session, now), session, buttons })),
-      ]);
-      const older: Row = { label: `$(ellipsis) ${vscode.l10n.t("Older sessions…")}`, alwaysShow: true };
-      pick.items = next === undefined ? rows : [...rows, older];
-      // The reader goes on where the list ended before.
-      const at = rows.find((row) => row.session !== undefined && row.session.sessionId === first);
-      if (at !== undefined) {
-        pick.activeItems = [at];
-      }
-      pick.busy = false;
-    };
-    pick.onDidTriggerItemButton(({ button, item: { session } }) => {
-      const chosen = buttons.find((known) => known === button);
-      if (session !== undefined && chosen !== undefined) {
-        leave(() => chosen.run(session));
-      }
+    const list = new SessionList(this.agent, buttons, {
+      open: (session) => this.#open(session),
+      run: (act) => void this.#try(act),
     });
-    pick.onDidAccept(() => {
-      const row = pick.selectedItems[0];
-      if (row?.session !== undefined) {
-        const { session } = row;
-        leave(() => this.#open(session));
-      } else if (row !== undefined) {
-        void this.#try(load);
-      }
-    });
-    pick.show();
-    try {
-      await load();
-    } catch (error) {
-      pick.hide();
-      throw error;
-    }
-    if (pick.items.length === 0) {
-      pick.hide();
+    if (!(await list.show())) {
       vscode.window.setStatusBarMessage(vscode.l10n.t("Cairn: there is no session in this workspace yet."), 5_000);
     }
   }

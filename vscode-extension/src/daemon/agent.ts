@@ -77,12 +77,13 @@ export class Agent implements vscode.Disposable {
     this.#wiring.push((client) => client.onRequest(kind.method, answer));
   }
 
-  async request<P extends object, R>(kind: RequestMethod<P, R>, params: P): Promise<R> {
+  async request<P extends object, R>(kind: RequestMethod<P, R>, params: P, token?: vscode.CancellationToken): Promise<R> {
     const client = this.#client;
     if (client?.state !== State.Running) {
       throw new Error(vscode.l10n.t("The Cairn daemon is not running. Use “Cairn: Restart Cairn”, or look at its log."));
     }
-    return await client.sendRequest<R>(kind.method, params);
+    // Without a token none is given: the client would send `undefined` as a second parameter.
+    return await (token === undefined ? client.sendRequest<R>(kind.method, params) : client.sendRequest<R>(kind.method, params, token));
   }
 
   async notify<P extends object>(kind: NotificationMethod<P>, params: P): Promise<void> {

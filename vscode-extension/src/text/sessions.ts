@@ -1,6 +1,6 @@
 import { l10n } from "vscode";
 
-import type { EndReason, SessionSummary } from "../protocol";
+import type { EndReason, SessionMatch, SessionSummary } from "../protocol";
 import { dollars } from "../status/meter";
 import { ago } from "./ago";
 import { label } from "./display";
@@ -55,6 +55,24 @@ export function sessionText(session: SessionSummary, now: number): SessionText {
     description: about.join(" · "),
     detail: facts.join(" · "),
   };
+}
+
+/** Rows of the sessions with a text in their conversation. Those whose row in the list has the text already are left out. */
+export function matchRows(
+  matches: readonly SessionMatch[],
+  query: string,
+  known: ReadonlyMap<string, SessionSummary>,
+  now: number,
+): { readonly session: SessionSummary; readonly text: SessionText }[] {
+  const words = query.toLowerCase();
+  const isListed = ({ sessionId }: SessionSummary): boolean => {
+    const session = known.get(sessionId);
+    const text = session && sessionText(session, now);
+    return text !== undefined && [text.label, text.description, text.detail ?? ""].some((part) => part.toLowerCase().includes(words));
+  };
+  return matches
+    .filter(({ session }) => !isListed(session))
+    .map(({ session, line }) => ({ session, text: { ...sessionText(session, now), detail: label(line, 200) } }));
 }
 
 /** Groups of the list: first what runs or waits for the user, then the others by the day of their last change. */

@@ -4,7 +4,7 @@ use cairn_protocol::{
     Answer, Baseline, Cancel, Checkpoints, Compact, Decide, DeleteSession, ExportSession,
     ForkSession, ListRules, ListSessions, Models, OpenSession, PlanHistory, QueueAdd, QueueDrop,
     QueueEdit, QueueSend, RenameSession, RequestProblem, RestoreCheckpoint, RestoreSession,
-    RevokeRule, RunTask, ServerModels, State, Steer, ToolOutput, UndoDecision,
+    RevokeRule, RunTask, SearchSessions, ServerModels, State, Steer, ToolOutput, UndoDecision,
 };
 
 use super::{components::Components, router::Router};
@@ -35,6 +35,9 @@ pub(super) fn routes() -> Router<Components> {
     // Sessions.
     router.on::<ListSessions>(|all, params, reply| {
         all.sessions.list_sessions(params, &all.reviews, reply);
+    });
+    router.on::<SearchSessions>(|all, params, reply| {
+        all.sessions.search_sessions(params, &all.reviews, reply);
     });
     router.on::<OpenSession>(|all, params, reply| all.sessions.open_session(params, reply));
     router.on::<ForkSession>(|all, params, reply| all.sessions.fork_session(params, reply));

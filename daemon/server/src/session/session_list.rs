@@ -1,4 +1,5 @@
-//! Stored sessions of this workspace: list, open, fork, rename, delete, restore, export.
+//! Stored sessions of this workspace: list, search, open, fork, rename, delete,
+//! restore, export.
 //!
 //! Disk access runs in background tasks; results return as events. No turn starts in a session
 //! whose journal another process holds.
@@ -14,7 +15,8 @@ use cairn_core::ids::SessionId;
 use cairn_protocol::{
     DeleteSessionParams, Empty, ExportSessionParams, ExportSessionResult, ForkSessionParams,
     ListSessionsParams, ListSessionsResult, OpenSessionParams, OpenSessionResult, ReadOnlyReason,
-    RenameSessionParams, RequestProblem, RestoreSessionParams, SessionSnapshot, Usage,
+    RenameSessionParams, RequestProblem, RestoreSessionParams, SearchSessionsParams,
+    SearchSessionsResult, SessionMatch, SessionSnapshot, SessionSummary, Usage,
 };
 
 use super::{
@@ -30,7 +32,7 @@ use crate::{
     store::{
         export::{self, Exported},
         journal::Writer,
-        session_list::{self, Fault, SessionFlags, trash},
+        session_list::{self, Fault, SessionFlags, search, trash},
         sessions::{self, Digest, Line, Loaded},
     },
     workspace::uri_of,
@@ -41,16 +43,23 @@ const HELD: usize = 8;
 
 type Outcome<T> = Result<T, RequestError>;
 
+/// Facts of this process for a list of sessions.
+struct Listed {
+    mine: HashMap<SessionId, SessionFlags>,
+    /// Number of proposed edits that wait for a decision.
+    pending: HashMap<SessionId, u32>,
+}
+
+impl Listed {
+    fn count_edits(&self, session: &mut SessionSummary) {
+        session.pending_edits =
+            self.pending.get(&session.session_id.as_str().into()).copied().unwrap_or(0);
+    }
+}
+
 impl Sessions {
-    pub(crate) fn list_sessions(
-        &self,
-        params: ListSessionsParams,
-        reviews: &Reviews,
-        reply: Responder<ListSessionsResult>,
-    ) {
-        let Some(folder) = self.state_dir.clone() else {
-            return reply.send(Ok(ListSessionsResult::default()));
-        };
+    /// Facts about the sessions in memory for a list, and the number of edits of each that wait.
+    fn listed(&self, reviews: &Reviews) -> Listed {
         let current = self.order.last();
         let edits = reviews.edits_by_session();
         let asking: HashSet<&SessionId> = self
@@ -70,17 +79,56 @@ impl Sessions {
         };
         let mine: HashMap<SessionId, SessionFlags> =
             self.entries.iter().map(|(id, session)| (id.clone(), flags(session))).collect();
-        let pending: HashMap<SessionId, u32> =
-            edits.into_iter().map(|(id, edits)| (id, edits.pending)).collect();
+        let pending = edits.into_iter().map(|(id, edits)| (id, edits.pending)).collect();
+        Listed { mine, pending }
+    }
+
+    pub(crate) fn list_sessions(
+        &self,
+        params: ListSessionsParams,
+        reviews: &Reviews,
+        reply: Responder<ListSessionsResult>,
+    ) {
+        let Some(folder) = self.state_dir.clone() else {
+            return reply.send(Ok(ListSessionsResult::default()));
+        };
+        let here = self.listed(reviews);
         self.answer_in_background(reply, move || {
             let ListSessionsParams { cursor, limit } = params;
-            let page = session_list::page(&folder, cursor.as_deref(), limit, &mine);
+            let page = session_list::page(&folder, cursor.as_deref(), limit, &here.mine);
             let mut list: ListSessionsResult = page.map(Into::into).map_err(unreadable)?;
-            for session in &mut list.sessions {
-                session.pending_edits =
-                    pending.get(&session.session_id.as_str().into()).copied().unwrap_or(0);
-            }
+            list.sessions.iter_mut().for_each(|session| here.count_edits(session));
             Ok(list)
+        });
+    }
+
+    pub(crate) fn search_sessions(
+        &self,
+        params: SearchSessionsParams,
+        reviews: &Reviews,
+        reply: Responder<SearchSessionsResult>,
+    ) {
+        let Some(folder) = self.state_dir.clone() else {
+            return reply.send(Ok(SearchSessionsResult::default()));
+        };
+        let here = self.listed(reviews);
+        let (searches, is_wanted) = (Arc::clone(&self.searches), reply.is_wanted());
+        self.services.spawn(async move {
+            // One that was cancelled meanwhile ends at once.
+            let Some(turn) = searches.begin_in_sessions().await else { return };
+            let found = blocking(move || {
+                let _turn = turn;
+                let limits = search::SessionSearchLimits::default();
+                let found =
+                    search::search(&folder, &params.query, &here.mine, limits, &*is_wanted)?;
+                let matches = found.matches.into_iter().map(|(listed, line)| {
+                    let mut session = SessionSummary::from(listed);
+                    here.count_edits(&mut session);
+                    SessionMatch { session, line }
+                });
+                Ok(SearchSessionsResult { matches: matches.collect(), limited: found.limited })
+            });
+            reply.send(found.await.map_err(unknown_or));
         });
     }
 

@@ -385,6 +385,7 @@ impl From<io::Error> for Fault {
     }
 }
 
+pub mod search;
 pub mod trash;
 
 #[cfg(test)]

@@ -20,6 +20,8 @@ const MAX_TIME: Duration = Duration::from_secs(20);
 #[derive(Debug)]
 pub struct Searches {
     slots: Arc<Semaphore>,
+    /// The user searches in stored sessions, one search at a time.
+    in_sessions: Arc<Semaphore>,
     decoding: Arc<Mutex<()>>,
     limit: Duration,
 }
@@ -29,6 +31,7 @@ impl Default for Searches {
         let cores = available_parallelism().map_or(1, usize::from);
         Self {
             slots: Arc::new(Semaphore::new(cores.min(MAX_AT_ONCE))),
+            in_sessions: Arc::new(Semaphore::new(1)),
             decoding: Arc::default(),
             limit: MAX_TIME,
         }
@@ -40,6 +43,12 @@ impl Searches {
     #[cfg(test)]
     pub(super) fn with_limit(limit: Duration) -> Self {
         Self { limit, ..Self::default() }
+    }
+
+    /// Waits until no other search in stored sessions runs, and lets none begin until the result is
+    /// dropped.
+    pub async fn begin_in_sessions(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.in_sessions).acquire_owned().await.ok()
     }
 
     /// Waits for a slot. The time limit starts when the search has one.
