@@ -57,6 +57,7 @@ import { ReviewStore } from "./stores/review";
 import { SessionStore } from "./stores/session";
 import { StatusStore } from "./stores/status";
 import { TranscriptStore } from "./stores/transcript";
+import { inOwnWords } from "./text/approval";
 
 let agent: Agent | undefined;
 
@@ -203,7 +204,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
   daemon.onRequest(editorRequests.ask, (params) => questions.ask(params));
   daemon.onRequest(editorRequests.approve, (params, token) => {
     token.onCancellationRequested(() => approvals.withdraw(params.approvalId));
-    return approvals.ask(params);
+    return approvals.ask(inOwnWords(params));
   });
 
   context.subscriptions.push(

@@ -118,17 +118,25 @@ export type ApprovalDecision = "allowOnce" | "allowSession" | "allowAlways" | "d
 
 export type ApprovalKind = "command" | "unsandboxedCommand" | "read" | "change";
 
+export type ApprovalQuestion = { "code": "run_command", "args": { needs: Array<Need>, } } | { "code": "run_unsandboxed" } | { "code": "read_secret_file", "args": { file: string, } } | { "code": "change_protected_file", "args": { file: string, } } | { "code": "delete_protected_file", "args": { file: string, } } | { "code": "move_protected_file", "args": { from: string, to: string, } } | { "code": "change_plan" } | { "code": "start_subagent" } | { "code": "return_files", "args": { count: number, } };
+
+export type ApprovalReason = { "code": "reads_secret" } | { "code": "holds_secrets" } | { "code": "file_protected" } | { "code": "deny_undecided", "args": { rule: string, doubt: DenyDoubt, } } | { "code": "command_needs", "args": { needs: Array<Need>, } } | { "code": "without_sandbox" } | { "code": "command_changes_files" } | { "code": "command_unclear", "args": { reason: UnclearCommand, } } | { "code": "command_changes_shell", "args": { command: string, } } | { "code": "command_more_than_reads", "args": { command: string, } } | { "code": "program_unknown", "args": { program: string, } } | { "code": "hook_asks" } | { "code": "rule_file_changed", "args": { file: string, rule: string, } } | { "code": "rule_files_unknown", "args": { rule: string, } } | { "code": "session_file_changed", "args": { file: string, } } | { "code": "files_left", "args": { folder: string, } };
+
 export type ApproveParams = { approvalId: string, sessionId: string, turnId: string, callId: string, 
 /**
- * Title, such as `Run a command` or `Change a protected file`.
+ * Title in English, such as `Run a command` or `Change a protected file`.
  */
 title: string, 
+/**
+ * Code and arguments of the title. Since 1.3.
+ */
+question?: ApprovalQuestion, 
 /**
  * Kind of the effect. Absent: an older daemon asks.
  */
 kind?: ApprovalKind, 
 /**
- * Command, byte for byte.
+ * Command, byte for byte. For a question about files a line in English that names them.
  */
 command: string, 
 /**
@@ -136,9 +144,13 @@ command: string,
  */
 cwd: string, 
 /**
- * Reason for the question, in a sentence.
+ * Reasons for the question in English sentences.
  */
 reason: string, 
+/**
+ * Codes and arguments of the sentences of `reason`, in the same order. Since 1.3.
+ */
+reasons?: Array<ApprovalReason>, 
 /**
  * Rules that "always" would store: exact commands, one for each part of this one that still
  * needs permission. Empty: "always" is no answer to this question.
@@ -162,9 +174,13 @@ subagent?: string,
  */
 preview?: Preview, 
 /**
- * Scope of `allowSession`, in a few words: `exactly this command`.
+ * Scope of `allowSession`, in a few English words: `exactly this command`.
  */
 forSession: string, 
+/**
+ * The same as a code. Since 1.3.
+ */
+sessionScope?: SessionScope, 
 /**
  * File that the command follows and that changed since the user allowed it. Shown with the
  * question; `reason` names it, too.
@@ -324,6 +340,8 @@ problems?: Array<ReviewProblem>, };
 export type Decision = "accept" | "reject" | "drop";
 
 export type DeleteSessionParams = { sessionId: string, };
+
+export type DenyDoubt = { "code": "too_many_words" } | { "code": "words_unknown" } | { "code": "subcommand_unknown" } | { "code": "too_many_options" } | { "code": "option_unknown", "args": { option: string, } } | { "code": "option_decides", "args": { option: string, } } | { "code": "variable_decides" } | { "code": "input_decides" } | { "code": "script_unclear" } | { "code": "option_form", "args": { option: string, wanted: string, } } | { "code": "git_same_effect", "args": { command: string, wanted: string, } } | { "code": "git_may_call", "args": { command: string, wanted: string, } } | { "code": "git_runs_others", "args": { command: string, } } | { "code": "git_alias", "args": { name: string, } } | { "code": "other_alias", "args": { name: string, } } | { "code": "alias_runs", "args": { name: string, } };
 
 export type EarlierPlan = { turnId: string, 
 /**
@@ -829,6 +847,8 @@ export type SessionMatch = { session: SessionSummary,
  */
 line: string, };
 
+export type SessionScope = "sameCommand" | "sameFile" | "anyChangeOfFile" | "sameAction" | "anyPlanChange" | "anySubagent" | "once";
+
 export type SessionSnapshot = { sessionId: string, 
 /**
  * First message of the newest turn.
@@ -1126,6 +1146,8 @@ export type TurnSpent = { elapsedMs: number, usage: Usage,
  * Estimate in millionths of a dollar; present only if every price is known.
  */
 costMicros?: number, };
+
+export type UnclearCommand = { "code": "command_empty" } | { "code": "command_too_long", "args": { limit: number, } } | { "code": "too_many_commands", "args": { limit: number, } } | { "code": "command_not_ascii" } | { "code": "shell_expands", "args": { character: string, } } | { "code": "shell_operator", "args": { character: string, } } | { "code": "command_incomplete" } | { "code": "sets_variable" } | { "code": "shell_word", "args": { word: string, } };
 
 export type UndoDecisionResult = { undone: boolean, 
 /**

@@ -14,7 +14,8 @@ function declaration(type: string): string {
 /** A value for an argument: a text, a list of one value, or the first code or name of the union that is its type. */
 function argument(name: string, type: string, element: string): unknown {
   if (type === "Array") {
-    return [fields(declaration(element))];
+    const name = /^"(\w+)"/u.exec(declaration(element))?.[1];
+    return [name ?? fields(declaration(element))];
   }
   return ["string", "number"].includes(type) ? `<${name}>` : (codes(type)[0] ?? /"(\w+)"/u.exec(declaration(type))?.[1]);
 }
@@ -31,12 +32,25 @@ function codes(type: string): CodedMessage[] {
   return members.map(([, code, args = ""]) => ({ code: code ?? "", args: fields(args) }));
 }
 
-const unions = ["RequestProblem", "TurnProblem", "StatusProblem", "TurnNotice", "ReviewProblem", "EditProblem", "ReadOnlyProblem", "SandboxState"];
+const unions = [
+  "RequestProblem",
+  "TurnProblem",
+  "StatusProblem",
+  "TurnNotice",
+  "ReviewProblem",
+  "EditProblem",
+  "ReadOnlyProblem",
+  "SandboxState",
+  "ApprovalQuestion",
+  "ApprovalReason",
+  "UnclearCommand",
+  "DenyDoubt",
+];
 const problems = unions.flatMap(codes);
 
 describe("the text of a message", () => {
   it("exists for each code of the protocol, without an unfilled argument", () => {
-    expect(problems.length).toBeGreaterThan(105);
+    expect(problems.length).toBeGreaterThan(155);
     const texts = problems.map((problem) => ({ ...problem, text: messageText(problem) ?? "" }));
     expect(texts.filter(({ text }) => text === "" || /\{|undefined/u.test(text))).toEqual([]);
   });
@@ -46,6 +60,15 @@ describe("the text of a message", () => {
     expect(messageText({ code: "no_api_key", args: { provider: "anthropic", variable: "X_KEY" } })).toMatch(
       /^There is no API key for Anthropic\..*X_KEY/u,
     );
+  });
+
+  it("names what a command gets, and has none for a grant of a newer daemon", () => {
+    const text = (code: string, ...needs: string[]): string | undefined => messageText({ code, args: { needs } });
+    expect(text("run_command")).toBe("Run a command");
+    expect(text("run_command", "network", "git")).toBe("Run with network access; may change .git (except hooks and config)");
+    expect(text("command_needs", "git")).toBe("The command may change .git except hooks and config.");
+    expect(text("run_command", "camera")).toBeUndefined();
+    expect(text("command_needs", "camera")).toBeUndefined();
   });
 
   it("has the words of a reason that is a code", () => {

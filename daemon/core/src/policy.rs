@@ -14,7 +14,7 @@ pub mod sandbox;
 pub mod seatbelt;
 pub mod trust;
 
-use command::{AutoApproval, CommandContext, CommandRules, Denial};
+use command::{AutoApproval, CommandContext, CommandRules, Denial, Doubt, NoAutoApproval, Rule};
 pub use protected::{is_protected, is_secret, protected_roots};
 use sandbox::Needs;
 
@@ -53,14 +53,33 @@ pub enum Access {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
     Allow,
-    /// Only the user can allow it.
+    /// Only the user can allow it. At least one reason.
     Ask {
-        reason: String,
+        reasons: Vec<AskReason>,
     },
-    /// Denied without a question to the user.
+    /// Denied without a question to the user, with the reason for the model.
     Deny {
         reason: String,
     },
+}
+
+/// Reason why only the user can allow an access.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AskReason {
+    /// The text of a file that may hold secrets would go to the model.
+    ReadsSecret,
+    /// The changed file may hold secrets.
+    HoldsSecrets,
+    /// The changed file decides what runs, or what an agent may do.
+    Protected,
+    /// A deny rule may name the command.
+    DenyUndecided {
+        rule: Rule,
+        doubt: Doubt,
+    },
+    /// The command gets more than the usual sandbox.
+    Grants(Needs),
+    Command(NoAutoApproval),
 }
 
 /// Mode of a session: decides which edits and effects need an approval.
@@ -101,9 +120,7 @@ pub fn judge(
 /// Decides about reading, in every mode: the text that is read goes to the provider of the model.
 fn judge_read(names: &[PathBuf]) -> Verdict {
     if names.iter().any(|name| is_secret(name)) {
-        return Verdict::Ask {
-            reason: "This file may hold secrets, and what is read goes to the model.".to_owned(),
-        };
+        return Verdict::Ask { reasons: vec![AskReason::ReadsSecret] };
     }
     Verdict::Allow
 }
@@ -116,11 +133,11 @@ fn judge_edit<'a>(mut names: impl Iterator<Item = &'a PathBuf>, mode: Mode) -> V
         Mode::Review | Mode::Ask | Mode::Auto => {
             // A change shows the old text, and a move copies the text to another file.
             let reason = names.find_map(|name| match (is_protected(name), is_secret(name)) {
-                (true, _) => Some("This file decides what runs or what an agent may do."),
-                (false, true) => Some("This file may hold secrets."),
+                (true, _) => Some(AskReason::Protected),
+                (false, true) => Some(AskReason::HoldsSecrets),
                 (false, false) => None,
             });
-            reason.map_or(Verdict::Allow, |reason| Verdict::Ask { reason: reason.to_owned() })
+            reason.map_or(Verdict::Allow, |reason| Verdict::Ask { reasons: vec![reason] })
         }
     }
 }
@@ -142,10 +159,9 @@ fn judge_command(
                 reason: format!("Refused: the user's settings forbid `{rule}` (cairn.shell.deny)."),
             };
         }
-        Denial::Undecided(rule, why) => Some(format!(
-            "It cannot be told whether this is `{rule}`, which your settings forbid \
-             (cairn.shell.deny): {why}."
-        )),
+        Denial::Undecided(rule, doubt) => {
+            Some(AskReason::DenyUndecided { rule: rule.clone(), doubt })
+        }
     };
     match mode {
         Mode::Plan => Verdict::Deny {
@@ -153,21 +169,17 @@ fn judge_command(
         },
         // Rules cover commands in the default sandbox only.
         Mode::Review | Mode::Ask | Mode::Auto if !needs.is_none() => {
-            let granted = format!("The command {}.", needs.in_words());
-            Verdict::Ask {
-                reason: [undecided, Some(granted)]
-                    .into_iter()
-                    .flatten()
-                    .collect::<Vec<_>>()
-                    .join(" "),
-            }
+            let granted = AskReason::Grants(needs);
+            Verdict::Ask { reasons: undecided.into_iter().chain([granted]).collect() }
         }
-        Mode::Review | Mode::Ask | Mode::Auto if undecided.is_some() => {
-            Verdict::Ask { reason: undecided.unwrap_or_default() }
-        }
-        Mode::Review | Mode::Ask | Mode::Auto => match rules.unasked(command, context) {
-            AutoApproval::Allowed => Verdict::Allow,
-            AutoApproval::NeedsApproval(why) => Verdict::Ask { reason: why },
+        Mode::Review | Mode::Ask | Mode::Auto => match undecided {
+            Some(undecided) => Verdict::Ask { reasons: vec![undecided] },
+            None => match rules.unasked(command, context) {
+                AutoApproval::Allowed => Verdict::Allow,
+                AutoApproval::NeedsApproval(why) => {
+                    Verdict::Ask { reasons: vec![AskReason::Command(why)] }
+                }
+            },
         },
     }
 }
@@ -292,8 +304,7 @@ mod tests {
             let needs = Needs { network, git };
             let access = Access::Command { command: "ls".into(), cwd: "/ws".into(), needs };
             let verdict = judge(&access, Mode::Review, &rules, &WORLD);
-            let Verdict::Ask { reason } = verdict else { panic!("{verdict:?}") };
-            assert_eq!(reason, format!("The command {}.", needs.in_words()));
+            assert_eq!(verdict, Verdict::Ask { reasons: vec![AskReason::Grants(needs)] });
         }
         let access = command("ls");
         assert_eq!(judge(&access, Mode::Review, &rules, &WORLD), Verdict::Allow);

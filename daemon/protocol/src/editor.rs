@@ -4,7 +4,9 @@
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-use crate::{ApprovalDecision, TextEdit, method::declare_requests};
+use crate::{
+    ApprovalDecision, ApprovalQuestion, ApprovalReason, TextEdit, method::declare_requests,
+};
 
 /// Changes one file. The editor applies all of it or nothing, as one undo step, without opening a
 /// tab or moving the focus. A file that was not open, or that was saved before the edit and not
@@ -126,18 +128,26 @@ pub struct ApproveParams {
     pub session_id: String,
     pub turn_id: String,
     pub call_id: String,
-    /// Title, such as `Run a command` or `Change a protected file`.
+    /// Title in English, such as `Run a command` or `Change a protected file`.
     pub title: String,
+    /// Code and arguments of the title. Since 1.3.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub question: Option<ApprovalQuestion>,
     /// Kind of the effect. Absent: an older daemon asks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub kind: Option<ApprovalKind>,
-    /// Command, byte for byte.
+    /// Command, byte for byte. For a question about files a line in English that names them.
     pub command: String,
     /// Working directory of the command.
     pub cwd: String,
-    /// Reason for the question, in a sentence.
+    /// Reasons for the question in English sentences.
     pub reason: String,
+    /// Codes and arguments of the sentences of `reason`, in the same order. Since 1.3.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[ts(optional, as = "Option<Vec<ApprovalReason>>")]
+    pub reasons: Vec<ApprovalReason>,
     /// Rules that "always" would store: exact commands, one for each part of this one that still
     /// needs permission. Empty: "always" is no answer to this question.
     #[serde(default)]
@@ -159,9 +169,13 @@ pub struct ApproveParams {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub preview: Option<Preview>,
-    /// Scope of `allowSession`, in a few words: `exactly this command`.
+    /// Scope of `allowSession`, in a few English words: `exactly this command`.
     #[serde(default)]
     pub for_session: String,
+    /// The same as a code. Since 1.3.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub session_scope: Option<SessionScope>,
     /// File that the command follows and that changed since the user allowed it. Shown with the
     /// question; `reason` names it, too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -205,6 +219,23 @@ pub enum ApprovalKind {
     Read,
     /// Changes, moves or deletes a protected file.
     Change,
+}
+
+/// Scope of an approval for the session. Since 1.3.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub enum SessionScope {
+    /// The same command with the same grants.
+    SameCommand,
+    /// Reading the same file.
+    SameFile,
+    AnyChangeOfFile,
+    /// The same deletion or move.
+    SameAction,
+    AnyPlanChange,
+    AnySubagent,
+    /// These files now: a session approval covers no more than a single one.
+    Once,
 }
 
 /// Access that a single command may be granted.

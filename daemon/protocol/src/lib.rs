@@ -41,8 +41,9 @@ pub use method::{
 pub use models::*;
 pub use notify::*;
 pub use problem::{
-    ActionId, EditProblem, ReadOnlyProblem, RequestProblem, ReviewProblem, SandboxState,
-    StatusProblem, StillAcceptedEdit, StillAcceptedReason, TurnNotice, TurnProblem,
+    ActionId, ApprovalQuestion, ApprovalReason, DenyDoubt, EditProblem, ReadOnlyProblem,
+    RequestProblem, ReviewProblem, SandboxState, StatusProblem, StillAcceptedEdit,
+    StillAcceptedReason, TurnNotice, TurnProblem, UnclearCommand,
 };
 pub use queue::*;
 pub use request::*;

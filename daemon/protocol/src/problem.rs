@@ -12,10 +12,6 @@ use crate::{
     BannerKind, EndReason, ErrorKind, MessageRole, ReadOnlyReason, RefusedEdit, SandboxKind,
 };
 
-mod markdown;
-
-pub use markdown::section;
-
 /// A row of the table of codes, in the form of the wire.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CodeRow {
@@ -51,8 +47,8 @@ macro_rules! problems {
             /// Lists the codes, for the documentation and tests.
             pub fn rows() -> Vec<CodeRow> {
                 vec![$(CodeRow {
-                    code: markdown::snake_case(stringify!($code)),
-                    kind: markdown::wire_name(&$Kind::$kind),
+                    code: $crate::problem::markdown::snake_case(stringify!($code)),
+                    kind: $crate::problem::markdown::wire_name(&$Kind::$kind),
                     args: vec![$($(stringify!($arg)),+)?],
                     action: None $(.or(Some(ActionId::$action)))?,
                 }),+]
@@ -60,6 +56,39 @@ macro_rules! problems {
         }
     };
 }
+
+/// Declares codes without a kind and an action: parts of another text.
+macro_rules! codes {
+    ($(#[$meta:meta])* $name:ident {
+        $($(#[$doc:meta])* $code:ident $({ $($arg:ident: $ty:ty),+ })?,)+
+    }) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+        #[serde(tag = "code", content = "args", rename_all = "snake_case")]
+        pub enum $name {
+            $($(#[$doc])* $code $({ $($arg: $ty),+ })?,)+
+        }
+
+        impl $name {
+            /// Lists the codes, for the documentation and tests.
+            pub fn rows() -> Vec<CodeRow> {
+                vec![$(CodeRow {
+                    code: $crate::problem::markdown::snake_case(stringify!($code)),
+                    kind: String::new(),
+                    args: vec![$($(stringify!($arg)),+)?],
+                    action: None,
+                }),+]
+            }
+        }
+    };
+}
+
+// After the macros that they use.
+mod approval;
+mod markdown;
+
+pub use approval::{ApprovalQuestion, ApprovalReason, DenyDoubt, UnclearCommand};
+pub use markdown::section;
 
 problems! {
     /// Reason why a request was refused. Since 1.1. A later version may add codes.
@@ -353,6 +382,10 @@ mod tests {
             EditProblem::rows(),
             ReadOnlyProblem::rows(),
             SandboxState::rows(),
+            ApprovalQuestion::rows(),
+            ApprovalReason::rows(),
+            UnclearCommand::rows(),
+            DenyDoubt::rows(),
         ];
         let codes: Vec<String> = all.concat().into_iter().map(|row| row.code).collect();
         let distinct: BTreeSet<&String> = codes.iter().collect();

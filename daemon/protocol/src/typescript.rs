@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, btree_map::Entry};
 use ts_rs::{Config, TS, TypeVisitor};
 
 use crate::{
-    Declaration, EditProblem, ErrorData, PROTOCOL_MINOR, PROTOCOL_VERSION, ReadOnlyProblem,
-    RequestProblem, ReviewProblem, SandboxState, StatusProblem, TurnNotice, TurnProblem,
-    client_requests, editor, notify, request,
+    ApprovalQuestion, ApprovalReason, Declaration, EditProblem, ErrorData, PROTOCOL_MINOR,
+    PROTOCOL_VERSION, ReadOnlyProblem, RequestProblem, ReviewProblem, SandboxState, StatusProblem,
+    TurnNotice, TurnProblem, client_requests, editor, notify, request,
 };
 
 /// Renders `vscode-extension/src/protocol.ts`.
@@ -33,6 +33,8 @@ pub fn render() -> String {
     types.add::<EditProblem>();
     types.add::<ReadOnlyProblem>();
     types.add::<SandboxState>();
+    types.add::<ApprovalQuestion>();
+    types.add::<ApprovalReason>();
     let tables: [(&str, &str, Vec<&Declaration>); 4] = [
         ("Requests of the editor to the daemon.", "requests", client_requests().collect()),
         (

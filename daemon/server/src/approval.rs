@@ -6,16 +6,17 @@ use std::path::Path;
 use cairn_core::policy::{
     self, Access, Mode, Verdict,
     command::{CommandContext, CommandRules, ReadKind, Rule},
-    sandbox::Needs,
 };
-use cairn_protocol::{ApprovalKind, Need, ReviewMode};
+use cairn_protocol::{ApprovalKind, ApprovalQuestion, ApprovalReason, Need, ReviewMode};
 
 use crate::{
     exec,
     workspace::{Workspace, uri_of},
 };
 
+mod codes;
 pub mod definitions;
+pub(crate) mod english;
 mod programs;
 mod rule_folder;
 
@@ -36,27 +37,19 @@ pub enum Gate {
 /// Question to the user. Clients show its texts in full and do not interpret them.
 #[derive(Debug)]
 pub struct Question {
-    pub title: String,
+    pub asked: ApprovalQuestion,
     pub kind: Option<ApprovalKind>,
     /// Exactly what will run, or which file will change.
     pub command: String,
     pub cwd: String,
-    pub reason: String,
+    pub reasons: Vec<ApprovalReason>,
     /// Rules that "always" would store. If empty, "always" is not offered.
     pub rules: Vec<Rule>,
     /// Additional rights that a command asks for.
-    pub asks: Needs,
-    /// Scope of an approval for the session.
-    pub for_session: &'static str,
+    pub needs: Vec<Need>,
 }
 
 impl Question {
-    pub fn needs(&self) -> Vec<Need> {
-        let Needs { network, git } = self.asks;
-        let asked = [(network, Need::Network), (git, Need::Git)];
-        asked.into_iter().filter_map(|(asked, need)| asked.then_some(need)).collect()
-    }
-
     /// Turns the user's consent into the proof of it.
     pub fn allowed(self) -> Approved {
         Approved(())
@@ -94,8 +87,9 @@ pub fn gate(
     match policy::judge(access, mode, rules, &context) {
         Verdict::Allow => Gate::Open(Approved(())),
         Verdict::Deny { reason } => Gate::Closed(reason),
-        Verdict::Ask { reason } => {
-            let mut question = question(access, rules, reason, workspace);
+        Verdict::Ask { reasons } => {
+            let reasons = reasons.into_iter().map(codes::reason).collect();
+            let mut question = question(access, rules, reasons, workspace);
             // Rules cover only commands in the default sandbox.
             if let Access::Command { command, needs, .. } = access
                 && needs.is_none()
@@ -122,37 +116,38 @@ pub fn uri(access: &Access) -> Option<String> {
 pub fn question(
     access: &Access,
     rules: &CommandRules,
-    reason: String,
+    reasons: Vec<ApprovalReason>,
     workspace: &Workspace,
 ) -> Question {
     // Absolute except in the first folder: consent to one file must not cover another of the same name.
     let named = |path: &Path| workspace.display(path);
     let folder = |path: &Path| folder_of(workspace, path);
-    // Never the bare path of a file: it could be read as a command.
-    let (title, command, cwd, for_session) = match access {
+    let (asked, cwd) = match access {
         Access::Read { path, names: _ } => {
             let path = path.as_deref();
-            let command = path.map(|path| format!("Read {}", named(path))).unwrap_or_default();
+            let file = path.map(named).unwrap_or_default();
             let cwd = path.map(folder).unwrap_or_default();
-            ("Read a file that may hold secrets", command, cwd, "this file, as often as it likes")
+            (ApprovalQuestion::ReadSecretFile { file }, cwd)
         }
         Access::Edit { path, .. } => {
-            let command = format!("Change {}", named(path));
-            ("Change a protected file", command, folder(path), "any change of this file")
+            (ApprovalQuestion::ChangeProtectedFile { file: named(path) }, folder(path))
         }
         Access::Delete { path, .. } => {
-            let command = format!("Delete {}", named(path));
-            ("Delete a protected file", command, folder(path), "exactly this, again")
+            (ApprovalQuestion::DeleteProtectedFile { file: named(path) }, folder(path))
         }
         Access::Move { from, to, .. } => {
-            let command = format!("Move {} to {}", named(from), named(to));
-            ("Move a protected file", command, folder(from), "exactly this, again")
+            let cwd = folder(from);
+            (ApprovalQuestion::MoveProtectedFile { from: named(from), to: named(to) }, cwd)
         }
-        Access::Plan => ("Change the plan", String::new(), String::new(), "any change of the plan"),
-        Access::Subagent => ("Start a subagent", String::new(), String::new(), "any subagent"),
-        Access::Command { command, cwd, needs } => {
-            let (title, cwd) = (command_title(*needs, !rules.unboxed), cwd.display().to_string());
-            (title, command.clone(), cwd, "exactly this command, again")
+        Access::Plan => (ApprovalQuestion::ChangePlan, String::new()),
+        Access::Subagent => (ApprovalQuestion::StartSubagent, String::new()),
+        Access::Command { command: _, cwd, needs } => {
+            let asked = if rules.unboxed {
+                ApprovalQuestion::RunUnsandboxed
+            } else {
+                ApprovalQuestion::RunCommand { needs: codes::needs(*needs) }
+            };
+            (asked, cwd.display().to_string())
         }
     };
     let kind = match access {
@@ -164,20 +159,16 @@ pub fn question(
         Access::Command { .. } if rules.unboxed => Some(ApprovalKind::UnsandboxedCommand),
         Access::Command { .. } => Some(ApprovalKind::Command),
     };
-    let asks = if let Access::Command { needs, .. } = access { *needs } else { Needs::NONE };
-    let (title, rules) = (title.to_owned(), Vec::new());
-    Question { title, kind, command, cwd, reason, rules, asks, for_session }
-}
-
-/// Title of a question about a command. Clients show it first.
-fn command_title(needs: Needs, sandboxed: bool) -> &'static str {
-    match (sandboxed, needs.network, needs.git) {
-        (false, _, _) => "Run a command without a sandbox",
-        (true, false, false) => "Run a command",
-        (true, true, false) => "Run a command with network access",
-        (true, false, true) => "Run a command that may change .git (except hooks and config)",
-        (true, true, true) => "Run with network access; may change .git (except hooks and config)",
-    }
+    let (command, needs) = match access {
+        Access::Command { command, needs, .. } => (command.clone(), codes::needs(*needs)),
+        Access::Read { .. }
+        | Access::Edit { .. }
+        | Access::Delete { .. }
+        | Access::Move { .. }
+        | Access::Plan
+        | Access::Subagent => (english::files(&asked), Vec::new()),
+    };
+    Question { asked, kind, command, cwd, reasons, rules: Vec::new(), needs }
 }
 
 /// The workspace folder that contains a path.
@@ -188,6 +179,8 @@ fn folder_of(workspace: &Workspace, path: &Path) -> String {
 
 #[cfg(test)]
 mod tests {
+    use cairn_core::policy::sandbox::Needs;
+
     use super::*;
 
     fn at(access: &Access, mode: ReviewMode) -> Gate {
@@ -301,16 +294,18 @@ mod tests {
     fn the_title_names_the_grants_and_a_missing_sandbox() {
         let folder = tempfile::tempdir().unwrap();
         let workspace = Workspace::new(vec![folder.path().to_owned()]).unwrap();
-        let title = |rules: &CommandRules, network, git| {
+        let asked = |rules: &CommandRules, network, git| {
             let needs = Needs { network, git };
             let access = Access::Command { command: "ls".into(), cwd: "/ws".into(), needs };
-            question(&access, rules, String::new(), &workspace)
+            question(&access, rules, Vec::new(), &workspace)
         };
         let boxed = CommandRules::default();
-        assert_eq!(title(&boxed, false, false).title, "Run a command");
-        assert_eq!(title(&boxed, true, false).title, "Run a command with network access");
-        assert_eq!(title(&boxed, true, true).needs(), [Need::Network, Need::Git]);
-        assert_eq!(title(&boxed.asking(), true, true).title, "Run a command without a sandbox");
+        let title = |question: Question| english::title(&question.asked);
+        assert_eq!(title(asked(&boxed, false, false)), "Run a command");
+        assert_eq!(title(asked(&boxed, true, false)), "Run a command with network access");
+        assert_eq!(asked(&boxed, true, true).needs, [Need::Network, Need::Git]);
+        let unboxed = asked(&boxed.asking(), true, true);
+        assert_eq!(title(unboxed), "Run a command without a sandbox");
     }
 
     #[test]

@@ -1,7 +1,8 @@
 import { l10n } from "vscode";
 
-import type { ApprovalDecision, ApproveParams } from "../protocol";
-import { count, exact, inert, label, oneExactLine, oneLine } from "./display";
+import type { ApprovalDecision, ApprovalQuestion, ApproveParams, SessionScope } from "../protocol";
+import { exact, inert, label, oneExactLine, oneLine } from "./display";
+import { type CodedMessage, messageText } from "./messages";
 import { pieces } from "./width";
 
 /** Longest command that a notification shows well. */
@@ -13,6 +14,51 @@ const GOES_ON = "↪ ";
 
 type Asked = Pick<ApproveParams, "title" | "command" | "subagent" | "changed" | "quarantined">;
 
+/** Scope of an approval for the session, as a part of a sentence. */
+const scopes: Readonly<Record<SessionScope, string>> = {
+  sameCommand: l10n.t("exactly this command, again"),
+  sameFile: l10n.t("this file, as often as it likes"),
+  anyChangeOfFile: l10n.t("any change of this file"),
+  sameAction: l10n.t("exactly this, again"),
+  anyPlanChange: l10n.t("any change of the plan"),
+  anySubagent: l10n.t("any subagent"),
+  once: l10n.t("these files, this once"),
+};
+
+/** The question in the extension's own words, or in the daemon's for codes of a newer daemon. */
+export function inOwnWords(params: ApproveParams): ApproveParams {
+  const { question, reasons = [], sessionScope } = params;
+  const sentences = reasons.flatMap((reason: CodedMessage) => messageText(reason) ?? []);
+  return {
+    ...params,
+    title: messageText(question) ?? params.title,
+    command: fileLine(question) ?? params.command,
+    reason: sentences.length === 0 || sentences.length < reasons.length ? params.reason : sentences.join(" "),
+    forSession: (sessionScope === undefined ? undefined : scopes[sessionScope]) ?? params.forSession,
+  };
+}
+
+/** Line in the place of a command for a question about files. Not a bare path, which could be read as a command. */
+function fileLine(question: ApprovalQuestion | undefined): string | undefined {
+  switch (question?.code) {
+    case "read_secret_file":
+      return l10n.t("Read {file}", question.args);
+    case "change_protected_file":
+      return l10n.t("Change {file}", question.args);
+    case "delete_protected_file":
+      return l10n.t("Delete {file}", question.args);
+    case "move_protected_file":
+      return l10n.t("Move {from} to {to}", question.args);
+    case "run_command":
+    case "run_unsandboxed":
+    case "change_plan":
+    case "start_subagent":
+    case "return_files":
+    case undefined:
+      return undefined;
+  }
+}
+
 /**
  * The text of the notification that asks for an approval. Only when it is `whole` does it show
  * exactly what would run; otherwise it offers no Allow.
@@ -21,7 +67,7 @@ export function approvalNotice({ title, command, subagent, changed, quarantined 
   const shown = oneExactLine(command, COMMAND_CHARS);
   const asker = subagent === undefined ? "" : ` (${oneLine(subagent, 60)})`;
   const since = changed === undefined ? "" : ` ${changedSince(changed)}`;
-  const event = quarantined === true ? "A command made or changed protected files. Cairn moved them to quarantine. " : "";
+  const event = quarantined === true ? l10n.t("A command made or changed protected files. Cairn moved them to quarantine.") + " " : "";
   return { message: inert(`${event}${oneLine(title, 80)}${asker}?${since} ${shown}`), whole: shown === command.replace(/\n+$/, "") };
 }
 
@@ -32,7 +78,7 @@ export function questionWords({ title, command, quarantined }: Asked, limit: num
 
 /** Sentence about a file behind a command that the user allowed before. */
 function changedSince(file: string): string {
-  return `“${oneLine(file, 60)}” changed since you allowed it:`;
+  return l10n.t("“{0}” changed since you allowed it:", oneLine(file, 60));
 }
 
 /** The whole command, line by line; a line that is too long continues in the next row. */
@@ -85,7 +131,7 @@ export function answerRows(
   const inDetail = rulesFolder === undefined && rules.length === 1 && only !== undefined && commandRows(only).length === 1;
   const always: AnswerRow = {
     label: `$(shield) ${rulesFolder === undefined ? l10n.t("Always Allow in This Folder") : l10n.t("Always Allow in the Folder It Enters")}`,
-    description: inDetail ? "word for word:" : `${count(rules.length, "command")}, word for word: see below`,
+    description: inDetail ? l10n.t("word for word:") : wordForWord(rules.length),
     ...(inDetail ? { detail: inert(exact(only)) } : {}),
     answer: { decision: "allowAlways" },
   };
@@ -113,11 +159,15 @@ export function answerRows(
       ? []
       : [
           DIVIDED,
-          { label: "$(shield) Always would allow, word for word:" },
+          { label: `$(shield) ${l10n.t("Always would allow, word for word:")}` },
           ...rules.flatMap(lines),
           ...(rulesFolder === undefined ? [] : folder(rulesFolder)),
         ]),
   ];
+}
+
+function wordForWord(rules: number): string {
+  return rules === 1 ? l10n.t("1 command, word for word: see below") : l10n.t("{0} commands, word for word: see below", rules);
 }
 
 const DIVIDED: AnswerRow = { label: "", separator: true };

@@ -2,7 +2,11 @@ import * as vscode from "vscode";
 
 import type {
   ActionId,
+  ApprovalQuestion,
+  ApprovalReason,
+  DenyDoubt,
   EditProblem,
+  Need,
   ReadOnlyProblem,
   RequestProblem,
   ReviewProblem,
@@ -12,12 +16,15 @@ import type {
   StillAcceptedReason,
   TurnNotice,
   TurnProblem,
+  UnclearCommand,
 } from "../protocol";
 import { oneLine } from "./display";
 
 type Problem = RequestProblem | TurnProblem | StatusProblem | TurnNotice | ReviewProblem | EditProblem | ReadOnlyProblem | SandboxState;
-export type ProblemCode = Problem["code"];
-type ArgsOf<C extends ProblemCode> = Extract<Problem, { code: C }> extends { args: infer A } ? A : undefined;
+type Asked = ApprovalQuestion | ApprovalReason | UnclearCommand | DenyDoubt;
+type Coded = Problem | Asked;
+export type ProblemCode = Coded["code"];
+type ArgsOf<C extends ProblemCode> = Extract<Coded, { code: C }> extends { args: infer A } ? A : undefined;
 
 /** Any message of the daemon with a code. Daemons before protocol 1.1 send none, newer ones may send unknown ones. */
 export interface CodedMessage {
@@ -195,7 +202,94 @@ const texts: { readonly [C in ProblemCode]: (args: ArgsOf<C>) => string | undefi
   in_seatbelt: () => t("Commands run in a sandbox (sandbox-exec)."),
   no_sandbox_by_setting: () => t("Commands run without a sandbox. Each needs your approval."),
   no_sandbox_works: (args) => t("Commands run without a sandbox. Each needs your approval. ({reason})", args),
+
+  // Titles of questions.
+  run_command: ({ needs }) => commandTitle(needs),
+  run_unsandboxed: () => t("Run a command without a sandbox"),
+  read_secret_file: () => t("Read a file that may hold secrets"),
+  change_protected_file: () => t("Change a protected file"),
+  delete_protected_file: () => t("Delete a protected file"),
+  move_protected_file: () => t("Move a protected file"),
+  change_plan: () => t("Change the plan"),
+  start_subagent: () => t("Start a subagent"),
+  return_files: ({ count }) =>
+    count === 1 ? t("Move a quarantined file back to the workspace") : t("Move {count} quarantined files back to the workspace", { count }),
+
+  // Reasons of questions.
+  reads_secret: () => t("This file may hold secrets, and what is read goes to the model."),
+  holds_secrets: () => t("This file may hold secrets."),
+  file_protected: () => t("This file decides what runs or what an agent may do."),
+  deny_undecided: ({ rule, doubt }) =>
+    withReason(doubt, (reason) =>
+      t("It cannot be told whether this is `{rule}`, which your settings forbid (cairn.shell.deny): {reason}.", { rule, reason }),
+    ),
+  command_needs: ({ needs }) => needsText(needs),
+  without_sandbox: () => t("It runs with your rights, without a sandbox."),
+  command_changes_files: () => t("In its sandbox it can change files of this workspace."),
+  command_unclear: ({ reason }) => withReason(reason, (why) => t("What it does cannot be told: {0}.", why)),
+  command_changes_shell: (args) => t("`{command}` may change what the commands after it do.", args),
+  command_more_than_reads: (args) => t("`{command}` may do more than read files of the workspace.", args),
+  program_unknown: (args) => t("`{program}` is not installed, or a program of the workspace.", args),
+  hook_asks: () => t("A hook in your settings asks for your approval."),
+  rule_file_changed: (args) => t("`{file}` changed since you always allowed `{rule}`.", args),
+  rule_files_unknown: (args) => t("The files behind `{rule}` were not recorded when you allowed it.", args),
+  session_file_changed: (args) => t("`{file}` changed since you allowed this for the session.", args),
+  files_left: (args) =>
+    t(
+      "A command made or changed these. Cairn moved them to {folder}, because git, an editor, a shell or an agent can run or " +
+        "follow them outside of the sandbox. If you allow it, they return to the workspace; if you deny it, they stay there.",
+      args,
+    ),
+
+  // Reasons why a command is not understood; parts of a sentence.
+  command_empty: () => t("it is empty"),
+  command_too_long: (args) => t("it is longer than {limit} bytes", args),
+  too_many_commands: (args) => t("it is more than {limit} commands", args),
+  command_not_ascii: () => t("it has characters other than plain ASCII"),
+  shell_expands: (args) => t("the shell expands `{character}`", args),
+  shell_operator: (args) => t("`{character}` does more than run a program", args),
+  command_incomplete: () => t("it is incomplete"),
+  sets_variable: () => t("it sets a variable"),
+  shell_word: (args) => t("`{word}` is a word of the shell's own", args),
+
+  // Reasons why a deny rule is undecided; parts of a sentence.
+  too_many_words: () => t("it has too many words"),
+  words_unknown: () => t("not all its words are known"),
+  subcommand_unknown: () => t("its subcommand is not among the words"),
+  too_many_options: () => t("there are too many options before the subcommand"),
+  option_unknown: (args) => t("`{option}` is an option that Cairn does not know", args),
+  option_decides: (args) => t("`{option}` may define what git runs", args),
+  variable_decides: () => t("a variable may define what git runs"),
+  input_decides: () => t("what it runs comes from its input"),
+  script_unclear: () => t("the script in its words is not understood"),
+  option_form: (args) => t("`{option}` may be another form of `{wanted}`", args),
+  git_same_effect: (args) => t("`git {command}` does what `git {wanted}` does", args),
+  git_may_call: (args) => t("`git {command}` may call `git {wanted}`", args),
+  git_runs_others: (args) => t("`git {command}` may run other commands", args),
+  git_alias: (args) => t("`{name}` is none of git's own commands, so it may be an alias", args),
+  other_alias: (args) => t("`{name}` is no subcommand that Cairn knows, and may be an alias", args),
+  alias_runs: (args) => t("the alias `{name}` runs a command of its own", args),
 };
+
+/** Title of a command with more than the usual sandbox; `undefined` with a grant of a newer daemon. */
+function commandTitle(needs: readonly Need[]): string | undefined {
+  const titles: Readonly<Record<string, string>> = {
+    "": t("Run a command"),
+    network: t("Run a command with network access"),
+    git: t("Run a command that may change .git (except hooks and config)"),
+    "git,network": t("Run with network access; may change .git (except hooks and config)"),
+  };
+  return lookUp(titles, [...needs].sort().join(","));
+}
+
+function needsText(needs: readonly Need[]): string | undefined {
+  const sentences: Readonly<Record<string, string>> = {
+    network: t("The command has network access."),
+    git: t("The command may change .git except hooks and config."),
+    "git,network": t("The command has network access and may change .git except hooks and config."),
+  };
+  return lookUp(sentences, [...needs].sort().join(","));
+}
 
 /** Text of each reason for which an edit stays accepted. */
 const stillAcceptedTexts: Readonly<Record<StillAcceptedReason, (line: string) => string>> = {

@@ -6,9 +6,10 @@
 //! run in the background is `Unclear`. To refuse a script is safe and to misread one is not, so the
 //! parser must never guess.
 
-use std::{fmt, iter::Peekable, str::Chars};
+use std::{iter::Peekable, str::Chars};
 
 mod definitions;
+mod doubt;
 mod followed;
 mod forbidden;
 mod git;
@@ -18,11 +19,12 @@ mod rules;
 mod subcommands;
 
 pub use definitions::{Definition, definitions, definitions_in};
+pub use doubt::Doubt;
 pub use followed::followed;
 pub use forbidden::Denial;
 pub(super) use loose::loose_commands;
 pub use read_only::{ReadKind, is_read_only, paths_read};
-pub use rules::{AutoApproval, CommandContext, CommandRules, Rule};
+pub use rules::{AutoApproval, CommandContext, CommandRules, NoAutoApproval, Rule};
 
 /// Maximum length of a parsed script, in bytes.
 pub const LONGEST: usize = 4 * 1024;
@@ -50,22 +52,6 @@ pub enum Unclear {
     Assignment,
     /// A reserved word such as `if` or `time`.
     Reserved(&'static str),
-}
-
-impl fmt::Display for Unclear {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Unclear::Empty => f.write_str("it is empty"),
-            Unclear::TooLong => write!(f, "it is longer than {LONGEST} bytes"),
-            Unclear::TooMany => write!(f, "it is more than {MOST} commands"),
-            Unclear::Character => f.write_str("it has characters other than plain ASCII"),
-            Unclear::Expansion(c) => write!(f, "the shell expands `{c}`"),
-            Unclear::Operator(c) => write!(f, "`{c}` does more than run a program"),
-            Unclear::Incomplete => f.write_str("it is incomplete"),
-            Unclear::Assignment => f.write_str("it sets a variable"),
-            Unclear::Reserved(word) => write!(f, "`{word}` is a word of the shell's own"),
-        }
-    }
 }
 
 /// Returns true if a script has only blanks and comments.

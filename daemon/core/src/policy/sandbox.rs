@@ -25,17 +25,6 @@ impl Needs {
     pub fn is_none(self) -> bool {
         self == Self::NONE
     }
-
-    /// Describes the grants for the user.
-    pub fn in_words(self) -> String {
-        let words = [
-            (self.network, "has network access"),
-            (self.git, "may change .git except hooks and config"),
-        ];
-        let asked: Vec<&str> =
-            words.into_iter().filter_map(|(asked, word)| asked.then_some(word)).collect();
-        asked.join(" and ")
-    }
 }
 
 /// Paths of this machine that a sandbox is built from, all absolute and without links.
@@ -400,15 +389,5 @@ mod tests {
     fn the_network_is_shared_only_when_asked() {
         assert!(!lines(&SandboxPaths::default(), false).contains("--share-net"));
         assert!(lines(&SandboxPaths::default(), true).contains("--share-net"));
-    }
-
-    #[test]
-    fn needs_are_described_in_words() {
-        let needs = |network, git| Needs { network, git }.in_words();
-        assert_eq!(needs(false, false), "");
-        assert_eq!(
-            needs(true, true),
-            "has network access and may change .git except hooks and config"
-        );
     }
 }

@@ -3,8 +3,9 @@
 use serde::Serialize;
 
 use super::{
-    ActionId, CodeRow, EditProblem, ReadOnlyProblem, RequestProblem, ReviewProblem, SandboxState,
-    StatusProblem, TurnNotice, TurnProblem,
+    ActionId, ApprovalQuestion, ApprovalReason, CodeRow, DenyDoubt, EditProblem, ReadOnlyProblem,
+    RequestProblem, ReviewProblem, SandboxState, StatusProblem, TurnNotice, TurnProblem,
+    UnclearCommand,
 };
 
 /// Renders the section between the two marks of `docs/protocol.md`.
@@ -26,6 +27,18 @@ pub fn section() -> String {
     );
     table(&mut out, "Read-only sessions: `readOnly` of a snapshot", &ReadOnlyProblem::rows());
     table(&mut out, "Sandbox of commands: `sandbox` of `agent/status`", &SandboxState::rows());
+    table(
+        &mut out,
+        "Titles of questions: `question` of `agent/approve`; the kind is its `sessionScope`",
+        &ApprovalQuestion::rows(),
+    );
+    table(&mut out, "Reasons of questions: `reasons` of `agent/approve`", &ApprovalReason::rows());
+    table(
+        &mut out,
+        "Reasons of these: `args.reason` of `command_unclear`",
+        &UnclearCommand::rows(),
+    );
+    table(&mut out, "Reasons of these: `args.doubt` of `deny_undecided`", &DenyDoubt::rows());
     let actions: Vec<String> =
         ActionId::ALL.iter().map(|id| format!("`{}`", wire_name(id))).collect();
     out.push_str(&format!("Actions: {}.\n", actions.join(", ")));
@@ -37,7 +50,8 @@ fn table(out: &mut String, title: &str, rows: &[CodeRow]) {
     for CodeRow { code, kind, args, action } in rows {
         let args: Vec<String> = args.iter().map(|arg| format!("`{arg}`")).collect();
         let action = action.map(|id| format!("`{}`", wire_name(&id))).unwrap_or_default();
-        out.push_str(&format!("| `{code}` | `{kind}` | {} | {action} |\n", args.join(", ")));
+        let kind = if kind.is_empty() { String::new() } else { format!("`{kind}`") };
+        out.push_str(&format!("| `{code}` | {kind} | {} | {action} |\n", args.join(", ")));
     }
     out.push('\n');
 }

@@ -10,7 +10,7 @@ use cairn_core::{
     marks::ModelText,
     policy::command::{self, CommandRules, Rule},
 };
-use cairn_protocol::{ApprovalDecision, ApproveParams, ReviewMode, TurnNotice};
+use cairn_protocol::{ApprovalDecision, ApprovalReason, ApproveParams, ReviewMode, TurnNotice};
 use serde_json::Value;
 use tokio::task::spawn_blocking;
 
@@ -19,6 +19,7 @@ use crate::{
     approval::{
         self, Approved, Gate, Question, RuleFolder,
         definitions::{self, Definitions},
+        english,
     },
     hooks,
     tools::{Access, Call, ToolContext, ToolFailure},
@@ -72,8 +73,8 @@ pub(super) async fn consent(
             return Ok(Consent::Refused(refused(access, &verdict.messages)));
         }
         (Gate::Open(_), HookDecision::Ask) => {
-            let reason = "A hook in your settings asks for your approval.".to_owned();
-            approval::question(access, &rules, reason, &context.workspace)
+            let reasons = vec![ApprovalReason::HookAsks];
+            approval::question(access, &rules, reasons, &context.workspace)
         }
         (Gate::Open(approved), HookDecision::GoOn) => {
             return Ok(Consent::Given { call, approved, words: None });
@@ -87,7 +88,7 @@ pub(super) async fn consent(
         question.rules.clear();
     }
     let changed = changed.map(|Changed { file, reason }| {
-        question.reason = format!("{reason} {}", question.reason);
+        question.reasons.insert(0, reason);
         file
     });
     // Hashed before the question is shown: the answer does not cover later changes.
@@ -125,8 +126,7 @@ struct Rules {
 /// A file behind a rule differs from what the user allowed.
 struct Changed {
     file: String,
-    /// Sentence for the user.
-    reason: String,
+    reason: ApprovalReason,
 }
 
 impl Rules {
@@ -158,11 +158,14 @@ async fn rules_for(
             let now = definitions::look(&rule, &folder, &looking.workspace, &looking.docs);
             let reason = match &kept.definitions {
                 Some(then) => definitions::changed(then, &now).map(|file| Changed {
-                    reason: format!("`{file}` changed since you always allowed `{rule}`."),
+                    reason: ApprovalReason::RuleFileChanged {
+                        file: file.clone(),
+                        rule: rule.to_string(),
+                    },
                     file,
                 }),
                 None => now.keys().next().map(|file| Changed {
-                    reason: format!("What `{rule}` does was not recorded when you allowed it."),
+                    reason: ApprovalReason::RuleFilesUnknown { rule: rule.to_string() },
                     file: file.clone(),
                 }),
             };
@@ -262,17 +265,20 @@ fn params(progress: &CallProgress, question: &Question, rule_folder: &RuleFolder
         session_id: progress.session.clone().into(),
         turn_id: progress.turn.clone().into(),
         call_id: progress.call.clone().into(),
-        title: question.title.clone(),
+        title: english::title(&question.asked),
+        question: Some(question.asked.clone()),
         kind: question.kind,
         command: question.command.clone(),
         cwd: question.cwd.clone(),
-        reason: question.reason.clone(),
+        reason: english::reasons(&question.reasons),
+        reasons: question.reasons.clone(),
         rules: question.rules.iter().map(Rule::to_string).collect(),
         rules_folder: entered.map(|folder| folder.display().to_string()),
-        needs: question.needs(),
+        needs: question.needs.clone(),
         subagent: None,
         preview: None,
-        for_session: question.for_session.to_owned(),
+        for_session: english::scope(question.asked.kind()).to_owned(),
+        session_scope: Some(question.asked.kind()),
         quarantined: false,
         changed: None,
     }

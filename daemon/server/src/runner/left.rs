@@ -6,13 +6,14 @@
 use std::{path::Path, sync::Arc};
 
 use cairn_protocol::{
-    ApprovalDecision, ApprovalKind, ApproveParams, Preview, ToolState, TurnNotice,
+    ApprovalDecision, ApprovalKind, ApprovalQuestion, ApprovalReason, ApproveParams, Preview,
+    ToolState, TurnNotice,
 };
 use tokio::task::spawn_blocking;
 
 use super::progress::CallProgress;
 use crate::{
-    approval::definitions::Definitions,
+    approval::{definitions::Definitions, english},
     exec::sandbox::{QuarantineReport, QuarantinedFile},
     ports::ToolUpdate,
     tools::{Access, ToolContext, ToolFailure},
@@ -86,14 +87,10 @@ async fn answer(
     let seen = left.clone();
     let patch = spawn_blocking(move || seen.patch()).await;
     let patch = patch.map_err(|error| ToolFailure::Fatal(error.into()))?;
-    let title = match left.moved.len() {
-        1 => "Move a quarantined file back to the workspace".to_owned(),
-        count => format!("Move {count} quarantined files back to the workspace"),
-    };
-    let quarantine = left.folder().unwrap_or(Path::new("quarantine")).display();
-    let reason = format!(
-        "A command made or changed these. Cairn moved them to {quarantine}, because git, an editor, a shell or an agent can run or follow them outside of the sandbox. If you allow it, they return to the workspace; if you deny it, they stay there."
-    );
+    let count = u32::try_from(left.moved.len()).unwrap_or(u32::MAX);
+    let question = ApprovalQuestion::ReturnFiles { count };
+    let folder = left.folder().unwrap_or(Path::new("quarantine")).display().to_string();
+    let reasons = vec![ApprovalReason::FilesLeft { folder }];
     // A key that is never asked for again: an answer must not cover what a later command makes.
     let once = uuid::Uuid::now_v7().to_string();
     let root = context.workspace.root();
@@ -103,17 +100,20 @@ async fn answer(
         session_id: progress.session.clone().into(),
         turn_id: progress.turn.clone().into(),
         call_id: progress.call.clone().into(),
-        title,
+        title: english::title(&question),
         kind: Some(ApprovalKind::Change),
         command: lines.to_owned(),
         cwd: root.display().to_string(),
-        reason,
+        reason: english::reasons(&reasons),
+        reasons,
         rules: Vec::new(),
         rules_folder: None,
         needs: Vec::new(),
         subagent: None,
         preview: patch.map(|patch| Preview { patch, texts: None }),
-        for_session: "these files, this once".to_owned(),
+        for_session: english::scope(question.kind()).to_owned(),
+        session_scope: Some(question.kind()),
+        question: Some(question),
         quarantined: true,
         changed: None,
     };

@@ -6,11 +6,16 @@ use cairn_core::{
     ids::{SessionId, TurnId},
     policy::{Access, trust},
 };
-use cairn_protocol::{AnswerParams, AnswerResult, ApprovalDecision, ApproveParams, ApproveResult};
+use cairn_protocol::{
+    AnswerParams, AnswerResult, ApprovalDecision, ApprovalReason, ApproveParams, ApproveResult,
+};
 use tokio::sync::oneshot;
 
 use super::{Sessions, event::SessionEvent, open_questions::OpenQuestion};
-use crate::approval::definitions::{self, Definitions};
+use crate::approval::{
+    definitions::{self, Definitions},
+    english,
+};
 
 impl Sessions {
     /// Returns the questions without an answer, oldest first.
@@ -49,8 +54,9 @@ impl Sessions {
                 let decision = ApprovalDecision::AllowSession;
                 return drop(reply.send(ApproveResult { decision, feedback: None }));
             };
-            let since = format!("`{file}` changed since you allowed this for the session.");
-            params.reason = format!("{since} {}", params.reason);
+            let since = ApprovalReason::SessionFileChanged { file: file.clone() };
+            params.reasons.insert(0, since);
+            params.reason = english::reasons(&params.reasons);
             params.changed.get_or_insert(file);
         }
         let asked = self.services.editor.approve(params.clone());

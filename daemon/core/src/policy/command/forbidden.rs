@@ -11,7 +11,7 @@
 //! grammar of words.
 
 use super::{
-    CommandWords, Rule,
+    CommandWords, Doubt, Rule,
     loose::loose_words,
     parse,
     subcommands::{Decision, decide},
@@ -22,8 +22,8 @@ use super::{
 pub enum Denial<'a> {
     None,
     Denied(&'a Rule),
-    /// Undecided; with the reason, as the end of a sentence.
-    Undecided(&'a Rule, String),
+    /// Undecided, with the reason.
+    Undecided(&'a Rule, Doubt),
 }
 
 /// Maximum depth of scripts inside of scripts.
@@ -79,7 +79,7 @@ fn of_command<'a>(words: &CommandWords, rules: &'a [Rule], depth: usize) -> Deni
     let sets_git = words.iter().any(|word| word.starts_with("GIT_") && word.contains('='));
     let search = |rule: &'a Rule| match rule.search(&handed_on) {
         Decision::No if sets_git && rule.is_of("git") => {
-            (rule, Decision::Unknown("a variable may say what git runs".to_owned()))
+            (rule, Decision::Unknown(Doubt::VariableDecides))
         }
         decision => (rule, decision),
     };
@@ -95,8 +95,8 @@ fn of_command<'a>(words: &CommandWords, rules: &'a [Rule], depth: usize) -> Deni
 /// Decides about a program that runs a script from its words or its input. The words have been searched.
 fn of_shell<'a>(words: &[String], rules: &'a [Rule], depth: usize) -> Denial<'a> {
     let (program, arguments) = (&words[0], &words[1..]);
-    let undecided = |why: &str| match rules.first() {
-        Some(rule) => Denial::Undecided(rule, why.to_owned()),
+    let undecided = |why: Doubt| match rules.first() {
+        Some(rule) => Denial::Undecided(rule, why),
         None => Denial::None,
     };
     if ["xargs", "busybox"].iter().any(|name| same_program(program, name)) {
@@ -104,7 +104,7 @@ fn of_shell<'a>(words: &[String], rules: &'a [Rule], depth: usize) -> Denial<'a>
         let handed_on: CommandWords = arguments.iter().flat_map(|word| loose_words(word)).collect();
         let runs = handed_on.iter().find(|word| !word.starts_with('-'));
         if runs.is_none_or(|_| handed_on.iter().any(|word| is_shell(word) || hands_on(word))) {
-            return undecided("what it runs comes from its input");
+            return undecided(Doubt::InputDecides);
         }
         return worst(rules.iter().map(|rule| (rule, rule.search_in(&handed_on, more))));
     }
@@ -116,14 +116,14 @@ fn of_shell<'a>(words: &[String], rules: &'a [Rule], depth: usize) -> Denial<'a>
         return match names_file && !["cmd", "powershell", "pwsh", "wsl"].contains(&program.as_str())
         {
             true => Denial::None,
-            false => undecided("what it runs comes from its input"),
+            false => undecided(Doubt::InputDecides),
         };
     };
     match arguments[at + 1..].iter().find(|word| !word.starts_with('-')) {
         Some(script) if depth < DEEPEST && parse(script).is_ok() => {
             denial_within(script, rules, depth + 1)
         }
-        Some(_) | None => undecided("the script in its words is not understood"),
+        Some(_) | None => undecided(Doubt::ScriptUnclear),
     }
 }
 

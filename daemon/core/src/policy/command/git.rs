@@ -3,7 +3,10 @@
 //! Decides for a deny rule which subcommand git would run. An unlisted option or name makes the command
 //! undecided, so that a new subcommand or an alias needs an approval.
 
-use super::subcommands::{Decision, arguments_match, has_option, lists};
+use super::{
+    Doubt,
+    subcommands::{Decision, arguments_match, has_option, lists},
+};
 
 /// Options before the subcommand without a value.
 const FLAGS: &str = "--bare --glob-pathspecs --html-path --icase-pathspecs --info-path \
@@ -146,12 +149,11 @@ struct Invocation<'a> {
     /// Aliases defined with `-c`: name and value.
     aliases: Vec<(String, String)>,
     /// Reason why another setting may decide which programs run.
-    doubt: Option<String>,
+    doubt: Option<Doubt>,
 }
 
 impl Invocation<'_> {
     fn decide(&mut self, words: &[String], depth: usize) -> Decision {
-        let unknown = |why: String| Decision::Unknown(why);
         let mut rest = words.iter();
         let mut options = 0;
         let subcommand = loop {
@@ -161,7 +163,7 @@ impl Invocation<'_> {
             }
             options += 1;
             if options > MOST_OPTIONS {
-                return unknown("there are too many options before the subcommand".to_owned());
+                return Decision::Unknown(Doubt::TooManyOptions);
             }
             let (name, value) = match word.split_once('=') {
                 Some((name, value)) if name.starts_with("--") => (name, Some(value)),
@@ -173,7 +175,7 @@ impl Invocation<'_> {
                     None => break None,
                 },
                 "--config-env" | "--exec-path" => {
-                    self.doubt = Some(format!("`{name}` may say what git runs"));
+                    self.doubt = Some(Doubt::OptionDecides { option: name.to_owned() });
                     if name == "--config-env" && value.is_none() {
                         rest.next();
                     }
@@ -185,12 +187,15 @@ impl Invocation<'_> {
                     }
                 }
                 name if lists(PRINTING, name) => return Decision::No,
-                name => return unknown(format!("`{name}` is an option that Cairn does not know")),
+                name => {
+                    let option = name.to_owned();
+                    return Decision::Unknown(Doubt::OptionUnknown { option });
+                }
             }
         };
         let Some(subcommand) = subcommand else {
             return match self.goes_on {
-                true => unknown("its subcommand is not among the words".to_owned()),
+                true => Decision::Unknown(Doubt::SubcommandUnknown),
                 false => Decision::No,
             };
         };
@@ -217,7 +222,9 @@ impl Invocation<'_> {
                 self.aliases.push((name.to_owned(), value.to_owned()));
             }
             Some(_) | None if HARMLESS_SETTINGS.iter().any(harmless) => {}
-            Some(_) | None => self.doubt = Some(format!("`-c {key}` may say what git runs")),
+            Some(_) | None => {
+                self.doubt = Some(Doubt::OptionDecides { option: format!("-c {key}") })
+            }
         }
     }
 
@@ -232,7 +239,10 @@ impl Invocation<'_> {
         if does.is_some_and(|(_, does)| does.contains(&wanted.as_str())) {
             return match wanted_arguments {
                 [] => Decision::Yes,
-                _ => Decision::Unknown(format!("`git {command}` does what `git {wanted}` does")),
+                _ => {
+                    let (command, wanted) = (command.to_owned(), wanted.clone());
+                    Decision::Unknown(Doubt::SameEffect { command, wanted })
+                }
             };
         }
         let calls = CALLING.iter().any(|(name, with, called)| {
@@ -242,7 +252,8 @@ impl Invocation<'_> {
                 && (with.is_empty() || self.goes_on || with.iter().any(has))
         });
         if calls {
-            return Decision::Unknown(format!("`git {command}` may call `git {wanted}`"));
+            let (command, wanted) = (command.to_owned(), wanted.clone());
+            return Decision::Unknown(Doubt::MayCall { command, wanted });
         }
         let runs = RUNNING.iter().find(|(name, _)| *name == command);
         let by_url = arguments.iter().any(|argument| argument.contains("::"));
@@ -250,7 +261,7 @@ impl Invocation<'_> {
             with.is_empty() || with.iter().any(|option| has_option(arguments, option))
         });
         match runs || by_url {
-            true => Decision::Unknown(format!("`git {command}` may run other commands")),
+            true => Decision::Unknown(Doubt::RunsOthers { command: command.to_owned() }),
             false => Decision::No,
         }
     }
@@ -258,14 +269,12 @@ impl Invocation<'_> {
     fn alias(&mut self, name: &str, arguments: &[String], depth: usize) -> Decision {
         let given = self.aliases.iter().rfind(|(alias, _)| alias.eq_ignore_ascii_case(name));
         let Some((_, value)) = given else {
-            return Decision::Unknown(format!(
-                "`{name}` is none of git's own commands, so it may be an alias"
-            ));
+            return Decision::Unknown(Doubt::GitAlias { name: name.to_owned() });
         };
         let words = value.split_whitespace().map(|word| word.replace(['"', '\'', '\\'], ""));
         let words: Vec<String> = words.chain(arguments.iter().cloned()).collect();
         if value.starts_with('!') || depth == DEEPEST {
-            return Decision::Unknown(format!("the alias `{name}` runs a command of its own"));
+            return Decision::Unknown(Doubt::AliasRuns { name: name.to_owned() });
         }
         self.decide(&words, depth + 1)
     }

@@ -31,8 +31,24 @@ pub struct CommandRules {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AutoApproval {
     Allowed,
-    /// Needs an approval, with the reason for the user.
-    NeedsApproval(String),
+    NeedsApproval(NoAutoApproval),
+}
+
+/// Reason why a command needs an approval.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NoAutoApproval {
+    /// No sandbox works: the command would have the user's rights.
+    NoSandbox,
+    /// In its sandbox the command can change files of the workspace.
+    ChangesFiles,
+    /// The script is not understood.
+    Unclear(Unclear),
+    /// The command may change what the commands after it do.
+    ChangesShell { command: Rule },
+    /// The command may do more than read files of the workspace.
+    MoreThanReading { command: Rule },
+    /// The program is not installed, or one of the workspace.
+    UnknownProgram { program: String },
 }
 
 /// Facts about files and programs that the rules need and cannot look up themselves.
@@ -124,18 +140,18 @@ impl CommandRules {
 
     pub fn unasked(&self, script: &str, context: &CommandContext<'_>) -> AutoApproval {
         if self.unboxed {
-            return AutoApproval::NeedsApproval(
-                "It runs with your rights, without a sandbox.".to_owned(),
-            );
+            return AutoApproval::NeedsApproval(NoAutoApproval::NoSandbox);
         }
         if !self.unasked && self.always.is_empty() {
-            return AutoApproval::NeedsApproval(RIGHTS.to_owned());
+            return AutoApproval::NeedsApproval(NoAutoApproval::ChangesFiles);
         }
         let placed = match Placed::read(script, context) {
             Ok(placed) => placed,
-            Err(_) if !self.unasked => return AutoApproval::NeedsApproval(RIGHTS.to_owned()),
+            Err(_) if !self.unasked => {
+                return AutoApproval::NeedsApproval(NoAutoApproval::ChangesFiles);
+            }
             Err(why) => {
-                return AutoApproval::NeedsApproval(format!("What it does cannot be told: {why}."));
+                return AutoApproval::NeedsApproval(NoAutoApproval::Unclear(why));
             }
         };
         let asks = |at: &usize| !self.is_free(*at, &placed, context);
@@ -144,15 +160,15 @@ impl CommandRules {
             return AutoApproval::Allowed;
         };
         if !self.unasked {
-            return AutoApproval::NeedsApproval(RIGHTS.to_owned());
+            return AutoApproval::NeedsApproval(NoAutoApproval::ChangesFiles);
         }
-        let (rule, program) = (Rule::exactly(words), &words[0]);
+        let (command, program) = (Rule::exactly(words), &words[0]);
         AutoApproval::NeedsApproval(if changes_shell(words) {
-            format!("`{rule}` may change what the commands after it do.")
+            NoAutoApproval::ChangesShell { command }
         } else if context.knows(program) {
-            format!("`{rule}` may do more than read files of the workspace.")
+            NoAutoApproval::MoreThanReading { command }
         } else {
-            format!("`{program}` is not installed, or a program of the workspace.")
+            NoAutoApproval::UnknownProgram { program: program.clone() }
         })
     }
 
@@ -234,8 +250,6 @@ impl Placed {
         }
     }
 }
-
-const RIGHTS: &str = "In its sandbox it can change files of this workspace.";
 
 fn changes_shell(words: &[String]) -> bool {
     let sets_variable = |words: &[String]| words.iter().any(|word| word.starts_with("-v"));

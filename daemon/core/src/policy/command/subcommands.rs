@@ -5,15 +5,15 @@
 
 use std::{borrow::Cow, collections::BTreeSet};
 
-use super::{forbidden::same_program, git};
+use super::{Doubt, forbidden::same_program, git};
 
 /// Answer of a deny rule about a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Decision {
     Yes,
     No,
-    /// Undecided, with the reason as the end of a sentence.
-    Unknown(String),
+    /// Undecided, with the reason.
+    Unknown(Doubt),
 }
 
 /// Command line of a program with subcommands. Lists are words with a blank between them.
@@ -164,7 +164,7 @@ pub(super) fn decide(rule: &[String], words: &[String], goes_on: bool) -> Decisi
     };
     match decision {
         Decision::No if cut && same_program(program, name) => {
-            Decision::Unknown("it has too many words".to_owned())
+            Decision::Unknown(Doubt::TooManyWords)
         }
         decision => decision,
     }
@@ -196,7 +196,7 @@ impl Grammar {
         let (places, doubt) = self.subcommands(arguments);
         let mut unknown = doubt;
         if places.is_empty() && goes_on {
-            unknown = Some("its subcommand is not among the words".to_owned());
+            unknown = Some(Doubt::SubcommandUnknown);
         }
         for place in places {
             let name = &arguments[place];
@@ -210,16 +210,14 @@ impl Grammar {
                 && !lists(self.known, name)
                 && !lists(self.passed_over, name)
             {
-                unknown = Some(format!(
-                    "`{name}` is no subcommand that Cairn knows, and may be an alias"
-                ));
+                unknown = Some(Doubt::OtherAlias { name: name.clone() });
             }
         }
         unknown.map_or(Decision::No, Decision::Unknown)
     }
 
     /// Returns the indexes at which the subcommand may stand, and the reason if that is uncertain.
-    fn subcommands(&self, arguments: &[String]) -> (Vec<usize>, Option<String>) {
+    fn subcommands(&self, arguments: &[String]) -> (Vec<usize>, Option<Doubt>) {
         let (mut open, mut places, mut doubt) = (BTreeSet::from([0]), Vec::new(), None);
         while let Some(at) = open.pop_first() {
             let Some(word) = arguments.get(at) else { continue };
@@ -234,7 +232,7 @@ impl Grammar {
             } else if lists(self.valued, name) {
                 open.insert(at + 2);
             } else {
-                doubt = Some(format!("`{name}` is an option that Cairn does not know"));
+                doubt = Some(Doubt::OptionUnknown { option: name.to_owned() });
                 open.extend([at + 1, at + 2]);
             }
         }
@@ -264,7 +262,7 @@ pub(super) fn arguments_match(wanted: &[String], arguments: &[String], goes_on: 
                 Some(word) if word == operand => drop(next.insert(at + 1)),
                 Some(word) if word.starts_with('-') => places.extend([at + 1, at + 2]),
                 None if goes_on => {
-                    return Decision::Unknown("not all its words are known".to_owned());
+                    return Decision::Unknown(Doubt::WordsUnknown);
                 }
                 Some(_) | None => {}
             }
@@ -283,8 +281,11 @@ pub(super) fn arguments_match(wanted: &[String], arguments: &[String], goes_on: 
             && word.starts_with("--") != missing.starts_with("--")
     };
     match arguments.iter().find(other_form) {
-        Some(other) => Decision::Unknown(format!("`{other}` may be another form of `{missing}`")),
-        None if goes_on => Decision::Unknown("not all its words are known".to_owned()),
+        Some(other) => {
+            let (option, wanted) = (other.clone(), missing.clone());
+            Decision::Unknown(Doubt::OtherForm { option, wanted })
+        }
+        None if goes_on => Decision::Unknown(Doubt::WordsUnknown),
         None => Decision::No,
     }
 }
@@ -297,7 +298,7 @@ fn targets_match(wanted: &[String], arguments: &[String], goes_on: bool) -> Deci
     };
     match (wanted.iter().all(has), goes_on) {
         (true, _) => Decision::Yes,
-        (false, true) => Decision::Unknown("not all its words are known".to_owned()),
+        (false, true) => Decision::Unknown(Doubt::WordsUnknown),
         (false, false) => Decision::No,
     }
 }

@@ -1,6 +1,7 @@
 //! Rules of `deny` about subcommands.
 
 use super::*;
+use crate::policy::AskReason;
 
 /// Checks the answer of a rule about a subcommand to each way to write it.
 #[test]
@@ -113,12 +114,9 @@ fn an_undecidable_command_needs_approval_despite_every_rule() {
         judge(&access, Mode::Auto, &rules, &context)
     };
     assert_eq!(judged("git status"), Verdict::Allow);
-    let Verdict::Ask { reason } = judged("git p") else { panic!("must ask") };
-    assert_eq!(
-        reason,
-        "It cannot be told whether this is `git push`, which your settings forbid \
-         (cairn.shell.deny): `p` is none of git's own commands, so it may be an alias."
-    );
+    let (rule, doubt) = (parse("git push"), Doubt::GitAlias { name: "p".to_owned() });
+    let undecided = AskReason::DenyUndecided { rule, doubt };
+    assert_eq!(judged("git p"), Verdict::Ask { reasons: vec![undecided] });
     assert!(rules.offered("git p", &context).is_empty());
     assert!(matches!(judged("git -c alias.p=push p"), Verdict::Deny { .. }));
 }

@@ -1,0 +1,76 @@
+//! Reasons of the policy as codes of the protocol.
+
+use cairn_core::policy::{
+    AskReason,
+    command::{Doubt, LONGEST, MOST, NoAutoApproval, Unclear},
+    sandbox::Needs,
+};
+use cairn_protocol::{ApprovalReason, DenyDoubt, Need, UnclearCommand};
+
+pub(super) fn needs(needs: Needs) -> Vec<Need> {
+    let Needs { network, git } = needs;
+    let asked = [(network, Need::Network), (git, Need::Git)];
+    asked.into_iter().filter_map(|(asked, need)| asked.then_some(need)).collect()
+}
+
+pub(super) fn reason(reason: AskReason) -> ApprovalReason {
+    match reason {
+        AskReason::ReadsSecret => ApprovalReason::ReadsSecret,
+        AskReason::HoldsSecrets => ApprovalReason::HoldsSecrets,
+        AskReason::Protected => ApprovalReason::FileProtected,
+        AskReason::DenyUndecided { rule, doubt: why } => {
+            ApprovalReason::DenyUndecided { rule: rule.to_string(), doubt: doubt(why) }
+        }
+        AskReason::Grants(granted) => ApprovalReason::CommandNeeds { needs: needs(granted) },
+        AskReason::Command(why) => match why {
+            NoAutoApproval::NoSandbox => ApprovalReason::WithoutSandbox,
+            NoAutoApproval::ChangesFiles => ApprovalReason::CommandChangesFiles,
+            NoAutoApproval::Unclear(why) => ApprovalReason::CommandUnclear { reason: unclear(why) },
+            NoAutoApproval::ChangesShell { command } => {
+                ApprovalReason::CommandChangesShell { command: command.to_string() }
+            }
+            NoAutoApproval::MoreThanReading { command } => {
+                ApprovalReason::CommandMoreThanReads { command: command.to_string() }
+            }
+            NoAutoApproval::UnknownProgram { program } => {
+                ApprovalReason::ProgramUnknown { program }
+            }
+        },
+    }
+}
+
+fn unclear(why: Unclear) -> UnclearCommand {
+    let limit = |limit: usize| u32::try_from(limit).unwrap_or(u32::MAX);
+    match why {
+        Unclear::Empty => UnclearCommand::CommandEmpty,
+        Unclear::TooLong => UnclearCommand::CommandTooLong { limit: limit(LONGEST) },
+        Unclear::TooMany => UnclearCommand::TooManyCommands { limit: limit(MOST) },
+        Unclear::Character => UnclearCommand::CommandNotAscii,
+        Unclear::Expansion(c) => UnclearCommand::ShellExpands { character: c.to_string() },
+        Unclear::Operator(c) => UnclearCommand::ShellOperator { character: c.to_string() },
+        Unclear::Incomplete => UnclearCommand::CommandIncomplete,
+        Unclear::Assignment => UnclearCommand::SetsVariable,
+        Unclear::Reserved(word) => UnclearCommand::ShellWord { word: word.to_owned() },
+    }
+}
+
+fn doubt(doubt: Doubt) -> DenyDoubt {
+    match doubt {
+        Doubt::TooManyWords => DenyDoubt::TooManyWords,
+        Doubt::WordsUnknown => DenyDoubt::WordsUnknown,
+        Doubt::SubcommandUnknown => DenyDoubt::SubcommandUnknown,
+        Doubt::TooManyOptions => DenyDoubt::TooManyOptions,
+        Doubt::OptionUnknown { option } => DenyDoubt::OptionUnknown { option },
+        Doubt::OptionDecides { option } => DenyDoubt::OptionDecides { option },
+        Doubt::VariableDecides => DenyDoubt::VariableDecides,
+        Doubt::InputDecides => DenyDoubt::InputDecides,
+        Doubt::ScriptUnclear => DenyDoubt::ScriptUnclear,
+        Doubt::OtherForm { option, wanted } => DenyDoubt::OptionForm { option, wanted },
+        Doubt::SameEffect { command, wanted } => DenyDoubt::GitSameEffect { command, wanted },
+        Doubt::MayCall { command, wanted } => DenyDoubt::GitMayCall { command, wanted },
+        Doubt::RunsOthers { command } => DenyDoubt::GitRunsOthers { command },
+        Doubt::GitAlias { name } => DenyDoubt::GitAlias { name },
+        Doubt::OtherAlias { name } => DenyDoubt::OtherAlias { name },
+        Doubt::AliasRuns { name } => DenyDoubt::AliasRuns { name },
+    }
+}
