@@ -58,6 +58,7 @@ import { SessionStore } from "./stores/session";
 import { StatusStore } from "./stores/status";
 import { TranscriptStore } from "./stores/transcript";
 import { inOwnWords } from "./text/approval";
+import { titled, titledPlan, titledSession } from "./text/calls";
 
 let agent: Agent | undefined;
 
@@ -102,7 +103,8 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     log,
   );
   const sessionView: SessionView = {
-    show: async (session) => {
+    show: async (opened) => {
+      const session = titledSession(opened);
       transcript.open(session.transcript);
       sessions.open(session);
       queue.open(session);
@@ -183,10 +185,11 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
       void conversation.taskBegan();
     }
   });
-  daemon.onNotification(notifications.plan, (plan) => plans.update(plan));
-  daemon.onNotification(notifications.subagent, (subagent) => subagents.update(subagent));
+  daemon.onNotification(notifications.plan, (plan) => plans.update(titledPlan(plan)));
+  daemon.onNotification(notifications.subagent, (subagent) => subagents.update(titledPlan(subagent)));
   daemon.onNotification(notifications.message, (message) => transcript.message(message));
-  daemon.onNotification(notifications.tool, (tool) => {
+  daemon.onNotification(notifications.tool, (called) => {
+    const tool = titled(called);
     approvals.tool(tool);
     questions.tool(tool);
     transcript.tool(tool);
@@ -226,14 +229,15 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
       await credentials.sendAll();
       status.reconnect();
       const state = await daemon.request(requests.state, {});
-      transcript.reconnect(state.sessions.flatMap((session) => session.transcript));
+      const open = state.sessions.map(titledSession);
+      transcript.reconnect(open.flatMap((session) => session.transcript));
       status.restore(state.status);
       reviewBatcher.flush();
       reviews.restore(state.reviews);
-      sessions.restore(state.sessions);
-      queue.restore(state.sessions);
-      subagents.restore(state.sessions.flatMap((session) => session.subagents));
-      plans.restore(state.sessions.find(({ sessionId }) => sessionId === sessions.current)?.plan);
+      sessions.restore(open);
+      queue.restore(open);
+      subagents.restore(open.flatMap((session) => session.subagents));
+      plans.restore(open.find(({ sessionId }) => sessionId === sessions.current)?.plan);
       await history.refresh();
       await demo.resume();
     } catch (error) {

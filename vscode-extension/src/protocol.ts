@@ -454,9 +454,13 @@ export type ItemStatus = "pending" | "inProgress" | "completed";
 
 export type LinkedCommand = { callId: string, 
 /**
- * Title, such as `Run npm test`.
+ * Title in English, such as `Run npm test`.
  */
-title: string, state: ToolState, 
+title: string, 
+/**
+ * Code and arguments of the title; absent in plans of earlier versions. Since 1.3.
+ */
+label?: ToolLabel, state: ToolState, 
 /**
  * Duration, once it ended.
  */
@@ -1024,11 +1028,18 @@ bom: boolean, };
 
 export type ToolKind = "read" | "search" | "edit" | "create" | "delete" | "move" | "run" | "plan" | "task" | "ask";
 
+export type ToolLabel = { "code": "read", "args": { file: string, } } | { "code": "find_files", "args": { pattern: string, } } | { "code": "find_files_in", "args": { pattern: string, folder: string, } } | { "code": "search", "args": { pattern: string, } } | { "code": "search_in", "args": { pattern: string, place: string, } } | { "code": "edit_file", "args": { file: string, } } | { "code": "write_file", "args": { file: string, } } | { "code": "delete_file", "args": { file: string, } } | { "code": "move_file", "args": { from: string, to: string, } } | { "code": "run", "args": { command: string, needs: Array<Need>, } } | { "code": "ask", "args": { question: string, } } | { "code": "subagent", "args": { title: string, } } | { "code": "update_plan" } | { "code": "add_task", "args": { subject: string, } } | { "code": "view_task", "args": { task: number, } } | { "code": "view_tasks" } | { "code": "start_task", "args": { task: number, } } | { "code": "complete_task", "args": { task: number, } } | { "code": "update_task", "args": { task: number, } } | { "code": "update_tasks" } | { "code": "not_run", "args": { tool: string, } };
+
 export type ToolNotification = { sessionId: string, turnId: string, rev: number, callId: string, name: string, 
 /**
- * One line, such as `Read src/cart.mjs` or `Run npm test`.
+ * One line in English, such as `Read src/cart.mjs` or `Run npm test`.
  */
-title: string, state: ToolState, 
+title: string, 
+/**
+ * Code and arguments of the title; absent in calls of earlier versions, and until the arguments
+ * of the call are read: then the title is the name of the tool. Since 1.3.
+ */
+label?: ToolLabel, state: ToolState, 
 /**
  * Plan item in progress when the call was made.
  */

@@ -43,7 +43,7 @@ pub use notify::*;
 pub use problem::{
     ActionId, ApprovalQuestion, ApprovalReason, DenyDoubt, EditProblem, ReadOnlyProblem,
     RequestProblem, ReviewProblem, SandboxState, StatusProblem, StillAcceptedEdit,
-    StillAcceptedReason, TurnNotice, TurnProblem, UnclearCommand,
+    StillAcceptedReason, ToolLabel, TurnNotice, TurnProblem, UnclearCommand,
 };
 pub use queue::*;
 pub use request::*;

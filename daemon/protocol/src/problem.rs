@@ -85,9 +85,11 @@ macro_rules! codes {
 
 // After the macros that they use.
 mod approval;
+mod call;
 mod markdown;
 
 pub use approval::{ApprovalQuestion, ApprovalReason, DenyDoubt, UnclearCommand};
+pub use call::ToolLabel;
 pub use markdown::section;
 
 problems! {
@@ -386,6 +388,7 @@ mod tests {
             ApprovalReason::rows(),
             UnclearCommand::rows(),
             DenyDoubt::rows(),
+            ToolLabel::rows(),
         ];
         let codes: Vec<String> = all.concat().into_iter().map(|row| row.code).collect();
         let distinct: BTreeSet<&String> = codes.iter().collect();

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-use crate::{ParentCall, Range};
+use crate::{ParentCall, Range, ToolLabel};
 
 /// Tool call of the model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
@@ -14,8 +14,13 @@ pub struct ToolNotification {
     pub rev: u32,
     pub call_id: String,
     pub name: String,
-    /// One line, such as `Read src/cart.mjs` or `Run npm test`.
+    /// One line in English, such as `Read src/cart.mjs` or `Run npm test`.
     pub title: String,
+    /// Code and arguments of the title; absent in calls of earlier versions, and until the arguments
+    /// of the call are read: then the title is the name of the tool. Since 1.3.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub label: Option<Box<ToolLabel>>,
     pub state: ToolState,
     /// Plan item in progress when the call was made.
     #[serde(default, skip_serializing_if = "Option::is_none")]

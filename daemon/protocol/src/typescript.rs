@@ -7,7 +7,7 @@ use ts_rs::{Config, TS, TypeVisitor};
 use crate::{
     ApprovalQuestion, ApprovalReason, Declaration, EditProblem, ErrorData, PROTOCOL_MINOR,
     PROTOCOL_VERSION, ReadOnlyProblem, RequestProblem, ReviewProblem, SandboxState, StatusProblem,
-    TurnNotice, TurnProblem, client_requests, editor, notify, request,
+    ToolLabel, TurnNotice, TurnProblem, client_requests, editor, notify, request,
 };
 
 /// Renders `vscode-extension/src/protocol.ts`.
@@ -35,6 +35,7 @@ pub fn render() -> String {
     types.add::<SandboxState>();
     types.add::<ApprovalQuestion>();
     types.add::<ApprovalReason>();
+    types.add::<ToolLabel>();
     let tables: [(&str, &str, Vec<&Declaration>); 4] = [
         ("Requests of the editor to the daemon.", "requests", client_requests().collect()),
         (

@@ -20,6 +20,7 @@ pub(crate) mod english;
 mod programs;
 mod rule_folder;
 
+pub(crate) use codes::needs;
 pub use rule_folder::RuleFolder;
 
 /// Proof that a call may run.

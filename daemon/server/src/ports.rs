@@ -17,7 +17,7 @@ use cairn_core::{
 };
 use cairn_protocol::{
     ApplyEditParams, ApplyEditResult, ApproveParams, ApproveResult, AskParams, EditProblem, Notice,
-    SaveParams, SaveResult, ToolKind, ToolState, ToolStats, TurnNotice,
+    SaveParams, SaveResult, ToolKind, ToolLabel, ToolState, ToolStats, TurnNotice,
 };
 use futures_util::future::BoxFuture;
 use sha2::{Digest, Sha256};
@@ -185,7 +185,8 @@ pub trait Notices: fmt::Debug + Send + Sync + 'static {
 #[derive(Debug, Clone, Default)]
 pub struct ToolUpdate {
     pub state: Option<ToolState>,
-    pub title: Option<String>,
+    /// Title of the call.
+    pub label: Option<ToolLabel>,
     pub detail: Option<String>,
     pub uri: Option<String>,
     /// Sent if it is another than that of the tool.
@@ -194,7 +195,7 @@ pub struct ToolUpdate {
     pub lines: Option<Range<u32>>,
     /// Sent with the final state.
     pub stats: Option<ToolStats>,
-    /// Sent with the title: files that the call is about to change.
+    /// Sent with the label: files that the call is about to change.
     pub access: Option<AccessKind>,
     /// Sent with the final state: the changed file.
     pub edited: Option<String>,

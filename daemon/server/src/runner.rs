@@ -26,7 +26,7 @@ use crate::{
     ports::{AccessKind, Notices, Saw, ToolUpdate},
     secrets,
     store::{journal::Writer, sessions},
-    tools::{Access, TaskNews, Tool, ToolContext, ToolFailure, ToolOutput},
+    tools::{Access, TaskNews, Tool, ToolContext, ToolFailure, ToolOutput, label},
 };
 
 mod consent;
@@ -40,8 +40,6 @@ use progress::CallProgress;
 const MODEL_QUEUE: usize = 256;
 /// Most bytes of a failure text for the model.
 const MAX_FAILURE_BYTES: usize = 32 * 1024;
-/// Most bytes of the title of a call.
-const MAX_TITLE_BYTES: usize = 4 * 1024;
 
 pub(crate) async fn ask_model(
     notices: Arc<dyn Notices>,
@@ -211,9 +209,10 @@ async fn run(
         )));
     };
     let parsed = tool.parse(arguments.clone(), &context)?;
-    let (access, title) = (parsed.access(), excerpt(&parsed.title(), MAX_TITLE_BYTES));
+    let (access, label) = (parsed.access(), parsed.label());
+    let title = label::english(&label);
     progress.update(ToolUpdate {
-        title: Some(title.clone()),
+        label: Some(label),
         uri: approval::uri(&access),
         access: Some(match &access {
             Access::Read { .. } | Access::Plan | Access::Subagent => AccessKind::Read,

@@ -9,7 +9,7 @@ pub use cairn_core::policy::Access;
 use cairn_core::{
     marks::ModelText, model::ToolSpec, plan::TodoItem, policy::command::CommandRules,
 };
-use cairn_protocol::{Preview, ToolKind, ToolStats};
+use cairn_protocol::{Preview, ToolKind, ToolLabel, ToolStats};
 use futures_util::future::BoxFuture;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -42,6 +42,7 @@ mod edit_file;
 mod failure;
 mod glob;
 mod grep;
+pub(crate) mod label;
 mod move_file;
 mod propose;
 mod read_file;
@@ -81,8 +82,8 @@ pub trait Tool: Send + Sync + 'static {
 
 /// Call with valid arguments.
 pub trait Call: Send + 'static {
-    /// Title for people, one line: `Read src/cart.mjs`, `Run npm test`.
-    fn title(&self) -> String;
+    /// Title for people, as a code. The words of the model among its arguments are bounded.
+    fn label(&self) -> ToolLabel;
     fn access(&self) -> Access;
     /// Change of a file, to be shown with the question. The call changes nothing if the file has
     /// another text when it runs. An error skips the question. Blocks.

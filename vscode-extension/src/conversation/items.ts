@@ -1,7 +1,8 @@
 import { l10n } from "vscode";
 
-import type { Hunk, ToolKind, ToolState } from "../protocol";
+import type { Hunk, ToolKind, ToolLabel, ToolState } from "../protocol";
 import type { Entry } from "../stores/transcript";
+import { commandOf, fileOf, updatesPlan } from "../text/calls";
 import { oneLine } from "../text/display";
 import { messageText } from "../text/messages";
 import { sentWith } from "./attachments";
@@ -38,8 +39,6 @@ const KINDS: Readonly<Record<string, ToolKind>> = {
 /** Calls about the plan that only look. */
 const PLAN_READS = new Set(["task_get", "task_list"]);
 const VERBS = { edit: "edited", create: "created", delete: "deleted", move: "moved" } as const;
-/** Title that the daemon gives to every call of a planning list. */
-const PLAN_TITLE = "Update the plan";
 /** Lines of a command's output that are sent: the beginning, and the end, where the news is. */
 const HEAD_LINES = 40;
 const TAIL_LINES = 160;
@@ -91,7 +90,7 @@ export function turnItems(entries: readonly Entry[], facts: ItemFacts): Draft[] 
           if (file[0] === entry) {
             put(editDraft(file, facts));
           }
-        } else if (entry.title === PLAN_TITLE) {
+        } else if (updatesPlan(named(entry))) {
           steps.take(entry).forEach(put);
         } else if (kind === "run" || entry.command !== undefined) {
           put(commandDraft(entry, facts));
@@ -170,11 +169,15 @@ function editDraft(calls: readonly [Tool, ...Tool[]], facts: ItemFacts): Draft {
   const running = calls.some(({ state }) => isLive(state));
   const verb = verbOf(first) ?? "edited";
   const version = `${counts.added} ${counts.removed} ${pending.length} ${running} ${calls.length} ${verb} ${rev}`;
-  return { id, version, make: () => ({ id, kind: "edit", verb, path: pathOf(first), uri, turn, rev, ...counts, pending: pending.length, running }) };
+  return {
+    id,
+    version,
+    make: () => ({ id, kind: "edit", verb, path: fileOf(named(first)), uri, turn, rev, ...counts, pending: pending.length, running }),
+  };
 }
 
 function commandDraft(entry: Tool, facts: ItemFacts): Draft {
-  const { id, state, detail, command, title, live, liveSeq } = entry;
+  const { id, state, detail, command, live, liveSeq } = entry;
   const { startedAt, endedAt, stats } = entry.facts;
   const note = facts.answered(id);
   return {
@@ -183,7 +186,7 @@ function commandDraft(entry: Tool, facts: ItemFacts): Draft {
     make: () => {
       const lines = detail.trimEnd() === "" ? [] : detail.trimEnd().split("\n");
       // Before its turn has come, nothing but the name of the tool is known of a call.
-      const said = command ?? (title === entry.name ? "…" : title.replace(/^Run /, ""));
+      const said = command ?? commandOf(named(entry)) ?? "…";
       const elapsedMs = startedAt === undefined ? undefined : elapsed(startedAt, endedAt ?? Date.now());
       const facts = { exitCode: stats?.exitCode, elapsedMs };
       return { id, kind: "command", command: said, state, output: shortened(lines), lines: lines.length, note, live: endOf(live), ...facts };
@@ -285,7 +288,7 @@ function editsByFile(entries: readonly Entry[]): Map<string, [Tool, ...Tool[]]> 
     if (entry.kind !== "tool" || verbOf(entry) === undefined || !(isLive(entry.state) || entry.state === "done")) {
       continue;
     }
-    const file = entry.uri ?? pathOf(entry);
+    const file = entry.uri ?? fileOf(named(entry));
     const known = files.get(file);
     known?.push(entry);
     const all = known ?? [entry];
@@ -333,8 +336,9 @@ function elapsed(from: number | undefined, to: number | undefined): number {
   return from === undefined || to === undefined ? 0 : Math.max(0, to - from);
 }
 
-function pathOf({ title }: Tool): string {
-  return title.replace(/^(?:Edit|Write|Delete|Move) /, "");
+/** The call with its label, as the words of its title are found. */
+function named({ name, title, facts: { label } }: Tool): { name: string; title: string; label?: ToolLabel } {
+  return { name, title, ...(label && { label }) };
 }
 
 function countsOf({ detail, facts: { stats } }: Tool): { added: number; removed: number } {

@@ -1,6 +1,7 @@
 import * as vscode from "vscode";
 
 import type { Entry, TranscriptStore } from "../stores/transcript";
+import { commandOf } from "../text/calls";
 import { exact, visible } from "../text/display";
 
 const SCHEME = "cairn-output";
@@ -40,6 +41,7 @@ export function outputText(entry: Entry | undefined): string {
   if (entry?.kind !== "tool") {
     return "";
   }
-  const command = exact(entry.command ?? entry.title.replace(/^Run /u, ""));
+  const { name, title, facts } = entry;
+  const command = exact(entry.command ?? commandOf({ name, title, ...(facts.label && { label: facts.label }) }) ?? "");
   return `$ ${command}\n${visible(entry.live === "" ? entry.detail : entry.live)}`;
 }

@@ -18,7 +18,7 @@ import type {
 import { Emitter } from "./emitter";
 
 /** Facts about a call that later versions of the daemon tell. */
-export type CallFacts = Pick<ToolNotification, "toolKind" | "target" | "stats" | "startedAt" | "endedAt">;
+export type CallFacts = Pick<ToolNotification, "label" | "toolKind" | "target" | "stats" | "startedAt" | "endedAt">;
 
 /** Session and turn in which an entry is shown: those of the call that started the subagent, for what a subagent did. */
 interface Place {
@@ -344,8 +344,9 @@ export class TranscriptStore {
   }
 }
 
-function factsOf({ toolKind, target, stats, startedAt, endedAt }: ToolNotification): CallFacts {
+function factsOf({ label, toolKind, target, stats, startedAt, endedAt }: ToolNotification): CallFacts {
   return {
+    ...(label && { label }),
     ...(toolKind && { toolKind }),
     ...(target && { target }),
     ...(stats && { stats }),

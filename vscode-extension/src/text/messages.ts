@@ -14,6 +14,7 @@ import type {
   StatusProblem,
   StillAcceptedEdit,
   StillAcceptedReason,
+  ToolLabel,
   TurnNotice,
   TurnProblem,
   UnclearCommand,
@@ -22,7 +23,7 @@ import { oneLine } from "./display";
 
 type Problem = RequestProblem | TurnProblem | StatusProblem | TurnNotice | ReviewProblem | EditProblem | ReadOnlyProblem | SandboxState;
 type Asked = ApprovalQuestion | ApprovalReason | UnclearCommand | DenyDoubt;
-type Coded = Problem | Asked;
+type Coded = Problem | Asked | ToolLabel;
 export type ProblemCode = Coded["code"];
 type ArgsOf<C extends ProblemCode> = Extract<Coded, { code: C }> extends { args: infer A } ? A : undefined;
 
@@ -269,7 +270,40 @@ const texts: { readonly [C in ProblemCode]: (args: ArgsOf<C>) => string | undefi
   git_alias: (args) => t("`{name}` is none of git's own commands, so it may be an alias", args),
   other_alias: (args) => t("`{name}` is no subcommand that Cairn knows, and may be an alias", args),
   alias_runs: (args) => t("the alias `{name}` runs a command of its own", args),
+
+  // Titles of calls.
+  read: (args) => t("Read {file}", args),
+  find_files: (args) => t("Find {pattern}", args),
+  find_files_in: (args) => t("Find {pattern} in {folder}", args),
+  search: (args) => t("Search {pattern}", args),
+  search_in: (args) => t("Search {pattern} in {place}", args),
+  edit_file: (args) => t("Edit {file}", args),
+  write_file: (args) => t("Write {file}", args),
+  delete_file: (args) => t("Delete {file}", args),
+  move_file: (args) => t("Move {from} to {to}", args),
+  run: ({ command, needs }) => runText(command, needs),
+  ask: (args) => t("Ask {question}", args),
+  subagent: (args) => t("Task: {title}", args),
+  update_plan: () => t("Update the plan"),
+  add_task: (args) => t("Add task: {subject}", args),
+  view_task: (args) => t("Look at task #{task}", args),
+  view_tasks: () => t("Look at the tasks"),
+  start_task: (args) => t("Start task #{task}", args),
+  complete_task: (args) => t("Complete task #{task}", args),
+  update_task: (args) => t("Update task #{task}", args),
+  update_tasks: () => t("Update the tasks"),
+  not_run: (args) => t("{tool} was not run", args),
 };
+
+function runText(command: string, needs: readonly Need[]): string | undefined {
+  const sentences: Readonly<Record<string, string>> = {
+    "": t("Run {0}", command),
+    network: t("Run {0} (with network access)", command),
+    git: t("Run {0} (may change .git)", command),
+    "git,network": t("Run {0} (with network access, may change .git)", command),
+  };
+  return lookUp(sentences, [...needs].sort().join(","));
+}
 
 /** Title of a command with more than the usual sandbox; `undefined` with a grant of a newer daemon. */
 function commandTitle(needs: readonly Need[]): string | undefined {

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::{
     ActionId, ApprovalQuestion, ApprovalReason, CodeRow, DenyDoubt, EditProblem, ReadOnlyProblem,
-    RequestProblem, ReviewProblem, SandboxState, StatusProblem, TurnNotice, TurnProblem,
+    RequestProblem, ReviewProblem, SandboxState, StatusProblem, ToolLabel, TurnNotice, TurnProblem,
     UnclearCommand,
 };
 
@@ -39,6 +39,7 @@ pub fn section() -> String {
         &UnclearCommand::rows(),
     );
     table(&mut out, "Reasons of these: `args.doubt` of `deny_undecided`", &DenyDoubt::rows());
+    table(&mut out, "Titles of calls: `label` of `agent/tool`", &ToolLabel::rows());
     let actions: Vec<String> =
         ActionId::ALL.iter().map(|id| format!("`{}`", wire_name(id))).collect();
     out.push_str(&format!("Actions: {}.\n", actions.join(", ")));

@@ -7,7 +7,7 @@ use cairn_core::policy::{
 };
 use cairn_protocol::{ApprovalReason, DenyDoubt, Need, UnclearCommand};
 
-pub(super) fn needs(needs: Needs) -> Vec<Need> {
+pub(crate) fn needs(needs: Needs) -> Vec<Need> {
     let Needs { network, git } = needs;
     let asked = [(network, Need::Network), (git, Need::Git)];
     asked.into_iter().filter_map(|(asked, need)| asked.then_some(need)).collect()

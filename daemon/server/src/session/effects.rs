@@ -12,7 +12,7 @@ use cairn_core::{
     turn::{self, Effect, End, Input},
 };
 use cairn_protocol::{
-    Connection, EndReason, ItemStatus, MessageRole, PlanItem, ToolState, TurnPhase,
+    Connection, EndReason, ItemStatus, MessageRole, PlanItem, ToolLabel, ToolState, TurnPhase,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -134,10 +134,10 @@ impl Sessions {
             Effect::ToolAnswered { call, plan_item, content, is_error } => {
                 let update = ToolUpdate {
                     state: Some(if is_error { ToolState::Failed } else { ToolState::Done }),
-                    title: Some(if is_error {
-                        format!("{} was not run", call.name)
+                    label: Some(if is_error {
+                        ToolLabel::NotRun { tool: call.name.clone() }
                     } else {
-                        "Update the plan".into()
+                        ToolLabel::UpdatePlan
                     }),
                     detail: Some(content),
                     ..ToolUpdate::default()

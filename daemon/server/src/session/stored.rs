@@ -13,6 +13,8 @@ use cairn_protocol::{
     Usage,
 };
 
+use serde::{Serialize, de::DeserializeOwned};
+
 use crate::store::{
     export,
     session_list::{ListPage, ListedSession},
@@ -63,6 +65,12 @@ fn some<A: Into<B>, B>(value: Option<A>) -> Option<B> {
     value.map(Into::into)
 }
 
+/// The title of a call, as a code. A code that only another version knows is left out.
+fn code<A: Serialize, B: DeserializeOwned>(label: Option<A>) -> Option<B> {
+    let label = serde_json::to_value(label?).ok()?;
+    serde_json::from_value(label).ok()
+}
+
 /// Converts each element of a list.
 pub(super) fn all<A: Into<B>, B>(values: impl IntoIterator<Item = A>) -> Vec<B> {
     values.into_iter().map(Into::into).collect()
@@ -83,10 +91,11 @@ both_ways!(PlanItem = StoredItem;
     id, content, active_form, blocked, blocked_by, calls, elapsed_ms;
     status: one, files: all, commands: all);
 both_ways!(LinkedFile = StoredFileLink; uri, path;);
-both_ways!(LinkedCommand = StoredCommand; title, elapsed_ms; call_id: one, state: one);
+both_ways!(LinkedCommand = StoredCommand;
+    title, elapsed_ms; call_id: one, label: code, state: one);
 both_ways!(ToolNotification = StoredCall;
     turn_id, rev, name, title, plan_item, detail, uri, started_at, ended_at;
-    session_id: one, call_id: one, state: one,
+    session_id: one, call_id: one, label: code, state: one,
     parent: some, tool_kind: some, target: some, stats: some);
 both_ways!(
     ToolKind = StoredKind { Read, Search, Edit, Create, Delete, Move, Run, Plan, Task, Ask }

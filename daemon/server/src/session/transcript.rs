@@ -18,7 +18,7 @@ use super::{
     stored,
     subagent::parent_call,
 };
-use crate::{clock, ports::ToolUpdate, store::sessions::Line};
+use crate::{clock, ports::ToolUpdate, store::sessions::Line, tools::label};
 
 /// Maximum number of tool calls of a turn that `agent/state` returns.
 const TOOLS_KEPT: usize = 500;
@@ -94,6 +94,7 @@ impl Sessions {
                     call_id: call_id.into(),
                     name: name.into(),
                     title: name.into(),
+                    label: None,
                     state: ToolState::Queued,
                     plan_item: None,
                     detail: None,
@@ -141,8 +142,9 @@ impl Sessions {
         if let Some(state) = update.state {
             enter(tool, state);
         }
-        if let Some(title) = &update.title {
-            tool.title.clone_from(title);
+        if let Some(named) = &update.label {
+            tool.title = label::english(named);
+            tool.label = Some(Box::new(named.clone()));
         }
         if update.detail.is_some() {
             tool.detail.clone_from(&update.detail);

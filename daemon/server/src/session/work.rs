@@ -13,7 +13,10 @@ use cairn_protocol::{
     EarlierPlan, ItemStatus, LinkedCommand, LinkedFile, PlanItem, PlanNotification, ToolState,
 };
 
-use crate::ports::{AccessKind, ToolUpdate};
+use crate::{
+    ports::{AccessKind, ToolUpdate},
+    tools::label,
+};
 
 const COMMANDS_KEPT: usize = 50;
 const FILES_KEPT: usize = 200;
@@ -66,7 +69,8 @@ impl PlanWork {
             Some(AccessKind::Command) => work.commands.push_back(Command {
                 shown: LinkedCommand {
                     call_id: call_id.into(),
-                    title: update.title.clone().unwrap_or_default(),
+                    title: update.label.as_ref().map(label::english).unwrap_or_default(),
+                    label: update.label.clone(),
                     state: ToolState::Queued,
                     elapsed_ms: None,
                 },

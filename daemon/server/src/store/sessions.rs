@@ -19,18 +19,22 @@ use sha2::{Digest as _, Sha256};
 
 use self::transcript::Transcript;
 pub use self::{
+    calls::{
+        StoredCall, StoredCallState, StoredCommand, StoredKind, StoredParent, StoredStats,
+        StoredTarget,
+    },
     digest::DigestReader,
     lines::{
         Digest, EndedLine, ForkedFrom, Header, Line, StoredAttachment, StoredAttachmentKind,
-        StoredCall, StoredCallState, StoredCommand, StoredEnd, StoredFileLink, StoredFollowUp,
-        StoredItem, StoredKind, StoredMode, StoredPanel, StoredParent, StoredPhase, StoredPlan,
-        StoredSpent, StoredStats, StoredStatus, StoredSubagent, StoredTarget, StoredUsage,
+        StoredEnd, StoredFileLink, StoredFollowUp, StoredItem, StoredMode, StoredPanel,
+        StoredPhase, StoredPlan, StoredSpent, StoredStatus, StoredSubagent, StoredUsage,
         SubagentStep, TurnLine, VERSION,
     },
     transcript::{Page, PageEntry, Speaker},
 };
 use super::journal::{self, Damage, Journal, JournalAccess, Recovery};
 
+mod calls;
 mod digest;
 mod lines;
 mod transcript;

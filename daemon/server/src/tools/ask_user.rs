@@ -1,7 +1,7 @@
 //! `ask_user`: asks the user a question and waits for the answer.
 
 use cairn_core::{marks::ModelText, model::ToolSpec, policy::Access};
-use cairn_protocol::{AskParams, ToolKind};
+use cairn_protocol::{AskParams, ToolKind, ToolLabel};
 use futures_util::future::{BoxFuture, FutureExt};
 use serde_json::{Value, json};
 
@@ -81,12 +81,13 @@ impl Tool for AskUser {
 }
 
 impl Call for AskCall {
-    fn title(&self) -> String {
-        let line = self.question.split_whitespace().collect::<Vec<_>>().join(" ");
-        match line.char_indices().nth(MAX_TITLE_CHARS) {
-            Some((cut, _)) => format!("Ask {}…", &line[..cut]),
-            None => format!("Ask {line}"),
+    fn label(&self) -> ToolLabel {
+        let mut question = self.question.split_whitespace().collect::<Vec<_>>().join(" ");
+        if let Some((cut, _)) = question.char_indices().nth(MAX_TITLE_CHARS) {
+            question.truncate(cut);
+            question.push('…');
         }
+        ToolLabel::Ask { question }
     }
 
     fn access(&self) -> Access {

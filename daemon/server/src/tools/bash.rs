@@ -8,15 +8,18 @@ use cairn_core::{
     model::ToolSpec,
     policy::{Access, command, sandbox::Needs},
 };
-use cairn_protocol::{ToolKind, ToolStats};
+use cairn_protocol::{ToolKind, ToolLabel, ToolStats};
 use futures_util::future::{BoxFuture, FutureExt};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::{Approved, ArgumentReader, Call, Tool, ToolContext, ToolFailure, ToolOutput};
-use crate::exec::{
-    self, Captured, CommandOutcome, CommandSpec, Exit, RunError,
-    sandbox::{PreparedSandbox, QuarantineReport, SandboxRequest, Watching, shown_path},
+use crate::{
+    approval,
+    exec::{
+        self, Captured, CommandOutcome, CommandSpec, Exit, RunError,
+        sandbox::{PreparedSandbox, QuarantineReport, SandboxRequest, Watching, shown_path},
+    },
 };
 
 const MAX_TITLE_CHARS: usize = 80;
@@ -132,18 +135,13 @@ impl Shell {
 }
 
 impl Call for BashCall {
-    fn title(&self) -> String {
-        let line = self.command.split_whitespace().collect::<Vec<_>>().join(" ");
-        let granted = match (self.needs.network, self.needs.git) {
-            (false, false) => "",
-            (true, false) => " (with network access)",
-            (false, true) => " (may change .git)",
-            (true, true) => " (with network access, may change .git)",
-        };
-        match line.char_indices().nth(MAX_TITLE_CHARS) {
-            Some((cut, _)) => format!("Run {}…{granted}", &line[..cut]),
-            None => format!("Run {line}{granted}"),
+    fn label(&self) -> ToolLabel {
+        let mut command = self.command.split_whitespace().collect::<Vec<_>>().join(" ");
+        if let Some((cut, _)) = command.char_indices().nth(MAX_TITLE_CHARS) {
+            command.truncate(cut);
+            command.push('…');
         }
+        ToolLabel::Run { command, needs: approval::needs(self.needs) }
     }
 
     fn access(&self) -> Access {

@@ -1,7 +1,7 @@
 //! `delete_file`: proposes to delete a file; the user can reject it.
 
 use cairn_core::{model::ToolSpec, policy::Access, text::Text};
-use cairn_protocol::ToolKind;
+use cairn_protocol::{ToolKind, ToolLabel};
 use serde_json::{Value, json};
 
 use super::{
@@ -50,7 +50,8 @@ impl Tool for DeleteFile {
             inside: path.inside().to_owned(),
             aliases: path.aliases().to_vec(),
         };
-        Ok(FileCall::boxed(format!("Delete {path}"), access, Deletion(path)))
+        let label = ToolLabel::DeleteFile { file: path.to_string() };
+        Ok(FileCall::boxed(label, access, Deletion(path)))
     }
 }
 

@@ -5,7 +5,7 @@ use cairn_core::{
     model::ToolSpec,
     text::Text,
 };
-use cairn_protocol::ToolKind;
+use cairn_protocol::{ToolKind, ToolLabel};
 use serde_json::{Value, json};
 
 use super::{
@@ -63,8 +63,8 @@ impl Tool for EditFile {
         arguments.finish()?;
         let path = context.workspace.resolve(&path).map_err(ToolFailure::tell)?;
         let occurrences = if all { Occurrences::All } else { Occurrences::One };
-        let (title, access) = (format!("Edit {path}"), edit_of(&path));
-        Ok(FileCall::boxed(title, access, Replacement { path, old, new, occurrences }))
+        let (label, access) = (ToolLabel::EditFile { file: path.to_string() }, edit_of(&path));
+        Ok(FileCall::boxed(label, access, Replacement { path, old, new, occurrences }))
     }
 }
 

@@ -3,7 +3,7 @@
 use std::{ops::ControlFlow, path::Path};
 
 use cairn_core::{marks::ModelText, model::ToolSpec, policy::Access};
-use cairn_protocol::{ToolKind, ToolStats};
+use cairn_protocol::{ToolKind, ToolLabel, ToolStats};
 use futures_util::future::{BoxFuture, FutureExt};
 use globset::{GlobBuilder, GlobMatcher};
 use serde_json::{Value, json};
@@ -125,10 +125,11 @@ pub(super) fn start(
 }
 
 impl Call for GlobCall {
-    fn title(&self) -> String {
+    fn label(&self) -> ToolLabel {
+        let pattern = self.pattern.text.clone();
         match self.from.display() {
-            "." => format!("Find {}", self.pattern.text),
-            folder => format!("Find {} in {folder}", self.pattern.text),
+            "." => ToolLabel::FindFiles { pattern },
+            folder => ToolLabel::FindFilesIn { pattern, folder: folder.to_owned() },
         }
     }
 

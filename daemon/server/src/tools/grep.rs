@@ -3,7 +3,7 @@
 use std::{io::Read, ops::ControlFlow};
 
 use cairn_core::{marks::ModelText, model::ToolSpec, policy::Access, text::Text};
-use cairn_protocol::{ToolKind, ToolStats};
+use cairn_protocol::{ToolKind, ToolLabel, ToolStats};
 use futures_util::future::{BoxFuture, FutureExt};
 use serde_json::{Value, json};
 
@@ -96,10 +96,11 @@ impl Tool for Grep {
 }
 
 impl Call for GrepCall {
-    fn title(&self) -> String {
+    fn label(&self) -> ToolLabel {
+        let pattern = self.pattern.clone();
         match self.from.display() {
-            "." => format!("Search {}", self.pattern),
-            place => format!("Search {} in {place}", self.pattern),
+            "." => ToolLabel::Search { pattern },
+            place => ToolLabel::SearchIn { pattern, place: place.to_owned() },
         }
     }
 

@@ -1,7 +1,7 @@
 //! `move_file`: proposes to move or rename a file; the user can reject it.
 
 use cairn_core::{model::ToolSpec, policy::Access, text::Text};
-use cairn_protocol::{Preview, ToolKind};
+use cairn_protocol::{Preview, ToolKind, ToolLabel};
 use serde_json::{Value, json};
 
 use super::{
@@ -59,7 +59,8 @@ impl Tool for MoveFile {
             to_inside: to.inside().to_owned(),
             aliases: [from.aliases(), to.aliases()].concat(),
         };
-        Ok(FileCall::boxed(format!("Move {from} to {to}"), access, Relocation { from, to }))
+        let label = ToolLabel::MoveFile { from: from.to_string(), to: to.to_string() };
+        Ok(FileCall::boxed(label, access, Relocation { from, to }))
     }
 }
 

@@ -7,7 +7,7 @@ use cairn_core::{
     review::patch,
     text::{Text, encode},
 };
-use cairn_protocol::{Preview, PreviewTexts, ToolKind, ToolStats};
+use cairn_protocol::{Preview, PreviewTexts, ToolKind, ToolLabel, ToolStats};
 use futures_util::future::{BoxFuture, FutureExt};
 
 use super::{
@@ -38,7 +38,7 @@ pub(super) struct Computed {
 
 /// Call of a tool that changes a file.
 pub(super) struct FileCall {
-    title: String,
+    label: ToolLabel,
     access: Access,
     change: Arc<dyn FileChange>,
     /// Text of the file when the user was asked. The outer `None`: no question was asked.
@@ -78,14 +78,18 @@ pub(super) trait FileChange: Send + Sync + 'static {
 }
 
 impl FileCall {
-    pub(super) fn boxed(title: String, access: Access, change: impl FileChange) -> Box<dyn Call> {
-        Box::new(Self { title, access, change: Arc::new(change), asked_about: None })
+    pub(super) fn boxed(
+        label: ToolLabel,
+        access: Access,
+        change: impl FileChange,
+    ) -> Box<dyn Call> {
+        Box::new(Self { label, access, change: Arc::new(change), asked_about: None })
     }
 }
 
 impl Call for FileCall {
-    fn title(&self) -> String {
-        self.title.clone()
+    fn label(&self) -> ToolLabel {
+        self.label.clone()
     }
 
     fn access(&self) -> Access {

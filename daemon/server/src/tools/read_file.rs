@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use cairn_core::{marks::ModelText, model::ToolSpec, policy::Access, text::Text};
-use cairn_protocol::{ToolKind, ToolStats};
+use cairn_protocol::{ToolKind, ToolLabel, ToolStats};
 use futures_util::future::{BoxFuture, FutureExt};
 use serde_json::{Value, json};
 
@@ -67,8 +67,8 @@ impl Tool for ReadFile {
 }
 
 impl Call for ReadCall {
-    fn title(&self) -> String {
-        format!("Read {}", self.path)
+    fn label(&self) -> ToolLabel {
+        ToolLabel::Read { file: self.path.to_string() }
     }
 
     fn access(&self) -> Access {

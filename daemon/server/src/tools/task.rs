@@ -3,7 +3,7 @@
 //! Must never run the loop itself: the hub runs it like every other.
 
 use cairn_core::{model::ToolSpec, policy::Access, subagent::SubagentReport};
-use cairn_protocol::ToolKind;
+use cairn_protocol::{ToolKind, ToolLabel};
 use futures_util::future::{BoxFuture, FutureExt};
 use serde_json::{Value, json};
 
@@ -83,8 +83,8 @@ impl Tool for StartSubagent {
 }
 
 impl Call for TaskCall {
-    fn title(&self) -> String {
-        format!("Task: {}", self.title)
+    fn label(&self) -> ToolLabel {
+        ToolLabel::Subagent { title: self.title.clone() }
     }
 
     fn access(&self) -> Access {

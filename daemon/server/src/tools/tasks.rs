@@ -15,7 +15,7 @@ use cairn_core::{
         graph::{TaskCall, TaskChange, TaskOutcome, TaskRequest, TaskTool},
     },
 };
-use cairn_protocol::ToolKind;
+use cairn_protocol::{ToolKind, ToolLabel};
 use futures_util::future::{BoxFuture, FutureExt};
 use serde_json::{Value, json};
 
@@ -65,24 +65,21 @@ impl Tool for GraphTool {
 }
 
 impl Call for GraphCall {
-    fn title(&self) -> String {
-        let id = |id: &Option<u32>| id.map(|id| format!(" #{id}")).unwrap_or_default();
+    fn label(&self) -> ToolLabel {
         match &self.request.call {
             TaskCall::Create(new) => {
                 let words: Vec<&str> = new.subject.split_whitespace().collect();
                 let subject: String = words.join(" ").chars().take(MAX_TITLE_CHARS).collect();
-                format!("Add task: {subject}")
+                ToolLabel::AddTask { subject }
             }
-            TaskCall::Get { id: task } => format!("Look at task{}", id(task)),
-            TaskCall::Update(TaskChange { id: task, status, .. }) => {
-                let verb = match status {
-                    Some(Status::InProgress) => "Start",
-                    Some(Status::Completed) => "Complete",
-                    Some(Status::Pending) | None => "Update",
-                };
-                format!("{verb} task{}", id(task))
-            }
-            TaskCall::List => "Look at the tasks".to_owned(),
+            TaskCall::Get { id: Some(task) } => ToolLabel::ViewTask { task: *task },
+            TaskCall::Get { id: None } | TaskCall::List => ToolLabel::ViewTasks,
+            TaskCall::Update(TaskChange { id: Some(task), status, .. }) => match status {
+                Some(Status::InProgress) => ToolLabel::StartTask { task: *task },
+                Some(Status::Completed) => ToolLabel::CompleteTask { task: *task },
+                Some(Status::Pending) | None => ToolLabel::UpdateTask { task: *task },
+            },
+            TaskCall::Update(TaskChange { id: None, .. }) => ToolLabel::UpdateTasks,
         }
     }
 

@@ -1,7 +1,7 @@
 //! `write_file`: creates a file, or replaces all of its text, as a proposal in the editor.
 
 use cairn_core::{edit, model::ToolSpec, text::Text};
-use cairn_protocol::ToolKind;
+use cairn_protocol::{ToolKind, ToolLabel};
 use serde_json::{Value, json};
 
 use super::{
@@ -55,8 +55,8 @@ impl Tool for WriteFile {
             return Err(ToolFailure::tell("`content` has a NUL character; only text is written."));
         }
         let path = context.workspace.resolve(&path).map_err(ToolFailure::tell)?;
-        let (title, access) = (format!("Write {path}"), edit_of(&path));
-        Ok(FileCall::boxed(title, access, NewContent { path, content }))
+        let (label, access) = (ToolLabel::WriteFile { file: path.to_string() }, edit_of(&path));
+        Ok(FileCall::boxed(label, access, NewContent { path, content }))
     }
 }
 

@@ -9,12 +9,8 @@
 //! A new field needs a default for the lines of earlier versions; a change that earlier versions cannot
 //! read needs a new [`VERSION`].
 
-use cairn_core::{
-    conversation::Attached,
-    ids::{CallId, SessionId},
-    prompt::Surroundings,
-    turn::Record,
-};
+use super::calls::{StoredCall, StoredCommand, StoredParent};
+use cairn_core::{conversation::Attached, ids::SessionId, prompt::Surroundings, turn::Record};
 use serde::{Deserialize, Serialize};
 
 /// Version of the format. A journal with a higher one is not read.
@@ -285,131 +281,6 @@ pub struct StoredFileLink {
     pub uri: String,
     /// Path relative to the workspace, with `/`.
     pub path: String,
-}
-
-/// Command that was run under a plan item.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct StoredCommand {
-    pub call_id: CallId,
-    /// Title, such as `Run npm test`.
-    pub title: String,
-    pub state: StoredCallState,
-    /// Duration in milliseconds. Absent until the command ends.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub elapsed_ms: Option<u64>,
-}
-
-/// Tool call of the model.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct StoredCall {
-    /// Session of the call; a subagent's own session for a call of a subagent.
-    pub session_id: SessionId,
-    pub turn_id: String,
-    /// Revision with which it was shown.
-    pub rev: u32,
-    pub call_id: CallId,
-    /// Name of the tool.
-    pub name: String,
-    /// One line, such as `Read src/cart.mjs`.
-    pub title: String,
-    pub state: StoredCallState,
-    /// Id of the plan item that was in progress. Absent if there was none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub plan_item: Option<String>,
-    /// Output of a command, or the reason of a failure. Absent if there is no such text.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub detail: Option<String>,
-    /// URI of the file that the call touched. Absent if it touched none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub uri: Option<String>,
-    /// Call that started the subagent. Absent for a call of the session itself.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub parent: Option<StoredParent>,
-    /// Absent for an unknown tool. This and the fields below are absent in the lines of earlier versions.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tool_kind: Option<StoredKind>,
-    /// Absent if the call was about no file.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub target: Option<StoredTarget>,
-    /// Absent if there is nothing to count.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub stats: Option<StoredStats>,
-    /// Milliseconds since 1970. Absent if the call never ran.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub started_at: Option<u64>,
-    /// Milliseconds since 1970.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ended_at: Option<u64>,
-}
-
-/// Effect of a tool call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum StoredKind {
-    Read,
-    Search,
-    Edit,
-    Create,
-    Delete,
-    Move,
-    Run,
-    Plan,
-    Task,
-    Ask,
-}
-
-/// File that a call was about.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct StoredTarget {
-    pub uri: String,
-    /// First line, counted from 0, and the line after the last. Absent: the whole file.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub lines: Option<(u32, u32)>,
-}
-
-/// Numbers about a call; each is absent where it has no meaning.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct StoredStats {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub added: Option<u32>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub removed: Option<u32>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub matches: Option<u32>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub lines: Option<u32>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub exit_code: Option<i32>,
-}
-
-/// State of a tool call. The first three are only in the commands under a plan item.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum StoredCallState {
-    Queued,
-    AwaitingApproval,
-    Running,
-    Done,
-    Failed,
-    Declined,
-    Cancelled,
-}
-
-/// Call that started a subagent.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct StoredParent {
-    /// Session whose journal this is.
-    pub session_id: SessionId,
-    pub turn_id: String,
-    pub call_id: CallId,
-    /// Id of the plan item that was in progress. Absent if there was none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub plan_item: Option<String>,
 }
 
 /// State of a subagent.

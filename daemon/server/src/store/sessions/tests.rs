@@ -46,6 +46,7 @@ fn item() -> StoredItem {
             .map(|(state, elapsed_ms)| StoredCommand {
                 call_id: "b".into(),
                 title: "Run npm test".into(),
+                label: None,
                 state,
                 elapsed_ms,
             })
@@ -73,6 +74,7 @@ fn call(with_all: bool) -> StoredCall {
         call_id: "e".into(),
         name: "edit_file".into(),
         title: "Edit a".into(),
+        label: with_all.then(|| Box::new(json!({"code": "edit_file", "args": {"file": "a"}}))),
         state: StoredCallState::Done,
         plan_item: some("1"),
         detail: some("+1 −1"),
@@ -246,7 +248,7 @@ fn each_kind_of_line_has_its_recorded_form() {
         6 dae60b54 {"steps":[{"begun":{"call_id":"e"}},{"begun":{"call_id":"e"}}]}
         7 906ace32 {"plan":{"sessionId":"s","turnId":"t","rev":3,"panel":"expanded","items":[{"id":"1","content":"Fix it","activeForm":"Fixing it","status":"inProgress","blocked":true,"blockedBy":["2"],"files":[{"uri":"file:///w/a","path":"a"}],"commands":[{"callId":"b","title":"Run npm test","state":"running"},{"callId":"b","title":"Run npm test","state":"done","elapsedMs":7}],"calls":2,"elapsedMs":3}],"completed":0,"total":1,"dropped":["Old"]}}
         8 3ebd2058 {"tool":{"sessionId":"s","turnId":"t","rev":4,"callId":"e","name":"edit_file","title":"Edit a","state":"done"}}
-        9 0a78df99 {"tool":{"sessionId":"s","turnId":"t","rev":4,"callId":"e","name":"edit_file","title":"Edit a","state":"done","planItem":"1","detail":"+1 −1","uri":"file:///w/a","parent":{"sessionId":"s","turnId":"t","callId":"k","planItem":"1"},"toolKind":"edit","target":{"uri":"file:///w/a","lines":[4,9]},"stats":{"added":1,"removed":1,"matches":2,"lines":5,"exitCode":-1},"startedAt":1790000000000,"endedAt":1790000000250}}
+        9 d5dfa8f9 {"tool":{"sessionId":"s","turnId":"t","rev":4,"callId":"e","name":"edit_file","title":"Edit a","label":{"code":"edit_file","args":{"file":"a"}},"state":"done","planItem":"1","detail":"+1 −1","uri":"file:///w/a","parent":{"sessionId":"s","turnId":"t","callId":"k","planItem":"1"},"toolKind":"edit","target":{"uri":"file:///w/a","lines":[4,9]},"stats":{"added":1,"removed":1,"matches":2,"lines":5,"exitCode":-1},"startedAt":1790000000000,"endedAt":1790000000250}}
         10 5a4826e7 {"child":{"sessionId":"c","turnId":"u","rev":5,"parent":{"sessionId":"s","turnId":"t","callId":"k"},"place":1,"title":"Look","phase":{"kind":"running"},"items":[],"completed":0,"total":0,"rounds":2,"usage":{"inputTokens":10,"outputTokens":5,"cachedTokens":2}}}
         11 4b3c5778 {"child":{"sessionId":"c","turnId":"u","rev":5,"parent":{"sessionId":"s","turnId":"t","callId":"k"},"place":1,"title":"Look","phase":{"kind":"ended","reason":"limit"},"items":[],"completed":0,"total":0,"rounds":2,"usage":{"inputTokens":10,"outputTokens":5,"cachedTokens":2}}}
         12 1f347ef3 {"childStep":{"sessionId":"c","step":{"begun":{"call_id":"e"}}}}

@@ -11,7 +11,10 @@ use cairn_core::{
     turn::Record,
 };
 
-use super::lines::{EndedLine, Line, StoredAttachment, StoredAttachmentKind, StoredCall};
+use super::{
+    calls::StoredCall,
+    lines::{EndedLine, Line, StoredAttachment, StoredAttachmentKind},
+};
 
 /// Largest number of entries of a page.
 const PAGE: usize = 1_000;

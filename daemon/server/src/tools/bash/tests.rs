@@ -1,7 +1,7 @@
 use expect_test::{Expect, expect};
 
 use super::*;
-use crate::tools::testing::Fixture;
+use crate::tools::{label::english, testing::Fixture};
 
 async fn check(fixture: &Fixture, arguments: Value, expect: Expect) {
     let got = fixture.call("bash", arguments).await;
@@ -114,8 +114,8 @@ fn titles_are_one_short_line() {
         timeout: Duration::ZERO,
         needs: Needs::NONE,
     };
-    assert_eq!(call("npm\n  test").title(), "Run npm test");
+    assert_eq!(english(&call("npm\n  test").label()), "Run npm test");
     let fetch = BashCall { needs: Needs { network: true, git: false }, ..call("git fetch") };
-    assert_eq!(fetch.title(), "Run git fetch (with network access)");
-    assert_eq!(call(&"x".repeat(100)).title(), format!("Run {}…", "x".repeat(80)));
+    assert_eq!(english(&fetch.label()), "Run git fetch (with network access)");
+    assert_eq!(english(&call(&"x".repeat(100)).label()), format!("Run {}…", "x".repeat(80)));
 }

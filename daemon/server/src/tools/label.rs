@@ -1,0 +1,39 @@
+//! Titles of calls in English, for clients without texts of their own.
+
+use cairn_protocol::{Need, ToolLabel};
+
+/// Title for people, one line: `Read src/cart.mjs`, `Run npm test`.
+pub(crate) fn english(label: &ToolLabel) -> String {
+    match label {
+        ToolLabel::Read { file } => format!("Read {file}"),
+        ToolLabel::FindFiles { pattern } => format!("Find {pattern}"),
+        ToolLabel::FindFilesIn { pattern, folder } => format!("Find {pattern} in {folder}"),
+        ToolLabel::Search { pattern } => format!("Search {pattern}"),
+        ToolLabel::SearchIn { pattern, place } => format!("Search {pattern} in {place}"),
+        ToolLabel::EditFile { file } => format!("Edit {file}"),
+        ToolLabel::WriteFile { file } => format!("Write {file}"),
+        ToolLabel::DeleteFile { file } => format!("Delete {file}"),
+        ToolLabel::MoveFile { from, to } => format!("Move {from} to {to}"),
+        ToolLabel::Run { command, needs } => {
+            let has = |need| needs.contains(&need);
+            let granted = match (has(Need::Network), has(Need::Git)) {
+                (false, false) => "",
+                (true, false) => " (with network access)",
+                (false, true) => " (may change .git)",
+                (true, true) => " (with network access, may change .git)",
+            };
+            format!("Run {command}{granted}")
+        }
+        ToolLabel::Ask { question } => format!("Ask {question}"),
+        ToolLabel::Subagent { title } => format!("Task: {title}"),
+        ToolLabel::UpdatePlan => "Update the plan".to_owned(),
+        ToolLabel::AddTask { subject } => format!("Add task: {subject}"),
+        ToolLabel::ViewTask { task } => format!("Look at task #{task}"),
+        ToolLabel::ViewTasks => "Look at the tasks".to_owned(),
+        ToolLabel::StartTask { task } => format!("Start task #{task}"),
+        ToolLabel::CompleteTask { task } => format!("Complete task #{task}"),
+        ToolLabel::UpdateTask { task } => format!("Update task #{task}"),
+        ToolLabel::UpdateTasks => "Update the tasks".to_owned(),
+        ToolLabel::NotRun { tool } => format!("{tool} was not run"),
+    }
+}
