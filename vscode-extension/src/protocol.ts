@@ -298,7 +298,15 @@ export type CompactResult = { sessionId: string,
  */
 turnId: string, };
 
-export type Connection = { "kind": "idle" } | { "kind": "streaming" } | { "kind": "working" } | { "kind": "retrying", attempt: number, delayMs: number, reason: string, };
+export type Connection = { "kind": "idle" } | { "kind": "streaming" } | { "kind": "working" } | { "kind": "retrying", attempt: number, delayMs: number, 
+/**
+ * Reason in English.
+ */
+reason: string, 
+/**
+ * Code and arguments of the reason. Since 1.3.
+ */
+cause?: RetryReason, };
 
 export type ContextUse = { used: number, window: number, };
 
@@ -723,6 +731,8 @@ failed: Array<string>,
 problems?: Array<ReviewProblem>, };
 
 export type RestoreSessionParams = { sessionId: string, };
+
+export type RetryReason = { "code": "server_unreachable", "args": { said: string | null, } } | { "code": "server_silent" } | { "code": "too_many_requests", "args": { status: number | null, said: string | null, } } | { "code": "server_failed", "args": { status: number | null, said: string | null, } } | { "code": "answer_broken" } | { "code": "answer_unreadable" };
 
 export type ReviewMode = "review" | "ask" | "auto" | "plan";
 

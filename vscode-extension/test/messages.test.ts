@@ -46,6 +46,7 @@ const unions = [
   "UnclearCommand",
   "DenyDoubt",
   "ToolLabel",
+  "RetryReason",
 ];
 const problems = unions.flatMap(codes);
 

@@ -4,7 +4,7 @@ import { renderConversation } from "../src/conversation/render";
 import { KeyedQueue } from "../src/edits/queue";
 import { discover } from "../src/daemon/discover";
 import { versionFault } from "../src/daemon/version";
-import { PROTOCOL_VERSION } from "../src/protocol";
+import { PROTOCOL_VERSION, type RetryReason } from "../src/protocol";
 import { Countdown } from "../src/status/countdown";
 import { type Facts, statusLabel } from "../src/status/label";
 import { meter } from "../src/status/meter";
@@ -292,6 +292,24 @@ describe("the status bar", () => {
     [{ link: { kind: "failed", message: "gone" }, waitsFor: "Allow? ls" }, "$(error) Cairn: not running"],
   ] satisfies [Partial<Facts>, string][])("%j is %s", (facts, text) => {
     expect(statusLabel({ ...idle, ...facts }).text).toBe(text);
+  });
+});
+
+describe("a retry", () => {
+  const facts = { link: { kind: "running", version: "1" }, model: undefined, retryInMs: 0, waitsFor: "", plan: undefined } as const;
+  const none = { running: true, failed: false, asks: false, planReady: false, untrusted: false };
+  const state = (cause?: RetryReason): string =>
+    statusLabel({ ...facts, ...none, connection: { kind: "retrying", attempt: 2, delayMs: 0, reason: "English", ...(cause && { cause }) } }).state;
+
+  it("names its reason with the words of the server", () => {
+    expect(state({ code: "too_many_requests", args: { status: 429, said: "slow down" } })).toBe(
+      "attempt 2: the model server limits the number of requests (429): slow down",
+    );
+    expect(state({ code: "server_failed", args: { status: null, said: null } })).toBe("attempt 2: the model server reported an error");
+  });
+
+  it("has the daemon's words without a known code", () => {
+    expect([state(), state({ code: "moon" } as unknown as RetryReason)]).toEqual(["attempt 2: English", "attempt 2: English"]);
   });
 });
 

@@ -81,6 +81,8 @@ pub struct Failure {
     pub kind: FailureKind,
     /// Description for the user, without secrets.
     pub message: String,
+    /// The server's or the system's own words, which `message` contains.
+    pub said: Option<Box<Said>>,
     pub advice: Advice,
     /// Wait that the server asked for, in milliseconds.
     pub retry_after_ms: Option<u64>,
@@ -89,13 +91,32 @@ pub struct Failure {
 impl Failure {
     /// Builds a failure with the usual advice of its kind.
     pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), advice: kind.advice(), retry_after_ms: None }
+        Self {
+            kind,
+            message: message.into(),
+            said: None,
+            advice: kind.advice(),
+            retry_after_ms: None,
+        }
+    }
+
+    /// Adds the words of the server or of the system.
+    pub fn said(self, words: impl Into<String>, status: Option<u16>) -> Self {
+        Self { said: Some(Box::new(Said { status, words: words.into() })), ..self }
     }
 
     /// Replaces the advice.
     pub fn advise(self, advice: Advice) -> Self {
         Self { advice, ..self }
     }
+}
+
+/// Words of a server or of the system about a failure.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Said {
+    /// HTTP status of the answer.
+    pub status: Option<u16>,
+    pub words: String,
 }
 
 /// Next step of the user after a failure. Its text is empty if there is none.

@@ -42,7 +42,7 @@ pub use models::*;
 pub use notify::*;
 pub use problem::{
     ActionId, ApprovalQuestion, ApprovalReason, DenyDoubt, EditProblem, ReadOnlyProblem,
-    RequestProblem, ReviewProblem, SandboxState, StatusProblem, StillAcceptedEdit,
+    RequestProblem, RetryReason, ReviewProblem, SandboxState, StatusProblem, StillAcceptedEdit,
     StillAcceptedReason, ToolLabel, TurnNotice, TurnProblem, UnclearCommand,
 };
 pub use queue::*;

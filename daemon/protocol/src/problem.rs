@@ -86,10 +86,12 @@ macro_rules! codes {
 // After the macros that they use.
 mod approval;
 mod call;
+mod connection;
 mod markdown;
 
 pub use approval::{ApprovalQuestion, ApprovalReason, DenyDoubt, UnclearCommand};
 pub use call::ToolLabel;
+pub use connection::RetryReason;
 pub use markdown::section;
 
 problems! {
@@ -389,6 +391,7 @@ mod tests {
             UnclearCommand::rows(),
             DenyDoubt::rows(),
             ToolLabel::rows(),
+            RetryReason::rows(),
         ];
         let codes: Vec<String> = all.concat().into_iter().map(|row| row.code).collect();
         let distinct: BTreeSet<&String> = codes.iter().collect();

@@ -6,8 +6,8 @@ use ts_rs::{Config, TS, TypeVisitor};
 
 use crate::{
     ApprovalQuestion, ApprovalReason, Declaration, EditProblem, ErrorData, PROTOCOL_MINOR,
-    PROTOCOL_VERSION, ReadOnlyProblem, RequestProblem, ReviewProblem, SandboxState, StatusProblem,
-    ToolLabel, TurnNotice, TurnProblem, client_requests, editor, notify, request,
+    PROTOCOL_VERSION, ReadOnlyProblem, RequestProblem, RetryReason, ReviewProblem, SandboxState,
+    StatusProblem, ToolLabel, TurnNotice, TurnProblem, client_requests, editor, notify, request,
 };
 
 /// Renders `vscode-extension/src/protocol.ts`.
@@ -36,6 +36,7 @@ pub fn render() -> String {
     types.add::<ApprovalQuestion>();
     types.add::<ApprovalReason>();
     types.add::<ToolLabel>();
+    types.add::<RetryReason>();
     let tables: [(&str, &str, Vec<&Declaration>); 4] = [
         ("Requests of the editor to the daemon.", "requests", client_requests().collect()),
         (

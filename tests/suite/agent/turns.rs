@@ -4,7 +4,8 @@
 use std::fs;
 
 use cairn_protocol::{
-    Connection, EndReason, MessageRole, Notice, RunTaskResult, Steer, SteerParams, ToolState,
+    Connection, EndReason, MessageRole, Notice, RetryReason, RunTaskResult, Steer, SteerParams,
+    ToolState,
 };
 use cairn_tests::{
     editor_double::{ApplyFault, Approval},
@@ -235,6 +236,16 @@ async fn faulty_calls_are_reported_to_the_model() {
     .await;
 }
 
+fn cause(notice: &Notice) -> Option<RetryReason> {
+    match notice {
+        Notice::Status(status) => match &status.connection {
+            Connection::Retrying { cause, .. } => cause.clone(),
+            Connection::Idle | Connection::Streaming | Connection::Working => None,
+        },
+        _ => None,
+    }
+}
+
 pub(crate) fn retrying(notice: &Notice) -> Option<(u32, String)> {
     match notice {
         Notice::Status(status) => match &status.connection {
@@ -256,6 +267,9 @@ async fn a_request_to_a_busy_server_is_retried() {
         let (attempt, reason) = test.editor.notices().iter().find_map(retrying).unwrap();
         assert_eq!(attempt, 2);
         assert!(reason.contains("slow down"), "{reason}");
+        let causes: Vec<_> = test.editor.notices().iter().filter_map(cause).collect();
+        let said = Some("slow down".to_owned());
+        assert_eq!(causes, [RetryReason::TooManyRequests { status: Some(429), said }]);
         let requests = test.finish().await;
         assert_eq!(requests[0].body, requests[1].body);
     }

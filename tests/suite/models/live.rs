@@ -175,7 +175,7 @@ async fn errors_of_the_server_become_failures_without_the_key() {
             let failure = fail(&*provider(wire, &server.base_url(), PATIENT)).await;
             server.finish();
             assert!(!format!("{failure:?}").contains(KEY), "the key is in {failure:?}");
-            let Failure { kind, message, advice: _, retry_after_ms } = failure;
+            let Failure { kind, message, said: _, advice: _, retry_after_ms } = failure;
             shown.push(format!("{kind:?} {retry_after_ms:?}: {message}"));
         }
         assert!(shown.iter().all(|other| *other == shown[0]), "the formats differ: {shown:#?}");

@@ -2,6 +2,8 @@ import { l10n } from "vscode";
 
 import type { Connection, ModelInfo } from "../protocol";
 import type { Link } from "../stores/status";
+import { oneLine } from "../text/display";
+import { messageText } from "../text/messages";
 
 /** Input of the status bar label. */
 export interface Facts {
@@ -84,7 +86,8 @@ function urgent({ link, model, connection, retryInMs, waitsFor, running, plan, s
 }
 
 /** Label while a request waits for its next attempt, in `seconds` if more than 0. */
-function retrying({ attempt, reason }: Extract<Connection, { kind: "retrying" }>, seconds: number): Label {
+function retrying({ attempt, reason: english, cause }: Extract<Connection, { kind: "retrying" }>, seconds: number): Label {
+  const reason = oneLine(messageText(cause) ?? english, 200);
   const words =
     seconds > 0
       ? { text: l10n.t("Cairn: retrying in {0} s", seconds), state: l10n.t("attempt {0} in {1} s: {2}", attempt, seconds, reason) }

@@ -11,6 +11,7 @@ import type {
   RequestProblem,
   ReviewProblem,
   SandboxState,
+  RetryReason,
   StatusProblem,
   StillAcceptedEdit,
   StillAcceptedReason,
@@ -23,7 +24,7 @@ import { oneLine } from "./display";
 
 type Problem = RequestProblem | TurnProblem | StatusProblem | TurnNotice | ReviewProblem | EditProblem | ReadOnlyProblem | SandboxState;
 type Asked = ApprovalQuestion | ApprovalReason | UnclearCommand | DenyDoubt;
-type Coded = Problem | Asked | ToolLabel;
+type Coded = Problem | Asked | ToolLabel | RetryReason;
 export type ProblemCode = Coded["code"];
 type ArgsOf<C extends ProblemCode> = Extract<Coded, { code: C }> extends { args: infer A } ? A : undefined;
 
@@ -271,6 +272,14 @@ const texts: { readonly [C in ProblemCode]: (args: ArgsOf<C>) => string | undefi
   other_alias: (args) => t("`{name}` is no subcommand that Cairn knows, and may be an alias", args),
   alias_runs: (args) => t("the alias `{name}` runs a command of its own", args),
 
+  // Reasons for another attempt; parts of a sentence.
+  server_unreachable: ({ said }) => withWords(t("no connection to the model server"), said),
+  server_silent: () => t("the model server did not answer in time"),
+  too_many_requests: ({ status, said }) => withWords(withStatus(t("the model server limits the number of requests"), status), said),
+  server_failed: ({ status, said }) => withWords(withStatus(t("the model server reported an error"), status), said),
+  answer_broken: () => t("the answer broke off"),
+  answer_unreadable: () => t("the answer could not be read"),
+
   // Titles of calls.
   read: (args) => t("Read {file}", args),
   find_files: (args) => t("Find {pattern}", args),
@@ -294,6 +303,15 @@ const texts: { readonly [C in ProblemCode]: (args: ArgsOf<C>) => string | undefi
   update_tasks: () => t("Update the tasks"),
   not_run: (args) => t("{tool} was not run", args),
 };
+
+function withStatus(text: string, status: number | null): string {
+  return status === null ? text : t("{0} ({1})", text, status);
+}
+
+/** Text with the words of the server or of the system, if there are any. */
+function withWords(text: string, said: string | null): string {
+  return said === null || said === "" ? text : t("{0}: {1}", text, said);
+}
 
 function runText(command: string, needs: readonly Need[]): string | undefined {
   const sentences: Readonly<Record<string, string>> = {

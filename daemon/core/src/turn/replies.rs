@@ -159,7 +159,7 @@ impl Session {
             Some((attempt, delay_ms)) => {
                 let request = self.requests;
                 turn.phase = Phase::Waiting { request };
-                effects.push(Effect::Wait { request, attempt, delay_ms, reason: failure.message });
+                effects.push(Effect::Wait { request, attempt, delay_ms, failure });
             }
             None if compacting => self.summary_failed(&failure, effects),
             None => self.end(EndCause::Model(failure), effects),

@@ -7,7 +7,7 @@ use crate::{
     context::Shortened,
     conversation::{Attached, Note, NoteKind, ToolCall},
     ids::CallId,
-    model::{ModelEvent, Usage},
+    model::{Failure, ModelEvent, Usage},
     plan::TodoItem,
 };
 
@@ -88,7 +88,7 @@ pub enum Effect {
         request: u32,
         attempt: u32,
         delay_ms: u64,
-        reason: String,
+        failure: Failure,
     },
     RunTool {
         call: ToolCall,

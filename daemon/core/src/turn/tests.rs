@@ -46,12 +46,7 @@ fn todos(items: &[(&str, &str)]) -> Value {
 }
 
 fn failure(kind: FailureKind) -> Failure {
-    Failure {
-        kind,
-        message: format!("{kind:?} happened"),
-        advice: Advice::None,
-        retry_after_ms: None,
-    }
+    Failure::new(kind, format!("{kind:?} happened")).advise(Advice::None)
 }
 
 /// Drives a session and writes down what it asks for.
@@ -139,8 +134,8 @@ fn describe(effect: &Effect) -> String {
         Effect::RequestPendingEdits => "take stock".into(),
         Effect::Shortened(shortened) => shortened.in_words(),
         Effect::WindowLearned { tokens } => format!("window: {tokens}"),
-        Effect::Wait { attempt, delay_ms, reason, .. } => {
-            format!("wait {delay_ms} ms before attempt {attempt}: {reason}")
+        Effect::Wait { attempt, delay_ms, failure, .. } => {
+            format!("wait {delay_ms} ms before attempt {attempt}: {}", failure.message)
         }
         Effect::RunTool { call, plan_item } => {
             format!("run {} {} under {plan_item:?}", call.name, call.id)

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-use crate::{ActionId, SandboxState, StatusProblem};
+use crate::{ActionId, RetryReason, SandboxState, StatusProblem};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
@@ -67,7 +67,12 @@ pub enum Connection {
         attempt: u32,
         #[ts(type = "number")]
         delay_ms: u64,
+        /// Reason in English.
         reason: String,
+        /// Code and arguments of the reason. Since 1.3.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        cause: Option<RetryReason>,
     },
 }
 

@@ -4,8 +4,8 @@ use serde::Serialize;
 
 use super::{
     ActionId, ApprovalQuestion, ApprovalReason, CodeRow, DenyDoubt, EditProblem, ReadOnlyProblem,
-    RequestProblem, ReviewProblem, SandboxState, StatusProblem, ToolLabel, TurnNotice, TurnProblem,
-    UnclearCommand,
+    RequestProblem, RetryReason, ReviewProblem, SandboxState, StatusProblem, ToolLabel, TurnNotice,
+    TurnProblem, UnclearCommand,
 };
 
 /// Renders the section between the two marks of `docs/protocol.md`.
@@ -39,6 +39,11 @@ pub fn section() -> String {
         &UnclearCommand::rows(),
     );
     table(&mut out, "Reasons of these: `args.doubt` of `deny_undecided`", &DenyDoubt::rows());
+    table(
+        &mut out,
+        "Retries: `cause` of the connection `retrying` in `agent/status`",
+        &RetryReason::rows(),
+    );
     table(&mut out, "Titles of calls: `label` of `agent/tool`", &ToolLabel::rows());
     let actions: Vec<String> =
         ActionId::ALL.iter().map(|id| format!("`{}`", wire_name(id))).collect();

@@ -29,7 +29,8 @@ pub(super) fn from_status(
         Some("true") if kind == FailureKind::Rejected => kind = FailureKind::Server,
         Some(_) | None => {}
     }
-    let mut failure = Failure::new(kind, format!("The model server answered {status}: {message}"));
+    let text = format!("The model server answered {status}: {message}");
+    let mut failure = Failure::new(kind, text).said(message, Some(status));
     failure.retry_after_ms = retry_after(headers, now).map(millis);
     match (kind, status) {
         (FailureKind::Rejected, 404) => failure.advise(Advice::CheckModelName),
@@ -44,7 +45,8 @@ pub(super) fn from_stream(value: &Value) -> Option<Failure> {
     let kind = special_kind(&tags, &message, None)
         .or_else(|| tags.iter().find_map(|tag| tag_kind(tag)))
         .unwrap_or(FailureKind::Server);
-    Some(Failure::new(kind, format!("The model server reported an error: {message}")))
+    let text = format!("The model server reported an error: {message}");
+    Some(Failure::new(kind, text).said(message, None))
 }
 
 struct WireError {

@@ -305,8 +305,9 @@ impl Endpoint {
 
     fn no_connection(&self, error: &reqwest::Error) -> Failure {
         let host = self.url.host_str().unwrap_or_default();
-        let message = format!("No connection to the model server {host}: {}", reason(error));
-        let failure = Failure::new(FailureKind::Connect, message);
+        let said = reason(error);
+        let message = format!("No connection to the model server {host}: {said}");
+        let failure = Failure::new(FailureKind::Connect, message).said(said, None);
         if self.loopback { failure.advise(Advice::StartLocalServer) } else { failure }
     }
 
@@ -316,20 +317,24 @@ impl Endpoint {
         Failure::new(FailureKind::Timeout, message)
     }
 
-    /// Removes the key and control characters from the message and limits its length. The key is
-    /// removed first, because a cut could leave a part of it.
     fn tidy(&self, mut failure: Failure) -> Failure {
-        let mut message: String = self
-            .redact(&failure.message)
-            .chars()
-            .map(|c| if c.is_control() { ' ' } else { c })
-            .collect();
-        if let Some((end, _)) = message.char_indices().nth(MAX_MESSAGE_CHARS) {
-            message.truncate(end);
-            message.push('…');
+        failure.message = self.tidy_text(&failure.message);
+        if let Some(said) = &mut failure.said {
+            said.words = self.tidy_text(&said.words);
         }
-        failure.message = message;
         failure
+    }
+
+    /// Removes the key and control characters from a text and limits its length. The key is removed
+    /// first, because a cut could leave a part of it.
+    fn tidy_text(&self, text: &str) -> String {
+        let mut tidy: String =
+            self.redact(text).chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+        if let Some((end, _)) = tidy.char_indices().nth(MAX_MESSAGE_CHARS) {
+            tidy.truncate(end);
+            tidy.push('…');
+        }
+        tidy
     }
 
     fn redact(&self, text: &str) -> String {

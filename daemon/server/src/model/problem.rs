@@ -1,7 +1,7 @@
 //! Failures of providers in the form of the protocol.
 
 use cairn_core::model::{Advice, Failure, FailureKind};
-use cairn_protocol::TurnProblem;
+use cairn_protocol::{RetryReason, TurnProblem};
 
 const BASE_URL: &str = "cairn.model.baseUrl";
 
@@ -56,4 +56,23 @@ pub fn of_failure(failure: &Failure, provider: &str) -> TurnProblem {
             TurnProblem::ModelUnusable { reason, setting: setting("cairn.model") }
         }
     }
+}
+
+/// Reason for another attempt; `None` for a failure after which there is none.
+pub fn retry_reason(failure: &Failure) -> Option<RetryReason> {
+    let answer = failure.said.as_deref();
+    let status = answer.and_then(|answer| answer.status);
+    let said = answer.map(|answer| answer.words.clone());
+    Some(match failure.kind {
+        FailureKind::Connect => RetryReason::ServerUnreachable { said },
+        FailureKind::Timeout => RetryReason::ServerSilent,
+        FailureKind::RateLimited => RetryReason::TooManyRequests { status, said },
+        FailureKind::Server => RetryReason::ServerFailed { status, said },
+        FailureKind::StreamCut => RetryReason::AnswerBroken,
+        FailureKind::Protocol => RetryReason::AnswerUnreadable,
+        FailureKind::Auth
+        | FailureKind::Rejected
+        | FailureKind::ContextOverflow
+        | FailureKind::Unusable => return None,
+    })
 }

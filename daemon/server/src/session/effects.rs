@@ -23,6 +23,7 @@ use super::{
     transcript::{spent, usage},
 };
 use crate::{
+    model::problem::retry_reason,
     ports::{EditPolicy, Questions, ToolUpdate},
     review::Reviews,
     runner,
@@ -114,8 +115,10 @@ impl Sessions {
             }
             Effect::Shortened(shortened) => self.shortened(session_id, turn_id, shortened),
             Effect::WindowLearned { tokens } => self.window_learned(tokens),
-            Effect::Wait { request, attempt, delay_ms, reason } => {
-                self.status.connect(Connection::Retrying { attempt, delay_ms, reason });
+            Effect::Wait { request, attempt, delay_ms, failure } => {
+                let cause = retry_reason(&failure);
+                let reason = failure.message;
+                self.status.connect(Connection::Retrying { attempt, delay_ms, reason, cause });
                 if let Some(cancel) = self.cancel_token(session_id) {
                     let waiting = runner::wait(
                         self.notices(),
