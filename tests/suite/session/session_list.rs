@@ -146,14 +146,14 @@ pub(super) fn journal(folder: &Path, id: &str, lines: impl IntoIterator<Item = L
 pub(super) fn turn(number: usize, task: &str) -> [Line; 2] {
     let turn_id = format!("t-{number}");
     let line = TurnLine {
-        turn_id: turn_id.clone(),
+        turn_id: turn_id.clone().into(),
         task: task.into(),
         mode: StoredMode::Review,
         follow_up: None,
         attachments: Vec::new(),
     };
     let ended = EndedLine {
-        turn_id,
+        turn_id: turn_id.into(),
         reason: StoredEnd::Completed,
         summary: String::new(),
         open_items: 0,

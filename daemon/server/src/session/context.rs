@@ -140,7 +140,7 @@ impl Sessions {
                 let Some(session) = self.entries.get(&session_id) else { return Err(nothing()) };
                 let mode = session.mode.into();
                 let line = TurnLine {
-                    turn_id: turn_id.clone().into(),
+                    turn_id: turn_id.clone(),
                     task: COMPACT.into(),
                     mode,
                     follow_up: None,

@@ -264,7 +264,7 @@ impl Sessions {
         let spent = spent(session);
         self.keep_plan(session_id, turn_id, task.unwrap_or_default(), reason);
         let line = EndedLine {
-            turn_id: turn_id.into(),
+            turn_id: turn_id.clone(),
             reason: reason.into(),
             summary: end.summary.clone(),
             open_items,

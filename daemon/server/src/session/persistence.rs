@@ -162,7 +162,7 @@ impl Sessions {
             }
             let turn = TurnNotification {
                 session_id: id.clone().into(),
-                turn_id: ended.turn_id.clone(),
+                turn_id: ended.turn_id.clone().into(),
                 rev: self.services.next_rev(),
                 phase,
             };
@@ -192,12 +192,7 @@ impl Sessions {
         }
         if interrupted && let Some(ended) = ended {
             let task = self.entries.get(&id).and_then(|session| session.task.clone());
-            self.keep_plan(
-                &id,
-                &ended.turn_id.as_str().into(),
-                task.unwrap_or_default(),
-                ended.reason.into(),
-            );
+            self.keep_plan(&id, &ended.turn_id, task.unwrap_or_default(), ended.reason.into());
             self.write(&id, &Line::Ended(ended));
         }
     }

@@ -3,7 +3,10 @@
 //! Each struct is taken apart field by field, so a new field of the protocol does not compile here
 //! until its place in the journal is decided.
 
-use cairn_core::{conversation::Attached, ids::SessionId};
+use cairn_core::{
+    conversation::Attached,
+    ids::{SessionId, TurnId},
+};
 use cairn_protocol::{
     Attachment, AttachmentKind, EarlierPlan, EndReason, ExportFormat, ItemStatus, LinkedCommand,
     LinkedFile, ListSessionsResult, MessageNotification, MessageRole, Panel, ParentCall, PlanItem,
@@ -86,7 +89,7 @@ both_ways!(
 );
 both_ways!(Usage = StoredUsage; input_tokens, output_tokens, cached_tokens;);
 both_ways!(PlanNotification = StoredPlan;
-    turn_id, rev, completed, total, dropped; session_id: one, panel: one, items: all);
+    rev, completed, total, dropped; session_id: one, turn_id: one, panel: one, items: all);
 both_ways!(PlanItem = StoredItem;
     id, content, active_form, blocked, blocked_by, calls, elapsed_ms;
     status: one, files: all, commands: all);
@@ -94,20 +97,20 @@ both_ways!(LinkedFile = StoredFileLink; uri, path;);
 both_ways!(LinkedCommand = StoredCommand;
     title, elapsed_ms; call_id: one, label: code, state: one);
 both_ways!(ToolNotification = StoredCall;
-    turn_id, rev, name, title, plan_item, detail, uri, started_at, ended_at;
-    session_id: one, call_id: one, label: code, state: one,
+    rev, name, title, plan_item, detail, uri, started_at, ended_at;
+    session_id: one, turn_id: one, call_id: one, label: code, state: one,
     parent: some, tool_kind: some, target: some, stats: some);
 both_ways!(
     ToolKind = StoredKind { Read, Search, Edit, Create, Delete, Move, Run, Plan, Task, Ask }
 );
 both_ways!(ToolStats = StoredStats; added, removed, matches, lines, exit_code;);
 both_ways!(TurnSpent = StoredSpent; elapsed_ms, cost_micros; usage: one);
-both_ways!(ParentCall = StoredParent; turn_id, plan_item; session_id: one, call_id: one);
+both_ways!(ParentCall = StoredParent; plan_item; session_id: one, turn_id: one, call_id: one);
 both_ways!(SubagentNotification = StoredSubagent;
-    turn_id, rev, place, title, completed, total, rounds;
-    session_id: one, parent: one, phase: one, items: all, usage: one);
+    rev, place, title, completed, total, rounds;
+    session_id: one, turn_id: one, parent: one, phase: one, items: all, usage: one);
 both_ways!(AttachmentKind = StoredAttachmentKind { File, Folder, Selection, Text, Image });
-both_ways!(EarlierPlan = EndedPlan; turn_id, task; reason: one, plan: one);
+both_ways!(EarlierPlan = EndedPlan; task; turn_id: one, reason: one, plan: one);
 
 impl From<SubagentPhase> for StoredPhase {
     fn from(phase: SubagentPhase) -> Self {
@@ -247,10 +250,10 @@ pub(super) fn transcript(page: Page) -> (Vec<TranscriptEntry>, Option<String>) {
 
 fn shown(session_id: &SessionId, entry: PageEntry) -> TranscriptEntry {
     let session_id = String::from(session_id);
-    let turn = |turn_id, rev, phase| {
+    let turn = |turn_id: TurnId, rev, phase| {
         TranscriptEntry::Turn(TurnNotification {
             session_id: session_id.clone(),
-            turn_id,
+            turn_id: turn_id.into(),
             rev,
             phase,
         })
@@ -264,7 +267,7 @@ fn shown(session_id: &SessionId, entry: PageEntry) -> TranscriptEntry {
         PageEntry::Message { turn_id, rev, number, speaker, text, attachments } => {
             TranscriptEntry::Message(MessageNotification {
                 session_id,
-                turn_id,
+                turn_id: turn_id.into(),
                 rev,
                 item_id: format!("m{number}"),
                 role: match speaker {

@@ -139,7 +139,7 @@ impl Sessions {
             task: params.text.clone(),
         });
         let line = TurnLine {
-            turn_id: turn_id.clone().into(),
+            turn_id: turn_id.clone(),
             task: params.text.clone(),
             mode: mode.into(),
             follow_up: opening.follow_up,

@@ -155,7 +155,7 @@ pub fn fork(
     let (mut end, mut newest_turn, mut name) = (None, None, None);
     each(&source, |number, line| {
         match line {
-            Line::Ended(ended) if at_turn.is_none_or(|turn| turn == ended.turn_id) => {
+            Line::Ended(ended) if at_turn.is_none_or(|turn| ended.turn_id == *turn) => {
                 (end, newest_turn) = (Some(number), Some(ended.turn_id));
             }
             Line::Digest(digest) => name = digest.name,

@@ -11,7 +11,7 @@ use std::{
 
 use cairn_core::{
     conversation::Item,
-    ids::SessionId,
+    ids::{SessionId, TurnId},
     review::Origin,
     turn::{Record, RestoredSession},
 };
@@ -79,7 +79,7 @@ pub struct Loaded {
 /// Plan at the end of a turn.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EndedPlan {
-    pub turn_id: String,
+    pub turn_id: TurnId,
     /// Text of the user.
     pub task: String,
     pub reason: StoredEnd,

@@ -63,14 +63,14 @@ fn lines(id: &str, folder: &Path) -> Vec<Line> {
     let user = UserMessage { text: task.clone(), ..UserMessage::default() };
     let mode = StoredMode::Review;
     let turn = TurnLine {
-        turn_id: turn_id.clone(),
+        turn_id: turn_id.clone().into(),
         task,
         mode,
         follow_up: Option::None,
         attachments: Vec::new(),
     };
     let ended = EndedLine {
-        turn_id,
+        turn_id: turn_id.into(),
         reason: StoredEnd::Completed,
         summary: String::new(),
         open_items: 0,

@@ -95,7 +95,7 @@ fn a_list_shows_sessions_without_a_readable_digest() {
         let turn_id = format!("t{number}");
         let mode = sessions::StoredMode::Review;
         Line::Turn(sessions::TurnLine {
-            turn_id,
+            turn_id: turn_id.into(),
             task: format!("Task {number}"),
             mode,
             follow_up: None,

@@ -1,6 +1,6 @@
 //! Tool calls in a session's journal. The rules of [`super::lines`] hold here.
 
-use cairn_core::ids::{CallId, SessionId};
+use cairn_core::ids::{CallId, SessionId, TurnId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -27,7 +27,7 @@ pub struct StoredCommand {
 pub struct StoredCall {
     /// Session of the call; a subagent's own session for a call of a subagent.
     pub session_id: SessionId,
-    pub turn_id: String,
+    pub turn_id: TurnId,
     /// Revision with which it was shown.
     pub rev: u32,
     pub call_id: CallId,
@@ -130,7 +130,7 @@ pub enum StoredCallState {
 pub struct StoredParent {
     /// Session whose journal this is.
     pub session_id: SessionId,
-    pub turn_id: String,
+    pub turn_id: TurnId,
     pub call_id: CallId,
     /// Id of the plan item that was in progress. Absent if there was none.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -10,7 +10,12 @@
 //! read needs a new [`VERSION`].
 
 use super::calls::{StoredCall, StoredCommand, StoredParent};
-use cairn_core::{conversation::Attached, ids::SessionId, prompt::Surroundings, turn::Record};
+use cairn_core::{
+    conversation::Attached,
+    ids::{SessionId, TurnId},
+    prompt::Surroundings,
+    turn::Record,
+};
 use serde::{Deserialize, Serialize};
 
 /// Version of the format. A journal with a higher one is not read.
@@ -67,7 +72,7 @@ pub struct Header {
 pub struct ForkedFrom {
     pub session_id: SessionId,
     /// Last turn that was copied and had ended; `null` if none had.
-    pub turn_id: Option<String>,
+    pub turn_id: Option<TurnId>,
 }
 
 /// Facts about a session for the list of sessions.
@@ -106,7 +111,7 @@ pub struct Digest {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TurnLine {
-    pub turn_id: String,
+    pub turn_id: TurnId,
     /// Text of the user.
     pub task: String,
     pub mode: StoredMode,
@@ -158,7 +163,7 @@ pub struct SubagentStep {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct EndedLine {
-    pub turn_id: String,
+    pub turn_id: TurnId,
     pub reason: StoredEnd,
     /// Last text of the assistant, or the failure in words for the user.
     pub summary: String,
@@ -220,7 +225,7 @@ pub struct StoredSpent {
 #[serde(rename_all = "camelCase")]
 pub struct StoredPlan {
     pub session_id: SessionId,
-    pub turn_id: String,
+    pub turn_id: TurnId,
     /// Revision with which it was shown. A later daemon begins above it.
     pub rev: u32,
     pub panel: StoredPanel,
@@ -289,7 +294,7 @@ pub struct StoredFileLink {
 pub struct StoredSubagent {
     /// Id of the subagent's own session.
     pub session_id: SessionId,
-    pub turn_id: String,
+    pub turn_id: TurnId,
     /// Revision with which it was shown.
     pub rev: u32,
     pub parent: StoredParent,

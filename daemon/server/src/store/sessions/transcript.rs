@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 
 use cairn_core::{
     conversation::{Attached, AttachedContent, Item, Note, NoteKind},
-    ids::SessionId,
+    ids::{SessionId, TurnId},
     prompt::instructions::loaded,
     turn::Record,
 };
@@ -34,7 +34,7 @@ pub struct Page {
 #[derive(Debug, Clone, PartialEq)]
 pub enum PageEntry {
     Started {
-        turn_id: String,
+        turn_id: TurnId,
         rev: u32,
         /// Text of the user.
         task: String,
@@ -45,7 +45,7 @@ pub enum PageEntry {
         end: EndedLine,
     },
     Message {
-        turn_id: String,
+        turn_id: TurnId,
         rev: u32,
         /// Position among the messages of the session, from 1.
         number: u32,
@@ -72,7 +72,7 @@ pub enum Speaker {
 pub(super) struct Transcript {
     session_id: SessionId,
     /// Newest turn.
-    turn_id: String,
+    turn_id: TurnId,
     /// Names of the instructions of the session, until the first turn shows them.
     instructions: Option<String>,
     messages: u32,
