@@ -34,6 +34,7 @@ vi.mock("vscode", () => {
     readonly uri = undefined;
   }
   return {
+    l10n: { t: (text: string, name: string) => text.replace("{0}", name) },
     FilePermission: { Readonly: 1 },
     Range: Empty,
     TabInputText: Empty,
@@ -138,7 +139,7 @@ describe("files that are not UTF-8", () => {
 
   it("refuses a character that the encoding lacks", async () => {
     install(true);
-    expect(await edit("😀")).toMatchObject({ applied: false, reason: "failed" });
+    expect(await edit("😀")).toMatchObject({ applied: false, reason: "encoding" });
     expect(fake.edits).toBe(0);
   });
 

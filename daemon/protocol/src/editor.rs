@@ -77,7 +77,7 @@ pub struct ApplyEditResult {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub reason: Option<RefusedEdit>,
-    /// Details of a refusal, for the log and the model.
+    /// The editor's own words about a refusal as `failed`. They reach the user and the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub message: Option<String>,
@@ -93,6 +93,8 @@ pub enum RefusedEdit {
     ReadOnly,
     /// The file is gone or cannot be opened as text.
     Closed,
+    /// The encoding of the file has no bytes for a character of the edit. Since 1.3.
+    Encoding,
     Failed,
 }
 

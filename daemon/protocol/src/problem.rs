@@ -264,6 +264,8 @@ problems! {
         /// The editor's own words.
         EditorFailed { reason: String }: Failed,
         EditorGaveNoReason: Failed,
+        /// The encoding of the file has no bytes for a character of the edit.
+        EncodingLacksCharacter: Encoding,
         EditorTimedOut: Failed,
         /// The editor reported the edit as applied, but the text does not show it.
         EditNotSeen: Failed,

@@ -10,6 +10,9 @@ pub(crate) fn english(problem: &EditProblem) -> String {
         EditProblem::FileNotOpened => "the file is gone or cannot be opened as text",
         EditProblem::EditorFailed { reason } | EditProblem::PathRefused { reason } => reason,
         EditProblem::EditorGaveNoReason => "the editor gave no reason",
+        EditProblem::EncodingLacksCharacter => {
+            "the encoding in which the file is open has no bytes for a character of the edit"
+        }
         EditProblem::EditorTimedOut => "the editor did not answer in time",
         EditProblem::EditNotSeen => {
             "the editor said it applied the edit, but the text does not show it"

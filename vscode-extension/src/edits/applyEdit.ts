@@ -41,7 +41,7 @@ export class EditPort implements vscode.Disposable {
             return await move(target, change, encoding);
         }
       } catch (error) {
-        return refused("failed", error instanceof Error ? error.message : String(error));
+        return refused("failed", false, wordsOf(error));
       }
     });
   }
@@ -64,22 +64,22 @@ async function edit(uri: vscode.Uri, change: TextChange, encoding: TextEncoding 
     document = await open(uri, wasOpen ? undefined : encoding);
   } catch (error) {
     const reason = wasOpen || encoding === undefined ? "closed" : "failed";
-    return refused(reason, error instanceof Error ? error.message : String(error));
+    return refused(reason, false, wordsOf(error));
   }
   if (!(await canHold(document, change.edits.map(({ newText }) => newText).join("\n")))) {
-    return refused("failed", "the encoding in which the file is open has no bytes for a character of the edit", document.isDirty);
+    return refused("encoding", document.isDirty);
   }
   if (await isReadOnly(uri)) {
-    return refused("readOnly", "The file is read-only.", document.isDirty);
+    return refused("readOnly", document.isDirty);
   }
   // From here to `applyEdit` nothing may wait: a key in between would have the edit applied to a text
   // that it was not made for.
   const wasDirty = document.isDirty;
   if (change.expectedVersion !== undefined && wasOpen && document.version !== change.expectedVersion) {
-    return refused("stale", `The document is at version ${document.version}, not ${change.expectedVersion}.`, wasDirty);
+    return refused("stale", wasDirty);
   }
   if (textHash(document.getText()) !== change.expectedHash) {
-    return refused("stale", "The document holds another text.", wasDirty);
+    return refused("stale", wasDirty);
   }
   const wasVisible = vscode.window.visibleTextEditors.some((editor) => editor.document === document);
   if (!wasDirty && !wasVisible && !hasTab(uri)) {
@@ -92,10 +92,8 @@ async function edit(uri: vscode.Uri, change: TextChange, encoding: TextEncoding 
     workspaceEdit.replace(uri, toRange(range), newText);
   }
   if (!(await vscode.workspace.applyEdit(workspaceEdit))) {
-    if (document.version !== version) {
-      return refused("stale", "The user typed at that moment.", wasDirty);
-    }
-    return refused("failed", "The editor did not apply the edit.", wasDirty);
+    // The user typed at that moment, or the editor gave no reason.
+    return refused(document.version === version ? "failed" : "stale", wasDirty);
   }
   if (!wasDirty && !wasVisible) {
     // Unsaved, it would get a tab of its own, and a command would read the old text.
@@ -107,7 +105,7 @@ async function edit(uri: vscode.Uri, change: TextChange, encoding: TextEncoding 
   return { applied: true, wasDirty };
 }
 
-/** The reason it could not be saved; `undefined` when it is on disk. */
+/** The reason it could not be saved, for the log of the daemon; `undefined` when it is on disk. */
 async function save(document: vscode.TextDocument | undefined): Promise<string | undefined> {
   if (document?.isDirty !== true) {
     return undefined;
@@ -115,8 +113,13 @@ async function save(document: vscode.TextDocument | undefined): Promise<string |
   try {
     return (await document.save()) ? undefined : "The editor did not save it.";
   } catch (error) {
-    return error instanceof Error ? error.message : String(error);
+    return wordsOf(error);
   }
+}
+
+/** The editor's own words about a failure. */
+function wordsOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 function toRange({ start, end }: TextChange["edits"][number]["range"]): vscode.Range {

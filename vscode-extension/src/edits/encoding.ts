@@ -37,8 +37,11 @@ function needed({ name }: TextEncoding): Encodings {
   const api = encodings();
   if (api === undefined) {
     throw new Error(
-      `the file is encoded in ${name}, and this VS Code (older than 1.100) would read it as UTF-8 and destroy it; ` +
-        'the user can open it with "Reopen Editor with Encoding" first',
+      vscode.l10n.t(
+        "the file is encoded in {0}, and this VS Code (older than 1.100) would read it as UTF-8 and destroy it; " +
+          'the user can open it with "Reopen Editor with Encoding" first',
+        name,
+      ),
     );
   }
   return api;

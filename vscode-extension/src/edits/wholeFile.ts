@@ -9,13 +9,11 @@ type Move = Extract<FileChange, { kind: "rename" }>;
 
 export async function create(uri: vscode.Uri, text: string, encoding?: TextEncoding): Promise<ApplyEditResult> {
   if (await exists(uri)) {
-    return refused("stale", "The file exists already.");
+    return refused("stale");
   }
   const workspaceEdit = new vscode.WorkspaceEdit();
   workspaceEdit.createFile(uri, { contents: await encode(text, encoding), overwrite: false });
-  return (await vscode.workspace.applyEdit(workspaceEdit))
-    ? { applied: true, wasDirty: false }
-    : refused("failed", "The editor did not create the file.");
+  return (await vscode.workspace.applyEdit(workspaceEdit)) ? { applied: true, wasDirty: false } : refused("failed");
 }
 
 export async function remove(uri: vscode.Uri, change: Deletion, encoding?: TextEncoding): Promise<ApplyEditResult> {
@@ -26,7 +24,7 @@ export async function remove(uri: vscode.Uri, change: Deletion, encoding?: TextE
   const workspaceEdit = new vscode.WorkspaceEdit();
   workspaceEdit.deleteFile(uri);
   if (!(await vscode.workspace.applyEdit(workspaceEdit))) {
-    return refused("failed", "The editor did not delete the file.", wasDirty);
+    return refused("failed", wasDirty);
   }
   await removeEmpty(change.emptyFolders);
   return { applied: true, wasDirty };
@@ -40,12 +38,12 @@ export async function move(uri: vscode.Uri, change: Move, encoding?: TextEncodin
   }
   const target = vscode.Uri.parse(change.to, true);
   if (await exists(target)) {
-    return refused("stale", "There is a file at the new path already.", wasDirty);
+    return refused("stale", wasDirty);
   }
   const workspaceEdit = new vscode.WorkspaceEdit();
   workspaceEdit.renameFile(uri, target, { overwrite: false });
   if (!(await vscode.workspace.applyEdit(workspaceEdit))) {
-    return refused("failed", "The editor did not move the file.", wasDirty);
+    return refused("failed", wasDirty);
   }
   await removeEmpty(change.emptyFolders);
   return { applied: true, wasDirty };
@@ -61,8 +59,9 @@ export async function isReadOnly(uri: vscode.Uri): Promise<boolean> {
   return ((stat.permissions ?? 0) & vscode.FilePermission.Readonly) !== 0;
 }
 
-export function refused(reason: RefusedEdit, message: string, wasDirty = false): ApplyEditResult {
-  return { applied: false, reason, message, wasDirty };
+/** A refusal. The daemon has words for each reason; `message` are the editor's own words about a failure. */
+export function refused(reason: RefusedEdit, wasDirty = false, message?: string): ApplyEditResult {
+  return { applied: false, reason, wasDirty, ...(message === undefined ? {} : { message }) };
 }
 
 /** Checks that a file may be changed; the refusal says why not. */
@@ -74,14 +73,14 @@ async function check(
   const document = openDocument(uri);
   const wasDirty = document?.isDirty ?? false;
   if (!(await exists(uri))) {
-    return { refusal: refused("closed", "The file is gone.", wasDirty), wasDirty };
+    return { refusal: refused("closed", wasDirty), wasDirty };
   }
   const text = document?.getText() ?? decode(await vscode.workspace.fs.readFile(uri), encoding);
   if (textHash(text) !== expectedHash) {
-    return { refusal: refused("stale", "The file holds another text.", wasDirty), wasDirty };
+    return { refusal: refused("stale", wasDirty), wasDirty };
   }
   if (await isReadOnly(uri)) {
-    return { refusal: refused("readOnly", "The file is read-only.", wasDirty), wasDirty };
+    return { refusal: refused("readOnly", wasDirty), wasDirty };
   }
   return { wasDirty };
 }

@@ -178,6 +178,7 @@ const texts: { readonly [C in ProblemCode]: (args: ArgsOf<C>) => string | undefi
   file_not_opened: () => t("the file is gone or cannot be opened as text"),
   editor_failed: (args) => args.reason,
   editor_gave_no_reason: () => t("the editor gave no reason"),
+  encoding_lacks_character: () => t("the encoding in which the file is open has no bytes for a character of the edit"),
   editor_timed_out: () => t("the editor did not answer in time"),
   edit_not_seen: () => t("the editor reported it as applied, but the text does not show it"),
   editor_gone: () => t("the editor is closed"),

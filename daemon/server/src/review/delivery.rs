@@ -354,6 +354,7 @@ fn refusal(result: &Result<ApplyEditResult, EditProblem>) -> Option<(Proposed, b
         Some(RefusedEdit::Stale) => (Proposed::Stale, false),
         Some(RefusedEdit::ReadOnly) => refused(EditProblem::FileReadOnly),
         Some(RefusedEdit::Closed) => refused(EditProblem::FileNotOpened),
+        Some(RefusedEdit::Encoding) => refused(EditProblem::EncodingLacksCharacter),
         // The failure may have come after the edit.
         Some(RefusedEdit::Failed) => (Proposed::Refused(words()), true),
         None if result.message.is_none() => (Proposed::Late(EditProblem::EditorTimedOut), true),
