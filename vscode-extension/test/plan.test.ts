@@ -124,6 +124,12 @@ describe("the row of a plan item", () => {
     expect([text.label, text.description, text.spoken]).toEqual([label, description, spoken]);
   });
 
+  it("explains a step without recorded work in the tooltip", () => {
+    expect(rowText(rowOf({ status: "completed", calls: 0 })).tooltip).toBe(
+      "Fix it\nCompleted, no recorded work\nThe agent says it is done; nothing was recorded under it.",
+    );
+  });
+
   it("shows the whole text in the tooltip", () => {
     const others = [item({ id: "7", content: "Read" })];
     const row = rowOf({ content: "long ".repeat(100).trim(), blocked: true, blockedBy: ["7"], files, commands }, { edits: 1, others });

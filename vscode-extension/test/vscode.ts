@@ -286,12 +286,18 @@ export const extensions = {
   }),
 };
 
+/** Messages in the status bar, in order. */
+export const statusMessages: string[] = [];
+
 /** Questions of modal dialogs, and the button that answers the next ones. */
 export const dialog = { asked: [] as string[], answer: undefined as string | undefined };
 
 export const window = {
   activeTextEditor: undefined as FakeEditor | undefined,
-  setStatusBarMessage: () => ({ dispose: () => {} }),
+  setStatusBarMessage: (text: string) => {
+    statusMessages.push(text);
+    return { dispose: () => {} };
+  },
   onDidChangeTextEditorSelection: (listener: (change: unknown) => void) => {
     selectionChanges.push(listener);
     return { dispose: () => {} };

@@ -237,6 +237,7 @@ function itemText(row: ItemRow): RowText {
     tooltip: lines(
       `${number}${oneLine(item.content, 1_000)}`,
       capitalised(said),
+      item.status === "completed" && isDeclaredOnly(item) ? t("The agent says it is done; nothing was recorded under it.") : "",
       ...row.blockers.map((blocker) => t("Waits for #{0} {1}", oneLine(blocker.id, 12), oneLine(blocker.content, 300))),
       counts,
     ),

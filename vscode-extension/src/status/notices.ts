@@ -7,7 +7,7 @@ import type { ReviewStore } from "../stores/review";
 import type { SessionStore, Turn } from "../stores/session";
 import type { StatusStore } from "../stores/status";
 import { firstParagraph, lastQuestion } from "../text/answer";
-import { oneLine } from "../text/display";
+import { inert, oneLine } from "../text/display";
 import { type Action, actionOf, actionsOfEnd, messageText } from "../text/messages";
 import { type Show, offerActions } from "./offer";
 
@@ -15,6 +15,8 @@ const SHOW_CONVERSATION = (): Action => ({ label: vscode.l10n.t("Show Conversati
 
 /** Time in which a daemon that ended is started again without a notification, in milliseconds. */
 const RESTART_MS = 2_000;
+/** Time for which the status bar says that a task is done, in milliseconds. */
+const DONE_MS = 5_000;
 
 /** The few things that are worth a notification: no daemon, a failed turn, a setting ignored. */
 export class Notices implements vscode.Disposable {
@@ -150,7 +152,12 @@ async function ended({ phase, sessionId, text }: Turn): Promise<void> {
         [...actionsOfEnd(phase.problem ?? { action: "continue_task" }, sessionId, false), SHOW_CONVERSATION()],
       );
       break;
-    case "completed":
+    case "completed": {
+      const words = oneLine(firstParagraph(phase.summary), 120);
+      const message = words === "" ? vscode.l10n.t("Cairn: the task is done.") : vscode.l10n.t("Cairn: done. {0}", words);
+      vscode.window.setStatusBarMessage(inert(message), DONE_MS);
+      break;
+    }
     case "cancelled":
     case "interrupted":
       // The plan, the status bar and the conversation show it, so no notification interrupts the user.
