@@ -19,19 +19,20 @@ const SHOWN =
 const UNSHOWN =
   /^(Error|TypeError|RangeError|appendLine|appendText|trace|debug|info|warn|error|log|replace|replaceAll|split|join|test|register\w*)$/u;
 
-/** Words of programs: context values of rows, keys, the frame of the page, an address, and names of products. */
+/**
+ * Words of programs: context values of rows, keys, the frame of the page, an address, names of products, and words for the
+ * log of the daemon.
+ */
 const PROGRAM_WORDS: Readonly<Record<string, RegExp>> = {
   "commands/modelPicker.ts": /^https:/u,
   "commands/modelServers.ts": /^(Google Gemini|Qwen \(Alibaba Cloud\)|Kimi \(Moonshot AI\)|LM Studio)$/u,
   "conversation/html.ts": /^default-src|^<!DOCTYPE/u,
-  "conversation/items.ts": /^Update the plan$/u,
+  "text/calls.ts": /^Update the plan$/u,
+  "edits/applyEdit.ts": /^Not saved: \u0000$|^The editor did not save it\.$/u,
   "plan/rows.ts": /^(approval always|subagent running|past item)$/u,
   "review/commands.ts": /^\u0000 (zone|row|lens)$/u,
   "review/tree.ts": /^hunk outdated$/u,
 };
-
-/** Files whose texts are still English sentences between editor and daemon. */
-const NOT_YET = new Set(["edits/applyEdit.ts", "edits/wholeFile.ts", "text/approval.ts"]);
 
 interface Finding {
   readonly line: number;
@@ -138,7 +139,7 @@ describe("the search", () => {
 });
 
 describe("text for the user", () => {
-  const names = readdirSync(SOURCES, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".ts") && !NOT_YET.has(name));
+  const names = readdirSync(SOURCES, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".ts"));
 
   it.each(names)("of %s can be translated", (name) => {
     const left = findings(readFileSync(SOURCES + name, "utf8")).filter(({ text }) => PROGRAM_WORDS[name]?.test(text) !== true);

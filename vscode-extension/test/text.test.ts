@@ -296,7 +296,7 @@ describe("the status bar", () => {
 });
 
 describe("a retry", () => {
-  const facts = { link: { kind: "running", version: "1" }, model: undefined, retryInMs: 0, waitsFor: "", plan: undefined } as const;
+  const facts = { link: { kind: "running", version: "1" }, model: undefined, retryInMs: 0, waitsFor: "", plan: undefined, step: "" } as const;
   const none = { running: true, failed: false, asks: false, planReady: false, untrusted: false };
   const state = (cause?: RetryReason): string =>
     statusLabel({ ...facts, ...none, connection: { kind: "retrying", attempt: 2, delayMs: 0, reason: "English", ...(cause && { cause }) } }).state;

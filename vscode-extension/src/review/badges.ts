@@ -8,8 +8,8 @@ import { onDidOpenRepository } from "./gitRepositories";
 /**
  * Marks files with proposed edits in tabs, in the explorer and in our own tree.
  *
- * Of several extensions with a colour for a file, VS Code takes the one that registered last, and Git registers when
- * it opens a repository. So this one registers with the first edit, and again after a repository was opened.
+ * If several extensions have a colour for a file, VS Code takes that of the one that registered last. Git registers
+ * when it opens a repository. So this one registers with the first edit, and again after a repository was opened.
  */
 export class FileBadges implements vscode.FileDecorationProvider, vscode.Disposable {
   readonly #changed = new vscode.EventEmitter<vscode.Uri | vscode.Uri[] | undefined>();

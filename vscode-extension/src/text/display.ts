@@ -33,11 +33,6 @@ export function oneExactLine(text: string, limit = 200): string {
   return cut(exact(text), limit);
 }
 
-/** `1 edit`, `3 edits`; nothing for none. */
-export function count(number: number, noun: string): string {
-  return number === 0 ? "" : number === 1 ? `1 ${noun}` : `${number} ${noun}s`;
-}
-
 /** Lines as sentences for a screen reader: each ends with one mark. */
 export function sentences(lines: readonly string[]): string {
   return lines.map((line) => (/[.!?…:。！？]$/u.test(line) ? line : `${line}.`)).join(" ");
