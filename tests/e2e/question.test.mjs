@@ -127,6 +127,25 @@ step("an edit is rejected with a reason, which the agent reads", async () => {
   await until(async () => (await readFile(join(workspace, "README.md"), "utf8")).startsWith("# Hello, shop\n"), 10 * SECOND, "the accepted edits");
 });
 
+step("a session out of view with a follow-up is named, and one click away", async () => {
+  const { keyboard } = window.page;
+  await window.composer().fill("Paint the wheels");
+  await keyboard.press("Enter");
+  await model.next();
+  await window.composer().fill("And the bell");
+  await keyboard.press("Alt+Enter");
+  await view.locator(".queued", { hasText: "And the bell" }).waitFor();
+  await view.getByRole("button", { name: "Stop" }).click();
+  await window.article("Cancelled").last().waitFor();
+  await window.command("Cairn: New Task");
+  const banner = view.locator(".banner", { hasText: "has a follow-up in its queue" });
+  await banner.waitFor();
+  await window.screenshot("49 another session");
+  await banner.getByRole("button", { name: "Open" }).press("Enter");
+  await view.locator(".queued", { hasText: "And the bell" }).waitFor();
+  await banner.waitFor({ state: "detached" });
+});
+
 /** Presses a key on the card until the agent goes on: the card counts once it was in sight for a moment. */
 async function answer(key) {
   const card = decision("Change README.md?");

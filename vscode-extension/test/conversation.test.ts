@@ -339,6 +339,30 @@ describe("the conversation view", () => {
     expect(it.sent("focus")).toHaveLength(1);
   });
 
+  it("names other sessions that wait or have follow-ups, with the way to them", async () => {
+    const it = open();
+    const other = { ...turn(1), sessionId: "o", turnId: "to", phase: { kind: "started" as const, text: "Say hello" } };
+    it.sessions.update(other);
+    it.begin();
+    it.show();
+    await it.say({ type: "ready" });
+    const banners = () =>
+      it
+        .sent("state")
+        .at(-1)
+        ?.state.banners.map(({ text, actions }) => [text, actions[0]?.session]);
+    expect(banners()).toEqual([]);
+    it.queue.update({ sessionId: "o", rev: 1, held: true, items: [{ id: "f", text: "And then" }] });
+    it.queue.update({ sessionId: "s", rev: 1, held: true, items: [{ id: "g", text: "Mine" }] });
+    await it.pass(0);
+    expect(banners()).toEqual([["“Say hello” has a follow-up in its queue.", "o"]]);
+    void it.approvals.ask({ ...approval, sessionId: "o", turnId: "to" });
+    await it.pass(0);
+    expect(banners()).toEqual([["“Say hello” waits for you.", "o"]]);
+    await it.say({ type: "openSession", id: "o" });
+    expect(it.port.run).toHaveBeenCalledExactlyOnceWith("cairn.openSession", "o");
+  });
+
   it("shows the edits that a call waits for, at most forty lines of each file", async () => {
     const it = open();
     it.begin();

@@ -15,6 +15,7 @@ describe("a message of the page", () => {
     { v: 1, type: "queue", action: "drop", id: "q", text: "" },
     { v: 1, type: "open", target: "src/a.ts:12" },
     { v: 1, type: "edit", action: "accept", uri: "file:///w/a", turn: "t", rev: 4, words: "" },
+    { v: 1, type: "openSession", id: "s-2" },
     { v: 1, type: "output", id: "tool:s/call_1" },
     { v: 1, type: "answer", id: "q-1", words: "Blue" },
     { v: 1, type: "attachText", text: "x".repeat(TEXT_CHARS) },

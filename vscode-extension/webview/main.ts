@@ -41,11 +41,13 @@ const questions = new CardList<Question>((question) => questionCard(question, po
 const decisions = new CardList<EditCard>((card) => editCard(card, post), interrupt, backToComposer);
 const below = h("div", "below", {}, empty, cards.element, decisions.element, questions.element);
 
-const act = ({ command, again }: Action): void => {
+const act = ({ command, again, session }: Action): void => {
   if (command !== undefined) {
     post({ type: "command", name: command });
   } else if (again !== undefined) {
     post({ type: "again", turn: again });
+  } else if (session !== undefined) {
+    post({ type: "openSession", id: session });
   }
 };
 const itemPort: ItemPort = {

@@ -30,7 +30,9 @@ export class SessionCommands implements vscode.Disposable {
     private readonly view: SessionView,
   ) {
     this.#subscriptions = vscode.Disposable.from(
-      vscode.commands.registerCommand("cairn.openSession", () => this.#try(() => this.#choose())),
+      vscode.commands.registerCommand("cairn.openSession", (id?: unknown) =>
+        this.#try(() => (typeof id === "string" ? this.#open({ sessionId: id }) : this.#choose())),
+      ),
       vscode.commands.registerCommand("cairn.forkSession", () => this.#try(() => this.#forkCurrent())),
       vscode.commands.registerCommand("cairn.renameSession", () => this.#try(() => this.#renameCurrent())),
       vscode.commands.registerCommand("cairn.exportMarkdown", () => this.#try(() => this.#exportCurrent("markdown"))),
@@ -70,7 +72,7 @@ export class SessionCommands implements vscode.Disposable {
     }
   }
 
-  async #open({ sessionId }: SessionSummary): Promise<void> {
+  async #open({ sessionId }: Pick<SessionSummary, "sessionId">): Promise<void> {
     if (this.#isFree()) {
       await this.#show(await this.agent.request(requests.openSession, { sessionId }));
     }

@@ -195,6 +195,9 @@ export class ConversationController implements Disposable {
         }
         break;
       }
+      case "openSession":
+        this.port.run("cairn.openSession", message.id);
+        break;
       case "focused":
         this.port.focused(message.on);
         break;

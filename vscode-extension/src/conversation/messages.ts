@@ -114,11 +114,12 @@ export interface MentionRow {
   readonly detail: string;
 }
 
-/** A button that runs a command, or sends the task of a turn again. */
+/** A button that runs a command, sends the task of a turn again, or opens a session. */
 export interface Action {
   readonly label: string;
   readonly command?: CommandName;
   readonly again?: string;
+  readonly session?: string;
 }
 
 /** An approval that waits. */
@@ -273,6 +274,7 @@ export type FromPage =
   /** Opens the text that is being written in an editor. */
   | { readonly type: "writeInEditor"; readonly session: string; readonly text: string }
   | { readonly type: "again"; readonly turn: string }
+  | { readonly type: "openSession"; readonly id: string }
   | {
       readonly type: "approve";
       readonly id: string;
@@ -368,6 +370,7 @@ export function readMessage(value: unknown): FromPage | undefined {
       const { addresses } = fields;
       return isAddresses(addresses) ? { type, addresses } : undefined;
     }
+    case "openSession":
     case "detach":
     case "expand": {
       const { id } = fields;

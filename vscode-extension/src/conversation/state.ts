@@ -13,6 +13,7 @@ import { modeText } from "../text/modes";
 import { chipLabel } from "./attachments";
 import { approvalCard, editCard } from "./cards";
 import { type Action, type Banner, COMMANDS, type ViewState } from "./messages";
+import { otherSessions } from "./otherSessions";
 
 export interface StateSources extends Stores {
   readonly queue: QueueStore;
@@ -36,7 +37,7 @@ export function viewState(sources: StateSources, fresh: boolean, context: TaskCo
     title: session === undefined ? "" : oneLine(sessions.title, 60),
     phase: phaseOf(sources, session),
     connected: status.link.kind === "running",
-    banners: [...bannersOf(sources), ...(readOnly === "" ? [] : [forkBanner(readOnly)])],
+    banners: [...bannersOf(sources), ...otherSessions(sources, session), ...(readOnly === "" ? [] : [forkBanner(readOnly)])],
     step: session === undefined ? undefined : stepOf(sources),
     mode: { name: mode.name, icon: mode.icon, title: mode.explanation },
     model: model === undefined ? "" : oneLine(model.replay ? l10n.t("replay") : model.name, 60),

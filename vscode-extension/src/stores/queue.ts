@@ -13,6 +13,11 @@ export class QueueStore {
     return queue ?? { items: [], held: false };
   }
 
+  /** Sessions with follow-ups. */
+  get sessions(): string[] {
+    return [...this.#queues.values()].filter(({ items }) => items.length > 0).map(({ sessionId }) => sessionId);
+  }
+
   update(next: QueueNotification): void {
     const last = this.#queues.get(next.sessionId);
     if (last !== undefined && next.rev <= last.rev) {

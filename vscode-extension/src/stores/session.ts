@@ -53,7 +53,12 @@ export class SessionStore {
 
   /** Name of the session in view, or the words that its newest turn began with. */
   get title(): string {
-    return this.name ?? this.turn?.text ?? "";
+    return this.#current === undefined ? "" : this.titleOf(this.#current);
+  }
+
+  /** The same of any session. */
+  titleOf(sessionId: string): string {
+    return this.#names.get(sessionId) ?? this.turnOf(sessionId)?.text ?? "";
   }
 
   /** Name that the user gave to the session in view. */
