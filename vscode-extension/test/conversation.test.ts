@@ -6,6 +6,7 @@ import { ComposerMemory } from "../src/conversation/memory";
 import type { Mention } from "../src/conversation/mentions";
 import type { FromPage, ToPage } from "../src/conversation/messages";
 import type { Port } from "../src/conversation/port";
+import { firstOf } from "../src/review/checkpoints";
 import type { ApproveParams, TurnNotification } from "../src/protocol";
 import { ApprovalStore } from "../src/stores/approval";
 import { ModeStore } from "../src/stores/mode";
@@ -337,6 +338,22 @@ describe("the conversation view", () => {
     it.show();
     await it.say({ type: "ready" });
     expect(it.sent("focus")).toHaveLength(1);
+  });
+
+  it("restores the files from before a message, or before the next task that changed some", async () => {
+    const it = open();
+    it.begin();
+    it.show();
+    await it.say({ type: "ready" });
+    const [message] = it.sent("reset").at(-1)?.turns.at(-1)?.items ?? [];
+    expect(message?.kind).toBe("user");
+    it.transcript.turn({ ...turn(2), turnId: "t2", phase: { kind: "started", text: "More" } });
+    await it.say({ type: "restore", id: message?.id ?? "" });
+    expect(it.port.run).toHaveBeenCalledExactlyOnceWith("cairn.restoreCheckpoint", ["t", "t2"]);
+    const checkpoint = (turnId: string) => ({ sessionId: "s", turnId, task: "", files: ["a"] });
+    expect(firstOf([checkpoint("t3"), checkpoint("t2"), checkpoint("t0")], ["t", "t2", "t3"])).toEqual([checkpoint("t2")]);
+    expect(firstOf([checkpoint("t0")], ["t"])).toBeUndefined();
+    expect(firstOf([checkpoint("t0")], undefined)).toBeUndefined();
   });
 
   it("names other sessions that wait or have follow-ups, with the way to them", async () => {

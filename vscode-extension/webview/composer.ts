@@ -79,7 +79,10 @@ export class Composer {
   }
 
   /** Takes a sent message back into the box, below what is written there, and offers to restore the files edited since. */
-  resend(text: string, { attached, edited }: { readonly attached: boolean; readonly edited: boolean }): void {
+  resend(
+    { id, text }: { readonly id: string; readonly text: string },
+    { attached, edited }: { readonly attached: boolean; readonly edited: boolean },
+  ): void {
     if (this.#text.disabled) {
       return;
     }
@@ -87,7 +90,7 @@ export class Composer {
     this.write(now.trim() === "" ? text : `${now}\n${text}`);
     this.#text.setSelectionRange(this.#text.value.length, this.#text.value.length);
     const words = [t("resendNote"), ...(attached ? [t("resendAttachments")] : [])].join(" ");
-    const restore = button(t("resendRestore"), "link-button", () => this.post({ type: "command", name: "cairn.restoreCheckpoint" }));
+    const restore = button(t("resendRestore"), "link-button", () => this.post({ type: "restore", id }));
     this.#note.replaceChildren(icon("info"), h("span", "grow", {}, words), ...(edited ? [restore] : []));
     this.#note.hidden = false;
   }

@@ -60,7 +60,7 @@ const itemPort: ItemPort = {
     polite.textContent = "";
     setTimeout(() => (polite.textContent = t("copied")), 50);
   },
-  resend: ({ id, text, attachments }) => composer.resend(text, { attached: attachments.length > 0, edited: list.editedSince(id) }),
+  resend: (message) => composer.resend(message, { attached: message.attachments.length > 0, edited: list.editedSince(message.id) }),
   edit: (action, { uri = "", turn, rev }) => post({ type: "edit", action, uri, turn, rev, words: "" }),
 };
 const list = new List(itemPort, (words) => (polite.textContent = words), below);

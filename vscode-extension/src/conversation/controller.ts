@@ -258,6 +258,12 @@ export class ConversationController implements Disposable {
       case "copy":
         copyText(this.port, this.parts.transcript.get(message.id), this.#turns());
         break;
+      case "restore": {
+        const turns = [...this.#turns().keys()];
+        const from = turns.indexOf(this.parts.transcript.get(message.id)?.turn ?? "");
+        this.port.run("cairn.restoreCheckpoint", from < 0 ? undefined : turns.slice(from));
+        break;
+      }
       case "answer":
         this.parts.questions.answer(message.id, message.words);
         break;

@@ -275,6 +275,8 @@ export type FromPage =
   | { readonly type: "writeInEditor"; readonly session: string; readonly text: string }
   | { readonly type: "again"; readonly turn: string }
   | { readonly type: "openSession"; readonly id: string }
+  /** Restores the files from before the message of the user with this id. */
+  | { readonly type: "restore"; readonly id: string }
   | {
       readonly type: "approve";
       readonly id: string;
@@ -389,6 +391,7 @@ export function readMessage(value: unknown): FromPage | undefined {
       return typeof target === "string" && target.length <= 2_000 ? { type, target } : undefined;
     }
     case "output":
+    case "restore":
     case "copy": {
       const { id } = fields;
       return isCall(id) ? { type, id } : undefined;

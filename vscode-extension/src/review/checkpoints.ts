@@ -24,7 +24,7 @@ export class CheckpointCommands implements vscode.TextDocumentContentProvider, v
     this.#subscriptions = vscode.Disposable.from(
       this.#changed,
       vscode.workspace.registerTextDocumentContentProvider(SCHEME, this),
-      vscode.commands.registerCommand("cairn.restoreCheckpoint", () => this.#restore()),
+      vscode.commands.registerCommand("cairn.restoreCheckpoint", (turns?: unknown) => this.#restore(turns)),
     );
   }
 
@@ -36,10 +36,11 @@ export class CheckpointCommands implements vscode.TextDocumentContentProvider, v
     this.#subscriptions.dispose();
   }
 
-  async #restore(): Promise<void> {
+  /** `turns`: ids of turns, oldest first, of which the first with a checkpoint is meant. */
+  async #restore(turns: unknown): Promise<void> {
     try {
       const { checkpoints } = await this.agent.request(requests.checkpoints, {});
-      const picked = await pick(checkpoints);
+      const picked = await pick(firstOf(checkpoints, turns) ?? checkpoints);
       if (picked !== undefined) {
         await this.#goBack(picked, false);
       }
@@ -102,6 +103,18 @@ export class CheckpointCommands implements vscode.TextDocumentContentProvider, v
     });
     await vscode.commands.executeCommand("vscode.changes", vscode.l10n.t("Now and at the checkpoint"), resources);
   }
+}
+
+/** The checkpoint of the first of these turns that has one, in their order. */
+export function firstOf(checkpoints: readonly Checkpoint[], turns: unknown): [Checkpoint] | undefined {
+  const ids: readonly unknown[] = Array.isArray(turns) ? turns : [];
+  for (const id of ids) {
+    const found = checkpoints.find(({ turnId }) => turnId === id);
+    if (found !== undefined) {
+      return [found];
+    }
+  }
+  return undefined;
 }
 
 async function pick(checkpoints: readonly Checkpoint[]): Promise<Checkpoint | undefined> {

@@ -85,7 +85,7 @@ describe("a message that is edited and sent again", () => {
   it("comes below what is written, and is a new message", () => {
     const it = open();
     it.write("Also this.");
-    it.composer.resend("Fix it", { attached: true, edited: false });
+    it.composer.resend({ id: "user:1", text: "Fix it" }, { attached: true, edited: false });
     expect(it.box.value).toBe("Also this.\nFix it");
     expect(note()?.textContent).toBe("Sent as a new message. What the agent did since stays. Its attachments are not taken along.");
     expect(document.activeElement).toBe(it.box);
@@ -96,11 +96,11 @@ describe("a message that is edited and sent again", () => {
 
   it("offers to restore the files that were edited since", () => {
     const it = open();
-    it.composer.resend("Fix it", { attached: false, edited: true });
+    it.composer.resend({ id: "user:1", text: "Fix it" }, { attached: false, edited: true });
     const [restore] = note()?.querySelectorAll("button") ?? [];
     expect(restore?.textContent).toBe("Restore Files…");
     restore?.click();
-    expect(it.sent("command")).toEqual([{ type: "command", name: "cairn.restoreCheckpoint" }]);
+    expect(it.sent("restore")).toEqual([{ type: "restore", id: "user:1" }]);
   });
 });
 
