@@ -218,7 +218,10 @@ step("twenty long items fit a narrow side bar as plain text", async () => {
   assert.equal(await window.page.locator(".pane [role=treeitem] :is(img, b)").count(), 0);
   const tooltip = await window.tooltip(plan("[A link](command:workbench.action.closeWindow)"));
   assert.equal(await tooltip.locator("a").count(), 0);
-  assert.match(await tooltip.innerText(), /^\[A link\]\(command:workbench\.action\.closeWindow\) that must not be one\nCompleted, no recorded work\nThe agent says it is done; nothing was recorded under it\.$/);
+  assert.match(
+    await tooltip.innerText(),
+    /^\[A link\]\(command:workbench\.action\.closeWindow\) that must not be one\nCompleted, no recorded work\nThe agent says it is done; nothing was recorded under it\.$/,
+  );
   await window.screenshot("plan-10 narrow");
 });
 

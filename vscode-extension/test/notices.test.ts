@@ -24,7 +24,7 @@ it("the status bar says that a task is done, while the conversation is out of si
     sessions.update({ sessionId: "s", turnId, rev: ++rev, phase: { kind: "ended", reason, summary, openItems: 0, usage } });
     return statusMessages.splice(0);
   };
-  expect(end("The **total** is right.\n\nMore.")).toEqual(["Cairn: done. The total is right."]);
+  expect(end("The **total** is right.\n\nMore.")).toEqual(["Cairn: The total is right."]);
   expect(end("")).toEqual(["Cairn: the task is done."]);
   expect(end("Stopped.", "cancelled")).toEqual([]);
   view.visible = true;

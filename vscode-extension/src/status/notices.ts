@@ -154,7 +154,7 @@ async function ended({ phase, sessionId, text }: Turn): Promise<void> {
       break;
     case "completed": {
       const words = oneLine(firstParagraph(phase.summary), 120);
-      const message = words === "" ? vscode.l10n.t("Cairn: the task is done.") : vscode.l10n.t("Cairn: done. {0}", words);
+      const message = words === "" ? vscode.l10n.t("Cairn: the task is done.") : vscode.l10n.t("Cairn: {0}", words);
       vscode.window.setStatusBarMessage(inert(message), DONE_MS);
       break;
     }
