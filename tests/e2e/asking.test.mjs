@@ -59,7 +59,7 @@ step("the walkthrough has a picture for each step, in the colours of the theme",
     }
   }
   assert.equal(await done.count(), 0, "a look at a step does not complete it");
-  await window.command("View: Close All Editors");
+  await window.closeEditors();
   await window.page.setViewportSize({ width: 1280, height: 800 });
 });
 

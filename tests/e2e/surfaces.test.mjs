@@ -173,7 +173,7 @@ step("keys and lenses decide in the editor of all edits", async () => {
 });
 
 step("a diff editor stays a diff editor", async () => {
-  await window.command("View: Close All Editors");
+  await window.closeEditors();
   await window.menu(edit("src/pricing.mjs, "), "Open Changes");
   await window.page.locator(".tab.active", { hasText: "pricing.mjs (proposed edits)" }).waitFor();
   await window.lens("Accept").first().waitFor();
@@ -186,7 +186,7 @@ step("a diff editor stays a diff editor", async () => {
 });
 
 step("every theme shows the edits", async () => {
-  await window.command("View: Close All Editors");
+  await window.closeEditors();
   await window.command("Cairn: Undo Last Decision");
   await left(3);
   await window.open("src/cart.mjs");

@@ -149,9 +149,17 @@ export class Window {
   async menu(row, entry) {
     await row.click({ button: "right" });
     // Not with a second click: VS Code takes one that comes soon for the end of the first.
-    await this.page.locator(".monaco-menu .action-item", { hasText: entry }).last().hover();
+    const item = this.page.locator(".monaco-menu .action-item", { hasText: entry }).last();
+    await item.hover();
+    await item.and(this.page.locator(".focused")).waitFor();
     await this.page.keyboard.press("Enter");
     await this.page.locator(".monaco-menu").waitFor({ state: "hidden" });
+  }
+
+  /** Closes all editors. The list of commands is gone before the command is done. */
+  async closeEditors() {
+    await this.command("View: Close All Editors");
+    await this.page.locator(".tab").first().waitFor({ state: "detached" });
   }
 
   /** The entries of the context menu of a row, which is closed again. */
