@@ -48,6 +48,12 @@ pub struct AnthropicConfig {
     pub tool_choice: ToolChoice,
 }
 
+/// Path of a method below a base URL with or without `/v1` at its end.
+pub(super) fn path(base: &BaseUrl, method: &str) -> String {
+    let has_version = base.path().rsplit('/').next() == Some("v1");
+    if has_version { method.to_owned() } else { format!("v1/{method}") }
+}
+
 impl AnthropicConfig {
     pub fn new(base_url: BaseUrl, model: impl Into<String>, key: Option<SecretString>) -> Self {
         Self {
@@ -74,11 +80,10 @@ pub struct Anthropic {
 impl Anthropic {
     pub fn new(config: AnthropicConfig) -> Self {
         let AnthropicConfig { base_url, model, key, version, patience, tool_choice } = config;
-        let has_version = base_url.path().rsplit('/').next() == Some("v1");
-        let path = if has_version { "messages" } else { "v1/messages" };
+        let path = path(&base_url, "messages");
         let official = base_url.origin() == OFFICIAL_BASE_URL;
         let turns = Turns::of(official, base_url.is_loopback(), &model);
-        let endpoint = Arc::new(Endpoint::new(&base_url, path, key, patience));
+        let endpoint = Arc::new(Endpoint::new(&base_url, &path, key, patience));
         Self { model, version, tool_choice, turns, endpoint }
     }
 

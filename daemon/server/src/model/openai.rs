@@ -33,6 +33,11 @@ use super::{
 
 pub const OFFICIAL_BASE_URL: &str = "https://api.openai.com/v1";
 
+/// Path of a method below a base URL; one without a path gets `/v1`.
+pub(super) fn path(base: &BaseUrl, method: &str) -> String {
+    if base.path().is_empty() { format!("v1/{method}") } else { method.to_owned() }
+}
+
 /// True for OpenAI's own servers, of all regions. Other servers support a part of its formats.
 pub(super) fn is_official(base: &BaseUrl) -> bool {
     let host = base.host();
@@ -80,8 +85,7 @@ pub struct OpenAi {
 impl OpenAi {
     pub fn new(config: OpenAiConfig) -> Self {
         let OpenAiConfig { base_url, model, key, patience, tool_choice } = config;
-        let path =
-            if base_url.path().is_empty() { "v1/chat/completions" } else { "chat/completions" };
+        let path = path(&base_url, "chat/completions");
         let max_tokens_field =
             if is_official(&base_url) { "max_completion_tokens" } else { "max_tokens" };
         let returns_reasoning = model.to_ascii_lowercase().contains("deepseek");
@@ -92,7 +96,7 @@ impl OpenAi {
             max_tokens_field,
             returns_reasoning,
             turns: Turns::of(free, base_url.is_loopback(), &model),
-            endpoint: Arc::new(Endpoint::new(&base_url, path, key, patience)),
+            endpoint: Arc::new(Endpoint::new(&base_url, &path, key, patience)),
             model,
         }
     }

@@ -25,7 +25,7 @@ use super::{
     ModelRequest, Provider, ToolChoice,
     encoding::{self, IdRule, Turns},
     http::{Endpoint, KeyHeader, body_around, call_id_prefix},
-    openai::{OpenAiConfig, is_official},
+    openai::{self, OpenAiConfig, is_official},
 };
 
 /// Client of a server with the Responses API.
@@ -42,13 +42,13 @@ pub struct Responses {
 impl Responses {
     pub fn new(config: OpenAiConfig) -> Self {
         let OpenAiConfig { base_url, model, key, patience, tool_choice } = config;
-        let path = if base_url.path().is_empty() { "v1/responses" } else { "responses" };
+        let path = openai::path(&base_url, "responses");
         let turns = Turns::of(is_official(&base_url), base_url.is_loopback(), &model);
         Self {
             tool_choice,
             turns,
             wants_reasoning: !is_official(&base_url) || has_reasoning(&model),
-            endpoint: Arc::new(Endpoint::new(&base_url, path, key, patience)),
+            endpoint: Arc::new(Endpoint::new(&base_url, &path, key, patience)),
             model,
         }
     }

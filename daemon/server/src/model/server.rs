@@ -12,10 +12,10 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
 
 use super::{
-    anthropic::AnthropicConfig,
+    anthropic::{self, AnthropicConfig},
     encoding::protocol,
     http::{Endpoint, KeyHeader, Patience},
-    openai::OpenAiConfig,
+    openai::{self, OpenAiConfig},
     window::{self, ContextSettings},
 };
 
@@ -47,17 +47,16 @@ impl ModelServer {
         if let Ok(version) = HeaderValue::from_str(&config.version) {
             headers.insert(HeaderName::from_static("anthropic-version"), version);
         }
-        let has_version = config.base_url.path().rsplit('/').next() == Some("v1");
-        let path = if has_version { "models" } else { "v1/models" };
+        let path = anthropic::path(&config.base_url, "models");
         let patience = patience(config.base_url.is_loopback());
-        let endpoint = Endpoint::new(&config.base_url, path, config.key, patience);
+        let endpoint = Endpoint::new(&config.base_url, &path, config.key, patience);
         Self { endpoint, key_header: KeyHeader::XApiKey, headers, own }
     }
 
     pub(super) fn openai(config: OpenAiConfig, own: bool) -> Self {
-        let path = if config.base_url.path().is_empty() { "v1/models" } else { "models" };
+        let path = openai::path(&config.base_url, "models");
         let patience = patience(config.base_url.is_loopback());
-        let endpoint = Endpoint::new(&config.base_url, path, config.key, patience);
+        let endpoint = Endpoint::new(&config.base_url, &path, config.key, patience);
         Self { endpoint, key_header: KeyHeader::Bearer, headers: HeaderMap::new(), own }
     }
 

@@ -6,7 +6,7 @@ use futures_util::future::{BoxFuture, FutureExt};
 use serde_json::{Value, json};
 
 use super::{
-    Approved, Call, Tool, ToolContext, ToolFailure, ToolOutput, arguments::ArgumentReader,
+    Approved, Call, Tool, ToolContext, ToolFailure, ToolOutput, arguments::ArgumentReader, label,
 };
 use crate::ports::UserAnswer;
 
@@ -17,7 +17,6 @@ const MAX_OPTIONS: usize = 6;
 const MAX_OPTION_CHARS: usize = 200;
 /// Longest answer that is passed on.
 const MAX_ANSWER_CHARS: usize = 20_000;
-const MAX_TITLE_CHARS: usize = 80;
 
 const DISMISSED: &str = "The user did not answer. Choose what is most likely wanted, go on, and say \
     what you assumed.";
@@ -82,11 +81,7 @@ impl Tool for AskUser {
 
 impl Call for AskCall {
     fn label(&self) -> ToolLabel {
-        let mut question = self.question.split_whitespace().collect::<Vec<_>>().join(" ");
-        if let Some((cut, _)) = question.char_indices().nth(MAX_TITLE_CHARS) {
-            question.truncate(cut);
-            question.push('…');
-        }
+        let question = label::short(&self.question);
         ToolLabel::Ask { question }
     }
 

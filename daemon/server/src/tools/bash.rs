@@ -13,7 +13,7 @@ use futures_util::future::{BoxFuture, FutureExt};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::{Approved, ArgumentReader, Call, Tool, ToolContext, ToolFailure, ToolOutput};
+use super::{Approved, ArgumentReader, Call, Tool, ToolContext, ToolFailure, ToolOutput, label};
 use crate::{
     approval,
     exec::{
@@ -22,7 +22,6 @@ use crate::{
     },
 };
 
-const MAX_TITLE_CHARS: usize = 80;
 /// Longest command in bytes. The policy takes time and memory in proportion to it.
 const MAX_COMMAND_BYTES: usize = 64 * 1024;
 
@@ -136,11 +135,7 @@ impl Shell {
 
 impl Call for BashCall {
     fn label(&self) -> ToolLabel {
-        let mut command = self.command.split_whitespace().collect::<Vec<_>>().join(" ");
-        if let Some((cut, _)) = command.char_indices().nth(MAX_TITLE_CHARS) {
-            command.truncate(cut);
-            command.push('…');
-        }
+        let command = label::short(&self.command);
         ToolLabel::Run { command, needs: approval::needs(self.needs) }
     }
 

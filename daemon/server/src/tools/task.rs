@@ -9,12 +9,10 @@ use serde_json::{Value, json};
 
 use super::{
     Approved, Call, SubagentRequest, SubagentTools, Tool, ToolContext, ToolFailure, ToolOutput,
-    arguments::ArgumentReader,
+    arguments::ArgumentReader, label,
 };
 
 pub(crate) const NAME: &str = "task";
-
-const MAX_TITLE_CHARS: usize = 80;
 
 pub(super) struct StartSubagent;
 
@@ -112,12 +110,8 @@ impl Call for TaskCall {
 }
 
 fn one_line(text: &str) -> String {
-    let words: Vec<&str> = text.split_whitespace().collect();
-    let line = if words.is_empty() { "a part of the task".to_owned() } else { words.join(" ") };
-    match line.char_indices().nth(MAX_TITLE_CHARS) {
-        Some((at, _)) => format!("{}…", &line[..at]),
-        None => line,
-    }
+    let line = label::short(text);
+    if line.is_empty() { "a part of the task".to_owned() } else { line }
 }
 
 #[cfg(test)]

@@ -19,13 +19,11 @@ use cairn_protocol::{ToolKind, ToolLabel};
 use futures_util::future::{BoxFuture, FutureExt};
 use serde_json::{Value, json};
 
-use super::{Access, Approved, Call, TaskNews, Tool, ToolContext, ToolFailure, ToolOutput};
+use super::{Access, Approved, Call, TaskNews, Tool, ToolContext, ToolFailure, ToolOutput, label};
 use crate::{
     hooks,
     store::tasks::{Contents, TaskList},
 };
-
-const MAX_TITLE_CHARS: usize = 80;
 
 /// The four tools; they store their lists below `state`.
 pub fn all(state: Option<PathBuf>) -> Vec<Arc<dyn Tool>> {
@@ -67,11 +65,7 @@ impl Tool for GraphTool {
 impl Call for GraphCall {
     fn label(&self) -> ToolLabel {
         match &self.request.call {
-            TaskCall::Create(new) => {
-                let words: Vec<&str> = new.subject.split_whitespace().collect();
-                let subject: String = words.join(" ").chars().take(MAX_TITLE_CHARS).collect();
-                ToolLabel::AddTask { subject }
-            }
+            TaskCall::Create(new) => ToolLabel::AddTask { subject: label::short(&new.subject) },
             TaskCall::Get { id: Some(task) } => ToolLabel::ViewTask { task: *task },
             TaskCall::Get { id: None } | TaskCall::List => ToolLabel::ViewTasks,
             TaskCall::Update(TaskChange { id: Some(task), status, .. }) => match status {

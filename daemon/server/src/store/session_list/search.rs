@@ -29,7 +29,7 @@ pub const LONGEST_QUERY: usize = 200;
 const SHOWN: usize = 200;
 const SHOWN_BEFORE: usize = 40;
 
-/// SessionSearchLimits of one search.
+/// Limits of one search.
 #[derive(Debug, Clone, Copy)]
 pub struct SessionSearchLimits {
     /// Number of sessions.
