@@ -118,7 +118,7 @@ export type ApprovalDecision = "allowOnce" | "allowSession" | "allowAlways" | "d
 
 export type ApprovalKind = "command" | "unsandboxedCommand" | "read" | "change";
 
-export type ApprovalQuestion = { "code": "run_command", "args": { needs: Array<Need>, } } | { "code": "run_unsandboxed" } | { "code": "read_secret_file", "args": { file: string, } } | { "code": "change_protected_file", "args": { file: string, } } | { "code": "delete_protected_file", "args": { file: string, } } | { "code": "move_protected_file", "args": { from: string, to: string, } } | { "code": "change_plan" } | { "code": "start_subagent" } | { "code": "return_files", "args": { count: number, } };
+export type ApprovalQuestion = { "code": "run_command", "args": { needs: Array<Need>, } } | { "code": "run_unsandboxed" } | { "code": "read_secret_file", "args": { file: string, } } | { "code": "change_protected_file", "args": { file: string, } } | { "code": "delete_protected_file", "args": { file: string, } } | { "code": "move_protected_file", "args": { from: string, to: string, } } | { "code": "change_plan" } | { "code": "start_subagent" } | { "code": "return_files", "args": { count: number, files: Array<QuarantineEntry>, } };
 
 export type ApprovalReason = { "code": "reads_secret" } | { "code": "holds_secrets" } | { "code": "file_protected" } | { "code": "deny_undecided", "args": { rule: string, doubt: DenyDoubt, } } | { "code": "command_needs", "args": { needs: Array<Need>, } } | { "code": "without_sandbox" } | { "code": "command_changes_files" } | { "code": "command_unclear", "args": { reason: UnclearCommand, } } | { "code": "command_changes_shell", "args": { command: string, } } | { "code": "command_more_than_reads", "args": { command: string, } } | { "code": "program_unknown", "args": { program: string, } } | { "code": "hook_asks" } | { "code": "rule_file_changed", "args": { file: string, rule: string, } } | { "code": "rule_files_unknown", "args": { rule: string, } } | { "code": "session_file_changed", "args": { file: string, } } | { "code": "files_left", "args": { folder: string, } };
 
@@ -254,7 +254,7 @@ text: string,
 /**
  * Action that solves the problem; absent if there is none. Since 1.1.
  */
-action?: ActionId, } & ({ "code": "answers_replayed" } | { "code": "untrusted_workspace" } | { "code": "setting_unknown", "args": { setting: string, } } | { "code": "setting_renamed", "args": { setting: string, old: string, } } | { "code": "setting_type", "args": { setting: string, expected: string, found: string, } } | { "code": "setting_choice", "args": { setting: string, value: string, choices: string, } } | { "code": "setting_invalid", "args": { setting: string, reason: string, } } | { "code": "storage_failed", "args": { reason: string, } } | { "code": "workspace_open_elsewhere" } | { "code": "sandbox_off", "args": { setting: string, } } | { "code": "sandbox_missing", "args": { reason: string, } } | { "code": "sandbox_unsupported" } | { "code": "leftovers_quarantined", "args": { folder: string, files: string, faults: string, } });
+action?: ActionId, } & ({ "code": "answers_replayed" } | { "code": "untrusted_workspace" } | { "code": "setting_unknown", "args": { setting: string, } } | { "code": "setting_renamed", "args": { setting: string, old: string, } } | { "code": "setting_type", "args": { setting: string, expected: string, found: string, } } | { "code": "setting_choice", "args": { setting: string, value: string, choices: string, } } | { "code": "setting_invalid", "args": { setting: string, reason: string, } } | { "code": "storage_failed", "args": { reason: string, } } | { "code": "workspace_open_elsewhere" } | { "code": "sandbox_off", "args": { setting: string, } } | { "code": "sandbox_missing", "args": { reason: string, } } | { "code": "sandbox_unsupported" } | { "code": "leftovers_quarantined", "args": { folder: string, files: Array<QuarantineEntry>, faults: Array<QuarantineFault>, } });
 
 export type BannerKind = "replay" | "setting" | "model" | "internal" | "storage" | "elsewhere" | "untrusted" | "sandbox";
 
@@ -654,6 +654,10 @@ models: Array<string>,
  */
 origin: string, };
 
+export type QuarantineEntry = { "code": "new_file", "args": { file: string, } } | { "code": "changed_file", "args": { file: string, } } | { "code": "restored_file", "args": { file: string, } } | { "code": "more_files", "args": { count: number, } };
+
+export type QuarantineFault = { "code": "file_not_moved", "args": { file: string, reason: string, } } | { "code": "search_incomplete" };
+
 export type QueueAddParams = { sessionId: string, text: string, 
 /**
  * Mode of its turn; by default the session's.
@@ -973,7 +977,7 @@ sandbox?: SandboxStatus,
  */
 banners: Array<Banner>, };
 
-export type StatusProblem = { "code": "answers_replayed" } | { "code": "untrusted_workspace" } | { "code": "setting_unknown", "args": { setting: string, } } | { "code": "setting_renamed", "args": { setting: string, old: string, } } | { "code": "setting_type", "args": { setting: string, expected: string, found: string, } } | { "code": "setting_choice", "args": { setting: string, value: string, choices: string, } } | { "code": "setting_invalid", "args": { setting: string, reason: string, } } | { "code": "storage_failed", "args": { reason: string, } } | { "code": "workspace_open_elsewhere" } | { "code": "sandbox_off", "args": { setting: string, } } | { "code": "sandbox_missing", "args": { reason: string, } } | { "code": "sandbox_unsupported" } | { "code": "leftovers_quarantined", "args": { folder: string, files: string, faults: string, } };
+export type StatusProblem = { "code": "answers_replayed" } | { "code": "untrusted_workspace" } | { "code": "setting_unknown", "args": { setting: string, } } | { "code": "setting_renamed", "args": { setting: string, old: string, } } | { "code": "setting_type", "args": { setting: string, expected: string, found: string, } } | { "code": "setting_choice", "args": { setting: string, value: string, choices: string, } } | { "code": "setting_invalid", "args": { setting: string, reason: string, } } | { "code": "storage_failed", "args": { reason: string, } } | { "code": "workspace_open_elsewhere" } | { "code": "sandbox_off", "args": { setting: string, } } | { "code": "sandbox_missing", "args": { reason: string, } } | { "code": "sandbox_unsupported" } | { "code": "leftovers_quarantined", "args": { folder: string, files: Array<QuarantineEntry>, faults: Array<QuarantineFault>, } };
 
 export type SteerParams = { sessionId: string, expectedTurnId: string, text: string, 
 /**
@@ -1055,7 +1059,8 @@ label?: ToolLabel, state: ToolState,
  */
 planItem?: string, 
 /**
- * Bounded text: output of a command, reason of a failure, the whole command.
+ * Bounded text: output of a command, or the whole command. Of a failed or declined call: the text
+ * that the model got, word for word and so in English.
  */
 detail?: string, 
 /**
@@ -1132,7 +1137,7 @@ export type TrustParams = { trusted: boolean, };
 
 export type TurnEndProblem = { action?: ActionId, } & ({ "code": "no_api_key", "args": { provider: string, variable: string, } } | { "code": "key_of_other_server", "args": { provider: string, owners: string, origin: string, } } | { "code": "key_rejected", "args": { provider: string, reason: string, } } | { "code": "model_unreachable", "args": { reason: string, } } | { "code": "local_model_unreachable", "args": { reason: string, setting: string, } } | { "code": "model_timeout", "args": { reason: string, } } | { "code": "model_rate_limited", "args": { reason: string, } } | { "code": "model_busy", "args": { reason: string, seconds: number, } } | { "code": "model_server_error", "args": { reason: string, } } | { "code": "answer_cut", "args": { reason: string, } } | { "code": "answer_invalid", "args": { reason: string, } } | { "code": "empty_answer" } | { "code": "unknown_stop", "args": { reason: string, } } | { "code": "model_crashed", "args": { reason: string, } } | { "code": "model_refused" } | { "code": "model_rejected", "args": { reason: string, } } | { "code": "model_not_found", "args": { reason: string, } } | { "code": "model_address", "args": { reason: string, setting: string, } } | { "code": "model_unusable", "args": { reason: string, setting: string, } } | { "code": "no_model_configured", "args": { setting: string, } } | { "code": "http_client_failed", "args": { reason: string, } } | { "code": "replay_script", "args": { reason: string, setting: string, } } | { "code": "hook_refused", "args": { reason: string, setting: string, } } | { "code": "context_full", "args": { reason: string, } } | { "code": "not_compacted", "args": { reason: string, } } | { "code": "repeated_call", "args": { tool: string, } } | { "code": "round_limit", "args": { limit: number, setting: string, } } | { "code": "output_limit", "args": { setting: string, } } | { "code": "interrupted" } | { "code": "runs_elsewhere" });
 
-export type TurnNotice = { "code": "results_elided", "args": { before: number, after: number, } } | { "code": "conversation_compacted", "args": { before: number, after: number, } } | { "code": "compacted_without_summary", "args": { before: number, after: number, } } | { "code": "images_left_out" } | { "code": "files_quarantined", "args": { folder: string, files: string, faults: string, } } | { "code": "file_not_returned", "args": { file: string, folder: string, reason: string, } } | { "code": "approvals_unreadable", "args": { reason: string, } } | { "code": "approval_not_saved", "args": { reason: string, } } | { "code": "hook_output", "args": { text: string, } };
+export type TurnNotice = { "code": "results_elided", "args": { before: number, after: number, } } | { "code": "conversation_compacted", "args": { before: number, after: number, } } | { "code": "compacted_without_summary", "args": { before: number, after: number, } } | { "code": "images_left_out" } | { "code": "files_quarantined", "args": { folder: string, files: Array<QuarantineEntry>, faults: Array<QuarantineFault>, } } | { "code": "file_not_returned", "args": { file: string, folder: string, reason: string, } } | { "code": "approvals_unreadable", "args": { reason: string, } } | { "code": "approval_not_saved", "args": { reason: string, } } | { "code": "hook_output", "args": { text: string, } };
 
 export type TurnNotification = { sessionId: string, turnId: string, rev: number, phase: TurnPhase, };
 

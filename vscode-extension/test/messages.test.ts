@@ -15,7 +15,7 @@ function declaration(type: string): string {
 function argument(name: string, type: string, element: string): unknown {
   if (type === "Array") {
     const name = /^"(\w+)"/u.exec(declaration(element))?.[1];
-    return [name ?? fields(declaration(element))];
+    return [codes(element)[0] ?? name ?? fields(declaration(element))];
   }
   return ["string", "number"].includes(type) ? `<${name}>` : (codes(type)[0] ?? /"(\w+)"/u.exec(declaration(type))?.[1]);
 }
@@ -47,6 +47,8 @@ const unions = [
   "DenyDoubt",
   "ToolLabel",
   "RetryReason",
+  "QuarantineEntry",
+  "QuarantineFault",
 ];
 const problems = unions.flatMap(codes);
 
@@ -58,6 +60,11 @@ describe("the text of a message", () => {
   });
 
   it("fills arguments in", () => {
+    const quarantined = (...files: CodedMessage[]): string | undefined =>
+      messageText({ code: "files_quarantined", args: { folder: "/q", files, faults: [{ code: "search_incomplete" }] } });
+    const listed = quarantined({ code: "new_file", args: { file: ".envrc" } }, { code: "more_files", args: { count: 3 } });
+    expect(listed?.split("\n").slice(1)).toEqual([".envrc (new)", "and 3 more", expect.stringContaining("Not every folder")]);
+    expect(quarantined({ code: "of_a_newer_daemon" })).toBeUndefined();
     expect(messageText({ code: "queue_full", args: { limit: 20 } })).toBe("20 follow-ups are waiting already. Remove one first.");
     expect(messageText({ code: "no_api_key", args: { provider: "anthropic", variable: "X_KEY" } })).toMatch(
       /^There is no API key for Anthropic\..*X_KEY/u,

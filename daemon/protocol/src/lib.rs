@@ -41,9 +41,10 @@ pub use method::{
 pub use models::*;
 pub use notify::*;
 pub use problem::{
-    ActionId, ApprovalQuestion, ApprovalReason, DenyDoubt, EditProblem, ReadOnlyProblem,
-    RequestProblem, RetryReason, ReviewProblem, SandboxState, StatusProblem, StillAcceptedEdit,
-    StillAcceptedReason, ToolLabel, TurnNotice, TurnProblem, UnclearCommand,
+    ActionId, ApprovalQuestion, ApprovalReason, DenyDoubt, EditProblem, QuarantineEntry,
+    QuarantineFault, ReadOnlyProblem, RequestProblem, RetryReason, ReviewProblem, SandboxState,
+    StatusProblem, StillAcceptedEdit, StillAcceptedReason, ToolLabel, TurnNotice, TurnProblem,
+    UnclearCommand,
 };
 pub use queue::*;
 pub use request::*;

@@ -88,11 +88,13 @@ mod approval;
 mod call;
 mod connection;
 mod markdown;
+mod quarantine;
 
 pub use approval::{ApprovalQuestion, ApprovalReason, DenyDoubt, UnclearCommand};
 pub use call::ToolLabel;
 pub use connection::RetryReason;
 pub use markdown::section;
+pub use quarantine::{QuarantineEntry, QuarantineFault};
 
 problems! {
     /// Reason why a request was refused. Since 1.1. A later version may add codes.
@@ -216,7 +218,11 @@ problems! {
         SandboxMissing { reason: String }: Sandbox => Restart,
         SandboxUnsupported: Sandbox => OpenSettings,
         /// A killed daemon had left files of a command; they are in `folder` now.
-        LeftoversQuarantined { folder: String, files: String, faults: String }: Sandbox => ShowLog,
+        LeftoversQuarantined {
+            folder: String,
+            files: Vec<QuarantineEntry>,
+            faults: Vec<QuarantineFault>
+        }: Sandbox => ShowLog,
     }
 }
 
@@ -229,7 +235,11 @@ problems! {
         CompactedWithoutSummary { before: u32, after: u32 }: Notice,
         /// The model server refused a request with images, and accepted it without. Since 1.3.
         ImagesLeftOut: Notice => ChooseModel,
-        FilesQuarantined { folder: String, files: String, faults: String }: Notice,
+        FilesQuarantined {
+            folder: String,
+            files: Vec<QuarantineEntry>,
+            faults: Vec<QuarantineFault>
+        }: Notice,
         FileNotReturned { file: String, folder: String, reason: String }: Notice,
         ApprovalsUnreadable { reason: String }: Notice => ShowLog,
         ApprovalNotSaved { reason: String }: Notice => ShowLog,
@@ -394,6 +404,8 @@ mod tests {
             DenyDoubt::rows(),
             ToolLabel::rows(),
             RetryReason::rows(),
+            QuarantineEntry::rows(),
+            QuarantineFault::rows(),
         ];
         let codes: Vec<String> = all.concat().into_iter().map(|row| row.code).collect();
         let distinct: BTreeSet<&String> = codes.iter().collect();

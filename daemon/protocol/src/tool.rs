@@ -26,7 +26,8 @@ pub struct ToolNotification {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub plan_item: Option<String>,
-    /// Bounded text: output of a command, reason of a failure, the whole command.
+    /// Bounded text: output of a command, or the whole command. Of a failed or declined call: the text
+    /// that the model got, word for word and so in English.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub detail: Option<String>,

@@ -2,7 +2,7 @@ import { l10n } from "vscode";
 
 import type { ApprovalDecision, ApprovalQuestion, ApproveParams, SessionScope } from "../protocol";
 import { exact, inert, label, oneExactLine, oneLine } from "./display";
-import { type CodedMessage, messageText } from "./messages";
+import { type CodedMessage, listOf, messageText } from "./messages";
 import { pieces } from "./width";
 
 /** Longest command that a notification shows well. */
@@ -53,9 +53,10 @@ function fileLine(question: ApprovalQuestion | undefined): string | undefined {
     case "run_unsandboxed":
     case "change_plan":
     case "start_subagent":
-    case "return_files":
     case undefined:
       return undefined;
+    case "return_files":
+      return listOf(question.args.files);
   }
 }
 

@@ -7,6 +7,8 @@ import type {
   DenyDoubt,
   EditProblem,
   Need,
+  QuarantineEntry,
+  QuarantineFault,
   ReadOnlyProblem,
   RequestProblem,
   ReviewProblem,
@@ -24,7 +26,7 @@ import { oneLine } from "./display";
 
 type Problem = RequestProblem | TurnProblem | StatusProblem | TurnNotice | ReviewProblem | EditProblem | ReadOnlyProblem | SandboxState;
 type Asked = ApprovalQuestion | ApprovalReason | UnclearCommand | DenyDoubt;
-type Coded = Problem | Asked | ToolLabel | RetryReason;
+type Coded = Problem | Asked | ToolLabel | RetryReason | QuarantineEntry | QuarantineFault;
 export type ProblemCode = Coded["code"];
 type ArgsOf<C extends ProblemCode> = Extract<Coded, { code: C }> extends { args: infer A } ? A : undefined;
 
@@ -144,10 +146,12 @@ const texts: { readonly [C in ProblemCode]: (args: ArgsOf<C>) => string | undefi
     ),
   sandbox_unsupported: () =>
     t("There is no sandbox for this system, so commands can reach all your files and the network, and you are asked before each."),
-  leftovers_quarantined: (args) =>
-    t(
-      "Cairn was killed while a command ran. Files of the command that git, an editor or a shell could run were moved to {folder}: {files}. Look at them before you move them back.{faults}",
-      args,
+  leftovers_quarantined: ({ folder, files, faults }) =>
+    withLists(files, faults, (list, gaps) =>
+      t(
+        "Cairn was killed while a command ran. Files of the command that git, an editor or a shell could run were moved to {folder}:\n{list}\nLook at them before you move them back.{gaps}",
+        { folder, list, gaps },
+      ),
     ),
 
   // Notices of turns.
@@ -155,10 +159,12 @@ const texts: { readonly [C in ProblemCode]: (args: ArgsOf<C>) => string | undefi
   conversation_compacted: (args) => t("Conversation compacted: {before} → {after} tokens", tokens(args)),
   compacted_without_summary: (args) => t("Conversation compacted without a summary of the model: {before} → {after} tokens", tokens(args)),
   images_left_out: () => t("The model server refused the images, so the request was sent without them. Another model may read images."),
-  files_quarantined: (args) =>
-    t(
-      "The command made or changed files that git, an editor or a shell runs by itself. They were moved to {folder}. You have not allowed them in the workspace:\n{files}{faults}",
-      args,
+  files_quarantined: ({ folder, files, faults }) =>
+    withLists(files, faults, (list, gaps) =>
+      t(
+        "The command made or changed files that git, an editor or a shell runs by itself. They were moved to {folder}. You have not allowed them in the workspace:\n{list}{gaps}",
+        { folder, list, gaps },
+      ),
     ),
   file_not_returned: (args) => t("{file} stays in {folder}: {reason}", args),
   approvals_unreadable: (args) => t("The list of always allowed commands cannot be read: {reason}.", args),
@@ -281,6 +287,16 @@ const texts: { readonly [C in ProblemCode]: (args: ArgsOf<C>) => string | undefi
   answer_broken: () => t("the answer broke off"),
   answer_unreadable: () => t("the answer could not be read"),
 
+  // Quarantined files; the first four are lines of a list.
+  new_file: (args) => t("{file} (new)", args),
+  changed_file: (args) => t("{file} (changed)", args),
+  restored_file: (args) => t("{file} (changed; the former one is restored)", args),
+  more_files: (args) => t("and {count} more", args),
+  file_not_moved: (args) =>
+    t("{file} was written by a command and could not be moved to quarantine ({reason}). Check it before you use Git or an editor there.", args),
+  search_incomplete: () =>
+    t("Not every folder of the workspace could be searched for such files: there are too many folders, or some cannot be read."),
+
   // Titles of calls.
   read: (args) => t("Read {file}", args),
   find_files: (args) => t("Find {pattern}", args),
@@ -353,6 +369,22 @@ const stillAcceptedTexts: Readonly<Record<StillAcceptedReason, (line: string) =>
 
 function stillAccepted({ line, reason }: StillAcceptedEdit): string {
   return lookUp(stillAcceptedTexts, reason)?.(line) ?? t("the edit “{0}” stays accepted", line);
+}
+
+/** Lines of a list of coded entries; `undefined` without a text for one of them. */
+export function listOf(entries: readonly CodedMessage[]): string | undefined {
+  const lines = entries.map(messageText);
+  return lines.includes(undefined) ? undefined : lines.join("\n");
+}
+
+/** Text around a list of quarantined files and the gaps in the search for them, each gap in a line of its own. */
+function withLists(
+  files: readonly QuarantineEntry[],
+  faults: readonly QuarantineFault[],
+  text: (list: string, gaps: string) => string,
+): string | undefined {
+  const [list, gaps] = [listOf(files), listOf(faults)];
+  return list === undefined || gaps === undefined ? undefined : text(list, gaps === "" ? "" : `\n${gaps}`);
 }
 
 /** Text around a reason that is a code; `undefined` without a text for that code. */

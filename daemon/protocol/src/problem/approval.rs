@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-use super::{ActionId, CodeRow};
+use super::{ActionId, CodeRow, QuarantineEntry};
 use crate::{Need, SessionScope};
 
 problems! {
@@ -19,7 +19,7 @@ problems! {
         ChangePlan: AnyPlanChange,
         StartSubagent: AnySubagent,
         /// Moves files from quarantine back to the workspace.
-        ReturnFiles { count: u32 }: Once,
+        ReturnFiles { count: u32, files: Vec<QuarantineEntry> }: Once,
     }
 }
 

@@ -3,9 +3,9 @@
 use serde::Serialize;
 
 use super::{
-    ActionId, ApprovalQuestion, ApprovalReason, CodeRow, DenyDoubt, EditProblem, ReadOnlyProblem,
-    RequestProblem, RetryReason, ReviewProblem, SandboxState, StatusProblem, ToolLabel, TurnNotice,
-    TurnProblem, UnclearCommand,
+    ActionId, ApprovalQuestion, ApprovalReason, CodeRow, DenyDoubt, EditProblem, QuarantineEntry,
+    QuarantineFault, ReadOnlyProblem, RequestProblem, RetryReason, ReviewProblem, SandboxState,
+    StatusProblem, ToolLabel, TurnNotice, TurnProblem, UnclearCommand,
 };
 
 /// Renders the section between the two marks of `docs/protocol.md`.
@@ -44,6 +44,12 @@ pub fn section() -> String {
         "Retries: `cause` of the connection `retrying` in `agent/status`",
         &RetryReason::rows(),
     );
+    table(
+        &mut out,
+        "Quarantined files: `args.files` of `leftovers_quarantined`, `files_quarantined` and `return_files`",
+        &QuarantineEntry::rows(),
+    );
+    table(&mut out, "Gaps in the search for these: `args.faults`", &QuarantineFault::rows());
     table(&mut out, "Titles of calls: `label` of `agent/tool`", &ToolLabel::rows());
     let actions: Vec<String> =
         ActionId::ALL.iter().map(|id| format!("`{}`", wire_name(id))).collect();

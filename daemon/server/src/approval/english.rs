@@ -24,10 +24,10 @@ pub(crate) fn title(question: &ApprovalQuestion) -> String {
         ApprovalQuestion::MoveProtectedFile { .. } => "Move a protected file",
         ApprovalQuestion::ChangePlan => "Change the plan",
         ApprovalQuestion::StartSubagent => "Start a subagent",
-        ApprovalQuestion::ReturnFiles { count: 1 } => {
+        ApprovalQuestion::ReturnFiles { count: 1, .. } => {
             "Move a quarantined file back to the workspace"
         }
-        ApprovalQuestion::ReturnFiles { count } => {
+        ApprovalQuestion::ReturnFiles { count, .. } => {
             return format!("Move {count} quarantined files back to the workspace");
         }
     };

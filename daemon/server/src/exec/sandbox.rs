@@ -44,6 +44,7 @@ pub(super) mod prepared;
 pub(super) mod private_folders;
 #[cfg(unix)]
 mod quarantine;
+pub mod quarantine_english;
 #[cfg(unix)]
 mod quarantined;
 mod request;

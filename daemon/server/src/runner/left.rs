@@ -7,14 +7,14 @@ use std::{path::Path, sync::Arc};
 
 use cairn_protocol::{
     ApprovalDecision, ApprovalKind, ApprovalQuestion, ApprovalReason, ApproveParams, Preview,
-    ToolState, TurnNotice,
+    QuarantineEntry, ToolState, TurnNotice,
 };
 use tokio::task::spawn_blocking;
 
 use super::progress::CallProgress;
 use crate::{
     approval::{definitions::Definitions, english},
-    exec::sandbox::{QuarantineReport, QuarantinedFile},
+    exec::sandbox::{QuarantineReport, QuarantinedFile, quarantine_english},
     ports::ToolUpdate,
     tools::{Access, ToolContext, ToolFailure},
 };
@@ -25,9 +25,12 @@ pub(super) async fn ask(
     context: &ToolContext,
     left: &QuarantineReport,
 ) -> Result<String, ToolFailure> {
-    let Some(folder) = left.folder() else { return Ok(left.faults().trim().to_owned()) };
-    let lines = left.lines(|path| context.workspace.display(path)).join("\n");
-    let answer = answer(progress, context, left, &lines).await?;
+    let Some(folder) = left.folder() else {
+        return Ok(quarantine_english::faults(&left.faults()).trim().to_owned());
+    };
+    let entries = left.entries(|path| context.workspace.display(path));
+    let lines = quarantine_english::lines(&entries).join("\n");
+    let answer = answer(progress, context, left, entries.clone()).await?;
     let allowed = match answer.as_ref().map(|answer| answer.decision) {
         Some(
             ApprovalDecision::AllowOnce
@@ -38,14 +41,15 @@ pub(super) async fn ask(
     };
     let words = answer.and_then(|answer| answer.feedback);
     let words = words.map(|words| format!(" They said: {words}")).unwrap_or_default();
-    let faults = left.faults();
+    let gaps = left.faults();
+    let faults = quarantine_english::faults(&gaps);
     if !allowed {
         let quarantine = folder.display();
         let told = format!(
             "The command made or changed files that git, an editor or a shell runs by itself. They were moved to {quarantine}. The user has not allowed them in the workspace:\n{lines}"
         );
         let folder = quarantine.to_string();
-        let notice = TurnNotice::FilesQuarantined { folder, files: lines, faults: faults.clone() };
+        let notice = TurnNotice::FilesQuarantined { folder, files: entries, faults: gaps };
         progress.tell(context, notice, format!("{told}{faults}"));
         return Ok(format!(
             "{told}\nDo not make them again in another way. Continue without them, or ask the user.{words}{faults}"
@@ -82,13 +86,14 @@ async fn answer(
     progress: &CallProgress,
     context: &ToolContext,
     left: &QuarantineReport,
-    lines: &str,
+    files: Vec<QuarantineEntry>,
 ) -> Result<Option<cairn_protocol::ApproveResult>, ToolFailure> {
     let seen = left.clone();
     let patch = spawn_blocking(move || seen.patch()).await;
     let patch = patch.map_err(|error| ToolFailure::Fatal(error.into()))?;
     let count = u32::try_from(left.moved.len()).unwrap_or(u32::MAX);
-    let question = ApprovalQuestion::ReturnFiles { count };
+    let command = quarantine_english::lines(&files).join("\n");
+    let question = ApprovalQuestion::ReturnFiles { count, files };
     let folder = left.folder().unwrap_or(Path::new("quarantine")).display().to_string();
     let reasons = vec![ApprovalReason::FilesLeft { folder }];
     // A key that is never asked for again: an answer must not cover what a later command makes.
@@ -102,7 +107,7 @@ async fn answer(
         call_id: progress.call.clone().into(),
         title: english::title(&question),
         kind: Some(ApprovalKind::Change),
-        command: lines.to_owned(),
+        command,
         cwd: root.display().to_string(),
         reason: english::reasons(&reasons),
         reasons,

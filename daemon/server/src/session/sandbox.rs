@@ -6,7 +6,9 @@ use std::sync::Arc;
 use super::{Sessions, event::SessionEvent};
 use cairn_protocol::{Banner, StatusProblem};
 
-use crate::exec::sandbox::{QuarantineReport, SandboxBackend, SandboxConfig, shown_path};
+use crate::exec::sandbox::{
+    QuarantineReport, SandboxBackend, SandboxConfig, quarantine_english, shown_path,
+};
 
 impl Sessions {
     pub(super) fn sandbox_config(&self) -> SandboxConfig {
@@ -32,9 +34,11 @@ impl Sessions {
     pub(super) fn recovered(&mut self, left: &QuarantineReport) {
         let Some(folder) = left.folder() else { return };
         let (folder, faults) = (folder.display().to_string(), left.faults());
-        let files = left.lines(shown_path).join(", ");
+        let files = left.entries(shown_path);
+        let (lines, gaps) =
+            (quarantine_english::lines(&files).join(", "), quarantine_english::faults(&faults));
         let text = format!(
-            "Cairn was killed while a command ran. What the command left that git, an editor or a shell could run by itself was moved to {folder}: {files}. Look at it before you move it back.{faults}"
+            "Cairn was killed while a command ran. What the command left that git, an editor or a shell could run by itself was moved to {folder}: {lines}. Look at it before you move it back.{gaps}"
         );
         let problem = StatusProblem::LeftoversQuarantined { folder, files, faults };
         self.status.recovered = Some(Banner::new(problem, text));

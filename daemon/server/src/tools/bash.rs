@@ -18,7 +18,10 @@ use crate::{
     approval,
     exec::{
         self, Captured, CommandOutcome, CommandSpec, Exit, RunError,
-        sandbox::{PreparedSandbox, QuarantineReport, SandboxRequest, Watching, shown_path},
+        sandbox::{
+            PreparedSandbox, QuarantineReport, SandboxRequest, Watching, quarantine_english,
+            shown_path,
+        },
     },
 };
 
@@ -322,12 +325,12 @@ async fn run_watched(
 
 /// Text about control files that a command left, for calls that end without a question.
 fn told(left: &QuarantineReport) -> String {
-    let Some(folder) = left.folder() else { return left.faults() };
-    let lines = left.lines(shown_path).join("\n");
+    let faults = quarantine_english::faults(&left.faults());
+    let Some(folder) = left.folder() else { return faults };
+    let lines = quarantine_english::lines(&left.entries(shown_path)).join("\n");
     format!(
-        "\nThe command made or changed protected files. Cairn moved them to {}:\n{lines}{}",
+        "\nThe command made or changed protected files. Cairn moved them to {}:\n{lines}{faults}",
         folder.display(),
-        left.faults()
     )
 }
 

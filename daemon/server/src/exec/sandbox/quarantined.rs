@@ -11,6 +11,7 @@ use cairn_core::{
     review::patch,
     text::{self, Text},
 };
+use cairn_protocol::{QuarantineEntry, QuarantineFault};
 
 use super::{path_scan::Stamp, quarantine::FormerEntry, shown_path::shown_path};
 
@@ -60,13 +61,13 @@ impl QuarantinedFile {
         &self.at
     }
 
-    fn line(&self, shown: impl Fn(&Path) -> String) -> String {
-        let state = match (self.was_known, &self.restored) {
-            (false, _) => "new",
-            (true, Some(_)) => "changed; the former one is restored",
-            (true, None) => "changed",
-        };
-        format!("{} ({state})", shown(&self.place()))
+    fn entry(&self, shown: impl Fn(&Path) -> String) -> QuarantineEntry {
+        let file = shown(&self.place());
+        match (self.was_known, &self.restored) {
+            (false, _) => QuarantineEntry::NewFile { file },
+            (true, Some(_)) => QuarantineEntry::RestoredFile { file },
+            (true, None) => QuarantineEntry::ChangedFile { file },
+        }
     }
 
     /// Returns the texts of the entry as a diff, ordered by name. `remaining` is the number of files
@@ -126,14 +127,16 @@ impl QuarantineReport {
         }
     }
 
-    /// Describes the moved entries, one line each, up to a limit. `shown` formats a path.
-    pub fn lines(&self, shown: impl Fn(&Path) -> String) -> Vec<String> {
+    /// Lists the moved entries, up to a limit. `shown` formats a path.
+    pub fn entries(&self, shown: impl Fn(&Path) -> String) -> Vec<QuarantineEntry> {
         let listed = self.moved.iter().take(MAX_LISTED);
-        let mut lines: Vec<String> = listed.map(|left| left.line(&shown)).collect();
+        let mut entries: Vec<QuarantineEntry> = listed.map(|left| left.entry(&shown)).collect();
         if let Some(more) = self.moved.len().checked_sub(MAX_LISTED).filter(|more| *more > 0) {
-            lines.push(format!("and {more} more"));
+            entries.push(QuarantineEntry::MoreFiles {
+                count: u32::try_from(more).unwrap_or(u32::MAX),
+            });
         }
-        lines
+        entries
     }
 
     /// Returns the quarantine folder.
@@ -141,21 +144,13 @@ impl QuarantineReport {
         self.moved.first().and_then(|left| left.at.parent())
     }
 
-    /// Describes the failures in sentences; empty if there were none.
-    pub fn faults(&self) -> String {
-        let mut text = String::new();
-        for (path, error) in &self.failed {
-            text.push_str(&format!(
-                "\n{} was written by a command and could not be moved to quarantine ({error}). Check it before you use git or an editor there.",
-                shown_path(path)
-            ));
-        }
-        if self.incomplete {
-            text.push_str(
-                "\nNot every folder of the workspace could be searched for files that git, an editor or a shell runs by itself: there are too many folders, or some cannot be read.",
-            );
-        }
-        text
+    /// Lists the entries that could not be moved, and whether the scan was incomplete.
+    pub fn faults(&self) -> Vec<QuarantineFault> {
+        let failed = self.failed.iter().map(|(path, reason)| QuarantineFault::FileNotMoved {
+            file: shown_path(path),
+            reason: reason.clone(),
+        });
+        failed.chain(self.incomplete.then_some(QuarantineFault::SearchIncomplete)).collect()
     }
 
     /// Returns the texts of the moved entries as a diff; `None` if there are none. Blocks.

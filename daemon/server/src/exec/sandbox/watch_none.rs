@@ -8,6 +8,7 @@ use std::{
 };
 
 use cairn_core::text::Text;
+use cairn_protocol::{QuarantineEntry, QuarantineFault};
 
 use super::{control_files::ControlFiles, none::PreparedSandbox, request::WatchScope};
 
@@ -75,7 +76,7 @@ impl QuarantineReport {
         true
     }
 
-    pub fn lines(&self, _: impl Fn(&Path) -> String) -> Vec<String> {
+    pub fn entries(&self, _: impl Fn(&Path) -> String) -> Vec<QuarantineEntry> {
         Vec::new()
     }
 
@@ -83,8 +84,8 @@ impl QuarantineReport {
         None
     }
 
-    pub fn faults(&self) -> String {
-        String::new()
+    pub fn faults(&self) -> Vec<QuarantineFault> {
+        Vec::new()
     }
 
     pub fn patch(&self) -> Option<String> {

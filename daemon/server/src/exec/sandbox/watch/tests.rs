@@ -3,6 +3,7 @@
 use std::{fs, os::unix::fs::symlink};
 
 use super::*;
+use cairn_protocol::QuarantineEntry;
 
 /// Workspace with a watch.
 struct WatchTest {
@@ -276,5 +277,8 @@ fn a_changed_large_control_file_is_moved_and_its_former_text_not_restored() {
     test.put("AGENTS.md", "its");
     let left = watching.finish();
     assert_eq!(test.moved(&left), ["AGENTS.md"]);
-    assert!(!test.at("AGENTS.md").exists() && left.lines(shown_path)[0].ends_with("(changed)"));
+    assert!(
+        !test.at("AGENTS.md").exists()
+            && matches!(left.entries(shown_path)[0], QuarantineEntry::ChangedFile { .. })
+    );
 }

@@ -1,0 +1,31 @@
+//! English texts of quarantined files, for the model and for clients without texts of their own.
+
+use cairn_protocol::{QuarantineEntry, QuarantineFault};
+
+/// Returns one line for each entry.
+pub fn lines(entries: &[QuarantineEntry]) -> Vec<String> {
+    let line = |entry: &QuarantineEntry| match entry {
+        QuarantineEntry::NewFile { file } => format!("{file} (new)"),
+        QuarantineEntry::ChangedFile { file } => format!("{file} (changed)"),
+        QuarantineEntry::RestoredFile { file } => {
+            format!("{file} (changed; the former one is restored)")
+        }
+        QuarantineEntry::MoreFiles { count } => format!("and {count} more"),
+    };
+    entries.iter().map(line).collect()
+}
+
+/// Returns a sentence for each fault, each after a line break; empty if there are none.
+pub fn faults(faults: &[QuarantineFault]) -> String {
+    let sentence = |fault: &QuarantineFault| {
+        match fault {
+        QuarantineFault::FileNotMoved { file, reason } => format!(
+            "\n{file} was written by a command and could not be moved to quarantine ({reason}). Check it before you use git or an editor there."
+        ),
+        QuarantineFault::SearchIncomplete => {
+            "\nNot every folder of the workspace could be searched for files that git, an editor or a shell runs by itself: there are too many folders, or some cannot be read.".to_owned()
+        }
+    }
+    };
+    faults.iter().map(sentence).collect()
+}
