@@ -4,6 +4,7 @@ mod ask_mode;
 mod ask_user;
 mod attachments;
 mod call_facts;
+mod call_forms;
 mod client_requests;
 mod context;
 mod context_overflow;

@@ -1,6 +1,7 @@
 //! Cairn's functional core. Everything here is pure: no IO, no clock, no async, no randomness, no
 //! LSP types. Time, ids and file contents come in as arguments; effects go out as values.
 
+pub mod call_forms;
 pub mod change;
 pub mod context;
 pub mod conversation;

@@ -9,9 +9,10 @@
 //! Invariant: tools run only after a `Finished` reply that asks for them.
 //! Invariant: every tool call gets exactly one result, whatever happens, before the turn ends.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 
 use crate::{
+    call_forms::{self, OfferedTool},
     conversation::{
         AssistantMessage, Attached, Block, Item, Note, NoteKind, ToolArguments, ToolCall,
         ToolResult, UserMessage,
@@ -49,15 +50,9 @@ pub struct TurnSettings {
     pub max_rounds: u32,
     pub dialect: Dialect,
     pub reminders: ReminderSettings,
-    /// Tools that the server can run, with their parallelism. The machine runs the todo tool of a
+    /// Tools that the server can run. The machine runs the todo tool of a
     /// list dialect itself; the tools of the task graph are among these.
-    pub tools: Vec<ToolKind>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ToolKind {
-    pub name: String,
-    pub parallel: bool,
+    pub tools: Vec<OfferedTool>,
 }
 
 /// A conversation with its plan.

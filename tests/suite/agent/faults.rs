@@ -214,7 +214,7 @@ fn table(wire: Wire) -> Vec<Fault> {
         ),
         row(
             "the same call again and again",
-            ["c1", "c2", "c3", "c4", "c5"].map(again).into(),
+            ["c1", "c2", "c3", "c4", "c5", "c6"].map(again).into(),
             0,
             Failed,
             "kept making the same call",

@@ -214,7 +214,8 @@ async fn faulty_calls_are_reported_to_the_model() {
         call("c1", "read_file", json!({ "paht": "a" })),
         expect![[r#"
         c1: read_file: Queued Failed
-        read_file: `path` is missing (string expected)."#]],
+        read_file: `path` is missing (string expected).
+        [cairn] Ignored, because read_file does not know it: `paht`. Its arguments are: path, offset, limit."#]],
     )
     .await;
     mistake(
@@ -491,7 +492,7 @@ async fn cancel_while_an_edit_is_in_flight_ends_the_turn() {
 async fn a_model_that_repeats_a_call_ends_the_turn() {
     let test = TestDaemon::open(Wire::OpenAi, &[("a", "x\n")]).await;
     let read = |id| call(id, "read_file", json!({ "path": "a" }));
-    let end = test.play(["c1", "c2", "c3", "c4", "c5"].map(read)).await;
+    let end = test.play(["c1", "c2", "c3", "c4", "c5", "c6"].map(read)).await;
     assert_eq!(end.reason, EndReason::Failed);
     let end = test.play_on(&end.session_id, [say("Sorry.")]).await;
     assert_eq!(end.reason, EndReason::Completed);

@@ -31,6 +31,7 @@ const CORE_DEPENDENCIES: &[&str] = &[
     "serde_core",
     "serde_derive",
     "serde_json",
+    "shlex",
     "smallvec",
     "str_indices",
     "syn",

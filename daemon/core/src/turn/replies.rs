@@ -50,9 +50,15 @@ impl Session {
                 turn.retries.succeeded();
                 turn.rounds += 1;
                 turn.tool_calls += calls.len() as u32;
-                turn.phase = Phase::Tools(Batch::new(calls));
+                let first = calls.front().map(|call| call.name.clone()).unwrap_or_default();
+                let batch = Batch::new(calls, &self.settings);
+                let is_loop = turn.repeat.is_loop(&batch);
+                turn.phase = Phase::Tools(batch);
                 self.say(reply.message, text, effects);
-                self.advance(effects);
+                match is_loop {
+                    true => self.stop_loop(first, effects),
+                    false => self.advance(effects),
+                }
             }
             Stop::EndTurn | Stop::ToolUse if text.trim().is_empty() => {
                 self.failed(empty_answer(), effects)

@@ -25,15 +25,9 @@ impl Session {
     /// Starts the calls that may start now, and closes the round when every call has its result.
     pub(super) fn advance(&mut self, effects: &mut Vec<Effect>) {
         loop {
-            let Some(Turn { phase: Phase::Tools(batch), repeat, .. }) = &mut self.turn else {
-                return;
-            };
+            let Some(Turn { phase: Phase::Tools(batch), .. }) = &mut self.turn else { return };
             let Some(call) = batch.next(&self.settings) else { break };
             let plan_item = self.plan.in_progress().map(|item| item.id.clone());
-            let repeats = repeat.count(&call);
-            if repeats >= tools::REPEATS_STOP {
-                return self.stop_loop(&call, effects);
-            }
             match tools::answer_without_running(&call, &self.settings) {
                 tools::Answer::Run => effects.push(Effect::RunTool { call, plan_item }),
                 tools::Answer::Wrong(content) => {
@@ -124,14 +118,13 @@ impl Session {
     fn close_round(&mut self, effects: &mut Vec<Effect>) {
         let Some(turn) = &mut self.turn else { return };
         let Phase::Tools(batch) = &mut turn.phase else { return };
-        let results = batch.take_results();
+        let (calls, results) = (batch.fingerprint, batch.take_results());
         let updated = batch.plan_updated;
         let multi_step = turn.tool_calls >= MULTI_STEP_CALLS;
         let rounds = turn.rounds;
         let mut notes = Vec::new();
-        if turn.repeat.take_warning() {
-            notes.push(Note::new(NoteKind::Notice, tools::REPEAT_WARNING));
-        }
+        let warning = turn.repeat.count(calls, &results);
+        notes.extend(warning.map(|text| Note::new(NoteKind::Notice, text)));
         notes.extend(turn.steers.drain(..).map(Note::from));
         self.take_notices(&mut notes);
         if let Some(text) =
@@ -148,8 +141,7 @@ impl Session {
         }
     }
 
-    fn stop_loop(&mut self, call: &ToolCall, effects: &mut Vec<Effect>) {
-        let name = call.name.clone();
+    pub(super) fn stop_loop(&mut self, name: String, effects: &mut Vec<Effect>) {
         self.pair_open_calls("Not run: the same call was made again and again.");
         self.end(EndCause::RepeatedCall(name), effects);
     }

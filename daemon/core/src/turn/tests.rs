@@ -9,6 +9,7 @@ use crate::plan::reminder::NagPolicy;
 
 mod context;
 mod memory;
+mod repeats;
 
 fn settings() -> TurnSettings {
     TurnSettings {
@@ -18,11 +19,16 @@ fn settings() -> TurnSettings {
         tools: ["read_file:p", "grep:p", "edit_file", "bash"]
             .iter()
             .map(|name| match name.strip_suffix(":p") {
-                Some(name) => ToolKind { name: name.into(), parallel: true },
-                None => ToolKind { name: (*name).into(), parallel: false },
+                Some(name) => tool(name, true),
+                None => tool(name, false),
             })
             .collect(),
     }
+}
+
+fn tool(name: &str, parallel: bool) -> OfferedTool {
+    let arguments = ["path", "pattern", "command", "a", "n"].map(str::to_owned).to_vec();
+    OfferedTool { name: name.into(), parallel, arguments }
 }
 
 fn call(id: &str, name: &str, arguments: Value) -> Block {
@@ -448,23 +454,6 @@ fn rounds_are_limited() {
 }
 
 #[test]
-fn a_repeated_call_is_warned_about_and_then_stopped() {
-    let mut test = TurnTest::start();
-    for n in 0..5 {
-        test.log();
-        test.reply(vec![call(&format!("c{n}"), "bash", json!({"command": "ls"}))], Stop::ToolUse);
-        if n < 4 {
-            test.done(&format!("c{n}"), "same");
-            let warned = test.log().contains("note Notice: You made the same call");
-            assert_eq!(warned, n == 2, "round {n}");
-        }
-    }
-    assert!(
-        test.log().contains("end Failed: Stopped: the model kept making the same call of bash")
-    );
-}
-
-#[test]
 fn steering_reaches_the_model_after_the_tool_results() {
     let mut test = TurnTest::start();
     test.reply(vec![call("a", "bash", json!({}))], Stop::ToolUse)
@@ -537,7 +526,7 @@ fn task_settings() -> TurnSettings {
         ..settings()
     };
     let tasks = ["TaskCreate", "TaskUpdate", "TaskList"];
-    settings.tools.extend(tasks.map(|name| ToolKind { name: name.into(), parallel: false }));
+    settings.tools.extend(tasks.map(|name| tool(name, false)));
     settings
 }
 

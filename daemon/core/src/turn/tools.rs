@@ -11,10 +11,14 @@ pub(super) struct Batch {
     running: Vec<(CallId, Parallel)>,
     /// In call order; `None` until answered.
     slots: Vec<(CallId, Option<ToolResult>)>,
+    /// Fingerprint of the names and arguments of all calls.
+    pub(super) fingerprint: u64,
     /// A todo call of this round was accepted.
     pub(super) plan_updated: bool,
     /// Text to append to the result of the running call, which runs alone.
     pub(super) postscript: Option<String>,
+    /// Texts for the model about arguments of a call that its tool does not know.
+    ignored: HashMap<CallId, String>,
     /// Results that [`Session::take_records`] has not returned yet.
     pub(super) unrecorded: Vec<ToolResult>,
 }
@@ -38,10 +42,16 @@ impl From<bool> for IsError {
 }
 
 impl Batch {
-    pub(super) fn new(calls: VecDeque<ToolCall>) -> Self {
+    pub(super) fn new(mut calls: VecDeque<ToolCall>, settings: &TurnSettings) -> Self {
         let slots = calls.iter().map(|call| (call.id.clone(), None)).collect();
+        let said = |call: &mut ToolCall| Some((call.id.clone(), to_own_form(call, settings)?));
+        let ignored = calls.iter_mut().filter_map(said).collect();
+        let named: Vec<_> = calls.iter().map(|call| (&call.name, &call.arguments)).collect();
+        let fingerprint = fingerprint(&named);
         Self {
             waiting: calls,
+            ignored,
+            fingerprint,
             running: Vec::new(),
             slots,
             plan_updated: false,
@@ -75,6 +85,10 @@ impl Batch {
             return false;
         };
         self.running.remove(at);
+        if let Some(ignored) = self.ignored.remove(id) {
+            content.push('\n');
+            content.push_str(&marks::own(&ignored));
+        }
         if let Some(postscript) = self.postscript.take() {
             content.push_str(&postscript);
         }
@@ -116,9 +130,27 @@ impl Batch {
 
 fn parallel(name: &str, settings: &TurnSettings) -> Parallel {
     match settings.tools.iter().find(|tool| tool.name == name) {
-        Some(ToolKind { parallel: true, .. }) => Parallel::Yes,
+        Some(OfferedTool { parallel: true, .. }) => Parallel::Yes,
         _ => Parallel::No,
     }
+}
+
+/// Translates a call to the form of the tool that it means. Returns a text for the model about
+/// arguments that the tool does not know.
+///
+/// The conversation keeps the call as the model wrote it.
+fn to_own_form(call: &mut ToolCall, settings: &TurnSettings) -> Option<String> {
+    if matches!(settings.dialect, Dialect::List(list) if list.tool_name() == call.name) {
+        return None;
+    }
+    let ToolArguments::Object(serde_json::Value::Object(arguments)) = &call.arguments else {
+        return None;
+    };
+    let form = call_forms::translate(&call.name, arguments, &settings.tools)?;
+    call.name = form.name;
+    call.arguments = ToolArguments::Object(form.arguments.into());
+    let tool = settings.tools.iter().find(|tool| tool.name == call.name)?;
+    (!form.ignored.is_empty()).then(|| call_forms::ignored_text(&form.ignored, tool))
 }
 
 pub(super) enum Answer {
@@ -160,36 +192,58 @@ pub(super) fn answer_without_running(call: &ToolCall, settings: &TurnSettings) -
     ))
 }
 
-/// Counter of equal calls in a row.
+/// Rounds in a row with the same calls and the same results.
+///
+/// A call whose result differs is no loop: it may wait for something. Calls of one round never count
+/// against each other.
 #[derive(Debug, Default)]
 pub(super) struct Repeat {
-    last: Option<(String, ToolArguments)>,
+    /// Fingerprints of the calls of the last round, and of these with their results.
+    last: Option<(u64, u64)>,
     times: u32,
-    warn: bool,
 }
 
+/// Rounds after which the model is warned, and after which it is asked for its last answer.
 const REPEATS_WARN: u32 = 3;
-pub(super) const REPEATS_STOP: u32 = 5;
-pub(super) const REPEAT_WARNING: &str = "You made the same call with the same arguments three times in a row. Its result will not change: do something else.";
+const REPEATS_LAST: u32 = 5;
+const REPEAT_WARNING: &str = "You made the same call with the same arguments three times in a row. Its result will not change: do something else.";
+const REPEAT_LAST: &str = "You made the same call five times in a row, always with the same result. The next time it is not run, and your work ends. Do something else, or answer now: say what is done, what is missing, and why you cannot go on.";
 
 impl Repeat {
-    /// Counts a call, and returns how often it was made in a row.
-    pub(super) fn count(&mut self, call: &ToolCall) -> u32 {
-        let same = self
-            .last
-            .as_ref()
-            .is_some_and(|(name, arguments)| *name == call.name && *arguments == call.arguments);
-        if same {
-            self.times += 1;
-        } else {
-            self.last = Some((call.name.clone(), call.arguments.clone()));
-            self.times = 1;
-        }
-        self.warn |= self.times == REPEATS_WARN;
-        self.times
+    /// True if the calls are those of the last rounds once more, although the model was asked for its
+    /// last answer.
+    pub(super) fn is_loop(&self, batch: &Batch) -> bool {
+        self.times >= REPEATS_LAST && self.last.is_some_and(|(calls, _)| calls == batch.fingerprint)
     }
 
-    pub(super) fn take_warning(&mut self) -> bool {
-        std::mem::take(&mut self.warn)
+    /// Counts a round that ended with these results. Returns a warning for the model.
+    pub(super) fn count(&mut self, calls: u64, results: &[ToolResult]) -> Option<&'static str> {
+        let told: Vec<_> =
+            results.iter().map(|result| (&result.content, result.is_error)).collect();
+        let round = (calls, fingerprint(&told));
+        self.times = if self.last == Some(round) { self.times + 1 } else { 1 };
+        self.last = Some(round);
+        match self.times {
+            REPEATS_WARN => Some(REPEAT_WARNING),
+            REPEATS_LAST => Some(REPEAT_LAST),
+            _ => None,
+        }
     }
+}
+
+/// Hash of a value by its debug form; equal values have equal ones.
+fn fingerprint(value: &impl std::fmt::Debug) -> u64 {
+    use std::hash::{DefaultHasher, Hasher};
+    struct Into(DefaultHasher);
+    impl std::fmt::Write for Into {
+        fn write_str(&mut self, text: &str) -> std::fmt::Result {
+            self.0.write(text.as_bytes());
+            Ok(())
+        }
+    }
+    let mut hasher = Into(DefaultHasher::new());
+    let written = std::fmt::write(&mut hasher, format_args!("{value:?}"));
+    // Writing to a hasher cannot fail.
+    debug_assert!(written.is_ok());
+    hasher.0.finish()
 }

@@ -130,14 +130,7 @@ impl Configuration {
             max_rounds: self.settings.max_rounds,
             dialect,
             reminders: self.settings.reminders.in_words_of(dialect),
-            tools: self
-                .tools_of(dialect)
-                .iter()
-                .map(|(spec, _)| turn::ToolKind {
-                    name: spec.name.clone(),
-                    parallel: spec.parallel,
-                })
-                .collect(),
+            tools: self.tools_of(dialect).iter().map(|(spec, _)| spec.into()).collect(),
         }
     }
 

@@ -154,8 +154,7 @@ impl Sessions {
         }
         settings.reminders.initial = false;
         settings.max_rounds = max_rounds;
-        let kind = |name: &str, parallel| turn::ToolKind { name: name.to_owned(), parallel };
-        settings.tools = tools.iter().map(|(spec, _)| kind(&spec.name, spec.parallel)).collect();
+        settings.tools = tools.iter().map(|(spec, _)| spec.into()).collect();
         settings
     }
 

@@ -8,11 +8,12 @@ use cairn::model::{
     http::BaseUrl,
 };
 use cairn_core::{
+    call_forms::OfferedTool,
     context::Window,
     conversation::{AssistantMessage, Block, ToolArguments, ToolCall},
     model::{ModelEvent, Reply, Stop, Usage},
     plan::{Dialect, ListDialect, reminder::ReminderSettings},
-    turn::{Effect, Input, Session, ToolKind, TurnSettings},
+    turn::{Effect, Input, Session, TurnSettings},
 };
 use serde_json::json;
 
@@ -73,7 +74,11 @@ fn session() -> Session {
         max_rounds: 10 * ROUNDS as u32,
         dialect,
         reminders: ReminderSettings::defaults(dialect),
-        tools: vec![ToolKind { name: "read_file".into(), parallel: true }],
+        tools: vec![OfferedTool {
+            name: "read_file".into(),
+            parallel: true,
+            arguments: vec!["path".into()],
+        }],
     });
     session.set_window(Window { tokens: 100_000_000, reserve: 0, head: 0 });
     session

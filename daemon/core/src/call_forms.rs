@@ -1,0 +1,274 @@
+//! Forms in which models of other agents call tools, translated to the form of Cairn's tools.
+//!
+//! A model uses the names that it was trained with, whatever the schema says. Names of tools and
+//! arguments with one meaning are translated; an argument without a meaning here is named in the
+//! result of the call, because a result that left it out without a word would look right.
+//!
+//! The names are those of the documented tools of Claude Code, Codex, Gemini CLI, Qwen Code, Cursor,
+//! Cline, opencode, and of Anthropic's text editor tool.
+
+mod names;
+
+use serde_json::{Map, Value, json};
+
+use crate::{model::ToolSpec, sanitize};
+
+/// Tool that a turn offers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OfferedTool {
+    pub name: String,
+    /// True if its calls may run beside other such calls.
+    pub parallel: bool,
+    /// Names of the arguments in its schema.
+    pub arguments: Vec<String>,
+}
+
+impl From<&ToolSpec> for OfferedTool {
+    fn from(spec: &ToolSpec) -> Self {
+        let properties = spec.schema["properties"].as_object();
+        let arguments = properties.map(|all| all.keys().cloned().collect()).unwrap_or_default();
+        Self { name: spec.name.clone(), parallel: spec.parallel, arguments }
+    }
+}
+
+/// Call in the form of Cairn's tools.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Translated {
+    pub name: String,
+    pub arguments: Map<String, Value>,
+    /// Names of arguments that the tool does not know.
+    pub ignored: Vec<String>,
+}
+
+/// Translates a call. `None`: no tool of this or a similar name is offered.
+pub fn translate(
+    name: &str,
+    arguments: &Map<String, Value>,
+    tools: &[OfferedTool],
+) -> Option<Translated> {
+    let offered = |name: &str| tools.iter().find(|tool| tool.name == name);
+    let mut rest = arguments.clone();
+    let tool = match offered(name) {
+        Some(tool) => tool,
+        None if names::TEXT_EDITORS.contains(&plain(name).as_str()) => {
+            offered(split_editor_command(&mut rest)?)?
+        }
+        None => {
+            let plain = plain(name);
+            let same =
+                |names: &&(&str, &[&str])| names.0 == plain || names.1.contains(&plain.as_str());
+            offered(names::TOOLS.iter().find(same)?.0)?
+        }
+    };
+    let mut form = Form { tool, arguments: Map::new(), rest };
+    form.take_own();
+    form.take_aliases(names::arguments(&tool.name));
+    match tool.name.as_str() {
+        "read_file" => form.take_lines(),
+        "grep" => form.take_options(),
+        "bash" | "powershell" => form.take_shell(),
+        "edit_file" => form.translate_edits(),
+        _ => {}
+    }
+    let ignored = form.rest.keys().filter(|name| !names::SAYS_NOTHING.contains(&name.as_str()));
+    Some(Translated {
+        name: tool.name.clone(),
+        ignored: ignored.cloned().collect(),
+        arguments: form.arguments,
+    })
+}
+
+/// Text for the model about arguments that a tool does not know.
+pub fn ignored_text(ignored: &[String], tool: &OfferedTool) -> String {
+    /// Names in the text; a model may write any number.
+    const MAX_NAMED: usize = 8;
+    let quoted = |name: &String| format!("`{}`", sanitize::excerpt(name, 40));
+    let named: Vec<String> = ignored.iter().take(MAX_NAMED).map(quoted).collect();
+    let more = if ignored.len() > MAX_NAMED { ", …" } else { "" };
+    format!(
+        "Ignored, because {} does not know it: {}{more}. Its arguments are: {}.",
+        tool.name,
+        named.join(", "),
+        tool.arguments.join(", ")
+    )
+}
+
+/// Name without case and word separators: `MultiEdit` and `multi_edit` are the same.
+fn plain(name: &str) -> String {
+    let letters = name.chars().filter(|c| !matches!(c, '_' | '-' | '.'));
+    letters.flat_map(char::to_lowercase).collect()
+}
+
+/// Takes the command of a text editor tool, and returns the tool for it.
+fn split_editor_command(arguments: &mut Map<String, Value>) -> Option<&'static str> {
+    let command = arguments.remove("command")?;
+    match command.as_str()? {
+        "view" => Some("read_file"),
+        "create" => Some("write_file"),
+        "str_replace" | "insert" => Some("edit_file"),
+        _ => None,
+    }
+}
+
+/// Translation in progress.
+struct Form<'a> {
+    tool: &'a OfferedTool,
+    /// Arguments in Cairn's form.
+    arguments: Map<String, Value>,
+    /// Arguments that are not translated yet.
+    rest: Map<String, Value>,
+}
+
+impl Form<'_> {
+    fn knows(&self, argument: &str) -> bool {
+        self.tool.arguments.iter().any(|known| known == argument)
+            || names::UNLISTED.contains(&(self.tool.name.as_str(), argument))
+    }
+
+    /// Sets an argument that the tool knows and the call does not give in Cairn's form.
+    fn set(&mut self, argument: &str, value: Value) {
+        if self.knows(argument) && !self.arguments.contains_key(argument) {
+            self.arguments.insert(argument.to_owned(), value);
+        }
+    }
+
+    /// Takes an argument; `null` stands for a missing one.
+    fn take(&mut self, name: &str) -> Option<Value> {
+        self.rest.shift_remove(name).filter(|value| !value.is_null())
+    }
+
+    fn take_count(&mut self, name: &str) -> Option<u64> {
+        match self.take(name)? {
+            Value::Number(number) => number.as_u64(),
+            Value::String(text) => text.trim().parse().ok(),
+            _ => None,
+        }
+    }
+
+    fn take_own(&mut self) {
+        let rest = std::mem::take(&mut self.rest);
+        for (name, value) in rest {
+            let place = if self.knows(&name) { &mut self.arguments } else { &mut self.rest };
+            place.insert(name, value);
+        }
+    }
+
+    fn take_aliases(&mut self, aliases: names::Aliases) {
+        for (own, others) in aliases {
+            for other in *others {
+                if self.knows(own)
+                    && !self.arguments.contains_key(*own)
+                    && let Some(value) = self.take(other)
+                {
+                    self.set(own, value);
+                }
+            }
+        }
+    }
+
+    /// First and last line, counted from 1, in place of `offset` and `limit`.
+    fn take_lines(&mut self) {
+        let (first, last) = match self.take("view_range") {
+            Some(Value::Array(range)) => {
+                (range.first().and_then(Value::as_u64), range.get(1).and_then(Value::as_u64))
+            }
+            _ => {
+                let first = self.take_count("start_line").or_else(|| self.take_count("startLine"));
+                (first, self.take_count("end_line").or_else(|| self.take_count("endLine")))
+            }
+        };
+        if let Some(first) = first {
+            self.set("offset", json!(first));
+        }
+        if let Some(last) = last {
+            self.set("limit", json!((last + 1).saturating_sub(first.unwrap_or(1)).max(1)));
+        }
+    }
+
+    /// Options of the program grep, and the negation of `ignore_case`.
+    fn take_options(&mut self) {
+        for name in ["case_sensitive", "caseSensitive"] {
+            if let Some(Value::Bool(sensitive)) = self.take(name) {
+                self.set("ignore_case", json!(!sensitive));
+            }
+        }
+        let around = ["-C", "-A", "-B"].map(|name| self.take_count(name));
+        if let Some(lines) = around.into_iter().flatten().max() {
+            self.set("context", json!(lines));
+        }
+        if let Some(Value::String(mode)) = self.arguments.get_mut("output")
+            && mode == "files_with_matches"
+        {
+            "files".clone_into(mode);
+        }
+    }
+
+    /// A command as words, its folder, and a time limit in seconds.
+    fn take_shell(&mut self) {
+        if let Some(Value::Array(words)) = self.arguments.get("command") {
+            let words: Option<Vec<&str>> = words.iter().map(Value::as_str).collect();
+            if let Some(words) = words {
+                let command = joined(&words);
+                self.arguments.insert("command".to_owned(), Value::String(command));
+            }
+        }
+        if let Some(Value::Number(limit)) = self.take("timeout") {
+            // Milliseconds in Claude Code and opencode; nobody gives a command less than a second.
+            let limit = limit.as_u64().unwrap_or_default();
+            let ms = if limit < 1_000 { limit * 1_000 } else { limit };
+            self.set("timeout_ms", json!(ms));
+        }
+        let folder = ["workdir", "cwd", "dir_path", "directory", "working_directory"];
+        let folders: Vec<Value> = folder.iter().filter_map(|name| self.take(name)).collect();
+        if let (Some(Value::String(folder)), Some(Value::String(command))) =
+            (folders.first(), self.arguments.get_mut("command"))
+            && !matches!(folder.as_str(), "" | "." | "./")
+        {
+            *command = in_folder(&self.tool.name, folder, command);
+        }
+    }
+
+    /// Several edits of one file, each with the names of one edit.
+    fn translate_edits(&mut self) {
+        let Some(Value::Array(edits)) = self.arguments.get_mut("edits") else { return };
+        for edit in edits.iter_mut().filter_map(Value::as_object_mut) {
+            for (own, others) in names::EDIT {
+                for other in *others {
+                    if !edit.contains_key(*own)
+                        && let Some(value) = edit.shift_remove(*other)
+                    {
+                        edit.insert((*own).to_owned(), value);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Returns a command that was given as words. `bash -lc SCRIPT` is the script.
+fn joined(words: &[&str]) -> String {
+    if let [shell, option, script] = words
+        && ["bash", "sh", "zsh", "/bin/bash", "/bin/sh"].contains(shell)
+        && ["-c", "-lc"].contains(option)
+    {
+        return (*script).to_owned();
+    }
+    shlex::try_join(words.iter().copied()).unwrap_or_else(|_| words.join(" "))
+}
+
+/// Returns a command that changes to a folder first, and ends if it cannot.
+fn in_folder(tool: &str, folder: &str, command: &str) -> String {
+    if tool == "powershell" {
+        let folder = folder.replace('\'', "''");
+        return format!("Set-Location -LiteralPath '{folder}' -ErrorAction Stop; {command}");
+    }
+    // A NUL character, which no shell can take; the tool refuses it in words.
+    let folder = shlex::try_quote(folder).unwrap_or(folder.into());
+    match command.contains('\n') {
+        true => format!("cd {folder} || exit\n{command}"),
+        false => format!("cd {folder} && {command}"),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,146 @@
+//! Names of tools and arguments in other agents, a row for each of Cairn's.
+
+/// Own name of an argument, and its names elsewhere. The first that is given counts.
+pub(super) type Aliases = &'static [(&'static str, &'static [&'static str])];
+
+/// Own name of a tool, and its names elsewhere without case and word separators.
+pub(super) const TOOLS: Aliases = &[
+    (
+        "read_file",
+        &[
+            "readfile",
+            "read",
+            "view",
+            "viewfile",
+            "openfile",
+            "ls",
+            "listdir",
+            "listdirectory",
+            "listfiles",
+        ],
+    ),
+    (
+        "edit_file",
+        &[
+            "editfile",
+            "edit",
+            "multiedit",
+            "replace",
+            "strreplace",
+            "searchreplace",
+            "replaceinfile",
+        ],
+    ),
+    ("write_file", &["writefile", "write", "createfile", "writetofile", "create"]),
+    ("delete_file", &["deletefile", "delete", "removefile"]),
+    ("move_file", &["movefile", "move", "renamefile"]),
+    ("glob", &["globfiles", "filesearch", "findfiles", "globfilesearch"]),
+    ("grep", &["grepsearch", "ripgrep", "searchfilecontent", "searchfiles", "grepfiles"]),
+    ("bash", SHELLS),
+    ("powershell", SHELLS),
+    ("task", &["agent"]),
+];
+
+const SHELLS: &[&str] = &[
+    "bash",
+    "powershell",
+    "shell",
+    "localshell",
+    "shellcommand",
+    "runshellcommand",
+    "executecommand",
+    "execcommand",
+    "runterminalcmd",
+    "runterminalcommand",
+    "runcommand",
+    "terminal",
+    "containerexec",
+];
+
+/// Text editor tools, whose argument `command` says which tool is meant.
+pub(super) const TEXT_EDITORS: &[&str] =
+    &["strreplacebasededittool", "strreplaceeditor", "texteditor", "strreplaceeditbasedtool"];
+
+/// Arguments that a tool takes although its schema does not offer them.
+pub(super) const UNLISTED: &[(&str, &str)] = &[("edit_file", "insert_line")];
+
+/// Arguments that explain a call or ask for what a tool does anyway. They have no effect here.
+pub(super) const SAYS_NOTHING: &[&str] = &[
+    "description",
+    "explanation",
+    "reason",
+    "justification",
+    "thought",
+    "-n",
+    "line_numbers",
+    "expected_replacements",
+];
+
+const PATH: &[&str] = &[
+    "file_path",
+    "filePath",
+    "filepath",
+    "filename",
+    "file",
+    "target_file",
+    "absolute_path",
+    "absolutePath",
+    "relative_workspace_path",
+    "notebook_path",
+    "dir_path",
+    "directory",
+    "folder",
+];
+
+pub(super) const EDIT: Aliases = &[
+    ("old_text", &["old_string", "oldString", "old_str", "oldText", "search", "old"]),
+    (
+        "new_text",
+        &["new_string", "newString", "new_str", "newText", "insert_text", "replacement", "new"],
+    ),
+    ("replace_all", &["replaceAll", "allow_multiple"]),
+];
+
+const EDIT_FILE: Aliases = &[
+    ("path", PATH),
+    EDIT[0],
+    EDIT[1],
+    EDIT[2],
+    ("edits", &["replacements"]),
+    ("insert_line", &["insertLine"]),
+];
+
+/// Returns the arguments of a tool with their other names.
+pub(super) fn arguments(tool: &str) -> Aliases {
+    match tool {
+        "read_file" => &[("path", PATH), ("offset", &["line_offset"]), ("limit", &["line_count"])],
+        "edit_file" => EDIT_FILE,
+        "write_file" => {
+            &[("path", PATH), ("content", &["contents", "file_text", "text", "code_edit"])]
+        }
+        "delete_file" => &[("path", PATH)],
+        "move_file" => &[
+            ("from", &["source", "old_path", "path", "src"]),
+            ("to", &["destination", "new_path", "target", "dest"]),
+        ],
+        "glob" => &[("pattern", &["glob", "glob_pattern", "query"]), ("path", PATH)],
+        "grep" => &[
+            ("pattern", &["query", "regex", "search", "search_pattern"]),
+            ("path", PATH),
+            (
+                "glob",
+                &["include", "include_pattern", "includePattern", "file_pattern", "filePattern"],
+            ),
+            ("ignore_case", &["-i", "case_insensitive", "ignoreCase", "caseInsensitive"]),
+            ("context", &["context_lines", "contextLines"]),
+            ("output", &["output_mode", "outputMode"]),
+        ],
+        "bash" | "powershell" => &[
+            ("command", &["cmd", "script", "commands"]),
+            ("timeout_ms", &["timeoutMs", "timeout_milliseconds"]),
+            ("background", &["is_background", "run_in_background", "isBackground"]),
+        ],
+        "task" => &[("prompt", &["instructions", "task"])],
+        _ => &[],
+    }
+}

@@ -1,0 +1,160 @@
+use expect_test::{Expect, expect};
+use serde_json::json;
+
+use super::*;
+
+fn tools() -> Vec<OfferedTool> {
+    let tool = |name: &str, arguments: &[&str]| OfferedTool {
+        name: name.to_owned(),
+        parallel: false,
+        arguments: arguments.iter().map(|&name| name.to_owned()).collect(),
+    };
+    vec![
+        tool("read_file", &["path", "offset", "limit"]),
+        tool("edit_file", &["path", "old_text", "new_text", "replace_all", "edits"]),
+        tool("write_file", &["path", "content"]),
+        tool("grep", &["pattern", "path", "glob", "ignore_case", "context", "output"]),
+        tool("glob", &["pattern", "path"]),
+        tool("bash", &["command", "timeout_ms", "background"]),
+        tool("task", &["description", "prompt"]),
+    ]
+}
+
+fn check(name: &str, arguments: Value, expect: Expect) {
+    let got = match translate(name, arguments.as_object().unwrap(), &tools()) {
+        None => "no such tool".to_owned(),
+        Some(Translated { name, arguments, ignored }) => {
+            let ignored =
+                if ignored.is_empty() { String::new() } else { format!(" not {ignored:?}") };
+            format!("{name} {}{ignored}", Value::from(arguments))
+        }
+    };
+    expect.assert_eq(&got);
+}
+
+#[test]
+fn calls_in_the_form_of_the_schema_stay_as_they_are() {
+    let own = json!({"path": "a", "old_text": "x", "new_text": "y", "replace_all": null});
+    let same = translate("edit_file", own.as_object().unwrap(), &tools()).unwrap();
+    assert_eq!((same.name.as_str(), Value::from(same.arguments)), ("edit_file", own));
+    assert_eq!(same.ignored, [""; 0]);
+}
+
+#[test]
+fn grep_takes_the_options_that_models_know() {
+    check(
+        "grep",
+        json!({"pattern": "FOO", "-i": true}),
+        expect![[r#"grep {"pattern":"FOO","ignore_case":true}"#]],
+    );
+    check(
+        "Grep",
+        json!({"pattern": "x", "include": "*.rs", "output_mode": "files_with_matches", "-C": 3, "-n": true, "type": "rust"}),
+        expect![[
+            r#"grep {"pattern":"x","glob":"*.rs","output":"files","context":3} not ["type"]"#
+        ]],
+    );
+    check(
+        "search_file_content",
+        json!({"pattern": "x", "dir_path": "src", "case_sensitive": true}),
+        expect![[r#"grep {"pattern":"x","path":"src","ignore_case":false}"#]],
+    );
+}
+
+#[test]
+fn read_file_takes_a_first_and_a_last_line() {
+    check(
+        "read_file",
+        json!({"path": "a", "start_line": 5, "end_line": "9"}),
+        expect![[r#"read_file {"path":"a","offset":5,"limit":5}"#]],
+    );
+    check(
+        "Read",
+        json!({"file_path": "a", "offset": 3}),
+        expect![[r#"read_file {"offset":3,"path":"a"}"#]],
+    );
+    check(
+        "str_replace_based_edit_tool",
+        json!({"command": "view", "path": "a", "view_range": [4, -1]}),
+        expect![[r#"read_file {"path":"a","offset":4}"#]],
+    );
+    check("LS", json!({"path": "src"}), expect![[r#"read_file {"path":"src"}"#]]);
+}
+
+#[test]
+fn bash_takes_words_a_folder_and_a_limit() {
+    check(
+        "bash",
+        json!({"cmd": ["bash", "-lc", "cargo test | tail"]}),
+        expect![[r#"bash {"command":"cargo test | tail"}"#]],
+    );
+    check(
+        "shell",
+        json!({"command": ["git", "log", "--format=%h %s"], "workdir": "my lib"}),
+        expect![[r#"bash {"command":"cd 'my lib' && git log '--format=%h %s'"}"#]],
+    );
+    check(
+        "Bash",
+        json!({"command": "make\nmake test", "cwd": "sub", "timeout": 120000, "description": "Build"}),
+        expect![[r#"bash {"command":"cd sub || exit\nmake\nmake test","timeout_ms":120000}"#]],
+    );
+    check(
+        "run_shell_command",
+        json!({"command": "ls", "timeout": 90, "is_background": true, "shell": "fish"}),
+        expect![[r#"bash {"command":"ls","background":true,"timeout_ms":90000} not ["shell"]"#]],
+    );
+}
+
+#[test]
+fn edits_of_other_families_are_edits() {
+    check(
+        "Edit",
+        json!({"file_path": "a", "old_string": "x", "new_string": "y"}),
+        expect![[r#"edit_file {"path":"a","old_text":"x","new_text":"y"}"#]],
+    );
+    check(
+        "MultiEdit",
+        json!({"file_path": "a", "edits": [{"old_string": "x", "new_string": "y", "replace_all": true}, 3]}),
+        expect![[
+            r#"edit_file {"edits":[{"replace_all":true,"old_text":"x","new_text":"y"},3],"path":"a"}"#
+        ]],
+    );
+    check(
+        "replace",
+        json!({"file_path": "/w/a", "old_string": "x", "new_string": "y", "expected_replacements": 1}),
+        expect![[r#"edit_file {"path":"/w/a","old_text":"x","new_text":"y"}"#]],
+    );
+    check(
+        "str_replace_editor",
+        json!({"command": "insert", "path": "a", "insert_line": 0, "new_str": "x"}),
+        expect![[r#"edit_file {"path":"a","insert_line":0,"new_text":"x"}"#]],
+    );
+    check(
+        "text_editor",
+        json!({"command": "create", "path": "a", "file_text": "x"}),
+        expect![[r#"write_file {"path":"a","content":"x"}"#]],
+    );
+    check(
+        "Write",
+        json!({"file_path": "a", "content": "x"}),
+        expect![[r#"write_file {"content":"x","path":"a"}"#]],
+    );
+}
+
+#[test]
+fn what_has_no_meaning_here_is_named() {
+    check("teleport", json!({"to": "x"}), expect!["no such tool"]);
+    check("text_editor", json!({"command": "undo_edit", "path": "a"}), expect!["no such tool"]);
+    let many: Vec<String> = (0..20).map(|n| format!("argument{n}")).collect();
+    let tool = &tools()[2];
+    expect!["Ignored, because write_file does not know it: `argument0`, `argument1`, `argument2`, `argument3`, `argument4`, `argument5`, `argument6`, `argument7`, …. Its arguments are: path, content."].assert_eq(&ignored_text(&many, tool));
+}
+
+#[test]
+fn an_argument_given_twice_counts_in_the_form_of_the_schema() {
+    check(
+        "read_file",
+        json!({"path": "a", "file_path": "b"}),
+        expect![[r#"read_file {"path":"a"} not ["file_path"]"#]],
+    );
+}
