@@ -32,6 +32,7 @@ mod lineage;
 mod memory;
 mod parts;
 pub mod patch;
+mod propose;
 mod record;
 #[cfg(any(test, feature = "reference"))]
 pub mod reference;

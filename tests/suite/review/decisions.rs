@@ -452,10 +452,10 @@ async fn undo_of_an_accept_keeps_a_newer_proposal_that_joined_a_pending_edit() {
     let it = Proposed::new().await;
     let scope = it.hunk("1").await;
     assert_eq!(it.accept(scope).await, done(1));
-    it.test.play_on(&it.session_id, [edit("c3", "a", "four", "IV"), say("Done.")]).await;
-    assert_eq!(it.pending().await, [pair("four\nfive", "IV\n5")]);
+    it.test.play_on(&it.session_id, [edit("c3", "a", "four\n5", "IV\nV"), say("Done.")]).await;
+    assert_eq!(it.pending().await, [pair("four\nfive", "IV\nV")]);
     assert_eq!(it.undo().await, undone());
-    assert_eq!(it.pending().await, [pair("one", "1"), pair("four\nfive", "IV\n5")]);
+    assert_eq!(it.pending().await, [pair("one", "1"), pair("four\nfive", "IV\nV")]);
     assert_eq!(it.reject(Scope::All).await, done(2));
     assert_eq!(it.test.text("a"), BEFORE);
     it.test.finish().await;

@@ -433,7 +433,7 @@ async fn redo_of_an_edit_in_several_changes_leaves_it_pending() {
     let uri = test.open_file("a");
     let second = json!({ "path": "a", "old_text": "three", "new_text": "f(three)" });
     play(&test, edit("c1", "a", "two", "f(two)").call("c2", "edit_file", second)).await;
-    let pending = "1-3: -two -three +f(two) +f(three)\n";
+    let pending = "1-2: -two +f(two)\n2-3: -three +f(three)\n";
     assert_eq!(diff(&test, "a").await, pending);
     let undo = |line: u32, end: u32| {
         let pieces = [(range((line, 0), (line, 2)), ""), (range((line, end), (line, end + 1)), "")];

@@ -177,13 +177,13 @@ async fn a_move_is_accepted_or_rejected_as_a_whole() {
             edit("c3", "new/b", "two", "2"),
         ];
         let session = play(&test, steps).await;
-        let pending = "Moved new/b from a [moved] [-\"one\\ntwo\" +\"1\\n2\"]";
+        let pending = "Moved new/b from a [moved] [-\"one\" +\"1\"] [-\"two\" +\"2\"]";
         assert_eq!(review(&test, "new/b").await, pending);
         assert_eq!(review(&test, "a").await, "nothing");
         assert!(!test.path("a").exists());
         assert!(!test.editor.is_open(&test.uri("a")));
 
-        decided(&test, Decision::Reject, "new/b", 2).await;
+        decided(&test, Decision::Reject, "new/b", 3).await;
         assert_eq!(test.disk("a"), "one\ntwo\n");
         // The folder was made for the file.
         assert!(!test.path("new").exists());
@@ -197,10 +197,10 @@ async fn a_move_is_accepted_or_rejected_as_a_whole() {
         let hunk = test.hunks("new/b").await.remove(0);
         let scope = Scope::Hunk { uri: test.uri("new/b"), hunk_id: hunk.id };
         assert_eq!(decide(&test, Decision::Reject, scope).await.applied, 1);
-        assert_eq!(review(&test, "a").await, "Edited a [-\"one\\ntwo\" +\"1\\n2\"]");
+        assert_eq!(review(&test, "a").await, "Edited a [-\"one\" +\"1\"] [-\"two\" +\"2\"]");
         undo(&test).await;
         assert_eq!(review(&test, "new/b").await, pending);
-        decided(&test, Decision::Accept, "new/b", 2).await;
+        decided(&test, Decision::Accept, "new/b", 3).await;
         assert_eq!(review(&test, "new/b").await, "nothing");
         undo(&test).await;
         assert_eq!(review(&test, "new/b").await, pending);
@@ -365,14 +365,14 @@ async fn a_symbolic_link_and_its_target_have_one_review() {
             test.open_file(open);
         }
         play(&test, [edit("c1", "link", "one", "1"), edit("c2", "real/a", "two", "2")]).await;
-        assert_eq!(review(&test, name).await, "Edited real/a [-\"one\\ntwo\" +\"1\\n2\"]");
+        assert_eq!(review(&test, name).await, "Edited real/a [-\"one\" +\"1\"] [-\"two\" +\"2\"]");
         assert_eq!(test.disk("real/a"), "1\n2\n");
         assert!(test.path("link").is_symlink());
         if open == "link" {
             // The tab goes; a decision by its name is still one about the file.
             test.editor.close(&test.uri("link"));
         }
-        decided(&test, Decision::Reject, name, 1).await;
+        decided(&test, Decision::Reject, name, 2).await;
         assert_eq!(test.disk("real/a"), "one\ntwo\n");
         test.finish().await;
     }

@@ -131,7 +131,7 @@ fn of_line(line: usize, old: &str, new: &str) -> (Vec<WordChange>, Likeness) {
 
 /// Returns the words of a line, its runs of blanks, and every other character alone, with the marks
 /// that belong to it.
-fn words(line: &str) -> Vec<&str> {
+pub(super) fn words(line: &str) -> Vec<&str> {
     #[derive(PartialEq, Clone, Copy)]
     enum Kind {
         Word,

@@ -31,8 +31,19 @@ pub(super) fn heirs(
         Author::Agent(origin) => Some(Arc::new(origin.clone())),
         Author::User | Author::Decision => None,
     };
-    let is_one_to_one = former.len() <= 1 && blocks.len() <= 1;
-    let kin = kin(former);
+    // A hunk that only got a neighbour was neither joined nor split.
+    let stays = |hunk: &Hunk| {
+        let is_alone = |other: &Hunk| {
+            let share = shared(&other.old, &hunk.old).max(shared(&other.new, &hunk.new));
+            other.id == hunk.id || share.is_none_or(|lines| lines == 0)
+        };
+        blocks.iter().any(|(old, new)| hunk.old == *old && hunk.new == *new)
+            && former.iter().all(is_alone)
+    };
+    let (kept, changed): (Vec<&Hunk>, Vec<&Hunk>) = former.iter().partition(|hunk| stays(hunk));
+    let is_one_to_one = changed.len() <= 1 && blocks.len() <= 1 + kept.len();
+    let kept: Vec<HunkId> = kept.into_iter().map(|hunk| hunk.id).collect();
+    let kin = kin(changed);
     let mut claimed = vec![false; former.len()];
     let mut heirs = Vec::with_capacity(blocks.len());
     let are_parts = blocks.windows(2).any(|pair| pair[0].1.end == pair[1].1.start);
@@ -65,7 +76,7 @@ pub(super) fn heirs(
             || parent.is_some_and(|hunk| hunk.mixed)
             || (agent.is_none() && is_written);
         let kin = match parent {
-            Some(hunk) if is_one_to_one => hunk.kin.clone(),
+            Some(hunk) if is_one_to_one || kept.contains(&hunk.id) => hunk.kin.clone(),
             Some(_) | None => kin.clone(),
         };
         let typed_inside = parent.is_some_and(|hunk| hunk.typed_inside);

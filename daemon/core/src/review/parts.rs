@@ -1,10 +1,10 @@
 //! Hunks that touch: parts of one replacement, each decided alone.
 //!
-//! [`change::parts`] splits the lines that an edit made differ. A rejection comes back as an ordinary
+//! [`change::parts`] splits the lines that an edit made differ, at the borders of the agent's edits too. A rejection comes back as an ordinary
 //! change of the text, and between hunks that touch its place does not tell which of them it takes back:
 //! the resulting text does. Must never count a part as decided that the user did not decide.
 
-use std::ops::Range;
+use std::{collections::BTreeMap, ops::Range};
 
 use super::{
     Author, FileReview, Hunk, HunkId, OwnText,
@@ -17,8 +17,8 @@ use crate::{
     text::Text,
 };
 
-/// Most touching hunks whose rejections are compared.
-const MAX_PARTS: u32 = 6;
+/// Most places in a text at which one of the touching hunks may end.
+const MAX_PLACES: usize = 256;
 
 impl FileReview {
     /// Applies the edits of a rejection.
@@ -40,16 +40,59 @@ impl FileReview {
 }
 
 impl ReviewState {
+    /// Returns the borders of hunks that an edit left as they are, as lines of the baseline and of the current
+    /// text after it: to the next hunk, and to what another call of the agent wrote beside. `after` are
+    /// the touched hunks in the lines after the edit.
+    pub(super) fn cuts(
+        &self,
+        touched: &Range<usize>,
+        after: &[Hunk],
+        edited: &Range<usize>,
+        author: &Author,
+    ) -> Vec<(usize, usize)> {
+        let mut cuts = Vec::new();
+        for (index, after) in touched.clone().zip(after) {
+            let Hunk { new, origin, .. } = &self.hunks[index];
+            if new.is_empty() || (new.start < edited.end && edited.start < new.end) {
+                continue;
+            }
+            let is_other = matches!(author, Author::Agent(by) if by.doer() != origin.doer());
+            let is_cut = |at: usize, touches: bool| {
+                let borders = at == edited.start || at == edited.end;
+                if borders && (edited.is_empty() || !touches) { is_other } else { touches }
+            };
+            if is_cut(new.start, self.is_touching(index)) {
+                cuts.push((after.old.start, after.new.start));
+            }
+            if is_cut(new.end, self.is_touching(index + 1)) {
+                cuts.push((after.old.end, after.new.end));
+            }
+        }
+        cuts.sort_unstable();
+        cuts.dedup();
+        cuts
+    }
+
     /// Splits lines that differ into the parts that can be decided alone.
-    pub(super) fn parts(&self, (old, new): (Range<usize>, Range<usize>)) -> Blocks {
-        if old.is_empty() || old.len().max(new.len()) > change::MOST_LINES_WITH_PARTS {
+    pub(super) fn parts(
+        &self,
+        (old, new): (Range<usize>, Range<usize>),
+        cuts: &[(usize, usize)],
+    ) -> Blocks {
+        let inside = |&&(a, b): &&(usize, usize)| {
+            (old.start..=old.end).contains(&a) && (new.start + 1..new.end).contains(&b)
+        };
+        let cuts: Vec<(usize, usize)> =
+            cuts.iter().filter(inside).map(|&(a, b)| (a - old.start, b - new.start)).collect();
+        let is_large = old.len().max(new.len()) > change::MOST_LINES_WITH_PARTS;
+        if cuts.is_empty() && (is_large || old.is_empty()) {
             return vec![(old, new)];
         }
         let lines = |text: &Text, lines: &Range<usize>| -> Vec<String> {
             lines.clone().map(|line| text.lines_slice(line..line + 1)).collect()
         };
         let shifted = |lines: Range<usize>, by: usize| lines.start + by..lines.end + by;
-        change::parts(&lines(&self.baseline, &old), &lines(&self.current, &new))
+        change::parts(&lines(&self.baseline, &old), &lines(&self.current, &new), &cuts)
             .into_iter()
             .map(|(a, b)| (shifted(a, old.start), shifted(b, new.start)))
             .collect()
@@ -133,7 +176,9 @@ impl ReviewState {
         }
         let before = span.start.checked_sub(1).and_then(|at| self.current.char_at(at));
         let follows = after.char_at(0).or(self.current.char_at(span.end));
-        let Some(kept) = self.rejected_parts(parts, &after.to_string()) else { return false };
+        let Some(kept) = self.rejected_parts(parts, &after.to_string(), edits) else {
+            return false;
+        };
         if !window::is_clean(before, follows) {
             return false;
         }
@@ -153,14 +198,24 @@ impl ReviewState {
     }
 
     /// Returns what a rejection leaves of each hunk, and nothing for a hunk that is not rejected: the
-    /// fewest hunks whose rejection gives this text.
-    fn rejected_parts(&self, parts: &Range<usize>, after: &str) -> Option<Vec<Option<String>>> {
-        let count = u32::try_from(parts.len()).ok().filter(|&count| count <= MAX_PARTS)?;
+    /// fewest hunks whose rejection gives this text, if possible those that the edits change.
+    fn rejected_parts(
+        &self,
+        parts: &Range<usize>,
+        after: &str,
+        edits: &[Edit],
+    ) -> Option<Vec<Option<String>>> {
         let hunks = &self.hunks[parts.clone()];
+        let is_edited = |hunk: &Hunk| {
+            let span = self.current.lines_to_chars(&hunk.new);
+            edits.iter().any(|Edit { range, .. }| match range.is_empty() {
+                true => span.start <= range.start && range.start <= span.end,
+                false => range.start < span.end && span.start < range.end,
+            })
+        };
+        let edited: Vec<bool> = hunks.iter().map(is_edited).collect();
         let new: Vec<String> =
             hunks.iter().map(|hunk| self.current.lines_slice(hunk.new.clone())).collect();
-        let mut choices: Vec<u32> = (1..1 << count).collect();
-        choices.sort_by_key(|choice| choice.count_ones());
         [OwnText::Keep, OwnText::Drop].into_iter().find_map(|own| {
             let kept: Vec<String> = hunks
                 .iter()
@@ -173,15 +228,46 @@ impl ReviewState {
             if !kept.iter().chain(&new).all(|text| text.is_empty() || text.ends_with('\n')) {
                 return None;
             }
-            let gives = |choice: &u32| {
-                let text: String = (0..kept.len())
-                    .map(|at| if choice >> at & 1 == 1 { &*kept[at] } else { &*new[at] })
-                    .collect();
-                text == after
-            };
-            let choice = choices.iter().copied().find(gives)?;
-            let taken = kept.into_iter().enumerate();
-            Some(taken.map(|(at, text)| (choice >> at & 1 == 1).then_some(text)).collect())
+            let rejected = fewest_rejected(&kept, &new, &edited, after)?;
+            let taken = kept.into_iter().zip(rejected);
+            Some(taken.map(|(text, rejected)| rejected.then_some(text)).collect())
         })
     }
+}
+
+/// Returns which of some texts are the `kept` ones, and not the `new` ones, in a text that consists of them: as
+/// few as possible, but one at least, and of these as many `edited` ones as possible.
+fn fewest_rejected(
+    kept: &[String],
+    new: &[String],
+    edited: &[bool],
+    after: &str,
+) -> Option<Vec<bool>> {
+    let cost = |choice: &[bool]| -> (usize, usize) {
+        let rejected = || choice.iter().zip(edited).filter(|(rejected, _)| **rejected);
+        (rejected().count(), rejected().filter(|(_, edited)| !**edited).count())
+    };
+    // By the length of the text so far, and by whether one is rejected.
+    let mut found: BTreeMap<(usize, bool), Vec<bool>> = BTreeMap::from([((0, false), Vec::new())]);
+    for (kept, new) in kept.iter().zip(new) {
+        let mut next: BTreeMap<(usize, bool), Vec<bool>> = BTreeMap::new();
+        for ((at, any), choice) in found {
+            for (text, rejected) in [(new, false), (kept, true)] {
+                if !after[at..].starts_with(text.as_str()) {
+                    continue;
+                }
+                let choice = [&*choice, &[rejected]].concat();
+                let place =
+                    next.entry((at + text.len(), any || rejected)).or_insert(choice.clone());
+                if cost(&choice) < cost(place) {
+                    *place = choice;
+                }
+            }
+        }
+        if next.len() > MAX_PLACES {
+            return None;
+        }
+        found = next;
+    }
+    found.remove(&(after.len(), true))
 }

@@ -93,12 +93,14 @@ impl Reference {
         runs
     }
 
-    /// The agent replaces lines of the current text. What the user wrote there becomes old text:
-    /// a rejection brings it back.
+    /// The agent replaces lines of the current text. A rejection of everything gives what it gave before:
+    /// otherwise what the user wrote beside becomes old text.
     pub fn agent(&mut self, gone: Range<usize>, come: &[String]) {
         let touched = self.adjoining_with_parts(&gone);
-        let overwrites = touched.iter().flat_map(Run::user_lines).any(|line| gone.contains(&line));
-        if overwrites {
+        let mut plain = self.clone();
+        plain.propose(&gone, come, false);
+        let is_kept = plain.rejected() == self.rejected();
+        if !is_kept && touched.iter().any(|run| run.user.contains(&true)) {
             for run in touched.into_iter().rev() {
                 let new = self.lines[run.place.clone()].iter().filter_map(Line::current);
                 let new = new.map(|text| Line::New { text: text.to_owned(), user: false });
@@ -180,6 +182,16 @@ impl Reference {
         same("hunks", format!("{here:?}"), format!("{there:?}"))
     }
 
+    /// Returns the text that a rejection of everything leaves.
+    fn rejected(&self) -> String {
+        let mut lines = self.lines.clone();
+        for run in self.hunks().into_iter().rev() {
+            let kept: Vec<Line> = self.kept(&run).into_iter().map(Line::Both).collect();
+            lines.splice(run.place, kept);
+        }
+        lines.iter().filter_map(Line::current).collect()
+    }
+
     /// Returns the lines that a rejection keeps, in this order: the user's lines before every line
     /// of the agent, the old lines, the other lines of the user.
     fn kept(&self, run: &Run) -> Vec<String> {
@@ -197,36 +209,55 @@ impl Reference {
 
     /// Replaces lines of the current text alone, and compares the lines around anew.
     fn propose(&mut self, gone: &Range<usize>, come: &[String], user: bool) {
-        let chain = self.adjoining_with_parts(gone);
-        if let (Some(first), Some(last)) = (chain.first(), chain.last()) {
-            let place = first.place.start..last.place.end;
-            let lines: Vec<Line> = self.lines[place.clone()].to_vec();
-            self.lines.splice(place, lines.into_iter().filter(|line| *line != Line::Cut));
-        }
+        let runs = self.hunks();
+        // The agent begins another edit at the border of a hunk that it leaves as it is.
+        let begins = |run: &Run| {
+            !user && !run.new.is_empty() && (run.new.end <= gone.start || gone.end <= run.new.start)
+        };
+        let touch = |a: &Run, b: &Run| (a.old.end, a.new.end) == (b.old.start, b.new.start);
+        // What it replaces is cut off already.
+        let is_cut = |run: &Run, next: bool| {
+            let touches = |other| if next { touch(run, other) } else { touch(other, run) };
+            !gone.is_empty() && runs.iter().any(touches)
+        };
+        let mut begun = runs.iter().filter(|run| begins(run));
+        let cuts_before = begun.clone().any(|run| run.new.end == gone.start && !is_cut(run, true));
+        let cuts_after = begun.any(|run| run.new.start == gone.end && !is_cut(run, false));
+        let mut write = Some(come).into_iter();
+        let mut written = |lines: &mut Vec<Line>| {
+            for come in write.by_ref() {
+                lines.extend(cuts_before.then_some(Line::Cut));
+                lines.extend(come.iter().map(|text| Line::New { text: text.clone(), user }));
+            }
+        };
+        let mut after = cuts_after.then_some(Line::Cut);
         let mut at = 0;
         let mut lines = Vec::new();
-        let come = || come.iter().map(|text| Line::New { text: text.clone(), user });
         for line in std::mem::take(&mut self.lines) {
-            let is_gone = line.current().is_some() && gone.contains(&at);
-            if line.current().is_some() {
-                if at == gone.start {
-                    lines.extend(come());
-                }
-                at += 1;
+            // An insertion beside a run stands before its old lines, too, and at a cut in its place.
+            let is_here =
+                line.current().is_some() || (gone.is_empty() && (cuts_after || line == Line::Cut));
+            if at == gone.start && is_here {
+                written(&mut lines);
             }
+            if at == gone.end {
+                lines.extend(after.take());
+            }
+            let is_gone = line.current().is_some() && gone.contains(&at);
+            at += usize::from(line.current().is_some());
             match line {
+                Line::Cut if gone.is_empty() && at == gone.start => {}
+                Line::Cut if gone.start < at && at < gone.end => {}
                 Line::Both(text) if is_gone => lines.push(Line::Old(text)),
                 Line::New { .. } if is_gone => {}
                 line => lines.push(line),
             }
         }
-        if at <= gone.start {
-            lines.extend(come());
-        }
+        written(&mut lines);
         self.lines = lines;
-        self.sort_runs();
-        if let Some(run) = self.adjoining(&(gone.start..gone.start)).first() {
-            self.compare(&run.place.clone());
+        let chain = self.adjoining_with_parts(&(gone.start..gone.start));
+        if let (Some(first), Some(last)) = (chain.first(), chain.last()) {
+            self.compare(&(first.place.start..last.place.end));
         }
     }
 
@@ -235,6 +266,16 @@ impl Reference {
         let run = &self.lines[place.clone()];
         let old: Vec<&Line> = run.iter().filter(|line| line.baseline().is_some()).collect();
         let new: Vec<&Line> = run.iter().filter(|line| line.current().is_some()).collect();
+        // Numbers of lines of both texts before each cut.
+        let mut cuts = Vec::new();
+        let mut passed = (0, 0);
+        for line in run {
+            if *line == Line::Cut {
+                cuts.push(passed);
+            }
+            passed.0 += usize::from(line.baseline().is_some());
+            passed.1 += usize::from(line.current().is_some());
+        }
         // How many lines the rests have in common.
         let mut common = vec![vec![0_usize; new.len() + 1]; old.len() + 1];
         for a in (0..old.len()).rev() {
@@ -268,8 +309,12 @@ impl Reference {
             }
         }
         let is_both = |line: &Line| matches!(line, Line::Both(_));
+        let (mut a, mut b) = (0, 0);
         let cut = lines.chunk_by(|a, b| is_both(a) == is_both(b)).flat_map(|lines| {
-            if lines.iter().any(is_both) { lines.to_vec() } else { in_parts(lines) }
+            let start = (a, b);
+            a += lines.iter().filter(|line| line.baseline().is_some()).count();
+            b += lines.iter().filter(|line| line.current().is_some()).count();
+            if lines.iter().any(is_both) { lines.to_vec() } else { in_parts(lines, start, &cuts) }
         });
         self.lines.splice(place.clone(), cut.collect::<Vec<Line>>());
         self.sort_runs();
@@ -315,10 +360,16 @@ impl Reference {
 }
 
 /// Lines of one difference, with a cut between its parts. The places of the cuts are those of the review,
-/// because every place is correct; [`parts`] has its own tests.
-fn in_parts(lines: &[Line]) -> Vec<Line> {
+/// because every place is correct; [`parts`] has its own tests. `start` are the numbers of lines before it.
+fn in_parts(lines: &[Line], start: (usize, usize), cuts: &[(usize, usize)]) -> Vec<Line> {
     let (new, old): (Vec<Line>, Vec<Line>) =
         lines.iter().cloned().partition(|line| line.current().is_some());
+    let inside = |&&(a, b): &&(usize, usize)| {
+        (start.0..=start.0 + old.len()).contains(&a)
+            && (start.1 + 1..start.1 + new.len()).contains(&b)
+    };
+    let cuts: Vec<(usize, usize)> =
+        cuts.iter().filter(inside).map(|&(a, b)| (a - start.0, b - start.1)).collect();
     let text = |lines: &[Line]| -> Vec<String> {
         lines
             .iter()
@@ -327,7 +378,7 @@ fn in_parts(lines: &[Line]) -> Vec<Line> {
             .collect()
     };
     let mut cut = Vec::new();
-    for (a, b) in parts(&text(&old), &text(&new)) {
+    for (a, b) in parts(&text(&old), &text(&new), &cuts) {
         if !cut.is_empty() {
             cut.push(Line::Cut);
         }
@@ -335,12 +386,6 @@ fn in_parts(lines: &[Line]) -> Vec<Line> {
         cut.extend_from_slice(&new[b]);
     }
     cut
-}
-
-impl Run {
-    fn user_lines(&self) -> impl Iterator<Item = usize> {
-        self.new.clone().zip(&self.user).filter(|&(_, &user)| user).map(|(line, _)| line)
-    }
 }
 
 impl Line {

@@ -27,16 +27,18 @@ pub(super) struct ReviewState {
 }
 
 /// Lines of an edit's window, in the current text before and after the edit.
-struct Shift {
-    before: Range<usize>,
+pub(super) struct Shift {
+    pub(super) before: Range<usize>,
     after: Range<usize>,
 }
 
 /// Lines that must be compared again, and the owners of the current ones.
-struct Region {
-    old: Range<usize>,
-    new: Range<usize>,
-    user: Vec<bool>,
+pub(super) struct Region {
+    /// Indices of the hunks in them.
+    pub(super) touched: Range<usize>,
+    pub(super) old: Range<usize>,
+    pub(super) new: Range<usize>,
+    pub(super) user: Vec<bool>,
 }
 
 impl ReviewState {
@@ -58,8 +60,13 @@ impl ReviewState {
             Author::User if overlapping.is_empty() => {
                 self.mirror_or_revise(edit, current, shift, author, fresh_id);
             }
-            Author::User | Author::Agent(_) => {
-                self.revise(adjoining, edit, current, shift, author, fresh_id);
+            Author::User => {
+                let region = self.region(self.with_parts(adjoining), &shift.before);
+                self.revise(region, edit, current, &shift, author, fresh_id);
+            }
+            Author::Agent(_) => {
+                let touched = self.with_parts(adjoining);
+                self.propose(touched, edit, current, &shift, author, fresh_id);
             }
             Author::Decision => {
                 let decided = join(self.around(&edit.range), overlapping);
@@ -221,7 +228,8 @@ impl ReviewState {
         let adjoining = self.adjoining(&shift.before);
         let gives_back = self.gives_back(adjoining.clone(), &current, &shift);
         if (!is_clean || gives_back) && !adjoining.is_empty() {
-            return self.revise(adjoining, edit, current, shift, author, fresh_id);
+            let region = self.region(self.with_parts(adjoining), &shift.before);
+            return self.revise(region, edit, current, &shift, author, fresh_id);
         }
 
         let column = self.current.line_to_char(shift.before.start);
@@ -253,26 +261,19 @@ impl ReviewState {
     }
 
     /// Rebuilds the touched hunks from the lines that they and the edit span.
-    fn revise(
+    pub(super) fn revise(
         &mut self,
-        touched: Range<usize>,
+        mut region: Region,
         edit: &Edit,
         current: Text,
-        shift: Shift,
+        shift: &Shift,
         author: &Author,
         fresh_id: &mut impl FnMut() -> HunkId,
     ) {
-        let touched = self.with_parts(touched);
-        let mut region = self.region(&touched, &shift.before);
-        let lines = relative(&shift.before, region.new.start);
-        let overwrites = region.user[lines.clone()].contains(&true);
-        if overwrites && matches!(author, Author::Agent(_)) {
-            self.absorb_user_lines(&touched, &mut region);
-        }
-        // The absorption may have widened the region.
+        let touched = region.touched.clone();
         let lines = relative(&shift.before, region.new.start);
         let (written, inside) =
-            self.user_lines(&region.user[lines.clone()], edit, &current, &shift, author);
+            self.user_lines(&region.user[lines.clone()], edit, &current, shift, author);
         region.user.splice(lines, written);
         self.current = current;
         region.new.end = region.new.end - shift.before.len() + shift.after.len();
@@ -282,12 +283,14 @@ impl ReviewState {
 
         let mut former: Vec<Hunk> = self.hunks[touched.clone()].to_vec();
         for hunk in &mut former {
+            let is_edited = hunk.new.start < shift.before.end && shift.before.start < hunk.new.end;
+            hunk.typed_inside |= inside && is_edited;
             shift.apply(&mut hunk.new);
-            hunk.typed_inside |= inside;
         }
-        let Region { old, new, user } = region;
+        let cuts = self.cuts(&touched, &former, &shift.before, author);
+        let Region { old, new, user, .. } = region;
         let blocks = diff::lines(&self.baseline, old, &self.current, new.clone());
-        let blocks = blocks.into_iter().flat_map(|block| self.parts(block)).collect();
+        let blocks = blocks.into_iter().flat_map(|block| self.parts(block, &cuts)).collect();
         let heirs = heirs(&former, blocks, author, &shift.after, (new.start, &user), fresh_id);
         let end = touched.start + heirs.len();
         self.hunks.splice(touched.clone(), heirs);
@@ -297,7 +300,7 @@ impl ReviewState {
 
     /// Applies the result of a decision to the baseline.
     fn settle(&mut self, decided: Range<usize>, current: Text, shift: &Shift) {
-        let Region { old, mut new, .. } = self.region(&decided, &shift.before);
+        let Region { old, mut new, .. } = self.region(decided.clone(), &shift.before);
         new.end = new.end - shift.before.len() + shift.after.len();
         self.current = current;
         let text = self.current.lines_slice(new.clone());
@@ -308,39 +311,6 @@ impl ReviewState {
         }
         self.hunks.drain(decided.clone());
         self.coalesce(decided.start);
-    }
-
-    /// Moves the user's lines of a proposal into the baseline before the agent overwrites them, so
-    /// that a rejection restores them.
-    fn absorb_user_lines(&mut self, touched: &Range<usize>, region: &mut Region) {
-        // Include the equal lines around, because their endings may merge with the kept lines.
-        if region.old.start > 0 && region.new.start > 0 {
-            region.old.start -= 1;
-            region.new.start -= 1;
-            region.user.insert(0, false);
-        }
-        if region.old.end < self.baseline.filled_lines()
-            && region.new.end < self.current.filled_lines()
-        {
-            region.old.end += 1;
-            region.new.end += 1;
-            region.user.push(false);
-        }
-        let lines = self.baseline.filled_lines();
-        for index in touched.clone().rev() {
-            let hunk = &self.hunks[index];
-            let kept = self.kept_on_reject(hunk);
-            let before = self.baseline.filled_lines();
-            self.baseline.replace(self.baseline.lines_to_chars(&hunk.old), &kept);
-            let after = self.baseline.filled_lines();
-            let old = &mut self.hunks[index].old;
-            old.end = (old.end + after).saturating_sub(before).max(old.start);
-            for later in &mut self.hunks[index + 1..] {
-                move_lines(&mut later.old, before, after);
-            }
-        }
-        region.old.end = region.old.end + self.baseline.filled_lines() - lines;
-        region.user.fill(false);
     }
 
     /// Returns for each line of the edited window whether the user typed text in it, and whether
@@ -388,7 +358,7 @@ impl ReviewState {
     }
 
     /// Returns the lines that hunks and a window span in both texts.
-    fn region(&self, touched: &Range<usize>, window: &Range<usize>) -> Region {
+    pub(super) fn region(&self, touched: Range<usize>, window: &Range<usize>) -> Region {
         let hunks = &self.hunks[touched.clone()];
         let start = hunks.first().map_or(window.start, |hunk| hunk.new.start.min(window.start));
         let end = hunks.last().map_or(window.end, |hunk| hunk.new.end.max(window.end));
@@ -400,6 +370,7 @@ impl ReviewState {
             old: self.old_line(touched.start, start)..self.old_line(touched.end, end),
             new: start..end,
             user,
+            touched,
         }
     }
 

@@ -200,16 +200,17 @@ fn a_decision_on_a_hunk_that_is_gone_changes_nothing() {
 }
 
 #[test]
-fn a_newer_agent_edit_takes_a_hunk_over() {
+fn a_newer_agent_edit_takes_over_a_hunk_that_it_changes() {
     let mut fixture = Fixture::new(FIVE);
     fixture.replace("two", "2", &agent("first"));
     fixture.replace("four", "4", &agent("second"));
-    fixture.replace("2\nthree", "2\n3", &agent("third"));
+    fixture.replace("2\nthree", "II\n3", &agent("third"));
     let calls: Vec<_> =
         fixture.review.hunks().iter().map(|hunk| hunk.origin.call.clone()).collect();
-    assert_eq!(calls, ["third"]);
+    assert_eq!(calls, ["third", "second"]);
     fixture.shows(expect![[r#"
-        0 "two\nthree\nfour\n" → "2\n3\n4\n"
+        0 "two\nthree\n" → "II\n3\n"
+        1 "four\n" → "4\n"
     "#]]);
 }
 

@@ -78,7 +78,10 @@ impl Fixture {
 
     fn run(&mut self, op: Op) {
         match op {
-            Op::Agent(at, len, text) => self.splice(self.spot(at, len), &text, &agent("call")),
+            Op::Agent(at, len, text) => {
+                // Of several calls.
+                self.splice(self.spot(at, len), &text, &agent(&format!("call {}", at % 4)));
+            }
             Op::User(at, len, text) => self.splice(self.spot(at, len), &text, &Author::User),
             Op::Accept(index) => {
                 if let Some(index) = self.pick(index) {
@@ -127,7 +130,7 @@ fn agent_lines(fixture: &mut Fixture, step: usize, at: u8, gone: usize, come: us
     let start = (lines + 1) * usize::from(at) / 256;
     let range = text.lines_to_chars(&(start..(start + gone).min(lines)));
     let insert: String = (0..come).map(|i| format!("agent {step} {i}\n")).collect();
-    fixture.splice(range, &insert, &agent("call"));
+    fixture.splice(range, &insert, &agent(&format!("call {}", step % 3)));
 }
 
 /// A quarter of the usual cases keeps the suite quick; `PROPTEST_CASES` asks for more. Found

@@ -64,7 +64,7 @@ impl Pair {
         match *step {
             Step::Agent(at, gone, come) => {
                 let gone = self.lines(at, gone);
-                self.edit(gone, self.named("agent", come), &agent("call"));
+                self.edit(gone, self.named("agent", come), &self.call());
             }
             Step::User(at, gone, come) => {
                 let gone = self.lines(at, gone);
@@ -83,7 +83,7 @@ impl Pair {
                 if below {
                     come.extend([blank(1), block("below")]);
                 }
-                self.edit(gone, come, &agent("call"));
+                self.edit(gone, come, &self.call());
             }
             Step::Restore(pick) => {
                 let Some(hunk) = self.pick(pick).map(|i| self.fixture.review.hunks()[i].clone())
@@ -93,7 +93,7 @@ impl Pair {
                 let old = self.fixture.review.old_text(&hunk);
                 let old =
                     old.split_inclusive('\n').map(str::to_owned).take(1 + usize::from(pick % 3));
-                self.edit(hunk.new, old.collect(), &agent("call"));
+                self.edit(hunk.new, old.collect(), &self.call());
             }
             Step::BringBack(pick) => {
                 let Some(hunk) = self.pick(pick).map(|i| self.fixture.review.hunks()[i].clone())
@@ -136,6 +136,11 @@ impl Pair {
             let former = known.iter().find(|(_, a, b)| *a == old && *b == new);
             assert!(former.is_none_or(|(former, ..)| *former == id), "a hunk was renamed");
         }
+    }
+
+    /// Each edit of the agent is a call of its own.
+    fn call(&self) -> Author {
+        agent(&format!("call {}", self.number))
     }
 
     fn edit(&mut self, gone: Range<usize>, come: Vec<String>, author: &Author) {

@@ -75,6 +75,104 @@ fn a_later_call_that_changes_one_part_is_the_origin_of_that_part_alone() {
     assert_eq!(calls, ["call", "later"]);
 }
 
+/// The example of a function directly above a changed signature, and of two calls on neighbouring lines.
+#[test]
+fn a_function_directly_above_a_changed_signature_is_decided_alone() {
+    let base = "import re\ndef short(text, max_length=45):\n    return text\n";
+    let new = "import re\ndef _cut(words, limit):\n    return words[:limit]\ndef short(text, *, max_length=45):\n    return text\n";
+    for (index, left) in [
+        (0, "import re\ndef short(text, *, max_length=45):\n    return text\n"),
+        (
+            1,
+            "import re\ndef _cut(words, limit):\n    return words[:limit]\ndef short(text, max_length=45):\n    return text\n",
+        ),
+    ] {
+        let mut fixture = Fixture::new(base);
+        fixture.perform(&Change::between(&Text::new(base), &Text::new(new)), &agent("call"));
+        let former = fixture.show();
+        fixture.reject(index);
+        assert_eq!(fixture.text(), left);
+        fixture.undo();
+        assert_eq!(fixture.show(), former);
+        fixture.reject_all();
+        assert_eq!(fixture.text(), base);
+    }
+}
+
+#[test]
+fn neighbouring_lines_that_two_calls_changed_are_decided_alone() {
+    let both = "0 \"two\\n\" → \"2\\n\"\n1 \"three\\n\" → \"3\\n\"\n";
+    for is_second_above in [false, true] {
+        let mut fixture = Fixture::new(FIVE);
+        fixture.replace(
+            if is_second_above { "three" } else { "two" },
+            if is_second_above { "3" } else { "2" },
+            &agent("a"),
+        );
+        let first = fixture.show();
+        fixture.replace(
+            if is_second_above { "two" } else { "three" },
+            if is_second_above { "2" } else { "3" },
+            &agent("b"),
+        );
+        let show = fixture.show();
+        if !is_second_above {
+            assert_eq!(show, both);
+        }
+        assert_eq!(fixture.review.hunks().len(), 2);
+        // The editor undoes the second call; its accept does not touch the first.
+        fixture.undo();
+        assert_eq!(fixture.show(), first);
+        fixture.redo();
+        assert_eq!(fixture.show(), show);
+        fixture.accept(0);
+        assert_eq!(fixture.review.hunks().len(), 1);
+        fixture.reject(0);
+        assert_eq!(fixture.text(), FIVE.replace("two", "2"));
+    }
+}
+
+#[test]
+fn a_name_that_calls_change_line_by_line_is_one_edit() {
+    let base: String = (0..30).map(|n| format!("former[{n}] = {n};\n")).collect();
+    let mut fixture = Fixture::new(&base);
+    for n in 0..30 {
+        fixture.replace(&format!("former[{n}]"), &format!("present[{n}]"), &agent(&n.to_string()));
+    }
+    assert_eq!(fixture.review.hunks().len(), 1);
+    fixture.reject_all();
+    assert_eq!(fixture.text(), base);
+}
+
+#[test]
+fn twenty_calls_on_neighbouring_lines_are_decided_in_any_order() {
+    let base: String = (0..20).map(|n| format!("old {n}\n")).collect();
+    let mut fixture = Fixture::new(&base);
+    for n in 0..20 {
+        fixture.replace(&format!("old {n}\n"), &format!("new_{n}\n"), &agent(&n.to_string()));
+    }
+    assert_eq!(fixture.review.hunks().len(), 20);
+    for index in [7, 3, 11] {
+        fixture.reject(index);
+    }
+    assert_eq!(fixture.review.hunks().len(), 17);
+    fixture.reject_all();
+    assert_eq!(fixture.text(), base);
+}
+
+/// The agent then changes or deletes the lines below.
+#[test]
+fn a_line_that_the_user_typed_between_lines_of_the_agent_keeps_its_place() {
+    for below in ["", "4\n", "four\nmore\n"] {
+        let mut fixture = Fixture::new(FIVE);
+        fixture.replace("three\n", "a\nb\n", &agent("first"));
+        fixture.user("a\n", "a\nmine\n");
+        fixture.replace("four\n", below, &agent("second"));
+        fixture.reject_all();
+        assert_eq!(fixture.text(), "one\ntwo\nthree\nmine\nfour\nfive\n", "{below:?}");
+    }
+}
+
 /// A part as the user sees it: its texts, and the decision, if there is one.
 type Part = (String, String, Option<bool>);
 
