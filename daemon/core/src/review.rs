@@ -337,6 +337,7 @@ impl FileReview {
         let before = self.state.clone();
         let edits = self.minimal(change);
         self.edit(&edits, &Author::User);
+        self.memory.disown(&mut self.state);
         if let Some(known) = self.memory.with_more_pending(&self.state) {
             self.state = known;
             return;

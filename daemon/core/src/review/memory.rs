@@ -3,6 +3,7 @@
 use std::{
     cmp::Reverse,
     collections::{HashMap, HashSet, VecDeque},
+    ops::Range,
 };
 
 use super::{Hunk, HunkId, state::ReviewState, unaccept::AcceptedHunks};
@@ -85,6 +86,31 @@ impl Memory {
             .min_by_key(|&index| index.abs_diff(self.at))?;
         self.at = found;
         self.states.get(found).cloned()
+    }
+
+    /// Forgets the user's part in hunks that have the lines of the agent again: the user has taken their typing
+    /// back by hand.
+    pub(super) fn disown(&self, here: &mut ReviewState) {
+        let ReviewState { baseline, current, hunks } = here;
+        for hunk in hunks.iter_mut().filter(|hunk| hunk.mixed) {
+            let is_same =
+                |text: &Text, lines: &Range<usize>, other: &Text, others: &Range<usize>| {
+                    let (span, others) = (text.lines_to_chars(lines), other.lines_to_chars(others));
+                    span.len() == others.len()
+                        && text.rope().slice(span) == other.rope().slice(others)
+                };
+            let was_the_agents = self.states.iter().any(|state| {
+                let known = state.hunks.iter().find(|known| known.id == hunk.id && !known.mixed);
+                known.is_some_and(|known| {
+                    is_same(current, &hunk.new, &state.current, &known.new)
+                        && is_same(baseline, &hunk.old, &state.baseline, &known.old)
+                })
+            });
+            if was_the_agents {
+                (hunk.mixed, hunk.typed_inside) = (false, false);
+                hunk.user.fill(false);
+            }
+        }
     }
 
     /// The nearest state of a text: one with this baseline or, if there is none, another one that

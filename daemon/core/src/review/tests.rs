@@ -450,6 +450,23 @@ fn a_word_typed_inside_a_line_of_the_agent_is_known_and_can_go_with_the_hunk() {
     }
 }
 
+/// Also where the rest of the file changed meanwhile, so that the text is no former one.
+#[test]
+fn typing_that_the_user_takes_back_by_hand_leaves_no_trace() {
+    let mut fixture = Fixture::new(FIVE);
+    fixture.agent("three\n", "first\nsecond\n");
+    for (typed, again) in [("first // short", "first"), ("first\nmine", "first")] {
+        fixture.user("first", typed);
+        assert!(fixture.review.hunks()[0].mixed);
+        fixture.user("five", "five!");
+        fixture.user(typed, again);
+        let hunk = fixture.review.hunks()[0].clone();
+        assert_eq!((hunk.mixed, fixture.review.line_typed_in(&hunk)), (false, None), "{typed}");
+    }
+    fixture.reject_all();
+    assert_eq!(fixture.text(), FIVE.replace("five", "five!!"));
+}
+
 #[test]
 fn dropping_what_the_user_typed_settles_the_hunk_and_can_be_undone() {
     let mut fixture = Fixture::new("a\nold\nb\n");
