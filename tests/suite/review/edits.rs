@@ -199,6 +199,20 @@ async fn text_typed_while_an_edit_is_in_flight_is_kept() {
     test.finish().await;
 }
 
+/// Each of the first six attempts meets a newer text.
+#[tokio::test]
+async fn an_edit_lands_in_the_first_pause_of_a_user_who_types_steadily() {
+    let test = test(&[("a", "one\ntwo\n")]).await;
+    test.open_file("a");
+    for _ in 0..6 {
+        test.editor.will_fail(ApplyFault::Type("x"));
+    }
+    play(&test, edit("c1", "a", "two", "2")).await;
+    assert_eq!(test.text("a"), "xxxxxxone\n2\n");
+    assert_eq!(diff(&test, "a").await, "1-2: -two +2\n");
+    test.finish().await;
+}
+
 #[tokio::test]
 async fn a_refusal_of_the_editor_is_reported_to_the_model() {
     for (reason, words) in [

@@ -98,6 +98,8 @@ impl FileChange for Replacement {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use expect_test::{Expect, expect};
 
     use super::*;
@@ -200,25 +202,39 @@ mod tests {
             expect!["failure: a: `old_text` is not in the file. It must match exactly, whitespace included. Nothing in the file resembles it; read the file again."],
         )
         .await;
+    }
 
-        let fixture = Fixture::new(&[("a", "one")]);
-        fixture.user_types_first(
-            "a",
-            &[
-                "one1",
-                "one12",
-                "one123",
-                "one",
-                "one1",
-                "one12",
-                "0\n1\n2\n3\n4\none1234\n6\n7\n8\n9\n",
-            ],
-        );
+    #[tokio::test(start_paused = true)]
+    async fn an_edit_waits_for_a_pause_of_a_user_who_types_steadily() {
+        let fixture = Fixture::new(&[("a", "one\ntwo\n")]);
+        fixture.user_types_steadily("a", 50);
+        check(&fixture, edit("a", "one", "1"), expect!["Edited a (+1 −1)."]).await;
+        assert_eq!(fixture.proposed("a"), format!("1\ntwo\n{}", "x".repeat(50)));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_edit_of_a_file_that_keeps_changing_is_given_up_with_its_place() {
+        let fixture = Fixture::new(&[("a", "0\n1\n2\n3\n4\none\n6\n7\n8\n9\n")]);
+        fixture.user_types_steadily("a", 1_000);
         check(
             &fixture,
             edit("a", "one", "1"),
-            expect!["failure: `a` kept changing while this edit was made (7 tries); nothing was changed. The user may be typing in it: read it again before the next edit.\nThe place as it is now:\n3\t2\n4\t3\n5\t4\n6\tone1234\n7\t6\n8\t7\n9\t8"],
+            expect!["failure: `a` kept changing for 30 seconds while this edit was made; nothing was changed. The user is probably typing in it. Do other work first, then read it again and repeat the edit.\nThe place as it is now:\n3\t2\n4\t3\n5\t4\n6\tone\n7\t6\n8\t7\n9\t8"],
         )
         .await;
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_edit_that_waits_for_a_pause_is_cancelled_at_once() {
+        let fixture = Fixture::new(&[("a", "one\n")]);
+        fixture.user_types_steadily("a", 1_000);
+        let began = tokio::time::Instant::now();
+        let cancel = async {
+            tokio::time::sleep(Duration::from_secs(2)).await;
+            fixture.cancel();
+        };
+        let (answer, ()) = tokio::join!(fixture.call("edit_file", edit("a", "one", "1")), cancel);
+        assert_eq!(answer, "failure: Cancelled; nothing was changed.");
+        assert!(began.elapsed() < Duration::from_secs(3));
     }
 }

@@ -9,6 +9,7 @@ use cairn_core::{
 };
 use cairn_protocol::{Preview, PreviewTexts, ToolKind, ToolLabel, ToolStats};
 use futures_util::future::{BoxFuture, FutureExt};
+use tokio::time::Instant;
 
 use super::{
     Access, Approved, Call, Proposal, Proposed, ToolContext, ToolFailure, ToolOutput, Wanted,
@@ -16,16 +17,16 @@ use super::{
 };
 use crate::{edit_problem, workspace::WorkspacePath};
 
-/// Delays before a change is computed again because the file changed. The first retry is immediate; the
-/// later ones exceed the time between two keys of a typing user.
-const PAUSES: [Duration; 6] = [
-    Duration::ZERO,
-    Duration::ZERO,
-    Duration::ZERO,
-    Duration::from_millis(200),
-    Duration::from_millis(400),
-    Duration::from_millis(800),
-];
+/// Attempts at once, before the first wait.
+const ATTEMPTS_AT_ONCE: usize = 4;
+/// Time without a change that counts as a pause of the user's typing: longer than between two keys.
+const PAUSE: Duration = Duration::from_millis(400);
+/// Longest wait for a pause. Then the next attempt is between two keys.
+const LONGEST_WAIT: Duration = Duration::from_secs(3);
+/// Time of all waits, after which the edit is given up.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// Time between two looks at the file during a wait.
+const LOOK_EVERY: Duration = Duration::from_millis(40);
 
 /// Wanted state of a file, and the report that it was reached.
 pub(super) struct Computed {
@@ -183,8 +184,10 @@ async fn propose(
     asked_about: Option<Option<Text>>,
 ) -> Result<ToolOutput, ToolFailure> {
     let path = change.path();
-    let mut pauses = PAUSES.into_iter();
+    let mut attempts = 0;
+    let mut waited = Duration::ZERO;
     loop {
+        attempts += 1;
         let (looking, computing) = (context.clone(), Arc::clone(&change));
         let asked_about = asked_about.clone();
         let (base, Computed { wanted, done, note }) = blocking(move || {
@@ -233,15 +236,18 @@ async fn propose(
                     ..ToolOutput::default()
                 });
             }
-            Proposed::Stale => match pauses.next() {
-                Some(pause) => tokio::select! {
-                    () = tokio::time::sleep(pause) => {}
+            Proposed::Stale if attempts < ATTEMPTS_AT_ONCE => {}
+            Proposed::Stale if waited < PATIENCE => {
+                let began = Instant::now();
+                tokio::select! {
+                    () = pause_of_typing(&context, path) => {}
                     () = context.cancel.cancelled() => {
                         return Err(ToolFailure::Tell("Cancelled; nothing was changed.".to_owned()));
                     }
-                },
-                None => break,
-            },
+                }
+                waited += began.elapsed();
+            }
+            Proposed::Stale => break,
             Proposed::Astray => {
                 return Err(ToolFailure::Tell(format!(
                     "The editor changed `{path}`, but the text that arrived is not the one you \
@@ -276,10 +282,28 @@ async fn propose(
     })
     .await?;
     Err(ToolFailure::Tell(format!(
-        "`{path}` kept changing while this edit was made ({} tries); nothing was changed. The user \
-         may be typing in it: read it again before the next edit.{place}",
-        PAUSES.len() + 1
+        "`{path}` kept changing for {} seconds while this edit was made; nothing was changed. The user \
+         is probably typing in it. Do other work first, then read it again and repeat the edit.{place}",
+        PATIENCE.as_secs()
     )))
+}
+
+/// Waits until the file has not changed for a while, or until it changed after the longest wait: then
+/// the time to the next key is longest.
+async fn pause_of_typing(context: &ToolContext, path: &WorkspacePath) {
+    let version = || context.docs.get(&path.key()).map(|document| document.version);
+    let began = Instant::now();
+    let (mut seen, mut since) = (version(), began);
+    while since.elapsed() < PAUSE {
+        tokio::time::sleep(LOOK_EVERY).await;
+        let now = version();
+        if now != seen {
+            if began.elapsed() >= LONGEST_WAIT {
+                return;
+            }
+            (seen, since) = (now, Instant::now());
+        }
+    }
 }
 
 /// Current lines at the start of a change.

@@ -12,6 +12,7 @@ use cairn_core::{subagent::SubagentReport, text::Text};
 use cairn_protocol::{AskParams, EditProblem, ReviewMode};
 use futures_util::future::{BoxFuture, FutureExt};
 use serde_json::Value;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -158,6 +159,22 @@ impl Fixture {
         self.editor.state.lock().expect("not poisoned").typing.extend(texts);
     }
 
+    /// The user appends a character every 120 ms, so many of them. No edit arrives between two keys.
+    pub(super) fn user_types_steadily(&self, name: &str, keys: u32) {
+        const GAP: Duration = Duration::from_millis(120);
+        let (editor, path) = (Arc::clone(&self.editor), self.path(name));
+        editor.state.lock().expect("not poisoned").typing_until = Some(Instant::now() + GAP * keys);
+        let mut text = self.present(name).expect("a file");
+        editor.show(&path, &text);
+        tokio::spawn(async move {
+            for _ in 0..keys {
+                tokio::time::sleep(GAP).await;
+                text.push('x');
+                editor.show(&path, &text);
+            }
+        });
+    }
+
     pub(super) fn refuse(&self, reason: &str) {
         self.editor.state.lock().expect("not poisoned").refusal = Some(reason.to_owned());
     }
@@ -181,6 +198,7 @@ struct Editor {
 struct State {
     proposed: HashMap<PathBuf, String>,
     typing: VecDeque<(PathBuf, String)>,
+    typing_until: Option<Instant>,
     refusal: Option<String>,
     unsaved: Vec<String>,
 }
@@ -188,10 +206,11 @@ struct State {
 impl Editor {
     fn show(&self, path: &Path, text: &str) {
         let uri = uri_of(path).expect("an absolute path");
+        let former = self.docs.get(&key_of(path).expect("an absolute path"));
         self.docs.put(Document {
             key: uri.as_str().into(),
             uri,
-            version: 1,
+            version: former.map_or(1, |document| document.version + 1),
             text: Text::new(text),
         });
     }
@@ -218,7 +237,9 @@ impl Edits for Editor {
         let mut state = self.state.lock().expect("not poisoned");
         let answer = if let Some(reason) = &state.refusal {
             Proposed::Refused(EditProblem::EditorFailed { reason: reason.clone() })
-        } else if self.present(&proposal.path) != proposal.base {
+        } else if self.present(&proposal.path) != proposal.base
+            || state.typing_until.is_some_and(|end| Instant::now() <= end)
+        {
             Proposed::Stale
         } else {
             let old = proposal.base.map(|base| base.to_string()).unwrap_or_default();
