@@ -5,7 +5,7 @@ import { CurrentEdit } from "../src/review/currentEdit";
 import { ReviewKeys } from "../src/review/reviewKeys";
 import { ReviewStore } from "../src/stores/review";
 import { editAt } from "./entries";
-import { FakeEditor, documentChanges, drawn, registered, window } from "./vscode";
+import { FakeEditor, Position, documentChanges, drawn, registered, window } from "./vscode";
 
 /** A file with this many edits, and an editor with the cursor in the first. */
 class Desk {
@@ -60,6 +60,53 @@ class Desk {
   }
 }
 
+/** The text of an editor, in which the window types. It refuses an edit that was made for an older text. */
+class TextOf {
+  text = "";
+  refused = 0;
+  #version = 0;
+  #cursor = 0;
+
+  constructor(private readonly editor: FakeEditor) {
+    const offset = ({ character }: { character: number }): number => character;
+    Object.assign(editor.document, { offsetAt: offset, positionAt: (character: number) => ({ line: 0, character }) });
+    Object.assign(editor, { edit: (build: (edit: unknown) => void) => this.#edit(build) });
+    this.#show();
+  }
+
+  type(text: string): void {
+    this.#replace(this.#cursor, text);
+  }
+
+  async #edit(build: (edit: unknown) => void): Promise<boolean> {
+    const inserts: [number, string][] = [];
+    const version = this.#version;
+    build({ insert: ({ character }: { character: number }, text: string) => inserts.push([character, text]) });
+    await Promise.resolve();
+    if (version !== this.#version) {
+      this.refused += 1;
+      return false;
+    }
+    inserts.forEach(([at, text]) => this.#replace(at, text));
+    return true;
+  }
+
+  #replace(at: number, text: string): void {
+    this.text = this.text.slice(0, at) + text + this.text.slice(at);
+    this.#cursor += at <= this.#cursor ? text.length : 0;
+    this.#version += 1;
+    const place = { line: 0, character: at };
+    const change = { range: { start: place, end: place }, rangeOffset: at, rangeLength: 0, text };
+    documentChanges.forEach((listener) => listener({ document: this.editor.document, reason: undefined, contentChanges: [change] }));
+    this.#show();
+  }
+
+  /** The selection follows the change of the text. */
+  #show(): void {
+    this.editor.selection = { active: new Position(0, this.#cursor) };
+  }
+}
+
 describe("the review mode", () => {
   let desk: Desk;
 
@@ -89,20 +136,34 @@ describe("the review mode", () => {
   });
 
   it("loses no letter of what is typed while the mode ends", async () => {
-    const typed: string[] = [];
-    registered.set("type", (...args: unknown[]) => {
-      typed.push((args[0] as { text: string }).text);
-    });
-    desk.type("z", 0);
-    await Promise.all([desk.press("accept"), desk.press("reject"), desk.press("rejectFile")]);
-    expect([typed, desk.decided]).toEqual([["y", "n", "N"], []]);
+    const text = new TextOf(desk.editor);
+    text.type("z");
+    const letters = [desk.press("accept"), desk.press("reject"), desk.press("rejectFile")];
+    await Promise.all(letters);
+    expect([text.text, desk.decided]).toEqual(["zynN", []]);
     await registered.get("cairn.review.start")?.();
     await registered.get("cairn.review.stop")?.();
     await desk.press("accept");
-    expect([typed.length, desk.decided]).toEqual([3, []]);
+    expect([text.text, desk.decided]).toEqual(["zynN", []]);
+  });
+
+  it("keeps the order of letters, of which VS Code types some itself before the others arrive", async () => {
+    const text = new TextOf(desk.editor);
+    text.type(" ");
+    text.type("z");
+    const first = desk.press("accept");
+    // Typed in the window before the letter `y` is inserted.
+    text.type("n");
+    text.type("e");
+    const second = desk.press("undo");
+    text.type("w");
+    await Promise.all([first, second]);
+    expect(text.text).toBe(" zyneuw");
+    expect(text.refused).toBeGreaterThan(0);
   });
 
   it("ends when the user types, not when the agent does", async () => {
+    new TextOf(desk.editor);
     desk.applying = true;
     desk.type("x", 0);
     desk.applying = false;

@@ -4,6 +4,7 @@ import type { EditPort } from "../edits/applyEdit";
 import { contextKeys } from "../status/contextKeys";
 import type { PlacedHunk, ReviewStore } from "../stores/review";
 import type { CurrentEdit } from "./currentEdit";
+import { LateLetters } from "./lateLetters";
 import { nextReport, reportWithout } from "./report";
 
 /** Effect of a key of the review mode. */
@@ -35,6 +36,7 @@ export class ReviewKeys implements vscode.Disposable {
   #on = false;
   /** The mode ended by typing: what is typed next goes into the text as well. */
   #typing = false;
+  readonly #late = new LateLetters();
   /** Keys take effect one after the other, however quickly they are pressed. */
   #keys: Promise<unknown> = Promise.resolve();
   /** Keys that were pressed and have not taken effect. */
@@ -57,6 +59,7 @@ export class ReviewKeys implements vscode.Disposable {
       vscode.window.onDidChangeTextEditorSelection(() => this.#update()),
       vscode.window.onDidChangeActiveTextEditor(() => this.#update()),
       vscode.workspace.onDidChangeTextDocument((change) => {
+        this.#late.follow(change.document, change.contentChanges);
         if (this.#on && this.#isTyped(change)) {
           this.#stop();
           this.#typing = true;
@@ -89,21 +92,19 @@ export class ReviewKeys implements vscode.Disposable {
   }
 
   #press(key: Key): Promise<unknown> {
+    if (!this.#on) {
+      // VS Code did not know yet that typing had ended the mode: the key is a letter of the text.
+      return this.#typing ? this.#late.insert(LETTERS[key]) : Promise.resolve();
+    }
     const queued = this.#waiting > 0;
     this.#waiting += 1;
-    const pressed = this.#keys.then(() => (this.#on ? this.#run(key, queued) : this.#typeLate(key)));
+    // A key that has not taken effect when the mode ends has none: one decides only what is in sight.
+    const pressed = this.#keys.then(() => (this.#on ? this.#run(key, queued) : undefined));
     this.#keys = pressed.then(
       () => (this.#waiting -= 1),
       () => (this.#waiting -= 1),
     );
     return pressed;
-  }
-
-  /** Types a letter that came as a key of the mode, because VS Code did not know yet that it had ended. */
-  async #typeLate(key: Key): Promise<void> {
-    if (this.#typing) {
-      await vscode.commands.executeCommand("type", { text: LETTERS[key] });
-    }
   }
 
   /** `queued`: the key was pressed before an earlier one had taken effect. */
