@@ -103,6 +103,10 @@ export class ReviewCommands implements vscode.Disposable {
     if (feedback === undefined) {
       return false;
     }
+    const isRow = pointerPlace(decision, arg) === `${decision} row`;
+    if (isRow && (await vscode.commands.executeCommand<boolean | undefined>("cairn.edits.click", decision, arg)) === false) {
+      return false;
+    }
     const decided = await this.#decide(decision, choice, feedback);
     if (decided && pointerPlace(decision, arg) === undefined) {
       void vscode.commands.executeCommand("setContext", "cairn.hasUsedKeys", true);

@@ -7,6 +7,7 @@ import { type PlacedHunk, type ReviewStore, canAccept, counts, isRemoval, lineCo
 import { edits, proposedEdits } from "../text/counts";
 import { label, oneLine } from "../text/display";
 import { movedFrom } from "../text/review";
+import { DecidedRows } from "./decidedRows";
 import { type Group, byPlanItem } from "./groups";
 import { type Keyed, advances, reportWithout } from "./report";
 
@@ -48,6 +49,7 @@ export class EditsTree implements vscode.TreeDataProvider<EditRow>, vscode.Dispo
   readonly #changed = new vscode.EventEmitter<undefined>();
   readonly #view: vscode.TreeView<EditRow>;
   readonly #subscriptions: vscode.Disposable;
+  readonly #decided: DecidedRows;
   #byStep: boolean;
 
   readonly onDidChangeTreeData = this.#changed.event;
@@ -58,10 +60,12 @@ export class EditsTree implements vscode.TreeDataProvider<EditRow>, vscode.Dispo
     private readonly memory: Memory,
   ) {
     this.#byStep = memory.get(BY_STEP) === true;
+    this.#decided = new DecidedRows(reviews, () => this.#refresh());
     this.#view = vscode.window.createTreeView<EditRow>("cairn.edits", { treeDataProvider: this, showCollapseAll: true });
     this.#subscriptions = vscode.Disposable.from(
       this.#changed,
       this.#view,
+      this.#decided,
       reviews.onDidChange(() => this.#refresh()),
       plans.onDidChange(() => {
         if (this.#byStep) {
@@ -75,6 +79,7 @@ export class EditsTree implements vscode.TreeDataProvider<EditRow>, vscode.Dispo
       vscode.commands.registerCommand("cairn.edits.rejectWithReason", (arg?: Keyed) => this.#decide("reject", arg, { asks: true })),
       vscode.commands.registerCommand("cairn.edits.acceptFile", (arg?: Keyed) => this.#decide("accept", arg, { file: true })),
       vscode.commands.registerCommand("cairn.edits.rejectFile", (arg?: Keyed) => this.#decide("reject", arg, { file: true })),
+      vscode.commands.registerCommand("cairn.edits.click", (decision: Decision, row: EditRow) => this.#click(decision, row)),
       vscode.commands.registerCommand("cairn.groupByFile", () => this.#group(false)),
       vscode.commands.registerCommand("cairn.groupByStep", () => this.#group(true)),
     );
@@ -88,7 +93,7 @@ export class EditsTree implements vscode.TreeDataProvider<EditRow>, vscode.Dispo
       case "step":
         return row.placed.map((placed) => hunkRow(placed, true));
       case "file":
-        return this.reviews.placed(row.uri).map((placed) => hunkRow(placed, false));
+        return this.#decided.placed(row.uri).map((placed) => hunkRow(placed, false));
       case "hunk":
         return [];
     }
@@ -107,8 +112,10 @@ export class EditsTree implements vscode.TreeDataProvider<EditRow>, vscode.Dispo
         return stepItem(row);
       case "file":
         return fileItem(row.file, row.opened);
-      case "hunk":
-        return hunkItem(row.placed, row);
+      case "hunk": {
+        const decision = this.#decided.decision(row.placed);
+        return decision === undefined ? hunkItem(row.placed, row) : decidedItem(row, decision);
+      }
     }
   }
 
@@ -126,6 +133,18 @@ export class EditsTree implements vscode.TreeDataProvider<EditRow>, vscode.Dispo
     } else {
       await vscode.commands.executeCommand("cairn.revealHunk", { uri: row.uri, hunkId: row.hunkId, focus: true });
     }
+  }
+
+  /**
+   * Keeps the row whose button is clicked in its place. Returns false if the row has only just moved under the
+   * pointer, or is decided: then the click has no effect.
+   */
+  #click(decision: Decision, row: EditRow): boolean {
+    if (row.kind !== "hunk" || this.#decided.hasMoved() || this.#decided.decision(row.placed) !== undefined) {
+      return false;
+    }
+    this.#decided.keep(row.placed, decision);
+    return true;
   }
 
   /** Decides the selected row, an edit, a file or a step, and goes on to the next edit. */
@@ -165,17 +184,18 @@ export class EditsTree implements vscode.TreeDataProvider<EditRow>, vscode.Dispo
   #hunkRows(): HunkRow[] {
     return this.getChildren()
       .flatMap((row) => this.getChildren(row))
-      .filter((row) => row.kind === "hunk");
+      .filter((row) => row.kind === "hunk")
+      .filter((row) => this.#decided.decision(row.placed) === undefined);
   }
 
   #files(): EditRow[] {
-    const { files } = this.reviews;
+    const files = this.#decided.files();
     const opened = files.length <= MOST_OPENED;
     return files.map((file) => ({ kind: "file", file, uri: file.uri, rev: file.rev, opened }));
   }
 
   #steps(): EditRow[] {
-    const placed = this.reviews.files.flatMap(({ uri }) => this.reviews.placed(uri));
+    const placed = this.#decided.files().flatMap(({ uri }) => this.#decided.placed(uri));
     return byPlanItem(placed, this.plans.sessionId ?? "", this.plans.items).map((group) => ({ kind: "step", ...group }));
   }
 
@@ -278,6 +298,18 @@ function wholeFileItem(placed: PlacedHunk, row: HunkRow): vscode.TreeItem | unde
   item.command = deleted
     ? { command: "cairn.openDeleted", title: t("Show Deleted Text"), arguments: [row] }
     : { command: "cairn.revealHunk", title: t("Show"), arguments: [row] };
+  return item;
+}
+
+/** Row of a decided edit: no button, and grey. */
+function decidedItem({ placed, uri, hunkId }: HunkRow, decision: Decision): vscode.TreeItem {
+  const item = new vscode.TreeItem("", vscode.TreeItemCollapsibleState.None);
+  const line = t("Line {0}", placed.hunk.range.start.line + 1);
+  const state = decision === "accept" ? t("accepted") : t("rejected");
+  item.id = `hunk:${uri}#${hunkId}`;
+  item.description = [line, state, counts(placed.hunk)].join("  ");
+  item.iconPath = new vscode.ThemeIcon(decision === "accept" ? "check" : "discard", new vscode.ThemeColor("disabledForeground"));
+  item.accessibilityInformation = { label: `${line}, ${state}` };
   return item;
 }
 
