@@ -1,18 +1,13 @@
-import { l10n } from "vscode";
-
 import type { TaskRequests } from "../commands/taskRequests";
 import { reasonOf } from "../daemon/agent";
 import type { Attachment } from "../protocol";
-import { ARMED_AFTER_MS } from "../stores/approval";
 import type { Disposable } from "../stores/emitter";
 import type { TranscriptChange, TranscriptStore } from "../stores/transcript";
 import { decideFile, pendingOf } from "./edits";
-import { oneLine } from "../text/display";
-import { AttachmentTray, contentOf } from "./attachments";
-import { MOST } from "./attachmentLimits";
+import { ApprovalAnswers } from "./approvalAnswers";
+import { Composing, isOfComposer } from "./composing";
 import { type ItemFacts, copyText, messageVersion, textVersion, turnItems } from "./items";
 import type { ComposerMemory } from "./memory";
-import type { Mention } from "./mentions";
 import { type FromPage, VERSION, readMessage } from "./messages";
 import type { Page, Port } from "./port";
 import { type StateSources, footerOf, viewState } from "./state";
@@ -21,9 +16,6 @@ import { Sync } from "./sync";
 
 /** At most one repaint in this many milliseconds: a stream may bring hundreds of pieces a second. */
 export const REPAINT_MS = 50;
-
-/** Answers to approvals that are named beside their calls, the newest. */
-const ANSWERS_KEPT = 200;
 
 interface Parts extends StateSources {
   readonly transcript: TranscriptStore;
@@ -36,12 +28,8 @@ export class ConversationController implements Disposable {
   readonly #sync = new Sync();
   readonly #subscriptions: readonly Disposable[];
   readonly #dirty = new Set<string>();
-  /** Time at which each waiting approval came on screen. */
-  readonly #asked = new Map<string, number>();
-  #answers = new Map<string, string>();
-  readonly #tray: AttachmentTray;
-  /** Rows of the newest mention, by its number. */
-  #mentions: { readonly id: number; readonly rows: readonly Mention[] } = { id: -1, rows: [] };
+  readonly #answers: ApprovalAnswers;
+  readonly #composing: Composing;
   #page: Page | undefined;
   /** The page has asked for its content. What was posted before may be lost. */
   #ready = false;
@@ -59,7 +47,12 @@ export class ConversationController implements Disposable {
     private readonly parts: Parts,
     private readonly port: Port,
   ) {
-    this.#tray = new AttachmentTray((session, attachments) => parts.memory.setAttachments(session, attachments));
+    this.#answers = new ApprovalAnswers(parts.approvals, port);
+    this.#composing = new Composing(parts.memory, parts.tasks, port, {
+      session: () => this.#session,
+      post: (message) => this.#page?.post(message),
+      changed: () => this.#flush(),
+    });
     const { transcript, sessions, status, plans, reviews, approvals, modes, queue, questions } = parts;
     const update = (): void => this.#schedule();
     this.#subscriptions = [
@@ -83,12 +76,7 @@ export class ConversationController implements Disposable {
       plans.onDidChange(update),
       approvals.onDidAdd(update),
       approvals.onDidSettle((id) => {
-        this.#asked.delete(id);
-        // The cards below move to another place: they count as new.
-        const now = this.port.now();
-        for (const waiting of this.#asked.keys()) {
-          this.#asked.set(waiting, now);
-        }
+        this.#answers.settled(id);
         this.#schedule();
       }),
       modes.onDidChange(update),
@@ -109,7 +97,7 @@ export class ConversationController implements Disposable {
     this.#page = page;
     this.#ready = false;
     this.#state = "";
-    this.#asked.clear();
+    this.#answers.clear();
     if (page === undefined) {
       clearTimeout(this.#timer);
       this.#timer = undefined;
@@ -138,7 +126,7 @@ export class ConversationController implements Disposable {
     const { sessions, memory } = this.parts;
     this.#fresh = !sessions.running;
     const session = this.#fresh ? "" : (sessions.current ?? "");
-    this.#tray.restore(session, memory.attachments(session));
+    this.#composing.tray.restore(session, memory.attachments(session));
     this.focus();
     const draft = memory.draft(session);
     if (text !== "") {
@@ -149,7 +137,7 @@ export class ConversationController implements Disposable {
         memory.setDraft(session, draft + added);
       }
     }
-    this.#attach(session, attachments);
+    this.#composing.attach(session, attachments);
   }
 
   /** Takes over a text that was written elsewhere; false if that session is not in view, or has a draft. */
@@ -174,10 +162,14 @@ export class ConversationController implements Disposable {
 
   async #do(message: FromPage): Promise<void> {
     const { memory, sessions, tasks } = this.parts;
+    if (isOfComposer(message)) {
+      await this.#composing.take(message);
+      return;
+    }
     switch (message.type) {
       case "ready":
         this.#ready = true;
-        this.#mentions = { id: -1, rows: [] };
+        this.#composing.pageBegan();
         this.#page?.post({ v: VERSION, type: "setup", strings: pageStrings(), history: memory.history });
         this.#page?.post({ v: VERSION, type: "reminders", shown: this.#reminders });
         this.#reset();
@@ -186,12 +178,12 @@ export class ConversationController implements Disposable {
         this.#reset();
         break;
       case "send":
-        await this.#send(message.text, message.context, message.queue);
+        await this.#composing.send(message.text, message.context, message.queue);
         break;
       case "again": {
         const turn = sessions.turn;
         if (turn?.turnId === message.turn && turn.phase.kind === "ended" && turn.text !== "") {
-          await this.#send(turn.text, false, false);
+          await this.#composing.send(turn.text, false, false);
         }
         break;
       }
@@ -210,44 +202,11 @@ export class ConversationController implements Disposable {
         this.#fresh = false;
         this.#flush();
         break;
-      case "draft":
-        memory.setDraft(message.session, message.text);
-        break;
       case "approve":
-        this.#approve(message);
+        this.#touch(...[this.#answers.give(message) ?? []].flat());
         break;
       case "queue":
         await this.#queued(message);
-        break;
-      case "writeInEditor":
-        memory.setDraft(message.session, "");
-        this.port.run("cairn.openPrompt", message.text, message.session);
-        break;
-      case "attachText":
-      case "attachImage":
-      case "attachFiles": {
-        const { attachments, others } = await contentOf(message, this.port);
-        this.#attach(this.#session, attachments);
-        if (others > 0) {
-          this.#refuse(l10n.t("Only files and folders of the workspace can be attached."));
-        }
-        break;
-      }
-      case "detach":
-        this.#tray.remove(this.#session, message.id);
-        this.#flush();
-        break;
-      case "expand": {
-        const text = this.#tray.remove(this.#session, message.id)?.text;
-        this.#page?.post({ v: VERSION, type: "insert", text: text ?? "" });
-        this.#flush();
-        break;
-      }
-      case "mention":
-        await this.#mention(message.id, message.query);
-        break;
-      case "choose":
-        await this.#choose(message.id, message.row);
         break;
       case "open":
         this.port.open(message.target);
@@ -278,77 +237,6 @@ export class ConversationController implements Disposable {
     }
   }
 
-  /** Sends the user's words. If that fails, the page gets them back. */
-  async #send(text: string, withContext: boolean, queue: boolean): Promise<void> {
-    const { tasks, memory } = this.parts;
-    const session = this.#session;
-    const attachments = this.#tray.take(session);
-    if (text.trim() === "" && attachments.length === 0) {
-      return;
-    }
-    this.#flush();
-    // Until it has arrived it is a draft: a window that closes meanwhile does not lose it.
-    memory.setDraft(session, text);
-    try {
-      await tasks.say(text, session === "" ? undefined : session, withContext ? this.port.context() : {}, queue, attachments);
-    } catch (error) {
-      this.#tray.settle(session, attachments);
-      this.#flush();
-      this.#page?.post({ v: VERSION, type: "failed", text, reason: reasonOf(error) });
-      this.port.refused(text, error);
-      return;
-    }
-    this.#tray.settle(session, []);
-    if (text.trim() !== "") {
-      memory.sent(text);
-    }
-    if (memory.draft(session) === text) {
-      memory.setDraft(session, "");
-    }
-    this.#page?.post({ v: VERSION, type: "sent" });
-  }
-
-  #attach(session: string, attachments: readonly Attachment[]): void {
-    if (!attachments.every((attachment) => this.#tray.add(session, attachment))) {
-      this.#refuse(l10n.t("At most {0} attachments can be sent with a message.", MOST));
-    }
-    this.#flush();
-  }
-
-  #refuse(reason: string): void {
-    this.#page?.post({ v: VERSION, type: "refused", reason });
-  }
-
-  async #mention(id: number, query: string): Promise<void> {
-    const rows = await this.port.mentions(query).catch((error: unknown) => {
-      this.port.log(`A mention was not answered: ${reasonOf(error)}`);
-      return [];
-    });
-    // A later mention may have been asked for meanwhile, and answered.
-    if (id > this.#mentions.id) {
-      this.#mentions = { id, rows };
-      const shown = rows.map(({ icon, label, detail }) => ({ icon, label: oneLine(label, 100), detail: oneLine(detail, 200) }));
-      this.#page?.post({ v: VERSION, type: "mentions", id, rows: shown });
-    }
-  }
-
-  async #choose(id: number, row: number): Promise<void> {
-    const mention = id === this.#mentions.id ? this.#mentions.rows[row] : undefined;
-    if (mention === undefined) {
-      return;
-    }
-    try {
-      const attachment = await mention.attachment();
-      if (attachment === undefined) {
-        this.#refuse(l10n.t("{0}: there is nothing to attach.", mention.label));
-      } else {
-        this.#attach(this.#session, [attachment]);
-      }
-    } catch (error) {
-      this.#refuse(l10n.t("{0} cannot be attached: {1}", mention.label, reasonOf(error)));
-    }
-  }
-
   async #queued({ action, id, text }: Extract<FromPage, { type: "queue" }>): Promise<void> {
     const { tasks } = this.parts;
     switch (action) {
@@ -370,29 +258,6 @@ export class ConversationController implements Disposable {
     } catch (error) {
       this.#page?.post({ v: VERSION, type: "failed", text: "", reason: reasonOf(error) });
     }
-  }
-
-  /** An answer counts only for a question that was on screen for long enough, by the page and by our own clock. */
-  #approve({ id, decision, words, shownForMs }: Extract<FromPage, { type: "approve" }>): void {
-    const params = this.parts.approvals.get(id);
-    const asked = this.#asked.get(id);
-    if (params === undefined) {
-      return;
-    }
-    if (decision === "change" || decision === "always") {
-      this.port.run(decision === "change" ? "cairn.approval.showChange" : "cairn.approval.always", id);
-      return;
-    }
-    if (asked === undefined || shownForMs < ARMED_AFTER_MS || this.port.now() - asked < ARMED_AFTER_MS) {
-      return;
-    }
-    const said = { allowOnce: l10n.t("allowed once"), allowSession: l10n.t("allowed for this session"), deny: l10n.t("denied") }[decision];
-    if (this.parts.approvals.answer(id, decision, words) !== "counted") {
-      return;
-    }
-    this.#answers.set(`tool:${params.sessionId}/${params.callId}`, said);
-    this.#answers = new Map([...this.#answers].slice(-ANSWERS_KEPT));
-    this.#touch(params.turnId);
   }
 
   #changed({ place, grown }: TranscriptChange): void {
@@ -450,12 +315,10 @@ export class ConversationController implements Disposable {
     const shown = viewState(this.parts, this.#fresh, context);
     const moved = shown.session !== this.#session;
     this.#session = shown.session;
-    this.#tray.restore(shown.session, this.parts.memory.attachments(shown.session));
-    const chip = this.#tray.covers(shown.session, context) ? undefined : shown.chip;
-    const state = { ...shown, chip, chips: this.#tray.chips(shown.session) };
-    for (const { id } of state.cards) {
-      this.#asked.set(id, this.#asked.get(id) ?? this.port.now());
-    }
+    this.#composing.tray.restore(shown.session, this.parts.memory.attachments(shown.session));
+    const chip = this.#composing.tray.covers(shown.session, context) ? undefined : shown.chip;
+    const state = { ...shown, chip, chips: this.#composing.tray.chips(shown.session) };
+    this.#answers.shown(state.cards.map(({ id }) => id));
     if (moved || this.#stale) {
       const drafts = [...this.#turns()].map(([turn, entries]) => [turn, turnItems(entries, this.#facts)] as const);
       page.post(this.#sync.reset(drafts));
@@ -485,7 +348,7 @@ export class ConversationController implements Disposable {
 
   readonly #facts: ItemFacts = {
     pending: (uri, turn) => pendingOf(this.parts.reviews, uri, turn),
-    answered: (call) => this.#answers.get(call) ?? "",
+    answered: (call) => this.#answers.of(call),
     footer: (end, files) => footerOf(this.parts, end, files),
   };
 }
