@@ -548,7 +548,15 @@ export type OpenSessionParams = { sessionId: string,
  * `earlier` of a snapshot or of the previous page. The answer is then only the part of the
  * transcript before it, and no session comes into view.
  */
-before?: string, };
+before?: string, 
+/**
+ * The same for the part before this turn. Since 1.3.
+ */
+beforeTurn?: string, 
+/**
+ * The same for the part before this call, which is over. Since 1.3.
+ */
+beforeCall?: string, };
 
 export type OpenSessionResult = { "kind": "opened", session: SessionSnapshot, } | { "kind": "earlier", transcript: Array<TranscriptEntry>, 
 /**

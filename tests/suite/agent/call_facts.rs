@@ -87,7 +87,7 @@ async fn calls_tell_kind_target_numbers_and_times_also_after_a_restart() {
     let took = spent(&test.editor.notices());
     assert!(took.usage.input_tokens > 0);
     let test = test.restart().await;
-    let params = OpenSessionParams { session_id: end.session_id.clone(), before: None };
+    let params = OpenSessionParams { session_id: end.session_id.clone(), ..Default::default() };
     let opened = test.editor.request::<OpenSession>(params).await.unwrap();
     let OpenSessionResult::Opened { session } = opened else { panic!("asked for the newest page") };
     let mut again: Vec<_> = session

@@ -61,7 +61,7 @@ fn opened(result: OpenSessionResult) -> SessionSnapshot {
 }
 
 pub(super) async fn open(editor: &EditorDouble, session_id: &str) -> SessionSnapshot {
-    let params = OpenSessionParams { session_id: session_id.into(), before: None };
+    let params = OpenSessionParams { session_id: session_id.into(), ..Default::default() };
     opened(try_ask::<OpenSession>(editor, params).await.unwrap())
 }
 
@@ -293,7 +293,7 @@ async fn an_earlier_session_can_be_opened_and_is_restored_first() {
     assert_eq!(sessions.len(), 1);
     assert_eq!(sessions[0].session_id, first.session_id, "the one that was opened last");
     for id in ["s-0", "../../x", ""] {
-        let params = OpenSessionParams { session_id: id.into(), before: None };
+        let params = OpenSessionParams { session_id: id.into(), ..Default::default() };
         let refused = try_ask::<OpenSession>(&test.editor, params).await.unwrap_err();
         assert_eq!(refused.0, ErrorKind::UnknownSession, "{id}");
     }
@@ -309,7 +309,11 @@ async fn an_old_transcript_has_pages() {
     let (mut earlier, mut all) = (newest.earlier, newest.transcript);
     assert_eq!(all.len(), 1_000);
     while let Some(before) = earlier {
-        let params = OpenSessionParams { session_id: "s-long".into(), before: Some(before) };
+        let params = OpenSessionParams {
+            session_id: "s-long".into(),
+            before: Some(before),
+            ..Default::default()
+        };
         match try_ask::<OpenSession>(&test.editor, params).await.unwrap() {
             OpenSessionResult::Earlier { mut transcript, earlier: next } => {
                 transcript.append(&mut all);
@@ -321,9 +325,40 @@ async fn an_old_transcript_has_pages() {
     let expected = (0..1_300)
         .flat_map(|number| [format!("started: Task {number}"), "ended: Completed".into()]);
     assert_eq!(told(&all), expected.collect::<Vec<_>>());
-    let params = OpenSessionParams { session_id: "s-long".into(), before: Some("x".into()) };
-    let refused = try_ask::<OpenSession>(&test.editor, params).await.unwrap_err();
-    assert_eq!(refused.0, ErrorKind::InvalidParams);
+    let refuses = |params: OpenSessionParams| async {
+        let params = OpenSessionParams { session_id: "s-long".into(), ..params };
+        let refused = try_ask::<OpenSession>(&test.editor, params).await.unwrap_err();
+        assert_eq!(refused.0, ErrorKind::InvalidParams);
+    };
+    refuses(OpenSessionParams { before: Some("x".into()), ..Default::default() }).await;
+    refuses(OpenSessionParams { before_turn: Some("t-x".into()), ..Default::default() }).await;
+    refuses(OpenSessionParams { before_call: Some("t-1".into()), ..Default::default() }).await;
+    test.finish().await;
+}
+
+/// A client that keeps only the newest entries has no number for the oldest of them.
+#[tokio::test]
+async fn a_page_ends_before_a_turn_or_a_call() {
+    let test = TestDaemon::open(Wire::Anthropic, &[("a", "one\n")]).await;
+    let first = test.play([edit("c1", "a", "one", "1"), edit("c2", "a", "1", "2"), say("Done.")]);
+    let first = first.await;
+    let second = test.play_on(&first.session_id, [say("More.")]).await;
+    let page = |params: OpenSessionParams| async {
+        let params = OpenSessionParams { session_id: first.session_id.clone(), ..params };
+        match try_ask::<OpenSession>(&test.editor, params).await.unwrap() {
+            OpenSessionResult::Earlier { transcript, earlier } => {
+                assert_eq!(earlier, None);
+                told(&transcript)
+            }
+            OpenSessionResult::Opened { .. } => panic!("a session and no page"),
+        }
+    };
+    let before_call = Some("c2".into());
+    let told = page(OpenSessionParams { before_call, ..Default::default() }).await;
+    assert_eq!(told, ["started: Do it", "Edit a"]);
+    let before_turn = Some(second.turn_id.clone());
+    let told = page(OpenSessionParams { before_turn, ..Default::default() }).await;
+    assert_eq!(told, ["started: Do it", "Edit a", "Edit a", "Done.", "ended: Completed"]);
     test.finish().await;
 }
 

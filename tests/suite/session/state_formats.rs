@@ -42,7 +42,7 @@ fn states() -> PathBuf {
 async fn first_session(editor: &EditorDouble) -> SessionSnapshot {
     let list = editor.request::<ListSessions>(ListSessionsParams::default()).await.unwrap();
     let first = list.sessions.iter().rev().find(|it| it.task == FIRST_TASK).unwrap();
-    let params = OpenSessionParams { session_id: first.session_id.clone(), before: None };
+    let params = OpenSessionParams { session_id: first.session_id.clone(), ..Default::default() };
     match editor.request::<OpenSession>(params).await.unwrap() {
         OpenSessionResult::Opened { session } => *session,
         OpenSessionResult::Earlier { .. } => panic!("the session was asked for"),

@@ -33,7 +33,7 @@ use crate::{
         export::{self, Exported},
         journal::Writer,
         session_list::{self, Fault, SessionFlags, search, trash},
-        sessions::{self, Digest, Line, Loaded},
+        sessions::{self, Digest, Line, Loaded, PageEnd},
     },
     workspace::uri_of,
 };
@@ -137,21 +137,24 @@ impl Sessions {
         params: OpenSessionParams,
         reply: Responder<OpenSessionResult>,
     ) {
-        let OpenSessionParams { session_id, before } = params;
+        let OpenSessionParams { session_id, before, before_turn, before_call } = params;
         let id = SessionId::from(session_id);
         let path = match self.journal_of(&id) {
             Ok(path) => path,
             Err(error) => return reply.send(Err(error)),
         };
-        if let Some(before) = before {
+        let entry = before
+            .map(|before| before.parse().ok().filter(|number| *number > 0).map(PageEnd::Entry));
+        let turn = before_turn.map(|turn| Some(PageEnd::Turn(turn.into())));
+        let call = before_call.map(|call| Some(PageEnd::Call(call.into())));
+        if let Some(end) = entry.or(turn).or(call) {
             return self.answer_in_background(reply, move || {
-                let number = before.parse().ok().filter(|number| *number > 0);
-                let number = number.ok_or_else(|| {
-                    let what = "before is not what a snapshot or a page gave as earlier";
+                let read = |end| sessions::page(&path, end);
+                let page = end.map(read).transpose().map_err(|error| unknown_or(error.into()))?;
+                let page = page.flatten().ok_or_else(|| {
+                    let what = "The end of the page is not in the transcript of this session";
                     RequestError::new(RequestProblem::InvalidPage, what, "Open the session again.")
                 })?;
-                let page = sessions::page(&path, Some(number))
-                    .map_err(|error| unknown_or(error.into()))?;
                 let (transcript, earlier) = stored::transcript(page);
                 Ok(OpenSessionResult::Earlier { transcript, earlier })
             });
@@ -163,7 +166,8 @@ impl Sessions {
             saved(writer).await;
             blocking(move || {
                 if is_held {
-                    let page = sessions::page(&path, None).map_err(Fault::from)?;
+                    let page = sessions::page(&path, PageEnd::Journal).map_err(Fault::from)?;
+                    let page = page.unwrap_or_default();
                     Ok(What::Newest(id, page))
                 } else {
                     Ok(What::Session(Box::new(sessions::load(&path).map_err(Fault::from)?)))

@@ -30,7 +30,7 @@ pub use self::{
         StoredPhase, StoredPlan, StoredSpent, StoredStatus, StoredSubagent, StoredUsage,
         SubagentStep, TurnLine, VERSION,
     },
-    transcript::{Page, PageEntry, Speaker},
+    transcript::{Page, PageEnd, PageEntry, Speaker},
 };
 use super::journal::{self, Damage, Journal, JournalAccess, Recovery};
 
@@ -165,9 +165,9 @@ pub fn load(path: &Path) -> io::Result<Loaded> {
     reading.done(hold)
 }
 
-/// Returns the page of the transcript that ends before entry `before`, or the last one.
-pub fn page(path: &Path, before: Option<u64>) -> io::Result<Page> {
-    let mut transcript = Transcript::until(before);
+/// Returns the page of the transcript with this end; `None` if the journal has no such entry.
+pub fn page(path: &Path, end: PageEnd) -> io::Result<Option<Page>> {
+    let mut transcript = Transcript::until(end);
     journal::read(path, |record| {
         // A line of a later version is left out.
         if let Ok(line) = serde_json::from_slice(record.json) {
@@ -296,7 +296,7 @@ impl Reading {
             subagents: self.subagents,
             messages: transcript.messages(),
             rev: self.rev.max(transcript.rev()),
-            page: transcript.page(),
+            page: transcript.page().unwrap_or_default(),
             hold,
         })
     }

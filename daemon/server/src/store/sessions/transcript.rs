@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 
 use cairn_core::{
     conversation::{Attached, AttachedContent, Item, Note, NoteKind},
-    ids::{SessionId, TurnId},
+    ids::{CallId, SessionId, TurnId},
     prompt::instructions::loaded,
     turn::Record,
 };
@@ -20,6 +20,19 @@ use super::{
 const PAGE: usize = 1_000;
 /// Size of a page in bytes of text. A longer entry is a page of its own.
 const PAGE_BYTES: usize = 4 * 1024 * 1024;
+
+/// End of a page, exclusive.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum PageEnd {
+    #[default]
+    Journal,
+    /// Entry with this number, from 0.
+    Entry(u64),
+    /// First entry of a turn.
+    Turn(TurnId),
+    /// Tool call with this id.
+    Call(CallId),
+}
 
 /// Consecutive entries of a transcript, oldest first.
 #[derive(Debug, Default)]
@@ -82,14 +95,15 @@ pub(super) struct Transcript {
     page: VecDeque<PageEntry>,
     /// Size of the page's texts.
     bytes: usize,
-    /// Number of the first entry after the page. 0: the page ends with the journal.
-    before: u64,
+    end: PageEnd,
+    /// The end was reached: later lines do not change the page.
+    complete: bool,
 }
 
 impl Transcript {
-    /// Creates the builder of the page that ends before this entry, or with the journal.
-    pub(super) fn until(before: Option<u64>) -> Self {
-        Self { before: before.unwrap_or(0), ..Self::default() }
+    /// Creates the builder of the page with this end.
+    pub(super) fn until(end: PageEnd) -> Self {
+        Self { end, ..Self::default() }
     }
 
     pub(super) fn add(&mut self, line: &Line) {
@@ -127,7 +141,7 @@ impl Transcript {
 
     /// Returns true if later lines do not change the page.
     pub(super) fn is_complete(&self) -> bool {
-        self.before > 0 && self.entries >= self.before
+        self.complete
     }
 
     /// Number of messages so far.
@@ -140,13 +154,18 @@ impl Transcript {
         self.rev
     }
 
-    pub(super) fn page(self) -> Page {
+    /// Returns the page; `None` if there is no such end.
+    pub(super) fn page(self) -> Option<Page> {
+        let ends = self.complete || matches!(self.end, PageEnd::Journal | PageEnd::Entry(_));
+        if !ends {
+            return None;
+        }
         let first = self.entries - self.page.len() as u64;
-        Page {
+        Some(Page {
             session_id: self.session_id,
             entries: self.page.into(),
             earlier: (first > 0).then_some(first),
-        }
+        })
     }
 
     fn record(&mut self, record: &Record) {
@@ -193,7 +212,17 @@ impl Transcript {
     }
 
     fn push(&mut self, entry: PageEntry) {
-        if self.is_complete() {
+        self.complete |= match &self.end {
+            PageEnd::Journal => false,
+            PageEnd::Entry(number) => self.entries >= *number,
+            PageEnd::Turn(turn) => {
+                matches!(&entry, PageEntry::Started { turn_id, .. } if turn_id == turn)
+            }
+            PageEnd::Call(call) => {
+                matches!(&entry, PageEntry::Tool(it) if it.parent.is_none() && it.call_id == *call)
+            }
+        };
+        if self.complete {
             return;
         }
         self.entries += 1;
