@@ -42,7 +42,12 @@ export async function measurePage(browser, { items, pieces, everyMs }) {
     await page.addStyleTag({ path: built("main.css") });
     await page.addScriptTag({ path: built("main.js") });
     const growing = { id: "growing", kind: "text", text: "", streaming: true, cut: false };
-    const begin = message("patch", { rev: 2, patches: [{ turn: "last", put: [{ item: growing, after: "" }], drop: [] }], append: [], gone: [] });
+    const begin = message("patch", {
+      rev: 2,
+      patches: [{ turn: "last", before: "", put: [{ item: growing, after: "" }], drop: [] }],
+      append: [],
+      gone: [],
+    });
     const parts = Array.from({ length: pieces }, (_, piece) =>
       message("patch", { rev: 3 + piece, patches: [], append: [{ id: "growing", delta: piece % 12 === 11 ? "word.\n\n" : "word " }], gone: [] }),
     );

@@ -53,11 +53,13 @@ import { ModeStore } from "./stores/mode";
 import { PlanStore } from "./stores/plan";
 import { QuestionStore } from "./stores/questions";
 import { QueueStore } from "./stores/queue";
+import { Reading } from "./stores/reading";
 import { ReviewStore } from "./stores/review";
 import { SessionStore } from "./stores/session";
 import { StatusStore } from "./stores/status";
 import { TranscriptStore } from "./stores/transcript";
 import { inOwnWords } from "./text/approval";
+import { cutOf, readPage } from "./commands/pages";
 import { titled, titledPlan, titledSession } from "./text/calls";
 
 let agent: Agent | undefined;
@@ -73,6 +75,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
   const sessions = new SessionStore();
   const approvals = new ApprovalStore();
   const transcript = new TranscriptStore();
+  const reading = new Reading(transcript, (sessionId, end) => readPage(daemon, sessionId, end), reasonOf);
   const status = new StatusStore();
   const subagents = new SubagentStore();
   const modes = new ModeStore(
@@ -96,7 +99,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
   const history = new PlanHistory(daemon, plans, sessions, log);
   const tasks = new TaskRequests(daemon, sessions, modes);
   const conversation = new ConversationView(
-    { ...stores, transcript, tasks, memory: new ComposerMemory(context.workspaceState) },
+    { ...stores, transcript, reading, tasks, memory: new ComposerMemory(context.workspaceState) },
     setup,
     vscode.Uri.joinPath(context.extensionUri, "dist", "webview"),
     context.workspaceState,
@@ -105,7 +108,9 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
   const sessionView: SessionView = {
     show: async (opened) => {
       const session = titledSession(opened);
-      transcript.open(session.transcript);
+      transcript.open(session.transcript, cutOf([session]));
+      // Calls that are not over are not part of the transcript yet.
+      session.tools.forEach((tool) => transcript.tool(tool));
       sessions.open(session);
       queue.open(session);
       session.subagents.forEach((subagent) => subagents.update(subagent));
@@ -138,7 +143,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     new FileBadges(reviews),
     new FileWatcher(daemon, reviews),
     new ConversationDocument(transcript),
-    new CommandOutputs(transcript),
+    new CommandOutputs(reading),
     new ApprovalPrompt(approvals, transcript, conversation),
     questionNotice(questions, conversation),
     current,
@@ -181,11 +186,16 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     questions.turn(turn);
     transcript.turn(turn);
     sessions.update(turn);
-    if (turn.phase.kind === "started") {
+    if (turn.phase.kind === "started" && turn.sessionId === sessions.current) {
       void conversation.taskBegan();
     }
   });
-  daemon.onNotification(notifications.plan, (plan) => plans.update(titledPlan(plan)));
+  daemon.onNotification(notifications.plan, (plan) => {
+    // Another session may run beside the one in view. Its plan comes with it when it is opened.
+    if (plan.sessionId === sessions.current) {
+      plans.update(titledPlan(plan));
+    }
+  });
   daemon.onNotification(notifications.subagent, (subagent) => subagents.update(titledPlan(subagent)));
   daemon.onNotification(notifications.message, (message) => transcript.message(message));
   daemon.onNotification(notifications.tool, (called) => {
@@ -230,7 +240,10 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
       status.reconnect();
       const state = await daemon.request(requests.state, {});
       const open = state.sessions.map(titledSession);
-      transcript.reconnect(open.flatMap((session) => session.transcript));
+      transcript.reconnect(
+        open.flatMap((session) => session.transcript),
+        cutOf(open),
+      );
       status.restore(state.status);
       reviewBatcher.flush();
       reviews.restore(state.reviews);

@@ -13,6 +13,7 @@ import { ModeStore } from "../src/stores/mode";
 import { PlanStore } from "../src/stores/plan";
 import { QuestionStore } from "../src/stores/questions";
 import { QueueStore } from "../src/stores/queue";
+import { type ReadPage, Reading } from "../src/stores/reading";
 import { ReviewStore } from "../src/stores/review";
 import { SessionStore } from "../src/stores/session";
 import { StatusStore } from "../src/stores/status";
@@ -42,6 +43,8 @@ function turn(rev: number, over: Partial<TurnNotification> = {}): TurnNotificati
 /** A conversation with a page in sight, and a clock that the test moves. */
 function open() {
   const memory = new Map<string, unknown>();
+  const transcript = new TranscriptStore();
+  const read = vi.fn<ReadPage>(() => Promise.reject(new Error("no page")));
   const memento = { get: (key: string) => memory.get(key), update: (key: string, value: unknown) => memory.set(key, value) };
   const parts = {
     plans: new PlanStore(),
@@ -52,7 +55,8 @@ function open() {
     modes: new ModeStore(memento, () => "review"),
     queue: new QueueStore(),
     questions: new QuestionStore(),
-    transcript: new TranscriptStore(),
+    transcript,
+    reading: new Reading(transcript, read, (error) => (error as Error).message),
     memory: new ComposerMemory(memento),
   };
   const tasks = { say: vi.fn(() => Promise.resolve()), cancel: vi.fn(() => Promise.resolve()) };
@@ -83,6 +87,7 @@ function open() {
   };
   return {
     ...parts,
+    read,
     tasks,
     port,
     controller,
@@ -110,6 +115,36 @@ function open() {
 describe("the conversation view", () => {
   beforeEach(() => {
     vi.useFakeTimers();
+  });
+
+  it("reads earlier pages where the page asks for them, and leaves them for the newest when a message is sent", async () => {
+    const it = open();
+    const task = (n: number) => ({
+      kind: "turn" as const,
+      sessionId: "s",
+      turnId: `t${n}`,
+      rev: n,
+      phase: { kind: "started" as const, text: `Task ${n}` },
+    });
+    it.transcript.open([task(5)], ["s"]);
+    it.sessions.update(task(5));
+    it.show();
+    await it.say({ type: "ready" });
+    expect(it.sent("state")[0]?.state.beyond.earlier).toBe("more");
+    for (const n of [4, 3, 2]) {
+      it.read.mockResolvedValueOnce({ transcript: [task(n)], earlier: String(n) });
+      await it.say({ type: "page", direction: "earlier" });
+    }
+    expect(it.read.mock.calls.map(([, end]) => end)).toEqual([{ beforeTurn: "t5" }, { before: "4" }, { before: "3" }]);
+    const patches = it.sent("patch");
+    expect(patches.map(({ patches, gone }) => [patches.map(({ turn, before }) => `${turn} < ${before}`), gone])).toEqual([
+      [["t4 < t5"], []],
+      [["t3 < t4"], []],
+      [["t2 < t3"], ["t5", "t4"]],
+    ]);
+    await it.say({ type: "send", text: "Go on", context: false, queue: false });
+    const [reset] = it.sent("reset");
+    expect(reset?.turns.map(({ turn }) => turn)).toEqual(["t5"]);
   });
 
   it("gets everything when it says that it is ready, and again when it is shown anew", async () => {

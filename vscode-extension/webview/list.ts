@@ -1,6 +1,7 @@
 import type { Item, Patch, ToPage } from "../src/conversation/messages";
 import { oneLine } from "../src/text/display";
-import { button, h } from "./dom";
+import { button, h, icon } from "./dom";
+import type { Beyond, Direction } from "../src/stores/reading";
 import { type Drawn, type ItemPort, drawItem } from "./items";
 import { wordsOf } from "./markdown";
 import { t } from "./strings";
@@ -35,7 +36,10 @@ export class List {
   readonly element = h("main", "log", { role: "log", "aria-live": "off", tabindex: "-1" });
   /** Turns, and what stands below them. */
   readonly #turns = h("div", "turns");
-  readonly #earlier = button("", "link-button earlier", () => this.#drawEarlier());
+  readonly #earlier = button("", "link-button beyond earlier", () => this.#wantEarlier());
+  readonly #later = button("", "link-button beyond later", () => this.ask("later"));
+  /** What the extension has beyond the turns that are here. */
+  #beyond: Beyond = { earlier: "none", later: "none", fault: "" };
   /** Turns above those that are drawn, oldest first. */
   #undrawn: Turn[] = [];
   readonly #pill = button("", "pill", () => this.toEnd());
@@ -52,20 +56,24 @@ export class List {
     private readonly port: ItemPort,
     private readonly announce: (words: string) => void,
     below: HTMLElement,
+    private readonly ask: (direction: Direction) => void = () => {},
   ) {
-    this.element.append(this.#earlier, this.#turns, below, this.#pill);
-    this.#earlier.hidden = true;
+    this.element.append(this.#earlier, this.#turns, this.#later, below, this.#pill);
+    this.#drawBeyond();
     this.#pill.hidden = true;
     this.element.addEventListener("scroll", () => {
       const { scrollTop, scrollHeight, clientHeight } = this.element;
+      const toEnd = scrollHeight - scrollTop - clientHeight;
       // What grows below moves nothing: only a reader scrolls up.
-      if (scrollHeight - scrollTop - clientHeight <= AT_END) {
+      if (this.#beyond.later === "none" && toEnd <= AT_END) {
         this.#setFollows(true);
       } else if (scrollTop < this.#top) {
         this.#setFollows(false);
         if (scrollTop < NEAR_START) {
-          this.#drawEarlier();
+          this.#wantEarlier();
         }
+      } else if (this.#beyond.later === "more" && scrollTop > this.#top && toEnd < NEAR_START) {
+        this.ask("later");
       }
       this.#top = scrollTop;
     });
@@ -89,8 +97,37 @@ export class List {
   /** Names the list, once the strings are there. */
   name(): void {
     this.element.setAttribute("aria-label", t("conversation"));
-    this.#pill.textContent = `↓ ${t("newItems")}`;
-    this.#earlier.textContent = `↑ ${t("showEarlier")}`;
+    this.#drawBeyond();
+  }
+
+  /** Takes over what the extension has beyond the turns that are here. */
+  update(beyond: Beyond): void {
+    const was = this.#beyond;
+    this.#beyond = beyond;
+    if (beyond.later !== "none") {
+      this.#setFollows(false);
+    }
+    this.#drawBeyond();
+    if (beyond.earlier === "loading" && was.earlier !== "loading") {
+      this.announce(t("loadingEarlier"));
+    }
+  }
+
+  #drawBeyond(): void {
+    const { earlier, later, fault } = this.#beyond;
+    const here = this.#undrawn.length > 0;
+    this.#earlier.hidden = !here && earlier === "none";
+    if (here || earlier === "more") {
+      this.#earlier.replaceChildren(`↑ ${t("showEarlier")}`);
+    } else if (earlier === "loading") {
+      this.#earlier.replaceChildren(icon("loading", true), ` ${t("loadingEarlier")}`);
+    } else {
+      this.#earlier.replaceChildren(icon("error"), ` ${t("earlierFailed", oneLine(fault, 200))}`);
+    }
+    this.#later.hidden = later === "none";
+    this.#later.replaceChildren(...(later === "loading" ? [icon("loading", true), ` ${t("loadingLater")}`] : [`↓ ${t("showLater")}`]));
+    this.#pill.textContent = `↓ ${t(later === "none" ? "newItems" : "newest")}`;
+    this.#pill.hidden = later === "none" && (this.#follows || this.#pill.hidden);
   }
 
   reset({ rev, turns }: Reset): void {
@@ -100,7 +137,9 @@ export class List {
     this.#turns.replaceChildren();
     this.#undrawn = [...turns];
     this.#drawEarlier();
-    this.toEnd();
+    this.#drawBeyond();
+    this.#setFollows(true);
+    this.#keepEnd();
   }
 
   /** True if the patch follows what is here; false if one was missed. */
@@ -109,16 +148,39 @@ export class List {
       return false;
     }
     this.#rev = rev;
+    this.#inPlace(() => this.#apply(patches));
+    for (const { id, delta } of append) {
+      this.#items.get(id)?.grow?.(delta);
+    }
+    this.#inPlace(() => gone.forEach((turn) => this.#erase(turn)));
+    this.#undrawn = this.#undrawn.filter(({ turn }) => !gone.includes(turn));
+    if (!this.#follows && this.element.scrollTop < NEAR_START && this.#undrawn.length > 0) {
+      this.#drawEarlier();
+    }
+    this.#eraseEarliest();
+    this.#firstStop();
+    this.#pill.hidden = this.#follows;
+    this.#drawBeyond();
+    this.#keepEnd();
+    return true;
+  }
+
+  #apply(patches: readonly Patch[]): void {
     for (const patch of patches) {
-      const { turn, put, drop } = patch;
+      const { turn, before, put, drop } = patch;
       const at = this.#undrawn.findIndex((known) => known.turn === turn);
       if (at >= 0) {
         this.#undrawn[at] = { turn, items: patched(this.#undrawn[at]?.items ?? [], patch) };
         continue;
       }
+      if (!this.#sections.has(turn) && this.#isAbove(before)) {
+        const next = this.#undrawn.findIndex((known) => known.turn === before);
+        this.#undrawn.splice(next < 0 ? this.#undrawn.length : next, 0, { turn, items: patched([], patch) });
+        continue;
+      }
       const section = this.#sections.get(turn) ?? this.#section(turn);
       if (section.parentElement === null) {
-        this.#turns.append(section);
+        this.#turns.insertBefore(section, this.#sections.get(before) ?? null);
       }
       for (const id of drop) {
         this.#items.get(id)?.element.remove();
@@ -128,22 +190,50 @@ export class List {
         this.#put(section, item, after);
       }
     }
-    for (const { id, delta } of append) {
-      this.#items.get(id)?.grow?.(delta);
+  }
+
+  /** True if a new turn before this one is above all that is drawn. */
+  #isAbove(before: string): boolean {
+    const first = (this.#turns.firstElementChild as HTMLElement | null)?.dataset["turn"];
+    return before !== "" && (before === first || this.#undrawn.some(({ turn }) => turn === before));
+  }
+
+  /** Changes the list while what the reader sees stays where it is: at its very start the browser does not see to that. */
+  #inPlace(change: () => void): void {
+    if (this.#follows) {
+      change();
+      return;
     }
-    for (const turn of gone) {
-      this.#erase(turn);
+    const top = this.element.getBoundingClientRect().top;
+    const seen = [...this.#turns.querySelectorAll<HTMLElement>(".item")].find((item) => item.getBoundingClientRect().bottom > top);
+    const placeOf = (): number | undefined => this.#items.get(seen?.dataset["id"] ?? "")?.element.getBoundingClientRect().top;
+    const was = placeOf();
+    change();
+    const now = placeOf();
+    if (was !== undefined && now !== undefined && now !== was) {
+      this.element.scrollTop += now - was;
     }
-    this.#undrawn = this.#undrawn.filter(({ turn }) => !gone.includes(turn));
-    this.#eraseEarliest();
-    this.#firstStop();
-    this.#pill.hidden = this.#follows;
-    this.#keepEnd();
-    return true;
+    this.#top = this.element.scrollTop;
+  }
+
+  /** Draws earlier turns, and asks for those that are not here once the last of them is drawn. */
+  #wantEarlier(): void {
+    this.#drawEarlier();
+    if (this.#undrawn.length === 0 && (this.#beyond.earlier === "more" || this.#beyond.earlier === "failed")) {
+      this.ask("earlier");
+    }
   }
 
   /** Draws the turns before the first drawn one, as many as make a page. What is in sight stays there. */
   #drawEarlier(): void {
+    if (this.#undrawn.length > 0) {
+      this.#inPlace(() => this.#drawPage());
+      this.#drawBeyond();
+      this.#firstStop();
+    }
+  }
+
+  #drawPage(): void {
     const sections: HTMLElement[] = [];
     for (let left = PAGE; left > 0 && this.#undrawn.length > 0;) {
       const { turn, items } = this.#undrawn.pop() ?? { turn: "", items: [] };
@@ -153,8 +243,6 @@ export class List {
       left -= items.length;
     }
     this.#turns.prepend(...sections);
-    this.#earlier.hidden = this.#undrawn.length === 0;
-    this.#firstStop();
   }
 
   /** Keeps the earliest turns as data only while the reader is at the end and many pages are drawn. */
@@ -162,7 +250,6 @@ export class List {
     while (this.#follows && this.#items.size > 2 * PAGE && this.#turns.childElementCount > 1) {
       const turn = (this.#turns.firstElementChild as HTMLElement).dataset["turn"] ?? "";
       this.#undrawn.push({ turn, items: this.#erase(turn) });
-      this.#earlier.hidden = false;
     }
   }
 
@@ -179,7 +266,12 @@ export class List {
     return items;
   }
 
+  /** Goes to the newest message, and asks for it if it is not here. */
   toEnd(): void {
+    if (this.#beyond.later !== "none") {
+      this.ask("newest");
+      return;
+    }
     this.#setFollows(true);
     this.#keepEnd();
   }
@@ -265,10 +357,20 @@ export class List {
     const item = target.closest<HTMLElement>(".item");
     let stops = this.#stops();
     let at = item === null ? stops.length : stops.indexOf(stopOf(item));
-    if (at === 0 && key === "ArrowUp") {
-      this.#drawEarlier();
+    if (key === "Home") {
+      while (this.#undrawn.length > 0) {
+        this.#drawEarlier();
+      }
+    }
+    if ((at === 0 && key === "ArrowUp") || key === "Home" || (key === "PageUp" && this.element.scrollTop === 0)) {
+      this.#wantEarlier();
       stops = this.#stops();
       at = item === null ? 0 : stops.indexOf(stopOf(item));
+    }
+    if (key === "End" && this.#beyond.later !== "none") {
+      event.preventDefault();
+      this.ask("newest");
+      return;
     }
     const to = { ArrowUp: at - 1, ArrowDown: at + 1, Home: 0, End: stops.length - 1 }[key];
     const stop = to === undefined ? undefined : stops[to];

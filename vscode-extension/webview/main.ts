@@ -63,7 +63,12 @@ const itemPort: ItemPort = {
   resend: (message) => composer.resend(message, { attached: message.attachments.length > 0, edited: list.editedSince(message.id) }),
   edit: (action, { uri = "", turn, rev }) => post({ type: "edit", action, uri, turn, rev, words: "" }),
 };
-const list = new List(itemPort, (words) => (polite.textContent = words), below);
+const list = new List(
+  itemPort,
+  (words) => (polite.textContent = words),
+  below,
+  (direction) => post({ type: "page", direction }),
+);
 document.body.append(banners, strip, list.element, edits, composer.element, polite, assertive);
 
 // Links have no address that the page could follow: the extension is asked, and checks it.
@@ -172,6 +177,7 @@ function draw(state: ViewState): void {
   cards.update(state.cards);
   decisions.update(state.decisions);
   questions.update(state.questions);
+  list.update(state.beyond);
   composer.update(state);
 }
 

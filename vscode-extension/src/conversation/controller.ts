@@ -2,6 +2,7 @@ import type { TaskRequests } from "../commands/taskRequests";
 import { reasonOf } from "../daemon/agent";
 import type { Attachment } from "../protocol";
 import type { Disposable } from "../stores/emitter";
+import type { Reading } from "../stores/reading";
 import type { TranscriptChange, TranscriptStore } from "../stores/transcript";
 import { decideFile, pendingOf } from "./edits";
 import { ApprovalAnswers } from "./approvalAnswers";
@@ -41,6 +42,8 @@ export class ConversationController implements Disposable {
   #focus = false;
   #state = "";
   #stale = false;
+  /** The newest entries were part of what the page was sent. */
+  #hadNewest = true;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(
@@ -57,6 +60,7 @@ export class ConversationController implements Disposable {
     const update = (): void => this.#schedule();
     this.#subscriptions = [
       transcript.onDidChange((change) => this.#changed(change)),
+      parts.reading.onDidChange(() => this.#touch(...this.#sync.turns, ...this.#turns().keys())),
       sessions.onDidChange(() => {
         // A turn that begins, or a session that is opened, is what the user wants to see.
         if (sessions.current !== this.#session || sessions.running) {
@@ -170,6 +174,7 @@ export class ConversationController implements Disposable {
       case "ready":
         this.#ready = true;
         this.#composing.pageBegan();
+        void this.parts.reading.load(this.#session, "newest");
         this.#page?.post({ v: VERSION, type: "setup", strings: pageStrings(), history: memory.history });
         this.#page?.post({ v: VERSION, type: "reminders", shown: this.#reminders });
         this.#reset();
@@ -178,6 +183,10 @@ export class ConversationController implements Disposable {
         this.#reset();
         break;
       case "send":
+        if (!this.parts.reading.hasNewest) {
+          this.#stale = true;
+          void this.parts.reading.load(this.#session, "newest");
+        }
         await this.#composing.send(message.text, message.context, message.queue);
         break;
       case "again": {
@@ -192,6 +201,12 @@ export class ConversationController implements Disposable {
         break;
       case "focused":
         this.port.focused(message.on);
+        break;
+      case "page":
+        if (message.direction === "newest") {
+          this.#stale = true;
+        }
+        await this.parts.reading.load(this.#session, message.direction);
         break;
       case "stop":
         if (sessions.turn?.phase.kind === "started") {
@@ -215,11 +230,11 @@ export class ConversationController implements Disposable {
         this.port.run("cairn.showOutput", message.id);
         break;
       case "copy":
-        copyText(this.port, this.parts.transcript.get(message.id), this.#turns());
+        copyText(this.port, this.parts.reading.get(message.id), this.#turns());
         break;
       case "restore": {
         const turns = [...this.#turns().keys()];
-        const from = turns.indexOf(this.parts.transcript.get(message.id)?.turn ?? "");
+        const from = turns.indexOf(this.parts.reading.get(message.id)?.turn ?? "");
         this.port.run("cairn.restoreCheckpoint", from < 0 ? undefined : turns.slice(from));
         break;
       }
@@ -293,8 +308,8 @@ export class ConversationController implements Disposable {
     }
   }
 
-  #turns(): ReturnType<TranscriptStore["turnsOf"]> {
-    return this.parts.transcript.turnsOf(this.#session);
+  #turns(): ReturnType<Reading["turnsOf"]> {
+    return this.parts.reading.turnsOf(this.#session);
   }
 
   /** Sends everything, as to a page that has nothing. */
@@ -322,11 +337,10 @@ export class ConversationController implements Disposable {
     if (moved || this.#stale) {
       const drafts = [...this.#turns()].map(([turn, entries]) => [turn, turnItems(entries, this.#facts)] as const);
       page.post(this.#sync.reset(drafts));
+      this.#hadNewest = this.parts.reading.hasNewest;
       page.post({ v: VERSION, type: "draft", session: state.session, text: this.parts.memory.draft(state.session) });
     } else {
-      for (const turn of this.#dirty) {
-        this.#sync.turn(turn, turnItems(this.#turns().get(turn) ?? [], this.#facts));
-      }
+      this.#compare();
       const patch = this.#sync.flush();
       if (patch !== undefined) {
         page.post(patch);
@@ -343,6 +357,25 @@ export class ConversationController implements Disposable {
     if (this.#focus) {
       this.#focus = false;
       page.post({ v: VERSION, type: "focus" });
+    }
+  }
+
+  /** Compares the turns that may differ with what the page has, from the newest on: the place of a new one is before a known one. */
+  #compare(): void {
+    const turns = this.#turns();
+    if (this.#hadNewest !== this.parts.reading.hasNewest) {
+      this.#hadNewest = this.parts.reading.hasNewest;
+      [...this.#sync.turns, ...turns.keys()].forEach((turn) => this.#dirty.add(turn));
+    }
+    let before = "";
+    for (const [turn, entries] of [...turns].reverse()) {
+      if (this.#dirty.delete(turn)) {
+        this.#sync.turn(turn, turnItems(entries, this.#facts), before);
+      }
+      before = turn;
+    }
+    for (const turn of this.#dirty) {
+      this.#sync.turn(turn, []);
     }
   }
 

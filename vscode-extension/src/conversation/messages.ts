@@ -1,4 +1,5 @@
 import type { EndReason, ToolKind, ToolState } from "../protocol";
+import type { Beyond, Direction } from "../stores/reading";
 import { MOST, TEXT_CHARS } from "./attachmentLimits";
 
 /**
@@ -191,11 +192,17 @@ export interface ViewState {
   readonly readOnly: string;
   /** A conversation that can be returned to from a new one. */
   readonly back: boolean;
+  /** Parts of the conversation that the page does not have. */
+  readonly beyond: Beyond;
 }
 
-/** Items of one turn. `after` is the item that a put one follows; empty for the first of the turn. */
+/**
+ * Items of one turn. `after` is the item that a put one follows; empty for the first of the turn. `before` is the
+ * turn that follows one that is new; empty for the last.
+ */
 export interface Patch {
   readonly turn: string;
+  readonly before: string;
   readonly put: readonly { readonly item: Item; readonly after: string }[];
   readonly drop: readonly string[];
 }
@@ -258,6 +265,8 @@ export type CommandName = (typeof COMMANDS)[number];
 /** Actions on the edits of a file. */
 const EDIT_ACTIONS = ["open", "accept", "reject"] as const;
 
+const DIRECTIONS = ["earlier", "later", "newest"] as const satisfies readonly Direction[];
+
 const DECISIONS = ["allowOnce", "allowSession", "always", "deny", "change"] as const;
 
 /** Message of the page. */
@@ -268,6 +277,8 @@ export type FromPage =
   | { readonly type: "alive" }
   | { readonly type: "send"; readonly text: string; readonly context: boolean; readonly queue: boolean }
   | { readonly type: "stop" }
+  /** Asks for more of the conversation than the page has. */
+  | { readonly type: "page"; readonly direction: Direction }
   | { readonly type: "focused"; readonly on: boolean }
   | { readonly type: "back" }
   | { readonly type: "draft"; readonly session: string; readonly text: string }
@@ -371,6 +382,10 @@ export function readMessage(value: unknown): FromPage | undefined {
     case "attachFiles": {
       const { addresses } = fields;
       return isAddresses(addresses) ? { type, addresses } : undefined;
+    }
+    case "page": {
+      const direction = DIRECTIONS.find((known) => known === fields["direction"]);
+      return direction === undefined ? undefined : { type, direction };
     }
     case "openSession":
     case "detach":

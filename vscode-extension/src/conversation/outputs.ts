@@ -1,6 +1,6 @@
 import * as vscode from "vscode";
 
-import type { Entry, TranscriptStore } from "../stores/transcript";
+import type { Entry } from "../stores/transcript";
 import { commandOf } from "../text/calls";
 import { exact, visible } from "../text/display";
 
@@ -10,7 +10,7 @@ const SCHEME = "cairn-output";
 export class CommandOutputs implements vscode.TextDocumentContentProvider, vscode.Disposable {
   readonly #subscriptions: vscode.Disposable;
 
-  constructor(private readonly transcript: TranscriptStore) {
+  constructor(private readonly transcript: { get(id: string): Entry | undefined }) {
     this.#subscriptions = vscode.Disposable.from(
       vscode.workspace.registerTextDocumentContentProvider(SCHEME, this),
       vscode.commands.registerCommand("cairn.showOutput", (id: unknown) => this.#show(id)),

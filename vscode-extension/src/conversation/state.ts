@@ -5,6 +5,7 @@ import type { TaskContext } from "../protocol";
 import { dollars, meter, tokens } from "../status/meter";
 import type { Stores } from "../status/statusBar";
 import type { QueueStore } from "../stores/queue";
+import type { Reading } from "../stores/reading";
 import type { Entry } from "../stores/transcript";
 import { oneLine } from "../text/display";
 import { duration } from "../text/duration";
@@ -17,6 +18,7 @@ import { otherSessions } from "./otherSessions";
 
 export interface StateSources extends Stores {
   readonly queue: QueueStore;
+  readonly reading: Reading;
 }
 
 /** Most files whose edits are asked about at once: the next ones follow. */
@@ -24,7 +26,7 @@ const MOST_DECISIONS = 5;
 
 /** State of all that is around the list, from the stores. `fresh`: the user is about to begin a new conversation. */
 export function viewState(sources: StateSources, fresh: boolean, context: TaskContext): ViewState {
-  const { status, sessions, approvals, modes, queue, questions, reviews } = sources;
+  const { status, sessions, modes, queue, reading } = sources;
   const session = fresh ? undefined : sessions.current;
   const mode = modeText(modes.of(session));
   const { items, held } = queue.of(session);
@@ -46,11 +48,27 @@ export function viewState(sources: StateSources, fresh: boolean, context: TaskCo
     queue: { items: items.map(({ id, text, attachments = [] }) => ({ id, text, attached: attachments.map(chipLabel).join(", ") })), held },
     chip: chipOf(context),
     chips: [],
-    cards: approvals.waiting.map(approvalCard),
-    decisions: reviews.waiting.slice(0, MOST_DECISIONS).map(editCard),
-    questions: questions.waiting.map(({ questionId, text, options }) => ({ id: questionId, text, options })),
+    ...asked(sources, session),
     readOnly,
     back: fresh && sessions.turn !== undefined,
+    beyond: reading.beyond(session ?? ""),
+  };
+}
+
+/** Questions that wait for the user. Those of another session are named in a banner, which opens it. */
+function asked(
+  { sessions, approvals, questions, reviews }: StateSources,
+  session: string | undefined,
+): Pick<ViewState, "cards" | "decisions" | "questions"> {
+  // A subagent is no session of its own: what it asks is shown.
+  const isHere = ({ sessionId }: { readonly sessionId: string }): boolean => sessionId === session || sessions.turnOf(sessionId) === undefined;
+  return {
+    cards: approvals.waiting.filter(isHere).map(approvalCard),
+    decisions: reviews.waiting
+      .filter(({ hunks }) => hunks.some(isHere))
+      .slice(0, MOST_DECISIONS)
+      .map(editCard),
+    questions: questions.waiting.filter(isHere).map(({ questionId, text, options }) => ({ id: questionId, text, options })),
   };
 }
 

@@ -5,6 +5,10 @@ export function pageStrings(): Readonly<Record<string, string>> {
   return {
     conversation: l10n.t("Conversation"),
     showEarlier: l10n.t("Show Earlier"),
+    loadingEarlier: l10n.t("Loading earlier messages…"),
+    earlierFailed: l10n.t("Earlier messages could not be read: {0} Try Again"),
+    showLater: l10n.t("Show Later"),
+    loadingLater: l10n.t("Loading later messages…"),
     message: l10n.t("Message to the agent"),
     placeholderNew: l10n.t("Describe a task · Enter sends"),
     placeholderReply: l10n.t("Reply · Enter sends"),
@@ -78,6 +82,7 @@ export function pageStrings(): Readonly<Record<string, string>> {
     working: l10n.t("Working"),
     retrying: l10n.t("Retrying"),
     newItems: l10n.t("New messages"),
+    newest: l10n.t("Newest messages"),
     review: l10n.t("Review"),
     acceptAll: l10n.t("Accept All"),
     rejectAll: l10n.t("Reject All"),

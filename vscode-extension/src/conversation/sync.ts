@@ -38,8 +38,13 @@ export class Sync {
     return { v: VERSION, type: "reset", rev: this.#rev, turns: all };
   }
 
-  /** A turn as it is now; without items it is no longer shown. */
-  turn(turn: string, drafts: readonly Draft[]): void {
+  /** Turns that the page has. */
+  get turns(): Iterable<string> {
+    return this.#turns.keys();
+  }
+
+  /** A turn as it is now, and the turn that follows it; without items it is no longer shown. */
+  turn(turn: string, drafts: readonly Draft[], following = ""): void {
     const before = this.#turns.get(turn);
     if (drafts.length === 0) {
       if (before !== undefined) {
@@ -60,7 +65,7 @@ export class Sync {
       // An item that is sent as a whole holds what would have been appended to it.
       const whole = new Set([...put.map(({ item }) => item.id), ...drop]);
       this.#append = this.#append.filter(({ id }) => !whole.has(id));
-      this.#patches.push({ turn, put, drop });
+      this.#patches.push({ turn, before: following, put, drop });
     }
   }
 

@@ -82,7 +82,7 @@ export interface TranscriptChange {
 /** Newest characters of a running command's output that are kept. */
 const LIVE_CHARS = 64 * 1024;
 
-/** Entries kept: a window of a long conversation, not an archive. */
+/** Entries kept of each session: a window of a long conversation, not an archive. */
 const LIMIT = 2_000;
 
 /** The conversation in the order it happened, one line of entries for the window. */
@@ -91,6 +91,8 @@ export class TranscriptStore {
   readonly #revs = new Map<string, number>();
   /** Entries of each turn of each session, in the order of the conversation. */
   readonly #turns = new Map<string, Map<string, Entry[]>>();
+  /** Sessions whose oldest entries are not here. */
+  readonly #cut = new Set<string>();
   readonly #changed = new Emitter<TranscriptChange>();
 
   readonly onDidChange = this.#changed.event;
@@ -106,6 +108,26 @@ export class TranscriptStore {
   /** Entries of each turn of one session, oldest turn first. */
   turnsOf(sessionId: string): ReadonlyMap<string, readonly Entry[]> {
     return this.#turns.get(sessionId) ?? new Map<string, Entry[]>();
+  }
+
+  /** True if a session has entries before those that are kept. */
+  isCut(sessionId: string): boolean {
+    return this.#cut.has(sessionId);
+  }
+
+  /** Drops the entries of its session before an entry. */
+  forgetBefore(id: string): void {
+    const session = this.#entries.get(id)?.session;
+    const all = [...this.turnsOf(session ?? "").values()].flat();
+    for (const entry of all.slice(
+      0,
+      Math.max(
+        0,
+        all.findIndex((other) => other.id === id),
+      ),
+    )) {
+      this.#forget(entry);
+    }
   }
 
   turn(turn: TurnNotification): void {
@@ -251,19 +273,21 @@ export class TranscriptStore {
    * Handles the state of a new daemon, whose revisions start again. Its transcript replaces the former
    * one; if it has none, the former transcript stays readable.
    */
-  reconnect(before: readonly TranscriptEntry[] = []): void {
+  reconnect(before: readonly TranscriptEntry[] = [], cut: readonly string[] = []): void {
     if (before.length > 0) {
-      this.open(before);
+      this.open(before, cut);
     } else {
       this.#revs.clear();
     }
   }
 
-  /** Shows the transcript of another session. */
-  open(said: readonly TranscriptEntry[]): void {
+  /** Shows the transcript of another session. `cut`: sessions that have entries before these. */
+  open(said: readonly TranscriptEntry[], cut: readonly string[] = []): void {
     this.#revs.clear();
     this.#entries.clear();
     this.#turns.clear();
+    this.#cut.clear();
+    cut.forEach((session) => this.#cut.add(session));
     for (const entry of said) {
       switch (entry.kind) {
         case "turn":
@@ -295,8 +319,10 @@ export class TranscriptStore {
     } else {
       turn.push(entry);
     }
-    for (const oldest of this.#entries.values()) {
-      if (this.#entries.size <= LIMIT) {
+    let count = [...turns.values()].reduce((sum, { length }) => sum + length, 0);
+    for (; count > LIMIT; count -= 1) {
+      const [oldest] = [...turns.values()][0] ?? [];
+      if (oldest === undefined) {
         break;
       }
       this.#forget(oldest);
@@ -306,6 +332,7 @@ export class TranscriptStore {
   #forget({ id, session, turn }: Entry): void {
     this.#entries.delete(id);
     this.#revs.delete(id);
+    this.#cut.add(session);
     const turns = this.#turns.get(session);
     const left = turns?.get(turn)?.filter((entry) => entry.id !== id) ?? [];
     if (left.length > 0) {

@@ -26,6 +26,7 @@ const state: ViewState = {
   questions: [],
   readOnly: "",
   back: false,
+  beyond: { earlier: "none", later: "none", fault: "" },
 };
 const pasted = { id: "1", icon: "output", label: "Pasted text (60 lines)", expands: true };
 

@@ -2,6 +2,7 @@
 import { beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 
 import type { Item, ToPage } from "../../src/conversation/messages";
+import type { Direction } from "../../src/stores/reading";
 import { List } from "../list";
 import { setStrings } from "../strings";
 
@@ -12,6 +13,9 @@ beforeAll(() => {
     conversation: "Conversation",
     newItems: "New messages",
     showEarlier: "Show Earlier",
+    loadingEarlier: "Loading earlier messages…",
+    earlierFailed: "Not read: {0}",
+    newest: "Newest messages",
     resend: "Edit and Resend",
     copyMessage: "Copy Message",
   });
@@ -33,9 +37,11 @@ describe("a long conversation", () => {
   let list: List;
   let rev: number;
   let done: string[];
+  let asked: Direction[];
 
   beforeEach(() => {
     done = [];
+    asked = [];
     list = new List(
       {
         open: () => {},
@@ -47,6 +53,7 @@ describe("a long conversation", () => {
       },
       () => {},
       document.createElement("div"),
+      (direction) => asked.push(direction),
     );
     list.name();
     rev = 1;
@@ -87,7 +94,7 @@ describe("a long conversation", () => {
       { item: user("t0.c"), after: "t0.b" },
       { item: user("t0.0"), after: "" },
     ];
-    expect(patch({ patches: [{ turn: "t0", put, drop: ["t0.a"] }], gone: ["t1"] })).toBe(true);
+    expect(patch({ patches: [{ turn: "t0", before: "", put, drop: ["t0.a"] }], gone: ["t1"] })).toBe(true);
     expect(ids()).toHaveLength(300);
     while (earlier()?.hidden === false) {
       earlier()?.click();
@@ -100,7 +107,7 @@ describe("a long conversation", () => {
     for (let n = 0; n < 40; n += 1) {
       const items = Array.from({ length: 10 }, (_, i) => user(`new${n}.${i}`));
       const put = items.map((item, i) => ({ item, after: items[i - 1]?.id ?? "" }));
-      patch({ patches: [{ turn: `new${n}`, put, drop: [] }] });
+      patch({ patches: [{ turn: `new${n}`, before: "", put, drop: [] }] });
       expect(ids().length).toBeLessThanOrEqual(600);
     }
     expect(ids().at(-1)).toBe("new39.9");
@@ -142,8 +149,56 @@ describe("a long conversation", () => {
       rev: 0,
       running: false,
     };
-    patch({ patches: [{ turn: "t399", put: [{ item: edit, after: "t399.b" }], drop: [] }] });
+    patch({ patches: [{ turn: "t399", before: "", put: [{ item: edit, after: "t399.b" }], drop: [] }] });
     expect([list.editedSince("t399.b"), list.editedSince("t398.a"), list.editedSince("e")]).toEqual([true, true, false]);
+  });
+
+  it("asks for earlier turns once all that it has are drawn, and puts them before the others", () => {
+    list.update({ earlier: "more", later: "none", fault: "" });
+    earlier()?.click();
+    expect(asked).toEqual([]);
+    earlier()?.click();
+    expect([ids().length, asked]).toEqual([800, ["earlier"]]);
+    list.update({ earlier: "loading", later: "none", fault: "" });
+    expect(earlier()?.textContent).toContain("Loading earlier messages…");
+    // From the newest on: the first of them begins in the page before.
+    const older = [
+      { turn: "t0", before: "t1", put: [{ item: user("t0.0"), after: "" }], drop: [] },
+      ...[2, 1].map((n) => ({ turn: `o${n}`, before: n === 2 ? "t0" : "o2", put: [{ item: user(`o${n}.a`), after: "" }], drop: [] })),
+    ];
+    expect(patch({ patches: older })).toBe(true);
+    list.update({ earlier: "none", later: "none", fault: "" });
+    expect(earlier()?.hidden).toBe(false);
+    earlier()?.click();
+    expect(ids().slice(0, 5)).toEqual(["o1.a", "o2.a", "t0.0", "t0.a", "t0.b"]);
+    expect([earlier()?.hidden, asked]).toEqual([true, ["earlier"]]);
+  });
+
+  it("draws all that it has with the Home key, and says why a page could not be read", () => {
+    document.body.replaceChildren(list.element);
+    list.update({ earlier: "more", later: "none", fault: "" });
+    const press = (key: string) =>
+      list.element.querySelector(".item")?.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
+    press("Home");
+    expect([ids()[0], asked]).toEqual(["t0.a", ["earlier"]]);
+    expect((document.activeElement as HTMLElement).dataset["id"]).toBe("t0.a");
+    list.update({ earlier: "failed", later: "none", fault: "the disk is gone" });
+    expect(earlier()?.textContent).toContain("Not read: the disk is gone");
+    earlier()?.click();
+    press("PageUp");
+    expect(asked).toEqual(["earlier", "earlier", "earlier"]);
+  });
+
+  it("asks for the newest turns where they are left out, and does not follow the end of others", () => {
+    list.update({ earlier: "none", later: "more", fault: "" });
+    const pill = list.element.querySelector<HTMLElement>(".pill");
+    expect([pill?.hidden, pill?.textContent]).toEqual([false, "↓ Newest messages"]);
+    pill?.click();
+    list.element.querySelector<HTMLElement>(".later")?.click();
+    expect(asked).toEqual(["newest", "later"]);
+    list.reset({ v: 1, type: "reset", rev: 9, turns: turns(3) });
+    list.update({ earlier: "more", later: "none", fault: "" });
+    expect(pill?.hidden).toBe(true);
   });
 
   it("counts as empty only without any turn", () => {
