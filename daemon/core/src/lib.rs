@@ -19,5 +19,6 @@ pub mod redact;
 pub mod review;
 pub mod sanitize;
 pub mod subagent;
+pub mod terminal_text;
 pub mod text;
 pub mod turn;

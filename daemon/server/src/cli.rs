@@ -21,6 +21,8 @@ pub struct RunArguments {
     pub workspace: PathBuf,
     pub allow: Allow,
     pub replay: Option<PathBuf>,
+    /// Longest time that the agent may ask for, for one command.
+    pub command_seconds: Option<u32>,
 }
 
 /// Questions that are answered with yes in advance, for this session only.
@@ -52,6 +54,8 @@ Options of run:
   --yes             Run the agent's commands without asking, in their sandbox and with nothing
                     beyond it. What is not allowed by an option is asked for on the terminal, and
                     declined when there is none
+  --command-seconds N
+                    Longest time that the agent may ask for, for one command (default: 600)
   --replay FILE     Answer from a script instead of a model
 
 Options that widen --yes:
@@ -82,6 +86,7 @@ pub fn parse(
     let mut parser = lexopt::Parser::from_args(arguments);
     let mut positional: Vec<String> = Vec::new();
     let (mut workspace, mut allow, mut replay) = (None, Allow::default(), None);
+    let mut command_seconds = None;
     let text = |error: lexopt::Error| error.to_string();
     while let Some(argument) = parser.next().map_err(text)? {
         match argument {
@@ -91,6 +96,14 @@ pub fn parse(
             Long("stdio") => {}
             Long("workspace") => workspace = Some(PathBuf::from(parser.value().map_err(text)?)),
             Long("replay") => replay = Some(PathBuf::from(parser.value().map_err(text)?)),
+            Long("command-seconds") => {
+                let value = parser.value().map_err(text)?;
+                let seconds = value.to_str().and_then(|value| value.parse().ok());
+                let seconds = seconds.filter(|seconds| *seconds > 0);
+                command_seconds = Some(seconds.ok_or_else(|| {
+                    format!("--command-seconds is a whole number above zero, not {value:?}")
+                })?);
+            }
             Long("yes") => allow.commands = true,
             Long("allow-network") => allow.network = true,
             Long("allow-git") => allow.git = true,
@@ -107,7 +120,13 @@ pub fn parse(
     }
     let mut positional = positional.into_iter();
     match positional.next().as_deref() {
-        None if workspace.is_none() && replay.is_none() && !allow.commands => Ok(CliCommand::Serve),
+        None if workspace.is_none()
+            && replay.is_none()
+            && command_seconds.is_none()
+            && !allow.commands =>
+        {
+            Ok(CliCommand::Serve)
+        }
         None => Err("these options belong to `cairn run TASK`".into()),
         Some("run") => {
             let task = positional.next().filter(|task| !task.trim().is_empty());
@@ -118,7 +137,7 @@ pub fn parse(
                 ));
             }
             let workspace = workspace.unwrap_or_else(|| PathBuf::from("."));
-            Ok(CliCommand::Run(RunArguments { task, workspace, allow, replay }))
+            Ok(CliCommand::Run(RunArguments { task, workspace, allow, replay, command_seconds }))
         }
         Some(other) => Err(format!("unknown command \"{other}\"")),
     }
@@ -144,6 +163,7 @@ mod tests {
                 workspace: workspace.into(),
                 allow,
                 replay: None,
+                command_seconds: None,
             }))
         };
         assert_eq!(check("run|fix it"), run("fix it", ".", Allow::default()));
@@ -151,6 +171,13 @@ mod tests {
         assert_eq!(check("run|fix it|--workspace|d|--yes"), run("fix it", "d", yes));
         let wider = Allow { network: true, git: true, ..yes };
         assert_eq!(check("run|a|--yes|--allow-git|--allow-network"), run("a", ".", wider));
+        let Ok(CliCommand::Run(run)) = check("run|a|--command-seconds|1800") else {
+            panic!("it is a run")
+        };
+        assert_eq!(run.command_seconds, Some(1800));
+        for seconds in ["0", "ten", "-1"] {
+            assert!(check(&format!("run|a|--command-seconds|{seconds}")).is_err());
+        }
         assert!(check("run|a|--allow-git").is_err());
         let part = ["init", "--write", "--help"].map(Into::into).to_vec();
         assert_eq!(check("sandbox-run|init|--write|--help"), Ok(CliCommand::Part(part)));

@@ -18,7 +18,7 @@ use cairn_protocol::{ReviewMode, settings};
 use serde_json::{Map, Value};
 
 use crate::{
-    exec::sandbox,
+    exec::{CommandLimits, sandbox},
     model::choose::{ApiChoice, ModelSettings, ProviderChoice},
 };
 
@@ -37,7 +37,7 @@ pub struct Settings {
     pub review_mode: ReviewMode,
     pub save_at_turn_end: bool,
     pub max_rounds: u32,
-    pub tool_timeout: Duration,
+    pub command_limits: CommandLimits,
     pub commands: Arc<CommandRules>,
     pub sandbox: sandbox::SandboxSettings,
 }
@@ -94,7 +94,7 @@ impl Default for Settings {
             review_mode: ReviewMode::Review,
             save_at_turn_end: true,
             max_rounds: 100,
-            tool_timeout: Duration::from_secs(120),
+            command_limits: CommandLimits::default(),
             commands: Arc::default(),
             sandbox: sandbox::SandboxSettings::default(),
         }
@@ -275,7 +275,12 @@ impl SettingsReader {
             }
             "limits.toolSeconds" => {
                 if let Some(seconds) = self.positive(path, value) {
-                    self.settings.tool_timeout = Duration::from_secs(seconds.into());
+                    self.settings.command_limits.usual = Duration::from_secs(seconds.into());
+                }
+            }
+            "limits.maxToolSeconds" => {
+                if let Some(seconds) = self.positive(path, value) {
+                    self.settings.command_limits.longest = Duration::from_secs(seconds.into());
                 }
             }
             // Settings of the editor.
@@ -303,6 +308,8 @@ impl SettingsReader {
                 None
             }
         };
+        let limits = &mut self.settings.command_limits;
+        limits.longest = limits.longest.max(limits.usual);
         self.settings.commands = Arc::new(self.commands);
         self.settings.hooks = Arc::new(self.hooks);
         (self.settings, self.faults)

@@ -9,7 +9,6 @@ mod command;
 mod environment;
 pub mod live;
 mod output;
-mod plain;
 mod processes;
 mod run;
 pub mod sandbox;
@@ -17,9 +16,9 @@ pub mod sandbox;
 #[cfg(target_os = "linux")]
 mod tests;
 
-pub use command::{CommandOutcome, CommandSpec, Exit, RunError};
+pub use command::{CommandLimits, CommandOutcome, CommandSpec, Exit, RunError};
 pub use environment::search_path;
-pub use output::Captured;
+pub use output::{Captured, HEAD_BYTES, TAIL_BYTES};
 pub use processes::kill_all;
 pub use run::run;
 

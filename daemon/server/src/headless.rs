@@ -59,7 +59,7 @@ fn complain(text: &str) {
 }
 
 async fn work(arguments: RunArguments) -> anyhow::Result<EndReason> {
-    let RunArguments { task, workspace, allow, replay } = arguments;
+    let RunArguments { task, workspace, allow, replay, command_seconds } = arguments;
     let folder = canonical(&workspace)
         .with_context(|| format!("{} cannot be opened", workspace.display()))?;
     if !folder.is_dir() {
@@ -72,7 +72,7 @@ async fn work(arguments: RunArguments) -> anyhow::Result<EndReason> {
     client
         .send(ClientEvent::Initialized(Initialized {
             folders: vec![folder.clone()],
-            settings: settings(replay.as_deref())?,
+            settings: settings(replay.as_deref(), command_seconds)?,
             speaks_agent: true,
             // The user named this folder on the command line, which counts as trust.
             trusted: true,
@@ -98,7 +98,10 @@ async fn work(arguments: RunArguments) -> anyhow::Result<EndReason> {
     Ok(reason)
 }
 
-fn settings(replay: Option<&Path>) -> anyhow::Result<serde_json::Value> {
+fn settings(
+    replay: Option<&Path>,
+    command_seconds: Option<u32>,
+) -> anyhow::Result<serde_json::Value> {
     let mut model = serde_json::Map::new();
     if let Ok(name) = std::env::var("CAIRN_MODEL") {
         model.insert("name".into(), name.into());
@@ -112,7 +115,11 @@ fn settings(replay: Option<&Path>) -> anyhow::Result<serde_json::Value> {
         model.insert("provider".into(), "replay".into());
         model.insert("replayFile".into(), file.to_string_lossy().into());
     }
-    Ok(serde_json::json!({ "model": model }))
+    let mut limits = serde_json::Map::new();
+    if let Some(seconds) = command_seconds {
+        limits.insert("maxToolSeconds".into(), seconds.into());
+    }
+    Ok(serde_json::json!({ "model": model, "limits": limits }))
 }
 
 async fn ask<M: ClientRequest>(

@@ -3,7 +3,7 @@
 //! No tool changes anything without an [`Approved`] value, which `approval` makes from the policy's verdict or
 //! the user's answer. A failure is reported to the model or ends the turn.
 
-use std::{ops::Range, sync::Arc, time::Duration};
+use std::{ops::Range, sync::Arc};
 
 pub use cairn_core::policy::Access;
 use cairn_core::{
@@ -18,6 +18,7 @@ pub use crate::approval::Approved;
 use crate::{
     docs::Docs,
     exec::{
+        CommandLimits,
         live::LiveOutput,
         sandbox::{QuarantineReport, SandboxConfig},
     },
@@ -55,7 +56,7 @@ mod testing;
 mod write_file;
 
 /// Every tool that acts on the workspace, in the order in which the model gets them.
-pub fn all() -> Vec<Arc<dyn Tool>> {
+pub fn all(limits: CommandLimits) -> Vec<Arc<dyn Tool>> {
     vec![
         Arc::new(read_file::ReadFile),
         Arc::new(glob::Glob),
@@ -64,7 +65,7 @@ pub fn all() -> Vec<Arc<dyn Tool>> {
         Arc::new(write_file::WriteFile),
         Arc::new(delete_file::DeleteFile),
         Arc::new(move_file::MoveFile),
-        Arc::new(bash::Bash),
+        Arc::new(bash::Bash { limits }),
         Arc::new(task::StartSubagent),
         Arc::new(ask_user::AskUser),
     ]
@@ -149,8 +150,8 @@ pub struct ToolContext {
     pub allowed: Option<Allowed>,
     /// Sandbox of commands.
     pub sandbox_config: SandboxConfig,
-    /// Time limit of a command.
-    pub timeout: Duration,
+    /// Time limits of a command.
+    pub command_limits: CommandLimits,
     /// Gets the output of a command while it runs.
     pub live: Option<LiveOutput>,
     pub origin: cairn_core::review::Origin,

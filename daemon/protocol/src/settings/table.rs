@@ -367,7 +367,13 @@ const LIMITS: &[Setting] = &[
         "limits.toolSeconds",
         User,
         Kind::Integer { minimum: 1, default: Some(120) },
-        "Maximum number of seconds that a command may run.",
+        "Number of seconds that a command of the agent may run when the agent asks for no other time.",
+    ),
+    setting(
+        "limits.maxToolSeconds",
+        User,
+        Kind::Integer { minimum: 1, default: Some(600) },
+        "Maximum number of seconds that the agent may ask for, for one command.",
     ),
 ];
 

@@ -21,6 +21,18 @@ fn nested_and_dotted_keys_mean_the_same() {
 }
 
 #[test]
+fn the_longest_time_of_a_command_is_never_below_the_usual_one() {
+    let seconds = |limits| {
+        let CommandLimits { usual, longest } = read(&json!({ "limits": limits })).0.command_limits;
+        (usual.as_secs(), longest.as_secs())
+    };
+    assert_eq!(seconds(json!({})), (120, 600));
+    assert_eq!(seconds(json!({"maxToolSeconds": 1200})), (120, 1200));
+    assert_eq!(seconds(json!({"toolSeconds": 900})), (900, 900));
+    assert_eq!(seconds(json!({"toolSeconds": 30, "maxToolSeconds": 10})), (30, 30));
+}
+
+#[test]
 fn texts_of_the_user_replace_the_defaults() {
     let (settings, faults) = read(&json!({"plan": {
         "dialect": "tasks",
@@ -73,7 +85,7 @@ fn every_wrong_key_is_reported_and_the_others_are_used() {
         "plan": {"reminder": {"policy": "often"}, "verification": "yes", "dialect": "esperanto"},
         "limits": {"rounds": 0, "toolSeconds": 9},
     }));
-    assert_eq!(settings.tool_timeout, Duration::from_secs(9));
+    assert_eq!(settings.command_limits.usual, Duration::from_secs(9));
     for name in [
         "model.provider",
         "model.name",

@@ -25,6 +25,21 @@ pub struct CommandSpec {
     pub sandbox: Option<Arc<PreparedSandbox>>,
 }
 
+/// Time limits of commands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CommandLimits {
+    /// Time of a command whose call names none.
+    pub usual: Duration,
+    /// Longest time that a call may ask for; never below the usual time.
+    pub longest: Duration,
+}
+
+impl Default for CommandLimits {
+    fn default() -> Self {
+        Self { usual: Duration::from_secs(120), longest: Duration::from_secs(600) }
+    }
+}
+
 /// Result of a command that was started.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandOutcome {

@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use super::plain::plain;
+use cairn_core::terminal_text::plain;
 
 /// Time between two pieces.
 const INTERVAL: Duration = Duration::from_millis(100);
@@ -81,7 +81,12 @@ impl Pending {
     fn take(&mut self) -> Option<(u32, String)> {
         let line_end = self.bytes.iter().rposition(|byte| matches!(byte, b'\n' | b'\r'));
         let end = line_end.map_or_else(|| complete(&self.bytes), |at| at + 1);
-        let text = plain(&self.bytes.drain(..end).collect::<Vec<_>>());
+        let bytes: Vec<u8> = self.bytes.drain(..end).collect();
+        let mut text = plain(&bytes);
+        // The next piece is shown below this one, not over it.
+        if bytes.ends_with(b"\r") && !text.is_empty() && !text.ends_with('\n') {
+            text.push('\n');
+        }
         if text.is_empty() {
             return None;
         }

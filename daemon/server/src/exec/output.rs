@@ -2,11 +2,13 @@
 
 use std::collections::VecDeque;
 
-use super::{live::LiveOutput, plain::plain};
+use cairn_core::terminal_text::plain;
+
+use super::live::LiveOutput;
 
 /// Bytes kept from the beginning and from the end.
-const HEAD_BYTES: usize = 10 * 1024;
-const TAIL_BYTES: usize = 20 * 1024;
+pub const HEAD_BYTES: usize = 10 * 1024;
+pub const TAIL_BYTES: usize = 20 * 1024;
 
 /// Output of a command, stdout and stderr in order of arrival.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -113,7 +115,7 @@ mod tests {
         check(b"a\x1b[1;31mred\x1b[0m b", expect![[r#""ared b""#]]);
         check(b"\x1b]8;;https://e\x1b\\link\x1b]8;;\x07!", expect![[r#""link!""#]]);
         check(b"\x1b(Bx\x1b=y\x1b7z", expect![[r#""xyz""#]]);
-        check(b"10%\r20%\r\ndone\x08\x07", expect![[r#""10%\n20%\ndone""#]]);
+        check(b"10%\r20%\r\ndone\x08\x07", expect![[r#""20%\ndone""#]]);
         check(b"caf\xc3\xa9 \xff", expect![[r#""café �""#]]);
         check(b"ELF\x00\x01", expect![[r#""[5 bytes of binary output]""#]]);
         check(b"\x1b[", expect![[r#""""#]]);

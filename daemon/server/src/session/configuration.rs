@@ -48,6 +48,7 @@ impl Configuration {
             secrets::register(key);
         }
         let (settings, keys) = (Settings::default(), Keys::default());
+        let tools = with_specs(tools::all(settings.command_limits)).collect();
         Self {
             choice: choose::choose(&settings.model, &keys, &environment),
             settings,
@@ -57,7 +58,7 @@ impl Configuration {
             keys,
             generation: 0,
             learned_window: None,
-            tools: with_specs(tools::all()).collect(),
+            tools,
         }
     }
 
@@ -68,6 +69,10 @@ impl Configuration {
         }
         if settings.model != self.settings.model {
             self.generation += 1;
+        }
+        // The description of a tool is part of each request's prefix: it changes only with its limits.
+        if settings.command_limits != self.settings.command_limits {
+            self.tools = with_specs(tools::all(settings.command_limits)).collect();
         }
         self.settings = settings;
         self.faults = faults;

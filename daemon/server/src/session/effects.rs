@@ -211,7 +211,7 @@ impl Sessions {
             commands: Arc::clone(&self.config.settings.commands),
             allowed: self.allowed(),
             sandbox_config: self.sandbox_config(),
-            timeout: self.config.settings.tool_timeout,
+            command_limits: self.config.settings.command_limits,
             live: None,
             origin,
             hooks: self.hook_context(session_id, turn_id, turn.cancel.clone()),

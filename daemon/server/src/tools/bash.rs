@@ -17,7 +17,8 @@ use super::{Approved, ArgumentReader, Call, Tool, ToolContext, ToolFailure, Tool
 use crate::{
     approval,
     exec::{
-        self, Captured, CommandOutcome, CommandSpec, Exit, RunError,
+        self, Captured, CommandLimits, CommandOutcome, CommandSpec, Exit, HEAD_BYTES, RunError,
+        TAIL_BYTES,
         sandbox::{
             PreparedSandbox, QuarantineReport, SandboxRequest, Watching, quarantine_english,
             shown_path,
@@ -31,7 +32,9 @@ const MAX_COMMAND_BYTES: usize = 64 * 1024;
 /// Sandboxes that are built for one command until one works, while the paths that they cover change.
 const MAX_ATTEMPTS: usize = 10;
 
-pub(super) struct Bash;
+pub(super) struct Bash {
+    pub(super) limits: CommandLimits,
+}
 
 /// Description of the system's shell for the model.
 struct Shell {
@@ -46,7 +49,7 @@ const HERE: &Shell = if cfg!(windows) { &POWERSHELL } else { &BASH };
 const BASH: Shell = Shell {
     name: "bash",
     description: "Runs a command with bash in the workspace folder, after the user allowed it, and \
-        answers with its output (both streams; of long output only the beginning and the end) and \
+        answers with its output (both streams; of long output the first {head} and last {tail} KiB) and \
         exit code. Each call is a new shell without a terminal: nothing can be typed in, `cd` and \
         variables do not last, and processes left in the background are ended with it. It runs in \
         a sandbox: it can write in the workspace and in /tmp only, not in .git and the settings of \
@@ -61,7 +64,7 @@ const POWERSHELL: Shell = Shell {
     name: "powershell",
     description: "Runs a command with Windows PowerShell 5.1 (not bash, not PowerShell 7: there is \
         no `&&`) in the workspace folder, after the user allowed it, and answers with its output \
-        (both streams; of long output only the beginning and the end) and exit code, which is 1 \
+        (both streams; of long output the first {head} and last {tail} KiB) and exit code, which is 1 \
         whenever the last command failed. Each call is a new shell without a terminal: nothing can \
         be typed in, `cd` and variables do not last, and processes left in the background are \
         ended with it. It has at most 12,000 characters. To read, find or change files use the \
@@ -73,6 +76,8 @@ struct BashCall {
     command: String,
     cwd: std::path::PathBuf,
     timeout: Duration,
+    /// Time that the call asked for; `timeout` is less if it was too long.
+    wanted: Duration,
     needs: Needs,
 }
 
@@ -82,7 +87,7 @@ impl Tool for Bash {
     }
 
     fn spec(&self) -> ToolSpec {
-        HERE.spec()
+        HERE.spec(self.limits)
     }
 
     fn parse(&self, arguments: Value, context: &ToolContext) -> Result<Box<dyn Call>, ToolFailure> {
@@ -104,21 +109,24 @@ impl Tool for Bash {
         if command.contains('\0') {
             return Err(ToolFailure::tell("`command` has a NUL character."));
         }
-        let timeout = timeout.map_or(context.timeout, |ms| Duration::from_millis(ms as u64));
+        let limits = context.command_limits;
+        let wanted = timeout.map_or(limits.usual, |ms| Duration::from_millis(ms as u64));
         Ok(Box::new(BashCall {
             command,
             cwd: context.workspace.root().to_owned(),
-            timeout: timeout.min(context.timeout),
+            timeout: wanted.min(limits.longest),
+            wanted,
             needs: Needs { network: needs.contains(&"network"), git: needs.contains(&"git") },
         }))
     }
 }
 
 impl Shell {
-    fn spec(&self) -> ToolSpec {
+    fn spec(&self, limits: CommandLimits) -> ToolSpec {
+        let (usual, longest) = (limits.usual.as_millis(), limits.longest.as_millis());
         let mut properties = json!({
             "command": {"type": "string"},
-            "timeout_ms": {"type": "integer", "minimum": 1, "description": "A limit shorter than the user's own"},
+            "timeout_ms": {"type": "integer", "minimum": 1, "description": format!("Default {usual}, at most {longest}")},
         });
         if self.grants {
             properties["needs"] = json!({
@@ -129,7 +137,10 @@ impl Shell {
         }
         ToolSpec {
             name: self.name.to_owned(),
-            description: self.description.to_owned(),
+            description: self
+                .description
+                .replace("{head}", &(HEAD_BYTES / 1024).to_string())
+                .replace("{tail}", &(TAIL_BYTES / 1024).to_string()),
             schema: json!({"type": "object", "properties": properties, "required": ["command"]}),
             parallel: false,
         }
@@ -184,6 +195,9 @@ impl Call for BashCall {
             let mut detail = ModelText::default();
             for text in [&mut content, &mut detail] {
                 report(&outcome, self.timeout, text);
+                if let Some(words) = self.lowered() {
+                    text.own(&words);
+                }
                 hint.into_iter().for_each(|hint| text.own(hint));
             }
             let exit_code = match outcome.exit {
@@ -205,6 +219,16 @@ impl Call for BashCall {
 }
 
 impl BashCall {
+    /// Sentence about a time limit that was too long.
+    fn lowered(&self) -> Option<String> {
+        let (wanted, longest) = (self.wanted.as_secs_f64(), self.timeout.as_secs_f64());
+        (self.wanted > self.timeout).then(|| {
+            format!(
+                "timeout_ms asked for {wanted:.0} s; the user's settings allow at most {longest:.0} s (cairn.limits.maxToolSeconds), so that was the limit"
+            )
+        })
+    }
+
     /// Runs the command in its sandbox, and returns whether there is one. A sandbox cannot be built if a
     /// path that it covers is removed after the search for such paths, as is the socket of a program
     /// that ends. Then another sandbox is prepared.
@@ -388,7 +412,11 @@ fn report(outcome: &CommandOutcome, limit: Duration, out: &mut ModelText) {
     if *binary {
         out.own(&format!("{total_bytes} bytes of binary output"));
     } else if *dropped > 0 {
-        out.own(&format!("… {dropped} bytes left out …"));
+        out.own(&format!(
+            "… {dropped} bytes left out: a result has the first {} and the last {} KiB …",
+            HEAD_BYTES / 1024,
+            TAIL_BYTES / 1024
+        ));
         out.add(tail);
     }
     let seconds = outcome.duration.as_secs_f64();
@@ -396,10 +424,8 @@ fn report(outcome: &CommandOutcome, limit: Duration, out: &mut ModelText) {
         Exit::Code(code) => format!("exit code {code}, {seconds:.1} s"),
         Exit::Signal(signal) => format!("ended by signal {signal}, {seconds:.1} s"),
         Exit::TimedOut => {
-            format!(
-                "timed out after {:.1} s and was ended; output so far above",
-                limit.as_secs_f64()
-            )
+            let limit = limit.as_secs_f64();
+            format!("timed out after {limit:.1} s and was ended; output so far above")
         }
         Exit::Cancelled => "cancelled by the user".to_owned(),
     };

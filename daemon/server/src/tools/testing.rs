@@ -22,7 +22,10 @@ use super::{
 use crate::{
     approval::{self, Gate, RuleFolder},
     docs::{Docs, Document},
-    exec::sandbox::{self, AllowedBackends, Sandbox, SandboxConfig, Watch},
+    exec::{
+        CommandLimits,
+        sandbox::{self, AllowedBackends, Sandbox, SandboxConfig, Watch},
+    },
     ports::UserAnswer,
     workspace::{Workspace, key_of, uri_of},
 };
@@ -74,7 +77,10 @@ impl Fixture {
                 watch: Arc::new(Watch::new(None)),
                 settings: sandbox::SandboxSettings::default(),
             },
-            timeout: Duration::from_secs(30),
+            command_limits: CommandLimits {
+                usual: Duration::from_secs(30),
+                ..CommandLimits::default()
+            },
             live: None,
             origin: cairn_core::review::Origin {
                 session: "s".into(),
@@ -92,7 +98,7 @@ impl Fixture {
     /// Text for the model: the content, with `failed: ` before the result of a failed call, or `failure: `
     /// and the text of an error. The user approves everything.
     pub(super) async fn call(&self, tool: &str, arguments: Value) -> String {
-        let tool = super::all()
+        let tool = super::all(self.context.command_limits)
             .into_iter()
             .find(|one| one.spec().name == tool)
             .expect("a tool of this name");
@@ -182,6 +188,10 @@ impl Fixture {
     pub(super) fn stays_unsaved(&self, names: &[&str]) {
         let names = names.iter().map(|&name| name.to_owned());
         self.editor.state.lock().expect("not poisoned").unsaved = names.collect();
+    }
+
+    pub(super) fn limit(&mut self, limits: CommandLimits) {
+        self.context.command_limits = limits;
     }
 
     pub(super) fn cancel(&self) {

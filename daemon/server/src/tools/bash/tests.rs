@@ -99,11 +99,54 @@ fn a_failure_without_a_grant_names_the_grant() {
 #[test]
 fn the_description_names_the_shell_of_the_system() {
     for (shell, grants) in [(&BASH, true), (&POWERSHELL, false)] {
-        let spec = shell.spec();
+        let spec = shell.spec(CommandLimits::default());
         assert_eq!(spec.schema["properties"]["needs"].is_object(), grants, "{}", spec.name);
         assert_eq!(spec.description.contains("sandbox"), grants, "{}", spec.name);
     }
     assert_eq!(HERE.name, if cfg!(windows) { "powershell" } else { "bash" });
+}
+
+#[test]
+fn the_description_says_the_limits_of_time_and_output() {
+    let CommandLimits { usual, .. } = CommandLimits::default();
+    let spec = BASH.spec(CommandLimits { usual, longest: Duration::from_secs(900) });
+    let timeout = spec.schema["properties"]["timeout_ms"]["description"].as_str();
+    assert_eq!(timeout, Some("Default 120000, at most 900000"));
+    assert!(spec.description.contains("the first 10 and last 20 KiB"), "{}", spec.description);
+}
+
+#[tokio::test]
+async fn a_time_limit_that_is_too_long_is_lowered_in_words() {
+    let fixture = Fixture::new(&[]);
+    let got = fixture.call("bash", json!({"command": "true", "timeout_ms": 900_000})).await;
+    assert!(got.contains("asked for 900 s") && got.contains("at most 600 s"), "{got}");
+    let got = fixture.call("bash", json!({"command": "true", "timeout_ms": 600_000})).await;
+    assert!(!got.contains("asked for"), "{got}");
+}
+
+#[tokio::test]
+async fn a_call_may_ask_for_more_time_than_the_usual_limit() {
+    let mut fixture = Fixture::new(&[]);
+    let usual = Duration::from_millis(200);
+    fixture.limit(CommandLimits { usual, ..CommandLimits::default() });
+    let got = fixture.call("bash", json!({"command": "sleep 1; echo end", "timeout_ms": 300_000}));
+    assert!(got.await.starts_with("end\n[cairn] exit code 0"));
+}
+
+#[tokio::test]
+async fn a_result_that_was_cut_says_the_limit() {
+    let fixture = Fixture::new(&[]);
+    let got = fixture.call("bash", json!({"command": "yes 0123456789 | head -c 100000"})).await;
+    let said = "69280 bytes left out: a result has the first 10 and the last 20 KiB";
+    assert!(got.contains(said), "{got}");
+}
+
+#[tokio::test]
+async fn a_progress_bar_is_one_line_of_the_result() {
+    let fixture = Fixture::new(&[]);
+    let bar = r"for i in 1 2 3; do printf '\r%d of 3' $i; done; echo; echo end";
+    let got = fixture.call("bash", json!({"command": bar})).await;
+    assert!(got.starts_with("3 of 3\nend\n"), "{got}");
 }
 
 #[test]
@@ -112,6 +155,7 @@ fn titles_are_one_short_line() {
         command: command.to_owned(),
         cwd: "/".into(),
         timeout: Duration::ZERO,
+        wanted: Duration::ZERO,
         needs: Needs::NONE,
     };
     assert_eq!(english(&call("npm\n  test").label()), "Run npm test");
