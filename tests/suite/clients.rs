@@ -5,6 +5,7 @@ mod headless;
 mod helix;
 mod lifecycle;
 mod neovim;
+mod processes;
 mod server;
 mod standard_client;
 mod vim;

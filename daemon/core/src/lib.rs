@@ -13,6 +13,7 @@ pub mod marks;
 pub mod model;
 pub mod plan;
 pub mod policy;
+pub mod process;
 pub mod prompt;
 pub mod quote;
 pub mod redact;

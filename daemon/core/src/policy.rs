@@ -18,6 +18,8 @@ use command::{AutoApproval, CommandContext, CommandRules, Denial, Doubt, NoAutoA
 pub use protected::{is_protected, is_secret, protected_roots};
 use sandbox::Needs;
 
+use crate::process::ProcessId;
+
 /// Access that a call needs, for the policy and for the question to the user. `aliases` are other
 /// names of its files below their workspace folder: links by which they were or can be reached.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -48,6 +50,10 @@ pub enum Access {
     },
     /// Runs exactly this command, with these grants.
     Command { command: String, cwd: PathBuf, needs: Needs },
+    /// Reads the output of a process of this session, or stops it.
+    Process,
+    /// Sends this text to a process of this session, which runs a command with these grants.
+    Input { process: ProcessId, command: String, text: String, cwd: PathBuf, needs: Needs },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,6 +86,8 @@ pub enum AskReason {
     /// The command gets more than the usual sandbox.
     Grants(Needs),
     Command(NoAutoApproval),
+    /// The text decides what the process does next.
+    Types,
 }
 
 /// Mode of a session: decides which edits and effects need an approval.
@@ -103,7 +111,7 @@ pub fn judge(
     context: &CommandContext<'_>,
 ) -> Verdict {
     match access {
-        Access::Plan | Access::Subagent => Verdict::Allow,
+        Access::Plan | Access::Subagent | Access::Process => Verdict::Allow,
         Access::Read { path: _, names } => judge_read(names),
         Access::Edit { path: _, inside, aliases } | Access::Delete { path: _, inside, aliases } => {
             judge_edit([inside].into_iter().chain(aliases), mode)
@@ -114,6 +122,16 @@ pub fn judge(
         Access::Command { command, cwd: _, needs } => {
             judge_command(command, *needs, mode, rules, context)
         }
+        Access::Input { .. } => match mode {
+            Mode::Plan => Verdict::Deny {
+                reason: "Plan mode: nothing is sent to a process. Present the plan instead."
+                    .to_owned(),
+            },
+            // A rule covers a command, not what is typed into one.
+            Mode::Review | Mode::Ask | Mode::Auto => {
+                Verdict::Ask { reasons: vec![AskReason::Types] }
+            }
+        },
     }
 }
 

@@ -236,6 +236,10 @@ pub enum SessionScope {
     SameAction,
     AnyPlanChange,
     AnySubagent,
+    /// Reading and stopping processes of the session. Since 1.4.
+    AnyUseOfProcesses,
+    /// Any text for the same process. Since 1.4.
+    AnyInput,
     /// These files now: a session approval covers no more than a single one.
     Once,
 }

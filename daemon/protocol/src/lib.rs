@@ -58,4 +58,4 @@ pub const PROTOCOL_VERSION: u32 = 1;
 
 /// Minor version, `protocolMinor` beside it. It grows with each addition, whose doc comment says
 /// `Since 1.x.`; the two sides may differ.
-pub const PROTOCOL_MINOR: u32 = 3;
+pub const PROTOCOL_MINOR: u32 = 4;

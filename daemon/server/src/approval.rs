@@ -3,9 +3,12 @@
 
 use std::path::Path;
 
-use cairn_core::policy::{
-    self, Access, Mode, Verdict,
-    command::{CommandContext, CommandRules, ReadKind, Rule},
+use cairn_core::{
+    policy::{
+        self, Access, Mode, Verdict,
+        command::{CommandContext, CommandRules, ReadKind, Rule},
+    },
+    sanitize::excerpt,
 };
 use cairn_protocol::{ApprovalKind, ApprovalQuestion, ApprovalReason, Need, ReviewMode};
 
@@ -22,6 +25,9 @@ mod rule_folder;
 
 pub(crate) use codes::needs;
 pub use rule_folder::RuleFolder;
+
+/// Longest command in a title, in bytes.
+const MAX_TITLE_BYTES: usize = 120;
 
 /// Proof that a call may run.
 #[derive(Debug)]
@@ -109,7 +115,11 @@ pub fn uri(access: &Access) -> Option<String> {
         Access::Edit { path, .. } | Access::Delete { path, .. } | Access::Move { to: path, .. } => {
             uri_of(path)
         }
-        Access::Command { .. } | Access::Plan | Access::Subagent => None,
+        Access::Command { .. }
+        | Access::Plan
+        | Access::Subagent
+        | Access::Process
+        | Access::Input { .. } => None,
     }
 }
 
@@ -142,6 +152,12 @@ pub fn question(
         }
         Access::Plan => (ApprovalQuestion::ChangePlan, String::new()),
         Access::Subagent => (ApprovalQuestion::StartSubagent, String::new()),
+        Access::Process => (ApprovalQuestion::UseProcess, String::new()),
+        Access::Input { process, command, cwd, .. } => {
+            let command = excerpt(command, MAX_TITLE_BYTES);
+            let asked = ApprovalQuestion::TypeIntoProcess { process: *process, command };
+            (asked, cwd.display().to_string())
+        }
         Access::Command { command: _, cwd, needs } => {
             let asked = if rules.unboxed {
                 ApprovalQuestion::RunUnsandboxed
@@ -152,22 +168,26 @@ pub fn question(
         }
     };
     let kind = match access {
-        Access::Plan | Access::Subagent => None,
+        Access::Plan | Access::Subagent | Access::Process => None,
         Access::Read { .. } => Some(ApprovalKind::Read),
         Access::Edit { .. } | Access::Delete { .. } | Access::Move { .. } => {
             Some(ApprovalKind::Change)
         }
-        Access::Command { .. } if rules.unboxed => Some(ApprovalKind::UnsandboxedCommand),
-        Access::Command { .. } => Some(ApprovalKind::Command),
+        Access::Command { .. } | Access::Input { .. } if rules.unboxed => {
+            Some(ApprovalKind::UnsandboxedCommand)
+        }
+        Access::Command { .. } | Access::Input { .. } => Some(ApprovalKind::Command),
     };
     let (command, needs) = match access {
         Access::Command { command, needs, .. } => (command.clone(), codes::needs(*needs)),
+        Access::Input { text, needs, .. } => (text.clone(), codes::needs(*needs)),
         Access::Read { .. }
         | Access::Edit { .. }
         | Access::Delete { .. }
         | Access::Move { .. }
         | Access::Plan
-        | Access::Subagent => (english::files(&asked), Vec::new()),
+        | Access::Subagent
+        | Access::Process => (english::files(&asked), Vec::new()),
     };
     Question { asked, kind, command, cwd, reasons, rules: Vec::new(), needs }
 }

@@ -7,18 +7,21 @@
 
 mod command;
 mod environment;
+mod input;
 pub mod live;
 mod output;
 mod processes;
 mod run;
 pub mod sandbox;
+mod terminal;
 #[cfg(test)]
 #[cfg(target_os = "linux")]
 mod tests;
 
 pub use command::{CommandLimits, CommandOutcome, CommandSpec, Exit, RunError};
 pub use environment::search_path;
-pub use output::{Captured, HEAD_BYTES, TAIL_BYTES};
+pub use input::{CommandInput, InputWriter};
+pub use output::{Captured, HEAD_BYTES, OutputTap, TAIL_BYTES};
 pub use processes::kill_all;
 pub use run::run;
 

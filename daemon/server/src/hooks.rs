@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    exec::{self, CommandSpec, Exit},
+    exec::{self, CommandInput, CommandSpec, Exit},
     ports::Notices,
 };
 
@@ -87,9 +87,9 @@ impl HookContext {
         let spec = CommandSpec {
             command: hook.command.clone(),
             cwd: self.cwd.clone(),
-            timeout: Duration::from_secs(hook.seconds.into()),
-            input: input.to_owned(),
-            live: None,
+            timeout: Some(Duration::from_secs(hook.seconds.into())),
+            input: CommandInput::Text(input.to_owned()),
+            tap: None,
             env: vec![("CAIRN_HOOK".to_owned(), hook.event.name().to_owned())],
             // The user's own command, not the agent's.
             sandbox: None,

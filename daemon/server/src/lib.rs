@@ -19,6 +19,7 @@ mod instructions;
 pub mod lsp;
 pub mod model;
 pub mod ports;
+pub mod processes;
 mod review;
 mod runner;
 pub mod secrets;

@@ -215,9 +215,11 @@ async fn run(
         label: Some(label),
         uri: approval::uri(&access),
         access: Some(match &access {
-            Access::Read { .. } | Access::Plan | Access::Subagent => AccessKind::Read,
+            Access::Read { .. } | Access::Plan | Access::Subagent | Access::Process => {
+                AccessKind::Read
+            }
             Access::Edit { .. } | Access::Delete { .. } | Access::Move { .. } => AccessKind::Edit,
-            Access::Command { .. } => AccessKind::Command,
+            Access::Command { .. } | Access::Input { .. } => AccessKind::Command,
         }),
         ..ToolUpdate::default()
     });
@@ -236,18 +238,24 @@ async fn run(
         Consent::Refused(reason) => return Ok(Ran::Declined(reason)),
     };
     match &access {
-        Access::Read { .. } => {}
+        Access::Read { .. } | Access::Process => {}
         Access::Edit { .. }
         | Access::Delete { .. }
         | Access::Move { .. }
         | Access::Command { .. }
+        | Access::Input { .. }
         | Access::Plan
         | Access::Subagent => begin(context.journal.as_deref(), &context.origin).await?,
     }
     progress.update(ToolUpdate { state: Some(ToolState::Running), ..ToolUpdate::default() });
     let edited = match &access {
         Access::Edit { .. } | Access::Delete { .. } | Access::Move { .. } => approval::uri(&access),
-        Access::Read { .. } | Access::Command { .. } | Access::Plan | Access::Subagent => None,
+        Access::Read { .. }
+        | Access::Command { .. }
+        | Access::Process
+        | Access::Input { .. }
+        | Access::Plan
+        | Access::Subagent => None,
     };
     let hook_context = context.hooks.clone();
     let running = match &access {
@@ -256,17 +264,41 @@ async fn run(
         | Access::Edit { .. }
         | Access::Delete { .. }
         | Access::Move { .. }
+        | Access::Process
+        | Access::Input { .. }
         | Access::Plan
         | Access::Subagent => None,
     };
     let after = context.clone();
     let ran = parsed.run(context, approved).await;
-    if let Some(running) = running {
-        let finished = tokio::task::spawn_blocking(|| running.finish()).await;
-        finished.map_err(|error| ToolFailure::Fatal(error.into()))?;
+    let goes_on = ran.as_ref().ok().and_then(|output| output.goes_on.clone());
+    match (running, goes_on) {
+        (Some(running), Some(process)) => {
+            let (edits, notices) = (Arc::clone(&after.edits), progress.clone());
+            let (origin, ended) = (after.origin.clone(), process.clone());
+            process.at_end(move || {
+                running.finish();
+                edits.command_ran();
+                left::report(&notices, &origin, ended.left().as_ref());
+            });
+        }
+        (Some(running), None) => {
+            let finished = tokio::task::spawn_blocking(|| running.finish()).await;
+            finished.map_err(|error| ToolFailure::Fatal(error.into()))?;
+        }
+        (None, _) => {}
     }
-    if matches!(access, Access::Command { .. }) {
-        after.edits.command_ran();
+    match access {
+        // A process may have changed files meanwhile.
+        Access::Command { .. } | Access::Process | Access::Input { .. } => {
+            after.edits.command_ran();
+        }
+        Access::Read { .. }
+        | Access::Edit { .. }
+        | Access::Delete { .. }
+        | Access::Move { .. }
+        | Access::Plan
+        | Access::Subagent => {}
     }
     let mut output = match ran {
         Ok(output) => output,

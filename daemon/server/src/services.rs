@@ -12,7 +12,9 @@ use std::{
 use cairn_protocol::Notice;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use crate::{docs::Docs, instructions::Sources, ports::Editor, workspace::Workspace};
+use crate::{
+    docs::Docs, instructions::Sources, ports::Editor, processes::Processes, workspace::Workspace,
+};
 
 /// Handle to the services. Clones share them, except for `workspace`.
 #[derive(Clone)]
@@ -22,6 +24,8 @@ pub(crate) struct Services {
     pub(crate) docs: Arc<Docs>,
     /// Authors of the instruction files.
     pub(crate) sources: Arc<Sources>,
+    /// Processes of all sessions.
+    pub(crate) processes: Arc<Processes>,
     pub(crate) tasks: TaskTracker,
     /// Cancelled when the hub ends.
     pub(crate) shutdown: CancellationToken,
@@ -35,13 +39,16 @@ impl Services {
         tasks: TaskTracker,
         state_dir: Option<PathBuf>,
     ) -> Self {
+        let shutdown = CancellationToken::new();
+        let processes = Processes::new(|_| {}, tasks.clone(), shutdown.clone());
         Self {
             editor,
             workspace: None,
             docs: Arc::default(),
             sources: Arc::new(Sources::new(state_dir)),
+            processes: Arc::new(processes),
             tasks,
-            shutdown: CancellationToken::new(),
+            shutdown,
             revisions: Arc::default(),
         }
     }

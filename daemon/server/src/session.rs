@@ -177,6 +177,9 @@ impl Sessions {
         if self.config.trust(trusted) {
             self.status.dirty = true;
             self.refuse_without_trust();
+            if !trusted {
+                self.services.processes.stop_every();
+            }
         }
     }
 

@@ -28,6 +28,7 @@ use crate::{
         EditPolicy, Edits, Proposal, Proposed, Questions, Saw, SubagentRequest, SubagentTools,
         Subagents, Wanted,
     },
+    processes::{GoesOn, Processes},
     store::{allowed::Allowed, journal::Writer},
     workspace::Workspace,
 };
@@ -45,6 +46,10 @@ mod glob;
 mod grep;
 pub(crate) mod label;
 mod move_file;
+mod process_input;
+mod process_output;
+mod process_stop;
+mod processes;
 mod propose;
 mod read_file;
 mod searches;
@@ -66,6 +71,9 @@ pub fn all(limits: CommandLimits) -> Vec<Arc<dyn Tool>> {
         Arc::new(delete_file::DeleteFile),
         Arc::new(move_file::MoveFile),
         Arc::new(bash::Bash { limits }),
+        Arc::new(process_output::ProcessOutput),
+        Arc::new(process_input::ProcessInput),
+        Arc::new(process_stop::ProcessStop),
         Arc::new(task::StartSubagent),
         Arc::new(ask_user::AskUser),
     ]
@@ -117,6 +125,8 @@ pub struct ToolOutput {
     pub tasks: Option<TaskNews>,
     /// Control files that a command made or changed; they are in quarantine.
     pub left: QuarantineReport,
+    /// Process that the call left.
+    pub goes_on: Option<GoesOn>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -152,6 +162,8 @@ pub struct ToolContext {
     pub sandbox_config: SandboxConfig,
     /// Time limits of a command.
     pub command_limits: CommandLimits,
+    /// Processes of all sessions.
+    pub processes: Arc<Processes>,
     /// Gets the output of a command while it runs.
     pub live: Option<LiveOutput>,
     pub origin: cairn_core::review::Origin,

@@ -206,7 +206,7 @@ async fn mistake(reply: Reply, told: Expect) {
 async fn faulty_calls_are_reported_to_the_model() {
     mistake(call("c1", "fly", json!({})), expect![[r#"
         c1: fly was not run: Queued Failed
-        There is no tool named fly. The tools are: read_file, glob, grep, edit_file, write_file, delete_file, move_file, bash, task, ask_user, TodoWrite."#]]).await;
+        There is no tool named fly. The tools are: read_file, glob, grep, edit_file, write_file, delete_file, move_file, bash, process_output, process_input, process_stop, task, ask_user, TodoWrite."#]]).await;
     mistake(Reply::text("").call_raw("c1", "read_file", "a"), expect![[r#"
         c1: read_file was not run: Queued Failed
         The arguments of read_file are not a JSON object (expected value at line 1 column 1). Nothing was run. Send the call again with valid JSON."#]]).await;

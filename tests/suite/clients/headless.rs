@@ -245,7 +245,7 @@ async fn help_and_version_print_and_wrong_usage_fails() {
     assert_eq!((code, out.as_str(), err.as_str()), (Some(0), cairn::cli::HELP, ""));
     let (code, out, err) = ask(&["--version"]).await;
     assert_eq!((code, err.as_str()), (Some(0), ""));
-    assert_eq!(out, "cairn 0.1.0 (protocol 1.3)\n");
+    assert_eq!(out, "cairn 0.1.0 (protocol 1.4)\n");
     let (code, out, err) = ask(&["run"]).await;
     assert_eq!((code, out.as_str()), (Some(2), ""));
     assert!(err.contains("say what to do") && err.contains("cairn --help"), "{err}");

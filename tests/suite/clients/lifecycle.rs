@@ -203,8 +203,8 @@ async fn pending_output_is_written_before_the_daemon_ends() {
 }
 
 /// A daemon at work in a folder, its answers from a script.
-struct BusyDaemon {
-    daemon: Daemon,
+pub(super) struct BusyDaemon {
+    pub(super) daemon: Daemon,
     folder: tempfile::TempDir,
 }
 
@@ -213,7 +213,7 @@ impl BusyDaemon {
         Self::begin_in(|_| {}, steps, process_id).await
     }
 
-    async fn begin_in(
+    pub(super) async fn begin_in(
         configure: impl FnOnce(&mut Command),
         steps: Value,
         process_id: Option<u32>,
@@ -231,12 +231,12 @@ impl BusyDaemon {
         Self { daemon, folder }
     }
 
-    async fn task(&self) -> Value {
+    pub(super) async fn task(&self) -> Value {
         let params = json!({ "text": "Do it" });
         self.daemon.client.request("agent/runTask", params).await.unwrap()
     }
 
-    async fn end(&self, turn: &Value) -> Value {
+    pub(super) async fn end(&self, turn: &Value) -> Value {
         let ended = |params: &Value| {
             params["turnId"] == turn["turnId"] && params["phase"]["kind"] == "ended"
         };

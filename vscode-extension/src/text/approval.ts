@@ -22,6 +22,8 @@ const scopes: Readonly<Record<SessionScope, string>> = {
   sameAction: l10n.t("exactly this, again"),
   anyPlanChange: l10n.t("any change of the plan"),
   anySubagent: l10n.t("any subagent"),
+  anyUseOfProcesses: l10n.t("reading and stopping processes"),
+  anyInput: l10n.t("anything typed into this process"),
   once: l10n.t("these files, this once"),
 };
 
@@ -53,6 +55,8 @@ function fileLine(question: ApprovalQuestion | undefined): string | undefined {
     case "run_unsandboxed":
     case "change_plan":
     case "start_subagent":
+    case "use_process":
+    case "type_into_process":
     case undefined:
       return undefined;
     case "return_files":

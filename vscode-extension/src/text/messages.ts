@@ -221,6 +221,8 @@ const texts: { readonly [C in ProblemCode]: (args: ArgsOf<C>) => string | undefi
   move_protected_file: () => t("Move a protected file"),
   change_plan: () => t("Change the plan"),
   start_subagent: () => t("Start a subagent"),
+  type_into_process: (args) => t("Type into process {process}: {command}", args),
+  use_process: () => t("Read or stop a process"),
   return_files: ({ count }) =>
     count === 1 ? t("Move a quarantined file back to the workspace") : t("Move {count} quarantined files back to the workspace", { count }),
 
@@ -239,6 +241,7 @@ const texts: { readonly [C in ProblemCode]: (args: ArgsOf<C>) => string | undefi
   command_changes_shell: (args) => t("`{command}` may change what the commands after it do.", args),
   command_more_than_reads: (args) => t("`{command}` may do more than read files of the workspace.", args),
   program_unknown: (args) => t("`{program}` is not installed, or a program of the workspace.", args),
+  text_decides: () => t("The text decides what the process does next."),
   hook_asks: () => t("A hook in your settings asks for your approval."),
   rule_file_changed: (args) => t("`{file}` changed since you always allowed `{rule}`.", args),
   rule_files_unknown: (args) => t("The files behind `{rule}` were not recorded when you allowed it.", args),
@@ -318,6 +321,9 @@ const texts: { readonly [C in ProblemCode]: (args: ArgsOf<C>) => string | undefi
   complete_task: (args) => t("Complete task #{task}", args),
   update_task: (args) => t("Update task #{task}", args),
   update_tasks: () => t("Update the tasks"),
+  read_process: (args) => t("Read process {process}", args),
+  send_input: (args) => t("Type into process {process}: {text}", args),
+  stop_process: (args) => t("Stop process {process}", args),
   not_run: (args) => t("{tool} was not run", args),
 };
 

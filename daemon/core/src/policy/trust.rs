@@ -20,11 +20,11 @@ pub fn offers(tool: &str) -> bool {
 /// Reason for which an access is denied without trust. `None`: the usual policy applies.
 pub fn refusal(access: &Access) -> Option<&'static str> {
     match access {
-        Access::Read { .. } | Access::Plan => None,
+        Access::Read { .. } | Access::Plan | Access::Process => None,
         Access::Edit { .. } | Access::Delete { .. } | Access::Move { .. } => {
             Some("This workspace is not trusted by the user, so no file is changed in it.")
         }
-        Access::Command { .. } => {
+        Access::Command { .. } | Access::Input { .. } => {
             Some("This workspace is not trusted by the user, so no command runs in it.")
         }
         Access::Subagent => {

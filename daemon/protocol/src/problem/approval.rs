@@ -18,6 +18,10 @@ problems! {
         MoveProtectedFile { from: String, to: String }: SameAction,
         ChangePlan: AnyPlanChange,
         StartSubagent: AnySubagent,
+        /// Reads or stops a process of the session. A hook asks about it. Since 1.4.
+        UseProcess: AnyUseOfProcesses,
+        /// Sends a text to a process of the session. Since 1.4.
+        TypeIntoProcess { process: u32, command: String }: AnyInput,
         /// Moves files from quarantine back to the workspace.
         ReturnFiles { count: u32, files: Vec<QuarantineEntry> }: Once,
     }
@@ -45,6 +49,8 @@ codes! {
         /// Not installed, or a program of the workspace.
         ProgramUnknown { program: String },
         HookAsks,
+        /// The text decides what a process does next. Since 1.4.
+        TextDecides,
         /// `file` is behind a command that the user always allows by `rule`.
         RuleFileChanged { file: String, rule: String },
         /// The files behind an "always" of an earlier version are unknown.

@@ -31,6 +31,10 @@ codes! {
         UpdateTask { task: u32 },
         /// A call that names no task.
         UpdateTasks,
+        /// Since 1.4, like those below.
+        ReadProcess { process: u32 },
+        SendInput { process: u32, text: String },
+        StopProcess { process: u32 },
         NotRun { tool: String },
     }
 }

@@ -21,6 +21,7 @@ pub(super) fn reason(reason: AskReason) -> ApprovalReason {
         AskReason::DenyUndecided { rule, doubt: why } => {
             ApprovalReason::DenyUndecided { rule: rule.to_string(), doubt: doubt(why) }
         }
+        AskReason::Types => ApprovalReason::TextDecides,
         AskReason::Grants(granted) => ApprovalReason::CommandNeeds { needs: needs(granted) },
         AskReason::Command(why) => match why {
             NoAutoApproval::NoSandbox => ApprovalReason::WithoutSandbox,

@@ -24,6 +24,10 @@ pub(crate) fn title(question: &ApprovalQuestion) -> String {
         ApprovalQuestion::MoveProtectedFile { .. } => "Move a protected file",
         ApprovalQuestion::ChangePlan => "Change the plan",
         ApprovalQuestion::StartSubagent => "Start a subagent",
+        ApprovalQuestion::UseProcess => "Read or stop a process",
+        ApprovalQuestion::TypeIntoProcess { process, command } => {
+            return format!("Type into process {process}: {command}");
+        }
         ApprovalQuestion::ReturnFiles { count: 1, .. } => {
             "Move a quarantined file back to the workspace"
         }
@@ -46,6 +50,8 @@ pub(crate) fn files(question: &ApprovalQuestion) -> String {
         | ApprovalQuestion::RunUnsandboxed
         | ApprovalQuestion::ChangePlan
         | ApprovalQuestion::StartSubagent
+        | ApprovalQuestion::UseProcess
+        | ApprovalQuestion::TypeIntoProcess { .. }
         | ApprovalQuestion::ReturnFiles { .. } => String::new(),
     }
 }
@@ -59,6 +65,8 @@ pub(crate) fn scope(scope: SessionScope) -> &'static str {
         SessionScope::SameAction => "exactly this, again",
         SessionScope::AnyPlanChange => "any change of the plan",
         SessionScope::AnySubagent => "any subagent",
+        SessionScope::AnyUseOfProcesses => "reading and stopping processes",
+        SessionScope::AnyInput => "anything typed into this process",
         SessionScope::Once => "these files, this once",
     }
 }
@@ -105,6 +113,7 @@ fn sentence(reason: &ApprovalReason) -> String {
         ApprovalReason::ProgramUnknown { program } => {
             return format!("`{program}` is not installed, or a program of the workspace.");
         }
+        ApprovalReason::TextDecides => "The text decides what the process does next.",
         ApprovalReason::HookAsks => "A hook in your settings asks for your approval.",
         ApprovalReason::RuleFileChanged { file, rule } => {
             return format!("`{file}` changed since you always allowed `{rule}`.");

@@ -6,7 +6,10 @@ use std::{io, path::PathBuf, sync::Arc, time::Duration};
 use super::sandbox::none::PreparedSandbox;
 #[cfg(unix)]
 use super::sandbox::prepared::PreparedSandbox;
-use super::{live::LiveOutput, output::Captured};
+use super::{
+    input::CommandInput,
+    output::{Captured, OutputTap},
+};
 
 /// One shell command.
 #[derive(Debug, Clone)]
@@ -14,11 +17,11 @@ pub struct CommandSpec {
     /// Passed to the shell unchanged.
     pub command: String,
     pub cwd: PathBuf,
-    pub timeout: Duration,
-    /// Standard input of the command; empty for none.
-    pub input: String,
+    /// `None`: until it is cancelled.
+    pub timeout: Option<Duration>,
+    pub input: CommandInput,
     /// Gets the output while the command runs.
-    pub live: Option<LiveOutput>,
+    pub tap: Option<OutputTap>,
     /// Added to the allowed part of the daemon's environment.
     pub env: Vec<(String, String)>,
     /// Sandbox of the command. `None` for a command of the user's own.

@@ -47,7 +47,7 @@ impl LiveOutput {
         Self(Arc::new(Shared { pending: Mutex::default(), send: Box::new(send) }))
     }
 
-    pub(super) fn push(&self, bytes: &[u8]) {
+    pub fn push(&self, bytes: &[u8]) {
         self.0.pending.lock().unwrap_or_else(PoisonError::into_inner).push(bytes);
     }
 

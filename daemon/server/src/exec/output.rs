@@ -1,14 +1,28 @@
 //! Output of a command in bounded memory: its beginning and its end, as plain text.
 
-use std::collections::VecDeque;
+use std::{collections::VecDeque, fmt, sync::Arc};
 
 use cairn_core::terminal_text::plain;
-
-use super::live::LiveOutput;
 
 /// Bytes kept from the beginning and from the end.
 pub const HEAD_BYTES: usize = 10 * 1024;
 pub const TAIL_BYTES: usize = 20 * 1024;
+
+/// Receiver of the output of a command while it runs.
+#[derive(Clone)]
+pub struct OutputTap(Arc<dyn Fn(&[u8]) + Send + Sync>);
+
+impl OutputTap {
+    pub fn new(receive: impl Fn(&[u8]) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(receive))
+    }
+}
+
+impl fmt::Debug for OutputTap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("OutputTap")
+    }
+}
 
 /// Output of a command, stdout and stderr in order of arrival.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -42,19 +56,19 @@ pub(super) struct Collector {
     head: Vec<u8>,
     tail: VecDeque<u8>,
     total: u64,
-    live: Option<LiveOutput>,
+    tap: Option<OutputTap>,
 }
 
 impl Collector {
     /// Creates a collector that passes on what it gets.
-    pub(super) fn new(live: Option<LiveOutput>) -> Self {
-        Self { live, ..Self::default() }
+    pub(super) fn new(tap: Option<OutputTap>) -> Self {
+        Self { tap, ..Self::default() }
     }
 
     pub(super) fn push(&mut self, bytes: &[u8]) {
         self.total += bytes.len() as u64;
-        if let Some(live) = &self.live {
-            live.push(bytes);
+        if let Some(OutputTap(receive)) = &self.tap {
+            receive(bytes);
         }
         let (head, rest) = bytes.split_at(bytes.len().min(HEAD_BYTES - self.head.len()));
         self.head.extend_from_slice(head);
@@ -62,6 +76,10 @@ impl Collector {
         let overflow = (self.tail.len() + rest.len()).saturating_sub(TAIL_BYTES);
         self.tail.drain(..overflow);
         self.tail.extend(rest);
+    }
+
+    pub(super) fn total(&self) -> u64 {
+        self.total
     }
 
     pub(super) fn finish(self) -> Captured {

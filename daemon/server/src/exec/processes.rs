@@ -12,7 +12,7 @@ mod unix;
 #[cfg(windows)]
 mod windows;
 
-pub(super) use output_pipe::{OutputReader, output_pipe};
+pub(super) use output_pipe::{OutputReader, output_of};
 #[cfg(unix)]
 pub(super) use unix::Group;
 #[cfg(target_os = "linux")]

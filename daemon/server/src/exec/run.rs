@@ -2,13 +2,13 @@
 
 use std::{future::pending, io, time::Duration};
 
-use tokio::time::{Instant, sleep_until, timeout_at};
+use tokio::time::{Instant, sleep, sleep_until, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 use super::{
     command::{CommandOutcome, CommandSpec, Exit, RunError},
     output::Collector,
-    processes::{Group, OutputReader, output_pipe},
+    processes::{Group, OutputReader, output_of},
 };
 
 /// Time to read output after the shell ends. A background process may hold the pipe open forever.
@@ -17,12 +17,22 @@ const DRAIN: Duration = Duration::from_millis(200);
 /// cancel.
 const GRACE: Duration = Duration::from_millis(1500);
 
+/// Output after which a command is read slowly, so that a flood does not keep the machine busy.
+const SLOW_AFTER: u64 = 64 * 1024 * 1024;
+/// Bytes between two pauses: about 5 MB a second.
+const SLOW_STEP: u64 = 256 * 1024;
+const SLOW_PAUSE: Duration = Duration::from_millis(50);
+
 /// Runs a command to its end. Dropping the future kills everything it started.
 pub async fn run(spec: CommandSpec, cancel: CancellationToken) -> Result<CommandOutcome, RunError> {
     let started = Instant::now();
-    let (mut reader, writer) = output_pipe().map_err(RunError::NotStarted)?;
+    let (mut reader, writer) = output_of(&spec.input).map_err(RunError::NotStarted)?;
     let group = Group::start(&spec, writer).map_err(RunError::NotStarted)?;
-    let mut output = Collector::new(spec.live.clone());
+    let deadline = spec.timeout.and_then(|timeout| started.checked_add(timeout));
+    // Only the command holds its input and its terminal from now on.
+    let CommandSpec { tap, input, .. } = spec;
+    drop(input);
+    let mut output = Collector::new(tap);
 
     let mut exited = group.exited();
     let forced = tokio::select! {
@@ -31,10 +41,10 @@ pub async fn run(spec: CommandSpec, cancel: CancellationToken) -> Result<Command
             // The command closed its output and may run on.
             tokio::select! {
                 _ = &mut exited => None,
-                exit = timeout_or_cancel(started + spec.timeout, &cancel) => Some(exit),
+                exit = timeout_or_cancel(deadline, &cancel) => Some(exit),
             }
         }
-        exit = timeout_or_cancel(started + spec.timeout, &cancel) => Some(exit),
+        exit = timeout_or_cancel(deadline, &cancel) => Some(exit),
     };
     let drain_until = if forced.is_some() {
         group.terminate();
@@ -66,16 +76,27 @@ pub async fn run(spec: CommandSpec, cancel: CancellationToken) -> Result<Command
     })
 }
 
-async fn timeout_or_cancel(deadline: Instant, cancel: &CancellationToken) -> Exit {
+async fn timeout_or_cancel(deadline: Option<Instant>, cancel: &CancellationToken) -> Exit {
+    let late = async {
+        match deadline {
+            Some(deadline) => sleep_until(deadline).await,
+            None => pending().await,
+        }
+    };
     tokio::select! {
         () = cancel.cancelled() => Exit::Cancelled,
-        () = sleep_until(deadline) => Exit::TimedOut,
+        () = late => Exit::TimedOut,
     }
 }
 
 /// Reads until the end of the output. Cancel safe: bytes that were read are collected.
 async fn read_to_end(reader: &mut OutputReader, output: &mut Collector) {
+    let mut slow_at = SLOW_AFTER.max(output.total() + SLOW_STEP);
     while let Some(bytes) = reader.next().await {
         output.push(bytes);
+        if output.total() >= slow_at {
+            slow_at = output.total() + SLOW_STEP;
+            sleep(SLOW_PAUSE).await;
+        }
     }
 }

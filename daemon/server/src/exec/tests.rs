@@ -11,9 +11,9 @@ fn spec(command: &str) -> CommandSpec {
     CommandSpec {
         command: command.to_owned(),
         cwd: std::env::temp_dir(),
-        timeout: Duration::from_secs(30),
-        input: String::new(),
-        live: None,
+        timeout: Some(Duration::from_secs(30)),
+        input: CommandInput::none(),
+        tap: None,
         env: Vec::new(),
         sandbox: None,
     }
@@ -45,7 +45,7 @@ async fn reports_exit_and_output() {
     for (command, output) in
         [("wc -c", "200000\n"), ("true", ""), ("read -r line; echo read", "read\n")]
     {
-        let spec = CommandSpec { input: "\n".repeat(200_000), ..spec(command) };
+        let spec = CommandSpec { input: CommandInput::Text("\n".repeat(200_000)), ..spec(command) };
         let outcome = run(spec, CancellationToken::new()).await.expect("the shell starts");
         assert_eq!((outcome.exit, outcome.output.text().as_str()), (Exit::Code(0), output));
     }
@@ -86,7 +86,7 @@ async fn a_background_process_neither_delays_nor_survives() {
 #[tokio::test]
 async fn a_timeout_kills_the_group() {
     let mut spec = spec("echo begun; sleep 98002 | sleep 98002");
-    spec.timeout = Duration::from_millis(300);
+    spec.timeout = Some(Duration::from_millis(300));
     let outcome = run(spec, CancellationToken::new()).await.expect("the shell starts");
     assert_eq!(outcome.exit, Exit::TimedOut);
     assert_eq!(outcome.output.text(), "begun\n");
@@ -96,7 +96,7 @@ async fn a_timeout_kills_the_group() {
 #[tokio::test]
 async fn a_command_that_ignores_term_is_killed() {
     let mut spec = spec("trap '' TERM; echo begun; while true; do sleep 98003; done");
-    spec.timeout = Duration::from_millis(300);
+    spec.timeout = Some(Duration::from_millis(300));
     let outcome = run(spec, CancellationToken::new()).await.expect("the shell starts");
     assert_eq!(outcome.exit, Exit::TimedOut);
     assert_eq!(sleepers("98003"), 0);

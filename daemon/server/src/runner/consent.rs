@@ -58,6 +58,10 @@ pub(super) async fn consent(
             found.rules = Arc::new(found.rules.asking());
         }
         found
+    } else if matches!(access, Access::Input { .. })
+        && context.sandbox_config.backend().await.is_err()
+    {
+        Rules { rules: Arc::new(context.commands.asking()), keeps: false, changed: None }
     } else {
         Rules::of_settings(context)
     };
@@ -288,6 +292,8 @@ fn params(progress: &CallProgress, question: &Question, rule_folder: &RuleFolder
 fn no_effect(access: &Access) -> &'static str {
     match access {
         Access::Command { .. } => "nothing was run",
+        Access::Input { .. } => "nothing was sent to the process",
+        Access::Process => "the process was not touched",
         Access::Read { .. } => "nothing was read",
         Access::Edit { .. } | Access::Delete { .. } | Access::Move { .. } | Access::Plan => {
             "nothing was changed"
@@ -316,6 +322,8 @@ fn declined(access: &Access, words: Option<&str>) -> ModelText {
         | Access::Delete { .. }
         | Access::Move { .. }
         | Access::Plan
+        | Access::Process
+        | Access::Input { .. }
         | Access::Subagent => "in another way",
     };
     let declined =

@@ -5,6 +5,7 @@
 
 use std::{path::Path, sync::Arc};
 
+use cairn_core::review::Origin;
 use cairn_protocol::{
     ApprovalDecision, ApprovalKind, ApprovalQuestion, ApprovalReason, ApproveParams, Preview,
     QuarantineEntry, ToolState, TurnNotice,
@@ -14,7 +15,7 @@ use tokio::task::spawn_blocking;
 use super::progress::CallProgress;
 use crate::{
     approval::{definitions::Definitions, english},
-    exec::sandbox::{QuarantineReport, QuarantinedFile, quarantine_english},
+    exec::sandbox::{QuarantineReport, QuarantinedFile, quarantine_english, shown_path},
     ports::ToolUpdate,
     tools::{Access, ToolContext, ToolFailure},
 };
@@ -79,6 +80,21 @@ pub(super) async fn ask(
         told.push_str(&fault);
     }
     Ok(format!("{told}{faults}"))
+}
+
+/// Tells the user about control files that a process left. It asks no question, because its call is
+/// over: the files stay in quarantine.
+pub(super) fn report(progress: &CallProgress, origin: &Origin, left: Option<&QuarantineReport>) {
+    let Some((left, folder)) = left.and_then(|left| Some((left, left.folder()?))) else { return };
+    let (files, faults) = (left.entries(shown_path), left.faults());
+    let (lines, gaps) =
+        (quarantine_english::lines(&files).join("\n"), quarantine_english::faults(&faults));
+    let folder = folder.display().to_string();
+    let told = format!(
+        "The process made or changed files that git, an editor or a shell runs by itself. They were moved to {folder}:\n{lines}{gaps}"
+    );
+    let notice = TurnNotice::FilesQuarantined { folder, files, faults };
+    progress.notices.tell(&origin.session, &origin.turn, notice, told);
 }
 
 /// The user's answer; `None` if the turn ended first.

@@ -15,6 +15,7 @@ use crate::{
 };
 
 /// Tool call with the session and the turn in which clients show it.
+#[derive(Clone)]
 pub(super) struct CallProgress {
     pub(super) notices: Arc<dyn Notices>,
     pub(super) session: SessionId,

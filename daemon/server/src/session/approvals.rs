@@ -48,7 +48,7 @@ impl Sessions {
         }
         params.subagent = self.subagents.title_of(&session_id);
         let root = self.entries.get(self.root_of(&session_id));
-        let key = (access.clone(), params.title.clone());
+        let key = (approvals_key(access.clone()), params.title.clone());
         if let Some(allowed) = root.and_then(|root| root.allowed.get(&key)) {
             let Some(file) = definitions::changed(allowed, &definitions) else {
                 let decision = ApprovalDecision::AllowSession;
@@ -79,7 +79,7 @@ impl Sessions {
         if result.decision == ApprovalDecision::AllowSession
             && let Some(session) = self.entries.get_mut(&root)
         {
-            let key = (question.access, question.params.title);
+            let key = (approvals_key(question.access), question.params.title);
             session.allowed.insert(key, question.definitions);
         }
         question.reply.send(result).is_ok()
@@ -126,5 +126,15 @@ impl Sessions {
 
     pub(super) fn withdraw_approvals(&mut self, turn_id: &TurnId) {
         self.questions.withdraw(turn_id);
+    }
+}
+
+/// Key of an approval for the session: one for a text to a process covers every text to it.
+fn approvals_key(access: Access) -> Access {
+    match access {
+        Access::Input { process, command, text: _, cwd, needs } => {
+            Access::Input { process, command, text: String::new(), cwd, needs }
+        }
+        other => other,
     }
 }

@@ -212,6 +212,7 @@ impl Sessions {
             allowed: self.allowed(),
             sandbox_config: self.sandbox_config(),
             command_limits: self.config.settings.command_limits,
+            processes: Arc::clone(&self.services.processes),
             live: None,
             origin,
             hooks: self.hook_context(session_id, turn_id, turn.cancel.clone()),
@@ -233,6 +234,12 @@ impl Sessions {
         let Some(session) = self.entries.get_mut(session_id) else { return };
         let Some(turn) = session.turn.take() else { return };
         turn.cancel.cancel();
+        let root = self.root_of(session_id);
+        if root != session_id {
+            self.services.processes.subagent_ended(root, session_id);
+        } else if end.reason == turn::EndReason::Cancelled {
+            self.services.processes.turn_cancelled(session_id);
+        }
         let mut first = VecDeque::from(self.end_subagents(session_id));
         let (session, turn) = (session_id.to_owned(), turn_id.to_owned());
         first.push_back(SessionStep::TurnEnded { session, turn, end });

@@ -372,6 +372,7 @@ impl Sessions {
     /// Drops a session from memory. Dropping the result releases its journal.
     fn let_go(&mut self, id: &SessionId) -> Option<Arc<Writer>> {
         self.order.retain(|known| known != id);
+        self.services.processes.forget(id);
         self.entries.remove(id)?.journal
     }
 

@@ -48,6 +48,14 @@ impl ArgumentReader {
         })
     }
 
+    /// Zero if it is missing or wrong; `finish` reports that.
+    pub(super) fn count(&mut self, name: &str) -> usize {
+        if matches!(self.fields.get(name), None | Some(Value::Null)) {
+            self.faults.push(format!("`{name}` is missing (whole number expected)"));
+        }
+        self.optional_count(name).unwrap_or_default()
+    }
+
     pub(super) fn optional_bool(&mut self, name: &str) -> Option<bool> {
         self.take(name, "boolean", |value| match value {
             Value::Bool(flag) => Some(flag),

@@ -7,24 +7,27 @@ use cairn_core::{
     marks::ModelText,
     model::ToolSpec,
     policy::{Access, command, sandbox::Needs},
+    process::{RUNNING_LIMIT, Start},
 };
 use cairn_protocol::{ToolKind, ToolLabel, ToolStats};
 use futures_util::future::{BoxFuture, FutureExt};
 use serde_json::{Value, json};
-use tokio_util::sync::CancellationToken;
 
-use super::{Approved, ArgumentReader, Call, Tool, ToolContext, ToolFailure, ToolOutput, label};
-use crate::{
-    approval,
-    exec::{
-        self, Captured, CommandLimits, CommandOutcome, CommandSpec, Exit, HEAD_BYTES, RunError,
-        TAIL_BYTES,
-        sandbox::{
-            PreparedSandbox, QuarantineReport, SandboxRequest, Watching, quarantine_english,
-            shown_path,
-        },
-    },
+use super::{
+    Approved, ArgumentReader, Call, Tool, ToolContext, ToolFailure, ToolOutput, label, processes,
 };
+use crate::{
+    approval, clock,
+    exec::{
+        CommandInput, CommandLimits, CommandSpec, Exit, HEAD_BYTES, RunError, TAIL_BYTES,
+        sandbox::{PreparedSandbox, SandboxRequest, Watching},
+    },
+    processes::{Handle, Waited},
+};
+
+mod report;
+
+use report::{hint, report, told};
 
 /// Longest command in bytes. The policy takes time and memory in proportion to it.
 const MAX_COMMAND_BYTES: usize = 64 * 1024;
@@ -50,9 +53,9 @@ const BASH: Shell = Shell {
     name: "bash",
     description: "Runs a command with bash in the workspace folder, after the user allowed it, and \
         answers with its output (both streams; of long output the first {head} and last {tail} KiB) and \
-        exit code. Each call is a new shell without a terminal: nothing can be typed in, `cd` and \
-        variables do not last, and processes left in the background are ended with it. It runs in \
-        a sandbox: it can write in the workspace and in /tmp only, not in .git and the settings of \
+        exit code. Each call is a new shell: `cd` and variables do not last, and what it leaves \
+        behind with `&` is ended with it. A command that outlives timeout_ms goes on as a process, \
+        as one started with `background` does at once. It runs in a sandbox: it can write in the workspace and in /tmp only, not in .git and the settings of \
         editors and agents (a new repository or file of this kind is moved away and the user is \
         asked about it: make repositories for tests in /tmp), and has no network but its own \
         loopback. The home folder in it is a private one with the user's toolchains and nothing \
@@ -72,12 +75,25 @@ const POWERSHELL: Shell = Shell {
     grants: false,
 };
 
+/// Time after its start until a call in the background answers, with the first output.
+const BACKGROUND_WAIT: Duration = Duration::from_secs(1);
+
+/// A command that was started, and the result of waiting for it.
+struct Ran {
+    has_sandbox: bool,
+    running: Handle,
+    waited: Waited,
+}
+
 struct BashCall {
     command: String,
     cwd: std::path::PathBuf,
     timeout: Duration,
     /// Time that the call asked for; `timeout` is less if it was too long.
     wanted: Duration,
+    /// The command becomes a process at once.
+    background: bool,
+    terminal: bool,
     needs: Needs,
 }
 
@@ -95,6 +111,8 @@ impl Tool for Bash {
         let command = arguments.string("command");
         let timeout = arguments.optional_count("timeout_ms");
         let needs = arguments.optional_names("needs", &["network", "git"]).unwrap_or_default();
+        let background = arguments.optional_bool("background").unwrap_or_default();
+        let terminal = arguments.optional_bool("terminal").unwrap_or_default();
         arguments.finish()?;
         if command.len() > MAX_COMMAND_BYTES {
             return Err(ToolFailure::Tell(format!(
@@ -116,6 +134,8 @@ impl Tool for Bash {
             cwd: context.workspace.root().to_owned(),
             timeout: wanted.min(limits.longest),
             wanted,
+            background: background || terminal,
+            terminal,
             needs: Needs { network: needs.contains(&"network"), git: needs.contains(&"git") },
         }))
     }
@@ -126,9 +146,12 @@ impl Shell {
         let (usual, longest) = (limits.usual.as_millis(), limits.longest.as_millis());
         let mut properties = json!({
             "command": {"type": "string"},
+            "background": {"type": "boolean", "description": "For servers and watchers"},
             "timeout_ms": {"type": "integer", "minimum": 1, "description": format!("Default {usual}, at most {longest}")},
         });
         if self.grants {
+            properties["terminal"] =
+                json!({"type": "boolean", "description": "Background, in a terminal"});
             properties["needs"] = json!({
                 "type": "array",
                 "items": {"type": "string", "enum": ["network", "git"]},
@@ -169,50 +192,7 @@ impl Call for BashCall {
                     return Err(ToolFailure::tell("Cancelled before the command began."));
                 }
             };
-            let needs = self.needs;
-            let (has_sandbox, ran, left) = self.run_prepared(&context).await?;
-            let home = std::env::home_dir().unwrap_or_default();
-            let network = needs.network || context.sandbox_config.settings.network;
-            let outcome = ran.map_err(|error| {
-                let left = told(&left);
-                ToolFailure::Tell(format!("The command could not be run: {error}.{left}"))
-            })?;
-            let mut content = ModelText::default();
-            if !unsaved.is_empty() {
-                content.own(&format!(
-                    "Unsaved in the editor, so the command saw older text: {}",
-                    unsaved.join(", ")
-                ));
-            }
-            let hint = match has_sandbox && outcome.exit != Exit::Code(0) {
-                true => hint(
-                    &outcome.output.text(),
-                    Needs { network, ..needs },
-                    (&home.to_string_lossy(), &self.cwd.to_string_lossy()),
-                ),
-                false => None,
-            };
-            let mut detail = ModelText::default();
-            for text in [&mut content, &mut detail] {
-                report(&outcome, self.timeout, text);
-                if let Some(words) = self.lowered() {
-                    text.own(&words);
-                }
-                hint.into_iter().for_each(|hint| text.own(hint));
-            }
-            let exit_code = match outcome.exit {
-                Exit::Code(code) => Some(code),
-                Exit::Signal(_) | Exit::TimedOut | Exit::Cancelled => None,
-            };
-            let stats = ToolStats { exit_code, ..ToolStats::default() };
-            Ok(ToolOutput {
-                content,
-                detail: Some(detail.into()),
-                is_error: outcome.exit != Exit::Code(0),
-                stats: Some(stats),
-                left,
-                ..ToolOutput::default()
-            })
+            self.run_and_report(&context, &unsaved).await
         }
         .boxed()
     }
@@ -229,30 +209,142 @@ impl BashCall {
         })
     }
 
-    /// Runs the command in its sandbox, and returns whether there is one. A sandbox cannot be built if a
-    /// path that it covers is removed after the search for such paths, as is the socket of a program
-    /// that ends. Then another sandbox is prepared.
-    async fn run_prepared(
+    async fn run_and_report(
         &self,
         context: &ToolContext,
-    ) -> Result<(bool, Result<CommandOutcome, RunError>, QuarantineReport), ToolFailure> {
+        unsaved: &[String],
+    ) -> Result<ToolOutput, ToolFailure> {
+        if self.background && !context.processes.has_room(&context.origin.session) {
+            return Err(ToolFailure::Tell(format!(
+                "The command was not run: {RUNNING_LIMIT} processes run already. End one with process_stop."
+            )));
+        }
+        let Ran { has_sandbox, running, waited } = self.run_prepared(context).await?;
+        let mut content = ModelText::default();
+        if !unsaved.is_empty() {
+            content.own(&format!(
+                "Unsaved in the editor, so the command saw older text: {}",
+                unsaved.join(", ")
+            ));
+        }
+        let (ran, left, full) = match waited {
+            Waited::Ended(ended) => (ended.0, ended.1, false),
+            Waited::StillRuns(command) => {
+                match processes::keep(self.start(context), command, context) {
+                    Ok((process, goes_on)) => {
+                        let detail = processes::report_start(&process, self.reason(), &mut content);
+                        let goes_on = Some(goes_on);
+                        return Ok(ToolOutput {
+                            content,
+                            detail,
+                            goes_on,
+                            ..ToolOutput::default()
+                        });
+                    }
+                    // The command was dropped, and ends.
+                    Err(()) => match running.ended().await {
+                        Some((ran, left)) => (ran, left, true),
+                        None => {
+                            return Err(ToolFailure::tell(
+                                "The command was ended, and its result is lost.",
+                            ));
+                        }
+                    },
+                }
+            }
+        };
+        let home = std::env::home_dir().unwrap_or_default();
+        let network = self.needs.network || context.sandbox_config.settings.network;
+        let outcome = ran.map_err(|error| {
+            let left = told(&left);
+            ToolFailure::Tell(format!("The command could not be run: {error}.{left}"))
+        })?;
+        let hint = match has_sandbox && outcome.exit != Exit::Code(0) {
+            true => hint(
+                &outcome.output.text(),
+                Needs { network, ..self.needs },
+                (&home.to_string_lossy(), &self.cwd.to_string_lossy()),
+            ),
+            false => None,
+        };
+        let log = match outcome.output.dropped > 0 {
+            true => context.processes.keep_log(&running),
+            false => None,
+        };
+        let mut detail = ModelText::default();
+        for text in [&mut content, &mut detail] {
+            report(&outcome, log.as_deref(), text);
+            if full {
+                text.own(&format!(
+                    "ended after {:.0} s: {RUNNING_LIMIT} processes run already, so it could not go on as one",
+                    self.timeout.as_secs_f64()
+                ));
+            }
+            if let Some(words) = self.lowered() {
+                text.own(&words);
+            }
+            hint.into_iter().for_each(|hint| text.own(hint));
+        }
+        let exit_code = match outcome.exit {
+            Exit::Code(code) => Some(code),
+            Exit::Signal(_) | Exit::TimedOut | Exit::Cancelled => None,
+        };
+        let stats = ToolStats { exit_code, ..ToolStats::default() };
+        Ok(ToolOutput {
+            content,
+            detail: Some(detail.into()),
+            is_error: outcome.exit != Exit::Code(0),
+            stats: Some(stats),
+            left,
+            ..ToolOutput::default()
+        })
+    }
+
+    fn start(&self, context: &ToolContext) -> Start {
+        let (owner, _, _) = context.origin.doer();
+        Start {
+            command: self.command.clone(),
+            owner: owner.to_string(),
+            plan_item: context.origin.plan_item.clone(),
+            background: self.background,
+            input: self.background,
+            terminal: self.terminal,
+            needs: self.needs,
+            started_at: clock::now_ms(),
+        }
+    }
+
+    /// Reason why the command is a process, for the model.
+    fn reason(&self) -> String {
+        let mut reason = match self.background {
+            true => "runs".to_owned(),
+            false => format!("still runs after {:.1} s, and goes on", self.timeout.as_secs_f64()),
+        };
+        if let Some(words) = self.lowered() {
+            reason = format!("{reason} ({words})");
+        }
+        reason
+    }
+
+    /// Runs the command in its sandbox. A sandbox cannot be built if a path that it covers is removed
+    /// after the search for such paths, as is the socket of a program that ends. Then another sandbox is
+    /// prepared.
+    async fn run_prepared(&self, context: &ToolContext) -> Result<Ran, ToolFailure> {
         let (mut sandbox, mut watching) = self.prepare(context).await?;
-        for _ in 1..MAX_ATTEMPTS {
-            let (ran, left) = self.run_in(sandbox.clone(), watching, context).await?;
-            if !matches!(ran, Err(RunError::NotStarted(_)))
-                || sandbox.is_none()
-                || !left.moved.is_empty()
-            {
-                return Ok((sandbox.is_some(), ran, left));
+        for attempt in 1.. {
+            let ran = self.run_in(sandbox.clone(), watching, context).await?;
+            let failed = matches!(&ran.waited, Waited::Ended(ended)
+                if matches!(ended.0, Err(RunError::NotStarted(_))) && ended.1.moved.is_empty());
+            if !failed || sandbox.is_none() || attempt >= MAX_ATTEMPTS {
+                return Ok(ran);
             }
             let again = self.prepare(context).await?;
             if again.0 == sandbox {
-                return Ok((true, ran, left));
+                return Ok(ran);
             }
             (sandbox, watching) = again;
         }
-        let (ran, left) = self.run_in(sandbox.clone(), watching, context).await?;
-        Ok((sandbox.is_some(), ran, left))
+        Err(ToolFailure::tell("The command was not run."))
     }
 
     async fn run_in(
@@ -260,24 +352,45 @@ impl BashCall {
         sandbox: Option<Arc<PreparedSandbox>>,
         watching: Option<Watching>,
         context: &ToolContext,
-    ) -> Result<(Result<CommandOutcome, RunError>, QuarantineReport), ToolFailure> {
+    ) -> Result<Ran, ToolFailure> {
+        let has_sandbox = sandbox.is_some();
+        if self.terminal && !has_sandbox {
+            return Err(ToolFailure::tell(
+                "The command was not run: a terminal is available only in the sandbox. Run it without `terminal`.",
+            ));
+        }
+        let refused = |error: io::Error| {
+            ToolFailure::Tell(format!("The command was not run: it has no input: {error}."))
+        };
+        let (input, writer) = match (self.terminal, self.background && cfg!(unix)) {
+            (true, _) => CommandInput::terminal().map(|(input, writer)| (input, Some(writer))),
+            (false, true) => CommandInput::pipe().map(|(input, writer)| (input, Some(writer))),
+            (false, false) => Ok((CommandInput::none(), None)),
+        }
+        .map_err(refused)?;
+        let term = ("TERM".to_owned(), "xterm".to_owned());
         let spec = CommandSpec {
             command: self.command.clone(),
             cwd: self.cwd.clone(),
-            timeout: self.timeout,
-            input: String::new(),
-            live: context.live.clone(),
-            env: Vec::new(),
+            timeout: None,
+            input,
+            tap: None,
+            env: self.terminal.then_some(term).into_iter().collect(),
             sandbox,
         };
-        let running = run_watched(spec, watching, context.cancel.clone());
-        match context.live.clone() {
+        let live = context.live.clone();
+        let command = context.processes.start(spec, watching, writer, live.clone());
+        let running = command.handle();
+        let limit = if self.background { BACKGROUND_WAIT } else { self.timeout };
+        let waiting = command.wait(limit, &context.cancel);
+        let waited = match live {
             Some(live) => tokio::select! {
-                ran = running => ran,
+                waited = waiting => waited,
                 never = live.pass_on() => match never {},
             },
-            None => running.await,
-        }
+            None => waiting.await,
+        };
+        Ok(Ran { has_sandbox, running, waited })
     }
 
     /// Prepares the sandbox, and the watch over a command that can write in the workspace. The sandbox
@@ -327,115 +440,6 @@ async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> io::Result<T> + Send + 'static,
 ) -> io::Result<T> {
     tokio::task::spawn_blocking(work).await.map_err(io::Error::other)?
-}
-
-/// Runs a command, and moves control files that it made or changed to quarantine, however it ends.
-async fn run_watched(
-    spec: CommandSpec,
-    watching: Option<Watching>,
-    cancel: CancellationToken,
-) -> Result<(Result<CommandOutcome, RunError>, QuarantineReport), ToolFailure> {
-    let Some(watching) = watching else {
-        return Ok((exec::run(spec, cancel).await, QuarantineReport::default()));
-    };
-    let ran = tokio::select! {
-        ran = exec::run(spec, cancel) => ran,
-        never = watching.scan_repeatedly() => match never {},
-    };
-    let finished = tokio::task::spawn_blocking(|| watching.finish()).await;
-    let left = finished.map_err(|error| ToolFailure::Fatal(error.into()))?;
-    Ok((ran, left))
-}
-
-/// Text about control files that a command left, for calls that end without a question.
-fn told(left: &QuarantineReport) -> String {
-    let faults = quarantine_english::faults(&left.faults());
-    let Some(folder) = left.folder() else { return faults };
-    let lines = quarantine_english::lines(&left.entries(shown_path)).join("\n");
-    format!(
-        "\nThe command made or changed protected files. Cairn moved them to {}:\n{lines}{faults}",
-        folder.display(),
-    )
-}
-
-/// Hint about a missing right or path, from the output of a failed command.
-fn hint(output: &str, needs: Needs, (home, cwd): (&str, &str)) -> Option<&'static str> {
-    let says = |words: &[&str]| words.iter().any(|words| output.contains(words));
-    let no_network = [
-        "Network is unreachable",
-        "network is unreachable",
-        "ENETUNREACH",
-        "Could not resolve host",
-        "Couldn't resolve host",
-        "Temporary failure in name resolution",
-        "Name or service not known",
-        "EAI_AGAIN",
-        "ENOTFOUND",
-        "no such host",
-        "failed to lookup address",
-        "NameResolutionError",
-    ];
-    let read_only = says(&["Read-only file system", "EROFS", "read-only file system"]);
-    if !needs.network && says(&no_network) {
-        Some(
-            "The sandbox gives a command no network. If it cannot do without, call bash again with needs: [\"network\"]; the user is asked.",
-        )
-    } else if !needs.git && read_only && says(&[".git/", ".git'"]) {
-        Some(
-            "The sandbox keeps .git from being written. If the command must, call bash again with needs: [\"git\"]; the user is asked.",
-        )
-    } else if read_only {
-        Some(
-            "The sandbox lets a command write in the workspace and in /tmp only, and not what decides what runs outside of it: .git hooks and config, settings of editors and agents. The user can allow more folders with cairn.sandbox.writable.",
-        )
-    } else if misses_something_below(home, cwd, output) {
-        Some(
-            "In the sandbox the home folder is empty but for the workspace, toolchains and their caches, without credentials. The user can show more of it with cairn.sandbox.readable.",
-        )
-    } else {
-        None
-    }
-}
-
-/// True if a line of the output reports a missing path in the home folder, outside of the working
-/// directory.
-fn misses_something_below(home: &str, cwd: &str, output: &str) -> bool {
-    let missing = ["No such file or directory", "ENOENT", "os error 2", "not found"];
-    let says = |line: &str| missing.iter().any(|words| line.contains(words));
-    home.len() > 1
-        && output.lines().any(|line| line.contains(home) && !line.contains(cwd) && says(line))
-}
-
-fn report(outcome: &CommandOutcome, limit: Duration, out: &mut ModelText) {
-    let Captured { head, tail, total_bytes, dropped, binary } = &outcome.output;
-    out.add(head);
-    if *binary {
-        out.own(&format!("{total_bytes} bytes of binary output"));
-    } else if *dropped > 0 {
-        out.own(&format!(
-            "… {dropped} bytes left out: a result has the first {} and the last {} KiB …",
-            HEAD_BYTES / 1024,
-            TAIL_BYTES / 1024
-        ));
-        out.add(tail);
-    }
-    let seconds = outcome.duration.as_secs_f64();
-    let ended = match outcome.exit {
-        Exit::Code(code) => format!("exit code {code}, {seconds:.1} s"),
-        Exit::Signal(signal) => format!("ended by signal {signal}, {seconds:.1} s"),
-        Exit::TimedOut => {
-            let limit = limit.as_secs_f64();
-            format!("timed out after {limit:.1} s and was ended; output so far above")
-        }
-        Exit::Cancelled => "cancelled by the user".to_owned(),
-    };
-    out.own(&ended);
-    if outcome.too_many_processes {
-        out.own("ended: it had started more than a thousand processes");
-    }
-    if outcome.left_running > 0 && matches!(outcome.exit, Exit::Code(_) | Exit::Signal(_)) {
-        out.own(&format!("{} left in the background, ended", outcome.left_running));
-    }
 }
 
 #[cfg(test)]

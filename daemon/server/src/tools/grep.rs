@@ -16,7 +16,7 @@ use super::{
 };
 use crate::workspace::{Hidden, TRAPPED, Walked, WorkspacePath};
 
-mod pattern;
+pub(super) mod pattern;
 mod scan;
 
 use pattern::{MAX_PATTERN_BYTES, Pattern};

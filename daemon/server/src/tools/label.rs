@@ -47,6 +47,11 @@ pub(crate) fn english(label: &ToolLabel) -> String {
         ToolLabel::CompleteTask { task } => format!("Complete task #{task}"),
         ToolLabel::UpdateTask { task } => format!("Update task #{task}"),
         ToolLabel::UpdateTasks => "Update the tasks".to_owned(),
+        ToolLabel::ReadProcess { process } => format!("Read process {process}"),
+        ToolLabel::SendInput { process, text } => {
+            format!("Type into process {process}: {text}")
+        }
+        ToolLabel::StopProcess { process } => format!("Stop process {process}"),
         ToolLabel::NotRun { tool } => format!("{tool} was not run"),
     }
 }

@@ -13,7 +13,7 @@ use cairn_protocol::{AskParams, EditProblem, ReviewMode};
 use futures_util::future::{BoxFuture, FutureExt};
 use serde_json::Value;
 use tokio::time::Instant;
-use tokio_util::sync::CancellationToken;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
     Call, EditPolicy, Edits, Proposal, Proposed, Questions, Searches, SubagentRequest, Subagents,
@@ -27,6 +27,7 @@ use crate::{
         sandbox::{self, AllowedBackends, Sandbox, SandboxConfig, Watch},
     },
     ports::UserAnswer,
+    processes::Processes,
     workspace::{Workspace, key_of, uri_of},
 };
 
@@ -81,6 +82,11 @@ impl Fixture {
                 usual: Duration::from_secs(30),
                 ..CommandLimits::default()
             },
+            processes: Arc::new(Processes::new(
+                |_| {},
+                TaskTracker::new(),
+                CancellationToken::new(),
+            )),
             live: None,
             origin: cairn_core::review::Origin {
                 session: "s".into(),

@@ -142,9 +142,9 @@ async fn run(root: &Path, sandbox: Option<Arc<PreparedSandbox>>) -> Duration {
     let spec = CommandSpec {
         command: "true".to_owned(),
         cwd: PathBuf::from(root),
-        timeout: Duration::from_secs(30),
-        input: String::new(),
-        live: None,
+        timeout: Some(Duration::from_secs(30)),
+        input: exec::CommandInput::none(),
+        tap: None,
         env: Vec::new(),
         sandbox,
     };

@@ -5,9 +5,22 @@ use std::{
     process::Stdio,
 };
 
+use crate::exec::input::CommandInput;
+
+pub(super) fn stdin(input: &CommandInput) -> io::Result<Stdio> {
+    match input {
+        CommandInput::Text(text) => file_with(text),
+        CommandInput::Pipe(reader) => Ok(reader.try_clone()?.into()),
+        #[cfg(target_os = "linux")]
+        CommandInput::Terminal(terminal) => Ok(terminal.command_end()?.into()),
+        #[cfg(not(target_os = "linux"))]
+        CommandInput::Terminal(never) => match *never {},
+    }
+}
+
 /// Returns a temporary file with this text. Unlike a pipe, it needs no writer while the command
 /// runs.
-pub(super) fn stdin(text: &str) -> io::Result<Stdio> {
+fn file_with(text: &str) -> io::Result<Stdio> {
     if text.is_empty() {
         return Ok(Stdio::null());
     }

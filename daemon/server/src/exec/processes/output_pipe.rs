@@ -8,6 +8,8 @@ use tokio::sync::mpsc::{Receiver, channel};
 #[cfg(unix)]
 use tokio::{io::AsyncReadExt, net::unix::pipe::Receiver};
 
+use crate::exec::input::CommandInput;
+
 const CHUNK_BYTES: usize = 8192;
 /// Chunks in the queue. A command that prints faster than they are read blocks.
 #[cfg(windows)]
@@ -24,9 +26,27 @@ pub(in crate::exec) struct OutputReader {
     last: Vec<u8>,
 }
 
+/// Creates the output of a command with this input: the end to read from, and the end for the
+/// command. Both are a pipe's, or those of the terminal.
+pub(in crate::exec) fn output_of(
+    input: &CommandInput,
+) -> io::Result<(OutputReader, io::PipeWriter)> {
+    match input {
+        CommandInput::Text(_) | CommandInput::Pipe(_) => output_pipe(),
+        #[cfg(target_os = "linux")]
+        CommandInput::Terminal(terminal) => {
+            let pipe = Receiver::from_file_unchecked(terminal.user_end()?)?;
+            let reader = OutputReader { pipe, buffer: [0; CHUNK_BYTES] };
+            Ok((reader, terminal.command_end()?.into()))
+        }
+        #[cfg(not(target_os = "linux"))]
+        CommandInput::Terminal(never) => match *never {},
+    }
+}
+
 /// Creates a pipe: the end to read from, and the end for the command.
 #[cfg(unix)]
-pub(in crate::exec) fn output_pipe() -> io::Result<(OutputReader, io::PipeWriter)> {
+fn output_pipe() -> io::Result<(OutputReader, io::PipeWriter)> {
     let (reader, writer) = io::pipe()?;
     let pipe = Receiver::from_owned_fd(reader.into())?;
     Ok((OutputReader { pipe, buffer: [0; CHUNK_BYTES] }, writer))
@@ -34,7 +54,7 @@ pub(in crate::exec) fn output_pipe() -> io::Result<(OutputReader, io::PipeWriter
 
 /// Creates a pipe: the end to read from, and the end for the command.
 #[cfg(windows)]
-pub(in crate::exec) fn output_pipe() -> io::Result<(OutputReader, io::PipeWriter)> {
+fn output_pipe() -> io::Result<(OutputReader, io::PipeWriter)> {
     use std::io::Read;
     let (mut reader, writer) = io::pipe()?;
     let (sender, chunks) = channel(MAX_QUEUED_CHUNKS);

@@ -30,6 +30,7 @@ use super::{
 use crate::exec::{
     command::{CommandSpec, Exit},
     environment::search_path,
+    input::CommandInput,
     run::run,
 };
 
@@ -179,9 +180,9 @@ impl Sandbox {
             let spec = CommandSpec {
                 command: "true".to_owned(),
                 cwd: root.to_owned(),
-                timeout: PROBE_LIMIT,
-                input: String::new(),
-                live: None,
+                timeout: Some(PROBE_LIMIT),
+                input: CommandInput::none(),
+                tap: None,
                 env: Vec::new(),
                 sandbox: Some(Arc::new(prepared)),
             };

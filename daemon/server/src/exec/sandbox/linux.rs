@@ -68,7 +68,7 @@ pub(super) fn prepare(
         variables: spec.variables(),
         writable: spec.paths.writable.clone(),
         read_only: spec.paths.read_only.clone(),
-        _private_folders: private_folders,
+        private_folders,
     }
 }
 

@@ -1,6 +1,10 @@
 //! Sandbox that is ready for one command.
 
-use std::{ffi::OsString, path::PathBuf, sync::Arc};
+use std::{
+    ffi::OsString,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use super::private_folders::PrivateFolders;
 
@@ -19,8 +23,8 @@ pub struct PreparedSandbox {
     /// Paths that the command may write; `read_only` lists exceptions below them.
     pub(super) writable: Vec<PathBuf>,
     pub(super) read_only: Vec<PathBuf>,
-    /// Keeps the private folders while the sandbox exists.
-    pub(super) _private_folders: Arc<PrivateFolders>,
+    /// Also keeps the private folders while the sandbox exists.
+    pub(super) private_folders: Arc<PrivateFolders>,
 }
 
 /// Equal if the same command runs with the same mounts.
@@ -31,6 +35,11 @@ impl PartialEq for PreparedSandbox {
 }
 
 impl PreparedSandbox {
+    /// Path of the temporary folder in the daemon's file system, and inside the sandbox.
+    pub fn temporary_folder(&self) -> (PathBuf, &Path) {
+        (self.private_folders.temporary(), &self.temporary)
+    }
+
     /// Variables that redirect caches of tools to the private temporary folder. They affect nothing
     /// but each program's own cache.
     pub(in crate::exec) fn environment(&self) -> Vec<(&'static str, PathBuf)> {

@@ -16,9 +16,10 @@ use anyhow::Context;
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     process::{
-        DumpableBehavior, Pid, Signal, WaitOptions, getuid, set_dumpable_behavior,
+        DumpableBehavior, Pid, Signal, WaitOptions, getuid, ioctl_tiocsctty, set_dumpable_behavior,
         set_parent_process_death_signal, setpriority_process, setsid, wait,
     },
+    termios::isatty,
 };
 
 use super::{exit_report::writer, landlock_seccomp};
@@ -66,6 +67,11 @@ pub(super) fn run(arguments: impl Iterator<Item = OsString>) -> anyhow::Result<E
     die_with_parent()?;
     // Leaves the launcher's process group and the user's terminal.
     let _ = setsid();
+    let has_terminal = isatty(io::stdin());
+    if has_terminal {
+        // Without it, programs could not tell Ctrl+C from input.
+        let _ = ioctl_tiocsctty(io::stdin());
+    }
     // When memory runs out, the kernel kills the command before Cairn and the editor.
     let _ = fs::write("/proc/self/oom_score_adj", "500");
     set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
@@ -77,7 +83,7 @@ pub(super) fn run(arguments: impl Iterator<Item = OsString>) -> anyhow::Result<E
     if !kernel_limits_processes {
         std::thread::spawn(limit_processes);
     }
-    let shell = spawn_nice_shell(job.command)?;
+    let shell = spawn_nice_shell(job.command, !has_terminal)?;
     writer::begun()?;
     let exit = reap_until_exit(shell)?;
     writer::ended(exit, count_other_processes())?;
@@ -109,10 +115,10 @@ pub(super) fn die_with_parent() -> anyhow::Result<()> {
 
 /// Starts the shell from another thread, because niceness belongs to a thread. This thread keeps its
 /// priority, so that it can end the sandbox.
-fn spawn_nice_shell(command: OsString) -> anyhow::Result<Pid> {
+fn spawn_nice_shell(command: OsString, own_group: bool) -> anyhow::Result<Pid> {
     let starting = std::thread::spawn(move || {
         setpriority_process(None, COMMAND_NICENESS)?;
-        spawn_shell(&command)
+        spawn_shell(&command, own_group)
     });
     let shell = starting
         .join()
@@ -120,14 +126,19 @@ fn spawn_nice_shell(command: OsString) -> anyhow::Result<Pid> {
     shell.context("no shell could be started")
 }
 
-/// Starts the shell of a command as the leader of a process group, with the stdout of this process
-/// as its stdout and stderr.
+/// Starts the shell of a command, with the stdin of this process, and its stdout as stdout and stderr.
+/// With `own_group` it leads a process group. With a terminal it must not: only the group of this
+/// process may read from the terminal.
 #[allow(clippy::disallowed_methods, reason = "part of the module that starts processes")]
-pub(in crate::exec) fn spawn_shell(command: &OsStr) -> io::Result<Pid> {
+pub(in crate::exec) fn spawn_shell(command: &OsStr, own_group: bool) -> io::Result<Pid> {
     let output = io::stdout().as_fd().try_clone_to_owned()?;
     let spawn = |shell: &str, flags: &[&str]| {
         let output = Stdio::from(output.try_clone()?);
-        Command::new(shell).args(flags).arg(command).stderr(output).process_group(0).spawn()
+        let mut shell = Command::new(shell);
+        if own_group {
+            shell.process_group(0);
+        }
+        shell.args(flags).arg(command).stderr(output).spawn()
     };
     let child = match spawn("bash", &["--noprofile", "--norc", "-c"]) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => spawn("sh", &["-c"]),

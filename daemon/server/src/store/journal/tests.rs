@@ -561,9 +561,9 @@ async fn a_killed_writer_leaves_whole_records_and_a_free_lock() {
             program.display()
         ),
         cwd: folder.path().to_owned(),
-        timeout: Duration::from_secs(30),
-        input: String::new(),
-        live: None,
+        timeout: Some(Duration::from_secs(30)),
+        input: exec::CommandInput::none(),
+        tap: None,
         env: vec![(VICTIM.to_owned(), path.to_str().unwrap().to_owned())],
         sandbox: None,
     };

@@ -34,14 +34,8 @@ async fn a_command_runs_and_its_output_is_the_result() {
     .await;
     check(
         &fixture,
-        json!({"command": "echo a; sleep 60", "timeout_ms": 100}),
-        expect!["failed: a\n[cairn] timed out after 0.1 s and was ended; output so far above"],
-    )
-    .await;
-    check(
-        &fixture,
         json!({"command": "sleep 60 & echo a"}),
-        expect!["a\n[cairn] exit code 0\n[cairn] 1 left in the background, ended"],
+        expect!["a\n[cairn] exit code 0\n[cairn] 1 left in the background, ended: start what should stay with `background`, without `&`"],
     )
     .await;
     check(&fixture, json!({"command": " # nothing\n"}), expect!["failure: `command` is empty."])
@@ -134,6 +128,67 @@ async fn a_call_may_ask_for_more_time_than_the_usual_limit() {
 }
 
 #[tokio::test]
+async fn a_command_that_outlives_its_time_is_handed_over() {
+    let fixture = Fixture::new(&[]);
+    let got = fixture.call("bash", json!({"command": "echo a; sleep 60", "timeout_ms": 100})).await;
+    let said =
+        "a\n[cairn] still runs after 0.1 s, and goes on as process 1: process_output reads it";
+    assert!(got.starts_with(said), "{got}");
+    let log = got.split("the whole output: ").nth(1).expect("a log");
+    assert_eq!(std::fs::read_to_string(log.trim()).expect("it is readable"), "a\n");
+    let got = fixture.call("process_stop", json!({"id": 1})).await;
+    assert!(got.contains("process 1 was stopped by you"), "{got}");
+}
+
+#[tokio::test]
+async fn a_process_is_read_waited_for_typed_into_and_stopped() {
+    let fixture = Fixture::new(&[]);
+    let server = "echo starting; read -r a; echo listening on $a; cat";
+    let got = fixture.call("bash", json!({"command": server, "background": true})).await;
+    assert!(got.starts_with("starting\n[cairn] runs as process 1"), "{got}");
+    let got = fixture.call("process_input", json!({"id": 1, "text": "8080\n"})).await;
+    assert!(got.starts_with("listening on 8080\n[cairn] process 1 runs"), "{got}");
+    let wait = json!({"id": 1, "since": 0, "wait_for": "listening on \\d+", "timeout_ms": 20_000});
+    let got = fixture.call("process_output", wait).await;
+    assert!(got.starts_with("starting\nlistening on 8080\n") && !got.contains("vain"), "{got}");
+    let wait = json!({"id": 1, "wait_for": "never", "timeout_ms": 100});
+    let got = fixture.call("process_output", wait).await;
+    assert!(got.starts_with("[cairn] waited 0 s for it in vain\n"), "{got}");
+    let got = fixture.call("process_input", json!({"id": 1, "text": "x\n", "eof": true})).await;
+    assert!(got.starts_with("x\n"), "{got}");
+    let wait = json!({"id": 1, "wait_for": "exit", "timeout_ms": 20_000});
+    let got = fixture.call("process_output", wait).await;
+    assert!(got.contains("process 1 ended with exit code 0"), "{got}");
+    let got = fixture.call("process_input", json!({"id": 1, "text": "x"})).await;
+    assert_eq!(got, "failure: Process 1 has ended.");
+    let got = fixture.call("process_stop", json!({"id": 7})).await;
+    assert!(got.starts_with("failure: There is no process 7: known are 1."), "{got}");
+}
+
+#[tokio::test]
+async fn a_background_command_that_ends_at_once_has_an_ordinary_result() {
+    let fixture = Fixture::new(&[]);
+    let got = fixture.call("bash", json!({"command": "echo a; exit 3", "background": true})).await;
+    assert!(got.starts_with("failed: a\n[cairn] exit code 3"), "{got}");
+}
+
+#[tokio::test]
+async fn a_terminal_without_a_sandbox_is_refused_in_words() {
+    let fixture = Fixture::new(&[]);
+    let got = fixture.call("bash", json!({"command": "tty", "terminal": true})).await;
+    assert!(got.contains("a terminal is available only in the sandbox"), "{got}");
+}
+
+#[tokio::test]
+async fn the_whole_of_a_result_that_was_cut_is_in_a_file() {
+    let fixture = Fixture::new(&[]);
+    let got = fixture.call("bash", json!({"command": "yes 0123456789 | head -c 100000"})).await;
+    let log = got.split("the whole output: ").nth(1).and_then(|rest| rest.split(' ').next());
+    let whole = std::fs::read_to_string(log.expect("a log")).expect("it is readable");
+    assert_eq!(whole.len(), 100_000);
+}
+
+#[tokio::test]
 async fn a_result_that_was_cut_says_the_limit() {
     let fixture = Fixture::new(&[]);
     let got = fixture.call("bash", json!({"command": "yes 0123456789 | head -c 100000"})).await;
@@ -155,6 +210,8 @@ fn titles_are_one_short_line() {
         command: command.to_owned(),
         cwd: "/".into(),
         timeout: Duration::ZERO,
+        background: false,
+        terminal: false,
         wanted: Duration::ZERO,
         needs: Needs::NONE,
     };

@@ -21,7 +21,7 @@ const STEPS_AT_ONCE: usize = 4_000_000;
 const MIN_WINDOW: usize = 256;
 const MAX_WINDOW: usize = 64 * 1024;
 
-pub(super) struct Pattern {
+pub(in crate::tools) struct Pattern {
     regex: Regex,
     cache: Cache,
     window: usize,
@@ -29,7 +29,7 @@ pub(super) struct Pattern {
 
 impl Pattern {
     /// Compiles a pattern for single lines. The error is for the model.
-    pub(super) fn compile(pattern: &str, ignore_case: bool) -> Result<Self, String> {
+    pub(in crate::tools) fn compile(pattern: &str, ignore_case: bool) -> Result<Self, String> {
         if pattern.len() > MAX_PATTERN_BYTES {
             return Err(too_long(pattern));
         }
@@ -66,6 +66,12 @@ impl Pattern {
     /// Most bytes that one call of [`Self::is_match`] may get.
     pub(super) fn window(&self) -> usize {
         self.window
+    }
+
+    /// Searches the end of a text, in bounded time: all of it unless the pattern is large.
+    pub(in crate::tools) fn is_in(&mut self, text: &[u8]) -> bool {
+        let start = text.len().saturating_sub(self.window * 4);
+        self.is_match(text, start..text.len())
     }
 
     /// Searches a part of a text. The text around it decides anchors and word boundaries.

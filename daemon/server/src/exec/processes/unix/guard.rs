@@ -59,7 +59,7 @@ pub(in crate::exec) fn run(
     let command = arguments.next().context("no command")?;
     set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
     set_child_subreaper(Some(getpid()))?;
-    let shell = sandbox_init::spawn_shell(&command).context("no shell could be started")?;
+    let shell = sandbox_init::spawn_shell(&command, true).context("no shell could be started")?;
     // Started after the shell, so that no process is started after the thread killed all. It also
     // notices a daemon that died before.
     let watching = std::thread::Builder::new().spawn(end_with_daemon);

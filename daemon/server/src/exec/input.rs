@@ -1,0 +1,83 @@
+//! Input of a command: a text, or a pipe or terminal that it can be sent later.
+
+use std::{io, sync::Arc};
+
+use super::terminal::Terminal;
+
+/// Standard input of a command.
+#[derive(Debug, Clone)]
+pub enum CommandInput {
+    /// A text, followed by the end of the input.
+    Text(String),
+    Pipe(Arc<io::PipeReader>),
+    /// Input and output are a terminal.
+    Terminal(Terminal),
+}
+
+impl CommandInput {
+    /// No input.
+    pub fn none() -> Self {
+        Self::Text(String::new())
+    }
+
+    /// Creates a pipe, and its end to write to.
+    #[cfg(unix)]
+    pub fn pipe() -> io::Result<(Self, InputWriter)> {
+        use tokio::net::unix::pipe::Sender;
+        let (reader, writer) = io::pipe()?;
+        let sender = Sender::from_owned_fd(writer.into())?;
+        Ok((Self::Pipe(Arc::new(reader)), InputWriter { sender, is_terminal: false }))
+    }
+
+    /// Creates a terminal, and its end to write to.
+    #[cfg(target_os = "linux")]
+    pub fn terminal() -> io::Result<(Self, InputWriter)> {
+        use tokio::net::unix::pipe::Sender;
+        let terminal = Terminal::open()?;
+        let sender = Sender::from_file_unchecked(terminal.user_end()?)?;
+        Ok((Self::Terminal(terminal), InputWriter { sender, is_terminal: true }))
+    }
+
+    #[cfg(windows)]
+    pub fn pipe() -> io::Result<(Self, InputWriter)> {
+        Err(io::Error::new(io::ErrorKind::Unsupported, "no input can be sent on this system"))
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    pub fn terminal() -> io::Result<(Self, InputWriter)> {
+        Err(io::Error::new(io::ErrorKind::Unsupported, "there are terminals only on Linux"))
+    }
+}
+
+/// End of a command's input to write to. Dropping it ends the input of a pipe.
+#[derive(Debug)]
+pub struct InputWriter {
+    #[cfg(unix)]
+    sender: tokio::net::unix::pipe::Sender,
+    is_terminal: bool,
+}
+
+/// Character that ends the input of a terminal.
+const END_OF_TRANSMISSION: &[u8] = &[4];
+
+impl InputWriter {
+    /// Writes a part, and returns its length. Waits while the command takes no more.
+    #[cfg(unix)]
+    pub async fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        use tokio::io::AsyncWriteExt;
+        self.sender.write(bytes).await
+    }
+
+    #[cfg(windows)]
+    pub async fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    /// Ends the input. True if the writer must be dropped for it.
+    pub async fn end(&mut self) -> io::Result<bool> {
+        if self.is_terminal {
+            self.write(END_OF_TRANSMISSION).await?;
+        }
+        Ok(!self.is_terminal)
+    }
+}

@@ -1,0 +1,120 @@
+//! Output of one command: the newest part in memory, and the whole in a log once it is needed.
+
+use std::sync::Arc;
+
+use cairn_core::{
+    process::{OutputRing, Piece},
+    terminal_text::{for_terminal, plain},
+};
+
+use super::log::Log;
+use crate::exec::sandbox::PreparedSandbox;
+
+/// Bytes of output in memory.
+const RING_BYTES: usize = 256 * 1024;
+/// Bytes of one answer to the agent.
+const ANSWER_BYTES: usize = crate::exec::HEAD_BYTES + crate::exec::TAIL_BYTES;
+/// Bytes of one piece for a terminal.
+const WATCH_BYTES: usize = 64 * 1024;
+/// Bytes from which the end of the output is made that lists show.
+const TAIL_BYTES: usize = 2 * 1024;
+/// Lines of that end.
+const TAIL_LINES: usize = 5;
+
+/// Part of the output as text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Progress {
+    pub text: String,
+    /// Number of bytes before it that were asked for and left out.
+    pub missed: u64,
+    /// Position after it, in bytes from the beginning of the output.
+    pub end: u64,
+}
+
+pub(super) struct Output {
+    ring: OutputRing,
+    log: Option<Log>,
+    /// Reason why there is no log.
+    fault: Option<String>,
+    sandbox: Option<Arc<PreparedSandbox>>,
+    /// Position up to which the agent has read.
+    read: u64,
+}
+
+impl Output {
+    pub(super) fn new(sandbox: Option<Arc<PreparedSandbox>>) -> Self {
+        Self { ring: OutputRing::new(RING_BYTES), log: None, fault: None, sandbox, read: 0 }
+    }
+
+    pub(super) fn push(&mut self, bytes: &[u8]) {
+        // The log begins while the ring still has the whole output.
+        if self.ring.end() + bytes.len() as u64 > ANSWER_BYTES as u64 {
+            self.begin_log();
+        }
+        if let Some(log) = &mut self.log {
+            log.push(bytes);
+        }
+        self.ring.push(bytes);
+    }
+
+    /// Creates the log, with the output so far.
+    pub(super) fn begin_log(&mut self) {
+        if self.log.is_some() || self.fault.is_some() {
+            return;
+        }
+        match Log::create(self.sandbox.as_deref()) {
+            Ok(mut log) => {
+                log.push(&self.ring.since(0, RING_BYTES).bytes);
+                self.log = Some(log);
+            }
+            Err(error) => {
+                tracing::warn!("the output of a command is not written to a file: {error}");
+                self.fault = Some(error.to_string());
+            }
+        }
+    }
+
+    pub(super) fn take_log(&mut self) -> Option<Log> {
+        self.log.take()
+    }
+
+    pub(super) fn log(&self) -> Option<&Log> {
+        self.log.as_ref()
+    }
+
+    pub(super) fn written(&self) -> u64 {
+        self.ring.end()
+    }
+
+    pub(super) fn unread(&self) -> u64 {
+        self.read
+    }
+
+    pub(super) fn read(&mut self, since: Option<u64>) -> Progress {
+        let piece = self.ring.since(since.unwrap_or(self.read), ANSWER_BYTES);
+        self.read = piece.end;
+        progress(piece, plain)
+    }
+
+    pub(super) fn text_since(&self, position: u64) -> String {
+        plain(&self.ring.since(position, RING_BYTES).bytes)
+    }
+
+    pub(super) fn watch(&self, since: u64) -> Progress {
+        progress(self.ring.since(since, WATCH_BYTES), for_terminal)
+    }
+
+    pub(super) fn tail(&self) -> String {
+        let text = plain(&self.ring.since(0, TAIL_BYTES).bytes);
+        let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+        lines[lines.len().saturating_sub(TAIL_LINES)..].join("\n")
+    }
+}
+
+fn progress(Piece { bytes, missed, end }: Piece, text: impl Fn(&[u8]) -> String) -> Progress {
+    let text = match bytes.contains(&0) {
+        true => format!("[{} bytes of binary output]\n", bytes.len()),
+        false => text(&bytes),
+    };
+    Progress { text, missed, end }
+}

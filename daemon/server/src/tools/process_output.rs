@@ -1,0 +1,143 @@
+//! `process_output`: reads what a process wrote, and can wait for a text or for its end.
+
+use std::time::Duration;
+
+use cairn_core::{
+    marks::ModelText,
+    model::ToolSpec,
+    policy::Access,
+    process::{ProcessExit, ProcessId, ProcessState},
+};
+use cairn_protocol::{ToolKind, ToolLabel, ToolStats};
+use futures_util::future::{BoxFuture, FutureExt};
+use serde_json::{Value, json};
+
+use super::{
+    Approved, ArgumentReader, Call, Tool, ToolContext, ToolFailure, ToolOutput,
+    grep::pattern::Pattern,
+    processes::{add_output, add_state, find},
+};
+
+const NAME: &str = "process_output";
+
+/// Time to wait if the call names none.
+const USUAL_WAIT: Duration = Duration::from_secs(30);
+
+/// Value of `wait_for` for the end of the process.
+const EXIT: &str = "exit";
+
+pub(super) struct ProcessOutput;
+
+struct ProcessOutputCall {
+    id: ProcessId,
+    since: Option<u64>,
+    wait: Wait,
+    limit: Duration,
+}
+
+enum Wait {
+    Not,
+    Exit,
+    Pattern(Box<Pattern>),
+}
+
+impl Tool for ProcessOutput {
+    fn kind(&self) -> ToolKind {
+        ToolKind::Read
+    }
+
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            name: NAME.to_owned(),
+            description: "Reads the new output of a process, and tells its state.".to_owned(),
+            schema: json!({
+                "type": "object",
+                "properties": {
+                    "id": {"type": "integer"},
+                    "since": {"type": "integer", "description": "Position in bytes; default: what was not read yet"},
+                    "wait_for": {"type": "string", "description": "Waits until the output matches this regular expression, or `exit`: for its end"},
+                    "timeout_ms": {"type": "integer", "description": "Longest wait; default 30000"},
+                },
+                "required": ["id"],
+            }),
+            parallel: true,
+        }
+    }
+
+    fn parse(&self, arguments: Value, context: &ToolContext) -> Result<Box<dyn Call>, ToolFailure> {
+        let mut arguments = ArgumentReader::new(NAME, arguments);
+        let id = arguments.count("id");
+        let since = arguments.optional_count("since").map(|since| since as u64);
+        let wait_for = arguments.optional_string("wait_for");
+        let limit = arguments.optional_count("timeout_ms");
+        arguments.finish()?;
+        let wait = match wait_for.as_deref() {
+            None | Some("") => Wait::Not,
+            Some(EXIT) => Wait::Exit,
+            Some(pattern) => {
+                let pattern = Pattern::compile(pattern, false).map_err(ToolFailure::Tell)?;
+                Wait::Pattern(Box::new(pattern))
+            }
+        };
+        let limit = limit.map_or(USUAL_WAIT, |ms| Duration::from_millis(ms as u64));
+        let limit = limit.min(context.command_limits.longest);
+        Ok(Box::new(ProcessOutputCall { id: as_id(id), since, wait, limit }))
+    }
+}
+
+/// Id of a process as a model gives it. A number that no process has is answered as such.
+pub(super) fn as_id(number: usize) -> ProcessId {
+    ProcessId::try_from(number).unwrap_or(ProcessId::MAX)
+}
+
+impl Call for ProcessOutputCall {
+    fn label(&self) -> ToolLabel {
+        ToolLabel::ReadProcess { process: self.id }
+    }
+
+    fn access(&self) -> Access {
+        Access::Process
+    }
+
+    fn run(
+        self: Box<Self>,
+        context: ToolContext,
+        _approved: Approved,
+    ) -> BoxFuture<'static, Result<ToolOutput, ToolFailure>> {
+        async move {
+            let Self { id, since, wait, limit } = *self;
+            let (_, process) = find(id, &context)?;
+            let waits = !matches!(wait, Wait::Not);
+            let mut pattern = match wait {
+                Wait::Pattern(pattern) => Some(pattern),
+                Wait::Exit | Wait::Not => None,
+            };
+            let found =
+                |text: &str| pattern.as_mut().is_some_and(|pattern| pattern.is_in(text.as_bytes()));
+            let came = match waits {
+                true => tokio::select! {
+                    came = process.wait(since, found, limit) => came,
+                    () = context.cancel.cancelled() => false,
+                },
+                false => true,
+            };
+            let progress = process.read(since);
+            // The state after the wait.
+            let (entry, _) = find(id, &context)?;
+            let mut content = ModelText::default();
+            add_output(&progress, &process, &mut content);
+            if !came {
+                content.own(&format!("waited {:.0} s for it in vain", limit.as_secs_f64()));
+            }
+            add_state(&entry, &progress, &process, &mut content);
+            let exit_code = match entry.state {
+                ProcessState::Ended(ProcessExit::Code(code)) => Some(code),
+                ProcessState::Ended(_) | ProcessState::Running { .. } => None,
+            };
+            let detail = Some(content.as_str().to_owned());
+            let stats = Some(ToolStats { exit_code, ..ToolStats::default() });
+            Ok(ToolOutput { content, detail, stats, ..ToolOutput::default() })
+        }
+        .boxed()
+    }
+}
