@@ -293,6 +293,7 @@ export const statusMessages: string[] = [];
 export const dialog = { asked: [] as string[], answer: undefined as string | undefined };
 
 export const window = {
+  state: { focused: true },
   activeTextEditor: undefined as FakeEditor | undefined,
   setStatusBarMessage: (text: string) => {
     statusMessages.push(text);

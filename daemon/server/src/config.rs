@@ -284,7 +284,8 @@ impl SettingsReader {
                 }
             }
             // Settings of the editor.
-            "daemon.path" | "trace.server" | "review.advance" | "review.removedText" => {}
+            "daemon.path" | "trace.server" | "review.advance" | "review.removedText"
+            | "notify.done" => {}
             _ => {
                 if let Some(event) = path.strip_prefix("hooks.").and_then(HookEvent::named) {
                     self.hooks(path, event, value);

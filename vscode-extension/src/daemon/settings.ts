@@ -19,7 +19,7 @@ export function isUsersOwn({ scope }: Property): boolean {
 }
 
 /** Settings that concern the extension alone, not the daemon. */
-const OWN: ReadonlySet<string> = new Set(["daemon.path", "review.advance", "review.removedText"]);
+const OWN: ReadonlySet<string> = new Set(["daemon.path", "review.advance", "review.removedText", "notify.done"]);
 
 /**
  * The `cairn` section for the daemon. A workspace cannot set model servers, approvals or commands: those

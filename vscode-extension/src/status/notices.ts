@@ -15,6 +15,8 @@ const SHOW_CONVERSATION = (): Action => ({ label: vscode.l10n.t("Show Conversati
 
 /** Time in which a daemon that ended is started again without a notification, in milliseconds. */
 const RESTART_MS = 2_000;
+/** Work after which a notification says that a task is done, if the user looks at another window, in milliseconds. */
+const LONG_WORK_MS = 60_000;
 /** Time for which the status bar says that a task is done, in milliseconds. */
 const DONE_MS = 5_000;
 
@@ -65,8 +67,15 @@ export class Notices implements vscode.Disposable {
       }),
       sessions.onDidEndTurn((turn) => {
         // In sight, the conversation says it, with the same actions.
-        if (!view.visible) {
-          void (readyPlan(sessions, modes)?.turnId === turn.turnId ? planned(turn) : ended(turn));
+        const seen = view.visible && turn.sessionId === sessions.current;
+        const unseenWork = isUnseenWork(turn);
+        if (seen && !unseenWork) {
+          return;
+        }
+        if (readyPlan(sessions, modes)?.turnId === turn.turnId) {
+          void planned(turn);
+        } else {
+          void (unseenWork ? done(turn) : ended(turn));
         }
       }),
       reviews.onDidChange(() => this.#decide()),
@@ -128,7 +137,31 @@ async function planned({ phase }: Turn): Promise<void> {
   });
 }
 
-async function ended({ phase, sessionId, text }: Turn): Promise<void> {
+/** True for a task that took long and was completed while the user looked at another window. */
+function isUnseenWork({ phase }: Turn): boolean {
+  return (
+    phase.kind === "ended" &&
+    phase.reason === "completed" &&
+    (phase.spent?.elapsedMs ?? 0) > LONG_WORK_MS &&
+    !vscode.window.state.focused &&
+    vscode.workspace.getConfiguration("cairn").get<boolean>("notify.done", true)
+  );
+}
+
+/** First words of the answer that a completed task ended with. */
+function doneWords({ phase }: Turn): string {
+  const words = phase.kind === "ended" ? oneLine(firstParagraph(phase.summary), 120) : "";
+  return words === "" ? vscode.l10n.t("Cairn: the task is done.") : vscode.l10n.t("Cairn: {0}", words);
+}
+
+async function done(turn: Turn): Promise<void> {
+  await offer(vscode.window.showInformationMessage, doneWords(turn), {
+    [vscode.l10n.t("Show Conversation")]: ["cairn.openSession", turn.sessionId],
+  });
+}
+
+async function ended(turn: Turn): Promise<void> {
+  const { phase, sessionId, text } = turn;
   if (phase.kind !== "ended") {
     return;
   }
@@ -152,12 +185,9 @@ async function ended({ phase, sessionId, text }: Turn): Promise<void> {
         [...actionsOfEnd(phase.problem ?? { action: "continue_task" }, sessionId, false), SHOW_CONVERSATION()],
       );
       break;
-    case "completed": {
-      const words = oneLine(firstParagraph(phase.summary), 120);
-      const message = words === "" ? vscode.l10n.t("Cairn: the task is done.") : vscode.l10n.t("Cairn: {0}", words);
-      vscode.window.setStatusBarMessage(inert(message), DONE_MS);
+    case "completed":
+      vscode.window.setStatusBarMessage(inert(doneWords(turn)), DONE_MS);
       break;
-    }
     case "cancelled":
     case "interrupted":
       // The plan, the status bar and the conversation show it, so no notification interrupts the user.

@@ -15,6 +15,7 @@ pub const GROUPS: &[SettingGroup] = &[
     SettingGroup { title: "Review", settings: REVIEW },
     SettingGroup { title: "Commands", settings: COMMANDS },
     SettingGroup { title: "Limits", settings: LIMITS },
+    SettingGroup { title: "Notifications", settings: NOTIFICATIONS },
     SettingGroup { title: "Daemon", settings: DAEMON },
 ];
 
@@ -376,6 +377,13 @@ const LIMITS: &[Setting] = &[
         "Maximum number of seconds that the agent may ask for, for one command.",
     ),
 ];
+
+const NOTIFICATIONS: &[Setting] = &[setting(
+    "notify.done",
+    User,
+    ON,
+    "Notify you when a task is done that took more than a minute, if you look at another window.",
+)];
 
 const DAEMON: &[Setting] = &[setting(
     "daemon.path",

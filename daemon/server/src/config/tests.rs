@@ -140,7 +140,7 @@ fn an_old_name_is_read_and_the_new_one_is_named() {
 }
 
 /// Settings that concern the extension alone.
-const IGNORED: [&str; 3] = ["daemon.path", "review.advance", "review.removedText"];
+const IGNORED: [&str; 4] = ["daemon.path", "review.advance", "review.removedText", "notify.done"];
 
 #[test]
 fn every_setting_of_the_table_is_read() {
