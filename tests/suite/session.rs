@@ -8,3 +8,4 @@ mod session_list;
 mod sessions;
 mod soak;
 mod state_formats;
+mod transcript_pages;

@@ -391,7 +391,30 @@ describe("the conversation view", () => {
     expect(firstOf([checkpoint("t0")], undefined)).toBeUndefined();
   });
 
-  it("names other sessions that wait or have follow-ups, with the way to them", async () => {
+  it("stays with a new conversation while a session that was left goes on", async () => {
+    const it = open();
+    it.begin();
+    const ended = {
+      kind: "ended" as const,
+      reason: "completed" as const,
+      summary: "",
+      openItems: 0,
+      usage: { inputTokens: 0, outputTokens: 0, cachedTokens: 0 },
+    };
+    it.sessions.open({ sessionId: "o", tools: [], subagents: [], transcript: [], turn: { sessionId: "o", turnId: "to", rev: 2, phase: ended } });
+    it.show();
+    await it.say({ type: "ready" });
+    it.controller.begin();
+    it.sessions.updateTool({ sessionId: "s", turnId: "t", rev: 9, callId: "c", name: "bash", title: "Run", state: "running" });
+    await it.pass(0);
+    expect(it.sent("state").at(-1)?.state).toMatchObject({ session: "", back: true });
+    it.transcript.open([]);
+    it.sessions.open({ sessionId: "o", tools: [], subagents: [], transcript: [], turn: { sessionId: "o", turnId: "to", rev: 2, phase: ended } });
+    await it.pass(0);
+    expect(it.sent("state").at(-1)?.state.session).toBe("o");
+  });
+
+  it("names other sessions that run, wait or have follow-ups, with the way to them", async () => {
     const it = open();
     const other = { ...turn(1), sessionId: "o", turnId: "to", phase: { kind: "started" as const, text: "Say hello" } };
     it.sessions.update(other);
@@ -403,14 +426,16 @@ describe("the conversation view", () => {
         .sent("state")
         .at(-1)
         ?.state.banners.map(({ text, actions }) => [text, actions[0]?.session]);
-    expect(banners()).toEqual([]);
+    expect(banners()).toEqual([["“Say hello” is running.", "o"]]);
     it.queue.update({ sessionId: "o", rev: 1, held: true, items: [{ id: "f", text: "And then" }] });
     it.queue.update({ sessionId: "s", rev: 1, held: true, items: [{ id: "g", text: "Mine" }] });
     await it.pass(0);
     expect(banners()).toEqual([["“Say hello” has a follow-up in its queue.", "o"]]);
     void it.approvals.ask({ ...approval, sessionId: "o", turnId: "to" });
     await it.pass(0);
-    expect(banners()).toEqual([["“Say hello” waits for you.", "o"]]);
+    const states = it.sent("state");
+    expect(states.at(-1)?.state.banners.map(({ text }) => text)).toEqual(["“Say hello” waits for you."]);
+    expect(states.at(-1)?.state.cards).toEqual([]);
     await it.say({ type: "openSession", id: "o" });
     expect(it.port.run).toHaveBeenCalledExactlyOnceWith("cairn.openSession", "o");
   });

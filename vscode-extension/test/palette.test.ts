@@ -74,9 +74,9 @@ describe("the command palette", () => {
   });
 
   it("holds about twenty commands with a session", () => {
-    expect(palette(session)).toHaveLength(21);
-    expect(palette({ ...session, "cairn.planOpen": true })).toHaveLength(22);
-    expect(palette({ ...edits, "cairn.planOpen": true })).toHaveLength(28);
+    expect(palette(session)).toHaveLength(22);
+    expect(palette({ ...session, "cairn.planOpen": true })).toHaveLength(23);
+    expect(palette({ ...edits, "cairn.planOpen": true })).toHaveLength(29);
     expect(palette({ ...edits, "cairn.running": true, "cairn.planOpen": true, "cairn.approvalWaiting": true })).toHaveLength(27);
   });
 

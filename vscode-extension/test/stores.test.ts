@@ -289,6 +289,19 @@ describe("an opened session", () => {
     expect([store.current, store.readOnly]).toEqual(["one", undefined]);
   });
 
+  it("stays in view while the session that was left goes on, also with its next turn", () => {
+    const store = new SessionStore();
+    store.update(started(1, "t1", "one"));
+    store.open({ ...plain, sessionId: "two", turn: ended(2, "t0", "two") });
+    expect([store.current, store.running, store.runningSessions]).toEqual(["two", false, ["one"]]);
+    store.update(ended(3, "t1", "one"));
+    store.update(started(4, "t2", "one"));
+    expect([store.current, store.runningSessions]).toEqual(["two", ["one"]]);
+    store.open({ ...plain, sessionId: "one", turn: started(4, "t2", "one") });
+    store.update(started(5, "t3", "two"));
+    expect(store.current).toBe("two");
+  });
+
   it("can be opened again when it is writable", () => {
     const store = new SessionStore();
     const readOnly = { reason: "notWritable", text: "…", code: "journal_not_writable", args: { reason: "full" } } as const;
@@ -543,6 +556,16 @@ describe("the transcript store", () => {
     }
     expect(store.entries.length).toBe(2_000);
     expect(store.entries.at(-1)?.id).toBe("message:s/m2499");
+  });
+
+  it("does not drop entries of a session because another one goes on", () => {
+    const store = new TranscriptStore();
+    store.message(message(0, { sessionId: "quiet", itemId: "m1", delta: "x" }));
+    for (let index = 0; index < 2_500; index += 1) {
+      store.message(message(index, { itemId: `m${index}`, delta: "x" }));
+    }
+    expect(store.turnsOf("quiet").size).toBe(1);
+    expect([store.isCut("quiet"), store.isCut("s")]).toEqual([false, true]);
   });
 });
 

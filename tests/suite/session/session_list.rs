@@ -301,68 +301,6 @@ async fn an_earlier_session_can_be_opened_and_is_restored_first() {
 }
 
 #[tokio::test]
-async fn an_old_transcript_has_pages() {
-    let test = TestDaemon::open(Wire::Anthropic, &[]).await;
-    let lines = (0..1_300).flat_map(|number| turn(number, &format!("Task {number}")));
-    journal(&place(&test), "s-long", lines);
-    let newest = open(&test.editor, "s-long").await;
-    let (mut earlier, mut all) = (newest.earlier, newest.transcript);
-    assert_eq!(all.len(), 1_000);
-    while let Some(before) = earlier {
-        let params = OpenSessionParams {
-            session_id: "s-long".into(),
-            before: Some(before),
-            ..Default::default()
-        };
-        match try_ask::<OpenSession>(&test.editor, params).await.unwrap() {
-            OpenSessionResult::Earlier { mut transcript, earlier: next } => {
-                transcript.append(&mut all);
-                (all, earlier) = (transcript, next);
-            }
-            OpenSessionResult::Opened { .. } => panic!("a session and no page"),
-        }
-    }
-    let expected = (0..1_300)
-        .flat_map(|number| [format!("started: Task {number}"), "ended: Completed".into()]);
-    assert_eq!(told(&all), expected.collect::<Vec<_>>());
-    let refuses = |params: OpenSessionParams| async {
-        let params = OpenSessionParams { session_id: "s-long".into(), ..params };
-        let refused = try_ask::<OpenSession>(&test.editor, params).await.unwrap_err();
-        assert_eq!(refused.0, ErrorKind::InvalidParams);
-    };
-    refuses(OpenSessionParams { before: Some("x".into()), ..Default::default() }).await;
-    refuses(OpenSessionParams { before_turn: Some("t-x".into()), ..Default::default() }).await;
-    refuses(OpenSessionParams { before_call: Some("t-1".into()), ..Default::default() }).await;
-    test.finish().await;
-}
-
-/// A client that keeps only the newest entries has no number for the oldest of them.
-#[tokio::test]
-async fn a_page_ends_before_a_turn_or_a_call() {
-    let test = TestDaemon::open(Wire::Anthropic, &[("a", "one\n")]).await;
-    let first = test.play([edit("c1", "a", "one", "1"), edit("c2", "a", "1", "2"), say("Done.")]);
-    let first = first.await;
-    let second = test.play_on(&first.session_id, [say("More.")]).await;
-    let page = |params: OpenSessionParams| async {
-        let params = OpenSessionParams { session_id: first.session_id.clone(), ..params };
-        match try_ask::<OpenSession>(&test.editor, params).await.unwrap() {
-            OpenSessionResult::Earlier { transcript, earlier } => {
-                assert_eq!(earlier, None);
-                told(&transcript)
-            }
-            OpenSessionResult::Opened { .. } => panic!("a session and no page"),
-        }
-    };
-    let before_call = Some("c2".into());
-    let told = page(OpenSessionParams { before_call, ..Default::default() }).await;
-    assert_eq!(told, ["started: Do it", "Edit a"]);
-    let before_turn = Some(second.turn_id.clone());
-    let told = page(OpenSessionParams { before_turn, ..Default::default() }).await;
-    assert_eq!(told, ["started: Do it", "Edit a", "Edit a", "Done.", "ended: Completed"]);
-    test.finish().await;
-}
-
-#[tokio::test]
 async fn a_fork_continues_from_the_end_of_a_turn() {
     let test = TestDaemon::open(Wire::Anthropic, &[]).await;
     let first = test.play([plan("c1", &[('>', "First"), (' ', "Second")]), say("One?")]).await;

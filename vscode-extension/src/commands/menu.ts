@@ -42,7 +42,7 @@ export function menuEntries({ status, sessions, plans, reviews, modes }: Stores)
       reviews.pending > 0 && { label: `$(arrow-down) ${t("Next Edit")}`, command: "cairn.nextHunk" },
     ],
     [
-      !running && { label: `$(folder-opened) ${t("Open Session…")}`, command: "cairn.openSession" },
+      { label: `$(folder-opened) ${t("Open Session…")}`, command: "cairn.openSession" },
       sessions.turn !== undefined && { label: `$(fold) ${t("Compact Conversation")}`, command: "cairn.compact" },
       sessions.current !== undefined && { label: `$(markdown) ${t("Export Session as Markdown…")}`, command: "cairn.exportMarkdown" },
     ],

@@ -15,6 +15,8 @@ export interface SessionView {
   clear(sessionId: string): void;
 }
 
+type Named = Pick<SessionSummary, "sessionId" | "task" | "name">;
+
 const NONE_OPEN = (): string => vscode.l10n.t("Cairn: no session is open. Choose one with “Cairn: Open Session”.");
 
 /** Longest name of a session, in characters. */
@@ -35,6 +37,7 @@ export class SessionCommands implements vscode.Disposable {
       ),
       vscode.commands.registerCommand("cairn.forkSession", () => this.#try(() => this.#forkCurrent())),
       vscode.commands.registerCommand("cairn.renameSession", () => this.#try(() => this.#renameCurrent())),
+      vscode.commands.registerCommand("cairn.deleteSession", () => this.#try(() => this.#deleteCurrent())),
       vscode.commands.registerCommand("cairn.exportMarkdown", () => this.#try(() => this.#exportCurrent("markdown"))),
       vscode.commands.registerCommand("cairn.exportReplay", () => this.#try(() => this.#exportCurrent("replay"))),
     );
@@ -73,18 +76,14 @@ export class SessionCommands implements vscode.Disposable {
   }
 
   async #open({ sessionId }: Pick<SessionSummary, "sessionId">): Promise<void> {
-    if (this.#isFree()) {
-      await this.#show(await this.agent.request(requests.openSession, { sessionId }));
-    }
+    await this.#show(await this.agent.request(requests.openSession, { sessionId }));
   }
 
   async #fork({ sessionId }: Pick<SessionSummary, "sessionId">): Promise<void> {
-    if (this.#isFree()) {
-      await this.#show(await this.agent.request(requests.forkSession, { sessionId }));
-      // It looks just like the other one.
-      const words = vscode.l10n.t("Cairn: this is a fork. The session it comes from stays as it was.");
-      vscode.window.setStatusBarMessage(words, 10_000);
-    }
+    await this.#show(await this.agent.request(requests.forkSession, { sessionId }));
+    // It looks just like the other one.
+    const words = vscode.l10n.t("Cairn: this is a fork. The session it comes from stays as it was.");
+    vscode.window.setStatusBarMessage(words, 10_000);
   }
 
   async #forkCurrent(): Promise<void> {
@@ -103,7 +102,7 @@ export class SessionCommands implements vscode.Disposable {
     }
   }
 
-  async #rename({ sessionId, task, name }: Pick<SessionSummary, "sessionId" | "task" | "name">): Promise<void> {
+  async #rename({ sessionId, task, name }: Named): Promise<void> {
     const answer = await vscode.window.showInputBox({
       title: vscode.l10n.t("Rename session"),
       prompt: vscode.l10n.t("Without a name the session is shown by its first message."),
@@ -125,7 +124,16 @@ export class SessionCommands implements vscode.Disposable {
     }
   }
 
-  async #delete(session: SessionSummary): Promise<void> {
+  async #deleteCurrent(): Promise<void> {
+    const { current, name, title } = this.sessions;
+    if (current === undefined) {
+      vscode.window.setStatusBarMessage(NONE_OPEN(), 5_000);
+    } else {
+      await this.#delete({ sessionId: current, task: title, ...(name !== undefined && { name }) });
+    }
+  }
+
+  async #delete(session: Named): Promise<void> {
     const { sessionId } = session;
     const inView = this.sessions.current === sessionId;
     await this.agent.request(requests.deleteSession, { sessionId });
@@ -134,7 +142,7 @@ export class SessionCommands implements vscode.Disposable {
   }
 
   /** The daemon keeps the files of a deleted session for a while. */
-  async #offerUndo(session: SessionSummary, wasInView: boolean): Promise<void> {
+  async #offerUndo(session: Named, wasInView: boolean): Promise<void> {
     const undo = vscode.l10n.t("Undo");
     const name = inert(oneLine(sessionTitle(session), 60));
     const answer = await vscode.window.showInformationMessage(
@@ -171,15 +179,6 @@ export class SessionCommands implements vscode.Disposable {
         ? await vscode.workspace.openTextDocument({ language, content: exported.text })
         : await vscode.workspace.openTextDocument(vscode.Uri.parse(exported.uri));
     await vscode.window.showTextDocument(document, { preview: false });
-  }
-
-  /** One plan is in view, and one task can be stopped: the one that runs. */
-  #isFree(): boolean {
-    const { running } = this.sessions;
-    if (running) {
-      vscode.window.setStatusBarMessage(vscode.l10n.t("Cairn: a task is running. Cancel it first, or wait for its end."), 5_000);
-    }
-    return !running;
   }
 
   async #try(act: () => Promise<void>): Promise<void> {

@@ -36,6 +36,8 @@ export class ConversationController implements Disposable {
   #ready = false;
   /** Session that the page shows; empty for none. */
   #session = "";
+  /** Session in view at the last change. Another one may run while the user begins a new one. */
+  #current: string | undefined;
   #newest = "";
   #fresh = false;
   #reminders = false;
@@ -63,9 +65,10 @@ export class ConversationController implements Disposable {
       parts.reading.onDidChange(() => this.#touch(...this.#sync.turns, ...this.#turns().keys())),
       sessions.onDidChange(() => {
         // A turn that begins, or a session that is opened, is what the user wants to see.
-        if (sessions.current !== this.#session || sessions.running) {
+        if (sessions.current !== this.#current || sessions.running) {
           this.#fresh = false;
         }
+        this.#current = sessions.current;
         // Only the newest turn offers what can be done next.
         const newest = sessions.turn?.turnId ?? "";
         if (newest !== this.#newest) {
@@ -278,6 +281,7 @@ export class ConversationController implements Disposable {
   #changed({ place, grown }: TranscriptChange): void {
     if (place === undefined) {
       this.#stale = true;
+      this.#fresh = false;
     } else if (place.session !== this.#session) {
       // Another session than the one in view: nothing to draw.
       return;

@@ -18,6 +18,8 @@ export class SessionStore {
   readonly #tools = new Map<string, ToolNotification>();
   readonly #usage = new Map<string, UsageNotification>();
   readonly #readOnly = new Map<string, ReadOnly>();
+  /** Sessions that ran when the user opened another one: their turns do not come into view by themselves. */
+  readonly #left = new Set<string>();
   /** Names that the user gave to sessions. */
   readonly #names = new Map<string, string>();
   #current: string | undefined;
@@ -49,6 +51,11 @@ export class SessionStore {
 
   get running(): boolean {
     return this.turn?.phase.kind === "started";
+  }
+
+  /** Sessions with a running turn. */
+  get runningSessions(): string[] {
+    return [...this.#turns.keys()].filter((id) => this.turnOf(id)?.phase.kind === "started");
   }
 
   /** Name of the session in view, or the words that its newest turn began with. */
@@ -113,7 +120,9 @@ export class SessionStore {
     this.#turns.set(next.sessionId, next);
     if (next.phase.kind === "started") {
       this.#texts.set(next.turnId, next.phase.text);
-      this.#current = next.sessionId;
+      if (!this.#left.has(next.sessionId)) {
+        this.#current = next.sessionId;
+      }
     }
     this.#current ??= next.sessionId;
     this.#changed.fire();
@@ -158,6 +167,7 @@ export class SessionStore {
     this.#usage.clear();
     this.#readOnly.clear();
     this.#names.clear();
+    this.#left.clear();
     this.#current = undefined;
     for (const session of sessions) {
       this.#take(session);
@@ -184,6 +194,10 @@ export class SessionStore {
     this.#readOnly.delete(session.sessionId);
     this.#names.delete(session.sessionId);
     this.#take(session);
+    if (this.running && this.#current !== undefined) {
+      this.#left.add(this.#current);
+    }
+    this.#left.delete(session.sessionId);
     this.#current = session.sessionId;
     this.#changed.fire();
   }
@@ -205,6 +219,7 @@ export class SessionStore {
     this.#usage.delete(sessionId);
     this.#readOnly.delete(sessionId);
     this.#names.delete(sessionId);
+    this.#left.delete(sessionId);
     if (this.#current === sessionId) {
       this.#current = undefined;
     }

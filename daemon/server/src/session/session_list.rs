@@ -16,7 +16,7 @@ use cairn_protocol::{
     DeleteSessionParams, Empty, ExportSessionParams, ExportSessionResult, ForkSessionParams,
     ListSessionsParams, ListSessionsResult, OpenSessionParams, OpenSessionResult, ReadOnlyReason,
     RenameSessionParams, RequestProblem, RestoreSessionParams, SearchSessionsParams,
-    SearchSessionsResult, SessionMatch, SessionSnapshot, SessionSummary, Usage,
+    SearchSessionsResult, SessionMatch, SessionSnapshot, SessionSummary, TranscriptEntry, Usage,
 };
 
 use super::{
@@ -329,8 +329,10 @@ impl Sessions {
         };
         self.bring_into_view(&id);
         self.let_old_ones_go();
+        let unfinished = self.unfinished_message(&id);
         let session = self.snapshot_of(&id).ok_or_else(unknown).map(|session| {
-            let (transcript, earlier) = stored::transcript(page);
+            let (mut transcript, earlier) = stored::transcript(page);
+            transcript.extend(unfinished.map(TranscriptEntry::Message));
             Box::new(SessionSnapshot { transcript, earlier, ..session })
         });
         reply.send(session.map(|session| OpenSessionResult::Opened { session }));

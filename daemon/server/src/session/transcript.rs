@@ -291,6 +291,28 @@ impl Sessions {
         }
     }
 
+    /// Returns the streaming message up to its last notification, for a client that opens the session. It is
+    /// in no journal yet.
+    pub(super) fn unfinished_message(&self, session_id: &SessionId) -> Option<MessageNotification> {
+        let session = self.entries.get(session_id)?;
+        let (stream, turn) = (session.stream.as_ref()?, session.turn.as_ref()?);
+        let published = stream.text.strip_suffix(&stream.delta).filter(|text| !text.is_empty())?;
+        Some(MessageNotification {
+            session_id: session_id.into(),
+            turn_id: turn.id.clone().into(),
+            rev: self.services.next_rev(),
+            item_id: stream.item_id.clone(),
+            role: stream.role,
+            delta: published.to_owned(),
+            text: None,
+            incomplete: false,
+            notice: None,
+            at: Some(stream.at),
+            ended_at: None,
+            attachments: Vec::new(),
+        })
+    }
+
     /// Ends the streaming message. `None`: its text is not part of the conversation. The final text
     /// is published in the parts in which it streamed: reasoning between two texts separates them.
     pub(super) fn end_stream(
