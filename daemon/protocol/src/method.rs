@@ -7,7 +7,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use ts_rs::TS;
 
-use crate::typescript::{Types, notification_type, request_type};
+use crate::typescript::TypescriptMethod;
 
 /// A request method.
 pub trait RequestMethod: 'static {
@@ -48,38 +48,26 @@ impl<T: UserText> UserText for Option<T> {
     }
 }
 
-/// Row of a table of methods.
+/// A request of the editor, as the daemon reads it.
 #[derive(Debug)]
 pub struct Declaration {
     pub method: &'static str,
     /// Reads its params, and returns them as a value of their type.
     pub read: fn(Value) -> serde_json::Result<Box<dyn Any + Send>>,
-    /// Name of its type in this crate.
-    pub(crate) name: &'static str,
-    /// Returns its type in TypeScript.
-    pub(crate) typescript: fn() -> String,
-    /// Adds the types of its payload.
-    pub(crate) types: fn(&mut Types),
 }
 
 impl Declaration {
-    pub(crate) const fn request<M: RequestMethod>(name: &'static str) -> Self {
-        let types = |types: &mut Types| {
-            types.add::<M::Params>();
-            types.add::<M::Result>();
-        };
-        let typescript = request_type::<M::Params, M::Result>;
-        let read = read::<M::Params>;
-        Self { method: M::METHOD, read, name, typescript, types }
+    pub(crate) const fn request<M: RequestMethod>() -> Self {
+        Self { method: M::METHOD, read: read::<M::Params> }
     }
+}
 
-    pub(crate) const fn notification<P: DeserializeOwned + TS + Send + 'static>(
-        name: &'static str,
-        method: &'static str,
-    ) -> Self {
-        let (read, typescript, types) = (read::<P>, notification_type::<P>, Types::add::<P>);
-        Self { method, read, name, typescript, types }
-    }
+/// Requests of a module. Two tables, so that the daemon, which uses only the first one, contains no
+/// code of the generator.
+#[derive(Debug)]
+pub(crate) struct Requests {
+    pub(crate) declared: &'static [Declaration],
+    pub(crate) typescript: &'static [TypescriptMethod],
 }
 
 fn read<P: DeserializeOwned + Send + 'static>(
@@ -104,8 +92,12 @@ macro_rules! declare_requests {
         )+
 
         $(#[$doc])*
-        pub(crate) const $table: &[$crate::Declaration] =
-            &[$($crate::Declaration::request::<$name>(stringify!($name))),+];
+        pub(crate) const $table: $crate::method::Requests = $crate::method::Requests {
+            declared: &[$($crate::Declaration::request::<$name>()),+],
+            typescript: &[
+                $($crate::typescript::TypescriptMethod::request::<$name>(stringify!($name))),+
+            ],
+        };
     };
 }
 
@@ -144,8 +136,8 @@ macro_rules! declare_client_notifications {
         )+
 
         $(#[$doc])*
-        pub(crate) const $table: &[$crate::Declaration] = &[
-            $($crate::Declaration::notification::<$params>(
+        pub(crate) const $table: &[$crate::typescript::TypescriptMethod] = &[
+            $($crate::typescript::TypescriptMethod::notification::<$params>(
                 stringify!($name),
                 <$name as $crate::NotificationMethod>::METHOD,
             )),+
@@ -158,11 +150,11 @@ pub(crate) use {declare_client_notifications, declare_client_requests, declare_r
 /// Returns the requests of the editor.
 pub fn client_requests() -> impl Iterator<Item = &'static Declaration> {
     let tables = [
-        crate::request::REQUESTS,
-        crate::queue::REQUESTS,
-        crate::context::REQUESTS,
-        crate::library::REQUESTS,
-        crate::rules::REQUESTS,
+        const { crate::request::REQUESTS.declared },
+        const { crate::queue::REQUESTS.declared },
+        const { crate::context::REQUESTS.declared },
+        const { crate::library::REQUESTS.declared },
+        const { crate::rules::REQUESTS.declared },
     ];
     tables.into_iter().flatten()
 }

@@ -3,7 +3,8 @@
 use serde::Serialize;
 
 use crate::{
-    Declaration, OutputNotification, QueueNotification, SubagentNotification, ToolNotification,
+    OutputNotification, QueueNotification, SubagentNotification, ToolNotification,
+    typescript::TypescriptMethod,
 };
 
 mod message;
@@ -39,8 +40,8 @@ macro_rules! notices {
             }
         }
 
-        pub(crate) const NOTICES: &[Declaration] =
-            &[$(Declaration::notification::<$params>(stringify!($name), $method)),+];
+        pub(crate) const NOTICES: &[TypescriptMethod] =
+            &[$(TypescriptMethod::notification::<$params>(stringify!($name), $method)),+];
     };
 }
 

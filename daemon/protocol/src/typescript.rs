@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, btree_map::Entry};
 use ts_rs::{Config, TS, TypeVisitor};
 
 use crate::{
-    ApprovalQuestion, ApprovalReason, Declaration, EditProblem, ErrorData, PROTOCOL_MINOR,
-    PROTOCOL_VERSION, ReadOnlyProblem, RequestProblem, RetryReason, ReviewProblem, SandboxState,
-    StatusProblem, ToolLabel, TurnNotice, TurnProblem, client_requests, editor, notify, request,
+    ApprovalQuestion, ApprovalReason, EditProblem, ErrorData, PROTOCOL_MINOR, PROTOCOL_VERSION,
+    ReadOnlyProblem, RequestMethod, RequestProblem, RetryReason, ReviewProblem, SandboxState,
+    StatusProblem, ToolLabel, TurnNotice, TurnProblem, context, editor, library, notify, queue,
+    request, rules,
 };
 
 /// Renders `vscode-extension/src/protocol.ts`.
@@ -37,12 +38,23 @@ pub fn render() -> String {
     types.add::<ApprovalReason>();
     types.add::<ToolLabel>();
     types.add::<RetryReason>();
-    let tables: [(&str, &str, Vec<&Declaration>); 4] = [
-        ("Requests of the editor to the daemon.", "requests", client_requests().collect()),
+    let client_requests = [
+        request::REQUESTS.typescript,
+        queue::REQUESTS.typescript,
+        context::REQUESTS.typescript,
+        library::REQUESTS.typescript,
+        rules::REQUESTS.typescript,
+    ];
+    let tables: [(&str, &str, Vec<&TypescriptMethod>); 4] = [
+        (
+            "Requests of the editor to the daemon.",
+            "requests",
+            client_requests.into_iter().flatten().collect(),
+        ),
         (
             "Requests of the daemon to the editor.",
             "editorRequests",
-            editor::REQUESTS.iter().collect(),
+            editor::REQUESTS.typescript.iter().collect(),
         ),
         ("Notifications of the daemon.", "notifications", notify::NOTICES.iter().collect()),
         (
@@ -53,7 +65,7 @@ pub fn render() -> String {
     ];
     for (doc, name, methods) in tables {
         out.push_str(&format!("\n/** {doc} */\nexport const {name} = {{\n"));
-        for Declaration { method, name, typescript, types: add, .. } in methods {
+        for TypescriptMethod { method, name, typescript, types: add } in methods {
             let (name, typescript) = (lower_first(name), typescript());
             out.push_str(&format!("  {name}: {{ method: \"{method}\" }} as {typescript},\n"));
             add(&mut types);
@@ -72,12 +84,42 @@ fn lower_first(name: &str) -> String {
     chars.next().into_iter().flat_map(char::to_lowercase).chain(chars).collect()
 }
 
-pub(crate) fn request_type<P: TS, R: TS>() -> String {
+/// Row of a table of methods, as the generator reads it.
+#[derive(Debug)]
+pub(crate) struct TypescriptMethod {
+    method: &'static str,
+    /// Name of its type in this crate.
+    name: &'static str,
+    /// Returns its type in TypeScript.
+    typescript: fn() -> String,
+    /// Adds the types of its payload.
+    types: fn(&mut Types),
+}
+
+impl TypescriptMethod {
+    pub(crate) const fn request<M: RequestMethod>(name: &'static str) -> Self {
+        let types = |types: &mut Types| {
+            types.add::<M::Params>();
+            types.add::<M::Result>();
+        };
+        let typescript = request_type::<M::Params, M::Result>;
+        Self { method: M::METHOD, name, typescript, types }
+    }
+
+    pub(crate) const fn notification<P: TS + 'static>(
+        name: &'static str,
+        method: &'static str,
+    ) -> Self {
+        Self { method, name, typescript: notification_type::<P>, types: Types::add::<P> }
+    }
+}
+
+fn request_type<P: TS, R: TS>() -> String {
     let config = Config::default();
     format!("RequestMethod<{}, {}>", P::name(&config), R::name(&config))
 }
 
-pub(crate) fn notification_type<P: TS>() -> String {
+fn notification_type<P: TS>() -> String {
     format!("NotificationMethod<{}>", P::name(&Config::default()))
 }
 
