@@ -2,12 +2,13 @@
 // its own, so that the user's editor is not touched. `make run` and the end-to-end tests share it.
 
 import { execFile, spawn } from "node:child_process";
+import { createHash } from "node:crypto";
 import { once } from "node:events";
-import { access, constants, cp, mkdir, mkdtemp, rename, rm, stat, writeFile } from "node:fs/promises";
+import { access, constants, cp, mkdir, mkdtemp, readFile, readdir, rename, rm, stat, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { homedir, tmpdir } from "node:os";
-import { delimiter, dirname, join, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
+import { basename, delimiter, dirname, join, resolve } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 
 const run = promisify(execFile);
@@ -89,7 +90,7 @@ export async function startEditor({ workspace, home, settings = {}, machine = {}
 
   const environment = { ...process.env, ...env };
   const folders = ["--config", config, "--user-data-dir", data, "--extensions-dir", extensions];
-  await run(editorNode, [editorEntry, ...folders, "--install-extension", extension, "--force"], { env: environment });
+  await writeJson(join(extensions, "extensions.json"), await unpacked(extension));
 
   const port = await freePort();
   const server = spawn(
@@ -144,6 +145,42 @@ export async function startEditor({ workspace, home, settings = {}, machine = {}
 }
 
 /**
+ * Has the editor unpack an extension, once for all runs with the same package: an editor that installs it anew
+ * takes seconds. Returns the contents of the list of extensions for an editor that uses the unpacked one.
+ */
+async function unpacked(extension) {
+  const name = basename(extension);
+  const hash = createHash("sha256")
+    .update(await readFile(extension))
+    .digest("hex");
+  const cache = join(repository, "target/extensions");
+  const folder = join(cache, `${name}-${hash}`);
+  const listed = join(folder, "extensions.json");
+  if (!(await exists(listed))) {
+    await mkdir(cache, { recursive: true });
+    const fresh = await mkdtemp(join(cache, "new-"));
+    const config = join(fresh, "config.yaml");
+    await writeFile(config, "auth: none\n");
+    const folders = ["--config", config, "--user-data-dir", join(fresh, "data"), "--extensions-dir", join(fresh, "extensions")];
+    await run(editorNode, [editorEntry, ...folders, "--install-extension", extension, "--force"]);
+    const former = (await readdir(cache)).filter((other) => other.startsWith(`${name}-`) && other !== basename(folder));
+    await Promise.all(former.map((other) => rm(join(cache, other), { recursive: true, force: true })));
+    // Of two runs that unpack at the same moment, the first one's folder is used.
+    await rename(join(fresh, "extensions"), folder).catch(async (error) => {
+      if (!(await exists(listed))) {
+        throw error;
+      }
+    });
+    await rm(fresh, { recursive: true, force: true });
+  }
+  const entries = JSON.parse(await readFile(listed, "utf8"));
+  return entries.map(({ relativeLocation, location: _, ...entry }) => {
+    const path = join(folder, relativeLocation);
+    return { ...entry, location: { $mid: 1, fsPath: path, external: pathToFileURL(path).href, path, scheme: "file" } };
+  });
+}
+
+/**
  * An environment that keeps the user's files out of a test, and the test's out of theirs. Not for
  * `make run`: there the agent runs the user's tools, which have their set-up at home.
  */
@@ -195,6 +232,13 @@ export async function until(condition, timeout, what) {
     }
     await new Promise((wake) => setTimeout(wake, 50));
   }
+}
+
+function exists(path) {
+  return stat(path).then(
+    () => true,
+    () => false,
+  );
 }
 
 /** The parts that npm builds or fetches by script, which some set-ups silently leave out. */
