@@ -23,7 +23,7 @@ CARGO_DENY := 0.20.2
 # The folder that F5 in VS Code opens: a copy, so that a task may change it.
 SAMPLE := target/sample
 
-.PHONY: help run test prepare-e2e unit clients recording debug-extension format check-daemon check-platforms deny test-daemon e2e bench bench-editor properties fuzz soak soak-review review-oracle oracle gen package install check-extension daemon-release daemon-packed system-packages
+.PHONY: help run test prepare-e2e unit clients recording debug-extension format check-daemon check-platforms deny test-daemon e2e bench bench-editor properties fuzz soak soak-review oracle gen package install check-extension daemon-release daemon-packed daemon-for-tests system-packages
 
 help: ## say what there is
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -74,8 +74,7 @@ deny: ## licences, sources and known faults of the crates; says so where the dat
 check-platforms: ## the daemon for Windows (linted, linked) and macOS (linted); takes minutes
 	tests/platforms.sh
 
-test-daemon: system-packages ## unit, property, protocol, agent-loop, lifecycle and Neovim tests
-	cargo build --locked -p cairn
+test-daemon: system-packages daemon-for-tests ## unit, property, protocol, agent-loop, lifecycle and Neovim tests
 	cargo test --workspace --locked --no-fail-fast -- --format terse
 	@cat target/tmp/attacks.txt
 
@@ -105,7 +104,7 @@ fuzz: system-packages ## look for inputs that break what is promised of all inpu
 soak: daemon-release ## kills, then turns with faults and cancels, at random against the real daemon (MOMENTS=300 TURNS=1000 SEED=1)
 	cargo run --release --locked -p cairn-tests --bin soak -- $(or $(TURNS),1000) $(or $(SEED),$$RANDOM) $(or $(MOMENTS),300)
 
-soak-review: package system-packages tests/e2e/node_modules review-oracle ## edits, keys and decisions at random in VS Code (SEED=1 MINUTES=60)
+soak-review: package system-packages tests/e2e/node_modules daemon-for-tests ## edits, keys and decisions at random in VS Code (SEED=1 MINUTES=60)
 	cd tests/e2e && SEED=$(or $(SEED),$$RANDOM) MINUTES=$(or $(MINUTES),60) node --test random.test.mjs
 
 oracle: ## the wire formats against third-party servers, with a small model and with faults
@@ -120,20 +119,22 @@ install: package ## install the extension into the VS Code of this machine
 	@command -v code >/dev/null || { echo "The program 'code' is not on the PATH. Install $(VSIX) by hand: Extensions, …, Install from VSIX." >&2; exit 1; }
 	code --install-extension $(VSIX) --force
 
-e2e: package system-packages tests/e2e/node_modules review-oracle ## drive the extension in a real VS Code
+e2e: package system-packages tests/e2e/node_modules daemon-for-tests ## drive the extension in a real VS Code
 	cd tests/e2e && node --test --test-concurrency=2
 
 check-extension: $(EXTENSION)/node_modules ## types, lint, format and unit tests of the extension
 	cd $(EXTENSION) && npm run --silent check && npm run --silent lint && npm run --silent format:check && npm test --silent
 
-review-oracle:
-	cargo build --locked -p cairn-tests --bin review_oracle
-
 daemon-release:
 	cargo build --release --locked -p cairn
 
+# The daemon and the programs of the tests, as `cargo test --workspace` wants them. Alone the daemon would have
+# fewer features of its dependencies, and Cargo would compile these and the daemon a second time.
+daemon-for-tests:
+	cargo build --locked -p cairn -p cairn-tests --bins
+
 daemon-packed:
-	cargo build --locked -p cairn $(if $(filter release,$(PACKED)),--release)
+	@$(MAKE) --no-print-directory $(if $(filter release,$(PACKED)),daemon-release,daemon-for-tests)
 
 $(VSIX): daemon-packed $(EXTENSION_SOURCES) $(EXTENSION)/node_modules
 	mkdir -p $(EXTENSION)/bin
