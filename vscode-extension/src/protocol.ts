@@ -6,7 +6,7 @@ export interface RequestMethod<P, R> { readonly method: string; readonly _p?: P;
 export interface NotificationMethod<P> { readonly method: string; readonly _p?: P }
 
 export const PROTOCOL_VERSION = 1;
-export const PROTOCOL_MINOR = 3;
+export const PROTOCOL_MINOR = 4;
 
 /** Requests of the editor to the daemon. */
 export const requests = {
@@ -118,9 +118,9 @@ export type ApprovalDecision = "allowOnce" | "allowSession" | "allowAlways" | "d
 
 export type ApprovalKind = "command" | "unsandboxedCommand" | "read" | "change";
 
-export type ApprovalQuestion = { "code": "run_command", "args": { needs: Array<Need>, } } | { "code": "run_unsandboxed" } | { "code": "read_secret_file", "args": { file: string, } } | { "code": "change_protected_file", "args": { file: string, } } | { "code": "delete_protected_file", "args": { file: string, } } | { "code": "move_protected_file", "args": { from: string, to: string, } } | { "code": "change_plan" } | { "code": "start_subagent" } | { "code": "return_files", "args": { count: number, files: Array<QuarantineEntry>, } };
+export type ApprovalQuestion = { "code": "run_command", "args": { needs: Array<Need>, } } | { "code": "run_unsandboxed" } | { "code": "read_secret_file", "args": { file: string, } } | { "code": "change_protected_file", "args": { file: string, } } | { "code": "delete_protected_file", "args": { file: string, } } | { "code": "move_protected_file", "args": { from: string, to: string, } } | { "code": "change_plan" } | { "code": "start_subagent" } | { "code": "use_process" } | { "code": "type_into_process", "args": { process: number, command: string, } } | { "code": "return_files", "args": { count: number, files: Array<QuarantineEntry>, } };
 
-export type ApprovalReason = { "code": "reads_secret" } | { "code": "holds_secrets" } | { "code": "file_protected" } | { "code": "deny_undecided", "args": { rule: string, doubt: DenyDoubt, } } | { "code": "command_needs", "args": { needs: Array<Need>, } } | { "code": "without_sandbox" } | { "code": "command_changes_files" } | { "code": "command_unclear", "args": { reason: UnclearCommand, } } | { "code": "command_changes_shell", "args": { command: string, } } | { "code": "command_more_than_reads", "args": { command: string, } } | { "code": "program_unknown", "args": { program: string, } } | { "code": "hook_asks" } | { "code": "rule_file_changed", "args": { file: string, rule: string, } } | { "code": "rule_files_unknown", "args": { rule: string, } } | { "code": "session_file_changed", "args": { file: string, } } | { "code": "files_left", "args": { folder: string, } };
+export type ApprovalReason = { "code": "reads_secret" } | { "code": "holds_secrets" } | { "code": "file_protected" } | { "code": "deny_undecided", "args": { rule: string, doubt: DenyDoubt, } } | { "code": "command_needs", "args": { needs: Array<Need>, } } | { "code": "without_sandbox" } | { "code": "command_changes_files" } | { "code": "command_unclear", "args": { reason: UnclearCommand, } } | { "code": "command_changes_shell", "args": { command: string, } } | { "code": "command_more_than_reads", "args": { command: string, } } | { "code": "program_unknown", "args": { program: string, } } | { "code": "hook_asks" } | { "code": "text_decides" } | { "code": "rule_file_changed", "args": { file: string, rule: string, } } | { "code": "rule_files_unknown", "args": { rule: string, } } | { "code": "session_file_changed", "args": { file: string, } } | { "code": "files_left", "args": { folder: string, } };
 
 export type ApproveParams = { approvalId: string, sessionId: string, turnId: string, callId: string, 
 /**
@@ -873,7 +873,7 @@ export type SessionMatch = { session: SessionSummary,
  */
 line: string, };
 
-export type SessionScope = "sameCommand" | "sameFile" | "anyChangeOfFile" | "sameAction" | "anyPlanChange" | "anySubagent" | "once";
+export type SessionScope = "sameCommand" | "sameFile" | "anyChangeOfFile" | "sameAction" | "anyPlanChange" | "anySubagent" | "anyUseOfProcesses" | "anyInput" | "once";
 
 export type SessionSnapshot = { sessionId: string, 
 /**
@@ -1050,7 +1050,7 @@ bom: boolean, };
 
 export type ToolKind = "read" | "search" | "edit" | "create" | "delete" | "move" | "run" | "plan" | "task" | "ask";
 
-export type ToolLabel = { "code": "read", "args": { file: string, } } | { "code": "find_files", "args": { pattern: string, } } | { "code": "find_files_in", "args": { pattern: string, folder: string, } } | { "code": "search", "args": { pattern: string, } } | { "code": "search_in", "args": { pattern: string, place: string, } } | { "code": "edit_file", "args": { file: string, } } | { "code": "write_file", "args": { file: string, } } | { "code": "delete_file", "args": { file: string, } } | { "code": "move_file", "args": { from: string, to: string, } } | { "code": "run", "args": { command: string, needs: Array<Need>, } } | { "code": "ask", "args": { question: string, } } | { "code": "subagent", "args": { title: string, } } | { "code": "update_plan" } | { "code": "add_task", "args": { subject: string, } } | { "code": "view_task", "args": { task: number, } } | { "code": "view_tasks" } | { "code": "start_task", "args": { task: number, } } | { "code": "complete_task", "args": { task: number, } } | { "code": "update_task", "args": { task: number, } } | { "code": "update_tasks" } | { "code": "not_run", "args": { tool: string, } };
+export type ToolLabel = { "code": "read", "args": { file: string, } } | { "code": "find_files", "args": { pattern: string, } } | { "code": "find_files_in", "args": { pattern: string, folder: string, } } | { "code": "search", "args": { pattern: string, } } | { "code": "search_in", "args": { pattern: string, place: string, } } | { "code": "edit_file", "args": { file: string, } } | { "code": "write_file", "args": { file: string, } } | { "code": "delete_file", "args": { file: string, } } | { "code": "move_file", "args": { from: string, to: string, } } | { "code": "run", "args": { command: string, needs: Array<Need>, } } | { "code": "ask", "args": { question: string, } } | { "code": "subagent", "args": { title: string, } } | { "code": "update_plan" } | { "code": "add_task", "args": { subject: string, } } | { "code": "view_task", "args": { task: number, } } | { "code": "view_tasks" } | { "code": "start_task", "args": { task: number, } } | { "code": "complete_task", "args": { task: number, } } | { "code": "update_task", "args": { task: number, } } | { "code": "update_tasks" } | { "code": "read_process", "args": { process: number, } } | { "code": "send_input", "args": { process: number, text: string, } } | { "code": "stop_process", "args": { process: number, } } | { "code": "not_run", "args": { tool: string, } };
 
 export type ToolNotification = { sessionId: string, turnId: string, rev: number, callId: string, name: string, 
 /**
