@@ -10,7 +10,9 @@ pub const TAIL_BYTES: usize = 20 * 1024;
 
 /// Receiver of the output of a command while it runs.
 #[derive(Clone)]
-pub struct OutputTap(Arc<dyn Fn(&[u8]) + Send + Sync>);
+pub struct OutputTap(Arc<TakeBytes>);
+
+type TakeBytes = dyn Fn(&[u8]) + Send + Sync;
 
 impl OutputTap {
     pub fn new(receive: impl Fn(&[u8]) + Send + Sync + 'static) -> Self {
