@@ -249,7 +249,12 @@ step("a new file has one lens, and all files at once have the decisions in the t
 
 step("rejecting an edit in which one typed asks what becomes of that line, with the way back", async () => {
   await task(
-    editFile("words.py", "    return text[:limit - 1] + '…'", "    if limit < 1:\n        return ''\n    return text[:limit - 1].rstrip() + '…'"),
+    // One edit: the changed line uses what the lines above it introduce.
+    editFile(
+      "words.py",
+      "    return text[:limit - 1] + '…'",
+      "    trimmed = text.rstrip()\n    if limit < 1:\n        trimmed = ''\n    return trimmed[:limit - 1] + '…'",
+    ),
   );
   await window.status().filter({ hasText: "1 edit to review" }).waitFor();
   await window.open("words.py");
