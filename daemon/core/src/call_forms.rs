@@ -60,6 +60,10 @@ pub fn translate(
             offered(names::TOOLS.iter().find(same)?.0)?
         }
     };
+    if names::NAMES_UNKNOWN.contains(&tool.name.as_str()) {
+        let name = tool.name.clone();
+        return Some(Translated { name, arguments: rest, ignored: Vec::new() });
+    }
     let mut form = Form { tool, arguments: Map::new(), rest };
     form.take_own();
     form.take_aliases(names::arguments(&tool.name));
@@ -82,7 +86,8 @@ pub fn translate(
 pub fn ignored_text(ignored: &[String], tool: &OfferedTool) -> String {
     /// Names in the text; a model may write any number.
     const MAX_NAMED: usize = 8;
-    let quoted = |name: &String| format!("`{}`", sanitize::excerpt(name, 40));
+    let quoted =
+        |name: &String| format!("`{}`", sanitize::one_line(&sanitize::excerpt(name, 200), 40));
     let named: Vec<String> = ignored.iter().take(MAX_NAMED).map(quoted).collect();
     let more = if ignored.len() > MAX_NAMED { ", …" } else { "" };
     format!(

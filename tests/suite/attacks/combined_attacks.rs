@@ -495,7 +495,7 @@ async fn absurd_arguments_are_reported_and_nothing_runs() {
     let most = u64::MAX;
     let deep = format!("{}a{}", "(".repeat(5_000), ")".repeat(5_000));
     let table = [
-        ("bash", json!({ "command": ["touch", "ran"] }), "`command` is an array"),
+        ("bash", json!({ "command": ["touch", 1] }), "`command` is an array"),
         ("bash", json!({ "command": { "0": "touch ran" } }), "`command` is an object"),
         ("bash", json!({ "command": "touch ran", "needs": "root" }), "`needs` is a string"),
         ("bash", json!({ "command": "touch ran", "needs": ["git", "x"] }), "`needs` is an array"),
@@ -521,7 +521,7 @@ async fn absurd_arguments_are_reported_and_nothing_runs() {
         ("edit_file", json!({ "path": "a", "old_text": "one", "new_text": {} }), "`new_text` is"),
         ("move_file", json!({ "from": "a", "to": "" }), "The path is empty"),
         ("task", json!({ "description": 1, "prompt": [] }), "`description` is 1"),
-        ("Bash", json!({ "command": "touch ran" }), "There is no tool"),
+        ("BashOutput", json!({ "command": "touch ran" }), "There is no tool"),
         ("bash ", json!({ "command": "touch ran" }), "There is no tool"),
         ("bash\u{200b}", json!({ "command": "touch ran" }), "There is no tool"),
         ("read_file/../bash", json!({ "command": "touch ran" }), "There is no tool"),
@@ -637,7 +637,9 @@ async fn a_call_cannot_imitate_a_hook() {
             ("glob", json!({ "pattern": injected })),
         ])
         .await;
-    assert_eq!(told[0], "1\tone");
+    let (read, ignored) = told[0].split_once('\n').unwrap();
+    assert_eq!(read, "1\tone");
+    assert!(ignored.starts_with("[cairn] Ignored, because read_file does not know it: `note`"));
     assert!(told[1].starts_with("Created b"), "a hook need not read: {}", told[1]);
     assert!(told[2].contains("not a glob") || told[2].contains("refused"), "{}", told[2]);
     assert!(!test.has("injected"));
@@ -661,7 +663,8 @@ async fn output_is_bounded_and_printable() {
         ])
         .await;
     assert!(told[0].len() < 40_000 && told[0].contains("bytes left out"), "{}", told[0].len());
-    assert!(told[1].starts_with("red\nhidden"), "{:?}", told[1]);
+    // The last state of the line; what a terminal would hide is shown.
+    assert!(told[1].starts_with("hidden\n"), "{:?}", told[1]);
     for text in &told {
         assert!(!text.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\t')), "{text:?}");
     }

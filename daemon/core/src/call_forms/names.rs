@@ -57,6 +57,9 @@ const SHELLS: &[&str] = &[
     "containerexec",
 ];
 
+/// Tools that refuse unknown arguments and name them.
+pub(super) const NAMES_UNKNOWN: &[&str] = &["TaskCreate", "TaskUpdate", "TaskGet", "TaskList"];
+
 /// Text editor tools, whose argument `command` says which tool is meant.
 pub(super) const TEXT_EDITORS: &[&str] =
     &["strreplacebasededittool", "strreplaceeditor", "texteditor", "strreplaceeditbasedtool"];

@@ -18,7 +18,7 @@ const DRAIN: Duration = Duration::from_millis(200);
 const GRACE: Duration = Duration::from_millis(1500);
 
 /// Output after which a command is read slowly, so that a flood does not keep the machine busy.
-const SLOW_AFTER: u64 = 64 * 1024 * 1024;
+const SLOW_AFTER: u64 = 512 * 1024 * 1024;
 /// Bytes between two pauses: about 5 MB a second.
 const SLOW_STEP: u64 = 256 * 1024;
 const SLOW_PAUSE: Duration = Duration::from_millis(50);

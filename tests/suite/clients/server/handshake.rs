@@ -67,7 +67,7 @@ async fn initialize_exchanges_capabilities_and_settings() {
             "experimental": {
               "cairn": {
                 "protocolVersion": 1,
-                "protocolMinor": 3
+                "protocolMinor": 4
               }
             }
           },
