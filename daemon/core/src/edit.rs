@@ -1,8 +1,11 @@
 //! Replacement of a passage of text, which a model gives as old and new text without a position.
 //!
 //! Line endings do not affect a match, because models write `\n` for any file. Text outside of the
-//! change keeps its bytes and line endings. Never guesses: a missing or ambiguous passage is an
-//! error that names the nearest lines.
+//! change keeps its bytes and line endings. White space may differ if the passage fits in one place
+//! only. Never guesses beyond that: a missing or ambiguous passage is an error that names the nearest
+//! lines.
+
+mod loose;
 
 use std::{collections::HashMap, fmt, ops::Range};
 
@@ -19,6 +22,8 @@ pub enum Occurrences {
 pub struct Replaced {
     pub text: String,
     pub count: usize,
+    /// True if the passage differed in white space.
+    pub loose: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -39,6 +44,8 @@ pub enum EditError {
         /// One-based numbers of the first few lines.
         lines: Vec<usize>,
     },
+    #[error("`insert_line` is {line}, but the file has {lines} lines. 0 inserts at the start.")]
+    NoLine { line: usize, lines: usize },
 }
 
 /// Lines that are most similar to the text that was not found.
@@ -78,6 +85,14 @@ pub fn replace(
         }
         Occurrences::All => file.text.match_indices(&old).map(|(at, _)| at).collect(),
     };
+    if let (Occurrences::One, []) = (occurrences, found.as_slice())
+        && let Some(place) = loose::find(&file.text, &old, &new)
+    {
+        let range = file.original(place.range);
+        let new = with_endings(&place.new, file.endings);
+        let text = [&text[..range.start], &new, &text[range.end..]].concat();
+        return Ok(Replaced { text, count: 1, loose: true });
+    }
     if found.is_empty() {
         return Err(EditError::NotFound { nearest: nearest(&file.text, &old) });
     }
@@ -95,7 +110,23 @@ pub fn replace(
         copied = range.end;
     }
     out.push_str(&text[copied..]);
-    Ok(Replaced { text: out, count: found.len() })
+    Ok(Replaced { text: out, count: found.len(), loose: false })
+}
+
+/// Inserts lines after a line, counted from 1; 0 is the start of the file.
+pub fn insert(text: &str, line: usize, new: &str) -> Result<String, EditError> {
+    let endings = Normalized::new(text).endings;
+    let lines = text.split_inclusive('\n').count();
+    if line > lines {
+        return Err(EditError::NoLine { line, lines });
+    }
+    let at = text.split_inclusive('\n').take(line).map(str::len).sum();
+    let (before, after) = text.split_at(at);
+    let new = with_endings(&to_lf(new), endings);
+    let end = endings.as_str();
+    let open = !before.is_empty() && !before.ends_with('\n');
+    let cut = !new.ends_with('\n') && !after.is_empty();
+    Ok([before, if open { end } else { "" }, &new, if cut { end } else { "" }, after].concat())
 }
 
 /// Returns `content` with the line endings of `old`, to replace it as a whole.
@@ -293,7 +324,8 @@ mod tests {
 
     fn check(text: &str, old: &str, new: &str, expect: Expect) {
         let got = match replace(text, old, new, Occurrences::One) {
-            Ok(replaced) => format!("{:?}", replaced.text),
+            Ok(Replaced { text, loose: false, .. }) => format!("{text:?}"),
+            Ok(Replaced { text, .. }) => format!("{text:?}, but for white space"),
             Err(error) => error.to_string(),
         };
         expect.assert_eq(&got);
@@ -304,6 +336,21 @@ mod tests {
         check("a\nb\nc\n", "b", "B", expect![[r#""a\nB\nc\n""#]]);
         check("only", "only", "", expect![[r#""""#]]);
         check("x é y", "é", "😀", expect![[r#""x 😀 y""#]]);
+    }
+
+    #[test]
+    fn lines_are_inserted_after_a_line() {
+        let table = [
+            ("a\nb\n", 0, "x", "x\na\nb\n"),
+            ("a\nb\n", 1, "x\ny\n", "a\nx\ny\nb\n"),
+            ("a\r\nb", 2, "x\ny", "a\r\nb\r\nx\r\ny"),
+            ("", 0, "x", "x"),
+        ];
+        for (text, line, new, expected) in table {
+            assert_eq!(insert(text, line, new).unwrap(), expected);
+        }
+        let error = insert("a\n", 2, "x").unwrap_err().to_string();
+        assert_eq!(error, "`insert_line` is 2, but the file has 1 lines. 0 inserts at the start.");
     }
 
     #[test]
@@ -348,10 +395,7 @@ mod tests {
             text,
             "start();\n  let total = compute(items);",
             "x",
-            expect![[r#"
-                `old_text` is not in the file. It must match exactly, whitespace included. The nearest place, which differs in white space only:
-                2	    start();
-                3	    let total = compute(items);"#]],
+            expect![[r#""fn one() {\n    x\n}\n", but for white space"#]],
         );
         check(
             text,
@@ -376,7 +420,7 @@ mod tests {
     #[test]
     fn all_occurrences_are_replaced_on_request() {
         let got = replace("a.a.a", "a", "bb", Occurrences::All);
-        assert_eq!(got, Ok(Replaced { text: "bb.bb.bb".into(), count: 3 }));
+        assert_eq!(got, Ok(Replaced { text: "bb.bb.bb".into(), count: 3, loose: false }));
     }
 
     #[test]

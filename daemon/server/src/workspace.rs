@@ -37,7 +37,7 @@ pub use root_dir::Done;
 use root_dir::{Kind, RootDir};
 pub use spelling::canonical;
 pub use uri::{canonical_uri, key_of, path_of, uri_of};
-pub use walk::{Hidden, TRAPPED, Walked};
+pub use walk::{Entry, Hidden, TRAPPED, Walked};
 
 /// Most bytes of a file that is read.
 pub const MAX_FILE_BYTES: u64 = 10 * 1024 * 1024;

@@ -1,6 +1,6 @@
 //! Parser of a call's arguments that reports every mistake at once.
 //!
-//! Unknown fields are ignored, and a number or boolean may be written as a string. Models do both, and a
+//! Unknown fields are ignored here (the turn names them), and a number or boolean may be written as a string. Models do both, and a
 //! refusal costs a round.
 
 use serde_json::{Map, Value};
@@ -70,6 +70,38 @@ impl ArgumentReader {
                 values.iter().map(|value| value.as_str().map(str::to_owned)).collect()
             }
             _ => None,
+        })
+    }
+
+    /// True if the call gives the argument.
+    pub(super) fn gives(&self, name: &str) -> bool {
+        self.fields.get(name).is_some_and(|value| !value.is_null())
+    }
+
+    /// Readers of the objects of a list. `take_faults` returns their faults to this reader.
+    pub(super) fn optional_objects(&mut self, name: &str) -> Option<Vec<ArgumentReader>> {
+        let tool = self.tool;
+        self.take(name, "array of objects", |value| match value {
+            Value::Array(values) => {
+                Some(values.into_iter().map(|it| Self::new(tool, it)).collect())
+            }
+            _ => None,
+        })
+    }
+
+    /// Adds the faults of a part of the arguments, each with its place.
+    pub(super) fn take_faults(&mut self, place: &str, part: ArgumentReader) {
+        self.faults.extend(part.faults.iter().map(|fault| format!("{place}: {fault}")));
+    }
+
+    /// One of these names.
+    pub(super) fn optional_name(
+        &mut self,
+        name: &str,
+        known: &[&'static str],
+    ) -> Option<&'static str> {
+        self.take(name, &format!("one of {}", known.join(", ")), |value| {
+            known.iter().copied().find(|known| value.as_str() == Some(known))
         })
     }
 

@@ -1,7 +1,7 @@
 //! `edit_file`: replaces a passage of a file, as a proposal in the editor.
 
 use cairn_core::{
-    edit::{self, Occurrences},
+    edit::{self, EditError, Occurrences, Replaced},
     model::ToolSpec,
     text::Text,
 };
@@ -18,12 +18,26 @@ use crate::workspace::WorkspacePath;
 
 pub(super) struct EditFile;
 
-/// Replacement of a passage.
-struct Replacement {
+/// Edits in a call.
+const MAX_EDITS: usize = 100;
+
+/// Edits of one file, each of the text that the one before it left.
+struct EditList {
     path: WorkspacePath,
-    old: String,
-    new: String,
-    occurrences: Occurrences,
+    edits: Vec<Edit>,
+}
+
+enum Edit {
+    Replace {
+        old: String,
+        new: String,
+        occurrences: Occurrences,
+    },
+    /// Inserts after a line, counted from 1.
+    Insert {
+        line: usize,
+        new: String,
+    },
 }
 
 impl Tool for EditFile {
@@ -34,7 +48,8 @@ impl Tool for EditFile {
     fn spec(&self) -> ToolSpec {
         ToolSpec {
             name: "edit_file".to_owned(),
-            description: "Replaces text in a file. `old_text` must be in the file exactly once, with \
+            description: "Replaces text in a file: `old_text` by `new_text`, or several in `edits`, \
+                in order. `old_text` must be in the file exactly once, with \
                 the same whitespace and without line numbers; include surrounding lines until it is \
                 unique, or set `replace_all` to replace every occurrence. The change appears in the \
                 user's editor for review; go on without waiting for it. Line endings are kept as \
@@ -46,9 +61,21 @@ impl Tool for EditFile {
                     "path": {"type": "string", "description": "Path relative to the workspace folder"},
                     "old_text": {"type": "string", "description": "Exact text to replace"},
                     "new_text": {"type": "string", "description": "Text to put in its place; may be empty"},
-                    "replace_all": {"type": "boolean", "description": "Replace every occurrence"}
+                    "replace_all": {"type": "boolean", "description": "Replace every occurrence"},
+                    "edits": {
+                        "type": "array",
+                        "items": {
+                            "type": "object",
+                            "properties": {
+                                "old_text": {"type": "string"},
+                                "new_text": {"type": "string"},
+                                "replace_all": {"type": "boolean"}
+                            },
+                            "required": ["old_text", "new_text"]
+                        }
+                    }
                 },
-                "required": ["path", "old_text", "new_text"]
+                "required": ["path"]
             }),
             parallel: false,
         }
@@ -57,42 +84,90 @@ impl Tool for EditFile {
     fn parse(&self, arguments: Value, context: &ToolContext) -> Result<Box<dyn Call>, ToolFailure> {
         let mut arguments = ArgumentReader::new("edit_file", arguments);
         let path = arguments.string("path");
-        let old = arguments.string("old_text");
-        let new = arguments.string("new_text");
-        let all = arguments.optional_bool("replace_all").unwrap_or(false);
+        let mut edits = Vec::new();
+        for (at, mut part) in arguments.optional_objects("edits").into_iter().flatten().enumerate()
+        {
+            edits.push(read_edit(&mut part));
+            arguments.take_faults(&format!("edits[{at}]"), part);
+        }
+        let alone =
+            ["old_text", "new_text", "insert_line"].iter().any(|name| arguments.gives(name));
+        if alone || edits.is_empty() {
+            edits.push(read_edit(&mut arguments));
+        }
         arguments.finish()?;
+        if edits.len() > MAX_EDITS {
+            return Err(ToolFailure::Tell(format!(
+                "`edits` has {} edits; it may have at most {MAX_EDITS}.",
+                edits.len()
+            )));
+        }
         let path = context.workspace.resolve(&path).map_err(ToolFailure::tell)?;
-        let occurrences = if all { Occurrences::All } else { Occurrences::One };
         let (label, access) = (ToolLabel::EditFile { file: path.to_string() }, edit_of(&path));
-        Ok(FileCall::boxed(label, access, Replacement { path, old, new, occurrences }))
+        Ok(FileCall::boxed(label, access, EditList { path, edits }))
     }
 }
 
-impl FileChange for Replacement {
+fn read_edit(arguments: &mut ArgumentReader) -> Edit {
+    if let Some(line) = arguments.optional_count("insert_line") {
+        return Edit::Insert { line, new: arguments.string("new_text") };
+    }
+    let old = arguments.string("old_text");
+    let new = arguments.string("new_text");
+    let all = arguments.optional_bool("replace_all").unwrap_or(false);
+    let occurrences = if all { Occurrences::All } else { Occurrences::One };
+    Edit::Replace { old, new, occurrences }
+}
+
+impl FileChange for EditList {
     fn path(&self) -> &WorkspacePath {
         &self.path
     }
 
     fn compute(&self, context: &ToolContext, base: Option<&Text>) -> Result<Computed, ToolFailure> {
         let base = base.ok_or_else(|| snapshot::missing(context, &self.path))?;
-        let text = base.to_string();
-        let replaced = edit::replace(&text, &self.old, &self.new, self.occurrences).map_err(
-            |error| match self.path.is_secret() {
-                // Consent to a change does not cover the text around it.
-                true => ToolFailure::Tell(format!(
-                    "{}: `old_text` does not fit. What is there is not shown, because it may hold \
-                     secrets; read the file first.",
-                    self.path
-                )),
-                false => ToolFailure::Tell(format!("{}: {error}", self.path)),
-            },
-        )?;
-        let note = match replaced.count {
+        let mut text = base.to_string();
+        let (mut places, mut loose) = (0, false);
+        for (at, edit) in self.edits.iter().enumerate() {
+            let replaced = match edit {
+                Edit::Replace { old, new, occurrences } => {
+                    edit::replace(&text, old, new, *occurrences)
+                }
+                Edit::Insert { line, new } => edit::insert(&text, *line, new)
+                    .map(|text| Replaced { text, count: 1, loose: false }),
+            };
+            let replaced = replaced.map_err(|error| self.refused(at, &error))?;
+            (text, places, loose) =
+                (replaced.text, places + replaced.count, loose || replaced.loose);
+        }
+        let mut note = match places {
             0 | 1 => String::new(),
             count => format!(", {count} places"),
         };
+        if loose {
+            note.push_str(", found although white space differs");
+        }
         let done = format!("Edited {}", self.path);
-        Ok(Computed { wanted: Wanted::Text(replaced.text), done, note })
+        Ok(Computed { wanted: Wanted::Text(text), done, note })
+    }
+}
+
+impl EditList {
+    /// Error about the edit at an index.
+    fn refused(&self, at: usize, error: &EditError) -> ToolFailure {
+        let which = match self.edits.len() {
+            1 => String::new(),
+            all => format!("edit {} of {all}, so nothing was changed: ", at + 1),
+        };
+        ToolFailure::Tell(match self.path.is_secret() {
+            // Consent to a change does not cover the text around it.
+            true => format!(
+                "{}: {which}`old_text` does not fit. What is there is not shown, because it may hold \
+                 secrets; read the file first.",
+                self.path
+            ),
+            false => format!("{}: {which}{error}", self.path),
+        })
     }
 }
 
@@ -122,6 +197,56 @@ mod tests {
         let all = json!({"path": "all", "old_text": "x", "new_text": "z", "replace_all": true});
         check(&fixture, all, expect!["Edited all (+1 −1, 2 places)."]).await;
         assert_eq!(fixture.proposed("all"), "z y z\n");
+    }
+
+    #[tokio::test]
+    async fn several_edits_of_one_file_are_one_change() {
+        let fixture = Fixture::new(&[("a", "one\n\ttwo\nthree\n")]);
+        let edits = json!([
+            {"old_text": "one", "new_text": "1"},
+            {"old_text": "  two", "new_text": "  2"},
+            {"old_text": "1\n", "new_text": "0\n1\n"},
+        ]);
+        check(
+            &fixture,
+            json!({"path": "a", "edits": edits}),
+            expect!["Edited a (+3 −2, 3 places, found although white space differs)."],
+        )
+        .await;
+        assert_eq!(fixture.proposed("a"), "0\n1\n\t2\nthree\n");
+    }
+
+    #[tokio::test]
+    async fn none_of_several_edits_is_made_if_one_does_not_fit() {
+        let fixture = Fixture::new(&[("a", "one\n")]);
+        let edits =
+            json!([{"old_text": "one", "new_text": "1"}, {"old_text": "zwei", "new_text": "2"}]);
+        check(
+            &fixture,
+            json!({"path": "a", "edits": edits}),
+            expect!["failure: a: edit 2 of 2, so nothing was changed: `old_text` is not in the file. It must match exactly, whitespace included. Nothing in the file resembles it; read the file again."],
+        )
+        .await;
+        check(
+            &fixture,
+            json!({"path": "a", "edits": [{"old_text": 1}, "x"]}),
+            expect!["failure: edit_file: edits[0]: `old_text` is 1 (string expected); edits[0]: `new_text` is missing (string expected); edits[1]: the arguments are a string (object expected); edits[1]: `old_text` is missing (string expected); edits[1]: `new_text` is missing (string expected)."],
+        )
+        .await;
+        check(
+            &fixture,
+            json!({"path": "a", "edits": vec![json!({"old_text": "a", "new_text": "b"}); 101]}),
+            expect!["failure: `edits` has 101 edits; it may have at most 100."],
+        )
+        .await;
+    }
+
+    #[tokio::test]
+    async fn lines_are_inserted_after_a_line() {
+        let fixture = Fixture::new(&[("a", "one\ntwo\n")]);
+        let insert = json!({"path": "a", "insert_line": 1, "new_text": "1.5"});
+        check(&fixture, insert, expect!["Edited a (+1 −0)."]).await;
+        assert_eq!(fixture.proposed("a"), "one\n1.5\ntwo\n");
     }
 
     #[tokio::test]

@@ -36,6 +36,19 @@ struct GrepCall {
     from: WorkspacePath,
     files: Option<PathPattern>,
     context_lines: usize,
+    output: Output,
+}
+
+/// Form of the results.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Output {
+    /// The lines of each file.
+    #[default]
+    Content,
+    /// Names of files.
+    Files,
+    /// Names of files with the number of their lines.
+    Count,
 }
 
 impl Tool for Grep {
@@ -59,7 +72,8 @@ impl Tool for Grep {
                     "path": {"type": "string", "description": "File or folder to search; the workspace folder if left out"},
                     "glob": {"type": "string", "description": "Only files whose path matches, such as `*.ts`"},
                     "ignore_case": {"type": "boolean"},
-                    "context": {"type": "integer", "minimum": 0, "maximum": MAX_CONTEXT, "description": "Lines to show around each match"}
+                    "context": {"type": "integer", "minimum": 0, "maximum": MAX_CONTEXT, "description": "Lines to show around each match"},
+                    "output": {"type": "string", "enum": ["content", "files", "count"], "description": "Matching lines (if left out), or only the files, or their numbers of matching lines"}
                 },
                 "required": ["pattern"]
             }),
@@ -74,6 +88,12 @@ impl Tool for Grep {
         let files = arguments.optional_string("glob");
         let ignore_case = arguments.optional_bool("ignore_case").unwrap_or(false);
         let context_lines = arguments.optional_count("context").unwrap_or(0).min(MAX_CONTEXT);
+        let output = arguments.optional_name("output", &["content", "files", "count"]);
+        let output = match output {
+            Some("files") => Output::Files,
+            Some("count") => Output::Count,
+            Some(_) | None => Output::Content,
+        };
         arguments.finish()?;
         if pattern.is_empty() {
             return Err(ToolFailure::tell("`pattern` is empty. Give a regular expression."));
@@ -90,7 +110,8 @@ impl Tool for Grep {
                 .filter(|glob| !glob.is_empty())
                 .map(|glob| PathPattern::new(&glob))
                 .transpose()?,
-            context_lines,
+            context_lines: if output == Output::Content { context_lines } else { 0 },
+            output,
         }))
     }
 }
@@ -143,7 +164,7 @@ impl GrepCall {
         mut pattern: Pattern,
         search: &Search,
     ) -> (ModelText, u32) {
-        let mut results = Results::default();
+        let mut results = Results { output: self.output, ..Results::default() };
         let hidden = self.files.as_ref().map_or(Hidden::Skip, PathPattern::hidden);
         let stop = || search.is_over();
         let walked = context.workspace.walk(&self.from, hidden, &stop, |path| {
@@ -203,6 +224,7 @@ impl GrepCall {
                 Err(error) => return tracing::debug!("{error}"),
             },
         };
+        results.end_file();
         match scanned {
             Ok(Scanned::All { pieces: true }) => results.pieces += 1,
             Ok(_) => {}
@@ -238,10 +260,13 @@ impl<'a, I: Iterator<Item = &'a str>> Read for Chunks<'a, I> {
 /// Bounded text of all matches.
 #[derive(Default)]
 struct Results {
+    output: Output,
     out: String,
     /// Current file, until its name is in the text.
     file: Option<String>,
     matches: usize,
+    /// Matching lines of the current file, while only these are counted.
+    counted: usize,
     full: bool,
     /// Files that were skipped because they may hold secrets.
     secrets: usize,
@@ -264,6 +289,7 @@ impl Results {
     fn reset(&mut self, mark: Mark, path: &WorkspacePath) {
         self.out.truncate(mark.bytes);
         self.matches = mark.matches;
+        self.counted = 0;
         self.full = false;
         self.file = Some(path.to_string());
     }
@@ -289,6 +315,24 @@ impl Results {
         !self.full
     }
 
+    /// Counts a match instead of showing it. False if no more lines of the file are needed.
+    fn count(&mut self) -> bool {
+        self.counted += 1;
+        self.output == Output::Count
+    }
+
+    /// Adds the name of a file with matches, and their number, unless its lines are shown.
+    fn end_file(&mut self) {
+        let counted = std::mem::take(&mut self.counted);
+        let Some(file) = self.file.take().filter(|_| counted > 0) else { return };
+        self.matches += 1;
+        match self.output {
+            Output::Count => self.out.push_str(&format!("{file}: {counted}\n")),
+            Output::Content | Output::Files => self.out.push_str(&format!("{file}\n")),
+        }
+        self.full = self.matches >= MAX_MATCHES || self.out.len() >= MAX_BYTES;
+    }
+
     fn finish(self, walked: Walked, search: &Search) -> ModelText {
         let mut out = ModelText::default();
         let nothing = match walked {
@@ -305,8 +349,9 @@ impl Results {
         match walked {
             Walked::All | Walked::Stopped { .. } => {}
             Walked::Enough => out.own(&format!(
-                "Stopped after {} matches; there may be more. Use a narrower pattern, `path` or `glob`.",
-                self.matches
+                "Stopped after {} {}; there may be more. Use a narrower pattern, `path` or `glob`.",
+                self.matches,
+                if self.output == Output::Content { "matches" } else { "files" }
             )),
             Walked::Trapped => out.own(TRAPPED),
         }
@@ -329,6 +374,9 @@ impl Results {
 
 impl Lines for Results {
     fn matched(&mut self, number: u64, line: &[u8]) -> bool {
+        if self.output != Output::Content {
+            return self.count();
+        }
         self.matches += 1;
         self.line(number, ':', line)
     }
@@ -343,97 +391,4 @@ impl Lines for Results {
 }
 
 #[cfg(test)]
-mod tests {
-    use expect_test::{Expect, expect};
-
-    use super::*;
-    use crate::tools::testing::Fixture;
-
-    async fn check(fixture: &Fixture, arguments: Value, expect: Expect) {
-        expect.assert_eq(&fixture.call("grep", arguments).await);
-    }
-
-    #[tokio::test]
-    async fn matching_lines_are_found() {
-        let fixture = Fixture::new(&[
-            (".gitignore", "out/"),
-            ("out/a.rs", "fn one"),
-            ("a.rs", "x\nfn one() {\r\n}\ny\nz\nfn two() {}\n"),
-            ("b.md", "No Fn here\n"),
-            ("binary", "fn\0one"),
-        ]);
-        check(
-            &fixture,
-            json!({"pattern": "fn \\w+"}),
-            expect!["a.rs\n2:fn one() {\n6:fn two() {}"],
-        )
-        .await;
-        check(
-            &fixture,
-            json!({"pattern": "\\{$", "context": 1}),
-            expect!["a.rs\n1-x\n2:fn one() {\n3-}"],
-        )
-        .await;
-        check(
-            &fixture,
-            json!({"pattern": "fn", "context": 1, "glob": "*.rs"}),
-            expect!["a.rs\n1-x\n2:fn one() {\n3-}\n--\n5-z\n6:fn two() {}"],
-        )
-        .await;
-        check(
-            &fixture,
-            json!({"pattern": "FN", "ignore_case": true, "glob": "*.md"}),
-            expect!["b.md\n1:No Fn here"],
-        )
-        .await;
-        check(
-            &fixture,
-            json!({"pattern": "fn", "path": "a.rs", "glob": "*.rs"}),
-            expect!["a.rs\n2:fn one() {\n6:fn two() {}"],
-        )
-        .await;
-        check(&fixture, json!({"pattern": "^z$"}), expect!["a.rs\n5:z"]).await;
-        check(&fixture, json!({"pattern": "nothing"}), expect!["[cairn] No matches."]).await;
-        check(
-            &fixture,
-            json!({"pattern": ""}),
-            expect!["failure: `pattern` is empty. Give a regular expression."],
-        )
-        .await;
-        let error = fixture.call("grep", json!({"pattern": "("})).await;
-        assert!(error.starts_with("failure: The pattern is not a regular expression"), "{error}");
-    }
-
-    #[tokio::test]
-    async fn the_text_of_an_open_document_is_searched() {
-        let fixture = Fixture::new(&[("a", "disk\n"), ("b", "disk\n")]);
-        fixture.open("a", "buffer\n");
-        check(&fixture, json!({"pattern": "disk|buffer"}), expect!["a\n1:buffer\n\nb\n1:disk"])
-            .await;
-    }
-
-    #[tokio::test]
-    async fn the_first_line_of_the_result_reports_an_incomplete_search() {
-        let mut fixture = Fixture::new(&[("a", "x\n")]);
-        fixture.without_time();
-        for (tool, nothing) in [("grep", "No matches so far."), ("glob", "No files found so far.")]
-        {
-            let found = fixture.call(tool, json!({"pattern": "x"})).await;
-            assert!(
-                found.starts_with("[cairn] The search is incomplete: it was stopped after "),
-                "{found}"
-            );
-            assert!(found.ends_with(&format!("\n[cairn] {nothing}")), "{found}");
-        }
-    }
-
-    #[tokio::test]
-    async fn the_result_of_a_search_is_bounded() {
-        let fixture = Fixture::new(&[("many", &"x\n".repeat(1000)), ("wide", &"y".repeat(9000))]);
-        let found = fixture.call("grep", json!({"pattern": "x"})).await;
-        assert_eq!(found.lines().count(), MAX_MATCHES + 2);
-        assert!(found.ends_with("there may be more. Use a narrower pattern, `path` or `glob`."));
-        let found = fixture.call("grep", json!({"pattern": "y"})).await;
-        assert_eq!(found.chars().count(), "wide\n1:…".chars().count() + MAX_LINE_CHARS);
-    }
-}
+mod tests;

@@ -1,6 +1,6 @@
 //! `read_file`: reads a file as the user sees it, with line numbers.
 
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 
 use cairn_core::{marks::ModelText, model::ToolSpec, policy::Access, text::Text};
 use cairn_protocol::{ToolKind, ToolLabel, ToolStats};
@@ -12,11 +12,13 @@ use super::{
     arguments::ArgumentReader,
     snapshot::{self, blocking},
 };
-use crate::workspace::WorkspacePath;
+use crate::workspace::{Entry, TRAPPED, Walked, WorkspacePath};
 
 const MAX_LINES: usize = 2000;
 const MAX_BYTES: usize = 100 * 1024;
 const MAX_LINE_CHARS: usize = 2000;
+/// Entries of a folder that are listed.
+const MAX_ENTRIES: usize = 300;
 const UNSAVED: &str = "The editor holds unsaved changes of this file; they are shown.";
 
 pub(super) struct ReadFile;
@@ -37,7 +39,8 @@ impl Tool for ReadFile {
         ToolSpec {
             name: "read_file".to_owned(),
             description:
-                "Reads a text file of the workspace, including the user's unsaved changes. \
+                "Reads a text file of the workspace, including the user's unsaved changes, or lists a \
+                folder. \
                 Each line comes as its number, a tab, and its text; the number and the tab are not \
                 part of the file. Without `offset` and `limit` it reads up to 2000 lines from the \
                 start. Read a file before you edit it."
@@ -81,16 +84,24 @@ impl Call for ReadCall {
         _approved: Approved,
     ) -> BoxFuture<'static, Result<ToolOutput, ToolFailure>> {
         async move {
-            let (content, lines, saw) = blocking(move || {
+            let (content, read) = blocking(move || {
+                if context.workspace.folder_is_there(&self.path) {
+                    context.workspace.recheck(&self.path).map_err(ToolFailure::tell)?;
+                    return Ok((listing(&context, &self.path), None));
+                }
                 let snapshot = snapshot::look(&context, &self.path)?
                     .ok_or_else(|| snapshot::missing(&context, &self.path))?;
                 let (mut content, lines) = numbered(&snapshot.text, self.offset, self.limit)?;
                 if snapshot.unsaved {
                     content.own(UNSAVED);
                 }
-                Ok((content, lines, Saw { key: self.path.key(), text: snapshot.text }))
+                let saw = Saw { key: self.path.key(), text: snapshot.text };
+                Ok((content, Some((lines, saw))))
             })
             .await?;
+            let Some((lines, saw)) = read else {
+                return Ok(ToolOutput { content, ..ToolOutput::default() });
+            };
             let stats = ToolStats { lines: Some(lines.end - lines.start), ..ToolStats::default() };
             Ok(ToolOutput {
                 content,
@@ -102,6 +113,34 @@ impl Call for ReadCall {
         }
         .boxed()
     }
+}
+
+/// Entries of a folder, hidden ones included and ignored ones not. Blocks.
+fn listing(context: &ToolContext, folder: &WorkspacePath) -> ModelText {
+    let mut names = String::new();
+    let (mut entries, mut more) = (0, false);
+    let walked = context.workspace.list(folder, |path, kind| {
+        more = entries == MAX_ENTRIES;
+        if more {
+            return ControlFlow::Break(());
+        }
+        entries += 1;
+        let slash = if kind == Entry::Folder { "/" } else { "" };
+        names.push_str(&format!("{path}{slash}\n"));
+        ControlFlow::Continue(())
+    });
+    let mut content = ModelText::default();
+    content.own(&format!("`{folder}` is a folder. Files that Git ignores are left out."));
+    content.add(names.trim_end_matches('\n'));
+    if walked == Walked::Trapped {
+        content.own(TRAPPED);
+    } else if entries == 0 {
+        content.own("There are no others.");
+    }
+    if more {
+        content.own(&format!("Only the first {MAX_ENTRIES} entries; use `glob` to find others."));
+    }
+    content
 }
 
 /// Returns the lines with their numbers, and which lines they are.
@@ -190,7 +229,7 @@ mod tests {
         check(
             &fixture,
             json!({"path": "src"}),
-            expect!["failure: `src` is a folder, not a regular file."],
+            expect!["[cairn] `src` is a folder. Files that Git ignores are left out.\nsrc/a.txt"],
         )
         .await;
         check(
@@ -199,6 +238,29 @@ mod tests {
             expect!["failure: `../x` is outside the workspace. Only files below the workspace folder can be used."],
         )
         .await;
+    }
+
+    #[tokio::test]
+    async fn folders_are_listed() {
+        let fixture = Fixture::new(&[
+            (".gitignore", "out/"),
+            ("out/x", ""),
+            ("src/deep/a", ""),
+            ("b", ""),
+            ("many/f000", ""),
+        ]);
+        check(
+            &fixture,
+            json!({"path": "."}),
+            expect!["[cairn] `.` is a folder. Files that Git ignores are left out.\n.gitignore\nb\nmany/\nsrc/"],
+        )
+        .await;
+        for n in 0..=MAX_ENTRIES {
+            std::fs::write(fixture.path(&format!("many/f{n:03}")), "").expect("a file");
+        }
+        let many = fixture.call("read_file", json!({"path": "many"})).await;
+        assert_eq!(many.lines().count(), MAX_ENTRIES + 2);
+        assert!(many.ends_with("Only the first 300 entries; use `glob` to find others."));
     }
 
     #[tokio::test]

@@ -17,6 +17,13 @@ pub enum Hidden {
     Include,
 }
 
+/// Kind of an entry; links are not visited.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Entry {
+    File,
+    Folder,
+}
+
 /// End of a walk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Walked {
@@ -48,6 +55,29 @@ impl Workspace {
         stop: &dyn Fn() -> bool,
         mut visit: impl FnMut(WorkspacePath) -> ControlFlow<()>,
     ) -> Walked {
+        self.walk_entries(from, (hidden, None), stop, |path, kind| match kind {
+            Entry::File => visit(path),
+            Entry::Folder => ControlFlow::Continue(()),
+        })
+    }
+
+    /// Visits the files and folders directly in a folder, in the order of their names, hidden ones
+    /// included. Blocks.
+    pub fn list(
+        &self,
+        folder: &WorkspacePath,
+        visit: impl FnMut(WorkspacePath, Entry) -> ControlFlow<()>,
+    ) -> Walked {
+        self.walk_entries(folder, (Hidden::Include, Some(1)), &|| false, visit)
+    }
+
+    fn walk_entries(
+        &self,
+        from: &WorkspacePath,
+        (hidden, depth): (Hidden, Option<usize>),
+        stop: &dyn Fn() -> bool,
+        mut visit: impl FnMut(WorkspacePath, Entry) -> ControlFlow<()>,
+    ) -> Walked {
         let folder = &self.folders[from.folder];
         let above = from.as_path().ancestors().take_while(|it| it.starts_with(folder));
         // Rules above the workspace apply as well, from its resolved path.
@@ -56,6 +86,7 @@ impl Workspace {
             return Walked::Trapped;
         }
         let walk = WalkBuilder::new(from.as_path())
+            .max_depth(depth)
             .hidden(hidden == Hidden::Skip)
             .require_git(false)
             .follow_links(false)
@@ -78,11 +109,15 @@ impl Workspace {
             if self.is_own(&self.canonical[from.folder].join(inside)) {
                 continue;
             }
-            if entry.file_type().is_some_and(|kind| kind.is_file()) {
-                files += 1;
-                if visit(self.path_in(from.folder, inside)).is_break() {
-                    return Walked::Enough;
-                }
+            let Some(kind) = entry.file_type() else { continue };
+            let kind = match (kind.is_file(), kind.is_dir() && entry.depth() > 0) {
+                (true, _) => Entry::File,
+                (false, true) => Entry::Folder,
+                (false, false) => continue,
+            };
+            files += usize::from(kind == Entry::File);
+            if visit(self.path_in(from.folder, inside), kind).is_break() {
+                return Walked::Enough;
             }
         }
         // The last file may have been visited in part.
