@@ -550,11 +550,11 @@ export type OpenSessionParams = { sessionId: string,
  */
 before?: string, 
 /**
- * The same for the part before this turn. Since 1.3.
+ * The same for the part before this turn. Since 1.4.
  */
 beforeTurn?: string, 
 /**
- * The same for the part before this call, which is over. Since 1.3.
+ * The same for the part before this call, which is over. Since 1.4.
  */
 beforeCall?: string, };
 

@@ -133,11 +133,11 @@ pub struct OpenSessionParams {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub before: Option<String>,
-    /// The same for the part before this turn. Since 1.3.
+    /// The same for the part before this turn. Since 1.4.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub before_turn: Option<String>,
-    /// The same for the part before this call, which is over. Since 1.3.
+    /// The same for the part before this call, which is over. Since 1.4.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub before_call: Option<String>,

@@ -257,6 +257,21 @@ async fn a_first_edit_that_arrives_next_to_typed_text_is_proposed() {
     crash.editor.finish();
 }
 
+/// The same if the daemon has read the file before the editor opens what the user typed.
+#[tokio::test]
+async fn an_edit_that_never_arrived_is_outdated_if_typed_text_is_opened_later() {
+    let crash = Crash::begin(&[edit("a", "two", "2"), json!({ "text": "Done." })], false).await;
+    crash.play_until_held().await;
+    let crash = crash.kill().await.restart().await;
+    assert_eq!(crash.pending("a").await, []);
+    crash.editor.open_unsaved(&crash.folder.path().join("a"), &format!("mine\n{TEXT}"));
+    assert_eq!(crash.until_pending("a", 1).await, [("two".into(), "2".into(), true)]);
+    crash.editor.arrive();
+    assert_eq!(crash.decide(Decision::Accept).await.applied, 1);
+    assert_eq!(crash.text("a"), format!("mine\n{EDITED}"));
+    crash.editor.finish();
+}
+
 #[tokio::test]
 async fn an_edit_that_never_arrived_is_outdated_if_the_user_typed_there() {
     let crash = Crash::begin(&[edit("a", "two", "2"), json!({ "text": "Done." })], true).await;

@@ -6,7 +6,7 @@ use ts_rs::TS;
 use super::CodeRow;
 
 codes! {
-    /// Entry of a list of quarantined files. Since 1.3. A later version may add codes.
+    /// Entry of a list of quarantined files. Since 1.4. A later version may add codes.
     QuarantineEntry {
         /// The command made the file.
         NewFile { file: String },
@@ -19,7 +19,7 @@ codes! {
 }
 
 codes! {
-    /// Gap in the search for such files. Since 1.3. A later version may add codes.
+    /// Gap in the search for such files. Since 1.4. A later version may add codes.
     QuarantineFault {
         /// A command wrote `file`, which stays in its place.
         FileNotMoved { file: String, reason: String },

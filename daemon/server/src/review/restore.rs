@@ -128,10 +128,14 @@ impl TrackedFile {
         };
         let of_record = recorded.review.as_ref().is_some_and(|review| nearer(review.current()));
         let of_edit = recorded.late.iter().filter_map(|late| late.expected.as_ref()).any(nearer);
-        if of_record || of_edit {
+        // An edit that did not arrive was made for another text than the one that is there now.
+        let is_missed = !recorded.late.is_empty()
+            && recorded.review.as_ref().is_some_and(|review| review.current() == found);
+        let goes_on = of_record || of_edit || is_missed;
+        if goes_on {
             self.outdated.clear();
             self.resume(&recorded, Some(text));
         }
-        of_record || of_edit
+        goes_on
     }
 }
