@@ -203,7 +203,7 @@ async fn no_path_leads_out_of_the_workspace() {
             (read("loop-a"), "too many symbolic links"),
             (read("pipe"), "is a named pipe, not a regular file"),
             (read("socket"), "is a socket, not a regular file"),
-            (read("src"), "is a folder, not a regular file"),
+            (read("src"), "is a folder. Files that Git ignores"),
             (read("a\0b"), "control character"),
             (read("a\nb"), "control character"),
             (read("gpj.\u{202e}a.txt"), "control character"),
