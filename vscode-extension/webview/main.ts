@@ -150,14 +150,26 @@ addEventListener("message", ({ data }: MessageEvent<unknown>) => {
       break;
   }
 });
+let toldFocus = false;
+
+/** Tells the extension whether the page has the focus, once for each change. */
+function tellFocus(on: boolean): void {
+  if (on !== toldFocus) {
+    toldFocus = on;
+    post({ type: "focused", on });
+  }
+}
+
 // The editor gives the focus to the page as a whole.
 addEventListener("focus", () => {
-  post({ type: "focused", on: true });
+  tellFocus(true);
   if (document.activeElement === document.body) {
     composer.focus();
   }
 });
-addEventListener("blur", () => post({ type: "focused", on: false }));
+addEventListener("blur", () => tellFocus(false));
+// The page may have had the focus before this script ran: then no event of the window tells it.
+document.addEventListener("focusin", () => tellFocus(document.hasFocus()));
 
 // Clocks of running commands.
 setInterval(() => {
