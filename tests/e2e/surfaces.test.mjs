@@ -86,7 +86,7 @@ step("running the plan moves no focus and opens no tab", async () => {
   });
   await mode("Review").waitFor();
   await window.row("Plan", "Plan, 3 of 3 done").waitFor();
-  await item("edits").filter({ hasText: "6 edits to review" }).waitFor();
+  await item("edits").filter({ hasText: "7 edits to review" }).waitFor();
   const seen = await window.page.evaluate(() => {
     const { active, focus, focused } = globalThis.seen;
     return { active: [...active], focus: [...focus], still: document.activeElement === focused };
@@ -119,7 +119,7 @@ step("a code action decides an edit, after those of the language", async () => {
   const rows = await window.page.locator(".action-widget .monaco-list-row").allInnerTexts();
   assert.match(rows.at(-1), /edits in this file/, "ours come last");
   await window.page.locator(".action-widget .monaco-list-row", { hasText: "Accept this edit" }).click();
-  await left(5);
+  await left(6);
   assert.match(await window.text(), /discount, format, toCents/);
 });
 
@@ -128,9 +128,9 @@ step("keys move to an edit, reject it, and undo the rejection", async () => {
   await press("Control+Alt+]");
   await press("Control+Alt+Backspace");
   await window.page.locator(".view-line", { hasText: "let sum = 0;" }).waitFor();
-  await left(4);
-  await press("Control+Alt+z");
   await left(5);
+  await press("Control+Alt+z");
+  await left(6);
 });
 
 step("a rejection can have a reason", async () => {
@@ -140,7 +140,7 @@ step("a rejection can have a reason", async () => {
   await window.page.locator(".quick-input-widget:visible .quick-input-title", { hasText: "Why is this rejected?" }).waitFor();
   await window.screenshot("24 reason");
   await window.answer("Why is this rejected?", "Too clever for a shop");
-  await left(4);
+  await left(5);
   assert.match(await window.text(), /let sum = 0;/);
 });
 
@@ -151,9 +151,9 @@ step("edits can be grouped by step and decided together", async () => {
   await window.row("Proposed Edits", "Count sums in cents").waitFor();
   await window.screenshot("25 by step");
   await window.rowAction(discount, "Accept Edits of Step");
-  await left(3);
+  await left(4);
   await window.viewAction("Proposed Edits", "Group Edits by File");
-  await edit("src/cart.mjs, 1 proposed edit").waitFor();
+  await edit("src/cart.mjs, 2 proposed edits").waitFor();
 });
 
 step("a closed file changed by another program is read again", async () => {
@@ -169,7 +169,7 @@ step("keys and lenses decide in the editor of all edits", async () => {
   await window.screenshot("26 all edits");
   await window.page.locator(".multiDiffEditor .view-line", { hasText: "format(price)" }).last().click();
   await press("Control+Alt+Enter");
-  await left(2);
+  await left(3);
 });
 
 step("a diff editor stays a diff editor", async () => {
@@ -188,7 +188,7 @@ step("a diff editor stays a diff editor", async () => {
 step("every theme shows the edits", async () => {
   await window.closeEditors();
   await window.command("Cairn: Undo Last Decision");
-  await left(3);
+  await left(4);
   await window.open("src/cart.mjs");
   await window.page.locator(".monaco-editor.focused").waitFor();
   for (const [theme, name] of [
