@@ -70,6 +70,20 @@ describe("a session of 10,000 records", () => {
     expect(read.mock.calls.length).toBeLessThanOrEqual(18);
   });
 
+  it("goes back to the newest entries also while a page is read", async () => {
+    const { reading } = daemon();
+    for (let pages = 0; pages < 3; pages += 1) {
+      await reading.load("s", "earlier");
+    }
+    expect(reading.hasNewest).toBe(false);
+    const late = reading.load("s", "earlier");
+    await reading.load("s", "newest");
+    await late;
+    expect(reading.hasNewest).toBe(true);
+    expect(entries(reading)).toHaveLength(1_000);
+    expect(reading.beyond("s")).toEqual({ earlier: "more", later: "none", fault: "" });
+  });
+
   it("begins where the store dropped entries, also in the middle of a turn, without a gap or a repetition", async () => {
     const { transcript, reading, read } = daemon();
     for (let n = 0; n < 1_502; n += 1) {

@@ -165,13 +165,16 @@ export class EditsTree implements vscode.TreeDataProvider<EditRow>, vscode.Dispo
     }
   }
 
-  /** Selects the edit that comes after a decided one, and shows it. */
+  /** Selects the edit that comes after a decided one, and shows it, unless the user selected another one. */
   async #goOn(before: readonly string[], decided: number): Promise<void> {
     const left = new Map(this.#hunkRows().map((row) => [keyOf(row), row]));
     const isLeft = (key: string): boolean => left.has(key);
     const key = before.slice(Math.max(0, decided)).find(isLeft) ?? before.slice(0, Math.max(0, decided)).findLast(isLeft);
     const row = left.get(key ?? "");
-    if (row === undefined) {
+    const [selected] = this.#view.selection;
+    // A row that the user selected meanwhile stays selected.
+    const other = selected?.kind === "hunk" && keyOf(selected) !== before[decided] && isLeft(keyOf(selected));
+    if (row === undefined || other) {
       return;
     }
     await this.#view.reveal(row, { select: true, focus: true });

@@ -100,16 +100,21 @@ export class Reading {
       this.#clear();
       this.#session = session;
     }
-    if (this.#loading !== undefined) {
-      return;
-    }
-    const end = direction === "earlier" ? this.#endOfNext(session) : this.#later.at(-1);
-    if (direction === "newest" || (direction === "later" && end === undefined)) {
+    if (direction === "newest") {
+      // Also while a page is read, which then comes too late.
       this.#clear();
       this.#changed.fire();
       return;
     }
+    if (this.#loading !== undefined) {
+      return;
+    }
+    const end = direction === "earlier" ? this.#endOfNext(session) : this.#later.at(-1);
     if (end === undefined) {
+      if (direction === "later") {
+        this.#clear();
+        this.#changed.fire();
+      }
       return;
     }
     const [number, boundary] = [this.#number, this.#pages.length === 0 ? boundaryOf(this.transcript, session)?.id : undefined];
