@@ -14,6 +14,7 @@ mod hooks;
 mod instructions;
 mod message_roles;
 mod no_model;
+mod processes;
 mod queue;
 mod reminders;
 mod subagents;

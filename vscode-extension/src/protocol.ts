@@ -28,6 +28,9 @@ export const requests = {
   queueEdit: { method: "agent/queue/edit" } as RequestMethod<QueueEditParams, Empty>,
   queueDrop: { method: "agent/queue/drop" } as RequestMethod<QueueDropParams, Empty>,
   queueSend: { method: "agent/queue/send" } as RequestMethod<QueueSendParams, Empty>,
+  processStop: { method: "agent/processes/stop" } as RequestMethod<ProcessStopParams, Empty>,
+  processInput: { method: "agent/processes/input" } as RequestMethod<ProcessInputParams, ProcessInputResult>,
+  processOutput: { method: "agent/processes/output" } as RequestMethod<ProcessOutputParams, ProcessOutputResult>,
   compact: { method: "agent/compact" } as RequestMethod<CompactParams, CompactResult>,
   listSessions: { method: "agent/sessions/list" } as RequestMethod<ListSessionsParams, ListSessionsResult>,
   searchSessions: { method: "agent/sessions/search" } as RequestMethod<SearchSessionsParams, SearchSessionsResult>,
@@ -58,6 +61,7 @@ export const notifications = {
   tool: { method: "agent/tool" } as NotificationMethod<ToolNotification>,
   output: { method: "agent/output" } as NotificationMethod<OutputNotification>,
   review: { method: "agent/review" } as NotificationMethod<ReviewNotification>,
+  processes: { method: "agent/processes" } as NotificationMethod<ProcessesNotification>,
   usage: { method: "agent/usage" } as NotificationMethod<UsageNotification>,
   queue: { method: "agent/queue" } as NotificationMethod<QueueNotification>,
   status: { method: "agent/status" } as NotificationMethod<StatusNotification>,
@@ -371,7 +375,7 @@ hint: string,
 /**
  * Action that solves the problem; absent if there is none. Since 1.1.
  */
-action?: ActionId, } & ({ "code": "not_initialized" } | { "code": "already_shut_down" } | { "code": "protocol_version", "args": { daemon: string, editor: string, } } | { "code": "invalid_params", "args": { method: string, reason: string, } } | { "code": "unknown_command", "args": { command: string, } } | { "code": "invalid_arguments", "args": { command: string, reason: string, form: string, } } | { "code": "overloaded" } | { "code": "request_dropped" } | { "code": "internal_error" } | { "code": "no_folder" } | { "code": "no_usable_model", "args": { reason: TurnProblem, } } | { "code": "empty_task" } | { "code": "turn_running" } | { "code": "turn_ended" } | { "code": "session_not_loaded" } | { "code": "session_unknown" } | { "code": "session_not_found" } | { "code": "no_session" } | { "code": "session_running" } | { "code": "session_read_only", "args": { reason: ReadOnlyProblem, } } | { "code": "session_open_elsewhere" } | { "code": "session_unreadable", "args": { reason: string, } } | { "code": "session_name_invalid", "args": { limit: number, } } | { "code": "invalid_page" } | { "code": "no_ended_turn" } | { "code": "queue_full", "args": { limit: number, } } | { "code": "too_many_attachments", "args": { limit: number, } } | { "code": "attachment_too_large", "args": { name: string, limit: number, } } | { "code": "attachment_unreadable", "args": { name: string, reason: string, } } | { "code": "attachment_protected", "args": { name: string, } } | { "code": "not_an_image", "args": { name: string, } } | { "code": "images_unsupported", "args": { model: string, } } | { "code": "empty_follow_up" } | { "code": "follow_up_started" } | { "code": "nothing_to_compact" } | { "code": "document_not_open" } | { "code": "checkpoint_not_found" } | { "code": "rules_unreadable", "args": { reason: string, } });
+action?: ActionId, } & ({ "code": "not_initialized" } | { "code": "already_shut_down" } | { "code": "protocol_version", "args": { daemon: string, editor: string, } } | { "code": "invalid_params", "args": { method: string, reason: string, } } | { "code": "unknown_command", "args": { command: string, } } | { "code": "invalid_arguments", "args": { command: string, reason: string, form: string, } } | { "code": "overloaded" } | { "code": "request_dropped" } | { "code": "internal_error" } | { "code": "no_folder" } | { "code": "no_usable_model", "args": { reason: TurnProblem, } } | { "code": "empty_task" } | { "code": "turn_running" } | { "code": "turn_ended" } | { "code": "session_not_loaded" } | { "code": "session_unknown" } | { "code": "session_not_found" } | { "code": "no_session" } | { "code": "session_running" } | { "code": "session_read_only", "args": { reason: ReadOnlyProblem, } } | { "code": "session_open_elsewhere" } | { "code": "session_unreadable", "args": { reason: string, } } | { "code": "session_name_invalid", "args": { limit: number, } } | { "code": "invalid_page" } | { "code": "no_ended_turn" } | { "code": "queue_full", "args": { limit: number, } } | { "code": "process_unknown", "args": { id: number, } } | { "code": "process_input_too_long", "args": { limit: number, } } | { "code": "too_many_attachments", "args": { limit: number, } } | { "code": "attachment_too_large", "args": { name: string, limit: number, } } | { "code": "attachment_unreadable", "args": { name: string, reason: string, } } | { "code": "attachment_protected", "args": { name: string, } } | { "code": "not_an_image", "args": { name: string, } } | { "code": "images_unsupported", "args": { model: string, } } | { "code": "empty_follow_up" } | { "code": "follow_up_started" } | { "code": "nothing_to_compact" } | { "code": "document_not_open" } | { "code": "checkpoint_not_found" } | { "code": "rules_unreadable", "args": { reason: string, } });
 
 export type ErrorKind = "notReady" | "noModel" | "invalidParams" | "staleRevision" | "unknownSession" | "sessionLocked" | "turnMismatch" | "untrusted" | "overloaded" | "internal";
 
@@ -457,6 +461,8 @@ range: Range,
  * Removed text, at most 60 characters.
  */
 removed: string, };
+
+export type InputTaken = "all" | "part" | "none";
 
 export type ItemStatus = "pending" | "inProgress" | "completed";
 
@@ -639,6 +645,82 @@ texts?: PreviewTexts, };
 
 export type PreviewTexts = { before: string, after: string, };
 
+export type ProcessEnd = { "kind": "code", code: number, } | { "kind": "signal", signal: number, } | { "kind": "stopped", by: ProcessStopper, } | { "kind": "tooManyProcesses" } | { "kind": "lost" };
+
+export type ProcessInfo = { 
+/**
+ * Number in its session, from 1.
+ */
+id: number, command: string, 
+/**
+ * The plan item in progress when it was started.
+ */
+planItem?: string, 
+/**
+ * True if it takes input.
+ */
+input: boolean, 
+/**
+ * True if it has a terminal: it echoes its input, and knows keys such as Ctrl+C.
+ */
+terminal: boolean, 
+/**
+ * Milliseconds since 1970.
+ */
+startedAt: number, phase: ProcessPhase, 
+/**
+ * Number of bytes that it wrote.
+ */
+written: number, 
+/**
+ * Last lines of its output, at most five.
+ */
+tail: string, };
+
+export type ProcessInputParams = { sessionId: string, id: number, 
+/**
+ * At most 16 KiB of UTF-8.
+ */
+text: string, };
+
+export type ProcessInputResult = { taken: InputTaken, };
+
+export type ProcessOutputParams = { sessionId: string, id: number, 
+/**
+ * Position in bytes from the beginning of the output.
+ */
+since: number, };
+
+export type ProcessOutputResult = { text: string, 
+/**
+ * Number of bytes before the text that are no longer kept.
+ */
+missed: number, 
+/**
+ * Position after the text: the next `since`.
+ */
+end: number, 
+/**
+ * Present if the process has ended: no more output will come.
+ */
+ended?: ProcessEnd, };
+
+export type ProcessPhase = { "kind": "running", 
+/**
+ * True after a request to stop it.
+ */
+stopping: boolean, } | { "kind": "ended", end: ProcessEnd, 
+/**
+ * Milliseconds since 1970.
+ */
+at: number, };
+
+export type ProcessStopParams = { sessionId: string, id: number, };
+
+export type ProcessStopper = "agent" | "user" | "turn";
+
+export type ProcessesNotification = { sessionId: string, rev: number, processes: Array<ProcessInfo>, };
+
 export type ProviderStatus = { 
 /**
  * `anthropic`, `openai` or `replay`.
@@ -715,7 +797,7 @@ export type RenameSessionParams = { sessionId: string,
  */
 name: string, };
 
-export type RequestProblem = { "code": "not_initialized" } | { "code": "already_shut_down" } | { "code": "protocol_version", "args": { daemon: string, editor: string, } } | { "code": "invalid_params", "args": { method: string, reason: string, } } | { "code": "unknown_command", "args": { command: string, } } | { "code": "invalid_arguments", "args": { command: string, reason: string, form: string, } } | { "code": "overloaded" } | { "code": "request_dropped" } | { "code": "internal_error" } | { "code": "no_folder" } | { "code": "no_usable_model", "args": { reason: TurnProblem, } } | { "code": "empty_task" } | { "code": "turn_running" } | { "code": "turn_ended" } | { "code": "session_not_loaded" } | { "code": "session_unknown" } | { "code": "session_not_found" } | { "code": "no_session" } | { "code": "session_running" } | { "code": "session_read_only", "args": { reason: ReadOnlyProblem, } } | { "code": "session_open_elsewhere" } | { "code": "session_unreadable", "args": { reason: string, } } | { "code": "session_name_invalid", "args": { limit: number, } } | { "code": "invalid_page" } | { "code": "no_ended_turn" } | { "code": "queue_full", "args": { limit: number, } } | { "code": "too_many_attachments", "args": { limit: number, } } | { "code": "attachment_too_large", "args": { name: string, limit: number, } } | { "code": "attachment_unreadable", "args": { name: string, reason: string, } } | { "code": "attachment_protected", "args": { name: string, } } | { "code": "not_an_image", "args": { name: string, } } | { "code": "images_unsupported", "args": { model: string, } } | { "code": "empty_follow_up" } | { "code": "follow_up_started" } | { "code": "nothing_to_compact" } | { "code": "document_not_open" } | { "code": "checkpoint_not_found" } | { "code": "rules_unreadable", "args": { reason: string, } };
+export type RequestProblem = { "code": "not_initialized" } | { "code": "already_shut_down" } | { "code": "protocol_version", "args": { daemon: string, editor: string, } } | { "code": "invalid_params", "args": { method: string, reason: string, } } | { "code": "unknown_command", "args": { command: string, } } | { "code": "invalid_arguments", "args": { command: string, reason: string, form: string, } } | { "code": "overloaded" } | { "code": "request_dropped" } | { "code": "internal_error" } | { "code": "no_folder" } | { "code": "no_usable_model", "args": { reason: TurnProblem, } } | { "code": "empty_task" } | { "code": "turn_running" } | { "code": "turn_ended" } | { "code": "session_not_loaded" } | { "code": "session_unknown" } | { "code": "session_not_found" } | { "code": "no_session" } | { "code": "session_running" } | { "code": "session_read_only", "args": { reason: ReadOnlyProblem, } } | { "code": "session_open_elsewhere" } | { "code": "session_unreadable", "args": { reason: string, } } | { "code": "session_name_invalid", "args": { limit: number, } } | { "code": "invalid_page" } | { "code": "no_ended_turn" } | { "code": "queue_full", "args": { limit: number, } } | { "code": "process_unknown", "args": { id: number, } } | { "code": "process_input_too_long", "args": { limit: number, } } | { "code": "too_many_attachments", "args": { limit: number, } } | { "code": "attachment_too_large", "args": { name: string, limit: number, } } | { "code": "attachment_unreadable", "args": { name: string, reason: string, } } | { "code": "attachment_protected", "args": { name: string, } } | { "code": "not_an_image", "args": { name: string, } } | { "code": "images_unsupported", "args": { model: string, } } | { "code": "empty_follow_up" } | { "code": "follow_up_started" } | { "code": "nothing_to_compact" } | { "code": "document_not_open" } | { "code": "checkpoint_not_found" } | { "code": "rules_unreadable", "args": { reason: string, } };
 
 export type RestoreCheckpointParams = { turnId: string, 
 /**
@@ -900,6 +982,10 @@ tools: Array<ToolNotification>,
  * Newest subagents of its turns, in the order of their start. Since 1.3.
  */
 subagents: Array<SubagentNotification>, 
+/**
+ * Its processes. Since 1.4.
+ */
+processes?: Array<ProcessInfo>, 
 /**
  * Transcript before this daemon started, oldest first; at most the newest 1,000 entries. Later
  * entries came as notifications.

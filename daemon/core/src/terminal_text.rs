@@ -5,6 +5,8 @@
 
 /// Longest run of parameters of an escape sequence that [`for_terminal`] keeps, in bytes.
 const MAX_PARAMETERS: usize = 32;
+/// Longest escape sequence that [`complete_length`] keeps together, in bytes.
+const ESCAPE_BYTES: usize = 64;
 
 /// Decodes lossily, without escape sequences and control characters. A line that the program wrote
 /// over (`\r`, backspace, `ESC [ K`), as progress bars do, keeps its last state.
@@ -62,6 +64,18 @@ pub fn for_terminal(bytes: &[u8]) -> String {
         }
     }
     out
+}
+
+/// Length of the bytes without a character or an escape sequence at their end that is not complete.
+pub fn complete_length(bytes: &[u8]) -> usize {
+    let end = match std::str::from_utf8(bytes) {
+        Err(error) if error.error_len().is_none() => error.valid_up_to(),
+        Ok(_) | Err(_) => bytes.len(),
+    };
+    let from = end.saturating_sub(ESCAPE_BYTES);
+    let escape = bytes[from..end].iter().rposition(|&byte| byte == 0x1b).map(|at| from + at);
+    // Text after the sequence shows that it is complete.
+    escape.filter(|&at| plain(&bytes[at..end]).is_empty()).unwrap_or(end)
 }
 
 /// Line under construction.

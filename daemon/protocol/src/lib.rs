@@ -19,6 +19,7 @@ mod method;
 pub mod models;
 pub mod notify;
 pub mod problem;
+pub mod process;
 pub mod queue;
 pub mod request;
 pub mod rules;
@@ -46,6 +47,7 @@ pub use problem::{
     StatusProblem, StillAcceptedEdit, StillAcceptedReason, ToolLabel, TurnNotice, TurnProblem,
     UnclearCommand,
 };
+pub use process::*;
 pub use queue::*;
 pub use request::*;
 pub use rules::*;

@@ -152,6 +152,7 @@ pub fn client_requests() -> impl Iterator<Item = &'static Declaration> {
     let tables = [
         const { crate::request::REQUESTS.declared },
         const { crate::queue::REQUESTS.declared },
+        const { crate::process::REQUESTS.declared },
         const { crate::context::REQUESTS.declared },
         const { crate::library::REQUESTS.declared },
         const { crate::rules::REQUESTS.declared },

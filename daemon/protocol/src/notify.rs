@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use crate::{
-    OutputNotification, QueueNotification, SubagentNotification, ToolNotification,
-    typescript::TypescriptMethod,
+    OutputNotification, ProcessesNotification, QueueNotification, SubagentNotification,
+    ToolNotification, typescript::TypescriptMethod,
 };
 
 mod message;
@@ -53,6 +53,7 @@ notices! {
     Tool(ToolNotification) = "agent/tool",
     Output(OutputNotification) = "agent/output",
     Review(ReviewNotification) = "agent/review",
+    Processes(ProcessesNotification) = "agent/processes",
     Usage(UsageNotification) = "agent/usage",
     Queue(QueueNotification) = "agent/queue",
     Status(StatusNotification) = "agent/status",

@@ -134,6 +134,10 @@ problems! {
         InvalidPage: InvalidParams => OpenSession,
         NoEndedTurn: InvalidParams,
         QueueFull { limit: u32 }: InvalidParams,
+        /// Since 1.4.
+        ProcessUnknown { id: u32 }: InvalidParams,
+        /// `limit` in bytes. Since 1.4.
+        ProcessInputTooLong { limit: u32 }: InvalidParams,
         TooManyAttachments { limit: u32 }: InvalidParams,
         /// `limit` in bytes.
         AttachmentTooLarge { name: String, limit: u32 }: InvalidParams,

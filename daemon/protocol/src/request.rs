@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
 use crate::{
-    Attachment, Empty, EndReason, MessageNotification, ModelsResult, PlanNotification,
+    Attachment, Empty, EndReason, MessageNotification, ModelsResult, PlanNotification, ProcessInfo,
     QueueNotification, Range, ReadOnlyProblem, ReviewMode, ReviewNotification, ReviewProblem,
     ServerModelsParams, ServerModelsResult, StatusNotification, SubagentNotification,
     ToolNotification, TurnNotification, UsageNotification, UserText,
@@ -302,6 +302,10 @@ pub struct SessionSnapshot {
     /// Newest subagents of its turns, in the order of their start. Since 1.3.
     #[serde(default)]
     pub subagents: Vec<SubagentNotification>,
+    /// Its processes. Since 1.4.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[ts(optional, as = "Option<Vec<ProcessInfo>>")]
+    pub processes: Vec<ProcessInfo>,
     /// Transcript before this daemon started, oldest first; at most the newest 1,000 entries. Later
     /// entries came as notifications.
     pub transcript: Vec<TranscriptEntry>,

@@ -7,8 +7,8 @@ use ts_rs::{Config, TS, TypeVisitor};
 use crate::{
     ApprovalQuestion, ApprovalReason, EditProblem, ErrorData, PROTOCOL_MINOR, PROTOCOL_VERSION,
     ReadOnlyProblem, RequestMethod, RequestProblem, RetryReason, ReviewProblem, SandboxState,
-    StatusProblem, ToolLabel, TurnNotice, TurnProblem, context, editor, library, notify, queue,
-    request, rules,
+    StatusProblem, ToolLabel, TurnNotice, TurnProblem, context, editor, library, notify, process,
+    queue, request, rules,
 };
 
 /// Renders `vscode-extension/src/protocol.ts`.
@@ -41,6 +41,7 @@ pub fn render() -> String {
     let client_requests = [
         request::REQUESTS.typescript,
         queue::REQUESTS.typescript,
+        process::REQUESTS.typescript,
         context::REQUESTS.typescript,
         library::REQUESTS.typescript,
         rules::REQUESTS.typescript,

@@ -16,7 +16,7 @@ pub mod sandbox;
 mod terminal;
 #[cfg(test)]
 #[cfg(target_os = "linux")]
-mod tests;
+pub(crate) mod tests;
 
 pub use command::{CommandLimits, CommandOutcome, CommandSpec, Exit, RunError};
 pub use environment::search_path;

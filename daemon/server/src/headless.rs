@@ -260,7 +260,11 @@ impl Editor for Terminal {
                     self.print(&format!("  - Task: {} (started)\n", printable(&subagent.title)));
                 }
             }
-            Notice::Output(_) | Notice::Review(_) | Notice::Usage(_) | Notice::Queue(_) => {}
+            Notice::Output(_)
+            | Notice::Review(_)
+            | Notice::Usage(_)
+            | Notice::Queue(_)
+            | Notice::Processes(_) => {}
         }
     }
 

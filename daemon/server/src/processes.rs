@@ -5,7 +5,7 @@
 //! process of the session and ends at the latest with the session or the daemon.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     fmt,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
@@ -13,9 +13,12 @@ use std::{
 
 use cairn_core::{
     ids::SessionId,
-    process::{ProcessEntry, ProcessId, ProcessTable, Start, StoppedBy},
+    process::{ProcessEntry, ProcessExit, ProcessId, ProcessTable, Start, StoppedBy},
 };
-use tokio::time::{Instant, timeout_at};
+use tokio::{
+    sync::Notify,
+    time::{Instant, timeout, timeout_at},
+};
 use tokio_util::{
     sync::{CancellationToken, DropGuard},
     task::TaskTracker,
@@ -39,8 +42,9 @@ const LOGS_KEPT: usize = 32;
 /// Processes of all sessions.
 pub struct Processes {
     sessions: Mutex<Sessions>,
-    /// Called when a process of a session changed.
-    changed: Box<dyn Fn(&SessionId) + Send + Sync>,
+    /// Sessions whose processes changed since [`Processes::changes`] told it.
+    changed: Mutex<HashSet<SessionId>>,
+    changes: Notify,
     tasks: TaskTracker,
     /// Cancelled when the daemon ends.
     shutdown: CancellationToken,
@@ -65,12 +69,36 @@ impl fmt::Debug for Processes {
 }
 
 impl Processes {
-    pub fn new(
-        changed: impl Fn(&SessionId) + Send + Sync + 'static,
-        tasks: TaskTracker,
-        shutdown: CancellationToken,
-    ) -> Self {
-        Self { sessions: Mutex::default(), changed: Box::new(changed), tasks, shutdown }
+    pub fn new(tasks: TaskTracker, shutdown: CancellationToken) -> Self {
+        Self {
+            sessions: Mutex::default(),
+            changed: Mutex::default(),
+            changes: Notify::new(),
+            tasks,
+            shutdown,
+        }
+    }
+
+    /// Waits until a process starts, writes, or ends. Returns the sessions of all that did since the last
+    /// call.
+    pub async fn changes(&self) -> HashSet<SessionId> {
+        loop {
+            let changed =
+                std::mem::take(&mut *self.changed.lock().unwrap_or_else(PoisonError::into_inner));
+            if !changed.is_empty() {
+                return changed;
+            }
+            self.changes.notified().await;
+        }
+    }
+
+    fn changed(&self, session: &SessionId) {
+        let mut changed = self.changed.lock().unwrap_or_else(PoisonError::into_inner);
+        if !changed.contains(session) {
+            changed.insert(session.clone());
+            drop(changed);
+            self.changes.notify_one();
+        }
     }
 
     /// Starts a command. It ends when the returned value is dropped.
@@ -89,7 +117,7 @@ impl Processes {
                 live.push(bytes);
             }
             if let Some(session) = collects.push(bytes) {
-                (grows.changed)(&session);
+                grows.changed(&session);
             }
         }));
         let (ends, all) = (Arc::clone(&running), Arc::clone(self));
@@ -125,7 +153,7 @@ impl Processes {
         }
         drop(sessions);
         end_on_drop.map(DropGuard::disarm);
-        (self.changed)(session);
+        self.changed(session);
         Some((id, ProcessHandle(Arc::clone(&running)), GoesOn(running)))
     }
 
@@ -155,7 +183,7 @@ impl Processes {
         };
         running.run_at_end().await;
         if let Some((session, _)) = kept {
-            (self.changed)(&session);
+            self.changed(&session);
         }
     }
 
@@ -182,7 +210,7 @@ impl Processes {
         let stopped = sessions.of.get_mut(session).is_some_and(|of| of.stop(id, by));
         drop(sessions);
         if stopped {
-            (self.changed)(session);
+            self.changed(session);
         }
         stopped
     }
@@ -214,7 +242,7 @@ impl Processes {
         });
         drop(sessions);
         if !ids.is_empty() {
-            (self.changed)(session);
+            self.changed(session);
         }
     }
 
@@ -222,6 +250,32 @@ impl Processes {
     pub fn forget(&self, session: &SessionId) {
         let of = self.lock().of.remove(session);
         of.iter().flat_map(|of| of.running.values()).for_each(|it| it.cancel.cancel());
+        if of.is_some() {
+            self.changed(session);
+        }
+    }
+
+    /// True if a process of the session runs.
+    pub fn has_running(&self, session: &SessionId) -> bool {
+        self.lock().of.get(session).is_some_and(|of| of.table.running().next().is_some())
+    }
+
+    /// Records that the agent was told of the end of a process.
+    pub fn end_told(&self, session: &SessionId, id: ProcessId) {
+        if let Some(of) = self.lock().of.get_mut(session) {
+            of.table.end_told(id);
+        }
+    }
+
+    /// Ended processes of an agent of this session that it was not told of. Counts them as told.
+    pub fn take_untold_ends(
+        &self,
+        session: &SessionId,
+        agent: &SessionId,
+    ) -> Vec<(ProcessId, ProcessExit)> {
+        let mut sessions = self.lock();
+        let of = sessions.of.get_mut(session);
+        of.map(|of| of.table.take_untold_ends(agent)).unwrap_or_default()
     }
 
     /// Returns the processes of a session, oldest first.
@@ -300,13 +354,39 @@ impl ProcessHandle {
         }
     }
 
+    /// Number of bytes that it wrote.
+    pub fn written(&self) -> u64 {
+        self.0.written()
+    }
+
     pub async fn ended(&self, limit: Duration) -> bool {
         self.wait(None, |_| false, limit).await
     }
 
     /// Text for a terminal that a user watches, from a position on.
     pub fn watch(&self, since: u64) -> Progress {
-        self.0.watch(since)
+        self.0.watch(since, self.0.has_ended())
+    }
+
+    /// Waits until there is output after a position, the process has ended, or the time is over. Then
+    /// returns the text for a terminal, and true if no more will come.
+    pub async fn watch_on(&self, since: u64, limit: Duration) -> (Progress, bool) {
+        let mut grown = self.0.grown();
+        let comes = async {
+            while self.0.written() <= since && !self.0.has_ended() {
+                if grown.changed().await.is_err() {
+                    return;
+                }
+            }
+            // What a program writes in pieces is sent in one.
+            if !self.0.has_ended() {
+                tokio::time::sleep(WATCH_INTERVAL).await;
+            }
+        };
+        // At the end of the time there is no new text.
+        drop(timeout(limit, comes).await);
+        let ended = self.0.has_ended();
+        (self.0.watch(since, ended), ended)
     }
 
     /// Sends input. Waits for a process that does not read it, but not for long.
@@ -328,3 +408,5 @@ impl ProcessHandle {
 /// Bytes before new output that are looked at again, for a text that came in parts.
 const LOOK_BACK: u64 = 4 * 1024;
 const LOOK_INTERVAL: Duration = Duration::from_millis(50);
+/// Least time between two pieces of text for a terminal.
+const WATCH_INTERVAL: Duration = Duration::from_millis(20);

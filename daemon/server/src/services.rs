@@ -40,7 +40,7 @@ impl Services {
         state_dir: Option<PathBuf>,
     ) -> Self {
         let shutdown = CancellationToken::new();
-        let processes = Processes::new(|_| {}, tasks.clone(), shutdown.clone());
+        let processes = Processes::new(tasks.clone(), shutdown.clone());
         Self {
             editor,
             workspace: None,

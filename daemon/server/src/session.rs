@@ -50,6 +50,7 @@ mod open_questions;
 mod persistence;
 mod plans;
 mod problem;
+mod processes;
 mod queue;
 mod rules;
 mod sandbox;
@@ -160,6 +161,7 @@ impl Sessions {
         self.find_sandbox();
         self.recover_commands();
         self.look_for_sessions(remember);
+        self.follow_processes();
     }
 
     pub(crate) fn configure(&mut self, section: &serde_json::Value) {
@@ -245,6 +247,7 @@ impl Sessions {
                 self.approved(&approval_id, result);
             }
             SessionEvent::Output(piece) => self.output(piece),
+            SessionEvent::Processes(sessions) => self.publish_processes(sessions),
             SessionEvent::Tell { session, turn, notice, text } => {
                 self.turn_notice(&session, &turn, notice, text)
             }

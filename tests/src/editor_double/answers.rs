@@ -157,6 +157,7 @@ fn stream(notice: &Notice) -> (String, u32) {
         Notice::Review(it) => (format!("review {}", it.uri), it.rev),
         Notice::Usage(it) => (format!("usage {}", it.session_id), it.rev),
         Notice::Queue(it) => (format!("queue {}", it.session_id), it.rev),
+        Notice::Processes(it) => (format!("processes {}", it.session_id), it.rev),
         Notice::Status(it) => ("status".to_owned(), it.rev),
     }
 }

@@ -93,6 +93,7 @@ const MODULES: &[(&str, &[&str])] = &[
             "instructions",
             "model",
             "ports",
+            "processes",
             "review",
             "runner",
             "secrets",

@@ -42,6 +42,8 @@ pub struct ProcessEntry {
     pub id: ProcessId,
     pub start: Start,
     pub state: ProcessState,
+    /// True once the agent was told of its end.
+    pub end_told: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,6 +76,23 @@ pub enum ProcessExit {
     Lost,
 }
 
+impl ProcessExit {
+    /// Words for the agent after the name of the process.
+    pub fn words(self) -> String {
+        match self {
+            Self::Code(code) => format!("ended with exit code {code}"),
+            Self::Signal(signal) => format!("was ended by signal {signal}"),
+            Self::Stopped(StoppedBy::Agent) => "was stopped by you".to_owned(),
+            Self::Stopped(StoppedBy::User) => "was stopped by the user".to_owned(),
+            Self::Stopped(StoppedBy::Turn) => "was ended with its turn".to_owned(),
+            Self::TooManyProcesses => {
+                "was ended: it had started more than a thousand processes".to_owned()
+            }
+            Self::Lost => "was ended by a fault of Cairn".to_owned(),
+        }
+    }
+}
+
 impl ProcessTable {
     /// True if another process may run.
     pub fn has_room(&self) -> bool {
@@ -87,7 +106,7 @@ impl ProcessTable {
         }
         self.last_id += 1;
         let (id, state) = (self.last_id, ProcessState::Running { stopping: None });
-        self.entries.push(ProcessEntry { id, start, state });
+        self.entries.push(ProcessEntry { id, start, state, end_told: false });
         Some(id)
     }
 
@@ -119,6 +138,26 @@ impl ProcessTable {
             !drops
         });
         dropped
+    }
+
+    /// Records that the agent was told of the end of a process.
+    pub fn end_told(&mut self, id: ProcessId) {
+        if let Some(entry) = self.entries.iter_mut().find(|entry| entry.id == id) {
+            entry.end_told = true;
+        }
+    }
+
+    /// Ended processes of this agent that it was not told of. Counts them as told.
+    pub fn take_untold_ends(&mut self, owner: &str) -> Vec<(ProcessId, ProcessExit)> {
+        let of_owner = self.entries.iter_mut().filter(|entry| entry.start.owner == owner);
+        of_owner
+            .filter_map(|entry| match entry.state {
+                ProcessState::Ended(exit) if !std::mem::replace(&mut entry.end_told, true) => {
+                    Some((entry.id, exit))
+                }
+                ProcessState::Ended(_) | ProcessState::Running { .. } => None,
+            })
+            .collect()
     }
 
     pub fn get(&self, id: ProcessId) -> Option<&ProcessEntry> {
@@ -200,6 +239,21 @@ mod tests {
             [ProcessExit::Stopped(StoppedBy::User), ProcessExit::Code(0), ProcessExit::Lost];
         assert_eq!(states, ended.map(ProcessState::Ended));
         assert!(!table.stop(1, StoppedBy::User) && !table.stop(9, StoppedBy::User));
+    }
+
+    #[test]
+    fn the_agent_is_told_once_of_an_end_that_it_has_not_read() {
+        let mut table = ProcessTable::default();
+        for _ in 0..3 {
+            table.add(start(true));
+        }
+        assert_eq!(table.take_untold_ends("s"), []);
+        table.ended(1, Some(ProcessExit::Code(1)));
+        table.ended(2, Some(ProcessExit::Code(0)));
+        table.end_told(2);
+        assert_eq!(table.take_untold_ends("other"), []);
+        assert_eq!(table.take_untold_ends("s"), [(1, ProcessExit::Code(1))]);
+        assert_eq!(table.take_untold_ends("s"), []);
     }
 
     proptest! {

@@ -7,14 +7,12 @@ use std::{
     time::Duration,
 };
 
-use cairn_core::terminal_text::plain;
+use cairn_core::terminal_text::{complete_length, plain};
 
 /// Time between two pieces.
 const INTERVAL: Duration = Duration::from_millis(100);
 /// Most bytes of a piece. More than a window shows.
 const PIECE_BYTES: usize = 8 * 1024;
-/// Longest escape sequence that is kept together.
-const ESCAPE_BYTES: usize = 64;
 
 /// Receiver of pieces: a number and a text.
 type Send = dyn Fn(u32, String) + std::marker::Send + Sync;
@@ -80,7 +78,7 @@ impl Pending {
     /// Takes the text up to the end of a line; if there is none, what is complete of a line.
     fn take(&mut self) -> Option<(u32, String)> {
         let line_end = self.bytes.iter().rposition(|byte| matches!(byte, b'\n' | b'\r'));
-        let end = line_end.map_or_else(|| complete(&self.bytes), |at| at + 1);
+        let end = line_end.map_or_else(|| complete_length(&self.bytes), |at| at + 1);
         let bytes: Vec<u8> = self.bytes.drain(..end).collect();
         let mut text = plain(&bytes);
         // The next piece is shown below this one, not over it.
@@ -94,18 +92,6 @@ impl Pending {
         self.seq = seq.saturating_add(1);
         Some((seq, text))
     }
-}
-
-/// Length of the bytes without a character or an escape sequence that is not complete.
-fn complete(bytes: &[u8]) -> usize {
-    let end = match std::str::from_utf8(bytes) {
-        Err(error) if error.error_len().is_none() => error.valid_up_to(),
-        Ok(_) | Err(_) => bytes.len(),
-    };
-    let from = end.saturating_sub(ESCAPE_BYTES);
-    let escape = bytes[from..end].iter().rposition(|&byte| byte == 0x1b).map(|at| from + at);
-    // Text after the sequence shows that it is complete.
-    escape.filter(|&at| plain(&bytes[at..end]).is_empty()).unwrap_or(end)
 }
 
 #[cfg(test)]

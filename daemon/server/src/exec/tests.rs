@@ -24,7 +24,7 @@ async fn outcome_of(command: &str) -> CommandOutcome {
 }
 
 /// Processes that run `sleep <seconds>`.
-fn sleepers(seconds: &str) -> usize {
+pub(crate) fn sleepers(seconds: &str) -> usize {
     let wanted = format!("sleep\0{seconds}\0");
     fs::read_dir("/proc")
         .expect("/proc")

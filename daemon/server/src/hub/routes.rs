@@ -2,9 +2,10 @@
 
 use cairn_protocol::{
     Answer, Baseline, Cancel, Checkpoints, Compact, Decide, DeleteSession, ExportSession,
-    ForkSession, ListRules, ListSessions, Models, OpenSession, PlanHistory, QueueAdd, QueueDrop,
-    QueueEdit, QueueSend, RenameSession, RequestProblem, RestoreCheckpoint, RestoreSession,
-    RevokeRule, RunTask, SearchSessions, ServerModels, State, Steer, ToolOutput, UndoDecision,
+    ForkSession, ListRules, ListSessions, Models, OpenSession, PlanHistory, ProcessInput,
+    ProcessOutput, ProcessStop, QueueAdd, QueueDrop, QueueEdit, QueueSend, RenameSession,
+    RequestProblem, RestoreCheckpoint, RestoreSession, RevokeRule, RunTask, SearchSessions,
+    ServerModels, State, Steer, ToolOutput, UndoDecision,
 };
 
 use super::{components::Components, router::Router};
@@ -30,6 +31,11 @@ pub(super) fn routes() -> Router<Components> {
     router.on::<Compact>(|all, params, reply| all.ask(reply, |it| it.compact(params)));
     router.on::<Answer>(|all, params, reply| all.ask(reply, |it| Ok(it.answer(params))));
     router.on::<ToolOutput>(|all, params, reply| reply.send(Ok(all.sessions.tool_output(&params))));
+    router.on::<ProcessStop>(|all, params, reply| {
+        reply.send(all.sessions.stop_process(&params));
+    });
+    router.on::<ProcessInput>(|all, params, reply| all.sessions.process_input(params, reply));
+    router.on::<ProcessOutput>(|all, params, reply| all.sessions.process_output(params, reply));
     router.on::<PlanHistory>(|all, params, reply| all.ask(reply, |it| it.plan_history(&params)));
 
     // Sessions.

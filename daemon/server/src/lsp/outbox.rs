@@ -263,6 +263,7 @@ impl Editor for Outbox {
             | Notice::Tool(_)
             | Notice::Output(_)
             | Notice::Queue(_)
+            | Notice::Processes(_)
             | Notice::Usage(_) => {}
         }
         if supports.progress

@@ -99,6 +99,7 @@ impl RunningTurns {
             | Notice::Review(_)
             | Notice::Usage(_)
             | Notice::Queue(_)
+            | Notice::Processes(_)
             | Notice::Status(_) => None,
         }
     }

@@ -81,6 +81,7 @@ pub(super) fn notice(notice: &Notice) -> Option<WindowMessage> {
         | Notice::Review(_)
         | Notice::Usage(_)
         | Notice::Queue(_)
+        | Notice::Processes(_)
         | Notice::Status(_) => None,
     }
 }

@@ -248,8 +248,8 @@ impl Running {
         self.output().text_since(position)
     }
 
-    pub(super) fn watch(&self, since: u64) -> Progress {
-        self.output().watch(since)
+    pub(super) fn watch(&self, since: u64, ended: bool) -> Progress {
+        self.output().watch(since, ended)
     }
 
     pub(super) fn log_words(&self) -> Option<String> {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use cairn_core::{
     process::{OutputRing, Piece},
-    terminal_text::{for_terminal, plain},
+    terminal_text::{complete_length, for_terminal, plain},
 };
 
 use super::log::Log;
@@ -100,8 +100,16 @@ impl Output {
         plain(&self.ring.since(position, RING_BYTES).bytes)
     }
 
-    pub(super) fn watch(&self, since: u64) -> Progress {
-        progress(self.ring.since(since, WATCH_BYTES), for_terminal)
+    /// Text for a terminal. Unless the command has ended, it ends before a character or an escape
+    /// sequence that is not complete.
+    pub(super) fn watch(&self, since: u64, ended: bool) -> Progress {
+        let mut piece = self.ring.since(since, WATCH_BYTES);
+        if !ended {
+            let complete = complete_length(&piece.bytes);
+            piece.end -= (piece.bytes.len() - complete) as u64;
+            piece.bytes.truncate(complete);
+        }
+        progress(piece, for_terminal)
     }
 
     pub(super) fn tail(&self) -> String {

@@ -1,34 +1,26 @@
 //! Tests with real commands, without a sandbox. Each sleeps for a number of seconds of its own, by
 //! which the test finds a survivor.
 
-use std::{fs, sync::atomic::AtomicUsize};
-
 use cairn_core::{
     policy::sandbox::Needs,
     process::{ProcessExit, ProcessState, RUNNING_LIMIT},
 };
 
 use super::*;
-use crate::exec::CommandInput;
+use crate::exec::{CommandInput, tests::sleepers};
 
 struct Fixture {
     processes: Arc<Processes>,
     tasks: TaskTracker,
     shutdown: CancellationToken,
-    changes: Arc<AtomicUsize>,
     session: SessionId,
 }
 
 impl Fixture {
     fn new() -> Self {
         let (tasks, shutdown) = (TaskTracker::new(), CancellationToken::new());
-        let changes = Arc::<AtomicUsize>::default();
-        let counted = Arc::clone(&changes);
-        let changed = move |_: &SessionId| {
-            counted.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        };
-        let processes = Arc::new(Processes::new(changed, tasks.clone(), shutdown.clone()));
-        Self { processes, tasks, shutdown, changes, session: "s".into() }
+        let processes = Arc::new(Processes::new(tasks.clone(), shutdown.clone()));
+        Self { processes, tasks, shutdown, session: "s".into() }
     }
 
     fn command(&self, command: &str) -> Command {
@@ -71,16 +63,6 @@ impl Fixture {
 
 const LONG: Duration = Duration::from_secs(20);
 
-/// Processes that run `sleep <seconds>`.
-fn sleepers(seconds: &str) -> usize {
-    let wanted = format!("sleep\0{seconds}\0");
-    fs::read_dir("/proc")
-        .expect("/proc")
-        .filter_map(|entry| fs::read(entry.ok()?.path().join("cmdline")).ok())
-        .filter(|cmdline| cmdline.ends_with(wanted.as_bytes()))
-        .count()
-}
-
 #[tokio::test]
 async fn a_command_that_outlives_its_time_goes_on_as_a_process() {
     let fixture = Fixture::new();
@@ -105,7 +87,7 @@ async fn a_command_that_outlives_its_time_goes_on_as_a_process() {
     assert_eq!((progress.text.as_str(), progress.missed), ("got it\n", 0));
     assert_eq!(process.read(Some(0)).text, "first\ngot it\n");
     assert_eq!(fixture.exit(id), ProcessState::Ended(ProcessExit::Code(3)));
-    assert!(fixture.changes.load(std::sync::atomic::Ordering::Relaxed) > 0);
+    assert_eq!(fixture.processes.changes().await, HashSet::from([fixture.session.clone()]));
 }
 
 #[tokio::test]

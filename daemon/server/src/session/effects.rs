@@ -73,6 +73,12 @@ impl Sessions {
         {
             session.machine.step(Input::Notice { text });
         }
+        if matches!(input, Input::ToolDone { .. } | Input::UserMessage { .. })
+            && let Some(text) = self.ended_processes(session_id)
+            && let Some(session) = self.entries.get_mut(session_id)
+        {
+            session.machine.step(Input::Notice { text });
+        }
         self.warn_subagent(session_id, &input);
         let Some(session) =
             self.entries.get_mut(session_id).filter(|session| session.is_turn(turn_id))

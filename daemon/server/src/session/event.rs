@@ -1,6 +1,6 @@
 //! Events of the sessions.
 
-use std::io;
+use std::{collections::HashSet, io};
 
 use cairn_core::{
     conversation::Attached,
@@ -61,6 +61,8 @@ pub(crate) enum SessionEvent {
         result: ApproveResult,
     },
     /// Piece of the output of a running command.
+    /// Sessions with a process that started, wrote or ended.
+    Processes(HashSet<SessionId>),
     Output(OutputNotification),
     /// Notice for the user in a turn, with its English text.
     Tell {

@@ -386,7 +386,8 @@ impl Sessions {
             let idle = self.order[..view].iter().find(|id| {
                 self.entries.get(*id).is_none_or(|session| {
                     let on_disk = session.journal.is_some() || session.read_only.is_some();
-                    session.turn.is_none() && on_disk
+                    let runs = self.services.processes.has_running(id);
+                    session.turn.is_none() && on_disk && !runs
                 })
             });
             let Some(id) = idle.cloned() else { return };
@@ -437,6 +438,7 @@ impl Sessions {
             tools: session.tools.iter().cloned().chain(calls).collect(),
             queue: Some(queue::snapshot(session)).filter(|queue| !queue.items.is_empty()),
             subagents,
+            processes: self.processes_of(session_id),
             transcript: session.before.clone(),
             earlier: session.earlier.clone(),
             usage: usage.filter(|usage| usage.session != Usage::default()),

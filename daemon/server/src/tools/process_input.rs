@@ -3,7 +3,6 @@
 use std::{path::PathBuf, time::Duration};
 
 use cairn_core::{
-    marks::ModelText,
     model::ToolSpec,
     policy::{Access, sandbox::Needs},
     process::ProcessId,
@@ -14,8 +13,7 @@ use serde_json::{Value, json};
 
 use super::{
     Approved, ArgumentReader, Call, Tool, ToolContext, ToolFailure, ToolOutput, label,
-    process_output::as_id,
-    processes::{add_output, add_state, find},
+    processes::{find, id_argument, report},
 };
 use crate::processes::Written;
 
@@ -63,7 +61,7 @@ impl Tool for ProcessInput {
 
     fn parse(&self, arguments: Value, context: &ToolContext) -> Result<Box<dyn Call>, ToolFailure> {
         let mut arguments = ArgumentReader::new(NAME, arguments);
-        let id = arguments.count("id");
+        let id = id_argument(&mut arguments);
         let text = arguments.string("text");
         let eof = arguments.optional_bool("eof").unwrap_or_default();
         arguments.finish()?;
@@ -76,7 +74,7 @@ impl Tool for ProcessInput {
         if text.is_empty() && !eof {
             return Err(ToolFailure::tell("`text` is empty."));
         }
-        let (entry, _) = find(as_id(id), context)?;
+        let (entry, _) = find(id, context)?;
         if !entry.is_running() {
             return Err(ToolFailure::Tell(format!("Process {id} has ended.")));
         }
@@ -114,7 +112,7 @@ impl Call for ProcessInputCall {
         async move {
             let Self { id, text, eof, .. } = *self;
             let (_, process) = find(id, &context)?;
-            let before = process.watch(u64::MAX).end;
+            let before = process.written();
             let problem = match process.write(&text, eof).await {
                 Written::All => None,
                 Written::Part(taken) => Some(format!(
@@ -129,14 +127,9 @@ impl Call for ProcessInputCall {
                 // An answer may come, and need not.
                 process.wait(Some(before), |text| !text.is_empty(), ANSWER_WAIT).await;
             }
-            let progress = process.read(None);
-            let (entry, _) = find(id, &context)?;
-            let mut content = ModelText::default();
-            add_output(&progress, &process, &mut content);
-            problem.iter().for_each(|problem| content.own(problem));
-            add_state(&entry, &progress, &process, &mut content);
-            let detail = Some(content.as_str().to_owned());
-            Ok(ToolOutput { content, detail, is_error: problem.is_some(), ..ToolOutput::default() })
+            let is_error = problem.is_some();
+            let (_, output) = report(id, None, problem.as_slice(), &context)?;
+            Ok(ToolOutput { is_error, ..output })
         }
         .boxed()
     }

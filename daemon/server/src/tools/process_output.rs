@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use cairn_core::{
-    marks::ModelText,
     model::ToolSpec,
     policy::Access,
     process::{ProcessExit, ProcessId, ProcessState},
@@ -15,7 +14,7 @@ use serde_json::{Value, json};
 use super::{
     Approved, ArgumentReader, Call, Tool, ToolContext, ToolFailure, ToolOutput,
     grep::pattern::Pattern,
-    processes::{add_output, add_state, find},
+    processes::{find, id_argument, report},
 };
 
 const NAME: &str = "process_output";
@@ -66,7 +65,7 @@ impl Tool for ProcessOutput {
 
     fn parse(&self, arguments: Value, context: &ToolContext) -> Result<Box<dyn Call>, ToolFailure> {
         let mut arguments = ArgumentReader::new(NAME, arguments);
-        let id = arguments.count("id");
+        let id = id_argument(&mut arguments);
         let since = arguments.optional_count("since").map(|since| since as u64);
         let wait_for = arguments.optional_string("wait_for");
         let limit = arguments.optional_count("timeout_ms");
@@ -81,13 +80,8 @@ impl Tool for ProcessOutput {
         };
         let limit = limit.map_or(USUAL_WAIT, |ms| Duration::from_millis(ms as u64));
         let limit = limit.min(context.command_limits.longest);
-        Ok(Box::new(ProcessOutputCall { id: as_id(id), since, wait, limit }))
+        Ok(Box::new(ProcessOutputCall { id, since, wait, limit }))
     }
-}
-
-/// Id of a process as a model gives it. A number that no process has is answered as such.
-pub(super) fn as_id(number: usize) -> ProcessId {
-    ProcessId::try_from(number).unwrap_or(ProcessId::MAX)
 }
 
 impl Call for ProcessOutputCall {
@@ -121,22 +115,15 @@ impl Call for ProcessOutputCall {
                 },
                 false => true,
             };
-            let progress = process.read(since);
-            // The state after the wait.
-            let (entry, _) = find(id, &context)?;
-            let mut content = ModelText::default();
-            add_output(&progress, &process, &mut content);
-            if !came {
-                content.own(&format!("waited {:.0} s for it in vain", limit.as_secs_f64()));
-            }
-            add_state(&entry, &progress, &process, &mut content);
+            let vain = format!("waited {:.0} s for it in vain", limit.as_secs_f64());
+            let notes = if came { Vec::new() } else { vec![vain] };
+            let (entry, output) = report(id, since, &notes, &context)?;
             let exit_code = match entry.state {
                 ProcessState::Ended(ProcessExit::Code(code)) => Some(code),
                 ProcessState::Ended(_) | ProcessState::Running { .. } => None,
             };
-            let detail = Some(content.as_str().to_owned());
             let stats = Some(ToolStats { exit_code, ..ToolStats::default() });
-            Ok(ToolOutput { content, detail, stats, ..ToolOutput::default() })
+            Ok(ToolOutput { stats, ..output })
         }
         .boxed()
     }

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use cairn_core::{
-    marks::ModelText,
     model::ToolSpec,
     policy::Access,
     process::{ProcessId, StoppedBy},
@@ -14,8 +13,7 @@ use serde_json::{Value, json};
 
 use super::{
     Approved, ArgumentReader, Call, Tool, ToolContext, ToolFailure, ToolOutput,
-    process_output::as_id,
-    processes::{add_output, add_state, find},
+    processes::{find, id_argument, report},
 };
 
 const NAME: &str = "process_stop";
@@ -49,9 +47,9 @@ impl Tool for ProcessStop {
 
     fn parse(&self, arguments: Value, _: &ToolContext) -> Result<Box<dyn Call>, ToolFailure> {
         let mut arguments = ArgumentReader::new(NAME, arguments);
-        let id = arguments.count("id");
+        let id = id_argument(&mut arguments);
         arguments.finish()?;
-        Ok(Box::new(ProcessStopCall { id: as_id(id) }))
+        Ok(Box::new(ProcessStopCall { id }))
     }
 }
 
@@ -73,13 +71,8 @@ impl Call for ProcessStopCall {
             let (_, process) = find(self.id, &context)?;
             context.processes.stop(&context.origin.session, self.id, StoppedBy::Agent);
             let ended = process.ended(END_LIMIT).await;
-            let progress = process.read(None);
-            let (entry, _) = find(self.id, &context)?;
-            let mut content = ModelText::default();
-            add_output(&progress, &process, &mut content);
-            add_state(&entry, &progress, &process, &mut content);
-            let detail = Some(content.as_str().to_owned());
-            Ok(ToolOutput { content, detail, is_error: !ended, ..ToolOutput::default() })
+            let (_, output) = report(self.id, None, &[], &context)?;
+            Ok(ToolOutput { is_error: !ended, ..output })
         }
         .boxed()
     }

@@ -2,10 +2,10 @@
 
 use cairn_core::{
     marks::ModelText,
-    process::{ProcessEntry, ProcessExit, ProcessId, ProcessState, Start, StoppedBy},
+    process::{ProcessEntry, ProcessId, ProcessState, Start},
 };
 
-use super::{ToolContext, ToolFailure};
+use super::{ArgumentReader, ToolContext, ToolFailure, ToolOutput};
 use crate::{
     clock,
     exec::sandbox::{quarantine_english, shown_path},
@@ -48,6 +48,33 @@ pub(super) fn report_start(
     Some(detail.into())
 }
 
+/// Reads the id of a process. A number that no process has is answered as such later.
+pub(super) fn id_argument(arguments: &mut ArgumentReader) -> ProcessId {
+    ProcessId::try_from(arguments.count("id")).unwrap_or(ProcessId::MAX)
+}
+
+/// Result of a call about a process: its output from a position on, by default what was not read yet, the
+/// notes, and its state.
+pub(super) fn report(
+    id: ProcessId,
+    since: Option<u64>,
+    notes: &[String],
+    context: &ToolContext,
+) -> Result<(ProcessEntry, ToolOutput), ToolFailure> {
+    // The state first: if the process has ended, what is read then is all.
+    let (entry, process) = find(id, context)?;
+    let progress = process.read(since);
+    let mut content = ModelText::default();
+    add_output(&progress, &process, &mut content);
+    notes.iter().for_each(|note| content.own(note));
+    add_state(&entry, &progress, &process, &mut content);
+    if !entry.is_running() {
+        context.processes.end_told(&context.origin.session, id);
+    }
+    let detail = Some(content.as_str().to_owned());
+    Ok((entry, ToolOutput { content, detail, ..ToolOutput::default() }))
+}
+
 /// Finds a process, or says which there are.
 pub(super) fn find(
     id: ProcessId,
@@ -70,7 +97,7 @@ pub(super) fn find(
 }
 
 /// Adds output, with a word about what is missing before it.
-pub(super) fn add_output(progress: &Progress, process: &ProcessHandle, out: &mut ModelText) {
+fn add_output(progress: &Progress, process: &ProcessHandle, out: &mut ModelText) {
     if progress.missed > 0 {
         let log = process.log().map(|log| format!("; {log}")).unwrap_or_default();
         out.own(&format!("… {} bytes left out{log} …", progress.missed));
@@ -79,7 +106,7 @@ pub(super) fn add_output(progress: &Progress, process: &ProcessHandle, out: &mut
 }
 
 /// Adds the state of a process.
-pub(super) fn add_state(
+fn add_state(
     entry: &ProcessEntry,
     progress: &Progress,
     process: &ProcessHandle,
@@ -92,7 +119,7 @@ pub(super) fn add_state(
             let stopping = if stopping.is_some() { ", and is being ended" } else { "" };
             format!("process {id} runs, for {since} s{stopping}")
         }
-        ProcessState::Ended(exit) => format!("process {id} {}", ended(exit)),
+        ProcessState::Ended(exit) => format!("process {id} {}", exit.words()),
     };
     out.own(&format!("{state}; output read up to {}", progress.end));
     if let Some(left) = process.left()
@@ -103,19 +130,5 @@ pub(super) fn add_state(
             "it made or changed protected files, which are in {} now:\n{lines}",
             folder.display()
         ));
-    }
-}
-
-fn ended(exit: ProcessExit) -> String {
-    match exit {
-        ProcessExit::Code(code) => format!("ended with exit code {code}"),
-        ProcessExit::Signal(signal) => format!("was ended by signal {signal}"),
-        ProcessExit::Stopped(StoppedBy::Agent) => "was stopped by you".to_owned(),
-        ProcessExit::Stopped(StoppedBy::User) => "was stopped by the user".to_owned(),
-        ProcessExit::Stopped(StoppedBy::Turn) => "was ended with its turn".to_owned(),
-        ProcessExit::TooManyProcesses => {
-            "was ended: it had started more than a thousand processes".to_owned()
-        }
-        ProcessExit::Lost => "was ended by a fault of Cairn".to_owned(),
     }
 }

@@ -82,11 +82,7 @@ impl Fixture {
                 usual: Duration::from_secs(30),
                 ..CommandLimits::default()
             },
-            processes: Arc::new(Processes::new(
-                |_| {},
-                TaskTracker::new(),
-                CancellationToken::new(),
-            )),
+            processes: Arc::new(Processes::new(TaskTracker::new(), CancellationToken::new())),
             live: None,
             origin: cairn_core::review::Origin {
                 session: "s".into(),

@@ -1,0 +1,172 @@
+//! Processes of sessions: what the client is told of them, and what the user does with them.
+
+use std::{collections::HashSet, sync::Arc, time::Duration};
+
+use cairn_core::{
+    ids::SessionId,
+    process::{ProcessEntry, ProcessExit, ProcessState, StoppedBy},
+};
+use cairn_protocol::{
+    Empty, InputTaken, Notice, ProcessEnd, ProcessInfo, ProcessInputParams, ProcessInputResult,
+    ProcessOutputParams, ProcessOutputResult, ProcessPhase, ProcessStopParams, ProcessStopper,
+    ProcessesNotification, RequestProblem,
+};
+
+use super::{Sessions, event::SessionEvent};
+use crate::{
+    event::{RequestError, Responder},
+    processes::{ProcessHandle, ProcessSnapshot, Written},
+};
+
+/// Least time between two notifications.
+const INTERVAL: Duration = Duration::from_millis(200);
+/// Longest wait for output.
+const OUTPUT_WAIT: Duration = Duration::from_secs(10);
+/// Longest input in bytes.
+const MAX_INPUT_BYTES: usize = 16 * 1024;
+
+impl Sessions {
+    /// Reports changes of processes as events, until the hub ends.
+    pub(super) fn follow_processes(&self) {
+        let (processes, mailbox) = (Arc::clone(&self.services.processes), self.mailbox.clone());
+        self.services.spawn(async move {
+            loop {
+                mailbox.send(SessionEvent::Processes(processes.changes().await));
+                tokio::time::sleep(INTERVAL).await;
+            }
+        });
+    }
+
+    pub(super) fn publish_processes(&self, sessions: HashSet<SessionId>) {
+        for id in sessions {
+            let processes = self.processes_of(&id);
+            let (session_id, rev) = (id.into(), self.services.next_rev());
+            let note = ProcessesNotification { session_id, rev, processes };
+            self.services.notify(Notice::Processes(note));
+        }
+    }
+
+    pub(super) fn processes_of(&self, session: &SessionId) -> Vec<ProcessInfo> {
+        self.services.processes.snapshots(session).into_iter().map(info).collect()
+    }
+
+    /// Words about processes of this agent that ended, and that it was not told of.
+    pub(super) fn ended_processes(&self, session_id: &SessionId) -> Option<String> {
+        let root = self.root_of(session_id);
+        let ended = self.services.processes.take_untold_ends(root, session_id);
+        let words = |(id, exit): &(u32, ProcessExit)| format!("Process {id} {}.", exit.words());
+        let lines: Vec<String> = ended.iter().map(words).collect();
+        let hint = "process_output reads its last output.";
+        (!lines.is_empty()).then(|| format!("{} {hint}", lines.join(" ")))
+    }
+
+    pub(crate) fn stop_process(&self, params: &ProcessStopParams) -> Result<Empty, RequestError> {
+        let session = SessionId::from(params.session_id.as_str());
+        self.process(&session, params.id)?;
+        self.services.processes.stop(&session, params.id, StoppedBy::User);
+        Ok(Empty {})
+    }
+
+    pub(crate) fn process_input(
+        &self,
+        params: ProcessInputParams,
+        reply: Responder<ProcessInputResult>,
+    ) {
+        if params.text.len() > MAX_INPUT_BYTES {
+            let limit = MAX_INPUT_BYTES as u32;
+            return reply.send(Err(RequestError::new(
+                RequestProblem::ProcessInputTooLong { limit },
+                "This input is too long",
+                "Send it in parts of at most 16 KiB.",
+            )));
+        }
+        match self.process(&params.session_id.as_str().into(), params.id) {
+            Err(error) => reply.send(Err(error)),
+            Ok((_, process)) => self.services.spawn(async move {
+                let taken = match process.write(&params.text, false).await {
+                    Written::All => InputTaken::All,
+                    Written::Part(_) => InputTaken::Part,
+                    Written::Closed => InputTaken::None,
+                };
+                reply.send(Ok(ProcessInputResult { taken }));
+            }),
+        }
+    }
+
+    /// Answers once there is output, the process has ended, or the wait is over.
+    pub(crate) fn process_output(
+        &self,
+        params: ProcessOutputParams,
+        reply: Responder<ProcessOutputResult>,
+    ) {
+        let session = SessionId::from(params.session_id.as_str());
+        let processes = Arc::clone(&self.services.processes);
+        match self.process(&session, params.id) {
+            Err(error) => reply.send(Err(error)),
+            Ok((_, process)) => self.services.spawn(async move {
+                let (progress, is_last) = process.watch_on(params.since, OUTPUT_WAIT).await;
+                let entry = processes.get(&session, params.id);
+                let exit = match entry.map(|(entry, _)| entry.state) {
+                    Some(ProcessState::Ended(exit)) => exit,
+                    Some(ProcessState::Running { .. }) | None => ProcessExit::Lost,
+                };
+                let ended = is_last.then(|| end(exit));
+                let (text, missed, end) = (progress.text, progress.missed, progress.end);
+                reply.send(Ok(ProcessOutputResult { text, missed, end, ended }));
+            }),
+        }
+    }
+
+    fn process(
+        &self,
+        session: &SessionId,
+        id: u32,
+    ) -> Result<(ProcessEntry, ProcessHandle), RequestError> {
+        self.services.processes.get(session, id).ok_or_else(|| {
+            RequestError::new(
+                RequestProblem::ProcessUnknown { id },
+                format!("There is no process {id} in this session any more"),
+                "Ask the agent to start it again.",
+            )
+        })
+    }
+}
+
+fn info(ProcessSnapshot { entry, ended_at, written, tail }: ProcessSnapshot) -> ProcessInfo {
+    let start = entry.start;
+    let phase = match entry.state {
+        ProcessState::Running { stopping } => {
+            ProcessPhase::Running { stopping: stopping.is_some() }
+        }
+        ProcessState::Ended(exit) => {
+            ProcessPhase::Ended { end: end(exit), at: ended_at.unwrap_or(start.started_at) }
+        }
+    };
+    ProcessInfo {
+        id: entry.id,
+        command: start.command,
+        plan_item: start.plan_item,
+        input: start.input,
+        terminal: start.terminal,
+        started_at: start.started_at,
+        phase,
+        written,
+        tail,
+    }
+}
+
+fn end(exit: ProcessExit) -> ProcessEnd {
+    match exit {
+        ProcessExit::Code(code) => ProcessEnd::Code { code },
+        ProcessExit::Signal(signal) => ProcessEnd::Signal { signal },
+        ProcessExit::Stopped(by) => ProcessEnd::Stopped {
+            by: match by {
+                StoppedBy::Agent => ProcessStopper::Agent,
+                StoppedBy::User => ProcessStopper::User,
+                StoppedBy::Turn => ProcessStopper::Turn,
+            },
+        },
+        ProcessExit::TooManyProcesses => ProcessEnd::TooManyProcesses,
+        ProcessExit::Lost => ProcessEnd::Lost,
+    }
+}
