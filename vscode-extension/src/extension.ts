@@ -23,6 +23,7 @@ import { Agent, reasonOf } from "./daemon/agent";
 import { EditPort } from "./edits/applyEdit";
 import { ApprovalPrompt } from "./plan/approvals";
 import { PlanCommands } from "./plan/commands";
+import { ProcessCommands } from "./plan/processes";
 import { PlanHistory } from "./plan/history";
 import type { Row } from "./plan/rows";
 import { PlanTree } from "./plan/tree";
@@ -51,6 +52,7 @@ import { SubagentStore } from "./stores/subagents";
 import { DraftStore } from "./stores/drafts";
 import { ModeStore } from "./stores/mode";
 import { PlanStore } from "./stores/plan";
+import { ProcessStore } from "./stores/processes";
 import { QuestionStore } from "./stores/questions";
 import { QueueStore } from "./stores/queue";
 import { Reading } from "./stores/reading";
@@ -78,6 +80,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
   const reading = new Reading(transcript, (sessionId, end) => readPage(daemon, sessionId, end), reasonOf);
   const status = new StatusStore();
   const subagents = new SubagentStore();
+  const processes = new ProcessStore();
   const modes = new ModeStore(
     context.workspaceState,
     () =>
@@ -114,6 +117,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
       sessions.open(session);
       queue.open(session);
       session.subagents.forEach((subagent) => subagents.update(subagent));
+      processes.open(session);
       plans.restore(session.plan);
       await history.refresh();
     },
@@ -132,9 +136,10 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     credentials,
     baselines,
     edits,
-    new PlanTree({ ...stores, subagents }),
+    new PlanTree({ ...stores, subagents, processes }),
     history,
     new PlanCommands(plans, reviews),
+    new ProcessCommands(daemon, processes, sessions),
     new EditsTree(reviews, plans, context.workspaceState),
     new HunkDecorations(reviews, context.extensionUri),
     new ReadingPlace(edits),
@@ -209,6 +214,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
   const reviewBatcher = new Batcher<ReviewNotification>((news) => reviews.update(...news));
   daemon.onNotification(notifications.review, (review) => reviewBatcher.add(review));
   daemon.onNotification(notifications.queue, (next) => queue.update(next));
+  daemon.onNotification(notifications.processes, (next) => processes.update(next));
   daemon.onNotification(notifications.usage, (usage) => sessions.updateUsage(usage));
   daemon.onNotification(notifications.status, (next) => status.update(next));
 
@@ -229,6 +235,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
         approvals.clear();
         questions.clear();
         sessions.disconnect();
+        processes.disconnect();
       }
     }),
   );
@@ -249,6 +256,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
       reviews.restore(state.reviews);
       sessions.restore(open);
       queue.restore(open);
+      processes.restore(open);
       subagents.restore(open.flatMap((session) => session.subagents));
       plans.restore(open.find(({ sessionId }) => sessionId === sessions.current)?.plan);
       await history.refresh();

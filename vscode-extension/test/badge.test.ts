@@ -10,6 +10,7 @@ import { QuestionStore } from "../src/stores/questions";
 import { QueueStore } from "../src/stores/queue";
 import { ReviewStore } from "../src/stores/review";
 import { SessionStore } from "../src/stores/session";
+import { ProcessStore } from "../src/stores/processes";
 import { SubagentStore } from "../src/stores/subagents";
 import { drawn, git } from "./vscode";
 
@@ -27,6 +28,7 @@ it("the badge of the plan counts open questions and edits, not open steps", () =
     queue: new QueueStore(),
     questions: new QuestionStore(),
     subagents: new SubagentStore(),
+    processes: new ProcessStore(),
   });
   const badge = (): string | undefined => drawn.findLast((line) => line.startsWith("badge cairn.plan"));
 
@@ -51,6 +53,7 @@ it("the badge of the plan counts open questions and edits, not open steps", () =
     queue: new QueueStore(),
     questions: new QuestionStore(),
     subagents: new SubagentStore(),
+    processes: new ProcessStore(),
   });
   const file = { uri: "file:///w/a.md", path: "a.md", rev: 1, kind: "edited", hunks: [{ id: "1" } as Hunk] } as const;
   reviews.update({ ...file, hunks: [...file.hunks], waiting: true });

@@ -14,6 +14,7 @@ import { ApprovalStore } from "../src/stores/approval";
 import { Batcher } from "../src/stores/batcher";
 import { type Memory, ModeStore } from "../src/stores/mode";
 import { PlanStore } from "../src/stores/plan";
+import { ProcessStore } from "../src/stores/processes";
 import { SubagentStore } from "../src/stores/subagents";
 import { QuestionStore } from "../src/stores/questions";
 import { QueueStore } from "../src/stores/queue";
@@ -104,6 +105,7 @@ describe("reports about a hundred files at once", () => {
       queue: new QueueStore(),
       questions: new QuestionStore(),
       subagents: new SubagentStore(),
+      processes: new ProcessStore(),
     });
     new FileBadges(reviews);
     new HunkLenses(reviews);

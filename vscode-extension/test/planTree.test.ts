@@ -7,6 +7,7 @@ import { ApprovalStore } from "../src/stores/approval";
 import { ModeStore } from "../src/stores/mode";
 import { PlanStore } from "../src/stores/plan";
 import { QuestionStore } from "../src/stores/questions";
+import { ProcessStore } from "../src/stores/processes";
 import { QueueStore } from "../src/stores/queue";
 import { ReviewStore } from "../src/stores/review";
 import { SessionStore } from "../src/stores/session";
@@ -26,7 +27,7 @@ function setUp() {
     queue: new QueueStore(),
     questions: new QuestionStore(),
   };
-  const tree = new PlanTree({ ...stores, subagents: new SubagentStore() });
+  const tree = new PlanTree({ ...stores, subagents: new SubagentStore(), processes: new ProcessStore() });
   sessions.update({ sessionId: "s", turnId: "t", rev: 1, phase: { kind: "started", text: "Fix the cart" } });
   return { plans, tree };
 }

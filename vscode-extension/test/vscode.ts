@@ -72,12 +72,22 @@ export const l10n = {
 /** Redraws that were requested of the window, in order. */
 export const drawn: string[] = [];
 
-export class EventEmitter {
-  readonly event = (): { dispose(): void } => ({ dispose: () => {} });
-  fire(): void {
+export class EventEmitter<T = unknown> {
+  readonly #listeners = new Set<(value: T) => void>();
+
+  readonly event = (listener: (value: T) => void): { dispose(): void } => {
+    this.#listeners.add(listener);
+    return { dispose: () => this.#listeners.delete(listener) };
+  };
+
+  fire(value: T): void {
     drawn.push("event");
+    this.#listeners.forEach((listener) => listener(value));
   }
-  dispose(): void {}
+
+  dispose(): void {
+    this.#listeners.clear();
+  }
 }
 
 /** The tree view that was made last, in the hands of a test. */
@@ -367,3 +377,11 @@ export const window = {
     close: (tab: FakeTab) => Promise.resolve(desk.closed.push(tab) > 0),
   },
 };
+
+export class CancellationTokenSource {
+  readonly token = { isCancellationRequested: false };
+
+  cancel(): void {
+    this.token.isCancellationRequested = true;
+  }
+}

@@ -106,6 +106,8 @@ function textOf(row: Row | undefined): string | undefined {
       return plain(row.item.text);
     case "subagent":
       return plain(row.subagent.title);
+    case "process":
+      return row.process.command;
     case "approval":
     case "decide":
     case "ready":

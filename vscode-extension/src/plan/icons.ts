@@ -1,6 +1,8 @@
 import * as vscode from "vscode";
 
 import type { EndReason, ToolState } from "../protocol";
+import { isRunning } from "../stores/processes";
+import { hasFailed } from "../text/processes";
 import type { SubagentRow, ItemRow, Row } from "./rows";
 import { isDeclaredOnly } from "./rows";
 
@@ -31,6 +33,12 @@ export function iconOf(row: Row): vscode.ThemeIcon {
       return vscode.ThemeIcon.File;
     case "command":
       return commandIcon(row.command.state, row.parent.running);
+    case "process":
+      return isRunning(row.process)
+        ? themed("server-process", "cairn.activeForeground")
+        : hasFailed(row.process)
+          ? themed("error", "list.errorForeground")
+          : new vscode.ThemeIcon("circle-slash");
     case "dropped":
       return themed("dash", "descriptionForeground");
     case "queued":

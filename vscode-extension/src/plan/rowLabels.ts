@@ -8,6 +8,7 @@ import * as counted from "../text/counts";
 import { oneExactLine, oneLine, visible } from "../text/display";
 import { messageText } from "../text/messages";
 import { duration, spokenDuration } from "../text/duration";
+import { lastLine, processState } from "../text/processes";
 import {
   type SubagentRow,
   type AnswerRow,
@@ -18,6 +19,7 @@ import {
   type FileRow,
   type HistoryRow,
   type ItemRow,
+  type ProcessRow,
   type QueuedRow,
   type ReadyRow,
   type RootRow,
@@ -61,6 +63,8 @@ export function rowText(row: Row): RowText {
       return fileText(row);
     case "command":
       return commandText(row);
+    case "process":
+      return processText(row);
     case "dropped":
       return droppedText(row);
     case "queued":
@@ -332,6 +336,19 @@ function commandText({ command, parent }: CommandRow): RowText {
     description: list(quiet ? "" : state, elapsedMs === undefined ? "" : duration(elapsedMs)),
     tooltip: lines(oneLine(command.title, 1_000), capitalised(elapsedMs === undefined ? state : t("{0} after {1}", state, duration(elapsedMs)))),
     spoken: list(title, state, elapsedMs === undefined ? "" : spoken(elapsedMs)),
+  };
+}
+
+function processText({ process }: ProcessRow): RowText {
+  // Short, so that its state is in sight beside it.
+  const command = oneExactLine(process.command, 24);
+  const state = processState(process);
+  const last = process.phase.kind === "running" ? lastLine(process) : "";
+  return {
+    label: command,
+    description: last === "" ? state : `${state} · ${last}`,
+    tooltip: lines(oneExactLine(process.command, 1_000), t("Process {0}: {1}", process.id, state), visible(process.tail.slice(-1_000))),
+    spoken: list(t("Process {0}", command), state, last),
   };
 }
 

@@ -7,6 +7,7 @@ import type {
   LinkedFile,
   PlanItem,
   PlanNotification,
+  ProcessInfo,
   ReviewNotification,
 } from "../protocol";
 import type { Turn } from "../stores/session";
@@ -26,7 +27,8 @@ export type Row =
   | QueuedRow
   | HistoryRow
   | EarlierRow
-  | SubagentRow;
+  | SubagentRow
+  | ProcessRow;
 
 export interface ApprovalRow {
   readonly kind: "approval";
@@ -100,7 +102,9 @@ export interface ItemRow {
   readonly running: boolean;
   /** True if it has rows of subagents. */
   readonly subagents: boolean;
-  /** True while a subagent works for it; the row is then open. */
+  /** Processes that were started for it. */
+  readonly processes: readonly ProcessInfo[];
+  /** True while a subagent works or a process runs for it; the row is then open. */
   readonly live: boolean;
 }
 
@@ -134,6 +138,14 @@ export interface DroppedRow {
   readonly texts: readonly string[];
 }
 
+/** Process, under the item in progress when it was started while the turn runs, else below the plan. */
+export interface ProcessRow {
+  readonly kind: "process";
+  readonly parent?: ItemRow;
+  readonly sessionId: string;
+  readonly process: ProcessInfo;
+}
+
 /** Queued follow-up. */
 export interface QueuedRow {
   readonly kind: "queued";
@@ -165,7 +177,13 @@ export const isDeclaredOnly = ({ status, calls }: PlanItem): boolean => status =
 /** The rows of a plan's items. `work` adds the state of the running turn and of the review. */
 export function itemRows(
   parent: RootRow | EarlierRow | SubagentRow,
-  work: (item: PlanItem) => { readonly activity: string; readonly edits: number; readonly subagents?: boolean; readonly live?: boolean },
+  work: (item: PlanItem) => {
+    readonly activity: string;
+    readonly edits: number;
+    readonly subagents?: boolean;
+    readonly processes?: readonly ProcessInfo[];
+    readonly live?: boolean;
+  },
 ): ItemRow[] {
   const plan = planOf(parent);
   const byId = new Map(plan.items.map((item) => [item.id, item]));
@@ -179,6 +197,7 @@ export function itemRows(
     blockers: item.blockedBy.flatMap((id) => byId.get(id) ?? []),
     running: runs(parent),
     subagents: false,
+    processes: [],
     live: false,
     ...work(item),
   }));
@@ -206,7 +225,7 @@ function runs(row: RootRow | EarlierRow | SubagentRow): boolean {
   }
 }
 
-/** Rows that open by themselves while a subagent works, and fold up when it has ended. */
+/** Rows that open by themselves while a subagent works or a process runs, and fold up afterwards. */
 export const isLive = (row: Row): boolean => (row.kind === "item" || row.kind === "subagent") && row.live;
 
 /** One name per row, kept for as long as it is the same thing: VS Code hangs the expansion on it. */
@@ -236,6 +255,8 @@ export function idOf(row: Row): string {
       return `${idOf(row.parent)}:file:${row.file.uri}`;
     case "command":
       return `${idOf(row.parent)}:command:${row.command.callId}`;
+    case "process":
+      return `process:${row.sessionId}:${row.process.id}${row.parent === undefined ? "" : ":item"}`;
     case "dropped":
       return `${idOf(row.parent)}:dropped`;
     case "queued":
@@ -264,6 +285,8 @@ export function contextOf(row: Row): string {
       return row.kind;
     case "subagent":
       return row.live ? "subagent running" : "subagent";
+    case "process":
+      return row.process.phase.kind === "running" ? "process.running" : "process";
     case "turn":
       return row.turn.phase.kind === "ended" ? "turn.ended" : row.turn.phase.kind === "started" ? "turn.running" : "turn";
     case "root": {

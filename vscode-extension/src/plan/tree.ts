@@ -1,11 +1,12 @@
 import * as vscode from "vscode";
 import { l10n } from "vscode";
 
-import type { SubagentNotification } from "../protocol";
+import type { ProcessInfo, SubagentNotification } from "../protocol";
 import type { ApprovalStore } from "../stores/approval";
 import type { SubagentStore } from "../stores/subagents";
 import type { ModeStore } from "../stores/mode";
 import type { PlanStore } from "../stores/plan";
+import { type ProcessStore, isRunning } from "../stores/processes";
 import type { QueueStore } from "../stores/queue";
 import type { QuestionStore } from "../stores/questions";
 import type { ReviewStore } from "../stores/review";
@@ -13,6 +14,7 @@ import type { SessionStore, Turn } from "../stores/session";
 import { answersNeeded } from "../text/counts";
 import { label } from "../text/display";
 import { messageText } from "../text/messages";
+import { hasFailed } from "../text/processes";
 import { iconOf } from "./icons";
 import { readyPlan } from "./planReady";
 import {
@@ -41,6 +43,7 @@ interface Sources {
   readonly modes: ModeStore;
   readonly queue: QueueStore;
   readonly subagents: SubagentStore;
+  readonly processes: ProcessStore;
 }
 
 const REVEAL_TRIES = 3;
@@ -72,7 +75,7 @@ export class PlanTree implements vscode.TreeDataProvider<Row>, vscode.Disposable
   readonly onDidChangeTreeData = this.#changed.event;
 
   constructor(private readonly sources: Sources) {
-    const { plans, sessions, approvals, questions, reviews, modes, queue, subagents } = sources;
+    const { plans, sessions, approvals, questions, reviews, modes, queue, subagents, processes } = sources;
     this.#view = vscode.window.createTreeView<Row>("cairn.plan", { treeDataProvider: this });
     this.#subscriptions = vscode.Disposable.from(
       this.#changed,
@@ -100,6 +103,7 @@ export class PlanTree implements vscode.TreeDataProvider<Row>, vscode.Disposable
         }
       }),
       subagents.onDidChange(() => this.#refresh()),
+      processes.onDidChange(() => this.#refresh()),
       plans.onDidChange(({ reveal }) => {
         this.#refresh();
         void (reveal ? this.#reveal() : this.#revealRunning());
@@ -147,6 +151,7 @@ export class PlanTree implements vscode.TreeDataProvider<Row>, vscode.Disposable
       case "turn":
       case "file":
       case "command":
+      case "process":
       case "dropped":
       case "queued":
         return [];
@@ -194,7 +199,9 @@ export class PlanTree implements vscode.TreeDataProvider<Row>, vscode.Disposable
       waiting.push({ kind: "ready", turn: ready, open: plan?.turnId === ready.turnId ? openItems(plan) : 0 });
     }
     if (plan === undefined) {
-      return turn === undefined ? waiting : [...waiting, ...this.#turn({ kind: "turn", turn, waits }), ...this.#queued()];
+      return turn === undefined
+        ? waiting
+        : [...waiting, ...this.#turn({ kind: "turn", turn, waits }), ...this.#processes(undefined), ...this.#queued()];
     }
     const own = turn?.turnId === plan.turnId;
     const root: RootRow = {
@@ -218,6 +225,7 @@ export class PlanTree implements vscode.TreeDataProvider<Row>, vscode.Disposable
       ...(own || turn === undefined ? [] : this.#turn({ kind: "turn", turn, waits })),
       root,
       ...(own ? this.#answer(turn) : []),
+      ...this.#processes(root),
       ...this.#queued(),
       ...history,
     ];
@@ -229,6 +237,20 @@ export class PlanTree implements vscode.TreeDataProvider<Row>, vscode.Disposable
     const phase = sessions.turn?.phase;
     const asks = phase?.kind === "ended" && phase.reason === "needsInput";
     return approvals.waiting.length + reviews.waiting.length + questions.waiting.length + (asks || readyPlan(sessions, modes) !== undefined ? 1 : 0);
+  }
+
+  /** Processes of an item. Once its turn has ended the plan is folded, and they are below it. */
+  #processesOf({ running, plan }: RootRow, item: string): readonly ProcessInfo[] {
+    return running ? this.sources.processes.of(plan.sessionId).filter(({ planItem }) => planItem === item) : [];
+  }
+
+  /** Other processes that run, and the newest that failed. */
+  #processes(root: RootRow | undefined): Row[] {
+    const sessionId = this.sources.sessions.current ?? "";
+    const shown = new Set(root?.plan.items.flatMap(({ id }) => this.#processesOf(root, id)));
+    const others = this.sources.processes.of(sessionId).filter((process) => !shown.has(process));
+    const failed = others.findLast(hasFailed);
+    return others.filter((process) => isRunning(process) || process === failed).map((process) => ({ kind: "process", sessionId, process }));
   }
 
   #queued(): Row[] {
@@ -245,7 +267,10 @@ export class PlanTree implements vscode.TreeDataProvider<Row>, vscode.Disposable
       activity: status === "inProgress" ? activity : "",
       edits: reviews.ofItem(root.plan.sessionId, id).length,
       subagents: subagents.some(({ parent }) => parent.planItem === id),
-      live: root.running && subagents.some(({ parent, phase }) => parent.planItem === id && phase.kind !== "ended"),
+      processes: this.#processesOf(root, id),
+      live:
+        this.#processesOf(root, id).some(isRunning) ||
+        (root.running && subagents.some(({ parent, phase }) => parent.planItem === id && phase.kind !== "ended")),
     }));
   }
 
@@ -305,6 +330,7 @@ export class PlanTree implements vscode.TreeDataProvider<Row>, vscode.Disposable
     const commands = row.item.commands.filter(({ callId }) => !below.has(callId));
     return [
       ...subagents.map((subagent) => this.#subagent(row, subagent, row.running)),
+      ...row.processes.map((process): Row => ({ kind: "process", parent: row, sessionId: row.sessionId, process })),
       ...files.map((file): Row => {
         const edits = this.sources.reviews.ofItem(row.sessionId, id, file.uri).length;
         return { kind: "file", parent: row, file, edits };
@@ -422,7 +448,9 @@ function expansionOf(row: Row, opened: boolean, folded: boolean): vscode.TreeIte
       if (row.live) {
         return folded ? Collapsed : Expanded;
       }
-      return row.parent.kind !== "earlier" && (row.subagents || row.item.files.length + row.item.commands.length > 0) ? own : None;
+      return row.parent.kind !== "earlier" && (row.subagents || row.processes.length + row.item.files.length + row.item.commands.length > 0)
+        ? own
+        : None;
     case "history":
     case "earlier":
       return own;
@@ -433,6 +461,7 @@ function expansionOf(row: Row, opened: boolean, folded: boolean): vscode.TreeIte
     case "turn":
     case "file":
     case "command":
+    case "process":
     case "dropped":
     case "queued":
       return None;
@@ -454,6 +483,8 @@ function commandOf(row: Row): vscode.Command | undefined {
       return { command: "cairn.showConversation", title: l10n.t("Show Conversation") };
     case "file":
       return { command: "cairn.openPlanFile", title: l10n.t("Open"), arguments: [row] };
+    case "process":
+      return { command: "cairn.watchProcess", title: l10n.t("Watch Process"), arguments: [row] };
     case "subagent":
       return row.subagent.total === 0 ? { command: "cairn.showConversation", title: l10n.t("Show Conversation") } : undefined;
     case "root":

@@ -1,0 +1,37 @@
+import { l10n } from "vscode";
+
+import type { ProcessEnd, ProcessInfo } from "../protocol";
+import { oneLine } from "./display";
+
+const { t } = l10n;
+
+/** State of a process in a few words. */
+export function processState({ phase }: ProcessInfo): string {
+  if (phase.kind === "running") {
+    return phase.stopping ? t("stopping") : t("running");
+  }
+  return endOfProcess(phase.end);
+}
+
+export function endOfProcess(end: ProcessEnd): string {
+  switch (end.kind) {
+    case "code":
+      return t("ended with exit code {0}", end.code);
+    case "signal":
+      return t("ended by signal {0}", end.signal);
+    case "stopped":
+      return end.by === "user" ? t("stopped by you") : end.by === "agent" ? t("stopped by the agent") : t("stopped with its turn");
+    case "tooManyProcesses":
+      return t("stopped: it had started too many processes");
+    case "lost":
+      return t("ended by a fault of Cairn");
+  }
+}
+
+/** True if a process ended by itself with an error. */
+export function hasFailed({ phase }: ProcessInfo): boolean {
+  return phase.kind === "ended" && phase.end.kind !== "stopped" && !(phase.end.kind === "code" && phase.end.code === 0);
+}
+
+/** Last line that a process wrote. */
+export const lastLine = ({ tail }: ProcessInfo): string => oneLine(tail.split("\n").at(-1) ?? "", 80);
