@@ -407,6 +407,16 @@ atTurn?: string, };
 
 export type Hunk = { id: string, sessionId: string, turnId: string, planItem?: string, 
 /**
+ * Text of that plan item when the edit was made, at most 200 bytes: the plan may be of a session
+ * that is not in view, and may have changed. Absent for edits of earlier versions. Since 1.4.
+ */
+planItemText?: string, 
+/**
+ * Call that made the edit, the newest one if several did; the hunks of an `agent/tool` are those
+ * that name it. Since 1.4.
+ */
+callId?: string, 
+/**
  * Whole lines of the live text; empty (`start == end`) where text was only removed.
  */
 range: Range, 
@@ -1111,7 +1121,11 @@ items: Array<PlanItem>, completed: number, total: number, rounds: number,
  */
 usage: Usage, };
 
-export type SubagentOrigin = { sessionId: string, planItem?: string, };
+export type SubagentOrigin = { sessionId: string, 
+/**
+ * Its call that made the edit. Since 1.4.
+ */
+callId?: string, planItem?: string, };
 
 export type SubagentPhase = { "kind": "waiting" } | { "kind": "running" } | { "kind": "ended", reason: EndReason, };
 

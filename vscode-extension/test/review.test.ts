@@ -177,6 +177,31 @@ describe("edits by plan item", () => {
     expect(shown([], ["1"])).toEqual([]);
   });
 
+  it("keep the steps of other sessions, and of a plan that dropped them, by their words", () => {
+    const of = (sessionId: string, planItem: string, planItemText: string): Partial<Hunk> => ({ sessionId, planItem, planItemText });
+    const hunks = placed(
+      hunk("h1", 1, of("r", "10", "Later")),
+      hunk("h2", 3, of("s", "1", "As it was")),
+      hunk("h3", 5, of("r", "9", "Sooner")),
+      hunk("h4", 7, of("r", "10", "Later")),
+      hunk("h5", 9, of("s", "7", "Dropped")),
+      hunk("h6", 11, { sessionId: "r", planItem: "9" }),
+      hunk("h7", 13, of("z", "1", "Newest")),
+      hunk("h8", 15),
+    );
+    const groups = byPlanItem(hunks, "s", [item("1")]);
+    expect(
+      groups.map(({ sessionId, item: step, placed: own }) => [sessionId, step?.content, step?.status, own.map((each) => each.hunk.id).join(" ")]),
+    ).toEqual([
+      ["s", item("1").content, "pending", "h2"],
+      ["s", "Dropped", undefined, "h5"],
+      ["z", "Newest", undefined, "h7"],
+      ["r", "Sooner", undefined, "h3 h6"],
+      ["r", "Later", undefined, "h1 h4"],
+      ["s", undefined, undefined, "h8"],
+    ]);
+  });
+
   it("include the items of earlier plans of the session", () => {
     const plans = new PlanStore();
     plans.update(plan("t2", ["2", "3"]));

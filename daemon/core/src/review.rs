@@ -49,6 +49,9 @@ pub struct Origin {
     pub call: CallId,
     /// The plan item that was in progress.
     pub plan_item: Option<String>,
+    /// Its text at that time: the plan may change, and may be of a session that is not in memory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan_item_text: Option<String>,
     /// The subagent that made it, if one did. The fields above then name the call that started it:
     /// the subagent has ended when its work is decided.
     /// Stored as `child`, the name in the journals of earlier versions.

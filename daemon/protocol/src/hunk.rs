@@ -22,6 +22,16 @@ pub struct Hunk {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub plan_item: Option<String>,
+    /// Text of that plan item when the edit was made, at most 200 bytes: the plan may be of a session
+    /// that is not in view, and may have changed. Absent for edits of earlier versions. Since 1.4.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub plan_item_text: Option<String>,
+    /// Call that made the edit, the newest one if several did; the hunks of an `agent/tool` are those
+    /// that name it. Since 1.4.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub call_id: Option<String>,
     /// Whole lines of the live text; empty (`start == end`) where text was only removed.
     pub range: Range,
     /// Removed lines, without the last line's terminator.

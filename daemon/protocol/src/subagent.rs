@@ -58,6 +58,10 @@ pub struct ParentCall {
 #[serde(rename_all = "camelCase")]
 pub struct SubagentOrigin {
     pub session_id: String,
+    /// Its call that made the edit. Since 1.4.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub call_id: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub plan_item: Option<String>,

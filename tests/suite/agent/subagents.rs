@@ -194,7 +194,10 @@ async fn the_work_of_a_subagent_belongs_to_its_parents_plan_item() {
     let [hunk] = &test.hunks("a").await[..] else { panic!("one hunk") };
     assert_eq!((&hunk.session_id, &hunk.turn_id), (&end.session_id, &end.turn_id));
     assert_eq!(hunk.plan_item.as_ref(), Some(&of_parent.id));
+    assert_eq!(hunk.plan_item_text.as_deref(), Some("Change"));
+    assert_eq!(hunk.call_id.as_deref(), Some("k1"));
     let by = hunk.subagent.as_ref().unwrap();
+    assert_eq!(by.call_id.as_deref(), Some("c2"));
     assert_eq!(by.session_id, of_subagent.session_id);
     assert_eq!(by.plan_item.as_ref(), Some(&of_subagent.items[0].id));
     let scope =

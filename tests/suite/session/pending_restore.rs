@@ -65,6 +65,55 @@ async fn pending_hunks_are_restored_and_can_be_decided() {
 }
 
 #[tokio::test]
+async fn the_step_and_the_call_of_an_edit_are_known_after_a_restart_and_another_session() {
+    let test = TestDaemon::open(Wire::Anthropic, &[("a", TEXT)]).await;
+    let first = test
+        .play([
+            plan("p1", &[('>', "Change two"), (' ', "Change five")]),
+            edit("c1", "a", "two", "2"),
+            plan("p2", &[('x', "Change two"), ('>', "Change five")]),
+            edit("c2", "a", "five", "5"),
+            say("Done."),
+        ])
+        .await;
+    let test = test.restart().await;
+    let second = test
+        .play([
+            plan("p1", &[('>', "Tell"), (' ', "Read")]),
+            edit("c1", "a", "one", "1"),
+            say("Done."),
+        ])
+        .await;
+    assert_ne!(first.session_id, second.session_id);
+    let hunks = test.hunks("a").await;
+    let steps: Vec<_> = hunks
+        .iter()
+        .map(|hunk| {
+            (hunk.session_id.as_str(), hunk.plan_item_text.as_deref(), hunk.call_id.as_deref())
+        })
+        .collect();
+    assert_eq!(
+        steps,
+        [
+            (second.session_id.as_str(), Some("Tell"), Some("c1")),
+            (first.session_id.as_str(), Some("Change two"), Some("c1")),
+            (first.session_id.as_str(), Some("Change five"), Some("c2")),
+        ]
+    );
+    // Without a plan there is no step.
+    test.play([edit("c1", "a", "six", "6"), say("Done.")]).await;
+    let last = test.hunks("a").await.pop().unwrap();
+    assert_eq!((last.plan_item, last.plan_item_text), (None, None));
+    let scope = Scope::PlanItem {
+        session_id: first.session_id,
+        plan_item: hunks[1].plan_item.clone().unwrap(),
+    };
+    assert_eq!(decide(&test, Decision::Reject, scope).await.applied, 1);
+    assert_eq!(test.disk("a"), "1\ntwo\nthree\nfour\n5\n6\n");
+    test.finish().await;
+}
+
+#[tokio::test]
 async fn decisions_made_before_a_file_is_opened_hold() {
     let test = proposed().await.restart().await;
     let hunk_id = test.hunks("a").await[0].id.clone();

@@ -1,6 +1,6 @@
 import * as vscode from "vscode";
 
-import type { Decision, Hunk, PlanItem, ReviewNotification } from "../protocol";
+import type { Decision, Hunk, ReviewNotification } from "../protocol";
 import type { Memory } from "../stores/mode";
 import type { PlanStore } from "../stores/plan";
 import { type PlacedHunk, type ReviewStore, canAccept, counts, isRemoval, lineCounts } from "../stores/review";
@@ -8,7 +8,7 @@ import { edits, proposedEdits } from "../text/counts";
 import { label, oneLine } from "../text/display";
 import { movedFrom } from "../text/review";
 import { DecidedRows } from "./decidedRows";
-import { type Group, byPlanItem } from "./groups";
+import { type Group, type Step, byPlanItem } from "./groups";
 import { type Keyed, advances, reportWithout } from "./report";
 
 const { t } = vscode.l10n;
@@ -234,15 +234,16 @@ function stepItem({ item: step, sessionId, placed }: Group): vscode.TreeItem {
   item.description = shown;
   item.iconPath = stepIcon(step);
   item.contextValue = "step";
-  item.tooltip = `${name}\n${edits(placed.length)}, ${shown}`;
-  item.accessibilityInformation = { label: `${name}, ${proposedEdits(placed.length)}` };
+  const earlier = step !== undefined && step.status === undefined ? [t("step of another plan")] : [];
+  item.tooltip = [name, ...earlier, `${edits(placed.length)}, ${shown}`].join("\n");
+  item.accessibilityInformation = { label: [name, ...earlier, proposedEdits(placed.length)].join(", ") };
   return item;
 }
 
-function stepIcon(step: PlanItem | undefined): vscode.ThemeIcon {
+function stepIcon(step: Step | undefined): vscode.ThemeIcon {
   switch (step?.status) {
     case undefined:
-      return new vscode.ThemeIcon("dash", new vscode.ThemeColor("descriptionForeground"));
+      return new vscode.ThemeIcon(step === undefined ? "dash" : "history", new vscode.ThemeColor("descriptionForeground"));
     case "completed":
       return new vscode.ThemeIcon("pass-filled", new vscode.ThemeColor("cairn.completedForeground"));
     case "inProgress":

@@ -147,6 +147,7 @@ fn agent(call: &str) -> Author {
         call: call.into(),
         subagent: None,
         plan_item: None,
+        plan_item_text: None,
     })
 }
 

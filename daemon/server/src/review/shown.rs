@@ -107,6 +107,8 @@ impl TrackedFile {
                         session_id: hunk.origin.session.clone().into(),
                         turn_id: hunk.origin.turn.clone().into(),
                         plan_item: hunk.origin.plan_item.clone(),
+                        plan_item_text: hunk.origin.plan_item_text.clone(),
+                        call_id: Some(hunk.origin.call.clone().into()),
                         range: Range { start: line(hunk.new.start), end: line(hunk.new.end) },
                         old_text: without_last_break(old),
                         new_text: without_last_break(new),
@@ -149,6 +151,8 @@ fn hunk_of_operation(operation: &FileOperation, review: Option<&FileReview>) -> 
         session_id: operation.origin.session.clone().into(),
         turn_id: operation.origin.turn.clone().into(),
         plan_item: operation.origin.plan_item.clone(),
+        plan_item_text: operation.origin.plan_item_text.clone(),
+        call_id: Some(operation.origin.call.clone().into()),
         range: Range { start, end: start },
         removed_lines: old.filled_lines() as u32,
         old_text: without_last_break(old.to_string()),
@@ -181,6 +185,7 @@ fn subagent_of(origin: &Origin) -> Option<SubagentOrigin> {
     let subagent = origin.subagent.as_ref()?;
     Some(SubagentOrigin {
         session_id: subagent.session.clone().into(),
+        call_id: Some(subagent.call.clone().into()),
         plan_item: subagent.plan_item.clone(),
     })
 }
@@ -195,6 +200,8 @@ fn shown_outdated(outdated: &Outdated, has_place: bool) -> Hunk {
         session_id: outdated.origin.session.clone().into(),
         turn_id: outdated.origin.turn.clone().into(),
         plan_item: outdated.origin.plan_item.clone(),
+        plan_item_text: outdated.origin.plan_item_text.clone(),
+        call_id: Some(outdated.origin.call.clone().into()),
         range: Range { start: at, end: at },
         removed_lines: count(&outdated.old_text),
         added_lines: count(&outdated.new_text),
@@ -242,6 +249,8 @@ fn bounded<'a>(hunks: impl Iterator<Item = &'a Hunk>) -> Vec<Hunk> {
             session_id: hunk.session_id.clone(),
             turn_id: hunk.turn_id.clone(),
             plan_item: hunk.plan_item.clone(),
+            plan_item_text: hunk.plan_item_text.clone(),
+            call_id: hunk.call_id.clone(),
             subagent: hunk.subagent.clone(),
             range: hunk.range,
             removed_lines: hunk.removed_lines,

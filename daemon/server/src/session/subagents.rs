@@ -14,6 +14,7 @@ use cairn_core::{
     plan::Dialect,
     prompt,
     review::{Origin, SubagentCall},
+    sanitize::excerpt,
     subagent::{self, SubagentEnd, SubagentReport},
     turn::{self, Effect, End, Input, Record, Session},
 };
@@ -43,6 +44,8 @@ use crate::{
 const AT_ONCE: usize = 4;
 /// Maximum number of calls that are kept of an ended subagent.
 const CALLS_KEPT: usize = 50;
+/// Most bytes of the text of a plan item that are kept with each edit.
+const MAX_ITEM_TEXT: usize = 200;
 
 impl Sessions {
     /// Returns the session of the user that this one belongs to: its parent, or itself.
@@ -60,12 +63,22 @@ impl Sessions {
     ) -> Origin {
         let (session, turn, call) = (session_id.to_owned(), turn_id.to_owned(), call_id.to_owned());
         match self.subagents.parent_of(session_id).cloned() {
-            None => Origin { session, turn, call, plan_item, subagent: None },
+            None => {
+                let plan_item_text = self.text_of(session_id, plan_item.as_deref());
+                Origin { session, turn, call, plan_item, plan_item_text, subagent: None }
+            }
             Some(parent) => Origin {
                 subagent: Some(Box::new(SubagentCall { session, turn, call, plan_item })),
                 ..parent
             },
         }
+    }
+
+    /// Text of an item of a session's plan, for its edits.
+    fn text_of(&self, session_id: &SessionId, plan_item: Option<&str>) -> Option<String> {
+        let items = self.entries.get(session_id)?.machine.plan_items();
+        let item = items.iter().find(|item| Some(item.id.as_str()) == plan_item)?;
+        Some(excerpt(&item.content, MAX_ITEM_TEXT))
     }
 
     pub(super) fn start_subagent(

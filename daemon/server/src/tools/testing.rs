@@ -89,6 +89,7 @@ impl Fixture {
                 turn: "t".into(),
                 call: "c".into(),
                 plan_item: None,
+                plan_item_text: None,
                 subagent: None,
             },
             hooks: None,

@@ -112,6 +112,7 @@ pub(crate) fn journal(table: &mut Table) {
                 turn: "t-1".into(),
                 call: call.into(),
                 plan_item: Option::None,
+                plan_item_text: Option::None,
                 subagent: Option::None,
             };
             writer.append(sessions::begun(&origin)).expect("it is taken");
