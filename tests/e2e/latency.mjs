@@ -111,8 +111,11 @@ async function plansAndDecisions({ window, model }) {
     .locator('[aria-label*="scripted"]')
     .waitFor({ timeout: 30 * SECOND });
   await window.foldConversation();
+  // All rows of a plan are in sight only if its view has the side bar for itself.
+  await window.unfold("Proposed Edits", false);
   await task(window);
   const plan = await updates(window, model);
+  await window.unfold("Proposed Edits", true);
   const accept = [];
   const reject = [];
   const proposals = [];
@@ -199,13 +202,22 @@ async function watch({ page }, wanted) {
           resolve(performance.timeOrigin + performance.now());
         }
       };
-      const observer = new MutationObserver(look);
-      observer.observe(document.querySelector('.pane-header:is([aria-label^="Plan"], [aria-label^="Proposed Edits"])').closest(".part"), {
-        subtree: true,
-        childList: true,
-        characterData: true,
-        attributes: true,
+      const part = () => document.querySelector('.pane-header:is([aria-label^="Plan"], [aria-label^="Proposed Edits"])')?.closest(".part");
+      const observer = new MutationObserver(() => {
+        observe();
+        look();
       });
+      // The first plan brings its view: until then only the whole window can be observed.
+      let observed;
+      const observe = () => {
+        const target = part() ?? document.body;
+        if (target !== observed) {
+          observed = target;
+          observer.disconnect();
+          observer.observe(target, { subtree: true, childList: true, characterData: true, attributes: true });
+        }
+      };
+      observe();
     });
   }, wanted);
   return () => page.evaluate(() => globalThis.seen);
