@@ -26,6 +26,9 @@ const LINES = Array.from({ length: 60 }, (_, n) => `  File "src/part_${n}.py", l
 /** PNG of one pixel. */
 const PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
+/** The same, followed by bytes that no reader needs: larger than what the editor keeps in memory. */
+const LARGER = Buffer.concat([Buffer.from(PIXEL, "base64"), Buffer.alloc(30_000)]).toString("base64");
+
 const picker = () => window.page.locator(".quick-input-widget:visible");
 
 step("a message without a model returns to the composer, and is sent once a model is set up", async () => {
@@ -254,12 +257,38 @@ step("attachments of a draft and of the conversation are there after a reload", 
   await window.composer().click();
   await keys().press("Control+v");
   await chip("Pasted text (60 lines)").waitFor();
+  await give("paste", [{ name: "later.png", base64: LARGER }]);
+  await chip("later.png").waitFor();
   // The editor's own storage takes a moment.
   const pasted = Date.now();
   await until(() => Date.now() - pasted > 1_500, 5 * SECOND, "the draft to be kept");
   await window.reload();
   await chip("Pasted text (60 lines)").waitFor({ timeout: 60 * SECOND });
+  await chip("later.png").waitFor();
   await window.article("What went wrong?").locator(".chip", { hasText: "shot.png" }).waitFor();
+  await window.composer().click();
+  await keys().type("And this?");
+  await keys().press("Enter");
+  const request = await model.next();
+  assert.ok(said(request).includes(`data:image/png;base64,${LARGER}`), "the image of the draft is sent");
+  assert.ok(said(request).includes(JSON.stringify(LINES).slice(1, -1)));
+  await request.say("Larger than before.");
+  await window.article("Larger than before.").waitFor();
+});
+
+step("a message that is edited and sent again takes its attachments along", async () => {
+  await window.article("What went wrong?").focus();
+  await keys().press("Enter");
+  await chip("shot.png").waitFor();
+  await chip("Pasted text (60 lines)").waitFor();
+  await window.screenshot("41b composer resend with attachments");
+  assert.equal(await window.composer().inputValue(), "What went wrong?");
+  await window.composer().press("Enter");
+  const request = await model.next();
+  assert.ok(said(request).includes(`data:image/png;base64,${PIXEL}`));
+  assert.ok(said(request).includes(JSON.stringify(LINES).slice(1, -1)));
+  await request.say("Still part 59.");
+  await window.article("Still part 59.").waitFor();
 });
 
 step("at 240 pixels, and in a light theme, no chip is cut off", async () => {

@@ -17,6 +17,7 @@ import { TaskCommands } from "./commands/tasks";
 import { ConversationDocument } from "./conversation/document";
 import { CommandOutputs } from "./conversation/outputs";
 import { questionNotice } from "./conversation/questionNotice";
+import { ContentFolder } from "./conversation/contentFolder";
 import { ComposerMemory } from "./conversation/memory";
 import { ConversationView } from "./conversation/view";
 import { Agent, reasonOf } from "./daemon/agent";
@@ -100,9 +101,10 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
   const edits = new EditPort();
   const current = new CurrentEdit(reviews);
   const history = new PlanHistory(daemon, plans, sessions, log);
-  const tasks = new TaskRequests(daemon, sessions, modes);
+  const tasks = new TaskRequests(daemon, sessions, modes, transcript);
+  const content = context.storageUri && new ContentFolder(vscode.Uri.joinPath(context.storageUri, "drafts"));
   const conversation = new ConversationView(
-    { ...stores, transcript, reading, tasks, memory: new ComposerMemory(context.workspaceState) },
+    { ...stores, transcript, reading, tasks, memory: new ComposerMemory(context.workspaceState, content) },
     setup,
     vscode.Uri.joinPath(context.extensionUri, "dist", "webview"),
     context.workspaceState,

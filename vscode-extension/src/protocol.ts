@@ -24,6 +24,7 @@ export const requests = {
   models: { method: "agent/models" } as RequestMethod<Empty, ModelsResult>,
   serverModels: { method: "agent/models/server" } as RequestMethod<ServerModelsParams, ServerModelsResult>,
   toolOutput: { method: "agent/tool/output" } as RequestMethod<ToolOutputParams, ToolOutputResult>,
+  turnAttachments: { method: "agent/turn/attachments" } as RequestMethod<TurnAttachmentsParams, TurnAttachmentsResult>,
   queueAdd: { method: "agent/queue/add" } as RequestMethod<QueueAddParams, QueueAddResult>,
   queueEdit: { method: "agent/queue/edit" } as RequestMethod<QueueEditParams, Empty>,
   queueDrop: { method: "agent/queue/drop" } as RequestMethod<QueueDropParams, Empty>,
@@ -1242,6 +1243,15 @@ range?: Range, };
 export type TranscriptEntry = { "kind": "turn" } & TurnNotification | { "kind": "message" } & MessageNotification | { "kind": "tool" } & ToolNotification;
 
 export type TrustParams = { trusted: boolean, };
+
+export type TurnAttachmentsParams = { sessionId: string, turnId: string, };
+
+export type TurnAttachmentsResult = { 
+/**
+ * In the order in which they were sent, with `text` and `data`. An image that the model server refused
+ * has no `data`.
+ */
+attachments: Array<Attachment>, };
 
 export type TurnEndProblem = { action?: ActionId, } & ({ "code": "no_api_key", "args": { provider: string, variable: string, } } | { "code": "key_of_other_server", "args": { provider: string, owners: string, origin: string, } } | { "code": "key_rejected", "args": { provider: string, reason: string, } } | { "code": "model_unreachable", "args": { reason: string, } } | { "code": "local_model_unreachable", "args": { reason: string, setting: string, } } | { "code": "model_timeout", "args": { reason: string, } } | { "code": "model_rate_limited", "args": { reason: string, } } | { "code": "model_busy", "args": { reason: string, seconds: number, } } | { "code": "model_server_error", "args": { reason: string, } } | { "code": "answer_cut", "args": { reason: string, } } | { "code": "answer_invalid", "args": { reason: string, } } | { "code": "empty_answer" } | { "code": "unknown_stop", "args": { reason: string, } } | { "code": "model_crashed", "args": { reason: string, } } | { "code": "model_refused" } | { "code": "model_rejected", "args": { reason: string, } } | { "code": "model_not_found", "args": { reason: string, } } | { "code": "model_address", "args": { reason: string, setting: string, } } | { "code": "model_unusable", "args": { reason: string, setting: string, } } | { "code": "no_model_configured", "args": { setting: string, } } | { "code": "http_client_failed", "args": { reason: string, } } | { "code": "replay_script", "args": { reason: string, setting: string, } } | { "code": "hook_refused", "args": { reason: string, setting: string, } } | { "code": "context_full", "args": { reason: string, } } | { "code": "not_compacted", "args": { reason: string, } } | { "code": "repeated_call", "args": { tool: string, } } | { "code": "round_limit", "args": { limit: number, setting: string, } } | { "code": "output_limit", "args": { setting: string, } } | { "code": "interrupted" } | { "code": "runs_elsewhere" });
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 
 import { MOST, imageType, linesOf } from "../src/conversation/attachmentLimits";
 import { problemText } from "../src/commands/entryPoints";
-import { AttachmentTray, sentWith } from "../src/conversation/attachments";
+import { AttachmentTray, sentWith, withContent } from "../src/conversation/attachments";
 import type { Attachment } from "../src/protocol";
 import { best, fuzzyScore } from "../src/text/fuzzy";
 import { commandRows, triggerAt } from "../src/text/trigger";
@@ -31,6 +31,37 @@ describe("content", () => {
 
   it("counts lines, whatever ends them", () => {
     expect([linesOf(""), linesOf("a"), linesOf("a\n"), linesOf("a\nb"), linesOf("a\r\nb\r\n"), linesOf("a\rb\n\nc")]).toEqual([1, 1, 1, 2, 2, 4]);
+  });
+});
+
+describe("a message that is sent again", () => {
+  const range = { start: { line: 1, character: 0 }, end: { line: 2, character: 0 } };
+
+  it("has the content that the session kept, each once", () => {
+    const kept: Attachment[] = [
+      { kind: "text", name: "Pasted", text: "one" },
+      { kind: "file", uri: "file:///w/a.ts", name: "a.ts" },
+      { kind: "text", name: "Pasted", text: "two" },
+      { kind: "selection", uri: "file:///w/a.ts", name: "a.ts", range, text: "line" },
+      { kind: "image", name: "shot.png", mime: "image/png", data: "x" },
+    ];
+    const named = kept.map(({ kind, name = "", uri, range: lines, mime }): Attachment => ({
+      kind,
+      name,
+      ...(uri && { uri }),
+      ...(lines && { range: lines }),
+      ...(mime && { mime }),
+    }));
+    expect(withContent(named, kept)).toEqual({ attachments: [kept[0], named[1], kept[2], kept[3], kept[4]], lost: [] });
+  });
+
+  it("names what is not there: refused by the model server, or of another message", () => {
+    const named: Attachment[] = [
+      { kind: "image", name: "shot.png" },
+      { kind: "text", name: "Pasted" },
+      { kind: "folder", uri: "file:///w/src" },
+    ];
+    expect(withContent(named, [{ kind: "image", name: "shot.png" }])).toEqual({ attachments: [named[2]], lost: [named[0], named[1]] });
   });
 });
 

@@ -7,7 +7,7 @@ import type { Mention } from "../src/conversation/mentions";
 import type { FromPage, ToPage } from "../src/conversation/messages";
 import type { Port } from "../src/conversation/port";
 import { firstOf } from "../src/review/checkpoints";
-import type { ApproveParams, TurnNotification } from "../src/protocol";
+import type { ApproveParams, Attachment, TurnNotification } from "../src/protocol";
 import { ApprovalStore } from "../src/stores/approval";
 import { ModeStore } from "../src/stores/mode";
 import { PlanStore } from "../src/stores/plan";
@@ -15,7 +15,7 @@ import { QuestionStore } from "../src/stores/questions";
 import { QueueStore } from "../src/stores/queue";
 import { type ReadPage, Reading } from "../src/stores/reading";
 import { ReviewStore } from "../src/stores/review";
-import { SessionStore } from "../src/stores/session";
+import { SessionStore, type Turn } from "../src/stores/session";
 import { StatusStore } from "../src/stores/status";
 import { TranscriptStore } from "../src/stores/transcript";
 
@@ -59,7 +59,12 @@ function open() {
     reading: new Reading(transcript, read, (error) => (error as Error).message),
     memory: new ComposerMemory(memento),
   };
-  const tasks = { say: vi.fn(() => Promise.resolve()), cancel: vi.fn(() => Promise.resolve()) };
+  const tasks = {
+    say: vi.fn(() => Promise.resolve()),
+    cancel: vi.fn(() => Promise.resolve()),
+    again: vi.fn<(turn: Turn) => Promise<void>>(() => Promise.resolve()),
+    contentOf: vi.fn<TaskRequests["contentOf"]>(() => Promise.resolve({ attachments: [], lost: [] })),
+  };
   let now = 10_000;
   const port = {
     context: () => ({ activeFile: "file:///w/a.ts" }),
@@ -276,6 +281,44 @@ describe("the conversation view", () => {
     await it.say({ type: "send", text: "Look", context: false, queue: false });
     expect(it.tasks.say).toHaveBeenLastCalledWith("Look", undefined, {}, false, [pasted]);
     expect(it.sent("state").at(-1)?.state.chips).toEqual([]);
+  });
+
+  it("attaches again what was sent with a message, and names what is not there any more", async () => {
+    const it = open();
+    it.show();
+    await it.say({ type: "ready" });
+    const attachments: Attachment[] = [
+      { kind: "image", name: "shot.png" },
+      { kind: "text", name: "Pasted" },
+    ];
+    const began = turn(1, { phase: { kind: "started", text: "Look", attachments } });
+    it.transcript.turn(began);
+    it.sessions.update(began);
+    const shot: Attachment = { kind: "image", name: "shot.png", data: "iVBORw0KGgo=" };
+    it.tasks.contentOf.mockResolvedValueOnce({ attachments: [shot], lost: [{ kind: "text", name: "Pasted" }] });
+    await it.say({ type: "resend", id: "user:t" });
+    expect(it.tasks.contentOf).toHaveBeenCalledWith("s", "t", attachments);
+    expect(it.sent("refused")).toMatchObject([{ reason: "Pasted is no longer there, so it was not attached again." }]);
+    it.tasks.contentOf.mockRejectedValueOnce(new Error("The disk is full."));
+    await it.say({ type: "resend", id: "user:t" });
+    expect(it.sent("refused")).toMatchObject([{ reason: "The attachments of the message could not be read: The disk is full." }]);
+    await it.say({ type: "send", text: "Look closer", context: false, queue: false });
+    expect(it.tasks.say).toHaveBeenLastCalledWith("Look closer", "s", {}, false, [shot]);
+  });
+
+  it("tries a task again with what was attached to it, and gives its words back if that fails", async () => {
+    const it = open();
+    it.show();
+    await it.say({ type: "ready" });
+    it.begin();
+    const end = { kind: "ended", reason: "failed", summary: "", openItems: 0, usage: { inputTokens: 0, outputTokens: 0, cachedTokens: 0 } } as const;
+    it.sessions.update(turn(2, { phase: end }));
+    await it.say({ type: "again", turn: "t" });
+    expect(it.tasks.again).toHaveBeenLastCalledWith(expect.objectContaining({ sessionId: "s", turnId: "t", text: "Fix it" }));
+    expect(it.sent("failed")).toEqual([]);
+    it.tasks.again.mockRejectedValueOnce(new Error("shot.png is no longer there."));
+    await it.say({ type: "again", turn: "t" });
+    expect(it.sent("failed")).toMatchObject([{ text: "Fix it", reason: "shot.png is no longer there." }]);
   });
 
   it("puts a pasted text into the box again", async () => {

@@ -5,6 +5,7 @@ import { pageHtml } from "../src/conversation/html";
 import { isInside, readTarget } from "../src/conversation/links";
 import { ComposerMemory } from "../src/conversation/memory";
 import { MAX_TEXT, readMessage } from "../src/conversation/messages";
+import type { Attachment } from "../src/protocol";
 
 describe("a message of the page", () => {
   it.each([
@@ -132,6 +133,60 @@ describe("the texts of the composer", () => {
     expect(again.history).toEqual(["second", "first"]);
     again.setDraft("s", "");
     expect(memory(kept).of.draft("s")).toBe("");
+  });
+
+  describe("with attachments", () => {
+    const disk = () => {
+      const files = new Map<string, string>();
+      return {
+        files,
+        write: (name: string, content: string) => Promise.resolve(void files.set(name, content)),
+        read: (name: string) => {
+          const content = files.get(name);
+          return content === undefined ? Promise.reject(new Error("gone")) : Promise.resolve(content);
+        },
+        keep: (names: ReadonlySet<string>) =>
+          Promise.resolve([...files.keys()].filter((name) => !names.has(name)).forEach((name) => files.delete(name))),
+      };
+    };
+    const kept = new Map<string, unknown>();
+    const memento = {
+      get: (key: string) => kept.get(key),
+      update: (key: string, value: unknown) => kept.set(key, JSON.parse(JSON.stringify(value))),
+    };
+    const shot: Attachment = { kind: "image", name: "shot.png", data: "A".repeat(50_000) };
+    const small: Attachment = { kind: "text", name: "Pasted", text: "one\ntwo" };
+
+    it("outlive the window, images in files that go when they are sent", async () => {
+      const at = disk();
+      const of = new ComposerMemory(memento, at);
+      of.setAttachments("s", [shot, small]);
+      of.setAttachments("other", [shot]);
+      await of.whole([]);
+      expect([at.files.size, JSON.stringify([...kept]).length < 2_000]).toEqual([1, true]);
+      const again = new ComposerMemory(memento, at);
+      expect(again.attachments("s")).toMatchObject([{ kind: "image", name: "shot.png" }, small]);
+      // A chip that is added does not touch the file of the others.
+      again.setAttachments("s", [...again.attachments("s"), { kind: "file", uri: "file:///w/a.ts" }]);
+      expect((await again.whole(again.attachments("s"))).slice(0, 2)).toEqual([shot, small]);
+      again.setAttachments("s", []);
+      await again.whole([]);
+      expect(at.files.size).toBe(1);
+      again.setAttachments("other", []);
+      await again.whole([]);
+      expect(at.files.size).toBe(0);
+    });
+
+    it("are said to be gone if their file is", async () => {
+      const at = disk();
+      const of = new ComposerMemory(memento, at);
+      of.setAttachments("s", [shot]);
+      await of.whole([]);
+      at.files.clear();
+      await expect(of.whole(new ComposerMemory(memento, at).attachments("s"))).rejects.toThrow(
+        "shot.png is no longer there. Remove it from the message",
+      );
+    });
   });
 
   it("are bounded", () => {

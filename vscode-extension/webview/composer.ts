@@ -1,4 +1,4 @@
-import { type FromPage, MAX_TEXT, type ViewState } from "../src/conversation/messages";
+import { type FromPage, type Item, MAX_TEXT, type ViewState } from "../src/conversation/messages";
 import { Chips } from "./chips";
 import { button, h, icon, iconButton } from "./dom";
 import { takeTransfer } from "./intake";
@@ -79,19 +79,18 @@ export class Composer {
   }
 
   /** Takes a sent message back into the box, below what is written there, and offers to restore the files edited since. */
-  resend(
-    { id, text }: { readonly id: string; readonly text: string },
-    { attached, edited }: { readonly attached: boolean; readonly edited: boolean },
-  ): void {
+  resend({ id, text, attachments }: Extract<Item, { kind: "user" }>, edited: boolean): void {
     if (this.#text.disabled) {
       return;
     }
     const now = this.#text.value;
-    this.write(now.trim() === "" ? text : `${now}\n${text}`);
+    this.write(now.trim() === "" || text === "" ? now + text : `${now}\n${text}`);
+    if (attachments.length > 0) {
+      this.post({ type: "resend", id });
+    }
     this.#text.setSelectionRange(this.#text.value.length, this.#text.value.length);
-    const words = [t("resendNote"), ...(attached ? [t("resendAttachments")] : [])].join(" ");
     const restore = button(t("resendRestore"), "link-button", () => this.post({ type: "restore", id }));
-    this.#note.replaceChildren(icon("info"), h("span", "grow", {}, words), ...(edited ? [restore] : []));
+    this.#note.replaceChildren(icon("info"), h("span", "grow", {}, t("resendNote")), ...(edited ? [restore] : []));
     this.#note.hidden = false;
   }
 

@@ -45,13 +45,10 @@ export function drawItem(item: Item, port: ItemPort, open: boolean): Drawn {
       const scrolls = item.text.length > 400 ? { tabindex: "0" } : {};
       const title = item.time === "" ? undefined : item.time;
       const bubble = item.text === "" ? undefined : h("div", "bubble", { ...scrolls, title }, visible(item.text));
-      const actions: ItemAction[] =
-        item.text === ""
-          ? []
-          : [
-              { icon: "edit", words: t("resend"), className: "resend", keys: "Enter", run: () => port.resend(item) },
-              copyAction(item.id, t("copyMessage"), port),
-            ];
+      const actions: ItemAction[] = [
+        { icon: "edit", words: t("resend"), className: "resend", keys: "Enter", run: () => port.resend(item) },
+        ...(item.text === "" ? [] : [copyAction(item.id, t("copyMessage"), port)]),
+      ];
       const element = article("user", title === undefined ? t("you") : `${t("you")}, ${title}`, drawSent(item), bubble);
       return { element: withActions(element, element, actions) };
     }

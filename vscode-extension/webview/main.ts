@@ -60,7 +60,7 @@ const itemPort: ItemPort = {
     polite.textContent = "";
     setTimeout(() => (polite.textContent = t("copied")), 50);
   },
-  resend: (message) => composer.resend(message, { attached: message.attachments.length > 0, edited: list.editedSince(message.id) }),
+  resend: (message) => composer.resend(message, list.editedSince(message.id)),
   edit: (action, { uri = "", turn, rev }) => post({ type: "edit", action, uri, turn, rev, words: "" }),
 };
 const list = new List(

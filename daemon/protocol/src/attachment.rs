@@ -46,6 +46,22 @@ pub enum AttachmentKind {
     Image,
 }
 
+/// Requests what the user attached to the messages of a turn, to send a message again. Since 1.4.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct TurnAttachmentsParams {
+    pub session_id: String,
+    pub turn_id: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct TurnAttachmentsResult {
+    /// In the order in which they were sent, with `text` and `data`. An image that the model server refused
+    /// has no `data`.
+    pub attachments: Vec<Attachment>,
+}
+
 impl UserText for Vec<Attachment> {
     fn each_user_text(&mut self, visit: &mut dyn FnMut(&mut String)) {
         for attachment in self {

@@ -7,7 +7,8 @@ use crate::{
     Attachment, Empty, EndReason, MessageNotification, ModelsResult, PlanNotification, ProcessInfo,
     QueueNotification, Range, ReadOnlyProblem, ReviewMode, ReviewNotification, ReviewProblem,
     ServerModelsParams, ServerModelsResult, StatusNotification, SubagentNotification,
-    ToolNotification, TurnNotification, UsageNotification, UserText,
+    ToolNotification, TurnAttachmentsParams, TurnAttachmentsResult, TurnNotification,
+    UsageNotification, UserText,
     method::{declare_client_notifications, declare_client_requests},
 };
 
@@ -456,6 +457,7 @@ declare_client_requests! {
     Models("agent/models", Empty {}) -> ModelsResult,
     ServerModels("agent/models/server", ServerModelsParams {}) -> ServerModelsResult,
     ToolOutput("agent/tool/output", ToolOutputParams {}) -> ToolOutputResult,
+    TurnAttachments("agent/turn/attachments", TurnAttachmentsParams {}) -> TurnAttachmentsResult,
 }
 
 /// Tells whether the user trusts the workspace. A notification. Before it

@@ -54,6 +54,7 @@ mod processes;
 mod queue;
 mod rules;
 mod sandbox;
+mod sent_attachments;
 mod session_list;
 mod standard_client;
 mod status;

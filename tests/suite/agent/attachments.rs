@@ -6,7 +6,7 @@ use std::fs;
 use cairn_protocol::{
     Attachment, AttachmentKind, Empty, EndReason, Notice, Position, QueueAdd, QueueAddParams,
     Range, RunTask, RunTaskParams, RunTaskResult, State, Steer, SteerParams, TranscriptEntry,
-    TurnNotice, TurnPhase,
+    TurnAttachments, TurnAttachmentsParams, TurnNotice, TurnPhase,
 };
 use cairn_tests::model_server::{Recorded, Response, Wire};
 use serde_json::{Value, json};
@@ -227,6 +227,47 @@ async fn a_resumed_session_still_has_its_attachments() {
     let later = requests.last().unwrap().json().to_string();
     assert_eq!(later.matches(PIXEL).count(), 1);
     assert!(later.contains("attached: a.txt, lines 1 to 1:"));
+}
+
+#[tokio::test]
+async fn the_attachments_of_a_turn_can_be_sent_again_also_after_a_restart() {
+    let test = TestDaemon::open(Wire::OpenAi, &[("a.txt", "one\n")]).await;
+    test.script([say("Seen."), say("Other."), say("Again.")]);
+    let uri = test.uri("a.txt");
+    let sent = vec![image(PIXEL), selection(&uri, 1, 1, "one"), pasted("Traceback"), file(&uri)];
+    let turn = run(&test, "Look", sent.clone()).await.unwrap();
+    test.editor.turn_end(&turn.turn_id).await;
+    let other = RunTaskParams {
+        text: "And this".into(),
+        session_id: Some(turn.session_id.clone()),
+        attachments: vec![pasted("another text")],
+        ..RunTaskParams::default()
+    };
+    let other = test.editor.request::<RunTask>(other).await.unwrap();
+    test.editor.turn_end(&other.turn_id).await;
+    let attached = async |test: &TestDaemon, session: &str, turn: &str| {
+        let params = TurnAttachmentsParams { session_id: session.into(), turn_id: turn.into() };
+        test.editor.request::<TurnAttachments>(params).await
+    };
+    let before = attached(&test, &turn.session_id, &turn.turn_id).await.unwrap().attachments;
+    assert_eq!(before[0].data.as_deref(), Some(PIXEL));
+    let texts: Vec<_> = before.iter().map(|one| one.text.as_deref()).collect();
+    assert_eq!(texts, [None, Some("one"), Some("Traceback"), None]);
+    let test = test.restart().await;
+    let again = attached(&test, &turn.session_id, &turn.turn_id).await.unwrap().attachments;
+    assert_eq!(again, before);
+    let none = attached(&test, &turn.session_id, "another turn").await.unwrap().attachments;
+    assert_eq!(none, []);
+    assert_eq!(
+        attached(&test, "s-unknown", "t").await.unwrap_err()["data"]["code"],
+        "session_not_found"
+    );
+    // What came back is sent like any other.
+    let turn = run(&test, "Look", again).await.unwrap();
+    test.editor.turn_end(&turn.turn_id).await;
+    let requests = test.finish().await;
+    let [first, .., last] = requests.as_slice() else { panic!() };
+    assert_eq!(newest(first), newest(last));
 }
 
 #[tokio::test]

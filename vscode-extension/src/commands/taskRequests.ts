@@ -1,7 +1,11 @@
+import { l10n } from "vscode";
+
+import { type Again, chipLabel, withContent } from "../conversation/attachments";
 import type { Agent } from "../daemon/agent";
 import { type Attachment, type ReviewMode, type TaskContext, requests } from "../protocol";
 import type { ModeStore } from "../stores/mode";
 import type { SessionStore, Turn } from "../stores/session";
+import type { TranscriptStore } from "../stores/transcript";
 
 /** Requests that start, steer, queue and end tasks, for commands and for the composer. A failure is the caller's to show. */
 export class TaskRequests {
@@ -9,6 +13,7 @@ export class TaskRequests {
     private readonly agent: Agent,
     private readonly sessions: SessionStore,
     private readonly modes: ModeStore,
+    private readonly transcript: TranscriptStore,
   ) {}
 
   /** A turn of a session, or of a new one. */
@@ -22,6 +27,24 @@ export class TaskRequests {
     const session = sessionId === undefined ? {} : { sessionId };
     const started = await this.agent.request(requests.runTask, { text, ...session, mode, context, ...sent(attachments) });
     this.modes.began(started.sessionId, started.turnId, mode);
+  }
+
+  /** The task of an ended turn once more, with what was attached to it. */
+  async again({ sessionId, turnId, text }: Turn): Promise<void> {
+    const first = this.transcript.get(`user:${turnId}`);
+    const sentWith = first?.kind === "message" ? first.attachments : undefined;
+    const { attachments, lost } = await this.contentOf(sessionId, turnId, sentWith ?? []);
+    if (lost.length > 0) {
+      throw new Error(l10n.t("{0} is no longer there. Attach it anew, or send the message without it.", lost.map(chipLabel).join(", ")));
+    }
+    await this.start(text, sessionId, {}, undefined, attachments);
+  }
+
+  /** Attachments of a message of a turn, with their content, to be sent again. */
+  async contentOf(sessionId: string, turnId: string, sentWith: readonly Attachment[]): Promise<Again> {
+    const inStore = sentWith.some(({ kind }) => kind !== "file" && kind !== "folder");
+    const { attachments } = inStore ? await this.agent.request(requests.turnAttachments, { sessionId, turnId }) : { attachments: [] };
+    return withContent(sentWith, attachments);
   }
 
   async steer(turn: Turn, text: string, attachments: readonly Attachment[] = []): Promise<void> {

@@ -200,7 +200,7 @@ export class TaskCommands implements vscode.Disposable {
     } else if (turn.phase.kind === "started") {
       vscode.window.setStatusBarMessage(vscode.l10n.t("Cairn: a task is running. Cancel it first, or wait for its end."), 5_000);
     } else {
-      await this.#start(turn.text, turn.sessionId, {});
+      await this.#try(turn.sessionId, turn.text, () => this.tasks.again(turn));
     }
   }
 

@@ -44,6 +44,36 @@ export function sentWith(text: string, attachments: readonly Attachment[]): { re
   return { text: attachments.length > 0 && text === names ? "" : text, attachments: attachments.map(sentChip) };
 }
 
+/** Attachments of a message that is sent again, and those whose content is not there any more. */
+export interface Again {
+  readonly attachments: readonly Attachment[];
+  readonly lost: readonly Attachment[];
+}
+
+/** Attachments as a message names them, with the content that the session has kept. Files and folders are read anew. */
+export function withContent(sentWith: readonly Attachment[], kept: readonly Attachment[]): Again {
+  const left = [...kept];
+  const [attachments, lost]: [Attachment[], Attachment[]] = [[], []];
+  for (const named of sentWith) {
+    if (named.kind === "file" || named.kind === "folder") {
+      attachments.push(named);
+      continue;
+    }
+    const at = left.findIndex((other) => nameOf(other) === nameOf(named) && (other.data ?? other.text) !== undefined);
+    const [found] = at < 0 ? [] : left.splice(at, 1);
+    if (found === undefined) {
+      lost.push(named);
+    } else {
+      attachments.push(found);
+    }
+  }
+  return { attachments, lost };
+}
+
+function nameOf({ kind, name, uri, range }: Attachment): string {
+  return JSON.stringify([kind, name, uri, range]);
+}
+
 /** Attachments for files, and the number of files that cannot be attached. */
 export interface Found {
   readonly attachments: readonly Attachment[];

@@ -3,9 +3,11 @@ import { l10n } from "vscode";
 import type { TaskRequests } from "../commands/taskRequests";
 import { reasonOf } from "../daemon/agent";
 import type { Attachment } from "../protocol";
+import type { Turn } from "../stores/session";
+import type { Entry } from "../stores/transcript";
 import { oneLine } from "../text/display";
 import { MOST } from "./attachmentLimits";
-import { AttachmentTray, contentOf } from "./attachments";
+import { AttachmentTray, chipLabel, contentOf } from "./attachments";
 import type { ComposerMemory } from "./memory";
 import type { Mention } from "./mentions";
 import { type FromPage, type ToPage, VERSION } from "./messages";
@@ -73,8 +75,14 @@ export class Composing {
         owner.changed();
         break;
       case "expand": {
-        const text = this.tray.remove(owner.session(), message.id)?.text;
-        owner.post({ v: VERSION, type: "insert", text: text ?? "" });
+        const session = owner.session();
+        const attachment = this.tray.remove(session, message.id);
+        try {
+          const [whole] = attachment === undefined ? [] : await memory.whole([attachment]);
+          owner.post({ v: VERSION, type: "insert", text: whole?.text ?? "" });
+        } catch (error) {
+          this.#refuse(reasonOf(error));
+        }
         owner.changed();
         break;
       }
@@ -99,7 +107,8 @@ export class Composing {
     // Until it has arrived it is a draft: a window that closes meanwhile does not lose it.
     memory.setDraft(session, text);
     try {
-      await tasks.say(text, session === "" ? undefined : session, withContext ? this.port.context() : {}, queue, attachments);
+      const whole = await memory.whole(attachments);
+      await tasks.say(text, session === "" ? undefined : session, withContext ? this.port.context() : {}, queue, whole);
     } catch (error) {
       this.tray.settle(session, attachments);
       this.owner.changed();
@@ -117,7 +126,31 @@ export class Composing {
     this.owner.post({ v: VERSION, type: "sent" });
   }
 
+  /** Attaches what was sent with a message, to send it again. */
+  async resend({ session, turn, attachments = [] }: Extract<Entry, { kind: "message" }>): Promise<void> {
+    try {
+      const again = await this.tasks.contentOf(session, turn, attachments);
+      this.attach(session, again.attachments);
+      if (again.lost.length > 0) {
+        this.#refuse(l10n.t("{0} is no longer there, so it was not attached again.", again.lost.map(chipLabel).join(", ")));
+      }
+    } catch (error) {
+      this.#refuse(l10n.t("The attachments of the message could not be read: {0}", reasonOf(error)));
+    }
+  }
+
+  /** Sends the task of an ended turn again. If that fails, the page gets its words. */
+  async again(turn: Turn): Promise<void> {
+    try {
+      await this.tasks.again(turn);
+    } catch (error) {
+      this.owner.post({ v: VERSION, type: "failed", text: turn.text, reason: reasonOf(error) });
+      this.port.refused(turn.text, error);
+    }
+  }
+
   attach(session: string, attachments: readonly Attachment[]): void {
+    this.tray.restore(session, this.memory.attachments(session));
     if (!attachments.every((attachment) => this.tray.add(session, attachment))) {
       this.#refuse(l10n.t("At most {0} attachments can be sent with a message.", MOST));
     }

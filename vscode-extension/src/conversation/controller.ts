@@ -195,7 +195,7 @@ export class ConversationController implements Disposable {
       case "again": {
         const turn = sessions.turn;
         if (turn?.turnId === message.turn && turn.phase.kind === "ended" && turn.text !== "") {
-          await this.#composing.send(turn.text, false, false);
+          await this.#composing.again(turn);
         }
         break;
       }
@@ -235,6 +235,13 @@ export class ConversationController implements Disposable {
       case "copy":
         copyText(this.port, this.parts.reading.get(message.id), this.#turns());
         break;
+      case "resend": {
+        const entry = this.parts.reading.get(message.id);
+        if (entry?.kind === "message" && entry.role === "user") {
+          await this.#composing.resend(entry);
+        }
+        break;
+      }
       case "restore": {
         const turns = [...this.#turns().keys()];
         const from = turns.indexOf(this.parts.reading.get(message.id)?.turn ?? "");

@@ -288,6 +288,8 @@ export type FromPage =
   | { readonly type: "openSession"; readonly id: string }
   /** Restores the files from before the message of the user with this id. */
   | { readonly type: "restore"; readonly id: string }
+  /** Attaches again what was sent with the message of the user with this id. */
+  | { readonly type: "resend"; readonly id: string }
   | {
       readonly type: "approve";
       readonly id: string;
@@ -407,6 +409,7 @@ export function readMessage(value: unknown): FromPage | undefined {
     }
     case "output":
     case "restore":
+    case "resend":
     case "copy": {
       const { id } = fields;
       return isCall(id) ? { type, id } : undefined;

@@ -78,7 +78,6 @@ export function pageStrings(): Readonly<Record<string, string>> {
     resend: l10n.t("Edit and Resend"),
     resendNote: l10n.t("Sent as a new message. What the agent did since stays."),
     resendRestore: l10n.t("Restore Files…"),
-    resendAttachments: l10n.t("Its attachments are not taken along."),
     working: l10n.t("Working"),
     retrying: l10n.t("Retrying"),
     newItems: l10n.t("New messages"),

@@ -2,7 +2,7 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
 
 import { TEXT_CHARS } from "../../src/conversation/attachmentLimits";
-import type { FromPage, ViewState } from "../../src/conversation/messages";
+import type { FromPage, SentChip, ViewState } from "../../src/conversation/messages";
 import { pageStrings } from "../../src/conversation/strings";
 import { Composer } from "../composer";
 import { setStrings } from "../strings";
@@ -81,23 +81,35 @@ beforeEach(() => {
 });
 
 describe("a message that is edited and sent again", () => {
+  const message = (text: string, attachments: readonly SentChip[] = []) =>
+    ({ id: "user:1", kind: "user", text, first: true, time: "", attachments }) as const;
+  const chip: SentChip = { icon: "file-media", label: "shot.png", target: "" };
   const note = () => document.querySelector(".resend-note:not([hidden])");
 
   it("comes below what is written, and is a new message", () => {
     const it = open();
     it.write("Also this.");
-    it.composer.resend({ id: "user:1", text: "Fix it" }, { attached: true, edited: false });
+    it.composer.resend(message("Fix it"), false);
     expect(it.box.value).toBe("Also this.\nFix it");
-    expect(note()?.textContent).toBe("Sent as a new message. What the agent did since stays. Its attachments are not taken along.");
+    expect(note()?.textContent).toBe("Sent as a new message. What the agent did since stays.");
+    expect(it.sent("resend")).toEqual([]);
     expect(document.activeElement).toBe(it.box);
     it.key("Enter");
     expect(it.sent("send")).toMatchObject([{ text: "Also this.\nFix it" }]);
     expect(note()).toBeNull();
   });
 
+  it("brings its attachments, also without words", () => {
+    const it = open();
+    it.write("Also this.");
+    it.composer.resend(message("", [chip]), false);
+    expect(it.box.value).toBe("Also this.");
+    expect(it.sent("resend")).toEqual([{ type: "resend", id: "user:1" }]);
+  });
+
   it("offers to restore the files that were edited since", () => {
     const it = open();
-    it.composer.resend({ id: "user:1", text: "Fix it" }, { attached: false, edited: true });
+    it.composer.resend(message("Fix it"), true);
     const [restore] = note()?.querySelectorAll("button") ?? [];
     expect(restore?.textContent).toBe("Restore Files…");
     restore?.click();

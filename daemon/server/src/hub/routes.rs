@@ -5,7 +5,7 @@ use cairn_protocol::{
     ForkSession, ListRules, ListSessions, Models, OpenSession, PlanHistory, ProcessInput,
     ProcessOutput, ProcessStop, QueueAdd, QueueDrop, QueueEdit, QueueSend, RenameSession,
     RequestProblem, RestoreCheckpoint, RestoreSession, RevokeRule, RunTask, SearchSessions,
-    ServerModels, State, Steer, ToolOutput, UndoDecision,
+    ServerModels, State, Steer, ToolOutput, TurnAttachments, UndoDecision,
 };
 
 use super::{components::Components, router::Router};
@@ -36,6 +36,9 @@ pub(super) fn routes() -> Router<Components> {
     });
     router.on::<ProcessInput>(|all, params, reply| all.sessions.process_input(params, reply));
     router.on::<ProcessOutput>(|all, params, reply| all.sessions.process_output(params, reply));
+    router.on::<TurnAttachments>(|all, params, reply| {
+        all.sessions.turn_attachments(params, reply);
+    });
     router.on::<PlanHistory>(|all, params, reply| all.ask(reply, |it| it.plan_history(&params)));
 
     // Sessions.

@@ -365,7 +365,7 @@ impl Sessions {
         });
     }
 
-    fn journal_of(&self, id: &SessionId) -> Outcome<PathBuf> {
+    pub(super) fn journal_of(&self, id: &SessionId) -> Outcome<PathBuf> {
         let folder =
             self.state_dir.as_ref().filter(|_| session_list::is_id(id)).ok_or_else(unknown)?;
         Ok(sessions::journal_path(folder, id))
@@ -448,7 +448,7 @@ impl Sessions {
 }
 
 /// Waits until the queued records are in the file, or their writing failed.
-async fn saved(writer: Option<Arc<Writer>>) {
+pub(super) async fn saved(writer: Option<Arc<Writer>>) {
     if let Some(writer) = writer {
         let saving = writer.sync();
         drop(writer);
@@ -456,7 +456,7 @@ async fn saved(writer: Option<Arc<Writer>>) {
     }
 }
 
-async fn blocking<T: Send + 'static>(
+pub(super) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Fault> + Send + 'static,
 ) -> Result<T, Fault> {
     let done = tokio::task::spawn_blocking(work).await;
@@ -479,7 +479,7 @@ fn unreadable(error: io::Error) -> RequestError {
     )
 }
 
-fn unknown_or(fault: Fault) -> RequestError {
+pub(super) fn unknown_or(fault: Fault) -> RequestError {
     match fault {
         Fault::Unknown => unknown(),
         Fault::UnknownTurn => RequestError::new(

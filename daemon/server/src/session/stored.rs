@@ -4,7 +4,7 @@
 //! until its place in the journal is decided.
 
 use cairn_core::{
-    conversation::Attached,
+    conversation::{Attached, AttachedContent},
     ids::{SessionId, TurnId},
 };
 use cairn_protocol::{
@@ -234,6 +234,20 @@ impl From<ListedSession> for SessionSummary {
 /// Returns attachments as clients get them, without their content.
 pub(super) fn attachments(attached: &[Attached]) -> Vec<Attachment> {
     attached.iter().map(|one| StoredAttachment::from(one).into()).collect()
+}
+
+/// Returns an attachment with its content. The daemon reads a file again when it is sent.
+pub(super) fn with_content(attached: &Attached) -> Attachment {
+    let shown = Attachment::from(StoredAttachment::from(attached));
+    match &attached.content {
+        AttachedContent::Text(text) | AttachedContent::Selection { text, .. } => {
+            Attachment { text: Some(text.clone()), ..shown }
+        }
+        AttachedContent::Image(image) => Attachment { data: Some(image.data.clone()), ..shown },
+        AttachedContent::File { .. } | AttachedContent::Folder | AttachedContent::RefusedImage => {
+            shown
+        }
+    }
 }
 
 /// Names of attachments, in place of words that the user did not write.

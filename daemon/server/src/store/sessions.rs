@@ -19,6 +19,7 @@ use sha2::{Digest as _, Sha256};
 
 use self::transcript::Transcript;
 pub use self::{
+    attached::attached,
     calls::{
         StoredCall, StoredCallState, StoredCommand, StoredKind, StoredParent, StoredStats,
         StoredTarget,
@@ -34,6 +35,7 @@ pub use self::{
 };
 use super::journal::{self, Damage, Journal, JournalAccess, Recovery};
 
+mod attached;
 mod calls;
 mod digest;
 mod lines;

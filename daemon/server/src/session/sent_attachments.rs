@@ -1,0 +1,37 @@
+//! Content of the attachments of a sent message, read from the journal of its session.
+
+use cairn_core::ids::{SessionId, TurnId};
+use cairn_protocol::{TurnAttachmentsParams, TurnAttachmentsResult};
+
+use super::{
+    Sessions,
+    session_list::{blocking, saved, unknown_or},
+    stored,
+};
+use crate::{event::Responder, store::sessions};
+
+impl Sessions {
+    /// Reads what the user attached to the messages of a turn.
+    pub(crate) fn turn_attachments(
+        &self,
+        params: TurnAttachmentsParams,
+        reply: Responder<TurnAttachmentsResult>,
+    ) {
+        let id = SessionId::from(params.session_id);
+        let path = match self.journal_of(&id) {
+            Ok(path) => path,
+            Err(error) => return reply.send(Err(error)),
+        };
+        let writer = self.entries.get(&id).and_then(|session| session.journal.clone());
+        let turn = TurnId::from(params.turn_id);
+        self.services.spawn(async move {
+            saved(writer).await;
+            let read = blocking(move || {
+                let attached = sessions::attached(&path, &turn)?;
+                let attachments = attached.iter().map(stored::with_content).collect();
+                Ok(TurnAttachmentsResult { attachments })
+            });
+            reply.send(read.await.map_err(unknown_or));
+        });
+    }
+}
