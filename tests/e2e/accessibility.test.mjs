@@ -101,7 +101,8 @@ step("the items are reached with the arrow keys", async () => {
   await backToComposer();
   await tabTo(view.locator(".item"), "Shift+Tab");
   await keyboard.press("Home");
-  await focused(view.locator(".item").first()).waitFor();
+  // The checkpoint of the first turn, which unfolds.
+  await focused(view.locator(".item").first().locator(".fold")).waitFor();
   await keyboard.press("End");
   await focused(view.locator(".item").last()).waitFor();
 });

@@ -2,7 +2,7 @@
 // One editor and one window for all; each test goes on where the one before it ended.
 
 import assert from "node:assert/strict";
-import { writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import { until } from "./editor.mjs";
@@ -85,6 +85,25 @@ step("the edits of a file are one row that opens them and takes the decision by 
   await editRow("decided").waitFor();
   await request.say("Said so.");
   await window.article("Said so.").waitFor();
+});
+
+step("a turn that changed files begins with its checkpoint, which leads back by keyboard", async () => {
+  const row = view.locator(".checkpoint").last();
+  await row.waitFor();
+  assert.match(await row.getAttribute("aria-label"), /^Checkpoint \d.*, 1 file$/u);
+  assert.equal(await view.locator(".checkpoint").count(), 1, "none for a turn that only looked");
+  await row.locator(".fold").focus();
+  await window.page.keyboard.press("Enter");
+  await row.getByRole("link", { name: "src/pricing.mjs" }).waitFor();
+  await window.screenshot("41c items checkpoint");
+  const file = join(workspace, "src/pricing.mjs");
+  assert.ok((await readFile(file, "utf8")).includes("Prices in whole cents."));
+  await button("Restore Checkpoint…", row).press("Enter");
+  await window.page.locator(".quick-input-widget:visible .quick-input-title", { hasText: "Restore checkpoint" }).waitFor();
+  assert.equal(await window.page.locator(".quick-input-list .monaco-list-row").count(), 1, "the checkpoint of this turn");
+  await window.page.keyboard.press("Enter");
+  await window.notification("as before").waitFor();
+  await until(async () => !(await readFile(file, "utf8")).includes("Prices in whole cents."), 10 * SECOND, "the file from before the turn");
 });
 
 step("a command tells its exit code and time, and a task what it took", async () => {

@@ -43,6 +43,20 @@ describe("the items of a turn", () => {
     });
   });
 
+  it("begin with a checkpoint if the turn changed files", () => {
+    const turn = [
+      message("1", "user", "Rename it"),
+      edit("2", "a.ts", "+1 −1", { facts: { startedAt: 1_000 } }),
+      edit("3", "a.ts", "+2 −1"),
+      edit("4", "b.ts", "+1 −0", { state: "failed" }),
+      edit("5", "c.ts", "", { state: "running" }),
+    ];
+    expect(items(turn)[0]).toMatchObject({ kind: "checkpoint", message: "1", files: [{ path: "a.ts", uri: "file:///w/a.ts" }] });
+    expect(items(turn)[0]).toHaveProperty("time", expect.stringMatching(/^\d+:\d\d/u));
+    expect(kinds(turn.slice(0, 1))).toEqual(["user"]);
+    expect(kinds([message("1", "user", "Try"), edit("4", "b.ts", "+1 −0", { state: "failed" })])).not.toContain("checkpoint");
+  });
+
   it("tell the lines that were read, the number of matches and the time of the thoughts", () => {
     const range = { start: { line: 11, character: 0 }, end: { line: 40, character: 0 } };
     const turn = [
@@ -161,6 +175,8 @@ describe("the difference to what the page has", () => {
         {
           turn: "t",
           put: [
+            { item: { id: "checkpoint:t" }, after: "" },
+            { item: { id: "1" }, after: "checkpoint:t" },
             { item: { id: "3" }, after: "1" },
             { item: { id: "4" }, after: "3" },
           ],

@@ -13,6 +13,8 @@ export interface ItemPort {
   output(id: string): void;
   copy(id: string): void;
   /** Takes a message of the user back into the composer. */
+  /** Restores the files from before the turn of this message. */
+  restore(message: string): void;
   resend(message: Extract<Item, { kind: "user" }>): void;
   edit(action: "open" | "accept" | "reject", row: Extract<Item, { kind: "edit" }>): void;
 }
@@ -78,6 +80,8 @@ export function drawItem(item: Item, port: ItemPort, open: boolean): Drawn {
     }
     case "notice":
       return { element: drawNotice(item, open) };
+    case "checkpoint":
+      return { element: drawCheckpoint(item, port, open) };
     case "end":
       return { element: drawEnd(item, port) };
   }
@@ -275,6 +279,25 @@ function drawNotice({ text, reminder }: Extract<Item, { kind: "notice" }>, open:
     [h("span", "glyph", { "aria-hidden": "true" }, "·"), unseen(t("told"))],
     t("told"),
     () => [h("div", "faint", {}, words)],
+    open,
+  );
+}
+
+/** A hairline with the checkpoint of a turn, which unfolds to its files. */
+function drawCheckpoint({ message, time, files }: Extract<Item, { kind: "checkpoint" }>, port: ItemPort, open: boolean): HTMLElement {
+  const count = files.length === 1 ? t("checkpointFile") : t("checkpointFiles", files.length);
+  const words = [t("checkpoint"), time].filter((part) => part !== "").join(" ");
+  return folded(
+    "checkpoint",
+    [h("span", "", {}, words), h("span", "", {}, `· ${count}`)],
+    `${words}, ${count}`,
+    () => [
+      h("div", "faint", {}, t("checkpointNote")),
+      ...files.map(({ path, uri }) =>
+        h("div", "row", {}, icon("file"), uri === undefined ? h("span", "grow cut", {}, visible(path)) : opener(visible(path), () => port.open(uri))),
+      ),
+      button(t("checkpointRestore"), "link-button", () => port.restore(message)),
+    ],
     open,
   );
 }

@@ -60,6 +60,7 @@ const itemPort: ItemPort = {
     polite.textContent = "";
     setTimeout(() => (polite.textContent = t("copied")), 50);
   },
+  restore: (id) => post({ type: "restore", id }),
   resend: (message) => composer.resend(message, list.editedSince(message.id)),
   edit: (action, { uri = "", turn, rev }) => post({ type: "edit", action, uri, turn, rev, words: "" }),
 };

@@ -107,7 +107,21 @@ export function turnItems(entries: readonly Entry[], facts: ItemFacts): Draft[] 
     }
   }
   closeWork();
-  return drafts;
+  return [...checkpointDraft(entries, edits), ...drafts];
+}
+
+/** Row above a turn that changed files: what it leads back to. */
+function checkpointDraft(entries: readonly Entry[], edits: ReadonlyMap<string, readonly [Tool, ...Tool[]]>): Draft[] {
+  const changed = [...new Set(edits.values())].filter((calls) => calls.some(({ state }) => state === "done"));
+  const [first] = entries;
+  // A page of a long turn may begin in its midst.
+  if (first?.kind !== "message" || first.role !== "user" || changed.length === 0) {
+    return [];
+  }
+  const id = `checkpoint:${first.turn}`;
+  const time = timeOf(first.at ?? changed[0]?.[0].facts.startedAt);
+  const files = changed.map(([call]) => ({ path: fileOf(named(call)), uri: call.uri }));
+  return [{ id, version: `${files.length} ${time}`, make: () => ({ id, kind: "checkpoint", message: first.id, time, files }) }];
 }
 
 /** Version of the item of a message. */

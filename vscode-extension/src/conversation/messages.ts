@@ -81,6 +81,13 @@ export type Item = Shown &
     | { readonly kind: "subagent"; readonly call: Call; readonly calls: readonly Call[]; readonly earlier: number; readonly report: string }
     | { readonly kind: "step"; readonly text: string; readonly done: boolean; readonly place: string }
     | { readonly kind: "notice"; readonly text: string; readonly reminder: boolean }
+    /** State of the files before the turn; `message` is the id of its first entry. */
+    | {
+        readonly kind: "checkpoint";
+        readonly message: string;
+        readonly time: string;
+        readonly files: readonly { readonly path: string; readonly uri: string | undefined }[];
+      }
     | {
         readonly kind: "end";
         readonly reason: EndReason;

@@ -48,6 +48,7 @@ describe("a long conversation", () => {
         act: () => {},
         edit: () => {},
         output: () => {},
+        restore: () => {},
         copy: (id) => done.push(`copy ${id}`),
         resend: ({ id }) => done.push(`resend ${id}`),
       },
