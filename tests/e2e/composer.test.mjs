@@ -126,6 +126,31 @@ step("a long paste and an image become chips, and reach the model", async () => 
   await window.screenshot("40 composer sent chips");
 });
 
+step("a step of the plan is mentioned by its number or its words", async () => {
+  await window.composer().click();
+  await keys().type("Make a plan");
+  await keys().press("Enter");
+  let request = await model.next();
+  const todo = (content, status) => ({ content, activeForm: content, status });
+  await request.call({ name: "TodoWrite", arguments: { todos: [todo("Round the sums", "completed"), todo("Tell the shop", "pending")] } });
+  request = await model.next();
+  await request.say("A plan of two steps.");
+  await window.article("A plan of two steps.").waitFor();
+  await window.composer().click();
+  await keys().type("Why @shop");
+  await option("Step 2, Tell the shop").waitFor();
+  await window.screenshot("40a composer mention of a step");
+  await option("Step 2, Tell the shop").click();
+  await chip("Step 2").waitFor();
+  assert.equal(await window.composer().inputValue(), "Why @Step 2 ");
+  await window.composer().press("Enter");
+  request = await model.next();
+  assert.ok(said(request).includes("[cairn] attached text Step 2, 1 line:"), said(request));
+  assert.ok(said(request).includes("Tell the shop"));
+  await request.say("It asked.");
+  await window.article("It asked.").waitFor();
+});
+
 step("a text of several lines moves into an editor, and is sent from there to the same session", async () => {
   await window.composer().click();
   await keys().type("First line");
@@ -218,6 +243,13 @@ step("menus open the composer with a draft and what they are about, and send not
   await chip("Terminal selection").waitFor();
   assert.equal(await window.clipboard(), "mine", "the clipboard has its text again");
   await window.screenshot("48 draft from the terminal");
+  await window.composer().click();
+  await keys().type("@Term");
+  await option("Terminal, selected text of the terminal").waitFor();
+  await keys().press("Enter");
+  await until(async () => (await chip("Terminal selection").count()) === 2, 10 * SECOND, "the selection once more, by a mention");
+  assert.equal(await window.clipboard(), "mine", "the clipboard has its text again");
+  await window.composer().fill("");
   await window.command("View: Toggle Panel Visibility");
   const added = window.conversation().locator(".composer .chip.added");
   await until(

@@ -3,7 +3,8 @@ import { describe, expect, it } from "vitest";
 import { MOST, imageType, linesOf } from "../src/conversation/attachmentLimits";
 import { problemText } from "../src/commands/entryPoints";
 import { AttachmentTray, sentWith, withContent } from "../src/conversation/attachments";
-import type { Attachment } from "../src/protocol";
+import { stepMentions } from "../src/conversation/mentions";
+import type { Attachment, PlanItem } from "../src/protocol";
 import { best, fuzzyScore } from "../src/text/fuzzy";
 import { commandRows, triggerAt } from "../src/text/trigger";
 
@@ -31,6 +32,27 @@ describe("content", () => {
 
   it("counts lines, whatever ends them", () => {
     expect([linesOf(""), linesOf("a"), linesOf("a\n"), linesOf("a\nb"), linesOf("a\r\nb\r\n"), linesOf("a\rb\n\nc")]).toEqual([1, 1, 1, 2, 2, 4]);
+  });
+});
+
+describe("the steps of the plan", () => {
+  it("are named by their number, found by their words, and attached as text", async () => {
+    const step = (content: string): PlanItem => ({
+      id: content,
+      content,
+      activeForm: "",
+      status: "pending",
+      files: [],
+      commands: [],
+      blockedBy: [],
+      blocked: false,
+      calls: 0,
+      elapsedMs: 0,
+    });
+    const rows = stepMentions([step("Write the test"), step("Make it pass")]);
+    expect(rows.map(({ label, detail }) => `${label}: ${detail}`)).toEqual(["Step 1: Write the test", "Step 2: Make it pass"]);
+    expect(best("pass", rows, ({ label, detail }) => `${label} ${detail}`, 1)).toEqual([rows[1]]);
+    expect(await rows[1]?.attachment()).toEqual({ kind: "text", name: "Step 2", text: "Make it pass" });
   });
 });
 

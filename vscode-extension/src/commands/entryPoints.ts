@@ -1,7 +1,7 @@
 import * as vscode from "vscode";
 
 import { chipLabel } from "../conversation/attachments";
-import { dropped, gitChanges, pathOf, selectionOf } from "../conversation/mentions";
+import { dropped, gitChanges, pathOf, selectionOf, terminalSelection } from "../conversation/mentions";
 import type { Attachment } from "../protocol";
 import { oneLine } from "../text/display";
 
@@ -12,8 +12,6 @@ interface Composer {
   begin(text: string, attachments: readonly Attachment[]): Promise<void>;
 }
 
-/** Longest selection of a terminal that is attached, in characters; its end counts. */
-const TERMINAL_CHARS = 100_000;
 /** Longest message of a problem that is quoted, in characters. */
 const PROBLEM_CHARS = 300;
 
@@ -65,23 +63,13 @@ export class EntryPoints implements vscode.Disposable {
     await this.composer.begin("", attachments);
   }
 
-  /** The selected text of the terminal. VS Code gives it out over the clipboard only, whose text is put back. */
   async #withTerminal(): Promise<void> {
-    const { clipboard } = vscode.env;
-    const before = await clipboard.readText();
-    await clipboard.writeText("");
-    let text: string;
-    try {
-      await vscode.commands.executeCommand("workbench.action.terminal.copySelection");
-      text = await clipboard.readText();
-    } finally {
-      await clipboard.writeText(before);
-    }
-    if (text.trim() === "") {
+    const selection = await terminalSelection();
+    if (selection === undefined) {
       say(t("Cairn: there is no selected text in the terminal."));
       return;
     }
-    await this.composer.begin("", [{ kind: "text", name: t("Terminal selection"), text: text.slice(-TERMINAL_CHARS) }]);
+    await this.composer.begin("", [selection]);
   }
 
   async #withChanges(): Promise<void> {

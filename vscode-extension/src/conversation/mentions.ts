@@ -1,6 +1,6 @@
 import * as vscode from "vscode";
 
-import type { Attachment } from "../protocol";
+import type { Attachment, PlanItem } from "../protocol";
 import type { Found } from "./attachments";
 import { best } from "../text/fuzzy";
 
@@ -20,6 +20,8 @@ const FRESH_MS = 10_000;
 /** Longest text of problems or changes, in characters. */
 const TEXT_CHARS = 100_000;
 const PROBLEMS = 200;
+/** Longest selection of a terminal that is attached, in characters; its end counts. */
+const TERMINAL_CHARS = 100_000;
 
 /** The part of the API of VS Code's git extension that is used. */
 interface GitExtension {
@@ -36,9 +38,14 @@ export class MentionFinder {
   #files: readonly vscode.Uri[] = [];
   #read = Number.NEGATIVE_INFINITY;
 
+  /** `steps`: those of the plan in view. */
+  constructor(private readonly steps: () => readonly PlanItem[]) {}
+
   async find(query: string): Promise<readonly Mention[]> {
     const open = best(query, openFiles(), pathOf, ROWS).map(fileMention);
     const special = best(query, specials(), ({ label }) => label, ROWS);
+    // A long plan would hide the rest of the list.
+    const steps = query === "" ? [] : best(query, stepMentions(this.steps()), ({ label, detail }) => `${label} ${detail}`, 5);
     const known = new Set(openFiles().map(String));
     const files = await this.#allFiles();
     const others = files.filter((uri) => !known.has(uri.toString()));
@@ -46,6 +53,7 @@ export class MentionFinder {
     return [
       ...open.slice(0, 4),
       ...special,
+      ...steps,
       ...best(query, others, pathOf, ROWS).map(fileMention),
       ...best(query, foldersOf(files), pathOf, 3).map(folderMention),
       ...symbols,
@@ -144,8 +152,37 @@ function specials(): Mention[] {
       detail: vscode.l10n.t("errors and warnings of the workspace"),
       attachment: () => Promise.resolve(problems()),
     },
+    {
+      icon: "terminal",
+      label: vscode.l10n.t("Terminal"),
+      detail: vscode.l10n.t("selected text of the terminal"),
+      attachment: terminalSelection,
+    },
     { icon: "git-commit", label: vscode.l10n.t("Git Changes"), detail: vscode.l10n.t("changes since the last commit"), attachment: gitChanges },
   ];
+}
+
+/** Steps of the plan by their numbers. */
+export function stepMentions(items: readonly PlanItem[]): Mention[] {
+  return items.map(({ content }, index) => {
+    const label = vscode.l10n.t("Step {0}", index + 1);
+    return { icon: "checklist", label, detail: content, attachment: () => Promise.resolve({ kind: "text", name: label, text: content }) };
+  });
+}
+
+/** Text that is selected in the terminal. VS Code gives it out over the clipboard only, whose text is put back. */
+export async function terminalSelection(): Promise<Attachment | undefined> {
+  const { clipboard } = vscode.env;
+  const before = await clipboard.readText();
+  await clipboard.writeText("");
+  let text: string;
+  try {
+    await vscode.commands.executeCommand("workbench.action.terminal.copySelection");
+    text = await clipboard.readText();
+  } finally {
+    await clipboard.writeText(before);
+  }
+  return text.trim() === "" ? undefined : { kind: "text", name: vscode.l10n.t("Terminal selection"), text: text.slice(-TERMINAL_CHARS) };
 }
 
 function problems(): Attachment | undefined {

@@ -54,7 +54,7 @@ export class ConversationView implements vscode.WebviewViewProvider, vscode.Disp
     private readonly memory: vscode.Memento,
     private readonly log: vscode.LogOutputChannel,
   ) {
-    const finder = new MentionFinder();
+    const finder = new MentionFinder(() => parts.plans.plan?.items ?? []);
     const port: Port = {
       context: taskContext,
       mentions: (query) => finder.find(query),
