@@ -1,6 +1,8 @@
 //! Parser of the command line.
 
-use std::path::PathBuf;
+use std::{ffi::OsString, path::PathBuf, time::Duration};
+
+use clap::{Args, Parser, Subcommand, ValueEnum, error::ErrorKind, value_parser};
 
 use crate::exec::sandbox::SUBCOMMAND;
 
@@ -8,138 +10,221 @@ use crate::exec::sandbox::SUBCOMMAND;
 pub enum CliCommand {
     /// Serves an editor: LSP on stdin and stdout.
     Serve,
-    Run(RunArguments),
-    Version,
-    Help,
+    Run(Box<RunArguments>),
+    /// Prints this text: help or version.
+    Print(String),
     /// Runs this process as a part of a command's sandbox, with these arguments.
-    Part(Vec<std::ffi::OsString>),
+    Part(Vec<OsString>),
 }
 
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Parser)]
+#[command(
+    name = "cairn",
+    about = "Cairn, a coding agent that works beside the editor.\n\nWithout a command it serves an editor: LSP and agent/* on standard input and output.",
+    disable_help_subcommand = true
+)]
+struct CommandLine {
+    /// Print the version and the version of the protocol
+    #[arg(short = 'V', long)]
+    version: bool,
+    /// Accepted because editors pass it: the transport is always standard input and output
+    #[arg(long, hide = true)]
+    stdio: bool,
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Run(Box<RunArguments>),
+}
+
+/// Do a task in a folder, without an editor
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+#[command(after_help = AFTER_HELP, override_usage = "cairn run [OPTIONS] TASK")]
 pub struct RunArguments {
-    pub task: String,
+    /// Task in words, as one argument; `-` reads it from standard input
+    #[arg(required_unless_present = "demo", value_name = "TASK")]
+    words: Vec<String>,
+
+    /// Folder to work in
+    #[arg(long, value_name = "DIR", default_value = ".")]
     pub workspace: PathBuf,
+
+    /// Continue the newest session of the folder
+    #[arg(long = "continue", conflicts_with_all = ["resume", "demo"])]
+    pub continue_newest: bool,
+
+    /// Continue this session of the folder
+    #[arg(long, value_name = "ID", conflicts_with = "demo")]
+    pub resume: Option<String>,
+
+    /// Play a built-in script in a new folder, to see Cairn without a model
+    #[arg(long, conflicts_with_all = ["workspace", "replay", "model", "words"])]
+    pub demo: bool,
+
+    #[command(flatten)]
     pub allow: Allow,
+
+    /// Run this command without a question, as `npm test` or `cargo test *`; also commands that
+    /// only read files of the folder. May be given several times
+    #[arg(long = "allow", value_name = "RULE", help_heading = PERMISSIONS)]
+    pub rules: Vec<String>,
+
+    /// Folder outside the workspace that commands may write. May be given several times
+    #[arg(long, value_name = "DIR", help_heading = PERMISSIONS)]
+    pub writable: Vec<PathBuf>,
+
+    /// Name of the model
+    #[arg(long, value_name = "NAME", help_heading = MODEL)]
+    pub model: Option<String>,
+
+    /// Answer from a script instead of a model
+    #[arg(long, value_name = "FILE", help_heading = MODEL)]
     pub replay: Option<PathBuf>,
-    /// Longest time that the agent may ask for, for one command.
+
+    /// `auto` makes the changes, `plan` only reads and ends with a plan
+    #[arg(long, value_name = "MODE", help_heading = MODEL)]
+    pub mode: Option<RunMode>,
+
+    /// Settings to read instead of config.toml in the configuration folder
+    #[arg(long, value_name = "FILE", help_heading = MODEL)]
+    pub config: Option<PathBuf>,
+
+    /// Maximum number of model requests for one message
+    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..), help_heading = LIMITS)]
+    pub max_rounds: Option<u32>,
+
+    /// Longest time of the whole run, as `90s`, `30m` or `2h`
+    #[arg(long, value_name = "TIME", value_parser = duration, help_heading = LIMITS)]
+    pub timeout: Option<Duration>,
+
+    /// Longest time that the agent may ask for, for one command
+    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..), help_heading = LIMITS)]
     pub command_seconds: Option<u32>,
+
+    /// Print one JSON object a line (see docs/run.md); never asks
+    #[arg(long, conflicts_with = "quiet", help_heading = OUTPUT)]
+    pub json: bool,
+
+    /// Print only the last answer and the diff
+    #[arg(long, short, help_heading = OUTPUT)]
+    pub quiet: bool,
 }
 
-/// Questions that are answered with yes in advance, for this session only.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+/// Questions that are answered with yes in advance, for this run only.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Args)]
 pub struct Allow {
-    /// Commands in their sandbox, without additional access.
+    /// Run the agent's commands without a question, in their sandbox and with nothing beyond it
+    #[arg(long = "yes", short = 'y', help_heading = PERMISSIONS)]
     pub commands: bool,
+    /// With --yes: commands may use the network when they need it
+    #[arg(long = "allow-network", requires = "commands", help_heading = PERMISSIONS)]
     pub network: bool,
+    /// With --yes: commands may change .git, except hooks and config, when they need to
+    #[arg(long = "allow-git", requires = "commands", help_heading = PERMISSIONS)]
     pub git: bool,
-    /// Commands where no sandbox works.
+    /// With --yes: commands run with your rights where no sandbox works
+    #[arg(long = "allow-unsandboxed", requires = "commands", help_heading = PERMISSIONS)]
     pub unsandboxed: bool,
-    /// Changes of protected files.
+    /// With --yes: protected files may be changed (build manifests, settings of editors, …)
+    #[arg(long = "allow-protected", requires = "commands", help_heading = PERMISSIONS)]
     pub protected: bool,
-    /// Reads of files that may hold secrets.
+    /// With --yes: files that may hold secrets may be read, and so sent to the model
+    #[arg(long = "allow-secrets", requires = "commands", help_heading = PERMISSIONS)]
     pub secrets: bool,
 }
 
-pub const HELP: &str = "\
-Cairn, a coding agent that lives beside the editor.
+/// Treatment of edits in a run without an editor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum RunMode {
+    #[value(alias = "review")]
+    Auto,
+    Plan,
+}
 
-Usage:
-  cairn                      Serve an editor: LSP and agent/* on stdin and stdout
-  cairn run TASK [options]   Do one task in a folder, without an editor
-  cairn --version
-  cairn --help
+const PERMISSIONS: &str = "Permissions";
+const MODEL: &str = "Model and settings";
+const LIMITS: &str = "Limits";
+const OUTPUT: &str = "Output";
 
-Options of run:
-  --workspace DIR   The folder to work in (default: the current one)
-  --yes             Run the agent's commands without asking, in their sandbox and with nothing
-                    beyond it. What is not allowed by an option is asked for on the terminal, and
-                    declined when there is none
-  --command-seconds N
-                    Longest time that the agent may ask for, for one command (default: 600)
-  --replay FILE     Answer from a script instead of a model
+const AFTER_HELP: &str = "\
+What is not allowed by an option is asked for on the terminal, and declined where there is none.
 
-Options that widen --yes:
-  --allow-network      Commands may use the network when they need it
-  --allow-git          Commands may change .git (except hooks and config) when they need to
-  --allow-unsandboxed  Commands run with your rights where no sandbox works
-  --allow-protected    Protected files may be changed (build manifests, settings of editors, …)
-  --allow-secrets      Files that may hold secrets may be read, and so sent to the model
+The key of a model is read from the environment: ANTHROPIC_API_KEY (and ANTHROPIC_BASE_URL), or
+OPENAI_API_KEY and OPENAI_BASE_URL for any OpenAI-compatible server. CAIRN_MODEL names the model, and
+CAIRN_MODEL_API=chat or responses the format. Everything else is a setting in config.toml.
+NO_COLOR=1 turns colours off. CAIRN_LOG=debug writes a log to standard error.
 
-The model is chosen by the environment: ANTHROPIC_API_KEY (and ANTHROPIC_BASE_URL), or
-OPENAI_API_KEY and OPENAI_BASE_URL for any OpenAI-compatible server, with CAIRN_MODEL for its
-name and CAIRN_MODEL_API=chat or responses for the format; without them a built-in replay answers.
-Logs go to stderr (CAIRN_LOG=debug).
-
-Exit code of run: 0 completed, 1 failed, 2 wrong usage, 3 the agent asks something, 4 a limit was
+Exit code: 0 completed, 1 failed, 2 wrong usage or no model, 3 the agent asks something, 4 a limit was
 reached, 130 cancelled.
 ";
 
-/// Parses the arguments, which do not include the program's own name.
-pub fn parse(
-    arguments: impl IntoIterator<Item = std::ffi::OsString>,
-) -> Result<CliCommand, String> {
-    use lexopt::prelude::{Long, Short, Value};
+/// Task of a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TaskSource {
+    Words(String),
+    Stdin,
+    Demo,
+}
+
+impl RunArguments {
+    /// Returns the task, or the fault of its arguments.
+    pub fn task(&self) -> Result<TaskSource, String> {
+        match self.words.as_slice() {
+            [] => Ok(TaskSource::Demo),
+            [dash] if dash == "-" => Ok(TaskSource::Stdin),
+            [task] if task.trim().is_empty() => Err("say what to do: cairn run \"TASK\"".into()),
+            [task] => Ok(TaskSource::Words(task.clone())),
+            [_, more, ..] => {
+                Err(format!("one task at a time: put it in quotes (unexpected \"{more}\")"))
+            }
+        }
+    }
+}
+
+/// Parses the arguments, which do not include the program's own name. A fault is a text that ends with
+/// the next step.
+pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<CliCommand, String> {
     let mut arguments = arguments.into_iter().peekable();
     if arguments.peek().is_some_and(|first| first == SUBCOMMAND) {
         return Ok(CliCommand::Part(arguments.skip(1).collect()));
     }
-    let mut parser = lexopt::Parser::from_args(arguments);
-    let mut positional: Vec<String> = Vec::new();
-    let (mut workspace, mut allow, mut replay) = (None, Allow::default(), None);
-    let mut command_seconds = None;
-    let text = |error: lexopt::Error| error.to_string();
-    while let Some(argument) = parser.next().map_err(text)? {
-        match argument {
-            Short('h') | Long("help") => return Ok(CliCommand::Help),
-            Short('V') | Long("version") => return Ok(CliCommand::Version),
-            // Editors pass the transport by convention; it is the only one.
-            Long("stdio") => {}
-            Long("workspace") => workspace = Some(PathBuf::from(parser.value().map_err(text)?)),
-            Long("replay") => replay = Some(PathBuf::from(parser.value().map_err(text)?)),
-            Long("command-seconds") => {
-                let value = parser.value().map_err(text)?;
-                let seconds = value.to_str().and_then(|value| value.parse().ok());
-                let seconds = seconds.filter(|seconds| *seconds > 0);
-                command_seconds = Some(seconds.ok_or_else(|| {
-                    format!("--command-seconds is a whole number above zero, not {value:?}")
-                })?);
-            }
-            Long("yes") => allow.commands = true,
-            Long("allow-network") => allow.network = true,
-            Long("allow-git") => allow.git = true,
-            Long("allow-unsandboxed") => allow.unsandboxed = true,
-            Long("allow-protected") => allow.protected = true,
-            Long("allow-secrets") => allow.secrets = true,
-            Value(value) => positional.push(value.to_string_lossy().into_owned()),
-            Short(_) | Long(_) => return Err(argument.unexpected().to_string()),
+    let words = std::iter::once(OsString::from("cairn")).chain(arguments);
+    match CommandLine::try_parse_from(words) {
+        Ok(CommandLine { version: true, .. }) => {
+            let (major, minor) = (cairn_protocol::PROTOCOL_VERSION, cairn_protocol::PROTOCOL_MINOR);
+            let version = env!("CARGO_PKG_VERSION");
+            Ok(CliCommand::Print(format!("cairn {version} (protocol {major}.{minor})\n")))
+        }
+        Ok(CommandLine { command: Some(Command::Run(run)), .. }) => match run.task() {
+            Ok(_) => Ok(CliCommand::Run(run)),
+            Err(fault) => Err(format!("{fault}\nTry: cairn run --help\n")),
+        },
+        Ok(CommandLine { command: None, .. }) => Ok(CliCommand::Serve),
+        Err(error) if error.kind() == ErrorKind::DisplayHelp => {
+            Ok(CliCommand::Print(error.render().to_string()))
+        }
+        Err(error) => {
+            let text = error.render().to_string();
+            Err(text.strip_prefix("error: ").unwrap_or(&text).to_owned())
         }
     }
-    let Allow { commands, network, git, unsandboxed, protected, secrets } = allow;
-    if !commands && (network || git || unsandboxed || protected || secrets) {
-        return Err("the options --allow-… widen --yes, which is missing".into());
-    }
-    let mut positional = positional.into_iter();
-    match positional.next().as_deref() {
-        None if workspace.is_none()
-            && replay.is_none()
-            && command_seconds.is_none()
-            && !allow.commands =>
-        {
-            Ok(CliCommand::Serve)
-        }
-        None => Err("these options belong to `cairn run TASK`".into()),
-        Some("run") => {
-            let task = positional.next().filter(|task| !task.trim().is_empty());
-            let task = task.ok_or("say what to do: cairn run \"TASK\"")?;
-            if let Some(more) = positional.next() {
-                return Err(format!(
-                    "one task at a time: put it in quotes (unexpected \"{more}\")"
-                ));
-            }
-            let workspace = workspace.unwrap_or_else(|| PathBuf::from("."));
-            Ok(CliCommand::Run(RunArguments { task, workspace, allow, replay, command_seconds }))
-        }
-        Some(other) => Err(format!("unknown command \"{other}\"")),
+}
+
+/// Reads a time: a whole number above zero with `s`, `m` or `h`; without a unit it means seconds.
+fn duration(text: &str) -> Result<Duration, String> {
+    let digits = text.trim_end_matches(|unit: char| unit.is_ascii_alphabetic());
+    let unit = match &text[digits.len()..] {
+        "" | "s" => Some(1),
+        "m" => Some(60),
+        "h" => Some(3600),
+        _ => None,
+    };
+    let number = digits.parse::<u32>().ok().filter(|number| *number > 0);
+    match (number, unit) {
+        (Some(number), Some(unit)) => Ok(Duration::from_secs(u64::from(number) * unit)),
+        _ => Err("a whole number above zero with s, m or h, as 90s, 30m or 2h".into()),
     }
 }
 
@@ -151,38 +236,78 @@ mod tests {
         parse(line.split('|').filter(|word| !word.is_empty()).map(Into::into))
     }
 
+    fn run(line: &str) -> RunArguments {
+        match check(line) {
+            Ok(CliCommand::Run(arguments)) => *arguments,
+            other => panic!("{line}: {other:?}"),
+        }
+    }
+
     #[test]
     fn command_lines_are_parsed() {
         assert_eq!(check(""), Ok(CliCommand::Serve));
         assert_eq!(check("--stdio"), Ok(CliCommand::Serve));
-        assert_eq!(check("--version"), Ok(CliCommand::Version));
-        assert_eq!(check("run|--help"), Ok(CliCommand::Help));
-        let run = |task: &str, workspace: &str, allow| {
-            Ok(CliCommand::Run(RunArguments {
-                task: task.into(),
-                workspace: workspace.into(),
-                allow,
-                replay: None,
-                command_seconds: None,
-            }))
-        };
-        assert_eq!(check("run|fix it"), run("fix it", ".", Allow::default()));
-        let yes = Allow { commands: true, ..Allow::default() };
-        assert_eq!(check("run|fix it|--workspace|d|--yes"), run("fix it", "d", yes));
-        let wider = Allow { network: true, git: true, ..yes };
-        assert_eq!(check("run|a|--yes|--allow-git|--allow-network"), run("a", ".", wider));
-        let Ok(CliCommand::Run(run)) = check("run|a|--command-seconds|1800") else {
-            panic!("it is a run")
-        };
-        assert_eq!(run.command_seconds, Some(1800));
-        for seconds in ["0", "ten", "-1"] {
-            assert!(check(&format!("run|a|--command-seconds|{seconds}")).is_err());
+        for asked in ["--help", "-h", "run|--help", "--version", "-V"] {
+            assert!(matches!(check(asked), Ok(CliCommand::Print(_))), "{asked}");
         }
-        assert!(check("run|a|--allow-git").is_err());
         let part = ["init", "--write", "--help"].map(Into::into).to_vec();
         assert_eq!(check("sandbox-run|init|--write|--help"), Ok(CliCommand::Part(part)));
-        for wrong in ["run", "run| ", "run|a|b", "fly", "--yes", "--what", "run|a|--workspace"] {
-            assert!(check(wrong).is_err(), "{wrong}");
+        let plain = run("run|fix it");
+        assert_eq!(plain.task(), Ok(TaskSource::Words("fix it".into())));
+        assert_eq!((plain.workspace.as_path(), plain.allow), (".".as_ref(), Allow::default()));
+        assert_eq!(run("run|-").task(), Ok(TaskSource::Stdin));
+        assert_eq!(run("run|--demo").task(), Ok(TaskSource::Demo));
+        assert_eq!(run("run|--|--weird").task(), Ok(TaskSource::Words("--weird".into())));
+    }
+
+    #[test]
+    fn options_of_a_run_are_read() {
+        let yes = Allow { commands: true, ..Allow::default() };
+        let given = run("run|fix it|--workspace|d|--yes");
+        assert_eq!((given.workspace.as_path(), given.allow), ("d".as_ref(), yes));
+        let wider = Allow { network: true, git: true, ..yes };
+        assert_eq!(run("run|a|--yes|--allow-git|--allow-network").allow, wider);
+        let given =
+            run("run|a|--allow|npm test|--allow|cargo test *|--writable|/x|--model|m|--mode|plan|\
+             --max-rounds|7|--timeout|30m|--command-seconds|1800|--json|--resume|s-1");
+        assert_eq!(given.rules, ["npm test", "cargo test *"]);
+        assert_eq!(given.writable, [PathBuf::from("/x")]);
+        assert_eq!((given.model.as_deref(), given.mode), (Some("m"), Some(RunMode::Plan)));
+        assert_eq!((given.max_rounds, given.command_seconds), (Some(7), Some(1800)));
+        assert_eq!(given.timeout, Some(Duration::from_secs(1800)));
+        assert_eq!((given.json, given.resume.as_deref()), (true, Some("s-1")));
+        for (text, seconds) in [("90", 90), ("90s", 90), ("2m", 120), ("2h", 7200)] {
+            let given = run(&format!("run|a|--timeout|{text}"));
+            assert_eq!(given.timeout, Some(Duration::from_secs(seconds)));
         }
+    }
+
+    #[test]
+    fn wrong_usage_is_refused_with_the_next_step() {
+        for wrong in [
+            "run",
+            "run| ",
+            "run|a|b",
+            "fly",
+            "--yes",
+            "--what",
+            "run|a|--workspace",
+            "run|a|--allow-git",
+            "run|a|--mode|ask",
+            "run|a|--max-rounds|0",
+            "run|a|--command-seconds|ten",
+            "run|a|--command-seconds|-1",
+            "run|a|--timeout|0s",
+            "run|a|--timeout|1d",
+            "run|a|--json|--quiet",
+            "run|a|--continue|--resume|s",
+            "run|a|--demo",
+            "run|--demo|--workspace|d",
+        ] {
+            let fault = check(wrong).expect_err(wrong);
+            assert!(fault.contains("--help") && !fault.starts_with("error"), "{wrong}: {fault}");
+        }
+        assert!(check("run|a|b").is_err_and(|fault| fault.contains("put it in quotes")));
+        assert!(check("run|a|--timout|1h").is_err_and(|fault| fault.contains("--timeout")));
     }
 }

@@ -66,7 +66,10 @@ pub struct Initialized {
 /// State that outlives this process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Remember {
+    /// Sessions and proposed edits; the newest session is restored.
     Sessions,
+    /// Sessions only, for a program that runs one task: none is restored, and edits are decided.
+    Conversations,
     Nothing,
 }
 

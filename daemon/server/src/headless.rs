@@ -1,440 +1,396 @@
 //! `cairn run`: the engine with a small editor port, on disk alone. Prints the plan as it changes,
 //! the agent's text and calls, and the diff at the end.
 //!
-//! Changes a file only by an edit that the engine requested, through [`disk`].
+//! Changes a file only by an edit that the engine requested, through [`disk`](crate::disk).
+
+mod diff;
+mod json;
+mod report;
+mod settings;
+mod spinner;
+mod terminal;
+mod text;
 
 use std::{
-    io::{BufRead, IsTerminal, Write},
-    path::Path,
-    sync::{Arc, Mutex, PoisonError},
+    io::{IsTerminal, Read},
+    path::{Path, PathBuf},
+    pin::pin,
+    sync::Arc,
+    time::{Duration, Instant},
 };
 
-use anyhow::{Context, anyhow, bail};
-use cairn_core::{
-    review::patch,
-    sanitize::{exact, visible as printable},
-    text::{Text, Units},
-};
+use cairn_core::text::Units;
 use cairn_protocol::{
-    ApplyEditParams, ApplyEditResult, ApprovalDecision, ApprovalKind, ApproveParams, ApproveResult,
-    AskParams, Baseline, BaselineParams, Cancel, CancelParams, ClientRequest, Connection, Empty,
-    EndReason, ItemStatus, MessageRole, Need, Notice, PlanNotification, RunTask, RunTaskParams,
-    SaveParams, SaveResult, State, SubagentPhase, ToolState, TurnPhase, Usage,
+    Baseline, BaselineParams, Cancel, CancelParams, ClientRequest, Empty, EndReason, ListSessions,
+    ListSessionsParams, OpenSession, OpenSessionParams, OpenSessionResult, RequestProblem, RunTask,
+    RunTaskParams, RunTaskResult, State, TurnProblem,
 };
-use futures_util::{FutureExt, future::BoxFuture};
 use tokio::sync::mpsc;
 
+use self::{
+    json::JsonReport,
+    report::{Report, RunEnd, RunStart, Spent},
+    terminal::{TerminalEditor, TurnEnd},
+    text::TextReport,
+};
 use crate::{
-    cli::{Allow, RunArguments},
-    disk,
+    cli::{RunArguments, TaskSource},
     environment::Environment,
-    event::{ClientEvent, Initialized, Remember, Request, Responder},
-    exec, hub,
-    ports::{Editor, Questions, UserAnswer},
-    secrets::{self, CleanStderr},
-    signals,
+    event::{ClientEvent, Initialized, Remember, Request, RequestError, Responder},
+    exec, hub, signals,
     workspace::{Workspace, canonical},
 };
 
+/// Longest task that is read from standard input.
+const MAX_TASK_BYTES: u64 = 1024 * 1024;
+
+const USAGE: u8 = 2;
+
+/// Reason for which a run could not begin or go on.
+struct Failure {
+    reason: String,
+    exit_code: u8,
+}
+
+impl Failure {
+    fn usage(reason: impl Into<String>) -> Self {
+        Self { reason: reason.into(), exit_code: USAGE }
+    }
+
+    fn engine(reason: impl Into<String>) -> Self {
+        Self { reason: reason.into(), exit_code: 1 }
+    }
+}
+
+impl From<RequestError> for Failure {
+    fn from(error: RequestError) -> Self {
+        Self::engine(format!("{}. {}", error.message, error.data.hint))
+    }
+}
+
 /// Runs one task and returns the exit code.
 pub async fn run(arguments: RunArguments) -> u8 {
-    let outcome = work(arguments).await;
+    let report: Box<dyn Report> = if arguments.json {
+        Box::new(JsonReport::default())
+    } else {
+        Box::new(TextReport::new(arguments.quiet))
+    };
+    let (ended, ends) = mpsc::unbounded_channel();
+    let reads_task = arguments.task() == Ok(TaskSource::Stdin);
+    let interactive = !arguments.json && !reads_task && std::io::stdin().is_terminal();
+    let terminal = TerminalEditor::new(arguments.allow, interactive, report, ended);
+    let outcome = work(&arguments, &terminal, ends).await;
     exec::kill_all();
     match outcome {
-        Ok(EndReason::Completed) => 0,
-        Ok(EndReason::Failed | EndReason::Interrupted) => 1,
-        Ok(EndReason::NeedsInput) => 3,
-        Ok(EndReason::Limit) => 4,
-        Ok(EndReason::Cancelled) => 130,
-        Err(error) => {
-            complain(&format!("{error:#}"));
-            1
+        Ok(end) => {
+            terminal.report().spent(&end);
+            end.exit_code
+        }
+        Err(failure) => {
+            terminal.report().failed(&failure.reason, failure.exit_code);
+            failure.exit_code
         }
     }
 }
 
-/// Prints a line on stderr.
-fn complain(text: &str) {
-    let _ = CleanStderr.write_all(format!("cairn: {text}\n").as_bytes());
-}
-
-async fn work(arguments: RunArguments) -> anyhow::Result<EndReason> {
-    let RunArguments { task, workspace, allow, replay, command_seconds } = arguments;
-    let folder = canonical(&workspace)
-        .with_context(|| format!("{} cannot be opened", workspace.display()))?;
-    if !folder.is_dir() {
-        bail!("{} is not a folder", folder.display());
+async fn work(
+    arguments: &RunArguments,
+    terminal: &TerminalEditor,
+    ends: mpsc::UnboundedReceiver<TurnEnd>,
+) -> Result<RunEnd, Failure> {
+    let began = Instant::now();
+    let variable = |name: &str| std::env::var(name).ok();
+    let environment = Environment::read(variable);
+    let config_dir = environment.config_dir.clone();
+    let settings = settings::read(arguments, config_dir.as_deref(), variable);
+    let settings = settings.map_err(Failure::usage)?;
+    for warning in &settings.warnings {
+        terminal.report().warning(warning);
     }
-    let (ended, mut end) = mpsc::unbounded_channel();
-    let terminal = Arc::new(Terminal { allow, shown: Mutex::new(Shown::default()), ended });
-    let (client, tasks) =
-        hub::spawn(terminal.clone(), Environment::read(|name| std::env::var(name).ok()));
+    let task = task_text(arguments)?;
+    let folder = work_folder(arguments)?;
+    let remember = match environment.state_dir {
+        Some(_) if !arguments.demo => Remember::Conversations,
+        Some(_) | None => Remember::Nothing,
+    };
+    if arguments.demo {
+        terminal.report().warning(&format!("the demo works in {}", folder.display()));
+    }
+    let workspace = Workspace::new(vec![folder.clone()])
+        .map_err(|error| Failure::engine(format!("{error:#}")))?;
+    let (client, tasks) = hub::spawn(Arc::new(terminal.clone()), environment);
     client
         .send(ClientEvent::Initialized(Initialized {
             folders: vec![folder.clone()],
-            settings: settings(replay.as_deref(), command_seconds)?,
+            settings: settings.section.into(),
             speaks_agent: true,
             // The user named this folder on the command line, which counts as trust.
             trusted: true,
-            remember: Remember::Nothing,
+            remember,
             units: Units::default(),
         }))
         .ok();
-    let task = RunTaskParams { text: task, ..RunTaskParams::default() };
-    let started = ask::<RunTask>(&client, task).await?;
-    let reason = loop {
-        tokio::select! {
-            reason = end.recv() => break reason.ok_or_else(|| anyhow!("the engine stopped"))?,
-            asked = signals::asked_to_end(false) => {
-                asked.context("cannot listen for signals")?;
-                let cancel = CancelParams { session_id: started.session_id.clone(), turn_id: started.turn_id.clone() };
-                ask::<Cancel>(&client, cancel).await?;
-            }
-        }
+    let mut engine =
+        Engine { client, ends, deadline: arguments.timeout.map(|limit| began + limit) };
+    let session_id = engine.session(arguments).await?;
+    let params =
+        RunTaskParams { text: task, session_id, demo: arguments.demo, ..RunTaskParams::default() };
+    let (started, end) = engine.turns(params, terminal, &folder, config_dir.as_deref()).await?;
+    let kept = remember == Remember::Conversations;
+    let resume = kept.then(|| resume_command(&started.session_id, arguments));
+    let end = RunEnd {
+        reason: end.reason,
+        exit_code: exit_code(end.reason),
+        summary: end.summary,
+        open_items: end.open_items,
+        spent: Spent { elapsed: began.elapsed(), ..end.spent },
+        session: kept.then_some(started.session_id),
+        resume,
     };
-    print_diff(&client, &terminal, &Workspace::new(vec![folder])?).await?;
-    drop(client);
+    terminal.report().ended(&end);
+    engine.report_changes(terminal, &workspace).await?;
+    drop(engine);
     tasks.wait().await;
-    Ok(reason)
+    Ok(end)
 }
 
-fn settings(
-    replay: Option<&Path>,
-    command_seconds: Option<u32>,
-) -> anyhow::Result<serde_json::Value> {
-    let mut model = serde_json::Map::new();
-    if let Ok(name) = std::env::var("CAIRN_MODEL") {
-        model.insert("name".into(), name.into());
-    }
-    if let Ok(api) = std::env::var("CAIRN_MODEL_API") {
-        model.insert("api".into(), api.into());
-    }
-    if let Some(file) = replay {
-        let file =
-            canonical(file).with_context(|| format!("{} cannot be opened", file.display()))?;
-        model.insert("provider".into(), "replay".into());
-        model.insert("replayFile".into(), file.to_string_lossy().into());
-    }
-    let mut limits = serde_json::Map::new();
-    if let Some(seconds) = command_seconds {
-        limits.insert("maxToolSeconds".into(), seconds.into());
-    }
-    Ok(serde_json::json!({ "model": model, "limits": limits }))
-}
-
-async fn ask<M: ClientRequest>(
-    client: &mpsc::UnboundedSender<ClientEvent>,
-    params: M::Params,
-) -> anyhow::Result<M::Result> {
-    let (responder, answer) = Responder::new();
-    client.send(ClientEvent::Request(Request::new::<M>(params, responder))).ok();
-    match answer.await.context("the engine stopped")? {
-        Ok(result) => Ok(serde_json::from_value(result.encode()?)?),
-        Err(error) => bail!("{}. {}", error.message, error.data.hint),
+fn exit_code(reason: EndReason) -> u8 {
+    match reason {
+        EndReason::Completed => 0,
+        EndReason::Failed | EndReason::Interrupted => 1,
+        EndReason::NeedsInput => 3,
+        EndReason::Limit => 4,
+        EndReason::Cancelled => 130,
     }
 }
 
-async fn print_diff(
-    client: &mpsc::UnboundedSender<ClientEvent>,
-    terminal: &Terminal,
-    workspace: &Workspace,
-) -> anyhow::Result<()> {
-    let state = ask::<State>(client, Empty {}).await?;
-    for review in state.reviews {
-        let uri = review.uri.clone();
-        let before = ask::<Baseline>(client, BaselineParams { uri }).await?;
-        let path = workspace.resolve(&review.uri).ok();
-        let after = path.and_then(|path| workspace.read_text(&path).ok());
-        let after = after.map(|decoded| decoded.text);
-        let before = Text::new(&before.text.unwrap_or_default());
-        let patch = patch::between(Some(&before), &after.unwrap_or_default(), &review.path);
-        // A pipe may lead to `patch`, which needs the exact bytes; a terminal would interpret
-        // control characters.
-        let patch = if std::io::stdout().is_terminal() { printable(&patch) } else { patch };
-        terminal.print(&format!("\n{patch}"));
-    }
-    Ok(())
-}
-
-/// Editor port of a headless run: the files on disk and the terminal.
-struct Terminal {
-    allow: Allow,
-    shown: Mutex<Shown>,
-    ended: mpsc::UnboundedSender<EndReason>,
-}
-
-#[derive(Default)]
-struct Shown {
-    /// Message whose deltas are being printed.
-    streaming: Option<String>,
-    plan: String,
-    /// Banners that were printed.
-    banners: Vec<String>,
-}
-
-impl Questions for Terminal {
-    /// The terminal is for approvals only: a run has no one who waits for its questions.
-    fn ask(&self, _: AskParams) -> BoxFuture<'static, UserAnswer> {
-        async { UserAnswer::Unavailable }.boxed()
-    }
-}
-
-impl Editor for Terminal {
-    fn notify(&self, notice: Notice) {
-        match notice {
-            Notice::Turn(turn) => match turn.phase {
-                TurnPhase::Started { .. } => {}
-                TurnPhase::Ended { reason, summary, open_items, .. } => {
-                    let open = match open_items {
-                        0 => "",
-                        1 => " (1 plan item is open)",
-                        _ => &format!(" ({open_items} plan items are open)"),
-                    };
-                    match reason {
-                        EndReason::Completed => {}
-                        // The question was printed already.
-                        EndReason::NeedsInput if open.is_empty() => {}
-                        EndReason::NeedsInput => self.print(&format!("\n{}\n", open.trim_start())),
-                        EndReason::Cancelled
-                        | EndReason::Failed
-                        | EndReason::Limit
-                        | EndReason::Interrupted => {
-                            self.print(&format!("\n{}{open}\n", printable(&summary)));
-                        }
-                    }
-                    // The receiver is dropped only at the end of the run.
-                    self.ended.send(reason).ok();
-                }
-            },
-            Notice::Plan(plan) => self.plan(&plan),
-            Notice::Message(message) => {
-                let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
-                let first = shown.streaming.as_deref() != Some(&message.item_id);
-                let text = if first {
-                    message.text.as_ref().unwrap_or(&message.delta)
-                } else {
-                    &message.delta
-                };
-                let out = match message.role {
-                    MessageRole::Assistant if first => format!("\n{text}"),
-                    MessageRole::Assistant => text.clone(),
-                    MessageRole::Notice => format!("\n{text}\n"),
-                    MessageRole::User | MessageRole::Thinking | MessageRole::Reminder => return,
-                };
-                shown.streaming = message.text.is_none().then_some(message.item_id);
-                let end = if message.text.is_some() { "\n" } else { "" };
-                drop(shown);
-                self.print(&format!("{}{end}", printable(&out)));
+fn task_text(arguments: &RunArguments) -> Result<String, Failure> {
+    match arguments.task().map_err(Failure::usage)? {
+        TaskSource::Words(task) => Ok(task),
+        TaskSource::Demo => Ok("Show me how you work.".to_owned()),
+        TaskSource::Stdin => {
+            let mut text = String::new();
+            let read = std::io::stdin().lock().take(MAX_TASK_BYTES + 1).read_to_string(&mut text);
+            read.map_err(|error| {
+                Failure::usage(format!("the task on standard input cannot be read: {error}"))
+            })?;
+            if text.len() as u64 > MAX_TASK_BYTES {
+                let limit = MAX_TASK_BYTES;
+                return Err(Failure::usage(format!("the task has more than {limit} bytes")));
             }
-            Notice::Tool(tool) => {
-                let mark = match tool.state {
-                    ToolState::Done => "done",
-                    ToolState::Failed => "failed",
-                    ToolState::Declined => "declined",
-                    ToolState::Cancelled => "stopped",
-                    ToolState::Queued | ToolState::AwaitingApproval | ToolState::Running => return,
-                };
-                let indent = if tool.parent.is_some() { "    " } else { "" };
-                self.print(&format!("{indent}  - {} ({mark})\n", printable(&tool.title)));
+            if text.trim().is_empty() {
+                return Err(Failure::usage("the task on standard input is empty"));
             }
-            Notice::Status(status) => {
-                if let Connection::Retrying { delay_ms, reason, .. } = &status.connection {
-                    let seconds = delay_ms.div_ceil(1000);
-                    self.print(&format!(
-                        "\n  - {}: asking again in {seconds} s\n",
-                        printable(reason)
-                    ));
-                }
-                let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
-                for banner in status.banners {
-                    if !shown.banners.contains(&banner.text) {
-                        tracing::warn!("{}", banner.text);
-                        shown.banners.push(banner.text);
-                    }
-                }
-            }
-            Notice::Subagent(subagent) => {
-                // Print a subagent once; its end is the end of its parent's call.
-                let began = subagent.rounds == 0 && subagent.usage == Usage::default();
-                if subagent.phase == SubagentPhase::Running && began && subagent.total == 0 {
-                    self.print(&format!("  - Task: {} (started)\n", printable(&subagent.title)));
-                }
-            }
-            Notice::Output(_)
-            | Notice::Review(_)
-            | Notice::Usage(_)
-            | Notice::Queue(_)
-            | Notice::Processes(_) => {}
+            Ok(text)
         }
     }
+}
 
-    fn apply(
-        &self,
-        params: ApplyEditParams,
-        workspace: Arc<Workspace>,
-    ) -> BoxFuture<'static, ApplyEditResult> {
-        disk::apply(params, workspace).boxed()
+/// Folder of the run: that of the arguments, or a new one for the demonstration, which writes a file.
+fn work_folder(arguments: &RunArguments) -> Result<PathBuf, Failure> {
+    let shown = arguments.workspace.display();
+    if arguments.demo {
+        let made = tempfile::Builder::new().prefix("cairn-demo-").tempdir();
+        let made =
+            made.map_err(|error| Failure::engine(format!("no folder for the demo: {error}")))?;
+        return canonical(&made.keep()).map_err(|error| Failure::engine(error.to_string()));
     }
-
-    fn save(&self, _: SaveParams) -> BoxFuture<'static, SaveResult> {
-        async { SaveResult::default() }.boxed()
+    let folder = canonical(&arguments.workspace)
+        .map_err(|error| Failure::usage(format!("{shown} cannot be opened: {error}")))?;
+    if !folder.is_dir() {
+        return Err(Failure::usage(format!("{} is not a folder", folder.display())));
     }
+    Ok(folder)
+}
 
-    fn approve(&self, params: ApproveParams) -> BoxFuture<'static, ApproveResult> {
-        // Quarantined files need a person: the options were given before anyone knew about them.
-        let missing = missing(self.allow, &params);
-        if missing.is_empty() && !params.quarantined {
-            let result = ApproveResult { decision: ApprovalDecision::AllowOnce, feedback: None };
-            return async move { result }.boxed();
-        }
-        if params.quarantined && (self.allow.commands || !std::io::stdin().is_terminal()) {
-            return async { ApproveResult { decision: ApprovalDecision::Deny, feedback: None } }
-                .boxed();
-        }
-        if !std::io::stdin().is_terminal() {
-            let options = missing.join(" ");
-            let title = printable(&params.title);
-            complain(&format!(
-                "declined, as nobody is there to ask and {options} was not given: {title}"
-            ));
-            let feedback = Some(match params.kind {
-                Some(ApprovalKind::Read | ApprovalKind::Change) => {
-                    format!("nobody is there to ask; this is allowed only with {options}")
-                }
-                Some(ApprovalKind::Command | ApprovalKind::UnsandboxedCommand) | None => {
-                    format!("nobody is there to ask; such commands run only with {options}")
-                }
-            });
-            return async move { ApproveResult { decision: ApprovalDecision::Deny, feedback } }
-                .boxed();
-        }
-        let always = if params.rules.is_empty() {
-            String::new()
+/// Command that continues a session in the same folder.
+fn resume_command(session: &str, arguments: &RunArguments) -> String {
+    let mut command = format!("cairn run --resume {session}");
+    if arguments.workspace != Path::new(".") {
+        let folder = arguments.workspace.to_string_lossy();
+        let is_plain = |char: char| char.is_ascii_alphanumeric() || "/._-+".contains(char);
+        if folder.chars().all(is_plain) {
+            command.push_str(&format!(" --workspace {folder}"));
         } else {
-            let folder = params.rules_folder.as_deref().unwrap_or("this folder");
-            format!(
-                ", [f]rom now on in {} ({})",
-                printable(folder),
-                printable(&params.rules.join("; "))
-            )
-        };
-        if let Some(preview) = &params.preview {
-            self.print(&format!("\n{}\n", printable(&preview.patch)));
+            command.push_str(&format!(" --workspace '{}'", folder.replace('\'', r"'\''")));
         }
-        self.print(&format!(
-            "\n{}{}{} in {}:\n  {}\nAllow? [y]es, [a]lways in this run{always}, [N]o; words after it are for the agent: ",
-            printable(&params.title),
-            params
-                .subagent
-                .as_ref()
-                .map(|title| format!(" [{}]", printable(title)))
-                .unwrap_or_default(),
-            params
-                .changed
-                .as_ref()
-                .map(|file| format!(" ({} changed since you allowed it)", printable(file)))
-                .unwrap_or_default(),
-            printable(&params.cwd),
-            exact(&params.command)
-        ));
-        async move {
-            let line = tokio::task::spawn_blocking(|| {
-                let mut line = String::new();
-                std::io::stdin().lock().read_line(&mut line).map(|_| line)
-            });
-            match line.await {
-                Ok(Ok(line)) => typed(&line),
-                Ok(Err(_)) | Err(_) => {
-                    ApproveResult { decision: ApprovalDecision::Deny, feedback: None }
+    }
+    command
+}
+
+/// Reason and next step where no model can be used.
+fn no_model(config_dir: Option<&Path>) -> Failure {
+    let file = config_dir
+        .map_or("config.toml".into(), |dir| dir.join("config.toml").display().to_string());
+    Failure::usage(format!(
+        "no model can be used. Set ANTHROPIC_API_KEY, or OPENAI_API_KEY (with OPENAI_BASE_URL for another server with OpenAI's API). For a server on this machine, which needs no key, write model.baseUrl and model.name into {file}. `cairn run --demo` shows Cairn without a model"
+    ))
+}
+
+/// Requests to the engine, and the ends of its turns.
+struct Engine {
+    client: mpsc::UnboundedSender<ClientEvent>,
+    ends: mpsc::UnboundedReceiver<TurnEnd>,
+    /// Time at which the run is stopped.
+    deadline: Option<Instant>,
+}
+
+impl Engine {
+    async fn ask<M: ClientRequest>(&self, params: M::Params) -> Result<M::Result, RequestError> {
+        let stopped = || {
+            let hint = "Start the run again; --continue takes up its session.";
+            RequestError::new(RequestProblem::RequestDropped, "The engine stopped", hint)
+        };
+        let (responder, answer) = Responder::new();
+        self.client.send(ClientEvent::Request(Request::new::<M>(params, responder))).ok();
+        let result = answer.await.map_err(|_| stopped())??;
+        let value = result.encode().map_err(|_| stopped())?;
+        serde_json::from_value(value).map_err(|_| stopped())
+    }
+
+    /// Loads the session that the arguments name. `None`: a new one begins.
+    async fn session(&self, arguments: &RunArguments) -> Result<Option<String>, Failure> {
+        let id = if arguments.continue_newest {
+            let params = ListSessionsParams { cursor: None, limit: Some(1) };
+            let newest = self.ask::<ListSessions>(params).await?.sessions.into_iter().next();
+            newest.map(|session| session.session_id).ok_or_else(|| {
+                Failure::usage(
+                    "there is no session in this folder to continue; leave out --continue",
+                )
+            })?
+        } else if let Some(id) = &arguments.resume {
+            id.clone()
+        } else {
+            return Ok(None);
+        };
+        let params = OpenSessionParams { session_id: id.clone(), ..OpenSessionParams::default() };
+        match self.ask::<OpenSession>(params).await {
+            Ok(OpenSessionResult::Opened { .. } | OpenSessionResult::Earlier { .. }) => {
+                Ok(Some(id))
+            }
+            Err(error) if error.data.refusal == RequestProblem::SessionNotFound => {
+                Err(Failure::usage(format!(
+                    "there is no session {id} in this folder; --workspace names the folder it belongs to"
+                )))
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Runs a turn, and another one for each answer that the user types to a question at its end.
+    async fn turns(
+        &mut self,
+        mut params: RunTaskParams,
+        terminal: &TerminalEditor,
+        folder: &Path,
+        config_dir: Option<&Path>,
+    ) -> Result<(RunTaskResult, TurnEnd), Failure> {
+        let mut spent: Option<Spent> = None;
+        let model = self.ask::<State>(Empty {}).await?.status.model.name;
+        terminal.report().begins(RunStart { workspace: folder.to_owned(), model });
+        loop {
+            let started =
+                self.ask::<RunTask>(params).await.map_err(|error| match &error.data.refusal {
+                    RequestProblem::NoUsableModel {
+                        reason: TurnProblem::NoModelConfigured { .. },
+                    } => no_model(config_dir),
+                    RequestProblem::NoUsableModel { .. } => {
+                        Failure { exit_code: USAGE, ..error.into() }
+                    }
+                    _ => error.into(),
+                })?;
+            let mut end = self.turn(&started).await?;
+            end.spent = spent.map_or(end.spent, |before| before.and(end.spent));
+            spent = Some(end.spent);
+            if end.reason != EndReason::NeedsInput || !terminal.is_interactive() {
+                return Ok((started, end));
+            }
+            match self.answer(terminal).await? {
+                Some(text) => {
+                    let session_id = Some(started.session_id);
+                    params = RunTaskParams { text, session_id, ..RunTaskParams::default() };
                 }
+                None => return Ok((started, end)),
             }
         }
-        .boxed()
     }
-}
 
-/// Returns the missing options that would have allowed a question.
-fn missing(allow: Allow, params: &ApproveParams) -> Vec<&'static str> {
-    let has = |need| params.needs.contains(&need);
-    let options: &[(bool, &str)] = match params.kind {
-        Some(ApprovalKind::Read) => &[(allow.secrets, "--allow-secrets")],
-        Some(ApprovalKind::Change) => &[(allow.protected, "--allow-protected")],
-        Some(ApprovalKind::UnsandboxedCommand) => {
-            &[(allow.commands, "--yes"), (allow.unsandboxed, "--allow-unsandboxed")]
-        }
-        Some(ApprovalKind::Command) | None => &[
-            (allow.commands, "--yes"),
-            (allow.network || !has(Need::Network), "--allow-network"),
-            (allow.git || !has(Need::Git), "--allow-git"),
-        ],
-    };
-    options.iter().filter_map(|(given, option)| (!given).then_some(*option)).collect()
-}
-
-/// Reads an answer with an optional text. Any other line denies, with the whole line as the text.
-fn typed(line: &str) -> ApproveResult {
-    let line = line.trim();
-    let (first, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
-    let first = first.trim_end_matches([',', ':', ';', '.']).to_lowercase();
-    let (decision, words) = match first.as_str() {
-        "y" | "yes" => (ApprovalDecision::AllowOnce, rest),
-        "a" | "always" => (ApprovalDecision::AllowSession, rest),
-        "f" | "forever" => (ApprovalDecision::AllowAlways, rest),
-        "n" | "no" => (ApprovalDecision::Deny, rest),
-        _ => (ApprovalDecision::Deny, line),
-    };
-    let words = words.trim();
-    ApproveResult { decision, feedback: (!words.is_empty()).then(|| words.to_owned()) }
-}
-
-impl Terminal {
-    fn plan(&self, plan: &PlanNotification) {
-        let mut out = format!("\nPlan {}/{}\n", plan.completed, plan.total);
-        for item in &plan.items {
-            let (mark, label) = match item.status {
-                ItemStatus::Pending => (' ', &item.content),
-                ItemStatus::InProgress => ('>', &item.active_form),
-                ItemStatus::Completed => ('x', &item.content),
+    /// Waits for the end of a turn, which a signal or the time limit cancels.
+    async fn turn(&mut self, started: &RunTaskResult) -> Result<TurnEnd, Failure> {
+        let deadline = self.deadline;
+        let mut timeout = pin!(until(deadline));
+        let mut timed_out = false;
+        loop {
+            tokio::select! {
+                end = self.ends.recv() => {
+                    let end = end.ok_or_else(|| Failure::engine("the engine stopped"))?;
+                    let limited = timed_out && end.reason == EndReason::Cancelled;
+                    return Ok(if limited { stopped_in_time(end) } else { end });
+                }
+                () = &mut timeout, if !timed_out => timed_out = true,
+                asked = signals::asked_to_end(false) => {
+                    asked.map_err(|error| {
+                        Failure::engine(format!("cannot listen for signals: {error}"))
+                    })?;
+                }
+            }
+            let cancel = CancelParams {
+                session_id: started.session_id.clone(),
+                turn_id: started.turn_id.clone(),
             };
-            out.push_str(&format!("  [{mark}] {}\n", printable(label)));
-        }
-        let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
-        if shown.plan != out {
-            shown.plan.clone_from(&out);
-            drop(shown);
-            self.print(&out);
+            self.ask::<Cancel>(cancel).await?;
         }
     }
 
-    /// Ignores a closed pipe: the reader wants no more output.
-    fn print(&self, text: &str) {
-        let mut out = std::io::stdout().lock();
-        let text = secrets::redactor().text(text).into_owned();
-        let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    /// Asks the user for the answer to the question at the end of a turn. `None`: there is none.
+    async fn answer(&self, terminal: &TerminalEditor) -> Result<Option<String>, Failure> {
+        let asked = terminal.ask_line("Answer (an empty line ends the run): ".to_owned());
+        let line = tokio::select! {
+            line = asked => line,
+            () = until(self.deadline) => None,
+            _ = signals::asked_to_end(false) => None,
+        };
+        Ok(line.filter(|line| !line.trim().is_empty()))
+    }
+
+    async fn report_changes(
+        &self,
+        terminal: &TerminalEditor,
+        workspace: &Workspace,
+    ) -> Result<(), Failure> {
+        for review in self.ask::<State>(Empty {}).await?.reviews {
+            let uri = review.uri.clone();
+            let before = self.ask::<Baseline>(BaselineParams { uri }).await?;
+            let path = workspace.resolve(&review.uri).ok();
+            let after = path.and_then(|path| workspace.read_text(&path).ok());
+            let after = after.map(|decoded| decoded.text);
+            let file = diff::of_file(&review, &before.text.unwrap_or_default(), after);
+            terminal.report().changed(&file);
+        }
+        Ok(())
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+async fn until(deadline: Option<Instant>) {
+    match deadline {
+        Some(at) => tokio::time::sleep_until(at.into()).await,
+        None => std::future::pending().await,
+    }
+}
 
-    #[test]
-    fn an_answer_may_have_feedback_and_feedback_alone_denies() {
-        use ApprovalDecision::{AllowAlways, AllowOnce, AllowSession, Deny};
-        for (line, decision, words) in [
-            ("y\n", AllowOnce, None),
-            (" YES ", AllowOnce, None),
-            ("y, but only once", AllowOnce, Some("but only once")),
-            ("a", AllowSession, None),
-            ("f", AllowAlways, None),
-            ("n", Deny, None),
-            ("no: use pnpm", Deny, Some("use pnpm")),
-            ("yep", Deny, Some("yep")),
-            ("use pnpm instead", Deny, Some("use pnpm instead")),
-            ("", Deny, None),
-        ] {
-            let answer = ApproveResult { decision, feedback: words.map(str::to_owned) };
-            assert_eq!(typed(line), answer, "{line:?}");
-        }
+fn stopped_in_time(end: TurnEnd) -> TurnEnd {
+    let summary = "Stopped at the time limit of the run (--timeout).".to_owned();
+    TurnEnd { reason: EndReason::Limit, summary, ..end }
+}
+
+impl Spent {
+    /// Sum of two turns.
+    fn and(self, other: Self) -> Self {
+        let mut usage = self.usage;
+        usage.input_tokens += other.usage.input_tokens;
+        usage.output_tokens += other.usage.output_tokens;
+        usage.cached_tokens += other.usage.cached_tokens;
+        let cost_micros = self.cost_micros.zip(other.cost_micros).map(|(one, two)| one + two);
+        Self { usage, cost_micros, elapsed: Duration::ZERO }
     }
 }

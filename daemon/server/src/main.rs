@@ -13,26 +13,22 @@ fn main() -> ExitCode {
     match cli::parse(std::env::args_os().skip(1)) {
         // Before anything else, because it needs the only thread.
         Ok(CliCommand::Part(words)) => exec::sandbox::run_subcommand(words),
-        Ok(CliCommand::Help) => say(cli::HELP),
-        Ok(CliCommand::Version) => {
-            let (major, minor) = (cairn_protocol::PROTOCOL_VERSION, cairn_protocol::PROTOCOL_MINOR);
-            say(&format!("cairn {} (protocol {major}.{minor})\n", env!("CARGO_PKG_VERSION")))
-        }
-        Ok(CliCommand::Serve) => with_runtime(serve),
-        Ok(CliCommand::Run(arguments)) => {
-            with_runtime(|runtime| runtime.block_on(headless::run(arguments)).into())
-        }
+        Ok(CliCommand::Print(text)) => say(&text),
+        Ok(CliCommand::Serve) => with_runtime(telemetry::OF_EDITOR, serve),
+        Ok(CliCommand::Run(arguments)) => with_runtime(telemetry::OF_TERMINAL, |runtime| {
+            runtime.block_on(headless::run(*arguments)).into()
+        }),
         Err(reason) => {
-            complain(&format!("cairn: {reason}\nTry: cairn --help\n"));
+            complain(&format!("cairn: {reason}"));
             ExitCode::from(2)
         }
     }
 }
 
-fn with_runtime(job: impl FnOnce(&Runtime) -> ExitCode) -> ExitCode {
+fn with_runtime(log: &str, job: impl FnOnce(&Runtime) -> ExitCode) -> ExitCode {
     // Before secrets are read, and while there is only one thread.
     let faults = hardening::begin(|name| std::env::var(name).ok());
-    telemetry::start();
+    telemetry::start(log);
     exec::guard_commands();
     for fault in faults {
         tracing::warn!("{fault}");

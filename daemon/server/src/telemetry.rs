@@ -1,21 +1,26 @@
 //! Tracing to stderr, which editors show in an output channel. Never writes to stdout, which
 //! belongs to the protocol. Never logs document text. Known keys are removed from every line.
 
-use std::{backtrace::Backtrace, io::IsTerminal, io::Write, panic::PanicHookInfo};
+use std::{backtrace::Backtrace, io::Write, panic::PanicHookInfo};
 
 use tracing_subscriber::EnvFilter;
 
 use crate::secrets::CleanStderr;
 
+/// Filter for an editor, which keeps the log in a channel of its own.
+pub const OF_EDITOR: &str = "warn,cairn=info";
+/// Filter for a terminal: a run tells its own warnings.
+pub const OF_TERMINAL: &str = "error";
+
 /// Starts tracing and installs the panic hook. `CAIRN_LOG` holds a filter in the syntax of
-/// `EnvFilter`; the default is `warn,cairn=info`.
-pub fn start() {
-    let filter =
-        EnvFilter::try_from_env("CAIRN_LOG").unwrap_or_else(|_| EnvFilter::new("warn,cairn=info"));
+/// `EnvFilter`, instead of the given one.
+pub fn start(usual: &str) {
+    let filter = EnvFilter::try_from_env("CAIRN_LOG").unwrap_or_else(|_| EnvFilter::new(usual));
     let subscriber = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(|| CleanStderr)
-        .with_ansi(std::io::stderr().is_terminal())
+        // Colours need a feature of the library that nothing else needs.
+        .with_ansi(false)
         .with_target(false)
         .finish();
     // A second start (in tests) keeps the first.

@@ -1,4 +1,7 @@
-//! `cairn run` at a terminal and in a script.
+//! `cairn run`: tasks, permissions, exit codes. `headless/` has sessions, options and formats.
+
+mod options;
+mod sessions;
 
 use std::{
     fs,
@@ -16,9 +19,17 @@ use crate::fixtures;
 
 const LIMIT: Duration = Duration::from_secs(10);
 
+/// A folder with a file and a script, and folders of state and configuration of its own.
 struct Run {
     folder: tempfile::TempDir,
     arguments: Vec<String>,
+}
+
+/// Exit code, standard output and standard error.
+struct Told {
+    code: Option<i32>,
+    out: String,
+    err: String,
 }
 
 impl Run {
@@ -50,18 +61,44 @@ impl Run {
     }
 
     async fn finish(&self) -> (Option<i32>, String) {
-        let output = cairn(&self.arguments).await;
-        (output.status.code(), String::from_utf8(output.stdout).unwrap())
+        let told = self.told(&self.arguments).await;
+        (told.code, told.out)
+    }
+
+    /// Runs `cairn` in the folder of this run with these arguments.
+    async fn told(&self, arguments: &[String]) -> Told {
+        let child = start(|command| {
+            command.args(arguments).stdin(Stdio::null()).stderr(Stdio::piped());
+            self.environment(command);
+        });
+        told(timeout(LIMIT, child.wait_with_output()).await.expect("it ends").unwrap())
+    }
+
+    /// Sets the folders of this run, and removes what chooses a model.
+    fn environment(&self, command: &mut tokio::process::Command) {
+        for name in ["CAIRN_MODEL", "ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENAI_BASE_URL"] {
+            command.env_remove(name);
+        }
+        command.env("CAIRN_STATE_DIR", self.folder.path().join("state"));
+        command.env("CAIRN_CONFIG_DIR", self.folder.path().join("config"));
+        command.current_dir(self.folder.path().join("work"));
     }
 }
 
-/// Runs `cairn` with an empty input instead of a terminal.
-async fn cairn(arguments: &[String]) -> Output {
-    let child = start(|command| {
-        command.args(arguments).stdin(Stdio::null()).stderr(Stdio::piped());
-        command.env_remove("CAIRN_MODEL");
+fn told(output: Output) -> Told {
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    Told { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
+}
+
+/// Output without the times of calls, which differ from run to run.
+fn without_times(out: &str) -> String {
+    let lines = out.split_inclusive('\n').map(|line| match line.rsplit_once(", ") {
+        Some((call, time)) if line.contains("  - ") && time.ends_with("s)\n") => {
+            format!("{call})\n")
+        }
+        _ => line.to_owned(),
     });
-    timeout(LIMIT, child.wait_with_output()).await.expect("it ends").unwrap()
+    lines.collect()
 }
 
 fn bash(command: &str) -> Value {
@@ -85,6 +122,7 @@ async fn subagents_work_in_headless_runs() {
         ] }],
     }));
     let (code, out) = run.finish().await;
+    let out = without_times(&out);
     expect![[r#"
           - Task: Change it (started)
               - Read a.txt (done)
@@ -124,6 +162,7 @@ async fn a_headless_run_does_the_task_and_shows_the_changes() {
     .with("--yes")
     .with("--allow-unsandboxed");
     let (code, out) = run.finish().await;
+    let out = without_times(&out);
     expect![[r#"
 
         I begin.
@@ -139,6 +178,7 @@ async fn a_headless_run_does_the_task_and_shows_the_changes() {
           [x] Edit
           [>] Test…
           - Update the plan (done)
+          > Run cat a.txt new/b.txt
           - Run cat a.txt new/b.txt (done)
 
         Plan 2/2
@@ -156,7 +196,7 @@ async fn a_headless_run_does_the_task_and_shows_the_changes() {
         +2␍
          three␍
 
-        --- a/new/b.txt
+        --- /dev/null
         +++ b/new/b.txt
         @@ -0,0 +1 @@
         +b
@@ -169,7 +209,7 @@ async fn a_headless_run_does_the_task_and_shows_the_changes() {
 
 async fn check(run: Run, code: i32, out: Expect) {
     let (got, said) = run.finish().await;
-    out.assert_eq(&said);
+    out.assert_eq(&without_times(&said));
     assert_eq!(got, Some(code));
 }
 
@@ -222,6 +262,7 @@ async fn a_signal_stops_the_run_and_its_command() {
         .with("--allow-unsandboxed");
     let child = start(|command| {
         command.args(&run.arguments).stdin(Stdio::null()).stderr(Stdio::piped());
+        run.environment(command);
     });
     let pid = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw).unwrap();
     fixtures::until_running(&marker).await;
@@ -235,22 +276,28 @@ async fn a_signal_stops_the_run_and_its_command() {
 
 #[tokio::test]
 async fn help_and_version_print_and_wrong_usage_fails() {
+    let run = Run::new(json!([]));
     let ask = async |arguments: &[&str]| {
         let arguments: Vec<String> = arguments.iter().map(|it| (*it).to_owned()).collect();
-        let output = cairn(&arguments).await;
-        let text = |bytes| String::from_utf8(bytes).unwrap();
-        (output.status.code(), text(output.stdout), text(output.stderr))
+        let Told { code, out, err } = run.told(&arguments).await;
+        (code, out, err)
     };
     let (code, out, err) = ask(&["--help"]).await;
-    assert_eq!((code, out.as_str(), err.as_str()), (Some(0), cairn::cli::HELP, ""));
+    assert_eq!((code, err.as_str()), (Some(0), ""));
+    assert!(out.contains("Usage: cairn") && out.contains("run "), "{out}");
+    let (code, out, err) = ask(&["run", "--help"]).await;
+    assert_eq!((code, err.as_str()), (Some(0), ""));
+    for option in ["--continue", "--json", "--allow <RULE>", "Exit code: 0 completed"] {
+        assert!(out.contains(option), "{option}: {out}");
+    }
     let (code, out, err) = ask(&["--version"]).await;
     assert_eq!((code, err.as_str()), (Some(0), ""));
     assert_eq!(out, "cairn 0.1.0 (protocol 1.4)\n");
     let (code, out, err) = ask(&["run"]).await;
     assert_eq!((code, out.as_str()), (Some(2), ""));
-    assert!(err.contains("say what to do") && err.contains("cairn --help"), "{err}");
+    assert!(err.contains("TASK") && err.contains("--help"), "{err}");
     let (code, out, err) = ask(&["run", "x", "--workspace", "/nowhere"]).await;
-    assert_eq!((code, out.as_str()), (Some(1), ""));
+    assert_eq!((code, out.as_str()), (Some(2), ""));
     assert!(err.contains("/nowhere cannot be opened"), "{err}");
 }
 
@@ -287,6 +334,7 @@ async fn each_permission_of_a_headless_run_needs_its_own_option() {
             }
             let child = start(|command| {
                 command.args(&run.arguments).stdin(Stdio::null()).stderr(Stdio::piped());
+                run.environment(command);
                 if !sandbox {
                     command.env("CAIRN_SANDBOX", "none");
                 }

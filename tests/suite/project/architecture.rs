@@ -129,10 +129,10 @@ const GATES: [(&str, &[&str]); 4] = [
     ("Request::build(", &["lsp/ingress.rs", "lsp/message.rs", "lsp/redaction.rs"]),
     // To the model.
     ("provider.encode(", &["model/history.rs", "session/encoding.rs"]),
-    // To the log. `main` knows no key yet, and `telemetry` asks for the kind of terminal.
-    ("io::stderr()", &["main.rs", "secrets.rs", "telemetry.rs"]),
+    // To the log. `main` knows no key yet, and `spinner` asks for the kind of terminal.
+    ("io::stderr()", &["headless/spinner.rs", "main.rs", "secrets.rs"]),
     // To the terminal, and to the client in frames of the messages above.
-    ("io::stdout()", &["headless.rs", "main.rs"]),
+    ("io::stdout()", &["headless/json.rs", "headless/text.rs", "main.rs"]),
 ];
 
 #[test]

@@ -122,6 +122,7 @@ const MODULES: &[(&str, &[&str])] = &[
         "headless",
         &[
             "cli",
+            "config",
             "disk",
             "environment",
             "event",

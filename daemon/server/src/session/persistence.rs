@@ -47,11 +47,14 @@ impl Sessions {
         let folders =
             self.services.workspace.as_ref().map(|workspace| workspace.folders().to_vec());
         self.state_dir = match (remember, &self.config.environment.state_dir, folders) {
-            (Remember::Sessions, Some(state), Some(folders)) => {
+            (Remember::Sessions | Remember::Conversations, Some(state), Some(folders)) => {
                 Some(sessions::folder(state, &folders))
             }
-            (Remember::Sessions | Remember::Nothing, _, _) => None,
+            (Remember::Sessions | Remember::Conversations | Remember::Nothing, _, _) => None,
         };
+        if remember == Remember::Conversations {
+            return;
+        }
         let Some(folder) = self.state_dir.clone() else { return };
         self.restoring = true;
         let (mailbox, workspace, on_storage) =

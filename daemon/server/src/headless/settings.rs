@@ -1,0 +1,279 @@
+//! Settings of a run: `config.toml` of the user's configuration folder, the environment, and above them
+//! the options of the command line.
+//!
+//! The file has the keys of the editor's settings, without `cairn.`. A fault in it stops the run: a
+//! script must not go on without a rule that its author wrote.
+
+use std::path::{Path, PathBuf};
+
+use cairn_core::policy::command::Rule;
+use cairn_protocol::{StatusProblem, settings};
+use serde_json::{Map, Value};
+use toml_edit::{Document, Item, TableLike};
+
+use crate::{
+    cli::{RunArguments, RunMode},
+    config,
+    workspace::canonical,
+};
+
+/// Name of the file in the configuration folder.
+const FILE: &str = "config.toml";
+/// Longest file that is read.
+const MAX_BYTES: u64 = 1024 * 1024;
+
+/// Settings of a run, by dotted key, and what the user should know about them.
+#[derive(Debug, Default)]
+pub(super) struct RunSettings {
+    pub(super) section: Map<String, Value>,
+    pub(super) warnings: Vec<String>,
+}
+
+/// Reads the file and adds the environment and the options. A fault is a text for the user.
+pub(super) fn read(
+    arguments: &RunArguments,
+    config_dir: Option<&Path>,
+    variable: impl Fn(&str) -> Option<String>,
+) -> Result<RunSettings, String> {
+    let mut settings = match file(arguments, config_dir) {
+        Some((path, must_exist)) => from_file(&path, must_exist)?,
+        None => RunSettings::default(),
+    };
+    let section = &mut settings.section;
+    for (name, key) in [("CAIRN_MODEL", "model.name"), ("CAIRN_MODEL_API", "model.api")] {
+        if let Some(value) = variable(name).filter(|value| !value.trim().is_empty()) {
+            section.insert(key.into(), value.into());
+        }
+    }
+    add_options(section, arguments)?;
+    Ok(settings)
+}
+
+/// Path of the file, and true if it must exist.
+fn file(arguments: &RunArguments, config_dir: Option<&Path>) -> Option<(PathBuf, bool)> {
+    match &arguments.config {
+        Some(path) => Some((path.clone(), true)),
+        None => Some((config_dir?.join(FILE), false)),
+    }
+}
+
+fn from_file(path: &Path, must_exist: bool) -> Result<RunSettings, String> {
+    let shown = path.display();
+    let unreadable = |error: std::io::Error| format!("{shown} cannot be read: {error}");
+    let size = match std::fs::metadata(path) {
+        Ok(found) => found.len(),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound && !must_exist => {
+            return Ok(RunSettings::default());
+        }
+        Err(error) => return Err(unreadable(error)),
+    };
+    if size > MAX_BYTES {
+        return Err(format!("{shown} is larger than {MAX_BYTES} bytes"));
+    }
+    let text = std::fs::read_to_string(path).map_err(unreadable)?;
+    parse(&text).map_err(|faults| {
+        let lines: Vec<String> = faults.iter().map(|fault| format!("{shown}, {fault}")).collect();
+        lines.join("\n")
+    })
+}
+
+/// Reads the text of the file. Each fault names its line.
+fn parse(text: &str) -> Result<RunSettings, Vec<String>> {
+    let line_of = |at: usize| text[..text.floor_char_boundary(at)].matches('\n').count() + 1;
+    let document = Document::parse(text).map_err(|error| {
+        let line = line_of(error.span().map_or(0, |span| span.start));
+        vec![format!("line {line}: this is not TOML: {}", error.message())]
+    })?;
+    let mut values = Values { section: Map::new(), places: Vec::new() };
+    values.table("", document.as_table());
+    let (_, faults) = config::read(&Value::Object(values.section.clone()));
+    let (mut warnings, mut wrong) = (Vec::new(), Vec::new());
+    for fault in faults {
+        let (key, is_warning) = match &fault.0 {
+            StatusProblem::SettingRenamed { old, .. } => (old.as_str(), true),
+            StatusProblem::SettingUnknown { setting }
+            | StatusProblem::SettingType { setting, .. }
+            | StatusProblem::SettingChoice { setting, .. }
+            | StatusProblem::SettingInvalid { setting, .. } => (setting.as_str(), false),
+            _ => ("", false),
+        };
+        let place = values.place_of(key.strip_prefix("cairn.").unwrap_or(key));
+        let place = place.map_or(String::new(), |at| format!("line {}: ", line_of(at)));
+        let text = format!("{place}{}", fault.to_string().replace("cairn.", ""));
+        if is_warning { warnings.push(text) } else { wrong.push(text) }
+    }
+    if values.section.get("review.mode").is_some_and(|mode| mode == "ask") {
+        let line = values.place_of("review.mode").map_or(1, line_of);
+        wrong.push(format!(
+            "line {line}: review.mode: \"ask\" needs an editor that shows the edits; here it can be auto or plan"
+        ));
+    }
+    if wrong.is_empty() {
+        Ok(RunSettings { section: values.section, warnings })
+    } else {
+        Err(wrong)
+    }
+}
+
+/// Values of a document by dotted key, with the places of their keys.
+struct Values {
+    section: Map<String, Value>,
+    places: Vec<(String, usize)>,
+}
+
+impl Values {
+    fn table(&mut self, prefix: &str, table: &dyn TableLike) {
+        for (name, item) in table.iter() {
+            let path = if prefix.is_empty() { name.to_owned() } else { format!("{prefix}.{name}") };
+            let place = table.key(name).and_then(|key| key.span()).or_else(|| item.span());
+            self.places.push((path.clone(), place.map_or(0, |span| span.start)));
+            match item.as_table_like() {
+                Some(inside) => self.table(&path, inside),
+                None => drop(self.section.insert(path, json(item))),
+            }
+        }
+    }
+
+    /// Place of the key, or of the nearest table around it.
+    fn place_of(&self, key: &str) -> Option<usize> {
+        let mut key = key;
+        loop {
+            if let Some((_, at)) = self.places.iter().find(|(path, _)| path == key) {
+                return Some(*at);
+            }
+            key = key.rsplit_once('.')?.0;
+        }
+    }
+}
+
+fn json(item: &Item) -> Value {
+    match item {
+        Item::None => Value::Null,
+        Item::Table(table) => object(table),
+        Item::ArrayOfTables(tables) => tables.iter().map(|table| object(table)).collect(),
+        Item::Value(value) => json_of(value),
+    }
+}
+
+fn json_of(value: &toml_edit::Value) -> Value {
+    match value {
+        toml_edit::Value::String(text) => text.value().as_str().into(),
+        toml_edit::Value::Integer(number) => (*number.value()).into(),
+        toml_edit::Value::Float(number) => (*number.value()).into(),
+        toml_edit::Value::Boolean(flag) => (*flag.value()).into(),
+        toml_edit::Value::Datetime(time) => time.value().to_string().into(),
+        toml_edit::Value::Array(values) => values.iter().map(json_of).collect(),
+        toml_edit::Value::InlineTable(table) => object(table),
+    }
+}
+
+fn object(table: &dyn TableLike) -> Value {
+    Value::Object(table.iter().map(|(name, item)| (name.to_owned(), json(item))).collect())
+}
+
+fn add_options(section: &mut Map<String, Value>, arguments: &RunArguments) -> Result<(), String> {
+    let RunArguments { rules, writable, model, replay, mode, max_rounds, command_seconds, .. } =
+        arguments;
+    if let Some(name) = model {
+        section.insert("model.name".into(), name.as_str().into());
+    }
+    if let Some(file) = replay {
+        let file = canonical(file)
+            .map_err(|error| format!("--replay {} cannot be opened: {error}", file.display()))?;
+        section.insert("model.provider".into(), "replay".into());
+        section.insert("model.replayFile".into(), file.to_string_lossy().into());
+    }
+    // Edits are on the disk in any case. As proposals they have a diff at the end.
+    match mode {
+        Some(RunMode::Plan) => drop(section.insert("review.mode".into(), "plan".into())),
+        Some(RunMode::Auto) => drop(section.insert("review.mode".into(), "review".into())),
+        None if section.get("review.mode").is_some_and(|mode| mode == "auto") => {
+            section.insert("review.mode".into(), "review".into());
+        }
+        None => {}
+    }
+    for (key, number) in [("limits.rounds", max_rounds), ("limits.maxToolSeconds", command_seconds)]
+    {
+        if let Some(number) = number {
+            section.insert(key.into(), (*number).into());
+        }
+    }
+    for rule in rules {
+        if Rule::parse(rule).is_none() {
+            return Err(format!(
+                "--allow \"{rule}\" is not one plain command (a last word * stands for any further words)"
+            ));
+        }
+        append(section, "shell.allow", rule.as_str());
+    }
+    if !rules.is_empty() {
+        section.insert("shell.approval".into(), "allowlist".into());
+    }
+    for folder in writable {
+        let shown = folder.display();
+        let folder = canonical(folder)
+            .map_err(|error| format!("--writable {shown} cannot be opened: {error}"))?;
+        if !folder.is_dir() {
+            return Err(format!("--writable {shown} is not a folder"));
+        }
+        append(section, "sandbox.writable", &folder.to_string_lossy());
+    }
+    Ok(())
+}
+
+fn append(section: &mut Map<String, Value>, key: &str, text: &str) {
+    let list = section.entry(key).or_insert_with(|| Value::Array(Vec::new()));
+    if let Value::Array(entries) = list {
+        entries.push(text.into());
+    }
+}
+
+/// Options of `cairn run` for settings.
+const OPTIONS: [(&str, &str); 7] = [
+    ("limits.rounds", "--max-rounds"),
+    ("limits.maxToolSeconds", "--command-seconds"),
+    ("model.name", "--model"),
+    ("model.replayFile", "--replay"),
+    ("review.mode", "--mode"),
+    ("shell.allow", "--allow"),
+    ("sandbox.writable", "--writable"),
+];
+
+/// Replaces the names of settings in a text of the engine by those of this program: `cairn.model.name` is
+/// `--model` here, and `cairn.model.baseUrl` is `model.baseUrl` in config.toml.
+pub(super) fn in_words_of_run(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find("cairn.") {
+        let (before, found) = rest.split_at(at);
+        let name = &found["cairn.".len()..];
+        let end = name.find(|char: char| !(char.is_ascii_alphanumeric() || ".*".contains(char)));
+        let name = name[..end.unwrap_or(name.len())].trim_end_matches('.');
+        out.push_str(before);
+        rest = &found["cairn.".len() + name.len()..];
+        let is_group = name.strip_suffix(".*").is_some_and(settings::is_section);
+        let option = OPTIONS.iter().find(|(key, _)| *key == name);
+        match option {
+            Some((_, option)) => out.push_str(option),
+            None if is_group => out.push_str(name),
+            None if settings::keys().any(|key| key == name) => {
+                out.push_str(name);
+                if let Some(after) = rest.strip_prefix('`') {
+                    out.push('`');
+                    rest = after;
+                }
+                out.push_str(" in ");
+                out.push_str(FILE);
+            }
+            None => {
+                out.push_str("cairn.");
+                out.push_str(name);
+            }
+        }
+    }
+    out.push_str(rest);
+    out
+}
+
+#[cfg(test)]
+mod tests;
