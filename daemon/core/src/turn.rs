@@ -107,7 +107,7 @@ enum Phase {
     Waiting {
         request: u32,
     },
-    Tools(Batch),
+    Tools(Box<Batch>),
     /// The summary is there, or could not be made. The list of pending edits is requested.
     PendingEdits {
         summary: Option<String>,

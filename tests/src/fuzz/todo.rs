@@ -155,7 +155,7 @@ fn check_faults(dialect: ListDialect, arguments: &Value, said: &str) {
     for (index, item) in list.iter().enumerate() {
         let alone = apply_call(&mut Plan::default(), dialect, &json!([item]));
         if alone.is_error {
-            assert!(said.contains(&format!("[{index}]")), "{index} is not named in {said}");
+            assert!(said.contains(&format!("- #{}", index + 1)), "{index} is not named in {said}");
         }
     }
 }

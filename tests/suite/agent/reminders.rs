@@ -8,8 +8,8 @@ use crate::fixtures::*;
 
 const ROUNDS: usize = 15;
 
-/// Plays 15 rounds: `u` one that updates the plan, `.` one that only reads. Shows under each round
-/// `!` if the request that answers it ends with a reminder.
+/// Plays 15 rounds: `u` one that updates the plan, `.` one that only reads, `w` one that writes. Shows
+/// under each round `!` if the request that answers it ends with a reminder.
 async fn check(nag: serde_json::Value, rounds: &str, expect: Expect) {
     assert_eq!(rounds.len(), ROUNDS);
     for wire in BOTH {
@@ -21,6 +21,11 @@ async fn check(nag: serde_json::Value, rounds: &str, expect: Expect) {
                 'u' => plan(
                     &format!("c{at}"),
                     &[('x', "Read"), ('>', &format!("Write {at}")), (' ', "Send")],
+                ),
+                'w' => call(
+                    &format!("c{at}"),
+                    "write_file",
+                    json!({ "path": format!("new{at}"), "content": "new\n" }),
                 ),
                 // Not the same call again: that would be taken for a loop.
                 _ => call(&format!("c{at}"), "read_file", json!({ "path": "a", "limit": at + 1 })),
@@ -70,13 +75,22 @@ async fn policy_every_round_reminds_in_each_round_after_the_limit() {
 }
 
 #[tokio::test]
-async fn policy_reset_reminds_once_and_counts_again() {
+async fn policy_reset_lengthens_its_interval_over_rounds_with_effects() {
+    let reset = json!({ "policy": "reset", "rounds": 3 });
     check(
-        json!({ "policy": "reset", "rounds": 3 }),
-        "u.......u......",
+        reset.clone(),
+        "uwwwwwwwwwwuwww",
         expect![[r#"
-            u.......u......
-               !  !    !  !"#]],
+            uwwwwwwwwwwuwww
+               !     !    !"#]],
+    )
+    .await;
+    check(
+        reset,
+        "u.w.w.w........",
+        expect![[r#"
+            u.w.w.w........
+                  !"#]],
     )
     .await;
 }

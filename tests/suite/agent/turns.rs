@@ -230,8 +230,8 @@ async fn faulty_calls_are_reported_to_the_model() {
         expect![[r#"
         c1: TodoWrite was not run: Queued Failed
         The list was not changed, because of:
-        - todos[2].content: is empty
-        - todos[1].status: only one item may be in progress, and item 0 already is
+        - #3.content: is empty
+        - #2.status: only one item may be in progress, and #1 already is
         Correct this and send the whole list again."#]],
     )
     .await;

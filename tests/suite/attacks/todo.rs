@@ -34,31 +34,31 @@ async fn a_faulty_todo_list_changes_nothing_and_each_fault_is_named() {
         (json!({ "todos": "Look" }), &["todos: must be an array of objects, not a string"]),
         (json!({ "todos": null }), &["todos: must be an array of objects, not null"]),
         (json!({}), &["todos: is missing"]),
-        (json!({ "todos": ["Look"] }), &["todos[0]: must be an object, not a string"]),
+        (json!({ "todos": ["Look"] }), &["#1: must be an object, not a string"]),
         (
             json!({ "todos": [{ "content": "x", "status": 7, "activeForm": "x" }] }),
-            &["todos[0].status: must be a string, not a number"],
+            &["#1.status: must be a string, not a number"],
         ),
         (json!({ "todos": many }), &["todos: 21 items, but at most 20 are allowed"]),
         (
             json!({ "todos": [item("a", "in_progress"), item("b", "in_progress")] }),
-            &["todos[1].status: only one item may be in progress, and item 0 already is"],
+            &["#2.status: only one item may be in progress, and #1 already is"],
         ),
         (
             json!({ "todos": [item("a", "pending"), item("", "pending"), item(" \n", "pending")] }),
-            &["todos[1].content: is empty", "todos[2].content: is empty"],
+            &["#2.content: is empty", "#3.content: is empty"],
         ),
         (
             json!({ "todos": [with_id("a"), with_id("b")] }),
-            &["todos[1].id: \"1\" is already the id of item 0"],
+            &["#2.id: \"1\" is already the id of #1"],
         ),
         (
             json!({ "todos": [item("a", "started")] }),
-            &["todos[0].status: \"started\" is not a status; use pending, in_progress, completed"],
+            &["#1.status: \"started\" is not a status; use pending, in_progress, completed"],
         ),
         (
             json!({ "todos": [item("say \u{202e}yas", "pending"), item("a\u{1b}[31m", "pending")] }),
-            &["forbidden character U+202E", "todos[1].content: contains the forbidden"],
+            &["forbidden character U+202E", "#2.content: contains the forbidden"],
         ),
         (
             json!({ "todos": [item(&"x".repeat(5_000), "pending")] }),

@@ -41,10 +41,19 @@ pub enum FaultKind {
     ForbiddenCharacter(char),
     #[error("{given:?} is not a status; use {allowed}")]
     UnknownStatus { given: String, allowed: String },
-    #[error("only one item may be in progress, and item {first} already is")]
+    #[error("only one item may be in progress, and {} already is", Number(*.first))]
     SecondInProgress { first: usize },
-    #[error("{id:?} is already the id of item {first}")]
+    #[error("{id:?} is already the id of {}", Number(*.first))]
     DuplicateId { id: String, first: usize },
+}
+
+/// Number of an item as the list shows it, counted from 1, made from its index.
+struct Number(usize);
+
+impl fmt::Display for Number {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "#{}", self.0 + 1)
+    }
 }
 
 impl Faults {
@@ -101,9 +110,9 @@ impl fmt::Display for Faults {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "The list was not changed, because of:")?;
         for fault in self.all.iter().take(LISTED) {
-            write!(f, "- {}", self.list)?;
-            if let Some(index) = fault.index {
-                write!(f, "[{index}]")?;
+            match fault.index {
+                Some(index) => write!(f, "- {}", Number(index))?,
+                None => write!(f, "- {}", self.list)?,
             }
             if let Some(field) = fault.field {
                 write!(f, ".{field}")?;

@@ -12,6 +12,9 @@ use super::{Accepted, Dialect, Plan};
 /// Minimum number of items for the reminder to verify.
 const VERIFIED_ITEMS: usize = 3;
 
+/// Number of times that the interval of the policy `reset` doubles.
+const MOST_DOUBLINGS: u32 = 10;
+
 /// Asks the model not to answer a reminder. The user can see reminders.
 const NO_ANSWER: &str = "This note is from the editor; it needs no answer.";
 
@@ -30,7 +33,8 @@ pub enum NagPolicy {
     EveryRound {
         rounds: u32,
     },
-    /// Reminds once after this number of rounds, then counts from zero.
+    /// Reminds once after this number of rounds, then after twice as many, and so on until the plan is
+    /// updated. Only rounds with effects count: reading changes no plan.
     Reset {
         rounds: u32,
     },
@@ -60,6 +64,27 @@ pub struct ReminderState {
     rounds: u32,
     /// True if the newest round had an update.
     fresh: bool,
+    /// Number of reminders since the last update.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    given: u32,
+    /// True if a command that checks ran since the last edit.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    checked: bool,
+}
+
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
+/// Round with tool calls, for the count of rounds without an update.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct RoundFacts {
+    /// A todo call in it was accepted.
+    pub updated: bool,
+    /// True if a call may have changed something, besides those of the plan.
+    pub had_effects: bool,
+    /// The turn has enough steps for a plan.
+    pub multi_step: bool,
 }
 
 impl ReminderSettings {
@@ -138,27 +163,31 @@ impl ReminderState {
     pub fn turn_started(&mut self) {
         self.rounds = 0;
         self.verification_given = false;
+        self.checked = false;
     }
 
-    /// Returns the reminder after a round with tool calls. `updated`: a todo call in it was
-    /// accepted; `multi_step`: the turn has enough steps for a plan.
+    /// Returns the reminder after a round with tool calls.
     pub fn after_round(
         &mut self,
         settings: &ReminderSettings,
         plan: &Plan,
-        updated: bool,
-        multi_step: bool,
+        round: RoundFacts,
     ) -> Option<String> {
+        let RoundFacts { updated, had_effects, multi_step } = round;
         let right_after = std::mem::replace(&mut self.fresh, updated);
         if updated {
-            self.rounds = 0;
+            (self.rounds, self.given) = (0, 0);
             return None;
         }
-        self.rounds = self.rounds.saturating_add(1);
+        let counts = had_effects || !matches!(settings.nag, NagPolicy::Reset { .. });
+        self.rounds = self.rounds.saturating_add(u32::from(counts));
 
         let (due, count_anew) = match settings.nag {
             NagPolicy::EveryRound { rounds } => (self.rounds >= rounds, false),
-            NagPolicy::Reset { rounds } => (self.rounds >= rounds, true),
+            NagPolicy::Reset { rounds } => {
+                let interval = rounds.saturating_mul(1 << self.given.min(MOST_DOUBLINGS));
+                (counts && self.rounds >= interval, true)
+            }
             NagPolicy::Patient { rounds } => (self.rounds > rounds, true),
             NagPolicy::Off => (false, false),
         };
@@ -168,6 +197,7 @@ impl ReminderState {
         }
         if count_anew {
             self.rounds = 0;
+            self.given = self.given.saturating_add(1);
         }
         Some(if is_open {
             format!("{}\n{}", settings.texts.stale, standing(plan))
@@ -176,8 +206,18 @@ impl ReminderState {
         })
     }
 
+    /// Notes a command that ran. One that checks counts until the next edit.
+    pub fn command_ran(&mut self, command: &str) {
+        self.checked |= verifying::checks(command);
+    }
+
+    /// Notes a change of a file, which no check has seen yet.
+    pub fn edited(&mut self) {
+        self.checked = false;
+    }
+
     /// Returns the reminder to verify, for a call that completes a list of three or more items
-    /// without one about verification; once in a turn.
+    /// without one about verification, where no command checked the last edit; once in a turn.
     pub fn verification(
         &mut self,
         settings: &ReminderSettings,
@@ -186,6 +226,7 @@ impl ReminderState {
     ) -> Option<String> {
         let due = settings.verification
             && !self.verification_given
+            && !self.checked
             && accepted.completed_all_now
             && plan.items().len() >= VERIFIED_ITEMS
             && !plan.items().iter().any(|item| verifying::is_about_verifying(&item.content));

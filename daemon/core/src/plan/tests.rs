@@ -408,20 +408,20 @@ fn every_fault_is_named_in_the_order_of_the_rules() {
         json!({ "todos": todos }),
         expect![[r#"
             The list was not changed, because of:
-            - todos[0]: must be an object, not a string
-            - todos[3].status: must be a string, not a number
-            - todos[4].content: is missing
-            - todos[7].content: must be a string, not a number
-            - todos[7].status: is missing
-            - todos[1].content: is empty
-            - todos[3].content: is 1001 characters long, but at most 1000 are allowed
-            - todos[5].content: contains the forbidden character U+0007
-            - todos[6].content: contains the forbidden character U+202E
-            - todos[2].status: "finished" is not a status; use pending, in_progress, completed
-            - todos[5].status: only one item may be in progress, and item 4 already is
-            - todos[6].status: only one item may be in progress, and item 4 already is
-            - todos[3].id: "a" is already the id of item 2
-            - todos[7].id: "3" is already the id of item 6
+            - #1: must be an object, not a string
+            - #4.status: must be a string, not a number
+            - #5.content: is missing
+            - #8.content: must be a string, not a number
+            - #8.status: is missing
+            - #2.content: is empty
+            - #4.content: is 1001 characters long, but at most 1000 are allowed
+            - #6.content: contains the forbidden character U+0007
+            - #7.content: contains the forbidden character U+202E
+            - #3.status: "finished" is not a status; use pending, in_progress, completed
+            - #6.status: only one item may be in progress, and #5 already is
+            - #7.status: only one item may be in progress, and #5 already is
+            - #4.id: "a" is already the id of #3
+            - #8.id: "3" is already the id of #7
             Correct this and send the whole list again."#]],
     );
 }

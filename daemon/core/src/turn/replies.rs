@@ -53,7 +53,7 @@ impl Session {
                 let first = calls.front().map(|call| call.name.clone()).unwrap_or_default();
                 let batch = Batch::new(calls, &self.settings);
                 let is_loop = turn.repeat.is_loop(&batch);
-                turn.phase = Phase::Tools(batch);
+                turn.phase = Phase::Tools(Box::new(batch));
                 self.say(reply.message, text, effects);
                 match is_loop {
                     true => self.stop_loop(first, effects),

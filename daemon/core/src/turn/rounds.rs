@@ -2,8 +2,12 @@
 //!
 //! Must never close a round while a call has no result.
 
+use super::tools::Work;
 use super::*;
-use crate::ids::CallId;
+use crate::{ids::CallId, plan::reminder::RoundFacts};
+
+/// Beginning of Cairn's line about a command that ran.
+const EXIT_CODE: &str = "[cairn] exit code ";
 
 /// Number of tool calls from which on a turn counts as multi-step, also without a plan.
 const MULTI_STEP_CALLS: u32 = 3;
@@ -17,6 +21,14 @@ impl Session {
         effects: &mut Vec<Effect>,
     ) {
         let Some(Turn { phase: Phase::Tools(batch), .. }) = &mut self.turn else { return };
+        match batch.take_work(call_id) {
+            // A command that was declined has no exit code. One that fails has checked something.
+            Some(Work::Command(command)) if content.contains(EXIT_CODE) => {
+                self.reminders.command_ran(&command);
+            }
+            Some(Work::Edit) if !is_error => self.reminders.edited(),
+            Some(Work::Command(_) | Work::Edit) | None => {}
+        }
         if batch.complete(call_id, content, is_error) {
             self.advance(effects);
         }
@@ -119,16 +131,18 @@ impl Session {
         let Some(turn) = &mut self.turn else { return };
         let Phase::Tools(batch) = &mut turn.phase else { return };
         let (calls, results) = (batch.fingerprint, batch.take_results());
-        let updated = batch.plan_updated;
-        let multi_step = turn.tool_calls >= MULTI_STEP_CALLS;
+        let round = RoundFacts {
+            updated: batch.plan_updated,
+            had_effects: batch.had_effects,
+            multi_step: turn.tool_calls >= MULTI_STEP_CALLS,
+        };
         let rounds = turn.rounds;
         let mut notes = Vec::new();
         let warning = turn.repeat.count(calls, &results);
         notes.extend(warning.map(|text| Note::new(NoteKind::Notice, text)));
         notes.extend(turn.steers.drain(..).map(Note::from));
         self.take_notices(&mut notes);
-        if let Some(text) =
-            self.reminders.after_round(&self.settings.reminders, &self.plan, updated, multi_step)
+        if let Some(text) = self.reminders.after_round(&self.settings.reminders, &self.plan, round)
         {
             notes.push(Note::new(NoteKind::Reminder, text));
         }

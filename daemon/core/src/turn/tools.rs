@@ -15,12 +15,36 @@ pub(super) struct Batch {
     pub(super) fingerprint: u64,
     /// A todo call of this round was accepted.
     pub(super) plan_updated: bool,
+    /// True for a call that may change something, besides those of the plan.
+    pub(super) had_effects: bool,
+    /// Commands and edits that run, for the reminder to verify.
+    work: HashMap<CallId, Work>,
     /// Text to append to the result of the running call, which runs alone.
     pub(super) postscript: Option<String>,
     /// Texts for the model about arguments of a call that its tool does not know.
     ignored: HashMap<CallId, String>,
     /// Results that [`Session::take_records`] has not returned yet.
     pub(super) unrecorded: Vec<ToolResult>,
+}
+
+/// Work of a call that the reminder to verify looks at.
+#[derive(Debug)]
+pub(super) enum Work {
+    Command(String),
+    Edit,
+}
+
+impl Work {
+    fn of(call: &ToolCall) -> Option<Self> {
+        match call.name.as_str() {
+            "bash" | "powershell" => {
+                let ToolArguments::Object(arguments) = &call.arguments else { return None };
+                Some(Self::Command(arguments.get("command")?.as_str()?.to_owned()))
+            }
+            "edit_file" | "write_file" | "delete_file" | "move_file" => Some(Self::Edit),
+            _ => None,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,7 +72,12 @@ impl Batch {
         let ignored = calls.iter_mut().filter_map(said).collect();
         let named: Vec<_> = calls.iter().map(|call| (&call.name, &call.arguments)).collect();
         let fingerprint = fingerprint(&named);
+        let work: HashMap<CallId, Work> =
+            calls.iter().filter_map(|call| Some((call.id.clone(), Work::of(call)?))).collect();
+        let had_effects = calls.iter().any(|call| has_effects(&call.name, settings));
         Self {
+            had_effects,
+            work,
             waiting: calls,
             ignored,
             fingerprint,
@@ -103,6 +132,11 @@ impl Batch {
         }
     }
 
+    /// Takes the work of a call that has ended.
+    pub(super) fn take_work(&mut self, id: &CallId) -> Option<Work> {
+        self.work.remove(id)
+    }
+
     pub(super) fn is_done(&self) -> bool {
         self.waiting.is_empty() && self.running.is_empty()
     }
@@ -126,6 +160,15 @@ impl Batch {
             })
             .collect()
     }
+}
+
+/// True for a call that may change something, besides those of the plan.
+fn has_effects(name: &str, settings: &TurnSettings) -> bool {
+    let is_plan = match settings.dialect {
+        Dialect::List(list) => list.tool_name() == name,
+        Dialect::Tasks => name.starts_with("Task"),
+    };
+    !is_plan && parallel(name, settings) == Parallel::No
 }
 
 fn parallel(name: &str, settings: &TurnSettings) -> Parallel {

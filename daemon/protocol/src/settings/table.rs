@@ -138,7 +138,10 @@ const REMINDER: Kind = Kind::Members {
             "policy",
             MemberKind::Choice(&[
                 choice("every-round", "In every round from then on."),
-                choice("reset", "Once, then the count begins again."),
+                choice(
+                    "reset",
+                    "Once, then after twice as many rounds, and so on until the plan is updated. Rounds that only read do not count.",
+                ),
                 choice("patient", "Once after more rounds than that, then the count begins again."),
                 choice("off", "Never."),
             ]),

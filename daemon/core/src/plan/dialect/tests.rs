@@ -122,15 +122,15 @@ fn todo_write() {
         ] }),
         expect![[r#"
             The list was not changed, because of:
-            - todos[1].activeForm: is missing
-            - todos[3].activeForm: is missing
-            - todos[4].activeForm: must be a string, not an array
-            - todos[5].content: is missing
-            - todos[5].status: is missing
-            - todos[5].activeForm: is missing
-            - todos[2].activeForm: is empty
-            - todos[0].status: "done" is not a status; use pending, in_progress, completed
-            - todos[1].status: "in-progress" is not a status; use pending, in_progress, completed
+            - #2.activeForm: is missing
+            - #4.activeForm: is missing
+            - #5.activeForm: must be a string, not an array
+            - #6.content: is missing
+            - #6.status: is missing
+            - #6.activeForm: is missing
+            - #3.activeForm: is empty
+            - #1.status: "done" is not a status; use pending, in_progress, completed
+            - #2.status: "in-progress" is not a status; use pending, in_progress, completed
             Correct this and send the whole list again."#]],
     );
 }
@@ -165,12 +165,12 @@ fn todo() {
         ] }),
         expect![[r#"
             The list was not changed, because of:
-            - items[0].id: must be a string or a whole number, not a number
-            - items[1].text: is missing
-            - items[3].id: contains the forbidden character U+000A
-            - items[4].id: is 65 characters long, but at most 64 are allowed
-            - items[1].status: "todo" is not a status; use pending, in_progress, completed
-            - items[2].id: "1" is already the id of item 1
+            - #1.id: must be a string or a whole number, not a number
+            - #2.text: is missing
+            - #4.id: contains the forbidden character U+000A
+            - #5.id: is 65 characters long, but at most 64 are allowed
+            - #2.status: "todo" is not a status; use pending, in_progress, completed
+            - #3.id: "1" is already the id of #2
             Correct this and send the whole list again."#]],
     );
 }
@@ -209,9 +209,9 @@ fn todo_write_snake() {
         json!({ "todos": r#"["Read", [], {"content":"Write","status":"cancelled"}]"# }),
         expect![[r#"
             The list was not changed, because of:
-            - todos[0]: must be an object, not a string
-            - todos[1]: must be an object, not an array
-            - todos[2].status: "cancelled" is not a status; use pending, in_progress, completed
+            - #1: must be an object, not a string
+            - #2: must be an object, not an array
+            - #3.status: "cancelled" is not a status; use pending, in_progress, completed
             Correct this and send the whole list again."#]],
     );
 }
@@ -240,8 +240,8 @@ fn update_plan() {
         ] }),
         expect![[r#"
             The list was not changed, because of:
-            - plan[2].status: "inProgress" is not a status; use pending, in_progress, completed
-            - plan[1].status: only one item may be in progress, and item 0 already is
+            - #3.status: "inProgress" is not a status; use pending, in_progress, completed
+            - #2.status: only one item may be in progress, and #1 already is
             Correct this and send the whole list again."#]],
     );
 }
@@ -279,9 +279,9 @@ fn write_todos() {
         ] }),
         expect![[r#"
             The list was not changed, because of:
-            - todos[0].description: is empty
-            - todos[1].description: contains the forbidden character U+000A
-            - todos[2].status: "paused" is not a status; use pending, in_progress, completed, cancelled, blocked
+            - #1.description: is empty
+            - #2.description: contains the forbidden character U+000A
+            - #3.status: "paused" is not a status; use pending, in_progress, completed, cancelled, blocked
             Correct this and send the whole list again."#]],
     );
 }
@@ -311,9 +311,9 @@ fn manage_todo_list() {
         ] }),
         expect![[r#"
             The list was not changed, because of:
-            - todoList[1].status: must be a string, not a boolean
-            - todoList[0].status: "not started" is not a status; use not-started, in-progress, completed
-            - todoList[1].id: "1" is already the id of item 0
+            - #2.status: must be a string, not a boolean
+            - #1.status: "not started" is not a status; use not-started, in-progress, completed
+            - #2.id: "1" is already the id of #1
             Correct this and send the whole list again."#]],
     );
 }

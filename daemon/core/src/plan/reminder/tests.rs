@@ -1,12 +1,15 @@
 use expect_test::{Expect, expect};
 
-use super::{NagPolicy, ReminderSettings, ReminderState, verifying::is_about_verifying};
+use super::{
+    NagPolicy, ReminderSettings, ReminderState, RoundFacts,
+    verifying::{checks, is_about_verifying},
+};
 use crate::plan::{Accepted, Dialect, Draft, DraftStatus, ListDialect, Plan};
 
 const ROUNDS: usize = 15;
 
-/// Plays 15 rounds of one turn: `u` a round with an accepted todo call, `.` one without, `|` a new
-/// turn begins. Shows under each round `!` where a reminder stands.
+/// Plays 15 rounds of one turn: `u` a round with an accepted todo call, `.` one with effects, `r` one that
+/// only reads, `|` a new turn begins. Shows under each round `!` where a reminder stands.
 fn check_rounds(nag: NagPolicy, situation: Situation, rounds: &str, expect: Expect) {
     let settings = ReminderSettings {
         nag,
@@ -25,15 +28,22 @@ fn check_rounds(nag: NagPolicy, situation: Situation, rounds: &str, expect: Expe
                 state.turn_started();
                 '|'
             }
-            _ => match state.after_round(&settings, &plan, round == 'u', multi_step) {
+            _ => match state.after_round(
+                &settings,
+                &plan,
+                RoundFacts { updated: round == 'u', had_effects: round == '.', multi_step },
+            ) {
                 Some(_) => '!',
                 None => ' ',
             },
         })
         .collect();
-    assert_eq!(rounds.matches(['u', '.']).count(), ROUNDS);
+    assert_eq!(rounds.matches(['u', '.', 'r']).count(), ROUNDS);
     expect.assert_eq(&format!("{rounds}\n{}", marks.trim_end()));
 }
+
+/// Round with effects of a turn with several steps.
+const WORKED: RoundFacts = RoundFacts { updated: false, had_effects: true, multi_step: true };
 
 enum Situation {
     OpenPlan,
@@ -78,7 +88,7 @@ fn every_round_policy_reminds_in_each_round() {
 }
 
 #[test]
-fn reset_policy_counts_again_after_a_reminder() {
+fn reset_policy_lengthens_its_interval_until_the_plan_is_updated() {
     let nag = NagPolicy::Reset { rounds: 3 };
     check_rounds(
         nag,
@@ -86,7 +96,29 @@ fn reset_policy_counts_again_after_a_reminder() {
         "u.......u......",
         expect![[r#"
             u.......u......
-               !  !    !  !"#]],
+               !       !"#]],
+    );
+}
+
+#[test]
+fn reset_policy_counts_only_rounds_with_effects_and_the_others_count_all() {
+    let rounds = ".r.rrr.rr......";
+    let reset = NagPolicy::Reset { rounds: 3 };
+    check_rounds(
+        reset,
+        Situation::OpenPlan,
+        rounds,
+        expect![[r#"
+            .r.rrr.rr......
+                  !       !"#]],
+    );
+    check_rounds(
+        NagPolicy::EveryRound { rounds: 3 },
+        Situation::OpenPlan,
+        rounds,
+        expect![[r#"
+            .r.rrr.rr......
+              !!!!!!!!!!!!!"#]],
     );
 }
 
@@ -145,7 +177,7 @@ fn a_turn_of_several_calls_is_reminded_unless_its_plan_is_completed() {
         "...............",
         expect![[r#"
             ...............
-              !  !  !  !  !"#]],
+              !     !"#]],
     );
     check_rounds(
         nag,
@@ -176,7 +208,7 @@ fn the_text_gives_the_state_of_the_plan_in_neutral_words() {
         ..ReminderSettings::defaults(Dialect::List(ListDialect::UpdatePlan))
     };
     let mut state = ReminderState::default();
-    let mut say = |plan: &Plan| state.after_round(&settings, plan, false, true).expect("due");
+    let mut say = |plan: &Plan| state.after_round(&settings, plan, WORKED).expect("due");
     expect![[r#"
         The plan has not been updated for some rounds. If it no longer says what you are doing, send it again with update_plan: complete what is done, mark what you work on now, add what you found. If it is still true, just go on. This note is from the editor; it needs no answer.
         Now: 1 of 3 completed, in progress: #2 Write"#]]
@@ -195,8 +227,7 @@ fn texts_of_the_settings_replace_the_defaults() {
     let mut state = ReminderState::default();
     assert_eq!(state.initial(&settings).as_deref(), Some("Plan ahead."));
     let plan = plan(&["[>] Read"]);
-    let said: Vec<_> =
-        (0..3).filter_map(|_| state.after_round(&settings, &plan, false, false)).collect();
+    let said: Vec<_> = (0..3).filter_map(|_| state.after_round(&settings, &plan, WORKED)).collect();
     assert_eq!(said, ["Still true?\nNow: 0 of 1 completed, in progress: #1 Read"]);
 }
 
@@ -240,6 +271,45 @@ fn verification_is_asked_for_once_by_the_completing_call() {
     assert!(!asked(&["[x] Print", "[x] Fold"]));
     assert!(!asked(&["[x] Draw", "[x] Paint", "[x] Run the tests"]));
     assert!(asked(&["[x] Sow", "[x] Water", "[x] Reap"]));
+}
+
+#[test]
+fn a_command_that_checked_the_last_edit_is_verification() {
+    let settings = ReminderSettings::defaults(Dialect::List(ListDialect::TodoWrite));
+    let asked = |work: &[&str]| {
+        let (mut state, mut plan) = (ReminderState::default(), Plan::default());
+        for command in work {
+            if *command == "edit" { state.edited() } else { state.command_ran(command) }
+        }
+        let accepted = complete(&mut plan, &["[x] Read", "[x] Write", "[x] Send"]);
+        state.verification(&settings, &plan, &accepted).is_some()
+    };
+    assert!(!asked(&["edit", "npm test"]));
+    assert!(!asked(&["edit", "npm test", "git status"]));
+    assert!(asked(&["npm test", "edit"]));
+    assert!(asked(&["edit", "git diff"]));
+}
+
+#[test]
+fn commands_that_check_are_recognised() {
+    for command in [
+        "npm test 2>&1 | tail -20",
+        "cd app && cargo test -q",
+        "python -m pytest",
+        "RUST_LOG=debug ./run-tests.sh",
+        "npx tsc --noEmit",
+        "make",
+        "node --test",
+        "go vet ./...",
+        "npm run build",
+    ] {
+        assert!(checks(command), "{command}");
+    }
+    for command in
+        ["cat tests/a.rs", "ls build", "git log --grep test", "grep -rn check .", "mkdir x", ""]
+    {
+        assert!(!checks(command), "{command}");
+    }
 }
 
 #[test]

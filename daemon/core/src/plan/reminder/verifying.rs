@@ -1,7 +1,8 @@
-//! Recognition of plan items about verification, by word stems in several languages.
+//! Recognition of plan items about verification, by word stems in several languages, and of commands
+//! that check.
 //!
-//! A missed item costs one superfluous reminder, and a false match suppresses one. Neither is an
-//! error, so a list of stems is enough.
+//! A missed one costs one superfluous reminder, and a false match suppresses one. Neither is an
+//! error, so lists of words are enough.
 
 /// A word of the item begins with one of these.
 const STEMS: [&str; 4] = [
@@ -33,6 +34,29 @@ const LOOKALIKES: [&str; 3] = [
     "チェックボックス チェックアウト チェックリスト チェックサム 確認ダイアログ",
     "验证码 驗證碼 身份验证 身份驗證",
 ];
+
+/// Programs that check or run a project, besides those with a stem above in their name or arguments.
+const CHECKERS: &str = "make just tsc mypy pyright ruff flake8 eslint biome clippy vet tox nox jest \
+     vitest mocha rspec phpunit ctest gradle gradlew mvn node python python3 ruby deno bun";
+/// Programs that only show text, whatever its name.
+const READERS: &str = "cat head tail less ls find grep rg sed awk wc echo printf cd git which stat";
+
+/// True if a part of the command tests, builds, checks or runs something.
+pub(super) fn checks(command: &str) -> bool {
+    let parts = command.split(['\n', ';', '&', '|', '(', ')']);
+    let is_in = |list: &str, word: &str| list.split_whitespace().any(|one| one == word);
+    parts.into_iter().any(|part| {
+        let mut words = part
+            .split_whitespace()
+            .skip_while(|word| word.contains('=') || ["env", "sudo", "time", "npx"].contains(word));
+        let Some(program) = words.next() else { return false };
+        let program = program.rsplit('/').next().unwrap_or(program);
+        !is_in(READERS, program)
+            && (is_in(CHECKERS, program)
+                || words.clone().any(|word| is_in(CHECKERS, word))
+                || is_about_verifying(part))
+    })
+}
 
 pub(super) fn is_about_verifying(content: &str) -> bool {
     let mut text = content.to_lowercase();

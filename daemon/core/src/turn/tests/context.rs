@@ -102,7 +102,6 @@ fn a_nearly_full_window_is_compacted_between_two_rounds() {
         message done: 
         run read_file c under None
         note Steer: Hurry
-        note Reminder: This has grown to several steps without an open plan. If mor
         call model
         spent
         message done: Done.
