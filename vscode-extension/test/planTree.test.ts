@@ -27,9 +27,10 @@ function setUp() {
     queue: new QueueStore(),
     questions: new QuestionStore(),
   };
-  const tree = new PlanTree({ ...stores, subagents: new SubagentStore(), processes: new ProcessStore() });
+  const processes = new ProcessStore();
+  const tree = new PlanTree({ ...stores, subagents: new SubagentStore(), processes });
   sessions.update({ sessionId: "s", turnId: "t", rev: 1, phase: { kind: "started", text: "Fix the cart" } });
-  return { plans, tree };
+  return { plans, processes, tree };
 }
 
 function plan(rev: number, ...statuses: ItemStatus[]): PlanNotification {
@@ -57,6 +58,29 @@ describe("the plan view", () => {
     plans.update(plan(3, "completed", "inProgress"));
     await Promise.resolve();
     expect(shown()).toEqual(["root", "Step 1"]);
+  });
+
+  it("shows a process under its step, and below a plan that is folded", () => {
+    const { plans, processes, tree } = setUp();
+    const phase = { kind: "running", stopping: false } as const;
+    const process = { id: 1, command: "npm start", planItem: "0", input: true, terminal: false, startedAt: 0, phase, written: 0, tail: "" };
+    processes.update({ sessionId: "s", rev: 1, processes: [process] });
+    const rows = (): string[] => {
+      const of = (row: Row): string[] => [
+        row.kind,
+        ...tree
+          .getChildren(row)
+          .flatMap(of)
+          .map((kind) => `  ${kind}`),
+      ];
+      return tree.getChildren().flatMap(of);
+    };
+    expect(rows()).toEqual(["turn", "process"]);
+    plans.update(plan(2, "inProgress", "pending"));
+    expect(rows()).toEqual(["root", "  item", "    process", "  item"]);
+    // The plan of an earlier turn is folded while the next one runs.
+    plans.update({ ...plan(3, "inProgress", "pending"), panel: "collapsed" });
+    expect(rows()).toEqual(["root", "  item", "  item", "process"]);
   });
 
   it("takes no other view's place", () => {

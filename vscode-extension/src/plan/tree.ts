@@ -239,9 +239,9 @@ export class PlanTree implements vscode.TreeDataProvider<Row>, vscode.Disposable
     return approvals.waiting.length + reviews.waiting.length + questions.waiting.length + (asks || readyPlan(sessions, modes) !== undefined ? 1 : 0);
   }
 
-  /** Processes of an item. Once its turn has ended the plan is folded, and they are below it. */
-  #processesOf({ running, plan }: RootRow, item: string): readonly ProcessInfo[] {
-    return running ? this.sources.processes.of(plan.sessionId).filter(({ planItem }) => planItem === item) : [];
+  /** Processes of an item. While the plan is folded they are below it. */
+  #processesOf({ running, collapsed, plan }: RootRow, item: string): readonly ProcessInfo[] {
+    return running && !collapsed ? this.sources.processes.of(plan.sessionId).filter(({ planItem }) => planItem === item) : [];
   }
 
   /** Other processes that run, and the newest that failed. */
