@@ -303,6 +303,58 @@ describe("a rejection of edits in which the user typed", () => {
   });
 });
 
+describe("a decision while the user types", () => {
+  it("is requested again, but only with the revision that the user saw", async () => {
+    vi.useFakeTimers();
+    const answers: { applied: number; stale: number; failed: string[] }[] = [];
+    const requested: unknown[] = [];
+    const agent = {
+      request: (_: unknown, { scope, rev }: { scope: { kind: string }; rev?: number }) => {
+        requested.push([scope.kind, rev]);
+        return Promise.resolve(answers.shift() ?? { applied: 0, stale: 1, failed: [] });
+      },
+    };
+    const reviews = new ReviewStore();
+    reviews.update(review("a", 7, [hunk("1", 3)]));
+    new ReviewCommands(agent as never, reviews, {} as never, { get: () => undefined } as never);
+    const reject = (command: string, ...args: object[]): unknown => {
+      // Later than what counts as the second click of a double-click.
+      vi.advanceTimersByTime(1_000);
+      return registered.get(`cairn.${command}`)?.(...args);
+    };
+
+    answers.push({ applied: 0, stale: 1, failed: [] }, { applied: 1, stale: 0, failed: [] });
+    expect(await reject("rejectHunk", { uri: "file:///w/a", hunkId: "1", rev: 7 })).toBe(true);
+    expect(requested.splice(0)).toEqual([
+      ["hunk", 7],
+      ["hunk", 7],
+    ]);
+
+    expect(await reject("rejectFile", { uri: "file:///w/a", rev: 7 })).toBe(false);
+    expect(requested.splice(0)).toHaveLength(5);
+    answers.push({ applied: 0, stale: 1, failed: ["a: read-only"] });
+    await reject("rejectFile", { uri: "file:///w/a", rev: 7 });
+    await reject("rejectAll");
+    expect(requested.splice(0)).toEqual([
+      ["file", 7],
+      ["all", undefined],
+    ]);
+    vi.useRealTimers();
+  });
+
+  it("has no effect where VS Code has lost the clicked row, whatever is at the cursor", async () => {
+    const requested: unknown[] = [];
+    const agent = { request: (_: unknown, params: unknown) => Promise.resolve(requested.push(params)) };
+    const reviews = new ReviewStore();
+    reviews.update(review("a", 7, [hunk("1", 3)]));
+    new ReviewCommands(agent as never, reviews, {} as never, { get: () => reviews.placed("file:///w/a")[0] } as never);
+    for (const command of ["acceptHunk", "rejectHunk", "acceptFile", "rejectFile", "acceptPlanItem"]) {
+      expect(await registered.get(`cairn.${command}`)?.(undefined, undefined)).toBe(false);
+    }
+    expect(requested).toEqual([]);
+  });
+});
+
 describe("a double-click on a decision", () => {
   it("decides once, also if the next edit has moved under the pointer", () => {
     let now = 0;

@@ -313,7 +313,7 @@ export const window = {
     selectionChanges.push(listener);
     return { dispose: () => {} };
   },
-  showWarningMessage: (message: string, { detail }: { detail: string }, ...buttons: string[]) => {
+  showWarningMessage: (message: string, { detail }: { detail: string } = { detail: "" }, ...buttons: string[]) => {
     dialog.asked.push(`${message} ${detail.split("\n")[0] ?? ""} ${buttons.join(" | ")}`);
     return Promise.resolve(dialog.answer);
   },

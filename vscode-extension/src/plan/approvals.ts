@@ -1,5 +1,6 @@
 import * as vscode from "vscode";
 
+import { registerRowCommand } from "../commands/rowCommand";
 import type { ApprovalDecision, ApproveParams } from "../protocol";
 import { ARMED_AFTER_MS, type Answered, type ApprovalStore } from "../stores/approval";
 import type { TranscriptStore } from "../stores/transcript";
@@ -88,12 +89,12 @@ export class ApprovalPrompt implements vscode.Disposable {
       this.#command("cairn.approval.deny", { decision: "deny" }),
       this.#command("cairn.approval.denyWithReason", { decision: "deny", words: true }),
       // The rules that it would store are shown first.
-      vscode.commands.registerCommand("cairn.approval.always", (row?: unknown) => this.#show(row, "allowAlways")),
+      registerRowCommand("cairn.approval.always", (row) => this.#show(row, "allowAlways")),
     );
   }
 
   #command(name: string, answer: Answer): vscode.Disposable {
-    return vscode.commands.registerCommand(name, (row?: unknown) => {
+    return registerRowCommand(name, (row) => {
       const params = this.#find(row);
       return params === undefined ? undefined : this.#answer(params.approvalId, answer);
     });

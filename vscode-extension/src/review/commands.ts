@@ -1,7 +1,8 @@
 import * as vscode from "vscode";
 
+import { registerRowCommand } from "../commands/rowCommand";
 import type { Agent } from "../daemon/agent";
-import { type DecideResult, type Decision, type Hunk, type Scope, requests } from "../protocol";
+import { type DecideParams, type DecideResult, type Decision, type Hunk, type Scope, requests } from "../protocol";
 import { type PlacedHunk, type ReviewStore, canAccept } from "../stores/review";
 import { inert, oneLine } from "../text/display";
 import { messageText, problemLines } from "../text/messages";
@@ -42,6 +43,9 @@ const CANNOT_APPLY = t("The lines that this edit replaces are no longer in the t
 const NO_FILE = t("This file has no proposed edits.");
 const NO_EDITS = t("There are no proposed edits.");
 
+/** Requests of a decision while the user types. */
+const MOST_TRIES = 5;
+
 /** More edits or files than these in one decision get a message that can undo it. */
 const MANY_EDITS = 10;
 const MANY_FILES = 2;
@@ -57,25 +61,24 @@ export class ReviewCommands implements vscode.Disposable {
     private readonly baselines: Baselines,
     private readonly current: CurrentEdit,
   ) {
-    const on = (command: string, run: (...args: unknown[]) => unknown): vscode.Disposable => vscode.commands.registerCommand(command, run);
     this.#subscriptions = vscode.Disposable.from(
-      on("cairn.acceptHunk", (arg) => this.#decideHunk("accept", arg)),
-      on("cairn.rejectHunk", (arg) => this.#decideHunk("reject", arg)),
-      on("cairn.rejectHunkWithReason", (arg) => this.#decideHunk("reject", arg, { asks: true })),
-      on("cairn.acceptFile", (arg) => this.#decideFile("accept", arg)),
-      on("cairn.rejectFile", (arg) => this.#decideFile("reject", arg)),
-      on("cairn.rejectFileWithReason", (arg) => this.#rejectWithReason(arg)),
-      on("cairn.acceptAll", () => this.#decideAll("accept")),
-      on("cairn.rejectAll", () => this.#decideAll("reject")),
-      on("cairn.acceptPlanItem", (arg) => this.#decidePlanItem("accept", arg)),
-      on("cairn.rejectPlanItem", (arg) => this.#decidePlanItem("reject", arg)),
-      on("cairn.undoDecision", () => this.#undo()),
-      on("cairn.nextHunk", () => this.#move("next")),
-      on("cairn.previousHunk", () => this.#move("previous")),
-      on("cairn.revealHunk", (arg) => this.#revealTarget(arg)),
-      on("cairn.openDeleted", (arg) => baselines.openDeleted(targetOf(arg)?.uri ?? "")),
-      on("cairn.openDiff", (arg) => this.#openDiff(arg)),
-      on("cairn.reviewAll", () => baselines.openAll()),
+      registerRowCommand("cairn.acceptHunk", (arg) => this.#decideHunk("accept", arg)),
+      registerRowCommand("cairn.rejectHunk", (arg) => this.#decideHunk("reject", arg)),
+      registerRowCommand("cairn.rejectHunkWithReason", (arg) => this.#decideHunk("reject", arg, { asks: true })),
+      registerRowCommand("cairn.acceptFile", (arg) => this.#decideFile("accept", arg)),
+      registerRowCommand("cairn.rejectFile", (arg) => this.#decideFile("reject", arg)),
+      registerRowCommand("cairn.rejectFileWithReason", (arg) => this.#rejectWithReason(arg)),
+      registerRowCommand("cairn.acceptAll", () => this.#decideAll("accept")),
+      registerRowCommand("cairn.rejectAll", () => this.#decideAll("reject")),
+      registerRowCommand("cairn.acceptPlanItem", (arg) => this.#decidePlanItem("accept", arg)),
+      registerRowCommand("cairn.rejectPlanItem", (arg) => this.#decidePlanItem("reject", arg)),
+      registerRowCommand("cairn.undoDecision", () => this.#undo()),
+      registerRowCommand("cairn.nextHunk", () => this.#move("next")),
+      registerRowCommand("cairn.previousHunk", () => this.#move("previous")),
+      registerRowCommand("cairn.revealHunk", (arg) => this.#revealTarget(arg)),
+      registerRowCommand("cairn.openDeleted", (arg) => baselines.openDeleted(targetOf(arg)?.uri ?? "")),
+      registerRowCommand("cairn.openDiff", (arg) => this.#openDiff(arg)),
+      registerRowCommand("cairn.reviewAll", () => baselines.openAll()),
     );
   }
 
@@ -210,12 +213,8 @@ export class ReviewCommands implements vscode.Disposable {
     const result: DecideResult = { applied: 0, stale: 0, failed: [] };
     try {
       for (const { scope, rev } of choices) {
-        const { applied, stale, failed, problems } = await this.agent.request(requests.decide, {
-          decision,
-          scope,
-          ...(rev === undefined ? {} : { rev }),
-          ...(feedback === "" ? {} : { feedback }),
-        });
+        const params = { decision, scope, ...(rev === undefined ? {} : { rev }), ...(feedback === "" ? {} : { feedback }) };
+        const { applied, stale, failed, problems } = await this.#request(params);
         result.applied += applied;
         result.stale += stale;
         result.failed.push(...problemLines(failed, problems));
@@ -238,6 +237,22 @@ export class ReviewCommands implements vscode.Disposable {
     }
     this.#offerUndo(decision, result.applied, files);
     return result.applied > 0;
+  }
+
+  /**
+   * Requests a decision, and again if the text changed at that moment: the editor refuses an edit of a text
+   * in which the user has typed since. The daemon leaves alone what is no longer as the user saw it (`rev`).
+   */
+  async #request(params: DecideParams): Promise<DecideResult> {
+    let applied = 0;
+    const most = params.rev === undefined ? 1 : MOST_TRIES;
+    for (let tries = 1; ; tries++) {
+      const result = await this.agent.request(requests.decide, params);
+      applied += result.applied;
+      if (result.stale === 0 || result.failed.length > 0 || tries === most) {
+        return { ...result, applied };
+      }
+    }
   }
 
   /** Reports the result of a decision about many edits, with Undo. */

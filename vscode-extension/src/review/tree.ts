@@ -51,6 +51,7 @@ export class EditsTree implements vscode.TreeDataProvider<EditRow>, vscode.Dispo
   readonly #subscriptions: vscode.Disposable;
   readonly #decided: DecidedRows;
   #byStep: boolean;
+  #selected: EditRow | undefined;
 
   readonly onDidChangeTreeData = this.#changed.event;
 
@@ -66,6 +67,7 @@ export class EditsTree implements vscode.TreeDataProvider<EditRow>, vscode.Dispo
       this.#changed,
       this.#view,
       this.#decided,
+      this.#view.onDidChangeSelection(({ selection }) => (this.#selected = selection[0] ?? this.#selected)),
       reviews.onDidChange(() => this.#refresh()),
       plans.onDidChange(() => {
         if (this.#byStep) {
@@ -125,7 +127,7 @@ export class EditsTree implements vscode.TreeDataProvider<EditRow>, vscode.Dispo
 
   /** Opens the edit of the selected row and goes there. */
   async #open(): Promise<void> {
-    const [row] = this.#view.selection;
+    const row = this.#selectedRow();
     if (row?.kind !== "hunk") {
       await vscode.commands.executeCommand("list.toggleExpand");
     } else if (row.placed.hunk.wholeFile === "deleted") {
@@ -149,7 +151,7 @@ export class EditsTree implements vscode.TreeDataProvider<EditRow>, vscode.Dispo
 
   /** Decides the selected row, an edit, a file or a step, and goes on to the next edit. */
   async #decide(decision: Decision, arg: Keyed | undefined, { asks = false, file = false } = {}): Promise<void> {
-    const [row] = this.#view.selection;
+    const row = this.#selectedRow();
     if (row === undefined || (row.kind === "step" && (asks || file))) {
       return;
     }
@@ -171,7 +173,7 @@ export class EditsTree implements vscode.TreeDataProvider<EditRow>, vscode.Dispo
     const isLeft = (key: string): boolean => left.has(key);
     const key = before.slice(Math.max(0, decided)).find(isLeft) ?? before.slice(0, Math.max(0, decided)).findLast(isLeft);
     const row = left.get(key ?? "");
-    const [selected] = this.#view.selection;
+    const selected = this.#selectedRow();
     // A row that the user selected meanwhile stays selected.
     const other = selected?.kind === "hunk" && keyOf(selected) !== before[decided] && isLeft(keyOf(selected));
     if (row === undefined || other) {
@@ -181,6 +183,16 @@ export class EditsTree implements vscode.TreeDataProvider<EditRow>, vscode.Dispo
     if (row.placed.hunk.wholeFile !== "deleted") {
       await vscode.commands.executeCommand("cairn.revealHunk", { uri: row.uri, hunkId: row.hunkId });
     }
+  }
+
+  /** The selected row, or the one that was when VS Code began to draw the rows anew. */
+  #selectedRow(): EditRow | undefined {
+    const [row] = this.#view.selection;
+    const former = this.#selected;
+    if (row !== undefined || former?.kind !== "hunk") {
+      return row;
+    }
+    return this.#hunkRows().find((other) => keyOf(other) === keyOf(former));
   }
 
   /** The edits in the order of their rows. */
