@@ -139,6 +139,7 @@ step("a step of the plan is mentioned by its number or its words", async () => {
   await window.composer().click();
   await keys().type("Why @shop");
   await option("Step 2, Tell the shop").waitFor();
+  await window.row("Plan", "A plan of two steps.").waitFor();
   await window.screenshot("40a composer mention of a step");
   await option("Step 2, Tell the shop").click();
   await chip("Step 2").waitFor();

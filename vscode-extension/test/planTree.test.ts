@@ -12,7 +12,7 @@ import { QueueStore } from "../src/stores/queue";
 import { ReviewStore } from "../src/stores/review";
 import { SessionStore } from "../src/stores/session";
 import { SubagentStore } from "../src/stores/subagents";
-import { revealed, view } from "./vscode";
+import { drawn, revealed, view } from "./vscode";
 
 function setUp() {
   const plans = new PlanStore();
@@ -48,6 +48,15 @@ describe("the plan view", () => {
   beforeEach(() => {
     revealed.length = 0;
     view.visible = true;
+  });
+
+  it("has VS Code lay it out when it appears", () => {
+    setUp();
+    drawn.length = 0;
+    view.show({ visible: false });
+    expect(drawn).toEqual([]);
+    view.show({ visible: true });
+    expect(drawn).toEqual(["message cairn.plan "]);
   });
 
   it("brings the running step into view, once", async () => {

@@ -91,7 +91,7 @@ export class EventEmitter<T = unknown> {
 }
 
 /** The tree view that was made last, in the hands of a test. */
-export const view = { visible: true, select: () => {} };
+export const view = { visible: true, select: () => {}, show: (change: { visible: boolean }): unknown => change };
 
 /** Rows that were brought into view, in order. */
 export const revealed: unknown[] = [];
@@ -335,7 +335,13 @@ export const window = {
       view.select = listener;
       return { dispose: () => {} };
     },
-    onDidChangeVisibility: () => ({ dispose: () => {} }),
+    set message(text: string) {
+      drawn.push(`message ${id} ${text}`);
+    },
+    onDidChangeVisibility: (listener: typeof view.show) => {
+      view.show = listener;
+      return { dispose: () => {} };
+    },
     onDidCollapseElement: () => ({ dispose: () => {} }),
     onDidExpandElement: () => ({ dispose: () => {} }),
     dispose: () => {},

@@ -89,6 +89,8 @@ export class PlanTree implements vscode.TreeDataProvider<Row>, vscode.Disposable
       }),
       this.#view.onDidChangeVisibility(({ visible }) => {
         if (visible) {
+          // A tree that appears beside open views has no height for 2 s, unless VS Code is given a message, also an empty one.
+          this.#view.message = "";
           void this.#revealRunning();
         }
       }),
