@@ -100,6 +100,16 @@ step("the edits of the file are accepted", async () => {
   assert.match(await window.text(), /limit - 1/u);
 });
 
+step("the title of the list decides all edits, with no row in focus", async () => {
+  await window.command("Cairn: Undo Last Decision");
+  await window.edits(3);
+  const header = window.page.locator('.pane-header[aria-label^="Proposed Edits"]');
+  await header.hover();
+  await header.locator('.action-label[aria-label^="Accept All Edits"]').click();
+  await window.status().filter({ hasText: "to review" }).waitFor({ state: "hidden" });
+  assert.match(await window.text(), /limit - 1/u);
+});
+
 step("a function inserted above a changed line is an edit of its own, and each is decided alone", async () => {
   await task(editFile("words.py", "def first(text):\n", "def _words(text):\n    return text.split()\n\n\ndef first(text, most=1):\n"));
   await window.edits(2);

@@ -3,6 +3,8 @@ import * as vscode from "vscode";
 /**
  * Registers a command of rows, keys and the palette. While VS Code draws a view anew it passes `undefined` as
  * the clicked row. Such a click has no effect: without a row the command would be about something else.
+ *
+ * Not for a command in the title of a view: there VS Code passes the focused row, which is `undefined` for none.
  */
 export function registerRowCommand(command: string, run: (...args: unknown[]) => unknown): vscode.Disposable {
   return vscode.commands.registerCommand(command, (...args: unknown[]) => {

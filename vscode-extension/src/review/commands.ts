@@ -61,24 +61,26 @@ export class ReviewCommands implements vscode.Disposable {
     private readonly baselines: Baselines,
     private readonly current: CurrentEdit,
   ) {
+    const on = (command: string, run: (arg: unknown) => unknown): vscode.Disposable => vscode.commands.registerCommand(command, run);
+    const onRow = registerRowCommand;
     this.#subscriptions = vscode.Disposable.from(
-      registerRowCommand("cairn.acceptHunk", (arg) => this.#decideHunk("accept", arg)),
-      registerRowCommand("cairn.rejectHunk", (arg) => this.#decideHunk("reject", arg)),
-      registerRowCommand("cairn.rejectHunkWithReason", (arg) => this.#decideHunk("reject", arg, { asks: true })),
-      registerRowCommand("cairn.acceptFile", (arg) => this.#decideFile("accept", arg)),
-      registerRowCommand("cairn.rejectFile", (arg) => this.#decideFile("reject", arg)),
-      registerRowCommand("cairn.rejectFileWithReason", (arg) => this.#rejectWithReason(arg)),
-      registerRowCommand("cairn.acceptAll", () => this.#decideAll("accept")),
-      registerRowCommand("cairn.rejectAll", () => this.#decideAll("reject")),
-      registerRowCommand("cairn.acceptPlanItem", (arg) => this.#decidePlanItem("accept", arg)),
-      registerRowCommand("cairn.rejectPlanItem", (arg) => this.#decidePlanItem("reject", arg)),
-      registerRowCommand("cairn.undoDecision", () => this.#undo()),
-      registerRowCommand("cairn.nextHunk", () => this.#move("next")),
-      registerRowCommand("cairn.previousHunk", () => this.#move("previous")),
-      registerRowCommand("cairn.revealHunk", (arg) => this.#revealTarget(arg)),
-      registerRowCommand("cairn.openDeleted", (arg) => baselines.openDeleted(targetOf(arg)?.uri ?? "")),
-      registerRowCommand("cairn.openDiff", (arg) => this.#openDiff(arg)),
-      registerRowCommand("cairn.reviewAll", () => baselines.openAll()),
+      onRow("cairn.acceptHunk", (arg) => this.#decideHunk("accept", arg)),
+      onRow("cairn.rejectHunk", (arg) => this.#decideHunk("reject", arg)),
+      onRow("cairn.rejectHunkWithReason", (arg) => this.#decideHunk("reject", arg, { asks: true })),
+      onRow("cairn.acceptFile", (arg) => this.#decideFile("accept", arg)),
+      onRow("cairn.rejectFile", (arg) => this.#decideFile("reject", arg)),
+      onRow("cairn.rejectFileWithReason", (arg) => this.#rejectWithReason(arg)),
+      on("cairn.acceptAll", () => this.#decideAll("accept")),
+      on("cairn.rejectAll", () => this.#decideAll("reject")),
+      onRow("cairn.acceptPlanItem", (arg) => this.#decidePlanItem("accept", arg)),
+      onRow("cairn.rejectPlanItem", (arg) => this.#decidePlanItem("reject", arg)),
+      on("cairn.undoDecision", () => this.#undo()),
+      on("cairn.nextHunk", () => this.#move("next")),
+      on("cairn.previousHunk", () => this.#move("previous")),
+      on("cairn.revealHunk", (arg) => this.#revealTarget(arg)),
+      on("cairn.openDeleted", (arg) => baselines.openDeleted(targetOf(arg)?.uri ?? "")),
+      on("cairn.openDiff", (arg) => this.#openDiff(arg)),
+      on("cairn.reviewAll", () => baselines.openAll()),
     );
   }
 
