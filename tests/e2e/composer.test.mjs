@@ -238,6 +238,11 @@ step("menus open the composer with a draft and what they are about, and send not
   await window.page.locator(".terminal-wrapper.active .xterm-helper-textarea").focus();
   await keys().type("echo out of stock");
   await keys().press("Enter");
+  // Once as typed, and once as printed.
+  await window.page
+    .locator(".terminal-wrapper.active .xterm-rows")
+    .filter({ hasText: /out of stock.*out of stock/su })
+    .waitFor();
   await window.command("Terminal: Select All");
   await window.page.evaluate(() => navigator.clipboard.writeText("mine"));
   await window.command("Cairn: Task with Terminal Selection");

@@ -103,7 +103,7 @@ describe("the plan view", () => {
   it("stays where it is while the user is in it", () => {
     const { plans } = setUp();
     plans.update(plan(1, "inProgress", "pending"));
-    view.select();
+    view.select({ selection: [] });
     plans.update(plan(2, "completed", "inProgress"));
     expect(shown()).toEqual(["root"]);
   });

@@ -304,6 +304,8 @@ describe("a rejection of edits in which the user typed", () => {
 });
 
 describe("a decision while the user types", () => {
+  afterEach(() => vi.useRealTimers());
+
   it("is requested again, but only with the revision that the user saw", async () => {
     vi.useFakeTimers();
     const answers: { applied: number; stale: number; failed: string[] }[] = [];
@@ -339,12 +341,16 @@ describe("a decision while the user types", () => {
       ["file", 7],
       ["all", undefined],
     ]);
-    vi.useRealTimers();
   });
 
   it("has no effect where VS Code has lost the clicked row, whatever is at the cursor", async () => {
     const requested: unknown[] = [];
-    const agent = { request: (_: unknown, params: unknown) => Promise.resolve(requested.push(params)) };
+    const agent = {
+      request: (_: unknown, params: unknown) => {
+        requested.push(params);
+        return Promise.resolve({ applied: 1, stale: 0, failed: [] });
+      },
+    };
     const reviews = new ReviewStore();
     reviews.update(review("a", 7, [hunk("1", 3)]));
     new ReviewCommands(agent as never, reviews, {} as never, { get: () => reviews.placed("file:///w/a")[0] } as never);
@@ -352,6 +358,9 @@ describe("a decision while the user types", () => {
       expect(await registered.get(`cairn.${command}`)?.(undefined, undefined)).toBe(false);
     }
     expect(requested).toEqual([]);
+    // In the title of the list VS Code passes the focused row, also none.
+    await registered.get("cairn.rejectAll")?.(undefined);
+    expect(requested).toHaveLength(1);
   });
 });
 

@@ -91,7 +91,12 @@ export class EventEmitter<T = unknown> {
 }
 
 /** The tree view that was made last, in the hands of a test. */
-export const view = { visible: true, select: () => {}, show: (change: { visible: boolean }): unknown => change };
+export const view = {
+  visible: true,
+  selection: [] as unknown[],
+  select: (change: { selection: readonly unknown[] }): unknown => change,
+  show: (change: { visible: boolean }): unknown => change,
+};
 
 /** Rows that were brought into view, in order. */
 export const revealed: unknown[] = [];
@@ -331,7 +336,10 @@ export const window = {
       return view.visible;
     },
     reveal: (row: unknown) => Promise.resolve(revealed.push(row)),
-    onDidChangeSelection: (listener: () => void) => {
+    get selection() {
+      return view.selection;
+    },
+    onDidChangeSelection: (listener: typeof view.select) => {
       view.select = listener;
       return { dispose: () => {} };
     },
