@@ -11,6 +11,7 @@ let window;
 const model = await openModel();
 const { step } = cairn({
   conversation: true,
+  prepare: () => ({ "terminal.integrated.gpuAcceleration": "off" }),
   ready: (it) => {
     ({ window } = it);
   },
