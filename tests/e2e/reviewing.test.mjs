@@ -171,6 +171,9 @@ step("forty edits are decided with forty keys, with the way back and in sight of
 
 step("an edit above the text in view leaves that text in its place", async () => {
   await window.goTo(60);
+  // Those of the forty edits are removed a moment after the last decision, and each has a height.
+  const lenses = window.page.locator(".codelens-decoration");
+  await until(async () => (await lenses.count()) === 0, 10 * SECOND, "no lens");
   const before = await placeOf("value30 = ");
   await task(editFile("many.mjs", "const value4 = ", `${"added();\n".repeat(5)}const value4 = `));
   await window.status().filter({ hasText: "1 edit to review" }).waitFor();
