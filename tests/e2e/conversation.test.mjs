@@ -7,6 +7,7 @@ import { join } from "node:path";
 
 import { until } from "./editor.mjs";
 import { SECOND, cairn } from "./harness.mjs";
+import { DRAFTS, EDITORS } from "./window.mjs";
 
 let window;
 let view;
@@ -309,13 +310,54 @@ step("a reload in the middle of an answer keeps the conversation and the draft",
   request.begin(request.eventsOfWords("Once upon a time, ", "there was a cart."));
   await window.article("there was a cart.").waitFor();
   await window.composer().fill("a half-written repl");
-  // The draft is kept 300 ms after the last key, and the editor's own storage takes a moment more.
-  const typed = Date.now();
-  await until(() => Date.now() - typed > 1_500, 5 * SECOND, "the draft to be kept");
+  await window.stored(DRAFTS, "a half-written repl");
   await window.reload();
   await window.article("Tell me a long story").waitFor({ timeout: 60 * SECOND });
   await until(async () => (await window.composer().inputValue()) === "a half-written repl", 10 * SECOND, "the draft");
   await window.screenshot("35 conversation reloaded");
+  await window.composer().fill("");
+});
+
+step("the conversation moves into a tab among the editors, with its draft, and back", async () => {
+  const tab = window.page.locator(".tab", { hasText: /Tell me a long story|Is it a wide page/ });
+  const viewHeader = window.page.locator('.pane-header[aria-label^="Conversation"]');
+  await window.composer().fill("Is it a wide");
+  await window.command("Cairn: Open Conversation in Editor");
+  await tab.waitFor();
+  await viewHeader.waitFor({ state: "detached" });
+  await window.composer().and(view.locator(":focus")).waitFor();
+  assert.equal(await window.composer().inputValue(), "Is it a wide", "the draft came along");
+  await window.page.keyboard.type(" page?");
+  await window.page.keyboard.press("Enter");
+  await (await model.next()).say("It has a **column** of its own.");
+  await window.article("It has a column of its own.").waitFor();
+  const [log, body] = [await view.locator(".log .turn").last().boundingBox(), await view.locator("body").boundingBox()];
+  assert.ok(log.width <= 861 && body.width >= log.width + 24, `a column: ${log.width} of ${body.width}`);
+  await window.screenshot("37 conversation in a tab");
+
+  await window.composer().fill("kept in the tab");
+  await window.stored(DRAFTS, "kept in the tab");
+  await window.stored(EDITORS, "cairn.conversation");
+  await window.reload();
+  await tab.waitFor({ timeout: 60 * SECOND });
+  await window.article("It has a column of its own.").waitFor({ timeout: 60 * SECOND });
+  await until(async () => (await window.composer().inputValue()) === "kept in the tab", 10 * SECOND, "the draft");
+  await viewHeader.waitFor({ state: "detached" });
+
+  await window.open("src/cart.mjs");
+  await window.page.keyboard.press("Control+Alt+a");
+  await window.composer().and(view.locator(":focus")).waitFor();
+  await window.page.keyboard.press("Control+Alt+a");
+  await window.page.locator('.tab.active[data-resource-name="cart.mjs"]').waitFor();
+  await window.page.locator(".monaco-editor.focused").waitFor();
+
+  await window.page.keyboard.press("Control+Alt+a");
+  await window.composer().and(view.locator(":focus")).waitFor();
+  await window.command("View: Close Editor");
+  await tab.waitFor({ state: "detached" });
+  await viewHeader.waitFor();
+  await window.article("It has a column of its own.").waitFor();
+  assert.equal(await window.composer().inputValue(), "kept in the tab", "the draft came back");
   await window.composer().fill("");
 });
 

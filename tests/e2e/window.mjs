@@ -11,6 +11,10 @@ import { findChromium, repository, until } from "./editor.mjs";
 const SECOND = 1_000;
 const artifacts = join(repository, "artifacts");
 
+/** Entries of VS Code's storage: the open tabs, and the state of the extension, which has the drafts. */
+export const EDITORS = "memento/workbench.parts.editor";
+export const DRAFTS = "cairn-agent.cairn";
+
 export async function openBrowser() {
   return await chromium.launch({
     executablePath: await findChromium(),
@@ -54,6 +58,11 @@ export class Window {
       .locator(".monaco-workbench .statusbar-item")
       .first()
       .waitFor({ timeout: 60 * SECOND });
+  }
+
+  /** Waits until VS Code has written a text into an entry of its storage: `EDITORS` or `DRAFTS`. A reload restores both. */
+  async stored(key, text) {
+    await until(() => this.page.evaluate(readStorage, { key, text }), 30 * SECOND, `VS Code to store ${text} in ${key}`);
   }
 
   /** Runs a command by its title, as the palette shows it. */
@@ -357,4 +366,25 @@ export class Window {
     await mkdir(artifacts, { recursive: true });
     await this.page.screenshot({ path: join(artifacts, `${name}.png`) });
   }
+}
+
+/** In the page: true if an entry of VS Code's storage contains a text. */
+async function readStorage({ key, text }) {
+  const result = (request) =>
+    new Promise((done, failed) => {
+      request.onsuccess = () => done(request.result);
+      request.onerror = () => failed(request.error);
+    });
+  for (const { name } of await indexedDB.databases()) {
+    const database = await result(indexedDB.open(name));
+    for (const table of database.objectStoreNames) {
+      const value = await result(database.transaction(table).objectStore(table).get(key));
+      if (typeof value === "string" && value.includes(text)) {
+        database.close();
+        return true;
+      }
+    }
+    database.close();
+  }
+  return false;
 }

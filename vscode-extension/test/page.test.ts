@@ -108,10 +108,17 @@ describe("the target of a link", () => {
 
 describe("the page", () => {
   it("may load the extension's own files and nothing else", () => {
-    const html = pageHtml({ script: "https://s/main.js", style: "https://s/main.css", source: "https://s", nonce: "N", language: "en" });
+    const html = pageHtml({ script: "https://s/main.js", style: "https://s/main.css", source: "https://s", nonce: "N", language: "en", tab: false });
     const [, policy] = /Content-Security-Policy" content="([^"]*)"/u.exec(html) ?? [];
     expect(policy).toBe("default-src 'none'; style-src https://s; font-src https://s; script-src 'nonce-N'; base-uri 'none'; form-action 'none'");
     expect(html).not.toMatch(/unsafe|connect-src|img-src|\son\w+=/u);
+  });
+
+  it.each([
+    [false, "view"],
+    [true, "tab"],
+  ])("knows its place in the window: in a tab %s", (tab, place) => {
+    expect(pageHtml({ script: "", style: "", source: "", nonce: "N", language: "en", tab })).toContain(`data-place="${place}"`);
   });
 });
 

@@ -139,7 +139,10 @@ describe("the sources of the extension", () => {
   it("trust no Markdown, show one page, which has a policy of its own, and allow HTML in one place", () => {
     expect(sources.length).toBeGreaterThan(50);
     expect(naming(/isTrusted = |isTrusted: true/)).toEqual([]);
-    expect(naming(/createWebview|registerWebview|markdown\.showPreview|markdown\.api/)).toEqual([join("conversation", "view.ts")]);
+    expect(naming(/createWebview|registerWebview|markdown\.showPreview|markdown\.api/)).toEqual([
+      join("conversation", "places.ts"),
+      join("conversation", "view.ts"),
+    ]);
     expect(naming(/\.html = /)).toEqual([join("conversation", "view.ts")]);
     expect(file("../src/conversation/view.ts")).toContain("webview.html = pageHtml({");
     expect(naming(/MarkdownString|supportHtml/)).toEqual([join("review", "removedText.ts")]);

@@ -161,16 +161,20 @@ function tellFocus(on: boolean): void {
   }
 }
 
-// The editor gives the focus to the page as a whole.
-addEventListener("focus", () => {
+/** The editor gives the focus to the page as a whole: the composer takes it. */
+function takeFocus(): void {
   tellFocus(true);
   if (document.activeElement === document.body) {
     composer.focus();
   }
-});
+}
+addEventListener("focus", takeFocus);
 addEventListener("blur", () => tellFocus(false));
-// The page may have had the focus before this script ran: then no event of the window tells it.
 document.addEventListener("focusin", () => tellFocus(document.hasFocus()));
+// No event reports a focus from before this script ran.
+if (document.hasFocus()) {
+  takeFocus();
+}
 
 // Clocks of running commands.
 setInterval(() => {

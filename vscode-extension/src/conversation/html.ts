@@ -6,13 +6,15 @@ export interface PageFiles {
   readonly source: string;
   readonly nonce: string;
   readonly language: string;
+  /** True for a tab among the editors, false for the view in a side bar. */
+  readonly tab: boolean;
 }
 
 /**
  * Page of the conversation view. Its policy allows the extension's own script, style and font, and
  * nothing else: no picture, no frame, no connection, no address that a text could name.
  */
-export function pageHtml({ script, style, source, nonce, language }: PageFiles): string {
+export function pageHtml({ script, style, source, nonce, language, tab }: PageFiles): string {
   const policy = `default-src 'none'; style-src ${source}; font-src ${source}; script-src 'nonce-${nonce}'; base-uri 'none'; form-action 'none'`;
   return `<!DOCTYPE html>
 <html lang="${language}">
@@ -22,7 +24,7 @@ export function pageHtml({ script, style, source, nonce, language }: PageFiles):
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <link rel="stylesheet" href="${style}">
 </head>
-<body>
+<body data-place="${tab ? "tab" : "view"}">
 <script nonce="${nonce}" src="${script}"></script>
 </body>
 </html>

@@ -14,11 +14,11 @@ import { MentionFinder, dropped } from "./mentions";
 import { type ToPage, VERSION } from "./messages";
 import { openTarget } from "./openTarget";
 import { PageWatch } from "./pageWatch";
+import { type Place, TAB, VIEW, openTab, revealView, tabPlace, viewPlace } from "./places";
 import type { Port } from "./port";
 
 type Parts = ConstructorParameters<typeof ConversationController>[0];
 
-const VIEW = "cairn.chat";
 /** Shortest time between two pages that are lost and loaded again, in milliseconds. */
 const LOAD_AGAIN_MS = 60_000;
 /** Key under which it is kept that the view was in sight in this workspace. */
@@ -27,20 +27,31 @@ const SEEN = "cairn.conversationSeen";
 /** Context key that is true while the focus is in the page. VS Code's `focusedView` does not tell it of a page. */
 const FOCUSED = "cairn.conversationFocused";
 
-/** View of the conversation: a page of the extension's own, which loads nothing from anywhere else. */
-export class ConversationView implements vscode.WebviewViewProvider, vscode.Disposable {
+/** Context key that is true while a tab shows the conversation, in place of the view. */
+const IN_TAB = "cairn.conversationInTab";
+
+/**
+ * View of the conversation: a page of the extension's own, which loads nothing from anywhere else. It is in one
+ * place at a time, so that there is one draft: a tab takes the place of the view until it is closed.
+ */
+export class ConversationView implements vscode.WebviewViewProvider, vscode.WebviewPanelSerializer, vscode.Disposable {
   readonly #controller: ConversationController;
   readonly #subscriptions: vscode.Disposable;
   readonly #hidden = new Emitter<void>();
-  #view: vscode.WebviewView | undefined;
+  #place: Place | undefined;
+  #tab: Place | undefined;
+  #view: Place | undefined;
+  #filled: vscode.Disposable | undefined;
   readonly #setContext = contextKeys();
   #focused = false;
+  /** The controller has a page in sight. */
+  #shown = false;
   #lastMove: Promise<void> = Promise.resolve();
   #lostAt = Number.NEGATIVE_INFINITY;
   // Setting a context key is the cheapest request that the window answers.
   readonly #watch = new PageWatch(
     () => vscode.commands.executeCommand("setContext", FOCUSED, this.#focused),
-    () => this.#view !== undefined && this.#post(this.#view, { v: VERSION, type: "ask" }),
+    () => this.#place !== undefined && this.#post(this.#place, { v: VERSION, type: "ask" }),
     () => void this.#lost(),
   );
 
@@ -70,19 +81,17 @@ export class ConversationView implements vscode.WebviewViewProvider, vscode.Disp
         }
       },
       now: () => performance.now(),
-      changed: ({ title }) => {
-        if (this.#view !== undefined) {
-          this.#view.description = title;
-        }
-      },
+      changed: ({ title }) => this.#place?.name(title),
     };
     this.#controller = new ConversationController(parts, port);
     this.#subscriptions = vscode.Disposable.from(
       this.#controller,
       vscode.window.registerWebviewViewProvider(VIEW, this),
+      vscode.window.registerWebviewPanelSerializer(TAB, this),
       vscode.window.onDidChangeActiveTextEditor(() => this.#controller.contextChanged()),
       vscode.window.onDidChangeTextEditorSelection(() => this.#controller.contextChanged()),
       vscode.commands.registerCommand("cairn.showConversation", () => this.focus()),
+      vscode.commands.registerCommand("cairn.openInEditor", () => this.#openInEditor()),
       vscode.commands.registerCommand("cairn.showReminders", () => this.#showReminders(true)),
       vscode.commands.registerCommand("cairn.hideReminders", () => this.#showReminders(false)),
       // Decided here and not by two `when` clauses: a context key follows the focus too late for a quick hand.
@@ -94,15 +103,15 @@ export class ConversationView implements vscode.WebviewViewProvider, vscode.Disp
     this.#subscriptions.dispose();
   }
 
-  /** True while the user can see the view. */
+  /** True while the user can see the conversation. */
   get visible(): boolean {
-    return this.#view?.visible === true;
+    return this.#place?.visible === true;
   }
 
   /** Brings the view into sight, with the focus in its composer. */
   async focus(): Promise<void> {
     this.#controller.focus();
-    await vscode.commands.executeCommand(`${VIEW}.focus`);
+    await this.#reveal();
   }
 
   /**
@@ -111,7 +120,7 @@ export class ConversationView implements vscode.WebviewViewProvider, vscode.Disp
    */
   async #switchFocus(): Promise<void> {
     const move = async () => {
-      await (this.#focused ? vscode.commands.executeCommand("workbench.action.focusActiveEditorGroup") : this.focus());
+      await (this.#focused ? this.#place?.leave() : this.focus());
     };
     this.#lastMove = this.#lastMove.then(move, move);
     await this.#lastMove;
@@ -120,7 +129,7 @@ export class ConversationView implements vscode.WebviewViewProvider, vscode.Disp
   /** The same, for a task in a new session, with a text and attachments to look at before they are sent. */
   async begin(text = "", attachments: readonly Attachment[] = []): Promise<void> {
     this.#controller.begin(text, attachments);
-    await vscode.commands.executeCommand(`${VIEW}.focus`);
+    await this.#reveal();
   }
 
   /** Takes over a text that was written elsewhere for a session, or for a new one. */
@@ -136,54 +145,101 @@ export class ConversationView implements vscode.WebviewViewProvider, vscode.Disp
     if (this.memory.get(SEEN) === true) {
       return;
     }
-    await vscode.commands.executeCommand(`${VIEW}.focus`, { preserveFocus: true });
+    await this.#reveal(true);
   }
 
+  /** Fills the view, unless a tab has the conversation: after a reload VS Code draws both, and hides the view then. */
   resolveWebviewView(view: vscode.WebviewView): void {
-    this.#view = view;
-    const { webview } = view;
+    const place = viewPlace(view);
+    this.#view = place;
+    place.onDidDispose(() => {
+      this.#view = this.#view === place ? undefined : this.#view;
+    });
+    if (this.#tab === undefined) {
+      this.#fill(place);
+    }
+  }
+
+  /** Fills a tab of the window before. */
+  deserializeWebviewPanel(panel: vscode.WebviewPanel): Promise<void> {
+    if (this.#tab === undefined) {
+      this.#fillTab(panel);
+    } else {
+      // A tab was opened meanwhile.
+      panel.dispose();
+    }
+    return Promise.resolve();
+  }
+
+  async #openInEditor(): Promise<void> {
+    if (this.#tab === undefined) {
+      this.#fillTab(openTab(vscode.ViewColumn.Active));
+    }
+    await this.focus();
+  }
+
+  #fillTab(panel: vscode.WebviewPanel): void {
+    const tab = tabPlace(panel, (column) => this.#fillTab(openTab(column ?? vscode.ViewColumn.Active)));
+    this.#tab = tab;
+    this.#setContext(IN_TAB, true);
+    tab.onDidDispose(() => {
+      this.#tab = undefined;
+      this.#setContext(IN_TAB, false);
+      if (this.#view !== undefined) {
+        this.#fill(this.#view);
+      }
+    });
+    this.#fill(tab);
+  }
+
+  #fill(place: Place): void {
+    this.#leaveSight();
+    this.#filled?.dispose();
+    this.#place = place;
+    const { webview } = place;
     webview.options = { enableScripts: true, localResourceRoots: [this.folder] };
-    const own = vscode.Disposable.from(
+    this.#filled = vscode.Disposable.from(
       webview.onDidReceiveMessage((message: unknown) => {
         this.#watch.answered();
         this.#controller.receive(message);
       }),
-      view.onDidChangeVisibility(() => this.#follow(view)),
+      place.onDidChangeVisibility(() => this.#follow(place)),
+      place.onDidDispose(() => {
+        if (this.#place === place) {
+          this.#place = undefined;
+          this.#leaveSight();
+        }
+      }),
     );
-    view.onDidDispose(() => {
-      own.dispose();
-      this.#view = undefined;
-      this.#watch.stop();
-      this.#controller.show(undefined);
-      this.#setContext("cairn.conversationVisible", false);
-      this.#setFocused(false);
-      this.#hidden.fire();
-    });
-    this.#follow(view);
+    this.#follow(place);
     webview.html = pageHtml({
       script: webview.asWebviewUri(vscode.Uri.joinPath(this.folder, "main.js")).toString(),
       style: webview.asWebviewUri(vscode.Uri.joinPath(this.folder, "main.css")).toString(),
       source: webview.cspSource,
       nonce: randomBytes(18).toString("base64url"),
       language: vscode.env.language.replace(/[^\w-]/gu, ""),
+      tab: place === this.#tab,
     });
   }
 
-  #post(view: vscode.WebviewView, message: ToPage): void {
-    void view.webview.postMessage(message);
+  async #reveal(preserveFocus = false): Promise<void> {
+    await (this.#tab?.reveal(preserveFocus) ?? revealView(preserveFocus));
+  }
+
+  #post(place: Place, message: ToPage): void {
+    void place.webview.postMessage(message);
     if (message.type === "state" || message.type === "focus" || message.type === "ask") {
       this.#watch.asked();
     }
   }
 
-  /** The page is gone, with its process or without: a view that is hidden and shown gets a new one. */
+  /** The page is gone, with its process or without. */
   async #lost(): Promise<void> {
     const again = performance.now() - this.#lostAt > LOAD_AGAIN_MS;
     this.#lostAt = performance.now();
     this.log.warn("The page of the conversation does not answer.");
     if (again) {
-      await vscode.commands.executeCommand(`${VIEW}.toggleVisibility`);
-      await vscode.commands.executeCommand(`${VIEW}.toggleVisibility`);
+      await this.#place?.reload();
     }
     void vscode.window.showInformationMessage(
       again
@@ -203,15 +259,28 @@ export class ConversationView implements vscode.WebviewViewProvider, vscode.Disp
   }
 
   /** A hidden page is thrown away, and one that comes back asks for everything. */
-  #follow(view: vscode.WebviewView): void {
-    if (view.visible && this.memory.get(SEEN) !== true) {
+  #follow(place: Place): void {
+    if (!place.visible) {
+      this.#leaveSight();
+      return;
+    }
+    if (this.memory.get(SEEN) !== true) {
       void this.memory.update(SEEN, true);
     }
-    this.#setContext("cairn.conversationVisible", view.visible);
-    this.#controller.show(view.visible ? { post: (message) => this.#post(view, message) } : undefined);
-    if (!view.visible) {
-      this.#watch.stop();
-      this.#setFocused(false);
+    if (!this.#shown) {
+      this.#shown = true;
+      this.#setContext("cairn.conversationVisible", true);
+      this.#controller.show({ post: (message) => this.#post(place, message) });
+    }
+  }
+
+  #leaveSight(): void {
+    this.#watch.stop();
+    this.#controller.show(undefined);
+    this.#setFocused(false);
+    if (this.#shown) {
+      this.#shown = false;
+      this.#setContext("cairn.conversationVisible", false);
       this.#hidden.fire();
     }
   }
