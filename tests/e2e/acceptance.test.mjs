@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { processesOf } from "./cpu.mjs";
 import { until } from "./editor.mjs";
 import { SECOND, cairn } from "./harness.mjs";
+import { DRAFTS } from "./window.mjs";
 
 /** Files of the bulk decision, with the edits in each. One more is in the readme. */
 const BULK = { "one.txt": 41, "two.txt": 41, "three.txt": 40 };
@@ -56,7 +57,6 @@ async function inMidStream(task, draft) {
   request.begin(request.eventsOfWords("Once upon a time, ", "there was a cart."));
   await window.article("there was a cart.").last().waitFor();
   await keys().type(draft);
-  typed.at = Date.now();
   return request;
 }
 
@@ -80,9 +80,6 @@ const hasDraft = (text) =>
     `the draft ${text}`,
   );
 
-const typed = { at: 0 };
-const draftKept = () => Date.now() - typed.at > 1_000;
-
 function kill(kind) {
   const [pid, ...others] = processesOf(kind);
   assert.deepEqual([typeof pid, others], ["number", []], `one ${kind}`);
@@ -102,8 +99,7 @@ step("the page of the conversation is killed: it comes back with the answer so f
   await isThere("Hello is said.");
   const request = await inMidStream("Tell me a story", "half a repl");
   await hasDraft("half a repl");
-  // The draft is kept 300 ms after the last key.
-  await until(draftKept, 5 * SECOND, "the draft to be kept");
+  await window.stored(DRAFTS, "half a repl");
   await window.command("View: Focus Active Editor Group");
   await window.page.locator("iframe.webview").evaluate((frame) => frame.contentWindow.location.replace("about:blank"));
   await window.screenshot("acceptance 01 page killed");
@@ -119,7 +115,7 @@ step("the page of the conversation is killed: it comes back with the answer so f
 step("the daemon is killed: the next one says so, and has the conversation, the edits and the draft", async () => {
   await window.composer().fill("");
   await inMidStream("Tell me another", "half a thought");
-  await until(draftKept, 5 * SECOND, "the draft to be kept");
+  await window.stored(DRAFTS, "half a thought");
   kill("daemon");
   await view.getByRole("button", { name: "Try Again" }).waitFor();
   await isThere("Hello is said.", "It had four wheels.", "Tell me another", "The daemon ended while");
@@ -137,7 +133,7 @@ step("the daemon is killed: the next one says so, and has the conversation, the 
 step("the extension host is killed: the next one says so, and has the conversation, the edits and the draft", async () => {
   await window.composer().fill("");
   await inMidStream("Tell me a third", "half a sentence");
-  await until(draftKept, 5 * SECOND, "the draft to be kept");
+  await window.stored(DRAFTS, "half a sentence");
   kill("extension host");
   await window.page.locator(".statusbar-item", { hasText: "extension host terminated unexpectedly" }).waitFor();
   await view.getByRole("button", { name: "Try Again" }).waitFor({ timeout: 60 * SECOND });

@@ -6,6 +6,7 @@ import { after } from "node:test";
 import { until } from "./editor.mjs";
 import { SECOND, cairn } from "./harness.mjs";
 import { openModel } from "./model.mjs";
+import { DRAFTS } from "./window.mjs";
 
 let window;
 const model = await openModel();
@@ -298,9 +299,7 @@ step("attachments of a draft and of the conversation are there after a reload", 
   await chip("Pasted text (60 lines)").waitFor();
   await give("paste", [{ name: "later.png", base64: LARGER }]);
   await chip("later.png").waitFor();
-  // The editor's own storage takes a moment.
-  const pasted = Date.now();
-  await until(() => Date.now() - pasted > 1_500, 5 * SECOND, "the draft to be kept");
+  await window.stored(DRAFTS, "later.png");
   await window.reload();
   await chip("Pasted text (60 lines)").waitFor({ timeout: 60 * SECOND });
   await chip("later.png").waitFor();
