@@ -133,12 +133,6 @@ step("a page that cannot be read is named, and read when asked again", async () 
 });
 
 step("the Home key leads to the first message, with a bounded part in the page", async () => {
-  // The row is there for a moment only.
-  await view.locator("body").evaluate((body) => {
-    body.ownerDocument.loading = 0;
-    const look = () => (body.ownerDocument.loading += body.querySelector(".earlier")?.textContent.includes("Loading") ? 1 : 0);
-    new MutationObserver(look).observe(body, { childList: true, subtree: true, characterData: true });
-  });
   await items().first().focus();
   await until(
     async () => {
@@ -153,7 +147,6 @@ step("the Home key leads to the first message, with a bounded part in the page",
   await keys().press("Home");
   await until(async () => (await view.locator(".item:focus").getAttribute("data-id")) === "user:t-0", 5 * SECOND, "the focus on the first message");
   await earlier("Show Earlier").waitFor({ state: "hidden" });
-  assert.ok((await view.locator("body").evaluate((body) => body.ownerDocument.loading)) > 0, "a row said that it loads");
   await window.screenshot("history-04 the first message");
 });
 

@@ -1,27 +1,47 @@
-// The page of the conversation view alone in a browser: how long it takes with a long history. The
-// editor around it is not part of these numbers.
+// The page of the conversation view alone in a browser, without the editor around it.
 
 import { join } from "node:path";
 
 import { repository } from "./editor.mjs";
 
 const built = (name) => join(repository, "vscode-extension/dist/webview", name);
-const message = (type, fields) => ({ v: 1, type, ...fields });
+export const message = (type, fields) => ({ v: 1, type, ...fields });
 
 /** Items of a conversation: a question, a command, an edit, and an answer in Markdown, over and over. */
-function turns(count) {
+export function turns(count) {
   return Array.from({ length: count / 4 }, (_, turn) => {
     const id = (part) => `${turn}-${part}`;
     return {
       turn: `turn-${turn}`,
       items: [
-        { id: id("user"), kind: "user", text: `Question ${turn}`, first: true },
-        { id: id("command"), kind: "command", command: `make part-${turn}`, state: "done", output: "ok\n", lines: 1, note: "exit code 0" },
+        { id: id("user"), kind: "user", text: `Question ${turn}`, first: true, time: "", attachments: [] },
+        {
+          ...{ id: id("command"), kind: "command", command: `make part-${turn}`, state: "done", output: "ok\n", lines: 1 },
+          ...{ live: "", note: "", exitCode: 0, elapsedMs: 5 },
+        },
         { id: id("edit"), kind: "edit", verb: "edited", path: `src/${turn}.ts`, added: 3, removed: 2, pending: 0, running: false },
         { id: id("text"), kind: "text", text: `**Answer** ${turn}: see \`src/${turn}.ts\`.\n\n- one\n- two`, streaming: false, cut: false },
       ],
     };
   });
+}
+
+/** The page in a window of its own. `globalThis.send` gives it a message, `globalThis.posted` has the types of its own. */
+export async function openPage(browser) {
+  const page = await browser.newPage({ viewport: { width: 300, height: 800 } });
+  // Thrown where no test expects it: a page that cannot draw its items must not count as quick.
+  page.on("pageerror", (error) => {
+    throw error;
+  });
+  await page.setContent("<!DOCTYPE html><html><head></head><body></body></html>");
+  await page.evaluate(() => {
+    globalThis.posted = [];
+    globalThis.acquireVsCodeApi = () => ({ postMessage: (sent) => globalThis.posted.push(sent.type) });
+    globalThis.send = (data) => globalThis.dispatchEvent(new MessageEvent("message", { data }));
+  });
+  await page.addStyleTag({ path: built("main.css") });
+  await page.addScriptTag({ path: built("main.js") });
+  return page;
 }
 
 /**
@@ -32,15 +52,8 @@ function turns(count) {
  * @param {{ items: number, pieces: number, everyMs: number }} options
  */
 export async function measurePage(browser, { items, pieces, everyMs }) {
-  const page = await browser.newPage({ viewport: { width: 300, height: 800 } });
+  const page = await openPage(browser);
   try {
-    await page.setContent("<!DOCTYPE html><html><head></head><body></body></html>");
-    await page.evaluate(() => {
-      globalThis.posted = [];
-      globalThis.acquireVsCodeApi = () => ({ postMessage: (sent) => globalThis.posted.push(sent.type) });
-    });
-    await page.addStyleTag({ path: built("main.css") });
-    await page.addScriptTag({ path: built("main.js") });
     const growing = { id: "growing", kind: "text", text: "", streaming: true, cut: false };
     const begin = message("patch", {
       rev: 2,
@@ -53,7 +66,7 @@ export async function measurePage(browser, { items, pieces, everyMs }) {
     );
     const result = await page.evaluate(
       async ({ setup, reset, begin, parts, everyMs }) => {
-        const send = (data) => globalThis.dispatchEvent(new MessageEvent("message", { data }));
+        const { send } = globalThis;
         // The second frame begins after the first has been painted.
         const painted = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
         const pause = (ms) => new Promise((wake) => setTimeout(wake, ms));

@@ -107,7 +107,7 @@ export class List {
     if (beyond.later !== "none") {
       this.#setFollows(false);
     }
-    this.#drawBeyond();
+    this.#keepFocus(() => this.#drawBeyond());
     if (beyond.earlier === "loading" && was.earlier !== "loading") {
       this.announce(t("loadingEarlier"));
     }
@@ -132,12 +132,14 @@ export class List {
 
   reset({ rev, turns }: Reset): void {
     this.#rev = rev;
-    this.#items.clear();
-    this.#sections.clear();
-    this.#turns.replaceChildren();
-    this.#undrawn = [...turns];
-    this.#drawEarlier();
-    this.#drawBeyond();
+    this.#keepFocus(() => {
+      this.#items.clear();
+      this.#sections.clear();
+      this.#turns.replaceChildren();
+      this.#undrawn = [...turns];
+      this.#drawEarlier();
+      this.#drawBeyond();
+    });
     this.#setFollows(true);
     this.#keepEnd();
   }
@@ -148,6 +150,12 @@ export class List {
       return false;
     }
     this.#rev = rev;
+    this.#keepFocus(() => this.#patch(patches, append, gone));
+    this.#keepEnd();
+    return true;
+  }
+
+  #patch(patches: readonly Patch[], append: PatchMessage["append"], gone: PatchMessage["gone"]): void {
     this.#inPlace(() => this.#apply(patches));
     for (const { id, delta } of append) {
       this.#items.get(id)?.grow?.(delta);
@@ -161,8 +169,6 @@ export class List {
     this.#firstStop();
     this.#pill.hidden = this.#follows;
     this.#drawBeyond();
-    this.#keepEnd();
-    return true;
   }
 
   #apply(patches: readonly Patch[]): void {
@@ -196,6 +202,31 @@ export class List {
   #isAbove(before: string): boolean {
     const first = (this.#turns.firstElementChild as HTMLElement | null)?.dataset["turn"];
     return before !== "" && (before === first || this.#undrawn.some(({ turn }) => turn === before));
+  }
+
+  /** Changes the list while the focus stays in it: on its item, else on the nearest one that is left. */
+  #keepFocus(change: () => void): void {
+    const focused = document.activeElement;
+    if (![this.#turns, this.#earlier, this.#later].some((part) => part.contains(focused))) {
+      change();
+      return;
+    }
+    const ids = this.#drawnIds();
+    const item = focused?.closest<HTMLElement>(".item")?.dataset["id"];
+    const at = item !== undefined ? ids.indexOf(item) : this.#later.contains(focused) ? ids.length - 1 : 0;
+    const distance = new Map(ids.map((id, index) => [id, Math.abs(index - at)]));
+    change();
+    if (document.activeElement === focused && focused?.closest("[hidden]") === null) {
+      return;
+    }
+    const left = this.#drawnIds().filter((id) => distance.has(id));
+    const [nearest = ""] = left.sort((a, b) => (distance.get(a) ?? 0) - (distance.get(b) ?? 0));
+    const element = this.#items.get(nearest)?.element;
+    (element === undefined ? (this.#stop ?? this.element) : stopOf(element)).focus({ preventScroll: true });
+  }
+
+  #drawnIds(): string[] {
+    return [...this.#turns.querySelectorAll<HTMLElement>(".item")].map(({ dataset }) => dataset["id"] ?? "");
   }
 
   /** Changes the list while what the reader sees stays where it is: at its very start the browser does not see to that. */
