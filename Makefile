@@ -15,15 +15,18 @@ EXE := $(if $(filter Windows_NT,$(OS)),.exe)
 # Which build of the daemon is packed: the optimised one for people; for the tests the one they have
 # built already, so that they take minutes less.
 PACKED := release
-test e2e: PACKED := debug
+test e2e stable: PACKED := debug
 
 # The version of cargo-deny that `make deny` installs where there is none.
 CARGO_DENY := 0.20.2
 
+# The end of a target that says how long it took; each line of a recipe is a shell of its own, which counts its seconds.
+TOOK = echo "make $@: $$((SECONDS / 60)) min $$((SECONDS % 60)) s"
+
 # The folder that F5 in VS Code opens: a copy, so that a task may change it.
 SAMPLE := target/sample
 
-.PHONY: help run test prepare-e2e unit clients recording debug-extension format check-daemon check-platforms deny test-daemon e2e bench bench-editor properties fuzz soak soak-review oracle gen package install check-extension daemon-release daemon-packed daemon-for-tests system-packages
+.PHONY: help run test check test-extension test-runners stable prepare-e2e unit clients recording debug-extension format check-daemon check-platforms deny test-daemon e2e bench bench-editor properties fuzz soak soak-review oracle gen package install check-extension daemon-release daemon-packed daemon-for-tests system-packages
 
 help: ## say what there is
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -37,15 +40,16 @@ test: system-packages ## everything CI runs
 	@$(MAKE) --no-print-directory prepare-e2e & prepared=$$!; failed=0; \
 	$(MAKE) --no-print-directory check-daemon test-daemon || failed=$$?; \
 	wait $$prepared || failed=$$?; \
-	exit $$failed
-	@$(MAKE) --no-print-directory e2e
+	[ $$failed = 0 ] && $(MAKE) --no-print-directory e2e && $(TOOK)
 
-prepare-e2e: check-extension tests/e2e/node_modules
+prepare-e2e: check-extension test-extension test-runners tests/e2e/node_modules
 	node tests/e2e/install.mjs
 
-unit: $(EXTENSION)/node_modules ## unit tests of daemon and extension: no system packages, under a minute once built
-	cargo test --quiet --locked -p cairn-core -p cairn-protocol -p cairn
-	cd $(EXTENSION) && npm test --silent
+check: ## format, lints and types of everything
+	@$(MAKE) --no-print-directory check-daemon check-extension && $(TOOK)
+
+unit: $(EXTENSION)/node_modules ## unit tests of daemon, extension and test runners: no system packages, under a minute once built
+	@cargo test --quiet --locked -p cairn-core -p cairn-protocol -p cairn && $(MAKE) --no-print-directory test-extension test-runners && $(TOOK)
 
 debug-extension: $(EXTENSION)/node_modules ## what F5 in VS Code starts: the extension with the debug daemon
 	cargo build --locked -p cairn
@@ -58,7 +62,7 @@ format: $(EXTENSION)/node_modules ## format the daemon, the tests and the extens
 	cargo fmt
 	cd $(EXTENSION) && npm run --silent format
 
-check-daemon: ## format and lints of the daemon and the tests
+check-daemon:
 	cargo fmt --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 
@@ -75,7 +79,7 @@ check-platforms: ## the daemon for Windows (linted, linked) and macOS (linted); 
 	tests/platforms.sh
 
 test-daemon: system-packages daemon-for-tests ## unit, property, protocol, agent-loop, lifecycle and Neovim tests
-	cargo test --workspace --locked --no-fail-fast -- --format terse
+	node tests/runner/rust.mjs --workspace
 	@cat target/tmp/attacks.txt
 
 bench: daemon-release ## measure and print a table (docs/performance.md)
@@ -119,11 +123,20 @@ install: package ## install the extension into the VS Code of this machine
 	@command -v code >/dev/null || { echo "The program 'code' is not on the PATH. Install $(VSIX) by hand: Extensions, …, Install from VSIX." >&2; exit 1; }
 	code --install-extension $(VSIX) --force
 
-e2e: package system-packages tests/e2e/node_modules daemon-for-tests ## drive the extension in a real VS Code
-	cd tests/e2e && node --test --test-concurrency=2
+e2e: package system-packages tests/e2e/node_modules daemon-for-tests ## drive the extension in a real VS Code (FILES="tests/e2e/keys.test.mjs …")
+	@node tests/e2e/suite.mjs $(FILES) && $(TOOK)
 
-check-extension: $(EXTENSION)/node_modules ## types, lint, format and unit tests of the extension
-	cd $(EXTENSION) && npm run --silent check && npm run --silent lint && npm run --silent format:check && npm test --silent
+stable: package system-packages tests/e2e/node_modules daemon-for-tests ## the end-to-end tests RUNS=10 times, every second time on busy cores
+	node tests/runner/stable.mjs $(or $(RUNS),10) $(FILES)
+
+check-extension: $(EXTENSION)/node_modules
+	cd $(EXTENSION) && npm run --silent check && npm run --silent lint && npm run --silent format:check
+
+test-extension: $(EXTENSION)/node_modules
+	cd $(EXTENSION) && npm test --silent
+
+test-runners:
+	node --test tests/runner/runner.test.mjs
 
 daemon-release:
 	cargo build --release --locked -p cairn

@@ -234,6 +234,34 @@ export async function until(condition, timeout, what) {
   }
 }
 
+/** Time for an action to have its effect before it comes again, in milliseconds. */
+const PATIENCE = 2_000;
+
+/**
+ * Acts until a state holds. An editor that is not ready ignores a key or a click, so the action comes again: only for
+ * actions that may come twice.
+ *
+ * @param {() => Promise<unknown>} action
+ * @param {import("playwright-core").Locator | (() => Promise<unknown>)} state  something visible, or a condition
+ * @param {string} what  the state in words, for the message of a failure
+ */
+export async function tryUntil(action, state, what, timeout = 30_000) {
+  const holds = typeof state === "function" ? state : () => state.first().isVisible();
+  const deadline = Date.now() + timeout;
+  let reason = "";
+  for (let times = 1; ; times += 1) {
+    try {
+      await action();
+      return await until(holds, PATIENCE, what);
+    } catch (error) {
+      reason = error.message;
+    }
+    if (Date.now() > deadline) {
+      throw new Error(`${what}: not after ${times} tries in ${timeout / 1_000} s. Last: ${reason}`);
+    }
+  }
+}
+
 function exists(path) {
   return stat(path).then(
     () => true,
