@@ -86,7 +86,10 @@ step("from there a server is chosen by its address, with a key that it takes, an
   await row("OpenRouter").waitFor();
   await window.screenshot("asking-02 servers");
   await window.choose("Other Server…");
-  await window.answer("Address of a server", "models.example");
+  // The box stays, with the reason.
+  await picker().locator(".quick-input-title", { hasText: "Address of a server" }).waitFor();
+  await picker().locator("input[type=text]").fill("models.example");
+  await picker().locator("input[type=text]").press("Enter");
   await picker().getByText("This is no http or https address.").waitFor();
   await window.answer("Address of a server", model.baseUrl);
   const refused = picker().locator(".quick-input-title", { hasText: "named no models" });

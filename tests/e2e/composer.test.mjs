@@ -222,10 +222,9 @@ step("menus open the composer with a draft and what they are about, and send not
     .locator(".squiggly-error")
     .first()
     .waitFor({ timeout: 30 * SECOND });
-  await keys().press("Control+.");
-  await window.page.locator(".action-widget .monaco-list-row", { hasText: "Fix with Cairn" }).waitFor();
+  const fix = await window.codeAction("Fix with Cairn");
   await window.screenshot("46 lightbulb");
-  await window.page.locator(".action-widget .monaco-list-row", { hasText: "Fix with Cairn" }).click();
+  await fix.click();
   await until(
     async () => /^Fix (this problem|these problems) in package.json:1/.test(await window.composer().inputValue()),
     10 * SECOND,

@@ -248,13 +248,17 @@ const PATIENCE = 2_000;
 export async function tryUntil(action, state, what, timeout = 30_000) {
   const holds = typeof state === "function" ? state : () => state.first().isVisible();
   const deadline = Date.now() + timeout;
-  let reason = "";
   for (let times = 1; ; times += 1) {
+    let reason = "";
     try {
       await action();
-      return await until(holds, PATIENCE, what);
     } catch (error) {
       reason = error.message;
+    }
+    try {
+      return await until(holds, PATIENCE, what);
+    } catch (error) {
+      reason ||= error.message;
     }
     if (Date.now() > deadline) {
       throw new Error(`${what}: not after ${times} tries in ${timeout / 1_000} s. Last: ${reason}`);

@@ -128,7 +128,7 @@ step("the edits of a step are decided together", async () => {
 step("a reply continues, and the next call expands the plan again", async () => {
   await window.twist(root("1 of 3 done"));
   await closed(root("1 of 3 done")).waitFor();
-  await window.rowAction(root("1 of 3 done"), "Reply");
+  await window.rowAction(root("1 of 3 done"), "Reply", window.page.locator(".quick-input-title", { hasText: "Reply" }));
   await window.answer("Reply", "Yes, to the cent");
   await open(root("1 of 3 done")).waitFor();
   await waits("node --eval 0");

@@ -83,7 +83,7 @@ step("the agent is told, and a process that fails stays in the list", async () =
   await allow();
   await (await model.next()).say("It failed.");
   await plan("ended with exit code 3").waitFor();
-  await window.rowAction(plan("ended with exit code 3"), "Watch Process");
+  await window.rowAction(plan("ended with exit code 3"), "Watch Process", terminal().filter({ hasText: "ended with exit code 3" }));
   await terminal().filter({ hasText: "ended with exit code 3" }).waitFor();
   await window.screenshot("processes-06 failed");
 });

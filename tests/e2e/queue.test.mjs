@@ -40,7 +40,7 @@ step("a follow-up queued during a task waits in the plan view", async () => {
 });
 
 step("a follow-up can be changed and removed", async () => {
-  await window.rowAction(queued("Do the secnd"), "Change");
+  await window.rowAction(queued("Do the secnd"), "Change", window.page.locator(".quick-input-title", { hasText: "Change Follow-Up" }));
   await window.answer("Change Follow-Up", "Do the second");
   await queued("Do the second, next").waitFor();
   await window.rowAction(queued("Do what nobody wants"), "Remove from Queue");

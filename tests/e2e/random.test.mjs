@@ -230,7 +230,9 @@ async function decideOne() {
   const way = dice.pick(["row", "lens", ...(isShown ? ["command", "key"] : [])]);
   say(`${decision} ${path} hunk ${index} by ${way}`);
   if (way === "row") {
-    await window.rowAction(editRow(path, index), `${title(decision)} Edit`);
+    const before = JSON.stringify(await shownEdits());
+    // The row of the next edit takes the place of this one.
+    await window.rowAction(editRow(path, index), `${title(decision)} Edit`, async () => JSON.stringify(await shownEdits()) !== before);
   } else {
     await open(path);
     await goTo(hunk.new[0] + 1 + (isShown ? dice.roll(hunk.new[1] - hunk.new[0]) : 0));

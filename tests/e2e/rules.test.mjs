@@ -93,7 +93,7 @@ step("a denial with feedback reaches the agent", async () => {
   await play("words");
   await task();
   await question("node --test").waitFor();
-  await window.rowAction(question("node --test"), "Deny and Say Why");
+  await window.rowAction(question("node --test"), "Deny and Say Why", window.page.locator(".quick-input-title", { hasText: "Deny and Say Why" }));
   await picker().locator(".quick-input-title", { hasText: "Deny and Say Why" }).waitFor();
   // Whoever thinks better of it has the question back.
   await window.page.keyboard.press("Escape");

@@ -113,8 +113,7 @@ step("edits are visible without lenses and next to Git's decorations", async () 
 
 step("a code action decides an edit, after those of the language", async () => {
   await onEdit("discount, format, toCents");
-  await press("Control+.");
-  await window.page.locator(".action-widget", { hasText: "Reject this edit with a reason" }).waitFor();
+  await window.codeAction("Reject this edit with a reason");
   await window.screenshot("23 quick fix");
   const rows = await window.page.locator(".action-widget .monaco-list-row").allInnerTexts();
   assert.match(rows.at(-1), /edits in this file/, "ours come last");

@@ -6,7 +6,7 @@ import { join } from "node:path";
 
 import { chromium, errors } from "playwright-core";
 
-import { findChromium, repository, until } from "./editor.mjs";
+import { findChromium, repository, tryUntil, until } from "./editor.mjs";
 
 const SECOND = 1_000;
 const artifacts = join(repository, "artifacts");
@@ -72,16 +72,30 @@ export class Window {
     await this.#pick("F1", `>${title}`, row, () => row.click({ timeout: 5 * SECOND }));
   }
 
-  /** Answers an input box that has this title. */
+  /** Answers an input box that has this title, which closes it. */
   async answer(title, text) {
-    await this.page.locator(".quick-input-widget:visible .quick-input-title", { hasText: title }).waitFor();
-    await this.page.locator(".quick-input-widget:visible input:is([type=text], [type=password])").fill(text);
-    await this.page.keyboard.press("Enter");
+    const box = this.page.locator(".quick-input-widget:visible .quick-input-title", { hasText: title });
+    const input = this.page.locator(".quick-input-widget:visible input:is([type=text], [type=password])");
+    const value = () => input.evaluateAll(([shown]) => shown?.value);
+    const asks = async () => (await box.isVisible()) && (await value()) === text;
+    await box.waitFor();
+    await input.fill(text);
+    await tryUntil(
+      async () => (await asks()) && input.press("Enter"),
+      async () => !(await asks()),
+      `the answer to ${title}`,
+    );
   }
 
-  /** Picks an entry of the list that is open. */
+  /** Picks an entry of the list that is open, which closes it or opens another. */
   async choose(label) {
-    await this.page.locator(".quick-input-list .monaco-list-row", { hasText: label }).first().click();
+    const row = this.page.locator(".quick-input-list .monaco-list-row", { hasText: label }).first();
+    await row.waitFor();
+    await tryUntil(
+      () => row.click({ timeout: 2 * SECOND }),
+      async () => !(await row.isVisible()),
+      `the choice of ${label}`,
+    );
   }
 
   async open(path) {
@@ -132,10 +146,19 @@ export class Window {
 
   /** The exact text of the active editor. */
   async text() {
-    await this.page.locator(".editor-instance .view-lines").first().click();
-    await this.page.keyboard.press("Control+a");
-    await this.page.keyboard.press("Control+c");
-    const text = await this.page.evaluate(() => navigator.clipboard.readText());
+    const nothing = "nothing is copied yet";
+    await this.page.evaluate((words) => navigator.clipboard.writeText(words), nothing);
+    await tryUntil(
+      async () => {
+        await this.page.locator(".editor-instance .view-lines").first().click();
+        await this.page.locator(".editor-instance .monaco-editor.focused").waitFor();
+        await this.page.keyboard.press("Control+a");
+        await this.page.keyboard.press("Control+c");
+      },
+      async () => (await this.clipboard()) !== nothing,
+      "the text of the editor",
+    );
+    const text = await this.clipboard();
     await this.page.keyboard.press("ArrowUp");
     return text;
   }
@@ -156,9 +179,9 @@ export class Window {
 
   /** Chooses from the context menu of a row. */
   async menu(row, entry) {
-    await row.click({ button: "right" });
-    // Not with a second click: VS Code takes one that comes soon for the end of the first.
     const item = this.page.locator(".monaco-menu .action-item", { hasText: entry }).last();
+    await this.#openMenu(row, item);
+    // Not with a second click: VS Code takes one that comes soon for the end of the first.
     await item.hover();
     await item.and(this.page.locator(".focused")).waitFor();
     await this.page.keyboard.press("Enter");
@@ -171,21 +194,64 @@ export class Window {
     await this.page.locator(".tab").first().waitFor({ state: "detached" });
   }
 
+  /** The row of a code action at the cursor. The list is opened again until it has it: a provider may answer late. */
+  async codeAction(label) {
+    const list = this.page.locator(".action-widget");
+    const row = list.locator(".monaco-list-row", { hasText: label });
+    await tryUntil(
+      async () => {
+        if (await list.isVisible()) {
+          await this.page.keyboard.press("Escape");
+        }
+        await this.page.keyboard.press("Control+.");
+      },
+      row,
+      `the code action ${label}`,
+    );
+    return row;
+  }
+
   /** The entries of the context menu of a row, which is closed again. */
   async menuEntries(row) {
-    await row.click({ button: "right" });
     const labels = this.page.locator(".monaco-menu .action-item:not(.disabled) .action-label:not(.separator)");
-    await labels.first().waitFor();
+    await this.#openMenu(row, labels);
     const entries = await labels.allInnerTexts();
     await this.page.keyboard.press("Escape");
     await this.page.locator(".monaco-menu").waitFor({ state: "hidden" });
     return entries;
   }
 
-  /** One of the buttons that a row shows under the pointer. */
-  async rowAction(row, title) {
-    await row.hover();
-    await row.locator(`.action-label[aria-label^="${title}"]`).first().click();
+  /** Opens the context menu of a row until it has an entry: VS Code ignores a click on a row that it draws again. */
+  async #openMenu(row, entry) {
+    await tryUntil(
+      async () => {
+        if (await this.page.locator(".monaco-menu").first().isVisible()) {
+          await this.page.keyboard.press("Escape");
+        }
+        await row.click({ button: "right", timeout: 5 * SECOND });
+      },
+      entry,
+      "the context menu of a row",
+    );
+  }
+
+  /**
+   * Clicks one of the buttons that a row shows under the pointer, until a state holds: VS Code ignores a click on a row
+   * that it draws again, and Cairn one on a row that has just moved.
+   *
+   * @param {(() => Promise<unknown>) | import("playwright-core").Locator} [state]  else: the row no longer has the button
+   */
+  async rowAction(row, title, state) {
+    const action = row.locator(`.action-label[aria-label^="${title}"]`).first();
+    await action.waitFor({ state: "attached" });
+    await tryUntil(
+      async () => {
+        await row.hover({ timeout: 2 * SECOND });
+        await action.click({ timeout: 2 * SECOND });
+      },
+      state ?? (async () => (await action.count()) === 0),
+      `the button ${title} of a row`,
+    );
   }
 
   /** One of the buttons that the header of a view shows under the pointer. */
@@ -197,7 +263,13 @@ export class Window {
 
   /** Opens or closes a row with children. */
   async twist(row) {
-    await row.locator(".monaco-tl-twistie").click();
+    const expanded = () => row.getAttribute("aria-expanded", { timeout: 5 * SECOND });
+    const was = await expanded();
+    await tryUntil(
+      async () => (await expanded()) === was && row.locator(".monaco-tl-twistie").click({ timeout: 2 * SECOND }),
+      async () => (await expanded()) !== was,
+      "a row that opens or closes",
+    );
   }
 
   /** Spinning icons of a view. */
@@ -210,13 +282,20 @@ export class Window {
   }
 
   async sideBarWidth(width) {
-    const box = await this.page.locator(".part.auxiliarybar").boundingBox();
-    const y = box.y + box.height / 2;
-    // The border lies in the gap beside the side bar.
-    await this.page.mouse.move(box.x - 2, y);
-    await this.page.mouse.down();
-    await this.page.mouse.move(box.x + box.width - width, y, { steps: 4 });
-    await this.page.mouse.up();
+    const bar = this.page.locator(".part.auxiliarybar");
+    await tryUntil(
+      async () => {
+        const box = await bar.boundingBox();
+        const y = box.y + box.height / 2;
+        // The border lies in the gap beside the side bar.
+        await this.page.mouse.move(box.x - 2, y);
+        await this.page.mouse.down();
+        await this.page.mouse.move(box.x + box.width - width, y, { steps: 4 });
+        await this.page.mouse.up();
+      },
+      async () => Math.abs((await bar.boundingBox()).width - width) < 20,
+      `a side bar of ${width} pixels`,
+    );
   }
 
   lens(text) {
@@ -337,12 +416,18 @@ export class Window {
   }
 
   async theme(name) {
-    await this.command("Preferences: Color Theme");
-    await this.page.locator(".quick-input-widget:visible input[type=text]").fill(name);
-    await this.page.locator(`.quick-input-list .monaco-list-row[aria-label^="${name}"]`).first().click();
-    await this.page.locator(".quick-input-widget:visible").waitFor({ state: "hidden" });
     const kind = /High Contrast/.test(name) ? (/Light/.test(name) ? "hc-light" : "hc-black") : /Light/.test(name) ? "vs" : "vs-dark";
-    await this.page.locator(`.monaco-workbench.${kind}`).waitFor();
+    const list = this.page.locator(".quick-input-widget:visible");
+    await tryUntil(
+      async () => {
+        await this.command("Preferences: Color Theme");
+        await list.locator("input[type=text]").fill(name, { timeout: 5 * SECOND });
+        await list.locator(`.monaco-list-row[aria-label^="${name}"]`).first().click({ timeout: 5 * SECOND });
+        await list.waitFor({ state: "hidden", timeout: 5 * SECOND });
+      },
+      this.page.locator(`.monaco-workbench.${kind}`),
+      `the theme ${name}`,
+    );
   }
 
   /** Tooltip of a row. Hovers again if the row was drawn again meanwhile. */
