@@ -6,7 +6,6 @@ import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-import { processesOf } from "./cpu.mjs";
 import { until } from "./editor.mjs";
 import { SECOND, cairn } from "./harness.mjs";
 import { DRAFTS } from "./window.mjs";
@@ -18,7 +17,7 @@ let window;
 let view;
 let model;
 let workspace;
-const { step } = cairn({
+const { step, processes } = cairn({
   model: true,
   conversation: true,
   prepare: async (folder) => {
@@ -81,7 +80,7 @@ const hasDraft = (text) =>
   );
 
 function kill(kind) {
-  const [pid, ...others] = processesOf(kind);
+  const [pid, ...others] = processes(kind);
   assert.deepEqual([typeof pid, others], ["number", []], `one ${kind}`);
   process.kill(pid, "SIGKILL");
 }

@@ -14,16 +14,16 @@ export function cpuTimes() {
   return times;
 }
 
-/** Ids of the processes of one kind (`daemon`, `extension host`) that this process started, directly or not. */
-export function processesOf(kind) {
-  return started().flatMap(({ pid, name }) => (name === kind ? [pid] : []));
+/** Ids of the processes of one kind (`daemon`, `extension host`) that a process started, directly or not. */
+export function processesOf(kind, root) {
+  return started(root).flatMap(({ pid, name }) => (name === kind ? [pid] : []));
 }
 
-function started() {
+function started(root = process.pid) {
   const processes = new Map(readdirSync("/proc").flatMap(read));
-  const isOurs = (pid) => pid === process.pid || (pid > 1 && isOurs(processes.get(pid)?.parent ?? 0));
+  const isOurs = (pid) => pid === root || (pid > 1 && isOurs(processes.get(pid)?.parent ?? 0));
   return [...processes]
-    .filter(([pid]) => pid !== process.pid && isOurs(pid))
+    .filter(([pid]) => pid !== root && isOurs(pid))
     .map(([pid, { command, seconds }]) => ({ pid, name: nameOf(command), seconds }));
 }
 

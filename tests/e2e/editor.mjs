@@ -70,26 +70,29 @@ export async function ensureEditor(say = () => {}) {
 /**
  * Starts an editor on a folder.
  *
+ * @param {object} options  those of `startServer` and of `openFolder`
+ */
+export async function startEditor({ workspace, settings, machine, ...options }) {
+  const server = await startServer(options);
+  const { url, configure } = await openFolder(server.place, { workspace, settings, machine });
+  return { ...server, url, configure };
+}
+
+/**
+ * Starts the server of an editor, which can open many folders, one after the other or at once.
+ *
  * @param {object} options
- * @param {string} options.workspace  folder to open
  * @param {string} options.home       folder for everything the editor keeps
- * @param {object} [options.settings] user settings over the quiet ones
- * @param {object} [options.machine]  settings of this machine: paths
  * @param {object} [options.env]      environment of the extension and the daemon, over this one
  * @param {string} [options.extension] another package than Cairn's
  * @param {boolean} [options.trusted] whether the editor trusts every folder, or asks for it
  */
-export async function startEditor({ workspace, home, settings = {}, machine = {}, env = {}, extension = vsix, trusted = true }) {
+export async function startServer({ home, env = {}, extension = vsix, trusted = true }) {
   const data = join(home, "data");
   const extensions = join(home, "extensions");
   const config = join(home, "config.yaml");
-  await writeJson(join(data, "User/settings.json"), { ...QUIET, ...(trusted ? {} : ASKS_FOR_TRUST), ...settings });
-  await writeJson(join(data, "Machine/settings.json"), machine);
   await mkdir(extensions, { recursive: true });
   await writeFile(config, "auth: none\n");
-
-  const environment = { ...process.env, ...env };
-  const folders = ["--config", config, "--user-data-dir", data, "--extensions-dir", extensions];
   await writeJson(join(extensions, "extensions.json"), await unpacked(extension));
 
   const port = await freePort();
@@ -97,18 +100,12 @@ export async function startEditor({ workspace, home, settings = {}, machine = {}
     editorNode,
     [
       editorEntry,
-      "--auth",
-      "none",
-      "--bind-addr",
-      `127.0.0.1:${port}`,
-      ...folders,
-      "--disable-telemetry",
-      "--disable-update-check",
-      ...(trusted ? ["--disable-workspace-trust"] : []),
-      workspace,
+      ...["--auth", "none", "--bind-addr", `127.0.0.1:${port}`, "--config", config],
+      ...["--user-data-dir", data, "--extensions-dir", extensions],
+      ...["--disable-telemetry", "--disable-update-check", ...(trusted ? ["--disable-workspace-trust"] : [])],
     ],
     // A group of its own: ended whole, with the extension host and the daemon in it.
-    { env: environment, stdio: ["ignore", "pipe", "pipe"], detached: true },
+    { env: { ...process.env, ...env }, stdio: ["ignore", "pipe", "pipe"], detached: true },
   );
   let log = "";
   for (const stream of [server.stdout, server.stderr]) {
@@ -129,10 +126,9 @@ export async function startEditor({ workspace, home, settings = {}, machine = {}
   );
 
   return {
-    url: `${origin}/?folder=${encodeURIComponent(workspace)}`,
+    /** What another process needs to open folders in it. */
+    place: { origin, data, home, pid: server.pid, trusted },
     log: () => log,
-    /** Changes the settings of this machine under the running editor, as a hand in the file would. */
-    configure: (changed) => writeJson(join(data, "Machine/settings.json"), { ...machine, ...changed }),
     async stop() {
       if (server.exitCode === null && server.signalCode === null) {
         const gone = once(server, "exit");
@@ -141,6 +137,26 @@ export async function startEditor({ workspace, home, settings = {}, machine = {}
       }
     },
     exited: once(server, "exit"),
+  };
+}
+
+/**
+ * Prepares a running server for a folder. Its settings are those of the server: one folder at a time may have its own.
+ *
+ * @param {object} place  of the server
+ * @param {object} options
+ * @param {string} options.workspace  folder to open
+ * @param {object} [options.settings] user settings over the quiet ones
+ * @param {object} [options.machine]  settings of this machine: paths
+ */
+export async function openFolder({ origin, data, trusted }, { workspace, settings = {}, machine = {} }) {
+  const configure = (changed) => writeJson(join(data, "Machine/settings.json"), { ...machine, ...changed });
+  await writeJson(join(data, "User/settings.json"), { ...QUIET, ...(trusted ? {} : ASKS_FOR_TRUST), ...settings });
+  await configure({});
+  return {
+    url: `${origin}/?folder=${encodeURIComponent(workspace)}`,
+    /** Changes the settings of this machine under the running editor, as a hand in the file would. */
+    configure,
   };
 }
 
@@ -180,14 +196,26 @@ async function unpacked(extension) {
   });
 }
 
+const HOME_FOLDERS = { CONFIG: ".config", DATA: ".local/share", STATE: ".local/state", CACHE: ".cache" };
+
 /**
  * An environment that keeps the user's files out of a test, and the test's out of theirs. Not for
  * `make run`: there the agent runs the user's tools, which have their set-up at home.
  */
 export function privateHome(home) {
-  const folders = { CONFIG: ".config", DATA: ".local/share", STATE: ".local/state", CACHE: ".cache" };
-  const entries = Object.entries(folders).map(([name, folder]) => [`XDG_${name}_HOME`, join(home, folder)]);
+  const entries = Object.entries(HOME_FOLDERS).map(([name, folder]) => [`XDG_${name}_HOME`, join(home, folder)]);
   return { HOME: home, ...Object.fromEntries(entries) };
+}
+
+/** A server for tests: the user's files and keys stay out of it. */
+export function startTestServer(home, trusted = true) {
+  const noKeys = { ANTHROPIC_API_KEY: "", OPENAI_API_KEY: "", ANTHROPIC_BASE_URL: "", OPENAI_BASE_URL: "" };
+  return startServer({ home, trusted, env: { ...privateHome(home), ...noKeys } });
+}
+
+/** Removes what Cairn keeps in a private home: sessions, rules, caches. */
+export async function forgetState(home) {
+  await Promise.all(Object.values(HOME_FOLDERS).map((folder) => rm(join(home, folder), { recursive: true, force: true, maxRetries: 5 })));
 }
 
 /** The browser that $CHROMIUM names, else `chromium`: a path, or a name on the PATH. */

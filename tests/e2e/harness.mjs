@@ -5,11 +5,15 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 
-import { ensureEditor, freshCopy, privateHome, replay, sample, startEditor, temporaryFolder, until } from "./editor.mjs";
+import { processesOf } from "./cpu.mjs";
+import { ensureEditor, freshCopy, openFolder, replay, sample, startTestServer, temporaryFolder, until } from "./editor.mjs";
 import { openModel } from "./model.mjs";
 import { openBrowser, openWindow } from "./window.mjs";
 
 export const SECOND = 1_000;
+
+/** The editor and the browser that `suite.mjs` has started for several files; without it a file starts its own. */
+const shared = process.env.CAIRN_E2E_SHARED ? JSON.parse(process.env.CAIRN_E2E_SHARED) : undefined;
 
 /** Another daemon than the one in the package: a debug build, for those who work on it. */
 const daemon = process.env.CAIRN_DAEMON ? { "cairn.daemon.path": process.env.CAIRN_DAEMON } : {};
@@ -30,22 +34,22 @@ const daemon = process.env.CAIRN_DAEMON ? { "cairn.daemon.path": process.env.CAI
  * @param {(it: object) => void | Promise<void>} [options.ready]  called before the first test
  */
 export function cairn({ script, model = false, trusted = true, sideBar = true, conversation = false, prepare = () => ({}), ready = () => {} }) {
-  const it = { workspace: "", window: undefined, model: undefined, play, configure, armed, answerList, step };
+  const it = { workspace: "", home: "", window: undefined, model: undefined, play, configure, processes, armed, answerList, step };
   let broken = false;
   let folder;
+  let server;
   let editor;
   let browser;
 
   before(async () => {
     await ensureEditor((line) => process.stderr.write(`${line}\n`));
     folder = await temporaryFolder("e2e");
-    const home = join(folder, "home");
     it.workspace = await freshCopy(sample, join(folder, "shop"));
     it.model = model ? await openModel() : undefined;
-    editor = await startEditor({
+    server = shared !== undefined && trusted ? { place: shared.place } : await startTestServer(join(folder, "home"), trusted);
+    it.home = server.place.home;
+    editor = await openFolder(server.place, {
       workspace: it.workspace,
-      home,
-      trusted,
       settings: {
         // The cursor stays where a test has put it.
         "cairn.review.advance": false,
@@ -58,9 +62,8 @@ export function cairn({ script, model = false, trusted = true, sideBar = true, c
         ...(await prepare(it.workspace)),
       },
       machine: { ...daemon, ...(script === undefined ? {} : { "cairn.model.replayFile": replay(script) }) },
-      env: { ...privateHome(home), ANTHROPIC_API_KEY: "", OPENAI_API_KEY: "", ANTHROPIC_BASE_URL: "", OPENAI_BASE_URL: "" },
     });
-    browser = await openBrowser();
+    browser = await openBrowser(shared?.browser);
     it.window = await openWindow(browser, editor.url);
     if (sideBar && !conversation) {
       await it.window.foldConversation();
@@ -69,13 +72,20 @@ export function cairn({ script, model = false, trusted = true, sideBar = true, c
   });
 
   after(async () => {
+    // A page that is left ends its extension host and daemon; one that is closed might come again.
+    await it.window?.leave();
     await browser?.close();
-    await editor?.stop();
+    await server?.stop?.();
     await it.model?.close();
     await rm(folder, { recursive: true, force: true, maxRetries: 5 });
   });
 
   return it;
+
+  /** Ids of the editor's processes of one kind: `daemon`, `extension host`. */
+  function processes(kind) {
+    return processesOf(kind, server.place.pid);
+  }
 
   /** Changes the settings of the machine over those of the start. */
   function configure(settings) {

@@ -23,7 +23,7 @@ const { step } = cairn({
   ready: async (it) => {
     ({ window, model } = it);
     view = window.conversation();
-    journal = () => stored(join(it.workspace, "../home/.local/state/cairn/workspaces"));
+    journal = () => stored(join(it.home, ".local/state/cairn/workspaces"));
   },
 });
 const keys = () => window.page.keyboard;

@@ -2,16 +2,22 @@
 //
 //     node suite.mjs [FILE …]
 //
-// One editor for each two cores (CAIRN_WORKERS: another number). A file that fails runs once more, alone, from a
-// fresh editor (`../runner/verdict.mjs`).
+// Each file is a process of its own. The files of a worker share one editor and one browser, whose start costs more
+// than most files (CAIRN_WORKERS: number of workers). A file that fails runs once more, alone, with an editor of its own
+// (`../runner/verdict.mjs`). With CAIRN_E2E_ALONE set, every file starts its own.
 
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readdir, rm, stat } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { basename, join, resolve } from "node:path";
-import { run } from "node:test";
+import { createInterface } from "node:readline";
 
+import { MARK } from "../runner/events.mjs";
 import { artifacts, conclude, duration } from "../runner/verdict.mjs";
+import { processesOf } from "./cpu.mjs";
+import { ensureEditor, forgetState, startTestServer, temporaryFolder, until } from "./editor.mjs";
+import { startBrowser } from "./window.mjs";
 
 /** Longest time of one file, in milliseconds: for a file that hangs. */
 const LONGEST = 15 * 60 * 1_000;
@@ -20,13 +26,17 @@ const started = performance.now();
 const files = await named(process.argv.slice(2));
 const workers = Number(process.env.CAIRN_WORKERS) || Math.max(1, Math.floor(availableParallelism() / 2));
 await forgetPictures();
+await ensureEditor((line) => console.log(line));
 
+const servers = new Set();
+for (const signal of ["SIGINT", "SIGTERM"]) {
+  process.once(signal, () => void Promise.all([...servers].map((server) => server.stop())).finally(() => process.exit(1)));
+}
 const results = new Map();
 const queue = [...files];
-await Promise.all(Array.from({ length: workers }, worker));
-const again = files.filter((file) => results.get(file).failed.length > 0);
+await Promise.all(Array.from({ length: Math.min(workers, files.length) }, worker));
 const unstable = [];
-for (const file of again) {
+for (const file of files.filter((file) => results.get(file).failed.length > 0)) {
   const first = results.get(file);
   console.log(`\nOnce more, alone: ${basename(file)}`);
   const second = await runFile(file);
@@ -45,43 +55,92 @@ const green = await conclude(
 );
 process.exitCode = green ? 0 : 1;
 
+/** Runs files until none is left, all in one editor and one browser. */
 async function worker() {
-  for (let file = queue.shift(); file !== undefined; file = queue.shift()) {
-    results.set(file, await runFile(file));
+  if (process.env.CAIRN_E2E_ALONE) {
+    await runQueued();
+    return;
+  }
+  const folder = await temporaryFolder("suite");
+  const server = await startTestServer(join(folder, "home"));
+  servers.add(server);
+  const browser = await startBrowser();
+  try {
+    await runQueued({ place: server.place, browser: browser.wsEndpoint() });
+  } finally {
+    await browser.close();
+    await server.stop();
+    servers.delete(server);
+    await rm(folder, { recursive: true, force: true, maxRetries: 5 });
   }
 }
 
+async function runQueued(shared) {
+  for (let file = queue.shift(); file !== undefined; file = queue.shift()) {
+    results.set(file, await runFile(file, shared));
+    if (shared !== undefined) {
+      await forgetWindow(shared.place, basename(file));
+    }
+  }
+}
+
+/** The next file begins with an editor that has no window, and with no state of Cairn. */
+async function forgetWindow({ pid, home }, file) {
+  const left = () => ["daemon", "extension host"].flatMap((kind) => processesOf(kind, pid));
+  await until(() => left().length === 0, 10_000, "the end of the window").catch(() => {
+    console.log(`  ${file} left processes behind, which are killed.`);
+    left().forEach((process_) => process.kill(process_, "SIGKILL"));
+  });
+  await forgetState(home);
+}
+
 /** Runs a file in a process of its own and prints each of its steps. */
-async function runFile(file) {
+async function runFile(file, shared) {
   const name = basename(file, ".test.mjs");
   const begun = performance.now();
   const result = { passed: 0, skipped: 0, failed: [] };
-  const stream = run({ files: [file], concurrency: 1, timeout: LONGEST });
-  stream.on("test:pass", ({ name: step, skip, details }) => {
-    const skipped = skip !== undefined && skip !== false;
-    result[skipped ? "skipped" : "passed"] += 1;
-    console.log(`${skipped ? "﹣" : "✔"} ${name}: ${step}${skipped ? ` (skipped: ${skip})` : ` (${duration(details.duration_ms)})`}`);
+  const reporter = join(import.meta.dirname, "../runner/events.mjs");
+  const tests = spawn(process.execPath, [`--test-reporter=${reporter}`, file], {
+    cwd: import.meta.dirname,
+    env: { ...process.env, CAIRN_E2E_SHARED: shared === undefined ? "" : JSON.stringify(shared) },
+    stdio: ["ignore", "pipe", "inherit"],
+    timeout: LONGEST,
+    killSignal: "SIGKILL",
   });
-  stream.on("test:fail", ({ name: step, details }) => {
-    const reason = String(details.error?.cause?.stack ?? details.error?.message ?? details.error);
-    result.failed.push({ name: `${name}: ${step}`, step, reason });
-    console.log(`✖ ${name}: ${step} (${duration(details.duration_ms)})\n${reason}`);
-  });
-  stream.on("test:diagnostic", ({ message, nesting }) => {
-    // The counts of a file come as diagnostics, too: they are in the last line of all.
-    if (nesting > 0 || !/^(tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) /u.test(message)) {
-      console.log(`  ${name}: ${message}`);
+  const ended = once(tests, "close");
+  for await (const line of createInterface({ input: tests.stdout })) {
+    if (line.startsWith(MARK)) {
+      take(result, name, JSON.parse(line.slice(MARK.length)));
+    } else {
+      console.log(line);
     }
-  });
-  stream.on("test:stderr", ({ message }) => process.stderr.write(message));
-  stream.on("test:stdout", ({ message }) => process.stdout.write(message));
-  stream.resume();
-  await once(stream, "end");
-  if (result.passed + result.skipped + result.failed.length === 0) {
-    result.failed.push({ name, step: name, reason: "The file has no test." });
+  }
+  const [code, signal] = await ended;
+  if (result.failed.length === 0 && (code !== 0 || result.passed + result.skipped === 0)) {
+    const reason = code === 0 ? "The file has no test." : `The file ended with ${signal ?? code} before its last test was over.`;
+    result.failed.push({ name, step: name, reason });
+    console.log(`✖ ${name}: ${reason}`);
   }
   console.log(`  ${name}: ${duration(performance.now() - begun)}`);
   return result;
+}
+
+/** Counts and prints an event of a file. */
+function take(result, file, { type, name, skip, took, reason, message }) {
+  const skipped = skip !== undefined && skip !== false;
+  switch (type) {
+    case "test:pass":
+      result[skipped ? "skipped" : "passed"] += 1;
+      console.log(skipped ? `﹣ ${file}: ${name} (skipped: ${skip})` : `✔ ${file}: ${name} (${duration(took)})`);
+      break;
+    case "test:fail":
+      result.failed.push({ name: `${file}: ${name}`, step: name, reason });
+      console.log(`✖ ${file}: ${name} (${duration(took)})\n${reason}`);
+      break;
+    case "test:diagnostic":
+      console.log(`  ${file}: ${message}`);
+      break;
+  }
 }
 
 /** The failure with its picture, if the step took one (`harness.mjs`). */

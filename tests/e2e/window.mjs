@@ -15,19 +15,27 @@ const artifacts = join(repository, "artifacts");
 export const EDITORS = "memento/workbench.parts.editor";
 export const DRAFTS = "cairn-agent.cairn";
 
-export async function openBrowser() {
-  return await chromium.launch({
-    executablePath: await findChromium(),
-    args: [
-      "--no-sandbox",
-      "--disable-gpu",
-      "--disable-quic",
-      "--no-first-run",
-      "--disable-background-networking",
-      "--disable-component-update",
-      "--disable-sync",
-    ],
-  });
+const launch = async () => ({
+  executablePath: await findChromium(),
+  args: [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+  ],
+});
+
+/** A browser of this process, or a connection to one that several share. */
+export async function openBrowser(shared) {
+  return shared === undefined ? await chromium.launch(await launch()) : await chromium.connect(shared);
+}
+
+/** Starts a browser for several processes. */
+export async function startBrowser() {
+  return await chromium.launchServer(await launch());
 }
 
 export async function openWindow(browser, url, { width = 1280, height = 800 } = {}) {
@@ -49,6 +57,11 @@ export class Window {
   constructor(page, context) {
     this.page = page;
     this.context = context;
+  }
+
+  /** Leaves the editor, which ends what it runs for this window. */
+  async leave() {
+    await Promise.all(this.context.pages().map((page) => page.goto("about:blank").catch(() => {})));
   }
 
   /** The page goes and comes again: extension and daemon with it. */
@@ -422,7 +435,10 @@ export class Window {
       async () => {
         await this.command("Preferences: Color Theme");
         await list.locator("input[type=text]").fill(name, { timeout: 5 * SECOND });
-        await list.locator(`.monaco-list-row[aria-label^="${name}"]`).first().click({ timeout: 5 * SECOND });
+        await list
+          .locator(`.monaco-list-row[aria-label^="${name}"]`)
+          .first()
+          .click({ timeout: 5 * SECOND });
         await list.waitFor({ state: "hidden", timeout: 5 * SECOND });
       },
       this.page.locator(`.monaco-workbench.${kind}`),

@@ -19,7 +19,7 @@ after(() => rm(folder, { recursive: true, force: true }));
 async function run(script, args, env = {}) {
   // A test runner that runs in a test leaves its files out.
   const { NODE_TEST_CONTEXT: _, ...own } = process.env;
-  const options = { env: { ...own, CAIRN_ARTIFACTS: folder, ...env } };
+  const options = { env: { ...own, CAIRN_ARTIFACTS: folder, CAIRN_E2E_ALONE: "1", ...env } };
   const { code, output } = await new Promise((done) => {
     execFile(process.execPath, [join(repository, script), ...args], options, (error, stdout) => done({ code: error?.code ?? 0, output: stdout }));
   });
