@@ -126,7 +126,7 @@ export async function startServer({ home, env = {}, extension = vsix, trusted = 
   );
 
   return {
-    /** What another process needs to open folders in it. */
+    /** Address of the server, with which another process opens folders in it. */
     place: { origin, data, home, pid: server.pid, trusted },
     log: () => log,
     async stop() {
