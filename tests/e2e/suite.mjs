@@ -17,7 +17,6 @@ import { MARK } from "../runner/events.mjs";
 import { artifacts, conclude, duration } from "../runner/verdict.mjs";
 import { processesOf } from "./cpu.mjs";
 import { ensureEditor, forgetState, startTestServer, temporaryFolder, until } from "./editor.mjs";
-import { startBrowser } from "./window.mjs";
 
 /** Longest time of one file, in milliseconds: for a file that hangs. */
 const LONGEST = 15 * 60 * 1_000;
@@ -25,8 +24,11 @@ const LONGEST = 15 * 60 * 1_000;
 const started = performance.now();
 const files = await named(process.argv.slice(2));
 const workers = Number(process.env.CAIRN_WORKERS) || Math.max(1, Math.floor(availableParallelism() / 2));
+const alone = Boolean(process.env.CAIRN_E2E_ALONE);
 await forgetPictures();
-await ensureEditor((line) => console.log(line));
+if (!alone) {
+  await ensureEditor((line) => console.log(line));
+}
 
 const servers = new Set();
 for (const signal of ["SIGINT", "SIGTERM"]) {
@@ -57,10 +59,12 @@ process.exitCode = green ? 0 : 1;
 
 /** Runs files until none is left, all in one editor and one browser. */
 async function worker() {
-  if (process.env.CAIRN_E2E_ALONE) {
+  if (alone) {
     await runQueued();
     return;
   }
+  // Loaded here: the tests of this runner have no browser.
+  const { startBrowser } = await import("./window.mjs");
   const folder = await temporaryFolder("suite");
   const server = await startTestServer(join(folder, "home"));
   servers.add(server);
