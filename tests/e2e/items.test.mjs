@@ -70,7 +70,7 @@ step("the edits of a file are one row that opens them and takes the decision by 
   assert.equal(await view.locator(".edit").count(), 1, "one row for both calls");
   await window.screenshot("41 items edit");
   await editRow("to review").getByRole("link", { name: "src/pricing.mjs" }).click();
-  await window.page.locator(".statusbar-item", { hasText: "Ln 1, Col 1" }).waitFor();
+  await window.page.locator(".statusbar-item", { hasText: "Ln 4, Col 1" }).waitFor();
   await window.page.locator(".view-line", { hasText: "Prices in whole cents." }).first().waitFor();
   await editRow("to review").focus();
   await view.locator(".edit:focus").press("Control+Enter");
