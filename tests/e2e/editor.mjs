@@ -8,15 +8,17 @@ import { access, constants, cp, mkdir, mkdtemp, readFile, readdir, rename, rm, s
 import { createServer } from "node:net";
 import { homedir, tmpdir } from "node:os";
 import { basename, delimiter, dirname, join, resolve } from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
+
+import { repository } from "../runner/verdict.mjs";
 
 const run = promisify(execFile);
 
 const CODE_SERVER = "4.139.1";
 const NODE = "24.21.0";
 
-export const repository = resolve(dirname(fileURLToPath(import.meta.url)), "../..");
+export { repository };
 export const sample = join(repository, "tests/sample");
 export const replay = (name) => join(repository, "tests/replays", `${name}.json`);
 export const vsix = join(repository, "vscode-extension/cairn.vsix");
@@ -271,27 +273,22 @@ const PATIENCE = 2_000;
  *
  * @param {() => Promise<unknown>} action
  * @param {import("playwright-core").Locator | (() => Promise<unknown>)} state  something visible, or a condition
- * @param {string} what  the state in words, for the message of a failure
+ * @param {string} what  name of the state in the message of a failure
  */
 export async function tryUntil(action, state, what, timeout = 30_000) {
   const holds = typeof state === "function" ? state : () => state.first().isVisible();
-  const deadline = Date.now() + timeout;
-  for (let times = 1; ; times += 1) {
-    let reason = "";
+  let reason = "";
+  const attempt = async () => {
     try {
       await action();
     } catch (error) {
-      reason = error.message;
+      reason = `. The last try: ${error.message}`;
     }
-    try {
-      return await until(holds, PATIENCE, what);
-    } catch (error) {
-      reason ||= error.message;
-    }
-    if (Date.now() > deadline) {
-      throw new Error(`${what}: not after ${times} tries in ${timeout / 1_000} s. Last: ${reason}`);
-    }
-  }
+    return await until(holds, PATIENCE, what).catch(() => false);
+  };
+  return await until(attempt, timeout, what).catch((error) => {
+    throw new Error(`${error.message}${reason}`);
+  });
 }
 
 function exists(path) {

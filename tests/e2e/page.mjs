@@ -26,10 +26,10 @@ export function turns(count) {
   });
 }
 
-/** The page in a window of its own. `globalThis.send` gives it a message, `globalThis.posted` has the types of its own. */
+/** The page in its own browser page. `globalThis.send` gives it a message; `globalThis.posted` lists the types it posts. */
 export async function openPage(browser) {
   const page = await browser.newPage({ viewport: { width: 300, height: 800 } });
-  // Thrown where no test expects it: a page that cannot draw its items must not count as quick.
+  // Fails the test: a page that cannot draw its items would look fast.
   page.on("pageerror", (error) => {
     throw error;
   });

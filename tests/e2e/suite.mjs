@@ -2,9 +2,9 @@
 //
 //     node suite.mjs [FILE …]
 //
-// Each file is a process of its own. The files of a worker share one editor and one browser, whose start costs more
-// than most files (CAIRN_WORKERS: number of workers). A file that fails runs once more, alone, with an editor of its own
-// (`../runner/verdict.mjs`). With CAIRN_E2E_ALONE set, every file starts its own.
+// Each file runs in its own process. The files of a worker share one editor and one browser, because starting them
+// takes longer than most files (CAIRN_WORKERS: number of workers). A file that fails runs once more, alone, with its own
+// editor (`../runner/verdict.mjs`). With CAIRN_E2E_ALONE set, every file starts its own.
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";

@@ -6,10 +6,10 @@ import { join } from "node:path";
 
 import { chromium, errors } from "playwright-core";
 
-import { findChromium, repository, tryUntil, until } from "./editor.mjs";
+import { artifacts } from "../runner/verdict.mjs";
+import { findChromium, tryUntil, until } from "./editor.mjs";
 
 const SECOND = 1_000;
-const artifacts = join(repository, "artifacts");
 
 /** Entries of VS Code's storage: the open tabs, and the state of the extension, which has the drafts. */
 export const EDITORS = "memento/workbench.parts.editor";
