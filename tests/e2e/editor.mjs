@@ -209,10 +209,14 @@ export function privateHome(home) {
   return { HOME: home, ...Object.fromEntries(entries) };
 }
 
-/** A server for tests: the user's files and keys stay out of it. */
-export function startTestServer(home, trusted = true) {
+/**
+ * A server for tests: the user's files and keys stay out of it.
+ *
+ * @param {number} statePort  where the test listens for the state of the extension (`state.mjs`)
+ */
+export function startTestServer(home, statePort, trusted = true) {
   const noKeys = { ANTHROPIC_API_KEY: "", OPENAI_API_KEY: "", ANTHROPIC_BASE_URL: "", OPENAI_BASE_URL: "" };
-  return startServer({ home, trusted, env: { ...privateHome(home), ...noKeys } });
+  return startServer({ home, trusted, env: { ...privateHome(home), ...noKeys, CAIRN_E2E: String(statePort) } });
 }
 
 /** Removes what Cairn keeps in a private home: sessions, rules, caches. */
@@ -329,7 +333,7 @@ async function writeJson(path, value) {
   await rename(temporary, path);
 }
 
-async function freePort() {
+export async function freePort() {
   const probe = createServer().listen(0, "127.0.0.1");
   await once(probe, "listening");
   const { port } = probe.address();

@@ -8,6 +8,7 @@ import { after, before, test } from "node:test";
 import { processesOf } from "./cpu.mjs";
 import { ensureEditor, freshCopy, openFolder, replay, sample, startTestServer, temporaryFolder, until } from "./editor.mjs";
 import { openModel } from "./model.mjs";
+import { listenForState } from "./state.mjs";
 import { openBrowser, openWindow } from "./window.mjs";
 
 export const SECOND = 1_000;
@@ -34,10 +35,11 @@ const daemon = process.env.CAIRN_DAEMON ? { "cairn.daemon.path": process.env.CAI
  * @param {(it: object) => void | Promise<void>} [options.ready]  called before the first test
  */
 export function cairn({ script, model = false, trusted = true, sideBar = true, conversation = false, prepare = () => ({}), ready = () => {} }) {
-  const it = { workspace: "", home: "", window: undefined, model: undefined, play, configure, processes, armed, answerList, step };
+  const it = { workspace: "", home: "", window: undefined, model: undefined, play, configure, processes, armed, answerList, state, step };
   let broken = false;
   let folder;
   let server;
+  let reports;
   let editor;
   let browser;
 
@@ -46,7 +48,9 @@ export function cairn({ script, model = false, trusted = true, sideBar = true, c
     folder = await temporaryFolder("e2e");
     it.workspace = await freshCopy(sample, join(folder, "shop"));
     it.model = model ? await openModel() : undefined;
-    server = shared !== undefined && trusted ? { place: shared.place } : await startTestServer(join(folder, "home"), trusted);
+    const isShared = shared !== undefined && trusted;
+    reports = await listenForState(isShared ? shared.statePort : undefined);
+    server = isShared ? { place: shared.place } : await startTestServer(join(folder, "home"), reports.port, trusted);
     it.home = server.place.home;
     editor = await openFolder(server.place, {
       workspace: it.workspace,
@@ -57,7 +61,7 @@ export function cairn({ script, model = false, trusted = true, sideBar = true, c
         "editor.cursorBlinking": "solid",
         "editor.minimap.enabled": false,
         "git.enabled": false,
-        "typescript.tsserver.enabled": false,
+        "js/ts.tsserver.automaticTypeAcquisition.enabled": false,
         ...it.model?.settings,
         ...(await prepare(it.workspace)),
       },
@@ -77,10 +81,16 @@ export function cairn({ script, model = false, trusted = true, sideBar = true, c
     await browser?.close();
     await server?.stop?.();
     await it.model?.close();
+    await reports?.close();
     await rm(folder, { recursive: true, force: true, maxRetries: 5 });
   });
 
   return it;
+
+  /** Waits until the state of the extension fulfills a condition (`state.mjs`). */
+  function state(condition, what) {
+    return reports.holds(condition, what);
+  }
 
   /** Ids of the editor's processes of one kind: `daemon`, `extension host`. */
   function processes(kind) {

@@ -2,10 +2,10 @@
 
 import assert from "node:assert/strict";
 
-import { SECOND, cairn } from "./harness.mjs";
+import { cairn } from "./harness.mjs";
 
 let window;
-const { step } = cairn({
+const { state, step } = cairn({
   script: "queue",
   ready: (it) => {
     window = it.window;
@@ -21,10 +21,7 @@ async function queue(text) {
 }
 
 step("a follow-up queued during a task waits in the plan view", async () => {
-  await window
-    .status()
-    .filter({ hasText: "replay" })
-    .waitFor({ timeout: 30 * SECOND });
+  await state(({ model }) => model?.provider === "replay", "the model");
   await window.command("Agent: run task");
   await window.answer("New Task", "Do the first");
   await plan("Approval needed. Run a command: node --version").waitFor();
@@ -54,6 +51,7 @@ step("a follow-up starts after a completed task, and waits after a cancelled one
   await plan("Approval needed. Run a command: node --test").waitFor();
   await plan("Do the second: waits for you").waitFor();
   await window.command("Cairn: Cancel Task");
+  await state(({ queue }) => queue?.held && queue.items.length === 1, "a queue that waits for the user");
   await plan("Do the second: cancelled").waitFor();
   await queued("Do the third, paused").waitFor();
   await window.screenshot("queue-02 held");
@@ -61,7 +59,8 @@ step("a follow-up starts after a completed task, and waits after a cancelled one
 
 step("a reloaded window restores the follow-up, which runs when the user starts it", async () => {
   await window.reload();
-  await queued("Do the third, paused").waitFor({ timeout: 30 * SECOND });
+  await state(({ queue }) => queue?.items[0]?.text === "Do the third", "the restored follow-up");
+  await queued("Do the third, paused").waitFor();
   await window.rowAction(queued("Do the third"), "Start Now");
   await plan("Do the third: done").waitFor();
   assert.equal(await queued("Do the third").count(), 0);

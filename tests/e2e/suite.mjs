@@ -16,7 +16,7 @@ import { createInterface } from "node:readline";
 import { MARK } from "../runner/events.mjs";
 import { artifacts, conclude, duration } from "../runner/verdict.mjs";
 import { processesOf } from "./cpu.mjs";
-import { ensureEditor, forgetState, startTestServer, temporaryFolder, until } from "./editor.mjs";
+import { ensureEditor, forgetState, freePort, startTestServer, temporaryFolder, until } from "./editor.mjs";
 
 /** Longest time of one file, in milliseconds: for a file that hangs. */
 const LONGEST = 15 * 60 * 1_000;
@@ -66,11 +66,12 @@ async function worker() {
   // Loaded here: the tests of this runner have no browser.
   const { startBrowser } = await import("./window.mjs");
   const folder = await temporaryFolder("suite");
-  const server = await startTestServer(join(folder, "home"));
+  const statePort = await freePort();
+  const server = await startTestServer(join(folder, "home"), statePort);
   servers.add(server);
   const browser = await startBrowser();
   try {
-    await runQueued({ place: server.place, browser: browser.wsEndpoint() });
+    await runQueued({ place: server.place, statePort, browser: browser.wsEndpoint() });
   } finally {
     await browser.close();
     await server.stop();

@@ -64,6 +64,7 @@ import { TranscriptStore } from "./stores/transcript";
 import { inOwnWords } from "./text/approval";
 import { cutOf, readPage } from "./commands/pages";
 import { titled, titledPlan, titledSession } from "./text/calls";
+import { reportState, stateOf } from "./testState";
 
 let agent: Agent | undefined;
 
@@ -169,6 +170,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     new Notices(status, sessions, modes, reviews, conversation),
     reviewContext(reviews),
     sessionContext(stores),
+    reportState(process.env["CAIRN_E2E"], stateOf(stores)),
     vscode.workspace.onDidChangeConfiguration((event) => {
       if (event.affectsConfiguration("cairn.review.mode")) {
         modes.settingChanged();

@@ -1,0 +1,106 @@
+import { type ClientRequest, request } from "node:http";
+
+import type { ApprovalStore } from "./stores/approval";
+import type { Disposable } from "./stores/emitter";
+import type { PlanStore } from "./stores/plan";
+import type { QuestionStore } from "./stores/questions";
+import type { QueueStore } from "./stores/queue";
+import type { ReviewStore } from "./stores/review";
+import type { SessionStore } from "./stores/session";
+import type { StatusStore } from "./stores/status";
+
+type Event = (listener: () => void) => Disposable;
+
+/** A part of the extension's state, and the events after which it may differ. */
+export interface StatePart {
+  readonly changes: readonly Event[];
+  readonly read: () => unknown;
+}
+
+interface Stores {
+  readonly status: StatusStore;
+  readonly sessions: SessionStore;
+  readonly plans: PlanStore;
+  readonly reviews: ReviewStore;
+  readonly approvals: ApprovalStore;
+  readonly questions: QuestionStore;
+  readonly queue: QueueStore;
+}
+
+/** The state that the stores hold. */
+export function stateOf({ status, sessions, plans, reviews, approvals, questions, queue }: Stores): Record<string, StatePart> {
+  return {
+    link: { changes: [status.onDidChange], read: () => status.link.kind },
+    model: { changes: [status.onDidChange], read: () => status.status?.model },
+    turn: { changes: [sessions.onDidChange], read: () => sessions.turn },
+    plan: { changes: [plans.onDidChange], read: () => plans.plan },
+    edits: { changes: [reviews.onDidChange], read: () => reviews.files },
+    approvals: {
+      changes: [approvals.onDidAdd, approvals.onDidArm, approvals.onDidSettle],
+      read: () => approvals.waiting.map((params) => ({ ...params, armed: approvals.isArmed(params.approvalId) })),
+    },
+    questions: { changes: [questions.onDidChange], read: () => questions.waiting },
+    queue: { changes: [queue.onDidChange, sessions.onDidChange], read: () => queue.of(sessions.current) },
+  };
+}
+
+/**
+ * Reports the state of the extension to an end-to-end test, which waits for states instead of looking at VS Code's
+ * page. Each line of the report is a JSON object with the parts that differ from the line before. The report is one
+ * request to loopback, as long as the window. Without a port nothing is read or sent.
+ *
+ * @param port the value of `CAIRN_E2E`
+ */
+export function reportState(port: string | undefined, parts: Readonly<Record<string, StatePart>>): Disposable {
+  if (port === undefined || port === "") {
+    return { dispose: () => undefined };
+  }
+  const report = request({ host: "127.0.0.1", port, method: "POST", path: "/state" });
+  // The test has ended, and nobody reads the report any more.
+  report.on("error", () => undefined);
+  const sender = new Sender(report, parts);
+  const subscriptions = Object.values(parts).flatMap(({ changes }) => changes.map((change) => change(() => sender.changed())));
+  sender.changed();
+  return {
+    dispose: () => {
+      subscriptions.forEach((subscription) => subscription.dispose());
+      report.end();
+    },
+  };
+}
+
+class Sender {
+  readonly #sent = new Map<string, string>();
+  #scheduled = false;
+
+  constructor(
+    private readonly report: ClientRequest,
+    private readonly parts: Readonly<Record<string, StatePart>>,
+  ) {}
+
+  /** Sends what differs, once for all the events of one moment. */
+  changed(): void {
+    if (!this.#scheduled) {
+      this.#scheduled = true;
+      setImmediate(() => {
+        this.#scheduled = false;
+        this.#send();
+      });
+    }
+  }
+
+  #send(): void {
+    const line: Record<string, unknown> = {};
+    for (const [name, { read }] of Object.entries(this.parts)) {
+      const value = read() ?? null;
+      const text = JSON.stringify(value);
+      if (this.#sent.get(name) !== text) {
+        this.#sent.set(name, text);
+        line[name] = value;
+      }
+    }
+    if (Object.keys(line).length > 0 && !this.report.writableEnded) {
+      this.report.write(`${JSON.stringify(line)}\n`);
+    }
+  }
+}
