@@ -17,7 +17,7 @@ export async function listenForState(port = 0) {
   let newest;
   let state = {};
   const server = createServer((report) => {
-    // A window that comes again reports everything anew.
+    // After a reload the window reports every part again.
     newest = report;
     state = {};
     const lines = createInterface({ input: report });

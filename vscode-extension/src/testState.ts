@@ -1,13 +1,7 @@
 import { type ClientRequest, request } from "node:http";
 
-import type { ApprovalStore } from "./stores/approval";
+import type { StateSources } from "./conversation/state";
 import type { Disposable } from "./stores/emitter";
-import type { PlanStore } from "./stores/plan";
-import type { QuestionStore } from "./stores/questions";
-import type { QueueStore } from "./stores/queue";
-import type { ReviewStore } from "./stores/review";
-import type { SessionStore } from "./stores/session";
-import type { StatusStore } from "./stores/status";
 
 type Event = (listener: () => void) => Disposable;
 
@@ -17,18 +11,8 @@ export interface StatePart {
   readonly read: () => unknown;
 }
 
-interface Stores {
-  readonly status: StatusStore;
-  readonly sessions: SessionStore;
-  readonly plans: PlanStore;
-  readonly reviews: ReviewStore;
-  readonly approvals: ApprovalStore;
-  readonly questions: QuestionStore;
-  readonly queue: QueueStore;
-}
-
 /** The state that the stores hold. */
-export function stateOf({ status, sessions, plans, reviews, approvals, questions, queue }: Stores): Record<string, StatePart> {
+export function stateOf({ status, sessions, plans, reviews, approvals, questions, queue }: Omit<StateSources, "reading">): Record<string, StatePart> {
   return {
     link: { changes: [status.onDidChange], read: () => status.link.kind },
     model: { changes: [status.onDidChange], read: () => status.status?.model },
@@ -47,16 +31,17 @@ export function stateOf({ status, sessions, plans, reviews, approvals, questions
 /**
  * Reports the state of the extension to an end-to-end test, which waits for states instead of looking at VS Code's
  * page. Each line of the report is a JSON object with the parts that differ from the line before. The report is one
- * request to loopback, as long as the window. Without a port nothing is read or sent.
+ * request to loopback, as long as the window. Without a port the extension reads nothing and opens no connection.
  *
- * @param port the value of `CAIRN_E2E`
+ * @param value the value of `CAIRN_E2E`, which any program may have set
  */
-export function reportState(port: string | undefined, parts: Readonly<Record<string, StatePart>>): Disposable {
-  if (port === undefined || port === "") {
+export function reportState(value: string | undefined, parts: Readonly<Record<string, StatePart>>): Disposable {
+  const port = Number(value);
+  if (!Number.isInteger(port) || port < 1 || port > 65_535) {
     return { dispose: () => undefined };
   }
   const report = request({ host: "127.0.0.1", port, method: "POST", path: "/state" });
-  // The test has ended, and nobody reads the report any more.
+  // The test may end before the window does.
   report.on("error", () => undefined);
   const sender = new Sender(report, parts);
   const subscriptions = Object.values(parts).flatMap(({ changes }) => changes.map((change) => change(() => sender.changed())));

@@ -35,7 +35,7 @@ it("reports every part, then those that differ", async () => {
   }
 });
 
-it.each([undefined, ""])("reads nothing without a port (%j)", (port) => {
+it.each([undefined, "", "0", "65536", "true"])("reads nothing without a port (%j)", (port) => {
   const part = { changes: [vi.fn()], read: vi.fn() };
   reportState(port, { part }).dispose();
   expect(part.changes[0]).not.toHaveBeenCalled();
