@@ -64,12 +64,16 @@ import { TranscriptStore } from "./stores/transcript";
 import { inOwnWords } from "./text/approval";
 import { cutOf, readPage } from "./commands/pages";
 import { titled, titledPlan, titledSession } from "./text/calls";
-import { reportState, stateOf } from "./testState";
+import { reportState, stateOf, testPort } from "./testState";
+import { watchSurface } from "./testSurface";
 
 let agent: Agent | undefined;
 
 /** Connects the daemon, the stores that it fills, and the views of the stores. */
 export async function activate(context: vscode.ExtensionContext): Promise<void> {
+  // Without a test nothing is watched, and no connection opens.
+  const port = testPort(process.env["CAIRN_E2E"]);
+  const surface = port === undefined ? {} : watchSurface();
   const log = vscode.window.createOutputChannel("Cairn", { log: true });
   const daemon = new Agent(context, log);
   agent = daemon;
@@ -170,7 +174,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     new Notices(status, sessions, modes, reviews, conversation),
     reviewContext(reviews),
     sessionContext(stores),
-    reportState(process.env["CAIRN_E2E"], stateOf(stores)),
+    ...(port === undefined ? [] : [reportState(port, { ...stateOf(stores), ...surface })]),
     vscode.workspace.onDidChangeConfiguration((event) => {
       if (event.affectsConfiguration("cairn.review.mode")) {
         modes.settingChanged();

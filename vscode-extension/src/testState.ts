@@ -28,18 +28,18 @@ export function stateOf({ status, sessions, plans, reviews, approvals, questions
   };
 }
 
+/** The port in the value of `CAIRN_E2E`, which any program may have set. */
+export function testPort(value: string | undefined): number | undefined {
+  const port = Number(value);
+  return Number.isInteger(port) && port >= 1 && port <= 65_535 ? port : undefined;
+}
+
 /**
  * Reports the state of the extension to an end-to-end test, which waits for states instead of looking at VS Code's
  * page. Each line of the report is a JSON object with the parts that differ from the line before. The report is one
- * request to loopback, as long as the window. Without a port the extension reads nothing and opens no connection.
- *
- * @param value the value of `CAIRN_E2E`, which any program may have set
+ * request to loopback, as long as the window.
  */
-export function reportState(value: string | undefined, parts: Readonly<Record<string, StatePart>>): Disposable {
-  const port = Number(value);
-  if (!Number.isInteger(port) || port < 1 || port > 65_535) {
-    return { dispose: () => undefined };
-  }
+export function reportState(port: number, parts: Readonly<Record<string, StatePart>>): Disposable {
   const report = request({ host: "127.0.0.1", port, method: "POST", path: "/state" });
   // The test may end before the window does.
   report.on("error", () => undefined);

@@ -6,7 +6,7 @@ import { createInterface } from "node:readline";
 import { expect, it, vi } from "vitest";
 
 import { Emitter } from "../src/stores/emitter";
-import { reportState } from "../src/testState";
+import { reportState, testPort } from "../src/testState";
 
 it("reports every part, then those that differ", async () => {
   const lines: string[] = [];
@@ -20,7 +20,7 @@ it("reports every part, then those that differ", async () => {
   const changed = new Emitter<void>();
   let turn = 1;
   const parts = { turn: { changes: [changed.event], read: () => turn }, plan: { changes: [], read: () => ["a"] } };
-  const report = reportState(String((server.address() as AddressInfo).port), parts);
+  const report = reportState((server.address() as AddressInfo).port, parts);
   try {
     await vi.waitUntil(() => lines.length === 1);
     changed.fire();
@@ -35,9 +35,6 @@ it("reports every part, then those that differ", async () => {
   }
 });
 
-it.each([undefined, "", "0", "65536", "true"])("reads nothing without a port (%j)", (port) => {
-  const part = { changes: [vi.fn()], read: vi.fn() };
-  reportState(port, { part }).dispose();
-  expect(part.changes[0]).not.toHaveBeenCalled();
-  expect(part.read).not.toHaveBeenCalled();
+it("takes a port for one, and nothing else", () => {
+  expect(["4711", undefined, "", "0", "65536", "true"].map(testPort)).toEqual([4711, undefined, undefined, undefined, undefined, undefined]);
 });
