@@ -86,7 +86,7 @@ bench: daemon-release ## measure and print a table (docs/performance.md)
 	cargo run --release --locked -p cairn-tests --bin bench
 
 bench-editor: package system-packages tests/e2e/node_modules ## the same, as seen in a real VS Code
-	node tests/e2e/latency.mjs
+	node tests/bench/latency.mjs
 
 clients: ## install the editors that are tested where they are there (Emacs with eglot and lsp-mode, Vim, Helix: 100 MB)
 	apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends emacs-nox elpa-eglot elpa-lsp-mode tmux vim-nox
@@ -108,8 +108,8 @@ fuzz: system-packages ## look for inputs that break what is promised of all inpu
 soak: daemon-release ## kills, then turns with faults and cancels, at random against the real daemon (MOMENTS=300 TURNS=1000 SEED=1)
 	cargo run --release --locked -p cairn-tests --bin soak -- $(or $(TURNS),1000) $(or $(SEED),$$RANDOM) $(or $(MOMENTS),300)
 
-soak-review: package system-packages tests/e2e/node_modules daemon-for-tests ## edits, keys and decisions at random in VS Code (SEED=1 MINUTES=60)
-	cd tests/e2e && SEED=$(or $(SEED),$$RANDOM) MINUTES=$(or $(MINUTES),60) node --test random.test.mjs
+soak-review: package system-packages tests/e2e/node_modules daemon-for-tests ## edits, keys and decisions at random in VS Code (SEED=1 ACTIONS=5000 ROUNDS=500)
+	cd tests/e2e && SEED=$(or $(SEED),$$RANDOM) ACTIONS=$(or $(ACTIONS),5000) ROUNDS=$(or $(ROUNDS),500) node --test random.test.mjs
 
 oracle: ## the wire formats against third-party servers, with a small model and with faults
 	tests/oracle/run.sh

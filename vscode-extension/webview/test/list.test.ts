@@ -202,6 +202,42 @@ describe("a long conversation", () => {
     expect(pill?.hidden).toBe(true);
   });
 
+  describe("with the focus in it", () => {
+    const focused = () => (document.activeElement as HTMLElement | null)?.dataset["id"];
+    const focusOn = (id: string) => list.element.querySelector<HTMLElement>(`[data-id='${id}']`)?.focus();
+
+    beforeEach(() => {
+      document.body.replaceChildren(list.element);
+      list.reset({ v: 1, type: "reset", rev, turns: turns(3) });
+    });
+
+    it("keeps it on its item when the list is sent again", () => {
+      focusOn("t1.a");
+      list.reset({ v: 1, type: "reset", rev: 2, turns: turns(3) });
+      expect(focused()).toBe("t1.a");
+    });
+
+    it("passes it to the nearest item when its turn is left out", () => {
+      focusOn("t2.a");
+      patch({ gone: ["t2"] });
+      expect(focused()).toBe("t1.b");
+      document.activeElement?.dispatchEvent(new KeyboardEvent("keydown", { key: "Home", bubbles: true }));
+      expect(focused()).toBe("t0.a");
+      focusOn("t0.b");
+      patch({ gone: ["t0"] });
+      expect(focused()).toBe("t1.a");
+    });
+
+    it("keeps it in the row of earlier messages while they are read, and passes it on when the row goes", () => {
+      list.update({ earlier: "more", later: "none", fault: "" });
+      earlier()?.focus();
+      list.update({ earlier: "loading", later: "none", fault: "" });
+      expect([earlier()?.textContent.trim(), document.activeElement === earlier()]).toEqual(["Loading earlier messages…", true]);
+      list.update({ earlier: "none", later: "none", fault: "" });
+      expect(focused()).toBe("t0.a");
+    });
+  });
+
   it("counts as empty only without any turn", () => {
     expect(list.empty).toBe(false);
     list.reset({ v: 1, type: "reset", rev: 1, turns: [] });

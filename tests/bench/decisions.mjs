@@ -4,7 +4,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-import { until } from "./editor.mjs";
+import { until } from "../e2e/editor.mjs";
 
 const SECOND = 1_000;
 const EDITS = 20;
@@ -16,7 +16,7 @@ const text = (word) => Array.from({ length: EDITS }, (_, index) => `const value$
  * Pixels that each edit of one word adds, with its lens and without; times in milliseconds from the key of
  * a decision until the marks of the edit are gone from the text; and keys pressed for each edit.
  *
- * @param {{ window: import("./window.mjs").Window, model: object, workspace: string, configure: (settings: object) => Promise<void> }} it
+ * @param {{ window: import("../e2e/window.mjs").Window, model: object, workspace: string, configure: (settings: object) => Promise<void> }} it
  */
 export async function measureDecisions({ window, model, workspace, configure }) {
   const { page } = window;

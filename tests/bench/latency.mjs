@@ -7,12 +7,12 @@ import { cp, mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 
-import { cpuSince, cpuTimes } from "./cpu.mjs";
+import { cpuSince, cpuTimes } from "../e2e/cpu.mjs";
 import { measureDecisions } from "./decisions.mjs";
-import { ensureEditor, privateHome, repository, startEditor, temporaryFolder } from "./editor.mjs";
-import { openModel } from "./model.mjs";
+import { ensureEditor, privateHome, repository, startEditor, temporaryFolder } from "../e2e/editor.mjs";
+import { openModel } from "../e2e/model.mjs";
 import { measurePage, quantiles } from "./page.mjs";
-import { openBrowser, openWindow } from "./window.mjs";
+import { openBrowser, openWindow } from "../e2e/window.mjs";
 
 const SECOND = 1_000;
 const [WARM_UP, UPDATES, ITEMS] = [10, 60, 20];
@@ -37,6 +37,7 @@ try {
   });
   const review = await withEditor("review", {}, oneWord);
   const ours = await withEditor("ours", {}, plansAndDecisions);
+  const short = await measurePage(browser, { items: 100, pieces: 300, everyMs: 10 });
   const pages = await inTurn(3, () => measurePage(browser, { items: 10_000, pieces: 300, everyMs: 10 }));
   const rows = [
     ["last byte of a todo call of 20 items → its rows changed", ours.plan],
@@ -60,6 +61,10 @@ try {
   console.log(`| keys for each edit decided |  | ${review.keys.toFixed(2)} |  |  |  |`);
   console.log(`| pixels that a changed word adds, without its lens |  | ${without.toFixed(1)} |  |  |  |`);
   console.log(`| with its lens |  | ${withLens.toFixed(1)} |  |  |  |`);
+  const [long, few] = [quantiles(pages.flatMap(({ append }) => append)), quantiles(short.append)];
+  console.log(
+    `| a piece of an answer after 10,000 items : after 100 |  | ${(long(0.5) / few(0.5)).toFixed(2)} | ${(long(0.95) / few(0.95)).toFixed(2)} |  |  |`,
+  );
   console.log(`| ours : baseline |  | ${(us(0.5) / them(0.5)).toFixed(2)} | ${(us(0.95) / them(0.95)).toFixed(2)} |  |  |`);
 } finally {
   await browser.close();
@@ -97,7 +102,7 @@ async function withEditor(name, options, body) {
   });
   stop = () => editor.stop();
   try {
-    const window = await openWindow(browser, editor.url, { width: 1280, height: 1200 });
+    const window = await openWindow(await browser.newContext(), editor.url, { width: 1280, height: 1200 });
     return await body({ window, model, workspace, configure: editor.configure });
   } finally {
     await editor.stop();
@@ -110,7 +115,9 @@ async function plansAndDecisions({ window, model }) {
     .status()
     .locator('[aria-label*="scripted"]')
     .waitFor({ timeout: 30 * SECOND });
-  await window.foldConversation();
+  await window.showConversation();
+  await window.unfold("Proposed Edits", true);
+  await window.unfold("Conversation", false);
   // All rows of a plan are in sight only if its view has the side bar for itself.
   await window.unfold("Proposed Edits", false);
   await task(window);
@@ -138,7 +145,9 @@ async function oneWord(it) {
     .status()
     .locator('[aria-label*="scripted"]')
     .waitFor({ timeout: 30 * SECOND });
-  await it.window.foldConversation();
+  await it.window.showConversation();
+  await it.window.unfold("Proposed Edits", true);
+  await it.window.unfold("Conversation", false);
   const measured = await measureDecisions(it);
   process.stderr.write(`a decision painted: ${quantiles(measured.paint)(0.5).toFixed(1)} ms; keys: ${measured.keys}; zones: ${measured.zones}\n`);
   return measured;
@@ -278,7 +287,7 @@ async function decideAll(window, decision) {
 async function packBaseline() {
   const source = join(folder, "baseline_extension");
   const out = join(folder, "baseline.vsix");
-  await cp(join(repository, "tests/e2e/baseline_extension"), source, { recursive: true });
+  await cp(join(repository, "tests/bench/baseline_extension"), source, { recursive: true });
   await writeFile(join(source, "README.md"), "Nothing.\n");
   await writeFile(join(source, "LICENSE"), "See the package.\n");
   const vsce = join(repository, "vscode-extension/node_modules/@vscode/vsce/vsce");

@@ -2,7 +2,7 @@
 
 import { join } from "node:path";
 
-import { repository } from "./editor.mjs";
+import { repository } from "../e2e/editor.mjs";
 
 const built = (name) => join(repository, "vscode-extension/dist/webview", name);
 export const message = (type, fields) => ({ v: 1, type, ...fields });
