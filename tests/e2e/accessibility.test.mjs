@@ -7,26 +7,17 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 
 import { repository, until } from "./editor.mjs";
-import { SECOND, cairn } from "./harness.mjs";
+import { SECOND, model, scene, step, view, window } from "./harness.mjs";
+import { edits, inFront } from "./look.mjs";
+import { editFile } from "./model.mjs";
 
-const THEMES = ["Dark Modern", "Light Modern", "Dark High Contrast", "Light High Contrast"];
+const THEMES = ["Light Modern", "Dark High Contrast", "Light High Contrast", "Dark Modern"];
 const NAMES = join(repository, "tests/e2e/names.txt");
 const axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-let window;
-let view;
-let model;
-let keyboard;
-const { step } = cairn({
-  model: true,
-  conversation: true,
-  ready: (it) => {
-    ({ window, model } = it);
-    keyboard = window.page.keyboard;
-    view = window.conversation();
-  },
-});
+const key = (name) => window.page.keyboard.press(name);
 const card = () => view.locator("[role=alertdialog]");
+const armedCard = () => card().first().locator("button:not([aria-disabled])").first();
 const focused = (locator) => locator.and(view.locator(":focus"));
 
 /** Serious faults that axe finds in the page of the conversation. */
@@ -46,124 +37,115 @@ async function assertClean(state) {
     await window.theme(theme);
     assert.deepEqual(await faults(), [], `${state} in ${theme}`);
   }
-  await window.theme(THEMES[0]);
 }
-
-step("axe finds nothing in an empty view, and the key leads there and back", async () => {
-  await window
-    .status()
-    .first()
-    .waitFor({ timeout: 60 * SECOND });
-  await window.open("src/cart.mjs");
-  await keyboard.press("Control+Alt+a");
-  await focused(window.composer()).waitFor();
-  await keyboard.press("Control+Alt+a");
-  await window.page.locator(".monaco-editor.focused").waitFor();
-  await assertClean("the empty view");
-});
-
-step("a task is given, an approval denied, another allowed and an edit accepted, by keyboard alone", async () => {
-  await keyboard.press("Control+Alt+a");
-  await focused(window.composer()).waitFor();
-  await keyboard.type("Tidy the prices");
-  await keyboard.press("Enter");
-  let request = await model.next();
-  await request.call({ name: "bash", arguments: { command: "rm -rf build" } }, { name: "bash", arguments: { command: "echo done" } });
-  await card().first().waitFor();
-  assert.ok(await focused(window.composer()).isVisible(), "news do not move the focus");
-  await assertClean("an approval");
-  await backToComposer();
-  await tabTo(card().first());
-  await card().first().locator("button:not([aria-disabled])").first().waitFor();
-  await keyboard.press("Alt+n");
-  await window.article("rm -rf build").filter({ hasText: "denied" }).waitFor();
-  await card().filter({ hasText: "echo done" }).waitFor();
-  await focused(card().first()).waitFor();
-  await card().first().locator("button:not([aria-disabled])").first().waitFor();
-  await keyboard.press("Alt+y");
-  await focused(window.composer()).waitFor();
-  request = await model.next();
-  await request.call({
-    name: "edit_file",
-    arguments: { path: "src/pricing.mjs", old_text: "/** Returns the", new_text: "// Prices in cents.\n/** Returns the" },
-  });
-  request = await model.next();
-  await request.say("The prices are **tidy**: see `src/pricing.mjs`.");
-  await window.article("The prices are tidy").waitFor();
-  await keyboard.press("Alt+F5");
-  await window.page.locator(".tab.active[data-resource-name='pricing.mjs']").waitFor();
-  await window.page.locator(".monaco-editor.focused").waitFor();
-  await keyboard.press("Control+Alt+Enter");
-  await view.locator(".edits").waitFor({ state: "hidden" });
-});
-
-step("the items are reached with the arrow keys", async () => {
-  await backToComposer();
-  await tabTo(view.locator(".item"), "Shift+Tab");
-  await keyboard.press("Home");
-  // The checkpoint of the first turn, which unfolds.
-  await focused(view.locator(".item").first().locator(".fold")).waitFor();
-  await keyboard.press("End");
-  await focused(view.locator(".item").last()).waitFor();
-});
-
-step("axe finds nothing in a conversation with every kind of item", async () => {
-  await window.composer().fill("Look around");
-  await keyboard.press("Enter");
-  let request = await model.next();
-  await request.call(
-    { name: "read_file", arguments: { path: "src/cart.mjs" } },
-    { name: "TodoWrite", arguments: { todos: [{ content: "Look", activeForm: "Looking", status: "in_progress" }] } },
-  );
-  request = await model.next();
-  await request.call({ name: "TodoWrite", arguments: { todos: [{ content: "Look", activeForm: "Looking", status: "completed" }] } });
-  request = await model.next();
-  await request.say(
-    "# Heading\n\n- a list\n- of two\n\n```js\nconst a = 1;\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\nSee https://example.invalid/x.",
-  );
-  await window.article("Heading").waitFor();
-  await window.composer().fill("Fail");
-  await keyboard.press("Enter");
-  request = await model.next();
-  request.response.writeHead(401, { "content-type": "application/json" });
-  request.response.end(JSON.stringify({ error: { message: "Incorrect API key." } }));
-  await window.article("Failed").last().waitFor();
-  const folds = view.locator(".fold[aria-expanded=false]:visible");
-  for (let left = await folds.count(); left > 0; left -= 1) {
-    await folds.first().press("Enter");
-  }
-  await assertClean("all items");
-});
-
-step("the names that a screen reader says are the recorded ones", async () => {
-  const names = (await view.locator("body").ariaSnapshot())
-    .replace(/\d+(\.\d+)? (s|ms|min)\b/gu, "N s")
-    .replace(/\d+(\.\d+)? (seconds?|minutes?)\b/gu, "N seconds")
-    .replace(/[\d.]+k? tokens/gu, "N tokens")
-    .replace(/\d{1,2}:\d{2}( [AP]M)?/gu, "TIME");
-  if (process.env.UPDATE_EXPECT !== undefined) {
-    await writeFile(NAMES, `${names}\n`);
-  }
-  assert.equal(`${names}\n`, await readFile(NAMES, "utf8"), "UPDATE_EXPECT=1 writes the names anew");
-});
 
 /** Leaves the view by its key and comes back, which puts the focus into the composer. */
 async function backToComposer() {
   if ((await view.locator("body:focus-within").count()) > 0) {
-    await keyboard.press("Control+Alt+a");
-    await window.page.locator(".monaco-editor.focused").waitFor();
+    await key("Control+Alt+a");
+    await window.focusedEditor().waitFor();
   }
-  await keyboard.press("Control+Alt+a");
+  await key("Control+Alt+a");
   await focused(window.composer()).waitFor();
 }
 
 /** Presses Tab until the focus is in the element. */
-async function tabTo(locator, key = "Tab") {
-  for (let left = 30; left > 0; left -= 1) {
-    if ((await locator.and(view.locator(":focus-within")).count()) > 0) {
-      return;
-    }
-    await keyboard.press(key);
-  }
-  await until(async () => false, 1, `the focus in ${locator}`);
+async function tabTo(locator, name = "Tab") {
+  await until(
+    async () => {
+      const isThere = (await locator.and(view.locator(":focus-within")).count()) > 0;
+      return isThere || (await key(name));
+    },
+    20 * SECOND,
+    `the focus in ${locator}`,
+  );
 }
+
+scene("the conversation without a mouse, and without a screen", { model: true }, () => {
+  step("axe finds nothing in an empty view, and the key leads there and back", async () => {
+    await window.open("src/cart.mjs");
+    await key("Control+Alt+a");
+    await focused(window.composer()).waitFor();
+    await key("Control+Alt+a");
+    await window.focusedEditor().waitFor();
+    await assertClean("the empty view");
+  });
+
+  step("a task is given, an approval denied, another allowed and an edit accepted, by keyboard alone", async () => {
+    await key("Control+Alt+a");
+    await focused(window.composer()).waitFor();
+    await window.page.keyboard.type("Tidy the prices");
+    await key("Enter");
+    let request = await model.next();
+    await request.call({ name: "bash", arguments: { command: "rm -rf build" } }, { name: "bash", arguments: { command: "echo done" } });
+    await card().first().waitFor();
+    assert.ok(await focused(window.composer()).isVisible(), "news do not move the focus");
+    await assertClean("an approval");
+    await backToComposer();
+    await tabTo(card().first());
+    await armedCard().waitFor();
+    await key("Alt+n");
+    await window.article("rm -rf build").filter({ hasText: "denied" }).waitFor();
+    await card().filter({ hasText: "echo done" }).waitFor();
+    await focused(card().first()).waitFor();
+    await armedCard().waitFor();
+    await key("Alt+y");
+    await focused(window.composer()).waitFor();
+    request = await model.next();
+    await request.call(editFile("src/pricing.mjs", "/** Returns the", "// Prices in cents.\n/** Returns the"));
+    request = await model.next();
+    await request.say("The prices are **tidy**: see `src/pricing.mjs`.");
+    await window.article("The prices are tidy").waitFor();
+    await key("Alt+F5");
+    await inFront("src/pricing.mjs");
+    await window.focusedEditor().waitFor();
+    await key("Control+Alt+Enter");
+    await edits(0);
+    await view.locator(".edits").waitFor({ state: "hidden" });
+  });
+
+  step("the items are reached with the arrow keys", async () => {
+    await backToComposer();
+    await tabTo(view.locator(".item"), "Shift+Tab");
+    await key("Home");
+    // The checkpoint of the first turn, which unfolds.
+    await focused(view.locator(".item").first().locator(".fold")).waitFor();
+    await key("End");
+    await focused(view.locator(".item").last()).waitFor();
+  });
+
+  step("axe finds nothing in a conversation with every kind of item", async () => {
+    const todo = (status) => ({ name: "TodoWrite", arguments: { todos: [{ content: "Look", activeForm: "Looking", status }] } });
+    await window.composer().fill("Look around");
+    await key("Enter");
+    await (await model.next()).call({ name: "read_file", arguments: { path: "src/cart.mjs" } }, todo("in_progress"));
+    await (await model.next()).call(todo("completed"));
+    await (
+      await model.next()
+    ).say("# Heading\n\n- a list\n- of two\n\n```js\nconst a = 1;\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\nSee https://example.invalid/x.");
+    await window.article("Heading").waitFor();
+    await window.composer().fill("Fail");
+    await key("Enter");
+    const { response } = await model.next();
+    response.writeHead(401, { "content-type": "application/json" });
+    response.end(JSON.stringify({ error: { message: "Incorrect API key." } }));
+    await window.article("Failed").last().waitFor();
+    const folds = view.locator(".fold[aria-expanded=false]:visible");
+    for (let left = await folds.count(); left > 0; left -= 1) {
+      await folds.first().press("Enter");
+    }
+    await assertClean("all items");
+  });
+
+  step("the names that a screen reader says are the recorded ones", async () => {
+    const names = (await view.locator("body").ariaSnapshot())
+      .replace(/\d+(\.\d+)? (s|ms|min)\b/gu, "N s")
+      .replace(/\d+(\.\d+)? (seconds?|minutes?)\b/gu, "N seconds")
+      .replace(/[\d.]+k? tokens/gu, "N tokens")
+      .replace(/\d{1,2}:\d{2}( [AP]M)?/gu, "TIME");
+    if (process.env.UPDATE_EXPECT !== undefined) {
+      await writeFile(NAMES, `${names}\n`);
+    }
+    assert.equal(`${names}\n`, await readFile(NAMES, "utf8"), "UPDATE_EXPECT=1 writes the names anew");
+  });
+});

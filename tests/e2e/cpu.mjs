@@ -1,6 +1,7 @@
-// CPU time by process: on a busy machine it says more than the clock does.
+// Processes of a test: their CPU time, which says more than the clock does on a busy machine, and their connections.
 
-import { readFileSync, readdirSync } from "node:fs";
+import { readFileSync, readdirSync, readlinkSync } from "node:fs";
+import { join } from "node:path";
 
 /** The kernel's clock ticks, which Linux gives user space as 100 a second everywhere. */
 const TICKS = 100;
@@ -17,6 +18,32 @@ export function cpuTimes() {
 /** Ids of the processes of one kind (`daemon`, `extension host`) that a process started, directly or not. */
 export function processesOf(kind, root) {
   return started(root).flatMap(({ pid, name }) => (name === kind ? [pid] : []));
+}
+
+/** Remote ports of the TCP connections that a process has opened, over IPv4. */
+export function connectionsOf(pid) {
+  const descriptors = `/proc/${pid}/fd`;
+  const sockets = new Set(readdirSync(descriptors).map((descriptor) => readLink(join(descriptors, descriptor))));
+  const [, ...rows] = readFileSync(`/proc/${pid}/net/tcp`, "utf8").trim().split("\n");
+  const table = rows.map((row) => row.trim().split(/\s+/u));
+  const portOf = (address) => Number.parseInt(address.split(":")[1], 16);
+  // A connection to a port at which somebody listens was accepted, not opened.
+  const listening = new Set(table.filter(([, , , state]) => state === LISTENS).map(([, local]) => portOf(local)));
+  return table
+    .filter(([, local, , state, , , , , , inode]) => state === ESTABLISHED && sockets.has(`socket:[${inode}]`) && !listening.has(portOf(local)))
+    .map(([, , remote]) => portOf(remote));
+}
+
+/** States of a socket in the kernel's table. */
+const [ESTABLISHED, LISTENS] = ["01", "0A"];
+
+function readLink(path) {
+  try {
+    return readlinkSync(path);
+  } catch {
+    // Closed meanwhile.
+    return "";
+  }
 }
 
 function started(root = process.pid) {

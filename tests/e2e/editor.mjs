@@ -212,11 +212,11 @@ export function privateHome(home) {
 /**
  * A server for tests: the user's files and keys stay out of it.
  *
- * @param {number} statePort  where the test listens for the state of the extension (`state.mjs`)
+ * @param {number} [statePort]  where the test listens for the state of the extension (`state.mjs`)
  */
 export function startTestServer(home, statePort, trusted = true) {
   const noKeys = { ANTHROPIC_API_KEY: "", OPENAI_API_KEY: "", ANTHROPIC_BASE_URL: "", OPENAI_BASE_URL: "" };
-  return startServer({ home, trusted, env: { ...privateHome(home), ...noKeys, CAIRN_E2E: String(statePort) } });
+  return startServer({ home, trusted, env: { ...privateHome(home), ...noKeys, CAIRN_E2E: String(statePort ?? "") } });
 }
 
 /** Removes what Cairn keeps in a private home: sessions, rules, caches. */

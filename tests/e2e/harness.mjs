@@ -1,155 +1,204 @@
-// What every file of end-to-end tests has: one editor with Cairn in it, one window, and a copy of
-// the sample workspace. Tests of a file go on where the one before them ended.
+// Scenes of the end-to-end tests. A scene opens a window with Cairn in it, on a copy of the sample workspace, and finds
+// nothing of another scene. Its steps go on where the one before ended.
 
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
+import { after, before, describe, test } from "node:test";
 
 import { processesOf } from "./cpu.mjs";
-import { ensureEditor, freshCopy, openFolder, replay, sample, startTestServer, temporaryFolder, until } from "./editor.mjs";
+import { ensureEditor, forgetState, freshCopy, openFolder, replay, sample, startTestServer, temporaryFolder, until } from "./editor.mjs";
 import { openModel } from "./model.mjs";
 import { listenForState } from "./state.mjs";
-import { openBrowser, openWindow } from "./window.mjs";
+import { connectBrowser, openWindow, startBrowser } from "./window.mjs";
 
 export const SECOND = 1_000;
+const MOST_STEPS = 5;
 
-/** The editor and the browser that `suite.mjs` has started for several files; without it a file starts its own. */
+/** The editor and the browser that `suite.mjs` has started for several files; without it a scene starts its own. */
 const shared = process.env.CAIRN_E2E_SHARED ? JSON.parse(process.env.CAIRN_E2E_SHARED) : undefined;
 
 /** Another daemon than the one in the package: a debug build, for those who work on it. */
 const daemon = process.env.CAIRN_DAEMON ? { "cairn.daemon.path": process.env.CAIRN_DAEMON } : {};
 
+/** Parts of the scene that runs: its window, the page of its conversation, its model, its folder, and the home folder. */
+export let window;
+export let view;
+export let model;
+export let workspace;
+export let home;
+
+let place;
+let reports;
+let editor;
+let broken;
+/** Names of the steps of the scene that is being described. */
+let described = [];
+
 /**
- * Registers set-up and tear-down.
+ * Describes a scene.
  *
+ * @param {string} name
  * @param {object} options
  * @param {string} [options.script]  the replay that answers
- * @param {boolean} [options.model]  whether a model that the test plays answers: `it.model`
+ * @param {boolean | { key?: string, isChosen?: boolean }} [options.model]
+ *   whether a model that the test plays answers, the key that it wants, and whether the settings name it from the start
+ * @param {boolean} [options.reports]  whether the extension reports its state
  * @param {boolean} [options.trusted]  whether the editor trusts the workspace from the start
- * @param {boolean} [options.sideBar]  whether the side bar shows Cairn from the start
+ * @param {"hidden" | "shown" | "folded"} [options.conversation]
+ *   the conversation at the start: not in sight until a task starts, in sight, or folded beside the other views, so that
+ *   tasks are typed into the input box and approvals come as messages
  * @param {(workspace: string) => object | Promise<object>} [options.prepare]
- *   called before the editor starts: may change the workspace, and gives further settings
- * @param {boolean} [options.conversation]
- *   whether the conversation view stays as the editor shows it; else it is folded, so that tasks are
- *   typed into the input box and approvals come as notifications
- * @param {(it: object) => void | Promise<void>} [options.ready]  called before the first test
+ *   called before the window opens: may change the workspace, and gives further settings
+ * @param {() => void} steps  calls `step` at most five times
  */
-export function cairn({ script, model = false, trusted = true, sideBar = true, conversation = false, prepare = () => ({}), ready = () => {} }) {
-  const it = { workspace: "", home: "", window: undefined, model: undefined, play, configure, processes, armed, answerList, state, step };
-  let broken = false;
-  let folder;
-  let server;
-  let reports;
-  let editor;
-  let browser;
-
-  before(async () => {
-    await ensureEditor((line) => process.stderr.write(`${line}\n`));
-    folder = await temporaryFolder("e2e");
-    it.workspace = await freshCopy(sample, join(folder, "shop"));
-    it.model = model ? await openModel() : undefined;
-    const isShared = shared !== undefined && trusted;
-    reports = await listenForState(isShared ? shared.statePort : undefined);
-    server = isShared ? { place: shared.place } : await startTestServer(join(folder, "home"), reports.port, trusted);
-    it.home = server.place.home;
-    editor = await openFolder(server.place, {
-      workspace: it.workspace,
-      settings: {
-        // The cursor stays where a test has put it.
-        "cairn.review.advance": false,
-        "workbench.reduceMotion": "on",
-        "editor.cursorBlinking": "solid",
-        "editor.minimap.enabled": false,
-        "git.enabled": false,
-        "js/ts.tsserver.automaticTypeAcquisition.enabled": false,
-        ...it.model?.settings,
-        ...(await prepare(it.workspace)),
-      },
-      machine: { ...daemon, ...(script === undefined ? {} : { "cairn.model.replayFile": replay(script) }) },
+export function scene(name, options, steps) {
+  describe(name, () => {
+    const ends = [];
+    before(() => begin(options, ends));
+    after(async () => {
+      for (const end of ends.reverse()) {
+        await end();
+      }
     });
-    browser = await openBrowser(shared?.browser);
-    it.window = await openWindow(browser, editor.url);
-    if (sideBar && !conversation) {
-      await it.window.foldConversation();
+    described = [];
+    steps();
+    if (described.length > MOST_STEPS) {
+      throw new Error(`The scene ${name} has ${described.length} steps. At most ${MOST_STEPS}: what fails hides those behind it.`);
     }
-    await ready(it);
   });
+}
 
-  after(async () => {
-    // A page that is left ends its extension host and daemon; one that is closed might come again.
-    await it.window?.leave();
-    await browser?.close();
-    await server?.stop?.();
-    await it.model?.close();
-    await reports?.close();
-    await rm(folder, { recursive: true, force: true, maxRetries: 5 });
+/** Describes a step of a scene. One that fails leaves a picture, and nothing for the next to go on from. */
+export function step(name, body) {
+  described.push(name);
+  test(name, async (context) => {
+    if (broken) {
+      context.skip("goes on where a failed one ended");
+      return;
+    }
+    try {
+      await body();
+    } catch (error) {
+      broken = true;
+      await window?.screenshot(`failed ${name}`);
+      throw error;
+    }
   });
+}
 
-  return it;
+/** Waits until the state of the extension fulfills a condition (`state.mjs`). */
+export function state(condition, what) {
+  return reports.holds(condition, what);
+}
 
-  /** Waits until the state of the extension fulfills a condition (`state.mjs`). */
-  function state(condition, what) {
-    return reports.holds(condition, what);
+/** The state of the extension at this moment. */
+export function now() {
+  return reports.now();
+}
+
+/** Ids of the editor's processes of one kind: `daemon`, `extension host`. */
+export function processes(kind) {
+  return processesOf(kind, place.pid);
+}
+
+/** Port at which the test listens for the state. */
+export function statePort() {
+  return reports.port;
+}
+
+/** Changes the settings of the machine over those of the start. */
+export function configure(settings) {
+  return editor.configure(settings);
+}
+
+/** Has later tasks play another script, with other settings beside it. */
+export async function play(name, settings = {}) {
+  await editor.configure({ "cairn.model.replayFile": replay(name), ...settings });
+  await state((now) => now.model?.replay && now.model.name === `${name}.json`, `the replay ${name}`);
+}
+
+/** Gives a task by the palette; returns the first request to the model. */
+export async function task(text = "Change it") {
+  await window.command("Agent: run task");
+  await window.answer("New Task", text);
+  return await model?.next();
+}
+
+/** A task in which the model makes these calls. */
+export async function taskWith(...calls) {
+  await (await task()).call(...calls);
+  await (await model.next()).say("Changed.");
+  await state(({ turn }) => turn?.phase.kind === "ended", "the end of the task");
+}
+
+async function begin({ script, model: played, reports: isReported = true, trusted = true, conversation = "hidden", prepare = () => ({}) }, ends) {
+  broken = false;
+  window = undefined;
+  await ensureEditor((line) => process.stderr.write(`${line}\n`));
+  const folder = await temporaryFolder("e2e");
+  ends.push(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
+  workspace = await freshCopy(sample, join(folder, "shop"));
+  model = played ? await openModel(played.key) : undefined;
+  ends.push(() => model?.close());
+  const context = await openEditor(folder, { trusted, isReported }, ends);
+  editor = await openFolder(place, {
+    workspace,
+    settings: {
+      // The cursor stays where a test has put it.
+      "cairn.review.advance": false,
+      "workbench.reduceMotion": "on",
+      "editor.cursorBlinking": "solid",
+      "editor.minimap.enabled": false,
+      "git.enabled": false,
+      "js/ts.tsserver.automaticTypeAcquisition.enabled": false,
+      // Nothing here needs the types of a program.
+      "js/ts.tsserver.useSyntaxServer": "always",
+      ...(played?.isChosen === false ? {} : model?.settings),
+      ...(await prepare(workspace)),
+    },
+    machine: { ...daemon, ...(script === undefined ? {} : { "cairn.model.replayFile": replay(script) }) },
+  });
+  window = await openWindow(context, editor.url);
+  view = window.conversation();
+  // A page that is left ends its extension host and daemon; one that is closed might come again.
+  ends.push(() => window.leave());
+  await (isReported ? state(({ model }) => model !== undefined, "the model that answers") : window.status().first().waitFor());
+  if (conversation !== "hidden") {
+    await window.showConversation();
   }
-
-  /** Ids of the editor's processes of one kind: `daemon`, `extension host`. */
-  function processes(kind) {
-    return processesOf(kind, server.place.pid);
+  if (conversation === "folded") {
+    await window.unfold("Proposed Edits", true);
+    await window.unfold("Conversation", false);
   }
+}
 
-  /** Changes the settings of the machine over those of the start. */
-  function configure(settings) {
-    return editor.configure(settings);
+/** The editor's server and the browser: those of the suite, or new ones. Gives what opens pages. */
+async function openEditor(folder, { trusted, isReported }, ends) {
+  const isShared = shared !== undefined && trusted && isReported;
+  reports = await listenForState(isShared ? shared.statePort : undefined);
+  ends.push(() => reports.close());
+  if (isShared) {
+    place = shared.place;
+    await forgetWindow();
+  } else {
+    const server = await startTestServer(join(folder, "home"), isReported ? reports.port : undefined, trusted);
+    ends.push(() => server.stop());
+    place = server.place;
   }
+  home = place.home;
+  const browser = isShared ? undefined : await startBrowser(join(folder, "profile"));
+  ends.push(() => browser?.close());
+  const connection = await connectBrowser(browser?.address ?? shared.browser);
+  ends.push(() => connection.close());
+  return connection.context;
+}
 
-  /** Has later tasks play another script, with other settings beside it. */
-  async function play(name, settings = {}) {
-    await editor.configure({ "cairn.model.replayFile": replay(name), ...settings });
-    await it.window.page.locator(`.statusbar-item[id*="cairn.status"] [aria-label*="${name}.json"]`).waitFor();
-  }
-
-  /** Waits until an answer to the newest question counts: its row in the plan has its buttons then. */
-  async function armed() {
-    const rows = it.window.row("Plan", "Approval needed");
-    await rows.last().locator('.action-label[aria-label^="Allow Once"]').waitFor({ state: "attached" });
-  }
-
-  /** Answers in the list of answers, by its row or by Enter. In the list's first moment no answer counts. */
-  async function answerList(label) {
-    const list = it.window.page.locator(".quick-input-widget:visible");
-    await list.waitFor();
-    await until(
-      async () => {
-        if (label === undefined) {
-          await it.window.page.keyboard.press("Enter");
-        } else {
-          await list
-            .locator(".monaco-list-row", { hasText: label })
-            .first()
-            .click({ timeout: SECOND })
-            .catch(() => {});
-        }
-        return !(await list.isVisible());
-      },
-      10 * SECOND,
-      `the answer ${label ?? "under the cursor"}`,
-    );
-  }
-
-  /** A test that fails leaves a picture of how it ended, and nothing for the next to go on from. */
-  function step(name, body) {
-    test(name, async (context) => {
-      if (broken) {
-        context.skip("goes on where a failed one ended");
-        return;
-      }
-      try {
-        await body();
-      } catch (error) {
-        broken = true;
-        await it.window?.screenshot(`failed ${name}`);
-        throw error;
-      }
-    });
-  }
+/** A scene begins with an editor that has no window, and with no state of Cairn. */
+async function forgetWindow() {
+  const left = () => ["daemon", "extension host"].flatMap(processes);
+  await until(() => left().length === 0, 5 * SECOND, "the end of the window before").catch((error) => {
+    console.log(`  ${error.message}: it is killed.`);
+    left().forEach((pid) => process.kill(pid, "SIGKILL"));
+  });
+  await forgetState(place.home);
 }

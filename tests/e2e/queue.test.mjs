@@ -2,66 +2,60 @@
 
 import assert from "node:assert/strict";
 
-import { cairn } from "./harness.mjs";
+import { now, scene, state, step, task, window } from "./harness.mjs";
 
-let window;
-const { state, step } = cairn({
-  script: "queue",
-  ready: (it) => {
-    window = it.window;
-  },
-});
+scene("follow-ups", { script: "queue", conversation: "folded" }, () => {
+  const plan = (spoken) => window.row("Plan", spoken);
+  const queued = (words) => plan(`To be done next: ${words}`);
 
-const plan = (spoken) => window.row("Plan", spoken);
-const queued = (words) => plan(`To be done next: ${words}`);
+  async function queue(text) {
+    await window.command("Cairn: Queue Follow-Up");
+    await window.answer("New Follow-Up", text);
+  }
 
-async function queue(text) {
-  await window.command("Cairn: Queue Follow-Up");
-  await window.answer("New Follow-Up", text);
-}
+  step("a follow-up queued during a task waits in the plan view", async () => {
+    await task("Do the first");
+    await plan("Approval needed. Run a command: node --version").waitFor();
+    await queue("Do the secnd");
+    await queue("Do the third");
+    // A task that is given while another runs can be queued, too.
+    await window.command("Agent: run task");
+    await window.choose("Queue It for Afterwards");
+    await window.answer("New Follow-Up", "Do what nobody wants");
+    await queued("Do the secnd, next").waitFor();
+    await queued("Do the third, queued").waitFor();
+    await queued("Do what nobody wants, queued").waitFor();
+  });
 
-step("a follow-up queued during a task waits in the plan view", async () => {
-  await state(({ model }) => model?.provider === "replay", "the model");
-  await window.command("Agent: run task");
-  await window.answer("New Task", "Do the first");
-  await plan("Approval needed. Run a command: node --version").waitFor();
-  await queue("Do the secnd");
-  await queue("Do the third");
-  // A task that is given while another runs can be queued, too.
-  await window.command("Agent: run task");
-  await window.choose("Queue It for Afterwards");
-  await window.answer("New Follow-Up", "Do what nobody wants");
-  await queued("Do the secnd, next").waitFor();
-  await queued("Do the third, queued").waitFor();
-  await queued("Do what nobody wants, queued").waitFor();
-});
+  step("a follow-up can be changed and removed", async () => {
+    await window.rowAction(queued("Do the secnd"), "Change", async () => now().input?.title === "Change Follow-Up");
+    await window.answer("Change Follow-Up", "Do the second");
+    await queued("Do the second, next").waitFor();
+    await window.rowAction(queued("Do what nobody wants"), "Remove from Queue");
+    await queued("Do what nobody wants").waitFor({ state: "hidden" });
+    await window.screenshot("queue-01 waits");
+  });
 
-step("a follow-up can be changed and removed", async () => {
-  await window.rowAction(queued("Do the secnd"), "Change", window.page.locator(".quick-input-title", { hasText: "Change Follow-Up" }));
-  await window.answer("Change Follow-Up", "Do the second");
-  await queued("Do the second, next").waitFor();
-  await window.rowAction(queued("Do what nobody wants"), "Remove from Queue");
-  await queued("Do what nobody wants").waitFor({ state: "hidden" });
-  await window.screenshot("queue-01 waits");
-});
+  step("a follow-up starts after a completed task, and waits after a cancelled one", async () => {
+    await window.rowAction(plan("Approval needed. Run a command: node --version"), "Allow Once");
+    await queued("Do the third, next").waitFor();
+    await plan("Approval needed. Run a command: node --test").waitFor();
+    await plan("Do the second: waits for you").waitFor();
+    await window.command("Cairn: Cancel Task");
+    await state(({ queue }) => queue?.held && queue.items.length === 1, "a queue that waits for the user");
+    await plan("Do the second: cancelled").waitFor();
+    await queued("Do the third, paused").waitFor();
+    await window.screenshot("queue-02 held");
+  });
 
-step("a follow-up starts after a completed task, and waits after a cancelled one", async () => {
-  await window.rowAction(plan("Approval needed. Run a command: node --version"), "Allow Once");
-  await queued("Do the third, next").waitFor();
-  await plan("Approval needed. Run a command: node --test").waitFor();
-  await plan("Do the second: waits for you").waitFor();
-  await window.command("Cairn: Cancel Task");
-  await state(({ queue }) => queue?.held && queue.items.length === 1, "a queue that waits for the user");
-  await plan("Do the second: cancelled").waitFor();
-  await queued("Do the third, paused").waitFor();
-  await window.screenshot("queue-02 held");
-});
-
-step("a reloaded window restores the follow-up, which runs when the user starts it", async () => {
-  await window.reload();
-  await state(({ queue }) => queue?.items[0]?.text === "Do the third", "the restored follow-up");
-  await queued("Do the third, paused").waitFor();
-  await window.rowAction(queued("Do the third"), "Start Now");
-  await plan("Do the third: done").waitFor();
-  assert.equal(await queued("Do the third").count(), 0);
+  step("a reloaded window restores the follow-up, which runs when the user starts it", async () => {
+    await window.reload();
+    // VS Code may have forgotten what was in sight.
+    await window.showConversation();
+    await state(({ queue }) => queue?.items[0]?.text === "Do the third", "the restored follow-up");
+    await queued("Do the third, paused").waitFor();
+    await window.rowAction(queued("Do the third"), "Start Now");
+    await plan("Do the third: done").waitFor();
+    assert.equal(await queued("Do the third").count(), 0);
+  });
 });

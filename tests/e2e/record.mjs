@@ -27,7 +27,7 @@ const editor = await startEditor({
 const browser = await openBrowser();
 const frames = [];
 try {
-  const window = await openWindow(browser, editor.url, SIZE);
+  const window = await openWindow(await browser.newContext(), editor.url, SIZE);
   const { page } = window;
   const composer = window.composer();
   const shown = async (time) => {
@@ -60,7 +60,7 @@ try {
   await window.conversation().locator(".end.completed, .end.needsInput").first().waitFor();
   await shown(LONG);
   await window.command("Agent: review edits");
-  const reviewing = page.locator('.statusbar-item[id*="cairn.status.reviewing"]');
+  const reviewing = window.status().filter({ hasText: "REVIEW" });
   const edits = async () => Number((await window.status().filter({ hasText: "to review" }).innerText()).match(/\d+/)?.[0]);
   await reviewing.waitFor();
   await shown(LONG);

@@ -41,15 +41,28 @@ export async function listenForState(port = 0) {
   await once(server, "listening");
   return {
     port: server.address().port,
+    /** The parts that the extension has reported so far. */
+    now: () => state,
     /**
      * Waits until the state of the newest window fulfills a condition, whose value it returns.
      *
-     * @param {(state: object) => unknown} condition  called with the parts that the extension has reported so far
+     * @param {(state: object) => unknown} condition  called with those parts
      * @param {string} what  name of the state in the message of a failure
      */
     async holds(condition, what) {
-      return await until(() => condition(state), LONGEST_WAIT, what).catch((error) => {
-        throw new Error(`${error.message}. The state: ${JSON.stringify(state).slice(0, 4_000)}`);
+      let fault = "";
+      const fulfilled = () => {
+        fault = "";
+        try {
+          return condition(state);
+        } catch (error) {
+          // A window that begins has not reported every part.
+          fault = ` (${error.message})`;
+          return false;
+        }
+      };
+      return await until(fulfilled, LONGEST_WAIT, what).catch((error) => {
+        throw new Error(`${error.message}${fault}. The state: ${JSON.stringify(state).slice(0, 4_000)}`);
       });
     },
     async close() {

@@ -4,7 +4,8 @@
 //
 // Each file runs in its own process. The files of a worker share one editor and one browser, because starting them
 // takes longer than most files (CAIRN_WORKERS: number of workers). A file that fails runs once more, alone, with its own
-// editor (`../runner/verdict.mjs`). With CAIRN_E2E_ALONE set, every file starts its own.
+// editor (`../runner/verdict.mjs`). With CAIRN_E2E_ALONE set, every file starts its own; with CAIRN_E2E_ONCE set, none
+// runs once more.
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -15,15 +16,14 @@ import { createInterface } from "node:readline";
 
 import { MARK } from "../runner/events.mjs";
 import { artifacts, conclude, duration } from "../runner/verdict.mjs";
-import { processesOf } from "./cpu.mjs";
-import { ensureEditor, forgetState, freePort, startTestServer, temporaryFolder, until } from "./editor.mjs";
+import { ensureEditor, freePort, startTestServer, temporaryFolder } from "./editor.mjs";
 
 /** Longest time of one file, in milliseconds: for a file that hangs. */
 const LONGEST = 15 * 60 * 1_000;
 
 const started = performance.now();
 const files = await named(process.argv.slice(2));
-const workers = Number(process.env.CAIRN_WORKERS) || Math.max(1, Math.floor(availableParallelism() / 2));
+const workers = Number(process.env.CAIRN_WORKERS) || availableParallelism();
 const alone = Boolean(process.env.CAIRN_E2E_ALONE);
 await forgetPictures();
 if (!alone) {
@@ -38,7 +38,7 @@ const results = new Map();
 const queue = [...files];
 await Promise.all(Array.from({ length: Math.min(workers, files.length) }, worker));
 const unstable = [];
-for (const file of files.filter((file) => results.get(file).failed.length > 0)) {
+for (const file of files.filter((file) => results.get(file).failed.length > 0 && !process.env.CAIRN_E2E_ONCE)) {
   const first = results.get(file);
   console.log(`\nOnce more, alone: ${basename(file)}`);
   const second = await runFile(file);
@@ -69,9 +69,9 @@ async function worker() {
   const statePort = await freePort();
   const server = await startTestServer(join(folder, "home"), statePort);
   servers.add(server);
-  const browser = await startBrowser();
+  const browser = await startBrowser(join(folder, "profile"));
   try {
-    await runQueued({ place: server.place, statePort, browser: browser.wsEndpoint() });
+    await runQueued({ place: server.place, statePort, browser: browser.address });
   } finally {
     await browser.close();
     await server.stop();
@@ -83,20 +83,7 @@ async function worker() {
 async function runQueued(shared) {
   for (let file = queue.shift(); file !== undefined; file = queue.shift()) {
     results.set(file, await runFile(file, shared));
-    if (shared !== undefined) {
-      await forgetWindow(shared.place, basename(file));
-    }
   }
-}
-
-/** The next file begins with an editor that has no window, and with no state of Cairn. */
-async function forgetWindow({ pid, home }, file) {
-  const left = () => ["daemon", "extension host"].flatMap((kind) => processesOf(kind, pid));
-  await until(() => left().length === 0, 10_000, "the end of the window").catch(() => {
-    console.log(`  ${file} left processes behind, which are killed.`);
-    left().forEach((process_) => process.kill(process_, "SIGKILL"));
-  });
-  await forgetState(home);
 }
 
 /** Runs a file in a process of its own and prints each of its steps. */

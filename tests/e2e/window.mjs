@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { chromium, errors } from "playwright-core";
 
 import { artifacts } from "../runner/verdict.mjs";
-import { findChromium, tryUntil, until } from "./editor.mjs";
+import { findChromium, freePort, tryUntil, until } from "./editor.mjs";
 
 const SECOND = 1_000;
 
@@ -15,42 +15,78 @@ const SECOND = 1_000;
 export const EDITORS = "memento/workbench.parts.editor";
 export const DRAFTS = "cairn-agent.cairn";
 
-const launch = async () => ({
-  executablePath: await findChromium(),
-  args: [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-  ],
-});
+const ARGUMENTS = [
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+];
+/** Parts of a window that stay in the browser, apart from the cache of VS Code's own files. */
+const LEFT_BEHIND = "local_storage,indexeddb,cookies,file_systems";
 
-/** A browser of this process, or a connection to one that several share. */
-export async function openBrowser(shared) {
-  return shared === undefined ? await chromium.launch(await launch()) : await chromium.connect(shared);
-}
-
-/** Starts a browser for several processes. */
-export async function startBrowser() {
-  return await chromium.launchServer(await launch());
-}
-
-export async function openWindow(browser, url, { width = 1280, height = 800 } = {}) {
-  const context = await browser.newContext({
-    viewport: { width, height },
-    permissions: ["clipboard-read", "clipboard-write"],
+/**
+ * A browser whose cache stays while it runs: VS Code's own files are loaded and compiled once for all windows.
+ *
+ * @param {string} profile  folder for what the browser keeps
+ */
+export async function startBrowser(profile) {
+  const port = await freePort();
+  const context = await chromium.launchPersistentContext(profile, {
+    executablePath: await findChromium(),
+    args: [...ARGUMENTS, `--remote-debugging-port=${port}`],
   });
+  return { address: `http://127.0.0.1:${port}`, close: () => context.close() };
+}
+
+/** A connection to a browser that was started with `startBrowser`, also by another process. */
+export async function connectBrowser(address) {
+  const browser = await chromium.connectOverCDP(address);
+  return { context: browser.contexts()[0], close: () => browser.close() };
+}
+
+/** A browser for one page. */
+export async function openBrowser() {
+  return await chromium.launch({ executablePath: await findChromium(), args: ARGUMENTS });
+}
+
+/** Parts of VS Code's page, which its versions may name otherwise. */
+const LIST = ".quick-input-widget:visible";
+const ROW = ".quick-input-list .monaco-list-row";
+const MENU = ".monaco-menu";
+const CODE_ACTIONS = ".action-widget .monaco-list-row";
+const SIDE_BAR = ".part.auxiliarybar";
+const STATUS = ".statusbar-item";
+const LENS = ".codelens-decoration";
+const MESSAGE = ".notification-list-item";
+const BUTTON = ".monaco-button";
+const TITLE = `${LIST} .quick-input-title`;
+const TERMINAL = ".terminal-wrapper.active";
+const STEP = ".getting-started-step";
+const LINE = ".editor-instance .view-line";
+const FRAME = "iframe.webview";
+const labelled = (title) => `.action-label[aria-label^="${title}"]`;
+const headerOf = (view) => `.pane-header[aria-label^="${view}"]`;
+const rowsOf = (view) => `.pane:has(${headerOf(view)}) [role=treeitem]`;
+
+/** Opens a window of the editor in a page that has no memory of an earlier one. */
+export async function openWindow(context, url, { width = 1280, height = 800 } = {}) {
+  const { origin } = new URL(url);
+  await Promise.all(context.pages().map((page) => page.goto("about:blank")));
   const page = await context.newPage();
   page.setDefaultTimeout(20 * SECOND);
-  await page.goto(url);
-  await page
-    .locator(".monaco-workbench .statusbar-item")
-    .first()
-    .waitFor({ timeout: 60 * SECOND });
-  return new Window(page, context);
+  await page.setViewportSize({ width, height });
+  await page.emulateMedia({ reducedMotion: "reduce" });
+  await context.grantPermissions(["clipboard-read", "clipboard-write"], { origin });
+  const devtools = await context.newCDPSession(page);
+  await devtools.send("Storage.clearDataForOrigin", { origin, storageTypes: LEFT_BEHIND });
+  await devtools.detach();
+  await Promise.all(context.pages().map((other) => other === page || other.close()));
+  const window = new Window(page, context);
+  await window.load(() => page.goto(url));
+  return window;
 }
 
 export class Window {
@@ -66,9 +102,13 @@ export class Window {
 
   /** The page goes and comes again: extension and daemon with it. */
   async reload() {
-    await this.page.reload();
+    await this.load(() => this.page.reload());
+  }
+
+  async load(go) {
+    await go();
     await this.page
-      .locator(".monaco-workbench .statusbar-item")
+      .locator(STATUS)
       .first()
       .waitFor({ timeout: 60 * SECOND });
   }
@@ -80,15 +120,15 @@ export class Window {
 
   /** Runs a command by its title, as the palette shows it. */
   async command(title) {
-    const row = this.page.locator(`.quick-input-list .monaco-list-row:is([aria-label="${title}"], [aria-label^="${title},"])`).first();
+    const row = this.page.locator(`${ROW}:is([aria-label="${title}"], [aria-label^="${title},"])`).first();
     // A click on the row itself: Enter might run whatever else has the focus.
     await this.#pick("F1", `>${title}`, row, () => row.click({ timeout: 5 * SECOND }));
   }
 
   /** Answers an input box that has this title, which closes it. */
   async answer(title, text) {
-    const box = this.page.locator(".quick-input-widget:visible .quick-input-title", { hasText: title });
-    const input = this.page.locator(".quick-input-widget:visible input:is([type=text], [type=password])");
+    const box = this.page.locator(TITLE, { hasText: title });
+    const input = this.inputBox();
     const value = () => input.evaluateAll(([shown]) => shown?.value);
     const asks = async () => (await box.isVisible()) && (await value()) === text;
     await box.waitFor();
@@ -102,7 +142,7 @@ export class Window {
 
   /** Picks an entry of the list that is open, which closes it or opens another. */
   async choose(label) {
-    const row = this.page.locator(".quick-input-list .monaco-list-row", { hasText: label }).first();
+    const row = this.page.locator(ROW, { hasText: label }).first();
     await row.waitFor();
     await tryUntil(
       () => row.click({ timeout: 2 * SECOND }),
@@ -111,23 +151,25 @@ export class Window {
     );
   }
 
-  async open(path) {
-    const name = path.split("/").at(-1);
-    const row = this.page.locator(`.quick-input-list .monaco-list-row.focused[aria-label^="${name}"]`);
-    await this.#pick("Control+p", path, row, () => this.page.keyboard.press("Enter"));
-    await this.page.locator(`.tab.active[data-resource-name="${name}"]`).waitFor();
+  /** Runs a command by its title with the keyboard alone. */
+  async runByKeys(title) {
+    const row = this.page.locator(`${ROW}.focused:is([aria-label="${title}"], [aria-label^="${title},"])`);
+    await this.#pick("F1", `>${title}`, row, () => this.page.keyboard.press("Enter"));
   }
 
-  tab(name) {
-    return this.page.locator(`.tab[data-resource-name="${name}"]`);
+  async open(path) {
+    const name = path.split("/").at(-1);
+    const row = this.page.locator(`${ROW}.focused[aria-label^="${name}"]`);
+    await this.#pick("Control+p", path, row, () => this.page.keyboard.press("Enter"));
+    await this.page.locator(`.tab.active[data-resource-name="${name}"]`).waitFor();
   }
 
   /** Puts the cursor into a line of the active editor. */
   async goTo(line) {
     // The row that names the line: the one before would lead to another line.
-    const row = this.page.locator(".quick-input-list .monaco-list-row.focused", { hasText: new RegExp(`line ${line}\\b`) });
+    const row = this.focusedRow(new RegExp(`line ${line}\\b`));
     await this.#pick("Control+g", `:${line}`, row, () => this.page.keyboard.press("Enter"));
-    await this.page.locator(".monaco-editor.focused").waitFor();
+    await this.focusedEditor().waitFor();
   }
 
   /**
@@ -135,7 +177,7 @@ export class Window {
    * closes a list when something else takes the focus, such as a view that has just been drawn.
    */
   async #pick(key, text, row, choose) {
-    const input = this.page.locator(".quick-input-widget:visible input[type=text]");
+    const input = this.inputBox();
     await until(
       async () => {
         try {
@@ -157,25 +199,6 @@ export class Window {
     );
   }
 
-  /** The exact text of the active editor. */
-  async text() {
-    const nothing = "nothing is copied yet";
-    await this.page.evaluate((words) => navigator.clipboard.writeText(words), nothing);
-    await tryUntil(
-      async () => {
-        await this.page.locator(".editor-instance .view-lines").first().click();
-        await this.page.locator(".editor-instance .monaco-editor.focused").waitFor();
-        await this.page.keyboard.press("Control+a");
-        await this.page.keyboard.press("Control+c");
-      },
-      async () => (await this.clipboard()) !== nothing,
-      "the text of the editor",
-    );
-    const text = await this.clipboard();
-    await this.page.keyboard.press("ArrowUp");
-    return text;
-  }
-
   async save(name) {
     await this.page.keyboard.press("Control+s");
     await this.page.locator(`.tab.active[data-resource-name="${name}"]:not(.dirty)`).waitFor();
@@ -183,22 +206,122 @@ export class Window {
 
   /** Rows of a view, by the words a screen reader says. */
   rows(view) {
-    return this.page.locator(`.pane:has(.pane-header[aria-label^="${view}"]) [role=treeitem]`);
+    return this.page.locator(rowsOf(view));
   }
 
   row(view, spoken) {
-    return this.page.locator(`.pane:has(.pane-header[aria-label^="${view}"]) [role=treeitem][aria-label*="${spoken}"]`);
+    return this.page.locator(`${rowsOf(view)}[aria-label*="${spoken}"]`);
+  }
+
+  /** The row at a place in a list, from 0. */
+  rowAt(view, place) {
+    return this.rows(view).and(this.page.locator(`[data-index="${place}"]`));
+  }
+
+  /** A row whose children are shown, or hidden. */
+  opened(row) {
+    return row.and(this.page.locator('[aria-expanded="true"]'));
+  }
+
+  closed(row) {
+    return row.and(this.page.locator('[aria-expanded="false"]'));
+  }
+
+  /** A row that is selected. */
+  selected(row) {
+    return row.and(this.page.locator('[aria-selected="true"]'));
+  }
+
+  /** A row that the keys concern. */
+  focused(row) {
+    return row.and(this.page.locator(".focused"));
+  }
+
+  /** Selects a row with a click, until it is selected: VS Code ignores a click on a row that it draws again. */
+  async select(row) {
+    await tryUntil(() => row.click({ timeout: 5 * SECOND }), this.selected(row), "the selection of a row");
+  }
+
+  /** Removed text as VS Code shows it. */
+  zone(text) {
+    return this.page.locator(".review-widget", { hasText: text }).filter({ visible: true });
+  }
+
+  /** Words of code that have the color of their kind. */
+  coloredCode(within) {
+    return within.locator(".monaco-tokenized-source span[class^=mtk]");
+  }
+
+  /** The editor in which the cursor is. */
+  focusedEditor() {
+    return this.page.locator(".monaco-editor.focused");
+  }
+
+  /** Puts the focus into the editor: a list that is still closing takes the key. */
+  async focusEditor() {
+    await tryUntil(() => this.page.keyboard.press("Control+1"), this.focusedEditor(), "the focus in the editor");
+  }
+
+  /** The badge of Cairn's icon with this text. */
+  badge(text) {
+    return this.page.locator(`${SIDE_BAR} .action-item:has([aria-label^="Cairn"]) .badge-content`, { hasText: text });
+  }
+
+  explorerRows() {
+    return this.page.locator(".explorer-folders-view [role=treeitem]");
+  }
+
+  explorerRow(name) {
+    return this.explorerRows().and(this.page.locator(`[aria-label^="${name}"]`));
+  }
+
+  /** Clicks an item of the status bar. */
+  async clickStatus(text) {
+    await this.status().filter({ hasText: text }).first().click();
+  }
+
+  /** The row of an open list that Enter would choose. */
+  focusedRow(text) {
+    return this.page.locator(`${ROW}.focused`, { hasText: text });
+  }
+
+  /** One of the buttons of a row in an open list. */
+  async listAction(text, title) {
+    const row = this.page.locator(ROW, { hasText: text }).first();
+    await row.hover();
+    await row.locator(labelled(title)).click();
+  }
+
+  /**
+   * Clicks a button of a message as soon as it is there, in the page itself: sooner than a test could. Returns once
+   * the page watches.
+   */
+  async clickNextMessage(text, button) {
+    await this.page.evaluate(watchFor, { within: MESSAGE, text, target: BUTTON, named: button, keys: [] });
+  }
+
+  /** Presses keys in the box of a list as soon as it has a row, in the page itself. Resolves once they are pressed. */
+  pressInNextList(text, keys) {
+    return this.page
+      .evaluate(watchFor, {
+        within: ROW,
+        text,
+        target: ".quick-input-box input",
+        named: "",
+        keys: keys.map((key) => [key, KEY_CODES[key]]),
+      })
+      .then(() => this.page.waitForFunction(() => globalThis.acted));
   }
 
   /** Chooses from the context menu of a row. */
   async menu(row, entry) {
-    const item = this.page.locator(".monaco-menu .action-item", { hasText: entry }).last();
+    const item = this.menuEntry(entry);
     await this.#openMenu(row, item);
     // Not with a second click: VS Code takes one that comes soon for the end of the first.
     await item.hover();
     await item.and(this.page.locator(".focused")).waitFor();
     await this.page.keyboard.press("Enter");
-    await this.page.locator(".monaco-menu").waitFor({ state: "hidden" });
+    await this.page.locator(MENU).waitFor({ state: "hidden" });
   }
 
   /** Closes all editors. The list of commands is gone before the command is done. */
@@ -209,11 +332,10 @@ export class Window {
 
   /** The row of a code action at the cursor. The list is opened again until it has it: a provider may answer late. */
   async codeAction(label) {
-    const list = this.page.locator(".action-widget");
-    const row = list.locator(".monaco-list-row", { hasText: label });
+    const row = this.page.locator(CODE_ACTIONS, { hasText: label });
     await tryUntil(
       async () => {
-        if (await list.isVisible()) {
+        if (await this.page.locator(CODE_ACTIONS).first().isVisible()) {
           await this.page.keyboard.press("Escape");
         }
         await this.page.keyboard.press("Control+.");
@@ -226,11 +348,11 @@ export class Window {
 
   /** The entries of the context menu of a row, which is closed again. */
   async menuEntries(row) {
-    const labels = this.page.locator(".monaco-menu .action-item:not(.disabled) .action-label:not(.separator)");
+    const labels = this.page.locator(`${MENU} .action-item:not(.disabled) .action-label:not(.separator)`);
     await this.#openMenu(row, labels);
     const entries = await labels.allInnerTexts();
     await this.page.keyboard.press("Escape");
-    await this.page.locator(".monaco-menu").waitFor({ state: "hidden" });
+    await this.page.locator(MENU).waitFor({ state: "hidden" });
     return entries;
   }
 
@@ -238,7 +360,7 @@ export class Window {
   async #openMenu(row, entry) {
     await tryUntil(
       async () => {
-        if (await this.page.locator(".monaco-menu").first().isVisible()) {
+        if (await this.page.locator(MENU).first().isVisible()) {
           await this.page.keyboard.press("Escape");
         }
         await row.click({ button: "right", timeout: 5 * SECOND });
@@ -255,7 +377,7 @@ export class Window {
    * @param {(() => Promise<unknown>) | import("playwright-core").Locator} [state]  else: the row no longer has the button
    */
   async rowAction(row, title, state) {
-    const action = row.locator(`.action-label[aria-label^="${title}"]`).first();
+    const action = row.locator(labelled(title)).first();
     await action.waitFor({ state: "attached" });
     await tryUntil(
       async () => {
@@ -267,11 +389,196 @@ export class Window {
     );
   }
 
-  /** One of the buttons that the header of a view shows under the pointer. */
-  async viewAction(view, title) {
-    const header = this.page.locator(`.pane-header[aria-label^="${view}"]`);
-    await header.hover();
-    await header.locator(`.action-label[aria-label^="${title}"]`).click();
+  /** Clicks one of the buttons that the header of a view shows under the pointer, until a state holds. */
+  async viewAction(view, title, state) {
+    const header = this.viewHeader(view);
+    await tryUntil(
+      async () => {
+        await header.hover({ timeout: 5 * SECOND });
+        await header.locator(labelled(title)).click({ timeout: 5 * SECOND });
+      },
+      state,
+      `${title} in the header of ${view}`,
+    );
+  }
+
+  /** Clicks one of the buttons beside the tabs, until a state holds. */
+  async editorAction(title, state) {
+    const action = this.page.locator(`.editor-actions ${labelled(title)}`).first();
+    await tryUntil(() => action.click({ timeout: 5 * SECOND }), state, `${title} beside the tabs`);
+  }
+
+  /** Clicks a button of several rows in one moment, in the page itself: VS Code uses the elements of rows again. */
+  async clickInRows(view, rows, title) {
+    await this.page.evaluate(
+      (buttons) => buttons.forEach((button) => document.querySelector(button).click()),
+      rows.map((row) => `${rowsOf(view)}[aria-label*="${row}"] ${labelled(title)}`),
+    );
+  }
+
+  /** Git's marks beside changed lines. */
+  changedLines() {
+    return this.page.locator(".dirty-diff-glyph");
+  }
+
+  /** Waits until the badge of a row has a text. */
+  async decorated(row, words) {
+    const badge = () =>
+      row
+        .locator(".monaco-icon-label")
+        .first()
+        .evaluate((label) => getComputedStyle(label, "::after").content);
+    await until(async () => words.test(await badge()), 20 * SECOND, `the badge ${words}`);
+  }
+
+  /** A line in the editor of all edits. */
+  allEditsLine(text) {
+    return this.page.locator(".multiDiffEditor .view-line", { hasText: text }).last();
+  }
+
+  /** The entries of the open list of code actions. */
+  codeActions() {
+    return this.page.locator(CODE_ACTIONS).allInnerTexts();
+  }
+
+  /** Watches which tabs come to the front and what takes the focus from the beginning of an action on. */
+  async watchFocus(action) {
+    await action();
+    await this.focusedEditor().waitFor();
+    await this.page.evaluate(() => {
+      const active = () => document.querySelector(".tab.active")?.dataset.resourceName;
+      globalThis.seen = { active: new Set([active()]), focus: new Set(), focused: document.activeElement };
+      document.addEventListener("focusin", ({ target }) => globalThis.seen.focus.add(target.className));
+      const watch = { childList: true, subtree: true, attributeFilter: ["class"] };
+      new MutationObserver(() => globalThis.seen.active.add(active())).observe(document.querySelector(".part.editor .tabs-container"), watch);
+    });
+    return () =>
+      this.page.evaluate(() => {
+        const { active, focus, focused } = globalThis.seen;
+        return { tabs: [...active], focus: [...focus], isStill: document.activeElement === focused };
+      });
+  }
+
+  /** The text of the terminal in front. */
+  terminal() {
+    return this.page.locator(`${TERMINAL} .xterm-rows`);
+  }
+
+  async typeInTerminal(text) {
+    await this.page.locator(`${TERMINAL} textarea`).focus();
+    await this.page.keyboard.type(text);
+    await this.page.keyboard.press("Enter");
+  }
+
+  /** The button of a row in an open list that has the focus. */
+  focusedAction(title) {
+    return this.page.locator(`${LIST} ${labelled(title)}:focus`);
+  }
+
+  viewHeader(view) {
+    return this.page.locator(headerOf(view));
+  }
+
+  /** The words beside the name of a view in its header. */
+  viewDescription(text) {
+    return this.page.locator(".pane-header .description", { hasText: text });
+  }
+
+  /** Rows of an open list whose words are not wholly in sight. */
+  async cutRows() {
+    return await this.page.locator(`${ROW} .label-name`).evaluateAll(
+      async (labels) =>
+        await labels.reduce(
+          async (before, label) => [
+            ...(await before),
+            ...(await new Promise((done) => {
+              const words = document.createElement("span");
+              words.append(...label.childNodes);
+              label.append(words);
+              const observer = new IntersectionObserver(([{ intersectionRatio: share }]) => {
+                observer.disconnect();
+                done(share > 0.97 || words.textContent.trim() === "" ? [] : [words.textContent]);
+              });
+              observer.observe(words);
+            })),
+          ],
+          Promise.resolve([]),
+        ),
+    );
+  }
+
+  focusedButton(text) {
+    return this.button(text).and(this.page.locator(":focus"));
+  }
+
+  /** An item of the status bar, also one of VS Code's. */
+  statusText(text) {
+    return this.page.locator(STATUS, { hasText: text });
+  }
+
+  /** Takes the page of the conversation away, as a crash would. */
+  async killConversation() {
+    await this.page.locator(FRAME).evaluate((frame) => frame.contentWindow.location.replace("about:blank"));
+  }
+
+  /** The box of a list, or the one that asks for a text. */
+  inputBox() {
+    return this.page.locator(`${LIST} input:is([type=text], [type=password])`);
+  }
+
+  /** Clicks one of the buttons of an open list or box. */
+  async inputAction(title) {
+    await this.page.locator(`${LIST} ${labelled(title)}`).click({ timeout: 5 * SECOND });
+  }
+
+  /** Gives a box a text that it does not take, and waits for the reason. */
+  async refused(title, text, reason) {
+    await this.page.locator(TITLE, { hasText: title }).waitFor();
+    await this.inputBox().fill(text);
+    await tryUntil(() => this.inputBox().press("Enter"), this.page.locator(LIST).getByText(reason), reason);
+  }
+
+  walkthroughStep(at) {
+    return this.page.locator(STEP).nth(at);
+  }
+
+  /** Marks of the steps of the walkthrough that are done. */
+  walkthroughMarks() {
+    return this.page.locator(`${STEP} .codicon.complete`);
+  }
+
+  walkthroughPicture(name) {
+    return this.page.frameLocator(FRAME).frameLocator("#active-frame").locator(`svg#${name}`);
+  }
+
+  /** Chooses from the context menu at a text of the active editor, also from a menu in it. */
+  async editorMenu(text, ...path) {
+    const line = this.page.locator(LINE, { hasText: text });
+    await this.#openMenu(line, this.menuEntry(path[0]));
+    for (const [level, entry] of path.entries()) {
+      await this.menuEntry(entry).hover();
+      await (path[level + 1] === undefined ? this.menuEntry(entry).and(this.page.locator(".focused")) : this.menuEntry(path[level + 1])).waitFor();
+    }
+    await this.page.keyboard.press("Enter");
+    await this.page.locator(MENU).first().waitFor({ state: "hidden" });
+  }
+
+  dialog(text) {
+    return this.page.locator("[role=dialog]:not(.notification-toast)", { hasText: text });
+  }
+
+  hover(text) {
+    return this.page.locator(".monaco-hover:visible", { hasText: text });
+  }
+
+  /** Texts that stand struck through before the words that took their place. */
+  struckWords() {
+    return this.page.locator(`${LINE} span`).evaluateAll((spans) =>
+      spans
+        .map((each) => getComputedStyle(each, "::before"))
+        .filter(({ textDecorationLine }) => textDecorationLine === "line-through")
+        .map(({ content }) => content),
+    );
   }
 
   /** Opens or closes a row with children. */
@@ -285,120 +592,87 @@ export class Window {
     );
   }
 
+  menuEntry(text) {
+    return this.page.locator(`${MENU} .action-item`, { hasText: text }).last();
+  }
+
+  icon(view, name) {
+    return this.rows(view).locator(`.codicon-${name}`);
+  }
+
   /** Spinning icons of a view. */
   spinning(view) {
-    return this.page.locator(`.pane:has(.pane-header[aria-label^="${view}"]) .codicon-modifier-spin`);
+    return this.rows(view).locator(".codicon-modifier-spin");
+  }
+
+  copy(text) {
+    return this.page.evaluate((words) => navigator.clipboard.writeText(words), text);
   }
 
   clipboard() {
     return this.page.evaluate(() => navigator.clipboard.readText());
   }
 
+  /** Draws the border of the side bar, which lies in the gap beside it, until it has a width in pixels. */
   async sideBarWidth(width) {
-    const bar = this.page.locator(".part.auxiliarybar");
+    const bar = this.page.locator(SIDE_BAR);
+    const { width: all } = this.page.viewportSize();
     await tryUntil(
       async () => {
-        const box = await bar.boundingBox();
-        const y = box.y + box.height / 2;
-        // The border lies in the gap beside the side bar.
-        await this.page.mouse.move(box.x - 2, y);
+        await bar.hover({ position: { x: -2, y: 300 }, force: true });
         await this.page.mouse.down();
-        await this.page.mouse.move(box.x + box.width - width, y, { steps: 4 });
+        await this.page.mouse.move(all - width - 2, 300, { steps: 4 });
         await this.page.mouse.up();
       },
-      async () => Math.abs((await bar.boundingBox()).width - width) < 20,
+      // VS Code rounds it.
+      this.page.locator(`[style*="width: ${Math.floor(width / 10)}"] > ${SIDE_BAR}`),
       `a side bar of ${width} pixels`,
     );
   }
 
   lens(text) {
-    return this.page.locator(".codelens-decoration a", { hasText: text }).filter({ visible: true });
+    return this.page.locator(`${LENS} a`, { hasText: text }).filter({ visible: true });
   }
 
-  /** Clicks a lens with this text, the uppermost or one below it, once it has come to rest and nothing covers it. */
-  async clickLens(text, index = 0) {
-    const find = () =>
-      this.page.evaluate(
-        ({ wanted, index }) => {
-          const centres = [...document.querySelectorAll(".codelens-decoration a")]
-            .filter((link) => link.textContent.trim() === wanted)
-            .map((link) => ({ link, box: link.getBoundingClientRect() }))
-            // Its end: the beginning may be scrolled out of sight.
-            .map(({ link, box }) => ({ link, x: box.right - 4, y: box.y + box.height / 2 }))
-            .filter(({ link, x, y }) => link.contains(document.elementFromPoint(x, y)))
-            .sort((a, b) => a.y - b.y);
-          return centres[index] === undefined ? undefined : { x: centres[index].x, y: centres[index].y };
-        },
-        { wanted: text, index },
-      );
-    const spot = await until(
-      async () => {
-        const [first, second] = [await find(), await find()];
-        return first !== undefined && first.x === second?.x && first.y === second?.y ? first : undefined;
-      },
-      20 * SECOND,
-      `the lens ${text}`,
-    );
-    await this.page.mouse.click(spot.x, spot.y);
+  /** Clicks the lens with a title beside the one that names an edit, such as `Edit 1/2`, until a state holds. */
+  async clickLens(edit, title, state) {
+    const link = this.page.locator(LENS, { hasText: edit }).locator("a", { hasText: title });
+    await tryUntil(() => link.first().click({ timeout: 5 * SECOND }), state, `the lens ${title} of ${edit}`);
   }
 
-  notification(text) {
-    return this.page.locator(".notification-toast", { hasText: text });
+  /** Clicks a button of a message, which may have gone from its corner into the list of messages. */
+  async clickInMessage(text, button) {
+    const found = this.button(button, this.page.locator(MESSAGE, { hasText: text })).first();
+    if (!(await found.isVisible())) {
+      await this.command("Notifications: Show Notifications");
+    }
+    await found.click({ timeout: 5 * SECOND });
   }
 
   button(text, within = this.page) {
-    return within.locator(".monaco-button", { hasText: new RegExp(`^${text}$`) });
+    return within.locator(BUTTON, { hasText: new RegExp(`^${text}$`) });
   }
 
   status() {
-    return this.page.locator('.statusbar-item[id*="cairn.status"]');
+    return this.page.locator(`${STATUS}[id*="cairn.status"]`);
   }
 
-  /** Shows Cairn's views in place of the Explorer: the plan and the edits, with the conversation folded. */
-  async foldConversation() {
-    await this.status()
-      .first()
-      .waitFor({ timeout: 60 * SECOND });
-    await this.command("Cairn: Show Conversation");
-    await this.composer().waitFor();
-    await this.unfold("Proposed Edits", true);
-    // The editor restores a size that was chosen: half of the height, so that the rows are in sight.
-    const [edits, half] = [this.page.locator('.pane-header[aria-label^="Proposed Edits"]'), 400];
-    await until(
-      async () => {
-        const header = await edits.boundingBox();
-        if (Math.abs(header.y - half) < 20) {
-          return true;
-        }
-        await this.page.mouse.move(header.x + 100, header.y);
-        await this.page.mouse.down();
-        await this.page.mouse.move(header.x + 100, half, { steps: 4 });
-        await this.page.mouse.up();
-        return false;
-      },
-      20 * SECOND,
-      "room for the edits",
-    );
-    await this.unfold("Conversation", false);
-    const explorer = this.page.locator(".part.sidebar");
-    if (await explorer.isVisible()) {
-      await this.command("View: Toggle Primary Side Bar Visibility");
-      await explorer.waitFor({ state: "hidden" });
-    }
+  /** Shows the conversation, with the focus in it if it was out of sight. */
+  async showConversation() {
+    const isShown = () => this.composer().isVisible();
+    await tryUntil(async () => (await isShown()) || this.page.keyboard.press("Control+Alt+a"), isShown, "the conversation");
   }
 
   /** Opens or folds a view. */
   async unfold(view, open) {
-    const header = this.page.locator(`.pane-header[aria-label^="${view}"]`);
-    if ((await header.getAttribute("aria-expanded")) !== String(open)) {
-      await header.locator(".title").click();
-    }
-    await header.and(this.page.locator(`[aria-expanded="${open}"]`)).waitFor();
+    const header = this.viewHeader(view);
+    const is = async () => (await header.getAttribute("aria-expanded")) === String(open);
+    await tryUntil(async () => (await is()) || header.locator(".title").click({ timeout: 5 * SECOND }), is, `the view ${view}`);
   }
 
   /** The page of the conversation view. */
   conversation() {
-    return this.page.frameLocator("iframe.webview").frameLocator("iframe");
+    return this.page.frameLocator(FRAME).frameLocator("iframe");
   }
 
   /** The box in which the user writes. */
@@ -411,17 +685,10 @@ export class Window {
     return this.conversation().locator("[role=article]", { hasText: text });
   }
 
-  /** Waits until so many edits are to be reviewed. */
-  async edits(count) {
-    await this.status()
-      .filter({ hasText: count === 1 ? "1 edit to review" : `${count} edits to review` })
-      .waitFor();
-  }
-
   /** Writes settings into the open settings file, as a person would, and saves it. */
   async addSettings(settings) {
     await this.command("Preferences: Open User Settings (JSON)");
-    await this.page.locator(".view-line", { hasText: "workbench.startupEditor" }).waitFor();
+    await this.page.locator(LINE, { hasText: "workbench.startupEditor" }).waitFor();
     await this.page.keyboard.press("Control+Home");
     await this.page.keyboard.press("ArrowRight");
     await this.page.keyboard.insertText(`${JSON.stringify(settings).slice(1, -1)},`);
@@ -430,13 +697,13 @@ export class Window {
 
   async theme(name) {
     const kind = /High Contrast/.test(name) ? (/Light/.test(name) ? "hc-light" : "hc-black") : /Light/.test(name) ? "vs" : "vs-dark";
-    const list = this.page.locator(".quick-input-widget:visible");
+    const list = this.page.locator(LIST);
     await tryUntil(
       async () => {
         await this.command("Preferences: Color Theme");
         await list.locator("input[type=text]").fill(name, { timeout: 5 * SECOND });
-        await list
-          .locator(`.monaco-list-row[aria-label^="${name}"]`)
+        await this.page
+          .locator(`${ROW}[aria-label^="${name}"]`)
           .first()
           .click({ timeout: 5 * SECOND });
         await list.waitFor({ state: "hidden", timeout: 5 * SECOND });
@@ -488,4 +755,32 @@ async function readStorage({ key, text }) {
     database.close();
   }
   return false;
+}
+
+const KEY_CODES = { ArrowDown: 40, ArrowUp: 38, Enter: 13 };
+
+/** In the page: acts once when an element with a text comes. */
+function watchFor({ within, text, target, named, keys }) {
+  globalThis.acted = false;
+  const look = () => {
+    const found = [...document.querySelectorAll(within)].find((element) => element.textContent.includes(text));
+    if (found === undefined) {
+      return;
+    }
+    const root = keys.length === 0 ? found : document;
+    const aim = [...root.querySelectorAll(target)].find((element) => element.textContent.includes(named));
+    if (aim === undefined) {
+      return;
+    }
+    observer.disconnect();
+    globalThis.acted = true;
+    if (keys.length === 0) {
+      aim.click();
+    }
+    for (const [key, keyCode] of keys) {
+      aim.dispatchEvent(new KeyboardEvent("keydown", { key, code: key, keyCode, bubbles: true, cancelable: true }));
+    }
+  };
+  const observer = new MutationObserver(look);
+  observer.observe(document.body, { subtree: true, childList: true, characterData: true });
 }

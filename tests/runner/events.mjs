@@ -8,6 +8,10 @@ export default async function* events(source) {
     const { name, skip, message, nesting, details } = data ?? {};
     if (type === "test:pass" || type === "test:fail") {
       const error = details.error?.cause ?? details.error;
+      // A scene is counted by its steps, unless its beginning or its end fails.
+      if (details.type === "suite" && (type === "test:pass" || details.error?.failureType === "subtestsFailed")) {
+        continue;
+      }
       const reason = type === "test:fail" ? String(error?.stack ?? error?.message ?? error) : undefined;
       yield line({ type, name, skip, took: details.duration_ms, reason });
     } else if (type === "test:diagnostic" && nesting > 0) {

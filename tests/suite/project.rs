@@ -2,6 +2,7 @@
 
 mod architecture;
 mod editor_words;
+mod end_to_end;
 mod fuzz;
 mod generated;
 mod git_config;
