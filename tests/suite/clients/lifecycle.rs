@@ -3,7 +3,7 @@
 
 use std::{
     process::{ExitStatus, Stdio},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use cairn_protocol::PROTOCOL_VERSION;
@@ -319,21 +319,11 @@ async fn a_tool_sees_the_newest_of_many_changes() {
 #[tokio::test]
 async fn a_cancel_is_answered_at_once_while_a_command_runs() {
     let (work, turn, marker) = BusyDaemon::sleeping(None).await;
-    // What the way there and back takes under the load of this moment.
-    let began = Instant::now();
-    for _ in 0..5 {
-        work.daemon.client.request("agent/state", json!({})).await.unwrap();
-    }
-    let usual = began.elapsed();
-    let began = Instant::now();
     work.daemon.client.request("agent/cancel", turn.clone()).await.unwrap();
-    let answered = began.elapsed();
-    // A command has 1.5 s from TERM to KILL, so one that was waited for would show.
-    let limit = (usual * 4).clamp(Duration::from_millis(100), Duration::from_secs(1));
-    assert!(answered < limit, "{answered:?}, usual {usual:?}");
+    // The command does not listen to TERM, and has 1.5 s from then to KILL.
+    assert!(fixtures::processes(&marker) > 0, "the answer waited for the end of the command");
     assert_eq!(work.end(&turn).await["reason"], "cancelled");
     fixtures::until_gone(&marker).await;
-    assert!(began.elapsed() < LIMIT, "{:?}", began.elapsed());
 }
 
 #[tokio::test]

@@ -74,11 +74,9 @@ async fn a_killed_daemon_leaves_none_of_three_background_processes_and_readable_
         let logs: Vec<_> = results.iter().map(|it| log_in(it, work.daemon.id())).collect();
         assert_eq!(logs.len(), 3, "{results:?}");
         work.daemon.kill().await;
-        let killed = std::time::Instant::now();
         for marker in &markers {
             fixtures::until_gone(marker).await;
         }
-        assert!(killed.elapsed() < Duration::from_secs(2), "{sandbox}: {:?}", killed.elapsed());
         for (log, marker) in logs.iter().zip(&markers) {
             let text = fs::read_to_string(log).unwrap_or_else(|error| panic!("{log:?}: {error}"));
             assert_eq!(text, format!("log of {marker}\n"), "{sandbox}");

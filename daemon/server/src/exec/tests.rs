@@ -7,6 +7,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::*;
 
+/// Deadline for failures: what these commands would wait for takes a day.
+const LONGEST: Duration = Duration::from_secs(60);
+
 fn spec(command: &str) -> CommandSpec {
     CommandSpec {
         command: command.to_owned(),
@@ -79,7 +82,7 @@ async fn a_background_process_neither_delays_nor_survives() {
     assert_eq!(outcome.exit, Exit::Code(0));
     assert_eq!(outcome.output.text(), "started\n");
     assert_eq!(outcome.left_running, 1);
-    assert!(outcome.duration < Duration::from_secs(5), "{:?}", outcome.duration);
+    assert!(outcome.duration < LONGEST, "{:?}", outcome.duration);
     assert_eq!(sleepers("98001"), 0);
 }
 
@@ -122,8 +125,7 @@ async fn a_cancel_leaves_no_survivor() {
         let outcome = running.await.expect("no panic").expect("the shell starts");
         assert_eq!(outcome.exit, Exit::Cancelled, "{command}");
         assert_eq!(sleepers(seconds), 0, "{command}");
-        // Its own limits add up to 2.7 s; `sleep 98010` takes a day.
-        assert!(asked.elapsed() < Duration::from_secs(10), "{command}: {:?}", asked.elapsed());
+        assert!(asked.elapsed() < LONGEST, "{command}: {:?}", asked.elapsed());
     }
 }
 
@@ -191,8 +193,7 @@ async fn without_marks_and_kill_all() {
     }
     let asked = std::time::Instant::now();
     kill_all();
-    // It may take 1 s; what it kills takes a day.
-    assert!(asked.elapsed() < Duration::from_secs(10), "{:?}", asked.elapsed());
+    assert!(asked.elapsed() < LONGEST, "{:?}", asked.elapsed());
     assert_eq!(sleepers("98041"), 0);
     let outcome = running.await.expect("no panic").expect("it had started");
     assert_eq!(outcome.exit, Exit::Signal(9));
