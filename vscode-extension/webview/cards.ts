@@ -21,6 +21,8 @@ export class Cards {
   readonly element = h("div", "cards");
   readonly #cards = new Map<string, Shown>();
   #timer: number | undefined;
+  /** The last card passed the focus on, and the user has done nothing since: it goes to the next card. */
+  #isFocusPassedOn = false;
 
   constructor(
     private readonly post: (message: Approve) => void,
@@ -29,6 +31,9 @@ export class Cards {
     private readonly after: () => void,
   ) {
     document.addEventListener("visibilitychange", () => this.#disarm());
+    for (const action of ["keydown", "pointerdown"]) {
+      document.addEventListener(action, () => (this.#isFocusPassedOn = false), { capture: true });
+    }
     new ResizeObserver(() => this.#disarm()).observe(this.element);
   }
 
@@ -51,6 +56,7 @@ export class Cards {
         this.element.append(shown.element);
         this.announce(`${t("approval")}. ${card.question} ${card.command}`);
         moved = true;
+        hadFocus ||= this.#isFocusPassedOn;
       }
     }
     if (moved) {
@@ -58,6 +64,7 @@ export class Cards {
     }
     if (hadFocus) {
       const [next] = this.#cards.values();
+      this.#isFocusPassedOn = next === undefined;
       if (next === undefined) {
         this.after();
       } else {

@@ -1,5 +1,5 @@
 import { type EditCard, type FromPage, MAX_TEXT } from "../src/conversation/messages";
-import { ARMED_AFTER_MS } from "../src/stores/approval";
+import { arm } from "./arming";
 import { button, h, icon } from "./dom";
 import { counts } from "./items";
 import { t } from "./strings";
@@ -11,14 +11,15 @@ const reasons = new Map<string, string>();
 
 /** Edits of a file that the agent waits for, with their lines and the decisions. */
 export function editCard({ id, question, note, lines, more, added, removed, rev }: EditCard, post: (message: Edit) => void): HTMLElement {
-  const since = performance.now();
   const act = (action: Edit["action"], words = ""): void => {
-    // A click that was meant for what was here before does not count. A written reason was meant.
-    if (action === "open" || words !== "" || performance.now() - since >= ARMED_AFTER_MS) {
+    // A written reason was meant.
+    if (action === "open" || words !== "" || isArmed()) {
       reasons.delete(id);
       post({ type: "edit", action, uri: id, turn: "", rev, words });
     }
   };
+  const decide = [button(t("accept"), "primary", () => act("accept")), button(t("reject"), "secondary", () => act("reject"))];
+  const isArmed = arm(decide);
   const words = h("textarea", "words", {
     rows: "2",
     maxlength: `${MAX_TEXT}`,
@@ -57,8 +58,7 @@ export function editCard({ id, question, note, lines, more, added, removed, rev 
       "div",
       "buttons",
       {},
-      button(t("accept"), "primary", () => act("accept")),
-      button(t("reject"), "secondary", () => act("reject")),
+      ...decide,
       button(t("rejectWhy"), "secondary", () => {
         reasons.set(id, words.value);
         say.hidden = false;

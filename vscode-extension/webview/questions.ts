@@ -1,6 +1,6 @@
 import { type FromPage, MAX_TEXT, type Question } from "../src/conversation/messages";
-import { ARMED_AFTER_MS } from "../src/stores/approval";
 import { oneLine, visible } from "../src/text/display";
+import { arm } from "./arming";
 import { button, h, icon } from "./dom";
 import { renderMarkdown, wordsOf } from "./markdown";
 import { t } from "./strings";
@@ -9,10 +9,8 @@ type Answer = Extract<FromPage, { type: "answer" }>;
 
 /** A question of the agent: answers to choose from, and a box for other words. */
 export function questionCard({ id, text, options }: Question, post: (message: Answer) => void): HTMLElement {
-  const since = performance.now();
   const say = (words: string): void => {
-    // A click that was meant for what was here before does not count.
-    if (performance.now() - since >= ARMED_AFTER_MS) {
+    if (isArmed()) {
       post({ type: "answer", id, words });
     }
   };
@@ -34,6 +32,8 @@ export function questionCard({ id, text, options }: Question, post: (message: An
     own.append(h("span", "faint", { "aria-hidden": "true" }, `${index + 1}`), h("span", "grow", {}, visible(option)));
     return own;
   });
+  const skip = button(t("skip"), "secondary", () => say(""));
+  const isArmed = arm([...choices, skip]);
   const element = h(
     "section",
     "card ask",
@@ -42,13 +42,7 @@ export function questionCard({ id, text, options }: Question, post: (message: An
     h("div", "markdown", {}, renderMarkdown(text)),
     ...(choices.length === 0 ? [] : [h("div", "choices", {}, ...choices)]),
     box,
-    h(
-      "div",
-      "buttons",
-      {},
-      button(t("answer"), "primary", send),
-      button(t("skip"), "secondary", () => say("")),
-    ),
+    h("div", "buttons", {}, button(t("answer"), "primary", send), skip),
     choices.length === 0 ? undefined : h("div", "faint keys", {}, t("answerKeys", choices.length)),
   );
   element.addEventListener("keydown", (event) => {

@@ -1,0 +1,77 @@
+// @vitest-environment jsdom
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+
+import type { Card } from "../../src/conversation/messages";
+import { ARMED_AFTER_MS } from "../../src/stores/approval";
+import { Cards } from "../cards";
+import { editCard } from "../editCards";
+import { questionCard } from "../questions";
+import { setStrings } from "../strings";
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  setStrings({ accept: "Accept", reject: "Reject", rejectSend: "Reject and Send", showEdit: "Show Edit", skip: "Skip", addedRemoved: "{0} {1}" });
+});
+afterEach(() => void vi.useRealTimers());
+
+const named = (card: HTMLElement, name: string) => [...card.querySelectorAll("button")].find(({ textContent }) => textContent.includes(name));
+const disabled = (card: HTMLElement) =>
+  [...card.querySelectorAll<HTMLElement>("[aria-disabled=true]")].map(({ textContent }) => textContent).filter((text) => text !== "");
+
+it("takes an answer to a question once the card was in sight for a moment, and shows that", () => {
+  const post = vi.fn();
+  const card = questionCard({ id: "q", text: "Which?", options: ["Blue", "Red"] }, post);
+  const press = () => card.dispatchEvent(new KeyboardEvent("keydown", { key: "2", altKey: true }));
+  expect(disabled(card)).toEqual(["1Blue", "2Red", "Skip"]);
+  press();
+  named(card, "Blue")?.click();
+  expect(post).not.toHaveBeenCalled();
+  vi.advanceTimersByTime(ARMED_AFTER_MS);
+  expect(disabled(card)).toEqual([]);
+  press();
+  expect(post).toHaveBeenCalledExactlyOnceWith({ type: "answer", id: "q", words: "Red" });
+});
+
+it("takes the decision on an edit once the card was in sight for a moment; one can look at once", () => {
+  const post = vi.fn();
+  const lines = [{ sign: "+" as const, text: "new" }];
+  const card = editCard({ id: "file:///a", question: "Change a?", note: "", lines, more: 0, added: 1, removed: 0, rev: 3 }, post);
+  expect(disabled(card)).toEqual(["Accept", "Reject"]);
+  named(card, "Accept")?.click();
+  card.dispatchEvent(new KeyboardEvent("keydown", { code: "KeyN", altKey: true }));
+  expect(post).not.toHaveBeenCalled();
+  named(card, "Show Edit")?.click();
+  expect(post).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ action: "open" }));
+  vi.advanceTimersByTime(ARMED_AFTER_MS);
+  expect(disabled(card)).toEqual([]);
+  named(card, "Accept")?.click();
+  expect(post).toHaveBeenLastCalledWith(expect.objectContaining({ action: "accept", uri: "file:///a", rev: 3 }));
+});
+
+it("passes the focus of an answered approval to the next one, also if that comes later", () => {
+  vi.stubGlobal(
+    "ResizeObserver",
+    class {
+      observe(): void {}
+    },
+  );
+  const composer = document.createElement("textarea");
+  const cards = new Cards(vi.fn(), vi.fn(), () => composer.focus());
+  document.body.replaceChildren(cards.element, composer);
+  const card = (id: string): Card => ({
+    ...{ id, question: "Run?", asker: "", command: id, folder: "", reason: "", warning: "" },
+    ...{ forSession: "", always: false, change: false, quarantined: false },
+  });
+  const focused = () => document.activeElement?.textContent;
+  cards.update([card("first")]);
+  cards.element.querySelector<HTMLElement>(".card")?.focus();
+  cards.update([]);
+  expect(document.activeElement).toBe(composer);
+  cards.update([card("second")]);
+  expect(focused()).toContain("second");
+
+  cards.update([]);
+  composer.dispatchEvent(new KeyboardEvent("keydown", { key: "a", bubbles: true }));
+  cards.update([card("third")]);
+  expect(document.activeElement, "news do not take the focus from one who writes").toBe(composer);
+});
