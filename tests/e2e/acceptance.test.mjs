@@ -7,7 +7,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import { tryUntil, until } from "./editor.mjs";
-import { SECOND, model, now, processes, scene, step, view, window, workspace } from "./harness.mjs";
+import { SECOND, model, now, processes, scene, send, step, view, window, workspace } from "./harness.mjs";
 import { countOf, edits, message, nothingCut } from "./look.mjs";
 import { editFile } from "./model.mjs";
 import { DRAFTS } from "./window.mjs";
@@ -38,13 +38,6 @@ async function prepare(folder) {
     await writeFile(join(folder, name), lines(count, "old"));
   }
   return {};
-}
-
-/** Sends a message by keyboard. */
-async function send(text) {
-  await window.composer().fill(text);
-  await window.composer().press("Enter");
-  return await model.next();
 }
 
 /** A task in the middle of its answer, with a half-written message that is stored. */

@@ -126,9 +126,7 @@ scene("the conversation without a mouse, and without a screen", { model: true },
     await window.article("Heading").waitFor();
     await window.composer().fill("Fail");
     await key("Enter");
-    const { response } = await model.next();
-    response.writeHead(401, { "content-type": "application/json" });
-    response.end(JSON.stringify({ error: { message: "Incorrect API key." } }));
+    (await model.next()).refuse("Incorrect API key.");
     await window.article("Failed").last().waitFor();
     const folds = view.locator(".fold[aria-expanded=false]:visible");
     for (let left = await folds.count(); left > 0; left -= 1) {
@@ -146,6 +144,6 @@ scene("the conversation without a mouse, and without a screen", { model: true },
     if (process.env.UPDATE_EXPECT !== undefined) {
       await writeFile(NAMES, `${names}\n`);
     }
-    assert.equal(`${names}\n`, await readFile(NAMES, "utf8"), "UPDATE_EXPECT=1 writes the names anew");
+    assert.equal(`${names}\n`, await readFile(NAMES, "utf8"), "UPDATE_EXPECT=1 writes the names again");
   });
 });

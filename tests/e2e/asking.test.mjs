@@ -97,7 +97,7 @@ scene("the first task", { model: { key: KEY, isChosen: false } }, () => {
     await key("Enter");
   });
 
-  step("the conversation comes into view, the focus and the Explorer stay, and the walkthrough knows what was done", async () => {
+  step("the conversation comes into view, the focus and the Explorer stay, and the walkthrough marks its first steps", async () => {
     const request = await model.next();
     assert.ok(words(request).includes(QUESTION));
     await window.article(QUESTION).waitFor();

@@ -3,16 +3,11 @@
 
 import assert from "node:assert/strict";
 
-import { model, scene, step, view, window } from "./harness.mjs";
+import { model, scene, send, step, view, window } from "./harness.mjs";
 import { asked, listed, press, unasked } from "./look.mjs";
 
 const banner = (words) => view.locator(".banner", { hasText: words });
 let running;
-
-async function send(text) {
-  await window.composer().fill(text);
-  await window.composer().press("Enter");
-}
 
 async function openSession(words) {
   await window.command("Cairn: Open Session");
@@ -25,13 +20,11 @@ async function openSession(words) {
 
 scene("a session in the background", { model: true, conversation: "shown" }, () => {
   step("a session is opened while the task of another one runs", async () => {
-    await send("First of all");
-    await (await model.next()).say("First answer.");
+    await (await send("First of all")).say("First answer.");
     await window.article("First answer.").waitFor();
     await window.command("Cairn: New Task");
     await view.locator(".empty h2").waitFor();
-    await send("Count to ten");
-    running = await model.next();
+    running = await send("Count to ten");
     running.begin(running.eventsOfWords("One, two, ", "three, "));
     await window.article("One, two, three,").waitFor();
     await openSession("First of all");
@@ -53,13 +46,12 @@ scene("a session in the background", { model: true, conversation: "shown" }, () 
   });
 
   step("a task of the session in view runs beside it", async () => {
-    await send("Once more");
-    await (await model.next()).say("Second answer.");
+    await (await send("Once more")).say("Second answer.");
     await window.article("Second answer.").waitFor();
     await banner("“Count to ten” is running.").waitFor();
   });
 
-  step("the running session comes back with the words so far, and goes on", async () => {
+  step("the running session is opened again with the words so far, and goes on", async () => {
     await banner("“Count to ten” is running.").getByRole("button", { name: "Open" }).press("Enter");
     await window.article("One, two, three,").waitFor();
     await banner("is running").waitFor({ state: "detached" });

@@ -43,7 +43,7 @@ const give = (type, files, texts = {}) =>
     { type, files, texts },
   );
 
-/** Sends what is in the box; returns the request. */
+/** Sends the text of the box; returns the request. */
 async function send(words) {
   if (words !== undefined) {
     await window.composer().click();
@@ -84,7 +84,7 @@ scene("a message without a model", { model: { isChosen: false }, conversation: "
   });
 });
 
-scene("what is attached to a message", { model: true, conversation: "shown" }, () => {
+scene("attachments of a message", { model: true, conversation: "shown" }, () => {
   step("the active file is a chip that one key leaves out", async () => {
     await window.open("src/cart.mjs");
     await key("Control+Alt+a");
@@ -115,7 +115,7 @@ scene("what is attached to a message", { model: true, conversation: "shown" }, (
     await window.article("Round the sums").locator(".chip", { hasText: "src/pricing.mjs" }).waitFor();
   });
 
-  step("a long paste and an image become chips, and reach the model; what is none is refused in words", async () => {
+  step("a long paste and an image become chips, and reach the model; a file that is no image is refused in words", async () => {
     await window.composer().fill("Kept");
     await give("drop", [{ name: "evil.png", base64: btoa("<svg onload=alert(1)>") }]);
     await view.getByRole("alert").filter({ hasText: "evil.png is not a PNG, JPEG, WebP or GIF image" }).waitFor();
@@ -143,7 +143,7 @@ scene("what is attached to a message", { model: true, conversation: "shown" }, (
     await pasteBoth("later.png", LARGER);
     await window.stored(DRAFTS, "later.png");
     await window.reload();
-    // VS Code may have forgotten what was in sight.
+    // VS Code may have forgotten which views were in sight.
     await window.showConversation();
     await chip("Pasted text (60 lines)").waitFor({ timeout: 60 * SECOND });
     await chip("later.png").waitFor();
@@ -187,7 +187,7 @@ scene("what is attached to a message", { model: true, conversation: "shown" }, (
   });
 });
 
-/** Removes what is in the composer. */
+/** Empties the composer. */
 async function clear() {
   await window.composer().fill("");
   await tryUntil(

@@ -5,7 +5,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import { until } from "./editor.mjs";
-import { SECOND, model, now, scene, state, step, view, window, workspace } from "./harness.mjs";
+import { SECOND, model, now, scene, send, state, step, view, window, workspace } from "./harness.mjs";
 import { cursor, nothingCut, noTab, said as saidByStatus, tab, text as textInFront } from "./look.mjs";
 import { editFile } from "./model.mjs";
 import { DRAFTS, EDITORS } from "./window.mjs";
@@ -18,18 +18,6 @@ const bash = (command) => ({ name: "bash", arguments: { command } });
 const key = (name) => window.page.keyboard.press(name);
 const focused = (locator) => locator.and(view.locator(":focus"));
 const draft = (text) => until(async () => (await window.composer().inputValue()) === text, 20 * SECOND, `the draft ${text}`);
-
-async function send(text) {
-  await window.composer().fill(text);
-  await key("Enter");
-  return await model.next();
-}
-
-/** Answers with an error that trying again may mend. */
-function refuse({ response }) {
-  response.writeHead(401, { "content-type": "application/json" });
-  response.end(JSON.stringify({ error: { message: "Incorrect API key." } }));
-}
 
 const TRACEBACK = [
   "Traceback (most recent call last):",
@@ -241,14 +229,14 @@ scene("a task in the conversation", { model: true, conversation: "shown" }, () =
   });
 
   step("a failed task shows the reason, and can be tried again", async () => {
-    refuse(await send("Fail once"));
+    (await send("Fail once")).refuse("Incorrect API key.");
     const failed = window.article("Failed").last();
     await failed.filter({ hasText: "Incorrect API key" }).waitFor();
     await window.screenshot("34 conversation failed");
     await button("Try Again", failed).click();
     await (await model.next()).say("This time it worked.");
     await window.article("This time it worked.").waitFor();
-    refuse(await send("Fail again"));
+    (await send("Fail again")).refuse("Incorrect API key.");
     await button("Try Again", window.article("Failed").last()).waitFor();
     assert.equal(await button("Try Again").count(), 1, "only the newest end offers what can be done");
     await window.sideBarWidth(240);
@@ -270,7 +258,7 @@ scene("the conversation in a view, after a reload, and in a tab", { model: true,
     await window.composer().fill("a half-written repl");
     await window.stored(DRAFTS, "a half-written repl");
     await window.reload();
-    // VS Code may have forgotten what was in sight.
+    // VS Code may have forgotten which views were in sight.
     await window.showConversation();
     await window.article("Tell me a long story").waitFor();
     await draft("a half-written repl");

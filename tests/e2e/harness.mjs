@@ -124,6 +124,13 @@ export async function task(text = "Change it") {
   return await model?.next();
 }
 
+/** Sends a message in the conversation by keyboard; returns the request to the model. */
+export async function send(text) {
+  await window.composer().fill(text);
+  await window.composer().press("Enter");
+  return await model.next();
+}
+
 /** A task in which the model makes these calls. */
 export async function taskWith(...calls) {
   await (await task()).call(...calls);

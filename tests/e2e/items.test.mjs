@@ -5,7 +5,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import { until } from "./editor.mjs";
-import { SECOND, model, scene, state, step, view, window, workspace } from "./harness.mjs";
+import { SECOND, model, scene, send, state, step, view, window, workspace } from "./harness.mjs";
 import { asked, cursor, nothingCut, edits, message, text } from "./look.mjs";
 import { editFile } from "./model.mjs";
 
@@ -16,12 +16,6 @@ const button = (name, within = view) => within.getByRole("button", { name, exact
 const armed = (name) => button(name).and(view.locator(":not([aria-disabled])"));
 const editRow = (state) => view.locator(`.edit[aria-label^='Edited ${PRICING}'][aria-label$='${state}']`);
 const edit = (from, to) => editFile(PRICING, from, to);
-
-async function send(text) {
-  await window.composer().fill(text);
-  await window.composer().press("Enter");
-  return model.next();
-}
 
 scene("the items of a conversation", { model: true, conversation: "shown" }, () => {
   step("what was read and searched is one row, and each path opens its lines", async () => {

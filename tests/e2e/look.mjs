@@ -10,7 +10,6 @@ const messageWith = ({ messages = [] }, words) => messages.find(({ text }) => ha
 
 /** A message, until it is answered or put away. */
 export const message = (words) => state((now) => messageWith(now, words), `the message ${words}`);
-export const noMessage = (words) => state((now) => messageWith(now, words) === undefined, `no message ${words}`);
 
 /** A text that the status bar shows for a moment. */
 export const said = (words) => state((now) => now.said.find((text) => has(text, words)), `the words ${words}`);

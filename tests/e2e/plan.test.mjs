@@ -14,14 +14,15 @@ const closed = (row) => window.closed(row);
 const copied = (text, what) => until(async () => (await window.clipboard()) === text, 5 * SECOND, what);
 const key = (name) => window.page.keyboard.press(name);
 
-/** The script stands at this command. */
-const waits = (command) => state(({ approvals }) => approvals.some((asked) => asked.command === command), `the question about ${command}`);
+/** The script stands at this command, and the row is drawn: VS Code undoes the folding of a row that it is drawing. */
+const question = (command) => plan(`Approval needed. Run a command: ${command}`);
+const waits = (command) => question(command).waitFor();
 
 /** Answers the question at which the script stands, and lets it go on. */
 async function answer(command, button) {
   await waits(command);
   await window.rowAction(
-    plan(`Approval needed. Run a command: ${command}`),
+    question(command),
     button === "Deny" ? "Deny" : "Allow Once",
     async () => !now().approvals.some((asked) => asked.command === command),
   );
@@ -225,7 +226,7 @@ scene("long plans, and plans of other words", { script: "plan-blocked", conversa
 
   step("a reloaded window restores the plan and the conversation, and can continue", async () => {
     await window.reload();
-    // VS Code may have forgotten what was in sight.
+    // VS Code may have forgotten which views were in sight.
     await window.showConversation();
     await closed(root("5 of 20 done, interrupted, 15 open")).waitFor();
     await window.command("Cairn: Open Conversation as Text");

@@ -5,26 +5,14 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 
-import { tryUntil, until } from "./editor.mjs";
-import { SECOND, model, now, scene, state, step, view, window, workspace } from "./harness.mjs";
-import { nothingCut, message, status } from "./look.mjs";
+import { until } from "./editor.mjs";
+import { SECOND, model, now, scene, send, state, step, view, window, workspace } from "./harness.mjs";
+import { edits, message, nothingCut, status } from "./look.mjs";
 import { editFile } from "./model.mjs";
 
 const card = (text) => view.locator(".ask", { hasText: text });
 const ask = (question, options) => ({ name: "ask_user", arguments: { question, ...(options && { options }) } });
 const decision = () => view.locator(".card", { hasText: "Change README.md?" });
-
-async function send(text) {
-  await window.composer().fill(text);
-  await window.composer().press("Enter");
-  return await model.next();
-}
-
-/** Presses a key on a card until it is answered: a card counts once it was in sight for a moment. */
-async function answer(card, key, isAnswered) {
-  await card.focus();
-  await tryUntil(async () => (await isAnswered()) || card.press(key, { timeout: SECOND }), isAnswered, `the answer ${key}`);
-}
 
 scene("questions of the agent", { model: true, conversation: "shown" }, () => {
   step("a question is a card whose answers are chosen by keyboard", async () => {
@@ -33,7 +21,9 @@ scene("questions of the agent", { model: true, conversation: "shown" }, () => {
     await view.locator(".strip", { hasText: "Answer the question" }).waitFor();
     assert.equal(await view.locator(".ask :focus").count(), 0, "the focus stays where it was");
     await window.screenshot("45 question");
-    await answer(card("Which").getByRole("button", { name: "Red, as the wheels" }), "Alt+2", async () => now().questions.length === 0);
+    await card("Which").locator(".choice:not([aria-disabled])").first().waitFor();
+    await card("Which").press("Alt+2");
+    await state(({ questions }) => questions.length === 0, "no question");
     let request = await model.next();
     assert.match(request.results.at(-1), /answer of the user:\nRed, as the wheels\n/u);
     await card("Which").waitFor({ state: "detached" });
@@ -73,7 +63,9 @@ scene("questions of the agent", { model: true, conversation: "shown" }, () => {
     assert.ok(!now().messages.some(({ text }) => text.includes("The agent waits until")), "what is in view needs no message");
     await window.badge("1").waitFor();
     await window.screenshot("47 edit to decide");
-    await answer(decision(), "Alt+y", async () => now().edits.length === 0);
+    await decision().locator(".primary:not([aria-disabled])").waitFor();
+    await decision().press("Alt+y");
+    await edits(0);
     await (await model.next()).call(editFile("README.md", "# Hello", "# Hello, shop"));
   });
 
@@ -82,7 +74,8 @@ scene("questions of the agent", { model: true, conversation: "shown" }, () => {
     await decision().getByRole("button", { name: "Reject with a Reason…" }).press("Enter");
     await decision().getByLabel("Reason for the agent").fill("Keep it short.");
     await window.screenshot("48 reason");
-    await answer(decision().getByRole("button", { name: "Reject and Send" }), "Enter", async () => now().edits.length === 0);
+    await decision().getByRole("button", { name: "Reject and Send" }).press("Enter");
+    await edits(0);
     const request = await model.next();
     assert.match(JSON.stringify(request.body.messages.slice(-2)), /Keep it short\./u);
     await decision().waitFor({ state: "detached" });

@@ -50,7 +50,7 @@ scene("follow-ups", { script: "queue", conversation: "folded" }, () => {
 
   step("a reloaded window restores the follow-up, which runs when the user starts it", async () => {
     await window.reload();
-    // VS Code may have forgotten what was in sight.
+    // VS Code may have forgotten which views were in sight.
     await window.showConversation();
     await state(({ queue }) => queue?.items[0]?.text === "Do the third", "the restored follow-up");
     await queued("Do the third, paused").waitFor();

@@ -1,29 +1,25 @@
-// `make recording`: the short recording of the README. Runs the sample task in VS Code, by keyboard, and
-// takes a picture after each thing that a user sees.
+// `make recording`: the pictures of the README. Runs the sample task in VS Code, by keyboard, and takes a picture
+// after each thing that a user sees for the recording, and one in a light and a dark theme at the first question.
 
 import { execFile } from "node:child_process";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 
-import { ensureEditor, freshCopy, privateHome, replay, repository, sample, startEditor, temporaryFolder } from "./editor.mjs";
+import { ensureEditor, freshCopy, openFolder, privateHome, replay, repository, sample, startEditor, temporaryFolder } from "./editor.mjs";
 import { openBrowser, openWindow } from "./window.mjs";
 
 const SIZE = { width: 1200, height: 760 };
 /** Time for which a picture is shown, in milliseconds. */
 const [SHORT, LONG] = [900, 2_200];
-const recording = join(repository, "docs/images/tour.webp");
+const images = join(repository, "docs/images");
 
 await ensureEditor((line) => process.stdout.write(`${line}\n`));
 const folder = await temporaryFolder("recording");
 const home = join(folder, "home");
-const editor = await startEditor({
-  workspace: await freshCopy(sample, join(folder, "shop")),
-  home,
-  settings: { "editor.minimap.enabled": false, "editor.cursorBlinking": "solid", "workbench.reduceMotion": "on", "git.enabled": false },
-  machine: { "cairn.model.replayFile": replay("sample") },
-  env: privateHome(home),
-});
+const settings = { "editor.minimap.enabled": false, "editor.cursorBlinking": "solid", "workbench.reduceMotion": "on", "git.enabled": false };
+const machine = { "cairn.model.replayFile": replay("sample") };
+const editor = await startEditor({ workspace: await freshCopy(sample, join(folder, "shop")), home, settings, machine, env: privateHome(home) });
 const browser = await openBrowser();
 const frames = [];
 try {
@@ -81,10 +77,31 @@ try {
     "60",
     ...frames.flatMap(({ path, time }) => ["-d", String(time), path]),
     "-o",
-    recording,
+    join(images, "tour.webp"),
   ]);
+  await picture("Light Modern", "review.png");
+  await picture("Dark Modern", "review-dark.png");
 } finally {
   await browser.close();
   await editor.stop();
   await rm(folder, { recursive: true, force: true, maxRetries: 5 });
+}
+
+/** The sample task at its question about a command, in a window of its own. */
+async function picture(theme, name) {
+  const workspace = await freshCopy(sample, join(folder, theme, "shop"));
+  const { url } = await openFolder(editor.place, { workspace, settings: { ...settings, "workbench.colorTheme": theme }, machine });
+  const window = await openWindow(await browser.newContext(), url, { width: 1400, height: 860 });
+  await window.status().first().waitFor();
+  await window.open("src/cart.mjs");
+  await window.command("View: Toggle Primary Side Bar Visibility");
+  await window.showConversation();
+  await window.sideBarWidth(440);
+  await window.composer().fill("Find out why the tests fail, and fix it");
+  await window.composer().press("Enter");
+  await window.conversation().getByRole("button", { name: "Allow Once" }).and(window.conversation().locator(":not([aria-disabled])")).waitFor();
+  await window.zone("let sum = 0;").waitFor();
+  await window.page.mouse.move(500, 500);
+  await window.page.screenshot({ path: join(images, name) });
+  await window.leave();
 }

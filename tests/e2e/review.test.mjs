@@ -136,7 +136,7 @@ scene("steering what runs", { script: "plan-blocked", conversation: "folded" }, 
     await status("replay");
     await text(/❯ Go on then/u);
     await task("After the restart");
-    await text(/❯ After the restart[^]*\? /u);
+    await text(/❯ Go on then[^]*❯ After the restart[^]*\? /u);
     await window.command("Cairn: Cancel Task");
     await text(/❯ After the restart[^]*■ Cancelled/u);
   });

@@ -23,7 +23,7 @@ const LONGEST = 15 * 60 * 1_000;
 
 const started = performance.now();
 const files = await named(process.argv.slice(2));
-const workers = Number(process.env.CAIRN_WORKERS) || availableParallelism();
+const workers = Number(process.env.CAIRN_WORKERS) || Math.min(4, availableParallelism());
 const alone = Boolean(process.env.CAIRN_E2E_ALONE);
 await forgetPictures();
 if (!alone) {

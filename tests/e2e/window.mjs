@@ -162,6 +162,7 @@ export class Window {
     const row = this.page.locator(`${ROW}.focused[aria-label^="${name}"]`);
     await this.#pick("Control+p", path, row, () => this.page.keyboard.press("Enter"));
     await this.page.locator(`.tab.active[data-resource-name="${name}"]`).waitFor();
+    await this.focusEditor();
   }
 
   /** Puts the cursor into a line of the active editor. */
