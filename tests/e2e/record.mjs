@@ -69,6 +69,8 @@ try {
     await shown(SHORT);
   }
   await shown(LONG);
+  await picture("Light Modern", "review.png");
+  await picture("Dark Modern", "review-dark.png");
   await promisify(execFile)("img2webp", [
     "-loop",
     "0",
@@ -79,8 +81,6 @@ try {
     "-o",
     join(images, "tour.webp"),
   ]);
-  await picture("Light Modern", "review.png");
-  await picture("Dark Modern", "review-dark.png");
 } finally {
   await browser.close();
   await editor.stop();
