@@ -94,7 +94,7 @@ scene("the first task", { model: { key: KEY, isChosen: false } }, () => {
     await key("Escape");
     await window.command("Agent: run task");
     await value(QUESTION);
-    await key("Enter");
+    await window.answer("New Task", QUESTION);
   });
 
   step("the conversation comes into view, the focus and the Explorer stay, and the walkthrough marks its first steps", async () => {

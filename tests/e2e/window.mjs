@@ -183,7 +183,9 @@ export class Window {
       async () => {
         try {
           await this.page.keyboard.press(key);
-          await input.fill(text, { timeout: 5 * SECOND });
+          await input.waitFor({ timeout: 5 * SECOND });
+          // Not with the keyboard: an editor that takes the focus at this moment would get the text.
+          await input.evaluate(enter, text);
           await row.waitFor({ timeout: 5 * SECOND });
           await choose();
           return true;
@@ -735,6 +737,12 @@ export class Window {
     await mkdir(artifacts, { recursive: true });
     await this.page.screenshot({ path: join(artifacts, `${name}.png`) });
   }
+}
+
+/** In the page: gives a box a text, as typing it would. */
+function enter(box, text) {
+  box.value = text;
+  box.dispatchEvent(new Event("input", { bubbles: true }));
 }
 
 /** In the page: true if an entry of VS Code's storage contains a text. */
