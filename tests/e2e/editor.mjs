@@ -2,9 +2,9 @@
 // its own, so that the user's editor is not touched. `make run` and the end-to-end tests share it.
 
 import { execFile, spawn } from "node:child_process";
-import { createHash } from "node:crypto";
+import { createHash, randomInt } from "node:crypto";
 import { once } from "node:events";
-import { access, constants, cp, mkdir, mkdtemp, readFile, readdir, rename, rm, stat, writeFile } from "node:fs/promises";
+import { access, constants, cp, mkdir, mkdtemp, readFile, readdir, rename, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { homedir, tmpdir } from "node:os";
 import { basename, delimiter, dirname, join, resolve } from "node:path";
@@ -21,10 +21,13 @@ const NODE = "24.21.0";
 export { repository };
 export const sample = join(repository, "tests/sample");
 export const replay = (name) => join(repository, "tests/replays", `${name}.json`);
+/** Where Node keeps the code that it has compiled for the editors of tests. */
+const compiled = join(repository, "target/compiled");
 export const vsix = join(repository, "vscode-extension/cairn.vsix");
 
 const editorHome = join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "cairn", `vscode-${CODE_SERVER}`);
 const editorNode = join(editorHome, "node_modules/node/bin/node");
+const editorExtensions = join(editorHome, "node_modules/code-server/lib/vscode/extensions");
 const editorEntry = join(editorHome, "node_modules/code-server/out/node/entry.js");
 
 /** Settings of a quiet window: no welcome, no chat, no update, nothing that asks or moves. */
@@ -43,6 +46,9 @@ const QUIET = {
   "window.confirmBeforeClose": "never",
   "files.autoSave": "off",
 };
+
+/** VS Code's own extensions that tests need. Every window loads the descriptions of all: 100 of them cost it a second. */
+const BUILT_IN = ["git", "git-base", "javascript", "json", "json-language-features", "markdown-basics", "python", "theme-defaults", "theme-seti"];
 
 /** A folder is not trusted until somebody says so, and nobody is asked at the start. */
 const ASKS_FOR_TRUST = {
@@ -88,8 +94,9 @@ export async function startEditor({ workspace, settings, machine, ...options }) 
  * @param {object} [options.env]      environment of the extension and the daemon, over this one
  * @param {string} [options.extension] another package than Cairn's
  * @param {boolean} [options.trusted] whether the editor trusts every folder, or asks for it
+ * @param {string[]} [options.builtIn] the only extensions of VS Code's own that the editor has
  */
-export async function startServer({ home, env = {}, extension = vsix, trusted = true }) {
+export async function startServer({ home, env = {}, extension = vsix, trusted = true, builtIn }) {
   const data = join(home, "data");
   const extensions = join(home, "extensions");
   const config = join(home, "config.yaml");
@@ -104,6 +111,7 @@ export async function startServer({ home, env = {}, extension = vsix, trusted = 
       editorEntry,
       ...["--auth", "none", "--bind-addr", `127.0.0.1:${port}`, "--config", config],
       ...["--user-data-dir", data, "--extensions-dir", extensions],
+      ...(builtIn === undefined ? [] : ["--builtin-extensions-dir", await onlyBuiltIn(builtIn, join(home, "built-in"))]),
       ...["--disable-telemetry", "--disable-update-check", ...(trusted ? ["--disable-workspace-trust"] : [])],
     ],
     // A group of its own: ended whole, with the extension host and the daemon in it.
@@ -198,6 +206,13 @@ async function unpacked(extension) {
   });
 }
 
+/** A folder with these extensions of VS Code alone. */
+async function onlyBuiltIn(names, folder) {
+  await mkdir(folder, { recursive: true });
+  await Promise.all(names.map((name) => symlink(join(editorExtensions, name), join(folder, name))));
+  return folder;
+}
+
 const HOME_FOLDERS = { CONFIG: ".config", DATA: ".local/share", STATE: ".local/state", CACHE: ".cache" };
 
 /**
@@ -216,7 +231,12 @@ export function privateHome(home) {
  */
 export function startTestServer(home, statePort, trusted = true) {
   const noKeys = { ANTHROPIC_API_KEY: "", OPENAI_API_KEY: "", ANTHROPIC_BASE_URL: "", OPENAI_BASE_URL: "" };
-  return startServer({ home, trusted, env: { ...privateHome(home), ...noKeys, CAIRN_E2E: String(statePort ?? "") } });
+  return startServer({
+    home,
+    trusted,
+    builtIn: BUILT_IN,
+    env: { ...privateHome(home), ...noKeys, CAIRN_E2E: String(statePort ?? ""), NODE_COMPILE_CACHE: compiled },
+  });
 }
 
 /** Removes what Cairn keeps in a private home: sessions, rules, caches. */
@@ -333,11 +353,24 @@ async function writeJson(path, value) {
   await rename(temporary, path);
 }
 
+/** Ports that no system gives to an outgoing connection, which could take one before its listener does. */
+const PORTS = [20_000, 32_768];
+
+/** A port at which nothing listens. */
 export async function freePort() {
-  const probe = createServer().listen(0, "127.0.0.1");
-  await once(probe, "listening");
-  const { port } = probe.address();
-  probe.close();
-  await once(probe, "close");
-  return port;
+  for (;;) {
+    const probe = createServer().listen(randomInt(...PORTS), "127.0.0.1");
+    try {
+      await once(probe, "listening");
+    } catch (error) {
+      if (error.code !== "EADDRINUSE") {
+        throw error;
+      }
+      continue;
+    }
+    const { port } = probe.address();
+    probe.close();
+    await once(probe, "close");
+    return port;
+  }
 }

@@ -157,9 +157,6 @@ async function begin({ script, model: played, reports: isReported = true, truste
       "editor.cursorBlinking": "solid",
       "editor.minimap.enabled": false,
       "git.enabled": false,
-      "js/ts.tsserver.automaticTypeAcquisition.enabled": false,
-      // Nothing here needs the types of a program.
-      "js/ts.tsserver.useSyntaxServer": "always",
       ...(played?.isChosen === false ? {} : model?.settings),
       ...(await prepare(workspace)),
     },

@@ -23,7 +23,11 @@ const ARGUMENTS = [
   "--disable-background-networking",
   "--disable-component-update",
   "--disable-sync",
+  // A script that is compiled while it arrives is not taken from the cache of compiled code.
+  "--disable-features=ScriptStreaming",
 ];
+/** A page of the editor's server without a window. */
+const NO_WINDOW = "/healthz";
 /** Parts of a window that stay in the browser, apart from the cache of VS Code's own files. */
 const LEFT_BEHIND = "local_storage,indexeddb,cookies,file_systems";
 
@@ -71,11 +75,15 @@ const labelled = (title) => `.action-label[aria-label^="${title}"]`;
 const headerOf = (view) => `.pane-header[aria-label^="${view}"]`;
 const rowsOf = (view) => `.pane:has(${headerOf(view)}) [role=treeitem]`;
 
-/** Opens a window of the editor in a page that has no memory of an earlier one. */
+/**
+ * Opens a window of the editor that has no memory of an earlier one. The page is that of the window before: its process
+ * has VS Code's code compiled.
+ */
 export async function openWindow(context, url, { width = 1280, height = 800 } = {}) {
   const { origin } = new URL(url);
-  await Promise.all(context.pages().map((page) => page.goto("about:blank")));
-  const page = await context.newPage();
+  const [page = await context.newPage(), ...others] = context.pages();
+  await Promise.all(others.map((other) => other.close()));
+  await page.goto(origin + NO_WINDOW);
   page.setDefaultTimeout(20 * SECOND);
   await page.setViewportSize({ width, height });
   await page.emulateMedia({ reducedMotion: "reduce" });
@@ -83,7 +91,6 @@ export async function openWindow(context, url, { width = 1280, height = 800 } = 
   const devtools = await context.newCDPSession(page);
   await devtools.send("Storage.clearDataForOrigin", { origin, storageTypes: LEFT_BEHIND });
   await devtools.detach();
-  await Promise.all(context.pages().map((other) => other === page || other.close()));
   const window = new Window(page, context);
   await window.load(() => page.goto(url));
   return window;
@@ -97,7 +104,7 @@ export class Window {
 
   /** Leaves the editor, which ends what it runs for this window. */
   async leave() {
-    await Promise.all(this.context.pages().map((page) => page.goto("about:blank").catch(() => {})));
+    await Promise.all(this.context.pages().map((page) => page.goto(new URL(page.url()).origin + NO_WINDOW).catch(() => {})));
   }
 
   /** The page goes and comes again: extension and daemon with it. */
