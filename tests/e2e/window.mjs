@@ -1,10 +1,12 @@
 // A window of the editor as a person uses it: keys, clicks, and what can be seen. Knows VS Code's page and
 // where Cairn's parts are in it. Every wait is for something visible.
 
+import { once } from "node:events";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 
 import { chromium, errors } from "playwright-core";
+import WebSocket from "ws";
 
 import { artifacts } from "../runner/verdict.mjs";
 import { findChromium, freePort, tryUntil, until } from "./editor.mjs";
@@ -26,6 +28,8 @@ const ARGUMENTS = [
   // A script that is compiled while it arrives is not taken from the cache of compiled code.
   "--disable-features=ScriptStreaming",
 ];
+/** Beginning of the browser's copies of what a window and its server say to each other, which no test reads. */
+const NOT_READ = Buffer.from('{"method":"Network.webSocketFrame');
 /** A page of the editor's server without a window. */
 const NO_WINDOW = "/healthz";
 /** Parts of a window that stay in the browser, apart from the cache of VS Code's own files. */
@@ -47,7 +51,18 @@ export async function startBrowser(profile) {
 
 /** A connection to a browser that was started with `startBrowser`, also by another process. */
 export async function connectBrowser(address) {
-  const browser = await chromium.connectOverCDP(address);
+  const { webSocketDebuggerUrl } = await (await fetch(`${address}/json/version`)).json();
+  // Playwright would have each message compressed, which costs both ends more than all else that they do.
+  const socket = new WebSocket(webSocketDebuggerUrl, { perMessageDeflate: false });
+  await once(socket, "open");
+  const transport = { send: (message) => socket.send(JSON.stringify(message)), close: () => socket.close() };
+  socket.on("message", (message) => {
+    if (!message.subarray(0, NOT_READ.length).equals(NOT_READ)) {
+      transport.onmessage(JSON.parse(message));
+    }
+  });
+  socket.on("close", () => transport.onclose?.());
+  const browser = await chromium.connectOverCDP(transport);
   return { context: browser.contexts()[0], close: () => browser.close() };
 }
 
