@@ -21,7 +21,7 @@ const NODE = "24.21.0";
 export { repository };
 export const sample = join(repository, "tests/sample");
 export const replay = (name) => join(repository, "tests/replays", `${name}.json`);
-/** Where Node keeps the code that it has compiled for the editors of tests. */
+/** The folder of Node's compiled code for the editors of tests. */
 const compiled = join(repository, "target/compiled");
 export const vsix = join(repository, "vscode-extension/cairn.vsix");
 
