@@ -7,7 +7,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import { tryUntil, until } from "./editor.mjs";
-import { SECOND, model, now, processes, scene, send, step, view, window, workspace } from "./harness.mjs";
+import { SECOND, model, now, processes, scene, send, step, setTheme, view, window, workspace } from "./harness.mjs";
 import { countOf, edits, message, nothingCut } from "./look.mjs";
 import { editFile } from "./model.mjs";
 import { DRAFTS } from "./window.mjs";
@@ -131,7 +131,7 @@ scene("what a crash leaves", { model: true, conversation: "shown", prepare }, ()
     await window.composer().fill("half a word");
     await window.sideBarWidth(240);
     for (const theme of ["Dark Modern", "Light Modern", "Dark High Contrast", "Light High Contrast"]) {
-      await window.theme(theme);
+      await setTheme(theme);
       await nothingCut(view, theme);
       await window.screenshot(`acceptance 05 ${theme}`);
     }

@@ -7,7 +7,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 
 import { repository, until } from "./editor.mjs";
-import { SECOND, model, scene, step, view, window } from "./harness.mjs";
+import { SECOND, model, scene, step, setTheme, view, window } from "./harness.mjs";
 import { edits, inFront } from "./look.mjs";
 import { editFile } from "./model.mjs";
 
@@ -34,7 +34,7 @@ async function faults() {
 
 async function assertClean(state) {
   for (const theme of THEMES) {
-    await window.theme(theme);
+    await setTheme(theme);
     assert.deepEqual(await faults(), [], `${state} in ${theme}`);
   }
 }

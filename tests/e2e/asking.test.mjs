@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { readdir } from "node:fs/promises";
 
 import { tryUntil } from "./editor.mjs";
-import { model, now, scene, state, step, window, workspace } from "./harness.mjs";
+import { model, now, scene, state, step, setTheme, window, workspace } from "./harness.mjs";
 import { asked, listed, noTab, press, status, text } from "./look.mjs";
 
 const KEY = "key-of-the-tests";
@@ -32,7 +32,7 @@ scene("the first task", { model: { key: KEY, isChosen: false } }, () => {
     await window.page.setViewportSize({ width: 1600, height: 800 });
     await walkthrough();
     for (const theme of ["Light Modern", "Dark High Contrast", "Dark Modern"]) {
-      await window.theme(theme);
+      await setTheme(theme);
       for (const [at, name] of ["model", "run", "review", "keys"].entries()) {
         await window.walkthroughStep(at).click();
         const picture = window.walkthroughPicture(name);

@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 
-import { model, scene, send, step, view, window } from "./harness.mjs";
+import { model, scene, send, step, setTheme, view, window } from "./harness.mjs";
 import { asked, listed, press, unasked } from "./look.mjs";
 
 const banner = (words) => view.locator(".banner", { hasText: words });
@@ -32,7 +32,7 @@ scene("a session in the background", { model: true, conversation: "shown" }, () 
     assert.equal(await window.article("One, two").count(), 0, "nothing of the running session");
     await banner("“Count to ten” is running.").waitFor();
     await window.sideBarWidth(240);
-    await window.theme("Dark Modern");
+    await setTheme("Dark Modern");
     await window.screenshot("background-02 narrow");
   });
 

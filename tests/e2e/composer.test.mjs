@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 
 import { tryUntil, until } from "./editor.mjs";
-import { SECOND, model, scene, state, step, view, window } from "./harness.mjs";
+import { SECOND, model, scene, state, step, setTheme, view, window } from "./harness.mjs";
 import { asked, nothingCut, press, status, text, unasked } from "./look.mjs";
 import { DRAFTS } from "./window.mjs";
 
@@ -165,7 +165,7 @@ scene("attachments of a message", { model: true, conversation: "shown" }, () => 
   });
 
   step("at 240 pixels, and in a light theme, no chip is cut off", async () => {
-    await window.theme("Light Modern");
+    await setTheme("Light Modern");
     await window.sideBarWidth(240);
     await give("paste", [{ name: "a-screenshot-with-a-name-that-is-far-too-long-for-the-view.png", base64: PIXEL }]);
     await chip("a-screenshot").waitFor();
@@ -178,7 +178,7 @@ scene("attachments of a message", { model: true, conversation: "shown" }, () => 
     await option(/^Problems/).waitFor({ state: "hidden" });
     // Escape closes the list, and nothing else.
     await draft("See @");
-    await window.theme("Dark Modern");
+    await setTheme("Dark Modern");
     await window.composer().click();
     await key("End");
     await type(" and @c");

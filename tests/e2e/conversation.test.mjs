@@ -5,7 +5,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import { until } from "./editor.mjs";
-import { SECOND, model, now, scene, send, state, step, view, window, workspace } from "./harness.mjs";
+import { SECOND, model, now, scene, send, state, step, setTheme, view, window, workspace } from "./harness.mjs";
 import { cursor, nothingCut, noTab, said as saidByStatus, tab, text as textInFront } from "./look.mjs";
 import { editFile } from "./model.mjs";
 import { DRAFTS, EDITORS } from "./window.mjs";
@@ -241,7 +241,7 @@ scene("a task in the conversation", { model: true, conversation: "shown" }, () =
     assert.equal(await button("Try Again").count(), 1, "only the newest end offers what can be done");
     await window.sideBarWidth(240);
     for (const theme of ["Dark Modern", "Light Modern", "Dark High Contrast", "Light High Contrast"]) {
-      await window.theme(theme);
+      await setTheme(theme);
       await nothingCut(view, theme);
       await window.screenshot(`36 conversation ${theme}`);
     }

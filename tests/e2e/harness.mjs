@@ -30,6 +30,9 @@ export let home;
 let place;
 let reports;
 let editor;
+/** Settings that the scene has changed, and those of them that are its theme. */
+let changed;
+let colors;
 let broken;
 /** Names of the steps of the scene that is being described. */
 let described = [];
@@ -106,14 +109,31 @@ export function statePort() {
   return reports.port;
 }
 
-/** Changes the settings of the machine over those of the start. */
+/** Changes the settings of the machine over those of the start. The theme stays. */
 export function configure(settings) {
-  return editor.configure(settings);
+  changed = { ...settings, ...colors };
+  return editor.configure(changed);
+}
+
+/** Themes by the names that VS Code shows, with their ids and kinds. */
+const THEMES = {
+  "Light Modern": ["Light Modern", "vs"],
+  "Dark Modern": ["Dark Modern", "vs-dark"],
+  "Dark High Contrast": ["Default High Contrast", "hc-black"],
+  "Light High Contrast": ["Default High Contrast Light", "hc-light"],
+};
+
+/** Changes the theme: one of `THEMES`. */
+export async function setTheme(name) {
+  const [id, kind] = THEMES[name];
+  colors = { "workbench.colorTheme": id };
+  await configure(changed);
+  await window.colored(kind);
 }
 
 /** Has later tasks play another script, with other settings beside it. */
 export async function play(name, settings = {}) {
-  await editor.configure({ "cairn.model.replayFile": replay(name), ...settings });
+  await configure({ "cairn.model.replayFile": replay(name), ...settings });
   await state((now) => now.model?.replay && now.model.name === `${name}.json`, `the replay ${name}`);
 }
 
@@ -140,6 +160,7 @@ export async function taskWith(...calls) {
 
 async function begin({ script, model: played, reports: isReported = true, trusted = true, conversation = "hidden", prepare = () => ({}) }, ends) {
   broken = false;
+  changed = colors = {};
   window = undefined;
   await ensureEditor((line) => process.stderr.write(`${line}\n`));
   const folder = await temporaryFolder("e2e");

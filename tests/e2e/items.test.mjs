@@ -5,7 +5,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import { until } from "./editor.mjs";
-import { SECOND, model, scene, send, state, step, view, window, workspace } from "./harness.mjs";
+import { SECOND, model, scene, send, state, step, setTheme, view, window, workspace } from "./harness.mjs";
 import { asked, cursor, nothingCut, edits, message, text } from "./look.mjs";
 import { editFile } from "./model.mjs";
 
@@ -118,7 +118,7 @@ scene("the items of a conversation", { model: true, conversation: "shown" }, () 
     await row.filter({ hasText: "the end" }).waitFor();
     await window.article("It ended.").waitFor();
     await window.sideBarWidth(240);
-    await window.theme("Light Modern");
+    await setTheme("Light Modern");
     await nothingCut(view, "nothing is wider than the view");
     await window.screenshot("43 items narrow");
   });

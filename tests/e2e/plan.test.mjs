@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 
 import { until } from "./editor.mjs";
-import { SECOND, now, play, scene, state, step, task, window } from "./harness.mjs";
+import { SECOND, now, play, scene, state, step, task, setTheme, window } from "./harness.mjs";
 import { asked, edits, inFront, message, status, text } from "./look.mjs";
 
 const plan = (spoken) => window.row("Plan", spoken);
@@ -75,7 +75,7 @@ scene("the plan of a task", { script: "plan", conversation: "folded" }, () => {
       ["Dark High Contrast", "high contrast"],
       ["Dark Modern", "dark"],
     ]) {
-      await window.theme(theme);
+      await setTheme(theme);
       await window.screenshot(`plan-04 ${name}`);
     }
   });

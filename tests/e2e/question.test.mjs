@@ -6,7 +6,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import { until } from "./editor.mjs";
-import { SECOND, model, now, scene, send, state, step, view, window, workspace } from "./harness.mjs";
+import { SECOND, model, now, scene, send, state, step, setTheme, view, window, workspace } from "./harness.mjs";
 import { edits, message, nothingCut, status } from "./look.mjs";
 import { editFile } from "./model.mjs";
 
@@ -47,7 +47,7 @@ scene("questions of the agent", { model: true, conversation: "shown" }, () => {
     await card("Really?").waitFor();
     await window.sideBarWidth(240);
     await nothingCut(view, "nothing is wider than the view");
-    await window.theme("Dark Modern");
+    await setTheme("Dark Modern");
     await window.screenshot("46 question narrow");
     await view.getByRole("button", { name: "Stop" }).click();
     await card("Really?").waitFor({ state: "detached" });

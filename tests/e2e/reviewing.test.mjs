@@ -7,7 +7,7 @@ import { join } from "node:path";
 
 import { tryUntil, until } from "./editor.mjs";
 import { countOf, edits, inFront, lens, press, tab, text, zone } from "./look.mjs";
-import { SECOND, now, scene, state, step, taskWith, window } from "./harness.mjs";
+import { SECOND, now, scene, state, step, taskWith, setTheme, window } from "./harness.mjs";
 import { editFile } from "./model.mjs";
 
 const COUNT = 40;
@@ -63,12 +63,12 @@ scene("edits in the text", { model: true, conversation: "folded", prepare }, () 
       ["Dark High Contrast", "high contrast"],
       ["Light High Contrast", "light high contrast"],
     ]) {
-      await window.theme(theme);
+      await setTheme(theme);
       await window.coloredCode(window.zone("")).first().waitFor();
       await window.lens("Accept").first().waitFor();
       await window.screenshot(`reviewing-01 ${name}`);
     }
-    await window.theme("Dark Modern");
+    await setTheme("Dark Modern");
   });
 
   step("the removed word can be read by the keyboard", async () => {

@@ -720,22 +720,9 @@ export class Window {
     await this.page.keyboard.press("Control+s");
   }
 
-  async theme(name) {
-    const kind = /High Contrast/.test(name) ? (/Light/.test(name) ? "hc-light" : "hc-black") : /Light/.test(name) ? "vs" : "vs-dark";
-    const list = this.page.locator(LIST);
-    await tryUntil(
-      async () => {
-        await this.command("Preferences: Color Theme");
-        await list.locator("input[type=text]").fill(name, { timeout: 5 * SECOND });
-        await this.page
-          .locator(`${ROW}[aria-label^="${name}"]`)
-          .first()
-          .click({ timeout: 5 * SECOND });
-        await list.waitFor({ state: "hidden", timeout: 5 * SECOND });
-      },
-      this.page.locator(`.monaco-workbench.${kind}`),
-      `the theme ${name}`,
-    );
+  /** Waits until a theme of this kind colors the window: `vs`, `vs-dark`, `hc-black`, `hc-light`. */
+  async colored(kind) {
+    await this.page.locator(`.monaco-workbench.${kind}`).waitFor();
   }
 
   /** Tooltip of a row. Hovers again if the row was drawn again meanwhile. */
