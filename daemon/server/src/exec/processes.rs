@@ -15,10 +15,10 @@ mod windows;
 pub(super) use output_pipe::{OutputReader, output_of};
 #[cfg(unix)]
 pub(super) use unix::Group;
-#[cfg(target_os = "linux")]
-pub(super) use unix::guard;
 #[cfg(unix)]
 pub use unix::kill_all;
+#[cfg(target_os = "linux")]
+pub(super) use unix::{guard, stat};
 #[cfg(windows)]
 pub(super) use windows::Group;
 #[cfg(windows)]

@@ -114,6 +114,12 @@ async fn a_cancel_leaves_no_survivor() {
         ("(setsid bash -c 'sleep 98013 & disown' &) ; sleep 98013", "98013"),
         ("setsid bash -c 'trap \"\" TERM HUP; sleep 98014; true' & sleep 98014", "98014"),
         ("exec >&- 2>&-; sleep 98015", "98015"),
+        // A process whose name is no text.
+        (
+            "d=$(mktemp -d); trap 'rm -r $d; exit' TERM; ln -s $(command -v sleep) $d/$'\\377'; \
+             setsid bash -c 'exec -a sleep $0 98016' $d/$'\\377' & wait",
+            "98016",
+        ),
     ] {
         let cancel = CancellationToken::new();
         let running = tokio::spawn(run(spec(command), cancel.clone()));

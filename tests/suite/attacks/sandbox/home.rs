@@ -1,5 +1,7 @@
 //! Home folder in the sandbox: tokens and sockets in it cannot be reached.
 
+use std::{ffi::OsStr, os::unix::ffi::OsStrExt};
+
 use super::*;
 use crate::attacks::{put, ran};
 
@@ -263,6 +265,9 @@ async fn no_socket_of_the_user_is_reached() {
         let listener = UnixListener::bind(&elsewhere).unwrap();
         listener.set_nonblocking(true).unwrap();
         let mut all = vec![(elsewhere, listener)];
+        // The kernel's list of sockets is no text then.
+        let odd = test.root.path().join(OsStr::from_bytes(b"\xff"));
+        let _odd = UnixListener::bind(odd).unwrap();
         all.extend(
             [".docker/run/docker.sock", ".1password/agent.sock", "s.sock", ".local/share/pnpm/s"]
                 .map(bind),

@@ -33,6 +33,8 @@ use crate::exec::{
 pub(in crate::exec) mod guard;
 #[cfg(target_os = "linux")]
 mod proc;
+#[cfg(target_os = "linux")]
+pub(in crate::exec) use proc::stat;
 mod spawner;
 
 /// Kills all processes of all commands, and prevents new ones. Called when the daemon ends. Blocks for

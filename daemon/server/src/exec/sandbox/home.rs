@@ -170,8 +170,12 @@ fn hide_paths(
 /// Hides listening sockets at visible paths, because a read-only mount does not prevent a connection.
 /// Sockets in writable folders stay.
 fn hide_sockets(found: &mut SandboxPaths) {
-    use std::os::unix::fs::FileTypeExt;
-    let Ok(table) = fs::read_to_string("/proc/net/unix") else { return };
+    use std::{
+        ffi::OsStr,
+        os::unix::{ffi::OsStrExt, fs::FileTypeExt},
+    };
+    // Names of sockets may be no text.
+    let Ok(table) = fs::read("/proc/net/unix") else { return };
     let inside = |list: &[PathBuf], path: &Path| list.iter().any(|at| path.starts_with(at));
     let is_harmless = |path: &Path| {
         let hidden = found.home.as_ref().is_some_and(|home| path.starts_with(&home.at));
@@ -180,10 +184,11 @@ fn hide_sockets(found: &mut SandboxPaths) {
             || !inside(&found.shown, path) && (hidden || inside(&found.temporary, path))
     };
     // `Num RefCount Protocol Flags Type St Inode Path`
-    let names = table.lines().skip(1).filter_map(|line| line.split_whitespace().nth(7));
+    let names = table
+        .split(|&byte| byte == b'\n')
+        .filter_map(|line| line.windows(2).position(|two| two == b" /").map(|at| &line[at + 1..]));
     let real: Vec<PathBuf> = names
-        .filter(|name| name.starts_with('/'))
-        .filter_map(|name| Path::new(name).canonicalize().ok())
+        .filter_map(|name| Path::new(OsStr::from_bytes(name)).canonicalize().ok())
         .filter(|path| fs::symlink_metadata(path).is_ok_and(|data| data.file_type().is_socket()))
         .collect();
     let elsewhere = found.placed.iter().flat_map(|placed| {

@@ -23,7 +23,7 @@ use rustix::{
 };
 
 use super::{exit_report::writer, landlock_seccomp};
-use crate::exec::command::Exit;
+use crate::exec::{command::Exit, processes::stat};
 
 /// Limit of processes for the superuser, to whom the kernel's limit does not apply. Checked at
 /// intervals.
@@ -170,10 +170,10 @@ fn count_other_processes() -> usize {
     let Ok(entries) = fs::read_dir("/proc") else { return 0 };
     entries
         .flatten()
-        .filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok())
+        .filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok())
         .filter(|&pid| pid > 1)
-        .filter(|pid| {
-            let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        .filter(|&pid| {
+            let stat = stat(pid).unwrap_or_default();
             let state = stat.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next());
             !matches!(state, None | Some('Z' | 'X'))
         })

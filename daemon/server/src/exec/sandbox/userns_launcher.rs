@@ -290,8 +290,8 @@ fn mount_proc() -> anyhow::Result<()> {
 
 /// Makes all mounts read-only that the plan does not make writable.
 fn make_read_only(plan: &MountPlan) -> anyhow::Result<()> {
-    let table = fs::read_to_string("/proc/self/mountinfo")?;
-    for (at, flags) in table.lines().filter_map(mount_of) {
+    let table = fs::read("/proc/self/mountinfo")?;
+    for (at, flags) in table.split(|&byte| byte == b'\n').filter_map(mount_of) {
         if !plan.is_read_only(&at) {
             continue;
         }
@@ -314,18 +314,18 @@ fn make_read_only(plan: &MountPlan) -> anyhow::Result<()> {
 
 /// Parses a line of `/proc/self/mountinfo`: `id parent device root path options …`. Returns the path
 /// and the options that a remount must repeat to keep them.
-fn mount_of(line: &str) -> Option<(PathBuf, MountFlags)> {
-    let mut fields = line.split(' ').skip(4);
+fn mount_of(line: &[u8]) -> Option<(PathBuf, MountFlags)> {
+    let mut fields = line.split(|&byte| byte == b' ').skip(4);
     let (path, options) = (fields.next()?, fields.next()?);
     let mut flags = MountFlags::empty();
-    for option in options.split(',') {
+    for option in options.split(|&byte| byte == b',') {
         flags |= match option {
-            "nosuid" => MountFlags::NOSUID,
-            "nodev" => MountFlags::NODEV,
-            "noexec" => MountFlags::NOEXEC,
-            "noatime" => MountFlags::NOATIME,
-            "nodiratime" => MountFlags::NODIRATIME,
-            "relatime" => MountFlags::RELATIME,
+            b"nosuid" => MountFlags::NOSUID,
+            b"nodev" => MountFlags::NODEV,
+            b"noexec" => MountFlags::NOEXEC,
+            b"noatime" => MountFlags::NOATIME,
+            b"nodiratime" => MountFlags::NODIRATIME,
+            b"relatime" => MountFlags::RELATIME,
             _ => MountFlags::empty(),
         };
     }
@@ -333,10 +333,10 @@ fn mount_of(line: &str) -> Option<(PathBuf, MountFlags)> {
 }
 
 /// Decodes a path in `/proc/self/mountinfo`, where blanks are octal numbers.
-fn unescape(path: &str) -> PathBuf {
+fn unescape(path: &[u8]) -> PathBuf {
     use std::os::unix::ffi::OsStringExt;
     let mut bytes = Vec::with_capacity(path.len());
-    let mut rest = path.as_bytes();
+    let mut rest = path;
     while let Some((&byte, after)) = rest.split_first() {
         let octal = after
             .get(..3)
@@ -452,10 +452,10 @@ mod tests {
 
     #[test]
     fn a_line_of_mountinfo_is_parsed() {
-        let line = "36 35 98:0 /r /mnt\\0402\\134 rw,noatime,nosuid master:1 - ext3 /dev/root rw";
+        let line = b"36 35 98:0 /r /\xff\\0402\\134 rw,noatime,nosuid master:1 - ext3 /dev/root rw";
         let (path, flags) = mount_of(line).unwrap();
-        assert_eq!(path, Path::new("/mnt 2\\"));
+        assert_eq!(path.as_os_str().as_encoded_bytes(), b"/\xff 2\\");
         assert_eq!(flags, MountFlags::NOATIME | MountFlags::NOSUID);
-        assert_eq!(mount_of("36 35"), None);
+        assert_eq!(mount_of(b"36 35"), None);
     }
 }

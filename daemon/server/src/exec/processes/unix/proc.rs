@@ -44,9 +44,8 @@ impl Process {
     /// Kills the process if it still exists. True if it is dead.
     pub(super) fn kill_and_check(&self) -> bool {
         let pid = self.pid.as_raw_pid();
-        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
         // Another start time: the process is gone, and its number was given to another one.
-        let Some(now) = parse(pid, &stat).filter(|now| now.started == self.started) else {
+        let Some(now) = read(pid).filter(|now| now.started == self.started) else {
             return true;
         };
         now.kill_and_reap();
@@ -135,9 +134,19 @@ fn all() -> Vec<Process> {
         .filter_map(|entry| {
             let name = entry.ok()?.file_name();
             let pid: i32 = name.to_str()?.parse().ok()?;
-            parse(pid, &fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+            read(pid)
         })
         .collect()
+}
+
+fn read(pid: i32) -> Option<Process> {
+    parse(pid, &stat(pid)?)
+}
+
+/// Contents of `/proc/PID/stat`. A process chooses its name, which may be no text: as an error it would
+/// hide the process.
+pub(in crate::exec) fn stat(pid: i32) -> Option<String> {
+    Some(String::from_utf8_lossy(&fs::read(format!("/proc/{pid}/stat")).ok()?).into_owned())
 }
 
 /// Parses `/proc/PID/stat`: `pid (name) state ppid pgrp session …`, the start time as the 22nd
