@@ -7,6 +7,7 @@
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { availableParallelism } from "node:os";
 import { createInterface } from "node:readline";
 import { stripVTControlCharacters } from "node:util";
 
@@ -14,7 +15,8 @@ import { conclude } from "./verdict.mjs";
 
 const started = performance.now();
 const chosen = process.argv.slice(2);
-const first = await cargoTest([]);
+// Most tests wait for processes for half of their time.
+const first = await cargoTest([`--test-threads=${2 * availableParallelism()}`]);
 let [again, missing] = [{ passed: 0, failed: [] }, false];
 if (first.failed.length > 0) {
   console.log(`\nOnce more, alone: ${first.failed.map(({ name }) => name).join(", ")}`);
