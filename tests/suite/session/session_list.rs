@@ -230,9 +230,12 @@ async fn the_list_gives_state_last_line_edits_and_queue_of_sessions() {
     other.finish();
 
     test.cancel(&second).await;
+    let facts_of = |listed: &[SessionSummary], session_id: &str| {
+        facts(listed.iter().find(|it| it.session_id == session_id).unwrap())
+    };
     let stopped = |listed: &[SessionSummary]| {
-        let found = listed.iter().find(|it| it.session_id == second.session_id);
-        assert_eq!(facts(found.unwrap()), (SessionState::Ended, Some(EndReason::Cancelled), 0, 1));
+        let found = facts_of(listed, &second.session_id);
+        assert_eq!(found, (SessionState::Ended, Some(EndReason::Cancelled), 0, 1));
     };
     stopped(&all(&test.editor).await);
     // From disk, for the session that is not restored.
@@ -240,7 +243,8 @@ async fn the_list_gives_state_last_line_edits_and_queue_of_sessions() {
     let test = test.restart().await;
     let listed = all(&test.editor).await;
     stopped(&listed);
-    assert_eq!(facts(&listed[0]), (SessionState::Ended, Some(EndReason::Completed), 2, 0));
+    let completed = facts_of(&listed, &first.session_id);
+    assert_eq!(completed, (SessionState::Ended, Some(EndReason::Completed), 2, 0));
     test.finish().await;
 }
 
