@@ -51,7 +51,7 @@ scene("a session in the background", { model: true, conversation: "shown" }, () 
     await banner("“Count to ten” is running.").waitFor();
   });
 
-  step("the running session is opened again with the words so far, and goes on", async () => {
+  step("the running session is reopened with the answer so far, and continues", async () => {
     await banner("“Count to ten” is running.").getByRole("button", { name: "Open" }).press("Enter");
     await window.article("One, two, three,").waitFor();
     await banner("is running").waitFor({ state: "detached" });

@@ -115,7 +115,7 @@ scene("attachments of a message", { model: true, conversation: "shown" }, () => 
     await window.article("Round the sums").locator(".chip", { hasText: "src/pricing.mjs" }).waitFor();
   });
 
-  step("a long paste and an image become chips, and reach the model; a file that is no image is refused in words", async () => {
+  step("a long paste and an image become chips, and reach the model; a file that is not an image is refused with a reason", async () => {
     await window.composer().fill("Kept");
     await give("drop", [{ name: "evil.png", base64: btoa("<svg onload=alert(1)>") }]);
     await view.getByRole("alert").filter({ hasText: "evil.png is not a PNG, JPEG, WebP or GIF image" }).waitFor();

@@ -21,7 +21,7 @@ const NODE = "24.21.0";
 export { repository };
 export const sample = join(repository, "tests/sample");
 export const replay = (name) => join(repository, "tests/replays", `${name}.json`);
-/** The folder of Node's compiled code for the editors of tests. */
+/** Folder of Node's compile cache for the editors of tests. */
 const compiled = join(repository, "target/compiled");
 export const vsix = join(repository, "vscode-extension/cairn.vsix");
 
@@ -47,7 +47,7 @@ const QUIET = {
   "files.autoSave": "off",
 };
 
-/** VS Code's own extensions that tests need. Every window loads the descriptions of all: 100 of them cost it a second. */
+/** Built-in extensions of VS Code that the tests need. Every window loads the manifests of all: all 100 take a second. */
 const BUILT_IN = ["git", "git-base", "javascript", "json", "json-language-features", "markdown-basics", "python", "theme-defaults", "theme-seti"];
 
 /** A folder is not trusted until somebody says so, and nobody is asked at the start. */

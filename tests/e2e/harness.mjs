@@ -30,7 +30,7 @@ export let home;
 let place;
 let reports;
 let editor;
-/** Settings that the scene has changed, and those of them that are its theme. */
+/** Settings that the scene has changed, and the theme among them. */
 let changed;
 let colors;
 let broken;

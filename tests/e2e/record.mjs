@@ -87,7 +87,7 @@ try {
   await rm(folder, { recursive: true, force: true, maxRetries: 5 });
 }
 
-/** The sample task at its question about a command, in a window of its own. */
+/** Takes a picture of the sample task at its question about a command, in a separate window. */
 async function picture(theme, name) {
   const workspace = await freshCopy(sample, join(folder, theme, "shop"));
   const { url } = await openFolder(editor.place, { workspace, settings: { ...settings, "workbench.colorTheme": theme }, machine });

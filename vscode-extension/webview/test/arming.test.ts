@@ -48,7 +48,7 @@ it("takes the decision on an edit once the card was in sight for a moment; one c
   expect(post).toHaveBeenLastCalledWith(expect.objectContaining({ action: "accept", uri: "file:///a", rev: 3 }));
 });
 
-it("passes the focus of an answered approval to the next one, also if that comes later", () => {
+it("moves the focus from an answered approval to the next one, even if that one appears later", () => {
   vi.stubGlobal(
     "ResizeObserver",
     class {

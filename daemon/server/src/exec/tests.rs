@@ -114,7 +114,7 @@ async fn a_cancel_leaves_no_survivor() {
         ("(setsid bash -c 'sleep 98013 & disown' &) ; sleep 98013", "98013"),
         ("setsid bash -c 'trap \"\" TERM HUP; sleep 98014; true' & sleep 98014", "98014"),
         ("exec >&- 2>&-; sleep 98015", "98015"),
-        // A process whose name is no text.
+        // A process whose name is invalid UTF-8.
         (
             "d=$(mktemp -d); trap 'rm -r $d; exit' TERM; ln -s $(command -v sleep) $d/$'\\377'; \
              setsid bash -c 'exec -a sleep $0 98016' $d/$'\\377' & wait",

@@ -265,7 +265,7 @@ async fn no_socket_of_the_user_is_reached() {
         let listener = UnixListener::bind(&elsewhere).unwrap();
         listener.set_nonblocking(true).unwrap();
         let mut all = vec![(elsewhere, listener)];
-        // The kernel's list of sockets is no text then.
+        // Its name makes the kernel's list of sockets invalid UTF-8.
         let odd = test.root.path().join(OsStr::from_bytes(b"\xff"));
         let _odd = UnixListener::bind(odd).unwrap();
         all.extend(

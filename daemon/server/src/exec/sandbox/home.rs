@@ -174,7 +174,7 @@ fn hide_sockets(found: &mut SandboxPaths) {
         ffi::OsStr,
         os::unix::{ffi::OsStrExt, fs::FileTypeExt},
     };
-    // Names of sockets may be no text.
+    // Bytes: the name of one socket may be invalid UTF-8.
     let Ok(table) = fs::read("/proc/net/unix") else { return };
     let inside = |list: &[PathBuf], path: &Path| list.iter().any(|at| path.starts_with(at));
     let is_harmless = |path: &Path| {

@@ -143,8 +143,8 @@ fn read(pid: i32) -> Option<Process> {
     parse(pid, &stat(pid)?)
 }
 
-/// Contents of `/proc/PID/stat`. A process chooses its name, which may be no text: as an error it would
-/// hide the process.
+/// Reads `/proc/PID/stat`. Replaces invalid UTF-8: a process chooses its own name, and a read error would
+/// hide it.
 pub(in crate::exec) fn stat(pid: i32) -> Option<String> {
     Some(String::from_utf8_lossy(&fs::read(format!("/proc/{pid}/stat")).ok()?).into_owned())
 }
