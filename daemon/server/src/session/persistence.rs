@@ -209,28 +209,23 @@ impl Sessions {
 
     /// Writes all queued records to disk and releases the sessions for another process.
     pub(crate) async fn close_journals(&mut self) {
-        let in_view = self.order.last().cloned();
-        let (mut first, mut last) = (Vec::new(), Vec::new());
-        for (id, session) in &mut self.entries {
-            let Some(journal) = session.journal.take() else { continue };
-            if in_view.as_ref() == Some(id) {
-                last.push((journal, Line::Digest(session.digest())));
-            } else {
-                first.push(journal);
+        let journals = self.entries.iter_mut().filter_map(|(id, session)| {
+            let journal = session.journal.take()?;
+            Some((id.clone(), journal))
+        });
+        let (ids, journals): (Vec<SessionId>, Vec<Arc<Writer>>) = journals.unzip();
+        close_all(&journals).await;
+        let (Some(in_view), Some(folder)) = (self.order.last(), self.state_dir.clone()) else {
+            return;
+        };
+        if ids.len() > 1 && ids.contains(in_view) {
+            let in_view = in_view.clone();
+            let marked = move || session_list::mark_newest(&folder, &in_view);
+            match tokio::task::spawn_blocking(marked).await {
+                Ok(Ok(())) | Err(_) => {}
+                Ok(Err(error)) => tracing::warn!("another session may come back: {error}"),
             }
         }
-        close_all(&first).await;
-        // The newest session is the one whose journal was written last. A restored checkpoint may
-        // write to several journals, so the session in view is written last.
-        for (journal, digest) in &last {
-            if !first.is_empty() {
-                let line = serde_json::to_vec(digest).unwrap_or_default();
-                if let Err(refused) = journal.append(line) {
-                    tracing::warn!("another session may come back: {refused}");
-                }
-            }
-        }
-        close_all(&last.into_iter().map(|(journal, _)| journal).collect::<Vec<_>>()).await;
     }
 
     fn on_storage(&self) -> impl Fn(journal::State) + Send + 'static {

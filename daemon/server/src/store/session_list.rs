@@ -88,6 +88,9 @@ const ALWAYS_KEPT: usize = 20;
 /// that is being created.
 const STRAY: Duration = Duration::from_secs(24 * 60 * 60);
 
+/// Difference of two times that every file system keeps apart.
+const STEP: Duration = Duration::from_micros(1);
+
 /// Size of the lines of a fork that are written at once, in bytes.
 const BATCH: usize = 1024 * 1024;
 
@@ -122,6 +125,15 @@ pub fn newest(folder: &Path) -> Option<Newest> {
             None
         }
     }
+}
+
+/// Makes a session the one that was used last. Its last write alone does not: another journal can be
+/// written within the same tick of the clock, or before the clock was set back.
+pub fn mark_newest(folder: &Path, id: &SessionId) -> io::Result<()> {
+    let other = entries(folder)?.into_iter().find(|entry| entry.id != *id);
+    let after_other = other.and_then(|other| other.used.checked_add(STEP));
+    let used = SystemTime::now().max(after_other.unwrap_or(UNIX_EPOCH));
+    journal::set_modified(&sessions::journal_path(folder, id), used)
 }
 
 /// Returns a page of the sessions.
