@@ -69,7 +69,7 @@ async function worker() {
   const statePort = await freePort();
   const server = await startTestServer(join(folder, "home"), statePort);
   servers.add(server);
-  const browser = await startBrowser(join(folder, "profile"));
+  const browser = await startBrowser();
   try {
     await runQueued({ place: server.place, statePort, browser: browser.address });
   } finally {
@@ -152,9 +152,9 @@ async function named(names) {
   if (names.length > 0) {
     return names.map((name) => resolve(name));
   }
-  const all = await readdir(import.meta.dirname);
-  return all
-    .filter((name) => name.endsWith(".test.mjs"))
-    .sort()
-    .map((name) => join(import.meta.dirname, name));
+  const all = (await readdir(import.meta.dirname)).filter((name) => name.endsWith(".test.mjs"));
+  const files = all.map((name) => join(import.meta.dirname, name));
+  const sizes = new Map(await Promise.all(files.map(async (file) => [file, (await stat(file)).size])));
+  // The longest first, so that no worker has a long one left when the others are done.
+  return files.sort((a, b) => sizes.get(b) - sizes.get(a));
 }

@@ -28,47 +28,47 @@ const ARGUMENTS = [
   // Chromium compiles a script while it loads even if its code cache has it: 0.7 s for each window.
   "--disable-features=ScriptStreaming",
 ];
-/** Prefix of the browser's copies of the messages between a window and its server. No test reads them. */
-const NOT_READ = Buffer.from('{"method":"Network.webSocketFrame');
 /** A page of the editor's server without a window. */
 const NO_WINDOW = "/healthz";
 /** Parts of a window that stay in the browser, apart from the cache of VS Code's own files. */
 const LEFT_BEHIND = "local_storage,indexeddb,cookies,file_systems";
 
-/**
- * A browser whose cache stays while it runs: VS Code's own files are loaded and compiled once for all windows.
- *
- * @param {string} profile  folder for what the browser keeps
- */
-export async function startBrowser(profile) {
+/** A browser for several processes: VS Code's own files are loaded and compiled once for all their windows. */
+export async function startBrowser() {
   const port = await freePort();
-  const context = await chromium.launchPersistentContext(profile, {
-    executablePath: await findChromium(),
-    args: [...ARGUMENTS, `--remote-debugging-port=${port}`],
-  });
-  return { address: `http://127.0.0.1:${port}`, close: () => context.close() };
+  const browser = await openBrowser([`--remote-debugging-port=${port}`]);
+  return { address: `http://127.0.0.1:${port}`, close: () => browser.close() };
 }
 
-/** A connection to a browser that was started with `startBrowser`, also by another process. */
+/**
+ * A connection to a browser that was started with `startBrowser`, also by another process.
+ *
+ * Playwright's own connection compresses each message and reads those about the network, among them a copy of each
+ * message between a window and its server: 12 % of the CPU time of a run.
+ */
 export async function connectBrowser(address) {
   const { webSocketDebuggerUrl } = await (await fetch(`${address}/json/version`)).json();
-  // Playwright's own connection compresses each message, which takes 7 % of the CPU time of a run.
   const socket = new WebSocket(webSocketDebuggerUrl, { perMessageDeflate: false });
   await once(socket, "open");
-  const transport = { send: (message) => socket.send(JSON.stringify(message)), close: () => socket.close() };
-  socket.on("message", (message) => {
-    if (!message.subarray(0, NOT_READ.length).equals(NOT_READ)) {
-      transport.onmessage(JSON.parse(message));
-    }
-  });
+  const transport = {
+    send({ id, sessionId, method, ...rest }) {
+      if (method === "Network.enable") {
+        setImmediate(() => transport.onmessage({ id, sessionId, result: {} }));
+      } else {
+        socket.send(JSON.stringify({ id, sessionId, method, ...rest }));
+      }
+    },
+    close: () => socket.close(),
+  };
+  socket.on("message", (message) => transport.onmessage(JSON.parse(message)));
   socket.on("close", () => transport.onclose?.());
   const browser = await chromium.connectOverCDP(transport);
   return { context: browser.contexts()[0], close: () => browser.close() };
 }
 
-/** A browser for one page. */
-export async function openBrowser() {
-  return await chromium.launch({ executablePath: await findChromium(), args: ARGUMENTS });
+/** A browser of this process. */
+export async function openBrowser(further = []) {
+  return await chromium.launch({ executablePath: await findChromium(), args: [...ARGUMENTS, ...further] });
 }
 
 /** Parts of VS Code's page, which its versions may name otherwise. */
