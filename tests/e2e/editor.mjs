@@ -303,12 +303,14 @@ export async function tryUntil(action, state, what, timeout = 30_000) {
   const holds = typeof state === "function" ? state : () => state.first().isVisible();
   let reason = "";
   const attempt = async () => {
-    try {
-      await action();
-    } catch (error) {
-      reason = `. The last try: ${error.message}`;
-    }
-    return await until(holds, PATIENCE, what).catch(() => false);
+    const patience = await action().then(
+      () => PATIENCE,
+      (error) => {
+        reason = `. The last try: ${error.message}`;
+        return 0;
+      },
+    );
+    return await until(holds, patience, what).catch(() => false);
   };
   return await until(attempt, timeout, what).catch((error) => {
     throw new Error(`${error.message}${reason}`);

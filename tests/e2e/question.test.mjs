@@ -49,6 +49,7 @@ scene("questions of the agent", { model: true, conversation: "shown" }, () => {
     await nothingCut(view, "nothing is wider than the view");
     await setTheme("Dark Modern");
     await window.screenshot("46 question narrow");
+    await window.command("Notifications: Clear All Notifications");
     await view.getByRole("button", { name: "Stop" }).click();
     await card("Really?").waitFor({ state: "detached" });
     await window.article("Cancelled").waitFor();

@@ -12,6 +12,8 @@ import { artifacts } from "../runner/verdict.mjs";
 import { findChromium, freePort, tryUntil, until } from "./editor.mjs";
 
 const SECOND = 1_000;
+/** Longest time of an action that comes again if its state does not hold. */
+const ONE_TRY = { timeout: 2 * SECOND };
 
 /** Entries of VS Code's storage: the open tabs, and the state of the extension, which has the drafts. */
 export const EDITORS = "memento/workbench.parts.editor";
@@ -144,7 +146,7 @@ export class Window {
   async command(title) {
     const row = this.page.locator(`${ROW}:is([aria-label="${title}"], [aria-label^="${title},"])`).first();
     // A click on the row itself: Enter might run whatever else has the focus.
-    await this.#pick("F1", `>${title}`, row, () => row.click({ timeout: 5 * SECOND }));
+    await this.#pick("F1", `>${title}`, row, () => row.click(ONE_TRY));
   }
 
   /** Answers an input box that has this title, which closes it. */
@@ -167,7 +169,7 @@ export class Window {
     const row = this.page.locator(ROW, { hasText: label }).first();
     await row.waitFor();
     await tryUntil(
-      () => row.click({ timeout: 2 * SECOND }),
+      () => row.click(ONE_TRY),
       async () => !(await row.isVisible()),
       `the choice of ${label}`,
     );
@@ -205,10 +207,10 @@ export class Window {
       async () => {
         try {
           await this.page.keyboard.press(key);
-          await input.waitFor({ timeout: 5 * SECOND });
+          await input.waitFor(ONE_TRY);
           // Not with the keyboard: an editor that takes the focus at this moment would get the text.
           await input.evaluate(enter, text);
-          await row.waitFor({ timeout: 5 * SECOND });
+          await row.waitFor(ONE_TRY);
           await choose();
           return true;
         } catch (error) {
@@ -264,7 +266,7 @@ export class Window {
 
   /** Selects a row with a click, until it is selected: VS Code ignores a click on a row that it draws again. */
   async select(row) {
-    await tryUntil(() => row.click({ timeout: 5 * SECOND }), this.selected(row), "the selection of a row");
+    await tryUntil(() => row.click(ONE_TRY), this.selected(row), "the selection of a row");
   }
 
   /** Removed text as VS Code shows it. */
@@ -388,7 +390,7 @@ export class Window {
         if (await this.page.locator(MENU).first().isVisible()) {
           await this.page.keyboard.press("Escape");
         }
-        await row.click({ button: "right", timeout: 5 * SECOND });
+        await row.click({ button: "right", ...ONE_TRY });
       },
       entry,
       "the context menu of a row",
@@ -406,8 +408,8 @@ export class Window {
     await action.waitFor({ state: "attached" });
     await tryUntil(
       async () => {
-        await row.hover({ timeout: 2 * SECOND });
-        await action.click({ timeout: 2 * SECOND });
+        await row.hover(ONE_TRY);
+        await action.click(ONE_TRY);
       },
       state ?? (async () => (await action.count()) === 0),
       `the button ${title} of a row`,
@@ -419,8 +421,8 @@ export class Window {
     const header = this.viewHeader(view);
     await tryUntil(
       async () => {
-        await header.hover({ timeout: 5 * SECOND });
-        await header.locator(labelled(title)).click({ timeout: 5 * SECOND });
+        await header.hover(ONE_TRY);
+        await header.locator(labelled(title)).click(ONE_TRY);
       },
       state,
       `${title} in the header of ${view}`,
@@ -430,7 +432,7 @@ export class Window {
   /** Clicks one of the buttons beside the tabs, until a state holds. */
   async editorAction(title, state) {
     const action = this.page.locator(`.editor-actions ${labelled(title)}`).first();
-    await tryUntil(() => action.click({ timeout: 5 * SECOND }), state, `${title} beside the tabs`);
+    await tryUntil(() => action.click(ONE_TRY), state, `${title} beside the tabs`);
   }
 
   /** Clicks a button of several rows in one moment, in the page itself: VS Code uses the elements of rows again. */
@@ -611,7 +613,7 @@ export class Window {
     const expanded = () => row.getAttribute("aria-expanded", { timeout: 5 * SECOND });
     const was = await expanded();
     await tryUntil(
-      async () => (await expanded()) === was && row.locator(".monaco-tl-twistie").click({ timeout: 2 * SECOND }),
+      async () => (await expanded()) === was && row.locator(".monaco-tl-twistie").click(ONE_TRY),
       async () => (await expanded()) !== was,
       "a row that opens or closes",
     );
@@ -662,7 +664,7 @@ export class Window {
   /** Clicks the lens with a title beside the one that names an edit, such as `Edit 1/2`, until a state holds. */
   async clickLens(edit, title, state) {
     const link = this.page.locator(LENS, { hasText: edit }).locator("a", { hasText: title });
-    await tryUntil(() => link.first().click({ timeout: 5 * SECOND }), state, `the lens ${title} of ${edit}`);
+    await tryUntil(() => link.first().click(ONE_TRY), state, `the lens ${title} of ${edit}`);
   }
 
   /** Clicks a button of a message, which may have gone from its corner into the list of messages. */
@@ -692,7 +694,7 @@ export class Window {
   async unfold(view, open) {
     const header = this.viewHeader(view);
     const is = async () => (await header.getAttribute("aria-expanded")) === String(open);
-    await tryUntil(async () => (await is()) || header.locator(".title").click({ timeout: 5 * SECOND }), is, `the view ${view}`);
+    await tryUntil(async () => (await is()) || header.locator(".title").click(ONE_TRY), is, `the view ${view}`);
   }
 
   /** The page of the conversation view. */
@@ -725,21 +727,15 @@ export class Window {
     await this.page.locator(`.monaco-workbench.${kind}`).waitFor();
   }
 
-  /** Tooltip of a row. Hovers again if the row was drawn again meanwhile. */
+  /** Tooltip of a row. */
   async tooltip(row) {
     const hover = this.page.locator(".workbench-hover-container .hover-contents");
-    for (let left = 3; ; left--) {
-      await row.hover();
-      try {
-        await hover.waitFor({ timeout: 5_000 });
-        return hover;
-      } catch (error) {
-        if (left === 0) {
-          throw error;
-        }
-        await this.page.mouse.move(900, 500);
-      }
-    }
+    const leaveAndEnter = async () => {
+      await this.page.mouse.move(900, 500);
+      await row.hover(ONE_TRY);
+    };
+    await tryUntil(leaveAndEnter, hover, "the tooltip of a row");
+    return hover;
   }
 
   async screenshot(name) {
