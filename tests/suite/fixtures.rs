@@ -446,7 +446,8 @@ pub(crate) fn assert_deltas_are_the_text(notices: &[Notice]) {
 pub(crate) fn marker() -> String {
     use std::sync::atomic::{AtomicU32, Ordering};
     static NEXT: AtomicU32 = AtomicU32::new(1);
-    format!("600.{}0{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
+    // All of one length, so that none is a part of another.
+    format!("600.{:07}{:04}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
 /// Living processes with this in their command line.
@@ -460,8 +461,10 @@ pub(crate) fn processes(marker: &str) -> usize {
         .count()
 }
 
+/// Waits until the command runs, not only the shell or the sandbox that starts it.
 pub(crate) async fn until_running(marker: &str) {
-    wait_until(Duration::from_secs(10), || processes(marker) > 0).await;
+    let sleep = format!("sleep\0{marker}");
+    wait_until(Duration::from_secs(10), || processes(&sleep) > 0).await;
 }
 
 /// The promise for everything a turn started.

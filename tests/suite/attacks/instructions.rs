@@ -168,7 +168,7 @@ async fn instructions_written_by_a_command_before_a_kill_are_not_sent() {
                     let (tool, arguments) = run(&command);
                     test.model.push(Response::reply(call("c0", tool, arguments)));
                     test.editor.run_task("Do it").await;
-                    until_running(&format!("sleep\0{marker}")).await;
+                    until_running(&marker).await;
                 } else {
                     test.told([run(command)]).await;
                 }
