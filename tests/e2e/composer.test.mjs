@@ -1,4 +1,4 @@
-// The composer: a message while there is no model, and what can be attached to a message.
+// The composer: what can be attached to a message, and drafts that come from elsewhere.
 
 import assert from "node:assert/strict";
 
@@ -67,22 +67,6 @@ async function pasteBoth(image, base64) {
   await give("paste", [{ name: image, base64 }]);
   await chip(image).waitFor();
 }
-
-scene("a message without a model", { model: { isChosen: false }, conversation: "shown" }, () => {
-  step("a message without a model returns to the composer, and is sent once a model is set up", async () => {
-    await status("no model");
-    await window.composer().fill("Is the total safe?");
-    await window.composer().press("Enter");
-    await asked("The agent needs a model");
-    await key("Escape");
-    await draft("Is the total safe?");
-    await window.screenshot("37 conversation no model");
-    await window.addSettings(model.settings);
-    await press("Your task is kept", "Continue with the Task");
-    await focused(window.composer()).waitFor();
-    await answer(await send(), "It is.");
-  });
-});
 
 scene("attachments of a message", { model: true, conversation: "shown" }, () => {
   step("the active file is a chip that one key leaves out", async () => {

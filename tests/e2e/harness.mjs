@@ -211,7 +211,7 @@ async function openEditor(folder, { trusted, isReported }, ends) {
     place = server.place;
   }
   home = place.home;
-  const browser = isShared ? undefined : await startBrowser();
+  const browser = shared === undefined ? await startBrowser() : undefined;
   ends.push(() => browser?.close());
   const connection = await connectBrowser(browser?.address ?? shared.browser);
   ends.push(() => connection.close());

@@ -4,7 +4,8 @@ import assert from "node:assert/strict";
 import { access, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-import { now, scene, state, step, task, window, workspace } from "./harness.mjs";
+import { connectionsOf } from "./cpu.mjs";
+import { now, processes, scene, state, statePort, step, task, window, workspace } from "./harness.mjs";
 import { asked, edits, status } from "./look.mjs";
 
 async function prepare(folder) {
@@ -21,6 +22,11 @@ scene("a workspace without trust", { script: "sample", trusted: false, prepare }
     await status("workspace not trusted");
     await status("Review mode: ");
     await window.screenshot("trust 01 read-only");
+  });
+
+  step("the extension host has one connection, to the test", () => {
+    // Without a test it has none (`state.test.mjs`).
+    assert.deepEqual(processes("extension host").flatMap(connectionsOf), [statePort()]);
   });
 
   step("without a script there is no model, so a task does not start", async () => {
