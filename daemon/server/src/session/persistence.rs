@@ -220,7 +220,7 @@ impl Sessions {
         };
         if ids.len() > 1 && ids.contains(in_view) {
             let in_view = in_view.clone();
-            let marked = move || session_list::mark_newest(&folder, &in_view);
+            let marked = move || session_list::mark_newest(&folder, &in_view, &ids);
             match tokio::task::spawn_blocking(marked).await {
                 Ok(Ok(())) | Err(_) => {}
                 Ok(Err(error)) => tracing::warn!("another session may come back: {error}"),

@@ -127,13 +127,19 @@ pub fn newest(folder: &Path) -> Option<Newest> {
     }
 }
 
-/// Makes a session the one that was used last. Its last write alone does not: another journal can be
-/// written within the same tick of the clock, or before the clock was set back.
-pub fn mark_newest(folder: &Path, id: &SessionId) -> io::Result<()> {
-    let other = entries(folder)?.into_iter().find(|entry| entry.id != *id);
-    let after_other = other.and_then(|other| other.used.checked_add(STEP));
-    let used = SystemTime::now().max(after_other.unwrap_or(UNIX_EPOCH));
-    journal::set_modified(&sessions::journal_path(folder, id), used)
+/// Makes a session the newest of those that this process has held. Its last write alone does not:
+/// another journal can be written within the same tick of the clock, or before the clock was set
+/// back. A session that another window used later stays the newest of all.
+pub fn mark_newest(folder: &Path, id: &SessionId, held: &[SessionId]) -> io::Result<()> {
+    let mut entries = entries(folder)?.into_iter().filter(|entry| held.contains(&entry.id));
+    match entries.next() {
+        Some(newest) if newest.id != *id => {
+            let used = newest.used.checked_add(STEP).unwrap_or(newest.used);
+            journal::set_modified(&sessions::journal_path(folder, id), used)
+        }
+        // Two times that are equal are in the order of the ids, here and in the list.
+        _ => Ok(()),
+    }
 }
 
 /// Returns a page of the sessions.

@@ -21,6 +21,18 @@ fn left(folder: &Path) -> Vec<String> {
 }
 
 #[test]
+fn a_session_becomes_the_newest_of_one_window_alone() {
+    let folder = folder(&[10; 4]);
+    let held = ["s-1".into(), "s-2".into(), "s-3".into()];
+    mark_newest(folder.path(), &"s-3".into(), &held).unwrap();
+    assert_eq!(left(folder.path()), ["s-0", "s-3", "s-1", "s-2"]);
+    let time = || entries(folder.path()).unwrap()[1].used;
+    let before = time();
+    mark_newest(folder.path(), &"s-3".into(), &held).unwrap();
+    assert_eq!(time(), before, "it is the newest already");
+}
+
+#[test]
 fn the_oldest_sessions_beyond_the_limits_are_removed() {
     for (bytes, kept, kept_bytes, always, expected) in [
         (vec![10; 5], 3, 10_000, 1, 3),
