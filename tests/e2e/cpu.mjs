@@ -15,9 +15,13 @@ export function cpuTimes() {
   return times;
 }
 
-/** Ids of the processes of one kind (`daemon`, `extension host`) that a process started, directly or not. */
+/**
+ * Ids of the processes of one kind (`daemon`, `extension host`) that a process started, directly or not. A process
+ * that starts a program is a copy of itself for a moment, which is not counted.
+ */
 export function processesOf(kind, root) {
-  return started(root).flatMap(({ pid, name }) => (name === kind ? [pid] : []));
+  const found = started(root).filter(({ name }) => name === kind);
+  return found.flatMap(({ pid, parent }) => (found.some((other) => other.pid === parent) ? [] : [pid]));
 }
 
 /** Remote ports of the TCP connections that a process has opened, over IPv4. */
@@ -51,7 +55,7 @@ function started(root = process.pid) {
   const isOurs = (pid) => pid === root || (pid > 1 && isOurs(processes.get(pid)?.parent ?? 0));
   return [...processes]
     .filter(([pid]) => pid !== root && isOurs(pid))
-    .map(([pid, { command, seconds }]) => ({ pid, name: nameOf(command), seconds }));
+    .map(([pid, { command, parent, seconds }]) => ({ pid, parent, name: nameOf(command), seconds }));
 }
 
 /** `window 1.2 s, daemon 0.1 s`: what was used since, the most first. */

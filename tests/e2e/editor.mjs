@@ -63,6 +63,8 @@ export async function ensureEditor(say = () => {}) {
     return;
   }
   say(`Installing VS Code (code-server ${CODE_SERVER}) into ${editorHome}: some minutes, once.`);
+  // What an installation that failed left behind would make this one fail.
+  await rm(editorHome, { recursive: true, force: true });
   await mkdir(editorHome, { recursive: true });
   const manifest = { private: true, dependencies: { "code-server": CODE_SERVER, node: NODE } };
   // Node first: code-server's install scripts must run on the version it asks for.
