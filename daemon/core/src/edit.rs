@@ -5,11 +5,12 @@
 //! only. Never guesses beyond that: a missing or ambiguous passage is an error that names the nearest
 //! lines.
 
+mod kept;
 mod loose;
 
-use std::{collections::HashMap, fmt, ops::Range};
+use std::{collections::HashMap, fmt};
 
-use crate::text::LineEnding;
+use kept::to_lf;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Occurrences {
@@ -54,8 +55,17 @@ pub struct Nearest {
     /// One-based.
     pub first_line: usize,
     pub lines: Vec<String>,
-    /// True if the lines differ from the searched text only in white space.
-    pub only_whitespace: bool,
+    /// First difference, if the lines differ from the searched text only in white space.
+    pub whitespace: Option<Difference>,
+}
+
+/// Characters at the first place where a line differs. `None` is the end of the line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Difference {
+    /// One-based.
+    pub line: usize,
+    pub file: Option<char>,
+    pub old: Option<char>,
 }
 
 pub fn replace(
@@ -65,76 +75,69 @@ pub fn replace(
     occurrences: Occurrences,
 ) -> Result<Replaced, EditError> {
     let old = to_lf(old);
-    let new = to_lf(new);
+    let new = of_model(new);
     if old.is_empty() {
         return Err(EditError::EmptyOld);
     }
     if old == new {
         return Err(EditError::Same);
     }
-    let file = Normalized::new(text);
+    let file = to_lf(text);
     let found: Vec<usize> = match occurrences {
         Occurrences::One => {
-            let mut all = overlapping(&file.text, &old);
+            let mut all = overlapping(&file, &old);
             let starts: Vec<usize> = all.by_ref().take(MAX_LISTED).collect();
             if starts.len() > 1 {
-                let lines = starts.iter().map(|&at| line_of(&file.text, at)).collect();
+                let lines = starts.iter().map(|&at| line_of(&file, at)).collect();
                 return Err(EditError::Ambiguous { count: starts.len() + all.count(), lines });
             }
             starts
         }
-        Occurrences::All => file.text.match_indices(&old).map(|(at, _)| at).collect(),
+        Occurrences::All => file.match_indices(&old).map(|(at, _)| at).collect(),
     };
     if let (Occurrences::One, []) = (occurrences, found.as_slice())
-        && let Some(place) = loose::find(&file.text, &old, &new)
+        && let Some(place) = loose::find(&file, &old, &new)
     {
-        let range = file.original(place.range);
-        let new = with_endings(&place.new, file.endings);
-        let text = [&text[..range.start], &new, &text[range.end..]].concat();
+        let text = kept::replace(text, &file, &[(place.range, &place.new)]);
         return Ok(Replaced { text, count: 1, loose: true });
     }
     if found.is_empty() {
-        return Err(EditError::NotFound { nearest: nearest(&file.text, &old) });
+        return Err(EditError::NotFound { nearest: nearest(&file, &old) });
     }
-
-    // Replace only the difference between old and new, so that a quoted line keeps its ending in a
-    // file with mixed endings.
-    let (prefix, suffix) = common_ends(&old, &new);
-    let inserted = with_endings(&new[prefix..new.len() - suffix], file.endings);
-    let mut out = String::with_capacity(text.len() + inserted.len());
-    let mut copied = 0;
-    for &at in &found {
-        let range = file.original(at + prefix..at + old.len() - suffix);
-        out.push_str(&text[copied..range.start]);
-        out.push_str(&inserted);
-        copied = range.end;
-    }
-    out.push_str(&text[copied..]);
-    Ok(Replaced { text: out, count: found.len(), loose: false })
+    let edits: Vec<_> = found.iter().map(|&at| (at..at + old.len(), new.as_str())).collect();
+    Ok(Replaced { text: kept::replace(text, &file, &edits), count: edits.len(), loose: false })
 }
 
 /// Inserts lines after a line, counted from 1; 0 is the start of the file.
 pub fn insert(text: &str, line: usize, new: &str) -> Result<String, EditError> {
-    let endings = Normalized::new(text).endings;
-    let lines = text.split_inclusive('\n').count();
+    let file = to_lf(text);
+    let lines = file.split_inclusive('\n').count();
     if line > lines {
         return Err(EditError::NoLine { line, lines });
     }
-    let at = text.split_inclusive('\n').take(line).map(str::len).sum();
-    let (before, after) = text.split_at(at);
-    let new = with_endings(&to_lf(new), endings);
-    let end = endings.as_str();
+    let at = file.split_inclusive('\n').take(line).map(str::len).sum();
+    let (before, after) = file.split_at(at);
+    let new = of_model(new);
     let open = !before.is_empty() && !before.ends_with('\n');
     let cut = !new.ends_with('\n') && !after.is_empty();
-    Ok([before, if open { end } else { "" }, &new, if cut { end } else { "" }, after].concat())
+    let break_if = |wanted| if wanted { "\n" } else { "" };
+    let new = [break_if(open), &new, break_if(cut)].concat();
+    Ok(kept::replace(text, &file, &[(at..at, &new)]))
 }
 
-/// Returns `content` with the line endings of `old`, to replace it as a whole.
+/// Returns `content` with the line endings of `old`, to replace it as a whole. Where `old` has only
+/// `\n`, the endings of `content` are meant.
 pub fn rewrite(old: &str, content: &str) -> String {
-    match Normalized::new(old).endings {
-        LineEnding::CrLf => with_endings(&to_lf(content), LineEnding::CrLf),
-        LineEnding::Lf => content.to_owned(),
+    if !old.contains('\r') {
+        return content.to_owned();
     }
+    let lf = to_lf(old);
+    kept::replace(old, &lf, &[(0..lf.len(), &of_model(content))])
+}
+
+/// Returns the text with this line ending in place of each `\r\n`, `\n` and `\r`.
+pub fn with_endings(text: &str, ending: &str) -> String {
+    to_lf(text).replace('\n', ending)
 }
 
 const MAX_LISTED: usize = 10;
@@ -145,46 +148,9 @@ const MAX_SHOWN_LINES: usize = 12;
 /// Minimum similarity of lines that are worth showing.
 const SIMILAR: f64 = 0.5;
 
-/// A text with `\n` endings, and the map to its original bytes.
-struct Normalized {
-    text: String,
-    /// Offsets in `text` of the `\n` that were `\r\n`, ascending.
-    crlf: Vec<usize>,
-    /// Line ending of most lines.
-    endings: LineEnding,
-}
-
-impl Normalized {
-    fn new(original: &str) -> Self {
-        let mut text = String::with_capacity(original.len());
-        let mut crlf = Vec::new();
-        let mut pieces = original.split("\r\n").peekable();
-        while let Some(piece) = pieces.next() {
-            text.push_str(piece);
-            if pieces.peek().is_some() {
-                crlf.push(text.len());
-                text.push('\n');
-            }
-        }
-        let breaks = text.bytes().filter(|&byte| byte == b'\n').count();
-        let endings = if crlf.len() * 2 > breaks { LineEnding::CrLf } else { LineEnding::Lf };
-        Self { text, crlf, endings }
-    }
-
-    /// Maps a range to the original text. An offset before `\r\n` maps to before the `\r`, so that
-    /// no pair is split.
-    fn original(&self, range: Range<usize>) -> Range<usize> {
-        let shift = |at: usize| at + self.crlf.partition_point(|&newline| newline < at);
-        shift(range.start)..shift(range.end)
-    }
-}
-
-fn to_lf(text: &str) -> String {
+/// Text of a model with `\n` for `\r\n`. A `\r` by itself is meant.
+fn of_model(text: &str) -> String {
     text.replace("\r\n", "\n")
-}
-
-fn with_endings(lf: &str, endings: LineEnding) -> String {
-    lf.replace('\n', endings.as_str())
 }
 
 /// Starts of `needle`, overlapping ones included: `aa` occurs twice in `aaa`, which is ambiguous.
@@ -200,17 +166,6 @@ fn overlapping<'a>(text: &'a str, needle: &'a str) -> impl Iterator<Item = usize
 
 fn line_of(text: &str, at: usize) -> usize {
     text[..at].bytes().filter(|&byte| byte == b'\n').count() + 1
-}
-
-/// Number of bytes that two texts share at the start and, in the rest, at the end, on char
-/// boundaries.
-fn common_ends(a: &str, b: &str) -> (usize, usize) {
-    let shared = |pairs: &mut dyn Iterator<Item = (char, char)>| -> usize {
-        pairs.take_while(|(x, y)| x == y).map(|(x, _)| x.len_utf8()).sum()
-    };
-    let prefix = shared(&mut a.chars().zip(b.chars()));
-    let suffix = shared(&mut a[prefix..].chars().rev().zip(b[prefix..].chars().rev()));
-    (prefix, suffix)
 }
 
 /// Finds the lines most like the longest line of `old`, and shows as many as `old` has around it.
@@ -236,15 +191,23 @@ fn nearest(text: &str, old: &str) -> Option<Nearest> {
     let (index, _) = best.filter(|(_, score)| *score >= SIMILAR)?;
     let first = index.saturating_sub(anchor_at);
     let end = (first + wanted.len()).min(lines.len());
+    let found = &lines[first..end];
     let squeeze = |lines: &[&str]| lines.concat().split_whitespace().collect::<String>();
+    let is_whitespace = squeeze(found) == squeeze(&wanted);
+    let cut = |line: &&str| line.chars().take(MAX_COMPARED_CHARS).collect();
     Some(Nearest {
         first_line: first + 1,
-        only_whitespace: squeeze(&lines[first..end]) == squeeze(&wanted),
-        lines: lines[first..end.min(first + MAX_SHOWN_LINES)]
-            .iter()
-            .map(|line| line.chars().take(MAX_COMPARED_CHARS).collect())
-            .collect(),
+        lines: found.iter().take(MAX_SHOWN_LINES).map(cut).collect(),
+        whitespace: first_difference(first + 1, found, &wanted).filter(|_| is_whitespace),
     })
+}
+
+fn first_difference(first_line: usize, file: &[&str], old: &[&str]) -> Option<Difference> {
+    let at = file.iter().zip(old).position(|(file, old)| file != old)?;
+    let (mut file, mut old) = (file[at].chars(), old[at].chars());
+    let mut pairs = std::iter::from_fn(|| Some((file.next(), old.next())));
+    let (file, old) = pairs.find(|(file, old)| file != old)?;
+    Some(Difference { line: first_line + at, file, old })
 }
 
 /// Counts of the pairs of adjacent chars of a line: cheap to compare, and tolerant of small
@@ -295,6 +258,16 @@ fn shown(nearest: Option<&Nearest>) -> String {
     }
 }
 
+fn named(char: Option<char>) -> String {
+    match char {
+        None => "the end of the line".to_owned(),
+        Some(' ') => "a blank".to_owned(),
+        Some('\t') => "a tab".to_owned(),
+        Some(char) if char.is_whitespace() => format!("the character U+{:04X}", u32::from(char)),
+        Some(char) => format!("`{char}`"),
+    }
+}
+
 fn listed(lines: &[usize], count: usize) -> String {
     let mut out = lines.iter().map(usize::to_string).collect::<Vec<_>>().join(", ");
     if count > lines.len() {
@@ -306,12 +279,14 @@ fn listed(lines: &[usize], count: usize) -> String {
 impl fmt::Display for Nearest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let difference =
-            if self.only_whitespace { ", which differs in white space only" } else { "" };
+            if self.whitespace.is_some() { ", which differs in white space only" } else { "" };
         write!(f, " The nearest place{difference}:")?;
         for (index, line) in self.lines.iter().enumerate() {
             write!(f, "\n{}\t{line}", self.first_line + index)?;
         }
-        Ok(())
+        let Some(Difference { line, file, old }) = self.whitespace else { return Ok(()) };
+        let (file, old) = (named(file), named(old));
+        write!(f, "\nIn line {line}, the file has {file} where `old_text` has {old}.")
     }
 }
 
@@ -396,6 +371,26 @@ mod tests {
             "start();\n  let total = compute(items);",
             "x",
             expect![[r#""fn one() {\n    x\n}\n", but for white space"#]],
+        );
+        let spaced = "x = 1\n\u{a0} y = \"a  b\"\nlast  \n";
+        check(
+            spaced,
+            "  y = \"a  b\"",
+            "z",
+            expect![[r#"
+            `old_text` is not in the file. It must match exactly, whitespace included. The nearest place, which differs in white space only:
+            2	  y = "a  b"
+            In line 2, the file has the character U+00A0 where `old_text` has a blank."#]],
+        );
+        check(
+            spaced,
+            "x = 1\n\u{a0} y = \"a b\"",
+            "z",
+            expect![[r#"
+            `old_text` is not in the file. It must match exactly, whitespace included. The nearest place, which differs in white space only:
+            1	x = 1
+            2	  y = "a  b"
+            In line 2, the file has a blank where `old_text` has `b`."#]],
         );
         check(
             text,

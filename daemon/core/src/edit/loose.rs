@@ -1,129 +1,403 @@
 //! Replacement of lines that differ from the given old text only in white space.
 //!
 //! Models miscount indentation, or take tabs for blanks. If the old text fits in exactly one place but
-//! for white space, that place is meant; the new text gets the indentation of the file.
+//! for blanks and tabs, that place is meant. There, only the lines change that differ between the old
+//! and the new text, with the indentation of the file. White space inside quotes counts, and so does
+//! any other character than a blank and a tab. Where the indentation would be a guess, nothing changes.
 
 use std::ops::Range;
 
-/// Lines in the text, and what to put in their place.
+use super::kept;
+
+/// Text from the start of a line to the end of one, and what to put in its place.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Place {
     pub(super) range: Range<usize>,
     pub(super) new: String,
 }
 
-/// Finds the one place whose lines are those of `old` but for white space. `None`: there is none, or
-/// more than one.
+/// Finds the one place whose lines are those of `old` but for blanks and tabs. `None`: there is none,
+/// or more than one, or the new text would be a guess, or it is what is there.
 pub(super) fn find(text: &str, old: &str, new: &str) -> Option<Place> {
-    let wanted: Vec<&str> = old.lines().collect();
-    if !wanted.iter().any(|line| !line.trim().is_empty()) {
+    let old: Vec<&str> = old.lines().collect();
+    if old.iter().all(|line| is_blank(line)) {
         return None;
     }
     let mut lines: Vec<(usize, &str)> = Vec::new();
     let mut at = 0;
     for line in text.split_inclusive('\n') {
-        lines.push((at, line));
+        lines.push((at, line.strip_suffix('\n').unwrap_or(line)));
         at += line.len();
     }
     let same = |window: &&[(usize, &str)]| {
-        window.iter().zip(&wanted).all(|((_, line), wanted)| squeezed(line).eq(squeezed(wanted)))
+        window.iter().zip(&old).all(|((_, line), old)| is_same(old, line))
     };
-    let mut places = lines.windows(wanted.len()).filter(same);
+    let mut places = lines.windows(old.len()).filter(same);
     let (place, None) = (places.next()?, places.next()) else { return None };
     let (first, last) = (place.first()?, place.last()?);
-    let mut end = last.0 + last.1.len();
-    // A text without a line break at its end stands for the line without its own.
-    if !old.ends_with('\n') && last.1.ends_with('\n') {
-        end -= 1;
+    let file: Vec<&str> = place.iter().map(|(_, line)| *line).collect();
+    let new: Vec<&str> = new.lines().collect();
+    let mut range = first.0..last.0 + last.1.len();
+    let new = Lines { old: &old, file: &file }.changed_to(&new)?;
+    if new.is_empty() && range.end < text.len() {
+        // No line is left, so its line break goes, too.
+        range.end += 1;
     }
-    let found: Vec<&str> = place.iter().map(|(_, line)| *line).collect();
-    Some(Place { range: first.0..end, new: indented(new, &wanted, &found) })
+    let new = new.join("\n");
+    (text[range.clone()] != new).then_some(Place { range, new })
 }
 
-/// Words of a line.
-fn squeezed(line: &str) -> impl Iterator<Item = &str> {
-    line.split_whitespace()
+/// Lines as a model gave them, and as the file has them.
+#[derive(Clone, Copy)]
+struct Lines<'a> {
+    old: &'a [&'a str],
+    file: &'a [&'a str],
+}
+
+impl Lines<'_> {
+    /// Returns the lines of the file with what differs between the old and the new lines. `None`: some
+    /// of it would be a guess.
+    fn changed_to(self, new: &[&str]) -> Option<Vec<String>> {
+        let mut out = Vec::with_capacity(new.len());
+        for (before, after) in kept::pieces(self.old, new) {
+            let here = Lines { old: &self.old[before.clone()], file: &self.file[before] };
+            let new = &new[after];
+            if here.old == new {
+                out.extend(here.file.iter().map(|line| (*line).to_owned()));
+            } else if here.old.len() == new.len() {
+                for (at, new) in new.iter().enumerate() {
+                    let line = Lines { old: &here.old[at..=at], file: &here.file[at..=at] };
+                    let indentation = indentation_for(new, &[line, here, self])?;
+                    out.push(retyped(here.old[at], here.file[at], new, &indentation)?);
+                }
+            } else {
+                for new in new {
+                    let rest = new.trim_start_matches(BLANKS);
+                    out.push(indentation_for(new, &[here, self])? + rest);
+                }
+            }
+        }
+        Some(out)
+    }
+
+    /// Indentations of the lines: that which the model gave, and that in the file.
+    fn indentations(&self) -> impl Iterator<Item = (&str, &str)> + Clone {
+        let pairs = self.old.iter().zip(self.file);
+        pairs
+            .filter(|(old, _)| !is_blank(old))
+            .map(|(old, file)| (indentation(old), indentation(file)))
+    }
+}
+
+const BLANKS: [char; 2] = [' ', '\t'];
+/// Blanks at the end of a line that are a line break in Markdown.
+const HARD_BREAK: &str = "  ";
+
+fn is_blank(line: &str) -> bool {
+    line.trim_matches(BLANKS).is_empty()
 }
 
 fn indentation(line: &str) -> &str {
-    &line[..line.len() - line.trim_start().len()]
+    &line[..line.len() - line.trim_start_matches(BLANKS).len()]
 }
 
-/// Returns `new` with each indentation of the old text replaced by that of the same line in the file.
-fn indented(new: &str, old: &[&str], file: &[&str]) -> String {
-    let pairs: Vec<(&str, &str)> = old
-        .iter()
-        .zip(file)
-        .filter(|(old, _)| !old.trim().is_empty())
-        .map(|(old, file)| (indentation(old), indentation(file)))
-        .collect();
-    let mut out = String::with_capacity(new.len());
-    for line in new.split_inclusive('\n') {
-        let own = indentation(line);
-        let longest = pairs.iter().filter(|(old, _)| own.starts_with(old));
-        match longest.max_by_key(|(old, _)| old.len()).filter(|_| !line.trim().is_empty()) {
-            Some((old, file)) => {
-                out.push_str(file);
-                out.push_str(&line[old.len()..]);
-            }
-            None => out.push_str(line),
+/// Splits a line without its indentation: a text, the blanks behind it, the next text, and so on. What
+/// stands in quotes is one text with its blanks.
+fn texts_and_gaps(line: &str) -> Vec<&str> {
+    let line = line.trim_start_matches(BLANKS);
+    let (mut cuts, mut in_gap) = (vec![0], false);
+    let (mut quote, mut before) = (None, ' ');
+    for (at, char) in line.char_indices() {
+        let gap = quote.is_none() && BLANKS.contains(&char);
+        if gap != in_gap {
+            cuts.push(at);
+            in_gap = gap;
         }
+        let escaped = before == '\\';
+        // The apostrophe of a word opens nothing.
+        let opens = matches!(char, '"' | '`') || (char == '\'' && !before.is_alphanumeric());
+        if !escaped {
+            match quote {
+                Some(open) if open == char => quote = None,
+                None if opens => quote = Some(char),
+                Some(_) | None => {}
+            }
+        }
+        before = if escaped { ' ' } else { char };
     }
-    out
+    cuts.push(line.len());
+    let mut pieces: Vec<&str> = cuts.windows(2).map(|cut| &line[cut[0]..cut[1]]).collect();
+    if !in_gap {
+        pieces.push("");
+    }
+    pieces
+}
+
+fn is_same(old: &str, file: &str) -> bool {
+    let texts = |line| texts_and_gaps(line).into_iter().step_by(2);
+    texts(old).eq(texts(file))
+}
+
+/// Returns the line of the file with what differs between the old and the new line.
+fn retyped(old: &str, file: &str, new: &str, indentation: &str) -> Option<String> {
+    let [old, file, new] = [old, file, new].map(texts_and_gaps);
+    let (old_end, file_end) = (old.last()?, file.last()?);
+    if file_end.starts_with(HARD_BREAK) && old_end != file_end {
+        return None;
+    }
+    let mut out = indentation.to_owned();
+    for (before, after) in kept::pieces(&old, &new) {
+        let is_kept = old[before.clone()] == new[after.clone()];
+        out.extend(if is_kept { &file[before] } else { &new[after] }.iter().copied());
+    }
+    Some(out)
+}
+
+/// Returns the indentation in the file of a new line. It follows that of the nearest lines from which
+/// it can be told.
+fn indentation_for(new: &str, nearest_first: &[Lines<'_>]) -> Option<String> {
+    if is_blank(new) {
+        return Some(indentation(new).to_owned());
+    }
+    nearest_first.iter().find_map(|lines| mapped(indentation(new), lines.indentations()))
+}
+
+/// Returns what an indentation of the model is in the file. `None`: it can be more than one.
+fn mapped<'a>(
+    own: &str,
+    pairs: impl Iterator<Item = (&'a str, &'a str)> + Clone,
+) -> Option<String> {
+    let mut same = pairs.clone().filter(|(old, _)| *old == own).map(|(_, file)| file);
+    if let Some(first) = same.next() {
+        return same.all(|file| file == first).then(|| first.to_owned());
+    }
+    match (shifted(own, pairs.clone()), scaled(own, pairs)) {
+        (Some(shifted), Some(scaled)) if shifted != scaled => None,
+        (shifted, scaled) => shifted.or(scaled),
+    }
+}
+
+/// Every line of the file is indented by the same text more, or less, than the model gave.
+fn shifted<'a>(
+    own: &str,
+    mut pairs: impl Iterator<Item = (&'a str, &'a str)> + Clone,
+) -> Option<String> {
+    let (old, file) = pairs.clone().next()?;
+    if let Some(more) = file.strip_suffix(old) {
+        return pairs
+            .all(|(old, file)| file.strip_suffix(old) == Some(more))
+            .then(|| [more, own].concat());
+    }
+    let less = old.strip_suffix(file)?;
+    let fits = pairs.all(|(old, file)| old.strip_suffix(file) == Some(less));
+    own.strip_prefix(less).filter(|_| fits).map(str::to_owned)
+}
+
+/// Each step of the indentation has another width or another character in the file.
+fn scaled<'a>(
+    own: &str,
+    pairs: impl Iterator<Item = (&'a str, &'a str)> + Clone,
+) -> Option<String> {
+    let is_deep = |(old, file): &(&str, &str)| !old.is_empty() || !file.is_empty();
+    let mut pairs = pairs.filter(is_deep);
+    let (old, file) = pairs.clone().next()?;
+    let (from, to) = (old.chars().next()?, file.chars().next()?);
+    let is_run = |text: &str, of: char| text.chars().all(|char| char == of);
+    let fits = pairs.all(|(other_old, other_file)| {
+        let steps_fit = other_old.len() * file.len() == other_file.len() * old.len();
+        steps_fit && is_run(other_old, from) && is_run(other_file, to)
+    });
+    let width = own.len() * file.len();
+    (fits && is_run(own, from) && width.is_multiple_of(old.len()))
+        .then(|| to.to_string().repeat(width / old.len()))
 }
 
 #[cfg(test)]
 mod tests {
-    use expect_test::{Expect, expect};
+    use proptest::prelude::*;
 
     use super::*;
 
-    fn check(text: &str, old: &str, new: &str, expect: Expect) {
-        let got = match find(text, old, new) {
-            None => "no one place".to_owned(),
-            Some(Place { range, new }) => {
-                format!("{}{new}{}", &text[..range.start], &text[range.end..])
-            }
-        };
-        expect.assert_eq(&got);
+    fn changed(text: &str, old: &str, new: &str) -> Option<String> {
+        let Place { range, new } = find(text, old, new)?;
+        Some(format!("{}{new}{}", &text[..range.start], &text[range.end..]))
+    }
+
+    fn check(table: &[(&str, &str, &str, &str)]) {
+        for (text, old, new, expected) in table {
+            assert_eq!(changed(text, old, new).as_deref(), Some(*expected), "{old:?} {new:?}");
+        }
+    }
+
+    fn check_refused(table: &[(&str, &str, &str)]) {
+        for (text, old, new) in table {
+            assert_eq!(changed(text, old, new), None, "{text:?} {old:?} {new:?}");
+        }
     }
 
     #[test]
-    fn the_new_text_gets_the_indentation_of_the_file() {
-        check(
-            "class A:\n    def f(self):\n        return 1\n\nx = 2\n",
-            "def f(self):\n    return 1",
-            "def f(self):\n    y = 1\n    if y:\n        return y",
-            expect![[r#"
-                class A:
-                    def f(self):
-                        y = 1
-                        if y:
-                            return y
-
-                x = 2
-            "#]],
-        );
-        check(
-            "a {\n\tb();\n\t\tc();\n}\n",
-            "    b();\n        c();\n",
-            "    b();\n        d();\n",
-            expect![[r#"
-                a {
-                	b();
-                		d();
-                }
-            "#]],
-        );
-        check("x  =  1\ny = 2", "x = 1", "x = 3", expect!["x = 3\ny = 2"]);
+    fn lines_that_are_equal_in_old_and_new_text_keep_their_bytes() {
+        check(&[
+            (
+                "one  \nkey\t=\t1\nthree \n",
+                "one\nkey = 1\nthree",
+                "one\nkey = 2\nthree",
+                "one  \nkey\t=\t2\nthree \n",
+            ),
+            (
+                "a    = 1  # x\nb = 0\n",
+                "a = 1 # x\nb = 0",
+                "a = 1 # x\nb = 9",
+                "a    = 1  # x\nb = 9\n",
+            ),
+            (
+                "f:\n\ta\n\t\n\tb\n",
+                "f:\n    a\n\n    b",
+                "f:\n    a\n\n    c",
+                "f:\n\ta\n\t\n\tc\n",
+            ),
+            (
+                "  one  \n  two\t# t\n",
+                "one\ntwo # t",
+                "one\nnew\ntwo # t",
+                "  one  \n  new\n  two\t# t\n",
+            ),
+            ("  a\n  b \n  c\n", "a\nb\nc", "a\nc", "  a\n  c\n"),
+            ("  a\n  b\n", "a\nb", "b\na", "  b\n  a\n"),
+        ]);
     }
 
     #[test]
-    fn text_with_no_or_several_places_is_not_replaced() {
-        check("  a\n    a\n", "a", "b", expect!["no one place"]);
-        check("a\n", "b", "c", expect!["no one place"]);
-        check("a\n", " \n", "c", expect!["no one place"]);
-        check("ab\n", "a b", "c", expect!["no one place"]);
-        check("", "a", "c", expect!["no one place"]);
+    fn a_changed_line_has_the_indentation_and_the_columns_of_the_file() {
+        check(&[
+            (
+                "if a:\n  foo()\n  if b:\n    bar()\nend()\n",
+                "foo()\nif b:\nbar()",
+                "foo()\nif b:\nbaz()",
+                "if a:\n  foo()\n  if b:\n    baz()\nend()\n",
+            ),
+            (
+                "def f():\n    if a:\n        x()\n    y()\n",
+                "    if a:\n    x()\n    y()",
+                "    if a:\n    x()\n    z()",
+                "def f():\n    if a:\n        x()\n    z()\n",
+            ),
+            ("x  =  1\ny = 2", "x = 1", "x = 3", "x  =  3\ny = 2"),
+            ("f(a,   b) \n", "f(a, b)", "g(a, c)", "g(a,   c) \n"),
+            ("\tit's   so\n", "it's so", "it's   not so", "\tit's   not   so\n"),
+        ]);
+    }
+
+    #[test]
+    fn a_new_line_has_the_indentation_of_the_file() {
+        check(&[
+            // By the same shift.
+            (
+                "class A:\n    def f(self):\n        return 1\n\nx = 2\n",
+                "def f(self):\n    return 1",
+                "def f(self):\n    y = 1\n    if y:\n        return y",
+                "class A:\n    def f(self):\n        y = 1\n        if y:\n            return y\n\nx = 2\n",
+            ),
+            ("a\n  b\n", "        b", "        b\n          c", "a\n  b\n    c\n"),
+            // By steps of another width or character.
+            (
+                "a {\n\tb();\n}\n",
+                "a {\n    b();\n}",
+                "a {\n    if c {\n        b();\n    }\n}",
+                "a {\n\tif c {\n\t\tb();\n\t}\n}\n",
+            ),
+            (
+                "a:\n  b\n",
+                "a:\n    b\n",
+                "a:\n    b\n    if c:\n        d\n",
+                "a:\n  b\n  if c:\n    d\n",
+            ),
+            // By the lines that it replaces, if others contradict.
+            (
+                "if a:\n        x()\n    y()\n",
+                "if a:\n    x()\n    y()",
+                "if a:\n    x()\n    z()\n    z()",
+                "if a:\n        x()\n    z()\n    z()\n",
+            ),
+        ]);
+    }
+
+    #[test]
+    fn a_guess_about_the_place_joins_no_lines_and_splits_none() {
+        check(&[
+            (
+                "if ok:\n  foo()\n  bar()\n",
+                "    foo()\n",
+                "    baz()",
+                "if ok:\n  baz()\n  bar()\n",
+            ),
+            (
+                "if ok:\n  foo()\n  bar()\n  end()\n",
+                "    foo()\n    bar()\n",
+                "    baz()\n    qux()",
+                "if ok:\n  baz()\n  qux()\n  end()\n",
+            ),
+            ("  a\n  b\n", "    a", "    c\n", "  c\n  b\n"),
+            ("  a\n  b", "    b\n", "    c\n", "  a\n  c"),
+            ("  a\n  b\n", "    a", "", "  b\n"),
+        ]);
+    }
+
+    #[test]
+    fn white_space_with_a_meaning_is_not_passed_over() {
+        check_refused(&[
+            ("x = \"a  b\"\n  y\n", "x = \"a b\"\ny", "x = \"a b\"\nz"),
+            ("x = 'a\tb'\n  y\n", "x = 'a b'\ny", "x = 'a b'\nz"),
+            ("x = `a \\` b  c`\n  y\n", "x = `a \\` b c`\ny", "z"),
+            ("  a\u{a0}b\n", "a b", "c"),
+            ("  a\u{3000}b\n", "a b", "c"),
+            ("a = 1\n\u{c}def f():\nb = 1\n", " a = 1\ndef f():\nb = 1", " a = 1\ndef f():\nb = 2"),
+            // The line break in Markdown of a line that changes.
+            ("  one  \ntwo\n", "one\ntwo", "uno\ntwo"),
+        ]);
+    }
+
+    #[test]
+    fn what_would_be_a_guess_is_refused() {
+        check_refused(&[
+            ("  a\n    a\n", "a", "b"),
+            ("a\n", "b", "c"),
+            ("a\n", " \n", "c"),
+            ("ab\n", "a b", "c"),
+            ("", "a", "c"),
+            // One indentation of the model is two in the file.
+            (
+                "if a:\n    if b:\n        x()\n    y()\n",
+                "    if b:\n    x()\n    y()",
+                "    if b:\n    x()\n    n()\n    y()",
+            ),
+            // Two blanks less, or half of them.
+            ("if ok:\n  foo()\n", "    foo()", "    if b:\n        foo()"),
+            // Only white space would change.
+            ("a  = 1\n", "a = 1", "a = 1\n"),
+        ]);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(256))]
+
+        /// The other lines keep their bytes, and so does the white space before the change.
+        #[test]
+        fn only_the_changed_line_changes(
+            file in prop::collection::vec("[ \t]{0,3}[a-c]([ \t]{1,2}[a-c]){0,2}[ \t]{0,3}", 1..6),
+            changed in any::<prop::sample::Index>(),
+            gap in "[ \t]{1,2}",
+        ) {
+            let text = |lines: &[String]| lines.join("\n") + "\n";
+            let retype = |line: &String| line.split_whitespace().collect::<Vec<_>>().join(&gap);
+            let old: Vec<String> = file.iter().map(retype).collect();
+            let (mut new, mut wanted) = (old.clone(), file.clone());
+            let at = changed.index(new.len());
+            let end = file[at].trim_end_matches(BLANKS).len();
+            new[at].push('Z');
+            wanted[at].insert(end, 'Z');
+            let wanted = (!file[at][end..].starts_with(HARD_BREAK)).then(|| text(&wanted));
+            prop_assert_eq!(super::tests::changed(&text(&file), &text(&old), &text(&new)), wanted);
+        }
     }
 }
