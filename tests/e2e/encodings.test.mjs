@@ -6,7 +6,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import { until } from "./editor.mjs";
-import { SECOND, now, scene, step, task, window, workspace } from "./harness.mjs";
+import { SECOND, configure, now, scene, step, task, window, workspace } from "./harness.mjs";
 import { edits, inFront, lens, text } from "./look.mjs";
 
 const SOURCE = "// 计算购物车的总价\r\nexport function total(cart) {\r\n  return 0; // 暂时返回零\r\n}\r\n";
@@ -49,6 +49,7 @@ scene("files that are not UTF-8", { script: "encodings", prepare }, () => {
     await edits(2);
     await holds("src/totals.mjs", gbk(EDITED));
     assert.equal(await onDisk("notes.txt"), undefined);
+    await configure({ "files.encoding": "gbk" });
     await window.open("src/totals.mjs");
     await text("返回总价");
     await lens("src/totals.mjs", "Accept");

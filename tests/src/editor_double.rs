@@ -286,7 +286,7 @@ impl EditorDouble {
         let edit = |&(range, text): &(Range, &str)| TextEdit { range, new_text: text.to_owned() };
         let edits: Vec<TextEdit> = pieces.iter().map(edit).collect();
         let mut state = self.shared.state();
-        let document = state.documents.get_mut(uri).expect("the document is open");
+        let document = state.document_for(&self.client, uri);
         document.change(&self.client, uri, &edits);
         document.dirty = true;
     }
@@ -346,11 +346,15 @@ impl EditorDouble {
     }
 
     pub fn is_dirty(&self, uri: &str) -> bool {
-        self.shared.state().document(uri).dirty
+        self.shared.state().documents.get(uri).is_some_and(|document| document.dirty)
     }
 
+    /// Text that the user sees, or would see after opening the file.
     pub fn text(&self, uri: &str) -> String {
-        self.shared.state().document(uri).text.clone()
+        match self.shared.state().documents.get(uri) {
+            Some(document) => document.text.clone(),
+            None => read(&path(uri), None).expect("the file can be read").0,
+        }
     }
 
     pub fn version(&self, uri: &str) -> i32 {

@@ -142,7 +142,6 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     approvals,
     credentials,
     baselines,
-    edits,
     new PlanTree({ ...stores, subagents, processes }),
     history,
     new PlanCommands(plans, reviews),

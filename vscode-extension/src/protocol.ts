@@ -104,8 +104,7 @@ export type ApplyEditParams = { uri: string,
  */
 label: string, 
 /**
- * Encoding of the file on disk, unless that is plain UTF-8. A file that is not open is opened
- * or created in this encoding; where that is impossible the change is refused.
+ * Encoding of the file on disk, unless that is plain UTF-8.
  */
 encoding?: TextEncoding, change: FileChange, };
 
@@ -362,7 +361,7 @@ export type EarlierPlan = { turnId: string,
  */
 task: string, reason: EndReason, plan: PlanNotification, };
 
-export type EditProblem = { "code": "file_read_only" } | { "code": "file_not_opened" } | { "code": "editor_failed", "args": { reason: string, } } | { "code": "editor_gave_no_reason" } | { "code": "encoding_lacks_character" } | { "code": "editor_timed_out" } | { "code": "edit_not_seen" } | { "code": "editor_gone" } | { "code": "turn_over" } | { "code": "path_without_uri" } | { "code": "path_busy" } | { "code": "path_refused", "args": { reason: string, } } | { "code": "path_redirected" } | { "code": "folder_not_open" } | { "code": "edit_not_recorded", "args": { reason: string, } } | { "code": "lines_gone" } | { "code": "edit_mismatch" } | { "code": "edits_stay_accepted", "args": { edits: Array<StillAcceptedEdit>, more: number, } };
+export type EditProblem = { "code": "file_read_only" } | { "code": "file_not_opened" } | { "code": "notebook_unsaved" } | { "code": "editor_failed", "args": { reason: string, } } | { "code": "editor_gave_no_reason" } | { "code": "encoding_lacks_character" } | { "code": "editor_timed_out" } | { "code": "edit_not_seen" } | { "code": "editor_gone" } | { "code": "turn_over" } | { "code": "path_without_uri" } | { "code": "path_busy" } | { "code": "path_refused", "args": { reason: string, } } | { "code": "path_redirected" } | { "code": "folder_not_open" } | { "code": "edit_not_recorded", "args": { reason: string, } } | { "code": "lines_gone" } | { "code": "edit_mismatch" } | { "code": "edits_stay_accepted", "args": { edits: Array<StillAcceptedEdit>, more: number, } };
 
 export type Empty = Record<symbol, never>;
 
@@ -799,7 +798,7 @@ export type ReadOnlyProblem = { "code": "session_in_other_window" } | { "code": 
 
 export type ReadOnlyReason = "openElsewhere" | "damaged" | "notWritable";
 
-export type RefusedEdit = "stale" | "readOnly" | "closed" | "encoding" | "failed";
+export type RefusedEdit = "stale" | "readOnly" | "closed" | "notebook" | "encoding" | "failed";
 
 export type RenameSessionParams = { sessionId: string, 
 /**

@@ -9,12 +9,13 @@ interface FakeDocument {
   getText(): string;
 }
 
-/** A disk and an editor that does what its workspace edits say. */
+/** A disk, and an editor with an undo history. */
 const fake = vi.hoisted(() => ({
   files: new Map<string, { text: string; readOnly?: boolean }>(),
   folders: new Set<string>(),
   documents: [] as FakeDocument[],
-  edits: [] as string[],
+  notebooks: [] as FakeDocument[],
+  undoSteps: 0,
 }));
 
 vi.mock("vscode", () => {
@@ -27,19 +28,14 @@ vi.mock("vscode", () => {
     }
     return found;
   };
+  const rename = (from: Uri, to: Uri) => {
+    fake.files.set(to.toString(), entry(from));
+    fake.files.delete(from.toString());
+  };
   class WorkspaceEdit {
     readonly steps: (() => void)[] = [];
-    createFile(at: Uri, { contents }: { contents: Uint8Array }): void {
-      this.steps.push(() => fake.files.set(at.toString(), { text: new TextDecoder().decode(contents) }));
-    }
-    deleteFile(at: Uri): void {
-      this.steps.push(() => fake.files.delete(at.toString()));
-    }
     renameFile(from: Uri, to: Uri): void {
-      this.steps.push(() => {
-        fake.files.set(to.toString(), entry(from));
-        fake.files.delete(from.toString());
-      });
+      this.steps.push(() => rename(from, to));
     }
   }
   return {
@@ -49,11 +45,12 @@ vi.mock("vscode", () => {
     },
     Uri: { parse: uri },
     WorkspaceEdit,
-    window: { tabGroups: { all: [], onDidChangeTabs: () => ({ dispose: () => undefined }) }, visibleTextEditors: [] },
+    window: { tabGroups: { all: [], close: () => Promise.resolve(true) }, visibleTextEditors: [] },
     workspace: {
       textDocuments: fake.documents,
+      notebookDocuments: fake.notebooks,
       applyEdit: (edit: WorkspaceEdit) => {
-        fake.edits.push(String(edit.steps.length));
+        fake.undoSteps += 1;
         for (const step of edit.steps) {
           step();
         }
@@ -63,7 +60,8 @@ vi.mock("vscode", () => {
         stat: (at: Uri) => Promise.resolve().then(() => ({ permissions: entry(at).readOnly === true ? 1 : undefined })),
         readFile: (at: Uri) => Promise.resolve(new TextEncoder().encode(entry(at).text)),
         readDirectory: (at: Uri) => Promise.resolve([...fake.files.keys(), ...fake.folders].filter((name) => name.startsWith(`${at.toString()}/`))),
-        delete: (at: Uri) => Promise.resolve(fake.folders.delete(at.toString())),
+        delete: (at: Uri) => Promise.resolve(fake.files.delete(at.toString()) || fake.folders.delete(at.toString())),
+        rename: (from: Uri, to: Uri) => Promise.resolve(rename(from, to)),
       },
     },
   };
@@ -80,7 +78,8 @@ beforeEach(() => {
   fake.files.clear();
   fake.folders.clear();
   fake.documents.length = 0;
-  fake.edits.length = 0;
+  fake.notebooks.length = 0;
+  fake.undoSteps = 0;
   fake.files.set(A, { text: "one\n" });
   for (const folder of FOLDERS) {
     fake.folders.add(folder);
@@ -91,10 +90,11 @@ const remove = (expectedHash: string) => port.apply({ uri: A, label: "", change:
 const move = (expectedHash: string, to = B) => port.apply({ uri: A, label: "", change: { kind: "rename", to, expectedHash, emptyFolders: FOLDERS } });
 const hash = textHash("one\n");
 
-describe("creation, deletion and moves of whole files", () => {
+describe("changes of whole files and of files that are not open", () => {
   it("deletes a file and the folders that become empty", async () => {
     expect(await remove(hash)).toEqual({ applied: true, wasDirty: false });
     expect(fake.files.size + fake.folders.size).toBe(0);
+    expect(fake.undoSteps).toBe(0);
   });
 
   it("keeps folders that are not empty", async () => {
@@ -107,6 +107,7 @@ describe("creation, deletion and moves of whole files", () => {
     expect(await move(hash)).toEqual({ applied: true, wasDirty: false });
     expect([...fake.files.keys()]).toEqual([B]);
     expect(fake.folders.size).toBe(0);
+    expect(fake.undoSteps).toBe(0);
   });
 
   it("compares with the open document, not with the disk", async () => {
@@ -125,14 +126,27 @@ describe("creation, deletion and moves of whole files", () => {
     expect(await remove(hash)).toMatchObject({ applied: false, reason });
     expect(await move(hash)).toMatchObject({ applied: false, reason });
     expect([...fake.files]).toEqual(before);
-    expect(fake.edits).toEqual([]);
   });
 
   it("overwrites no existing file", async () => {
     fake.files.set(B, { text: "theirs\n" });
     expect(await move(hash)).toMatchObject({ applied: false, reason: "stale" });
-    const create = await port.apply({ uri: B, label: "", change: { kind: "create", text: "new\n" } });
-    expect(create).toMatchObject({ applied: false, reason: "stale" });
     expect(fake.files.get(B)?.text).toBe("theirs\n");
+  });
+
+  it("leaves a file that is not open to the daemon", async () => {
+    const edit = { kind: "edit" as const, expectedHash: hash, edits: [] };
+    expect(await port.apply({ uri: A, label: "", change: edit })).toMatchObject({ applied: false, reason: "closed" });
+    expect(await port.apply({ uri: B, label: "", change: { kind: "create", text: "new\n" } })).toMatchObject({ applied: false, reason: "closed" });
+    expect([fake.files.get(A)?.text, fake.files.has(B)]).toEqual(["one\n", false]);
+  });
+
+  it("refuses the file of a notebook with unsaved cells, which a save would write over the edit", async () => {
+    const notebook = { uri: { toString: () => A }, isClosed: false, isDirty: true, getText: () => "" };
+    fake.notebooks.push(notebook);
+    const edit = () => port.apply({ uri: A, label: "", change: { kind: "edit", expectedHash: hash, edits: [] } });
+    expect(await edit()).toMatchObject({ reason: "notebook" });
+    notebook.isDirty = false;
+    expect(await edit()).toMatchObject({ reason: "closed" });
   });
 });

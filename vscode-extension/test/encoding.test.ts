@@ -12,9 +12,8 @@ const TEXT = "你好";
 const fake = vi.hoisted(() => ({
   documents: [] as unknown[],
   workspace: {},
-  opened: [] as unknown[],
   edits: 0,
-  created: [] as Uint8Array[],
+  deleted: 0,
   saved: 0,
 }));
 
@@ -23,25 +22,19 @@ vi.mock("vscode", () => {
     replace(): void {
       fake.edits += 1;
     }
-    createFile(_: unknown, { contents }: { contents: Uint8Array }): void {
-      fake.created.push(contents);
-    }
-    deleteFile(): void {
-      fake.edits += 1;
-    }
   }
   class Empty {
     readonly uri = undefined;
   }
   return {
-    l10n: { t: (text: string, name: string) => text.replace("{0}", name) },
     FilePermission: { Readonly: 1 },
     Range: Empty,
     TabInputText: Empty,
+    TabInputTextDiff: Empty,
     TextEdit: Empty,
     Uri: { parse: (text: string) => ({ toString: () => text }) },
     WorkspaceEdit,
-    window: { tabGroups: { all: [], onDidChangeTabs: () => ({ dispose: () => undefined }) }, visibleTextEditors: [] },
+    window: { tabGroups: { all: [], close: () => Promise.resolve(true), activeTabGroup: {} } },
     workspace: fake.workspace,
   };
 });
@@ -77,11 +70,9 @@ function install(modern: boolean): void {
   Object.assign(fake.workspace, {
     textDocuments: fake.documents,
     applyEdit: () => Promise.resolve(true),
-    openTextDocument: (_: unknown, options?: { encoding: string }) => {
-      fake.opened.push(options?.encoding);
-      return Promise.resolve(document(options?.encoding ?? "utf8"));
-    },
+    getConfiguration: () => ({ get: () => undefined }),
     fs: {
+      delete: () => Promise.resolve((fake.deleted += 1)),
       stat: () => Promise.resolve({}),
       readFile: () => Promise.resolve(BYTES),
     },
@@ -97,9 +88,8 @@ function install(modern: boolean): void {
 
 beforeEach(() => {
   fake.documents.length = 0;
-  fake.opened.length = 0;
   fake.edits = 0;
-  fake.created.length = 0;
+  fake.deleted = 0;
   fake.saved = 0;
 });
 
@@ -116,29 +106,16 @@ const edit = (newText: string, expectedHash = textHash(TEXT)) =>
   });
 
 describe("files that are not UTF-8", () => {
-  it("opens a closed file in its own encoding", async () => {
-    install(true);
-    expect(await edit("x")).toMatchObject({ applied: true });
-    expect(fake.opened).toEqual(["gbk"]);
-  });
-
-  it("refuses an encoding that VS Code cannot open, with a remedy", async () => {
-    install(false);
-    const result = await edit("x");
-    expect(result).toMatchObject({ applied: false, reason: "failed" });
-    expect(result.message).toContain("Reopen Editor with Encoding");
-    expect([fake.opened, fake.edits, fake.saved]).toEqual([[], 0, 0]);
-  });
-
   it("does not change a file that the user opened in another encoding", async () => {
     install(true);
     fake.documents.push(document("utf8"));
-    expect(await edit("x")).toMatchObject({ applied: false, reason: "stale" });
+    expect(await edit("x")).toMatchObject({ applied: false, reason: "closed" });
     expect([fake.edits, fake.saved]).toEqual([0, 0]);
   });
 
   it("refuses a character that the encoding lacks", async () => {
     install(true);
+    fake.documents.push(document("gbk"));
     expect(await edit("😀")).toMatchObject({ applied: false, reason: "encoding" });
     expect(fake.edits).toBe(0);
   });
@@ -148,5 +125,6 @@ describe("files that are not UTF-8", () => {
     const change = { kind: "delete", expectedHash: textHash(TEXT) } as const;
     expect(await port.apply({ uri: URI, label: "", encoding: GBK, change })).toMatchObject({ applied: true });
     expect(await port.apply({ uri: URI, label: "", change })).toMatchObject({ reason: "stale" });
+    expect(fake.deleted).toBe(1);
   });
 });

@@ -1,8 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { CancellationToken, Range, TextDocument, Uri } from "vscode";
 
-import { KeyedQueue } from "../src/edits/queue";
-import { StrayTabs } from "../src/edits/strayTabs";
 import { readyPlan } from "../src/plan/planReady";
 import type { EndReason, Hunk, PlanItem, PlanNotification, ReviewMode, ReviewNotification } from "../src/protocol";
 import { HunkActions } from "../src/review/actions";
@@ -19,7 +17,7 @@ import { type Memory, ModeStore } from "../src/stores/mode";
 import { PlanStore } from "../src/stores/plan";
 import { type PlacedHunk, ReviewStore, lineCounts } from "../src/stores/review";
 import { SessionStore } from "../src/stores/session";
-import { FakeEditor, type FakeTab, TabInputText, Uri as FakeUri, desk, dialog, documentChanges, registered, settings, window, zones } from "./vscode";
+import { FakeEditor, Uri as FakeUri, desk, dialog, documentChanges, registered, settings, window, zones } from "./vscode";
 
 vi.mock("../src/daemon/agent", () => ({ reasonOf: String }));
 
@@ -516,50 +514,6 @@ describe("an edit of a whole file", () => {
     }
     // A zone of lines is one still.
     expect((await shown(hunk("1", 3, { oldText: "a\nb", removedLines: 2 }))).zones).toEqual(["Removed 2 lines"]);
-  });
-});
-
-describe("a tab that VS Code opens for an edit of a hidden file", () => {
-  const uri = FakeUri.parse("file:///w/a");
-
-  beforeEach(() => vi.useFakeTimers());
-  afterEach(() => vi.useRealTimers());
-
-  /** Opens one, and does to it what comes next; whether it is closed in the end. */
-  async function isClosed({ after = 1_000, dirty = false }, next: (tab: FakeTab, edits: KeyedQueue) => void = () => {}): Promise<boolean> {
-    const edits = new KeyedQueue();
-    const stray = new StrayTabs(edits);
-    stray.expect(uri as unknown as Uri);
-    await vi.advanceTimersByTimeAsync(after);
-    const tab: FakeTab = { input: new TabInputText(uri), isActive: false, isDirty: dirty };
-    desk.tabs?.({ opened: [tab], changed: [], closed: [] });
-    next(tab, edits);
-    desk.tabs?.({ opened: [], changed: [tab], closed: [] });
-    await vi.advanceTimersByTimeAsync(10_000);
-    stray.dispose();
-    return desk.closed.includes(tab);
-  }
-
-  it("is closed after the save if the user did not open it", async () => {
-    expect(await isClosed({})).toBe(true);
-    expect(await isClosed({ dirty: true }, (tab) => (tab.isDirty = false))).toBe(true);
-  });
-
-  it("is closed only after the edits of its file that are under way", async () => {
-    const closedDuring: boolean[] = [];
-    const closed = await isClosed({}, (tab, edits) => {
-      void edits.run(uri.toString(), async () => {
-        await new Promise((wake) => setTimeout(wake, 5_000));
-        closedDuring.push(desk.closed.includes(tab));
-      });
-    });
-    expect([closedDuring, closed]).toEqual([[false], true]);
-  });
-
-  it("stays if the user opened it, focused it, or has unsaved text in it", async () => {
-    expect(await isClosed({}, (tab) => (tab.isActive = true))).toBe(false);
-    expect(await isClosed({ dirty: true })).toBe(false);
-    expect(await isClosed({ after: 6_000 })).toBe(false);
   });
 });
 

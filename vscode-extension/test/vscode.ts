@@ -182,24 +182,10 @@ export class FakeEditor {
   }
 }
 
-export interface FakeTab {
-  readonly input: TabInputText;
-  isActive: boolean;
-  isDirty: boolean;
-}
-
-interface TabChange {
-  readonly opened: FakeTab[];
-  readonly changed: FakeTab[];
-  readonly closed: FakeTab[];
-}
-
-/** Open tabs, set by a test, and closed ones. */
+/** Open editors, set by a test. */
 export const desk = {
   editors: [] as FakeEditor[],
   changed: () => {},
-  tabs: undefined as ((change: TabChange) => void) | undefined,
-  closed: [] as FakeTab[],
 };
 
 export class Disposable {
@@ -384,11 +370,7 @@ export const window = {
     get all() {
       return desk.editors.map(({ document, viewColumn }) => ({ viewColumn, activeTab: { input: new TabInputText(document.uri) } }));
     },
-    onDidChangeTabs: (listener: (change: TabChange) => void) => {
-      desk.tabs = listener;
-      return { dispose: () => {} };
-    },
-    close: (tab: FakeTab) => Promise.resolve(desk.closed.push(tab) > 0),
+    onDidChangeTabs: () => ({ dispose: () => {} }),
   },
 };
 

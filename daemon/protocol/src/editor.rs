@@ -8,17 +8,18 @@ use crate::{
     ApprovalDecision, ApprovalQuestion, ApprovalReason, TextEdit, method::declare_requests,
 };
 
-/// Changes one file. The editor applies all of it or nothing, as one undo step, without opening a
-/// tab or moving the focus. A file that was not open, or that was saved before the edit and not
-/// visible, is saved.
+/// Changes one file. The editor applies all of it or nothing, without opening a tab or moving the
+/// focus: an edit of an open document as one undo step, a deletion or a move outside of the undo
+/// history. A document that was saved before the edit and is not visible is saved. What the editor
+/// refuses as `closed` the daemon does on disk, because a save by the editor can change other lines
+/// of a file that the user never opened.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct ApplyEditParams {
     pub uri: String,
     /// Shown in the undo history.
     pub label: String,
-    /// Encoding of the file on disk, unless that is plain UTF-8. A file that is not open is opened
-    /// or created in this encoding; where that is impossible the change is refused.
+    /// Encoding of the file on disk, unless that is plain UTF-8.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub encoding: Option<TextEncoding>,
@@ -91,8 +92,10 @@ pub enum RefusedEdit {
     /// The text is not the one the edit was made for.
     Stale,
     ReadOnly,
-    /// The file is gone or cannot be opened as text.
+    /// The document is not open. The daemon then makes the change on disk.
     Closed,
+    /// The file is open as a notebook with unsaved cells. Since 1.4.
+    Notebook,
     /// The encoding of the file has no bytes for a character of the edit. Since 1.3.
     Encoding,
     Failed,

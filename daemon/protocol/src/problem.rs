@@ -273,8 +273,11 @@ problems! {
     /// codes.
     EditProblem of RefusedEdit {
         FileReadOnly: ReadOnly,
-        /// The file is gone or cannot be opened as text.
+        /// The file is gone or cannot be read as text.
         FileNotOpened: Closed,
+        /// The file is open as a notebook with unsaved cells, which the next save would write over the
+        /// edit. Since 1.4.
+        NotebookUnsaved: Notebook,
         /// The editor's own words.
         EditorFailed { reason: String }: Failed,
         EditorGaveNoReason: Failed,

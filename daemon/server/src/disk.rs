@@ -5,8 +5,11 @@
 
 use std::{fs::File, io, sync::Arc};
 
-use cairn_core::text::{Decoded, FileEncoding, Position, Text, Unencodable, encode};
-use cairn_protocol::{ApplyEditParams, ApplyEditResult, FileChange, RefusedEdit};
+use cairn_core::{
+    edit,
+    text::{Decoded, FileEncoding, Position, Text, Unencodable, encode},
+};
+use cairn_protocol::{ApplyEditParams, ApplyEditResult, FileChange, RefusedEdit, TextEdit};
 
 use crate::{
     ports::text_hash,
@@ -83,17 +86,14 @@ fn write(params: &ApplyEditParams, workspace: &Workspace) -> Result<(), Refusal>
             Ok(workspace.create_new(&path, &encode(&Text::new(text), encoding)?)?)
         }
         FileChange::Edit { expected_hash, edits, .. } => {
-            let (mut decoded, file) = expected(workspace, &path, expected_hash)?;
-            for edit in edits.iter().rev() {
-                let at = |position: cairn_protocol::Position| {
-                    decoded
-                        .text
-                        .char_of(Position { line: position.line, character: position.character })
-                };
-                let range = at(edit.range.start)..at(edit.range.end);
-                decoded.text.replace(range, &edit.new_text);
-            }
-            done(workspace.replace(&path, file, &encode(&decoded.text, decoded.encoding)?)?)
+            let (decoded, file) = writable(workspace, &path)?;
+            let text = decoded.text.to_string();
+            let shown = shown(&text, expected_hash).ok_or_else(Refusal::stale)?;
+            let edited = edited(Text::new(&shown), edits).to_string();
+            // An editor shows one kind of line ending. Each line keeps the one that it has.
+            let new = if shown == text { edited } else { edit::rewrite(&text, &edited) };
+            let bytes = encode(&Text::new(&new), decoded.encoding)?;
+            done(workspace.replace(&path, file, &bytes)?)
         }
         FileChange::Delete { expected_hash, empty_folders } => {
             let (_, file) = expected(workspace, &path, expected_hash)?;
@@ -120,16 +120,46 @@ fn expected(
     path: &WorkspacePath,
     expected_hash: &str,
 ) -> Result<(Decoded, File), Refusal> {
+    let (decoded, file) = writable(workspace, path)?;
+    match shown(&decoded.text.to_string(), expected_hash) {
+        Some(_) => Ok((decoded, file)),
+        None => Err(Refusal::stale()),
+    }
+}
+
+fn writable(workspace: &Workspace, path: &WorkspacePath) -> Result<(Decoded, File), Refusal> {
     let (decoded, file) = workspace.open_text(path)?;
     // In a writable folder a file can be replaced whatever its own permissions are.
     if file.metadata()?.permissions().readonly() {
         let message = "the file is read-only".into();
         return Err(Refusal { reason: RefusedEdit::ReadOnly, message });
     }
-    if text_hash(&decoded.text) != expected_hash {
-        return Err(Refusal::stale());
-    }
     Ok((decoded, file))
+}
+
+/// Returns the text of a file as it has the expected hash: as it is, or as an editor shows it that
+/// knows one kind of line ending in a document.
+fn shown(text: &str, expected_hash: &str) -> Option<String> {
+    let is_it = |text: &str| text_hash(&Text::new(text)) == expected_hash;
+    if is_it(text) {
+        return Some(text.to_owned());
+    }
+    ["\n", "\r\n"]
+        .into_iter()
+        .map(|ending| edit::with_endings(text, ending))
+        .find(|text| is_it(text))
+}
+
+/// Applies edits that ascend.
+fn edited(mut text: Text, edits: &[TextEdit]) -> Text {
+    for edit in edits.iter().rev() {
+        let at = |position: cairn_protocol::Position| {
+            text.char_of(Position { line: position.line, character: position.character })
+        };
+        let range = at(edit.range.start)..at(edit.range.end);
+        text.replace(range, &edit.new_text);
+    }
+    text
 }
 
 fn done(done: Done) -> Result<(), Refusal> {
@@ -204,6 +234,37 @@ mod tests {
             FileChange::Edit { expected_version: None, expected_hash: two(), edits: Vec::new() };
         for refused in [edit, delete(two(), &[]), rename("c", two())] {
             assert_eq!(change("b", refused).await, Some(RefusedEdit::ReadOnly));
+        }
+    }
+
+    #[tokio::test]
+    async fn each_line_keeps_its_ending_even_if_the_editor_shows_one_kind() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let workspace = Workspace::new(vec![folder.path().to_owned()]).expect("a workspace");
+        let workspace = Arc::new(workspace);
+        let path = folder.path().join("a");
+        for shown in ["a\nb\nc\nd\n", "a\r\nb\r\nc\r\nd\r\n", "a\r\nb\nc\rd\n"] {
+            fs::write(&path, "a\r\nb\nc\rd\n").expect("a file");
+            let at = |line| cairn_protocol::Position { line, character: 0 };
+            let edit = |line, text: &str| TextEdit {
+                range: cairn_protocol::Range { start: at(line), end: at(line) },
+                new_text: text.into(),
+            };
+            let change = FileChange::Edit {
+                expected_version: None,
+                expected_hash: text_hash(&Text::new(shown)),
+                edits: vec![edit(1, "B"), edit(3, "C2\n")],
+            };
+            let uri = uri_of(&path).expect("an absolute path");
+            let params = ApplyEditParams { uri, label: String::new(), encoding: None, change };
+            assert!(apply(params, Arc::clone(&workspace)).await.applied, "{shown:?}");
+            let after = fs::read_to_string(&path).expect("it is there");
+            let expected = if shown.contains('\r') && shown.contains("b\n") {
+                "a\r\nBb\nc\rC2\nd\n"
+            } else {
+                "a\r\nBb\nc\rC2\rd\n"
+            };
+            assert_eq!(after, expected, "{shown:?}");
         }
     }
 

@@ -7,7 +7,10 @@ use cairn_protocol::{EditProblem, StillAcceptedEdit, StillAcceptedReason};
 pub(crate) fn english(problem: &EditProblem) -> String {
     let text = match problem {
         EditProblem::FileReadOnly => "the file is read-only",
-        EditProblem::FileNotOpened => "the file is gone or cannot be opened as text",
+        EditProblem::NotebookUnsaved => {
+            "the user has it open as a notebook with unsaved cells. Ask the user to save it, then try again"
+        }
+        EditProblem::FileNotOpened => "the file is gone or cannot be read as text",
         EditProblem::EditorFailed { reason } | EditProblem::PathRefused { reason } => reason,
         EditProblem::EditorGaveNoReason => "the editor gave no reason",
         EditProblem::EncodingLacksCharacter => {

@@ -33,8 +33,8 @@ pub trait Editor: Questions {
     fn notify(&self, notice: Notice);
 
     /// Changes one file. A refusal without a `reason` and a `message` means a timeout: the edit
-    /// may still be applied. The engine does not rely on `applied: true` but on the text. `workspace` is for an
-    /// editor that edits on disk.
+    /// may still be applied. The engine does not rely on `applied: true` but on the text. An applied edit with the
+    /// `reason` `Closed` was made on disk, in `workspace`.
     fn apply(
         &self,
         params: ApplyEditParams,

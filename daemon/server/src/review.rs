@@ -106,6 +106,7 @@ impl Reviews {
             ReviewEvent::Flush { reply } => self.flush(reply),
             ReviewEvent::CommandRan => self.look_at_closed_files(),
             ReviewEvent::Applied { edit_id, result } => self.applied(edit_id, result),
+            ReviewEvent::Unseen { edit_id } => self.unseen(edit_id),
             ReviewEvent::Overdue { edit_id } => self.overdue(edit_id),
             ReviewEvent::DiskText { key, purpose, read, text } => {
                 self.disk_answered(&key, purpose, read, text);

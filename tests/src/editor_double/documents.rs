@@ -32,23 +32,23 @@ impl State {
         self.documents.entry(uri.to_owned()).insert_entry(document).into_mut()
     }
 
+    /// An open document. Any other file is opened for it, in no tab.
+    pub(super) fn document_for(&mut self, client: &LspClient, uri: &str) -> &mut Document {
+        if !self.documents.contains_key(uri) {
+            let (text, encoding) = read(&path(uri), None).expect("the file can be read");
+            self.open(client, uri, text, encoding);
+        }
+        self.documents.get_mut(uri).expect("it is open")
+    }
+
     pub(super) fn apply(&mut self, client: &LspClient, params: ApplyEditParams) -> ApplyEditResult {
         let ApplyEditParams { uri, change, encoding, .. } = params;
         let encoding = encoding.as_ref();
         let path = path(&uri);
         match change {
             FileChange::Edit { expected_version, expected_hash, edits } => {
-                if !self.documents.contains_key(&uri) {
-                    match read(&path, encoding) {
-                        Ok((text, _)) if hash(&text) != expected_hash => {
-                            return refused(RefusedEdit::Stale, "the file has another text");
-                        }
-                        Ok((text, encoding)) => self.open(client, &uri, text, encoding),
-                        Err(error) => return refused(RefusedEdit::Closed, &error.to_string()),
-                    };
-                }
                 let Some(document) = self.documents.get_mut(&uri) else {
-                    unreachable!("it was opened above")
+                    return refused(RefusedEdit::Closed, "the document is not open");
                 };
                 if hash(&document.text) != expected_hash {
                     return refused(RefusedEdit::Stale, "the document has another text");
@@ -70,21 +70,7 @@ impl State {
                 }
                 applied(was_dirty)
             }
-            FileChange::Create { text } => {
-                if path.exists() || self.documents.contains_key(&uri) {
-                    return refused(RefusedEdit::Stale, "the file exists");
-                }
-                let parent = path.parent().expect("a file has a folder");
-                let utf8 = TextEncoding { name: "utf-8".into(), bom: false };
-                let encoding = encoding.cloned().unwrap_or(utf8);
-                let made = fs::create_dir_all(parent)
-                    .and_then(|()| fs::write(&path, bytes(&text, &encoding)));
-                if let Err(error) = made {
-                    return refused(RefusedEdit::Failed, &error.to_string());
-                }
-                self.open(client, &uri, text, encoding);
-                applied(false)
-            }
+            FileChange::Create { .. } => refused(RefusedEdit::Closed, "it is not there yet"),
             FileChange::Rename { to, expected_hash, empty_folders } => {
                 let live = self.documents.get(&uri).map(|document| document.text.clone());
                 let Some(text) = live.or_else(|| Some(read(&path, encoding).ok()?.0)) else {

@@ -301,9 +301,6 @@ async fn a_checkpoint_is_not_restored_through_a_link() {
     test.model.push(Response::reply(call("c2", "delete_file", json!({ "path": "src/b" }))));
     test.model.push(Response::reply(say("Done.")));
     let end = test.editor.run("Do it").await;
-    // As in an editor that opened the file only for the edit.
-    let uri = cairn_tests::editor_double::uri(&test.root.join("src/a"));
-    test.editor.close(&uri);
     fs::rename(test.root.join("src"), test.root.join("was")).unwrap();
     symlink(outside.path(), test.root.join("src")).unwrap();
     heard(&test).await;

@@ -436,7 +436,6 @@ async fn a_decision_does_not_write_through_a_link() {
     let outside = tempfile::tempdir().unwrap();
     fs::write(outside.path().join("a"), "1\n").unwrap();
     test.play([crate::fixtures::edit("c1", "src/a", "one", "1"), say("Done.")]).await;
-    test.editor.close(&test.uri("src/a"));
     swap_for_link(&test.path("src"), outside.path());
     let sent = test.editor.edits().len();
     let scope = Scope::File { uri: test.uri("src/a") };

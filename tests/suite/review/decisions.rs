@@ -235,6 +235,7 @@ async fn rejecting_a_created_file_deletes_it_and_undo_brings_it_back() {
     assert_eq!(test.disk("new"), "one\n");
     assert_eq!(test.hunks("new").await.len(), 1);
     // An editor may close its document only after it has answered.
+    test.open_file("new");
     test.editor.will_fail(ApplyFault::LeaveOpen);
     let edits = test.editor.edits().len();
     let closing = async {

@@ -217,7 +217,10 @@ async fn an_edit_lands_in_the_first_pause_of_a_user_who_types_steadily() {
 async fn a_refusal_of_the_editor_is_reported_to_the_model() {
     for (reason, words) in [
         (RefusedEdit::ReadOnly, "the file is read-only"),
-        (RefusedEdit::Closed, "the file is gone or cannot be opened as text"),
+        (
+            RefusedEdit::Notebook,
+            "the user has it open as a notebook with unsaved cells. Ask the user to save it, then try again",
+        ),
         (RefusedEdit::Failed, "scripted"),
     ] {
         let test = test(&[("a", "one\n")]).await;
@@ -228,6 +231,31 @@ async fn a_refusal_of_the_editor_is_reported_to_the_model() {
             format!("The editor did not change `a`: {words}. Nothing was changed.")
         );
     }
+}
+
+/// An editor leaves an open document to the daemon that its own save would change elsewhere.
+#[tokio::test]
+async fn an_edit_on_disk_of_an_open_document_is_shown_to_an_editor_that_missed_it() {
+    let test = test(&[("a", "one\ntwo\n")]).await;
+    test.open_file("a");
+    test.editor.will_fail(ApplyFault::Refuse(RefusedEdit::Closed));
+    let path = test.path("a");
+    let modified = || fs::metadata(&path).unwrap().modified().unwrap();
+    let missing = async {
+        while test.disk("a") != "1\ntwo\n" {
+            tokio::task::yield_now().await;
+        }
+        let first = modified();
+        while modified() == first {
+            tokio::task::yield_now().await;
+        }
+        test.editor.changed_on_disk(&path, "1\ntwo\n");
+    };
+    let (end, ()) = tokio::join!(test.play([edit("c1", "a", "one", "1"), say("Done.")]), missing);
+    assert_eq!(end.reason, EndReason::Completed);
+    assert_eq!(diff(&test, "a").await, "0-1: -one +1\n");
+    assert!(!test.editor.is_dirty(&test.uri("a")));
+    test.finish().await;
 }
 
 #[tokio::test]

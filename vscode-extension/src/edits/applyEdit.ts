@@ -2,24 +2,20 @@ import * as vscode from "vscode";
 
 import type { ApplyEditParams, ApplyEditResult, FileChange, SaveParams, SaveResult, TextEncoding } from "../protocol";
 import { textHash } from "../text/hash";
-import { canHold, open } from "./encoding";
+import { canHold, decode } from "./encoding";
 import { KeyedQueue } from "./queue";
-import { StrayTabs, hasTab } from "./strayTabs";
-import { create, isReadOnly, move, openDocument, refused, remove } from "./wholeFile";
+import { isReadOnly, move, openDocument, refused, remove } from "./wholeFile";
 
 type TextChange = Extract<FileChange, { kind: "edit" }>;
 
 /**
- * Applies the daemon's edits through the editor: all of one or nothing, as one undo step, without
- * opening a tab or moving the focus. Edits of one document wait for each other.
+ * Applies the daemon's edits to open documents: all of one or nothing, as one undo step, without moving the focus. A
+ * file that is not open is refused as `closed`, for the daemon to change on disk: saved by VS Code, it could be
+ * formatted and trimmed, with one kind of line ending. So is an open one that a save would change; VS Code loads it
+ * again. Only the active document can be saved as it is. Edits of one document wait for each other.
  */
-export class EditPort implements vscode.Disposable {
+export class EditPort {
   readonly #queue = new KeyedQueue();
-  readonly #strayTabs = new StrayTabs(this.#queue);
-
-  dispose(): void {
-    this.#strayTabs.dispose();
-  }
 
   /** True while the agent's edits of a document are on their way into its text. */
   isApplying(uri: vscode.Uri): boolean {
@@ -32,9 +28,9 @@ export class EditPort implements vscode.Disposable {
       try {
         switch (change.kind) {
           case "edit":
-            return await edit(target, change, encoding, this.#strayTabs);
+            return await edit(target, change, encoding);
           case "create":
-            return await create(target, change.text, encoding);
+            return refused("closed");
           case "delete":
             return await remove(target, change, encoding);
           case "rename":
@@ -57,14 +53,13 @@ export class EditPort implements vscode.Disposable {
   }
 }
 
-async function edit(uri: vscode.Uri, change: TextChange, encoding: TextEncoding | undefined, strayTabs: StrayTabs): Promise<ApplyEditResult> {
-  const wasOpen = openDocument(uri) !== undefined;
-  let document: vscode.TextDocument;
-  try {
-    document = await open(uri, wasOpen ? undefined : encoding);
-  } catch (error) {
-    const reason = wasOpen || encoding === undefined ? "closed" : "failed";
-    return refused(reason, false, wordsOf(error));
+async function edit(uri: vscode.Uri, change: TextChange, encoding: TextEncoding | undefined): Promise<ApplyEditResult> {
+  const document = openDocument(uri);
+  if (document === undefined) {
+    return refused(hasUnsavedCells(uri) ? "notebook" : "closed");
+  }
+  if (!document.isDirty && ((!isActive(document) && changesOnSave(document)) || !(await showsFile(document, encoding)))) {
+    return refused("closed");
   }
   if (!(await canHold(document, change.edits.map(({ newText }) => newText).join("\n")))) {
     return refused("encoding", document.isDirty);
@@ -75,15 +70,11 @@ async function edit(uri: vscode.Uri, change: TextChange, encoding: TextEncoding 
   // From here to `applyEdit` nothing may wait: a key in between would have the edit applied to a text
   // that it was not made for.
   const wasDirty = document.isDirty;
-  if (change.expectedVersion !== undefined && wasOpen && document.version !== change.expectedVersion) {
+  if (change.expectedVersion !== undefined && document.version !== change.expectedVersion) {
     return refused("stale", wasDirty);
   }
   if (textHash(document.getText()) !== change.expectedHash) {
     return refused("stale", wasDirty);
-  }
-  const wasVisible = vscode.window.visibleTextEditors.some((editor) => editor.document === document);
-  if (!wasDirty && !wasVisible && !hasTab(uri)) {
-    strayTabs.expect(uri);
   }
   const { version } = document;
   const workspaceEdit = new vscode.WorkspaceEdit();
@@ -95,8 +86,7 @@ async function edit(uri: vscode.Uri, change: TextChange, encoding: TextEncoding 
     // The user typed at that moment, or the editor gave no reason.
     return refused(document.version === version ? "failed" : "stale", wasDirty);
   }
-  if (!wasDirty && !wasVisible) {
-    // Unsaved, it would get a tab of its own, and a command would read the old text.
+  if (!wasDirty && savesEdits(document)) {
     const failure = await save(document);
     if (failure !== undefined) {
       return { applied: true, message: `Not saved: ${failure}`, wasDirty };
@@ -105,12 +95,50 @@ async function edit(uri: vscode.Uri, change: TextChange, encoding: TextEncoding 
   return { applied: true, wasDirty };
 }
 
+/** True for the document of the active tab. The view of all edits is a tab of several documents, which are saved together. */
+function isActive(document: vscode.TextDocument): boolean {
+  const input = vscode.window.tabGroups.activeTabGroup.activeTab?.input;
+  const uri = input instanceof vscode.TabInputTextDiff ? input.modified : input instanceof vscode.TabInputText ? input.uri : undefined;
+  return uri?.toString() === document.uri.toString() && vscode.window.activeTextEditor?.document === document;
+}
+
+/** True if the settings have a save change other text than that of an edit. */
+function changesOnSave(document: vscode.TextDocument): boolean {
+  const editor = vscode.workspace.getConfiguration("editor", document);
+  const files = vscode.workspace.getConfiguration("files", document);
+  const actions = Object.values(editor.get<Record<string, unknown>>("codeActionsOnSave") ?? {});
+  return (
+    editor.get("formatOnSave") === true ||
+    actions.some((when) => when !== "never" && when !== false) ||
+    ["trimTrailingWhitespace", "insertFinalNewline", "trimFinalNewlines"].some((name) => files.get(name) === true)
+  );
+}
+
+/** True if the text is that of the file. VS Code shows one kind of line ending where a file has two, and would save that. */
+async function showsFile(document: vscode.TextDocument, encoding: TextEncoding | undefined): Promise<boolean> {
+  return decode(await vscode.workspace.fs.readFile(document.uri), encoding) === document.getText();
+}
+
+/** True if the agent's edits of a document without unsaved text are saved at once, before VS Code saves by itself. */
+function savesEdits(document: vscode.TextDocument): boolean {
+  return vscode.workspace.getConfiguration("cairn.review", document).get("saveAtTurnEnd") === true;
+}
+
+/** True for a notebook whose next save would write over a change of its file. */
+function hasUnsavedCells(uri: vscode.Uri): boolean {
+  return vscode.workspace.notebookDocuments.some((notebook) => notebook.isDirty && notebook.uri.toString() === uri.toString());
+}
+
 /** The reason it could not be saved, for the log of the daemon; `undefined` when it is on disk. */
 async function save(document: vscode.TextDocument | undefined): Promise<string | undefined> {
   if (document?.isDirty !== true) {
     return undefined;
   }
   try {
+    if (isActive(document)) {
+      await vscode.commands.executeCommand("workbench.action.files.saveWithoutFormatting");
+      return undefined;
+    }
     return (await document.save()) ? undefined : "The editor did not save it.";
   } catch (error) {
     return wordsOf(error);

@@ -2,35 +2,28 @@ import * as vscode from "vscode";
 
 import type { ApplyEditResult, FileChange, RefusedEdit, TextEncoding } from "../protocol";
 import { textHash } from "../text/hash";
-import { decode, encode } from "./encoding";
+import { decode } from "./encoding";
 
 type Deletion = Extract<FileChange, { kind: "delete" }>;
 type Move = Extract<FileChange, { kind: "rename" }>;
 
-export async function create(uri: vscode.Uri, text: string, encoding?: TextEncoding): Promise<ApplyEditResult> {
-  if (await exists(uri)) {
-    return refused("stale");
-  }
-  const workspaceEdit = new vscode.WorkspaceEdit();
-  workspaceEdit.createFile(uri, { contents: await encode(text, encoding), overwrite: false });
-  return (await vscode.workspace.applyEdit(workspaceEdit)) ? { applied: true, wasDirty: false } : refused("failed");
-}
-
+/** Outside of the editor's undo history: Ctrl+Z brings back no file that the agent deleted, which is for *Undo* to do. */
 export async function remove(uri: vscode.Uri, change: Deletion, encoding?: TextEncoding): Promise<ApplyEditResult> {
   const { refusal, wasDirty } = await check(uri, change.expectedHash, encoding);
   if (refusal !== undefined) {
     return refusal;
   }
-  const workspaceEdit = new vscode.WorkspaceEdit();
-  workspaceEdit.deleteFile(uri);
-  if (!(await vscode.workspace.applyEdit(workspaceEdit))) {
-    return refused("failed", wasDirty);
-  }
+  await vscode.workspace.fs.delete(uri);
+  // A tab with unsaved text stays, so that the text does.
+  await vscode.window.tabGroups.close(
+    tabsOf(uri).filter((tab) => !tab.isDirty),
+    true,
+  );
   await removeEmpty(change.emptyFolders);
   return { applied: true, wasDirty };
 }
 
-/** By the editor's own rename: tabs, unsaved text and permissions go along. */
+/** Moves a file. Tabs and permissions go along. */
 export async function move(uri: vscode.Uri, change: Move, encoding?: TextEncoding): Promise<ApplyEditResult> {
   const { refusal, wasDirty } = await check(uri, change.expectedHash, encoding);
   if (refusal !== undefined) {
@@ -40,10 +33,15 @@ export async function move(uri: vscode.Uri, change: Move, encoding?: TextEncodin
   if (await exists(target)) {
     return refused("stale", wasDirty);
   }
-  const workspaceEdit = new vscode.WorkspaceEdit();
-  workspaceEdit.renameFile(uri, target, { overwrite: false });
-  if (!(await vscode.workspace.applyEdit(workspaceEdit))) {
-    return refused("failed", wasDirty);
+  if (wasDirty) {
+    // Only the editor's own rename takes unsaved text along. It is a step of the undo history.
+    const workspaceEdit = new vscode.WorkspaceEdit();
+    workspaceEdit.renameFile(uri, target, { overwrite: false });
+    if (!(await vscode.workspace.applyEdit(workspaceEdit))) {
+      return refused("failed", wasDirty);
+    }
+  } else {
+    await vscode.workspace.fs.rename(uri, target, { overwrite: false });
   }
   await removeEmpty(change.emptyFolders);
   return { applied: true, wasDirty };
@@ -52,6 +50,12 @@ export async function move(uri: vscode.Uri, change: Move, encoding?: TextEncodin
 export function openDocument(uri: vscode.Uri): vscode.TextDocument | undefined {
   const key = uri.toString();
   return vscode.workspace.textDocuments.find((document) => !document.isClosed && document.uri.toString() === key);
+}
+
+function tabsOf(uri: vscode.Uri): vscode.Tab[] {
+  const key = uri.toString();
+  const isOf = ({ input }: vscode.Tab): boolean => input instanceof vscode.TabInputText && input.uri.toString() === key;
+  return vscode.window.tabGroups.all.flatMap(({ tabs }) => tabs.filter(isOf));
 }
 
 export async function isReadOnly(uri: vscode.Uri): Promise<boolean> {

@@ -183,7 +183,8 @@ const texts: { readonly [C in ProblemCode]: (args: ArgsOf<C>) => string | undefi
 
   // Reasons why an edit was not made; parts of a sentence.
   file_read_only: () => t("the file is read-only"),
-  file_not_opened: () => t("the file is gone or cannot be opened as text"),
+  file_not_opened: () => t("the file is gone or cannot be read as text"),
+  notebook_unsaved: () => t("it is open as a notebook with unsaved cells"),
   editor_failed: (args) => args.reason,
   editor_gave_no_reason: () => t("the editor gave no reason"),
   encoding_lacks_character: () => t("the encoding in which the file is open has no bytes for a character of the edit"),

@@ -253,7 +253,7 @@ const REVIEW: &[Setting] = &[
         "review.saveAtTurnEnd",
         Workspace,
         ON,
-        "Save the files that the agent edited when a turn ends, unless they had unsaved changes of yours before.",
+        "Save the agent's edits of open files that have no unsaved changes of yours.",
     ),
     setting(
         "review.advance",

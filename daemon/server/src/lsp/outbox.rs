@@ -294,7 +294,18 @@ impl Editor for Outbox {
         };
         if accepted.hello.speaks_agent {
             let question = self.ask(ApplyEdit::METHOD, &params);
-            return Self::edited(question, |result| result).boxed();
+            return async move {
+                let result = Self::edited(question, |result| result).await;
+                match result.reason {
+                    Some(RefusedEdit::Closed) => {
+                        let result = disk::apply(params, workspace).await;
+                        let reason = result.reason.or(Some(RefusedEdit::Closed));
+                        ApplyEditResult { reason, ..result }
+                    }
+                    _ => result,
+                }
+            }
+            .boxed();
         }
         let ApplyEditParams { uri, label, encoding, change } = params;
         let (version, edits) = match change {

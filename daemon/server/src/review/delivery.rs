@@ -3,7 +3,11 @@
 //! The editor's "applied" is only a claim: an edit is done when the document's text (or, for a file that
 //! is not open, the disk) shows it.
 
-use std::{collections::BTreeSet, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeSet,
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
 
 use cairn_core::{
     ids::{FileKey, SessionId},
@@ -29,6 +33,8 @@ use crate::{
 
 /// An edit that the editor says it applied must be seen in the text within this time.
 const SEEN_WITHIN: Duration = Duration::from_secs(5);
+/// Number of times that an editor is made to look at a file on disk meanwhile.
+const LOOKS: u32 = 4;
 
 impl Reviews {
     #[expect(
@@ -155,6 +161,7 @@ impl Reviews {
         }
         // An edit in the text is done, even if the answer is an error or late.
         in_flight.answered = true;
+        let on_disk = matches!(&result, Ok(it) if it.reason == Some(RefusedEdit::Closed));
         if result.is_ok_and(|result| result.applied && !result.was_dirty) {
             entry.saveable = true;
         }
@@ -172,8 +179,31 @@ impl Reviews {
         }
         let mailbox = self.mailbox.clone();
         self.services.spawn(async move {
-            tokio::time::sleep(SEEN_WITHIN).await;
+            for _ in 0..LOOKS {
+                tokio::time::sleep(SEEN_WITHIN / (LOOKS + 1)).await;
+                if on_disk {
+                    mailbox.send(ReviewEvent::Unseen { edit_id });
+                }
+            }
+            tokio::time::sleep(SEEN_WITHIN / (LOOKS + 1)).await;
             mailbox.send(ReviewEvent::Overdue { edit_id });
+        });
+    }
+
+    /// Gives the file of an edit on disk another time, so that the editor loads it. An editor that has
+    /// just started can miss the first change.
+    pub(super) fn unseen(&mut self, edit_id: u64) {
+        let Some(key) = self.key_in_flight(edit_id) else { return };
+        let Some(workspace) = self.services.workspace.clone() else { return };
+        self.services.spawn(async move {
+            let touching = tokio::task::spawn_blocking(move || {
+                let path = workspace.resolve(&key).map_err(|error| error.to_string())?;
+                let (_, file) = workspace.open_text(&path).map_err(|error| error.to_string())?;
+                file.set_modified(SystemTime::now()).map_err(|error| error.to_string())
+            });
+            if let Ok(Err(error)) = touching.await {
+                tracing::warn!("an editor may not load a changed file: {error}");
+            }
         });
     }
 
@@ -354,6 +384,7 @@ fn refusal(result: &Result<ApplyEditResult, EditProblem>) -> Option<(Proposed, b
         Some(RefusedEdit::Stale) => (Proposed::Stale, false),
         Some(RefusedEdit::ReadOnly) => refused(EditProblem::FileReadOnly),
         Some(RefusedEdit::Closed) => refused(EditProblem::FileNotOpened),
+        Some(RefusedEdit::Notebook) => refused(EditProblem::NotebookUnsaved),
         Some(RefusedEdit::Encoding) => refused(EditProblem::EncodingLacksCharacter),
         // The failure may have come after the edit.
         Some(RefusedEdit::Failed) => (Proposed::Refused(words()), true),

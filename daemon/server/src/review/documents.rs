@@ -16,7 +16,7 @@ use super::{
 use crate::{
     docs::Document,
     event::ContentChange,
-    workspace::{canonical_uri, path_of},
+    workspace::{canonical_uri, path_of, uri_of},
 };
 
 impl Reviews {
@@ -58,10 +58,7 @@ impl Reviews {
         self.reads.touched(&key);
         let arriving = self.is_arriving(&key);
         if let Some(entry) = self.files.entries.get_mut(&key) {
-            if entry.uri != uri && !entry.published.is_empty() {
-                self.files.left.push((entry.uri.clone(), entry.path.clone()));
-            }
-            entry.uri = uri.to_owned();
+            self.files.left.extend(entry.named(uri.to_owned()));
             entry.dirty = true;
             if !arriving {
                 entry.saw(&text);
@@ -142,7 +139,11 @@ impl Reviews {
             // Unsaved text may have been thrown away with the document.
             self.read_disk(&key, DiskPurpose::Reconcile(self.files.edits_sent));
         }
+        let by_link = canonical_uri(uri).is_some_and(|name| name != key);
         if let Some(entry) = self.files.entries.get_mut(&key) {
+            if let Some(own) = path_of(&key).and_then(|path| uri_of(&path)).filter(|_| by_link) {
+                self.files.left.extend(entry.named(own));
+            }
             entry.dirty = true;
             // Unsaved text of the user moves with the file.
             entry.saveable |= !entry.is_moving();

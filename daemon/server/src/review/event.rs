@@ -37,6 +37,10 @@ pub(crate) enum ReviewEvent {
         /// A problem if the edit was not sent.
         result: Result<ApplyEditResult, EditProblem>,
     },
+    /// The document does not show the edit with this edit_id yet, which is on disk.
+    Unseen {
+        edit_id: u64,
+    },
     /// The edit with this edit_id should have been seen by now.
     Overdue {
         edit_id: u64,

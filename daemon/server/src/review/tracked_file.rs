@@ -128,6 +128,13 @@ impl TrackedFile {
         self.absent && self.review.is_some()
     }
 
+    /// Gives the file another URI. Returns the former one and the path, if clients know them.
+    pub(super) fn named(&mut self, uri: String) -> Option<(String, String)> {
+        let known = self.uri != uri && !self.published.is_empty();
+        let former = std::mem::replace(&mut self.uri, uri);
+        known.then(|| (former, self.path.clone()))
+    }
+
     pub(super) fn mark_changed(&mut self) {
         self.dirty = true;
     }

@@ -1,0 +1,155 @@
+// No byte of a file changes that the review does not show, whatever a save by the editor would do, and no key takes a
+// file away.
+
+import assert from "node:assert/strict";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+
+import { until } from "./editor.mjs";
+import { SECOND, scene, state, step, taskWith, window, workspace } from "./harness.mjs";
+import { edits, inFront, tab, text } from "./look.mjs";
+import { editFile } from "./model.mjs";
+
+const onDisk = (path) => readFile(join(workspace, path), "utf8").catch(() => undefined);
+const holds = (path, expected) => until(async () => (await onDisk(path)) === expected, 20 * SECOND, `the bytes of ${path}`);
+const key = (name) => window.page.keyboard.press(name);
+const call = (name, args) => ({ name, arguments: args });
+
+async function keys(name, times) {
+  for (let time = 0; time < times; time += 1) {
+    await key(name);
+  }
+}
+
+const NEW = "one\ntwo\nthree\n";
+const MINE = `mine ${NEW}`;
+
+scene("the undo history of files that the agent made and moved", { model: true, conversation: "folded" }, () => {
+  step("Ctrl+Z takes back what the user typed, and leaves the file of the agent", async () => {
+    await taskWith(call("write_file", { path: "new.py", content: NEW }));
+    await window.command("Cairn: Accept All Edits");
+    await edits(0);
+    await window.open("new.py");
+    await window.goTo(1);
+    await window.page.keyboard.insertText("mine ");
+    await text(MINE);
+    await key("Control+s");
+    await holds("new.py", MINE);
+    await keys("Control+z", 10);
+    await state(({ editor }) => editor.text === NEW, "the text of the agent");
+    assert.equal(await onDisk("new.py"), MINE);
+    await keys("Control+y", 10);
+    await text(MINE);
+    await key("Control+s");
+    await tab("new.py", { isDirty: false });
+  });
+
+  step("a tab that is closed and opened again has the history of the user's text alone", async () => {
+    await window.closeEditors();
+    await window.open("new.py");
+    await window.focusEditor();
+    await keys("Control+z", 10);
+    await state(({ editor }) => editor.text === NEW, "the text of the agent");
+    await keys("Control+y", 10);
+    await text(MINE);
+    // From the Explorer, the keys reach the editor.
+    await window.command("File: Focus on Files Explorer");
+    await keys("Control+z", 10);
+    await state(({ editor }) => editor.text === NEW, "the text of the agent");
+    assert.equal(await onDisk("new.py"), MINE);
+    await window.focusEditor();
+    await keys("Control+y", 10);
+    await text(MINE);
+    await key("Control+s");
+    await tab("new.py", { isDirty: false });
+  });
+
+  step("a file that the agent moved stays at its new name, and its tab goes along", async () => {
+    await taskWith(call("move_file", { from: "new.py", to: "lib/moved.py" }));
+    await inFront("lib/moved.py");
+    await window.command("Cairn: Accept All Edits");
+    await edits(0);
+    await window.focusEditor();
+    await keys("Control+z", 3);
+    await window.goTo(2);
+    assert.deepEqual([await onDisk("new.py"), await onDisk("lib/moved.py")], [undefined, MINE]);
+    await window.screenshot("bytes-01 moved");
+  });
+});
+
+/** Lines that a save would trim, and end. */
+const UNTIDY = Array.from({ length: 50 }, (_, line) => `const v${line}  =  ${line};   `).join("\n");
+const JSON_TEXT = '{"a":1,\n      "b":  2,\n "c":3,   \n"list":[1,2,\n3]}';
+const MIXED = Array.from({ length: 200 }, (_, line) => `line ${line + 1}.${line % 10 === 9 ? "\n" : "\r\n"}`).join("");
+
+async function prepare(folder) {
+  await writeFile(join(folder, "b.ts"), UNTIDY);
+  await writeFile(join(folder, "c.json"), JSON_TEXT);
+  await writeFile(join(folder, "mixed.txt"), MIXED);
+  return {
+    "files.trimTrailingWhitespace": true,
+    "files.insertFinalNewline": true,
+    "files.trimFinalNewlines": true,
+    "editor.formatOnSave": true,
+    "files.autoSave": "afterDelay",
+  };
+}
+
+/** Has the agent change a line of each file, two of the last. */
+async function change() {
+  await taskWith(
+    editFile("b.ts", "const v2  =  2;", "const v2  =  222;"),
+    editFile("c.json", '"b":  2', '"b":  222'),
+    editFile("mixed.txt", "line 50.", "line fifty."),
+    editFile("mixed.txt", "line 55.", "line fifty-five."),
+  );
+  await edits(4);
+  await changed();
+}
+
+async function changed() {
+  await holds("b.ts", UNTIDY.replace("=  2;", "=  222;"));
+  await holds("c.json", JSON_TEXT.replace('"b":  2', '"b":  222'));
+  await holds("mixed.txt", MIXED.replace("line 50.", "line fifty.").replace("line 55.", "line fifty-five."));
+}
+
+async function reject() {
+  await window.command("Cairn: Reject All Edits");
+  await edits(0);
+  await holds("b.ts", UNTIDY);
+  await holds("c.json", JSON_TEXT);
+  await holds("mixed.txt", MIXED);
+}
+
+scene("files that a save would change", { model: true, conversation: "folded", prepare }, () => {
+  step("edits of closed files change their lines alone, and a reject gives every byte back", async () => {
+    await change();
+    await reject();
+  });
+
+  step("so do edits of open files, of which one is in front", async () => {
+    for (const path of ["c.json", "mixed.txt", "b.ts"]) {
+      await window.open(path);
+    }
+    await change();
+    await state(({ tabs }) => tabs.every(({ isDirty }) => !isDirty), "no unsaved text");
+    await text("=  222;");
+    await window.screenshot("bytes-02 open");
+    await reject();
+  });
+
+  step("a file with two kinds of line endings is in front, and keeps them", async () => {
+    await window.open("mixed.txt");
+    await change();
+    await text("line fifty-five.");
+    await reject();
+    await state(({ editor }) => !editor.text.includes("fifty"), "the text before");
+  });
+
+  step("accepted edits stay, and nothing else", async () => {
+    await change();
+    await window.command("Cairn: Accept All Edits");
+    await edits(0);
+    await changed();
+  });
+});
