@@ -1,7 +1,7 @@
 //! An editor that outlives its daemon: documents keep their text, and an edit that was on its way
 //! may still arrive.
 
-use std::{mem, path::Path};
+use std::{fs, mem, path::Path};
 
 use cairn_protocol::{FileChange, Position, Range, TextEdit};
 
@@ -46,6 +46,16 @@ impl EditorDouble {
                 uris.push(to.clone());
             }
             let existed: Vec<bool> = uris.iter().map(|uri| path(uri).exists()).collect();
+            match &params.change {
+                // What the daemon itself did on disk, just before it was killed.
+                FileChange::Create { text } => {
+                    fs::write(path(&params.uri), text).expect("the file can be made");
+                }
+                FileChange::Edit { .. } => {
+                    state.document_for(&self.client, &params.uri);
+                }
+                FileChange::Delete { .. } | FileChange::Rename { .. } => {}
+            }
             state.apply(&self.client, params);
             let changes: Vec<Value> = uris
                 .iter()

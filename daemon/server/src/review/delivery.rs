@@ -232,6 +232,13 @@ impl Reviews {
         let Some(entry) = self.files.entries.get_mut(key) else { return };
         let Some(in_flight) = entry.in_flight.take() else { return };
         let done = matches!(answer, Proposed::Applied { .. });
+        if done
+            && in_flight.outcome.is_of_agent()
+            && let Some(path) = path_of(key)
+        {
+            // Before the call goes on, which may load the instructions around the file.
+            self.services.sources.agent_changed(&path);
+        }
         if may_come {
             entry.wait_for(TimedOutEdit::of(&in_flight));
             entry.mark_changed();
