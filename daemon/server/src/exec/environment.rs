@@ -7,6 +7,8 @@ use std::{
     path::PathBuf,
 };
 
+use super::{CommandInput, CommandSpec};
+
 /// Variable that every process of a command inherits. Its value identifies the command.
 pub(super) const MARK: &str = "CAIRN_CALL";
 
@@ -66,17 +68,25 @@ const ALLOWED_ON_WINDOWS: &[&str] = &[
 const FIXED: &[(&str, &str)] =
     &[("TERM", "dumb"), ("PAGER", "cat"), ("GIT_PAGER", "cat"), ("GIT_TERMINAL_PROMPT", "0")];
 
+/// The editor of Git in a command without a terminal: nobody would see it. Git runs the words in a
+/// shell, with the name of the file behind them.
+const NO_EDITOR: &str = "echo 'Git wanted an editor, which a command without a terminal does not \
+    have. Give the message by -m or -F, keep one by --no-edit, or set GIT_SEQUENCE_EDITOR in the command to a \
+    program that changes the list of a rebase.' >&2; exit 1; :";
+/// Over the user's `core.editor` and `sequence.editor`.
+const EDITORS: &[(&str, &str)] = &[("GIT_EDITOR", NO_EDITOR), ("GIT_SEQUENCE_EDITOR", NO_EDITOR)];
+
 /// Parts of names of variables that hold secrets.
 const SECRET_PARTS: &[&str] = &["KEY", "SECRET", "TOKEN", "PASS", "AUTH", "CREDENTIAL"];
 /// Starts of names of variables that make a program run or load another program.
 const CODE_LOADING_PREFIXES: &[&str] =
     &["LD_", "DYLD_", "BASH_ENV", "ENV", "GIT_", "NODE_OPTIONS", "PYTHON"];
 
-/// Returns the environment of a command. Variables in `added` that
-/// may hold a secret or load code are left out.
+/// Returns the environment of a command. Variables that are added to it and may hold a secret or load
+/// code are left out.
 pub(super) fn for_command(
     inherited: impl Iterator<Item = (OsString, OsString)>,
-    added: &[(String, String)],
+    spec: &CommandSpec,
     mark: &str,
 ) -> Vec<(OsString, OsString)> {
     let allowed = inherited
@@ -88,8 +98,13 @@ pub(super) fn for_command(
                 (name, value)
             }
         });
-    let fixed = FIXED.iter().map(|(name, value)| (name.into(), value.into()));
-    let added = added
+    let editors = match spec.input {
+        CommandInput::Terminal(_) => &[],
+        CommandInput::Text(_) | CommandInput::Pipe(_) => EDITORS,
+    };
+    let fixed = FIXED.iter().chain(editors).map(|(name, value)| (name.into(), value.into()));
+    let added = spec
+        .env
         .iter()
         .filter(|(name, _)| !is_dangerous(name))
         .map(|(name, value)| (name.into(), value.into()));
@@ -153,8 +168,18 @@ mod tests {
         let added =
             ["EXTRA", "MY_API_KEY", "npm_token", "LD_PRELOAD", "BASH_ENV", "ENV", "GIT_DIR"];
         let added = added.map(|name| (name.to_owned(), "1".to_owned()));
-        let names: Vec<_> = for_command(inherited, &added, "m")
+        let spec = CommandSpec {
+            command: String::new(),
+            cwd: PathBuf::new(),
+            timeout: None,
+            input: CommandInput::none(),
+            tap: None,
+            env: added.into(),
+            sandbox: None,
+        };
+        let names: Vec<_> = for_command(inherited, &spec, "m")
             .into_iter()
+            .filter(|(name, _)| !EDITORS.iter().any(|(editor, _)| name == editor))
             .map(|(name, value)| format!("{}={}", name.display(), value.display()))
             .collect();
         expect_test::expect!["PATH=/bin:/usr/bin HOME=/home/me TERM=dumb PAGER=cat GIT_PAGER=cat GIT_TERMINAL_PROMPT=0 EXTRA=1 CAIRN_CALL=m"]

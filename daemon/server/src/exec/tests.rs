@@ -66,6 +66,35 @@ async fn gives_a_clean_environment() {
 }
 
 #[tokio::test]
+async fn git_opens_no_editor_that_nobody_sees() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let begin = "git init -q . && git config user.name a && git config user.email a@example.org && \
+                 for text in one two; do echo $text > a; git add a; git commit -q -m $text; done && \
+                 git config core.editor 'sleep 100'";
+    let outcome = async |command: &str| {
+        let cwd = folder.path().to_owned();
+        let spec = CommandSpec { cwd, ..spec(command) };
+        run(spec, CancellationToken::new()).await.expect("the shell starts")
+    };
+    assert_eq!(outcome(begin).await.exit, Exit::Code(0));
+    for command in [
+        "git commit --allow-empty",
+        "git commit --amend",
+        "git rebase -i HEAD~1",
+        "GIT_EDITOR= git config sequence.editor 'sleep 100'; git rebase -i HEAD~1",
+    ] {
+        let outcome = outcome(command).await;
+        assert!(matches!(outcome.exit, Exit::Code(code) if code != 0), "{command}: {outcome:?}");
+        let said = outcome.output.text();
+        assert!(said.contains("Git wanted an editor"), "{command}: {said}");
+    }
+    assert_eq!(outcome("git log --format=%s").await.output.text(), "two\none\n");
+    let own =
+        "GIT_SEQUENCE_EDITOR='sed -i s/^pick/drop/' git rebase -q -i HEAD~1; git log --format=%s";
+    assert_eq!(outcome(own).await.output.text(), "one\n");
+}
+
+#[tokio::test]
 async fn output_is_bounded() {
     let outcome = outcome_of("echo first; yes 0123456789 | head -c 3000000; echo last").await;
     assert_eq!(outcome.output.total_bytes, 3_000_011);

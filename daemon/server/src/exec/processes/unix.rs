@@ -368,7 +368,7 @@ fn spawn_shell(spec: &CommandSpec, mark: &str, output: &io::PipeWriter) -> io::R
     let shell = |shell: &str, flags: &[&str]| {
         let mut command = command(OsStr::new(shell), spec);
         command.args(flags).arg(&spec.command);
-        command.envs(environment::for_command(std::env::vars_os(), &spec.env, mark));
+        command.envs(environment::for_command(std::env::vars_os(), spec, mark));
         command.stdout(output.try_clone()?).stderr(output.try_clone()?);
         command.stdin(stdin(&spec.input)?).spawn()
     };
@@ -389,7 +389,7 @@ fn spawn_guarded(
     let (reports, report_writer) = exit_report::pipe()?;
     let mut command = command(OsStr::new(guard::PROGRAM), spec);
     command.args(guard::arguments(&spec.command));
-    command.envs(environment::for_command(std::env::vars_os(), &spec.env, mark));
+    command.envs(environment::for_command(std::env::vars_os(), spec, mark));
     command.stdin(stdin(&spec.input)?).stdout(output.try_clone()?).stderr(report_writer);
     Ok((command.spawn()?, reports))
 }
@@ -410,7 +410,7 @@ fn spawn_in_sandbox(
     };
     let mut command = command(prepared.program.as_os_str(), spec);
     command.args(&prepared.arguments);
-    command.envs(environment::for_command(std::env::vars_os(), &spec.env, mark));
+    command.envs(environment::for_command(std::env::vars_os(), spec, mark));
     command.envs(prepared.environment());
     command.stdin(stdin(&spec.input)?).stdout(output).stderr(report_writer);
     let child = spawner::spawn(command).map_err(|error| {

@@ -110,6 +110,6 @@ fn command(spec: &CommandSpec) -> io::Result<Command> {
     let shell = powershell::program(std::env::var_os("SystemRoot"))?;
     let mut command = Command::new(shell);
     command.args(powershell::arguments(&spec.command)?).current_dir(&spec.cwd).env_clear();
-    command.envs(environment::for_command(std::env::vars_os(), &spec.env, "1"));
+    command.envs(environment::for_command(std::env::vars_os(), spec, "1"));
     Ok(command)
 }
