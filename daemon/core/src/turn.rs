@@ -206,6 +206,11 @@ impl Session {
             Input::ToolDone { call_id, content, is_error } => {
                 self.tool_done(&call_id, content, is_error, &mut effects)
             }
+            Input::Printed { call_id, text } => {
+                if let Some(Turn { phase: Phase::Tools(batch), .. }) = &mut self.turn {
+                    batch.printed(&call_id, &text);
+                }
+            }
             Input::SubagentSpent { usage } => {
                 if let Some(turn) = &mut self.turn {
                     turn.usage += usage;

@@ -247,7 +247,13 @@ impl Sessions {
             SessionEvent::Approved { approval_id, result } => {
                 self.approved(&approval_id, result);
             }
-            SessionEvent::Output(piece) => self.output(piece),
+            SessionEvent::Output(piece) => {
+                let (session, turn) =
+                    (piece.session_id.as_str().into(), piece.turn_id.as_str().into());
+                let (call_id, text) = (piece.call_id.as_str().into(), piece.text.clone());
+                self.turn_input(&session, &turn, Input::Printed { call_id, text });
+                self.output(piece);
+            }
             SessionEvent::Processes(sessions) => self.publish_processes(sessions),
             SessionEvent::Tell { session, turn, notice, text } => {
                 self.turn_notice(&session, &turn, notice, text)

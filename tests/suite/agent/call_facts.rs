@@ -2,8 +2,9 @@
 //! output of a command while it runs.
 
 use cairn_protocol::{
-    EndReason, MessageRole, Notice, OpenSession, OpenSessionParams, OpenSessionResult, ToolKind,
-    ToolNotification, ToolState, TranscriptEntry, TurnPhase, TurnSpent,
+    Cancel, CancelParams, EndReason, MessageRole, Notice, OpenSession, OpenSessionParams,
+    OpenSessionResult, ToolKind, ToolNotification, ToolState, TranscriptEntry, TurnPhase,
+    TurnSpent,
 };
 use cairn_tests::model_server::{Reply, Wire};
 use expect_test::expect;
@@ -162,4 +163,31 @@ async fn the_output_of_a_running_command_reaches_only_a_client_that_asked_for_it
     test.play([bash("c2", "echo first; sleep 0.3; echo last"), say("Done.")]).await;
     assert_eq!(pieces(&test.editor.notices()), []);
     test.finish().await;
+}
+
+#[tokio::test]
+async fn the_model_learns_what_a_stopped_command_had_printed() {
+    let test = TestDaemon::open(Wire::Anthropic, &[]).await;
+    let window = test.second_window_with_all().await;
+    let marker = marker();
+    test.script([bash("c1", &format!("echo shown; sleep {marker}"))]);
+    window.will_answer(allow());
+    let turn = window.run_task("Run it").await;
+    let seen = window.wait_for("output", |notice| match notice {
+        Notice::Output(piece) => Some(piece.text.clone()),
+        _ => None,
+    });
+    assert_eq!(seen.await, "shown\n");
+    let (session_id, turn_id) = (turn.session_id.clone(), turn.turn_id);
+    let stop = CancelParams { session_id, turn_id };
+    window.request::<Cancel>(stop).await.unwrap();
+    until_gone(&marker).await;
+    test.script([say("Back again.")]);
+    window.run_in(&turn.session_id, "Go on").await;
+    window.finish();
+    let requests = test.finish().await;
+    assert_eq!(
+        result(requests.last().unwrap(), "c1"),
+        "Cancelled by the user; it may have had effects before it was stopped. It had printed:\nshown\n"
+    );
 }

@@ -40,6 +40,11 @@ pub enum Input {
         content: String,
         is_error: bool,
     },
+    /// Piece of the output of a running call. Kept for the model in case the call is cancelled.
+    Printed {
+        call_id: CallId,
+        text: String,
+    },
     /// Tokens of a subagent; they count for this session too.
     SubagentSpent {
         usage: Usage,

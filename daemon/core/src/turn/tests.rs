@@ -311,10 +311,20 @@ fn cancel_gives_every_call_a_result_and_later_events_have_no_effect() {
         Stop::ToolUse,
     );
     test.log();
+    for (id, text) in [("b", "one\n"), ("c", "does not run yet\n"), ("b", "[cairn] two\n")] {
+        test.input(Input::Printed { call_id: id.into(), text: text.into() });
+    }
     test.input(Input::Cancel).check(expect![[r#"
         plan dropped=[]
         end Cancelled: Stopped.
     "#]]);
+    let Some(Item::ToolResults { results, .. }) = test.session.conversation().last() else {
+        panic!("no results: {:?}", test.session.conversation());
+    };
+    let stopped = "Cancelled by the user; it may have had effects before it was stopped.";
+    let contents: Vec<&str> = results.iter().map(|result| result.content.as_str()).collect();
+    let printed = format!("{stopped} It had printed:\none\n\\[cairn] two\n");
+    assert_eq!(contents[1..], [printed.as_str(), stopped]);
     let before = test.session.conversation().to_vec();
     test.done("b", "late").reply(vec![text("late")], Stop::EndTurn).input(Input::Cancel);
     test.check(expect![[r#"

@@ -21,6 +21,8 @@ pub(super) struct Batch {
     work: HashMap<CallId, Work>,
     /// Text to append to the result of the running call, which runs alone.
     pub(super) postscript: Option<String>,
+    /// End of what a running call has printed so far.
+    printed: HashMap<CallId, String>,
     /// Texts for the model about arguments of a call that its tool does not know.
     ignored: HashMap<CallId, String>,
     /// Results that [`Session::take_records`] has not returned yet.
@@ -65,6 +67,9 @@ impl From<bool> for IsError {
     }
 }
 
+/// Most bytes of the output of a call that are kept for a cancellation.
+const MOST_PRINTED: usize = 4 * 1024;
+
 impl Batch {
     pub(super) fn new(mut calls: VecDeque<ToolCall>, settings: &TurnSettings) -> Self {
         let slots = calls.iter().map(|call| (call.id.clone(), None)).collect();
@@ -86,6 +91,17 @@ impl Batch {
             plan_updated: false,
             postscript: None,
             unrecorded: Vec::new(),
+            printed: HashMap::new(),
+        }
+    }
+
+    /// Keeps a piece of the output of a running call, in case it is cancelled.
+    pub(super) fn printed(&mut self, id: &CallId, piece: &str) {
+        if self.running.iter().any(|(running, _)| running == id) {
+            let printed = self.printed.entry(id.to_owned()).or_default();
+            printed.push_str(piece);
+            let excess = printed.len().saturating_sub(MOST_PRINTED);
+            printed.drain(..printed.ceil_char_boundary(excess));
         }
     }
 
@@ -145,16 +161,21 @@ impl Batch {
         self.close("No result.")
     }
 
-    /// Returns all results. Calls without one get this text as an error.
+    /// Returns all results. Calls without one get this text as an error, with what they have printed.
     pub(super) fn close(&mut self, missing: &str) -> Vec<ToolResult> {
+        let mut printed = std::mem::take(&mut self.printed);
+        let mut unanswered = |id: &CallId| match printed.remove(id) {
+            None => missing.to_owned(),
+            Some(text) => format!("{missing} It had printed:\n{}", marks::escape(&text)),
+        };
         self.waiting.clear();
         self.running.clear();
         std::mem::take(&mut self.slots)
             .into_iter()
             .map(|(call_id, result)| {
                 result.unwrap_or_else(|| ToolResult {
+                    content: unanswered(&call_id),
                     call_id,
-                    content: missing.to_owned(),
                     is_error: true,
                 })
             })

@@ -88,6 +88,7 @@ impl Sessions {
         let is_piece = matches!(
             &input,
             Input::Model { event: ModelEvent::Text(_) | ModelEvent::Thinking(_), .. }
+                | Input::Printed { .. }
         );
         let effects = session.machine.step(input);
         if !is_piece {
