@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use aho_corasick::{AhoCorasick, MatchKind};
+use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use serde_json::Value;
 
 /// Replacement of a secret.
@@ -40,7 +40,11 @@ impl Redactor {
         if forms.is_empty() {
             return Self::default();
         }
-        let finder = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(&forms);
+        // A deterministic automaton takes time and memory that grow with the square of a long secret.
+        let finder = AhoCorasick::builder()
+            .kind(Some(AhoCorasickKind::ContiguousNFA))
+            .match_kind(MatchKind::LeftmostLongest)
+            .build(&forms);
         // Building fails only on gigabytes of patterns.
         Self { finder: finder.ok(), forms: Forms(forms) }
     }

@@ -7,7 +7,7 @@ use std::{
     borrow::Cow,
     collections::VecDeque,
     io::{self, Write},
-    sync::{Arc, LazyLock, PoisonError, RwLock},
+    sync::{Arc, LazyLock, Mutex, PoisonError, RwLock},
 };
 
 use cairn_core::redact::Redactor;
@@ -17,30 +17,40 @@ use serde_json::Value;
 /// Number of keys that stay registered. A replaced key may still appear in old text. Far more than
 /// a person enters.
 const MOST: usize = 64;
+/// Longest key, and most of all keys, in bytes. The longest known keys, signed tokens, have 2 to 4 KiB.
+const LONGEST: usize = 8 * 1024;
+const MOST_BYTES: usize = 64 * 1024;
 
-#[derive(Default)]
-struct Known {
-    keys: VecDeque<SecretString>,
-    redactor: Arc<Redactor>,
-}
+/// Registered keys, oldest first. Held while a redactor is made of them, which readers do not wait for.
+static KEYS: Mutex<VecDeque<SecretString>> = Mutex::new(VecDeque::new());
+static REDACTOR: LazyLock<RwLock<Arc<Redactor>>> = LazyLock::new(RwLock::default);
 
-static KNOWN: LazyLock<RwLock<Known>> = LazyLock::new(RwLock::default);
+#[derive(Debug, thiserror::Error)]
+#[error("it is longer than {} KiB", LONGEST / 1024)]
+pub struct TooLong;
 
-/// Registers a key, which is removed from all output from now on.
-pub fn register(key: &SecretString) {
-    let mut known = KNOWN.write().unwrap_or_else(PoisonError::into_inner);
-    if known.keys.iter().any(|one| one.expose_secret() == key.expose_secret()) {
-        return;
+/// Registers a key, which is removed from all output from now on. A key that is refused must not be
+/// used.
+pub fn register(key: &SecretString) -> Result<(), TooLong> {
+    let length = |key: &SecretString| key.expose_secret().len();
+    if length(key) > LONGEST {
+        return Err(TooLong);
     }
-    known.keys.push_back(key.clone());
-    if known.keys.len() > MOST {
-        known.keys.pop_front();
+    let mut keys = KEYS.lock().unwrap_or_else(PoisonError::into_inner);
+    if keys.iter().any(|one| one.expose_secret() == key.expose_secret()) {
+        return Ok(());
     }
-    known.redactor = Arc::new(Redactor::new(known.keys.iter().map(ExposeSecret::expose_secret)));
+    keys.push_back(key.clone());
+    while keys.len() > MOST || keys.iter().map(length).sum::<usize>() > MOST_BYTES {
+        keys.pop_front();
+    }
+    let redactor = Arc::new(Redactor::new(keys.iter().map(ExposeSecret::expose_secret)));
+    *REDACTOR.write().unwrap_or_else(PoisonError::into_inner) = redactor;
+    Ok(())
 }
 
 pub fn redactor() -> Arc<Redactor> {
-    Arc::clone(&KNOWN.read().unwrap_or_else(PoisonError::into_inner).redactor)
+    Arc::clone(&REDACTOR.read().unwrap_or_else(PoisonError::into_inner))
 }
 
 pub fn clean(text: &mut String) {
@@ -92,8 +102,8 @@ mod tests {
     #[test]
     fn a_registered_key_is_removed_from_text() {
         const KEY: &str = "known-to-this-test";
-        register(&SecretString::from(KEY));
-        register(&SecretString::from(KEY));
+        register(&SecretString::from(KEY)).unwrap();
+        register(&SecretString::from(KEY)).unwrap();
         let text = format!("a {KEY} b");
         let mut said = text.clone();
         clean(&mut said);
@@ -107,5 +117,10 @@ mod tests {
         clean_from(&mut bytes, KEY.len());
         assert_eq!(bytes, format!("{KEY}[key]").into_bytes());
         assert_eq!(clean_bytes(b"nothing".to_vec()), b"nothing");
+        let long = SecretString::from("x".repeat(LONGEST + 1));
+        assert_eq!(register(&long).unwrap_err().to_string(), "it is longer than 8 KiB");
+        let mut said = "x".repeat(LONGEST + 1);
+        clean(&mut said);
+        assert_eq!(said.len(), LONGEST + 1);
     }
 }

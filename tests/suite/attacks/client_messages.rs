@@ -82,6 +82,29 @@ async fn a_request_before_initialize_or_after_shutdown_is_refused() {
 }
 
 #[tokio::test]
+async fn long_keys_delay_neither_the_log_nor_the_end() {
+    let long = |length: usize, number: usize| format!("{number:04}{}", "k".repeat(length - 4));
+    let table = [
+        ("a key of a megabyte", vec![long(1024 * 1024, 1)]),
+        ("the longest keys", (0..64).map(|number| long(8 * 1024, number)).collect()),
+        ("many keys", (0..1_000).map(|number| long(100, number)).collect()),
+    ];
+    for (what, keys) in &table {
+        let mut daemon = Daemon::spawn(|_| {});
+        daemon.client.initialize(hello()).await;
+        for key in keys {
+            daemon.client.notify("agent/credentials", json!({ "provider": "openai", "key": key }));
+        }
+        daemon.client.request("agent/state", json!({})).await.unwrap_or_else(|error| {
+            panic!("{what}: {error}");
+        });
+        daemon.client.close();
+        assert_eq!(daemon.ends_within(LIMIT).await.code(), Some(1), "{what}");
+    }
+    super::ran(table.len());
+}
+
+#[tokio::test]
 async fn a_cancel_is_answered_at_once_behind_many_requests() {
     let test = AttackTest::open(&[], json!({})).await;
     let marker = fixtures::marker();

@@ -229,7 +229,7 @@ fn panic_with_the_key() {
     let environment = cairn::environment::Environment::read(|name| std::env::var(name).ok());
     let key = std::env::var("ANTHROPIC_API_KEY").unwrap();
     cairn::telemetry::start(cairn::telemetry::OF_EDITOR);
-    cairn::secrets::register(environment.anthropic_key.as_ref().unwrap());
+    cairn::secrets::register(environment.anthropic_key.as_ref().unwrap()).unwrap();
     let in_base64 = base64(key.as_bytes());
     for said in [
         format!("plain: {key}!"),

@@ -76,7 +76,7 @@ mod tests {
     #[test]
     fn keys_are_removed_from_texts_of_the_user_and_from_inexact_answers() {
         const KEY: &str = "key-of-the-router-test";
-        secrets::register(&SecretString::from(KEY));
+        secrets::register(&SecretString::from(KEY)).unwrap();
         let mut router = Router::<Vec<String>>::new();
         router.on::<QueueAdd>(|seen, params, responder| {
             seen.extend([params.text, params.session_id]);

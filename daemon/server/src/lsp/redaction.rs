@@ -30,7 +30,7 @@ mod tests {
     #[test]
     fn a_message_has_no_key_unless_it_is_an_edit() {
         const KEY: &str = "a-key-of-the-redaction";
-        secrets::register(&SecretString::from(KEY));
+        secrets::register(&SecretString::from(KEY)).unwrap();
         for (method, has_key) in [
             ("agent/plan", false),
             ("window/showMessageRequest", false),

@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn a_key_is_removed_from_all_output_of_a_model() {
-        secrets::register(&SecretString::from(KEY));
+        secrets::register(&SecretString::from(KEY)).unwrap();
         let (first, second) = KEY.split_at(7);
         let call = ToolCall {
             id: "c".into(),

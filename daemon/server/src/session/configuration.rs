@@ -43,9 +43,12 @@ pub(super) struct Configuration {
 }
 
 impl Configuration {
-    pub(super) fn new(environment: Environment) -> Self {
-        for key in [&environment.anthropic_key, &environment.openai_key].into_iter().flatten() {
-            secrets::register(key);
+    pub(super) fn new(mut environment: Environment) -> Self {
+        for key in [&mut environment.anthropic_key, &mut environment.openai_key] {
+            if let Some(Err(reason)) = key.as_ref().map(secrets::register) {
+                tracing::warn!("a key of the environment was ignored: {reason}");
+                *key = None;
+            }
         }
         let (settings, keys) = (Settings::default(), Keys::default());
         let tools = with_specs(tools::all(settings.command_limits)).collect();
@@ -95,8 +98,8 @@ impl Configuration {
         CredentialsParams { provider, key, origin }: CredentialsParams,
     ) {
         let key = key.filter(|key| !key.trim().is_empty()).map(SecretString::from);
-        if let Some(key) = &key {
-            secrets::register(key);
+        if let Some(Err(reason)) = key.as_ref().map(secrets::register) {
+            return tracing::warn!("a key was ignored: {reason}");
         }
         match self.keys.set(&provider, origin.as_deref(), key) {
             Ok(()) => {
