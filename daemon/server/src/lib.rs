@@ -29,4 +29,6 @@ pub mod signals;
 pub mod store;
 pub mod telemetry;
 pub mod tools;
+#[cfg(unix)]
+pub mod watchdog;
 pub mod workspace;

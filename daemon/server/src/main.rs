@@ -2,6 +2,8 @@
 
 use std::{io::Write, process::ExitCode};
 
+#[cfg(unix)]
+use cairn::watchdog;
 use cairn::{
     cli::{self, CliCommand},
     environment::Environment,
@@ -48,6 +50,10 @@ fn with_runtime(log: &str, job: impl FnOnce(&Runtime) -> ExitCode) -> ExitCode {
 }
 
 fn serve(runtime: &Runtime) -> ExitCode {
+    #[cfg(unix)]
+    if let Err(error) = watchdog::begin(rustix::stdio::stdin(), exec::kill_all) {
+        tracing::warn!("nothing ends a daemon that hangs: {error}");
+    }
     let environment = Environment::read(|name| std::env::var(name).ok());
     let start = |editor| {
         let _entered = runtime.enter();

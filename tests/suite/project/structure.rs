@@ -18,6 +18,7 @@ const MODULES: &[(&str, &[&str])] = &[
     ("hardening", &[]),
     ("secrets", &[]),
     ("signals", &[]),
+    ("watchdog", &[]),
     ("workspace", &[]),
     ("exec", &["workspace"]),
     ("docs", &[]),
