@@ -10,9 +10,8 @@ use crate::{
 
 /// Changes one file. The editor applies all of it or nothing, without opening a tab or moving the
 /// focus: an edit of an open document as one undo step, a deletion or a move outside of the undo
-/// history. A document that was saved before the edit and is not visible is saved. What the editor
-/// refuses as `closed` the daemon does on disk, because a save by the editor can change other lines
-/// of a file that the user never opened.
+/// history. The daemon makes a change on disk that the editor refuses as `closed`: the file is not
+/// open, or a save by the editor would change other lines.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct ApplyEditParams {
@@ -92,7 +91,8 @@ pub enum RefusedEdit {
     /// The text is not the one the edit was made for.
     Stale,
     ReadOnly,
-    /// The document is not open. The daemon then makes the change on disk.
+    /// The document is not open, or a save would change other lines of it. The daemon then makes the
+    /// change on disk.
     Closed,
     /// The file is open as a notebook with unsaved cells. Since 1.4.
     Notebook,

@@ -258,7 +258,7 @@ mod tests {
             let uri = uri_of(&path).expect("an absolute path");
             let params = ApplyEditParams { uri, label: String::new(), encoding: None, change };
             assert!(apply(params, Arc::clone(&workspace)).await.applied, "{shown:?}");
-            let after = fs::read_to_string(&path).expect("it is there");
+            let after = fs::read_to_string(&path).expect("a file");
             let expected = if shown.contains('\r') && shown.contains("b\n") {
                 "a\r\nBb\nc\rC2\nd\n"
             } else {

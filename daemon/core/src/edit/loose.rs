@@ -16,8 +16,8 @@ pub(super) struct Place {
     pub(super) new: String,
 }
 
-/// Finds the one place whose lines are those of `old` but for blanks and tabs. `None`: there is none,
-/// or more than one, or the new text would be a guess, or it is what is there.
+/// Finds the one place whose lines are those of `old` but for blanks and tabs. `None`: no place or
+/// several places fit, the new text would be a guess, or the file has the new text already.
 pub(super) fn find(text: &str, old: &str, new: &str) -> Option<Place> {
     let old: Vec<&str> = old.lines().collect();
     if old.iter().all(|line| is_blank(line)) {

@@ -161,7 +161,7 @@ impl Batch {
         self.close("No result.")
     }
 
-    /// Returns all results. Calls without one get this text as an error, with what they have printed.
+    /// Returns all results. Calls without one get this text as an error, with their output so far.
     pub(super) fn close(&mut self, missing: &str) -> Vec<ToolResult> {
         let mut printed = std::mem::take(&mut self.printed);
         let mut unanswered = |id: &CallId| match printed.remove(id) {

@@ -236,7 +236,7 @@ impl Reviews {
             && in_flight.outcome.is_of_agent()
             && let Some(path) = path_of(key)
         {
-            // Before the call goes on, which may load the instructions around the file.
+            // Before the call continues and loads the instructions around the file.
             self.services.sources.agent_changed(&path);
         }
         if may_come {
