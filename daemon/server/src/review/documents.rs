@@ -12,6 +12,7 @@ use super::{
     Reviews,
     event::{DiskPurpose, ReviewEvent},
     flight::Outcome,
+    tracked_file::TrackedFile,
 };
 use crate::{
     docs::Document,
@@ -159,7 +160,7 @@ impl Reviews {
         }
     }
 
-    /// Reads files from the disk that are under review or were read by a model, and are not open.
+    /// Reads files from the disk that have pending edits or were read by a model, and are not open.
     pub(super) fn look_at_closed_files(&self) {
         self.look_at(|_| true);
     }
@@ -171,9 +172,11 @@ impl Reviews {
     }
 
     fn look_at(&self, wanted: impl Fn(&Path) -> bool) {
-        let reviewed = self.files.entries.iter().filter(|(_, entry)| entry.review.is_some());
+        // A file that a late edit creates has no review until the edit arrives.
+        let awaited = |entry: &TrackedFile| entry.review.is_some() || !entry.late.is_empty();
+        let tracked = self.files.entries.iter().filter(|(_, entry)| awaited(entry));
         let keys: BTreeSet<&FileKey> =
-            reviewed.map(|(key, _)| key).chain(self.reads.keys()).collect();
+            tracked.map(|(key, _)| key).chain(self.reads.keys()).collect();
         for key in keys {
             if self.services.docs.get(key).is_none()
                 && path_of(key).is_some_and(|path| wanted(&path))
