@@ -23,8 +23,10 @@ pub fn begin(
     let watch = move || {
         if wait_until_closed(&input).is_ok() {
             thread::sleep(USUAL_END);
-            thread::spawn(last_action);
-            thread::sleep(LAST_ACTION);
+            // Where no thread can be made, the process ends without it.
+            if thread::Builder::new().spawn(last_action).is_ok() {
+                thread::sleep(LAST_ACTION);
+            }
             std::process::abort();
         }
     };
