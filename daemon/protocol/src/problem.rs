@@ -215,6 +215,8 @@ problems! {
         SettingType { setting: String, expected: String, found: String }: Setting => OpenSettings,
         SettingChoice { setting: String, value: String, choices: String }: Setting => OpenSettings,
         SettingInvalid { setting: String, reason: String }: Setting => OpenSettings,
+        /// Since 1.4. `limit`: most KiB of an API key; `total`: of all.
+        KeyTooLong { limit: u32, total: u32 }: Setting => SetApiKey,
         StorageFailed { reason: String }: Storage => ShowLog,
         WorkspaceOpenElsewhere: Elsewhere,
         SandboxOff { setting: String }: Sandbox => OpenSettings,

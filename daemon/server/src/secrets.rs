@@ -17,36 +17,47 @@ use serde_json::Value;
 /// Number of keys that stay registered. A replaced key may still appear in old text. Far more than
 /// a person enters.
 const MOST: usize = 64;
-/// Longest key, and most of all keys, in bytes. The longest known keys, signed tokens, have 2 to 4 KiB.
-const LONGEST: usize = 8 * 1024;
-const MOST_BYTES: usize = 64 * 1024;
+/// Most bytes of all keys: each registration takes time that grows with them.
+const MOST_BYTES: usize = 64 * KIB;
+const KIB: usize = 1024;
+/// Longest key in KiB. The longest known keys, signed tokens, have 2 to 4.
+pub const LONGEST: u32 = 8;
+/// Most KiB of the keys that a user enters, so that the registry has room for them and for two of the
+/// environment.
+pub const MOST_ENTERED: u32 = 32;
 
 /// Registered keys, oldest first. Held while a redactor is made of them, which readers do not wait for.
 static KEYS: Mutex<VecDeque<SecretString>> = Mutex::new(VecDeque::new());
 static REDACTOR: LazyLock<RwLock<Arc<Redactor>>> = LazyLock::new(RwLock::default);
 
-#[derive(Debug, thiserror::Error)]
-#[error("it is longer than {} KiB", LONGEST / 1024)]
+/// The key is longer than [`LONGEST`].
+#[derive(Debug)]
 pub struct TooLong;
 
 /// Registers a key, which is removed from all output from now on. A key that is refused must not be
-/// used.
+/// used. Keys that were registered long ago leave the registry, unless they are registered again.
 pub fn register(key: &SecretString) -> Result<(), TooLong> {
-    let length = |key: &SecretString| key.expose_secret().len();
-    if length(key) > LONGEST {
+    if key.expose_secret().len() > LONGEST as usize * KIB {
         return Err(TooLong);
     }
     let mut keys = KEYS.lock().unwrap_or_else(PoisonError::into_inner);
-    if keys.iter().any(|one| one.expose_secret() == key.expose_secret()) {
+    if let Some(at) = keys.iter().position(|it| it.expose_secret() == key.expose_secret()) {
+        let newest = keys.remove(at);
+        keys.extend(newest);
         return Ok(());
     }
     keys.push_back(key.clone());
-    while keys.len() > MOST || keys.iter().map(length).sum::<usize>() > MOST_BYTES {
+    while keys.len() > MOST || bytes(keys.iter()) > MOST_BYTES {
         keys.pop_front();
     }
     let redactor = Arc::new(Redactor::new(keys.iter().map(ExposeSecret::expose_secret)));
     *REDACTOR.write().unwrap_or_else(PoisonError::into_inner) = redactor;
     Ok(())
+}
+
+/// Sum of the lengths.
+pub fn bytes<'k>(keys: impl IntoIterator<Item = &'k SecretString>) -> usize {
+    keys.into_iter().map(|key| key.expose_secret().len()).sum()
 }
 
 pub fn redactor() -> Arc<Redactor> {
@@ -117,10 +128,22 @@ mod tests {
         clean_from(&mut bytes, KEY.len());
         assert_eq!(bytes, format!("{KEY}[key]").into_bytes());
         assert_eq!(clean_bytes(b"nothing".to_vec()), b"nothing");
-        let long = SecretString::from("x".repeat(LONGEST + 1));
-        assert_eq!(register(&long).unwrap_err().to_string(), "it is longer than 8 KiB");
-        let mut said = "x".repeat(LONGEST + 1);
+        let long = "x".repeat(LONGEST as usize * KIB + 1);
+        assert!(register(&SecretString::from(long.as_str())).is_err());
+        let mut said = long.clone();
         clean(&mut said);
-        assert_eq!(said.len(), LONGEST + 1);
+        assert_eq!(said, long);
+    }
+
+    #[test]
+    fn a_key_in_use_stays_registered() {
+        let used = SecretString::from("used-by-this-test");
+        register(&used).unwrap();
+        for number in 0..2 * MOST {
+            register(&SecretString::from(format!("replaced-key-{number}"))).unwrap();
+            register(&used).unwrap();
+        }
+        assert_eq!(clean_bytes(b"a used-by-this-test".to_vec()), b"a [key]");
+        assert_eq!(clean_bytes(b"a replaced-key-0".to_vec()), b"a replaced-key-0");
     }
 }

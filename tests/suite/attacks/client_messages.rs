@@ -95,9 +95,11 @@ async fn long_keys_delay_neither_the_log_nor_the_end() {
         for key in keys {
             daemon.client.notify("agent/credentials", json!({ "provider": "openai", "key": key }));
         }
-        daemon.client.request("agent/state", json!({})).await.unwrap_or_else(|error| {
-            panic!("{what}: {error}");
-        });
+        let state = daemon.client.request("agent/state", json!({})).await;
+        let state = state.unwrap_or_else(|error| panic!("{what}: {error}"));
+        let banners = state["status"]["banners"].as_array().unwrap();
+        let told = banners.iter().any(|banner| banner["code"] == "key_too_long");
+        assert_eq!(told, *what == "a key of a megabyte", "{what}: {banners:?}");
         daemon.client.close();
         assert_eq!(daemon.ends_within(LIMIT).await.code(), Some(1), "{what}");
     }

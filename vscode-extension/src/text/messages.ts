@@ -137,6 +137,7 @@ const texts: { readonly [C in ProblemCode]: (args: ArgsOf<C>) => string | undefi
   setting_type: (args) => t("Setting ignored: {setting} must be {expected}, not {found}.", args),
   setting_choice: (args) => t("Setting ignored: “{value}” is not a value of {setting}. Use one of {choices}.", args),
   setting_invalid: (args) => t("Setting ignored: {setting}: {reason}.", args),
+  key_too_long: (args) => t("API key ignored: a key may have {limit} KiB, and all keys {total} KiB. Set a shorter one.", args),
   storage_failed: (args) => t("The session cannot be stored ({reason}). Until it can, the agent changes no file and runs no command.", args),
   workspace_open_elsewhere: () =>
     t("Another window works in this folder. Its sessions are read-only here, and edits proposed in this window are not kept over a restart."),

@@ -33,6 +33,8 @@ pub(super) struct Configuration {
     pub(super) trusted: bool,
     pub(super) environment: Environment,
     keys: Keys,
+    /// True if the newest key was not taken.
+    pub(super) key_refused: bool,
     /// Model that answers, as of the newest settings and keys.
     pub(super) choice: Choice,
     /// Generation of the settings and keys that select the model.
@@ -44,10 +46,10 @@ pub(super) struct Configuration {
 
 impl Configuration {
     pub(super) fn new(mut environment: Environment) -> Self {
+        let mut key_refused = false;
         for key in [&mut environment.anthropic_key, &mut environment.openai_key] {
-            if let Some(Err(reason)) = key.as_ref().map(secrets::register) {
-                tracing::warn!("a key of the environment was ignored: {reason}");
-                *key = None;
+            if key.as_ref().is_some_and(|key| secrets::register(key).is_err()) {
+                (*key, key_refused) = (None, true);
             }
         }
         let (settings, keys) = (Settings::default(), Keys::default());
@@ -59,6 +61,7 @@ impl Configuration {
             trusted: true,
             environment,
             keys,
+            key_refused,
             generation: 0,
             learned_window: None,
             tools,
@@ -98,8 +101,17 @@ impl Configuration {
         CredentialsParams { provider, key, origin }: CredentialsParams,
     ) {
         let key = key.filter(|key| !key.trim().is_empty()).map(SecretString::from);
-        if let Some(Err(reason)) = key.as_ref().map(secrets::register) {
-            return tracing::warn!("a key was ignored: {reason}");
+        let most = secrets::MOST_ENTERED as usize * 1024;
+        self.key_refused = key.as_ref().is_some_and(|key| {
+            secrets::bytes(self.keys.all().chain([key])) > most || secrets::register(key).is_err()
+        });
+        if self.key_refused {
+            return;
+        }
+        // Keys in use must not leave the registry.
+        let environment = [&self.environment.anthropic_key, &self.environment.openai_key];
+        for key in self.keys.all().chain(environment.into_iter().flatten()) {
+            let _ = secrets::register(key);
         }
         match self.keys.set(&provider, origin.as_deref(), key) {
             Ok(()) => {

@@ -5,7 +5,7 @@ use cairn_protocol::{
 };
 
 use super::Sessions;
-use crate::exec::sandbox::SandboxBackend;
+use crate::{exec::sandbox::SandboxBackend, secrets};
 
 impl Sessions {
     /// Publishes the status if it changed since the last time.
@@ -29,6 +29,13 @@ impl Sessions {
             let text = format!("Setting ignored: {fault}");
             Banner::new(fault.0.clone(), text)
         }));
+        if self.config.key_refused {
+            let (limit, total) = (secrets::LONGEST, secrets::MOST_ENTERED);
+            let text = format!(
+                "API key ignored: a key may have {limit} KiB, and all keys {total} KiB. Set a shorter one."
+            );
+            banners.push(Banner::new(StatusProblem::KeyTooLong { limit, total }, text));
+        }
         if let Some(fault) = &self.status.storage_fault {
             let problem = StatusProblem::StorageFailed { reason: fault.clone() };
             banners.push(Banner::new(problem, format!("The session cannot be written down ({fault}). Until it can, the agent changes no file and runs no command.")));

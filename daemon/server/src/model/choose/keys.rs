@@ -35,6 +35,10 @@ impl Keys {
         };
         Ok(())
     }
+
+    pub fn all(&self) -> impl Iterator<Item = &SecretString> {
+        self.anthropic.values().chain(self.openai.values())
+    }
 }
 
 /// Keys of one provider, with the origins that they may be sent to.
