@@ -74,17 +74,24 @@ impl RootDir {
         place.folder.open_file(place.name)
     }
 
-    /// Creates a file with this text, and missing folders. Fails if the path exists.
+    /// Creates a file with this text, and missing folders. Fails if the path exists. A reader never
+    /// finds a part of the text: it is written to a temporary file, which then gets the name.
     pub(super) fn create_new(&self, inside: &Path, bytes: &[u8]) -> io::Result<()> {
         self.create_folders(parent(inside))?;
-        let place = self.place(inside)?;
-        let mut file = place.folder.create_file(place.name, NewFileAccess::Default)?;
-        let written = file.write_all(bytes);
-        if written.is_err() {
-            // The file is incomplete.
-            let _ = place.folder.remove_file(place.name);
+        let Place { folder, name } = self.place(inside)?;
+        let temporary = temporary_name();
+        let temporary = OsStr::new(&temporary);
+        let mut file = folder.create_file(temporary, NewFileAccess::Default)?;
+        let created = (|| {
+            file.write_all(bytes)?;
+            file.sync_all()?;
+            drop(file);
+            folder.rename_to_free(temporary, &folder, name)
+        })();
+        if created.is_err() {
+            let _ = folder.remove_file(temporary);
         }
-        written
+        created
     }
 
     /// Replaces a file atomically: a temporary file beside it, then a rename. Keeps the permissions on

@@ -195,6 +195,26 @@ fn a_change_is_made_to_the_file_that_was_read() {
 }
 
 #[test]
+fn a_reader_never_finds_a_part_of_a_new_file() {
+    let test = SwapTest::new();
+    let (inside, text) = (Path::new("sub/new"), vec![b'x'; 1 << 20]);
+    for _ in 0..20 {
+        thread::scope(|scope| {
+            let reader = scope.spawn(|| {
+                loop {
+                    if let Ok(read) = fs::read(test.at("ws/sub/new")) {
+                        return read.len();
+                    }
+                }
+            });
+            test.root.create_new(inside, &text).unwrap();
+            assert_eq!(reader.join().unwrap(), text.len());
+        });
+        test.root.remove(inside, &test.root.open_read(inside).unwrap()).unwrap();
+    }
+}
+
+#[test]
 fn another_folder_at_the_path_is_noticed() {
     let test = SwapTest::new();
     assert!(test.root.is_in_place());
