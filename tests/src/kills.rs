@@ -223,6 +223,9 @@ impl Moment {
             let shown = format!("shown: {reviews:#?}");
             if reviews.iter().any(|review| !review.hunks.is_empty()) {
                 self.note(&shown);
+                if Instant::now() > deadline {
+                    self.fail("edits stay pending after they are rejected");
+                }
                 let (decision, scope) = (Decision::Reject, Scope::All);
                 let params = DecideParams { decision, scope, rev: None, feedback: None };
                 let result = self.editor.request::<Decide>(params).await.expect("a decision");
@@ -231,15 +234,16 @@ impl Moment {
             }
             match self.fault() {
                 None => return,
-                Some(fault) if Instant::now() > deadline => {
-                    let log = self.ledger.log.join("\n");
-                    let texts: Vec<_> = FILES.iter().map(|file| (file, self.text(file))).collect();
-                    let made = self.text(MADE);
-                    panic!("{}: {fault}\n{log}\n{texts:#?}\nmade: {made:?}", self.name);
-                }
+                Some(fault) if Instant::now() > deadline => self.fail(&fault),
                 Some(_) => sleep(Duration::from_millis(20)).await,
             }
         }
+    }
+
+    fn fail(&self, fault: &str) -> ! {
+        let texts: Vec<_> = FILES.iter().map(|file| (file, self.text(file))).collect();
+        let (log, made) = (self.ledger.log.join("\n"), self.text(MADE));
+        panic!("{}: {fault}\n{log}\n{texts:#?}\nmade: {made:?}", self.name);
     }
 
     /// Text as the user sees it.

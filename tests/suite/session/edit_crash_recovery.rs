@@ -363,6 +363,21 @@ async fn files_made_deleted_and_moved_after_the_restart_can_be_rejected() {
 }
 
 #[tokio::test]
+async fn a_deleted_file_that_the_user_created_again_meanwhile_is_the_users() {
+    let steps = [call("delete_file", json!({ "path": "a" })), json!({ "text": "Done." })];
+    let crash = Crash::begin(&steps, false).await;
+    crash.play().await;
+    assert_eq!(crash.hunks("a").await.len(), 1);
+    let dead = crash.kill().await;
+    fs::write(dead.0.folder.path().join("a"), "mine\n").unwrap();
+    let crash = dead.restart().await;
+    assert_eq!(crash.hunks("a").await.len(), 0);
+    crash.decide(Decision::Reject).await;
+    assert_eq!(crash.disk("a"), "mine\n");
+    crash.editor.finish();
+}
+
+#[tokio::test]
 async fn an_answered_decision_survives_a_crash() {
     let crash = Crash::begin(&[edit("a", "two", "2"), json!({ "text": "Done." })], true).await;
     crash.play().await;

@@ -109,6 +109,9 @@ impl TrackedFile {
         (self.review, self.operation) = (review, operation);
         self.absent = text.is_none();
         self.resume_late(late, text);
+        if !self.absent {
+            self.returned();
+        }
     }
 
     /// The text of the file is seen for the first time since, or again. True when that was all
