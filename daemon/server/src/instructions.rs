@@ -11,6 +11,7 @@ use cairn_core::prompt::instructions::{Instructions, fit};
 
 use crate::{
     docs::Docs,
+    small_file,
     workspace::{Workspace, WorkspacePath},
 };
 
@@ -21,6 +22,8 @@ pub(crate) use sources::{RunningCommand, Sources};
 /// File names by priority. A copy of the first is sent once.
 const NAMES: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];
 const OWN: &str = "AGENTS.md";
+/// Most bytes of the user's own file, of which a part is sent.
+const MOST_OWN: u64 = 10 * 1024 * 1024;
 
 /// Instructions at the start of a session: from the folder of the active file upwards, then of the
 /// other workspace folders, then the user's own.
@@ -114,7 +117,7 @@ fn text_of(workspace: &Workspace, docs: &Docs, called: &Path) -> Option<(Workspa
 }
 
 fn own(path: &Path) -> Option<(String, String)> {
-    let text = std::fs::read(path).ok().and_then(|bytes| String::from_utf8(bytes).ok())?;
+    let text = small_file::read_text(path, MOST_OWN).ok()?;
     Some((format!("your own {OWN}"), text))
 }
 

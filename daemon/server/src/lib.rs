@@ -26,6 +26,7 @@ pub mod secrets;
 mod services;
 mod session;
 pub mod signals;
+mod small_file;
 pub mod store;
 pub mod telemetry;
 pub mod tools;

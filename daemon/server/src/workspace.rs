@@ -23,6 +23,7 @@ use cairn_core::{
 };
 
 mod change;
+mod ignore_rules;
 #[cfg(unix)]
 pub(crate) mod nofollow;
 mod resolve;

@@ -3,6 +3,7 @@
 
 use std::{
     fs,
+    os::unix::fs::symlink,
     time::{Duration, Instant},
 };
 
@@ -11,7 +12,7 @@ use cairn_tests::{editor_double::ApplyFault, model_server::Response};
 use serde_json::{Value, json};
 
 use super::AttackTest;
-use crate::fixtures::{call, result, say, wait_until};
+use crate::fixtures::{allow, call, result, say, wait_until};
 
 const MIB: u64 = 1024 * 1024;
 /// More memory than all searches together may take, with room for the rest of a turn.
@@ -82,6 +83,46 @@ async fn a_search_is_bounded_for_any_pattern() {
 /// makes the same call eight times is stopped.
 fn slow(at: usize) -> Value {
     json!({ "pattern": format!(r"\b(é|x|éx)*{}[^éa]", "(é|x)?".repeat(150 + at)) })
+}
+
+/// Links to a device, which a clone or an archive can hold in place of files that are read unasked.
+#[tokio::test]
+async fn endless_files_of_a_clone_take_no_memory() {
+    let table: &[&[&str]] = &[
+        &[".ignore"],
+        &[".gitignore"],
+        &["AGENTS.md", "sub/AGENTS.md", "CLAUDE.md"],
+        &["repository/commondir"],
+        &["repository/gitdir"],
+        &["repository/config", "repository/HEAD"],
+    ];
+    for links in table {
+        let files: &[(&str, &[u8])] = &[
+            (".git", b"gitdir: repository\n"),
+            ("repository/HEAD", b"ref: refs/heads/main\n"),
+            ("sub/a", b"needle\n"),
+        ];
+        let test = AttackTest::open(files, json!({})).await;
+        let before = peak(&test);
+        for link in *links {
+            let at = test.root.join(link);
+            let _ = fs::remove_file(&at);
+            symlink("/dev/zero", at).unwrap();
+        }
+        test.editor.will_always_answer(allow());
+        let calls = [
+            ("bash", json!({ "command": "echo ran" })),
+            ("grep", json!({ "pattern": "needle" })),
+            ("read_file", json!({ "path": "sub/a" })),
+        ];
+        let told = test.told(calls).await;
+        assert!(told[0].contains("ran"), "{links:?}: {told:?}");
+        assert_eq!(told[2], "1\tneedle", "{links:?}");
+        let grown = peak(&test) - before;
+        assert!(grown < MEMORY, "{links:?}: {} MiB", grown / MIB);
+        test.finish();
+    }
+    super::ran(table.len());
 }
 
 #[tokio::test]

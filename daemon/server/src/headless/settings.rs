@@ -13,7 +13,7 @@ use toml_edit::{Document, Item, TableLike};
 
 use crate::{
     cli::{RunArguments, RunMode},
-    config,
+    config, small_file,
     workspace::canonical,
 };
 
@@ -59,18 +59,13 @@ fn file(arguments: &RunArguments, config_dir: Option<&Path>) -> Option<(PathBuf,
 
 fn from_file(path: &Path, must_exist: bool) -> Result<RunSettings, String> {
     let shown = path.display();
-    let unreadable = |error: std::io::Error| format!("{shown} cannot be read: {error}");
-    let size = match std::fs::metadata(path) {
-        Ok(found) => found.len(),
+    let text = match small_file::read_text(path, MAX_BYTES) {
+        Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound && !must_exist => {
             return Ok(RunSettings::default());
         }
-        Err(error) => return Err(unreadable(error)),
+        Err(error) => return Err(format!("{shown} cannot be read: {error}")),
     };
-    if size > MAX_BYTES {
-        return Err(format!("{shown} is larger than {MAX_BYTES} bytes"));
-    }
-    let text = std::fs::read_to_string(path).map_err(unreadable)?;
     parse(&text).map_err(|faults| {
         let lines: Vec<String> = faults.iter().map(|fault| format!("{shown}, {fault}")).collect();
         lines.join("\n")

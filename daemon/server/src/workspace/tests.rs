@@ -246,6 +246,58 @@ fn endless_ignore_files_are_not_read() {
     };
     assert_eq!(list("."), ("src/a.rs".to_owned(), Walked::All));
     assert_eq!(list("trap/deep"), (String::new(), Walked::Trapped));
+    for name in [".ignore", ".gitignore"] {
+        place.link("/dev/zero", &format!("ws/{name}"));
+        assert_eq!(list("."), (String::new(), Walked::Trapped), "{name}");
+        let a = place.at("ws/src/a.rs");
+        assert!(place.workspace.is_ignored(&a), "{name}");
+        place.workspace.find_named(&["a.rs"], |_| false, |found| panic!("{name}: {found:?}"));
+        fs::remove_file(place.at("ws").join(name)).expect("the link");
+        assert!(!place.workspace.is_ignored(&a), "{name}");
+    }
+    // An archive may hold a pointer to a folder that only looks like a repository.
+    fs::create_dir_all(place.at("ws/fake")).expect("a folder");
+    fs::write(place.at("ws/.git"), "gitdir: fake\n").expect("a file");
+    place.link("/dev/zero", "ws/fake/commondir");
+    assert_eq!(list("."), ("src/a.rs".to_owned(), Walked::All));
+    place.link("/dev/zero", "ws/fake/info");
+    assert_eq!(list("."), ("src/a.rs".to_owned(), Walked::All));
+}
+
+#[test]
+fn rules_apply_in_the_order_of_their_strength() {
+    let place = Place::new();
+    let ws = place.at("ws");
+    fs::create_dir_all(ws.join("lib/.git/info")).expect("a folder");
+    for (name, text) in [
+        (".gitignore", "*.log\n!keep.log\n/top\nlib/by-ignore\n"),
+        (".ignore", "!weak.log\n"),
+        ("lib/.ignore", "!by-ignore\n"),
+        ("lib/.gitignore", "\u{feff}own\n!lib.log\n[\n!.shown\n"),
+        ("lib/.git/info/exclude", "excluded\n"),
+        ("a.log", ""),
+        ("keep.log", ""),
+        ("weak.log", ""),
+        ("top", ""),
+        ("lib/top", ""),
+        ("lib/own", ""),
+        ("lib/lib.log", ""),
+        ("lib/excluded", ""),
+        ("lib/by-ignore", ""),
+        ("lib/.shown", ""),
+        ("lib/.hidden", ""),
+    ] {
+        fs::write(ws.join(name), text).expect("a file");
+    }
+    let from = place.workspace.resolve(".").expect("inside");
+    let mut names = Vec::new();
+    place.workspace.walk(&from, Hidden::Skip, &|| false, |path| {
+        names.push(path.to_string());
+        ControlFlow::Continue(())
+    });
+    let expected =
+        ["keep.log", "lib/.shown", "lib/by-ignore", "lib/lib.log", "lib/top", "src/a.rs"];
+    assert_eq!(names, [&expected[..], &["weak.log"]].concat());
 }
 
 #[test]

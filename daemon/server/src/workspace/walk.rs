@@ -7,9 +7,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use ignore::WalkBuilder;
+use walkdir::{DirEntry, WalkDir};
 
-use super::{Workspace, WorkspacePath, resolve::is_git_folder};
+use super::{Workspace, WorkspacePath, ignore_rules::IgnoreRules, resolve::is_git_folder};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hidden {
@@ -78,27 +78,23 @@ impl Workspace {
         stop: &dyn Fn() -> bool,
         mut visit: impl FnMut(WorkspacePath, Entry) -> ControlFlow<()>,
     ) -> Walked {
-        let folder = &self.folders[from.folder];
-        let above = from.as_path().ancestors().take_while(|it| it.starts_with(folder));
-        // Rules above the workspace apply as well, from its resolved path.
-        let outside = self.canonical[from.folder].ancestors().skip(1);
-        if above.into_iter().any(has_trap) || outside.into_iter().any(has_trap_behind_links) {
+        let (folder, root) = (&self.folders[from.folder], &self.canonical[from.folder]);
+        let resolved = |path: &Path| path.strip_prefix(folder).map(|inside| root.join(inside));
+        let Ok(start) = resolved(from.as_path()) else { return Walked::All };
+        let Ok(mut rules) = IgnoreRules::above(&start, root) else { return Walked::Trapped };
+        if start.is_dir() && rules.enter(&start).is_err() {
             return Walked::Trapped;
         }
-        let walk = WalkBuilder::new(from.as_path())
-            .max_depth(depth)
-            .hidden(hidden == Hidden::Skip)
-            .require_git(false)
-            .follow_links(false)
-            .sort_by_file_name(std::ffi::OsStr::cmp)
+        let walk = WalkDir::new(from.as_path())
+            .max_depth(depth.unwrap_or(usize::MAX))
+            .sort_by_file_name()
+            .into_iter()
             .filter_entry(|entry| {
-                let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
+                let is_hidden = hidden == Hidden::Skip && is_hidden(entry);
                 entry.depth() == 0
-                    || !(entry.file_name().eq_ignore_ascii_case(".git")
-                        || is_folder
-                            && (is_git_folder(entry.path(), None) || has_trap(entry.path())))
-            })
-            .build();
+                    || resolved(entry.path())
+                        .is_ok_and(|at| enters(&mut rules, entry, &at, is_hidden))
+            });
         // An entry that cannot be read is skipped, as in a listing.
         let mut files = 0;
         for entry in walk.flatten() {
@@ -109,7 +105,7 @@ impl Workspace {
             if self.is_own(&self.canonical[from.folder].join(inside)) {
                 continue;
             }
-            let Some(kind) = entry.file_type() else { continue };
+            let kind = entry.file_type();
             let kind = match (kind.is_file(), kind.is_dir() && entry.depth() > 0) {
                 (true, _) => Entry::File,
                 (false, true) => Entry::Folder,
@@ -132,19 +128,17 @@ impl Workspace {
     /// True if Git ignores a path or a folder that contains it, by the rules of the project, of
     /// `.git/info/exclude` or of the user. A path whose rules cannot be read counts as ignored. Blocks.
     pub fn is_ignored(&self, path: &Path) -> bool {
-        let Some(folder) = self.folder_of(path) else { return true };
-        let above = path.ancestors().skip(1).take_while(|above| above.starts_with(folder));
-        if above.into_iter().any(has_trap) {
-            return true;
-        }
-        let wanted = path.to_owned();
-        let mut walk = WalkBuilder::new(folder)
-            .hidden(false)
-            .require_git(false)
-            .follow_links(false)
-            .filter_entry(move |entry| wanted.starts_with(entry.path()))
-            .build();
-        !walk.any(|entry| entry.is_ok_and(|entry| entry.path() == path))
+        let mut folders = self.folders.iter().zip(&self.canonical);
+        let inside =
+            folders.find_map(|(folder, root)| Some((path.strip_prefix(folder).ok()?, root)));
+        let Some((inside, root)) = inside else { return true };
+        let Ok(mut rules) = IgnoreRules::above(root, root) else { return true };
+        let mut at = root.clone();
+        inside.components().any(|name| {
+            let trapped = rules.enter(&at).is_err();
+            at.push(name);
+            trapped || rules.skips(&at, at.is_dir(), false)
+        })
     }
 
     /// Visits the files and links with these names that no rule ignores. Does not enter folders for
@@ -152,25 +146,21 @@ impl Workspace {
     pub fn find_named(
         &self,
         names: &[&str],
-        skip: impl Fn(&Path) -> bool + Clone + Send + Sync + 'static,
+        skip: impl Fn(&Path) -> bool,
         mut visit: impl FnMut(&Path),
     ) {
         let started = Instant::now();
-        for folder in &self.folders {
-            let (root, skip) = (folder.clone(), skip.clone());
-            let walk = WalkBuilder::new(folder)
-                .hidden(false)
-                .require_git(false)
-                .follow_links(false)
-                .filter_entry(move |entry| {
-                    let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
-                    !is_folder
-                        || !(entry.file_name().eq_ignore_ascii_case(".git")
-                            || entry.path().strip_prefix(&root).is_ok_and(&skip)
-                            || is_git_folder(entry.path(), None)
-                            || has_trap(entry.path()))
-                })
-                .build();
+        for (folder, root) in self.folders.iter().zip(&self.canonical) {
+            let Ok(mut rules) = IgnoreRules::above(root, root) else { continue };
+            if rules.enter(root).is_err() {
+                continue;
+            }
+            let walk = WalkDir::new(folder).into_iter().filter_entry(|entry| {
+                let Ok(inside) = entry.path().strip_prefix(folder) else { return false };
+                let is_skipped = entry.file_type().is_dir() && skip(inside);
+                entry.depth() == 0
+                    || !is_skipped && enters(&mut rules, entry, &root.join(inside), false)
+            });
             for entry in walk.flatten() {
                 if started.elapsed() > MAX_TIME {
                     return;
@@ -183,20 +173,15 @@ impl Workspace {
     }
 }
 
-/// True if a folder has ignore rules that are very long or would block a reader.
-fn has_trap(folder: &Path) -> bool {
-    is_trap(|name| std::fs::symlink_metadata(folder.join(name)))
+/// True for an entry that a walk visits: no rule ignores it, and it is not of Git. The rules of a
+/// folder are added.
+fn enters(rules: &mut IgnoreRules, entry: &DirEntry, at: &Path, is_hidden: bool) -> bool {
+    let is_folder = entry.file_type().is_dir();
+    !entry.file_name().eq_ignore_ascii_case(".git")
+        && !rules.skips(at, is_folder, is_hidden)
+        && !(is_folder && (is_git_folder(entry.path(), None) || rules.enter(at).is_err()))
 }
 
-/// The same for a folder above the workspace. Links there are the user's own and are followed, and
-/// their targets are checked.
-fn has_trap_behind_links(folder: &Path) -> bool {
-    is_trap(|name| std::fs::metadata(folder.join(name)))
-}
-
-fn is_trap(look: impl Fn(&str) -> std::io::Result<std::fs::Metadata>) -> bool {
-    const LARGEST: u64 = 1024 * 1024;
-    [".gitignore", ".ignore", ".git/info/exclude"]
-        .iter()
-        .any(|name| look(name).is_ok_and(|meta| !meta.is_file() || meta.len() > LARGEST))
+fn is_hidden(entry: &DirEntry) -> bool {
+    entry.file_name().as_encoded_bytes().starts_with(b".")
 }

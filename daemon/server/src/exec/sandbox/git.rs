@@ -7,8 +7,7 @@
 
 use std::{
     collections::BTreeSet,
-    fs,
-    io::{self, Read},
+    fs, io,
     path::{Component, Path, PathBuf},
 };
 
@@ -17,6 +16,8 @@ use cairn_core::policy::{
     git_config::{MalformedGitConfig, Setting, parse},
     sandbox::SandboxPaths,
 };
+
+use crate::small_file;
 
 /// Depth of folders in `modules` that are searched for repositories of submodules.
 const MAX_MODULE_DEPTH: usize = 4;
@@ -92,8 +93,8 @@ fn repository(folder: &Path) -> Option<Repository> {
             .then(|| Repository { own: dot_git.clone(), common: dot_git });
     }
     let found = named_repository(folder).filter(|_| data.is_file())?;
-    let names_folder = fs::read_to_string(found.own.join("gitdir"))
-        .ok()
+    let names_folder = read(&found.own.join("gitdir"))
+        .and_then(|back| String::from_utf8(back).ok())
         .and_then(|back| found.own.join(back.trim()).canonicalize().ok())
         .is_some_and(|back| back == dot_git);
     let is_module = || {
@@ -276,16 +277,9 @@ pub(super) fn is_inert(place: &Path) -> bool {
     samples && modules_missing && settings.is_some_and(|all| all.iter().all(is_inert))
 }
 
-/// Reads a small regular file. Does not block on a pipe.
+/// Follows links, by which users share settings.
 fn read(file: &Path) -> Option<Vec<u8>> {
-    // Follows links, by which users share settings.
-    if !fs::metadata(file).ok()?.is_file() {
-        return None;
-    }
-    let mut text = Vec::new();
-    let opened = fs::File::open(file).ok()?;
-    opened.take(MAX_CONFIG_BYTES).read_to_end(&mut text).ok()?;
-    Some(text)
+    small_file::read(file, MAX_CONFIG_BYTES).ok()
 }
 
 /// Makes a repository writable except for its control files. These are mounts, so a command cannot

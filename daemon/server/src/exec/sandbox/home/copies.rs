@@ -7,7 +7,7 @@
 use std::{
     collections::HashMap,
     ffi::OsStr,
-    fs::{self, File},
+    fs,
     io::{self, Read, Seek},
     os::unix::{ffi::OsStrExt, fs::MetadataExt},
     path::{Path, PathBuf},
@@ -23,6 +23,7 @@ use cairn_core::policy::{
 use toml_edit::{DocumentMut, Item, TableLike, Value};
 
 use super::super::private_folders::PrivateFolders;
+use crate::small_file;
 
 /// Time limit for git: a named pipe in place of a settings file makes it wait.
 const GIT_LIMIT: Duration = Duration::from_secs(2);
@@ -132,9 +133,7 @@ struct Made {
 }
 
 fn read(path: &Path) -> Option<String> {
-    let mut text = String::new();
-    File::open(path).ok()?.take(MAX_BYTES).read_to_string(&mut text).ok()?;
-    Some(text)
+    small_file::read_text(path, MAX_BYTES).ok()
 }
 
 /// Returns the user's settings as git reads them in a folder: the text of the copy, and the source
