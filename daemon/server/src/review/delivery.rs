@@ -61,6 +61,7 @@ impl Reviews {
         if let Some(path) = made_for {
             self.remember_folders(&path);
         }
+        self.files.edited(key);
         self.note_encoding(key, &outcome);
         self.before_outcome(key, &outcome);
         let Some(entry) = self.files.entries.get_mut(key) else { return };
@@ -231,6 +232,11 @@ impl Reviews {
         let may_come = may_come && !matches!(answer, Proposed::Astray);
         let Some(entry) = self.files.entries.get_mut(key) else { return };
         let Some(in_flight) = entry.in_flight.take() else { return };
+        self.files.edited(key);
+        if let Outcome::Moved { to, .. } = &in_flight.outcome {
+            self.files.edited(to);
+        }
+        let Some(entry) = self.files.entries.get_mut(key) else { return };
         let done = matches!(answer, Proposed::Applied { .. });
         if done
             && in_flight.outcome.is_of_agent()
@@ -274,7 +280,7 @@ impl Reviews {
             }
             self.know(key, in_flight.outcome, in_flight.expected);
         } else if self.services.docs.get(key).is_none() {
-            self.read_disk(key, DiskPurpose::Reconcile(self.files.edits_sent));
+            self.read_disk(key, DiskPurpose::Reconcile);
         }
         if save && self.services.docs.get(key).is_some() {
             // The rejected proposal may be on disk already and must not stay there.

@@ -138,7 +138,7 @@ impl Reviews {
         self.services.docs.remove(&key);
         if self.files.entries.contains_key(&key) || self.reads.is_known(&key) {
             // Unsaved text may have been thrown away with the document.
-            self.read_disk(&key, DiskPurpose::Reconcile(self.files.edits_sent));
+            self.read_disk(&key, DiskPurpose::Reconcile);
         }
         let by_link = canonical_uri(uri).is_some_and(|name| name != key);
         if let Some(entry) = self.files.entries.get_mut(&key) {
@@ -181,7 +181,7 @@ impl Reviews {
             if self.services.docs.get(key).is_none()
                 && path_of(key).is_some_and(|path| wanted(&path))
             {
-                self.read_disk(key, DiskPurpose::Reconcile(self.files.edits_sent));
+                self.read_disk(key, DiskPurpose::Reconcile);
             }
         }
     }
@@ -209,8 +209,13 @@ impl Reviews {
         text: Option<Text>,
     ) {
         let is_news = self.files.is_news(key, read);
-        if is_news || matches!(purpose, DiskPurpose::Confirm(_)) {
-            self.disk_text(key, purpose, text);
+        match purpose {
+            DiskPurpose::Confirm(_) => self.disk_text(key, purpose, text),
+            DiskPurpose::Reconcile if !is_news => {}
+            DiskPurpose::Reconcile if self.files.is_unsure(key, read) => {
+                self.read_disk(key, DiskPurpose::Reconcile);
+            }
+            DiskPurpose::Reconcile => self.disk_text(key, purpose, text),
         }
     }
 
@@ -242,7 +247,7 @@ impl Reviews {
                     self.overdue(edit_id);
                 }
             }
-            DiskPurpose::Reconcile(edits_sent) => {
+            DiskPurpose::Reconcile => {
                 if self.services.docs.get(key).is_some() {
                     return;
                 }
@@ -252,10 +257,6 @@ impl Reviews {
                 if let Some(entry) = self.files.entries.get_mut(key) {
                     if entry.in_flight.is_some() {
                         return;
-                    }
-                    if entry.newest_edit > edits_sent {
-                        // An edit was made while the disk was read: before or after is not known.
-                        return self.read_disk(key, DiskPurpose::Reconcile(self.files.edits_sent));
                     }
                     entry.dirty = true;
                     match &text {

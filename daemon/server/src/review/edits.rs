@@ -106,15 +106,14 @@ impl Reviews {
                 return drop(reply.send(Proposed::Stale));
             }
             (Some(_), None) => return drop(reply.send(Proposed::Stale)),
-            (None, Some(base)) => {
-                if let Some(review) = &mut entry.review
-                    && review.current() != base
-                {
-                    review.reconcile(base);
-                    entry.dirty = true;
-                }
+            (None, Some(base))
+                if entry.review.as_ref().is_some_and(|review| review.current() != base) =>
+            {
+                // Either the file changed unseen, or an edit arrived after the tool read it.
+                self.read_disk(key, DiskPurpose::Reconcile);
+                return drop(reply.send(Proposed::Stale));
             }
-            (Some(_), Some(_)) | (None, None) => {}
+            (Some(_), Some(_)) | (None, _) => {}
         }
         let (new_text, base) = match (wanted, base) {
             (Wanted::Text(text), base) => (Text::new(&text), base),
@@ -239,7 +238,7 @@ impl Reviews {
             entry.encoding = state.encoding;
             (entry.review, entry.operation) = (state.review, operation);
             (entry.absent, entry.dirty) = (true, true);
-            self.read_disk(key, DiskPurpose::Reconcile(self.files.edits_sent));
+            self.read_disk(key, DiskPurpose::Reconcile);
             return drop(reply.send(Proposed::Applied { added: 0, removed: 0 }));
         };
         let after = &after;
@@ -277,7 +276,7 @@ impl Reviews {
                     return drop(reply.send(Proposed::Stale));
                 }
             } else if open.is_none() {
-                self.read_disk(key, DiskPurpose::Reconcile(self.files.edits_sent));
+                self.read_disk(key, DiskPurpose::Reconcile);
             }
             let Some(entry) = self.files.entries.get_mut(key) else { return };
             (entry.review, entry.operation) = (state.review, entry.operation.take().or(operation));

@@ -65,8 +65,7 @@ pub(crate) enum DiskPurpose {
     /// Check whether the edit with this edit_id has arrived.
     Confirm(u64),
     /// The file changed or was closed without a notification.
-    /// Read when so many edits were made.
-    Reconcile(u64),
+    Reconcile,
 }
 
 /// Message for sessions about their files.

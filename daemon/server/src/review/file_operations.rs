@@ -222,7 +222,7 @@ impl Reviews {
         self.reads.moved(from, to, &known_as, notified);
         self.decisions.moved(from, to);
         let Some(mut entry) = self.files.entries.remove(from) else {
-            return self.read_disk(to, DiskPurpose::Reconcile(self.files.edits_sent));
+            return self.read_disk(to, DiskPurpose::Reconcile);
         };
         if !std::mem::take(&mut entry.published).is_empty() {
             self.files.left.push((entry.uri.clone(), entry.path.clone()));
@@ -260,7 +260,7 @@ impl Reviews {
         }
         self.files.entries.insert(to.to_owned(), entry);
         if open.is_none() {
-            self.read_disk(to, DiskPurpose::Reconcile(self.files.edits_sent));
+            self.read_disk(to, DiskPurpose::Reconcile);
         }
     }
 

@@ -23,9 +23,11 @@ pub(super) struct Files {
     reads: AtomicU64,
     /// Number of the newest read of each file, by key.
     heard: HashMap<FileKey, u64>,
+    /// Number of the first read of each file that began after an edit of the agent, by key.
+    edited: HashMap<FileKey, u64>,
 }
 
-/// Number of files whose newest read is remembered, to detect reads that complete out of order.
+/// Number of files of which reads are remembered, to detect texts that are outdated.
 const READS_KEPT: usize = 1_000;
 
 impl Files {
@@ -42,6 +44,21 @@ impl Files {
         *newest = (*newest).max(read);
         *newest == read
     }
+
+    /// An edit of the agent is sent or ends. A read that is under way may find the text before or
+    /// after it.
+    pub(super) fn edited(&mut self, key: &FileKey) {
+        if self.edited.len() >= READS_KEPT {
+            self.edited.clear();
+        }
+        let next = self.next_read();
+        self.edited.insert(key.to_owned(), next);
+    }
+
+    /// True for a read that began before an edit was sent or ended.
+    pub(super) fn is_unsure(&self, key: &FileKey, read: u64) -> bool {
+        self.edited.get(key).is_some_and(|edited| read < *edited)
+    }
 }
 
 #[cfg(test)]
@@ -55,5 +72,15 @@ mod tests {
         assert!(files.is_news(&"a".into(), second));
         assert!(!files.is_news(&"a".into(), first));
         assert!(files.is_news(&"b".into(), first), "each file for itself");
+    }
+
+    #[test]
+    fn a_read_that_began_before_the_end_of_an_edit_is_unsure() {
+        let mut files = Files::default();
+        let before = files.next_read();
+        files.edited(&"a".into());
+        assert!(files.is_unsure(&"a".into(), before));
+        assert!(!files.is_unsure(&"b".into(), before));
+        assert!(!files.is_unsure(&"a".into(), files.next_read()));
     }
 }

@@ -33,7 +33,7 @@ pub(super) struct TrackedFile {
     pub(super) absent: bool,
     pub(super) queue: VecDeque<QueuedEdit>,
     pub(super) in_flight: Option<InFlight>,
-    /// Number of the newest edit. A read with a smaller number is outdated.
+    /// Number of the newest edit.
     pub(super) newest_edit: u64,
     pub(super) undecided: Vec<AwaitingDecision>,
     /// Edits that were given up and may still arrive, oldest first.
