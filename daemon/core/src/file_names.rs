@@ -4,6 +4,7 @@
 //! Must never be used to make a path: the results are for comparing only.
 
 use std::{
+    borrow::Cow,
     fmt,
     path::{Component, Path, PathBuf},
 };
@@ -21,6 +22,15 @@ impl Case {
     /// Case sensitivity of this operating system's usual file system.
     pub const HERE: Self =
         if cfg!(any(target_os = "macos", windows)) { Self::Folded } else { Self::Kept };
+}
+
+/// Returns one form (NFC) for all names that look the same because a letter and its accent are one
+/// character or two.
+pub fn composed(name: &str) -> Cow<'_, str> {
+    match name.is_ascii() {
+        true => Cow::Borrowed(name),
+        false => Cow::Owned(name.nfc().collect()),
+    }
 }
 
 /// Returns one form for all names that are equal to a file system without case.

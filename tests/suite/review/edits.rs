@@ -53,6 +53,29 @@ async fn diff(test: &TestDaemon, name: &str) -> String {
     out
 }
 
+/// Other systems write `é` as two characters; models write one.
+#[tokio::test]
+async fn a_file_with_decomposed_accents_gets_no_twin() {
+    let test = test(&[("cafe\u{301}.md", "hello\n")]).await;
+    let composed = "caf\u{e9}.md";
+    let looking = Reply::text("")
+        .call("c1", "read_file", json!({ "path": composed }))
+        .call("c2", "glob", json!({ "pattern": "*caf\u{e9}*" }))
+        .call("c3", "grep", json!({ "pattern": "hello", "glob": composed }));
+    let writing = call("c4", "write_file", json!({ "path": composed, "content": "new\n" }));
+    test.play([looking, writing, say("Done.")]).await;
+    assert_eq!(fs::read_to_string(test.path("cafe\u{301}.md")).unwrap(), "new\n");
+    let names: Vec<_> =
+        fs::read_dir(test.path("")).unwrap().map(|it| it.unwrap().file_name()).collect();
+    assert_eq!(names, ["cafe\u{301}.md"]);
+    let requests = test.finish().await;
+    let last = requests.last().unwrap();
+    assert_eq!(result(last, "c1"), "1\thello");
+    for call in ["c2", "c3", "c4"] {
+        assert!(result(last, call).contains("cafe\u{301}.md"), "{}", result(last, call));
+    }
+}
+
 #[tokio::test]
 async fn an_open_clean_file_changes_in_the_buffer_and_is_saved_at_the_end() {
     let test = test(&[("a", "one\ntwo\nthree\n")]).await;

@@ -2,7 +2,7 @@
 
 use std::{ops::ControlFlow, path::Path};
 
-use cairn_core::{marks::ModelText, model::ToolSpec, policy::Access};
+use cairn_core::{file_names::composed, marks::ModelText, model::ToolSpec, policy::Access};
 use cairn_protocol::{ToolKind, ToolLabel, ToolStats};
 use futures_util::future::{BoxFuture, FutureExt};
 use globset::{GlobBuilder, GlobMatcher};
@@ -46,7 +46,7 @@ impl PathPattern {
             )));
         }
         let anywhere = if plain.contains('/') { plain.to_owned() } else { format!("**/{plain}") };
-        let matcher = GlobBuilder::new(&anywhere)
+        let matcher = GlobBuilder::new(&composed(&anywhere))
             .literal_separator(true)
             .build()
             .map_err(|error| ToolFailure::Tell(format!("The pattern is not a glob: {error}.")))?
@@ -62,7 +62,10 @@ impl PathPattern {
         } else {
             below
         };
-        self.matcher.is_match(below)
+        match below.to_str() {
+            Some(text) => self.matcher.is_match(Path::new(composed(text).as_ref())),
+            None => self.matcher.is_match(below),
+        }
     }
 
     /// True if the pattern names a hidden file, so that hidden files are searched.

@@ -8,7 +8,7 @@ use std::{
 };
 
 use cairn_core::{
-    file_names::{Case, WindowsOddity, below, is_deceptive, plain, windows_oddity},
+    file_names::{Case, WindowsOddity, below, composed, is_deceptive, plain, windows_oddity},
     policy::protected_roots,
     quote::{quoted, unquoted},
 };
@@ -55,6 +55,8 @@ pub enum PathError {
 /// Most links of a path that are followed; the limit of Linux.
 const MAX_LINKS: usize = 40;
 const MAX_LENGTH: usize = 4096;
+/// Most entries of a folder among which another spelling of a name is sought.
+const MAX_ENTRIES: usize = 10_000;
 
 impl Workspace {
     /// Resolves a path: relative to the first folder, absolute inside any, or a `file:` URI; plain, or
@@ -239,7 +241,16 @@ impl<'a> Walker<'a> {
             }
             self.refuse_git(&name)?;
             self.at.push(&name);
-            match fs::symlink_metadata(&self.at) {
+            let mut found = fs::symlink_metadata(&self.at);
+            if found.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
+                && let Some(spelling) = self.other_spelling(&name)
+            {
+                self.at.pop();
+                self.refuse_git(&spelling)?;
+                self.at.push(&spelling);
+                found = fs::symlink_metadata(&self.at);
+            }
+            match found {
                 Ok(meta) if meta.is_symlink() => {
                     self.links += 1;
                     if self.links > MAX_LINKS {
@@ -272,6 +283,16 @@ impl<'a> Walker<'a> {
             true => Err(PathError::Git(self.given.to_owned())),
             false => Ok(()),
         }
+    }
+
+    /// Name of an entry beside the missing one that looks the same: another system wrote its accents
+    /// as characters of their own, or did not.
+    fn other_spelling(&self, missing: &OsStr) -> Option<OsString> {
+        let missing = missing.to_str().filter(|name| !name.is_ascii() && self.is_inside())?;
+        let wanted = composed(missing);
+        let names = fs::read_dir(self.at.parent()?).ok()?.take(MAX_ENTRIES);
+        let mut names = names.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+        names.find(|name| composed(name) == wanted).map(OsString::from)
     }
 
     fn is_inside(&self) -> bool {

@@ -301,6 +301,28 @@ fn rules_apply_in_the_order_of_their_strength() {
 }
 
 #[test]
+fn a_name_is_found_with_its_accents_composed_or_not() {
+    let place = Place::new();
+    fs::create_dir(place.at("ws/u\u{308}ber")).expect("a folder");
+    for name in
+        ["u\u{308}ber/cafe\u{301}.md", "u\u{308}ber/\u{d55c}.md", "both\u{e9}", "bothe\u{301}"]
+    {
+        fs::write(place.at("ws").join(name), "").expect("a file");
+    }
+    let found = |given: &str| place.workspace.resolve(given).expect("inside").to_string();
+    for (given, expected) in [
+        ("\u{fc}ber/caf\u{e9}.md", "u\u{308}ber/cafe\u{301}.md"),
+        ("u\u{308}ber/caf\u{e9}.md", "u\u{308}ber/cafe\u{301}.md"),
+        ("\u{fc}ber/\u{1112}\u{1161}\u{11ab}.md", "u\u{308}ber/\u{d55c}.md"),
+        ("\u{fc}ber/n\u{e9}w", "u\u{308}ber/n\u{e9}w"),
+        ("both\u{e9}", "both\u{e9}"),
+        ("bothe\u{301}", "bothe\u{301}"),
+    ] {
+        assert_eq!(found(given), expected, "{given:?}");
+    }
+}
+
+#[test]
 fn a_link_placed_on_the_path_is_detected() {
     let place = Place::new();
     let path = place.workspace.resolve("src/new.rs").expect("inside");
