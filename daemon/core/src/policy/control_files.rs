@@ -78,11 +78,15 @@ const GENERATED: &[&str] = &[
 /// Control files and folders of a project, in lower case.
 pub const CONTROL_NAMES: &[&str] = &[
     ".agents",
+    ".amazonq",
+    ".bazelrc",
     ".bundle",
     ".cairn",
+    ".circleci",
     ".claude",
     ".clinerules",
     ".codex",
+    ".continue",
     ".cursor",
     ".cursorrules",
     ".devcontainer",
@@ -97,6 +101,8 @@ pub const CONTROL_NAMES: &[&str] = &[
     ".github",
     ".husky",
     ".idea",
+    ".junie",
+    ".kiro",
     ".mcp.json",
     ".mise.toml",
     ".npmrc",
@@ -105,6 +111,7 @@ pub const CONTROL_NAMES: &[&str] = &[
     ".pnpmfile.cjs",
     ".pnpmfile.mjs",
     ".roo",
+    ".travis.yml",
     ".vscode",
     ".windsurf",
     ".windsurfrules",
@@ -113,10 +120,13 @@ pub const CONTROL_NAMES: &[&str] = &[
     ".zed",
     "agents.md",
     "agents.override.md",
+    "azure-pipelines.yml",
     "claude.local.md",
     "claude.md",
     "gemini.md",
+    "jenkinsfile",
     "mise.toml",
+    "opencode.json",
 ];
 const CONTROL_ENDINGS: &[&str] = &[".code-workspace"];
 /// Folder with its control files. Its other files are not: the folder may be a whole `CARGO_HOME`.

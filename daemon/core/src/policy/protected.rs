@@ -5,6 +5,7 @@
 
 use std::path::{Component, Path};
 
+use super::control_files::{CONTROL_NAMES, is_control_name};
 use crate::file_names::plain;
 
 /// True for files that something runs or follows without the user naming them: hooks and their managers,
@@ -17,7 +18,7 @@ pub fn is_protected(path: &Path) -> bool {
     let names = names(path);
     let Some(last) = names.last() else { return false };
     let anywhere = |name: &String| name.starts_with(".git") || ANYWHERE.contains(&name.as_str());
-    names.iter().any(anywhere)
+    names.iter().any(|name| anywhere(name) || is_control_name(name))
         || FILES.contains(&last.as_str())
         || PREFIXES.iter().any(|prefix| last.starts_with(prefix))
         || SUFFIXES.iter().any(|suffix| last.ends_with(suffix))
@@ -42,7 +43,7 @@ pub fn is_secret(path: &Path) -> bool {
 /// The name of a file or folder that is protected at the top of a workspace folder: where such a
 /// name is a link, its target is protected as well.
 pub fn protected_roots() -> impl Iterator<Item = &'static str> {
-    ANYWHERE.iter().copied().chain([".githooks", ".github"])
+    ANYWHERE.iter().chain(CONTROL_NAMES).copied()
 }
 
 fn names(path: &Path) -> Vec<String> {
@@ -57,36 +58,23 @@ fn names(path: &Path) -> Vec<String> {
         .collect()
 }
 
-/// Folders whose whole contents are protected, and files whose name alone says it.
+/// Folders whose whole contents are protected, and files whose name alone says it, beside the control
+/// files.
 const ANYWHERE: &[&str] = &[
-    ".agents",
     ".bin",
-    ".bundle",
-    ".cairn",
     ".cargo",
-    ".claude",
-    ".codex",
     ".conda",
-    ".cursor",
-    ".devcontainer",
     ".direnv",
     ".emacs.d",
-    ".envrc",
-    ".fleet",
-    ".gemini",
     ".helix",
     ".hg",
-    ".husky",
-    ".idea",
     ".jj",
     ".kakoune",
     ".lefthook",
     ".lefthook-local",
-    ".mcp.json",
     ".mise",
     ".nova",
     ".nox",
-    ".npmrc",
     ".nvim",
     ".pixi",
     ".ssh",
@@ -94,9 +82,7 @@ const ANYWHERE: &[&str] = &[
     ".venv",
     ".vim",
     ".vs",
-    ".vscode",
     ".yarn",
-    ".zed",
     "__pypackages__",
     "conda-meta",
     "pyvenv.cfg",
@@ -110,11 +96,8 @@ const FILES: &[&str] = &[
     ".bash_profile",
     ".bashrc",
     ".captainhook.json",
-    ".devcontainer.json",
     ".dir-locals-2.el",
-    ".dir-locals.el",
     ".emacs",
-    ".exrc",
     ".gdbinit",
     ".ghci",
     ".go-version",
@@ -127,12 +110,9 @@ const FILES: &[&str] = &[
     ".luarc.json",
     ".luarc.jsonc",
     ".lvimrc",
-    ".mise.toml",
     ".neoconf.json",
     ".netrc",
     ".node-version",
-    ".nvim.lua",
-    ".nvimrc",
     ".nvmrc",
     ".overcommit.yml",
     ".pdbrc",
@@ -162,16 +142,12 @@ const FILES: &[&str] = &[
     ".zshrc",
     "_exrc",
     "_vimrc",
-    "agents.md",
-    "agents.override.md",
     "build.rs",
     "bun.lockb",
     "cabal.project.freeze",
     "captainhook.json",
     "cargo.toml",
     "cartfile.resolved",
-    "claude.local.md",
-    "claude.md",
     "coc-settings.json",
     "cog.toml",
     "conda-lock.yml",
@@ -179,7 +155,6 @@ const FILES: &[&str] = &[
     "devenv.nix",
     "devenv.yaml",
     "flake.nix",
-    "gemini.md",
     "go.sum",
     "go.work.sum",
     "gradle-wrapper.jar",
@@ -192,7 +167,6 @@ const FILES: &[&str] = &[
     "npm-shrinkwrap.json",
     "package-lock.json",
     "mise.local.toml",
-    "mise.toml",
     "package.json",
     "package.resolved",
     "packages.lock.json",
@@ -216,7 +190,6 @@ const PREFIXES: &[&str] = &[
     ".pre-commit",
     ".prek",
     ".simple-git-hooks",
-    ".yarnrc",
     "commitlint.config.",
     "lefthook-local.",
     "lefthook.",
@@ -224,7 +197,6 @@ const PREFIXES: &[&str] = &[
     "simple-git-hooks.",
 ];
 const SUFFIXES: &[&str] = &[
-    ".code-workspace",
     ".csproj",
     ".fsproj",
     ".lock",
@@ -275,6 +247,19 @@ mod tests {
             ".agents/x",
             ".cursor/mcp.json",
             ".mcp.json",
+            ".cursorrules",
+            ".clinerules",
+            ".roo/rules/a.md",
+            ".kiro/steering/a.md",
+            ".amazonq/rules/a.md",
+            ".continue/config.yaml",
+            "opencode.json",
+            ".junie/guidelines.md",
+            "Jenkinsfile",
+            ".circleci/config.yml",
+            ".travis.yml",
+            "azure-pipelines.yml",
+            ".bazelrc",
             "AGENTS.md",
             "docs/CLAUDE.md",
             ".env",
