@@ -538,6 +538,24 @@ async fn absurd_arguments_are_reported_and_nothing_runs() {
     test.finish();
 }
 
+#[tokio::test]
+async fn no_command_runs_in_a_folder_that_took_the_name_of_the_workspace() {
+    let folder = tempfile::tempdir().unwrap();
+    put(folder.path(), &[("ws/a", b"one\n"), ("other/mine", b"text\n")]);
+    let test = AttackTest::within(folder, &["ws"], Wire::Anthropic, json!({}), |_| {}).await;
+    test.editor.will_always_answer(allow());
+    let run = || ("bash", json!({ "command": "rm -f mine; echo ran" }));
+    assert!(test.told([run()]).await[0].contains("ran"));
+    let top = test.root.parent().unwrap();
+    fs::rename(&test.root, top.join("renamed")).unwrap();
+    symlink(top.join("other"), &test.root).unwrap();
+    let told = test.told([run()]).await;
+    assert!(told[0].contains("is another one than when it was opened"), "{told:?}");
+    assert!(top.join("other/mine").exists());
+    super::ran(1);
+    test.finish();
+}
+
 /// A pipe in place of ignore rules above the workspace.
 #[tokio::test]
 async fn a_search_does_not_read_folders_above_the_workspace() {

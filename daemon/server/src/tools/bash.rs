@@ -404,6 +404,11 @@ impl BashCall {
                 "The command was not run: its sandbox could not be prepared: {error}. Tell the user."
             ))
         };
+        let workspace = Arc::clone(&context.workspace);
+        let in_place = blocking(move || Ok(workspace.check_all_in_place())).await;
+        in_place
+            .map_err(refused)?
+            .map_err(|error| ToolFailure::Tell(format!("The command was not run: {error}")))?;
         let config = &context.sandbox_config;
         let has_sandbox = config.backend().await.is_ok();
         let read_only = has_sandbox && self.needs.is_none() && command::is_read_only(&self.command);

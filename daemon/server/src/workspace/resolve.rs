@@ -83,9 +83,7 @@ impl Workspace {
         if self.is_own(&walker.at) {
             return Err(PathError::Own(given.to_owned()));
         }
-        if !self.held[folder].is_in_place() {
-            return Err(PathError::Replaced(self.folders[folder].display().to_string()));
-        }
+        self.check_in_place(folder)?;
         let mut aliases: Vec<PathBuf> =
             walker.passed.iter().filter_map(|it| self.place_of(it)).map(|(_, it)| it).collect();
         // A file in nested workspace folders belongs to both.
@@ -95,6 +93,19 @@ impl Workspace {
         aliases.extend(self.in_environment(folder, &inside));
         aliases.retain(|alias| *alias != inside);
         Ok(WorkspacePath { aliases, ..self.path_in(folder, &inside) })
+    }
+
+    /// Refuses a folder whose path now leads to another one.
+    fn check_in_place(&self, folder: usize) -> Result<(), PathError> {
+        match self.held[folder].is_in_place() {
+            true => Ok(()),
+            false => Err(PathError::Replaced(self.folders[folder].display().to_string())),
+        }
+    }
+
+    /// The same for all folders. Blocks.
+    pub fn check_all_in_place(&self) -> Result<(), PathError> {
+        (0..self.folders.len()).try_for_each(|folder| self.check_in_place(folder))
     }
 
     /// True if a path without links is in Cairn's state folder.
