@@ -344,7 +344,7 @@ impl Engine {
 
     /// Asks the user for the answer to the question at the end of a turn. `None`: there is none.
     async fn answer(&self, terminal: &TerminalEditor) -> Result<Option<String>, Failure> {
-        let asked = terminal.ask_line("Answer (an empty line ends the run): ".to_owned());
+        let asked = terminal.ask_line("", "Answer (an empty line ends the run): ");
         let line = tokio::select! {
             line = asked => line,
             () = until(self.deadline) => None,

@@ -5,6 +5,7 @@
 use std::{
     io::{BufRead, Write},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
 
 use cairn_core::sanitize::{exact, visible as printable};
@@ -13,6 +14,8 @@ use cairn_protocol::{
     AskParams, EndReason, Need, Notice, SaveParams, SaveResult, TurnPhase,
 };
 use futures_util::{FutureExt, future::BoxFuture};
+#[cfg(unix)]
+use rustix::termios::{QueueSelector, tcflush};
 use tokio::sync::mpsc;
 
 use super::report::{Report, Spent};
@@ -23,6 +26,9 @@ use crate::{
     secrets::CleanStderr,
     workspace::Workspace,
 };
+
+/// Time in which a person notices a question and stops typing something else.
+const TIME_TO_SEE: Duration = Duration::from_millis(700);
 
 /// End of one turn.
 #[derive(Debug)]
@@ -65,11 +71,20 @@ impl TerminalEditor {
         self.0.report.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Asks on the terminal and returns the line that the user types. `None`: the input is closed.
-    pub(super) async fn ask_line(&self, question: String) -> Option<String> {
+    /// Shows a question on the terminal, and returns the line that the user types after the prompt.
+    /// `None`: the input is closed.
+    ///
+    /// What was typed before the prompt is no answer: it was meant for something else.
+    pub(super) async fn ask_line(&self, question: &str, prompt: &str) -> Option<String> {
         let _one = Arc::clone(&self.0.asking).lock_owned().await;
         self.report().pause();
         let _ = CleanStderr.write_all(question.as_bytes());
+        if !question.is_empty() {
+            tokio::time::sleep(TIME_TO_SEE).await;
+        }
+        #[cfg(unix)]
+        let _ = tcflush(std::io::stdin(), QueueSelector::IFlush);
+        let _ = CleanStderr.write_all(prompt.as_bytes());
         let read = tokio::task::spawn_blocking(|| {
             let mut line = String::new();
             let read = std::io::stdin().lock().read_line(&mut line);
@@ -88,14 +103,13 @@ impl Questions for TerminalEditor {
         for (number, option) in (1..).zip(&params.options) {
             question.push_str(&format!("  {number}. {}\n", printable(option)));
         }
-        question.push_str(if params.options.is_empty() {
-            "Answer: "
-        } else {
-            "Answer, or a number from the list: "
-        });
         let terminal = self.clone();
         async move {
-            match terminal.ask_line(question).await {
+            let prompt = match params.options.is_empty() {
+                true => "Answer: ",
+                false => "Answer, or a number from the list: ",
+            };
+            match terminal.ask_line(&question, prompt).await {
                 Some(line) => chosen(&line, &params.options),
                 None => UserAnswer::Unavailable,
             }
@@ -170,9 +184,10 @@ impl Editor for TerminalEditor {
             };
             return answer(ApprovalDecision::Deny, Some(feedback));
         }
-        let (terminal, question) = (self.clone(), question(&params));
+        let terminal = self.clone();
         async move {
-            match terminal.ask_line(question).await {
+            let (question, prompt) = question(&params);
+            match terminal.ask_line(&question, &prompt).await {
                 Some(line) => typed(&line),
                 None => ApproveResult { decision: ApprovalDecision::Deny, feedback: None },
             }
@@ -181,8 +196,8 @@ impl Editor for TerminalEditor {
     }
 }
 
-/// Text of an approval on the terminal.
-fn question(params: &ApproveParams) -> String {
+/// Text of an approval on the terminal, and its prompt.
+fn question(params: &ApproveParams) -> (String, String) {
     let preview = match &params.preview {
         Some(preview) => format!("\n{}\n", printable(&preview.patch)),
         None => String::new(),
@@ -203,8 +218,11 @@ fn question(params: &ApproveParams) -> String {
     };
     let (title, cwd) = (printable(&params.title), printable(&params.cwd));
     let command = exact(&params.command);
-    format!(
-        "{preview}\n{title}{subagent}{changed} in {cwd}:\n  {command}\nAllow? [y]es, [a]lways in this run{always}, [N]o; words after it are for the agent: "
+    (
+        format!("{preview}\n{title}{subagent}{changed} in {cwd}:\n  {command}\n"),
+        format!(
+            "Allow? [y]es, [a]lways in this run{always}, [N]o; words after it are for the agent: "
+        ),
     )
 }
 

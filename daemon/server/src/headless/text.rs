@@ -39,6 +39,8 @@ const THINKING: &str = "Thinking";
 
 pub(super) struct TextReport {
     quiet: bool,
+    /// Text of the agent has a bar, so that it cannot look like a question of Cairn.
+    barred: bool,
     spinner: Spinner,
     /// Message whose deltas are being printed.
     streaming: Option<String>,
@@ -53,6 +55,7 @@ impl TextReport {
     pub(super) fn new(quiet: bool) -> Self {
         Self {
             quiet,
+            barred: std::io::stdout().is_terminal(),
             spinner: Spinner::new(),
             streaming: None,
             plan: String::new(),
@@ -87,7 +90,11 @@ impl TextReport {
         };
         self.streaming = message.text.is_none().then(|| message.item_id.clone());
         let end = if message.text.is_some() { "\n" } else { "" };
-        self.print(&format!("{}{end}", printable(&out)));
+        let mut out = printable(&out);
+        if self.barred && message.role == MessageRole::Assistant {
+            out = out.replace('\n', "\n│ ");
+        }
+        self.print(&format!("{out}{end}"));
     }
 
     fn plan(&mut self, plan: &PlanNotification) {

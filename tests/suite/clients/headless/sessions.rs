@@ -107,6 +107,28 @@ impl Pty {
 }
 
 #[tokio::test]
+async fn what_was_typed_before_a_question_is_no_answer() {
+    let command = json!({ "name": "bash", "arguments": { "command": "touch made" } });
+    let text = "Allow? [y]es, or wait";
+    let run = Run::new(json!([{ "text": text, "calls": [command] }, { "text": "Done." }]));
+    let (mut pty, user) = Pty::open();
+    pty.type_line("y");
+    let mut child = start(|command| {
+        run.environment(command);
+        command.env("TERM", "xterm").env("NO_COLOR", "1").args(&run.arguments);
+        command.stdin(user.try_clone().unwrap());
+        command.stdout(user.try_clone().unwrap()).stderr(user);
+    });
+    pty.until("[N]o; words after it are for the agent: ").await;
+    pty.type_line("n");
+    let status = timeout(LIMIT, child.wait()).await.expect("it ends").unwrap();
+    assert_eq!(status.code(), Some(0));
+    assert!(!run.folder.path().join("work/made").exists());
+    let screen = pty.screen.0.lock().unwrap().clone();
+    assert!(screen.contains(&format!("│ {text}")), "{screen}");
+}
+
+#[tokio::test]
 async fn questions_of_the_agent_are_answered_on_a_terminal() {
     let ask = json!({ "name": "ask_user", "arguments": { "question": "Which indent?", "options": ["tabs", "spaces"] } });
     let run = Run::new(json!([
