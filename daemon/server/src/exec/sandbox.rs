@@ -47,6 +47,8 @@ mod quarantine;
 pub mod quarantine_english;
 #[cfg(unix)]
 mod quarantined;
+#[cfg(unix)]
+mod remove_tree;
 mod request;
 #[cfg(target_os = "linux")]
 pub(super) mod sandbox_init;

@@ -17,8 +17,12 @@ use rustix::{
     process::getuid,
 };
 
+use super::remove_tree::remove_tree_at;
+
 /// Start of the folder's name, by which the next daemon finds it.
 const PREFIX: &str = "cairn-box-";
+/// Start of the name of a folder that could not be removed.
+const KEPT_PREFIX: &str = "cairn-left-";
 /// Longest time that the end of the daemon waits for the removal of its folders; the next daemon
 /// removes the rest.
 const REMOVAL_LIMIT: Duration = Duration::from_millis(300);
@@ -33,20 +37,21 @@ pub(in crate::exec) fn remove_all() {
         return;
     }
     let (done, wait) = std::sync::mpsc::channel();
-    std::thread::spawn(move || {
+    let removal = std::thread::Builder::new().spawn(move || {
         for folder in created {
             // Fails if the folder is gone.
-            let _ = fs::remove_dir_all(folder);
+            let _ = remove_tree_at(&folder);
         }
         let _ = done.send(());
     });
-    let _ = wait.recv_timeout(REMOVAL_LIMIT);
+    if removal.is_ok() {
+        let _ = wait.recv_timeout(REMOVAL_LIMIT);
+    }
 }
 
 #[derive(Debug)]
 pub(super) struct PrivateFolders {
-    /// Dropped before the lock.
-    folder: tempfile::TempDir,
+    folder: PathBuf,
     /// Tells other daemons that this one is alive.
     _lock: File,
     /// Mount points in each private home folder.
@@ -84,8 +89,10 @@ impl PrivateFolders {
                 let place = within.display();
                 io::Error::new(error.kind(), format!("no temporary folder in {place}: {error}"))
             })?;
-        CREATED.lock().unwrap_or_else(PoisonError::into_inner).push(folder.path().to_owned());
-        let lock = File::open(folder.path())?;
+        // Its own removal would use recursion.
+        let folder = folder.keep();
+        CREATED.lock().unwrap_or_else(PoisonError::into_inner).push(folder.clone());
+        let lock = File::open(&folder)?;
         flock(&lock, FlockOperation::NonBlockingLockShared)?;
         let (homes, copies) = (Mutex::default(), Mutex::default());
         let private = Self { folder, _lock: lock, homes, copies };
@@ -99,11 +106,11 @@ impl PrivateFolders {
     }
 
     pub(super) fn temporary(&self) -> PathBuf {
-        self.folder.path().join("tmp")
+        self.folder.join("tmp")
     }
 
     pub(super) fn empty_file(&self) -> PathBuf {
-        self.folder.path().join("nothing")
+        self.folder.join("nothing")
     }
 
     /// Returns a private home folder with exactly these mount points. They are created before any
@@ -111,7 +118,7 @@ impl PrivateFolders {
     pub(super) fn home(&self, mut places: Vec<PrivatePlace>) -> io::Result<PathBuf> {
         places.sort();
         let mut homes = self.homes.lock().unwrap_or_else(PoisonError::into_inner);
-        let path = |number: usize| self.folder.path().join(format!("home{number}"));
+        let path = |number: usize| self.folder.join(format!("home{number}"));
         if let Some(known) = homes.iter().position(|known| *known == places) {
             return Ok(path(known));
         }
@@ -120,7 +127,7 @@ impl PrivateFolders {
         }
         let home = path(homes.len());
         // An earlier attempt may have failed halfway.
-        match fs::remove_dir_all(&home) {
+        match remove_tree_at(&home) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             Ok(()) | Err(_) => {}
         }
@@ -150,7 +157,7 @@ impl PrivateFolders {
         if let Some(path) = copies.get(text) {
             return Ok(path.clone());
         }
-        let path = self.folder.path().join(format!("copy{}", copies.len()));
+        let path = self.folder.join(format!("copy{}", copies.len()));
         fs::write(&path, text)?;
         copies.insert(text.to_owned(), path.clone());
         Ok(path)
@@ -158,7 +165,14 @@ impl PrivateFolders {
 
     /// True for a copy that was written here and still exists.
     pub(super) fn contains(&self, file: &Path) -> bool {
-        file.parent() == Some(self.folder.path()) && file.is_file()
+        file.parent() == Some(&self.folder) && file.is_file()
+    }
+}
+
+impl Drop for PrivateFolders {
+    fn drop(&mut self) {
+        // Fails if the folder is gone.
+        let _ = remove_tree_at(&self.folder);
     }
 }
 
@@ -177,8 +191,12 @@ fn remove_abandoned(within: &Path) {
         }
         let is_unlocked = File::open(&path)
             .is_ok_and(|file| flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok());
-        if is_unlocked && let Err(error) = fs::remove_dir_all(&path) {
-            tracing::debug!("{} is not removed: {error}", path.display());
+        if is_unlocked && let Err(error) = remove_tree_at(&path) {
+            // Under another name it is not tried again.
+            let aside = within.join(format!("{KEPT_PREFIX}{}", uuid::Uuid::now_v7().simple()));
+            let renamed = fs::rename(&path, &aside).is_ok();
+            let left = if renamed { aside } else { path };
+            tracing::warn!("{} of an earlier process stays: {error}", left.display());
         }
     }
 }

@@ -10,25 +10,22 @@ use std::{
     fs::{self, File, Permissions},
     io::{self, Read, Write},
     os::{
-        fd::{AsFd, OwnedFd},
-        unix::{
-            ffi::OsStrExt,
-            fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt},
-        },
+        fd::OwnedFd,
+        unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt},
     },
     path::{Path, PathBuf},
     time::{Duration, SystemTime},
 };
 
 use rustix::{
-    fs::{
-        AtFlags, CWD, Dir, Mode, OFlags, mkdirat, openat, readlinkat, renameat, symlinkat, unlinkat,
-    },
+    fs::{AtFlags, CWD, Mode, OFlags, mkdirat, openat, readlinkat, renameat, symlinkat, unlinkat},
     io::Errno,
 };
+use walkdir::WalkDir;
 
 use super::{
     path_scan::{Compare, Stamp, StampKind},
+    remove_tree::{names, remove_tree, remove_tree_at},
     shown_path::shown_path,
 };
 use crate::workspace::nofollow::{FOLDER, open_file, open_folder};
@@ -40,6 +37,7 @@ const MAX_BYTES: u64 = 1024 * 1024 * 1024;
 /// Limits of a copy between file systems.
 const MAX_COPIED_BYTES: u64 = 256 * 1024 * 1024;
 const MAX_COPIED_ENTRIES: usize = 20_000;
+const MAX_COPIED_DEPTH: usize = 64;
 /// File in a quarantine folder with the former path of each entry, for the user.
 const ORIGINS: &str = "origins.txt";
 
@@ -88,14 +86,14 @@ impl Quarantine {
         }
         let parent = openat(CWD, &self.folder, FOLDER, Mode::empty())?;
         let target = to.file_name().unwrap_or_default();
-        let mut left = Budget { bytes: MAX_COPIED_BYTES, entries: MAX_COPIED_ENTRIES };
+        let mut left = Budget::large();
         match copy(&place.folder, place.name, &parent, target, &mut left) {
             Ok(()) => {
-                remove(&place.folder, place.name)?;
+                remove_tree(&place.folder, place.name)?;
                 Ok(to)
             }
             Err(error) => {
-                let _ = remove(&parent, target);
+                let _ = remove_tree(&parent, target);
                 // The entry stays in its folder, under a name that no program uses. A repository loses
                 // its `HEAD`, without which git does not accept it.
                 let aside = format!(".cairn-quarantined-{}", uuid::Uuid::now_v7().simple());
@@ -105,7 +103,7 @@ impl Quarantine {
                 if let Ok(folder) = folder {
                     let _ =
                         copy(&folder, OsStr::new("HEAD"), &parent, target, &mut Budget::small());
-                    let _ = remove(&folder, OsStr::new("HEAD"));
+                    let _ = remove_tree(&folder, OsStr::new("HEAD"));
                 }
                 tracing::warn!("{} could not be copied to quarantine: {error}", path.display());
                 Ok(root.join(path).with_file_name(aside))
@@ -129,9 +127,9 @@ pub(super) fn put_back(from: &Path, root: &Path, path: &Path) -> io::Result<()> 
         return Err(io::ErrorKind::InvalidInput.into());
     };
     let folder = openat(CWD, folder, FOLDER, Mode::empty())?;
-    let mut left = Budget { bytes: MAX_COPIED_BYTES, entries: MAX_COPIED_ENTRIES };
+    let mut left = Budget::large();
     copy(&folder, name, &place.folder, place.name, &mut left)?;
-    remove(&folder, name)
+    remove_tree(&folder, name)
 }
 
 /// Renames an entry. Fails if the new path exists.
@@ -229,12 +227,19 @@ impl<'a> EntryPlace<'a> {
 struct Budget {
     bytes: u64,
     entries: usize,
+    /// Folders that may still be nested.
+    depth: usize,
 }
 
 impl Budget {
+    /// Budget for an entry of a workspace.
+    fn large() -> Self {
+        Self { bytes: MAX_COPIED_BYTES, entries: MAX_COPIED_ENTRIES, depth: MAX_COPIED_DEPTH }
+    }
+
     /// Budget for one small file.
     fn small() -> Self {
-        Self { bytes: 1024 * 1024, entries: 1 }
+        Self { bytes: 1024 * 1024, entries: 1, depth: 0 }
     }
 
     fn spend(&mut self, bytes: u64) -> io::Result<()> {
@@ -274,9 +279,12 @@ fn copy(
             let flags = OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
             let from = openat(from, name, flags, Mode::empty())?;
             let to = openat(to, as_name, flags, Mode::empty())?;
+            let too_deep = || io::Error::other("the folder is too deep to be copied");
+            left.depth = left.depth.checked_sub(1).ok_or_else(too_deep)?;
             for name in names(&from)? {
                 copy(&from, &name, &to, &name, left)?;
             }
+            left.depth += 1;
             File::from(to).set_permissions(Permissions::from_mode(stamp.mode() & 0o7777))
         }
     }
@@ -288,33 +296,6 @@ fn create(folder: &OwnedFd, name: &OsStr, mode: u32) -> io::Result<File> {
     let file = File::from(openat(folder, name, flags, Mode::from_raw_mode(0o600))?);
     file.set_permissions(Permissions::from_mode(mode & 0o777))?;
     Ok(file)
-}
-
-/// Removes a file, or a folder with its contents.
-fn remove(folder: impl AsFd, name: &OsStr) -> io::Result<()> {
-    let folder = folder.as_fd();
-    match unlinkat(folder, name, AtFlags::empty()) {
-        Err(Errno::ISDIR | Errno::PERM) => {}
-        done => return Ok(done?),
-    }
-    let flags = OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-    let opened = openat(folder, name, flags, Mode::empty())?;
-    for name in names(&opened)? {
-        remove(&opened, &name)?;
-    }
-    Ok(unlinkat(folder, name, AtFlags::REMOVEDIR)?)
-}
-
-fn names(folder: &OwnedFd) -> io::Result<Vec<std::ffi::OsString>> {
-    let mut names = Vec::new();
-    for entry in Dir::read_from(folder)? {
-        let entry = entry?;
-        let name = OsStr::from_bytes(entry.file_name().to_bytes());
-        if name != "." && name != ".." {
-            names.push(name.to_owned());
-        }
-    }
-    Ok(names)
 }
 
 /// Removes quarantine folders above the limit of age, and the oldest ones above the limit of size.
@@ -334,7 +315,7 @@ fn remove_old_above(parent: &Path, now: SystemTime, max_bytes: u64) {
         let age = now.duration_since(modified).unwrap_or_default();
         total = total.saturating_add(size(&folder, &mut entries));
         if (age > MAX_AGE || total > max_bytes)
-            && let Err(error) = fs::remove_dir_all(&folder)
+            && let Err(error) = remove_tree_at(&folder)
         {
             tracing::warn!("{} is not removed: {error}", folder.display());
         }
@@ -344,15 +325,14 @@ fn remove_old_above(parent: &Path, now: SystemTime, max_bytes: u64) {
 /// Returns the bytes in a folder. `entries` counts what was read, up to a limit.
 fn size(folder: &Path, entries: &mut usize) -> u64 {
     const MAX_ENTRIES: usize = 1_000_000;
-    let Ok(inside) = fs::read_dir(folder) else { return 0 };
     let mut total = 0;
-    for entry in inside.flatten() {
+    for entry in WalkDir::new(folder).into_iter().flatten() {
         *entries += 1;
-        let Ok(data) = entry.metadata() else { continue };
         if *entries > MAX_ENTRIES {
             break;
         }
-        total += if data.is_dir() { size(&entry.path(), entries) } else { data.len() };
+        let file = entry.metadata().ok().filter(|data| !data.is_dir());
+        total += file.map_or(0, |data| data.len());
     }
     total
 }
@@ -394,13 +374,22 @@ mod tests {
         std::os::unix::fs::symlink("/nowhere", dir.path().join("a/link")).unwrap();
         let folder = openat(CWD, dir.path(), FOLDER, Mode::empty()).unwrap();
         let names = [OsStr::new("a"), OsStr::new("z")];
-        copy(&folder, names[0], &folder, names[1], &mut Budget { bytes: 4, entries: 4 }).unwrap();
+        copy(&folder, names[0], &folder, names[1], &mut Budget { bytes: 4, entries: 4, depth: 2 })
+            .unwrap();
         assert_eq!(fs::read_to_string(dir.path().join("z/b/c")).unwrap(), "text");
         assert_eq!(fs::read_link(dir.path().join("z/link")).unwrap(), Path::new("/nowhere"));
-        remove(&folder, names[1]).unwrap();
-        let short =
-            copy(&folder, names[0], &folder, names[1], &mut Budget { bytes: 3, entries: 9 });
+        remove_tree(&folder, names[1]).unwrap();
+        let short = copy(
+            &folder,
+            names[0],
+            &folder,
+            names[1],
+            &mut Budget { bytes: 3, entries: 9, depth: 2 },
+        );
         assert!(short.is_err());
+        let mut flat = Budget { bytes: 9, entries: 9, depth: 1 };
+        let deep = copy(&folder, names[0], &folder, OsStr::new("y"), &mut flat);
+        assert_eq!(deep.unwrap_err().to_string(), "the folder is too deep to be copied");
     }
 
     #[test]
