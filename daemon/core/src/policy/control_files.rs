@@ -208,6 +208,11 @@ pub fn is_control_name(name: &str) -> bool {
         || CONTROL_ENDINGS.iter().any(|ending| name.ends_with(ending))
 }
 
+/// True for a control file by its ending: a folder can hold any number of them.
+pub fn is_control_by_ending(name: &str) -> bool {
+    is_control_name(name) && !CONTROL_NAMES.contains(&lower(name).as_str())
+}
+
 /// Compares names as file systems without case do, by [`plain`].
 fn lower(name: &str) -> String {
     if name.is_ascii() { name.to_ascii_lowercase() } else { plain(name) }

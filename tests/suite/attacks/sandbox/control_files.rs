@@ -228,6 +228,37 @@ async fn a_new_repository_is_quarantined_while_the_command_runs() {
     }
 }
 
+/// More control files than a sandbox has mounts for.
+#[tokio::test]
+async fn decoys_leave_no_control_file_to_a_command() {
+    const DECOYS: usize = 200;
+    for way in WAYS {
+        let Some(test) = SandboxTest::set(way, json!({})).await else { continue };
+        let settings = |folder: &str| test.ws().join(folder).join(".vscode/settings.json");
+        let below: Vec<String> = (0..DECOYS).map(|number| format!("d{number:03}")).collect();
+        for folder in below.iter().map(String::as_str).chain([""]) {
+            fs::create_dir_all(settings(folder).parent().unwrap()).unwrap();
+            fs::write(settings(folder), "mine").unwrap();
+            fs::write(test.ws().join(format!("!{folder}.code-workspace")), "{}").unwrap();
+        }
+        let ran = test.run("echo evil > .vscode/settings.json", &[]).await;
+        assert!(!ran.ok && ran.said.contains("Read-only"), "{way}: {}", ran.said);
+        let marker = fixtures::marker();
+        let command = format!(
+            "for d in d*; do echo evil > $d/.vscode/settings.json; done 2>/dev/null; touch made; sleep {marker}"
+        );
+        let turn = test.begin(&command, &[]).await;
+        fixtures::until_running(&marker).await;
+        let is_mine = |folder: &String| fs::read(settings(folder)).is_ok_and(|it| it == b"mine");
+        fixtures::wait_until(SOON, || test.ws().join("made").exists()).await;
+        fixtures::wait_until(SOON, || below.iter().all(is_mine)).await;
+        test.daemon.client.request("agent/cancel", turn.clone()).await.unwrap();
+        test.over(&turn).await;
+        fixtures::until_gone(&marker).await;
+        attacks::ran(2);
+    }
+}
+
 #[tokio::test]
 async fn control_files_of_a_cancelled_command_are_quarantined() {
     for way in WAYS {

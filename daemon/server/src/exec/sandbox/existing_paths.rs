@@ -9,7 +9,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use cairn_core::policy::sandbox::SandboxPaths;
+use cairn_core::policy::{control_files::is_control_by_ending, sandbox::SandboxPaths};
 
 use super::{control_files::ControlFiles, git, home, scan_scope::ScanScope};
 
@@ -88,10 +88,14 @@ fn is_never_writable(name: &OsStr) -> bool {
     name.as_encoded_bytes().starts_with(b".") || PROGRAM_FOLDERS.iter().any(|own| name == *own)
 }
 
-/// Protects existing control files, the uppermost first, up to the limit of mounts.
+/// Protects existing control files up to the limit of mounts: the uppermost first, and last in each
+/// folder those of which it can hold any number.
 fn protect(control: &ControlFiles, found: &mut SandboxPaths) {
     let mut paths: Vec<&Path> = control.protected.iter().map(PathBuf::as_path).collect();
-    paths.sort_by_key(|path| path.components().count());
+    let is_by_ending = |path: &Path| {
+        path.file_name().is_some_and(|name| is_control_by_ending(&name.to_string_lossy()))
+    };
+    paths.sort_by_key(|path| (path.components().count(), is_by_ending(path)));
     let may_write = |path: &Path| found.writable.iter().any(|at| path.starts_with(at));
     let mounts: Vec<PathBuf> = paths
         .into_iter()

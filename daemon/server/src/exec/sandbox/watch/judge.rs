@@ -105,7 +105,10 @@ impl Shared {
                         Verdict::Later
                     }
                     Some(_) => Verdict::Move,
-                    None if at_top || control.is_named(path) => Verdict::Move,
+                    // A known one is restored as well. What was mounted is not changed by a command.
+                    None if at_top || control.is_named(path) || root.known.contains_key(path) => {
+                        Verdict::Move
+                    }
                     None => Verdict::Later,
                 }
             }
