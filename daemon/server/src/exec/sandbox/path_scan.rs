@@ -200,17 +200,20 @@ impl<Z: Copy + PartialEq> Tree<Z> {
         self.top = None;
     }
 
-    /// Walks the tree. With `make_readable`, unreadable folders of this user are made readable: a
-    /// program that knows a name inside can use such a folder, so it must be scanned.
+    /// Walks the tree, or its folders above this depth. With `make_readable`, unreadable folders of this
+    /// user are made readable: a program that knows a name inside can use such a folder, so it must be
+    /// scanned.
     pub(super) fn scan(
         &mut self,
         interest: &impl Interest<Zone = Z>,
+        depth: Option<usize>,
         make_readable: bool,
     ) -> io::Result<PathScan> {
         let root = openat(CWD, &self.root, FOLDER, Mode::empty())?;
         let mut walk = Walk {
             root,
             interest,
+            depth: depth.unwrap_or(usize::MAX),
             make_readable,
             path: PathBuf::new(),
             scan: PathScan::default(),
@@ -232,6 +235,8 @@ impl<Z> Folder<Z> {
 struct Walk<'a, I> {
     root: OwnedFd,
     interest: &'a I,
+    /// Depth of the first folders that are not walked.
+    depth: usize,
     make_readable: bool,
     path: PathBuf,
     scan: PathScan,
@@ -268,6 +273,9 @@ impl<Z: Copy + PartialEq, I: Interest<Zone = Z>> Walk<'_, I> {
                 self.scan.found.insert(self.path.clone(), stamp);
             }
             self.path.pop();
+        }
+        if depth + 1 >= self.depth {
+            return true;
         }
         let mut folders = std::mem::take(&mut folder.folders);
         folders.retain_mut(|inner| {
@@ -390,7 +398,7 @@ mod tests {
 
     fn changes(tree: &mut Tree<()>, known: &mut PathSnapshot, names: &Names) -> Vec<String> {
         names.0.set(0);
-        let scan = tree.scan(names, false).unwrap();
+        let scan = tree.scan(names, None, false).unwrap();
         let changed = differing(|path| known.get(path), &scan.found)
             .into_iter()
             .map(|(path, _)| path.display().to_string())
@@ -427,6 +435,26 @@ mod tests {
         fs::remove_dir_all(dir.path().join("a")).unwrap();
         assert_eq!(changes(&mut tree, &mut known, &names), [""; 0]);
         assert_eq!(known.len(), 1);
+    }
+
+    #[test]
+    fn a_scan_of_the_top_leaves_what_is_below_to_the_next_one() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir_all(dir.path().join("a/b/c")).unwrap();
+        let files = ["a/b/c/x", "a/b/x", "a/x", "x"];
+        let write = |text: &str| {
+            files.iter().for_each(|name| fs::write(dir.path().join(name), text).unwrap());
+        };
+        write("1");
+        let (mut tree, mut known, names) =
+            (Tree::new(dir.path().to_owned(), ()), PathSnapshot::new(), Names::default());
+        assert_eq!(changes(&mut tree, &mut known, &names), files);
+        write("22");
+        let top = tree.scan(&names, Some(3), false).unwrap().found;
+        let differing = differing(|path| known.get(path), &top);
+        let paths: Vec<_> = differing.iter().map(|(path, _)| path.to_str().unwrap()).collect();
+        assert_eq!(paths, ["a/b/x", "a/x", "x"]);
+        assert_eq!(changes(&mut tree, &mut known, &names), files);
     }
 
     #[test]

@@ -37,11 +37,11 @@ use record::{Mounts, WatchRecord, WatchState};
 use saved::SavedTexts;
 use state::{Shared, WatchedRoot, canonical};
 
-/// Shortest pause between two scans while a command runs. An editor opens a new repository half a
+/// Pause between two scans of the top while a command runs. An editor opens a new repository half a
 /// second after its file event.
 const MIN_PAUSE: Duration = Duration::from_millis(200);
-/// Pause in multiples of the last scan's duration, so that scanning takes at most a tenth of a
-/// core.
+/// Pause between two whole scans in multiples of the last one's duration, so that they take at most a
+/// tenth of a core.
 const PAUSE_FACTOR: u32 = 10;
 
 #[derive(Debug)]
@@ -203,14 +203,17 @@ impl Watching {
     /// Scans repeatedly while the command runs. Ends only when dropped.
     pub async fn scan_repeatedly(&self) -> Infallible {
         loop {
-            let pause = (self.watch.lock().scan_time * PAUSE_FACTOR).max(MIN_PAUSE);
-            tokio::time::sleep(pause).await;
+            tokio::time::sleep(MIN_PAUSE).await;
             let watch = Arc::clone(&self.watch);
             let scanned = tokio::task::spawn_blocking(move || {
                 let mut shared = watch.lock();
                 // When no command runs, new files belong to the user.
                 if !shared.running.is_empty() {
-                    shared.scan(ScanMoment::Running, &watch.saved);
+                    let pause = shared.scan_time * PAUSE_FACTOR;
+                    let is_due = shared.scanned.is_none_or(|scanned| scanned.elapsed() >= pause);
+                    let moment =
+                        if is_due { ScanMoment::Running } else { ScanMoment::RunningAtTop };
+                    shared.scan(moment, &watch.saved);
                 }
             });
             if let Err(error) = scanned.await {

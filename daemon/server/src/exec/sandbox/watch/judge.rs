@@ -25,11 +25,16 @@ use super::{
 };
 use crate::workspace::nofollow::FOLDER;
 
+/// Depth of a scan at the top: the workspace folder, its folders, and theirs.
+const TOP_DEPTH: usize = 3;
+
 /// Moment of a scan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ScanMoment {
     /// A command runs. Only files that an editor or a shell may use at once are moved.
     Running,
+    /// The same, only in the folders where an editor looks first for a new repository.
+    RunningAtTop,
     /// A command and all its processes have ended.
     Ended,
 }
@@ -50,7 +55,8 @@ impl Shared {
         let mut roots = std::mem::take(&mut self.roots);
         for root in &mut roots {
             let control = self.control(&root.path);
-            let scan = match root.tree.scan(&control, moment == ScanMoment::Ended) {
+            let depth = (moment == ScanMoment::RunningAtTop).then_some(TOP_DEPTH);
+            let scan = match root.tree.scan(&control, depth, moment == ScanMoment::Ended) {
                 Ok(scan) => scan,
                 Err(error) => {
                     tracing::warn!("{} cannot be scanned: {error}", root.path.display());
@@ -75,7 +81,9 @@ impl Shared {
             }
         }
         self.roots = roots;
-        self.scan_time = began.elapsed();
+        if moment != ScanMoment::RunningAtTop {
+            (self.scan_time, self.scanned) = (began.elapsed(), Some(Instant::now()));
+        }
     }
 
     #[expect(clippy::too_many_arguments, reason = "all of them determine the verdict")]
@@ -96,7 +104,7 @@ impl Shared {
         let repository = repository_of(path);
         let is_inert = |repository: &Path| git::is_inert(&root.path.join(repository));
         match moment {
-            ScanMoment::Running => {
+            ScanMoment::Running | ScanMoment::RunningAtTop => {
                 let at_top = root.zone == Zone::Repository || path.components().count() == 1;
                 match repository {
                     Some(repository)

@@ -48,8 +48,10 @@ pub(super) struct Shared {
     pub(super) record: Option<WatchRecord>,
     /// Set when records of killed daemons have been read.
     pub(super) recovered: bool,
-    /// Duration of the last scan.
+    /// Duration of the last whole scan.
     pub(super) scan_time: Duration,
+    /// Time of the last whole scan while a command ran.
+    pub(super) scanned: Option<Instant>,
 }
 
 /// Watched folder with the control files in it that belong to the user.
@@ -112,6 +114,7 @@ impl Shared {
             record: None,
             recovered: false,
             scan_time: Duration::ZERO,
+            scanned: None,
         }
     }
 
@@ -142,7 +145,7 @@ impl Shared {
                 if !self.running.is_empty() {
                     // The running commands cannot write there, so all that is found is the user's.
                     let control = self.control(&root.path);
-                    root.known = root.tree.scan(&control, false).unwrap_or_default().found;
+                    root.known = root.tree.scan(&control, None, false).unwrap_or_default().found;
                     root.update_copies();
                 }
                 self.roots.push(root);
@@ -186,7 +189,7 @@ impl Shared {
         let mut failure = None;
         for root in &mut roots {
             let control = self.control(&root.path);
-            match root.tree.scan(&control, false) {
+            match root.tree.scan(&control, None, false) {
                 Ok(scan) => {
                     root.known = scan.found;
                     root.update_copies();
@@ -209,7 +212,7 @@ impl Shared {
     pub(super) fn trust(&mut self, root: &Path, path: &Path) {
         let control = self.control(root);
         if let Some(root) = self.roots.iter_mut().find(|it| it.path == root)
-            && let Ok(scan) = root.tree.scan(&control, false)
+            && let Ok(scan) = root.tree.scan(&control, None, false)
         {
             root.trust(path, &scan.found);
             root.update_copies();
