@@ -24,11 +24,13 @@ use tokio::{sync::Notify, time::timeout};
 use crate::lsp_client::{DEADLINE, ErrorReply, LspClient};
 
 mod answers;
+mod byte_law;
 mod documents;
 mod places;
 mod survival;
 
 use answers::respond;
+use byte_law::ByteLaw;
 pub use places::{hash, range, uri};
 use places::{path, read};
 
@@ -58,6 +60,7 @@ struct State {
     applied: Vec<ApplyEditParams>,
     faults: VecDeque<ApplyFault>,
     unexpected: Vec<String>,
+    law: ByteLaw,
     held: VecDeque<(Value, ApplyEditParams)>,
 }
 
@@ -135,6 +138,10 @@ impl EditorDouble {
     async fn connect_as(client: LspClient, roots: &[&Path], settings: Value, cairn: Value) -> Self {
         let shared =
             Arc::new(Shared { state: Mutex::new(State::default()), noticed: Notify::new() });
+        if settings.pointer("/review/mode").is_some_and(|mode| mode != "review") {
+            // Edits are accepted as they are made.
+            shared.state().law.end();
+        }
         let answers = Arc::clone(&shared);
         client.answer_with(Box::new(move |client, id, method, params| {
             answers.answer(client, id, method, params);
@@ -166,6 +173,9 @@ impl EditorDouble {
         &self,
         params: M::Params,
     ) -> Result<M::Result, ErrorReply> {
+        if M::METHOD.starts_with("agent/review/") || M::METHOD.starts_with("agent/checkpoints/") {
+            self.shared.state().decided();
+        }
         let params = serde_json::to_value(params).expect("params are JSON");
         let result = self.client.request(M::METHOD, params).await?;
         Ok(serde_json::from_value(result).expect("the result is of the method's form"))
@@ -267,6 +277,7 @@ impl EditorDouble {
         let mut state = self.shared.state();
         let bom = read(path, None).is_ok_and(|(_, encoding)| encoding.bom);
         let encoding = TextEncoding { name: "utf-8".into(), bom };
+        state.changed_by_others(&uri);
         let document = state.open(&self.client, &uri, text.to_owned(), encoding);
         (document.visible, document.dirty) = (true, true);
     }
@@ -286,6 +297,7 @@ impl EditorDouble {
         let edit = |&(range, text): &(Range, &str)| TextEdit { range, new_text: text.to_owned() };
         let edits: Vec<TextEdit> = pieces.iter().map(edit).collect();
         let mut state = self.shared.state();
+        state.changed_by_others(uri);
         let document = state.document_for(&self.client, uri);
         document.change(&self.client, uri, &edits);
         document.dirty = true;
@@ -293,6 +305,7 @@ impl EditorDouble {
 
     /// The user moves a file or a folder.
     pub fn rename(&self, from: &Path, to: &Path) {
+        self.shared.state().decided();
         let renamed = self.shared.state().rename(&self.client, &uri(from), &uri(to));
         renamed.expect("the file can be moved");
     }
@@ -302,6 +315,7 @@ impl EditorDouble {
         if at.is_dir() { fs::remove_dir_all(at) } else { fs::remove_file(at) }
             .expect("it can be deleted");
         let mut state = self.shared.state();
+        state.decided();
         let open: Vec<String> =
             state.documents.keys().filter(|uri| path(uri).starts_with(at)).cloned().collect();
         for uri in open {
@@ -317,6 +331,7 @@ impl EditorDouble {
         fs::write(at, text).expect("the file can be written");
         let uri = uri(at);
         let mut state = self.shared.state();
+        state.changed_by_others(&uri);
         if let Some(document) = state.documents.get_mut(&uri).filter(|document| !document.dirty) {
             document.reload(&self.client, &uri, text);
         }
@@ -327,6 +342,7 @@ impl EditorDouble {
     /// The user throws unsaved text away.
     pub fn revert(&self, uri: &str) {
         let mut state = self.shared.state();
+        state.changed_by_others(uri);
         let document = state.documents.get_mut(uri).expect("the document is open");
         let (text, _) =
             read(&path(uri), Some(&document.encoding)).expect("the file can be read as text");
@@ -371,6 +387,11 @@ impl EditorDouble {
         self.shared.state().habit = Some(approval);
     }
 
+    /// Edits are accepted from now on as they are made, so the byte law has nothing to compare with.
+    pub fn will_accept_edits(&self) {
+        self.shared.state().law.end();
+    }
+
     /// Lets the next edit go wrong.
     pub fn will_fail(&self, fault: ApplyFault) {
         self.shared.state().faults.push_back(fault);
@@ -405,6 +426,7 @@ impl EditorDouble {
         let mut state = self.shared.state();
         assert!(state.unexpected.is_empty(), "{:#?}", state.unexpected);
         state.notices.clear();
+        state.law.end();
         state.seen = 0;
         state.applied.clear();
         state.asked.clear();

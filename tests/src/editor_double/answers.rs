@@ -5,7 +5,7 @@ use std::sync::{MutexGuard, PoisonError};
 use cairn_protocol::{
     ApplyEdit, ApplyEditParams, ApprovalDecision, Approve, ApproveParams, ApproveResult, Ask,
     AskParams, AskResult, FileChange, Notice, Position, Range, RefusedEdit, RequestMethod, Save,
-    SaveParams, TextEdit,
+    SaveParams, TextEdit, TurnPhase,
 };
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
@@ -26,7 +26,13 @@ impl Shared {
     pub(super) fn hear(&self, method: &str, params: &Value) -> bool {
         let mut state = self.state();
         match Notice::parse(method, params.clone()) {
-            Some(Ok(notice)) => state.notice(notice),
+            Some(Ok(notice)) => {
+                let is_end = matches!(&notice, Notice::Turn(turn) if matches!(turn.phase, TurnPhase::Ended { .. }));
+                state.notice(notice);
+                if is_end {
+                    state.check_byte_law();
+                }
+            }
             Some(Err(error)) => state.unexpected.push(format!("{method}: {error}: {params}")),
             None => state.unexpected.push(format!("notification {method}")),
         }
@@ -40,8 +46,13 @@ impl Shared {
             ApplyEdit::METHOD => {
                 let params: ApplyEditParams = read_params(params);
                 state.applied.push(params.clone());
+                state.edit_begins(&params);
                 let refuse = |reason| refused(reason, "scripted");
-                match state.faults.pop_front() {
+                let fault = state.faults.pop_front();
+                if fault.is_some() {
+                    state.changed_by_others(&params.uri);
+                }
+                match fault {
                     None => respond(client, id, &state.apply(client, params)),
                     Some(ApplyFault::Refuse(reason)) => respond(client, id, &refuse(reason)),
                     Some(ApplyFault::RefuseSaying(words)) => {

@@ -25,6 +25,7 @@ impl EditorDouble {
     /// and the place of the new one.
     pub fn type_line(&self, uri: &str, at: usize, line: &str) -> (Vec<String>, usize) {
         let mut state = self.shared.state();
+        state.changed_by_others(uri);
         let document = state.documents.get_mut(uri).expect("the document is open");
         let lines: Vec<String> = document.text.lines().map(str::to_owned).collect();
         let at = at.min(lines.len());

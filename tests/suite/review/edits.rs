@@ -416,6 +416,7 @@ async fn plan_mode_changes_no_file_and_auto_mode_accepts_edits() {
     run("plan", [edit("c1", "a", "one", "1"), say("That is my plan.")]).await;
     assert_eq!(test.text("a"), "one\ntwo\nthree\n");
     run("review", [edit("c2", "a", "one", "1"), say("Done.")]).await;
+    test.editor.will_accept_edits();
     run("auto", [edit("c3", "a", "three", "3"), say("Done.")]).await;
     assert_eq!(test.text("a"), "1\ntwo\n3\n");
     // What the user has not decided yet stays his to decide.
