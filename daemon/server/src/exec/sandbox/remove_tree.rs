@@ -121,7 +121,7 @@ mod tests {
         }
         fs::create_dir_all(tree.join("closed/inner")).unwrap();
         for closed in ["closed/inner", "closed"] {
-            fs::set_permissions(tree.join(closed), fs::Permissions::from_mode(0)).unwrap();
+            fs::set_permissions(tree.join(closed), fs::Permissions::from_mode(0o000)).unwrap();
         }
         remove_tree_at(&tree).unwrap();
         assert!(!tree.exists());
