@@ -23,7 +23,7 @@ pub(super) struct ByteLaw {
 }
 
 impl ByteLaw {
-    /// Checks nothing any more, because the notices are forgotten.
+    /// Ends the check for this editor: the hunks to compare with are not known.
     pub(super) fn end(&mut self) {
         self.before.clear();
         self.ended = true;

@@ -74,7 +74,7 @@ impl TerminalEditor {
     /// Shows a question on the terminal, and returns the line that the user types after the prompt.
     /// `None`: the input is closed.
     ///
-    /// Discards what was typed before the prompt, because it was meant for something else.
+    /// Discards input typed before the prompt: it cannot be the answer to a question not yet shown.
     pub(super) async fn ask_line(&self, question: &str, prompt: &str) -> Option<String> {
         let _one = Arc::clone(&self.0.asking).lock_owned().await;
         self.report().pause();

@@ -102,7 +102,7 @@ fn read(folder: &Path, file: &Path, follow: bool) -> Result<Option<Gitignore>, T
     let mut builder = GitignoreBuilder::new(folder);
     let text = String::from_utf8_lossy(&bytes);
     for line in text.trim_start_matches('\u{feff}').lines() {
-        // Git, too, goes on after a line that it does not understand.
+        // Git skips a line with a malformed pattern, too.
         let _ = builder.add_line(None, line);
     }
     Ok(builder.build().ok())

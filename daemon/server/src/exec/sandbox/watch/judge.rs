@@ -113,7 +113,7 @@ impl Shared {
                         Verdict::Later
                     }
                     Some(_) => Verdict::Move,
-                    // A known one is restored as well. What was mounted is not changed by a command.
+                    // The former text of a known file is restored. A command cannot change a mounted one.
                     None if at_top || control.is_named(path) || root.known.contains_key(path) => {
                         Verdict::Move
                     }
