@@ -20,6 +20,16 @@ impl Run {
         let words = ["run", task, "--replay", script.to_str().unwrap()];
         words.iter().chain(options).map(|word| (*word).to_owned()).collect()
     }
+
+    /// Starts it with its standard streams on a terminal.
+    fn on_terminal(&self, user: File) -> tokio::process::Child {
+        start(|command| {
+            self.environment(command);
+            command.env("TERM", "xterm").env("NO_COLOR", "1").args(&self.arguments);
+            command.stdin(user.try_clone().unwrap());
+            command.stdout(user.try_clone().unwrap()).stderr(user);
+        })
+    }
 }
 
 /// Session of the command that `err` names.
@@ -113,12 +123,7 @@ async fn what_was_typed_before_a_question_is_no_answer() {
     let run = Run::new(json!([{ "text": text, "calls": [command] }, { "text": "Done." }]));
     let (mut pty, user) = Pty::open();
     pty.type_line("y");
-    let mut child = start(|command| {
-        run.environment(command);
-        command.env("TERM", "xterm").env("NO_COLOR", "1").args(&run.arguments);
-        command.stdin(user.try_clone().unwrap());
-        command.stdout(user.try_clone().unwrap()).stderr(user);
-    });
+    let mut child = run.on_terminal(user);
     pty.until("[N]o; words after it are for the agent: ").await;
     pty.type_line("n");
     let status = timeout(LIMIT, child.wait()).await.expect("it ends").unwrap();
@@ -137,12 +142,7 @@ async fn questions_of_the_agent_are_answered_on_a_terminal() {
         { "expect": { "lastContains": ["four"] }, "text": "Done." },
     ]));
     let (mut pty, user) = Pty::open();
-    let mut child = start(|command| {
-        run.environment(command);
-        command.env("TERM", "xterm").env("NO_COLOR", "1").args(&run.arguments);
-        command.stdin(user.try_clone().unwrap());
-        command.stdout(user.try_clone().unwrap()).stderr(user);
-    });
+    let mut child = run.on_terminal(user);
     pty.until("Answer, or a number from the list: ").await;
     pty.type_line("2");
     pty.until("Answer (an empty line ends the run): ").await;
