@@ -212,7 +212,8 @@ async fn a_daemon_that_hangs_ends_with_its_input() {
     input.write_all(&frame("{}").repeat(3)).await.unwrap();
     input.write_all(&unknown()).await.unwrap();
     drop(input);
-    let status = ends_within(&mut daemon, LIMIT).await;
+    // Includes the start of the process. Without the watchdog it never ends.
+    let status = ends_within(&mut daemon, 5 * LIMIT).await;
     assert_eq!(status.signal(), Some(Signal::ABORT.as_raw()), "{status}");
     let mut answered = Vec::new();
     output.read_to_end(&mut answered).await.unwrap();

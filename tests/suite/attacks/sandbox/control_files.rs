@@ -250,8 +250,10 @@ async fn decoys_leave_no_control_file_to_a_command() {
         let turn = test.begin(&command, &[]).await;
         fixtures::until_running(&marker).await;
         let is_mine = |folder: &String| fs::read(settings(folder)).is_ok_and(|it| it == b"mine");
-        fixtures::wait_until(SOON, || test.ws().join("made").exists()).await;
-        fixtures::wait_until(SOON, || below.iter().all(is_mine)).await;
+        // Only a failure takes this long.
+        let limit = 10 * SOON;
+        fixtures::wait_until(limit, || test.ws().join("made").exists()).await;
+        fixtures::wait_until(limit, || below.iter().all(is_mine)).await;
         test.daemon.client.request("agent/cancel", turn.clone()).await.unwrap();
         test.over(&turn).await;
         fixtures::until_gone(&marker).await;
