@@ -17,6 +17,7 @@ mod no_model;
 mod processes;
 mod queue;
 mod reminders;
+mod several_folders;
 mod subagents;
 mod tasks;
 mod turns;

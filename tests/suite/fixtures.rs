@@ -130,6 +130,14 @@ impl TestDaemon {
         EditorDouble::connect_with_all(client, self.folder.path(), self.settings.clone()).await
     }
 
+    /// A window with a daemon of its own on several folders below this one.
+    pub(crate) async fn window_on(&self, names: &[&str]) -> EditorDouble {
+        let folders: Vec<PathBuf> = names.iter().map(|name| self.path(name)).collect();
+        let folders: Vec<&Path> = folders.iter().map(PathBuf::as_path).collect();
+        let client = self.second_daemon();
+        EditorDouble::connect_in(client, &folders, self.settings.clone()).await
+    }
+
     fn second_daemon(&self) -> LspClient {
         let (to_daemon, input) = duplex(PIPE);
         let (output, from_daemon) = duplex(PIPE);

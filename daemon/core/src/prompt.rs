@@ -12,8 +12,11 @@ use crate::{marks::ModelText, quote::quoted};
 /// Facts about where the agent works, fixed when a session begins.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Surroundings {
-    /// Absolute paths of the workspace folders; relative paths start at the first.
+    /// Absolute paths of the workspace folders; commands run in the first.
     pub folders: Vec<String>,
+    /// Their names in paths, while several are open.
+    #[serde(default)]
+    pub folder_names: Vec<String>,
     /// `linux`, `macos`, `windows`.
     pub os: String,
     /// `YYYY-MM-DD`.
@@ -46,13 +49,8 @@ pub struct SelectedText {
 pub const SELECTION_LIMIT: usize = 8_000;
 
 pub fn system(at: &Surroundings) -> String {
-    let folders = at
-        .folders
-        .iter()
-        .map(|folder| format!("- {}", quoted(folder)))
-        .collect::<Vec<_>>()
-        .join("\n");
-    let Surroundings { os, date, plan_tool, folders: _, instructions } = at;
+    let folders = folders(at);
+    let Surroundings { os, date, plan_tool, instructions, folders: _, folder_names: _ } = at;
     let instructions = instructions::section(instructions);
     format!(
         "You are Cairn, a coding agent that works beside a person in their editor.\n\
@@ -79,10 +77,25 @@ pub fn system(at: &Surroundings) -> String {
          Names of files with unusual characters are shown in double quotes, with escapes; give them to tools in the same way.\n\
          \n\
          # Where you are\n\
-         Operating system: {os}. The session began on {date}. Workspace folders (relative paths start at the first):\n\
-         {folders}\n\
+         Operating system: {os}. The session began on {date}. {folders}\n\
          {instructions}"
     )
+}
+
+fn folders(at: &Surroundings) -> String {
+    let Surroundings { folders, folder_names, .. } = at;
+    let Some(first) = folder_names.first() else {
+        let folder = folders.first().map(|folder| quoted(folder)).unwrap_or_default();
+        return format!("The workspace folder, in which relative paths start: {folder}");
+    };
+    let mut out = format!(
+        "Workspace folders, each with the name that stands first in paths of its files, as in \
+         {first}/README.md; commands run in {first}:"
+    );
+    for (name, folder) in folder_names.iter().zip(folders) {
+        out.push_str(&format!("\n- {name}: {}", quoted(folder)));
+    }
+    out
 }
 
 /// The user's message: the text, then the context of the editor.

@@ -130,7 +130,7 @@ pub fn question(
     reasons: Vec<ApprovalReason>,
     workspace: &Workspace,
 ) -> Question {
-    // Absolute except in the first folder: consent to one file must not cover another of the same name.
+    // With its folder: consent to one file must not cover another of the same name.
     let named = |path: &Path| workspace.display(path);
     let folder = |path: &Path| folder_of(workspace, path);
     let (asked, cwd) = match access {
@@ -300,11 +300,11 @@ mod tests {
         let read = Access::Read { path: Some(first.join(".env")), names: vec![".env".into()] };
         let (one, two) = (first.display(), second.display());
         for (access, mode, expected) in [
-            (edit(&first), ReviewMode::Review, format!("Change a/.env in {one}")),
-            (edit(&second), ReviewMode::Review, format!("Change {two}/a/.env in {two}")),
+            (edit(&first), ReviewMode::Review, format!("Change first/a/.env in {one}")),
+            (edit(&second), ReviewMode::Review, format!("Change second/a/.env in {two}")),
             (edit(&first), ReviewMode::Plan, "closed".to_owned()),
-            (read.clone(), ReviewMode::Auto, format!("Read .env in {one}")),
-            (read, ReviewMode::Plan, format!("Read .env in {one}")),
+            (read.clone(), ReviewMode::Auto, format!("Read first/.env in {one}")),
+            (read, ReviewMode::Plan, format!("Read first/.env in {one}")),
             (Access::Read { path: None, names: Vec::new() }, ReviewMode::Plan, "open".to_owned()),
         ] {
             assert_eq!(asked(&access, mode), expected, "{access:?}");

@@ -50,8 +50,8 @@ pub enum ClientEvent {
 
 #[derive(Debug, Clone)]
 pub struct Initialized {
-    /// Workspace folders as absolute paths; the first is the working directory of commands.
-    pub folders: Vec<std::path::PathBuf>,
+    /// Workspace folders with absolute paths; the first is the working directory of commands.
+    pub folders: Vec<crate::workspace::OpenFolder>,
     /// `initializationOptions.settings`: the `cairn` section, or null.
     pub settings: Value,
     /// The client speaks `agent/*` (advertised `experimental.cairn`).

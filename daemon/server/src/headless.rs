@@ -121,7 +121,7 @@ async fn work(
     let (client, tasks) = hub::spawn(Arc::new(terminal.clone()), environment);
     client
         .send(ClientEvent::Initialized(Initialized {
-            folders: vec![folder.clone()],
+            folders: vec![folder.clone().into()],
             settings: settings.section.into(),
             speaks_agent: true,
             // The user named this folder on the command line, which counts as trust.

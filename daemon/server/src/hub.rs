@@ -176,7 +176,7 @@ impl Hub {
     }
 
     fn initialized(&mut self, initialized: Initialized) {
-        let workspace = match Workspace::new(initialized.folders) {
+        let workspace = match Workspace::open_folders(initialized.folders) {
             Ok(workspace) => Some(Arc::new(workspace.without(self.own_files.as_deref()))),
             Err(error) => {
                 tracing::warn!("no workspace: {error:#}");

@@ -153,17 +153,21 @@ mod tests {
         let (docs, sources) = (Docs::default(), Sources::default());
         let active = at("first/a/b/new.rs");
         let found = at_start(&workspace, &docs, &sources, active.to_str(), Some(&at(config)));
-        let second = at("second/AGENTS.md").display().to_string();
-        let expected =
-            ["a/b/CLAUDE.md", "a/AGENTS.md", "AGENTS.md", second.as_str(), "your own AGENTS.md"];
+        let expected = [
+            "first/a/b/CLAUDE.md",
+            "first/a/AGENTS.md",
+            "first/AGENTS.md",
+            "second/AGENTS.md",
+            "your own AGENTS.md",
+        ];
         assert_eq!(names(&found), expected);
         assert_eq!(
-            names(&around(&workspace, &docs, &sources, "c/x")),
-            ["c/AGENTS.md", "AGENTS.md"]
+            names(&around(&workspace, &docs, &sources, "first/c/x")),
+            ["first/c/AGENTS.md", "first/AGENTS.md"]
         );
         assert!(around(&workspace, &docs, &sources, "../x").is_empty());
         let found = at_start(&workspace, &docs, &sources, None, None);
-        assert_eq!(names(&found), ["AGENTS.md", second.as_str()]);
+        assert_eq!(names(&found), ["first/AGENTS.md", "second/AGENTS.md"]);
     }
 
     #[test]

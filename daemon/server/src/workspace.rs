@@ -28,6 +28,7 @@ mod ignore_rules;
 pub(crate) mod nofollow;
 mod resolve;
 mod root_dir;
+mod several;
 mod similar;
 mod spelling;
 pub mod uri;
@@ -36,6 +37,7 @@ mod walk;
 pub use resolve::PathError;
 pub use root_dir::Done;
 use root_dir::{Kind, RootDir};
+pub use several::OpenFolder;
 pub use spelling::canonical;
 pub use uri::{canonical_uri, key_of, path_of, uri_of};
 pub use walk::{Entry, Hidden, TRAPPED, Walked};
@@ -51,6 +53,8 @@ const MAX_ENCODINGS: usize = 10_000;
 pub struct Workspace {
     /// Folders as the editor spells them: messages to it must match its open documents.
     folders: Vec<PathBuf>,
+    /// Their names at the front of a path, while several are open.
+    names: Vec<Option<String>>,
     /// Folders without symbolic links, for the comparisons of the jail.
     canonical: Vec<PathBuf>,
     /// Open handles of the folders, from which files are read and written.
@@ -97,20 +101,25 @@ pub enum ReadError {
 
 impl Workspace {
     pub fn new(folders: Vec<PathBuf>) -> anyhow::Result<Self> {
+        Self::open_folders(folders.into_iter().map(OpenFolder::from).collect())
+    }
+
+    pub fn open_folders(folders: Vec<OpenFolder>) -> anyhow::Result<Self> {
         anyhow::ensure!(!folders.is_empty(), "no workspace folder is open");
         let home = std::env::var_os(spelling::HOME);
         let home = home.and_then(|home| canonical(Path::new(&home)).ok());
         let mut workspace = Self {
             folders: Vec::new(),
+            names: several::names(&folders),
             canonical: Vec::new(),
             held: Vec::new(),
             home,
             own: None,
             encodings: Mutex::default(),
         };
-        for folder in folders {
-            let folder = spelling::absolute(&folder)
-                .with_context(|| format!("workspace folder {}", folder.display()))?;
+        for OpenFolder { path, name: _ } in folders {
+            let folder = spelling::absolute(&path)
+                .with_context(|| format!("workspace folder {}", path.display()))?;
             let canonical = canonical(&folder)
                 .with_context(|| format!("workspace folder {}", folder.display()))?;
             anyhow::ensure!(canonical.is_dir(), "{} is not a folder", folder.display());
@@ -130,7 +139,7 @@ impl Workspace {
         self
     }
 
-    /// The first folder: relative paths start here, and commands run here.
+    /// The first folder, where commands run.
     pub fn root(&self) -> &Path {
         &self.folders[0]
     }
@@ -149,13 +158,30 @@ impl Workspace {
         self.canonical.iter().any(|folder| below(canonical, folder, Case::HERE).is_some())
     }
 
-    /// A path as people and models see it: relative to the first folder with `/`, or absolute;
-    /// quoted where it holds anything but printable characters.
+    /// A path as people and models see it, with `/`: relative to the folder, with the folder's name in
+    /// front if several are open; absolute outside of them or in a folder without a name. Quoted where
+    /// it holds anything but printable characters.
     pub fn display(&self, path: &Path) -> String {
-        // Only paths in the first folder are shortened: a name must resolve to its file again.
-        match path.strip_prefix(self.root()) {
-            Ok(inside) if inside.as_os_str().is_empty() => ".".to_owned(),
-            Ok(inside) => {
+        let folders = self.folders.iter().zip(&self.names);
+        let found = folders.into_iter().find_map(|(folder, name)| {
+            let inside = path.strip_prefix(folder).ok()?;
+            match (self.folders.len(), name) {
+                (1, _) => Some((None, inside)),
+                (_, Some(name)) => Some((Some(name), inside)),
+                (_, None) => None,
+            }
+        });
+        // A name must resolve to its file again.
+        match found {
+            None => quoted(&path.to_string_lossy()).into_owned(),
+            Some((None, inside)) if inside.as_os_str().is_empty() => ".".to_owned(),
+            Some((Some(name), inside)) if inside.as_os_str().is_empty() => {
+                quoted(name).into_owned()
+            }
+            Some((Some(name), inside)) => {
+                quoted(&format!("{name}/{}", spelling::shown(inside))).into_owned()
+            }
+            Some((None, inside)) => {
                 let name = spelling::shown(inside);
                 // A name that would be parsed as a home folder, a URI or an empty path.
                 let misread =
@@ -163,7 +189,6 @@ impl Workspace {
                 let name = if misread { format!("./{name}").into() } else { name };
                 quoted(&name).into_owned()
             }
-            Err(_) => quoted(&path.to_string_lossy()).into_owned(),
         }
     }
 

@@ -124,6 +124,7 @@ pub(super) fn place(test: &TestDaemon) -> PathBuf {
 pub(super) fn journal(folder: &Path, id: &str, lines: impl IntoIterator<Item = Line>) {
     let surroundings = Surroundings {
         folders: vec!["/work".into()],
+        folder_names: Vec::new(),
         os: "linux".into(),
         date: "2026-11-22".into(),
         plan_tool: "TodoWrite".into(),

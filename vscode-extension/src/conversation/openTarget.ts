@@ -38,14 +38,19 @@ async function openAddress(address: string): Promise<void> {
   }
 }
 
-/** The file of the workspace that a path means, from the root of a folder or as a whole path. */
+/** The file of the workspace that a path means: with the name of its folder in front, from the root of a folder, or as a whole path. */
 async function fileOf(path: string): Promise<vscode.Uri | undefined> {
   const folders = vscode.workspace.workspaceFolders ?? [];
   const slashed = path.replace(/\\/gu, "/");
   const roots = folders.map(({ uri }) => uri.path);
   const isWhole = slashed.startsWith("/") || /^[a-z]:\//iu.test(slashed);
   const whole = /^[a-z]:/iu.test(slashed) ? `/${slashed}` : slashed;
-  const candidates = isWhole ? folders.map(({ uri }) => uri.with({ path: whole })) : folders.map(({ uri }) => vscode.Uri.joinPath(uri, slashed));
+  const named = folders.filter(({ name }) => folders.length > 1 && slashed.startsWith(`${name}/`));
+  const below = [
+    ...named.map(({ uri, name }) => vscode.Uri.joinPath(uri, slashed.slice(name.length))),
+    ...folders.map(({ uri }) => vscode.Uri.joinPath(uri, slashed)),
+  ];
+  const candidates = isWhole ? folders.map(({ uri }) => uri.with({ path: whole })) : below;
   for (const uri of candidates.filter((candidate) => isInside(candidate.path, roots))) {
     try {
       if ((await vscode.workspace.fs.stat(uri)).type !== vscode.FileType.Directory) {

@@ -19,7 +19,10 @@ use super::{
     lifecycle::Parent,
     review,
 };
-use crate::event::{Initialized, Remember, RequestError};
+use crate::{
+    event::{Initialized, Remember, RequestError},
+    workspace::OpenFolder,
+};
 
 /// Result of `initialize`.
 #[derive(Debug)]
@@ -155,10 +158,12 @@ fn agree(version: &Value) -> Result<(), Error> {
     Err(error)
 }
 
-fn folders(params: &InitializeParams) -> Vec<PathBuf> {
+fn folders(params: &InitializeParams) -> Vec<OpenFolder> {
     let path = |uri: &Url| uri.to_file_path().ok();
     let folders = params.workspace_folders.iter().flatten();
-    let folders: Vec<_> = folders.filter_map(|folder| path(&folder.uri)).collect();
+    let folders: Vec<_> = folders
+        .filter_map(|it| Some(OpenFolder { path: path(&it.uri)?, name: Some(it.name.clone()) }))
+        .collect();
     if !folders.is_empty() {
         return folders;
     }
@@ -168,7 +173,7 @@ fn folders(params: &InitializeParams) -> Vec<PathBuf> {
         .as_ref()
         .and_then(path)
         .or_else(|| params.root_path.as_ref().map(PathBuf::from));
-    root.into_iter().collect()
+    root.into_iter().map(OpenFolder::from).collect()
 }
 
 /// Returns the settings in `initializationOptions`: the member `settings`, else the section as in

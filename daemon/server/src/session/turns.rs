@@ -229,6 +229,7 @@ impl Sessions {
                 .iter()
                 .map(|folder| folder.display().to_string())
                 .collect(),
+            folder_names: workspace.folder_names(),
             os: std::env::consts::OS.to_owned(),
             date: crate::clock::today(),
             plan_tool: settings.dialect.tool_in_words().to_owned(),

@@ -12,7 +12,7 @@ use super::{
     Approved, Call, Tool, ToolContext, ToolFailure, ToolOutput, arguments::ArgumentReader,
     searches::Search, snapshot::blocking,
 };
-use crate::workspace::{Hidden, TRAPPED, Walked, WorkspacePath};
+use crate::workspace::{Hidden, TRAPPED, Walked, Workspace, WorkspacePath};
 
 const MAX_FILES: usize = 200;
 const MAX_PATTERN_BYTES: usize = 1_000;
@@ -21,8 +21,11 @@ pub(super) struct Glob;
 
 struct GlobCall {
     pattern: PathPattern,
-    from: WorkspacePath,
+    from: SearchStart,
 }
+
+/// Files and folders in which a search begins.
+pub(super) struct SearchStart(Vec<WorkspacePath>);
 
 /// Glob pattern over paths relative to a folder.
 pub(super) struct PathPattern {
@@ -54,18 +57,23 @@ impl PathPattern {
         Ok(Self { text: text.to_owned(), matcher })
     }
 
-    pub(super) fn matches(&self, path: &WorkspacePath, from: &WorkspacePath) -> bool {
-        let below = path.as_path().strip_prefix(from.as_path()).unwrap_or(path.as_path());
+    /// True for a path below the start of a search; in several folders, also by the folder's name and
+    /// the path below it.
+    pub(super) fn matches(&self, path: &WorkspacePath, from: &SearchStart) -> bool {
+        let starts = &mut from.0.iter();
+        let below = starts.find_map(|start| path.as_path().strip_prefix(start.as_path()).ok());
+        let below = below.unwrap_or(path.as_path());
         // `from` is the file itself.
         let below = if below.as_os_str().is_empty() {
             Path::new(path.as_path().file_name().unwrap_or_default())
         } else {
             below
         };
-        match below.to_str() {
+        let matches = |path: &Path| match path.to_str() {
             Some(text) => self.matcher.is_match(Path::new(composed(text).as_ref())),
-            None => self.matcher.is_match(below),
-        }
+            None => self.matcher.is_match(path),
+        };
+        matches(below) || from.0.len() > 1 && matches(Path::new(path.display()))
     }
 
     /// True if the pattern names a hidden file, so that hidden files are searched.
@@ -93,7 +101,7 @@ impl Tool for Glob {
                 "type": "object",
                 "properties": {
                     "pattern": {"type": "string", "description": "Glob, relative to `path`"},
-                    "path": {"type": "string", "description": "Folder to search; the workspace folder if left out"}
+                    "path": {"type": "string", "description": "Folder to search; all of the workspace if left out"}
                 },
                 "required": ["pattern"]
             }),
@@ -108,31 +116,56 @@ impl Tool for Glob {
         arguments.finish()?;
         Ok(Box::new(GlobCall {
             pattern: PathPattern::new(&pattern)?,
-            from: start(context, path.as_deref())?,
+            from: SearchStart::new(context, path.as_deref())?,
         }))
     }
 }
 
-/// Start path of a search.
-pub(super) fn start(
-    context: &ToolContext,
-    path: Option<&str>,
-) -> Result<WorkspacePath, ToolFailure> {
-    let given = path.filter(|path| !path.is_empty()).unwrap_or(".");
-    let from = context.workspace.resolve(given).map_err(ToolFailure::tell)?;
-    if context.workspace.is_there(&from) {
-        Ok(from)
-    } else {
-        Err(ToolFailure::Tell(format!("`{from}` does not exist.")))
+impl SearchStart {
+    /// Without a path, all folders of the workspace.
+    pub(super) fn new(context: &ToolContext, path: Option<&str>) -> Result<Self, ToolFailure> {
+        let workspace = &context.workspace;
+        let Some(given) = path.filter(|path| !matches!(*path, "" | "." | "./")) else {
+            let roots = workspace.roots();
+            let rechecked = roots.iter().try_for_each(|root| workspace.recheck(root));
+            return rechecked.map(|()| Self(roots)).map_err(ToolFailure::tell);
+        };
+        let from = workspace.resolve(given).map_err(ToolFailure::tell)?;
+        match workspace.is_there(&from) {
+            true => Ok(Self(vec![from])),
+            false => Err(ToolFailure::Tell(format!("`{from}` does not exist."))),
+        }
+    }
+
+    pub(super) fn paths(&self) -> &[WorkspacePath] {
+        &self.0
+    }
+
+    /// The one place to which a call limits its search.
+    pub(super) fn place(&self) -> Option<&str> {
+        match &self.0[..] {
+            [one] if one.display() != "." => Some(one.display()),
+            _ => None,
+        }
+    }
+
+    /// A start that may hold secrets.
+    pub(super) fn secret(&self) -> Option<&WorkspacePath> {
+        self.0.iter().find(|start| start.is_secret())
+    }
+
+    pub(super) fn recheck(&self, workspace: &Workspace) -> Result<(), ToolFailure> {
+        let mut starts = self.0.iter();
+        starts.try_for_each(|start| workspace.recheck(start)).map_err(ToolFailure::tell)
     }
 }
 
 impl Call for GlobCall {
     fn label(&self) -> ToolLabel {
         let pattern = self.pattern.text.clone();
-        match self.from.display() {
-            "." => ToolLabel::FindFiles { pattern },
-            folder => ToolLabel::FindFilesIn { pattern, folder: folder.to_owned() },
+        match self.from.place() {
+            None => ToolLabel::FindFiles { pattern },
+            Some(folder) => ToolLabel::FindFilesIn { pattern, folder: folder.to_owned() },
         }
     }
 
@@ -148,10 +181,10 @@ impl Call for GlobCall {
         async move {
             let search = context.searches.begin(&context.cancel).await?;
             let (content, matches) = blocking(move || {
-                context.workspace.recheck(&self.from).map_err(ToolFailure::tell)?;
+                self.from.recheck(&context.workspace)?;
                 let mut found: Vec<String> = Vec::new();
                 let (hidden, stop) = (self.pattern.hidden(), || search.is_over());
-                let walked = context.workspace.walk(&self.from, hidden, &stop, |path| {
+                let walked = context.workspace.walk(self.from.paths(), hidden, &stop, |path| {
                     // A link may have been put in the way of the listing meanwhile.
                     if self.pattern.matches(&path, &self.from) && context.workspace.is_there(&path)
                     {

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::{
     Approved, Call, Tool, ToolContext, ToolFailure, ToolOutput,
     arguments::ArgumentReader,
-    glob::{PathPattern, start},
+    glob::{PathPattern, SearchStart},
     searches::Search,
     snapshot::blocking,
 };
@@ -33,7 +33,7 @@ pub(super) struct Grep;
 struct GrepCall {
     pattern: String,
     ignore_case: bool,
-    from: WorkspacePath,
+    from: SearchStart,
     files: Option<PathPattern>,
     context_lines: usize,
     output: Output,
@@ -69,7 +69,7 @@ impl Tool for Grep {
                 "type": "object",
                 "properties": {
                     "pattern": {"type": "string", "description": "Regular expression"},
-                    "path": {"type": "string", "description": "File or folder to search; the workspace folder if left out"},
+                    "path": {"type": "string", "description": "File or folder to search; all of the workspace if left out"},
                     "glob": {"type": "string", "description": "Only files whose path matches, such as `*.ts`"},
                     "ignore_case": {"type": "boolean"},
                     "context": {"type": "integer", "minimum": 0, "maximum": MAX_CONTEXT, "description": "Lines to show around each match"},
@@ -105,7 +105,7 @@ impl Tool for Grep {
         Ok(Box::new(GrepCall {
             pattern,
             ignore_case,
-            from: start(context, path.as_deref())?,
+            from: SearchStart::new(context, path.as_deref())?,
             files: files
                 .filter(|glob| !glob.is_empty())
                 .map(|glob| PathPattern::new(&glob))
@@ -119,19 +119,18 @@ impl Tool for Grep {
 impl Call for GrepCall {
     fn label(&self) -> ToolLabel {
         let pattern = self.pattern.clone();
-        match self.from.display() {
-            "." => ToolLabel::Search { pattern },
-            place => ToolLabel::SearchIn { pattern, place: place.to_owned() },
+        match self.from.place() {
+            None => ToolLabel::Search { pattern },
+            Some(place) => ToolLabel::SearchIn { pattern, place: place.to_owned() },
         }
     }
 
     fn access(&self) -> Access {
-        match self.from.is_secret() {
-            true => Access::Read {
-                path: Some(self.from.as_path().to_owned()),
-                names: self.from.names(),
-            },
-            false => Access::Read { path: None, names: Vec::new() },
+        match self.from.secret() {
+            Some(secret) => {
+                Access::Read { path: Some(secret.as_path().to_owned()), names: secret.names() }
+            }
+            None => Access::Read { path: None, names: Vec::new() },
         }
     }
 
@@ -143,7 +142,7 @@ impl Call for GrepCall {
         async move {
             let search = context.searches.begin(&context.cancel).await?;
             let (content, matches) = blocking(move || {
-                context.workspace.recheck(&self.from).map_err(ToolFailure::tell)?;
+                self.from.recheck(&context.workspace)?;
                 let pattern =
                     Pattern::compile(&self.pattern, self.ignore_case).map_err(ToolFailure::Tell)?;
                 Ok(self.search(&context, pattern, &search))
@@ -167,10 +166,10 @@ impl GrepCall {
         let mut results = Results { output: self.output, ..Results::default() };
         let hidden = self.files.as_ref().map_or(Hidden::Skip, PathPattern::hidden);
         let stop = || search.is_over();
-        let walked = context.workspace.walk(&self.from, hidden, &stop, |path| {
+        let walked = context.workspace.walk(self.from.paths(), hidden, &stop, |path| {
             if self.files.as_ref().is_none_or(|files| files.matches(&path, &self.from)) {
                 // A file that the call names was approved by the user.
-                if path.is_secret() && !self.from.is_secret() {
+                if path.is_secret() && self.from.secret().is_none() {
                     results.secrets += 1;
                 } else {
                     self.search_file(context, &path, &mut pattern, search, &mut results);

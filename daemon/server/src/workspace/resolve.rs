@@ -33,6 +33,13 @@ pub enum PathError {
     Home(String),
     #[error("`{0}` cannot be used on Windows: {1}.")]
     Windows(String, WindowsOddity),
+    #[error("`{given}` exists in several folders of the workspace: {places}. Give one of these.")]
+    InSeveral { given: String, places: String },
+    #[error(
+        "`{given}` exists in none of the workspace's folders and fits several: {places}. Give one of \
+         these."
+    )]
+    InNone { given: String, places: String },
     #[error("`{0}` is outside the workspace. Only files below the workspace folder can be used.")]
     Outside(String),
     #[error("`{0}` belongs to Git's own data, which file tools do not touch. Use git commands.")]
@@ -59,8 +66,8 @@ const MAX_LENGTH: usize = 4096;
 const MAX_ENTRIES: usize = 10_000;
 
 impl Workspace {
-    /// Resolves a path: relative to the first folder, absolute inside any, or a `file:` URI; plain, or
-    /// quoted as by [`Workspace::display`]. The target need not exist, unless its name has control
+    /// Resolves a path: relative (see [`Workspace::beneath`]), absolute inside any folder, or a `file:`
+    /// URI; plain, or quoted as by [`Workspace::display`]. The target need not exist, unless its name has control
     /// characters. Follows all links, including the last one and dangling ones. Blocks.
     pub fn resolve(&self, given: &str) -> Result<WorkspacePath, PathError> {
         let named = unquoted(given);
@@ -176,7 +183,11 @@ impl Workspace {
         if decoded.starts_with("~") {
             return Err(PathError::Home(given.to_owned()));
         }
-        Ok(self.root().join(decoded))
+        if decoded.is_absolute() || decoded.has_root() {
+            Ok(self.root().join(decoded))
+        } else {
+            self.beneath(&decoded)
+        }
     }
 
     /// The folder that contains a path without links, and the path below it.

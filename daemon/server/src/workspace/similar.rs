@@ -2,7 +2,6 @@
 
 use std::{
     ops::ControlFlow,
-    path::Path,
     time::{Duration, Instant},
 };
 
@@ -20,7 +19,7 @@ impl Workspace {
         let mut seen = 0;
         let began = Instant::now();
         let stop = || began.elapsed() > MAX_TIME;
-        self.walk(&self.path_in(0, Path::new("")), Hidden::Skip, &stop, |path| {
+        self.walk(&self.roots(), Hidden::Skip, &stop, |path| {
             seen += 1;
             // A link may have been put in the way of the listing meanwhile.
             if let Some(distance) = distance(&wanted, &file_name(&path))

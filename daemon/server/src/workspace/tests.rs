@@ -142,13 +142,13 @@ fn a_folder_keeps_the_name_the_editor_gave_it() {
 }
 
 #[test]
-fn a_second_folder_has_absolute_names() {
+fn a_file_of_the_second_folder_is_named_with_its_folder() {
     let place = Place::new();
     let folders = vec![place.at("ws"), place.at("outside")];
     let workspace = Workspace::new(folders).expect("a workspace");
     let secret = place.at("outside/secret").display().to_string();
     let path = workspace.resolve(&secret).expect("inside");
-    assert_eq!(path.display(), secret);
+    assert_eq!(path.display(), "outside/secret");
     assert_eq!(path.inside(), Path::new("secret"));
     assert!(workspace.resolve("../ws-evil/x").is_err());
 }
@@ -170,7 +170,7 @@ fn in_several_folders_each_file_has_one_path() {
         (format!("{base}/alias/secret"), Some("alias/secret")),
         (format!("{base}/outside/secret"), Some("alias/secret")),
         ("to-secret".to_owned(), Some("alias/secret")),
-        ("alias/secret".to_owned(), Some("ws/alias/secret")),
+        ("alias/secret".to_owned(), Some("alias/secret")),
         ("../outside/secret".to_owned(), Some("alias/secret")),
         (format!("{base}/ws-evil/x"), None),
         (format!("{base}/alias/../ws-evil/x"), None),
@@ -238,10 +238,11 @@ fn endless_ignore_files_are_not_read() {
     let list = |from: &str| {
         let from = place.workspace.resolve(from).expect("inside");
         let mut names = Vec::new();
-        let walked = place.workspace.walk(&from, Hidden::Skip, &|| false, |path| {
-            names.push(path.to_string());
-            ControlFlow::Continue(())
-        });
+        let walked =
+            place.workspace.walk(std::slice::from_ref(&from), Hidden::Skip, &|| false, |path| {
+                names.push(path.to_string());
+                ControlFlow::Continue(())
+            });
         (names.join(" "), walked)
     };
     assert_eq!(list("."), ("src/a.rs".to_owned(), Walked::All));
@@ -291,7 +292,7 @@ fn rules_apply_in_the_order_of_their_strength() {
     }
     let from = place.workspace.resolve(".").expect("inside");
     let mut names = Vec::new();
-    place.workspace.walk(&from, Hidden::Skip, &|| false, |path| {
+    place.workspace.walk(std::slice::from_ref(&from), Hidden::Skip, &|| false, |path| {
         names.push(path.to_string());
         ControlFlow::Continue(())
     });
@@ -393,7 +394,7 @@ fn the_walk_lists_unignored_files_in_order() {
     let list = |from: &str, hidden| {
         let from = place.workspace.resolve(from).expect("inside");
         let mut names = Vec::new();
-        let walked = place.workspace.walk(&from, hidden, &|| false, |path| {
+        let walked = place.workspace.walk(std::slice::from_ref(&from), hidden, &|| false, |path| {
             names.push(path.to_string());
             ControlFlow::Continue(())
         });

@@ -3,7 +3,7 @@
 
 use std::{
     ops::ControlFlow,
-    path::Path,
+    path::{Path, PathBuf},
     time::{Duration, Instant},
 };
 
@@ -46,19 +46,33 @@ pub const TRAPPED: &str = "Nothing was searched: .gitignore, .ignore or .git/inf
 const MAX_TIME: Duration = Duration::from_secs(10);
 
 impl Workspace {
-    /// Visits the regular files at and below a path in the order of their names, until `stop` says
-    /// so. Blocks.
+    /// Visits the regular files at and below each of the paths in the order of their names, until
+    /// `stop` says so. Blocks.
     pub fn walk(
         &self,
-        from: &WorkspacePath,
+        starts: &[WorkspacePath],
         hidden: Hidden,
         stop: &dyn Fn() -> bool,
         mut visit: impl FnMut(WorkspacePath) -> ControlFlow<()>,
     ) -> Walked {
-        self.walk_entries(from, (hidden, None), stop, |path, kind| match kind {
-            Entry::File => visit(path),
-            Entry::Folder => ControlFlow::Continue(()),
-        })
+        let (mut files, mut trapped) = (0, false);
+        for from in starts {
+            let visit = |path, kind| match kind {
+                Entry::File => {
+                    files += 1;
+                    visit(path)
+                }
+                Entry::Folder => ControlFlow::Continue(()),
+            };
+            match self.walk_entries(from, (hidden, None), stop, visit) {
+                // The last file may have been visited in part.
+                Walked::All if stop() => return Walked::Stopped { files },
+                Walked::All => {}
+                Walked::Trapped => trapped = true,
+                ended @ (Walked::Enough | Walked::Stopped { .. }) => return ended,
+            }
+        }
+        if trapped { Walked::Trapped } else { Walked::All }
     }
 
     /// Visits the files and folders directly in a folder, in the order of their names, hidden ones
@@ -91,16 +105,11 @@ impl Workspace {
             .into_iter()
             .filter_entry(|entry| {
                 let is_hidden = hidden == Hidden::Skip && is_hidden(entry);
-                entry.depth() == 0
-                    || resolved(entry.path())
-                        .is_ok_and(|at| enters(&mut rules, entry, &at, is_hidden))
+                let enters = |at: PathBuf| enters(&mut rules, entry, &at, is_hidden);
+                !stop() && (entry.depth() == 0 || resolved(entry.path()).is_ok_and(enters))
             });
         // An entry that cannot be read is skipped, as in a listing.
-        let mut files = 0;
         for entry in walk.flatten() {
-            if stop() {
-                return Walked::Stopped { files };
-            }
             let Ok(inside) = entry.path().strip_prefix(folder) else { continue };
             if self.is_own(&self.canonical[from.folder].join(inside)) {
                 continue;
@@ -111,14 +120,9 @@ impl Workspace {
                 (false, true) => Entry::Folder,
                 (false, false) => continue,
             };
-            files += usize::from(kind == Entry::File);
             if visit(self.path_in(from.folder, inside), kind).is_break() {
                 return Walked::Enough;
             }
-        }
-        // The last file may have been visited in part.
-        if stop() {
-            return Walked::Stopped { files };
         }
         Walked::All
     }

@@ -52,6 +52,7 @@ fn round(number: usize) -> [Line; 2] {
 fn lines(id: &str, folder: &Path) -> Vec<Line> {
     let surroundings = Surroundings {
         folders: vec![folder.display().to_string()],
+        folder_names: Vec::new(),
         os: "linux".into(),
         date: "2026-11-22".into(),
         plan_tool: "TodoWrite".into(),

@@ -78,7 +78,8 @@ async fn initialize_exchanges_capabilities_and_settings() {
         }"#]]
     .assert_eq(&serde_json::to_string_pretty(&result).unwrap());
     let ClientEvent::Initialized(hello) = server.hub.next().await else { panic!("not first") };
-    assert_eq!(hello.folders, [PathBuf::from("/w/one two")]);
+    let [folder] = &hello.folders[..] else { panic!("{:?}", hello.folders) };
+    assert_eq!(folder.path, PathBuf::from("/w/one two"));
     assert_eq!(hello.settings, json!({ "plan.reminder": { "rounds": 3 } }));
     assert!(hello.speaks_agent);
     assert!(hello.trusted, "who does not know of trust means all");

@@ -117,6 +117,7 @@ const USAGE: StoredUsage = StoredUsage { input_tokens: 10, output_tokens: 5, cac
 fn every_kind() -> Vec<Line> {
     let surroundings = Surroundings {
         folders: vec!["/w".into()],
+        folder_names: Vec::new(),
         os: "linux".into(),
         date: "2026-11-22".into(),
         plan_tool: "TodoWrite".into(),
