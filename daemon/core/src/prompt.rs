@@ -15,7 +15,7 @@ pub struct Surroundings {
     /// Absolute paths of the workspace folders; commands run in the first.
     pub folders: Vec<String>,
     /// Their names in paths, while several are open.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub folder_names: Vec<String>,
     /// `linux`, `macos`, `windows`.
     pub os: String,

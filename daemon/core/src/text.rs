@@ -12,7 +12,7 @@ mod units;
 
 pub use units::Units;
 
-pub use encoding::{FileEncoding, Unencodable, decode, encode};
+pub use encoding::{FileEncoding, FileForm, Unencodable, decode, encode};
 
 /// Zero-based line and UTF-16 code unit, as in LSP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -7,7 +7,7 @@
 use std::{
     collections::HashMap,
     fmt,
-    fs::File,
+    fs::{self, File, Metadata},
     io::{self, Read},
     path::{Path, PathBuf},
     sync::{Mutex, PoisonError},
@@ -19,7 +19,7 @@ use cairn_core::{
     ids::FileKey,
     policy,
     quote::quoted,
-    text::{self, Decoded, FileEncoding, NotText},
+    text::{self, Decoded, FileForm, NotText},
 };
 
 mod change;
@@ -45,8 +45,8 @@ pub use walk::{Entry, Hidden, TRAPPED, Walked};
 /// Most bytes of a file that is read.
 pub const MAX_FILE_BYTES: u64 = 10 * 1024 * 1024;
 
-/// Most files whose encoding is remembered.
-const MAX_ENCODINGS: usize = 10_000;
+/// Most files whose form is remembered.
+const MAX_FORMS: usize = 10_000;
 
 /// The workspace folders.
 #[derive(Debug)]
@@ -64,9 +64,9 @@ pub struct Workspace {
     /// Cairn's state folder if it is in one of the folders, without symbolic links. Its rules and
     /// sessions are not project files.
     own: Option<PathBuf>,
-    /// Encodings of files that were read and are not plain UTF-8. A file that is deleted and restored
-    /// keeps its encoding.
-    encodings: Mutex<HashMap<PathBuf, FileEncoding>>,
+    /// Forms of files that were read, as far as a new file would have another one. A file that is
+    /// deleted and restored keeps its form.
+    forms: Mutex<HashMap<PathBuf, FileForm>>,
 }
 
 /// Path inside a workspace folder; it need not exist. Absolute, and without symbolic links below its
@@ -115,7 +115,7 @@ impl Workspace {
             held: Vec::new(),
             home,
             own: None,
-            encodings: Mutex::default(),
+            forms: Mutex::default(),
         };
         for OpenFolder { path, name: _ } in folders {
             let folder = spelling::absolute(&path)
@@ -203,29 +203,45 @@ impl Workspace {
         let bytes = read_bounded(path, &mut file)?;
         let not_text = |reason| ReadError::NotText { path: path.to_string(), reason };
         let decoded = text::decode(&bytes).map_err(not_text)?;
-        self.remember_encoding(path.as_path(), decoded.encoding);
+        let mode = file.metadata().ok().as_ref().and_then(unusual_mode);
+        self.remember_form(path.as_path(), FileForm { encoding: decoded.encoding, mode });
         Ok((decoded, file))
     }
 
-    /// Records the encoding of a file. The newest files count: beyond the limit another one is
-    /// forgotten.
-    pub fn remember_encoding(&self, path: &Path, encoding: FileEncoding) {
-        let mut encodings = self.encodings.lock().unwrap_or_else(PoisonError::into_inner);
-        if encoding == FileEncoding::UTF_8 {
-            encodings.remove(path);
+    /// Records the form of a file. The newest files count: beyond the limit another one is forgotten.
+    pub fn remember_form(&self, path: &Path, form: FileForm) {
+        let mut forms = self.forms.lock().unwrap_or_else(PoisonError::into_inner);
+        if form == FileForm::default() {
+            forms.remove(path);
             return;
         }
-        if encodings.len() >= MAX_ENCODINGS && !encodings.contains_key(path) {
-            let any = encodings.keys().next().cloned();
-            any.and_then(|any| encodings.remove(&any));
+        if forms.len() >= MAX_FORMS && !forms.contains_key(path) {
+            let any = forms.keys().next().cloned();
+            any.and_then(|any| forms.remove(&any));
         }
-        encodings.insert(path.to_owned(), encoding);
+        forms.insert(path.to_owned(), form);
     }
 
-    /// Encoding of a file when it was last read; UTF-8 if it never was.
-    pub fn encoding_of(&self, path: &Path) -> FileEncoding {
-        let encodings = self.encodings.lock().unwrap_or_else(PoisonError::into_inner);
-        encodings.get(path).copied().unwrap_or(FileEncoding::UTF_8)
+    /// Form of a file when it was last read; that of a new file if it never was.
+    pub fn form_of(&self, path: &Path) -> FileForm {
+        let forms = self.forms.lock().unwrap_or_else(PoisonError::into_inner);
+        forms.get(path).copied().unwrap_or_default()
+    }
+
+    /// The same with the mode that the file has now: the user may have its text from an editor only.
+    pub fn look_at_form(&self, path: &Path) -> FileForm {
+        let file = fs::symlink_metadata(path).ok().filter(Metadata::is_file);
+        let mode = file.as_ref().and_then(unusual_mode);
+        let form = FileForm { mode, ..self.form_of(path) };
+        self.remember_form(path, form);
+        form
+    }
+
+    /// A file will be created in this form. Without a recorded mode it gets that of the file that was
+    /// there before.
+    pub fn will_create(&self, path: &Path, recorded: FileForm) {
+        let mode = recorded.mode.or(self.form_of(path).mode);
+        self.remember_form(path, FileForm { mode, ..recorded });
     }
 
     /// Opens a regular file that is not too large. Blocks.
@@ -328,6 +344,11 @@ impl fmt::Display for WorkspacePath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.display)
     }
+}
+
+/// Mode of a file, unless a new file usually has it.
+fn unusual_mode(metadata: &Metadata) -> Option<u32> {
+    root_dir::mode_of(metadata).filter(|mode| !matches!(mode, 0o644 | 0o664))
 }
 
 fn read_bounded(path: &WorkspacePath, file: &mut File) -> Result<Vec<u8>, ReadError> {

@@ -552,3 +552,32 @@ async fn the_next_request_names_files_that_others_changed() {
         .collect();
     assert_eq!(news, ["5: - a", "9: - a"]);
 }
+
+#[tokio::test]
+async fn a_file_that_is_created_again_has_the_permissions_of_the_deleted_one() {
+    let names = ["rejected", "anew", "undone", "restarted"];
+    let files = names.map(|name| (name, "echo 1\n"));
+    let test = test(&files).await;
+    let mode = |name: &str, test: &TestDaemon| {
+        fs::metadata(test.path(name)).unwrap().permissions().mode() & 0o777
+    };
+    for (name, mode) in names.iter().zip([0o755, 0o700, 0o600, 0o755]) {
+        fs::set_permissions(test.path(name), fs::Permissions::from_mode(mode)).unwrap();
+    }
+    // Documents that the agent need not read from the disk.
+    test.open_file("rejected");
+    play(&test, names.iter().map(|name| delete(name, name))).await;
+
+    decided(&test, Decision::Reject, "rejected", 1).await;
+    assert_eq!(mode("rejected", &test), 0o755);
+    play(&test, [write("w", "anew", "echo 2\n")]).await;
+    assert_eq!(mode("anew", &test), 0o700);
+    decided(&test, Decision::Accept, "undone", 1).await;
+    play(&test, [write("u", "undone", "echo 3\n")]).await;
+    assert_eq!(mode("undone", &test), 0o600);
+
+    let test = test.restart().await;
+    decided(&test, Decision::Reject, "restarted", 1).await;
+    assert_eq!(mode("restarted", &test), 0o755);
+    test.finish().await;
+}

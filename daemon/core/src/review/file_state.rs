@@ -11,7 +11,7 @@ use super::{Author, FileReview, HunkId, Origin};
 use crate::{
     ids::{FileKey, SessionId, TurnId},
     plan::Plan,
-    text::{FileEncoding, Text},
+    text::{FileForm, Text},
 };
 
 /// Undecided operation on a whole file.
@@ -46,9 +46,8 @@ pub struct FileState<R = FileReview> {
     pub review: Option<R>,
     #[serde(rename = "fate")]
     pub operation: Option<FileOperation>,
-    /// Encoding in which the file is created again. A record without it means UTF-8.
-    #[serde(default, skip_serializing_if = "FileEncoding::is_default")]
-    pub encoding: FileEncoding,
+    #[serde(flatten)]
+    pub form: FileForm,
 }
 
 /// State of a file before a decision.
@@ -149,7 +148,7 @@ impl FileState {
     /// State of a file without anything to decide.
     #[must_use]
     pub fn settled() -> FileState {
-        FileState { review: None, operation: None, encoding: FileEncoding::UTF_8 }
+        FileState { review: None, operation: None, form: FileForm::default() }
     }
 
     #[must_use]
@@ -183,7 +182,7 @@ impl<R> FileState<R> {
         Ok(FileState {
             review: self.review.as_ref().map(|review| to.review(review)).transpose()?,
             operation: self.operation.clone(),
-            encoding: self.encoding,
+            form: self.form,
         })
     }
 }

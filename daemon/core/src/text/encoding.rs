@@ -34,6 +34,19 @@ struct EncodingName {
     bom: bool,
 }
 
+/// Properties of a file on disk beside its text, which it gets again when it is created again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct FileForm {
+    /// A record without it means UTF-8.
+    #[serde(skip_serializing_if = "FileEncoding::is_default")]
+    pub encoding: FileEncoding,
+    /// Permission bits on Unix, with those for set-user-ID, set-group-ID and sticky. `None`: those of
+    /// a new file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mode: Option<u32>,
+}
+
 /// A character that an encoding has no bytes for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the file's encoding {encoding} has no `{}` (U+{:04X})", crate::sanitize::visible(&character.to_string()), u32::from(*character))]

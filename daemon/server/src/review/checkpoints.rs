@@ -204,7 +204,7 @@ impl Reviews {
             (now, &self.services.workspace, path_of(key))
         {
             // The file was read a moment ago.
-            state.encoding = workspace.encoding_of(&path);
+            state.form = workspace.form_of(&path);
         }
         let (key, after) = (key.to_owned(), before.text.clone());
         DecisionUndo { key, state, after, effects: DecisionEffects::default() }
@@ -235,7 +235,7 @@ impl Reviews {
             (None, Some(text)) => FileChange::Create { text: text.to_string() },
             (Some(_), Some(_)) | (None, None) => {
                 (entry.review, entry.operation) = (former.review, former.operation);
-                entry.encoding = former.encoding;
+                entry.form = former.form;
                 entry.absent = before.text.is_none();
                 entry.mark_changed();
                 return drop(reply.send(Proposed::Applied { added: 0, removed: 0 }));

@@ -62,15 +62,18 @@ impl Reviews {
             self.remember_folders(&path);
         }
         self.files.edited(key);
-        self.note_encoding(key, &outcome);
+        self.note_form(key, &outcome);
         self.before_outcome(key, &outcome);
         let Some(entry) = self.files.entries.get_mut(key) else { return };
-        // A file that is created again gets its recorded encoding.
-        let recorded_encoding = match (&change, &outcome) {
-            (FileChange::Create { .. }, Outcome::Restore { former, .. }) => Some(former.encoding),
-            (FileChange::Create { .. }, _) => Some(entry.encoding),
-            _ => None,
-        };
+        // A file that is created again gets its recorded form.
+        if let (FileChange::Create { .. }, Some(path)) = (&change, path_of(key)) {
+            let recorded = match &outcome {
+                Outcome::Restore { former, .. } => former.form,
+                _ => entry.form,
+            };
+            let workspace = self.services.workspace.iter();
+            workspace.for_each(|workspace| workspace.will_create(&path, recorded));
+        }
         entry.newest_edit = edit_id;
         entry.in_flight = Some(InFlight {
             edit_id,
@@ -102,9 +105,8 @@ impl Reviews {
                 (_, Err(problem)) => Err(problem),
                 // An undo of the user goes on although it could not be recorded.
                 (Err(_) | Ok(()), Ok(workspace)) => {
-                    params.encoding = recorded_encoding
-                        .or_else(|| path_of(&key).map(|path| workspace.encoding_of(&path)))
-                        .and_then(encoding_for_editor);
+                    let encoding = path_of(&key).map(|path| workspace.form_of(&path).encoding);
+                    params.encoding = encoding.and_then(encoding_for_editor);
                     Ok(editor.apply(params, workspace).await)
                 }
             };
@@ -112,8 +114,8 @@ impl Reviews {
         });
     }
 
-    /// Takes the encoding of a file that the agent is about to change from the read before.
-    fn note_encoding(&mut self, key: &FileKey, outcome: &Outcome) {
+    /// Records the form of a file that the agent is about to change.
+    fn note_form(&mut self, key: &FileKey, outcome: &Outcome) {
         let reads = match outcome {
             Outcome::Agent { base, .. } => base.is_some(),
             Outcome::Deleted { .. } | Outcome::Moved { origin: Some(_), .. } => true,
@@ -127,7 +129,7 @@ impl Reviews {
         else {
             return;
         };
-        entry.encoding = workspace.encoding_of(&path);
+        entry.form = workspace.look_at_form(&path);
     }
 
     /// Records the file for the checkpoint before the agent changes it.

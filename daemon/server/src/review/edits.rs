@@ -235,7 +235,7 @@ impl Reviews {
             if open.is_some() {
                 return drop(reply.send(Proposed::Stale));
             }
-            entry.encoding = state.encoding;
+            entry.form = state.form;
             (entry.review, entry.operation) = (state.review, operation);
             (entry.absent, entry.dirty) = (true, true);
             self.read_disk(key, DiskPurpose::Reconcile);

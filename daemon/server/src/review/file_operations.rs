@@ -95,8 +95,7 @@ impl Reviews {
                 let (review, text) = review.without_proposals();
                 let label = format!("Cairn: restore {}", entry.path);
                 let change = FileChange::Create { text: text.to_string() };
-                let encoding = entry.encoding;
-                let former = FileState { review: Some(review), operation: None, encoding };
+                let former = FileState { review: Some(review), operation: None, form: entry.form };
                 let outcome =
                     Outcome::Restore { before: None, former: Box::new(former), is_undo: false };
                 self.send_edit(key, label, change, Some(text), outcome, (0, 0), reply);

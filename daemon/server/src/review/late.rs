@@ -112,7 +112,7 @@ impl TrackedFile {
             }
             (Outcome::Restore { former, .. }, _) => {
                 (self.review, self.operation) = (former.review.clone(), former.operation.clone());
-                self.encoding = former.encoding;
+                self.form = former.form;
             }
             (Outcome::Delete { .. }, _) => (self.review, self.operation) = (None, None),
             (Outcome::Deleted { base, origin, .. }, _) => {

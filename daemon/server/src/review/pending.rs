@@ -113,7 +113,7 @@ impl Reviews {
             entry.restore(&record, text.as_ref());
             if let (true, Some(workspace)) = (entry.absent, &self.services.workspace) {
                 // The agent may write the file anew.
-                workspace.remember_encoding(&path, entry.encoding);
+                workspace.remember_form(&path, entry.form);
             }
             // Numbers name operations of all files.
             let number = entry.operation.as_ref().map_or(0, |operation| operation.number);

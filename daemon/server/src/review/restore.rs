@@ -39,10 +39,9 @@ impl FoundFile {
         let Some((to, operation, base)) = moved else {
             return Self { record, disk: text, left: None };
         };
-        let FileState { review, encoding, .. } = &record.state;
+        let FileState { review, form, .. } = &record.state;
         let review = review.clone().unwrap_or_else(|| FileReview::new(base.clone()));
-        let state =
-            FileState { review: Some(review), operation: operation.clone(), encoding: *encoding };
+        let state = FileState { review: Some(review), operation: operation.clone(), form: *form };
         let (key, base) = (to.clone(), base.clone());
         let left = Some(record.key);
         let record = FileRecord { key, state, under_way: None, late: Vec::new(), ..record };
@@ -92,8 +91,8 @@ impl TrackedFile {
     }
 
     pub(super) fn restore(&mut self, record: &FileRecord, text: Option<&Text>) {
-        let FileState { review, operation, encoding } = record.state.clone();
-        (self.saveable, self.encoding) = (record.saveable, encoding);
+        let FileState { review, operation, form } = record.state.clone();
+        (self.saveable, self.form) = (record.saveable, form);
         self.outdated.clone_from(&record.outdated);
         let edits = record.late.iter().chain(&record.under_way);
         let late = edits.filter_map(TimedOutEdit::of_record).collect();

@@ -7,7 +7,7 @@ use cairn_core::{
     review::{
         Author, FileOperation, FileOperationKind, FileReview, FileState, HunkId, Origin, Outdated,
     },
-    text::{FileEncoding, Text},
+    text::{FileForm, Text},
 };
 use cairn_protocol::Hunk;
 
@@ -28,7 +28,7 @@ pub(super) struct TrackedFile {
     /// Operation of the agent on the whole file.
     pub(super) operation: Option<FileOperation>,
     /// Encoding of the file when the agent last changed it.
-    pub(super) encoding: FileEncoding,
+    pub(super) form: FileForm,
     /// True if the file does not exist. Its undecided edits return with it.
     pub(super) absent: bool,
     pub(super) queue: VecDeque<QueuedEdit>,
@@ -75,7 +75,7 @@ impl TrackedFile {
             path,
             review: None,
             operation: None,
-            encoding: FileEncoding::UTF_8,
+            form: FileForm::default(),
             absent: false,
             queue: VecDeque::new(),
             in_flight: None,
@@ -277,7 +277,7 @@ impl TrackedFile {
             }
             Outcome::Restore { former, .. } => {
                 self.review = former.review.clone();
-                (self.operation, self.encoding) = (former.operation.clone(), former.encoding);
+                (self.operation, self.form) = (former.operation.clone(), former.form);
             }
             Outcome::Delete { .. } => (self.review, self.operation) = (None, None),
             Outcome::Deleted { base, origin, policy: _ } => {
@@ -291,7 +291,7 @@ impl TrackedFile {
 
     pub(super) fn state(&self) -> FileState {
         let (review, operation) = (self.review.clone(), self.operation.clone());
-        FileState { review, operation, encoding: self.encoding }
+        FileState { review, operation, form: self.form }
     }
 
     /// A move by the agent or a decision is on its way.

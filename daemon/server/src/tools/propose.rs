@@ -148,7 +148,7 @@ fn present(context: &ToolContext, path: &WorkspacePath) -> Result<Option<Text>, 
     }
     let snapshot = snapshot::look(context, path)?;
     if snapshot.as_ref().is_some_and(|snapshot| snapshot.garbled) {
-        let encoding = context.workspace.encoding_of(path.as_path());
+        let encoding = context.workspace.form_of(path.as_path()).encoding;
         let which = if encoding.is_utf8() { String::new() } else { format!(" ({encoding})") };
         return Err(ToolFailure::Tell(format!(
             "`{path}` is open in the editor in another encoding than its own{which}. To save it like \
@@ -166,7 +166,7 @@ fn check_encodable(
     path: &WorkspacePath,
     wanted: &Wanted,
 ) -> Result<(), ToolFailure> {
-    let encoding = context.workspace.encoding_of(path.as_path());
+    let encoding = context.workspace.form_of(path.as_path()).encoding;
     let Wanted::Text(text) = wanted else { return Ok(()) };
     if encoding.is_unicode() {
         return Ok(());

@@ -5,9 +5,10 @@ use std::{fs::File, io};
 use super::{Done, Workspace, WorkspacePath};
 
 impl Workspace {
-    /// Creates a file with these bytes, and missing folders.
+    /// Creates a file with these bytes and the mode that it is known to have had, and missing folders.
     pub(crate) fn create_new(&self, path: &WorkspacePath, bytes: &[u8]) -> io::Result<()> {
-        self.held[path.folder].create_new(&path.inside, bytes)
+        let mode = self.form_of(path.as_path()).mode;
+        self.held[path.folder].create_new(&path.inside, bytes, mode)
     }
 
     /// Replaces the content of the file that was read.

@@ -9,7 +9,7 @@
 
 use std::{
     ffi::OsStr,
-    fs::File,
+    fs::{File, Metadata},
     io::{self, Write},
     path::{Component, Path, PathBuf},
 };
@@ -76,14 +76,22 @@ impl RootDir {
 
     /// Creates a file with this text, and missing folders. Fails if the path exists. A reader never
     /// finds a part of the text: it is written to a temporary file, which then gets the name.
-    pub(super) fn create_new(&self, inside: &Path, bytes: &[u8]) -> io::Result<()> {
+    /// `mode`: its permission bits on Unix; `None` for those of a new file.
+    pub(super) fn create_new(
+        &self,
+        inside: &Path,
+        bytes: &[u8],
+        mode: Option<u32>,
+    ) -> io::Result<()> {
         self.create_folders(parent(inside))?;
         let Place { folder, name } = self.place(inside)?;
         let temporary = temporary_name();
         let temporary = OsStr::new(&temporary);
-        let mut file = folder.create_file(temporary, NewFileAccess::Default)?;
+        let access = mode.map_or(NewFileAccess::Default, |_| NewFileAccess::Private);
+        let mut file = folder.create_file(temporary, access)?;
         let created = (|| {
             file.write_all(bytes)?;
+            mode.map_or(Ok(()), |mode| set_mode(&file, mode))?;
             file.sync_all()?;
             drop(file);
             folder.rename_to_free(temporary, &folder, name)
@@ -103,7 +111,7 @@ impl RootDir {
         let mut file = place.folder.create_file(temporary, NewFileAccess::Private)?;
         let replaced = (|| {
             file.write_all(bytes)?;
-            copy_unix_permissions(&read, &file)?;
+            mode_of(&read.metadata()?).map_or(Ok(()), |mode| set_mode(&file, mode))?;
             file.sync_all()?;
             drop(file);
             if !place.is_unchanged(&read)? {
@@ -196,19 +204,18 @@ impl Place<'_> {
     }
 }
 
-/// Gives a file the permissions of another one. On Windows a file has access rules instead.
-fn copy_unix_permissions(from: &File, to: &File) -> io::Result<()> {
+/// Permission bits of a file; `None` on Windows, where a file has access rules instead.
+pub(super) fn mode_of(metadata: &Metadata) -> Option<u32> {
     #[cfg(unix)]
-    {
-        use std::{
-            fs::Permissions,
-            os::unix::fs::{MetadataExt, PermissionsExt},
-        };
-        let mode = from.metadata()?.mode() & 0o7777;
-        to.set_permissions(Permissions::from_mode(mode))?;
-    }
+    return Some(std::os::unix::fs::MetadataExt::mode(metadata) & 0o7777);
     #[cfg(windows)]
-    let _ = (from, to);
+    None
+}
+
+fn set_mode(file: &File, mode: u32) -> io::Result<()> {
+    #[cfg(unix)]
+    return file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(mode));
+    #[cfg(windows)]
     Ok(())
 }
 

@@ -158,7 +158,7 @@ fn the_encoding_of_a_file_is_stored_and_optional() {
     let folder = tempfile::tempdir().unwrap();
     let (store, _) = open(folder.path());
     let mut file = record("a", "one\n", "1\n");
-    file.state.encoding = FileEncoding::of_label("gbk", false).unwrap();
+    file.state.form.encoding = FileEncoding::of_label("gbk", false).unwrap();
     store.file(file.clone());
     store.file(record("b", "one\n", "1\n"));
     let found = close(store, folder.path());
@@ -166,7 +166,7 @@ fn the_encoding_of_a_file_is_stored_and_optional() {
     // Records of older versions have no such field.
     let old: FileState<StoredReview> =
         serde_json::from_str(r#"{"review":null,"fate":null}"#).unwrap();
-    assert_eq!(old.encoding, FileEncoding::UTF_8);
+    assert_eq!(old.form.encoding, FileEncoding::UTF_8);
 }
 
 fn is_known(line: &Line) -> bool {

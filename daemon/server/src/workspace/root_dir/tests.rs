@@ -107,10 +107,10 @@ fn a_folder_that_is_swapped_for_a_link_gives_no_access_outside() {
             read += 1;
         }
         let new = Path::new("sub/new");
-        if test.root.create_new(new, b"new").is_ok() {
+        if test.root.create_new(new, b"new", None).is_ok() {
             made += 1;
         }
-        let _ = test.root.create_new(Path::new("sub/deep/er/new"), b"new");
+        let _ = test.root.create_new(Path::new("sub/deep/er/new"), b"new", None);
         if let Ok(file) = test.root.open_read(new) {
             let _ = test.root.replace(new, file.try_clone().unwrap(), b"newer");
         }
@@ -188,7 +188,7 @@ fn a_change_is_made_to_the_file_that_was_read() {
 
     let taken = test.root.rename(inside, &read(), &test.root, Path::new("sub/old"));
     assert_eq!(taken.unwrap(), Done::Changed);
-    let made = test.root.create_new(inside, b"x").unwrap_err();
+    let made = test.root.create_new(inside, b"x", None).unwrap_err();
     assert_eq!(made.kind(), io::ErrorKind::AlreadyExists);
     let left: Vec<_> = fs::read_dir(test.at("ws/sub")).unwrap().collect();
     assert_eq!(left.len(), 2, "no temporary file stays: {left:?}");
@@ -207,7 +207,7 @@ fn a_reader_never_finds_a_part_of_a_new_file() {
                     }
                 }
             });
-            test.root.create_new(inside, &text).unwrap();
+            test.root.create_new(inside, &text, None).unwrap();
             assert_eq!(reader.join().unwrap(), text.len());
         });
         test.root.remove(inside, &test.root.open_read(inside).unwrap()).unwrap();
