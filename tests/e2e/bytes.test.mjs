@@ -2,8 +2,10 @@
 // file away.
 
 import assert from "node:assert/strict";
-import { readFile, writeFile } from "node:fs/promises";
+import { execFile } from "node:child_process";
+import { readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { promisify } from "node:util";
 
 import { until } from "./editor.mjs";
 import { SECOND, scene, state, step, taskWith, window, workspace } from "./harness.mjs";
@@ -151,5 +153,69 @@ scene("files that a save would change", { model: true, conversation: "folded", p
     await window.command("Cairn: Accept All Edits");
     await edits(0);
     await changed();
+  });
+});
+
+const run = promisify(execFile);
+const git = (folder, ...args) => run("git", ["-c", "user.name=Someone", "-c", "user.email=someone@example.org", ...args], { cwd: folder });
+const LINES = Array.from({ length: 12 }, (_, line) => `b${line + 1}\n`).join("");
+const OTHERS = LINES.replace("b5", "b5 agent").replace("b9", "nine");
+const edit = (words) => window.row("Proposed Edits", words);
+const outdated = (path) =>
+  state(({ edits }) => edits.some((file) => file.path === path && file.hunks.every((hunk) => hunk.outdated)), `outdated edits of ${path}`);
+
+async function repository(folder) {
+  await git(folder, "init", "--quiet", "--initial-branch=main");
+  for (const [branch, text] of [
+    ["main", LINES],
+    ["other", OTHERS],
+  ]) {
+    await git(folder, "switch", "--quiet", ...(branch === "main" ? ["--orphan", "main"] : ["--create", branch]));
+    await writeFile(join(folder, "b.py"), text);
+    await git(folder, "add", "--all");
+    await git(folder, "commit", "--quiet", `--message=${branch}`);
+  }
+  await git(folder, "switch", "--quiet", "main");
+  return {};
+}
+
+scene("files that change outside of the editor", { model: true, conversation: "folded", prepare: repository }, () => {
+  step("a file that is moved in a terminal takes its edits along", async () => {
+    await window.open("b.py");
+    await taskWith(editFile("b.py", "b5\n", "b5 agent\n"));
+    await edits(1);
+    await rename(join(workspace, "b.py"), join(workspace, "c.py"));
+    await state(({ edits: [file] }) => file?.path === "c.py", "the edit in c.py");
+    await edit("c.py").waitFor();
+    await window.screenshot("bytes-03 moved outside");
+    await window.command("Cairn: Reject All Edits");
+    await edits(0);
+    await holds("c.py", LINES);
+    await rename(join(workspace, "c.py"), join(workspace, "b.py"));
+  });
+
+  step("the edits of a file that is gone are named, and can be forgotten", async () => {
+    await taskWith(editFile("b.py", "b5\n", "b5 agent\n"));
+    await edits(1);
+    await rm(join(workspace, "b.py"));
+    await outdated("b.py");
+    await edit("outdated").click();
+    await window.screenshot("bytes-04 gone");
+    await window.command("Cairn: Reject All Edits");
+    await edits(0);
+    await git(workspace, "checkout", "--quiet", "--force", "main");
+  });
+
+  step("a line that another branch has, too, stays there", async () => {
+    await window.open("b.py");
+    await text("b5\n");
+    await taskWith(editFile("b.py", "b5\n", "b5 agent\n"));
+    await edits(1);
+    await git(workspace, "checkout", "--quiet", "--force", "other");
+    await outdated("b.py");
+    await window.screenshot("bytes-05 branch");
+    await window.command("Cairn: Reject All Edits");
+    await edits(0);
+    await holds("b.py", OTHERS);
   });
 });

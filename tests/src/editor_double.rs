@@ -329,13 +329,29 @@ impl EditorDouble {
     /// Another program writes a file. An editor reloads a document without unsaved text.
     pub fn changed_on_disk(&self, at: &Path, text: &str) {
         fs::write(at, text).expect("the file can be written");
+        self.reload(at);
+        self.watched(&[at]);
+    }
+
+    /// A document without unsaved text shows its file as it is now.
+    pub fn reload(&self, at: &Path) {
         let uri = uri(at);
         let mut state = self.shared.state();
         state.changed_by_others(&uri);
-        if let Some(document) = state.documents.get_mut(&uri).filter(|document| !document.dirty) {
-            document.reload(&self.client, &uri, text);
+        if let Some(document) = state.documents.get_mut(&uri).filter(|document| !document.dirty)
+            && let Ok((text, _)) = read(at, Some(&document.encoding))
+        {
+            document.reload(&self.client, &uri, &text);
         }
-        let changes = json!([{ "uri": uri, "type": 2 }]);
+    }
+
+    /// Another program has created, changed or removed these files.
+    pub fn watched(&self, files: &[&Path]) {
+        let changes = files.iter().map(|at| {
+            self.shared.state().changed_by_others(&uri(at));
+            json!({ "uri": uri(at), "type": if at.exists() { 2 } else { 3 } })
+        });
+        let changes: Vec<Value> = changes.collect();
         self.client.notify("workspace/didChangeWatchedFiles", json!({ "changes": changes }));
     }
 

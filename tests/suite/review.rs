@@ -6,3 +6,4 @@ mod edits;
 mod encodings;
 mod file_operations;
 mod late_edits;
+mod outside;

@@ -70,6 +70,12 @@ impl Text {
         self.0.len_chars()
     }
 
+    /// Length as UTF-8.
+    #[must_use]
+    pub fn len_bytes(&self) -> usize {
+        self.0.len_bytes()
+    }
+
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len_chars() == 0

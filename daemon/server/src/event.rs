@@ -39,6 +39,8 @@ pub enum ClientEvent {
     Settings(Value),
     /// Files that changed on disk, by URI.
     WatchedFiles(Vec<String>),
+    /// Files or folders that the user deleted in the editor, by URI.
+    DeletedFiles(Vec<String>),
     /// Files or folders that the user moved: old and new URIs.
     RenamedFiles(Vec<(String, String)>),
     Credentials(CredentialsParams),

@@ -7,6 +7,7 @@
 
 mod command;
 mod environment;
+mod git_index;
 mod input;
 pub mod live;
 mod output;
@@ -20,6 +21,7 @@ pub(crate) mod tests;
 
 pub use command::{CommandLimits, CommandOutcome, CommandSpec, Exit, RunError};
 pub use environment::search_path;
+pub use git_index::{IndexState, index_state};
 pub use input::{CommandInput, InputWriter};
 pub use output::{Captured, HEAD_BYTES, OutputTap, TAIL_BYTES};
 pub use processes::kill_all;

@@ -26,6 +26,7 @@ mod checkpoints;
 mod decision_log;
 mod decisions;
 mod delivery;
+mod disk_reads;
 mod documents;
 mod edits;
 mod event;
@@ -108,8 +109,8 @@ impl Reviews {
             ReviewEvent::Applied { edit_id, result } => self.applied(edit_id, result),
             ReviewEvent::Unseen { edit_id } => self.unseen(edit_id),
             ReviewEvent::Overdue { edit_id } => self.overdue(edit_id),
-            ReviewEvent::DiskText { key, purpose, read, text } => {
-                self.disk_answered(&key, purpose, read, text);
+            ReviewEvent::DiskText { key, purpose, read, found } => {
+                self.disk_answered(&key, purpose, read, found);
             }
             ReviewEvent::Rejected(rejected) => self.rejected(rejected),
             ReviewEvent::Restored(restored) => self.restored(restored),

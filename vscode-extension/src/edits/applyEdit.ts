@@ -4,7 +4,7 @@ import type { ApplyEditParams, ApplyEditResult, FileChange, SaveParams, SaveResu
 import { textHash } from "../text/hash";
 import { canHold, decode } from "./encoding";
 import { KeyedQueue } from "./queue";
-import { isReadOnly, move, openDocument, refused, remove } from "./wholeFile";
+import { exists, isReadOnly, move, openDocument, refused, remove } from "./wholeFile";
 
 type TextChange = Extract<FileChange, { kind: "edit" }>;
 
@@ -58,7 +58,8 @@ async function edit(uri: vscode.Uri, change: TextChange, encoding: TextEncoding 
   if (document === undefined) {
     return refused(hasUnsavedCells(uri) ? "notebook" : "closed");
   }
-  if (!document.isDirty && ((!isActive(document) && changesOnSave(document)) || !(await showsFile(document, encoding)))) {
+  const isSavedElsewhere = !isActive(document) && changesOnSave(document);
+  if (!document.isDirty && (isSavedElsewhere || !(await exists(uri)) || !(await showsFile(document, encoding)))) {
     return refused("closed");
   }
   if (!(await canHold(document, change.edits.map(({ newText }) => newText).join("\n")))) {

@@ -59,6 +59,9 @@ function tabsOf(uri: vscode.Uri): vscode.Tab[] {
 }
 
 export async function isReadOnly(uri: vscode.Uri): Promise<boolean> {
+  if (!(await exists(uri))) {
+    return false;
+  }
   const stat = await vscode.workspace.fs.stat(uri);
   return ((stat.permissions ?? 0) & vscode.FilePermission.Readonly) !== 0;
 }
@@ -105,7 +108,7 @@ async function removeEmpty(folders: readonly string[] = []): Promise<void> {
   }
 }
 
-async function exists(uri: vscode.Uri): Promise<boolean> {
+export async function exists(uri: vscode.Uri): Promise<boolean> {
   try {
     await vscode.workspace.fs.stat(uri);
     return true;

@@ -11,32 +11,75 @@ enum Change {
   Deleted = 3,
 }
 
-const watched: NotificationMethod<{ changes: { uri: string; type: Change }[] }> = { method: "workspace/didChangeWatchedFiles" };
+interface FileChange {
+  readonly uri: string;
+  readonly type: Change;
+}
+
+const watched: NotificationMethod<{ changes: readonly FileChange[] }> = { method: "workspace/didChangeWatchedFiles" };
+
+/** Most new files that are named together with a removed one. */
+const MOST_CREATED = 1_000;
 
 /**
- * Notifies the daemon when a file under review changes on disk, so that it reads a closed file at once.
- * Changes of other files, such as those of a build, are not sent.
+ * Notifies the daemon when a file under review changes on disk, so that it reads the file at once. Of a removed one it
+ * also names the files that came at the same time: it may be one of them. Changes of other files, such as those of a
+ * build, are not sent.
  */
 export class FileWatcher implements vscode.Disposable {
+  readonly #agent: Agent;
+  readonly #reviews: ReviewStore;
   readonly #subscriptions: vscode.Disposable;
+  /** Changes of files under review, and new files, that VS Code reports at once. */
+  #own: FileChange[] = [];
+  #created: FileChange[] = [];
 
   constructor(agent: Agent, reviews: ReviewStore) {
+    [this.#agent, this.#reviews] = [agent, reviews];
     const watcher = vscode.workspace.createFileSystemWatcher("**/*");
-    const tell = (type: Change) => (uri: vscode.Uri) => {
-      const file = reviews.get(uri.toString());
-      if (file !== undefined) {
-        void agent.notify(watched, { changes: [{ uri: file.uri, type }] });
-      }
+    const keep = (type: Change) => (uri: vscode.Uri) => {
+      this.#keep({ uri: uri.toString(), type });
     };
     this.#subscriptions = vscode.Disposable.from(
       watcher,
-      watcher.onDidCreate(tell(Change.Created)),
-      watcher.onDidChange(tell(Change.Changed)),
-      watcher.onDidDelete(tell(Change.Deleted)),
+      watcher.onDidCreate(keep(Change.Created)),
+      watcher.onDidChange(keep(Change.Changed)),
+      watcher.onDidDelete(keep(Change.Deleted)),
     );
   }
 
   dispose(): void {
     this.#subscriptions.dispose();
+  }
+
+  #keep(change: FileChange): void {
+    if (this.#reviews.isEmpty) {
+      return;
+    }
+    if (this.#own.length + this.#created.length === 0) {
+      setImmediate(() => {
+        this.#notify();
+      });
+    }
+    const { uri, type } = change;
+    if (this.#reviews.get(uri) !== undefined || (type === Change.Deleted && this.#isAbove(uri))) {
+      this.#own.push(change);
+    } else if (type === Change.Created && this.#created.length < MOST_CREATED) {
+      this.#created.push(change);
+    }
+  }
+
+  #notify(): void {
+    const [own, created] = [this.#own, this.#created];
+    [this.#own, this.#created] = [[], []];
+    if (own.length > 0) {
+      const isMoved = own.some(({ type }) => type === Change.Deleted);
+      void this.#agent.notify(watched, { changes: [...own, ...(isMoved ? created : [])] });
+    }
+  }
+
+  /** True for a folder of files under review: VS Code does not name the files of a removed folder. */
+  #isAbove(folder: string): boolean {
+    return this.#reviews.files.some(({ uri }) => uri.startsWith(`${folder}/`));
   }
 }

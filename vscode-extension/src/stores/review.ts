@@ -28,6 +28,10 @@ export class ReviewStore {
     this.#canonical = canonical;
   }
 
+  get isEmpty(): boolean {
+    return this.#files.size === 0;
+  }
+
   /** Files with something pending, by path. */
   get files(): ReviewNotification[] {
     return [...this.#files.values()].sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0));

@@ -37,7 +37,7 @@ pub struct HunkSnapshot {
     pub kin: Vec<HunkId>,
 }
 
-/// A proposal that is no longer in the text, not even in part.
+/// A proposal that is no longer in the text as the agent's, not even in part.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[serde(rename_all = "camelCase")]
 pub struct Outdated {
@@ -147,18 +147,19 @@ impl FileReview {
         let outdated = former.hunks.iter().zip(heirs);
         let outdated = outdated
             .filter(|(_, heir)| heir.is_none_or(|heir| !stands[heir]))
-            .map(|(hunk, _)| Outdated {
-                id: hunk.id,
-                origin: hunk.origin.clone(),
-                old_text: former.baseline.lines_slice(hunk.old.clone()),
-                new_text: former.current.lines_slice(hunk.new.clone()),
-                line: self.place(&former, hunk, &change).start,
-            })
+            .map(|(hunk, _)| former.outdated(hunk, self.place(&former, hunk, &change).start))
             .collect();
         let fallen = self.hunks().iter().zip(stands).filter(|&(_, stands)| !stands);
         let fallen = fallen.map(|(hunk, _)| hunk.id).collect();
         self.state.accept(&fallen);
         outdated
+    }
+
+    /// The proposals if their file is gone, or holds a text that they were not made for.
+    #[must_use]
+    pub fn as_outdated(&self) -> Vec<Outdated> {
+        let hunks = self.hunks().iter();
+        hunks.map(|hunk| self.state.outdated(hunk, hunk.new.start)).collect()
     }
 
     /// Index of the hunk that a former hunk is, or is a part of, after a change.
@@ -180,6 +181,16 @@ impl FileReview {
 }
 
 impl ReviewState {
+    fn outdated(&self, hunk: &Hunk, line: usize) -> Outdated {
+        Outdated {
+            id: hunk.id,
+            origin: hunk.origin.clone(),
+            old_text: self.baseline.lines_slice(hunk.old.clone()),
+            new_text: self.current.lines_slice(hunk.new.clone()),
+            line,
+        }
+    }
+
     /// Returns true if a change keeps any of the agent's lines of a hunk. Where the hunk only
     /// deleted lines, the result has no meaning.
     fn is_left(&self, hunk: &Hunk, change: &Change) -> bool {

@@ -26,6 +26,7 @@ mod existing_paths;
 pub(super) mod exit_report;
 #[cfg(unix)]
 mod git;
+pub(crate) use git::index_of;
 #[cfg(unix)]
 mod home;
 #[cfg(target_os = "linux")]

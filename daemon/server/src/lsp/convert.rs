@@ -129,9 +129,11 @@ pub(super) fn notification(
             Some(ClientEvent::WatchedFiles(uris))
         }),
         "workspace/didCreateFiles" | "workspace/didDeleteFiles" => {
+            let is_creation = method == "workspace/didCreateFiles";
+            let event =
+                if is_creation { ClientEvent::WatchedFiles } else { ClientEvent::DeletedFiles };
             read(params).map(|Files::<Item> { files }| {
-                let uris = files.into_iter().map(|file| file.uri).collect();
-                Some(ClientEvent::WatchedFiles(uris))
+                Some(event(files.into_iter().map(|file| file.uri).collect()))
             })
         }
         "workspace/didRenameFiles" => read(params).map(|Files::<Renamed> { files }| {

@@ -157,8 +157,12 @@ impl Reviews {
         let Some(entry) = self.files.entries.get_mut(key) else { return 0 };
         let before = entry.outdated.len();
         entry.outdated.retain(|outdated| !ids.contains(&outdated.id));
+        let mut forgotten = before - entry.outdated.len();
+        if let Some(review) = entry.review.as_mut().filter(|_| entry.absent) {
+            forgotten += review.accept_many(ids);
+        }
         entry.mark_changed();
-        (before - entry.outdated.len()) as u32
+        forgotten as u32
     }
 
     /// In mode `auto`: nobody was asked, so the user must be able to take it back.
@@ -385,8 +389,9 @@ impl Reviews {
                 .filter(|hunk| wanted(&hunk.id.0.to_string(), &hunk.origin))
                 .map(|hunk| hunk.id)
                 .collect();
-            let outdated = entry.outdated.iter();
+            let outdated = entry.all_outdated();
             let outdated: Vec<HunkId> = outdated
+                .iter()
                 .filter(|it| wanted(&it.id.0.to_string(), &it.origin))
                 .map(|it| it.id)
                 .collect();

@@ -1,19 +1,8 @@
-//! Notifications of the editor about its documents, in wire order, and changes on disk of files that
-//! are not open.
-
-use std::{
-    collections::BTreeSet,
-    path::{Path, PathBuf},
-};
+//! Notifications of the editor about its documents, in wire order.
 
 use cairn_core::{change::Change, ids::FileKey, text::Text};
 
-use super::{
-    Reviews,
-    event::{DiskPurpose, ReviewEvent},
-    flight::Outcome,
-    tracked_file::TrackedFile,
-};
+use super::{Reviews, event::DiskPurpose, flight::Outcome};
 use crate::{
     docs::Document,
     event::ContentChange,
@@ -108,6 +97,10 @@ impl Reviews {
         if let Some(entry) = self.files.entries.get_mut(&key) {
             entry.dirty = true;
             entry.changed(&steps);
+            if entry.absent {
+                // Perhaps the file is there again.
+                self.read_disk(&key, DiskPurpose::Reconcile);
+            }
         } else {
             self.remember_touched(&key);
         }
@@ -123,6 +116,7 @@ impl Reviews {
         let Some(entry) = self.files.entries.get_mut(&key) else { return };
         // The user's unsaved text is saved now.
         entry.saveable = true;
+        entry.disk.text = self.services.docs.get(&key).map(|document| document.text.clone());
         if let Some(document) = self.services.docs.get(&key).filter(|_| entry.absent) {
             entry.dirty = true;
             entry.saw(&document.text);
@@ -156,116 +150,6 @@ impl Reviews {
             });
             if let Some((at, edit_id)) = awaited {
                 self.read_disk(&at, DiskPurpose::Confirm(edit_id));
-            }
-        }
-    }
-
-    /// Reads files from the disk that have pending edits or were read by a model, and are not open.
-    pub(super) fn look_at_closed_files(&self) {
-        self.look_at(|_| true);
-    }
-
-    pub(crate) fn watched(&mut self, uris: &[String]) {
-        let paths: Vec<PathBuf> = uris.iter().filter_map(|uri| path_of(uri)).collect();
-        // For a removed folder an editor does not name the files in it.
-        self.look_at(|path| path.ancestors().any(|above| paths.iter().any(|it| it == above)));
-    }
-
-    fn look_at(&self, wanted: impl Fn(&Path) -> bool) {
-        // A file that a late edit creates has no review until the edit arrives.
-        let awaited = |entry: &TrackedFile| entry.review.is_some() || !entry.late.is_empty();
-        let tracked = self.files.entries.iter().filter(|(_, entry)| awaited(entry));
-        let keys: BTreeSet<&FileKey> =
-            tracked.map(|(key, _)| key).chain(self.reads.keys()).collect();
-        for key in keys {
-            if self.services.docs.get(key).is_none()
-                && path_of(key).is_some_and(|path| wanted(&path))
-            {
-                self.read_disk(key, DiskPurpose::Reconcile);
-            }
-        }
-    }
-
-    pub(super) fn read_disk(&self, key: &FileKey, purpose: DiskPurpose) {
-        let Some(workspace) = self.services.workspace.clone() else { return };
-        let (mailbox, key, named) = (self.mailbox.clone(), key.to_owned(), key.to_owned());
-        let number = self.files.next_read();
-        self.services.spawn(async move {
-            let read = tokio::task::spawn_blocking(move || {
-                let path = workspace.resolve(&named).ok()?;
-                workspace.read_text(&path).ok().map(|decoded| decoded.text)
-            });
-            let text = read.await.unwrap_or_default();
-            mailbox.send(ReviewEvent::DiskText { key, purpose, read: number, text });
-        });
-    }
-
-    /// Applies a text from the disk, unless a newer one is known.
-    pub(super) fn disk_answered(
-        &mut self,
-        key: &FileKey,
-        purpose: DiskPurpose,
-        read: u64,
-        text: Option<Text>,
-    ) {
-        let is_news = self.files.is_news(key, read);
-        match purpose {
-            DiskPurpose::Confirm(_) => self.disk_text(key, purpose, text),
-            DiskPurpose::Reconcile if !is_news => {}
-            DiskPurpose::Reconcile if self.files.is_unsure(key, read) => {
-                self.read_disk(key, DiskPurpose::Reconcile);
-            }
-            DiskPurpose::Reconcile => self.disk_text(key, purpose, text),
-        }
-    }
-
-    fn disk_text(&mut self, key: &FileKey, purpose: DiskPurpose, text: Option<Text>) {
-        match purpose {
-            DiskPurpose::Confirm(edit_id) => {
-                let open = self.services.docs.get(key).is_some();
-                let Some(mut owner) = self.key_in_flight(edit_id) else { return };
-                let Some(entry) = self.files.entries.get_mut(&owner) else { return };
-                let Some(in_flight) = entry.in_flight.as_mut().filter(|edit| !edit.seen) else {
-                    return;
-                };
-                let moved = matches!(in_flight.outcome, Outcome::Moved { .. });
-                // If a file moved with unsaved text, the disk has an older text.
-                if if moved { open || text.is_some() } else { in_flight.expected == text } {
-                    in_flight.seen = true;
-                    entry.dirty = true;
-                    if in_flight.expected.is_none() {
-                        // An editor may still show the document of a file that no longer exists.
-                        self.services.docs.remove(&owner);
-                    }
-                    if moved {
-                        owner = self.land_move(&owner);
-                    } else {
-                        entry.land();
-                    }
-                    self.settle(&owner);
-                } else {
-                    self.overdue(edit_id);
-                }
-            }
-            DiskPurpose::Reconcile => {
-                if self.services.docs.get(key).is_some() {
-                    return;
-                }
-                if self.is_arriving(key) {
-                    return;
-                }
-                if let Some(entry) = self.files.entries.get_mut(key) {
-                    if entry.in_flight.is_some() {
-                        return;
-                    }
-                    entry.dirty = true;
-                    match &text {
-                        Some(text) => entry.saw(text),
-                        None if entry.late_landed(None) => {}
-                        None => entry.absent = true,
-                    }
-                }
-                self.reads.on_disk(key, text.as_ref());
             }
         }
     }

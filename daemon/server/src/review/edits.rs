@@ -106,6 +106,10 @@ impl Reviews {
                 return drop(reply.send(Proposed::Stale));
             }
             (Some(_), None) => return drop(reply.send(Proposed::Stale)),
+            (Some(_), Some(_)) if entry.absent => {
+                self.read_disk(key, DiskPurpose::Reconcile);
+                return drop(reply.send(Proposed::Stale));
+            }
             (None, Some(base))
                 if entry.review.as_ref().is_some_and(|review| review.current() != base) =>
             {

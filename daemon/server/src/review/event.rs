@@ -45,19 +45,30 @@ pub(crate) enum ReviewEvent {
     Overdue {
         edit_id: u64,
     },
-    /// Text on disk of the file of this key; `None`: gone, or not text.
+    /// The file of this key was read.
     DiskText {
         key: FileKey,
         purpose: DiskPurpose,
         /// Counts the reads in the order they began.
         read: u64,
-        text: Option<Text>,
+        found: DiskFound,
     },
     Rejected(Rejected),
     Restored(Restored),
     GoingBack(Box<GoingBack>),
     WentBack(Box<WentBack>),
     MadeAgain(Box<MadeAgain>),
+}
+
+/// Result of a read of a file on disk.
+#[derive(Debug, Default)]
+pub(crate) struct DiskFound {
+    /// `None`: the file is gone, or not text.
+    pub(super) text: Option<Text>,
+    /// Git wrote this text, and another text was there before.
+    pub(super) is_gits: bool,
+    /// Present place of the file, with the text that holds its proposals.
+    pub(super) moved_to: Option<(FileKey, Text)>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

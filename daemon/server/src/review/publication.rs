@@ -77,7 +77,7 @@ impl Reviews {
             if !(was_empty && is_empty) {
                 self.services.notify(Notice::Review(notification));
             }
-            if is_empty && version.is_none() && at_rest && !kept {
+            if is_empty && (version.is_none() || entry.absent) && at_rest && !kept {
                 self.files.entries.remove(&key);
             }
             self.store_file(&key);

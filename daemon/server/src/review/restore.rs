@@ -98,6 +98,7 @@ impl TrackedFile {
         let late = edits.filter_map(TimedOutEdit::of_record).collect();
         let recorded = Recorded { review, operation, late };
         self.resume(&recorded, text);
+        self.disk.text = text.cloned();
         self.recorded = Some(recorded);
         self.dirty = true;
     }

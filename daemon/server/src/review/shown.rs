@@ -128,9 +128,9 @@ impl TrackedFile {
             hunks
         });
         let text = self.review.as_ref().filter(|_| !self.absent).map(FileReview::current);
-        let outdated = self.outdated.iter().map(|it| {
+        let outdated = self.all_outdated().into_iter().map(|it| {
             let has_place = text.is_some_and(|text| it.place(text).is_some());
-            shown_outdated(it, has_place)
+            shown_outdated(&it, has_place)
         });
         of_file.chain(lines).chain(outdated).collect()
     }

@@ -29,8 +29,12 @@ pub(super) struct TrackedFile {
     pub(super) operation: Option<FileOperation>,
     /// Encoding of the file when the agent last changed it.
     pub(super) form: FileForm,
+    /// The file on disk when it was last read, or written by the agent.
+    pub(super) disk: DiskState,
     /// True if the file does not exist. Its undecided edits return with it.
     pub(super) absent: bool,
+    /// The user deleted it in the editor.
+    pub(super) deleted_by_user: bool,
     pub(super) queue: VecDeque<QueuedEdit>,
     pub(super) in_flight: Option<InFlight>,
     /// Number of the newest edit.
@@ -59,6 +63,14 @@ pub(super) struct TrackedFile {
     pub(super) rev: u32,
 }
 
+/// Text of a file on disk.
+#[derive(Debug, Default)]
+pub(super) struct DiskState {
+    pub(super) text: Option<Text>,
+    /// Git wrote it, and the document may not show it yet.
+    is_gits: bool,
+}
+
 /// Stored state of a file, valid until its text changes.
 #[derive(Debug, Clone)]
 pub(super) struct Recorded {
@@ -76,7 +88,9 @@ impl TrackedFile {
             review: None,
             operation: None,
             form: FileForm::default(),
+            disk: DiskState::default(),
             absent: false,
+            deleted_by_user: false,
             queue: VecDeque::new(),
             in_flight: None,
             newest_edit: 0,
@@ -126,6 +140,33 @@ impl TrackedFile {
     /// Returns true if the file was deleted while it had undecided edits.
     pub(super) fn is_gone(&self) -> bool {
         self.absent && self.review.is_some()
+    }
+
+    /// Proposals that nobody can reject: nothing stands in the text, or the file is gone.
+    pub(super) fn all_outdated(&self) -> Vec<Outdated> {
+        let is_gone = self.absent && !self.deleted_by_user && self.operation.is_none();
+        let gone = self.review.iter().filter(|_| is_gone);
+        self.outdated.iter().cloned().chain(gone.flat_map(FileReview::as_outdated)).collect()
+    }
+
+    /// The file on disk has this text. `is_gits`: Git wrote it in the place of another one.
+    pub(super) fn disk_shows(&mut self, text: &Text, is_gits: bool) {
+        if is_gits || self.disk.text.as_ref() != Some(text) {
+            self.disk = DiskState { text: Some(text.clone()), is_gits };
+        }
+        self.follow_git();
+    }
+
+    /// Lines in a text of Git's are no longer the agent's, also if they look the same: a rejection would
+    /// take them out of a commit.
+    fn follow_git(&mut self) {
+        let Some(review) = self.review.as_mut().filter(|_| self.disk.is_gits) else { return };
+        if self.disk.text.as_ref() == Some(review.current()) {
+            self.disk.is_gits = false;
+            self.outdated.extend(review.as_outdated());
+            review.accept_all();
+            self.dirty = true;
+        }
     }
 
     /// Gives the file another URI. Returns the former one and the path, if clients know them.
@@ -206,6 +247,7 @@ impl TrackedFile {
                 follow(review, change, text, &Author::User);
             }
         }
+        self.follow_git();
     }
 
     /// The edit in flight is in the text: the review follows.
@@ -249,6 +291,7 @@ impl TrackedFile {
 
     pub(super) fn follow_edit(&mut self, outcome: &Outcome, expected: Option<&Text>) {
         let was_absent = std::mem::replace(&mut self.absent, expected.is_none());
+        self.disk = DiskState { text: expected.cloned(), is_gits: false };
         let nothing = Text::default();
         let expected = expected.unwrap_or(&nothing);
         match outcome {
@@ -316,7 +359,7 @@ impl TrackedFile {
 
     /// Forgets the deletion, because a file is at the path again.
     pub(super) fn returned(&mut self) {
-        self.absent = false;
+        (self.absent, self.deleted_by_user) = (false, false);
         self.operation = self.operation.take().filter(|operation| !operation.is_deletion());
     }
 }

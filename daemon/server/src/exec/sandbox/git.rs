@@ -58,6 +58,12 @@ pub(super) fn writable_folders(folder: &Path) -> Vec<PathBuf> {
     search_upwards(folder, repository).into_iter().flat_map(|(_, it)| it.folders()).collect()
 }
 
+/// Returns the top of the working copy of a folder, and the index of its repository. Only to read.
+pub(crate) fn index_of(folder: &Path) -> Option<(PathBuf, PathBuf)> {
+    let (top, repository) = search_upwards(folder, named_repository)?;
+    Some((top.to_owned(), repository.own.join("index")))
+}
+
 /// Finds the repository of a folder, which may be below the top of the working copy.
 fn search_upwards(
     folder: &Path,
