@@ -41,12 +41,32 @@ export class CardList<T extends { readonly id: string }> {
         this.element.append(element);
         this.announce(element.getAttribute("aria-label") ?? "");
       } else {
-        const hadFocus = before.element.contains(document.activeElement);
+        const focused = placeOfFocus(before.element);
         before.element.replaceWith(element);
-        if (hadFocus) {
-          element.focus();
-        }
+        focused?.(element);
       }
     }
   }
+}
+
+/** The focus in a card, and the selection in its text field: gives both to the card that takes its place. */
+function placeOfFocus(card: HTMLElement): ((next: HTMLElement) => void) | undefined {
+  const active = document.activeElement;
+  if (active === null || !card.contains(active)) {
+    return undefined;
+  }
+  const partsOf = (element: HTMLElement): HTMLElement[] => [...element.querySelectorAll<HTMLElement>("button, textarea, input")];
+  const index = partsOf(card).findIndex((part) => part === active);
+  const selection = isField(active) ? ([active.selectionStart, active.selectionEnd] as const) : undefined;
+  return (next) => {
+    const part = partsOf(next)[index] ?? next;
+    part.focus();
+    if (selection !== undefined && isField(part)) {
+      part.setSelectionRange(...selection);
+    }
+  };
+}
+
+function isField(element: Element): element is HTMLTextAreaElement | HTMLInputElement {
+  return element instanceof HTMLTextAreaElement || (element instanceof HTMLInputElement && element.type === "text");
 }

@@ -1,8 +1,9 @@
 // @vitest-environment jsdom
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 
-import type { Card } from "../../src/conversation/messages";
+import type { Card, EditCard } from "../../src/conversation/messages";
 import { ARMED_AFTER_MS } from "../../src/stores/approval";
+import { CardList } from "../cardList";
 import { Cards } from "../cards";
 import { editCard } from "../editCards";
 import { questionCard } from "../questions";
@@ -46,6 +47,26 @@ it("takes the decision on an edit once the card was in sight for a moment; one c
   expect(disabled(card)).toEqual([]);
   named(card, "Accept")?.click();
   expect(post).toHaveBeenLastCalledWith(expect.objectContaining({ action: "accept", uri: "file:///a", rev: 3 }));
+});
+
+it("keeps a reason that is being written, with focus and selection, when its card is drawn again", () => {
+  setStrings({ rejectWhy: "Reject with a Reason…", rejectSend: "Reject and Send", addedRemoved: "{0} {1}" });
+  const list = new CardList((card: EditCard) => editCard(card, vi.fn()), vi.fn(), vi.fn());
+  document.body.replaceChildren(list.element);
+  const card = { id: "file:///a", question: "Change a?", note: "", lines: [], more: 0, added: 1, removed: 0, rev: 3 };
+  const box = () => list.element.querySelector("textarea");
+  list.update([card]);
+  named(list.element, "with a Reason")?.click();
+  expect(document.activeElement).toBe(box());
+  const before = box();
+  Object.assign(before ?? {}, { value: "Too long." });
+  before?.dispatchEvent(new Event("input"));
+  before?.setSelectionRange(4, 8);
+  list.update([{ ...card, rev: 4 }]);
+  expect(box()).not.toBe(before);
+  expect(document.activeElement).toBe(box());
+  expect([box()?.value, box()?.selectionStart, box()?.selectionEnd]).toEqual(["Too long.", 4, 8]);
+  expect(box()?.closest<HTMLElement>(".say")?.hidden).toBe(false);
 });
 
 it("moves the focus from an answered approval to the next one, even if that one appears later", () => {
