@@ -9,7 +9,7 @@ import { promisify } from "node:util";
 
 import { until } from "./editor.mjs";
 import { SECOND, scene, state, step, taskWith, window, workspace } from "./harness.mjs";
-import { edits, inFront, tab, text } from "./look.mjs";
+import { edits, inFront, message, tab, text } from "./look.mjs";
 import { editFile } from "./model.mjs";
 
 const onDisk = (path) => readFile(join(workspace, path), "utf8").catch(() => undefined);
@@ -176,6 +176,7 @@ async function repository(folder) {
     await git(folder, "commit", "--quiet", `--message=${branch}`);
   }
   await git(folder, "switch", "--quiet", "main");
+  await writeFile(join(folder, "mixed.txt"), MIXED);
   return {};
 }
 
@@ -217,5 +218,19 @@ scene("files that change outside of the editor", { model: true, conversation: "f
     await window.command("Cairn: Reject All Edits");
     await edits(0);
     await holds("b.py", OTHERS);
+  });
+
+  step("a save that would change the endings of other lines is announced", async () => {
+    await window.open("mixed.txt");
+    await window.goTo(1);
+    await window.page.keyboard.insertText("mine ");
+    await taskWith(editFile("mixed.txt", "line 50.", "line fifty."));
+    await edits(1);
+    await message("mixed.txt has several kinds of line endings");
+    await window.screenshot("bytes-06 endings");
+    await window.command("Cairn: Reject All Edits");
+    await edits(0);
+    await window.command("File: Revert File");
+    await holds("mixed.txt", MIXED);
   });
 });

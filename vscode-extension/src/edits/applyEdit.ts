@@ -3,6 +3,7 @@ import * as vscode from "vscode";
 import type { ApplyEditParams, ApplyEditResult, FileChange, SaveParams, SaveResult, TextEncoding } from "../protocol";
 import { textHash } from "../text/hash";
 import { canHold, decode } from "./encoding";
+import { changedEndings } from "./endings";
 import { KeyedQueue } from "./queue";
 import { exists, isReadOnly, move, openDocument, refused, remove } from "./wholeFile";
 
@@ -87,7 +88,9 @@ async function edit(uri: vscode.Uri, change: TextChange, encoding: TextEncoding 
     // The user typed at that moment, or the editor gave no reason.
     return refused(document.version === version ? "failed" : "stale", wasDirty);
   }
-  if (!wasDirty && savesEdits(document)) {
+  if (wasDirty) {
+    await warnOfEndings(document, encoding);
+  } else if (savesEdits(document)) {
     const failure = await save(document);
     if (failure !== undefined) {
       return { applied: true, message: `Not saved: ${failure}`, wasDirty };
@@ -118,6 +121,27 @@ function changesOnSave(document: vscode.TextDocument): boolean {
 /** True if the text is that of the file. VS Code shows one kind of line ending where a file has two, and would save that. */
 async function showsFile(document: vscode.TextDocument, encoding: TextEncoding | undefined): Promise<boolean> {
   return decode(await vscode.workspace.fs.readFile(document.uri), encoding) === document.getText();
+}
+
+const warned = new WeakSet<vscode.TextDocument>();
+
+/** Says, once for each document, that its next save changes lines that the review does not show. */
+async function warnOfEndings(document: vscode.TextDocument, encoding: TextEncoding | undefined): Promise<void> {
+  if (warned.has(document) || !(await exists(document.uri))) {
+    return;
+  }
+  const file = decode(await vscode.workspace.fs.readFile(document.uri), encoding);
+  const count = changedEndings(file, document.eol === vscode.EndOfLine.CRLF ? "\r\n" : "\n");
+  if (count > 0) {
+    warned.add(document);
+    const path = vscode.workspace.asRelativePath(document.uri);
+    const words = vscode.l10n.t(
+      "{0} has several kinds of line endings, and VS Code writes one. Your next save changes endings beside the agent's edits: {1}.",
+      path,
+      count,
+    );
+    void vscode.window.showWarningMessage(words);
+  }
 }
 
 /** True if the agent's edits of a document without unsaved text are saved at once, before VS Code saves by itself. */
