@@ -38,3 +38,13 @@ async fn edits_and_commands_of_other_families_are_done_and_reviewed() {
     assert!(result(&requests[2], "c2").contains('y'), "{}", result(&requests[2], "c2"));
     assert_append_only(&requests);
 }
+
+#[tokio::test]
+async fn a_tool_for_notebooks_is_answered_with_the_way_to_change_one() {
+    let test = TestDaemon::open(Wire::Anthropic, &[("n.ipynb", "{}\n")]).await;
+    let arguments = json!({ "notebook_path": "n.ipynb", "cell_id": "one", "new_source": "c = 2" });
+    test.play([call("c1", "NotebookEdit", arguments), say("I see.")]).await;
+    let requests = test.finish().await;
+    let told = result(requests.last().unwrap(), "c1");
+    assert!(told.ends_with("change a cell's lines in it with edit_file."), "{told}");
+}

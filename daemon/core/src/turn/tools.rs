@@ -249,8 +249,14 @@ pub(super) fn answer_without_running(call: &ToolCall, settings: &TurnSettings) -
         Dialect::List(list) => names.push(list.tool_name()),
         Dialect::Tasks => {}
     }
+    let is_of_notebooks = call.name.to_lowercase().contains("notebook");
+    let instead = if is_of_notebooks {
+        " A notebook is a JSON file: change a cell's lines in it with edit_file."
+    } else {
+        ""
+    };
     Answer::Wrong(format!(
-        "There is no tool named {}. The tools are: {}.",
+        "There is no tool named {}. The tools are: {}.{instead}",
         call.name,
         names.join(", ")
     ))
