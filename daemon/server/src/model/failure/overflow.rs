@@ -65,6 +65,20 @@ const WORDS: [&[&str]; 25] = [
 const MORE_WORDS: [&[&str]; 2] =
     [&["reduce the length of the messages"], &["prompt token count", "exceeds the limit of"]];
 
+/// Names of the request's length, and words for too much of it: the messages of servers that are not
+/// listed, as of DeepInfra and servers for MLX.
+const LENGTHS: [&str; 8] = [
+    "context length",
+    "context size",
+    "context limit",
+    "input length",
+    "prompt length",
+    "input tokens",
+    "prompt tokens",
+    "prompt",
+];
+const TOO_MUCH: [&str; 5] = ["exceed", "too long", "longer than", "greater than", "larger than"];
+
 /// Complaints about the length that was asked for the answer.
 const ANSWER_WORDS: [&str; 8] = [
     "max_tokens is too large",
@@ -104,7 +118,9 @@ pub(super) fn is_too_long(tags: &[String], message: &str, status: Option<u16>) -
     if of_the_answer || says(&ACCOUNT_WORDS) {
         return false;
     }
-    WORDS.iter().chain(&MORE_WORDS).any(|parts| in_order(&text, parts))
+    let is_listed = WORDS.iter().chain(&MORE_WORDS).any(|parts| in_order(&text, parts));
+    let says_too_much = |length| TOO_MUCH.iter().any(|much| in_order(&text, &[length, much]));
+    is_listed || LENGTHS.iter().any(|length| says_too_much(*length))
 }
 
 /// True for a limit of a rate, also where the status says something else.
@@ -157,6 +173,39 @@ mod tests {
                 "Gemini",
                 400,
                 r#"{"error":{"code":400,"message":"The input token count exceeds the maximum number of tokens allowed 1048576.","status":"INVALID_ARGUMENT"}}"#,
+                None,
+            ),
+            // langgenius/dify#32221.
+            (
+                "Volcengine Ark",
+                400,
+                r#"{"error":{"code":"InvalidParameter","message":"Input length 203743 exceeds the maximum length 202752"}}"#,
+                None,
+            ),
+            // ddalcu/mlx-serve#66.
+            (
+                "mlx-serve",
+                400,
+                r#"{"error":{"message":"Prompt exceeds maximum context length","type":"invalid_request_error"}}"#,
+                None,
+            ),
+            // Without a known source: the words that such a server may choose.
+            (
+                "DeepInfra",
+                400,
+                r#"{"detail":{"error":"Requested input length 40961 exceeds maximum input length 40960"}}"#,
+                None,
+            ),
+            (
+                "MLX",
+                400,
+                r#"{"error":"Prompt too long: 9000 tokens, at most 8192 are possible"}"#,
+                None,
+            ),
+            (
+                "MLX",
+                400,
+                r#"{"error":"The prompt has 9000 tokens, which is longer than the limit of 8192"}"#,
                 None,
             ),
             // cline/cline#3120.
