@@ -34,7 +34,9 @@ use super::{
 /// hub is stuck.
 pub(super) const MAX_IN_FLIGHT: usize = 8192;
 /// Maximum output, in bytes, that the client has not read yet.
-const MAX_UNREAD: usize = 64 * 1024 * 1024;
+const MAX_UNREAD: usize = 32 * 1024 * 1024;
+/// Maximum size of the answers, in bytes, that wait until the client has read more.
+const MAX_WAITING: usize = 8 * 1024 * 1024;
 /// Bytes up to which queued messages are written together.
 const MAX_WRITE: usize = 64 * 1024;
 
@@ -158,7 +160,7 @@ impl<R: AsyncRead + Unpin, A: Sink<Response> + Unpin> MessageReader<R, A> {
                 let writer = self.writer.clone();
                 self.in_flight.spawn(async move {
                     if let Some(response) = answer.await {
-                        writer.send(encode(&response)).await;
+                        writer.answer(&response).await;
                     }
                 });
             }
@@ -167,13 +169,15 @@ impl<R: AsyncRead + Unpin, A: Sink<Response> + Unpin> MessageReader<R, A> {
 
     /// Answers without waiting. A client that reads nothing and keeps asking loses answers.
     fn reply(&mut self, response: Response) {
-        let Err(body) = self.writer.try_send(encode(&response)) else { return };
+        if self.writer.try_send(encode(&response)).is_ok() {
+            return;
+        }
         if self.in_flight.len() >= MAX_IN_FLIGHT {
             tracing::warn!(id = %response.id(), "an answer is lost: the client does not read");
             return;
         }
         let writer = self.writer.clone();
-        self.in_flight.spawn(async move { writer.send(body).await });
+        self.in_flight.spawn(async move { writer.answer(&response).await });
     }
 }
 
@@ -192,6 +196,8 @@ pub(super) async fn forward(
 pub(super) struct MessageWriter {
     queue: mpsc::UnboundedSender<Queued>,
     budget: Arc<Semaphore>,
+    /// Bytes of answers for which the budget has no room.
+    waiting: Arc<Semaphore>,
 }
 
 struct Queued {
@@ -206,6 +212,20 @@ impl MessageWriter {
         let cost = cost(&body);
         if let Ok(budget) = Arc::clone(&self.budget).acquire_many_owned(cost).await {
             let _ = self.queue.send(Queued { body, budget });
+        }
+    }
+
+    /// Sends an answer. While too much is unread, a large one becomes an error: many of them would take
+    /// all memory.
+    async fn answer(&self, response: &Response) {
+        let Err(body) = self.try_send(encode(response)) else { return };
+        match self.waiting.try_acquire_many(cost(&body)) {
+            Ok(_waiting) => self.send(body).await,
+            Err(_) => {
+                drop(body);
+                let error = Response::from_error(response.id().clone(), convert::overloaded());
+                self.send(encode(&error)).await;
+            }
         }
     }
 
@@ -235,7 +255,8 @@ pub(super) fn write_to(
             tracing::error!(%error, "cannot write the output");
         }
     });
-    (MessageWriter { queue, budget: Arc::new(Semaphore::new(MAX_UNREAD)) }, writing)
+    let [budget, waiting] = [MAX_UNREAD, MAX_WAITING].map(|bytes| Arc::new(Semaphore::new(bytes)));
+    (MessageWriter { queue, budget, waiting }, writing)
 }
 
 async fn write(
@@ -289,6 +310,9 @@ mod tests {
 
     use super::*;
 
+    /// Length of a large answer.
+    const LARGE: usize = 2 * 1024 * 1024;
+
     /// Service that fails in every way a handler can.
     struct Fragile;
 
@@ -312,9 +336,57 @@ mod tests {
                 }
                 .boxed(),
                 "never" => pending().boxed(),
+                "large" => async move {
+                    yield_now().await;
+                    let text = "x".repeat(LARGE);
+                    Ok(id.map(|id| Response::from_ok(id, text.into())))
+                }
+                .boxed(),
                 _ => ready(Ok(id.map(|id| Response::from_ok(id, method.as_ref().into())))).boxed(),
             }
         }
+    }
+
+    #[tokio::test]
+    async fn large_answers_that_nobody_reads_become_errors() {
+        const ASKED: usize = 30;
+        let (mut to_server, input) = duplex(64 * 1024);
+        let (output, mut from_server) = duplex(64 * 1024);
+        let (writer, writing) = write_to(output);
+        let reader = MessageReader::new(input, drain(), writer);
+        let reading = tokio::spawn(async move { reader.run(&mut Fragile).await });
+        for id in 0..ASKED {
+            let body = encode(&Request::build("large").id(id as i64).finish());
+            frame_into(&mut to_server, &body).await;
+        }
+        // Everything is asked and answered before the client reads.
+        frame_into(&mut to_server, &encode(&Request::build("never").finish())).await;
+        for _ in 0..10 * ASKED {
+            yield_now().await;
+        }
+        let mut frames = Frames::default();
+        let (mut whole, mut refused) = (0, 0);
+        let mut chunk = vec![0; 1024 * 1024];
+        while whole + refused < ASKED {
+            let read = from_server.read(&mut chunk).await.unwrap();
+            frames.feed(&chunk[..read]);
+            while let Some(Framed::Body(body)) = frames.next() {
+                let is_whole = body.len() > LARGE;
+                (whole, refused) =
+                    (whole + usize::from(is_whole), refused + usize::from(!is_whole));
+            }
+        }
+        let most = (MAX_UNREAD + MAX_WAITING) / LARGE;
+        assert!((most - 2..=most).contains(&whole), "{whole} of {ASKED}");
+        drop(to_server);
+        assert_eq!(reading.await.unwrap(), SessionEnd::InputClosed);
+        writing.await.unwrap();
+    }
+
+    async fn frame_into(to_server: &mut (impl AsyncWrite + Unpin), body: &[u8]) {
+        let mut framed = Vec::new();
+        frame(body, &mut framed);
+        to_server.write_all(&framed).await.unwrap();
     }
 
     #[tokio::test]
@@ -327,16 +399,10 @@ mod tests {
             for request in
                 [Request::build(*method).finish(), Request::build(*method).id(id).finish()]
             {
-                let body = encode(&request);
-                let header = format!("Content-Length: {}\r\n\r\n", body.len());
-                to_server.write_all(header.as_bytes()).await.unwrap();
-                to_server.write_all(&body).await.unwrap();
+                frame_into(&mut to_server, &encode(&request)).await;
             }
         }
-        let later = encode(&Request::build("later").id(9).finish());
-        let header = format!("Content-Length: {}\r\n\r\n", later.len());
-        to_server.write_all(header.as_bytes()).await.unwrap();
-        to_server.write_all(&later).await.unwrap();
+        frame_into(&mut to_server, &encode(&Request::build("later").id(9).finish())).await;
 
         let reader = MessageReader::new(input, drain(), writer);
         let reading = tokio::spawn(async move { reader.run(&mut Fragile).await });
