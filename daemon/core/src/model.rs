@@ -34,6 +34,17 @@ pub enum ModelEvent {
     Failed(Failure),
 }
 
+impl ModelEvent {
+    /// Length of the text that it appends.
+    #[must_use]
+    pub fn text_bytes(&self) -> usize {
+        match self {
+            Self::Text(text) | Self::Thinking(text) => text.len(),
+            Self::CallStarted { .. } | Self::Finished(_) | Self::Failed(_) => 0,
+        }
+    }
+}
+
 /// A complete answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reply {

@@ -289,3 +289,34 @@ async fn an_overlong_glob_is_refused_with_the_limit() {
     super::ran(2);
     test.finish();
 }
+
+#[tokio::test]
+async fn an_answer_of_megabytes_ends_the_turn() {
+    let test = AttackTest::open(&[], json!({})).await;
+    test.model.push(Response::reply(say("Hello.")));
+    test.editor.run("Hello").await;
+    let before = peak(&test);
+    let piece = "word ".repeat(200_000);
+    for of in ["text_delta", "thinking_delta"] {
+        let kind = of.trim_end_matches("_delta");
+        let event = |name: &str, data: Value| format!("event: {name}\ndata: {data}\n\n");
+        let start = json!({ "type": "message_start", "message": { "id": "m", "role": "assistant", "content": [], "model": "m", "usage": { "input_tokens": 1, "output_tokens": 1 } } });
+        let block = json!({ "type": "content_block_start", "index": 0, "content_block": { "type": kind, kind: "" } });
+        let mut body = event("message_start", start) + &event("content_block_start", block);
+        for _ in 0..50 {
+            let delta = json!({ "type": of, kind: piece });
+            let data = json!({ "type": "content_block_delta", "index": 0, "delta": delta });
+            body += &event("content_block_delta", data);
+        }
+        // It is asked for once more.
+        for body in [body.clone(), body] {
+            test.model.push(Response::raw(200, "text/event-stream", body));
+        }
+        let end = test.editor.run("Write").await;
+        assert!(end.summary.contains("larger than 4194304 bytes"), "{of}: {:.300}", end.summary);
+    }
+    let grown = peak(&test) - before;
+    assert!(grown < MEMORY, "{} MiB", grown / MIB);
+    super::ran(2);
+    test.finish();
+}

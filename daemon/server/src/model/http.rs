@@ -56,8 +56,10 @@ const REST_PATIENCE: Duration = Duration::from_secs(1);
 const MAX_ERROR_BODY: usize = 64 * 1024;
 /// Longest answer that is one JSON value, in bytes.
 const MAX_JSON: usize = 8 * 1024 * 1024;
-/// Longest answer, in bytes.
+/// Longest answer, in bytes of the stream. A word of text can take 300 of them.
 const MAX_ANSWER: usize = 64 * 1024 * 1024;
+/// Longest text and thinking of an answer, in bytes: eight times that of the longest answers of models.
+const MAX_TEXT: usize = 4 * 1024 * 1024;
 /// Longest message of a failure, in characters.
 const MAX_MESSAGE_CHARS: usize = 600;
 
@@ -188,7 +190,7 @@ impl Endpoint {
         }
         let mut reader = SseReader::default();
         let mut pending = Vec::new();
-        let mut size = 0_usize;
+        let (mut size, mut text) = (0_usize, 0_usize);
         let mut any_event = false;
         loop {
             let wait = match decoder.settled() {
@@ -219,7 +221,12 @@ impl Endpoint {
             let read = reader.push(&chunk, &mut pending);
             for event in pending.drain(..) {
                 any_event = true;
-                match forward(decoder.push(&event), events).await.map_err(broken)? {
+                let decoded = decoder.push(&event);
+                text += decoded.iter().map(ModelEvent::text_bytes).sum::<usize>();
+                if text > MAX_TEXT {
+                    return Err(protocol(format!("the text is larger than {MAX_TEXT} bytes")));
+                }
+                match forward(decoded, events).await.map_err(broken)? {
                     Flow::Go => {}
                     Flow::Over => {
                         // Releases the conversation, so that the next round appends without a copy.
