@@ -335,3 +335,39 @@ async fn home_paths_named_in_settings_are_visible() {
         assert_eq!(test.unharmed(), Ok(()), "{way}");
     }
 }
+
+#[tokio::test]
+async fn a_damaged_home_is_replaced() {
+    for way in WAYS {
+        let Some(test) = SandboxTest::set(way, json!({})).await else { continue };
+        for command in [
+            "chmod 0 ~/.cargo ~/.config ~ 2>/dev/null; true",
+            "rm -rf ~/.cargo ~/.rustup; ln -s / ~/.cargo; ln -s / ~/.rustup; true",
+        ] {
+            let damage = test.run(command, &[]).await;
+            assert!(damage.ok, "{way}: {}", damage.said);
+            let next = test.run("touch ~/mine && ls ~", &[]).await;
+            assert!(next.ok && next.said.contains("mine"), "{way} after {command}: {}", next.said);
+            ran(1);
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_a_command_left_at_home_does_not_run_with_a_grant() {
+    for way in WAYS {
+        let Some(test) = SandboxTest::set(way, json!({})).await else { continue };
+        let leave = "mkdir -p ~/.local/bin && echo 'touch /tmp/ran' >> ~/.bashrc && touch ~/left";
+        assert!(test.run(leave, &[]).await.ok, "{way}");
+        assert!(
+            test.run("test -e ~/left", &[]).await.ok,
+            "{way}: it stays for commands without a grant"
+        );
+        let granted = test
+            .run("test ! -e ~/left && test ! -e ~/.bashrc && touch ~/fetched", &["network"])
+            .await;
+        assert!(granted.ok, "{way}: {}", granted.said);
+        assert!(test.run("test -e ~/fetched", &[]).await.ok, "{way}: what it fetched stays");
+        ran(1);
+    }
+}

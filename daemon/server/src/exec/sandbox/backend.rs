@@ -21,7 +21,7 @@ use super::{
     builder::{Builder, SandboxSpec},
     existing_paths,
     home::{copies::Copies, detect::Detector, paths::real_path_below},
-    prepared::PreparedSandbox,
+    prepared::{Held, PreparedSandbox},
     private_folders::{PlaceKind, PrivateFolders, PrivatePlace},
     request::SandboxRequest,
     scan_scope::{HomeView, ScanScope},
@@ -86,6 +86,7 @@ impl Sandbox {
         let (folders, hidden) = (request.folders.to_vec(), self.hidden.clone());
         let (settings, mut needs, read_only) =
             (request.settings.clone(), request.needs, request.read_only);
+        let has_grant = !needs.is_none();
         needs.network |= settings.network;
         let mut own = self.own(&private_folders)?;
         let control = request.control.unwrap_or_default();
@@ -114,11 +115,14 @@ impl Sandbox {
                 control: &control,
                 read_only,
             })?;
-            own.home = private_home(&paths, &own, &private_folders, home.as_deref(), &folders)?;
+            let places = private_places(&paths, &own, home.as_deref(), &folders);
+            let home = private_folders.home(places, has_grant)?;
+            own.home = home.path().to_owned();
             // The real path: the private home folder has no mount at a link to a workspace.
             let cwd = cwd.canonicalize().unwrap_or(cwd);
             let spec = SandboxSpec { paths: &paths, own: &own, network: needs.network, cwd: &cwd };
-            Ok(Arc::new(system::prepare(&builder, &spec, command, private_folders)))
+            let held = Held { folders: private_folders, _home: Some(home) };
+            Ok(Arc::new(system::prepare(&builder, &spec, command, held)))
         });
         preparing.await.map_err(io::Error::other)?
     }
@@ -176,7 +180,8 @@ impl Sandbox {
             let own = self.own(&private_folders)?;
             let (paths, root) = (SandboxPaths::default(), Path::new("/"));
             let spec = SandboxSpec { paths: &paths, own: &own, network: false, cwd: root };
-            let prepared = system::prepare(&builder, &spec, "true".into(), private_folders);
+            let held = Held { folders: private_folders, _home: None };
+            let prepared = system::prepare(&builder, &spec, "true".into(), held);
             let spec = CommandSpec {
                 command: "true".to_owned(),
                 cwd: root.to_owned(),
@@ -198,15 +203,14 @@ impl Sandbox {
     }
 }
 
-/// Returns the private home folder with all mount points. If the path of a workspace folder leads
+/// Returns all mount points of the private home folder. If the path of a workspace folder leads
 /// through a link in the home folder, the private one gets such a link too.
-fn private_home(
+fn private_places(
     paths: &SandboxPaths,
     own: &OwnPaths,
-    private_folders: &PrivateFolders,
     home_variable: Option<&Path>,
     folders: &[PathBuf],
-) -> io::Result<PathBuf> {
+) -> Vec<PrivatePlace> {
     let places = policy::places_in_home(paths, own).into_iter().map(|(path, source)| {
         let is_folder = match source {
             MountSource::Writable { from } | MountSource::ReadOnly { from } => from.is_dir(),
@@ -225,7 +229,7 @@ fn private_home(
             places.push(PrivatePlace { path, kind: PlaceKind::Link(real) });
         }
     }
-    private_folders.home(places)
+    places
 }
 
 /// Finds a program on the search path outside the workspace folders.

@@ -4,15 +4,13 @@ use std::{
     ffi::{OsStr, OsString},
     path::{Path, PathBuf},
     process::ExitCode,
-    sync::Arc,
 };
 
 use cairn_core::policy::sandbox::{self as policy, PROGRAM};
 
 use super::{
     builder::{Builder, SandboxSpec},
-    prepared::PreparedSandbox,
-    private_folders::PrivateFolders,
+    prepared::{Held, PreparedSandbox},
     sandbox_init,
     settings::SandboxBackend,
     subcommand::SUBCOMMAND,
@@ -51,7 +49,7 @@ pub(super) fn prepare(
     builder: &Builder,
     spec: &SandboxSpec,
     command: OsString,
-    private_folders: Arc<PrivateFolders>,
+    held: Held,
 ) -> PreparedSandbox {
     let mounts = policy::mounts(spec.paths, spec.own);
     let devices = PathBuf::from("/dev");
@@ -68,7 +66,7 @@ pub(super) fn prepare(
         variables: spec.variables(),
         writable: spec.paths.writable.clone(),
         read_only: spec.paths.read_only.clone(),
-        private_folders,
+        held,
     }
 }
 

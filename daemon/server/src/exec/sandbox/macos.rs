@@ -14,8 +14,7 @@ use cairn_core::policy::seatbelt;
 
 use super::{
     builder::{Builder, SandboxSpec},
-    prepared::PreparedSandbox,
-    private_folders::PrivateFolders,
+    prepared::{Held, PreparedSandbox},
     settings::SandboxBackend,
     subcommand::SUBCOMMAND,
 };
@@ -35,7 +34,7 @@ pub(super) fn prepare(
     builder: &Builder,
     spec: &SandboxSpec,
     command: OsString,
-    private_folders: Arc<PrivateFolders>,
+    held: Held,
 ) -> PreparedSandbox {
     let profile = seatbelt::profile(spec.paths, spec.own, spec.network);
     let mut arguments = builder.arguments.clone();
@@ -49,7 +48,7 @@ pub(super) fn prepare(
         variables: spec.variables(),
         writable: spec.paths.writable.clone(),
         read_only: spec.paths.read_only.clone(),
-        private_folders,
+        held,
     }
 }
 

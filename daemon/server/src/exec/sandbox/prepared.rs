@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use super::private_folders::PrivateFolders;
+use super::private_folders::{PrivateFolders, PrivateHome};
 
 /// Sandbox prepared for one command.
 #[derive(Debug)]
@@ -23,8 +23,15 @@ pub struct PreparedSandbox {
     /// Paths that the command may write; `read_only` lists exceptions below them.
     pub(super) writable: Vec<PathBuf>,
     pub(super) read_only: Vec<PathBuf>,
-    /// Also keeps the private folders while the sandbox exists.
-    pub(super) private_folders: Arc<PrivateFolders>,
+    pub(super) held: Held,
+}
+
+/// Private folders, which stay while the sandbox exists.
+#[derive(Debug)]
+pub(super) struct Held {
+    pub(super) folders: Arc<PrivateFolders>,
+    /// `None` for the test of a backend.
+    pub(super) _home: Option<Arc<PrivateHome>>,
 }
 
 /// Equal if the same command runs with the same mounts.
@@ -37,7 +44,7 @@ impl PartialEq for PreparedSandbox {
 impl PreparedSandbox {
     /// Path of the temporary folder in the daemon's file system, and inside the sandbox.
     pub fn temporary_folder(&self) -> (PathBuf, &Path) {
-        (self.private_folders.temporary(), &self.temporary)
+        (self.held.folders.temporary(), &self.temporary)
     }
 
     /// Variables that redirect caches of tools to the private temporary folder. They affect nothing

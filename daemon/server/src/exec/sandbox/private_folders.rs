@@ -8,7 +8,7 @@ use std::{
     io,
     os::unix::fs::{DirBuilderExt, MetadataExt, symlink},
     path::{Path, PathBuf},
-    sync::{Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
@@ -54,11 +54,24 @@ pub(super) struct PrivateFolders {
     folder: PathBuf,
     /// Tells other daemons that this one is alive.
     _lock: File,
-    /// Mount points in each private home folder.
-    homes: Mutex<Vec<Vec<PrivatePlace>>>,
+    homes: Mutex<Homes>,
     /// Paths of copies, by text.
     copies: Mutex<HashMap<String, PathBuf>>,
 }
+
+/// Private home folders of one daemon.
+#[derive(Debug, Default)]
+struct Homes {
+    /// Those that the next command with these mount points gets.
+    known: Vec<(Vec<PrivatePlace>, Arc<PrivateHome>)>,
+    /// Those that no other command gets; removed when the last of their commands has ended.
+    retired: Vec<Arc<PrivateHome>>,
+    made: usize,
+}
+
+/// Private home folder. A sandbox keeps it while it exists.
+#[derive(Debug)]
+pub(super) struct PrivateHome(PathBuf);
 
 /// Mount point or link below a private home folder.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -75,8 +88,8 @@ pub(super) enum PlaceKind {
     Link(PathBuf),
 }
 
-/// Private home folders of one daemon. Each workspace needs one, and each change of the toolchains
-/// needs another. At the limit the user must restart the daemon.
+/// Most private home folders. Each workspace needs one, and each change of the toolchains needs
+/// another. At the limit the user must restart the daemon.
 const MAX_HOMES: usize = 256;
 
 impl PrivateFolders {
@@ -115,39 +128,32 @@ impl PrivateFolders {
 
     /// Returns a private home folder with exactly these mount points. They are created before any
     /// command sees the folder, and none is added later: a command could have put a link at its path.
-    pub(super) fn home(&self, mut places: Vec<PrivatePlace>) -> io::Result<PathBuf> {
+    ///
+    /// With `fresh`, and if a command damaged the folder, it is a new one: what earlier commands left
+    /// does not run in a command with more rights.
+    pub(super) fn home(
+        &self,
+        mut places: Vec<PrivatePlace>,
+        fresh: bool,
+    ) -> io::Result<Arc<PrivateHome>> {
         places.sort();
         let mut homes = self.homes.lock().unwrap_or_else(PoisonError::into_inner);
-        let path = |number: usize| self.folder.join(format!("home{number}"));
-        if let Some(known) = homes.iter().position(|known| *known == places) {
-            return Ok(path(known));
+        homes.sweep();
+        if let Some(at) = homes.known.iter().position(|(known, _)| *known == places) {
+            let (_, home) = &homes.known[at];
+            if !fresh && home.is_intact(&places) {
+                return Ok(Arc::clone(home));
+            }
+            let (_, home) = homes.known.remove(at);
+            homes.retired.push(home);
         }
-        if homes.len() >= MAX_HOMES {
+        if homes.known.len() + homes.retired.len() >= MAX_HOMES {
             return Err(io::Error::other("too many private home folders; restart Cairn"));
         }
-        let home = path(homes.len());
-        // An earlier attempt may have failed halfway.
-        match remove_tree_at(&home) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            Ok(()) | Err(_) => {}
-        }
-        fs::DirBuilder::new().mode(0o700).create(&home)?;
-        let (links, mounted): (Vec<&PrivatePlace>, Vec<&PrivatePlace>) =
-            places.iter().partition(|place| matches!(place.kind, PlaceKind::Link(_)));
-        // Links are created last, so that no mount point is created through one.
-        for PrivatePlace { path, kind } in mounted.into_iter().chain(links) {
-            let place = home.join(path);
-            fs::create_dir_all(place.parent().unwrap_or(&home))?;
-            match kind {
-                PlaceKind::Folder => fs::create_dir_all(&place)?,
-                PlaceKind::File => drop(File::create(place)?),
-                PlaceKind::Link(target) if place.symlink_metadata().is_err() => {
-                    symlink(target, place)?
-                }
-                PlaceKind::Link(_) => {}
-            }
-        }
-        homes.push(places);
+        let home = Arc::new(PrivateHome(self.folder.join(format!("home{}", homes.made))));
+        homes.made += 1;
+        home.make(&places)?;
+        homes.known.push((places, Arc::clone(&home)));
         Ok(home)
     }
 
@@ -166,6 +172,61 @@ impl PrivateFolders {
     /// True for a copy that was written here and still exists.
     pub(super) fn contains(&self, file: &Path) -> bool {
         file.parent() == Some(&self.folder) && file.is_file()
+    }
+}
+
+impl Homes {
+    /// Removes retired folders that no sandbox uses.
+    fn sweep(&mut self) {
+        let is_used = |home: &Arc<PrivateHome>| Arc::strong_count(home) > 1;
+        self.retired.retain(|home| is_used(home) || remove_tree_at(&home.0).is_err());
+    }
+}
+
+impl PrivateHome {
+    pub(super) fn path(&self) -> &Path {
+        &self.0
+    }
+
+    fn make(&self, places: &[PrivatePlace]) -> io::Result<()> {
+        let home = &self.0;
+        fs::DirBuilder::new().mode(0o700).create(home)?;
+        let (links, mounted): (Vec<&PrivatePlace>, Vec<&PrivatePlace>) =
+            places.iter().partition(|place| matches!(place.kind, PlaceKind::Link(_)));
+        // Links are created last, so that no mount point is created through one.
+        for PrivatePlace { path, kind } in mounted.into_iter().chain(links) {
+            let place = home.join(path);
+            fs::create_dir_all(place.parent().unwrap_or(home))?;
+            match kind {
+                PlaceKind::Folder => fs::create_dir_all(&place)?,
+                PlaceKind::File => drop(File::create(place)?),
+                PlaceKind::Link(target) if place.symlink_metadata().is_err() => {
+                    symlink(target, place)?
+                }
+                PlaceKind::Link(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// True if all mount points are as they were made, and can be reached.
+    fn is_intact(&self, places: &[PrivatePlace]) -> bool {
+        const MAY_ENTER: u32 = 0o700;
+        let is_folder = |path: &Path| {
+            let data = fs::symlink_metadata(path);
+            data.is_ok_and(|data| data.is_dir() && data.mode() & MAY_ENTER == MAY_ENTER)
+        };
+        let is_there = |place: &PrivatePlace| {
+            let at = self.0.join(&place.path);
+            let mut above = at.ancestors().skip(1).take_while(|folder| folder.starts_with(&self.0));
+            let is_kept = match &place.kind {
+                PlaceKind::Folder => at.symlink_metadata().is_ok_and(|data| data.is_dir()),
+                PlaceKind::File => at.symlink_metadata().is_ok_and(|data| data.is_file()),
+                PlaceKind::Link(target) => fs::read_link(&at).is_ok_and(|it| it == *target),
+            };
+            is_kept && above.all(is_folder)
+        };
+        is_folder(&self.0) && places.iter().all(is_there)
     }
 }
 
@@ -204,4 +265,55 @@ fn remove_abandoned(within: &Path) {
 /// True for a new folder, which its daemon may not have locked yet.
 fn is_new(data: &fs::Metadata) -> bool {
     data.modified().ok().and_then(|time| time.elapsed().ok()).is_none_or(|age| age.as_secs() < 10)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[test]
+    fn a_home_is_used_again_unless_it_is_damaged_or_a_fresh_one_is_wanted() {
+        let private = PrivateFolders::create().unwrap();
+        let place = |path: &str, kind| PrivatePlace { path: path.into(), kind };
+        let places = || {
+            vec![
+                place(".cargo/bin", PlaceKind::Folder),
+                place(".gitconfig", PlaceKind::File),
+                place("code", PlaceKind::Link("/elsewhere".into())),
+            ]
+        };
+        let home = |fresh| private.home(places(), fresh).unwrap();
+        let mut known = home(false);
+        fs::write(known.path().join("left"), "").unwrap();
+        assert_eq!(home(false).path(), known.path());
+        let damages: [fn(&Path) -> io::Result<()>; 5] = [
+            |home| fs::set_permissions(home.join(".cargo"), fs::Permissions::from_mode(0)),
+            |home| fs::remove_dir(home.join(".cargo/bin")),
+            |home| {
+                fs::rename(home.join(".cargo"), home.join("cargo"))
+                    .and_then(|()| symlink("cargo", home.join(".cargo")))
+            },
+            |home| fs::remove_file(home.join(".gitconfig")),
+            |home| {
+                fs::remove_file(home.join("code")).and_then(|()| symlink("/", home.join("code")))
+            },
+        ];
+        for (at, damage) in damages.iter().enumerate() {
+            damage(known.path()).unwrap();
+            let next = home(false);
+            assert_ne!(next.path(), known.path(), "{at}");
+            known = next;
+        }
+        // A fresh one is what later commands get, and the former goes when its last command ends.
+        let fresh = home(true);
+        assert_ne!(fresh.path(), known.path());
+        assert_eq!(home(false).path(), fresh.path());
+        assert!(known.path().exists(), "a command runs in it");
+        let former = known.path().to_owned();
+        drop(known);
+        home(false);
+        assert!(!former.exists());
+    }
 }
