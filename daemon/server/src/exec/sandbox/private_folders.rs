@@ -289,7 +289,7 @@ mod tests {
         fs::write(known.path().join("left"), "").unwrap();
         assert_eq!(home(false).path(), known.path());
         let damages: [fn(&Path) -> io::Result<()>; 5] = [
-            |home| fs::set_permissions(home.join(".cargo"), fs::Permissions::from_mode(0)),
+            |home| fs::set_permissions(home.join(".cargo"), fs::Permissions::from_mode(0o0)),
             |home| fs::remove_dir(home.join(".cargo/bin")),
             |home| {
                 fs::rename(home.join(".cargo"), home.join("cargo"))
