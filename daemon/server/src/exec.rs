@@ -8,6 +8,7 @@
 mod command;
 mod environment;
 mod git_index;
+mod git_repository;
 mod input;
 pub mod live;
 mod output;

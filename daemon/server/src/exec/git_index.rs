@@ -10,7 +10,7 @@ use std::{
     path::Path,
 };
 
-use super::sandbox::index_of;
+use super::git_repository::{named_repository, search_upwards};
 
 /// Git's view of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,11 +25,13 @@ pub enum IndexState {
 
 /// Compares a file with the entry for it in the index of its repository. Blocks.
 pub fn index_state(file: &Path) -> IndexState {
-    let Some((top, index)) = file.parent().and_then(index_of) else { return IndexState::Other };
+    let found = file.parent().and_then(|folder| search_upwards(folder, named_repository));
+    let Some((top, repository)) = found else { return IndexState::Other };
+    let index = repository.own.join("index");
     if index.with_extension("lock").exists() {
         return IndexState::Locked;
     }
-    let inside = file.strip_prefix(&top).ok().map(|inside| inside.as_os_str().as_encoded_bytes());
+    let inside = file.strip_prefix(top).ok().map(|inside| inside.as_os_str().as_encoded_bytes());
     let (Some(inside), Ok(data)) = (inside, std::fs::symlink_metadata(file)) else {
         return IndexState::Other;
     };

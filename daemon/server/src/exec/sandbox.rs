@@ -26,7 +26,6 @@ mod existing_paths;
 pub(super) mod exit_report;
 #[cfg(unix)]
 mod git;
-pub(crate) use git::index_of;
 #[cfg(unix)]
 mod home;
 #[cfg(target_os = "linux")]
@@ -43,6 +42,8 @@ mod path_scan;
 pub(super) mod prepared;
 #[cfg(unix)]
 pub(super) mod private_folders;
+#[cfg(unix)]
+pub(crate) use private_folders::shared_temporary;
 #[cfg(unix)]
 mod quarantine;
 pub mod quarantine_english;

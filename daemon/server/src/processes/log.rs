@@ -13,6 +13,8 @@ use std::{
 use tempfile::TempPath;
 
 use crate::exec::sandbox::PreparedSandbox;
+#[cfg(unix)]
+use crate::exec::sandbox::shared_temporary;
 
 /// Bytes of one log.
 const MAX_BYTES: u64 = 16 * 1024 * 1024;
@@ -32,7 +34,7 @@ pub(super) struct Log {
 
 impl Log {
     pub(super) fn create(sandbox: Option<&PreparedSandbox>) -> io::Result<Self> {
-        let (folder, shown) = folders(sandbox);
+        let (folder, shown) = folders(sandbox)?;
         let file = tempfile::Builder::new()
             .prefix("cairn-output-")
             .suffix(".log")
@@ -81,19 +83,19 @@ impl Log {
 
 /// Folder for logs, and its path inside the sandbox if there is one.
 #[cfg(unix)]
-fn folders(sandbox: Option<&PreparedSandbox>) -> (PathBuf, Option<PathBuf>) {
+fn folders(sandbox: Option<&PreparedSandbox>) -> io::Result<(PathBuf, Option<PathBuf>)> {
     match sandbox {
         Some(sandbox) => {
             let (on_disk, inside) = sandbox.temporary_folder();
-            (on_disk, Some(inside.to_owned()))
+            Ok((on_disk, Some(inside.to_owned())))
         }
-        None => (std::env::temp_dir(), None),
+        None => Ok((shared_temporary()?, None)),
     }
 }
 
 #[cfg(windows)]
-fn folders(_sandbox: Option<&PreparedSandbox>) -> (PathBuf, Option<PathBuf>) {
-    (std::env::temp_dir(), None)
+fn folders(_sandbox: Option<&PreparedSandbox>) -> io::Result<(PathBuf, Option<PathBuf>)> {
+    Ok((std::env::temp_dir(), None))
 }
 
 #[cfg(test)]

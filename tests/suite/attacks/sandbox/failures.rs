@@ -180,3 +180,27 @@ async fn sockets_of_programs_that_end_do_not_stop_commands() {
         assert!(left.is_empty(), "{way}: created outside: {left:?}");
     }
 }
+
+/// The whole output of a command without a sandbox, which may hold anything.
+#[tokio::test]
+async fn no_output_stays_after_a_daemon_without_a_sandbox() {
+    let Some((mut test, parts)) = breakable("none").await else { return };
+    // In the folder itself, in that of this daemon, and in its folder for temporary files.
+    fn outputs(folder: &Path, depth: usize) -> usize {
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        let count = |entry: fs::DirEntry| match entry.file_type().unwrap().is_dir() {
+            true if depth > 0 => outputs(&entry.path(), depth - 1),
+            true => 0,
+            false => usize::from(entry.file_name().to_string_lossy().starts_with("cairn-output-")),
+        };
+        entries.map(count).sum()
+    }
+    let outputs = || outputs(&parts.temporary, 2);
+    let said = test.run("seq 1 300000", &[]).await;
+    assert!(said.ok, "{}", said.said);
+    assert_eq!(outputs(), 1, "the agent can read it");
+    test.daemon.client.close();
+    test.daemon.ends_within(std::time::Duration::from_secs(10)).await;
+    assert_eq!(outputs(), 0);
+    crate::attacks::ran(1);
+}

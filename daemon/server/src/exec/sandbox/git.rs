@@ -17,14 +17,13 @@ use cairn_core::policy::{
     sandbox::SandboxPaths,
 };
 
-use crate::small_file;
+use crate::exec::git_repository::{Repository, named_repository, read, search_upwards};
 
 /// Depth of folders in `modules` that are searched for repositories of submodules.
 const MAX_MODULE_DEPTH: usize = 4;
 const MAX_MODULES: usize = 64;
-/// Configuration files that are read, and bytes of one.
+/// Configuration files that are read.
 const MAX_CONFIG_FILES: usize = 32;
-const MAX_CONFIG_BYTES: u64 = 1024 * 1024;
 /// Paths named by settings.
 const MAX_NAMED: usize = 256;
 
@@ -58,36 +57,6 @@ pub(super) fn writable_folders(folder: &Path) -> Vec<PathBuf> {
     search_upwards(folder, repository).into_iter().flat_map(|(_, it)| it.folders()).collect()
 }
 
-/// Returns the top of the working copy of a folder, and the index of its repository. Only to read.
-pub(crate) fn index_of(folder: &Path) -> Option<(PathBuf, PathBuf)> {
-    let (top, repository) = search_upwards(folder, named_repository)?;
-    Some((top.to_owned(), repository.own.join("index")))
-}
-
-/// Finds the repository of a folder, which may be below the top of the working copy.
-fn search_upwards(
-    folder: &Path,
-    find: impl Fn(&Path) -> Option<Repository>,
-) -> Option<(&Path, Repository)> {
-    folder.ancestors().find_map(|top| Some((top, find(top)?)))
-}
-
-/// Folders of a repository.
-#[derive(Debug, PartialEq, Eq)]
-struct Repository {
-    /// Folder for this working copy only.
-    own: PathBuf,
-    /// Folder that all working copies share; often the same as `own`.
-    common: PathBuf,
-}
-
-impl Repository {
-    fn folders(self) -> impl Iterator<Item = PathBuf> {
-        let common = (self.common != self.own).then_some(self.common);
-        common.into_iter().chain([self.own])
-    }
-}
-
 /// Returns the repository of a working copy, if each names the other.
 fn repository(folder: &Path) -> Option<Repository> {
     let dot_git = folder.join(".git");
@@ -109,24 +78,6 @@ fn repository(folder: &Path) -> Option<Repository> {
     };
     let is_worktree = names_folder && found.own.starts_with(found.common.join("worktrees"));
     (is_worktree || is_module()).then_some(found)
-}
-
-/// Returns the repository that a folder names by a folder, a link or a pointer file, whether or not it
-/// names the folder in return. Used to read settings only: they can protect more paths, not fewer.
-fn named_repository(folder: &Path) -> Option<Repository> {
-    let dot_git = folder.join(".git");
-    let own = if dot_git.is_dir() {
-        dot_git.canonicalize().ok()?
-    } else {
-        let pointer = read(&dot_git)?;
-        let pointer = String::from_utf8(pointer).ok()?;
-        folder.join(pointer.strip_prefix("gitdir:")?.trim()).canonicalize().ok()?
-    };
-    own.join("HEAD").exists().then(|| {
-        let words = read(&own.join("commondir")).and_then(|words| String::from_utf8(words).ok());
-        let common = words.and_then(|words| own.join(words.trim()).canonicalize().ok());
-        Repository { common: common.unwrap_or_else(|| own.clone()), own }
-    })
 }
 
 /// Returns the files and folders that git's settings name as a program, a hook folder or another
@@ -281,11 +232,6 @@ pub(super) fn is_inert(place: &Path) -> bool {
     };
     let is_inert = |it: &Setting| is_inert_setting(&it.section, &it.key);
     samples && modules_missing && settings.is_some_and(|all| all.iter().all(is_inert))
-}
-
-/// Follows links, by which users share settings.
-fn read(file: &Path) -> Option<Vec<u8>> {
-    small_file::read(file, MAX_CONFIG_BYTES).ok()
 }
 
 /// Makes a repository writable except for its control files. These are mounts, so a command cannot

@@ -49,6 +49,16 @@ pub(in crate::exec) fn remove_all() {
     }
 }
 
+/// Temporary folder for files about commands without a sandbox. It is removed as those of sandboxes.
+pub(crate) fn shared_temporary() -> io::Result<PathBuf> {
+    static SHARED: Mutex<Option<PrivateFolders>> = Mutex::new(None);
+    let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
+    match shared.as_ref().filter(|folders| folders.exist()) {
+        Some(folders) => Ok(folders.temporary()),
+        None => Ok(shared.insert(PrivateFolders::create()?).temporary()),
+    }
+}
+
 #[derive(Debug)]
 pub(super) struct PrivateFolders {
     folder: PathBuf,

@@ -32,6 +32,8 @@ use crate::workspace::nofollow::{FOLDER, open_file, open_folder};
 
 /// Age at which entries are removed when the daemon starts.
 const MAX_AGE: Duration = Duration::from_secs(14 * 24 * 60 * 60);
+/// Time after which an entry is removed that was found too old.
+const DUE_FOR: Duration = Duration::from_secs(24 * 60 * 60);
 /// Size in bytes above which the oldest entries are removed.
 const MAX_BYTES: u64 = 1024 * 1024 * 1024;
 /// Limits of a copy between file systems.
@@ -307,19 +309,46 @@ fn remove_old_above(parent: &Path, now: SystemTime, max_bytes: u64) {
     let Ok(entries) = fs::read_dir(parent) else { return };
     let mut folders: Vec<(SystemTime, PathBuf)> = entries
         .flatten()
+        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
         .filter_map(|entry| Some((entry.metadata().ok()?.modified().ok()?, entry.path())))
         .collect();
     folders.sort();
     let (mut total, mut entries) = (0_u64, 0_usize);
     for (modified, folder) in folders.into_iter().rev() {
-        let age = now.duration_since(modified).unwrap_or_default();
+        let is_due = is_due(&folder, modified, now);
         total = total.saturating_add(size(&folder, &mut entries));
-        if (age > MAX_AGE || total > max_bytes)
-            && let Err(error) = remove_tree_at(&folder)
-        {
-            tracing::warn!("{} is not removed: {error}", folder.display());
+        if is_due || total > max_bytes {
+            match remove_tree_at(&folder) {
+                // Fails if there is no such file.
+                Ok(()) => drop(fs::remove_file(due_file(&folder))),
+                Err(error) => tracing::warn!("{} is not removed: {error}", folder.display()),
+            }
         }
     }
+}
+
+/// True for a folder that was found too old a day ago and still is: a clock that is wrong for an hour
+/// removes nothing.
+fn is_due(folder: &Path, modified: SystemTime, now: SystemTime) -> bool {
+    let is_older = |time: SystemTime, age| now.duration_since(time).is_ok_and(|it| it > age);
+    let file = due_file(folder);
+    if !is_older(modified, MAX_AGE) {
+        // Fails if there is no such file.
+        let _ = fs::remove_file(file);
+        return false;
+    }
+    if let Ok(found) = fs::metadata(&file).and_then(|data| data.modified()) {
+        return is_older(found, DUE_FOR);
+    }
+    if let Err(error) = File::create(&file).and_then(|file| file.set_modified(now)) {
+        tracing::warn!("{} cannot be noted as old: {error}", folder.display());
+    }
+    false
+}
+
+/// Empty file beside a folder that was found too old, with the time of that.
+fn due_file(folder: &Path) -> PathBuf {
+    folder.with_extension("due")
 }
 
 /// Returns the bytes in a folder. `entries` counts what was read, up to a limit.
@@ -411,7 +440,17 @@ mod tests {
         assert_eq!(left(), 2);
         remove_old_above(dir.path(), at(3_000), 15);
         assert!(left() == 1 && dir.path().join("b").exists());
-        remove_old_above(dir.path(), at(3_000 + 15 * 24 * 60 * 60), 100);
+        let after = |days: u64| remove_old_above(dir.path(), at(3_000 + days * 24 * 60 * 60), 100);
+        // A clock that was wrong at one start, however often it is.
+        for _ in 0..3 {
+            after(15);
+            after(15);
+            assert!(dir.path().join("b").exists());
+            after(0);
+            assert_eq!(left(), 1, "it is not noted as old any more");
+        }
+        after(15);
+        after(17);
         assert_eq!(left(), 0);
     }
 }
